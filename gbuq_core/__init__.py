@@ -1,0 +1,1 @@
+"""gbuq: uncertainty in gradient-boosted and other tree ensembles, usable without the app."""

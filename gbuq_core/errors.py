@@ -1,0 +1,29 @@
+"""The errors that gbuq raises on purpose: each message is one sentence fit for a user."""
+
+
+class GbuqError(ValueError):
+    """Base of all errors whose message says what is wrong and what to do."""
+
+
+class InvalidParameter(GbuqError):
+    """A knob, a URL parameter or a constructor argument has an impossible value."""
+
+
+class InvalidData(GbuqError):
+    """Arrays or a table cannot be used as they are."""
+
+
+class TableError(InvalidData):
+    """A file cannot be read as a table."""
+
+
+class ModelFileError(GbuqError):
+    """A saved model is damaged, foreign, or of a version this code does not read."""
+
+
+class MemoryLimitExceeded(GbuqError):
+    """A fit would need more memory than there is."""
+
+
+class Cancelled(Exception):
+    """Nobody wants the result of this fit any more. Not an error to show."""

@@ -1,0 +1,67 @@
+"""Every check of a scalar argument; kernels check nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any
+
+from gbuq_core.errors import InvalidParameter
+
+
+def check_number(
+    name: str,
+    value: Any,
+    low: float,
+    high: float = math.inf,
+    *,
+    integer: bool = False,
+    low_open: bool = False,
+) -> Any:
+    """Return ``value`` as ``int`` or ``float`` if it lies in the allowed range.
+
+    Parameters
+    ----------
+    name : str
+        The name the message uses.
+    value : object
+        What the caller was given; booleans are not numbers here.
+    low, high : float
+        The closed range; ``low_open`` excludes ``low`` itself.
+    integer : bool
+        Whether only whole numbers are allowed.
+
+    Raises
+    ------
+    InvalidParameter
+        With one sentence that names the parameter, the range and the value.
+
+    Examples
+    --------
+    >>> check_number("depth", 6, 1, 12, integer=True)
+    6
+    """
+    kind = "a whole number" if integer else "a number"
+    left = "greater than" if low_open else "at least"
+    span = f"{left} {low:g}" + (f" and at most {high:g}" if math.isfinite(high) else "")
+    if isinstance(value, bool) or not isinstance(value, Integral if integer else Real):
+        raise InvalidParameter(f"{name} must be {kind} {span}; got {value!r}.")
+    number = int(value) if integer else float(value)
+    if math.isnan(number) or number > high or number < low or (low_open and number == low):
+        raise InvalidParameter(f"{name} must be {kind} {span}; got {value!r}.")
+    return number
+
+
+def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
+    """Return ``value`` if it is one of ``choices``, else raise `InvalidParameter`.
+
+    Examples
+    --------
+    >>> check_choice("engine", "numba", ["numba", "catboost"])
+    'numba'
+    """
+    if isinstance(value, str) and value in choices:
+        return value
+    listed = ", ".join(repr(choice) for choice in choices)
+    raise InvalidParameter(f"{name} must be one of {listed}; got {value!r}.")
