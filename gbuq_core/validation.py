@@ -1,4 +1,4 @@
-"""Every check of a scalar argument; kernels check nothing."""
+"""Every check of a scalar argument and of plain arrays; kernels check nothing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any
 
-from gbuq_core.errors import InvalidParameter
+import numpy as np
+from numpy.typing import NDArray
+
+from gbuq_core.errors import InvalidData, InvalidParameter
 
 
 def check_number(
@@ -65,3 +68,69 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
         return value
     listed = ", ".join(repr(choice) for choice in choices)
     raise InvalidParameter(f"{name} must be one of {listed}; got {value!r}.")
+
+
+def check_array(
+    name: str,
+    values: Any,
+    ndim: int,
+    *,
+    low: float = -math.inf,
+    high: float = math.inf,
+    min_length: int = 1,
+) -> NDArray[np.float64]:
+    """Return ``values`` as a float64 array if it is finite, of ``ndim`` axes and in range.
+
+    Parameters
+    ----------
+    name : str
+        The name the message uses.
+    values : array-like
+        Numbers; a float64 array comes back as it is, without a copy.
+    ndim : int
+        How many axes it must have.
+    low, high : float
+        The closed range of every value.
+    min_length : int
+        The shortest length that the last axis may have.
+
+    Raises
+    ------
+    InvalidData
+        With one sentence that names the array and what is wrong with it.
+
+    Examples
+    --------
+    >>> check_array("scale", [1, 2.5], 1, low=0)
+    array([1. , 2.5])
+    """
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidData(f"{name} must be an array of numbers without gaps.") from None
+    if array.ndim != ndim:
+        axes = "one axis" if ndim == 1 else f"{ndim} axes"
+        raise InvalidData(f"{name} must have {axes}; got an array of shape {array.shape}.")
+    if 0 in array.shape[:-1] or array.shape[-1] < min_length:
+        raise InvalidData(f"{name} must not be empty; got an array of shape {array.shape}.")
+    if not np.isfinite(array).all():
+        raise InvalidData(f"{name} must hold finite numbers only; remove missing and infinite ones.")
+    if array.size and (array.min() < low or array.max() > high):
+        span = f"at least {low:g}" if math.isinf(high) else f"from {low:g} to {high:g}"
+        raise InvalidData(
+            f"{name} must be {span}; got values from {array.min():g} to {array.max():g}."
+        )
+    return array
+
+
+def check_same_length(**arrays: NDArray[Any]) -> None:
+    """Raise `InvalidData` unless the last axes of all arrays have one length.
+
+    Examples
+    --------
+    >>> check_same_length(y=np.zeros(3), loc=np.zeros((2, 3)))
+    """
+    lengths = {name: array.shape[-1] for name, array in arrays.items()}
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+        raise InvalidData(f"The arrays must describe the same rows: {listed}.")
