@@ -76,6 +76,6 @@ def colour_table(name: str) -> npt.NDArray[np.uint8]:
     anchors = np.frombuffer(bytes.fromhex(_ANCHORS[name]), dtype=np.uint8).reshape(-1, 3)
     at, place = np.arange(256), np.linspace(0, 255, len(anchors))
     table = np.column_stack([np.interp(at, place, channel) for channel in anchors.T])
-    table = np.rint(table).astype(np.uint8)
-    table.setflags(write=False)
-    return table
+    rounded = np.rint(table).astype(np.uint8)
+    rounded.setflags(write=False)
+    return rounded
