@@ -1,0 +1,93 @@
+"""Draw a page's knobs in the sidebar, in the order of the pipeline: data, method, knobs, view."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import streamlit as st
+
+from pages._ui.knobs import GROUPS, Group, Knob
+
+HEADINGS: dict[Group, str] = {
+    "data": "Data",
+    "method": "Method",
+    "knobs": "Knobs",
+    "view": "View",
+}
+_RADIO_UP_TO = 4  # choices; more go into a drop-down
+
+
+def is_shown(knob: Knob, values: Mapping[str, Any]) -> bool:
+    """Whether the knob's ``needs`` are met by the values of the others."""
+    return knob.needs is None or values.get(knob.needs[0]) in knob.needs[1]
+
+
+def draw_knobs(knobs: Iterable[Knob], before: Mapping[str, Any]) -> dict[str, Any]:
+    """Draw every shown knob in the sidebar and return the value of each knob.
+
+    Parameters
+    ----------
+    knobs : iterable of Knob
+        Groups keep the declared order inside.
+    before : mapping
+        The values as this run found them; knobs that are not drawn keep theirs.
+    """
+    knobs = tuple(knobs)
+    values = dict(before)
+    for group in GROUPS:
+        shown = [knob for knob in knobs if knob.group == group]
+        if not any(is_shown(knob, values) for knob in shown):
+            continue
+        st.sidebar.markdown(f"**{HEADINGS[group]}**")
+        for knob in shown:
+            if is_shown(knob, values):
+                values[knob.key] = draw_knob(knob)
+    return values
+
+
+def draw_knob(knob: Knob) -> Any:
+    """Draw one knob in the sidebar, bound to the URL parameter of its name."""
+    label = f"{knob.label} ({knob.unit})" if knob.unit else knob.label
+    shared: dict[str, Any] = {"key": knob.key, "help": knob.help or None, "bind": "query-params"}
+    side = st.sidebar
+    match knob.kind:
+        case "integer" | "number" if knob.box:
+            # A box of floats even for whole numbers: Streamlit's box of integers raises on the
+            # URL text 1e999, which its box of floats refuses.
+            limits = [float(v) for v in (knob.low or 0, knob.high or 0, knob.default)]
+            form = "%d" if knob.kind == "integer" else _decimals(knob)
+            number = side.number_input(
+                label, *limits, step=float(knob.step or 1), format=form, **shared
+            )
+            return int(number) if knob.kind == "integer" else number
+        case "integer" | "number":
+            cast = int if knob.kind == "integer" else float
+            limits = [cast(v) for v in (knob.low or 0, knob.high or 0, knob.default)]
+            step = cast(knob.step) if knob.step else None
+            form = None if knob.kind == "integer" else _decimals(knob)
+            return side.slider(label, *limits, step=step, format=form, **shared)
+        case "ladder":
+            return side.select_slider(label, options=knob.choices, value=knob.default, **shared)
+        case "choice" if len(knob.choices) <= _RADIO_UP_TO:
+            index = knob.choices.index(knob.default)
+            return side.radio(label, knob.choices, index=index, **shared)
+        case "choice":
+            index = knob.choices.index(knob.default)
+            return side.selectbox(label, knob.choices, index=index, **shared)
+        case "choices":
+            chosen = side.multiselect(
+                label, knob.choices, list(knob.default), max_selections=knob.most, **shared
+            )
+            return tuple(chosen)
+        case "switch":
+            return side.toggle(label, knob.default, **shared)
+        case "text":
+            return side.text_input(label, knob.default, max_chars=200, **shared)
+    raise ValueError(f"unknown kind of knob {knob.kind!r}")
+
+
+def _decimals(knob: Knob) -> str:
+    """A printf format with as many decimals as one step needs."""
+    step = f"{knob.step or 0.01:.10f}".rstrip("0")
+    return f"%.{max(len(step.split('.')[1]), 1)}f"

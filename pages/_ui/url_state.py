@@ -1,0 +1,298 @@
+"""One page's state in the address bar, in the sidebar and in the session: three views of it.
+
+A page declares its knobs and presets once and gets their values back::
+
+    import streamlit as st
+
+    from pages._ui.export_ui import show_exports
+    from pages._ui.jobs_glue import Request, ask, show_progress
+    from pages._ui.knobs import Knob, Preset
+    from pages._ui.url_state import PageState, copy_link, open_page
+
+    STATE = PageState(
+        key="spiral",
+        knobs=(
+            Knob("rows", "Rows per class", "ladder", 1500, choices=(500, 1500), group="data"),
+            Knob("method", "Method", "choice", "SGLB", choices=("SGB", "SGLB"), group="method"),
+            Knob("trees", "Trees", "integer", 200, 50, 1000, step=50),
+            Knob("log", "Logarithmic knowledge", "switch", False, group="view"),
+        ),
+        presets=(Preset("Quick"), Preset("Paper settings", {"trees": 1000})),
+    )
+
+    st.title("Where does a spiral stop being known?")
+    values = open_page(STATE)            # notices about a bad link appear here
+
+    config = SpiralConfig(values.rows, values.method, values.trees)
+    answer, = ask([Request("spiral", ("spiral", config), lambda job: run_spiral(config),
+                           label=values.method, estimate_seconds=0.4)])
+    show_progress([answer])              # progress and cancel, only if it takes a while
+    if answer.error:
+        show_notice(answer.error, "spiral", tone="error")
+    elif answer.result is not None:      # the last good one while a new one is made
+        st.plotly_chart(spiral_figure(answer.result, log=values.log), key="map")
+
+What holds for every page:
+
+- A parameter that is out of range, of the wrong type or unknown gives a sentence under the title
+  and is never silently dropped. It is shown as plain text.
+- Defaults are not written to the URL; widgets write their own changes (``bind="query-params"``),
+  so a link restores the page in a fresh private window, and Back and Forward work.
+- Streamlit keeps a bound value under its key when the reader goes to another page. Two pages may
+  both have ``trees`` with different ranges, so what belongs to a page is put back by `open_page`.
+- ``change(STATE, trees=500)`` sets values from code (a click on a picture, say) and reruns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any, NamedTuple, NoReturn
+
+import streamlit as st
+from streamlit.errors import StreamlitAPIException
+
+from pages._ui.controls import draw_knobs
+from pages._ui.knobs import (
+    Knob,
+    Preset,
+    Reading,
+    describe_range,
+    problem_with,
+    query_string,
+    quoted,
+    read_knob,
+)
+from pages._ui.notices import show_notice
+
+# Session keys, declared once. The first names the page that the session shows now.
+_PAGE_NOW = "_page_now"
+_RESTORED, _VALUES, _NOTICES, _PENDING = "_restored:", "_values:", "_notices:", "_pending:"
+
+_UNKNOWN_SHOWN = 3
+
+
+class PageState(NamedTuple):
+    """The knobs and presets of one page.
+
+    ``later`` names parameters that are declared only after something is loaded (columns of a
+    table); until then they are not called unknown.
+    """
+
+    key: str
+    knobs: tuple[Knob, ...]
+    presets: tuple[Preset, ...] = ()
+    later: tuple[str, ...] = ()
+
+
+class LinkNotices(NamedTuple):
+    """What was wrong with the link, kept until a control moves away from ``seen_with``."""
+
+    problems: dict[str, str]  # by knob
+    unknown: tuple[str, ...]
+    seen_with: dict[str, Any] | None
+
+
+def open_page(page: PageState) -> SimpleNamespace:
+    """Restore the page's state, draw its sidebar and return its values as attributes.
+
+    Call it once a run, right below the title: sentences about a bad link appear there.
+
+    Parameters
+    ----------
+    page : PageState
+        May differ from run to run (the columns of a new table); values that no longer fit go
+        back to their defaults.
+    """
+    if st.session_state.get(_PAGE_NOW) != page.key:
+        st.session_state[_PAGE_NOW] = page.key
+        st.session_state[_RESTORED + page.key] = frozenset()
+        st.session_state.pop(_NOTICES + page.key, None)
+    _refuse_bad_parameters(page)
+    _restore(page)
+    _apply_pending(page)
+    place = st.container()
+    before = {knob.key: _held(knob) for knob in page.knobs}
+    _draw_presets(page, before)
+    values = _checked(page, draw_knobs(page.knobs, before))
+    st.session_state[_VALUES + page.key] = values
+    with place:
+        _show_notices(page, values)
+    return SimpleNamespace(**values)
+
+
+def change(page: PageState, **values: Any) -> NoReturn:
+    """Set knobs from code and run the page again.
+
+    Raises
+    ------
+    ValueError
+        For a name that is no knob of the page or a value that the knob cannot have.
+    """
+    knobs = {knob.key: knob for knob in page.knobs}
+    for key, value in values.items():
+        if key not in knobs or problem_with(knobs[key], value):
+            raise ValueError(f"{key} of page {page.key} cannot be {value!r}")
+    st.session_state[_PENDING + page.key] = values
+    st.rerun()
+    raise AssertionError("st.rerun returned")
+
+
+def link_to(page: PageState, values: SimpleNamespace) -> str:
+    """The address that restores these values, absolute where the browser told its own."""
+    query = query_string(page.knobs, vars(values))
+    base = st.context.url or ""
+    return f"{base}?{query}" if query else base
+
+
+def _refuse_bad_parameters(page: PageState) -> None:
+    """Take what makes no sense out of the URL, remember the sentences, and start the run afresh.
+
+    Only a run that never saw the bad text is safe: Streamlit seeds widgets from it in its own
+    way (12.7 becomes 12, 1e999 raises). A parameter that a widget holds already (the reader went
+    Back to a bad link) cannot be deleted; Streamlit ignores it and the sentence is still shown.
+    """
+    knobs = {knob.key: knob for knob in page.knobs}
+    problems: dict[str, str] = {}
+    unknown: list[str] = []
+    for name in list(st.query_params):
+        if name in knobs:
+            problem = read_knob(knobs[name], st.query_params.get_all(name)).problem
+            if problem:
+                problems[name] = problem
+        elif name not in page.later:
+            unknown.append(name)
+    if not problems and not unknown:
+        return
+    old = st.session_state.get(_NOTICES + page.key, LinkNotices({}, (), None))
+    st.session_state[_NOTICES + page.key] = LinkNotices(
+        {**old.problems, **problems}, (*old.unknown, *unknown), None
+    )
+    held = 0
+    for name in (*problems, *unknown):
+        try:
+            del st.query_params[name]
+        except StreamlitAPIException:  # bound to a widget
+            held += 1
+    if held < len(problems) + len(unknown):
+        st.rerun()
+
+
+def _restore(page: PageState) -> None:
+    """Give each knob seen for the first time its value: the link's, the last one, the default.
+
+    A link means the same for everybody: once it names one knob, the others start at their
+    defaults instead of where this reader left them.
+    """
+    done = st.session_state.get(_RESTORED + page.key, frozenset())
+    new = [knob for knob in page.knobs if knob.key not in done]
+    linked = any(knob.key in st.query_params for knob in page.knobs)
+    last: Mapping[str, Any] = {} if linked else st.session_state.get(_VALUES + page.key, {})
+    for knob in new:
+        value = last.get(knob.key, knob.default)
+        texts = st.query_params.get_all(knob.key)
+        reading = read_knob(knob, texts) if texts else Reading(value, "")
+        value = value if reading.problem else reading.value
+        value = knob.default if problem_with(knob, value) else value
+        if knob.key in st.session_state or value != knob.default:
+            _put(knob, value)
+    st.session_state[_RESTORED + page.key] = done | {knob.key for knob in new}
+    _reset_misfits(page)
+
+
+def _reset_misfits(page: PageState) -> None:
+    """Values that no longer fit (another table, other columns) go back to the default."""
+    for knob in page.knobs:
+        if knob.kind == "text":
+            continue  # what the reader typed stays in its box, `_checked` speaks about it
+        if problem_with(knob, _held(knob)):
+            _put(knob, knob.default)
+
+
+def _held(knob: Knob) -> Any:
+    """The value in the session in the knob's own type (boxes hold floats, lists are mutable)."""
+    value = st.session_state.get(knob.key, knob.default)
+    if knob.kind == "choices":
+        return tuple(value)
+    if knob.kind == "integer" and isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value
+
+
+def _put(knob: Knob, value: Any) -> None:
+    st.session_state[knob.key] = list(value) if knob.kind == "choices" else value
+
+
+def _apply_pending(page: PageState) -> None:
+    pending = st.session_state.pop(_PENDING + page.key, {})
+    for knob in page.knobs:
+        if knob.key in pending:
+            _put(knob, pending[knob.key])
+
+
+def _checked(page: PageState, values: dict[str, Any]) -> dict[str, Any]:
+    """Texts as typed are checked here; every other widget keeps to its range by itself."""
+    for knob in page.knobs:
+        if problem_with(knob, values[knob.key]):
+            typed = quoted(str(values[knob.key]))
+            text = f"{knob.label} must be {describe_range(knob)}; {typed} is not."
+            show_notice(text, f"knob-{knob.key}")
+            values[knob.key] = knob.default
+    return values
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(str(v) for v in value) or "nothing"
+    return str(value).lower() if isinstance(value, bool) else f"{value}" or "nothing"
+
+
+def _show_notices(page: PageState, values: dict[str, Any]) -> None:
+    """Show what was wrong with the link until the reader moves a control."""
+    notices = st.session_state.get(_NOTICES + page.key)
+    if notices is None:
+        return
+    if notices.seen_with is None:
+        notices = notices._replace(seen_with=dict(values))
+        st.session_state[_NOTICES + page.key] = notices
+    if notices.seen_with != values:
+        del st.session_state[_NOTICES + page.key]
+        return
+    show_notice(_sentences(notices, values), "link")
+
+
+def _sentences(notices: LinkNotices, values: Mapping[str, Any]) -> list[str]:
+    lines = [
+        f"{problem}; {_shown(values.get(key))} is used."
+        for key, problem in notices.problems.items()
+    ]
+    if notices.unknown:
+        listed = ", ".join(quoted(name) for name in notices.unknown[:_UNKNOWN_SHOWN])
+        more = len(notices.unknown) - _UNKNOWN_SHOWN
+        listed += f" and {more} more" if more > 0 else ""
+        lines.append(f"Settings of the link that this page does not know are ignored: {listed}.")
+    return lines
+
+
+def _draw_presets(page: PageState, values: dict[str, Any]) -> None:
+    """Preset buttons and Reset in one row at the top of the sidebar; the one in force is marked."""
+    now = query_string(page.knobs, values)
+    reset = Preset("Reset", help="Every control back to its default")
+    with st.sidebar.container(horizontal=True, key="presets", gap="small"):
+        for preset in (*page.presets, reset):
+            wanted = {knob.key: preset.values.get(knob.key, knob.default) for knob in page.knobs}
+            active = query_string(page.knobs, wanted) == now
+            st.button(
+                preset.name,
+                key=f"_preset:{page.key}:{preset.name}",
+                help=preset.help or None,
+                type="primary" if active and preset is not reset else "secondary",
+                disabled=active and preset is reset,
+                on_click=_apply,
+                args=(page.knobs, wanted),
+            )
+
+
+def _apply(knobs: tuple[Knob, ...], wanted: Mapping[str, Any]) -> None:
+    for knob in knobs:
+        _put(knob, wanted[knob.key])

@@ -1,0 +1,29 @@
+"""A page with a knob of every kind."""
+
+import streamlit as st
+
+from pages._ui.knobs import Knob, Preset
+from pages._ui.url_state import PageState, change, link_to, open_page
+
+STATE = PageState(
+    key="left",
+    knobs=(
+        Knob("rows", "Rows", "ladder", 100, choices=(10, 30, 100, 300), group="data"),
+        Knob("methods", "Methods", "choices", ("SGB",), choices=("SGB", "SGLB", "vRF"), most=2),
+        Knob("method", "Method", "choice", "SGB", choices=("SGB", "virtual SGLB"), group="method"),
+        Knob("trees", "Trees", "integer", 100, 1, 1000),
+        Knob("rate", "Learning rate", "number", 0.1, 0.01, 1.0, step=0.01),
+        Knob("seed", "Seed", "integer", 0, 0, 99, box=True),
+        Knob("step", "Truncation step", "integer", 50, 1, 100, needs=("method", ("virtual SGLB",))),
+        Knob("cells", "Cells", "text", "", pattern=r"(\d+(,\d+)*)?", help="Numbers and commas."),
+        Knob("log", "Logarithmic", "switch", False, group="view"),
+    ),
+    presets=(Preset("Quick"), Preset("Paper settings", {"trees": 1000, "method": "virtual SGLB"})),
+)
+
+st.title("Left")
+values = open_page(STATE)
+st.text(f"values {sorted(vars(values).items())}")
+st.text(f"link [{link_to(STATE, values)}]")
+if st.button("Six trees"):
+    change(STATE, trees=6)

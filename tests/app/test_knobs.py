@@ -1,0 +1,72 @@
+"""Reading and writing a page's settings as URL text, without Streamlit."""
+
+import doctest
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pages._ui import knobs as module
+from pages._ui.knobs import Knob, problem_with, query_string, quoted, read_knob
+
+KNOBS = (
+    Knob("rows", "Rows", "ladder", 100, choices=(10, 100, 1000)),
+    Knob("methods", "Methods", "choices", ("SGB",), choices=("SGB", "SGLB", "vRF"), most=2),
+    Knob("method", "Method", "choice", "SGB", choices=("SGB", "virtual SGLB")),
+    Knob("trees", "Trees", "integer", 100, 1, 1000),
+    Knob("rate", "Learning rate", "number", 0.1, 0.0, 1.0),
+    Knob("cells", "Cells", "text", "", pattern=r"(\d+(,\d+)*)?"),
+    Knob("log", "Logarithmic", "switch", False),
+)
+VALUES = st.fixed_dictionaries(
+    {
+        "rows": st.sampled_from((10, 100, 1000)),
+        "methods": st.lists(st.sampled_from(("SGB", "SGLB", "vRF")), max_size=2, unique=True).map(
+            tuple
+        ),
+        "method": st.sampled_from(("SGB", "virtual SGLB")),
+        "trees": st.integers(1, 1000),
+        "rate": st.floats(0.0, 1.0),
+        "cells": st.lists(st.integers(0, 80)).map(lambda c: ",".join(map(str, c))),
+        "log": st.booleans(),
+    }
+)
+
+
+def test_the_examples_in_the_docstrings_hold():
+    assert doctest.testmod(module).failed == 0
+
+
+@given(VALUES)
+def test_a_link_says_back_every_value(values):
+    from urllib.parse import parse_qs
+
+    texts = parse_qs(query_string(KNOBS, values), keep_blank_values=True)
+    for knob in KNOBS:
+        if knob.key not in texts:
+            assert values[knob.key] == knob.default
+            continue
+        reading = read_knob(knob, texts[knob.key])
+        assert reading.problem == ""
+        assert reading.value == values[knob.key]
+
+
+@given(st.sampled_from(KNOBS), st.lists(st.text(), min_size=1, max_size=3))
+def test_any_text_gives_a_possible_value_or_one_sentence(knob, texts):
+    reading = read_knob(knob, texts)
+    if reading.problem:
+        assert reading.problem.startswith(knob.key)
+        assert "\n" not in reading.problem
+        assert len(reading.problem) < 400
+    else:
+        assert not problem_with(knob, reading.value)
+
+
+@pytest.mark.parametrize("value", [True, "3", None, 0, 1001, float("nan"), 3.5])
+def test_what_an_integer_knob_cannot_be(value):
+    assert problem_with(KNOBS[3], value)
+
+
+def test_long_and_many_line_texts_are_cut_to_one_short_line():
+    assert quoted("a\nb\u202ec") == '"a b c"'
+    assert len(quoted("x" * 5000)) == 42

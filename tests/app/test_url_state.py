@@ -1,0 +1,165 @@
+"""Links, presets and page changes, through pages that exist only for this test."""
+
+from pathlib import Path
+from urllib.parse import parse_qs
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+APPS = Path(__file__).parent / "apps"
+
+
+def open_app(**query):
+    at = AppTest.from_file(str(APPS / "two_pages.py"), default_timeout=30)
+    for name, text in query.items():
+        at.query_params[name] = text
+    return at.run()
+
+
+def shown_values(at):
+    text = next(t.value for t in at.text if t.value.startswith("values "))
+    return dict(eval(text.removeprefix("values "), {"__builtins__": {}}))
+
+
+def shown_link(at):
+    text = next(t.value for t in at.text if t.value.startswith("link ["))
+    return text.removeprefix("link [").removesuffix("]")
+
+
+def notices(at):
+    return [t.value for t in at.text if not t.value.startswith(("values ", "link ["))]
+
+
+def test_a_bare_address_gives_the_defaults_and_no_notice():
+    at = open_app()
+    assert not at.exception
+    assert notices(at) == []
+    values = shown_values(at)
+    assert (values["rows"], values["methods"], values["trees"]) == (100, ("SGB",), 100)
+    assert dict(at.query_params) == {}
+    assert shown_link(at) == ""
+
+
+def test_a_link_restores_every_kind_of_knob():
+    query = {
+        "rows": "300",
+        "methods": ["SGLB", "vRF"],
+        "method": "virtual SGLB",
+        "trees": "500",
+        "rate": "0.25",
+        "seed": "7",
+        "step": "20",
+        "cells": "3,40",
+        "log": "true",
+    }
+    at = open_app(**query)
+    assert not at.exception
+    assert notices(at) == []
+    assert shown_values(at) == {
+        "rows": 300,
+        "methods": ("SGLB", "vRF"),
+        "method": "virtual SGLB",
+        "trees": 500,
+        "rate": 0.25,
+        "seed": 7,
+        "step": 20,
+        "cells": "3,40",
+        "log": True,
+    }
+    given = {name: text if isinstance(text, list) else [text] for name, text in query.items()}
+    assert parse_qs(shown_link(at).removeprefix("?")) == given
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "used"),
+    [
+        ("rows", "31", "100 is used"),
+        ("methods", ["SGB", "SGLB", "vRF"], "SGB is used"),
+        ("method", "<b>x</b>", "SGB is used"),
+        ("trees", "5000", "100 is used"),
+        ("trees", "-1", "100 is used"),
+        ("trees", "many", "100 is used"),
+        ("trees", "nan", "100 is used"),
+        ("trees", "", "100 is used"),
+        ("trees", "12.7", "100 is used"),
+        ("trees", ["3", "4"], "100 is used"),
+        ("rate", "inf", "0.1 is used"),
+        ("seed", "1e999", "0 is used"),
+        ("cells", "drop table", "nothing is used"),
+        ("log", "maybe", "false is used"),
+    ],
+)
+def test_a_bad_parameter_is_named_and_what_is_used_is_said(name, text, used):
+    at = open_app(**{name: text})
+    assert not at.exception
+    (sentence,) = notices(at)
+    assert sentence.startswith(name)
+    assert used in sentence
+
+
+def test_unknown_parameters_are_named_and_leave_the_address():
+    at = open_app(**{"<img src=x>": "1", "trees": "7"})
+    assert "<img src=x>" in notices(at)[0]
+    assert dict(at.query_params) == {"trees": "7"}
+    assert shown_values(at)["trees"] == 7
+
+
+def test_a_notice_stays_until_a_control_moves():
+    at = open_app(trees="5000")
+    assert notices(at)
+    assert notices(at.run())
+    assert notices(at.slider(key="trees").set_value(300).run()) == []
+
+
+def test_presets_and_reset_set_every_knob():
+    at = open_app(rate="0.5")
+    at.button(key="_preset:left:Paper settings").click().run()
+    values = shown_values(at)
+    assert (values["trees"], values["method"], values["rate"]) == (1000, "virtual SGLB", 0.1)
+    at.button(key="_preset:left:Reset").click().run()
+    assert shown_link(at) == ""
+    assert at.button(key="_preset:left:Reset").disabled
+
+
+def test_a_page_can_set_its_own_knobs():
+    at = open_app()
+    next(b for b in at.button if b.label == "Six trees").click().run()
+    assert not at.exception
+    assert shown_values(at)["trees"] == 6
+    assert shown_link(at) == "?trees=6"
+
+
+def test_a_typed_text_that_does_not_fit_is_said_and_not_used():
+    at = open_app()
+    at.text_input(key="cells").set_value("1,,2").run()
+    assert shown_values(at)["cells"] == ""
+    assert any(n.startswith("Cells must be numbers and commas") for n in notices(at))
+
+
+def test_pages_with_the_same_parameter_do_not_leak_into_each_other():
+    at = open_app(trees="700")
+    at.query_params.clear()
+    at.switch_page("right.py").run()
+    assert not at.exception
+    assert shown_values(at) == {"trees": 20}
+    at.slider(key="trees").set_value(33).run()
+    at.switch_page("left.py").run()
+    assert shown_values(at)["trees"] == 700
+    at.switch_page("right.py").run()
+    assert shown_values(at) == {"trees": 33}
+
+
+def test_a_hidden_knob_keeps_its_value():
+    at = open_app(method="virtual SGLB", step="20")
+    at.radio(key="method").set_value("SGB").run()
+    assert "step" not in [s.key for s in at.slider]
+    at.radio(key="method").set_value("virtual SGLB").run()
+    assert shown_values(at)["step"] == 20
+
+
+def test_a_box_of_whole_numbers_keeps_what_is_typed():
+    at = open_app()
+    at.number_input(key="seed").set_value(9).run()
+    assert shown_values(at.run())["seed"] == 9
+    at.button(key="_preset:left:Reset").click().run()
+    assert shown_values(at)["seed"] == 0
