@@ -48,7 +48,8 @@ def check_number(
     kind = "a whole number" if integer else "a number"
     left = "greater than" if low_open else "at least"
     span = f"{left} {low:g}" + (f" and at most {high:g}" if math.isfinite(high) else "")
-    if isinstance(value, bool) or not isinstance(value, Integral if integer else Real):
+    allowed: Any = Integral if integer else Real
+    if isinstance(value, bool) or not isinstance(value, allowed):
         raise InvalidParameter(f"{name} must be {kind} {span}; got {value!r}.")
     number = int(value) if integer else float(value)
     if math.isnan(number) or number > high or number < low or (low_open and number == low):
@@ -114,7 +115,9 @@ def check_array(
     if 0 in array.shape[:-1] or array.shape[-1] < min_length:
         raise InvalidData(f"{name} must not be empty; got an array of shape {array.shape}.")
     if not np.isfinite(array).all():
-        raise InvalidData(f"{name} must hold finite numbers only; remove missing and infinite ones.")
+        raise InvalidData(
+            f"{name} must hold finite numbers only; remove missing and infinite ones."
+        )
     if array.size and (array.min() < low or array.max() > high):
         span = f"at least {low:g}" if math.isinf(high) else f"from {low:g} to {high:g}"
         raise InvalidData(

@@ -1,0 +1,178 @@
+"""The one place for names, one-sentence definitions and units; pages take their labels from here.
+
+All texts are plain: no Markdown, no formulae, safe to show anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from gbuq_core.validation import check_choice
+
+UNCERTAINTY_KINDS = ("total", "data", "knowledge")
+TASKS = ("regression", "classification")
+VIEWS = ("std", "variance")
+
+STD_CAVEAT = (
+    "Standard deviations do not add up: the variances do, total = data + knowledge, "
+    "so the total std is smaller than the sum of the other two."
+)
+
+
+class Term(NamedTuple):
+    """A word of this field: its label in sentence case, its meaning, its unit if it has one."""
+
+    label: str
+    definition: str
+    unit: str = ""
+
+
+_TERMS = {
+    "total": Term(
+        "Total uncertainty",
+        "How uncertain the prediction is as a whole: data plus knowledge uncertainty.",
+    ),
+    "data": Term(
+        "Data uncertainty",
+        "Noise or class overlap in the data themselves, which more rows like these do not remove.",
+    ),
+    "knowledge": Term(
+        "Knowledge uncertainty",
+        "How much the members disagree because they saw too few rows like this one; "
+        "more such rows reduce it.",
+    ),
+    "member": Term("Member", "One model of the ensemble, with predictions of its own."),
+    "ensemble": Term("Ensemble", "Several models of the same data whose disagreement is measured."),
+    "virtual_ensemble": Term(
+        "Virtual ensemble",
+        "One boosted model cut off after different numbers of trees, each cut being a member.",
+    ),
+    "truncation_step": Term(
+        "Truncation step K", "How many trees apart two members of a virtual ensemble are.", "trees"
+    ),
+    "truncation_start": Term(
+        "Truncation start",
+        "The share of the trees that is passed before the first member of a virtual ensemble.",
+    ),
+    "diffusion_temperature": Term(
+        "Diffusion temperature",
+        "Sets the Langevin noise of SGLB: the larger this number, the smaller the noise.",
+    ),
+    "cycle": Term(
+        "Cycle",
+        "One period of a cyclical schedule: exploration with large steps, then sampling.",
+        "trees",
+    ),
+    "affinity": Term(
+        "Affinity", "The number of trees in which two rows fall into the same leaf.", "trees"
+    ),
+    "neighbours": Term("Neighbours", "The training rows with the highest affinity to a row."),
+    "posterior_draw": Term(
+        "Posterior draw", "One function drawn from a model's posterior; a draw, not a member."
+    ),
+    "leaf_index": Term("Leaf index", "The number of the leaf that a row reaches in a tree."),
+    "novelty": Term(
+        "Novelty",
+        "A row's distance from the training rows of its leaves, calibrated on those rows.",
+        "z-score",
+    ),
+    "loc": Term("Location", "The centre of the predicted distribution.", "units of y"),
+    "scale": Term("Scale", "The standard deviation of the predicted distribution.", "units of y"),
+    "rejection_curve": Term(
+        "Rejection curve",
+        "The error that remains when the most uncertain rows are handed to someone who knows.",
+    ),
+    "calibration": Term(
+        "Calibration", "Whether predicted probabilities match the frequencies that are observed."
+    ),
+    "coverage": Term(
+        "Coverage", "The share of rows whose true value lies inside the predicted interval."
+    ),
+    "sharpness": Term(
+        "Sharpness",
+        "How narrow the predicted distributions are, whether right or wrong.",
+        "units of y",
+    ),
+    "pit": Term(
+        "Probability integral transform",
+        "The predicted probability of a value below the observed one; uniform if calibrated.",
+    ),
+    "rmse": Term(
+        "RMSE", "Root mean squared error of the predicted mean; lower is better.", "units of y"
+    ),
+    "error_rate": Term("Error rate", "Share of rows given a wrong class; lower is better."),
+    "nll": Term(
+        "NLL",
+        "Negative log-likelihood of what was observed, per row; lower is better.",
+        "nats",
+    ),
+    "crps": Term(
+        "CRPS",
+        "Continuous ranked probability score, the absolute error of a distribution; "
+        "lower is better.",
+        "units of y",
+    ),
+    "mace": Term(
+        "MACE",
+        "Mean absolute calibration error: average gap between nominal and observed coverage.",
+    ),
+    "prr": Term(
+        "PRR",
+        "Prediction-rejection ratio: how well uncertainty ranks errors; 100 ranks like the errors "
+        "themselves, 0 like chance.",
+        "%",
+    ),
+    "auroc": Term(
+        "AUROC",
+        "The chance that a random positive row scores above a random negative one; 0.5 is chance.",
+    ),
+}
+GLOSSARY: Mapping[str, Term] = MappingProxyType(_TERMS)
+
+
+def uncertainty_unit(task: str, view: str = "std", target: str = "y") -> str:
+    """The unit of an uncertainty, for a colour bar or a column head.
+
+    Parameters
+    ----------
+    task : {"regression", "classification"}
+    view : {"std", "variance"}
+        How a regression's uncertainty is shown; classification is in nats either way.
+    target : str
+        What the target is called. It comes back as it is: escape it where it is shown.
+
+    Raises
+    ------
+    InvalidParameter
+        If ``task`` or ``view`` is none of these.
+
+    Examples
+    --------
+    >>> uncertainty_unit("regression", "std", "price")
+    'std, units of price'
+    """
+    check_choice("task", task, TASKS)
+    check_choice("view", view, VIEWS)
+    if task == "classification":
+        return "nats"
+    return f"std, units of {target}" if view == "std" else f"variance, squared units of {target}"
+
+
+def uncertainty_label(kind: str, task: str, view: str = "std", target: str = "y") -> str:
+    """The label of an uncertainty with its unit.
+
+    Parameters
+    ----------
+    kind : {"total", "data", "knowledge"}
+    task, view, target
+        As for `uncertainty_unit`.
+
+    Examples
+    --------
+    >>> uncertainty_label("knowledge", "classification")
+    'Knowledge uncertainty (nats)'
+    """
+    check_choice("kind", kind, UNCERTAINTY_KINDS)
+    return f"{GLOSSARY[kind].label} ({uncertainty_unit(task, view, target)})"

@@ -1,0 +1,75 @@
+"""Scores of predictions and of their uncertainty; lower is better unless a docstring says else.
+
+Proper scores (CRPS, NLL, check and interval score), calibration (coverage with its binomial band,
+PIT, reliability) and ranking (rejection curves, PRR, AUROC), as Malinin et al. (2021), section 5,
+and Brophy and Lowd (IBUG, 2022) report them. ``scale`` is always a standard deviation.
+"""
+
+from gbuq_core.metrics.binomial import binomial_band
+from gbuq_core.metrics.class_calibration import Reliability, calibration_error, reliability
+from gbuq_core.metrics.intervals import (
+    DEFAULT_LEVELS,
+    Coverage,
+    coverage,
+    interval_coverage,
+    mace,
+    pit_coverage,
+    sharpness,
+)
+from gbuq_core.metrics.pit import PitHistogram, pit_gaussian, pit_histogram, pit_mixture
+from gbuq_core.metrics.point_errors import error_rate, rmse
+from gbuq_core.metrics.proper_scores import (
+    check_score,
+    crps_ensemble,
+    crps_gaussian,
+    crps_gaussian_values,
+    crps_mixture,
+    interval_score,
+    mean_interval_score,
+    nll_classification,
+    nll_classification_values,
+    nll_gaussian,
+    nll_gaussian_values,
+    nll_mixture,
+    nll_mixture_values,
+    pinball_score,
+)
+from gbuq_core.metrics.ranking import RejectionCurve, auroc, prr, rejection_curve
+
+__all__ = [
+    "DEFAULT_LEVELS",
+    "Coverage",
+    "PitHistogram",
+    "RejectionCurve",
+    "Reliability",
+    "auroc",
+    "binomial_band",
+    "calibration_error",
+    "check_score",
+    "coverage",
+    "crps_ensemble",
+    "crps_gaussian",
+    "crps_gaussian_values",
+    "crps_mixture",
+    "error_rate",
+    "interval_coverage",
+    "interval_score",
+    "mace",
+    "mean_interval_score",
+    "nll_classification",
+    "nll_classification_values",
+    "nll_gaussian",
+    "nll_gaussian_values",
+    "nll_mixture",
+    "nll_mixture_values",
+    "pinball_score",
+    "pit_coverage",
+    "pit_gaussian",
+    "pit_histogram",
+    "pit_mixture",
+    "prr",
+    "rejection_curve",
+    "reliability",
+    "rmse",
+    "sharpness",
+]

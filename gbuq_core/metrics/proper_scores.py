@@ -1,0 +1,337 @@
+"""Proper scores: minimal in expectation for the true distribution, so they cannot be gamed.
+
+Names ending in ``_values`` return one score per row; the others return their mean.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import erf, logsumexp, ndtri
+
+from gbuq_core.errors import InvalidData
+from gbuq_core.metrics.inputs import FloatArray, check_gaussian, check_mixture, class_codes
+from gbuq_core.uncertainty import check_probabilities
+from gbuq_core.validation import check_array, check_number, check_same_length
+
+_LOG_2_PI = math.log(2.0 * math.pi)
+
+
+def nll_gaussian_values(y: ArrayLike, loc: ArrayLike, scale: ArrayLike) -> FloatArray:
+    """Per-row form of `nll_gaussian`: (n_samples,) in nats."""
+    y, loc, scale = check_gaussian(y, loc, scale, positive=True)
+    return 0.5 * ((y - loc) / scale) ** 2 + np.log(scale) + 0.5 * _LOG_2_PI
+
+
+def nll_gaussian(y: ArrayLike, loc: ArrayLike, scale: ArrayLike) -> float:
+    """Mean negative log-likelihood of one normal per row, in nats.
+
+    ``(y - loc)^2 / (2 scale^2) + log scale + log(2 pi) / 2``. For an ensemble, ``loc`` is the mean
+    of the members' means and ``scale`` the square root of the total uncertainty: the normal with
+    the mixture's first two moments. It changes with the unit of y, by ``log a`` for ``a y``.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Observed values.
+    loc, scale : array-like of shape (n_samples,), or a number for all rows
+        Mean and standard deviation of each row's normal, in units of y.
+
+    Raises
+    ------
+    InvalidData
+        If a scale is not positive, or the arrays are not finite or of different lengths.
+
+    References
+    ----------
+    Malinin et al. (2021), equation 10.
+
+    Examples
+    --------
+    >>> round(nll_gaussian([0.0], [0.0], [1.0]), 4)
+    0.9189
+    """
+    return float(nll_gaussian_values(y, loc, scale).mean())
+
+
+def nll_mixture_values(y: ArrayLike, means: ArrayLike, variances: ArrayLike) -> FloatArray:
+    """Per-row form of `nll_mixture`: (n_samples,) in nats."""
+    y, means, variances = check_mixture(y, means, variances, positive=True)
+    log_density = -0.5 * ((y - means) ** 2 / variances + np.log(variances) + _LOG_2_PI)
+    return math.log(len(means)) - logsumexp(log_density, axis=0)
+
+
+def nll_mixture(y: ArrayLike, means: ArrayLike, variances: ArrayLike) -> float:
+    """Mean negative log-likelihood of the equal mixture of the members' normals, in nats.
+
+    ``-log(mean_m N(y; mu_m, s_m^2))``: the ensemble's NLL as its authors report it (they add 1e-8
+    to the variances, we do not). It never exceeds the mean of the members' own NLL.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Observed values.
+    means, variances : array-like of shape (n_members, n_samples)
+        Units of y and squared units of y.
+
+    Raises
+    ------
+    InvalidData
+        If a variance is not positive, or the arrays are not finite or do not match.
+
+    References
+    ----------
+    Malinin et al. (2021), equation 2.
+
+    Examples
+    --------
+    >>> round(nll_mixture([0.0], [[0.0], [0.0]], [[1.0], [1.0]]), 4)
+    0.9189
+    """
+    return float(nll_mixture_values(y, means, variances).mean())
+
+
+def nll_classification_values(
+    y: ArrayLike, probabilities: ArrayLike, classes: ArrayLike | None = None
+) -> FloatArray:
+    """Per-row form of `nll_classification`: (n_samples,) in nats."""
+    p = check_probabilities("probabilities", probabilities, 2)
+    codes = class_codes(y, p.shape[1], classes)
+    if len(codes) != len(p):
+        raise InvalidData(f"y has {len(codes)} rows and probabilities have {len(p)}.")
+    chosen = p[np.arange(len(p)), codes]
+    return -np.log(np.clip(chosen, np.finfo(np.float64).eps, 1.0))
+
+
+def nll_classification(
+    y: ArrayLike, probabilities: ArrayLike, classes: ArrayLike | None = None
+) -> float:
+    """Mean negative log-probability of the observed class (log loss), in nats.
+
+    For an ensemble pass the mean of the members' probabilities: that is its mixture.
+    A probability of 0 counts as 2.2e-16, as in scikit-learn, so the worst row costs 36 nats.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Class codes, or labels if ``classes`` is given.
+    probabilities : array-like of shape (n_samples, n_classes)
+    classes : array-like of shape (n_classes,), optional
+        The label of each column.
+
+    Raises
+    ------
+    InvalidData
+        If rows are not probabilities, or a label is unknown.
+
+    Examples
+    --------
+    >>> round(nll_classification(["b"], [[0.5, 0.5]], classes=["a", "b"]), 4)
+    0.6931
+    """
+    return float(nll_classification_values(y, probabilities, classes).mean())
+
+
+def _mean_absolute_normal(mean: FloatArray, std: FloatArray) -> FloatArray:
+    """``E|Z|`` for Z normal; ``|mean|`` where the std is 0."""
+    z = np.divide(mean, std, out=np.zeros(np.broadcast(mean, std).shape), where=std > 0.0)
+    spread = std * math.sqrt(2.0 / math.pi) * np.exp(-0.5 * z * z)
+    return np.where(std > 0.0, spread + mean * erf(z / math.sqrt(2.0)), np.abs(mean))
+
+
+def crps_gaussian_values(y: ArrayLike, loc: ArrayLike, scale: ArrayLike) -> FloatArray:
+    """Per-row form of `crps_gaussian`: (n_samples,) in units of y."""
+    y, loc, scale = check_gaussian(y, loc, scale, positive=False)
+    return _mean_absolute_normal(y - loc, scale) - scale / math.sqrt(math.pi)
+
+
+def crps_gaussian(y: ArrayLike, loc: ArrayLike, scale: ArrayLike) -> float:
+    """Mean continuous ranked probability score of one normal per row, in units of y.
+
+    ``scale [z (2 Phi(z) - 1) + 2 phi(z) - 1/sqrt(pi)]`` with ``z = (y - loc)/scale``; the absolute
+    error where the scale is 0.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Observed values.
+    loc, scale : array-like of shape (n_samples,), or a number for all rows
+        Mean and standard deviation of each row's normal, in units of y.
+
+    Raises
+    ------
+    InvalidData
+        If a scale is negative, or the arrays are not finite or of different lengths.
+
+    References
+    ----------
+    Gneiting and Raftery (2007), "Strictly proper scoring rules", equation 21.
+
+    Examples
+    --------
+    >>> round(crps_gaussian([0.0], [0.0], [1.0]), 4)
+    0.2337
+    """
+    return float(crps_gaussian_values(y, loc, scale).mean())
+
+
+def crps_mixture(y: ArrayLike, means: ArrayLike, variances: ArrayLike) -> float:
+    """Mean CRPS of the equal mixture of the members' normals, closed form, in units of y.
+
+    ``mean_m A(y - mu_m, s_m^2) - mean_mk A(mu_m - mu_k, s_m^2 + s_k^2) / 2`` with ``A`` the mean
+    absolute value of a normal. Members pair up, so time grows with their square.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+    means, variances : array-like of shape (n_members, n_samples)
+        Units of y and squared units of y.
+
+    Raises
+    ------
+    InvalidData
+        If a variance is negative, or the arrays are not finite or do not match.
+
+    References
+    ----------
+    Grimit, Gneiting, Berrocal and Johnson (2006), equation 5.
+
+    Examples
+    --------
+    >>> round(crps_mixture([0.0], [[0.0], [0.0]], [[1.0], [1.0]]), 4)
+    0.2337
+    """
+    y, means, variances = check_mixture(y, means, variances, positive=False)
+    n_members = len(means)
+    near = _mean_absolute_normal(y - means, np.sqrt(variances)).mean(axis=0)
+    apart = np.zeros_like(y)
+    for m in range(n_members):
+        pair_std = np.sqrt(variances[m:] + variances[m])
+        distance = _mean_absolute_normal(means[m:] - means[m], pair_std)
+        apart += 2.0 * distance.sum(axis=0) - distance[0]  # (m, m) once, (m, k) and (k, m) at once
+    return float(np.maximum(near - 0.5 * apart / n_members**2, 0.0).mean())
+
+
+def crps_ensemble(y: ArrayLike, draws: ArrayLike) -> float:
+    """Mean CRPS of the empirical distribution of draws, in units of y, by sorting.
+
+    ``mean_i |x_i - y| - mean_ij |x_i - x_j| / 2`` (the plain, not the "fair", estimator).
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+    draws : array-like of shape (n_draws, n_samples)
+        Draws from each row's predicted distribution, in units of y.
+
+    Raises
+    ------
+    InvalidData
+        If the arrays are empty, not finite or of different lengths.
+
+    References
+    ----------
+    Gneiting and Raftery (2007), equation 21, in the order-statistics form.
+
+    Examples
+    --------
+    >>> crps_ensemble([0.0], [[-1.0], [1.0]])
+    0.5
+    """
+    target = check_array("y", y, 1)
+    x = np.sort(check_array("draws", draws, 2), axis=0)
+    check_same_length(y=target, draws=x)
+    n = len(x)
+    # sum_ij |x_i - x_j| / 2 = sum_i (2 i - n + 1) x_(i), each gap counted by who is on either side.
+    weights = (2.0 * np.arange(n) - n + 1.0) / n**2
+    spread = weights @ (x - x[0])
+    return float(np.maximum(np.abs(x - target).mean(axis=0) - spread, 0.0).mean())
+
+
+def pinball_score(y: ArrayLike, quantile: ArrayLike, level: float) -> float:
+    """Mean pinball (check) loss of one predicted quantile, in units of y.
+
+    ``max(level (y - q), (level - 1) (y - q))``.
+
+    Examples
+    --------
+    >>> pinball_score([1.0], [3.0], 0.9).__round__(4)
+    0.2
+    """
+    alpha = check_number("level", level, 0.0, 1.0)
+    target = check_array("y", y, 1)
+    q = check_array("quantile", quantile, 1)
+    check_same_length(y=target, quantile=q)
+    over = target - q
+    return float(np.maximum(alpha * over, (alpha - 1.0) * over).mean())
+
+
+def check_score(y: ArrayLike, loc: ArrayLike, scale: ArrayLike, n_levels: int = 99) -> float:
+    """Pinball score of one normal per row, averaged over levels 0.01 to 0.99, in units of y.
+
+    About half the CRPS, which is twice the integral over all levels.
+
+    References
+    ----------
+    Brophy and Lowd (2022), table 9.
+
+    Examples
+    --------
+    >>> round(check_score([0.0], [0.0], [1.0]), 4)
+    0.118
+    """
+    y, loc, scale = check_gaussian(y, loc, scale, positive=False)
+    levels = _levels(n_levels)
+    scores = [pinball_score(y, loc + scale * ndtri(level), level) for level in levels]
+    return float(np.mean(scores))
+
+
+def interval_score(y: ArrayLike, lower: ArrayLike, upper: ArrayLike, level: float) -> float:
+    """Mean interval score of predicted intervals of nominal coverage ``level``, in units of y.
+
+    The width, plus ``2 / (1 - level)`` times the distance of y outside it.
+
+    References
+    ----------
+    Gneiting and Raftery (2007), equation 43.
+
+    Examples
+    --------
+    >>> interval_score([3.0], [0.0], [2.0], 0.5)
+    6.0
+    """
+    alpha = 1.0 - check_number("level", level, 0.0, 1.0 - 1e-12)
+    target = check_array("y", y, 1)
+    low = check_array("lower", lower, 1)
+    high = check_array("upper", upper, 1)
+    check_same_length(y=target, lower=low, upper=high)
+    outside = np.maximum(low - target, 0.0) + np.maximum(target - high, 0.0)
+    return float((high - low + 2.0 / alpha * outside).mean())
+
+
+def mean_interval_score(
+    y: ArrayLike, loc: ArrayLike, scale: ArrayLike, n_levels: int = 99
+) -> float:
+    """Interval score of one normal per row's central intervals, mean over levels 0.01 to 0.99.
+
+    References
+    ----------
+    Brophy and Lowd (2022), table 10.
+
+    Examples
+    --------
+    >>> round(mean_interval_score([0.0], [0.0], [1.0]), 4)
+    1.58
+    """
+    y, loc, scale = check_gaussian(y, loc, scale, positive=False)
+    scores = []
+    for level in _levels(n_levels):
+        half = scale * ndtri(0.5 + 0.5 * level)
+        scores.append(interval_score(y, loc - half, loc + half, level))
+    return float(np.mean(scores))
+
+
+def _levels(n_levels: int) -> list[float]:
+    count = check_number("n_levels", n_levels, 1, 9999, integer=True)
+    return np.linspace(0.01, 0.99, count).tolist() if count > 1 else [0.5]
