@@ -1,0 +1,332 @@
+"""Long fits: who wants which result, computed once for all who do.
+
+A `JobRunner` gives each distinct result (a key) to everybody who wants it. A user (a browser tab)
+has slots, one for each result it shows at a time; a new key in a slot drops the older one, and a
+job that is in nobody's slot is stopped. The latest results are kept.
+
+From below: `gbuq_core.resources` tells how many cores and how much memory there are,
+`gbuq_core.progress` what a fit calls between two kernel chunks, `gbuq_core.parallel` spreads work
+over the one thread pool. What estimators need of them can be imported from here.
+
+No lock is held while anything is computed.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import traceback
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable
+from types import TracebackType
+from typing import Any, Literal
+
+from gbuq_core.errors import Cancelled, MemoryLimitExceeded
+from gbuq_core.parallel import POOL, parallel_map
+from gbuq_core.progress import Place, Progress, advance, at, here, progress_part, tick
+from gbuq_core.resources import (
+    available_memory_bytes,
+    check_memory,
+    effective_n_jobs,
+    held_bytes,
+)
+from gbuq_core.validation import check_number
+
+__all__ = [
+    "RUNNER",
+    "Job",
+    "JobRunner",
+    "advance",
+    "available_memory_bytes",
+    "check_memory",
+    "current_job",
+    "effective_n_jobs",
+    "parallel_map",
+    "progress_part",
+    "tick",
+]
+
+State = Literal["queued", "running", "done", "failed", "cancelled"]
+
+
+class Job:
+    """One result on its way: its progress, its state, and in the end its value or its error.
+
+    Attributes
+    ----------
+    key : hashable
+        What distinguishes the result from all others.
+    state : {"queued", "running", "done", "failed", "cancelled"}
+        A stopped job is "cancelled" once it has noticed, within one tick.
+    error : BaseException or None
+        Why a failed job failed.
+    """
+
+    def __init__(self, key: Hashable, total: float = 1.0) -> None:
+        self.key = key
+        self.state: State = "queued"
+        self.error: BaseException | None = None
+        self.users: set[tuple[Hashable, str]] = set()  # guarded by the runner's lock
+        self._progress = Progress(total)
+        self._lock = threading.Lock()  # of the state
+        self._stopped = threading.Event()
+        self._ended = threading.Event()
+        self._value: Any = None
+        self._size = 0
+        self._traceback: TracebackType | None = None
+        self._started_at = self._ended_at = 0.0
+
+    @property
+    def total(self) -> float:
+        """The number of units that the fit counts to."""
+        return self._progress.total
+
+    @property
+    def done(self) -> float:
+        """The number of units counted so far."""
+        return self._progress.done
+
+    @property
+    def fraction(self) -> float:
+        """The part that is done, in [0, 1]."""
+        return 1.0 if self.state == "done" else min(1.0, self.done / self.total)
+
+    @property
+    def seconds(self) -> float:
+        """For how long the job has run, or ran, in seconds."""
+        if not self._started_at:
+            return 0.0
+        return (self._ended_at or time.perf_counter()) - self._started_at
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the job was told to stop."""
+        return self._stopped.is_set()
+
+    def tick(self, done: float) -> None:
+        """Report ``done`` units and raise `Cancelled` if nobody wants the result any more."""
+        self.check()
+        self._progress.reach(done)
+
+    def check(self) -> None:
+        """Raise `Cancelled` if nobody wants the result any more."""
+        if self._stopped.is_set():
+            raise Cancelled
+
+    def stop(self) -> None:
+        """Ask the job to end at its next tick; one that waits in the queue ends at once."""
+        self._stopped.set()
+        with self._lock:
+            if self.state == "queued":
+                self.state = "cancelled"
+                self._ended.set()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait up to ``timeout`` seconds for the end; return whether it came."""
+        return self._ended.wait(timeout)
+
+    def result(self, timeout: float | None = None) -> Any:
+        """Return the value of the job, waiting for it up to ``timeout`` seconds.
+
+        Raises
+        ------
+        TimeoutError
+            If the job is still on its way by then.
+        Cancelled
+            If it was stopped.
+        BaseException
+            Whatever the computation raised.
+        """
+        if not self.wait(timeout):
+            raise TimeoutError("the job has not ended yet")
+        if self.state == "cancelled":
+            raise Cancelled
+        if self.error is not None:
+            # Raised once per look at the page: without this the traceback grows each time.
+            raise self.error.with_traceback(self._traceback)
+        return self._value
+
+    def _begin(self) -> bool:
+        with self._lock:
+            if self.state != "queued":
+                return False
+            self.state, self._started_at = "running", time.perf_counter()
+            return True
+
+    def _end(self, state: State, error: BaseException | None = None) -> None:
+        if error is not None:
+            self.error, self._traceback = error, error.__traceback__
+        with self._lock:
+            self.state, self._ended_at = state, time.perf_counter()
+        self._ended.set()
+
+
+def current_job() -> Job | None:
+    """Return the job that this code runs for, also inside `parallel_map`; None without one."""
+    job: Job | None = here().job
+    return job
+
+
+class JobRunner:
+    """Computes each wanted result once, for all who want it, and keeps the latest ones.
+
+    Parameters
+    ----------
+    max_results : int
+        How many finished results are kept at most.
+    max_bytes : int
+        How much memory they may hold together; the latest one is kept however large it is.
+
+    Examples
+    --------
+    >>> runner = JobRunner()
+    >>> job = runner.want("ann", ("square", 3), lambda job: 3**2)
+    >>> job.result(timeout=5)
+    9
+    >>> runner.want("bob", ("square", 3), lambda job: 3**2) is job
+    True
+    """
+
+    def __init__(self, max_results: int = 64, max_bytes: int = 512 * 2**20) -> None:
+        self._max_results, self._max_bytes = max_results, max_bytes
+        self._lock = threading.Lock()
+        self._live: dict[Hashable, Job] = {}
+        self._finished: OrderedDict[Hashable, Job] = OrderedDict()
+        self._slots: dict[Hashable, dict[str, Job]] = {}
+
+    def want(
+        self,
+        user: Hashable,
+        key: Hashable,
+        fn: Callable[[Job], Any],
+        total: float = 1.0,
+        slot: str = "main",
+    ) -> Job:
+        """Return the job that computes ``key``, begun now or earlier, for whomever.
+
+        Parameters
+        ----------
+        user : hashable
+            Who wants it: one browser session.
+        key : hashable
+            All that the result depends on. Digests of data, never the data themselves.
+        fn : callable
+            ``fn(job)`` computes the result. It must not rely on the thread it runs in.
+        total : float
+            The units that the ticks of ``fn`` count to.
+        slot : str
+            What the user shows it in. A new key takes the place of the slot's older one, whose
+            job is stopped unless somebody else wants it.
+
+        Returns
+        -------
+        Job
+            A failed job stays in its slot, so that asking again does not fail again and again;
+            it is tried anew after another key was in the slot.
+        """
+        check_number("total", total, 0, low_open=True)
+        with self._lock:
+            slots = self._slots.setdefault(user, {})
+            held = slots.get(slot)
+            known = held if held is not None and held.key == key else None
+            job = self._live_or_finished(key)
+            if job is None and known is not None and known.state == "failed":
+                job = known
+            fresh = job is None
+            if job is None:
+                job = self._live[key] = Job(key, total)
+            slots[slot] = job
+            job.users.add((user, slot))
+            if held is not None and held is not job:
+                self._drop(held, user, slot)
+        if fresh:
+            POOL.submit(self._run, job, fn)
+        return job
+
+    def release(self, user: Hashable, slots: Iterable[str] | None = None) -> None:
+        """Forget what a user wants, in some slots or (a closed tab) in all of them."""
+        with self._lock:
+            mine = self._slots.get(user, {})
+            for slot in list(mine) if slots is None else slots:
+                job = mine.pop(slot, None)
+                if job is not None:
+                    self._drop(job, user, slot)
+            if not mine:
+                self._slots.pop(user, None)
+
+    def keep(self, user: Hashable, slots: Iterable[str]) -> None:
+        """Release all slots of a user but these: called by a page for the slots it shows."""
+        kept = set(slots)
+        with self._lock:
+            others = [slot for slot in self._slots.get(user, {}) if slot not in kept]
+        self.release(user, others)
+
+    def _live_or_finished(self, key: Hashable) -> Job | None:
+        job = self._live.get(key)
+        if job is not None and not job.stopped:
+            return job
+        if key in self._finished:
+            self._finished.move_to_end(key)
+            return self._finished[key]
+        return None
+
+    def _drop(self, job: Job, user: Hashable, slot: str) -> None:
+        """Take a job out of a slot (the lock is held) and stop it if it is in no other."""
+        job.users.discard((user, slot))
+        if not job.users and self._live.get(job.key) is job:
+            del self._live[job.key]
+            job.stop()
+
+    def _run(self, job: Job, fn: Callable[[Job], Any]) -> None:
+        if not job._begin():
+            return
+        value: Any = None
+        error: BaseException | None = None
+        try:
+            with at(Place(job, job._progress, (job.check,))):
+                value = fn(job)
+                job.check()  # a fit that swallowed `Cancelled` may be half done
+            job._size = held_bytes(value)
+        except MemoryError:
+            error = MemoryLimitExceeded(
+                "The memory ran out: take fewer rows, columns, trees or members."
+            )
+        except BaseException as caught:
+            error = caught
+            _clear_frames(caught)
+        with self._lock:
+            if self._live.get(job.key) is job:
+                del self._live[job.key]
+            if error is None:
+                job._value = value
+                self._finished[job.key] = job
+                self._finished.move_to_end(job.key)
+                self._evict()
+                job._end("done")
+            elif isinstance(error, Cancelled):
+                job._end("cancelled")
+            else:
+                job._end("failed", error)
+
+    def _evict(self) -> None:
+        """Forget the results that were not asked for the longest (the lock is held)."""
+        held = sum(job._size for job in self._finished.values())
+        while len(self._finished) > 1 and (
+            len(self._finished) > self._max_results or held > self._max_bytes
+        ):
+            _, old = self._finished.popitem(last=False)
+            held -= old._size
+            for user, slot in old.users:
+                self._slots.get(user, {}).pop(slot, None)
+            old.users.clear()
+
+
+def _clear_frames(error: BaseException) -> None:
+    """Let go of the arrays in the frames that an error came through."""
+    link: BaseException | None = error
+    while link is not None:
+        traceback.clear_frames(link.__traceback__)
+        link = link.__cause__ or link.__context__
+
+
+RUNNER = JobRunner()

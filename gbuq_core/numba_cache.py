@@ -1,0 +1,83 @@
+"""A place for numba's compiled kernels where neither the package nor the home can be written.
+
+Numba looks for a writable directory when a function is decorated with ``cache=True`` and raises
+when it finds none, so `ensure_writable_cache` must run before the first kernel is imported.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import tempfile
+from pathlib import Path
+
+_PACKAGE = Path(__file__).parent
+
+
+def ensure_writable_cache() -> str | None:
+    """Point ``NUMBA_CACHE_DIR`` to a temporary directory if numba could write nowhere.
+
+    Returns
+    -------
+    str or None
+        The temporary directory; None when numba finds a place by itself (a ``NUMBA_CACHE_DIR``
+        given by the user, ``__pycache__`` beside the kernels, or the user's cache directory).
+
+    Notes
+    -----
+    The directory is the same for every process of a user, so kernels are compiled once. Loading
+    a cached kernel runs it, so the directory must belong to this user and to nobody else; where
+    that cannot be had, each process takes a fresh one.
+    """
+    if _numba_finds_a_place():
+        return None
+    directory = _own_temporary_directory()
+    os.environ["NUMBA_CACHE_DIR"] = directory
+    if "numba" in sys.modules:  # it has read the environment already
+        sys.modules["numba"].config.CACHE_DIR = directory
+    return directory
+
+
+def _numba_finds_a_place() -> bool:
+    given = os.environ.get("NUMBA_CACHE_DIR")
+    if given and _is_writable(Path(given)):
+        return True
+    packages = {init.parent for init in _PACKAGE.rglob("__init__.py")} | {_PACKAGE}
+    if all(_is_writable(package / "__pycache__") for package in packages):
+        return True
+    return _is_writable(_user_cache())
+
+
+def _user_cache() -> Path:
+    """Where numba caches for a user (its ``AppDirs(appname="numba").user_cache_dir``)."""
+    home = Path(os.path.expanduser("~"))
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local")) / "numba"
+    if sys.platform == "darwin":
+        return home / "Library" / "Caches" / "numba"
+    return Path(os.environ.get("XDG_CACHE_HOME", home / ".cache")) / "numba"
+
+
+def _is_writable(directory: Path) -> bool:
+    """Numba's own test: make the directory, write a file into it."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=directory).close()
+    except OSError:
+        return False
+    return True
+
+
+def _own_temporary_directory() -> str:
+    if hasattr(os, "getuid"):
+        shared = Path(tempfile.gettempdir()) / f"gbuq-numba-{os.getuid()}"
+        try:
+            shared.mkdir(mode=0o700, exist_ok=True)
+            status = shared.lstat()
+        except OSError:
+            return tempfile.mkdtemp(prefix="gbuq-numba-")
+        private = stat.S_ISDIR(status.st_mode) and stat.S_IMODE(status.st_mode) == 0o700
+        if private and status.st_uid == os.getuid() and _is_writable(shared):
+            return str(shared)
+    return tempfile.mkdtemp(prefix="gbuq-numba-")

@@ -1,0 +1,131 @@
+"""Where in a job a piece of code is: its progress and whether it should go on.
+
+`tick`, `advance` and `progress_part` are what a fit calls between two kernel chunks of 30-50 ms.
+They report progress and raise `Cancelled` once nobody wants the result any more. Without a job
+they do nothing, so that the same estimator works in a notebook.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, NamedTuple
+
+from gbuq_core.validation import check_number
+
+
+class Progress:
+    """A counter up to ``total`` that fills ``span`` units of the counter around it."""
+
+    def __init__(self, total: float, outer: Progress | None = None, span: float = 0.0) -> None:
+        self.total = float(check_number("total", total, 0, low_open=True))
+        self.done = 0.0
+        self._outer, self._span = outer, span
+        self._lock: threading.Lock = outer._lock if outer else threading.Lock()
+
+    def reach(self, done: float) -> None:
+        """Count up to ``done``; a counter never runs backwards."""
+        with self._lock:
+            self._add(done - self.done)
+
+    def add(self, amount: float) -> None:
+        """Count ``amount`` more."""
+        with self._lock:
+            self._add(amount)
+
+    def _add(self, amount: float) -> None:
+        amount = min(max(0.0, amount), self.total - self.done)
+        self.done += amount
+        if self._outer is not None:
+            self._outer._add(amount / self.total * self._span)
+
+
+class Place(NamedTuple):
+    """What a thread works for; `parallel_map` hands it on to the threads that help."""
+
+    job: Any = None
+    progress: Progress | None = None
+    checks: tuple[Callable[[], None], ...] = ()  # each raises `Cancelled` to stop the work
+
+    def check(self) -> None:
+        """Raise `Cancelled` if the work is not wanted any more."""
+        for check in self.checks:
+            check()
+
+
+_NOWHERE = Place()
+_PLACE: ContextVar[Place | None] = ContextVar("gbuq_place", default=None)
+
+
+def here() -> Place:
+    """Return the place of the calling code."""
+    return _PLACE.get() or _NOWHERE
+
+
+@contextmanager
+def at(place: Place) -> Iterator[None]:
+    """Run the code inside at another place."""
+    token = _PLACE.set(place)
+    try:
+        yield
+    finally:
+        _PLACE.reset(token)
+
+
+def tick(done: float) -> None:
+    """Report that ``done`` units are done; to be called every 30-50 ms between kernel chunks.
+
+    Raises
+    ------
+    Cancelled
+        When nobody wants the result any more, or when another item of the same `parallel_map`
+        has failed.
+
+    Examples
+    --------
+    >>> tick(10)  # no job is running: nothing happens
+    """
+    place = here()
+    place.check()
+    if place.progress is not None:
+        place.progress.reach(done)
+
+
+def advance(amount: float = 1.0) -> None:
+    """Like `tick`, but ``amount`` units more: for members that are fitted at the same time."""
+    place = here()
+    place.check()
+    if place.progress is not None:
+        place.progress.add(amount)
+
+
+@contextmanager
+def progress_part(span: float, total: float = 1.0) -> Iterator[None]:
+    """Count from 0 to ``total`` inside while the count outside moves on by ``span``.
+
+    So a fit reports its own progress without knowing whether it is the whole job or one fold.
+
+    Parameters
+    ----------
+    span : float
+        The number of units of the count outside that this part is worth.
+    total : float
+        The number of units that the ticks inside count to.
+
+    Examples
+    --------
+    >>> def fit():
+    ...     for tree in range(100):
+    ...         tick((tree + 1) / 100)
+    >>> for fold in range(5):
+    ...     with progress_part(1 / 5):
+    ...         fit()
+    """
+    place = here()
+    place.check()
+    inner = Progress(total, place.progress, span)
+    with at(place._replace(progress=inner)):
+        yield
+        inner.reach(inner.total)

@@ -1,0 +1,185 @@
+"""How many cores and how much memory this process may use, and how much a result holds."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from gbuq_core.errors import MemoryLimitExceeded
+from gbuq_core.validation import check_number
+
+# A container's own limits, where there is one (cgroup version 2).
+_CGROUP = Path("/sys/fs/cgroup")
+_MEMINFO = Path("/proc/meminfo")
+
+# A fit may take this share of the free memory; the rest is for the other sessions, the copies
+# that a browser table needs, and the error of the estimate.
+USABLE_SHARE = 0.7
+
+_ASSUMED_MEMORY = 4 * 2**30  # where the system tells nothing
+
+
+def usable_cores() -> int:
+    """Return the number of cores this process may run on, at least 1.
+
+    The smallest of the scheduler's affinity mask and the container's quota.
+
+    Examples
+    --------
+    >>> usable_cores() >= 1
+    True
+    """
+    if hasattr(os, "sched_getaffinity"):
+        cores = len(os.sched_getaffinity(0))
+    else:
+        cores = os.cpu_count() or 1
+    quota, _, period = _read(_CGROUP / "cpu.max").partition(" ")
+    if quota.isdigit() and period.strip().isdigit():
+        cores = min(cores, -(-int(quota) // int(period)))
+    return max(1, cores)
+
+
+def effective_n_jobs(n_jobs: int | None) -> int:
+    """Return how many threads ``n_jobs`` stands for.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        None means all usable cores; -1 as well, -2 all but one, and so on, as in scikit-learn.
+
+    Raises
+    ------
+    InvalidParameter
+        For 0 and for what is no whole number.
+
+    Examples
+    --------
+    >>> effective_n_jobs(3)
+    3
+    """
+    if n_jobs is None:
+        return usable_cores()
+    number = int(check_number("n_jobs", n_jobs, -1024, 1024, integer=True))
+    if number == 0:
+        check_number("n_jobs", number, 1, 1024, integer=True)
+    return number if number > 0 else max(1, usable_cores() + 1 + number)
+
+
+def available_memory_bytes() -> int:
+    """Return the memory that can still be had without swapping, in bytes."""
+    limits = [_free_on_the_machine()]
+    limit, used = _read(_CGROUP / "memory.max"), _read(_CGROUP / "memory.current")
+    if limit.isdigit() and used.isdigit():
+        limits.append(max(0, int(limit) - int(used)))
+    return min(limits)
+
+
+def _free_on_the_machine() -> int:
+    for line in _read(_MEMINFO).splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    if "SC_PHYS_PAGES" in getattr(os, "sysconf_names", {}):
+        # What is free is not told here (macOS): half of all is a fair guess.
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    return _ASSUMED_MEMORY
+
+
+def _read(path: Path) -> str:
+    """The text of a small system file, or nothing where there is no such file."""
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return ""
+
+
+def check_memory(estimate_bytes: float, what: str) -> None:
+    """Refuse work that would not fit into `USABLE_SHARE` of the free memory.
+
+    Parameters
+    ----------
+    estimate_bytes : float
+        What the work is expected to hold at its peak, in bytes.
+    what : str
+        The subject of the sentence: ``"this fit"``.
+
+    Raises
+    ------
+    MemoryLimitExceeded
+        With one sentence that names both numbers and the way out.
+
+    Examples
+    --------
+    >>> check_memory(1000, "this fit")
+    """
+    free = available_memory_bytes()
+    if estimate_bytes > USABLE_SHARE * free:
+        subject = what[:1].upper() + what[1:]
+        raise MemoryLimitExceeded(
+            f"{subject} would need about {format_bytes(estimate_bytes)}, but only "
+            f"{format_bytes(USABLE_SHARE * free)} may be used: take fewer rows, columns, trees "
+            "or members."
+        )
+
+
+def format_bytes(size: float) -> str:
+    """Return a size as people read it.
+
+    Examples
+    --------
+    >>> format_bytes(3_100_000_000), format_bytes(240_000)
+    ('3.1 GB', '0.24 MB')
+    """
+    return f"{size / 1e9:.2g} GB" if 1e9 <= size < 1e11 else f"{size / 1e6:.3g} MB"
+
+
+def held_bytes(value: Any) -> int:
+    """Return about how much memory a result keeps alive, in bytes.
+
+    Arrays and frames inside containers, named tuples and objects are counted once each, and a
+    view counts as the whole array that it keeps. What has a ``memory_bytes_``, as our fitted
+    estimators do, is believed: a model of another library lies outside Python.
+
+    Examples
+    --------
+    >>> rows = np.zeros((1000, 10))
+    >>> held_bytes([rows, rows[0]]) // rows.nbytes
+    1
+    """
+    total = 0
+    seen: set[int] = set()
+    left = [value]
+    while left:
+        item = left.pop()
+        while isinstance(item, np.ndarray) and isinstance(item.base, np.ndarray):
+            item = item.base
+        if id(item) in seen or isinstance(item, (type, ModuleType)):
+            continue
+        seen.add(id(item))
+        size, parts = _own_bytes(item)
+        total += size
+        left.extend(parts)
+    return total
+
+
+def _own_bytes(item: Any) -> tuple[int, Iterable[Any]]:
+    """The bytes of one object and the objects inside it that are not counted yet."""
+    if isinstance(item, np.ndarray):
+        return int(item.nbytes), ()
+    if hasattr(item, "memory_usage"):  # a pandas frame, series or index
+        usage = item.memory_usage(deep=True)
+        return int(usage.sum() if hasattr(usage, "sum") else usage), ()
+    declared = getattr(item, "memory_bytes_", None)
+    if isinstance(declared, (int, np.integer)):
+        return int(declared), ()
+    size = sys.getsizeof(item)
+    if isinstance(item, Mapping):
+        return size, item.values()
+    if isinstance(item, (list, tuple, set, frozenset)):
+        return size, item
+    return size, getattr(item, "__dict__", {}).values()
