@@ -1,0 +1,255 @@
+"""Ask for results that may take a while, and keep the page alive meanwhile.
+
+A page asks for several results at once (methods side by side) and draws what it is given::
+
+    from pages._ui.jobs_glue import Request, ask, show_progress
+
+    answers = ask(
+        [
+            Request(method, ("spiral", method, config), partial(run_spiral, method, config),
+                    label=method, estimate_seconds=estimate)
+            for method in values.methods
+        ]
+    )
+    show_progress(answers)                      # only while something is running
+    for column, answer in zip(st.columns(len(answers)), answers, strict=True):
+        with column:
+            if answer.error:
+                show_notice(answer.error, answer.slot, tone="error")
+            elif answer.result is not None:     # the last good picture while a new one is made
+                draw(answer.result, faded=not answer.fresh)
+                st.caption(cost_line(answer))
+
+- ``compute`` runs on the process-wide executor, in a thread without Streamlit: it must not touch
+  ``st``. Estimators tick the current job by themselves, so nothing needs to be passed on.
+- ``key`` must name everything the result depends on (a NamedTuple of settings, a digest of the
+  rows), beginning with the experiment: two sessions that ask for the same key share one fit.
+- Results that are ready within 0.12 s come back at once, without a flash of progress. For longer
+  ones a fragment polls and reruns the page when one of them ends.
+- A new request in a slot stops the old one of this session, unless another session wants it too;
+  so do Cancel, another page and a closed tab.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import uuid
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from gbuq_core.errors import GbuqError
+from gbuq_core.jobs import RUNNER, Job
+
+WAIT_SECONDS = 0.12  # a rerun may take this long before progress is shown
+POLL_SECONDS = 0.2
+
+# Session keys, declared once.
+_LAST, _CANCELLED, _PAGE = "_jobs_last", "_jobs_cancelled", "_jobs_page"
+
+_LOG = logging.getLogger(__name__)
+
+
+class Request(NamedTuple):
+    """A result a page wants in one of its places.
+
+    Attributes
+    ----------
+    slot : str
+        The place; a session has one job a slot.
+    key : hashable
+        Everything that the result depends on, the experiment's name first.
+    compute : callable
+        Called with the job, in another thread.
+    label : str
+        What is being made, in the page's own words (not a user's text).
+    estimate_seconds : float or None
+        Shown until progress tells more.
+    total : float
+        How many units of progress the fit ticks.
+    """
+
+    slot: str
+    key: Hashable
+    compute: Callable[[Job], Any]
+    label: str = ""
+    estimate_seconds: float | None = None
+    total: float = 1.0
+
+
+class Answer(NamedTuple):
+    """What there is for a request now.
+
+    ``result`` is the wanted one if ``fresh``, else the last good one of the slot, or None.
+    ``seconds`` is what making ``result`` took. ``state`` is "running", "done", "failed" or
+    "cancelled"; ``error`` is one sentence, to be shown where the picture would be.
+    """
+
+    slot: str
+    request: Request
+    state: str
+    result: Any
+    fresh: bool
+    seconds: float | None
+    error: str
+    job: Job | None
+
+
+class _Good(NamedTuple):
+    """The last good result of a slot."""
+
+    key: Hashable
+    result: Any
+    seconds: float
+
+
+def ask(requests: Sequence[Request], wait: float = WAIT_SECONDS) -> list[Answer]:
+    """Return an answer for each request, after at most ``wait`` seconds.
+
+    Slots that a page asked for before and no longer does are given up.
+    """
+    user = session_user()
+    RUNNER.keep(user, [request.slot for request in requests])
+    cancelled = st.session_state.setdefault(_CANCELLED, {})
+    jobs: list[Job | None] = []
+    for request in requests:
+        slot, key = request.slot, request.key
+        if slot in cancelled and cancelled[slot] == key:
+            jobs.append(None)
+            continue
+        cancelled.pop(slot, None)
+        jobs.append(RUNNER.want(user, key, request.compute, request.total, slot=slot))
+
+    deadline = time.monotonic() + wait
+    for job in jobs:
+        if job is not None:
+            job.wait(max(0.0, deadline - time.monotonic()))
+    return [_answer(request, job) for request, job in zip(requests, jobs, strict=True)]
+
+
+def show_progress(answers: Sequence[Answer]) -> None:
+    """Show progress and Cancel while something runs; offer to start again what was cancelled."""
+    running = [answer for answer in answers if answer.state == "running"]
+    if running:
+        _poll(running)
+    if any(answer.state == "cancelled" for answer in answers):
+        with st.container(horizontal=True, vertical_alignment="center", key="jobs-cancelled"):
+            st.text("Cancelled. The picture still shows the settings before.")
+            st.button("Start again", key="_jobs_again", on_click=_forget_cancelled)
+
+
+def cost_line(answer: Answer) -> str:
+    """The measured cost of what is shown, or the estimate of what is being made.
+
+    >>> cost_line(Answer("a", Request("a", 1, print), "done", 1, True, 0.0421, "", None))
+    'Fitted in 0.042 s'
+    """
+    if answer.fresh and answer.seconds is not None:
+        return f"Fitted in {seconds_text(answer.seconds)}"
+    estimate = answer.request.estimate_seconds
+    return f"A fit takes about {seconds_text(estimate)}" if estimate is not None else ""
+
+
+def seconds_text(seconds: float) -> str:
+    """Two significant digits below a minute, then minutes.
+
+    >>> seconds_text(0.0421), seconds_text(7.26), seconds_text(200)
+    ('0.042 s', '7.3 s', '3 min 20 s')
+    """
+    if seconds < 59.5:
+        return f"{float(f'{max(seconds, 0.001):.2g}'):g} s"
+    return f"{int(seconds + 0.5) // 60} min {int(seconds + 0.5) % 60} s"
+
+
+def leave_other_pages(page: str) -> None:
+    """Stop what this session wanted on another page. `app.py` calls it before each page."""
+    if st.session_state.get(_PAGE) == page:
+        return
+    st.session_state[_PAGE] = page
+    RUNNER.release(session_user())
+    st.session_state.pop(_LAST, None)
+    st.session_state.pop(_CANCELLED, None)
+
+
+def _drop_user(user: str) -> None:
+    RUNNER.release(user)
+
+
+@st.cache_resource(scope="session", on_release=_drop_user, show_spinner=False)
+def session_user() -> str:
+    """Return this session's name for the job runner; what it wants ends when the tab is closed."""
+    return uuid.uuid4().hex
+
+
+def _answer(request: Request, job: Job | None) -> Answer:
+    last: dict[str, _Good] = st.session_state.setdefault(_LAST, {})
+    state = "cancelled" if job is None else job.state
+    state = "running" if state == "queued" else state
+    error = ""
+    if job is not None and state == "done":
+        last[request.slot] = _Good(request.key, job.result(), job.seconds)
+    elif job is not None and state == "failed":
+        error = _sentence(job)
+    good = last.get(request.slot)
+    return Answer(
+        slot=request.slot,
+        request=request,
+        state=state,
+        result=None if good is None else good.result,
+        fresh=good is not None and good.key == request.key,
+        seconds=None if good is None else good.seconds,
+        error=error,
+        job=job,
+    )
+
+
+def _sentence(job: Job) -> str:
+    """One sentence about a failed fit; what is not ours goes to the log in full."""
+    error = job.error
+    if isinstance(error, GbuqError):
+        return str(error)
+    _LOG.error("A fit failed", exc_info=error)
+    return f"The fit failed ({type(error).__name__}); the server's log has the details."
+
+
+@st.fragment(run_every=POLL_SECONDS)
+def _poll(running: Sequence[Answer]) -> None:
+    """Progress bars and Cancel; reruns the page when one of the jobs ends."""
+    for answer in running:
+        job = answer.job
+        if job is not None:
+            st.progress(min(max(job.fraction, 0.0), 1.0), text=_progress_text(answer, job))
+    st.button("Cancel", key="_jobs_cancel", on_click=_cancel, args=(running,))
+    if any(
+        answer.job is None or answer.job.state not in ("queued", "running") for answer in running
+    ):
+        st.rerun()
+
+
+def _progress_text(answer: Answer, job: Job) -> str:
+    label = answer.request.label
+    if job.state == "queued":
+        return f"{label}: waiting for another fit"
+    remaining = _remaining_seconds(answer, job)
+    left = f", about {seconds_text(remaining)} left" if remaining is not None else ""
+    return f"{label}: {100 * min(job.fraction, 1.0):.0f} %{left}"
+
+
+def _remaining_seconds(answer: Answer, job: Job) -> float | None:
+    elapsed = job.seconds
+    if job.fraction > 0.05:
+        return elapsed * (1.0 - job.fraction) / job.fraction
+    estimate = answer.request.estimate_seconds
+    return None if estimate is None else max(estimate - elapsed, 0.0)
+
+
+def _cancel(running: Sequence[Answer]) -> None:
+    for answer in running:
+        st.session_state[_CANCELLED][answer.slot] = answer.request.key
+    RUNNER.release(session_user(), [answer.slot for answer in running])
+
+
+def _forget_cancelled() -> None:
+    st.session_state[_CANCELLED] = {}

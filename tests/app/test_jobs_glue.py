@@ -1,0 +1,99 @@
+"""Asking for results on a page: at once, after a while, cancelled, failed."""
+
+import doctest
+import time
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from gbuq_core.jobs import RUNNER
+from pages._ui import jobs_glue
+
+SCRIPT = str(Path(__file__).parent / "apps" / "slow_fits.py")
+
+
+@pytest.fixture
+def at():
+    yield AppTest.from_file(SCRIPT, default_timeout=30).run()
+    for job in live_jobs():
+        job.stop()
+
+
+def line(at, slot):
+    return next(t.value for t in at.text if t.value.startswith(f"{slot}: "))
+
+
+def live_jobs():
+    return [job for job in RUNNER._live.values() if job.key[0] == "test"]
+
+
+def wait_until(condition):
+    """Waits a minute at most, far longer than any machine needs; no time is asserted."""
+    for _ in range(6000):
+        if condition():
+            return
+        time.sleep(0.01)
+    raise AssertionError("it never happened")
+
+
+def test_the_examples_in_the_docstrings_hold():
+    assert doctest.testmod(jobs_glue).failed == 0
+
+
+def test_short_fits_come_back_at_once_without_progress(at):
+    wait_until(lambda: not live_jobs())
+    at.run()
+    assert not at.exception
+    assert line(at, "quick") == "quick: done, counted 0.01, fresh True"
+    assert line(at, "slow") == "slow: done, counted 0.01, fresh True"
+    assert any(t.value.startswith("Fitted in 0.0") for t in at.text)
+    assert not at.button
+
+
+def test_the_last_good_result_stays_while_a_slow_fit_runs_and_cancel_stops_it(at):
+    wait_until(lambda: not live_jobs())
+    at.run()
+    at.number_input(key="seconds").set_value(50.0).run()
+    assert line(at, "slow") == "slow: running, counted 0.01, fresh False"
+    assert line(at, "quick").endswith("fresh True")
+    (job,) = live_jobs()
+    at.button(key="_jobs_cancel").click().run()
+    wait_until(lambda: job.state == "cancelled")
+    at.run()
+    assert line(at, "slow") == "slow: cancelled, counted 0.01, fresh False"
+    assert live_jobs() == []
+    at.button(key="_jobs_again").click().run()
+    assert line(at, "slow").startswith("slow: running")
+
+
+def test_a_new_setting_stops_the_old_fit(at):
+    at.number_input(key="seconds").set_value(50.0).run()
+    (old,) = live_jobs()
+    at.number_input(key="seconds").set_value(40.0).run()
+    wait_until(lambda: old.state == "cancelled")
+    (new,) = live_jobs()
+    assert new.key == ("test", 40.0, "")
+
+
+def test_leaving_the_session_stops_its_fits(at):
+    at.number_input(key="seconds").set_value(50.0).run()
+    (job,) = live_jobs()
+    at.toggle(key="gone").set_value(True).run()
+    wait_until(lambda: job.state == "cancelled")
+
+
+def test_an_error_is_one_sentence(at):
+    at.selectbox(key="fails").set_value("ours").run()
+    wait_until(lambda: not live_jobs())
+    at.run()
+    assert not at.exception
+    assert "There are no rows." in [t.value for t in at.text]
+    assert line(at, "slow").startswith("slow: failed")
+    at.selectbox(key="fails").set_value("theirs").run()
+    wait_until(lambda: not live_jobs())
+    at.run()
+    assert not at.exception
+    sentences = [t.value for t in at.text if "failed (KeyError)" in t.value]
+    assert len(sentences) == 1
+    assert "secret" not in sentences[0]
