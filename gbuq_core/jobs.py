@@ -23,7 +23,7 @@ from typing import Any, Literal
 
 from gbuq_core.errors import Cancelled, MemoryLimitExceeded
 from gbuq_core.parallel import POOL, parallel_map
-from gbuq_core.progress import Place, Progress, advance, at, here, progress_part, tick
+from gbuq_core.progress import Place, Progress, advance, at, here, stage, tick
 from gbuq_core.resources import (
     available_memory_bytes,
     check_memory,
@@ -42,7 +42,7 @@ __all__ = [
     "current_job",
     "effective_n_jobs",
     "parallel_map",
-    "progress_part",
+    "stage",
     "tick",
 ]
 

@@ -1,6 +1,6 @@
 """Where in a job a piece of code is: its progress and whether it should go on.
 
-`tick`, `advance` and `progress_part` are what a fit calls between two kernel chunks of 30-50 ms.
+`tick`, `advance` and `stage` are what a fit calls between two kernel chunks of 30-50 ms.
 They report progress and raise `Cancelled` once nobody wants the result any more. Without a job
 they do nothing, so that the same estimator works in a notebook.
 """
@@ -102,30 +102,35 @@ def advance(amount: float = 1.0) -> None:
 
 
 @contextmanager
-def progress_part(span: float, total: float = 1.0) -> Iterator[None]:
+def stage(total: float, span: float | None = None) -> Iterator[None]:
     """Count from 0 to ``total`` inside while the count outside moves on by ``span``.
 
-    So a fit reports its own progress without knowing whether it is the whole job or one fold.
+    So a fit counts its trees without knowing whether it is the whole job or one fold of five.
 
     Parameters
     ----------
-    span : float
-        The number of units of the count outside that this part is worth.
     total : float
         The number of units that the ticks inside count to.
+    span : float, optional
+        The number of units of the count outside that the stage is worth; all that are left
+        without it.
 
     Examples
     --------
-    >>> def fit():
-    ...     for tree in range(100):
-    ...         tick((tree + 1) / 100)
-    >>> for fold in range(5):
-    ...     with progress_part(1 / 5):
-    ...         fit()
+    >>> def fit(n_trees):
+    ...     with stage(n_trees):
+    ...         for tree in range(n_trees):
+    ...             advance()
+    >>> with stage(5):
+    ...     for fold in range(5):
+    ...         with stage(1, span=1):
+    ...             fit(n_trees=100)
     """
     place = here()
     place.check()
-    inner = Progress(total, place.progress, span)
+    outer = place.progress
+    left = outer.total - outer.done if outer is not None else 0.0
+    inner = Progress(total, outer, left if span is None else span)
     with at(place._replace(progress=inner)):
         yield
         inner.reach(inner.total)
