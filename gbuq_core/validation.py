@@ -51,7 +51,10 @@ def check_number(
     allowed: Any = Integral if integer else Real
     if isinstance(value, bool) or not isinstance(value, allowed):
         raise InvalidParameter(f"{name} must be {kind} {span}; got {value!r}.")
-    number = int(value) if integer else float(value)
+    try:
+        number = int(value) if integer else float(value)
+    except OverflowError:  # a whole number beyond all floats
+        number = math.inf if value > 0 else -math.inf
     if math.isnan(number) or number > high or number < low or (low_open and number == low):
         raise InvalidParameter(f"{name} must be {kind} {span}; got {value!r}.")
     return number

@@ -1,0 +1,65 @@
+"""What all tests share: seeds, reference data, and the difference between a skip and a failure."""
+
+import hashlib
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+from gbuq_core.numba_cache import ensure_writable_cache
+
+# Before any test module imports a kernel.
+ensure_writable_cache()
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# The same examples in each run, and no time limit: a first call compiles kernels.
+settings.register_profile("gbuq", derandomize=True, deadline=None, database=None)
+settings.load_profile("gbuq")
+
+
+def seed_of(node_id):
+    """A seed from the name of a test, so that adding one test changes no other."""
+    return int.from_bytes(hashlib.sha256(node_id.encode()).digest()[:8], "little")
+
+
+@pytest.fixture
+def rng(request):
+    """A generator of the test's own."""
+    return np.random.default_rng(seed_of(request.node.nodeid))
+
+
+@pytest.fixture(scope="session")
+def require_or_fail():
+    """``require_or_fail(there, reason)``: skip without a tool, or fail where CI must have it."""
+
+    def require(there, reason):
+        if not there and os.environ.get("CI", "").lower() in ("1", "true"):
+            pytest.fail(f"CI must have what this test needs: {reason}")
+        if not there:
+            pytest.skip(reason)
+
+    return require
+
+
+def _directory_or_skip(variable, default):
+    given = os.environ.get(variable)
+    directory = Path(given) if given else default
+    if not directory.is_dir():
+        # Not part of the repository, so its absence is no failure, in CI either.
+        pytest.skip(f"{directory.name} is not there; set {variable} to its directory")
+    return directory
+
+
+@pytest.fixture(scope="session")
+def reference_dir():
+    """Numbers computed with the authors' implementations."""
+    return _directory_or_skip("GBUQ_REFERENCE_DIR", ROOT.parent / "shared" / "reference")
+
+
+@pytest.fixture(scope="session")
+def data_dir():
+    """The UCI tables of the papers, with their splits."""
+    return _directory_or_skip("GBUQ_DATA_DIR", ROOT.parent / "shared" / "data" / "uci")
