@@ -56,7 +56,7 @@ class _Body:
         return name
 
 
-def encode_sheet(sheet: PanelSheet) -> bytes:
+def encode_sheet(sheet: PanelSheet, select: bool = False) -> bytes:
     """Pack a sheet for the renderer, after checking that it can be drawn.
 
     Values travel as float32 while the sheet has at most 300,000 of them in all, as 16-bit
@@ -66,6 +66,8 @@ def encode_sheet(sheet: PanelSheet) -> bytes:
     ----------
     sheet : PanelSheet
         Every panel has the same ``(ny, nx)``; panels have one frame or all the same number.
+    select : bool
+        Whether cells can be clicked and lassoed.
 
     Returns
     -------
@@ -95,6 +97,7 @@ def encode_sheet(sheet: PanelSheet) -> bytes:
         _panel_header(panel, stack, total, body, header["start"])
         for panel, stack in zip(sheet.panels, stacks, strict=True)
     ]
+    header["select"] = select
     header["alt"] = _text(sheet.alt or describe_sheet(sheet), 4 * MAX_TEXT)
     blobs = b"".join(body.parts)
     # The digest tells the browser whether a rerun brought anything new.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -69,7 +69,7 @@ def _panel_shape(panel: Panel) -> tuple[int, int, int]:
             f"Panel {panel.title!r} has values of shape {shape}; give (rows, columns) or (frames, "
             f"rows, columns), none empty, at most {MAX_SIDE} cells a side."
         )
-    return (1, *shape) if len(shape) == 2 else shape  # type: ignore[return-value]
+    return (1, *shape) if len(shape) == 2 else shape
 
 
 def _frames_of_points(sheet: PanelSheet) -> int:
@@ -123,10 +123,10 @@ def _point_problems(points: Points) -> Iterator[str]:
         yield "points need a radius in (0, 50] and an opacity in (0, 1]."
 
 
-def _marker_problems(markers: object) -> Iterator[str]:
-    for marker in markers:  # type: ignore[attr-defined]
-        if not isinstance(marker, Marker) or marker.shape not in ("ring", "cross", "square"):
-            yield "markers must be Marker with shape ring, cross or square."
+def _marker_problems(markers: Sequence[Marker]) -> Iterator[str]:
+    for marker in markers:
+        if marker.shape not in ("ring", "cross", "square"):
+            yield f"a marker's shape must be ring, cross or square; got {marker.shape!r}."
         elif not (math.isfinite(marker.x) and math.isfinite(marker.y)):
             yield "markers need finite positions."
 

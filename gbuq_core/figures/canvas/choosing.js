@@ -1,0 +1,112 @@
+// Cells under the pointer or the keyboard's cursor, and cells sent back to the caller.
+
+const Choosing = {
+  setCell(cell, view = null, point = null) {
+    const { state } = this;
+    if (!cell && !state.cell) return;
+    Object.assign(state, { cell, view, point });
+    this.later();
+  },
+
+  setDrag(drag) {
+    if (!drag && !this.state.drag) return;
+    this.state.drag = drag;
+    this.later();
+  },
+
+  // Rectangle or lasso; Shift takes the other one.
+  dragShape(shift) {
+    if (!shift) return this.shape;
+    return this.shape === 'lasso' ? 'rectangle' : 'lasso';
+  },
+
+  setShape(shape) {
+    this.shape = shape;
+    this.modeButtons.forEach((button, i) => {
+      button.setAttribute('aria-pressed', String(['rectangle', 'lasso'][i] === shape));
+    });
+  },
+
+  // Marks cells and sends them: one cell as a click, several as a lasso.
+  choose(view, cells, click) {
+    if (!this.selects) return;
+    const chosen = new Uint8Array(this.sheet.nx * this.sheet.ny);
+    for (const cell of cells) chosen[cell.row * this.sheet.nx + cell.column] = 1;
+    this.state.chosen = chosen;
+    this.later();
+    const event = { panel: view.index, frame: this.player.frame };
+    if (click) Object.assign(event, { row: cells[0].row, column: cells[0].column });
+    else event.runs = asRuns(cells, this.sheet.nx);
+    this.root.dataset.sent = JSON.stringify(event);
+    if (this.send) this.send(event);
+  },
+
+  focusView(view) {
+    for (const other of this.views) other.box.tabIndex = other === view ? 0 : -1;
+    // A click focuses too, but then the pointer says which cell is meant.
+    if (!view.box.matches(':focus-visible')) return;
+    const middle = { row: this.sheet.ny >> 1, column: this.sheet.nx >> 1 };
+    this.putCursor(view, this.state.cell || middle);
+  },
+
+  leaveView() {
+    this.state.anchor = null;
+    this.setCell(null);
+  },
+
+  focusNeighbour(view, by) {
+    const next = this.views[clamp(view.index + by, 0, this.views.length - 1)];
+    next.box.tabIndex = 0;
+    next.box.focus({ focusVisible: true });
+  },
+
+  putCursor(view, cell) {
+    this.setCell(cell, view, null);
+    this.readout.say(cellSentence(this.sheet, this.player.frame, cell, view.panel));
+  },
+
+  // `down` and `right` are as seen; with Shift the range from where Shift began is marked.
+  moveCell(view, down, right, extend = false) {
+    const { sheet, state } = this;
+    const from = state.cell || { row: sheet.ny >> 1, column: sheet.nx >> 1 };
+    const row = clamp(from.row + (sheet.lower ? -down : down), 0, sheet.ny - 1);
+    const column = clamp(from.column + right, 0, sheet.nx - 1);
+    state.anchor = extend ? state.anchor || from : null;
+    state.chosen = extend && this.selects ? this.rangeMask(state.anchor, { row, column }) : null;
+    this.putCursor(view, { row, column });
+  },
+
+  rangeMask(a, b) {
+    const { nx, ny } = this.sheet;
+    const mask = new Uint8Array(nx * ny);
+    for (let row = Math.min(a.row, b.row); row <= Math.max(a.row, b.row); row++) {
+      const first = row * nx + Math.min(a.column, b.column);
+      mask.fill(1, first, row * nx + Math.max(a.column, b.column) + 1);
+    }
+    return mask;
+  },
+
+  chooseCursor(view) {
+    const { state } = this;
+    if (!state.cell) return;
+    if (!state.anchor || !state.chosen) {
+      this.choose(view, [state.cell], true);
+      return;
+    }
+    const cells = [];
+    state.chosen.forEach((inside, at) => {
+      if (inside) cells.push({ row: Math.floor(at / this.sheet.nx), column: at % this.sheet.nx });
+    });
+    this.choose(view, cells, false);
+  },
+
+  clear() {
+    this.state.chosen = null;
+    this.state.anchor = null;
+    this.state.drag = null;
+    this.setCell(null);
+    this.later();
+  },
+};
+
+Object.assign(SheetView.prototype, Choosing);

@@ -1,0 +1,193 @@
+// Pointer and keyboard of one panel: hover, click, drag a rectangle or a lasso, arrow keys.
+
+const CLICK_SLACK = 5; // pixels a press may move and still be a click
+const HOLD_TIME = 280; // ms a finger rests before its drag selects instead of scrolling
+
+class PanelInput {
+  constructor(view, owner) {
+    this.view = view;
+    this.owner = owner;
+    this.press = null;
+    const { box } = view;
+    const on = (name, handler, options) => box.addEventListener(name, handler, options);
+    on('pointerdown', (event) => this.down(event));
+    on('pointermove', (event) => this.move(event));
+    on('pointerup', (event) => this.up(event));
+    on('pointercancel', () => this.cancel());
+    on('pointerleave', (event) => {
+      if (event.pointerType === 'mouse' && !this.press) owner.setCell(null);
+    });
+    // A drag that selects must not scroll the page; this can only be said here.
+    const hold = (event) => {
+      if (owner.state.drag && event.cancelable) event.preventDefault();
+    };
+    on('touchmove', hold, { passive: false });
+    on('contextmenu', (event) => {
+      if (this.press && this.press.touch) event.preventDefault();
+    });
+    on('keydown', (event) => this.key(event));
+    on('focus', () => owner.focusView(view));
+    on('blur', () => owner.leaveView());
+  }
+
+  at(event) {
+    const area = this.view.over.getBoundingClientRect();
+    return { x: event.clientX - area.left, y: event.clientY - area.top };
+  }
+
+  cellAt(point) {
+    return cellUnder(this.owner.sheet, this.view.place.map, point.x, point.y);
+  }
+
+  down(event) {
+    if (event.button !== 0 || !event.isPrimary) return;
+    const point = this.at(event);
+    const cell = this.cellAt(point);
+    if (!cell) return;
+    const touch = event.pointerType === 'touch';
+    this.press = { id: event.pointerId, point, cell, touch, shift: event.shiftKey, held: !touch };
+    if (touch && this.owner.selects) {
+      const { press } = this;
+      press.timer = setTimeout(() => {
+        if (this.press !== press) return;
+        press.held = true;
+        this.startDrag(point);
+      }, HOLD_TIME);
+    }
+    if (!touch && this.owner.selects) this.view.box.setPointerCapture(event.pointerId);
+  }
+
+  move(event) {
+    const point = this.at(event);
+    const { press, owner } = this;
+    if (press && press.id === event.pointerId && owner.selects) {
+      const far = Math.hypot(point.x - press.point.x, point.y - press.point.y) > CLICK_SLACK;
+      if (far) press.moved = true;
+      if (far && !press.held) clearTimeout(press.timer);
+      if (far && press.held && !owner.state.drag) this.startDrag(press.point);
+      if (owner.state.drag) {
+        this.extendDrag(point);
+        return;
+      }
+    }
+    if (event.pointerType === 'mouse' || (press && press.held)) {
+      owner.setCell(this.cellAt(point), this.view, point);
+    }
+  }
+
+  up(event) {
+    const { press, owner } = this;
+    if (!press || press.id !== event.pointerId) return;
+    this.press = null;
+    clearTimeout(press.timer);
+    if (owner.state.drag) {
+      this.finishDrag();
+      return;
+    }
+    if (press.moved) return;
+    owner.setCell(press.cell, this.view, press.point);
+    owner.choose(this.view, [press.cell], true);
+  }
+
+  cancel() {
+    if (this.press) clearTimeout(this.press.timer);
+    this.press = null;
+    this.owner.setDrag(null);
+  }
+
+  startDrag(point) {
+    const shape = this.owner.dragShape(this.press.shift);
+    const inside = this.inside(point);
+    this.owner.setCell(null);
+    this.owner.setDrag({ view: this.view, shape, start: inside, path: [inside] });
+  }
+
+  extendDrag(point) {
+    const drag = this.owner.state.drag;
+    const [x, y] = this.inside(point);
+    const [x0, y0] = drag.start;
+    if (drag.shape === 'rectangle') drag.path = [[x0, y0], [x, y0], [x, y], [x0, y]];
+    else drag.path.push([x, y]);
+    this.owner.setDrag(drag);
+  }
+
+  finishDrag() {
+    const { path } = this.owner.state.drag;
+    this.owner.setDrag(null);
+    const cells = cellsWithin(this.owner.sheet, this.view.place.map, path);
+    if (cells.length) this.owner.choose(this.view, cells, false);
+  }
+
+  // The nearest point of the map, so that a drag may run over its edge.
+  inside(point) {
+    const { map } = this.view.place;
+    return [clamp(point.x, map.x, map.x + map.w), clamp(point.y, map.y, map.y + map.h)];
+  }
+
+  key(event) {
+    const { owner, view } = this;
+    const moves = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key in moves) owner.moveCell(view, ...moves[event.key], event.shiftKey);
+    else if (event.key === 'Home') owner.moveCell(view, 0, -owner.sheet.nx);
+    else if (event.key === 'End') owner.moveCell(view, 0, owner.sheet.nx);
+    else if (event.key === 'PageDown') owner.focusNeighbour(view, 1);
+    else if (event.key === 'PageUp') owner.focusNeighbour(view, -1);
+    else if (event.key === 'Enter') owner.chooseCursor(view);
+    else if (event.key === ' ') owner.player.toggle();
+    else if (event.key === ',') owner.player.step(-1);
+    else if (event.key === '.') owner.player.step(1);
+    else if (event.key === 'Escape') owner.clear();
+    else return;
+    event.preventDefault();
+    // Streamlit has shortcuts of its own on some of these keys.
+    event.stopPropagation();
+  }
+}
+
+// Cells whose centre lies within a closed path (even-odd rule), or, for a path too small to hold
+// a centre, the cells along it.
+function cellsWithin(sheet, map, path) {
+  const [cw, ch] = [map.w / sheet.nx, map.h / sheet.ny];
+  const points = path.map(([x, y]) => [(x - map.x) / cw, (y - map.y) / ch]);
+  const cells = [];
+  for (let down = 0; down < sheet.ny; down++) {
+    const crossings = crossingsOf(points, down + 0.5);
+    const row = sheet.lower ? sheet.ny - 1 - down : down;
+    for (let i = 0; i + 1 < crossings.length; i += 2) {
+      const first = Math.max(0, Math.ceil(crossings[i] - 0.5));
+      const last = Math.min(sheet.nx - 1, Math.floor(crossings[i + 1] - 0.5));
+      for (let column = first; column <= last; column++) cells.push({ row, column });
+    }
+  }
+  if (cells.length) return cells;
+  const seen = new Map();
+  for (const [x, y] of path) {
+    const cell = cellUnder(sheet, map, Math.min(x, map.x + map.w - 1e-3), Math.min(y, map.y + map.h - 1e-3));
+    if (cell) seen.set(cell.row * sheet.nx + cell.column, cell);
+  }
+  return [...seen.values()];
+}
+
+// Where a closed path crosses a horizontal line, sorted.
+function crossingsOf(points, y) {
+  const found = [];
+  points.forEach(([x1, y1], i) => {
+    const [x2, y2] = points[(i + 1) % points.length];
+    if (y1 <= y === y2 <= y) return;
+    found.push(x1 + ((y - y1) / (y2 - y1)) * (x2 - x1));
+  });
+  return found.sort((a, b) => a - b);
+}
+
+// Flat cell numbers as [first, length] runs: a lasso over a fine grid stays a short message.
+function asRuns(cells, nx) {
+  const flat = cells.map((cell) => cell.row * nx + cell.column).sort((a, b) => a - b);
+  const runs = [];
+  for (const at of flat) {
+    const last = runs[runs.length - 1];
+    if (last && at === last[0] + last[1]) last[1] += 1;
+    else if (!last || at >= last[0] + last[1]) runs.push([at, 1]);
+  }
+  return runs;
+}

@@ -1,0 +1,207 @@
+// Draws one panel with a pen: heading, colour bar, axes, map and what lies over it.
+
+// The heading, the colour bar and the axes.
+function drawFrame(pen, sheet, panel, place, frame, theme) {
+  drawHeading(pen, panel, place, theme);
+  drawBar(pen, panel, place, limitsAt(panel, frame), theme);
+  drawAxes(pen, sheet, place, theme);
+}
+
+function drawHeading(pen, panel, { map, crowded }, theme) {
+  let x = map.x;
+  const y = 13;
+  if (panel.accent) {
+    pen.rect(x, y - 9, 9, 9, panel.accent);
+    x += 15;
+  }
+  const room = map.x + map.w - x;
+  const title = fitText(panel.title, room, theme, SIZE.title, 600);
+  pen.text(title, x, y, { size: SIZE.title, weight: 600, colour: theme.text });
+  const remark = fitText(panel.subtitle, map.w, theme, SIZE.label);
+  const style = { size: SIZE.label, colour: theme.soft };
+  if (crowded) pen.text(remark, map.x, y + SUBTITLE_ROW, style);
+  else pen.text(remark, map.x + map.w, y, { ...style, align: 'right' });
+}
+
+// Where the bar lies: as long as the map unless the map is very wide, with room for the unit.
+function barBox(panel, { map, crowded }, theme) {
+  const unit = fitText(panel.unit, map.w * 0.5, theme, SIZE.tick);
+  const taken = unit ? textWidth(unit, theme, SIZE.tick) + 8 : 0;
+  const y = BAR.top + (crowded ? SUBTITLE_ROW : 0);
+  return { x: map.x, y, w: Math.min(300, map.w - taken), h: BAR.height, unit };
+}
+
+function drawBar(pen, panel, place, limits, theme) {
+  const box = barBox(panel, place, theme);
+  pen.bar(box.x, box.y, box.w, box.h, panel.lut);
+  if (box.unit) {
+    const style = { size: SIZE.tick, colour: theme.soft, baseline: 'middle' };
+    pen.text(box.unit, box.x + box.w + 8, box.y + box.h / 2, style);
+  }
+  const count = clamp(Math.round(box.w / 62), 2, 6);
+  const make = panel.log ? logTicks : linearTicks;
+  const { ticks, labels } = make(limits[0], limits[1], count);
+  let free = -Infinity;
+  ticks.forEach((tick, i) => {
+    const at = box.x + shareOf(tick, limits, panel.log) * box.w;
+    const width = textWidth(labels[i], theme, SIZE.tick);
+    const left = clamp(at - width / 2, box.x, box.x + box.w - width);
+    if (left < free) return;
+    free = left + width + 6;
+    pen.rect(Math.min(Math.round(at), box.x + box.w - 1), box.y + box.h, 1, 3, theme.line);
+    const style = { size: SIZE.tick, colour: theme.soft };
+    pen.text(labels[i], left, box.y + box.h + 14, style);
+  });
+}
+
+function drawAxes(pen, sheet, place, theme) {
+  const { map } = place;
+  const style = { size: SIZE.tick, colour: theme.soft };
+  for (const tick of axisTicks(sheet.x, sheet.nx, map.w, false, theme)) {
+    const at = map.x + tick.share * map.w;
+    const text = fitText(tick.text, LABEL_LIMIT, theme, SIZE.tick);
+    pen.rect(Math.round(at), map.y + map.h + 1, 1, 4, theme.line);
+    pen.text(text, at, map.y + map.h + 17, { ...style, align: 'center' });
+  }
+  for (const tick of axisTicks(sheet.y, sheet.ny, map.h, true, theme)) {
+    const share = sheet.lower ? 1 - tick.share : tick.share;
+    const at = map.y + share * map.h;
+    const text = fitText(tick.text, LABEL_LIMIT, theme, SIZE.tick);
+    pen.rect(map.x - 5, Math.round(at), 4, 1, theme.line);
+    pen.text(text, map.x - 8, at, { ...style, align: 'right', baseline: 'middle' });
+  }
+  const title = { size: SIZE.label, colour: theme.soft, align: 'center' };
+  if (place.xTitle && sheet.x.label) {
+    const text = fitText(sheet.x.label, map.w + 20, theme, SIZE.label);
+    pen.text(text, map.x + map.w / 2, map.y + map.h + TICK_ROW + 13, title);
+  }
+  if (place.yTitle && sheet.y.label) {
+    const text = fitText(sheet.y.label, map.h + 20, theme, SIZE.label);
+    pen.text(text, 12, map.y + map.h / 2, { ...title, turn: true });
+  }
+}
+
+// The map of the frame that `picture` shows, with everything that lies over it. `drawDots`
+// draws the scatter points, which the screen keeps in a layer of its own.
+function drawMap(pen, sheet, panel, place, picture, theme, drawDots) {
+  const { map } = place;
+  pen.map(picture, map);
+  if (drawDots) pen.clipped(map, drawDots);
+  const [, dark, light, blank] = picture.hatch(map);
+  pen.segments(blank, theme.hatchBlank, 1.1);
+  pen.segments(dark, theme.hatchDark, 1.1);
+  pen.segments(light, theme.hatchLight, 1.1);
+  if (panel.outlined) {
+    const border = borderSegments(sheet, map, panel.outlined);
+    pen.segments(border, theme.halo, 4.5, 'square');
+    pen.segments(border, theme.text, 2, 'square');
+  }
+  drawEdge(pen, map, theme.line);
+  for (const marker of [...sheet.markers, ...panel.markers]) {
+    drawMarker(pen, placeOf(sheet, map, marker.x, marker.y), marker, map, theme);
+  }
+}
+
+function drawEdge(pen, map, colour) {
+  pen.rect(map.x - 1, map.y - 1, map.w + 2, 1, colour);
+  pen.rect(map.x - 1, map.y + map.h, map.w + 2, 1, colour);
+  pen.rect(map.x - 1, map.y, 1, map.h, colour);
+  pen.rect(map.x + map.w, map.y, 1, map.h, colour);
+}
+
+function drawMarker(pen, at, marker, map, theme) {
+  if (at.x < map.x || at.x > map.x + map.w || at.y < map.y || at.y > map.y + map.h) return;
+  const { x, y } = at;
+  if (marker.shape === 'cross') {
+    const flat = [x - 5, y - 5, x + 5, y + 5, x - 5, y + 5, x + 5, y - 5];
+    pen.segments(flat, theme.halo, 4.5, 'round');
+    pen.segments(flat, theme.text, 2, 'round');
+  } else if (marker.shape === 'square') {
+    const flat = [-6, -6, 6, -6, 6, -6, 6, 6, 6, 6, -6, 6, -6, 6, -6, -6];
+    const moved = flat.map((v, i) => v + (i % 2 ? y : x));
+    pen.segments(moved, theme.halo, 4.5, 'square');
+    pen.segments(moved, theme.text, 2, 'square');
+  } else {
+    pen.circle(x, y, 6, { stroke: theme.halo, width: 4.5 });
+    pen.circle(x, y, 6, { stroke: theme.text, width: 2 });
+  }
+  if (!marker.label) return;
+  const text = fitText(marker.label, 140, theme, SIZE.tick, 600);
+  const width = textWidth(text, theme, SIZE.tick, 600);
+  const left = x + 12 + width > map.x + map.w ? x - 12 - width : x + 12;
+  pen.rect(left - 3, y - 9, width + 6, 18, theme.halo);
+  const style = { size: SIZE.tick, weight: 600, colour: theme.text, baseline: 'middle' };
+  pen.text(text, left, y, style);
+}
+
+// Maps have the same colours in both themes, and so have the edges of points on them.
+const POINT_EDGE = 'rgba(255, 255, 255, 0.85)';
+
+// Scatter points from number `from` on that have appeared by `frame`; returns how many were drawn
+// in all, so that a later frame only adds its own.
+function drawPoints(pen, sheet, panel, map, frame, theme, from = 0) {
+  const { points } = panel;
+  let i = from;
+  for (; i < points.x.length; i++) {
+    if (points.appear && points.appear[i] > frame) break;
+    const at = placeOf(sheet, map, points.x[i], points.y[i]);
+    const fill = points.colours[points.group[i]];
+    const edge = points.radius >= 2 ? { stroke: POINT_EDGE, width: 0.8 } : {};
+    pen.circle(at.x, at.y, points.radius, { fill, ...edge, opacity: points.opacity });
+  }
+  return i;
+}
+
+// What hatching, outline and point colours mean: [{ kind, colour, text }].
+function legendEntries(sheet) {
+  const entries = [];
+  const any = (part) => sheet.panels.some((panel) => panel[part]);
+  if (sheet.hatchLabel && any('hatched')) entries.push({ kind: 'hatch', text: sheet.hatchLabel });
+  if (sheet.outlineLabel && any('outlined')) {
+    entries.push({ kind: 'outline', text: sheet.outlineLabel });
+  }
+  const seen = new Set();
+  for (const { points } of sheet.panels) {
+    if (!points) continue;
+    points.names.forEach((text, group) => {
+      const colour = points.colours[group % points.colours.length];
+      if (!text || seen.has(text + colour)) return;
+      seen.add(text + colour);
+      entries.push({ kind: 'point', colour, text });
+    });
+  }
+  return entries;
+}
+
+// Draws the legend in rows no wider than `width`; returns its size. Without a pen it only measures.
+function drawLegend(pen, entries, width, theme) {
+  let [x, y, widest] = [0, 0, 0];
+  for (const entry of entries) {
+    const text = fitText(entry.text, width - 26, theme, SIZE.label);
+    const need = 24 + textWidth(text, theme, SIZE.label);
+    if (x > 0 && x + need > width) [x, y] = [0, y + 22];
+    if (pen) drawLegendMark(pen, entry, x, y + 4, theme);
+    const style = { size: SIZE.label, colour: theme.soft, baseline: 'middle' };
+    if (pen) pen.text(text, x + 22, y + 11, style);
+    widest = Math.max(widest, x + need);
+    x += need + 18;
+  }
+  return { w: Math.ceil(widest), h: entries.length ? y + 22 : 0 };
+}
+
+function drawLegendMark(pen, entry, x, y, theme) {
+  if (entry.kind === 'point') {
+    pen.circle(x + 8, y + 7, 4, { fill: entry.colour });
+    return;
+  }
+  const box = { x: x + 1, y, w: 14, h: 14 };
+  if (entry.kind === 'hatch') {
+    const flat = [];
+    for (const k of [5, 11, 17, 23]) {
+      const [from, to] = [Math.max(0, k - 14), Math.min(14, k)];
+      flat.push(box.x + from, y + k - from, box.x + to, y + k - to);
+    }
+    pen.segments(flat, theme.hatchBlank, 1.1);
+  }
+  drawEdge(pen, { ...box, w: 13, h: 13 }, entry.kind === 'outline' ? theme.text : theme.line);
+}

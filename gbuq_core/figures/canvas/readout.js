@@ -1,0 +1,85 @@
+// The read-out beside the pointer: one cell's place, and its value in every panel.
+
+class Readout {
+  constructor() {
+    this.box = element('div', 'gbuq-readout', { 'aria-hidden': 'true' });
+    this.box.hidden = true;
+    this.heading = element('div', 'gbuq-place');
+    this.table = element('div', 'gbuq-values');
+    this.box.append(this.heading, this.table);
+    this.rows = [];
+    this.live = element('div', 'gbuq-hidden', { 'aria-live': 'polite' });
+  }
+
+  // Fills in a cell's values; `active` is the panel under the pointer.
+  fill(sheet, frame, cell, active) {
+    this.heading.textContent = placeText(sheet, cell);
+    while (this.rows.length < sheet.panels.length) {
+      const row = {
+        swatch: element('i'),
+        title: element('span'),
+        value: element('b'),
+      };
+      this.rows.push(row);
+      this.table.append(row.swatch, row.title, row.value);
+    }
+    this.rows.forEach((row, i) => {
+      const panel = sheet.panels[i];
+      for (const node of Object.values(row)) node.hidden = !panel;
+      if (!panel) return;
+      const value = valueAt(panel, frame, cell.row * sheet.nx + cell.column);
+      row.title.textContent = panel.title;
+      row.value.textContent = valueText(panel, value);
+      row.title.classList.toggle('gbuq-active', panel === active);
+      const colour = Number.isFinite(value)
+        ? panel.lut.css[Math.min(255, Math.floor(shareOf(value, limitsAt(panel, frame), panel.log) * 256))]
+        : 'transparent';
+      row.swatch.style.background = colour;
+    });
+    this.box.hidden = false;
+  }
+
+  // Puts the box near (x, y) of a stage of the given size, never under the pointer.
+  moveTo(x, y, width, height) {
+    const { offsetWidth: w, offsetHeight: h } = this.box;
+    let left = x + 18;
+    if (left + w > width) left = x - 18 - w;
+    if (left < 0) left = clamp(x - w / 2, 0, Math.max(0, width - w));
+    const beside = left >= x || left + w <= x;
+    let top = beside ? y - h / 2 : y - h - 22;
+    if (!beside && top < -40) top = y + 26;
+    if (beside) top = clamp(top, -6, Math.max(-6, height - h));
+    this.box.style.transform = `translate(${Math.round(left)}px, ${Math.round(top)}px)`;
+  }
+
+  hide() {
+    this.box.hidden = true;
+  }
+
+  // Tells a screen reader; only for what the keyboard asked for.
+  say(text) {
+    this.live.textContent = text;
+  }
+}
+
+function placeText(sheet, cell) {
+  const x = cellName(sheet.x, cell.column, sheet.nx);
+  const y = cellName(sheet.y, cell.row, sheet.ny);
+  return `${sheet.x.label || 'column'}: ${x} · ${sheet.y.label || 'row'}: ${y}`;
+}
+
+function valueText(panel, value) {
+  const text = formatValue(value);
+  return panel.unit && Number.isFinite(value) ? `${text} ${panel.unit}` : text;
+}
+
+// The read-out in one sentence, the panel in focus first.
+function cellSentence(sheet, frame, cell, active) {
+  const at = cell.row * sheet.nx + cell.column;
+  const order = [active, ...sheet.panels.filter((panel) => panel !== active)];
+  const values = order.map((panel) => {
+    const hatched = panel.hatched && panel.hatched[at] ? ', hatched' : '';
+    return `${panel.title} ${valueText(panel, valueAt(panel, frame, at))}${hatched}`;
+  });
+  return `${placeText(sheet, cell)}: ${values.join('; ')}`;
+}

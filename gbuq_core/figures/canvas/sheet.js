@@ -1,0 +1,190 @@
+// The whole figure: toolbar, panels, legend, read-out. Keeps its place when new data arrive.
+
+class SheetView {
+  constructor(parent) {
+    this.root = element('div', 'gbuq', { role: 'group' });
+    this.stage = element('div', 'gbuq-stage');
+    this.player = new Player((frame, quiet) => this.showFrame(frame, quiet));
+    this.player.onState = (playing) => {
+      this.root.dataset.playing = playing ? '1' : '0';
+    };
+    this.readout = new Readout();
+    this.stage.append(this.readout.box);
+    this.root.append(this.player.bar, this.stage, this.makeFooter(), this.readout.live);
+    this.root.dataset.draws = '0';
+    this.root.dataset.playing = '0';
+    parent.appendChild(this.root);
+    this.views = [];
+    this.state = { cell: null, view: null, point: null, chosen: null, drag: null, anchor: null };
+    this.pending = 0;
+    this.watcher = new ResizeObserver(() => this.resize());
+    this.watcher.observe(this.root);
+    this.dark = matchMedia('(prefers-color-scheme: dark)');
+    this.retheme = () => this.restyle();
+    this.dark.addEventListener('change', this.retheme);
+  }
+
+  makeFooter() {
+    this.footer = element('div', 'gbuq-footer');
+    this.legend = element('canvas', 'gbuq-legend', { role: 'img' });
+    this.modes = element('span', 'gbuq-modes', { role: 'group', 'aria-label': 'Drag to select' });
+    this.shape = 'rectangle';
+    this.modeButtons = ['rectangle', 'lasso'].map((shape) => {
+      const label = shape === 'lasso' ? 'Select with a lasso' : 'Select a rectangle';
+      const button = iconButton(shape, label, () => this.setShape(shape));
+      button.setAttribute('aria-pressed', String(shape === this.shape));
+      return button;
+    });
+    const hint = element('span', 'gbuq-hint', {}, 'Click or drag to select');
+    this.modes.append(hint, ...this.modeButtons);
+    const saves = element('span', 'gbuq-saves');
+    for (const [text, save] of [['PNG', savePng], ['SVG', saveSvg]]) {
+      const button = iconButton('save', `Save picture as ${text}`, () => save(this));
+      button.append(element('span', '', {}, text));
+      saves.append(button);
+    }
+    const tools = element('span', 'gbuq-tools');
+    tools.append(this.modes, saves);
+    this.footer.append(this.legend, tools);
+    return this.footer;
+  }
+
+  // Shows new data. A sheet of the same shape keeps frame, play state and the cell under the
+  // pointer; the same data again (a rerun that changed nothing here) only looks at the theme.
+  update(data, send) {
+    this.send = send;
+    const sheet = decodeSheet(data);
+    if (this.sheet && sheet.digest === this.sheet.digest) {
+      this.restyle();
+      return;
+    }
+    const kept = this.sheet && this.sheet.nx === sheet.nx && this.sheet.ny === sheet.ny;
+    this.sheet = sheet;
+    this.selects = sheet.select;
+    this.modes.hidden = !this.selects;
+    this.root.classList.toggle('gbuq-selects', this.selects);
+    this.root.setAttribute('aria-label', sheet.alt);
+    this.setViews(sheet);
+    this.player.setSheet(sheet);
+    Object.assign(this.state, { chosen: null, anchor: null, drag: null });
+    if (!kept) Object.assign(this.state, { cell: null, view: null });
+    this.theme = readTheme(this.root);
+    this.arrange();
+    this.root.dataset.digest = sheet.digest;
+    this.root.dataset.frames = String(sheet.frames);
+    this.root.dataset.ready = '1';
+  }
+
+  setViews(sheet) {
+    while (this.views.length > sheet.panels.length) this.views.pop().box.remove();
+    while (this.views.length < sheet.panels.length) {
+      const view = new PanelView(this.views.length);
+      view.input = new PanelInput(view, this);
+      this.views.push(view);
+      this.stage.insertBefore(view.box, this.readout.box);
+    }
+    this.views.forEach((view, i) => view.setData(sheet, sheet.panels[i]));
+    if (!this.views.includes(this.state.view)) this.state.view = null;
+  }
+
+  // Lays everything out for the present width and draws it.
+  arrange() {
+    this.width = this.root.clientWidth;
+    this.ratio = window.devicePixelRatio || 1;
+    if (!this.width) return;
+    this.layout = layoutSheet(this.sheet, this.width, this.theme, this.ratio);
+    this.stage.style.height = `${this.layout.height}px`;
+    this.root.classList.toggle('gbuq-narrow', this.layout.narrow);
+    // The toolbar and the footer are as wide as the panels, so that the figure has one edge.
+    const edge = `${Math.min(this.width, Math.max(this.layout.width, 560))}px`;
+    this.player.bar.style.maxWidth = edge;
+    this.footer.style.maxWidth = edge;
+    this.views.forEach((view, i) => {
+      view.setPlace(this.layout.panels[i], this.ratio, this.theme);
+    });
+    this.drawLegendBox();
+    this.drawAll();
+  }
+
+  drawLegendBox() {
+    const entries = legendEntries(this.sheet);
+    this.legend.hidden = !entries.length;
+    if (!entries.length) return;
+    const { w, h } = drawLegend(null, entries, this.width - 2, this.theme);
+    sizeCanvas(this.legend, w, h, this.ratio);
+    drawLegend(new CanvasPen(this.legend.getContext('2d'), this.theme), entries, w, this.theme);
+    this.legend.setAttribute('aria-label', `Legend: ${entries.map((e) => e.text).join(', ')}`);
+  }
+
+  drawAll() {
+    for (const view of this.views) view.draw(this.player.frame);
+    this.countDraw();
+    this.drawOver();
+  }
+
+  showFrame(frame, quiet) {
+    if (!this.layout) return;
+    for (const view of this.views) if (view.moves()) view.drawNext(frame);
+    this.countDraw();
+    if (this.state.cell) this.drawOver();
+    if (!quiet) this.readout.say(frameText(this.sheet, frame));
+  }
+
+  countDraw() {
+    this.root.dataset.frame = String(this.player.frame);
+    this.root.dataset.draws = String(Number(this.root.dataset.draws) + 1);
+  }
+
+  drawOver() {
+    if (!this.layout) return;
+    const { state } = this;
+    for (const view of this.views) view.drawOver(state, this.player.frame);
+    if (!state.cell || !state.view || state.drag) {
+      this.readout.hide();
+      delete this.root.dataset.cell;
+      return;
+    }
+    this.root.dataset.cell = `${state.cell.row},${state.cell.column}`;
+    this.readout.fill(this.sheet, this.player.frame, state.cell, state.view.panel);
+    const { place } = state.view;
+    const { x, y } = state.point || this.centreOf(state.view, state.cell);
+    this.readout.moveTo(place.x + x, place.y + y, this.width, this.layout.height);
+  }
+
+  centreOf(view, cell) {
+    const box = cellBox(this.sheet, view.place.map, cell.row, cell.column);
+    return { x: box.x + box.w / 2, y: box.y + box.h / 2 };
+  }
+
+  // What follows the pointer is drawn at most once a refresh.
+  later() {
+    if (this.pending) return;
+    this.pending = requestAnimationFrame(() => {
+      this.pending = 0;
+      this.drawOver();
+    });
+  }
+
+  resize() {
+    if (!this.sheet) return;
+    const ratio = window.devicePixelRatio || 1;
+    if (this.root.clientWidth === this.width && ratio === this.ratio) return;
+    this.arrange();
+  }
+
+  restyle() {
+    if (!this.sheet) return;
+    const theme = readTheme(this.root);
+    if (sameTheme(this.theme, theme)) return;
+    this.theme = theme;
+    this.arrange();
+  }
+
+  destroy() {
+    this.player.pause();
+    cancelAnimationFrame(this.pending);
+    this.watcher.disconnect();
+    this.dark.removeEventListener('change', this.retheme);
+    this.root.remove();
+  }
+}

@@ -1,0 +1,172 @@
+// One panel on the screen: two canvases (picture, and what follows the pointer) in a focusable box.
+
+class PanelView {
+  constructor(index) {
+    this.index = index;
+    this.box = element('div', 'gbuq-panel', { role: 'group', tabindex: index ? '-1' : '0' });
+    this.base = element('canvas', 'gbuq-base', { role: 'img' });
+    this.over = element('canvas', 'gbuq-over', { 'aria-hidden': 'true' });
+    this.box.append(this.base, this.over);
+    this.overDrawn = false;
+  }
+
+  setData(sheet, panel) {
+    this.sheet = sheet;
+    this.panel = panel;
+    this.picture = new Picture(sheet, panel);
+    this.dots = null;
+    this.base.setAttribute('aria-label', panel.alt);
+    this.box.setAttribute('aria-label', `${panel.title}. Arrow keys read cells.`);
+  }
+
+  setPlace(place, ratio, theme) {
+    this.place = place;
+    this.theme = theme;
+    this.dots = null;
+    Object.assign(this.box.style, {
+      left: `${place.x}px`,
+      top: `${place.y}px`,
+      width: `${place.w}px`,
+      height: `${place.h}px`,
+    });
+    for (const canvas of [this.base, this.over]) sizeCanvas(canvas, place.w, place.h, ratio);
+    this.ratio = ratio;
+    this.overDrawn = false;
+  }
+
+  moves() {
+    return this.panel.frames > 1 || Boolean(this.panel.points && this.panel.points.appear);
+  }
+
+  // Everything of a frame.
+  draw(frame) {
+    const context = this.base.getContext('2d');
+    context.clearRect(0, 0, this.place.w, this.place.h);
+    const pen = new CanvasPen(context, this.theme);
+    drawFrame(pen, this.sheet, this.panel, this.place, frame, this.theme);
+    this.drawPicture(pen, frame);
+  }
+
+  // Only what changes from frame to frame.
+  drawNext(frame) {
+    if (Array.isArray(this.panel.limits[0])) {
+      this.draw(frame);
+      return;
+    }
+    const context = this.base.getContext('2d');
+    const { map } = this.place;
+    context.clearRect(map.x - 1, map.y - 1, map.w + 2, map.h + 2);
+    context.save();
+    context.beginPath();
+    context.rect(map.x - 1, map.y - 1, map.w + 2, map.h + 2);
+    context.clip();
+    this.drawPicture(new CanvasPen(context, this.theme), frame);
+    context.restore();
+  }
+
+  drawPicture(pen, frame) {
+    this.picture.show(frame);
+    const dots = this.panel.points ? () => this.copyDots(pen.context, frame) : null;
+    drawMap(pen, this.sheet, this.panel, this.place, this.picture, this.theme, dots);
+  }
+
+  // Scatter points live in a layer that only grows while frames go forward.
+  copyDots(context, frame) {
+    const { map } = this.place;
+    if (!this.dots) {
+      const canvas = document.createElement('canvas');
+      sizeCanvas(canvas, map.w, map.h, this.ratio);
+      this.dots = { canvas, frame: -1, drawn: 0 };
+    }
+    const { dots, panel } = this;
+    const layer = dots.canvas.getContext('2d');
+    if (frame < dots.frame && panel.points.appear) {
+      layer.clearRect(0, 0, map.w, map.h);
+      dots.drawn = 0;
+    }
+    const pen = new CanvasPen(layer, this.theme);
+    const inner = { x: 0, y: 0, w: map.w, h: map.h };
+    dots.drawn = drawPoints(pen, this.sheet, panel, inner, frame, this.theme, dots.drawn);
+    dots.frame = frame;
+    context.drawImage(dots.canvas, map.x, map.y, map.w, map.h);
+  }
+
+  // The cross-hair, the mark on the colour bar, the chosen cells and the drag in progress.
+  drawOver(state, frame) {
+    const context = this.over.getContext('2d');
+    if (this.overDrawn) context.clearRect(0, 0, this.place.w, this.place.h);
+    this.overDrawn = Boolean(state.cell || state.chosen || state.drag);
+    if (!this.overDrawn) return;
+    const pen = new CanvasPen(context, this.theme);
+    const { map } = this.place;
+    if (state.chosen) {
+      const border = borderSegments(this.sheet, map, state.chosen);
+      pen.segments(border, this.theme.halo, 4, 'square');
+      pen.segments(border, this.theme.accent, 2, 'square');
+    }
+    if (state.cell) this.drawCross(pen, state.cell, frame);
+    if (state.drag && state.drag.view === this) this.drawDrag(context, state.drag);
+  }
+
+  drawCross(pen, cell, frame) {
+    const { map } = this.place;
+    const { theme, sheet } = this;
+    const box = cellBox(sheet, map, cell.row, cell.column);
+    const [cx, cy] = [box.x + box.w / 2, box.y + box.h / 2];
+    const across = [map.x, cy, box.x, cy, box.x + box.w, cy, map.x + map.w, cy];
+    const along = [cx, map.y, cx, box.y, cx, box.y + box.h, cx, map.y + map.h];
+    pen.segments(across.concat(along), 'rgba(255, 255, 255, 0.35)', 2);
+    pen.segments(across.concat(along), 'rgba(0, 0, 0, 0.65)', 1);
+    const grow = Math.max(0, 3.5 - box.w / 2);
+    const [l, t, r, b] = [box.x - grow, box.y - grow, box.x + box.w + grow, box.y + box.h + grow];
+    const frameOfCell = [l, t, r, t, r, t, r, b, r, b, l, b, l, b, l, t];
+    pen.segments(frameOfCell, 'rgba(255, 255, 255, 0.95)', 4, 'square');
+    pen.segments(frameOfCell, 'rgba(0, 0, 0, 0.95)', 1.8, 'square');
+    const value = valueAt(this.panel, frame, cell.row * sheet.nx + cell.column);
+    if (!Number.isFinite(value)) return;
+    const bar = barBox(this.panel, this.place, theme);
+    const share = shareOf(value, limitsAt(this.panel, frame), this.panel.log);
+    const at = bar.x + share * bar.w;
+    const c = pen.context;
+    c.beginPath();
+    c.moveTo(at, bar.y + 2);
+    c.lineTo(at - 4.5, bar.y - 5);
+    c.lineTo(at + 4.5, bar.y - 5);
+    c.closePath();
+    c.fillStyle = theme.text;
+    c.fill();
+  }
+
+  drawDrag(context, drag) {
+    context.beginPath();
+    drag.path.forEach(([x, y], i) => (i ? context.lineTo(x, y) : context.moveTo(x, y)));
+    context.closePath();
+    context.globalAlpha = 0.18;
+    context.fillStyle = this.theme.accent;
+    context.fill();
+    context.globalAlpha = 1;
+    context.lineWidth = 3.5;
+    context.strokeStyle = this.theme.halo;
+    context.stroke();
+    context.lineWidth = 1.5;
+    context.strokeStyle = this.theme.accent;
+    context.stroke();
+  }
+}
+
+function element(name, className, attributes = {}, text = '') {
+  const node = document.createElement(name);
+  if (className) node.className = className;
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  if (text) node.textContent = text;
+  return node;
+}
+
+// Sets a canvas to a size in CSS pixels, sharp at this device's pixel ratio.
+function sizeCanvas(canvas, w, h, ratio) {
+  canvas.width = Math.round(w * ratio);
+  canvas.height = Math.round(h * ratio);
+  canvas.style.width = `${w}px`;
+  canvas.style.height = `${h}px`;
+  canvas.getContext('2d').setTransform(ratio, 0, 0, ratio, 0, 0);
+}

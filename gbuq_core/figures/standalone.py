@@ -1,0 +1,171 @@
+"""A page of figures and text in one HTML file that needs no server and no network."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Sequence
+from hashlib import sha256
+from html import escape
+from typing import NamedTuple, cast
+
+from gbuq_core.figures.encoding import encode_sheet
+from gbuq_core.figures.panels import PanelSheet
+from gbuq_core.figures.renderer import FOLDER, renderer_source, renderer_styles
+
+
+class Section(NamedTuple):
+    """One part of a standalone page, shown in this order.
+
+    Parameters
+    ----------
+    heading : str
+        Left out when empty.
+    text : str or sequence of str
+        Paragraphs, plain text.
+    sheet : PanelSheet or None
+        The figure.
+    caption : str
+        A line under the figure.
+    table : sequence of sequence of str
+        Rows of text, the first of them the headings; numbers are the caller's to format.
+    question : str
+        Shown with ``answer`` folded away until it is asked for.
+    answer : str
+        See ``question``.
+    code : str
+        Shown as it is, in a fixed-width font.
+    """
+
+    heading: str = ""
+    text: str | Sequence[str] = ()
+    sheet: PanelSheet | None = None
+    caption: str = ""
+    table: Sequence[Sequence[str]] = ()
+    question: str = ""
+    answer: str = ""
+    code: str = ""
+
+
+_START = """
+for (const node of document.querySelectorAll('.figure')) {
+  const text = atob(document.getElementById(node.dataset.source).textContent);
+  mount(node, Uint8Array.from(text, (letter) => letter.charCodeAt(0)));
+}
+"""
+
+
+def standalone_html(
+    sections: PanelSheet | Section | Sequence[PanelSheet | Section], title: str, lead: str = ""
+) -> str:
+    """Return one self-contained HTML page with live figures.
+
+    The page makes no request: its policy allows only the script and the style that it carries,
+    named by their hashes. All text is escaped.
+
+    Parameters
+    ----------
+    sections : PanelSheet, Section or a sequence of them
+        What the page shows, top to bottom.
+    title : str
+        Heading of the page and of its browser tab.
+    lead : str
+        A paragraph under the heading.
+
+    Returns
+    -------
+    str
+        To be written as UTF-8.
+
+    Raises
+    ------
+    InvalidData
+        When a sheet cannot be drawn.
+
+    Examples
+    --------
+    >>> from gbuq_core.figures.panels import Panel
+    >>> page = standalone_html(PanelSheet([Panel("A < B", [[1.0, 2.0]])]), title="Heart & soul")
+    >>> "<title>Heart &amp; soul</title>" in page
+    True
+    """
+    # A sheet and a section are tuples too, hence the order of the questions.
+    whole: list[Section]
+    if isinstance(sections, Section):
+        whole = [sections]
+    elif isinstance(sections, PanelSheet):
+        whole = [Section(sheet=sections)]
+    else:
+        whole = [_as_section(part) for part in cast("Sequence[PanelSheet | Section]", sections)]
+    script = "\n" + renderer_source() + _START
+    style = "\n" + (FOLDER / "page.css").read_text(encoding="utf-8") + renderer_styles()
+    body = "\n".join(_section(section, i) for i, section in enumerate(whole))
+    head = f"<p class='lead'>{escape(lead)}</p>\n" if lead else ""
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{_policy(script, style)}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{escape(title)}</title>
+<style>{style}</style>
+</head>
+<body>
+<main>
+<h1>{escape(title)}</h1>
+{head}{body}
+</main>
+<script type="module">{script}</script>
+</body>
+</html>
+"""
+
+
+def _as_section(part: PanelSheet | Section) -> Section:
+    return part if isinstance(part, Section) else Section(sheet=part)
+
+
+def _policy(script: str, style: str) -> str:
+    def named(text: str) -> str:
+        return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+    return (
+        f"default-src 'none'; script-src {named(script)}; style-src {named(style)}; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _section(section: Section, number: int) -> str:
+    parts = ["<section>"]
+    if section.heading:
+        parts.append(f"<h2>{escape(section.heading)}</h2>")
+    paragraphs = [section.text] if isinstance(section.text, str) else section.text
+    parts += [f"<p>{escape(text)}</p>" for text in paragraphs if text]
+    if section.sheet is not None:
+        data = b64encode(encode_sheet(section.sheet)).decode()
+        parts.append(f'<div class="figure" data-source="sheet-{number}"></div>')
+        parts.append(f'<script type="text/plain" id="sheet-{number}">{data}</script>')
+    if section.caption:
+        parts.append(f'<p class="caption">{escape(section.caption)}</p>')
+    if section.table:
+        parts.append(_table(section.table))
+    if section.code:
+        parts.append(f"<pre><code>{escape(section.code)}</code></pre>")
+    if section.question:
+        parts.append(
+            f"<details><summary>{escape(section.question)}</summary>"
+            f"<p>{escape(section.answer)}</p></details>"
+        )
+    return "\n".join([*parts, "</section>"])
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    head, *body = rows
+    cells = "".join(f"<th>{escape(text)}</th>" for text in head)
+    lines = "\n".join(
+        "<tr>" + "".join(f"<td>{escape(text)}</td>" for text in row) + "</tr>" for row in body
+    )
+    return (
+        f'<div class="scroll"><table><thead><tr>{cells}</tr></thead>'
+        f"<tbody>{lines}</tbody></table></div>"
+    )

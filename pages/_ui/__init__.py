@@ -1,0 +1,1 @@
+"""What pages share: the canvas component and other pieces that need streamlit."""

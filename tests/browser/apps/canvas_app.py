@@ -1,0 +1,135 @@
+"""Figures for the tests of the canvas component; ?case= names one."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from gbuq_core.figures.panels import Marker, Panel, PanelSheet, Points, shared_limits
+from pages._ui.canvas import canvas
+
+st.set_page_config(layout="wide")
+
+HEART = "111111111/114111411/140414041/400040004/140000041/114000411/111404111/111141111/111111111"
+VARIANCE = np.array([[float(v) for v in row] for row in HEART.split("/")])
+EMPTY = VARIANCE == 0
+
+
+def heart_panels(method: str, accent: str, n_frames: int, seed: int) -> list[Panel]:
+    """Maps shaped like the heart experiment's: KU shrinks on filled cells as trees are added."""
+    rng = np.random.default_rng([seed, len(method)])
+    data = np.where(EMPTY, 0.02, 0.01 * VARIANCE) * rng.uniform(0.9, 1.1, (9, 9))
+    share = np.linspace(0, 1, n_frames)[:, None, None]
+    start = rng.uniform(1e-3, 4e-3, (9, 9))
+    knowledge = np.where(EMPTY, start * 4 * (0.3 + share), start * np.exp(-6 * share) + 1e-5)
+    data = data * (1 - 0.5 * np.exp(-5 * share))
+    unit = "variance of y"
+    common = {"unit": unit, "hatched": EMPTY, "accent": accent}
+    return [
+        Panel(f"{method}: total", data + knowledge, **common),
+        Panel(f"{method}: data", data, **common),
+        Panel(f"{method}: knowledge", knowledge, log=True, subtitle="AUROC 1.00", **common),
+    ]
+
+
+def heart(n_frames: int, seed: int) -> PanelSheet:
+    """Nine panels with frames, shared scales a column, empty cells hatched."""
+    methods = (("SGB", "#7f7f7f"), ("SGLB", "#0072b2"), ("Virtual SGLB", "#56b4e9"))
+    rows = [heart_panels(name, colour, n_frames, seed) for name, colour in methods]
+    limits = [shared_limits([row[i].values for row in rows], log=i == 2) for i in range(3)]
+    panels = [panel._replace(limits=limits[i]) for row in rows for i, panel in enumerate(row)]
+    return PanelSheet(
+        panels,
+        x_label="feature 2",
+        y_label="feature 1",
+        frame_label="tree",
+        frame_values=list(np.linspace(1000 / n_frames, 1000, n_frames)),
+        panel_height=200,
+        hatch_label="no training rows",
+        alt="Total, data and knowledge uncertainty of three methods on the heart data.",
+        name="heart",
+    )
+
+
+def fields(n: int, phase: float) -> PanelSheet:
+    """Three smooth maps on a numeric grid."""
+    x = np.linspace(-600, 600, n)
+    xx, yy = np.meshgrid(x, x)
+    radius, angle = np.hypot(xx, yy), np.arctan2(yy, xx)
+    data = 0.5 + 0.5 * np.sin(radius / 60 + 3 * angle + phase)
+    knowledge = 10 ** (-4 + 3 * radius / 850 + 0.3 * np.cos(5 * angle - phase))
+    far = radius > 560
+    return PanelSheet(
+        [
+            Panel("Total uncertainty", data + knowledge, "nats", limits=(0, 1.1), hatched=far),
+            Panel("Data uncertainty", data, "nats", limits=(0, 1.1), hatched=far),
+            Panel("Knowledge uncertainty", knowledge, "nats", log=True, hatched=far),
+        ],
+        x_label="x",
+        y_label="y",
+        x_extent=(-600, 600),
+        y_extent=(-600, 600),
+        hatch_label="farther than 560 from the centre",
+        name="spiral",
+    )
+
+
+def chains() -> PanelSheet:
+    """Points that appear one by one, markers, a scale that follows each frame."""
+    rng = np.random.default_rng(3)
+    walk = np.cumsum(rng.normal(0, 0.25, (2, 400)), axis=1)
+    grid = np.linspace(-6, 6, 60)
+    xx, yy = np.meshgrid(grid, grid)
+    density = np.exp(-0.5 * ((xx - 1) ** 2 + (yy + 1) ** 2) / 4)
+    points = Points(
+        walk[0].clip(-6, 6),
+        walk[1].clip(-6, 6),
+        group=np.repeat([0, 5], 200),
+        group_names=["chain 1", "", "", "", "", "chain 2"],
+        appear=np.arange(400),
+    )
+    growing = density * np.linspace(0.1, 1, 400)[:, None, None]
+    outline = density > 0.8
+    return PanelSheet(
+        [
+            Panel("Target density", density, colour_map="viridis", points=points, outlined=outline),
+            Panel("Estimate", growing, limits="frame", colour_map="viridis"),
+        ],
+        columns=2,
+        x_extent=(-6, 6),
+        y_extent=(-6, 6),
+        frame_label="step",
+        markers=[Marker(1, -1, "mode"), Marker(-4, 4, shape="cross"), Marker(4, 4, shape="square")],
+        outline_label="density above 0.8",
+        name="chains",
+    )
+
+
+def labels(title: str) -> PanelSheet:
+    """Categories with long and hostile names, blank cells, one panel."""
+    values = np.array([[1.5, np.nan, -3.25], [1e-7, 2e9, 0.0]])
+    return PanelSheet(
+        [Panel(title, values, "<b>unit</b>", hatched=np.isnan(values), subtitle="$x^2$")],
+        columns=1,
+        x_label="category & more",
+        x_labels=["<img src=x onerror=alert(1)>", "a very long category name " * 4, "z"],
+        y_labels=["[link](javascript:0)", "second"],
+        frame_label="",
+        hatch_label="<script>alert(2)</script>",
+    )
+
+
+case = st.query_params.get("case", "heart")
+select = "cells" if st.query_params.get("select", "1") == "1" else None
+seed = st.slider("Seed", 0, 20, 0, key="seed")
+if case == "heart":
+    sheet = heart(int(st.query_params.get("frames", "100")), seed)
+elif case == "fields":
+    sheet = fields(int(st.query_params.get("n", "200")), seed / 4)
+elif case == "chains":
+    sheet = chains()
+else:
+    sheet = labels("<b>Bold</b> & co")
+event = canvas(sheet, key="figure", select=select)
+st.text(f"event: clicked={event.clicked} lassoed={len(event.lassoed)} frame={event.frame}")
+st.text(f"cells: {sorted(event.lassoed)[:12]}")
