@@ -135,7 +135,9 @@ def format_bytes(size: float) -> str:
     >>> format_bytes(3_100_000_000), format_bytes(240_000)
     ('3.1 GB', '0.24 MB')
     """
-    return f"{size / 1e9:.2g} GB" if 1e9 <= size < 1e11 else f"{size / 1e6:.3g} MB"
+    if size < 1e9:
+        return f"{size / 1e6:.3g} MB"
+    return f"{size / 1e9:.2g} GB" if size < 1e11 else f"{size / 1e9:.0f} GB"
 
 
 def held_bytes(value: Any) -> int:

@@ -1,0 +1,128 @@
+"""Where compiled kernels go when neither the package nor the home can be written.
+
+The tests put plain files where directories would be made, since root may write anywhere.
+"""
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gbuq_core import numba_cache
+
+KERNEL = """
+from numba import njit
+
+@njit(nogil=True, cache=True)
+def double(x):
+    return 2 * x
+"""
+
+MAIN = """
+import {first}
+from lonely.numba_cache import ensure_writable_cache
+print(ensure_writable_cache())
+from lonely.kernels import double
+print(double(21))
+"""
+
+
+@pytest.fixture
+def lonely(tmp_path):
+    """A package with a kernel, and what runs it: (directory, environment)."""
+    package = tmp_path / "site" / "lonely"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "kernels.py").write_text(KERNEL)
+    shutil.copy(numba_cache.__file__, package / "numba_cache.py")
+    (tmp_path / "tmp").mkdir()
+    environment = {key: value for key, value in os.environ.items() if "NUMBA" not in key}
+    environment |= {
+        "PYTHONPATH": str(package.parent),
+        "HOME": str(tmp_path / "home"),
+        "XDG_CACHE_HOME": str(tmp_path / "home" / ".cache"),
+        "TMPDIR": str(tmp_path / "tmp"),
+    }
+    return package, environment
+
+
+def read_only(directory):
+    """Let nobody make this directory."""
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    directory.write_text("in the way")
+
+
+def run(environment, first="sys", ensure=True):
+    code = MAIN.format(first=first)
+    code = code if ensure else code.replace("ensure_writable_cache()", "'nowhere'")
+    return subprocess.run(
+        [sys.executable, "-B", "-c", code],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def test_numba_needs_help_where_nothing_can_be_written(lonely, tmp_path):
+    package, environment = lonely
+    read_only(package / "__pycache__")
+    read_only(tmp_path / "home")
+    process = run(environment, ensure=False)
+    assert process.returncode == 1
+    assert "cannot cache function" in process.stderr
+
+
+@pytest.mark.parametrize("first", ["sys", "numba"])  # before and after numba is imported
+def test_a_temporary_directory_takes_over(lonely, tmp_path, first):
+    package, environment = lonely
+    read_only(package / "__pycache__")
+    read_only(tmp_path / "home")
+    process = run(environment, first)
+    assert process.returncode == 0, process.stderr
+    directory, doubled = process.stdout.split()
+    assert doubled == "42"
+    assert Path(directory).parent == tmp_path / "tmp"
+    assert stat.S_IMODE(Path(directory).stat().st_mode) == 0o700
+    assert list(Path(directory).rglob("kernels.double*.nbi"))
+    # The next process finds the compiled kernel.
+    assert run(environment).stdout.split() == [directory, "42"]
+
+
+@pytest.mark.parametrize("place", ["package", "home", "given"])
+def test_a_place_that_can_be_written_is_left_to_numba(lonely, tmp_path, place):
+    package, environment = lonely
+    if place != "package":
+        read_only(package / "__pycache__")
+    if place != "home":
+        read_only(tmp_path / "home")
+    if place == "given":
+        environment["NUMBA_CACHE_DIR"] = str(tmp_path / "given")
+    process = run(environment)
+    assert process.stdout.split() == ["None", "42"], process.stderr
+    where = {"package": package, "home": tmp_path / "home", "given": tmp_path / "given"}[place]
+    assert list(where.rglob("kernels.double*.nbi"))
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="modes and owners are a Unix matter")
+@pytest.mark.parametrize("trap", ["open to others", "link"])
+def test_a_directory_that_others_may_write_is_not_trusted(lonely, tmp_path, trap):
+    package, environment = lonely
+    read_only(package / "__pycache__")
+    read_only(tmp_path / "home")
+    shared = tmp_path / "tmp" / f"gbuq-numba-{os.getuid()}"
+    if trap == "link":
+        (tmp_path / "foreign").mkdir(mode=0o700)
+        shared.symlink_to(tmp_path / "foreign")
+    else:
+        shared.mkdir()
+        shared.chmod(0o777)
+    directory, doubled = run(environment).stdout.split()
+    assert doubled == "42"
+    assert Path(directory) != shared
+    assert not list(shared.iterdir())

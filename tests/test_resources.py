@@ -1,0 +1,129 @@
+"""Cores and memory: what the system and the container tell, and the sentence of a refusal."""
+
+import os
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gbuq_core import resources
+from gbuq_core.errors import InvalidParameter, MemoryLimitExceeded
+from gbuq_core.resources import (
+    available_memory_bytes,
+    check_memory,
+    effective_n_jobs,
+    format_bytes,
+    held_bytes,
+    usable_cores,
+)
+
+
+@pytest.fixture
+def container(monkeypatch, tmp_path):
+    """A container's limits and a machine with 8 GB free; ``container(name, text)`` sets one."""
+    monkeypatch.setattr(resources, "_CGROUP", tmp_path)
+    monkeypatch.setattr(resources, "_MEMINFO", tmp_path / "meminfo")
+
+    def write(name, text):
+        (tmp_path / name).write_text(text)
+
+    write("meminfo", "MemTotal:  16000000 kB\nMemFree: 1 kB\nMemAvailable:    8000000 kB\n")
+    return write
+
+
+def test_the_affinity_mask_counts(container, monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 3, 5}, raising=False)
+    assert usable_cores() == 3
+    assert effective_n_jobs(None) == 3
+    assert effective_n_jobs(-1) == 3
+    assert effective_n_jobs(-2) == 2
+    assert effective_n_jobs(-9) == 1
+    assert effective_n_jobs(8) == 8
+
+
+@pytest.mark.parametrize(
+    ("quota", "cores"), [("max 100000", 4), ("150000 100000", 2), ("50000 100000", 1), ("", 4)]
+)
+def test_the_quota_of_a_container_counts(container, monkeypatch, quota, cores):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(4)), raising=False)
+    container("cpu.max", quota)
+    assert usable_cores() == cores
+
+
+@pytest.mark.parametrize("n_jobs", [0, 1.5, True, "2"])
+def test_other_numbers_of_jobs_are_refused(n_jobs):
+    with pytest.raises(InvalidParameter, match="n_jobs must be a whole number"):
+        effective_n_jobs(n_jobs)
+
+
+def test_free_memory_is_the_machines_or_the_containers(container):
+    assert available_memory_bytes() == 8_000_000 * 1024
+    container("memory.max", "max")
+    container("memory.current", "1000000")
+    assert available_memory_bytes() == 8_000_000 * 1024
+    container("memory.max", "3000000")
+    assert available_memory_bytes() == 2_000_000
+    container("memory.max", "900000")
+    assert available_memory_bytes() == 0
+
+
+def test_a_system_that_tells_nothing_still_has_memory(monkeypatch, tmp_path):
+    monkeypatch.setattr(resources, "_CGROUP", tmp_path)
+    monkeypatch.setattr(resources, "_MEMINFO", tmp_path / "meminfo")
+    assert available_memory_bytes() > 2**28
+    monkeypatch.setattr(os, "sysconf_names", {}, raising=False)
+    assert available_memory_bytes() == 4 * 2**30
+
+
+def test_too_large_a_fit_is_refused_with_both_numbers(container):
+    check_memory(5.7e9, "this fit")
+    with pytest.raises(MemoryLimitExceeded) as excinfo:
+        check_memory(31e9, "this fit")
+    assert str(excinfo.value) == (
+        "This fit would need about 31 GB, but only 5.7 GB may be used: "
+        "take fewer rows, columns, trees or members."
+    )
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [(1_234, "0.00123 MB"), (56_700_000, "56.7 MB"), (3.14e9, "3.1 GB"), (2.5e12, "2500 GB")],
+)
+def test_sizes_are_readable(size, text):
+    assert format_bytes(size) == text
+
+
+class Fit(NamedTuple):
+    members: np.ndarray
+    table: pd.DataFrame
+    parts: list
+
+
+class Model:
+    def __init__(self, array):
+        self.array = array
+        self.own = self
+
+
+class Foreign(Model):
+    memory_bytes_ = 5_000_000
+
+
+def test_results_are_measured_once_with_all_they_hold():
+    members = np.zeros((10, 1000))
+    table = pd.DataFrame({"a": np.zeros(5000), "b": np.zeros(5000)})
+    arrays = members.nbytes + 2 * 5000 * 8
+    size = held_bytes(Fit(members, table, [Model(members), {"first": members[0], "list": [1]}]))
+    # The rest are small Python objects.
+    assert arrays <= size < arrays + 5000
+
+
+def test_a_view_holds_its_whole_array():
+    members = np.zeros((10, 1000))
+    assert held_bytes(members[::5, :3].T) == members.nbytes
+    assert held_bytes(np.broadcast_to(np.zeros(1), (1000, 1000))) < 1000
+
+
+def test_what_lies_outside_python_is_believed():
+    assert held_bytes([Foreign(np.zeros(10))]) - held_bytes([]) == pytest.approx(5_000_000, abs=100)
