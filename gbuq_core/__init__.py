@@ -1,1 +1,22 @@
 """gbuq: uncertainty in gradient-boosted and other tree ensembles, usable without the app."""
+
+from gbuq_core.numba_cache import ensure_writable_cache
+
+ensure_writable_cache()  # before any kernel is decorated
+
+from gbuq_core.boosting import BoostedEnsembleClassifier, BoostedEnsembleRegressor  # noqa: E402
+from gbuq_core.synthetic import make_heart  # noqa: E402
+from gbuq_core.uncertainty import (  # noqa: E402
+    Uncertainty,
+    decompose_classification,
+    decompose_regression,
+)
+
+__all__ = [
+    "BoostedEnsembleClassifier",
+    "BoostedEnsembleRegressor",
+    "Uncertainty",
+    "decompose_classification",
+    "decompose_regression",
+    "make_heart",
+]

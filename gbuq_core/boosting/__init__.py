@@ -1,0 +1,10 @@
+"""Boosted ensembles: losses, Langevin noise, truncation, the estimators and their two engines.
+
+Follows "Uncertainty in gradient boosting via ensembles" (sections 2-3, appendix A.1). Kernels see
+cells of identical binned rows and raw predictions; everything around them is NumPy.
+"""
+
+from gbuq_core.boosting.classifier import BoostedEnsembleClassifier
+from gbuq_core.boosting.regressor import BoostedEnsembleRegressor
+
+__all__ = ["BoostedEnsembleClassifier", "BoostedEnsembleRegressor"]

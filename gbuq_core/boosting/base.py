@@ -1,0 +1,261 @@
+"""What the regressor and the classifier share: fitting, members, flags, saving."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from gbuq_core.boosting import numba_engine
+from gbuq_core.boosting.costs import estimate_seconds
+from gbuq_core.boosting.encoding import RowFlags, apply_encoding, as_table, fit_encoding
+from gbuq_core.boosting.plan import langevin_numbers, make_plan
+from gbuq_core.boosting.truncation import truncation_points
+from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.validation import check_number
+
+
+class FitEstimate(NamedTuple):
+    """What a fit will cost on this machine, roughly: seconds and peak memory in bytes."""
+
+    seconds: float
+    bytes: int
+
+
+class StagedMembers(NamedTuple):
+    """Members while they grow: n_trees (n_stages,) and members (n_stages, n_members, n_samples, 2
+    or n_classes), as `predict_members` of an ensemble trained for that many trees would give them.
+    """
+
+    n_trees: np.ndarray
+    members: np.ndarray
+
+
+class BoostedEnsemble(BaseEstimator):
+    """Base of the two ensembles, with their constructor; not for use by itself."""
+
+    def __init__(
+        self,
+        method: str = "sglb",
+        ensemble: str | None = None,
+        n_members: int = 10,
+        n_trees: int = 1000,
+        truncation_step: int = 50,
+        truncation_start: float = 0.5,
+        depth: int = 6,
+        learning_rate: float | None = None,
+        subsample: float | None = None,
+        temperature: str | float = "catboost",
+        leaf_noise: bool | None = None,
+        random_strength: float = 1.0,
+        leaf_estimation: str = "newton",
+        standardize_target: bool = True,
+        l2: float = 3.0,
+        max_bins: int = 128,
+        categorical_features: Any = None,
+        engine: str = "numba",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.method = method
+        self.ensemble = ensemble
+        self.n_members = n_members
+        self.n_trees = n_trees
+        self.truncation_step = truncation_step
+        self.truncation_start = truncation_start
+        self.depth = depth
+        self.learning_rate = learning_rate
+        self.subsample = subsample
+        self.temperature = temperature
+        self.leaf_noise = leaf_noise
+        self.random_strength = random_strength
+        self.leaf_estimation = leaf_estimation
+        self.standardize_target = standardize_target
+        self.l2 = l2
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.engine = engine
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _fit(self, X: Any, target: np.ndarray, n_classes: int | None) -> Self:
+        """Fit on the inner target (n,) or class codes (n,)."""
+        began = time.perf_counter()
+        self.plan_ = make_plan(self)
+        self.seed_ = self._draw_seed()
+        self.encoding_, matrix = fit_encoding(
+            X, target, n_classes, self.categorical_features, self.seed_
+        )
+        if matrix.shape[1] == 0:
+            raise InvalidData("X has 0 feature(s) but a minimum of 1 is required: add a column.")
+        self.models_ = self._engine().fit(
+            matrix, self.encoding_.is_category, target, n_classes, self.plan_, self.seed_,
+            self.n_jobs,
+        )  # fmt: skip
+        self.langevin_ = langevin_numbers(self.plan_, len(matrix))
+        self.n_trees_ = self.plan_.n_trees
+        self.n_cells_ = self.models_.n_cells
+        self.n_rows_ = len(matrix)
+        self.memory_bytes_ = self.models_.n_bytes
+        self.fit_seconds_ = time.perf_counter() - began
+        return self
+
+    def _engine(self) -> Any:
+        if self.plan_.engine == "catboost":
+            from gbuq_core.boosting import catboost_engine
+
+            return catboost_engine
+        return numba_engine
+
+    def _draw_seed(self) -> int:
+        state = self.random_state
+        if isinstance(state, int | np.integer) and not isinstance(state, bool):
+            return int(check_number("random_state", int(state), 0, 2**63 - 1, integer=True))
+        if state is None:
+            return int(np.random.default_rng().integers(2**31))
+        if isinstance(state, np.random.RandomState | np.random.Generator):
+            draw = state.integers if isinstance(state, np.random.Generator) else state.randint
+            return int(draw(2**31 - 1))
+        raise InvalidParameter(f"random_state must be a whole number or None; got {state!r}.")
+
+    def _check_fit_data(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+        """Check X against y, remember feature names, and return X as a table with y (n,)."""
+        if y is None:
+            raise InvalidData(
+                f"{type(self).__name__} requires y to be passed, but the target y is None."
+            )
+        table = as_table(X)
+        target = np.asarray(y)
+        if target.ndim == 2 and target.shape[1] == 1:
+            target = target[:, 0]
+        if target.ndim != 1:
+            raise InvalidData(f"y must have one value a row; got an array of shape {target.shape}.")
+        if len(target) != len(table):
+            raise InvalidData(f"X has {len(table)} rows but y has {len(target)}.")
+        if len(table) == 0:
+            raise InvalidData("Found array with 0 sample(s) while a minimum of 2 is required.")
+        if len(table) < 2:
+            raise InvalidData("one sample is too few to fit on: pass at least 2 rows.")
+        self._remember_features(X, reset=True)
+        return table, target
+
+    def _remember_features(self, X: Any, *, reset: bool) -> None:
+        validate_data(self, X, reset=reset, skip_check_array=True)
+
+    def _encode(self, X: Any) -> tuple[np.ndarray, RowFlags]:
+        check_is_fitted(self, "models_")
+        table = as_table(X)
+        self._remember_features(X if hasattr(X, "shape") else table, reset=False)
+        if len(table) == 0:
+            raise InvalidData("Found array with 0 sample(s) while a minimum of 1 is required.")
+        return apply_encoding(self.encoding_, table)
+
+    def _raw_members(
+        self,
+        X: Any,
+        truncation_step: int | None,
+        truncation_start: float | None,
+        n_members: int | None,
+    ) -> np.ndarray:
+        """Raw outputs of the members, (n_members, n_samples, n_outputs)."""
+        matrix, _ = self._encode(X)
+        points = self.member_trees(truncation_step, truncation_start)
+        if self.plan_.ensemble == "virtual":
+            if n_members is not None:
+                n_members = check_number("n_members", n_members, 1, len(points), integer=True)
+                points = points[-n_members:]
+            return self._raw(matrix, points, 1)[0]
+        limit = self.plan_.n_models
+        if n_members is not None:
+            limit = check_number("n_members", n_members, 1, limit, integer=True)
+        return self._raw(matrix, points, limit)[:, 0]
+
+    def _raw(self, matrix: np.ndarray, points: np.ndarray, n_models: int) -> np.ndarray:
+        """Raw outputs (n_models, n_points, n_samples, n_outputs) after each number of trees."""
+        return self._engine().raw_predictions(self.models_, matrix, points, n_models, self.n_jobs)
+
+    def member_trees(
+        self, truncation_step: int | None = None, truncation_start: float | None = None
+    ) -> np.ndarray:
+        """Numbers of trees that the members use: the truncation points, or all trees."""
+        if self.plan_.ensemble != "virtual":
+            return np.array([self.n_trees_])
+        step = self.truncation_step if truncation_step is None else truncation_step
+        start = self.truncation_start if truncation_start is None else truncation_start
+        return truncation_points(self.n_trees_, step, start)
+
+    def inspect_rows(self, X: Any) -> RowFlags:
+        """Tell which rows hold a level or a missing value that training had not.
+
+        Parameters
+        ----------
+        X : array-like (n_samples, n_features) or DataFrame
+
+        Returns
+        -------
+        RowFlags
+            ``unseen_level`` and ``new_missing`` (n_samples,) bool, and the ``columns`` concerned.
+        """
+        return self._encode(X)[1]
+
+    def staged_members(self, X: Any, every: int = 10) -> StagedMembers:
+        """Every model's predictions while it grows, from one pass over the trees.
+
+        Parameters
+        ----------
+        X : array-like (n_samples, n_features) or DataFrame
+        every : int
+            Stages are at ``every, 2 every, ...`` and all trees.
+
+        Returns
+        -------
+        StagedMembers
+            The axis of members holds the independent models; a virtual ensemble has one model here,
+            and its members at ``t`` trees are the stages before ``t`` that its step and start
+            select.
+        """
+        step = check_number("every", every, 1, self.n_trees_, integer=True)
+        matrix, _ = self._encode(X)
+        stages = np.unique(np.append(np.arange(step, self.n_trees_ + 1, step), self.n_trees_))
+        raw = self._raw(matrix, stages, self.plan_.n_models)
+        return StagedMembers(stages, self._parameters(raw).swapaxes(0, 1))
+
+    def leaf_indices(self, X: Any) -> np.ndarray:
+        """Leaf of every row in every tree of every model, (n_samples, n_models * n_trees)
+        uint16.
+        """
+        matrix, _ = self._encode(X)
+        return self._engine().leaf_indices(self.models_, matrix)
+
+    def save(self, target: Any) -> None:
+        """Write the fitted ensemble to a path or a binary file; read it by `load_ensemble`."""
+        from gbuq_core.boosting.saving import save_ensemble
+
+        check_is_fitted(self, "models_")
+        save_ensemble(self, target)
+
+    def estimate_fit(
+        self, n_rows: int, n_features: int, n_classes: int | None = None
+    ) -> FitEstimate:
+        """Roughly what `fit` will cost on ``n_rows`` x ``n_features`` before any data is
+        touched.
+        """
+        plan = make_plan(self)
+        n_outputs = n_classes or 2
+        return FitEstimate(
+            estimate_seconds(plan, n_rows, n_features, n_outputs, self.n_jobs),
+            numba_engine.estimate_bytes(plan, n_rows, n_features, n_outputs),
+        )
+
+    def _parameters(self, raw: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.target_tags.required = True
+        return tags

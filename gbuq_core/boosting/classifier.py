@@ -1,0 +1,162 @@
+"""An ensemble of boosted softmax models: the classifier of the virtual-ensembles paper."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.base import ClassifierMixin
+
+from gbuq_core.boosting.base import BoostedEnsemble
+from gbuq_core.boosting.classes import encode_classes
+from gbuq_core.uncertainty import Uncertainty, decompose_classification
+
+
+class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
+    """Boosted oblivious trees that predict class probabilities, many times over.
+
+    Each model boosts the logits of all classes by the negative log likelihood (Malinin,
+    Prokhorenkova and Ustimenko, "Uncertainty in gradient boosting via ensembles"); the entropy of
+    the members' mean probabilities is total uncertainty, the mean of their entropies data
+    uncertainty, and the difference, a mutual information, knowledge uncertainty (eq. 3-4).
+
+    Parameters
+    ----------
+    method : {"sgb", "sglb"}
+        Stochastic gradient boosting (a random part of the rows for every tree), or stochastic
+        gradient Langevin boosting (all rows, noise on the gradients, shrinkage of the whole model;
+        eq. 11-12).
+    ensemble : {"independent", "virtual"} or None
+        Train ``n_members`` models from different seeds, or take truncations of one model as members
+        (eq. 15). None means independent.
+    n_members : int
+        Number of models of an independent ensemble; a virtual one has as many members as there are
+        truncation points.
+    n_trees : int
+        Trees of each model (T).
+    truncation_step, truncation_start : int, float
+        Members of a virtual ensemble have ``K, 2K, ...`` trees, those above ``truncation_start *
+        T``. Both can be given to the predicting methods instead: changing them refits nothing.
+    depth : int
+        Levels of each oblivious tree, 1 to 12.
+    learning_rate : float or None
+        None means 0.1.
+    subsample : float or None
+        Share of rows drawn for every tree; None means 0.5 for sgb and 1 for sglb.
+    temperature : {"catboost", "posterior"} or float
+        The diffusion temperature: that of CatBoost's posterior sampling (the number of rows), the
+        one that sampling from the posterior asks for (1), or a number. Less means more noise.
+    leaf_noise : bool or None
+        Whether the leaf values are noisy too, as Langevin sampling needs, or only the choice of
+        splits, as in CatBoost: its losses with several outputs (all that are used here) get no leaf
+        noise. None means: only the splits for temperature "catboost", both otherwise.
+    random_strength : float
+        Noise on the scores of candidate splits, fading over the first ``ln(N) / learning_rate``
+        trees.
+    leaf_estimation : {"newton", "gradient"}
+        One Newton step a leaf, as CatBoost does, or the mean gradient (the sum of gradients over
+        rows + l2).
+    standardize_target : bool
+        Train on ``(y - mean) / std``, so that noise does not depend on the unit of y; regression
+        only.
+    l2 : float
+        L2 regularisation of leaf values.
+    max_bins : int
+        Bins a numeric feature, 2 to 255; missing values have one more.
+    categorical_features : None, "from_dtype" or list
+        Names or positions of category columns. Up to 32 levels are split one level against the
+        rest, more are replaced by cross-fitted means of the target.
+    engine : {"numba", "catboost"}
+        This project's kernels, or CatBoost behind the same interface.
+    n_jobs : int or None
+        Threads; None means all cores. Results do not depend on it.
+    random_state : int, Generator, RandomState or None
+        The same whole number gives the same result.
+
+    Attributes
+    ----------
+    classes_ : (n_classes,)
+    n_features_in_, feature_names_in_, n_rows_, n_cells_, n_trees_, fit_seconds_, memory_bytes_,
+    plan_, langevin_, seed_ : as in `BoostedEnsembleRegressor`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gbuq_core import BoostedEnsembleClassifier
+    >>> X = np.linspace(-1, 1, 200)[:, None]
+    >>> model = BoostedEnsembleClassifier(ensemble="virtual", n_trees=200, random_state=0)
+    >>> model.fit(X, np.where(X[:, 0] > 0, "above", "below")).predict([[0.5]]).tolist()
+    ['above']
+    >>> model.predict_uncertainty([[0.5]]).total.shape
+    (1,)
+    """
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train the models.
+
+        Parameters
+        ----------
+        X : array-like (n_samples, n_features) or DataFrame
+            NaN is missing; text is allowed in columns named in ``categorical_features``.
+        y : array-like (n_samples,)
+            At least two classes, of any one type.
+
+        Raises
+        ------
+        InvalidParameter, InvalidData, MemoryLimitExceeded
+            One sentence each.
+        """
+        table, target = self._check_fit_data(X, y)
+        classes, codes = encode_classes(target)
+        self._fit(table, codes, len(classes))
+        self.classes_ = classes
+        return self
+
+    def predict_members(
+        self,
+        X: Any,
+        truncation_step: int | None = None,
+        truncation_start: float | None = None,
+        n_members: int | None = None,
+    ) -> np.ndarray:
+        """Class probabilities from every member, (n_members, n_samples, n_classes).
+
+        Parameters
+        ----------
+        X : array-like (n_samples, n_features) or DataFrame
+        truncation_step, truncation_start : optional
+            In place of the estimator's own, for virtual ensembles.
+        n_members : int, optional
+            Only so many members: the first models, or the last truncations.
+        """
+        return self._parameters(self._raw_members(X, truncation_step, truncation_start, n_members))
+
+    def predict_uncertainty(
+        self,
+        X: Any,
+        truncation_step: int | None = None,
+        truncation_start: float | None = None,
+        n_members: int | None = None,
+    ) -> Uncertainty:
+        """Total, data and knowledge uncertainty in nats (eq. 3-4), (n_samples,) each.
+
+        Parameters as in `predict_members`.
+        """
+        return decompose_classification(
+            self.predict_members(X, truncation_step, truncation_start, n_members)
+        )
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The mean of the members' probabilities (eq. 2), (n_samples, n_classes)."""
+        mean: np.ndarray = self.predict_members(X).mean(axis=0)
+        return mean
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable class of every row, (n_samples,)."""
+        labels: np.ndarray = self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+        return labels
+
+    def _parameters(self, raw: np.ndarray) -> np.ndarray:
+        probabilities: np.ndarray = softmax(raw, axis=-1)
+        return probabilities

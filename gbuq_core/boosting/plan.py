@@ -1,0 +1,132 @@
+"""The knobs of an ensemble, checked and with their defaults filled in."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.validation import check_choice, check_number
+
+METHODS = ("sgb", "sglb")
+ENSEMBLES = ("independent", "virtual")
+TEMPERATURES = ("catboost", "posterior")
+
+
+class BoostingPlan(NamedTuple):
+    """Everything a fit needs to know besides the data; see `BoostedEnsembleRegressor` for the
+    meaning.
+
+    ``n_models`` is how many models are trained: ``n_members``, or 1 for a virtual ensemble.
+    ``temperature`` is still a name or a number: what it means depends on the number of rows.
+    """
+
+    method: str
+    ensemble: str
+    n_models: int
+    n_trees: int
+    depth: int
+    learning_rate: float
+    subsample: float
+    temperature: str | float
+    leaf_noise: bool
+    random_strength: float
+    newton: bool
+    standardize_target: bool
+    l2: float
+    max_bins: int
+    engine: str
+
+
+class Langevin(NamedTuple):
+    """The two numbers of SGLB for a data set of ``n_rows`` rows.
+
+    ``noise`` is ``c = sqrt(2 / (learning_rate * diffusion_temperature))``, the std of one row's
+    gradient noise where splits are chosen; ``leaf_noise`` is c again or 0 (see `leaf_noise` of the
+    estimators); ``decay = 1 - model_shrink_rate * learning_rate``.
+    """
+
+    diffusion_temperature: float
+    model_shrink_rate: float
+    noise: float
+    leaf_noise: float
+    decay: float
+
+
+def make_plan(estimator: Any) -> BoostingPlan:
+    """Check an estimator's constructor arguments.
+
+    Raises
+    ------
+    InvalidParameter
+        If a knob is out of its range or two knobs contradict each other.
+    """
+    method = check_choice("method", estimator.method, METHODS)
+    ensemble = estimator.ensemble
+    if ensemble is None:
+        ensemble = "independent"
+    check_choice("ensemble", ensemble, ENSEMBLES)
+    n_members = check_number("n_members", estimator.n_members, 1, 1000, integer=True)
+    learning_rate = 0.1 if estimator.learning_rate is None else estimator.learning_rate
+    subsample = estimator.subsample
+    if subsample is None:
+        subsample = 0.5 if method == "sgb" else 1.0
+    temperature = estimator.temperature
+    if isinstance(temperature, str):
+        check_choice("temperature", temperature, TEMPERATURES)
+    else:
+        temperature = check_number("temperature", temperature, 0.0, math.inf, low_open=True)
+    leaf_noise = estimator.leaf_noise
+    if leaf_noise is None:
+        leaf_noise = temperature != "catboost"
+    elif not isinstance(leaf_noise, bool):
+        raise InvalidParameter(f"leaf_noise must be True, False or None; got {leaf_noise!r}.")
+    if not isinstance(estimator.standardize_target, bool):
+        raise InvalidParameter(
+            f"standardize_target must be True or False; got {estimator.standardize_target!r}."
+        )
+    return BoostingPlan(
+        method=method,
+        ensemble=ensemble,
+        n_models=n_members if ensemble == "independent" else 1,
+        n_trees=check_number("n_trees", estimator.n_trees, 1, 100_000, integer=True),
+        depth=check_number("depth", estimator.depth, 1, 12, integer=True),
+        learning_rate=check_number("learning_rate", learning_rate, 0.0, 1.0, low_open=True),
+        subsample=check_number("subsample", subsample, 0.0, 1.0, low_open=True),
+        temperature=temperature,
+        leaf_noise=leaf_noise,
+        random_strength=check_number("random_strength", estimator.random_strength, 0.0, 1e6),
+        newton=check_choice("leaf_estimation", estimator.leaf_estimation, ("newton", "gradient"))
+        == "newton",
+        standardize_target=estimator.standardize_target,
+        l2=check_number("l2", estimator.l2, 0.0, 1e9),
+        max_bins=check_number("max_bins", estimator.max_bins, 2, 255, integer=True),
+        engine=check_choice("engine", estimator.engine, ("numba", "catboost")),
+    )
+
+
+def langevin_numbers(plan: BoostingPlan, n_rows: int) -> Langevin:
+    """Noise and shrinkage of ``plan`` on ``n_rows`` rows.
+
+    ``"catboost"`` is CatBoost's ``posterior_sampling``: diffusion temperature N. ``"posterior"`` is
+    the noise that sampling from the posterior asks for (cyclical paper, noise std ``sqrt(2 N / (eps
+    beta))`` with beta = N): diffusion temperature 1. The model shrink rate is 1 / (2 N) in every
+    case. SGB has neither noise nor shrinkage.
+
+    Examples
+    --------
+    >>> from gbuq_core import BoostedEnsembleRegressor
+    >>> plan = make_plan(BoostedEnsembleRegressor(learning_rate=0.1))
+    >>> langevin_numbers(plan, n_rows=2000).noise
+    0.1
+    """
+    if plan.method == "sgb":
+        return Langevin(math.inf, 0.0, 0.0, 0.0, 1.0)
+    named = {"catboost": float(n_rows), "posterior": 1.0}
+    temperature = plan.temperature
+    diffusion = named[temperature] if isinstance(temperature, str) else temperature
+    shrink_rate = 1.0 / (2.0 * n_rows)
+    noise = math.sqrt(2.0 / (plan.learning_rate * diffusion))
+    leaf_noise = noise if plan.leaf_noise else 0.0
+    decay = 1.0 - shrink_rate * plan.learning_rate
+    return Langevin(diffusion, shrink_rate, noise, leaf_noise, decay)

@@ -1,0 +1,59 @@
+"""Targets as boosting sees them: standardised or as class codes, and summed up by cell."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gbuq_core.boosting.gaussian_kernels import LOG_STD_FLOOR, GaussianCells
+from gbuq_core.boosting.softmax_kernels import ClassCells
+from gbuq_core.trees.binning import Cells
+
+
+class TargetScale(NamedTuple):
+    """``y = centre + spread * inner``; the inner target is what trees are grown on."""
+
+    centre: float
+    spread: float
+
+
+def fit_target_scale(y: np.ndarray, standardize: bool) -> TargetScale:
+    """Mean and std of ``y`` (n,), or (0, 1) when it is not to be standardised."""
+    if not standardize:
+        return TargetScale(0.0, 1.0)
+    spread = float(np.std(y))
+    return TargetScale(float(np.mean(y)), spread if spread > 0.0 else 1.0)
+
+
+def gaussian_start(inner: np.ndarray) -> np.ndarray:
+    """The first raw prediction (mean, log std) of the inner target."""
+    spread = float(np.std(inner))
+    return np.array([float(np.mean(inner)), np.log(spread) if spread > 0.0 else LOG_STD_FLOOR])
+
+
+def sum_gaussian(cells: Cells, inner: np.ndarray) -> GaussianCells:
+    """Counts and central moments of ``inner`` (n_rows,) by cell."""
+    begin, sorted_values = cells.begin, inner[cells.order]
+    n_cells, count = len(begin) - 1, np.diff(begin)
+    if n_cells == len(inner):
+        zero = np.zeros(n_cells)
+        return GaussianCells(np.ones(n_cells), sorted_values, zero, zero, zero, zero, begin)
+    mean = np.add.reduceat(sorted_values, begin[:-1]) / count
+    deviation = sorted_values - np.repeat(mean, count)
+    square = deviation * deviation
+    powers = (square, square * deviation, square * square)
+    m2, m3, m4 = (np.add.reduceat(power, begin[:-1]) for power in powers)
+    return GaussianCells(count.astype(np.float64), mean, m2, m3, m4, deviation, begin)
+
+
+def sum_classes(cells: Cells, class_codes: np.ndarray, n_classes: int) -> ClassCells:
+    """How many rows of each class every cell has; ``class_codes`` (n_rows,) holds 0 ..
+    n_classes-1.
+    """
+    begin, count = cells.begin, np.diff(cells.begin)
+    class_of_row = class_codes[cells.order].astype(np.int32)
+    cell_of_row = np.repeat(np.arange(len(count)), count)
+    counts = np.bincount(cell_of_row * n_classes + class_of_row, minlength=len(count) * n_classes)
+    class_counts = counts.reshape(len(count), n_classes).astype(np.float64)
+    return ClassCells(count.astype(np.float64), class_counts, class_of_row, begin)

@@ -1,0 +1,165 @@
+"""From feature values to bin codes, and from rows to cells of rows with the same codes.
+
+Code 0 of a numeric feature is kept for missing values; values follow in ascending order, so that a
+split ``code > 0`` parts missing rows from all others. A missing value where training had none goes
+with the smallest values. Codes of a category are its levels; 255 is any level that training had
+not.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gbuq_core.trees.growing_kernels import BinnedRows
+
+MAX_VALUE_BINS = 255
+UNSEEN_LEVEL = 255
+
+
+class Bins(NamedTuple):
+    """How features are binned.
+
+    borders: one ascending float64 array a numeric feature (a value ``x`` gets code
+    ``1 + number of borders < x``), empty for a category; n_codes (n_features,) int64: how many
+    codes training may use; is_category (n_features,) bool; has_missing (n_features,) bool: whether
+    a numeric feature was missing in training.
+    """
+
+    borders: tuple[np.ndarray, ...]
+    n_codes: np.ndarray
+    is_category: np.ndarray
+    has_missing: np.ndarray
+
+
+class Cells(NamedTuple):
+    """Rows with the same codes. order (n_rows,) sorts rows by cell; begin (n_cells + 1,) int64
+    tells where a cell's rows begin in that order; codes (n_cells, n_features) uint8.
+    """
+
+    order: np.ndarray
+    begin: np.ndarray
+    codes: np.ndarray
+
+
+def choose_borders(values: np.ndarray, max_bins: int) -> np.ndarray:
+    """Borders between at most ``max_bins`` bins of about equally many of ``values`` (n,).
+
+    Each border lies half-way between two neighbouring distinct values; with few distinct values
+    every one gets a bin.
+
+    Examples
+    --------
+    >>> choose_borders(np.array([3.0, 1.0, 1.0, 2.0]), max_bins=128)
+    array([1.5, 2.5])
+    """
+    distinct, counts = np.unique(values, return_counts=True)
+    if len(distinct) < 2:
+        return np.empty(0)
+    if len(distinct) <= max_bins:
+        cuts = np.arange(len(distinct) - 1)
+    else:
+        targets = np.arange(1, max_bins) * (len(values) / max_bins)
+        cuts = np.unique(np.searchsorted(np.cumsum(counts), targets - 0.5))
+        cuts = cuts[cuts < len(distinct) - 1]
+    below, above = distinct[cuts], distinct[cuts + 1]
+    middle = below / 2 + above / 2
+    return np.where((middle < above) & (middle >= below), middle, below)
+
+
+def fit_bins(X: np.ndarray, is_category: np.ndarray, max_bins: int) -> Bins:
+    """Choose bins for ``X`` (n, n_features) float64; NaN is missing; categories hold codes 0, 1,
+    ...
+    """
+    borders, n_codes = [], np.empty(X.shape[1], np.int64)
+    has_missing = np.zeros(X.shape[1], bool)
+    for feature in range(X.shape[1]):
+        column = X[:, feature]
+        if is_category[feature]:
+            borders.append(np.empty(0))
+            n_codes[feature] = int(column.max()) + 1 if len(column) else 0
+            continue
+        missing = np.isnan(column)
+        has_missing[feature] = missing.any()
+        borders.append(choose_borders(column[~missing], max_bins))
+        n_codes[feature] = len(borders[-1]) + 2
+    return Bins(tuple(borders), n_codes, is_category, has_missing)
+
+
+def apply_bins(bins: Bins, X: np.ndarray) -> np.ndarray:
+    """Codes of ``X`` (n, n_features) as (n_features, n) uint8, one contiguous row a feature."""
+    codes = np.empty((X.shape[1], X.shape[0]), np.uint8)
+    for feature, borders in enumerate(bins.borders):
+        column = X[:, feature]
+        if bins.is_category[feature]:
+            known = (column >= 0) & (column < bins.n_codes[feature])  # False for NaN too
+            codes[feature] = np.where(known, column, UNSEEN_LEVEL)
+        else:
+            codes[feature] = 1 + np.searchsorted(borders, column)
+            codes[feature][np.isnan(column)] = 0
+    return codes
+
+
+def merge_rows(columns: np.ndarray) -> Cells | None:
+    """Cells of ``columns`` (n_features, n), or None where merging saves less than half of the
+    rows.
+    """
+    n_features, n_rows = columns.shape
+    if n_rows < 2 or n_features == 0:
+        return None
+    probe = columns[:, :: max(1, n_rows // 4096)]
+    if len(np.unique(probe.T, axis=0)) > 0.9 * probe.shape[1]:
+        return None  # a sample without repeats: a table of continuous values
+    key = np.zeros(n_rows, np.int64)
+    for column in columns:
+        size = int(column.max()) + 1
+        if int(key.max()) >= (1 << 62) // size:
+            key = np.unique(key, return_inverse=True)[1]
+        key = key * size + column
+    if int(key.max()) < 8 * n_rows:  # dense keys: count instead of sort
+        filled = np.bincount(key)
+        present = np.flatnonzero(filled)
+        rank = np.zeros(len(filled), np.int64)
+        rank[present] = np.arange(len(present))
+        cell_of_row, counts = rank[key], filled[present]
+    else:
+        _, cell_of_row, counts = np.unique(key, return_inverse=True, return_counts=True)
+    if len(counts) > n_rows // 2:
+        return None
+    order = np.argsort(cell_of_row, kind="stable")
+    begin = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return Cells(order, begin, np.ascontiguousarray(columns[:, order[begin[:-1]]].T))
+
+
+def single_cells(columns: np.ndarray) -> Cells:
+    """Every row a cell of its own."""
+    n_rows = columns.shape[1]
+    return Cells(np.arange(n_rows), np.arange(n_rows + 1), np.ascontiguousarray(columns.T))
+
+
+def binned_rows(bins: Bins, codes: np.ndarray) -> BinnedRows:
+    """What the growing kernels read: ``codes`` (n, n_features) uint8 and the layout of histograms.
+
+    Candidates are the codes that part something: for a number ``code > c`` for every c but the last
+    (c = 0, missing against the rest, only where training had missing values), for a category
+    ``code == c`` (one of two levels only: both part the rows alike).
+    """
+    n_codes = bins.n_codes
+    offset = np.concatenate([[0], np.cumsum(n_codes)[:-1]]).astype(np.uint64)
+    slot_feature = np.repeat(np.arange(len(n_codes)), n_codes)
+    slot_bin = np.arange(int(n_codes.sum())) - offset.astype(np.int64)[slot_feature]
+    category = bins.is_category[slot_feature]
+    last = slot_bin == n_codes[slot_feature] - 1
+    candidate_number = ~last & ((slot_bin > 0) | bins.has_missing[slot_feature])
+    candidate_category = np.where(n_codes[slot_feature] == 2, ~last, n_codes[slot_feature] > 2)
+    return BinnedRows(
+        codes=codes,
+        columns=np.ascontiguousarray(codes.T),
+        offset=offset,
+        n_bins=n_codes,
+        is_category=bins.is_category,
+        is_candidate=np.where(category, candidate_category, candidate_number),
+        slot_feature=slot_feature.astype(np.int64),
+        slot_bin=slot_bin.astype(np.int64),
+    )

@@ -1,0 +1,164 @@
+"""Growing one oblivious tree: every level splits all leaves by the same feature and bin."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from gbuq_core.trees.histogram_kernels import count_rows, part_rows, split_histogram
+from gbuq_core.trees.scoring_kernels import add_leaf_scores, best_candidate
+
+
+class BinnedRows(NamedTuple):
+    """What a tree may split on; ``n`` rows here are merged cells where merging is exact.
+
+    codes (n, n_features) uint8 C; columns (n_features, n) uint8 C, the same transposed;
+    offset (n_features,) uint64 and n_bins (n_features,) int64: where a feature's bins lie in a
+    histogram; is_category (n_features,) bool; is_candidate (total_bins,) bool; slot_feature,
+    slot_bin (total_bins,) int64: what a slot of the histogram stands for.
+    """
+
+    codes: np.ndarray
+    columns: np.ndarray
+    offset: np.ndarray
+    n_bins: np.ndarray
+    is_category: np.ndarray
+    is_candidate: np.ndarray
+    slot_feature: np.ndarray
+    slot_bin: np.ndarray
+
+
+class TreeScratch(NamedTuple):
+    """Memory that one member's trees reuse.
+
+    order, spare (n,) uint32; begin, end (max_leaves,) int64; histogram (max_leaves, total_bins,
+    n_channels); products, squares (total_bins,); running (2, n_channels); leaf_of_row (n,) uint16.
+    """
+
+    order: np.ndarray
+    spare: np.ndarray
+    begin: np.ndarray
+    end: np.ndarray
+    histogram: np.ndarray
+    products: np.ndarray
+    squares: np.ndarray
+    running: np.ndarray
+    leaf_of_row: np.ndarray
+
+
+def make_tree_scratch(n_rows: int, depth: int, total_bins: int, n_channels: int) -> TreeScratch:
+    """Scratch for trees of ``depth`` levels on ``n_rows`` rows."""
+    n_leaves = 2**depth
+    n_counted = max(1, n_leaves // 2)  # the last level's leaves are never split
+    return TreeScratch(
+        order=np.empty(n_rows, np.uint32),
+        spare=np.empty(n_rows, np.uint32),
+        begin=np.zeros(n_leaves, np.int64),
+        end=np.zeros(n_leaves, np.int64),
+        histogram=np.zeros((n_counted, total_bins, n_channels)),
+        products=np.empty(total_bins),
+        squares=np.empty(total_bins),
+        running=np.empty((2, n_channels)),
+        leaf_of_row=np.empty(n_rows, np.uint16),
+    )
+
+
+@njit(nogil=True, cache=True)
+def grow_tree(rows, channels, scratch, l2, noise_std, noise_base, features, bins, width):
+    """Choose the splits of one tree and the leaf of every row.
+
+    ``channels`` (n, n_outputs + 1) float64: gradient sums and the number of rows of each cell;
+    cells without rows take no part in choosing but get a leaf. Writes ``features`` (depth,) int16
+    and ``bins`` (depth,) uint8 and ``scratch.leaf_of_row``; returns the number of levels (0 when
+    there is nothing to split on). Bit ``level`` of a leaf index tells whether the row went right
+    there.
+    """
+    order, histogram = scratch.order, scratch.histogram
+    n_rows = channels.shape[0]
+    total_bins = rows.slot_bin.shape[0]
+    depth = features.shape[0]
+    n_filled = 0
+    last = channels.shape[1] - 1
+    for row in range(n_rows):
+        scratch.leaf_of_row[row] = 0
+        order[n_filled] = row
+        n_filled += 1 if channels[row, last] > 0.0 else 0
+    scratch.begin[0] = 0
+    scratch.end[0] = n_filled
+    histogram[0, :, :] = 0.0
+    count_rows(order, 0, n_filled, rows.codes, rows.offset, channels, histogram[0], width)
+    for level in range(depth):
+        scratch.products[:] = 0.0
+        scratch.squares[:] = 0.0
+        for leaf in range(1 << level):
+            if scratch.end[leaf] > scratch.begin[leaf]:
+                add_leaf_scores(
+                    histogram[leaf], rows.offset, rows.n_bins, rows.is_category, l2,
+                    scratch.products, scratch.squares, scratch.running, width,
+                )  # fmt: skip
+        slot = best_candidate(
+            scratch.products, scratch.squares, rows.is_candidate, noise_std, noise_base,
+            level * total_bins,
+        )  # fmt: skip
+        if slot < 0:
+            return level
+        feature = rows.slot_feature[slot]
+        code = np.uint8(rows.slot_bin[slot])
+        features[level] = feature
+        bins[level] = code
+        is_equal = rows.is_category[feature]
+        column = rows.columns[feature]
+        _mark_right(column, code, is_equal, level, scratch.leaf_of_row)
+        if level + 1 < depth:
+            _split_leaves(rows, channels, scratch, level, column, code, is_equal, width)
+    return depth
+
+
+@njit(nogil=True, cache=True)
+def _mark_right(column, code, is_equal, level, leaf_of_row):
+    bit = np.uint16(1 << level)
+    if is_equal:
+        for row in range(column.shape[0]):
+            leaf_of_row[row] |= bit if column[row] == code else np.uint16(0)
+    else:
+        for row in range(column.shape[0]):
+            leaf_of_row[row] |= bit if column[row] > code else np.uint16(0)
+
+
+@njit(nogil=True, cache=True)
+def _split_leaves(rows, channels, scratch, level, column, code, is_equal, width):
+    """Part every leaf's rows and make both children's histograms."""
+    histogram = scratch.histogram
+    n_values = histogram.shape[1] * histogram.shape[2]
+    for leaf in range(1 << level):
+        sibling = leaf + (1 << level)
+        low, high = scratch.begin[leaf], scratch.end[leaf]
+        middle = part_rows(scratch.order, scratch.spare, low, high, column, code, is_equal)
+        scratch.end[leaf] = middle
+        scratch.begin[sibling] = middle
+        scratch.end[sibling] = high
+        if middle == high:
+            continue
+        if middle == low:
+            histogram[sibling] = histogram[leaf]
+            continue
+        child = histogram[sibling]
+        child[:, :] = 0.0
+        left_is_smaller = middle - low < high - middle
+        small_low, small_high = (low, middle) if left_is_smaller else (middle, high)
+        count_rows(
+            scratch.order, small_low, small_high, rows.codes, rows.offset, channels, child, width
+        )
+        split_histogram(histogram[leaf].reshape(n_values), child.reshape(n_values), n_values)
+        if left_is_smaller:
+            _swap(histogram[leaf].reshape(n_values), child.reshape(n_values), n_values)
+
+
+@njit(nogil=True, cache=True)
+def _swap(a, b, n_values):
+    for i in range(n_values):
+        kept = a[i]
+        a[i] = b[i]
+        b[i] = kept
