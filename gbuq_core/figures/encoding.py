@@ -6,7 +6,8 @@ Layout of the bytes (little-endian)::
                                                                   ^ offsets count from here
 
 The header's length and every blob are multiples of four bytes, so that the browser can view
-them as typed arrays. A blob is named in the header as ``{"at": offset, "n": items, "type": t}``.
+them as typed arrays. A blob is named in the header as ``{"at": offset, "n": items, "type": t}``;
+type ``b1`` is one bit an item, the first of eight in the lowest bit.
 """
 
 from __future__ import annotations
@@ -47,9 +48,13 @@ class _Body:
 
     def add(self, array: npt.ArrayLike, kind: str) -> dict[str, Any]:
         """Append one array and return the name that the header calls it by."""
-        raw = np.ascontiguousarray(array, dtype=_TYPES[kind])
-        name = {"at": self.size, "n": raw.size, "type": kind}
-        data = raw.tobytes()
+        if kind == "b1":
+            flat = np.asarray(array, dtype=bool).ravel()
+            n, data = flat.size, np.packbits(flat, bitorder="little").tobytes()
+        else:
+            raw = np.ascontiguousarray(array, dtype=_TYPES[kind])
+            n, data = raw.size, raw.tobytes()
+        name = {"at": self.size, "n": n, "type": kind}
         data += b"\0" * (-len(data) % 4)
         self.parts.append(data)
         self.size += len(data)
@@ -186,7 +191,7 @@ def _panel_header(
 def _mask(mask: npt.ArrayLike | None, body: _Body) -> dict[str, Any] | None:
     if mask is None or not np.any(mask):
         return None
-    return body.add(np.asarray(mask, dtype=bool), "u1")
+    return body.add(mask, "b1")
 
 
 def _points(points: Points, body: _Body) -> dict[str, Any]:

@@ -7,8 +7,12 @@ function decodeSheet(data) {
   const bytes = (data instanceof Uint8Array ? data : new Uint8Array(data)).slice();
   const length = new DataView(bytes.buffer).getUint32(0, true);
   const sheet = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
-  const read = (blob) =>
-    blob ? new TYPED[blob.type](bytes.buffer, 4 + length + blob.at, blob.n) : null;
+  const read = (blob) => {
+    if (!blob) return null;
+    const at = 4 + length + blob.at;
+    if (blob.type === 'b1') return unpackBits(bytes, at, blob.n);
+    return new TYPED[blob.type](bytes.buffer, at, blob.n);
+  };
   for (const name of Object.keys(sheet.luts)) sheet.luts[name] = decodeTable(sheet.luts[name]);
   for (const panel of sheet.panels) {
     panel.values = read(panel.values);
@@ -25,6 +29,12 @@ function decodeSheet(data) {
     }
   }
   return sheet;
+}
+
+function unpackBits(bytes, at, n) {
+  const flags = new Uint8Array(n);
+  for (let i = 0; i < n; i++) flags[i] = (bytes[at + (i >> 3)] >> (i & 7)) & 1;
+  return flags;
 }
 
 // 256 colours: as pixels (ABGR), as text, and whether a dark line shows on them.

@@ -1,0 +1,112 @@
+"""The canvas component without a browser: what is sent, and what is believed of an answer."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from streamlit.testing.v1 import AppTest
+
+from gbuq_core.figures.encoding import decode_sheet
+from pages._ui.canvas import CanvasEvent, SheetShape, read_event
+
+SHAPE = SheetShape(panels=2, frames=5, rows=3, columns=4)
+
+
+def page_with_canvas():
+    import numpy as np
+    import streamlit as st
+
+    from gbuq_core.figures.panels import Panel, PanelSheet
+    from pages._ui.canvas import canvas
+
+    panel = Panel("Knowledge", np.arange(6.0).reshape(2, 3), unit="nats")
+    event = canvas(PanelSheet([panel]), key="figure", select="cells")
+    st.text(str(event))
+
+
+def test_a_page_sends_the_sheet_as_bytes():
+    at = AppTest.from_function(page_with_canvas, default_timeout=30).run()
+    assert not at.exception
+    header, (values,) = decode_sheet(at.get("bidi_component")[0].proto.bytes)
+    assert header["select"] is True
+    assert header["panels"][0]["unit"] == "nats"
+    assert values.tolist() == [[[0, 1, 2], [3, 4, 5]]]
+    assert at.text[0].value == str(CanvasEvent())
+
+
+def test_a_click_is_read():
+    message = {"panel": 1, "row": 2, "column": 3.0, "frame": 4}
+    assert read_event(message, SHAPE) == CanvasEvent(clicked=(1, 2, 3), frame=4)
+
+
+def test_runs_are_read_as_cells():
+    message = {"panel": 0, "frame": 0, "runs": [[1, 2], [7, 2], [11, 1]]}
+    cells = [(0, 1), (0, 2), (1, 3), (2, 0), (2, 3)]
+    assert read_event(message, SHAPE) == CanvasEvent(lassoed=cells)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"panel": 2},
+        {"panel": -1},
+        {"panel": True},
+        {"panel": "0"},
+        {"row": 3},
+        {"row": 0.5},
+        {"row": math.nan},
+        {"row": math.inf},
+        {"column": 4},
+        {"column": None},
+        {"frame": 5},
+        {"frame": [0]},
+    ],
+)
+def test_a_click_outside_the_sheet_is_ignored(change):
+    message = {"panel": 0, "row": 0, "column": 0, "frame": 0} | change
+    assert read_event(message, SHAPE) == CanvasEvent()
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [
+        "0",
+        {"0": 1},
+        [0],
+        [[0]],
+        [[0, 0]],
+        [[0, 13]],
+        [[11, 2]],
+        [[-1, 2]],
+        [[0, 2], [1, 1]],  # overlapping
+        [[5, 1], [0, 1]],  # out of order
+        [[0, 1e300]],
+        [[0, math.nan]],
+    ],
+)
+def test_runs_outside_the_sheet_are_ignored(runs):
+    assert read_event({"panel": 0, "frame": 0, "runs": runs}, SHAPE).lassoed == []
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 20) | st.floats() | st.text(max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["panel", "row", "column", "frame", "runs", "x"]), inner, max_size=5
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(JSON)
+def test_no_message_raises_or_leaves_the_sheet(message):
+    event = read_event(message, SHAPE)
+    assert 0 <= event.frame < SHAPE.frames
+    for row, column in event.lassoed + ([event.clicked[1:]] if event.clicked else []):
+        assert 0 <= row < SHAPE.rows
+        assert 0 <= column < SHAPE.columns
