@@ -136,7 +136,10 @@ def nll_classification(
 
 def _mean_absolute_normal(mean: FloatArray, std: FloatArray) -> FloatArray:
     """``E|Z|`` for Z normal; ``|mean|`` where the std is 0."""
-    z = np.divide(mean, std, out=np.zeros(np.broadcast(mean, std).shape), where=std > 0.0)
+    z = np.zeros(np.broadcast(mean, std).shape)
+    with np.errstate(over="ignore"):  # a std near 0 against a distant mean: certain
+        np.divide(mean, std, out=z, where=std > 0.0)
+    z = np.clip(z, -40.0, 40.0)  # beyond, exp(-z^2/2) is 0 and erf is 1 in float64
     spread = std * math.sqrt(2.0 / math.pi) * np.exp(-0.5 * z * z)
     return np.where(std > 0.0, spread + mean * erf(z / math.sqrt(2.0)), np.abs(mean))
 

@@ -1,0 +1,439 @@
+"""Metrics against other libraries, against their definitions, and their invariants."""
+
+import math
+from functools import partial
+
+import naive_metrics as naive
+import numpy as np
+import pytest
+import scoringrules
+import uncertainty_toolbox as uct
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.stats import binomtest, norm
+from sklearn import metrics as sklearn_metrics
+
+from gbuq_core import metrics
+from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.uncertainty import decompose_regression
+
+# Two float64 evaluations of one closed form: tens of roundings of 1.1e-16.
+SAME_FORMULA = 1e-12
+
+values = partial(st.floats, allow_nan=False, allow_infinity=False, allow_subnormal=False)
+
+
+@pytest.fixture
+def gaussians():
+    """Fifty targets and normals, some of them far off."""
+    rng = np.random.default_rng(11)
+    loc, scale = rng.normal(size=50), rng.uniform(0.1, 3.0, size=50)
+    return loc + 2 * scale * rng.standard_normal(50), loc, scale
+
+
+@pytest.fixture
+def members():
+    """Thirty targets and four members' means and variances."""
+    rng = np.random.default_rng(12)
+    means, variances = rng.normal(size=(4, 30)), rng.uniform(0.05, 2.0, size=(4, 30))
+    return rng.normal(size=30), means, variances
+
+
+@pytest.fixture
+def class_rows():
+    """Two hundred rows of three classes, one probability of exactly zero among them."""
+    rng = np.random.default_rng(13)
+    p = rng.dirichlet([1.0, 1.0, 1.0], size=200)
+    p[0] = [0.0, 0.5, 0.5]
+    y = np.array([rng.choice(3, p=row) for row in p])
+    y[0] = 0
+    return y, p
+
+
+# Proper scores of normals
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (metrics.nll_gaussian, uct.nll_gaussian),
+        (metrics.crps_gaussian, uct.crps_gaussian),
+        (metrics.check_score, uct.check_score),
+        (metrics.mean_interval_score, uct.interval_score),
+        (metrics.mace, uct.mean_absolute_calibration_error),
+    ],
+    ids=lambda function: function.__name__,
+)
+def test_scores_of_normals_are_uncertainty_toolboxs(ours, theirs, gaussians):
+    y, loc, scale = gaussians
+    assert ours(y, loc, scale) == pytest.approx(theirs(loc, scale, y), rel=SAME_FORMULA)
+
+
+@pytest.mark.parity
+def test_scores_are_scoringrules(gaussians, members):
+    y, loc, scale = gaussians
+    np.testing.assert_allclose(
+        metrics.crps_gaussian_values(y, loc, scale),
+        scoringrules.crps_normal(y, loc, scale),
+        rtol=1e-10,  # CRPS is a difference: near its minimum three digits are lost
+    )
+    assert metrics.nll_gaussian(y, loc, scale) == pytest.approx(
+        scoringrules.logs_normal(y, loc, scale).mean(), rel=SAME_FORMULA
+    )
+    draws = np.random.default_rng(1).normal(loc, scale, size=(25, 50))
+    assert metrics.crps_ensemble(y, draws) == pytest.approx(
+        scoringrules.crps_ensemble(y, draws.T, estimator="nrg").mean(), rel=1e-10
+    )
+    y, means, variances = members
+    mixture = scoringrules.logs_mixnorm(y, means.T, np.sqrt(variances).T)
+    assert metrics.nll_mixture(y, means, variances) == pytest.approx(mixture.mean(), rel=1e-10)
+    assert metrics.interval_score(y, y - 1, y - 0.5, 0.8) == pytest.approx(
+        scoringrules.interval_score(y, y - 1, y - 0.5, 0.2).mean(), rel=SAME_FORMULA
+    )
+
+
+def test_crps_is_the_integral_that_defines_it(members):
+    y, means, variances = members
+    for i in range(3):
+        # The midpoint rule with a jump inside one step of 0.002 is off by at most that step.
+        tolerance = 40 / 20_000
+        one = naive.crps_of_cdf(y[i], partial(norm.cdf, loc=0.3, scale=0.7), -20, 20)
+        assert metrics.crps_gaussian(y[[i]], 0.3, 0.7) == pytest.approx(one, abs=tolerance)
+
+        def mixture_cdf(x, i=i):
+            return norm.cdf(x[:, None], means[:, i], np.sqrt(variances[:, i])).mean(axis=1)
+
+        mixed = naive.crps_of_cdf(y[i], mixture_cdf, -20, 20)
+        ours = metrics.crps_mixture(y[[i]], means[:, [i]], variances[:, [i]])
+        assert ours == pytest.approx(mixed, abs=tolerance)
+
+
+def test_a_scale_of_zero_is_the_absolute_error():
+    assert metrics.crps_gaussian([1.0, 4.0], [1.0, 1.0], 0.0) == 1.5
+    points = metrics.crps_mixture([0.0], [[-1.0], [3.0]], [[0.0], [0.0]])
+    assert points == pytest.approx(metrics.crps_ensemble([0.0], [[-1.0], [3.0]]), rel=SAME_FORMULA)
+
+
+def test_mixture_nll_is_the_log_of_the_mean_density(members):
+    found = metrics.nll_mixture(*members)
+    assert found == pytest.approx(naive.nll_mixture(*members), rel=SAME_FORMULA)
+
+
+def test_mixture_nll_survives_where_densities_underflow():
+    """exp(-5000) is 0 in float64; the log is still that of the nearest member less log 2."""
+    found = metrics.nll_mixture([100.0], [[0.0], [-900.0]], [[1.0], [1.0]])
+    assert found == pytest.approx(5000 + 0.5 * math.log(2 * math.pi) + math.log(2), rel=1e-15 * 8)
+
+
+def test_members_that_agree_make_one_normal(gaussians):
+    y, loc, scale = gaussians
+    means, variances = np.tile(loc, (5, 1)), np.tile(scale**2, (5, 1))
+    total = decompose_regression(means, variances).total
+    one = metrics.nll_gaussian(y, loc, np.sqrt(total))
+    assert metrics.nll_mixture(y, means, variances) == pytest.approx(one, rel=SAME_FORMULA)
+    assert metrics.crps_mixture(y, means, variances) == pytest.approx(
+        metrics.crps_gaussian(y, loc, scale), rel=1e-10
+    )
+
+
+@given(
+    arrays(np.float64, 5, elements=values(-1e3, 1e3)),
+    arrays(np.float64, 5, elements=values(-1e3, 1e3)),
+    arrays(np.float64, 5, elements=values(0, 1e3)),
+    values(0.01, 100),
+)
+def test_crps_is_positive_and_scales_with_the_unit(y, loc, scale, factor):
+    per_row = metrics.crps_gaussian_values(y, loc, scale)
+    assert (per_row >= 0).all()
+    # Never worse than a point at loc, never better by more than the spread could explain.
+    assert (per_row <= np.abs(y - loc) + scale).all()
+    scaled = metrics.crps_gaussian_values(factor * y, factor * loc, factor * scale)
+    # y - loc loses at most an ulp of 1e3 in either unit.
+    np.testing.assert_allclose(scaled, factor * per_row, rtol=1e-9, atol=1e-12 * factor)
+
+
+@given(st.integers(1, 6), st.integers(0, 10**6))
+def test_mixture_scores_have_no_member_order_and_beat_the_average_member(n_members, seed):
+    rng = np.random.default_rng(seed)
+    y, means = rng.normal(size=7), rng.normal(size=(n_members, 7))
+    variances = rng.uniform(0.01, 2, size=(n_members, 7))
+    order = rng.permutation(n_members)
+    for score in (metrics.nll_mixture, metrics.crps_mixture):
+        found = score(y, means, variances)
+        shuffled = score(y, means[order], variances[order])
+        assert shuffled == pytest.approx(found, rel=1e-9, abs=1e-12)
+        # Jensen: both scores are convex in the forecast.
+        alone = [score(y, means[[m]], variances[[m]]) for m in range(n_members)]
+        assert found <= np.mean(alone) + 1e-12
+
+
+def test_pinball_is_scikit_learns(gaussians):
+    y, loc, _ = gaussians
+    for level in (0.1, 0.5, 0.9):
+        theirs = sklearn_metrics.mean_pinball_loss(y, loc, alpha=level)
+        assert metrics.pinball_score(y, loc, level) == pytest.approx(theirs, rel=SAME_FORMULA)
+
+
+# Points and classes
+
+
+def test_point_errors_are_scikit_learns(gaussians, class_rows):
+    y, loc, _ = gaussians
+    theirs = sklearn_metrics.root_mean_squared_error(y, loc)
+    assert metrics.rmse(y, loc) == pytest.approx(theirs, rel=SAME_FORMULA)
+    codes, p = class_rows
+    accuracy = sklearn_metrics.accuracy_score(codes, p.argmax(axis=1))
+    assert metrics.error_rate(codes, p.argmax(axis=1)) == pytest.approx(1 - accuracy)
+
+
+def test_class_nll_is_scikit_learns_and_takes_labels(class_rows):
+    codes, p = class_rows
+    theirs = sklearn_metrics.log_loss(codes, p, labels=[0, 1, 2])
+    assert metrics.nll_classification(codes, p) == pytest.approx(theirs, rel=SAME_FORMULA)
+    names = np.array(["low", "mid", "high"])  # not in alphabetical order
+    named = metrics.nll_classification(names[codes], p, classes=names)
+    assert named == metrics.nll_classification(codes, p)
+
+
+# Calibration
+
+
+@given(st.integers(1, 300), st.data())
+def test_binomial_band_is_scipys(n, data):
+    k = data.draw(st.integers(0, n))
+    low, high = metrics.binomial_band(k, n, confidence=0.9)
+    theirs = binomtest(k, n).proportion_ci(0.9, method="exact")
+    # scipy.stats solves for the limits where we take the beta quantile.
+    assert (low, high) == pytest.approx((theirs.low, theirs.high), abs=1e-10)
+    assert low <= k / n <= high
+
+
+def test_coverage_counts_rows_within_the_interval(gaussians):
+    levels = [0.0, 0.5, 0.8, 0.9, 0.95, 1.0]
+    found = metrics.coverage(*gaussians, levels=levels)
+    half_widths = norm.ppf(0.5 + np.array(levels) / 2)
+    np.testing.assert_array_equal(found.observed, naive.coverage(*gaussians, half_widths))
+    assert (found.low <= found.observed).all()
+    assert (found.observed <= found.high).all()
+    assert found.n_rows == 50
+
+
+def test_coverage_of_given_intervals_is_that_of_the_normals_they_come_from(gaussians):
+    y, loc, scale = gaussians
+    half = norm.ppf(0.9) * scale
+    given_intervals = metrics.interval_coverage(y, loc - half, loc + half, 0.8)
+    from_normals = metrics.coverage(y, loc, scale, levels=[0.8])
+    for found, wanted in zip(given_intervals, from_normals, strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_band_covers_the_truth_as_often_as_it_says():
+    """2,000 samples of 60 calibrated rows: the exact band may only cover too often."""
+    rng = np.random.default_rng(5)
+    y = rng.standard_normal((2000, 60))
+    hits = 0
+    for row in y:
+        band = metrics.coverage(row, 0.0, 1.0, levels=[0.9], confidence=0.95)
+        hits += band.low[0] <= 0.9 <= band.high[0]
+    # Three standard errors of a share of 0.95 over 2,000 samples below 0.95.
+    assert hits / 2000 >= 0.95 - 3 * math.sqrt(0.95 * 0.05 / 2000)
+
+
+def test_pit_is_the_predicted_probability_of_less(members):
+    y, means, variances = members
+    expected = [norm.cdf(y[i], means[:, i], np.sqrt(variances[:, i])).mean() for i in range(30)]
+    np.testing.assert_allclose(metrics.pit_mixture(y, means, variances), expected, rtol=1e-12)
+    one = metrics.pit_mixture(y, means[:1], variances[:1])
+    np.testing.assert_array_equal(one, metrics.pit_gaussian(y, means[0], np.sqrt(variances[0])))
+
+
+def test_pit_histogram_shares_sum_to_one_and_bands_hold_them():
+    pit = np.random.default_rng(2).random(500) ** 2
+    found = metrics.pit_histogram(pit, n_bins=5)
+    assert found.share.sum() == pytest.approx(1.0, abs=1e-15)
+    assert found.share[0] == np.mean(pit < 0.2)
+    assert found.low[0] > 0.2  # sqrt(0.2) = 0.45 of the values fall here: clearly not uniform
+    assert ((found.low <= found.share) & (found.share <= found.high)).all()
+
+
+def test_sharpness_is_uncertainty_toolboxs(gaussians):
+    scale = gaussians[2]
+    assert metrics.sharpness(scale) == pytest.approx(uct.sharpness(scale), rel=SAME_FORMULA)
+
+
+def test_reliability_bins_rows_by_confidence(class_rows):
+    y, p = class_rows
+    found = metrics.reliability(y, p, n_bins=4)
+    sure, right = p.max(axis=1), p.argmax(axis=1) == y
+    gaps = 0.0
+    for b, (low, high) in enumerate(zip(found.edges[:-1], found.edges[1:], strict=True)):
+        rows = (low <= sure) & ((sure < high) | (high == 1.0))
+        assert found.n_rows[b] == rows.sum()
+        if rows.any():
+            assert found.confidence[b] == pytest.approx(sure[rows].mean(), rel=SAME_FORMULA)
+            assert found.accuracy[b] == right[rows].mean()
+            gaps += rows.sum() * abs(sure[rows].mean() - right[rows].mean())
+        else:
+            assert np.isnan([found.confidence[b], found.accuracy[b], found.low[b]]).all()
+    expected = gaps / len(y)
+    assert metrics.calibration_error(y, p, n_bins=4) == pytest.approx(expected, rel=SAME_FORMULA)
+
+
+# Ranking
+
+
+@given(st.integers(2, 40), st.integers(0, 10**6))
+def test_prr_is_that_of_its_authors_where_nothing_ties(n, seed):
+    rng = np.random.default_rng(seed)
+    y, prediction = rng.normal(size=(2, n))
+    uncertainty = rng.permutation(n).astype(float)
+    found = metrics.prr((prediction - y) ** 2, uncertainty)
+    # A ratio of two areas of order one, each a sum of n terms.
+    expected = naive.prr_by_replacing(y, prediction, uncertainty)
+    assert found == pytest.approx(expected, rel=1e-8, abs=1e-8)
+
+
+def test_prr_of_classes_is_that_of_its_authors_to_one_row():
+    """Their curves for classes leave out one row, which moves each area by about 1/n."""
+    rng = np.random.default_rng(4)
+    uncertainty = rng.random(2000)
+    wrong = (rng.random(2000) < 0.4 * uncertainty).astype(float)
+    theirs = naive.prr_of_classes(wrong, uncertainty)
+    # Errors are a fifth of the rows, so the random area is 0.1 and 1/n of it is 0.5 %.
+    assert metrics.prr(wrong, uncertainty) == pytest.approx(theirs, abs=0.5)
+
+
+@given(
+    arrays(np.float64, st.integers(2, 60), elements=values(0, 1e3)),
+    st.randoms(use_true_random=False),
+)
+def test_prr_of_the_oracle_is_100_and_nothing_beats_it(errors, random):
+    assume(errors.max() > errors.min() + 1e-6 * errors.max())
+    # Sums of up to 60 errors; the area that divides them is at least 1e-8 of them.
+    assert metrics.prr(errors, errors) == pytest.approx(100, abs=1e-4)
+    uncertainty = np.array([random.random() for _ in errors])
+    assert metrics.prr(errors, uncertainty) <= 100 + 1e-4
+
+
+@given(st.integers(2, 50), st.integers(0, 10**6))
+def test_prr_does_not_depend_on_the_order_of_the_rows(n, seed):
+    rng = np.random.default_rng(seed)
+    errors, uncertainty = rng.random(n), rng.integers(0, 4, size=n).astype(float)  # many ties
+    assume(len(np.unique(errors)) > 1)
+    order = rng.permutation(n)
+    assert metrics.prr(errors[order], uncertainty[order]) == metrics.prr(errors, uncertainty)
+
+
+def test_ties_count_as_the_mean_over_all_their_orders():
+    errors = np.array([0.5, 2.0, 1.0, 0.0, 3.0, 0.25])
+    uncertainty = np.array([1.0, 2.0, 2.0, 1.0, 2.0, 3.0])
+    expected = naive.prr_over_tie_orders(errors, uncertainty, metrics.prr)
+    assert metrics.prr(errors, uncertainty) == pytest.approx(expected, rel=SAME_FORMULA)
+
+
+def test_a_constant_uncertainty_ranks_like_chance():
+    assert metrics.prr([1.0, 5.0, 0.0, 2.0], np.ones(4)) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_equal_errors_have_no_ranking():
+    assert math.isnan(metrics.prr([1.0, 1.0, 1.0], [1.0, 2.0, 3.0]))
+    assert math.isnan(metrics.prr([0.0], [1.0]))
+
+
+@given(st.integers(2, 40), st.integers(0, 10**6))
+@settings(max_examples=50)
+def test_rejection_curve_is_bounded_by_oracle_and_ends(n, seed):
+    rng = np.random.default_rng(seed)
+    errors, uncertainty = rng.random(n), rng.random(n).round(1)
+    curve = metrics.rejection_curve(errors, uncertainty)
+    assert len(curve.rejected) == n + 1
+    assert curve.rejected[[0, -1]].tolist() == [0.0, 1.0]
+    for line in (curve.remaining, curve.oracle, curve.random):
+        assert line[0] == pytest.approx(errors.mean(), rel=1e-12)
+        assert line[-1] == pytest.approx(0.0, abs=1e-15)
+    assert (curve.remaining >= curve.oracle - 1e-12).all()
+    kept = np.argsort(uncertainty, kind="stable")[: n // 2]
+    if uncertainty[kept].max() < np.sort(uncertainty)[n // 2]:  # no tie at the cut
+        assert curve.retained[n - n // 2] == pytest.approx(errors[kept].mean(), rel=1e-12)
+    assert np.isnan(curve.retained[-1])
+
+
+def test_thinning_a_rejection_curve_keeps_points_of_the_whole():
+    rng = np.random.default_rng(8)
+    errors, uncertainty = rng.random(1000), rng.random(1000)
+    whole = metrics.rejection_curve(errors, uncertainty)
+    thin = metrics.rejection_curve(errors, uncertainty, n_points=50)
+    assert len(thin.rejected) == 50
+    assert thin.rejected[[0, -1]].tolist() == [0.0, 1.0]
+    at = np.searchsorted(whole.rejected, thin.rejected)
+    np.testing.assert_array_equal(whole.remaining[at], thin.remaining)
+    short = metrics.rejection_curve([1.0, 2.0], [1.0, 2.0], n_points=50)
+    assert len(short.rejected) == 3
+
+
+@given(st.integers(2, 40), st.integers(0, 10**6))
+def test_auroc_is_scikit_learns_and_the_share_of_won_pairs(n, seed):
+    rng = np.random.default_rng(seed)
+    positive, scores = rng.random(n) < 0.4, rng.integers(0, 6, size=n).astype(float)
+    assume(0 < positive.sum() < n)
+    found = metrics.auroc(positive, scores)
+    assert found == pytest.approx(sklearn_metrics.roc_auc_score(positive, scores), abs=1e-12)
+    assert found == pytest.approx(naive.auroc(positive, scores), abs=1e-12)
+    order = rng.permutation(n)
+    assert metrics.auroc(positive[order], scores[order]) == found
+    assert metrics.auroc(~positive, scores) == pytest.approx(1 - found, abs=1e-12)
+
+
+def test_auroc_needs_both_kinds():
+    assert math.isnan(metrics.auroc([1, 1], [0.1, 0.2]))
+    assert metrics.auroc([0, 0, 1], [0.1, 0.2, 0.3]) == 1.0
+
+
+# What they refuse
+
+BAD_CALLS = {
+    "lengths": (lambda: metrics.rmse([1.0, 2.0], [1.0]), "same rows: y has 2, loc has 1"),
+    "empty": (lambda: metrics.rmse([], []), "must not be empty"),
+    "missing": (lambda: metrics.crps_gaussian([np.nan], 0.0, 1.0), "finite"),
+    "text": (lambda: metrics.rmse(["a"], [1.0]), "array of numbers"),
+    "zero scale": (lambda: metrics.nll_gaussian([1.0], 1.0, 0.0), "no density"),
+    "zero scale in a PIT": (lambda: metrics.pit_gaussian([1.0], 1.0, 0.0), "no density"),
+    "zero variance": (lambda: metrics.nll_mixture([1.0], [[1.0]], [[0.0]]), "no density"),
+    "negative scale": (lambda: metrics.crps_gaussian([1.0], 1.0, -1.0), "at least 0"),
+    "shapes": (lambda: metrics.crps_mixture([1.0], [[1.0], [2.0]], [[1.0]]), "one shape"),
+    "negative errors": (lambda: metrics.prr([-1.0, 1.0], [1.0, 2.0]), "at least 0"),
+    "probabilities": (lambda: metrics.nll_classification([0], [[0.5, 0.4]]), "sum to one"),
+    "codes": (lambda: metrics.nll_classification([2], [[0.5, 0.5]]), "from 0 to 1"),
+    "fractions": (lambda: metrics.nll_classification([0.5], [[0.5, 0.5]]), "class codes"),
+    "labels": (lambda: metrics.reliability(["c"], [[0.5, 0.5]], classes=["a", "b"]), "'c'"),
+    "classes": (lambda: metrics.reliability(["a"], [[0.5, 0.5]], classes=["a"]), "2 columns"),
+    "class rows": (lambda: metrics.nll_classification([0, 1], [[0.5, 0.5]]), "2 rows"),
+    "label shapes": (lambda: metrics.error_rate([0, 1], [0]), "same rows"),
+    "not binary": (lambda: metrics.auroc([0, 2], [1.0, 2.0]), "true and false"),
+    "more than all": (lambda: metrics.binomial_band(3, 2), "between 0 and n_trials"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_CALLS)
+def test_bad_data_are_refused_by_a_sentence(case):
+    call, words = BAD_CALLS[case]
+    with pytest.raises(InvalidData, match=words) as caught:
+        call()
+    assert str(caught.value).endswith(".")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: metrics.pinball_score([1.0], [1.0], 1.5),
+        lambda: metrics.mace([1.0], 1.0, 1.0, n_levels=1),
+        lambda: metrics.coverage([1.0], 1.0, 1.0, confidence=2),
+        lambda: metrics.rejection_curve([1.0], [1.0], n_points=1),
+        lambda: metrics.pit_histogram([0.5], n_bins=0),
+    ],
+)
+def test_bad_knobs_are_refused(call):
+    with pytest.raises(InvalidParameter):
+        call()
