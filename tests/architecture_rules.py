@@ -1,0 +1,270 @@
+"""The rules of the architecture, each a function from one module to what it complains about.
+
+`test_architecture` applies them to the tree and to small modules that break them.
+"""
+
+import ast
+import re
+from functools import cache
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+# Rooms of the core from the ground up: a room imports from its own floor or a lower one. A new
+# room gets its floor here.
+METHODS = {"boosting", "ibug", "soft_trees", "macau", "sampling", "baselines"}
+FLOORS = [
+    {"errors", "validation", "seeding", "numba_cache", "resources", "glossary"},
+    {"progress", "parallel", "jobs", "uncertainty", "synthetic", "metrics", "trees"},
+    METHODS,
+    {"tables", "experiments"},
+    {"__main__", "__init__"},
+]
+FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+FIGURES_MAY_USE = FLOORS[0] | {"uncertainty", "synthetic", "metrics", "figures"}
+HIDDEN_FROM_PAGES = {"trees", "seeding", "numba_cache", "progress", "parallel", "resources"}
+
+SLOW_LIBRARIES = ("catboost", "lightgbm", "xgboost", "sklearn.ensemble", "plotly.express")
+NOT_FOR_PAGES = ("catboost", "lightgbm", "xgboost", "sklearn", "numba", "scipy")
+KERNELS_MAY_USE = ("numba", "numpy", "math", "typing", "__future__", "gbuq_core.seeding")
+UNPICKLERS = ("pickle", "dill", "cloudpickle", "joblib", "shelve", "marshal")
+
+
+class Module(NamedTuple):
+    path: PurePosixPath
+    text: str
+
+    @property
+    def top(self):
+        return self.path.parts[0]
+
+    @property
+    def room(self):
+        """Its place in the core: ``boosting`` for gbuq_core/boosting/base.py; None outside."""
+        return PurePosixPath(self.path.parts[1]).stem if self.top == "gbuq_core" else None
+
+    @property
+    def is_kernels(self):
+        return self.path.name.endswith("_kernels.py")
+
+    @property
+    def is_page(self):
+        return self.top == "pages" and len(self.path.parts) == 2
+
+
+class Import(NamedTuple):
+    name: str  # dotted, with the imported name: gbuq_core.errors.GbuqError
+    at_import: bool  # outside functions
+    relative: bool
+
+
+@cache
+def parsed(module):
+    return ast.parse(module.text)
+
+
+def nodes(module, kind):
+    return [node for node in ast.walk(parsed(module)) if isinstance(node, kind)]
+
+
+@cache
+def imports(module):
+    """All imports but those for type checkers only."""
+    found = []
+
+    def visit(node, at_import):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            return
+        if isinstance(node, ast.Import):
+            found.extend(Import(alias.name, at_import, False) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            for alias in node.names:
+                found.append(Import(f"{base}.{alias.name}", at_import, node.level > 0))
+        inside = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+        for child in ast.iter_child_nodes(node):
+            visit(child, at_import and not inside)
+
+    visit(parsed(module), True)
+    return found
+
+
+def is_from(name, packages):
+    return any(name == package or name.startswith(f"{package}.") for package in packages)
+
+
+def room_of(name):
+    """The room an import leads to: ``boosting``; ``__init__`` for a public name; None outside."""
+    parts = name.split(".")
+    if parts[0] != "gbuq_core":
+        return None
+    known = FLOOR_OF.keys() | {"figures"}
+    return parts[1] if len(parts) > 1 and parts[1] in known else "__init__"
+
+
+def rooms_used(module):
+    return {room for room in (room_of(i.name) for i in imports(module)) if room}
+
+
+def absolute_imports_only(module):
+    return [i.name for i in imports(module) if i.relative]
+
+
+def streamlit_only_in_the_app(module):
+    if module.top in ("app.py", "pages", "tests"):
+        return []
+    return [i.name for i in imports(module) if is_from(i.name, ("streamlit", "pages", "app"))]
+
+
+def imports_point_down(module):
+    if module.room in (None, "figures"):
+        return []
+    if module.room not in FLOOR_OF:
+        return ["a new room: give it a floor in FLOORS"]
+    floor = FLOOR_OF[module.room]
+    return [r for r in rooms_used(module) if r == "figures" or FLOOR_OF[r] > floor]
+
+
+def methods_do_not_know_each_other(module):
+    if module.room not in METHODS:
+        return []
+    return [r for r in rooms_used(module) if r in METHODS and r != module.room]
+
+
+def figures_know_no_estimator(module):
+    if module.room != "figures":
+        return []
+    return [r for r in rooms_used(module) if r not in FIGURES_MAY_USE]
+
+
+def pages_use_public_names(module):
+    if module.top not in ("pages", "app.py"):
+        return []
+    bad = []
+    for name in (i.name for i in imports(module)):
+        of_core = name.startswith("gbuq_core.")
+        private = of_core and any(
+            p.startswith("_") or p.endswith("_kernels") for p in name.split(".")
+        )
+        hidden = of_core and room_of(name) in HIDDEN_FROM_PAGES
+        other_page = is_from(name, ("pages",)) and not is_from(name, ("pages._ui",))
+        outside = is_from(name, (*NOT_FOR_PAGES, "tests", "benchmarks"))
+        if private or hidden or other_page or outside:
+            bad.append(name)
+    return bad
+
+
+def demos_know_the_core_only(module):
+    if module.top != "demos":
+        return []
+    return [i.name for i in imports(module) if is_from(i.name, ("tests", "benchmarks"))]
+
+
+def slow_libraries_are_imported_late(module):
+    if module.top in ("tests", "benchmarks"):
+        return []
+    return [i.name for i in imports(module) if i.at_import and is_from(i.name, SLOW_LIBRARIES)]
+
+
+def kernels_import_kernels(module):
+    if not module.is_kernels:
+        return []
+    names = [i.name for i in imports(module) if not is_from(i.name, KERNELS_MAY_USE)]
+    return [n for n in names if not re.match(r"gbuq_core\.(\w+\.)*\w+_kernels\.\w+$", n)]
+
+
+def compiled_functions(module):
+    """Functions under a numba decorator, with the decorator."""
+    for function in nodes(module, ast.FunctionDef):
+        for decorator in function.decorator_list:
+            if re.search(r"\b(n?jit|vectorize|guvectorize|stencil)\b", ast.unparse(decorator)):
+                yield function, decorator
+
+
+def kernels_live_in_kernel_files(module):
+    if module.is_kernels or module.room == "seeding" or module.top != "gbuq_core":
+        return []
+    return [function.name for function, _ in compiled_functions(module)]
+
+
+def kernels_release_the_lock_and_are_cached(module):
+    if module.top == "tests":
+        return []
+    bad = []
+    for function, decorator in compiled_functions(module):
+        keywords = getattr(decorator, "keywords", [])
+        given = {keyword.arg: ast.unparse(keyword.value) for keyword in keywords}
+        if given.get("nogil") != "True" or given.get("cache") != "True":
+            bad.append(function.name)
+        if re.search(r"True|nnan|fast", given.get("fastmath", "")):
+            bad.append(f"{function.name}: fastmath")
+    return bad
+
+
+def kernels_take_few_arguments(module):
+    # "About ten": a kernel with more takes a NamedTuple of arrays.
+    return [f.name for f, _ in compiled_functions(module) if len(f.args.args) > 12]
+
+
+def kernels_draw_from_counters(module):
+    if not module.is_kernels:
+        return []
+    used = [ast.unparse(node) for node in nodes(module, ast.Attribute)]
+    return [name for name in used if re.match(r"(np|numpy)\.random\b", name)]
+
+
+def no_parallel_kernels(module):
+    names = [node.id for node in nodes(module, ast.Name) if node.id == "prange"]
+    names += [i.name for i in imports(module) if i.name.endswith("prange")]
+    names += [node.attr for node in nodes(module, ast.Attribute) if node.attr == "prange"]
+    return names + true_keywords(module, {"parallel"})
+
+
+def true_keywords(module, names):
+    return [
+        node.arg
+        for node in nodes(module, ast.keyword)
+        if node.arg in names and ast.unparse(node.value) != "False"
+    ]
+
+
+def nothing_is_unpickled(module):
+    if module.top == "tests":
+        return []
+    bad = [i.name for i in imports(module) if is_from(i.name, UNPICKLERS)]
+    bad += [n.attr for n in nodes(module, ast.Attribute) if n.attr in ("read_pickle", "to_pickle")]
+    calls = [ast.unparse(node.func) for node in nodes(module, ast.Call)]
+    return (
+        bad + true_keywords(module, {"allow_pickle"}) + [c for c in calls if c in ("eval", "exec")]
+    )
+
+
+def user_text_is_not_html(module):
+    return true_keywords(module, {"unsafe_allow_html", "unsafe_allow_javascript"})
+
+
+def errors_are_not_swallowed(module):
+    return [
+        f"line {handler.lineno}"
+        for handler in nodes(module, ast.ExceptHandler)
+        if handler.type is None or all(isinstance(step, ast.Pass) for step in handler.body)
+    ]
+
+
+def nothing_is_left_to_do(module):
+    return re.findall(r"\bTOD[O]\b|\bFIXM[E]\b", module.text)
+
+
+def files_are_short(module):
+    limit = 60 if module.top == "app.py" else 150 if module.is_page else 400
+    lines = len(module.text.splitlines())
+    return [f"{lines} lines"] if lines > limit else []
+
+
+def no_room_without_a_name(module):
+    return [module.path.name] if module.path.stem in ("utils", "util", "misc") else []
+
+
+def packages_say_what_they_hold(module):
+    if module.path.name != "__init__.py" or module.top != "gbuq_core":
+        return []
+    return [] if ast.get_docstring(parsed(module)) else ["no docstring"]

@@ -1,0 +1,168 @@
+"""The architecture, read off the source: who imports whom, how kernels look, sizes.
+
+Beside each rule stand modules that break it, so that a rule that no longer sees anything is
+noticed.
+"""
+
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path, PurePosixPath
+
+import architecture_rules as rules
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+TOP_LEVEL = {
+    *(".ci", ".gitignore", ".streamlit", "LICENSE", "README.md", "app.py", "pyproject.toml"),
+    *("requirements.txt", "requirements-dev.txt"),
+    *("benchmarks", "demos", "gbuq_core", "pages", "tests"),
+}
+SUFFIXES = {".py", ".js", ".css", ".html"}
+NOT_OURS = {"__pycache__", ".venv", "venv", "node_modules", "catboost_info"}
+
+KERNEL = "@njit(nogil=True, cache=True)\ndef f(x):\n    return x\n"
+# Each rule with modules that break it.
+RULES = {
+    rules.absolute_imports_only: [("gbuq_core/boosting/base.py", "from .plan import Plan")],
+    rules.streamlit_only_in_the_app: [
+        ("gbuq_core/jobs.py", "def f():\n    import streamlit as st"),
+        ("demos/heart.py", "from streamlit import write"),
+        ("benchmarks/boosting.py", "from pages._ui import canvas"),
+    ],
+    rules.imports_point_down: [
+        ("gbuq_core/metrics/crps.py", "from gbuq_core.boosting import BoostedEnsembleRegressor"),
+        ("gbuq_core/errors.py", "from gbuq_core.jobs import Job"),
+        ("gbuq_core/experiments/heart.py", "from gbuq_core.figures import panels"),
+        ("gbuq_core/experiments/heart.py", "from gbuq_core import make_heart"),
+        ("gbuq_core/attic.py", ""),
+    ],
+    rules.methods_do_not_know_each_other: [
+        ("gbuq_core/ibug/estimator.py", "import gbuq_core.boosting.base"),
+    ],
+    rules.figures_know_no_estimator: [
+        ("gbuq_core/figures/heart.py", "from gbuq_core.experiments.heart import run_heart"),
+        ("gbuq_core/figures/heart.py", "from gbuq_core import BoostedEnsembleRegressor"),
+    ],
+    rules.pages_use_public_names: [
+        ("pages/heart.py", "from gbuq_core.trees.binning import fit_bins"),
+        ("pages/heart.py", "from gbuq_core.jobs import _clear_frames"),
+        ("pages/heart.py", "from gbuq_core.boosting.noise_kernels import add_split_noise"),
+        ("pages/heart.py", "from pages.home import draw"),
+        ("pages/_ui/controls.py", "import sklearn"),
+    ],
+    rules.demos_know_the_core_only: [("demos/heart.py", "from tests.naive import slow")],
+    rules.slow_libraries_are_imported_late: [
+        ("gbuq_core/boosting/catboost_engine.py", "import catboost"),
+        ("gbuq_core/baselines/forests.py", "from sklearn.ensemble import RandomForestRegressor"),
+        ("gbuq_core/baselines/forests.py", "class A:\n    from sklearn import ensemble"),
+    ],
+    rules.kernels_import_kernels: [
+        ("gbuq_core/trees/a_kernels.py", "from gbuq_core.validation import check_number"),
+        ("gbuq_core/trees/a_kernels.py", "import os"),
+    ],
+    rules.kernels_live_in_kernel_files: [("gbuq_core/trees/binning.py", KERNEL)],
+    rules.kernels_release_the_lock_and_are_cached: [
+        ("gbuq_core/trees/a_kernels.py", KERNEL.replace("nogil=True, ", "")),
+        ("gbuq_core/trees/a_kernels.py", KERNEL.replace(", cache=True", "")),
+        ("gbuq_core/trees/a_kernels.py", KERNEL.replace("(nogil=True, cache=True)", "")),
+        ("gbuq_core/trees/a_kernels.py", KERNEL.replace("cache", "fastmath=True, cache")),
+    ],
+    rules.kernels_take_few_arguments: [
+        ("gbuq_core/trees/a_kernels.py", KERNEL.replace("f(x)", "f(a,b,c,d,e,f,g,h,i,j,k,l,m)")),
+    ],
+    rules.kernels_draw_from_counters: [("gbuq_core/trees/a_kernels.py", "x = np.random.normal()")],
+    rules.no_parallel_kernels: [
+        ("gbuq_core/trees/a_kernels.py", KERNEL.replace("cache", "parallel=True, cache")),
+        ("gbuq_core/trees/a_kernels.py", "for i in numba.prange(3):\n    i"),
+        ("tests/test_a.py", "from numba import prange"),
+    ],
+    rules.nothing_is_unpickled: [
+        ("gbuq_core/boosting/saving.py", "import pickle"),
+        ("gbuq_core/boosting/saving.py", "from joblib import load"),
+        ("gbuq_core/boosting/saving.py", "np.load(path, allow_pickle=True)"),
+        ("gbuq_core/tables/reading.py", "pd.read_pickle(path)"),
+        ("pages/home.py", "eval(text)"),
+    ],
+    rules.user_text_is_not_html: [("pages/home.py", "st.markdown(x, unsafe_allow_html=True)")],
+    rules.errors_are_not_swallowed: [
+        ("pages/home.py", "try:\n    a\nexcept ValueError:\n    pass"),
+        ("pages/home.py", "try:\n    a\nexcept:\n    raise"),
+    ],
+    rules.nothing_is_left_to_do: [("app.py", "# " + "todo later".upper())],
+    rules.files_are_short: [
+        ("app.py", "\n" * 61),
+        ("pages/home.py", "\n" * 151),
+        ("pages/_ui/canvas.py", "\n" * 401),
+    ],
+    rules.no_room_without_a_name: [("gbuq_core/utils.py", "")],
+    rules.packages_say_what_they_hold: [("gbuq_core/ibug/__init__.py", "")],
+}
+NOT_PYTHON_TOO = {
+    rules.files_are_short,
+    rules.nothing_is_left_to_do,
+    rules.no_room_without_a_name,
+}
+
+
+@cache
+def modules():
+    found = []
+    for path in ROOT.rglob("*"):
+        relative = path.relative_to(ROOT)
+        ours = relative.parts[0] in TOP_LEVEL and not NOT_OURS.intersection(relative.parts)
+        if ours and path.suffix in SUFFIXES:
+            text = path.read_text(encoding="utf-8")
+            found.append(rules.Module(PurePosixPath(relative), text))
+    return found
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_the_tree_keeps(rule):
+    complaints = {
+        str(module.path): bad
+        for module in modules()
+        if (module.path.suffix == ".py" or rule in NOT_PYTHON_TOO) and (bad := rule(module))
+    }
+    assert complaints == {}
+
+
+@pytest.mark.parametrize(
+    ("rule", "path", "text"),
+    [(rule, *broken) for rule, cases in RULES.items() for broken in cases],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_a_broken_rule_is_seen(rule, path, text):
+    assert rule(rules.Module(PurePosixPath(path), text))
+
+
+def test_the_whole_tree_is_walked():
+    assert {"gbuq_core", "tests", "pages"} <= {module.top for module in modules()}
+    kernels = [module for module in modules() if module.is_kernels]
+    assert kernels
+    assert all(list(rules.compiled_functions(module)) for module in kernels)
+
+
+def test_nothing_unexpected_at_the_top():
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if listed.returncode != 0:
+        pytest.skip("not a git checkout")
+    assert {name.split("/")[0] for name in listed.stdout.splitlines()} <= TOP_LEVEL
+
+
+def test_the_library_starts_without_the_app_and_the_slow_libraries():
+    code = "import sys, gbuq_core; print(*sys.modules)"
+    process = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    loaded = set(process.stdout.split())
+    assert "gbuq_core" in loaded
+    assert not loaded & {
+        "streamlit",
+        "plotly",
+        "altair",
+        "gbuq_core.figures",
+        *rules.SLOW_LIBRARIES,
+    }
