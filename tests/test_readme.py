@@ -1,0 +1,41 @@
+"""What the README promises: its code runs, its claims hold, its commands and places exist."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language):
+    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+
+
+def test_the_code_runs_and_its_claim_holds():
+    (code,) = blocks("python")
+    names = {}
+    exec(code, names)
+    heart = names["heart"]
+    filled = np.asarray(heart.in_support).ravel()
+    assert (~filled).sum() == 17
+    assert names["knowledge"][~filled].min() > names["knowledge"][filled].max()
+    # One rounding of a sum of two float64.
+    np.testing.assert_allclose(names["total"], names["data"] + names["knowledge"], rtol=1e-15)
+
+
+def test_each_command_is_one_line_from_a_fresh_environment():
+    run, test = (block.strip() for block in blocks("bash"))
+    start = "python3.11 -m venv .venv && .venv/bin/pip install -r "
+    assert run == f"{start}requirements.txt && .venv/bin/streamlit run app.py"
+    assert test.startswith(f"{start}requirements-dev.txt && .venv/bin/python -m pytest")
+
+
+def test_the_places_exist():
+    section = README.split("## Where things are")[1]
+    places = re.findall(r"^\| `([^`]+)`", section, flags=re.MULTILINE)
+    assert "gbuq_core/" in places
+    assert [place for place in places if not (ROOT / place).exists()] == []
+    for link in re.findall(r"\]\((?!https?:)([^)#]+)\)", README):
+        assert (ROOT / link).exists()
