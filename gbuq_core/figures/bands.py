@@ -18,7 +18,7 @@ from gbuq_core.figures.theme import MethodStyle, fade, ink
 Array = npt.NDArray[np.float64]
 
 DATA_OPACITY, KNOWLEDGE_OPACITY = 0.22, 0.62
-_UPPER, _LOWER = (0.40, 1.0), (0.0, 0.30)  # the panels' shares of the height
+_UPPER, _LOWER = (0.36, 1.0), (0.0, 0.28)  # the panels' shares of the height
 
 
 class Bands(NamedTuple):
@@ -62,7 +62,7 @@ def bands_figure(
     limits: Limits,
     n_std: float = 2.0,
     dark: bool = False,
-    height: int = 500,
+    height: int = 470,
 ) -> go.Figure:
     """Draw the bands (``loc`` plus and minus ``n_std`` standard deviations) and the variances.
 
@@ -81,20 +81,20 @@ def bands_figure(
     """
     figure = go.Figure()
     inks = ink(dark)
-    for gap in bands.gaps:
-        figure.add_trace(_hatched(gap, limits.y, inks.hatch, "y"))
-        figure.add_trace(_hatched(gap, limits.variance, inks.hatch, "y2"))
     _add_bands(figure, bands, style, n_std)
     figure.add_trace(_points(bands, inks.points))
     figure.add_trace(_line(bands.x, bands.loc, style.label, style.colour, style.dash, 2.2))
     figure.add_trace(_line(bands.x, bands.true_mean, "truth", inks.truth, "dash", 1.4))
     _add_variances(figure, bands, style, inks.truth)
+    for gap in bands.gaps:
+        figure.add_trace(_hatched(gap, limits.y, inks.hatch, "y"))
+        figure.add_trace(_hatched(gap, limits.variance, inks.hatch, "y2"))
     axis = {"zeroline": False, "showgrid": True, "fixedrange": False}
     figure.update_layout(
         height=height,
         margin={"l": 8, "r": 8, "t": 8, "b": 8},
         hovermode="x",
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "traceorder": "normal"},
+        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0, "traceorder": "normal"},
         xaxis={"title": {"text": "x"}, "anchor": "y2", "range": _span(bands.x), "zeroline": False},
         yaxis={"title": {"text": "y"}, "domain": _UPPER, "range": limits.y, **axis},
         yaxis2={
@@ -127,7 +127,7 @@ def _add_bands(figure: go.Figure, bands: Bands, style: MethodStyle, n_std: float
                 line={"width": 0},
                 fill=None if fill is None else "tonexty",
                 fillcolor=fill,
-                name=f"{name} uncertainty",
+                name=name,
                 legendgroup=name,
                 showlegend=in_legend,
                 hoverinfo="skip",
@@ -181,7 +181,7 @@ def _points(bands: Bands, colour: str) -> go.Scatter:
         x=_light(bands.x_rows),
         y=_light(bands.y_rows),
         mode="markers",
-        name="training rows",
+        name="rows",
         marker={"size": 4, "color": colour},
         hoverinfo="skip",
     )
@@ -201,7 +201,7 @@ def _hatched(
         fill="toself",
         fillpattern={"shape": "/", "size": 7, "solidity": 0.12, "fgcolor": colour},
         fillcolor="rgba(0,0,0,0)",
-        name="no training rows",
+        name="no rows",
         legendgroup="gap",
         showlegend=axis == "y",
         hoverinfo="skip",

@@ -1,4 +1,4 @@
-"""Draw a page's knobs in the sidebar, in the order of the pipeline: data, method, knobs, view."""
+"""Draw a page's knobs, in the order of the pipeline: data, method, knobs, view."""
 
 from __future__ import annotations
 
@@ -23,15 +23,19 @@ def is_shown(knob: Knob, values: Mapping[str, Any]) -> bool:
     return knob.needs is None or values.get(knob.needs[0]) in knob.needs[1]
 
 
-def draw_knobs(knobs: Iterable[Knob], before: Mapping[str, Any]) -> dict[str, Any]:
-    """Draw every shown knob in the sidebar and return the value of each knob.
+def draw_knobs(
+    knobs: Iterable[Knob], before: Mapping[str, Any], headings: bool = True
+) -> dict[str, Any]:
+    """Draw every shown knob where this is called and return the value of each knob.
 
     Parameters
     ----------
     knobs : iterable of Knob
-        Groups keep the declared order inside.
+        Groups keep the declared order inst.
     before : mapping
         The values as this run found them; knobs that are not drawn keep theirs.
+    headings : bool
+        Whether each group has its name above it.
     """
     knobs = tuple(knobs)
     values = dict(before)
@@ -39,7 +43,8 @@ def draw_knobs(knobs: Iterable[Knob], before: Mapping[str, Any]) -> dict[str, An
         shown = [knob for knob in knobs if knob.group == group]
         if not any(is_shown(knob, values) for knob in shown):
             continue
-        st.sidebar.markdown(f"**{HEADINGS[group]}**")
+        if headings:
+            st.markdown(f"**{HEADINGS[group]}**")
         for knob in shown:
             if is_shown(knob, values):
                 values[knob.key] = draw_knob(knob)
@@ -47,17 +52,16 @@ def draw_knobs(knobs: Iterable[Knob], before: Mapping[str, Any]) -> dict[str, An
 
 
 def draw_knob(knob: Knob) -> Any:
-    """Draw one knob in the sidebar, bound to the URL parameter of its name."""
+    """Draw one knob, bound to the URL parameter of its name."""
     label = f"{knob.label} ({knob.unit})" if knob.unit else knob.label
     shared: dict[str, Any] = {"key": knob.key, "help": knob.help or None, "bind": "query-params"}
-    side = st.sidebar
     match knob.kind:
         case "integer" | "number" if knob.box:
             # A box of floats even for whole numbers: Streamlit's box of integers raises on the
             # URL text 1e999, which its box of floats refuses.
             limits = [float(v) for v in (knob.low or 0, knob.high or 0, knob.default)]
             form = "%d" if knob.kind == "integer" else _decimals(knob)
-            number = side.number_input(
+            number = st.number_input(
                 label, *limits, step=float(knob.step or 1), format=form, **shared
             )
             return int(number) if knob.kind == "integer" else number
@@ -66,24 +70,24 @@ def draw_knob(knob: Knob) -> Any:
             limits = [cast(v) for v in (knob.low or 0, knob.high or 0, knob.default)]
             step = cast(knob.step) if knob.step else None
             form = None if knob.kind == "integer" else _decimals(knob)
-            return side.slider(label, *limits, step=step, format=form, **shared)
+            return st.slider(label, *limits, step=step, format=form, **shared)
         case "ladder":
-            return side.select_slider(label, options=knob.choices, value=knob.default, **shared)
+            return st.select_slider(label, options=knob.choices, value=knob.default, **shared)
         case "choice" if len(knob.choices) <= _RADIO_UP_TO:
             index = knob.choices.index(knob.default)
-            return side.radio(label, knob.choices, index=index, **shared)
+            return st.radio(label, knob.choices, index=index, **shared)
         case "choice":
             index = knob.choices.index(knob.default)
-            return side.selectbox(label, knob.choices, index=index, **shared)
+            return st.selectbox(label, knob.choices, index=index, **shared)
         case "choices":
-            chosen = side.multiselect(
+            chosen = st.multiselect(
                 label, knob.choices, list(knob.default), max_selections=knob.most, **shared
             )
             return tuple(chosen)
         case "switch":
-            return side.toggle(label, knob.default, **shared)
+            return st.toggle(label, knob.default, **shared)
         case "text":
-            return side.text_input(label, knob.default, max_chars=200, **shared)
+            return st.text_input(label, knob.default, max_chars=200, **shared)
     raise ValueError(f"unknown kind of knob {knob.kind!r}")
 
 

@@ -42,6 +42,7 @@ import streamlit as st
 
 from gbuq_core.errors import GbuqError
 from gbuq_core.jobs import RUNNER, Job
+from pages._ui.warmup import is_warm
 
 WAIT_SECONDS = 0.12  # a rerun may take this long before progress is shown
 POLL_SECONDS = 0.2
@@ -133,6 +134,11 @@ def show_progress(answers: Sequence[Answer]) -> None:
     """Show progress and Cancel while something runs; offer to start again what was cancelled."""
     running = [answer for answer in answers if answer.state == "running"]
     if running:
+        if not is_warm():
+            st.text(
+                "The server has just started and is preparing its kernels. The first fit waits "
+                "for them: seconds, or half a minute on a machine that never ran this before."
+            )
         _poll(running)
     if any(answer.state == "cancelled" for answer in answers):
         with st.container(horizontal=True, vertical_alignment="center", key="jobs-cancelled"):

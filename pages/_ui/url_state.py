@@ -93,8 +93,8 @@ class LinkNotices(NamedTuple):
     seen_with: dict[str, Any] | None
 
 
-def open_page(page: PageState) -> SimpleNamespace:
-    """Restore the page's state, draw its sidebar and return its values as attributes.
+def open_page(page: PageState, in_sidebar: bool = True) -> SimpleNamespace:
+    """Restore the page's state, draw its controls and return its values as attributes.
 
     Call it once a run, right below the title: sentences about a bad link appear there.
 
@@ -103,6 +103,8 @@ def open_page(page: PageState) -> SimpleNamespace:
     page : PageState
         May differ from run to run (the columns of a new table); values that no longer fit go
         back to their defaults.
+    in_sidebar : bool
+        False draws the knobs right here, without presets: for a page with one or two of them.
     """
     if st.session_state.get(_PAGE_NOW) != page.key:
         st.session_state[_PAGE_NOW] = page.key
@@ -113,8 +115,13 @@ def open_page(page: PageState) -> SimpleNamespace:
     _apply_pending(page)
     place = st.container()
     before = {knob.key: _held(knob) for knob in page.knobs}
-    _draw_presets(page, before)
-    values = _checked(page, draw_knobs(page.knobs, before))
+    if in_sidebar:
+        with st.sidebar:
+            _draw_presets(page, before)
+            values = draw_knobs(page.knobs, before)
+    else:
+        values = draw_knobs(page.knobs, before, headings=False)
+    values = _checked(page, values)
     st.session_state[_VALUES + page.key] = values
     with place:
         _show_notices(page, values)
@@ -278,7 +285,7 @@ def _draw_presets(page: PageState, values: dict[str, Any]) -> None:
     """Preset buttons and Reset in one row at the top of the sidebar; the one in force is marked."""
     now = query_string(page.knobs, values)
     reset = Preset("Reset", help="Every control back to its default")
-    with st.sidebar.container(horizontal=True, key="presets", gap="small"):
+    with st.container(horizontal=True, key="presets", gap="small"):
         for preset in (*page.presets, reset):
             wanted = {knob.key: preset.values.get(knob.key, knob.default) for knob in page.knobs}
             active = query_string(page.knobs, wanted) == now

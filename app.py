@@ -1,0 +1,31 @@
+"""Run with ``streamlit run app.py``: page configuration and navigation, nothing else."""
+
+import streamlit as st
+
+from pages._ui.jobs_glue import leave_other_pages
+from pages._ui.site_map import HOME, sections
+from pages._ui.style import apply_style
+from pages._ui.warmup import start_warm_up
+
+st.set_page_config(
+    page_title="Uncertainty in boosted trees",
+    layout="wide",
+    initial_sidebar_state="auto",
+    menu_items={
+        "About": "Total, data and knowledge uncertainty of gradient-boosted and other tree "
+        "ensembles, refitted while you move the controls."
+    },
+)
+start_warm_up()
+apply_style()
+
+navigation = {
+    section: [
+        st.Page(entry.path, title=entry.title, url_path=entry.url_path, default=entry is HOME)
+        for entry in entries
+    ]
+    for section, entries in sections().items()
+}
+page = st.navigation(navigation, position="top")
+leave_other_pages(page.url_path)
+page.run()

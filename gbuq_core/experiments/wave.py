@@ -1,0 +1,218 @@
+"""Three uncertainties on a line: what Home refits whenever its slider moves.
+
+An ensemble of SGLB models (Malinin, Prokhorenkova and Ustimenko, "Uncertainty in gradient boosting
+via ensembles", eq. 6 and 11-12), small enough to be fitted within a few hundredths of a second.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtr
+
+from gbuq_core.boosting import BoostedEnsembleRegressor
+from gbuq_core.synthetic import WaveData, make_wave
+from gbuq_core.uncertainty import Uncertainty
+
+Array = npt.NDArray[np.float64]
+
+N_STD = 2.0  # half the width of the bands, in standard deviations
+NOMINAL_COVERAGE = float(ndtr(N_STD) - ndtr(-N_STD))
+
+
+class WaveConfig(NamedTuple):
+    """The settings of the wave.
+
+    The temperature of posterior sampling, 1, holds for noise of variance 1. Here the noise is far
+    smaller, and at 1 knowledge uncertainty would be two to three times the prediction's error.
+    """
+
+    n_rows: int = 800
+    n_members: int = 20
+    n_trees: int = 100
+    depth: int = 4
+    learning_rate: float = 0.2
+    temperature: float = 4.0
+    l2: float = 1.0
+    random_state: int = 0
+
+
+class RegionScores(NamedTuple):
+    """Estimate beside truth over one stretch of x, as root means in units of y.
+
+    Attributes
+    ----------
+    data, true_noise : float
+        Data uncertainty and the true standard deviation of the noise.
+    knowledge, error : float
+        Knowledge uncertainty and how far the predicted mean really is from the true one.
+    """
+
+    data: float
+    true_noise: float
+    knowledge: float
+    error: float
+
+
+class WaveScores(NamedTuple):
+    """How right the estimates are where rows are plentiful, rare, and where there are none.
+
+    Attributes
+    ----------
+    plenty, rare, beyond : RegionScores
+    coverage : float
+        Probability that a new y at a position with rows lies inside the outer band.
+    """
+
+    plenty: RegionScores
+    rare: RegionScores
+    beyond: RegionScores
+    coverage: float
+
+
+class WaveRun(NamedTuple):
+    """Training rows, estimates on the grid, the truth, and scores."""
+
+    config: WaveConfig
+    X: Array
+    y: Array
+    x: Array
+    loc: Array
+    uncertainty: Uncertainty
+    true_mean: Array
+    true_variance: Array
+    in_support: npt.NDArray[np.bool_]
+    is_rare: npt.NDArray[np.bool_]
+    scores: WaveScores
+    fit_seconds: float
+    memory_bytes: int
+
+
+def run_wave(config: WaveConfig | None = None) -> WaveRun:
+    """Draw the rows, fit the ensemble and predict on the grid.
+
+    Parameters
+    ----------
+    config : WaveConfig, optional
+
+    Returns
+    -------
+    WaveRun
+
+    Examples
+    --------
+    >>> run = run_wave(WaveConfig(n_rows=800))
+    >>> run.scores.rare.knowledge > run.scores.plenty.knowledge
+    True
+    """
+    config = WaveConfig() if config is None else config
+    wave = make_wave(config.n_rows, random_state=config.random_state)
+    model = BoostedEnsembleRegressor(
+        method="sglb",
+        n_members=config.n_members,
+        n_trees=config.n_trees,
+        depth=config.depth,
+        learning_rate=config.learning_rate,
+        temperature=config.temperature,
+        l2=config.l2,
+        random_state=config.random_state,
+    ).fit(wave.X, wave.y)
+    members = model.predict_members(wave.grid)
+    loc = members[..., 0].mean(axis=0)
+    uncertainty = model.predict_uncertainty(wave.grid)
+    return WaveRun(
+        config=config,
+        X=wave.X,
+        y=wave.y,
+        x=wave.grid[:, 0],
+        loc=loc,
+        uncertainty=uncertainty,
+        true_mean=wave.mean,
+        true_variance=wave.variance,
+        in_support=wave.in_support,
+        is_rare=wave.is_rare,
+        scores=_scores(loc, uncertainty, wave),
+        fit_seconds=model.fit_seconds_,
+        memory_bytes=model.memory_bytes_,
+    )
+
+
+def describe_wave(run: WaveRun) -> str:
+    """The picture in words, from its numbers.
+
+    Examples
+    --------
+    >>> describe_wave(run_wave()).startswith("A prediction from 800 training rows over x from 0")
+    True
+    """
+    plenty, rare, beyond, coverage = run.scores
+    x_rare, x_seen = run.x[run.is_rare], run.x[run.in_support]
+    return (
+        f"A prediction from {run.config.n_rows:,} training rows over x from {run.x[0]:g} to "
+        f"{run.x[-1]:g}, beside the true curve. Standard deviations, in units of y: where rows "
+        f"are plentiful, data uncertainty is {plenty.data:.3g} (the true noise is "
+        f"{plenty.true_noise:.3g}) and knowledge uncertainty {plenty.knowledge:.3g} (the "
+        f"prediction is off by {plenty.error:.3g}). From {x_rare[0]:g} to {x_rare[-1]:g}, where "
+        f"rows are rare, they are {rare.data:.3g} ({rare.true_noise:.3g}) and {rare.knowledge:.3g} "
+        f"({rare.error:.3g}). Beyond {x_seen[-1]:g}, where there are none, knowledge uncertainty "
+        f"is {beyond.knowledge:.3g} while the prediction is off by {beyond.error:.3g}. The outer "
+        f"band holds {100 * coverage:.1f} % of new values at positions with rows; "
+        f"{100 * NOMINAL_COVERAGE:.1f} % would be right."
+    )
+
+
+def wave_code(config: WaveConfig) -> str:
+    """Python that computes the run with the library's public names, for copying.
+
+    Examples
+    --------
+    >>> "n_members=20" in wave_code(WaveConfig())
+    True
+    """
+    return f"""\
+from gbuq_core import BoostedEnsembleRegressor
+from gbuq_core.synthetic import WaveData, make_wave
+
+wave = make_wave(n={config.n_rows}, random_state={config.random_state})
+model = BoostedEnsembleRegressor(
+    method="sglb",
+    n_members={config.n_members},
+    n_trees={config.n_trees},
+    depth={config.depth},
+    learning_rate={config.learning_rate},
+    temperature={config.temperature},
+    l2={config.l2},
+    random_state={config.random_state},
+).fit(wave.X, wave.y)
+
+prediction = model.predict(wave.grid)
+total, data, knowledge = model.predict_uncertainty(wave.grid)  # variances
+"""
+
+
+def _scores(loc: Array, uncertainty: Uncertainty, wave: WaveData) -> WaveScores:
+    noise = np.sqrt(wave.variance)
+    half_width = N_STD * np.sqrt(uncertainty.total)
+    inside = ndtr((loc + half_width - wave.mean) / noise)
+    inside -= ndtr((loc - half_width - wave.mean) / noise)
+
+    def region(at: npt.NDArray[np.bool_]) -> RegionScores:
+        return RegionScores(
+            data=_root_mean(uncertainty.data[at]),
+            true_noise=_root_mean(wave.variance[at]),
+            knowledge=_root_mean(uncertainty.knowledge[at]),
+            error=_root_mean((loc - wave.mean)[at] ** 2),
+        )
+
+    return WaveScores(
+        plenty=region(wave.in_support & ~wave.is_rare),
+        rare=region(wave.is_rare),
+        beyond=region(~wave.in_support),
+        coverage=float(inside[wave.in_support].mean()),
+    )
+
+
+def _root_mean(squares: Array) -> float:
+    return float(np.sqrt(squares.mean()))

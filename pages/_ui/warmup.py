@@ -1,0 +1,42 @@
+"""What is done once when the server starts, in a thread of its own.
+
+Kernels are loaded on tiny arrays, so that nobody's first slider waits for them. Then what is
+alive is frozen: Python's collector need not walk through every library again after each run.
+"""
+
+from __future__ import annotations
+
+import gc
+import logging
+import threading
+
+import streamlit as st
+
+from gbuq_core.boosting.warmup import warm_up
+
+_DONE = threading.Event()
+_LOG = logging.getLogger(__name__)
+
+
+@st.cache_resource(show_spinner=False)
+def start_warm_up() -> threading.Thread:
+    """Start the warm-up the first time anybody opens the app; later calls cost nothing."""
+    thread = threading.Thread(target=_warm_up, name="gbuq-warm-up", daemon=True)
+    thread.start()
+    return thread
+
+
+def is_warm() -> bool:
+    """Whether the warm-up has ended, well or not."""
+    return _DONE.is_set()
+
+
+def _warm_up() -> None:
+    try:
+        warm_up()
+        gc.collect()
+        gc.freeze()
+    except Exception:  # a page that needs what failed here will say so itself
+        _LOG.exception("The warm-up failed")
+    finally:
+        _DONE.set()
