@@ -291,6 +291,12 @@ def test_one_class_is_refused():
         ForestEnsembleClassifier(**SMALL).fit([[1.0], [2.0]], [0, 0])
 
 
+@pytest.mark.parametrize("labels", [["a", None, "b"], [0.0, np.nan, 1.0], [0.0, np.inf, 1.0]])
+def test_rows_without_a_class_are_refused(labels):
+    with pytest.raises(InvalidData, match="remove rows"):
+        ForestEnsembleClassifier(**SMALL).fit([[1.0], [2.0], [3.0]], labels)
+
+
 def test_a_column_that_turns_to_text_is_refused():
     forest = ForestEnsembleRegressor(**SMALL).fit(pd.DataFrame({"a": [1.0, 2, 3]}), [1.0, 2, 3])
     with pytest.raises(InvalidData, match="'a' held numbers"):

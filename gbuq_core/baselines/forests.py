@@ -11,6 +11,7 @@ import time
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
@@ -243,6 +244,9 @@ class ForestEnsembleClassifier(ClassifierMixin, _ForestEnsemble):
         """Fit on rows X (n_samples, n_features) and labels y (n_samples,)."""
         began = time.perf_counter()
         matrix, labels = self._check_fit_data(X, y)
+        infinite = labels.dtype.kind == "f" and np.isinf(labels).any()
+        if infinite or pd.isna(labels).any():
+            raise InvalidData("Input y contains NaN or infinity; remove rows without a class.")
         try:
             check_classification_targets(labels)
         except ValueError as error:
