@@ -7,7 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from gbuq_core.trees.histogram_kernels import count_rows, part_rows, split_histogram
+from gbuq_core.trees.histogram_kernels import (
+    clear_histogram,
+    count_rows,
+    part_rows,
+    split_histogram,
+)
 from gbuq_core.trees.scoring_kernels import add_leaf_scores, best_candidate
 
 
@@ -87,25 +92,26 @@ def grow_tree(rows, channels, scratch, l2, noise_std, noise_base, features, bins
         n_filled += 1 if channels[row, last] > 0.0 else 0
     scratch.begin[0] = 0
     scratch.end[0] = n_filled
-    histogram[0, :, :] = 0.0
+    clear_histogram(histogram[0])
     count_rows(order, 0, n_filled, rows.codes, rows.offset, channels, histogram[0], width)
     for level in range(depth):
-        scratch.products[:] = 0.0
-        scratch.squares[:] = 0.0
+        for slot in range(total_bins):
+            scratch.products[slot] = 0.0
+            scratch.squares[slot] = 0.0
         for leaf in range(1 << level):
             if scratch.end[leaf] > scratch.begin[leaf]:
                 add_leaf_scores(
                     histogram[leaf], rows.offset, rows.n_bins, rows.is_category, l2,
                     scratch.products, scratch.squares, scratch.running, width,
                 )  # fmt: skip
-        slot = best_candidate(
+        best = best_candidate(
             scratch.products, scratch.squares, rows.is_candidate, noise_std, noise_base,
             level * total_bins,
         )  # fmt: skip
-        if slot < 0:
+        if best < 0:
             return level
-        feature = rows.slot_feature[slot]
-        code = np.uint8(rows.slot_bin[slot])
+        feature = rows.slot_feature[best]
+        code = np.uint8(rows.slot_bin[best])
         features[level] = feature
         bins[level] = code
         is_equal = rows.is_category[feature]
@@ -131,7 +137,6 @@ def _mark_right(column, code, is_equal, level, leaf_of_row):
 def _split_leaves(rows, channels, scratch, level, column, code, is_equal, width):
     """Part every leaf's rows and make both children's histograms."""
     histogram = scratch.histogram
-    n_values = histogram.shape[1] * histogram.shape[2]
     for leaf in range(1 << level):
         sibling = leaf + (1 << level)
         low, high = scratch.begin[leaf], scratch.end[leaf]
@@ -141,24 +146,11 @@ def _split_leaves(rows, channels, scratch, level, column, code, is_equal, width)
         scratch.end[sibling] = high
         if middle == high:
             continue
-        if middle == low:
-            histogram[sibling] = histogram[leaf]
-            continue
         child = histogram[sibling]
-        child[:, :] = 0.0
+        clear_histogram(child)
         left_is_smaller = middle - low < high - middle
         small_low, small_high = (low, middle) if left_is_smaller else (middle, high)
         count_rows(
             scratch.order, small_low, small_high, rows.codes, rows.offset, channels, child, width
         )
-        split_histogram(histogram[leaf].reshape(n_values), child.reshape(n_values), n_values)
-        if left_is_smaller:
-            _swap(histogram[leaf].reshape(n_values), child.reshape(n_values), n_values)
-
-
-@njit(nogil=True, cache=True)
-def _swap(a, b, n_values):
-    for i in range(n_values):
-        kept = a[i]
-        a[i] = b[i]
-        b[i] = kept
+        split_histogram(histogram[leaf], child, left_is_smaller)

@@ -39,10 +39,22 @@ def count_rows(order, low, high, codes, offset, channels, histogram, width):
 
 
 @njit(nogil=True, cache=True)
-def split_histogram(parent, child, n_values):
-    """Turn ``parent`` into the sibling of ``child``, both flat with ``n_values`` values."""
-    for i in range(n_values):
-        parent[i] -= child[i]
+def clear_histogram(histogram):
+    """Set ``histogram`` (total_bins, n_channels) to zero."""
+    for slot in range(histogram.shape[0]):
+        for channel in range(histogram.shape[1]):
+            histogram[slot, channel] = 0.0
+
+
+@njit(nogil=True, cache=True)
+def split_histogram(parent, child, swap):
+    """Turn ``parent`` into the sibling of ``child``, and then swap both if ``swap``."""
+    for slot in range(parent.shape[0]):
+        for channel in range(parent.shape[1]):
+            counted = child[slot, channel]
+            rest = parent[slot, channel] - counted
+            parent[slot, channel] = counted if swap else rest
+            child[slot, channel] = rest if swap else counted
 
 
 @njit(nogil=True, cache=True)
