@@ -5,7 +5,7 @@ from gbuq_core.numba_cache import ensure_writable_cache
 ensure_writable_cache()  # before any kernel is decorated
 
 from gbuq_core.boosting import BoostedEnsembleClassifier, BoostedEnsembleRegressor  # noqa: E402
-from gbuq_core.synthetic import make_heart  # noqa: E402
+from gbuq_core.synthetic import make_heart, make_spiral  # noqa: E402
 from gbuq_core.uncertainty import (  # noqa: E402
     Uncertainty,
     decompose_classification,
@@ -19,4 +19,5 @@ __all__ = [
     "decompose_classification",
     "decompose_regression",
     "make_heart",
+    "make_spiral",
 ]

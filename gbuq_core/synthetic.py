@@ -206,6 +206,75 @@ def make_wave(n: int = 400, noise: float = 1.0, random_state: Any = None) -> Wav
     )
 
 
+class SpiralData(NamedTuple):
+    """Three interleaved spiral arms, one class each.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_samples, 9)
+        ``x, y, x+y, x-y, 2x+y, x-2y, x+2y, 2x-y`` and the radius, see `spiral_features`.
+    y : ndarray of shape (n_samples,), int64
+        The class, 0 to 2; rows go round the classes, so fewer rows per class are a prefix of more.
+    """
+
+    X: NDArray[np.float64]
+    y: NDArray[np.int64]
+
+
+def spiral_features(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The nine features of points (n, 2): rotated axes and the radius help trees along the arms."""
+    x, y = points[:, 0], points[:, 1]
+    mixed = [x + y, x - y, 2 * x + y, x - 2 * y, x + 2 * y, 2 * x - y]
+    return np.column_stack([x, y, *mixed, np.hypot(x, y)])
+
+
+def make_spiral(
+    n_per_class: int = 1500, noise: float = 0.4, random_state: Any = None
+) -> SpiralData:
+    """Three spiral arms that widen outwards: a hard problem for axis-parallel splits.
+
+    ``t = sqrt(U(0, 1)) * 6 pi``; with the offset ``2 pi i / 3`` of class i,
+    ``x = -cos(t + offset) t^2 + noise t^1.5 N(0, 1)`` and ``y = sin(t + offset) t^2`` likewise.
+
+    Parameters
+    ----------
+    n_per_class : int
+        Rows of each of the three classes.
+    noise : float
+        Factor of the arms' width.
+    random_state : int, numpy Generator, RandomState, SeedSequence or None
+
+    Returns
+    -------
+    SpiralData
+
+    Raises
+    ------
+    InvalidParameter
+        If ``n_per_class``, ``noise`` or ``random_state`` is impossible.
+
+    References
+    ----------
+    Malinin et al. (2021), section 4 and figure 3; the generator is that of the authors' code.
+
+    Examples
+    --------
+    >>> make_spiral(random_state=0).X.shape
+    (4500, 9)
+    """
+    n = check_number("n_per_class", n_per_class, 1, MAX_ROWS // 3, integer=True)
+    factor = check_number("noise", noise, 0.0)
+    # Three uniforms a row, arm position and both noises, so that more rows leave the first alone.
+    uniforms = _generator(random_state).random((n, 3, 3))
+    t = np.sqrt(uniforms[..., 0]) * (6.0 * np.pi)
+    angle = t + 2.0 * np.pi * np.arange(3) / 3.0
+    normals = ndtri(np.maximum(uniforms[..., 1:], np.finfo(np.float64).tiny))
+    spread = factor * t[..., None] ** 1.5 * normals
+    arm = np.stack([-np.cos(angle), np.sin(angle)], axis=-1) * t[..., None] ** 2
+    points = (arm + spread).reshape(3 * n, 2)
+    return SpiralData(spiral_features(points), np.tile(np.arange(3), n))
+
+
 def _generator(random_state: Any) -> np.random.Generator:
     """A numpy Generator from anything that numpy accepts as a seed."""
     try:

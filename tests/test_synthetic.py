@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.synthetic import make_heart, make_wave
+from gbuq_core.synthetic import make_heart, make_spiral, make_wave
 
 HEART = [
     "111111111",
@@ -129,6 +129,29 @@ def test_wave_noise_varies_and_more_rows_leave_the_first_ones_alone():
     assert few.variance.max() > 10 * few.variance.min()
 
 
+def test_spiral_without_noise_lies_on_its_arms():
+    spiral = make_spiral(n_per_class=200, noise=0.0, random_state=3)
+    x, y, radius = spiral.X[:, 0], spiral.X[:, 1], spiral.X[:, 8]
+    t = np.sqrt(radius)  # the radius of an arm is t squared
+    offset = 2 * np.pi * spiral.y / 3
+    # atol: products of numbers up to (6 pi)^2 = 355 in double precision
+    np.testing.assert_allclose(x, -np.cos(t + offset) * t**2, atol=1e-10)
+    np.testing.assert_allclose(y, np.sin(t + offset) * t**2, atol=1e-10)
+    np.testing.assert_array_equal(np.bincount(spiral.y), 200)
+
+
+def test_spiral_noise_grows_outwards_and_more_rows_leave_the_first_ones_alone():
+    few, many = (make_spiral(n, random_state=3) for n in (50, 4000))
+    np.testing.assert_array_equal(many.X[:150], few.X)
+    true = make_spiral(4000, noise=0.0, random_state=3)
+    t = np.sqrt(true.X[:, 8])
+    scaled = (many.X[:, :2] - true.X[:, :2]) / (0.4 * t[:, None] ** 1.5)
+    # 24,000 standard normals: five standard errors of their mean and of their variance
+    assert abs(scaled.mean()) < 5 / np.sqrt(scaled.size)
+    assert abs(scaled.var() - 1) < 5 * np.sqrt(2 / scaled.size)
+    np.testing.assert_allclose(many.X[:, 4], 2 * many.X[:, 0] + many.X[:, 1])
+
+
 @pytest.mark.parametrize(
     ("make", "arguments"),
     [
@@ -142,6 +165,8 @@ def test_wave_noise_varies_and_more_rows_leave_the_first_ones_alone():
         (make_wave, {"n": 3}),
         (make_wave, {"noise": -1.0}),
         (make_wave, {"random_state": 0.5}),
+        (make_spiral, {"n_per_class": 0}),
+        (make_spiral, {"noise": -0.4}),
     ],
 )
 def test_impossible_parameters_are_refused_by_a_sentence(make, arguments):
