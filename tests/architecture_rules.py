@@ -243,11 +243,12 @@ def user_text_is_not_html(module):
 
 
 def errors_are_not_swallowed(module):
-    return [
-        f"line {handler.lineno}"
-        for handler in nodes(module, ast.ExceptHandler)
-        if handler.type is None or all(isinstance(step, ast.Pass) for step in handler.body)
-    ]
+    def swallows(handler):
+        broad = handler.type and ast.unparse(handler.type) in ("Exception", "BaseException")
+        return broad and all(isinstance(step, ast.Pass) for step in handler.body)
+
+    handlers = nodes(module, ast.ExceptHandler)
+    return [f"line {h.lineno}" for h in handlers if h.type is None or swallows(h)]
 
 
 def nothing_is_left_to_do(module):
