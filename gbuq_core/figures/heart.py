@@ -1,0 +1,191 @@
+"""The heart's maps side by side: a row a method, truth first, then total, data and knowledge.
+
+Malinin et al. (2021), figures 2 and 4. Truth, total and data uncertainty share one colour scale
+and knowledge uncertainty has another, over all methods and all stages of training.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gbuq_core.figures.panels import Panel, PanelSheet, shared_limits
+from gbuq_core.figures.theme import METHOD_STYLES
+from gbuq_core.glossary import UNCERTAINTY_KINDS, VIEWS, uncertainty_unit
+from gbuq_core.synthetic import HeartData
+from gbuq_core.validation import check_choice
+
+Array = npt.NDArray[np.float64]
+
+SCALES = ("shared", "own")
+
+
+class MethodMaps(NamedTuple):
+    """What is drawn of one method.
+
+    Attributes
+    ----------
+    method : str
+        A key of `METHOD_STYLES`.
+    data : HeartData
+        What it was trained on.
+    n_trees : (n_frames,) int array
+        What the stages are called.
+    total, data_uncertainty, knowledge : (n_frames, 9, 9) array
+        Variances; NaN where there is none.
+    note : str
+        A remark on all three maps, e.g. that they show older settings.
+    """
+
+    method: str
+    data: HeartData
+    n_trees: npt.NDArray[np.int64]
+    total: Array
+    data_uncertainty: Array
+    knowledge: Array
+    note: str = ""
+
+
+class HeartView(NamedTuple):
+    """How the maps are shown: as std or variance, log colours for knowledge, one scale or many."""
+
+    unit: str = "std"
+    log: bool = True
+    scale: str = "shared"
+
+
+def heart_sheet(
+    truth: HeartData,
+    methods: Sequence[MethodMaps],
+    view: HeartView | None = None,
+    painted: npt.ArrayLike | None = None,
+    alt: str = "",
+) -> PanelSheet:
+    """Panels of the truth and of every method.
+
+    Parameters
+    ----------
+    truth : HeartData
+    methods : sequence of MethodMaps
+        Stages play if all methods have as many as the first; others show their last.
+    view : HeartView, optional
+    painted : (9, 9) bool array, optional
+        Cells to outline.
+    alt : str
+        The picture in words.
+
+    Raises
+    ------
+    InvalidParameter
+        If the view asks for something that there is not.
+    """
+    view = HeartView() if view is None else view
+    check_choice("unit", view.unit, VIEWS)
+    check_choice("scale", view.scale, SCALES)
+    frames = methods[0].n_trees if methods else np.array([0])
+    limits = _limits(truth, methods, view)
+    rows = max(1, len(methods))
+    truths = _truth_panels(truth, view, limits)[:rows]
+    panels = []
+    for row in range(rows):
+        panels.append(truths[row]._replace(outlined=painted))
+        if methods:
+            panels += _method_panels(methods[row], view, limits, len(frames), painted)
+    return PanelSheet(
+        panels,
+        columns=4 if methods else 1,
+        x_label="feature 2",
+        y_label="feature 1",
+        panel_height=_HEIGHTS[min(rows, 3)],
+        frame_label="trees",
+        frame_values=[int(n) for n in frames] if len(frames) > 1 else None,
+        frames_per_second=20,
+        hatch_label="no training rows",
+        outline_label="painted",
+        alt=alt,
+        name="heart",
+    )
+
+
+# Pixels of a map, so that all rows of panels fit on the first screen of a laptop.
+_HEIGHTS = {1: 300, 2: 216, 3: 150}
+
+
+class _Limits(NamedTuple):
+    noise: tuple[float, float] | None
+    knowledge: tuple[float, float] | None
+
+
+def _limits(truth: HeartData, methods: Sequence[MethodMaps], view: HeartView) -> _Limits:
+    """Shared colour scales; None leaves each panel its own."""
+    if view.scale == "own":
+        return _Limits(None, None)
+    noise: list[Array] = [truth.variance]
+    for maps in methods:
+        # The first stages predict the variance of all cells together; they would span the scale.
+        noise += [maps.total[-1], maps.data_uncertainty[-1]]
+    # Filled cells in the last stages are what makes the scale of knowledge long.
+    knowledge = [maps.knowledge for maps in methods]
+    shared_noise = shared_limits([_as(view, part) for part in noise])
+    return _Limits(
+        (0.0, shared_noise[1]), shared_limits([_as(view, k) for k in knowledge], log=view.log)
+    )
+
+
+def _truth_panels(truth: HeartData, view: HeartView, limits: _Limits) -> list[Panel]:
+    empty = ~truth.in_support
+    common = {"hatched": empty}
+    return [
+        Panel(
+            "True noise",
+            _as(view, truth.variance),
+            uncertainty_unit("regression", view.unit),
+            limits.noise,
+            **common,
+        ),
+        Panel(
+            "Training rows",
+            np.where(empty, np.nan, truth.cell_counts),
+            "rows",
+            (0.0, float(max(1, truth.cell_counts.max()))),
+            **common,
+        ),
+        Panel("True mean", truth.mean, "y", (0.0, 1.0), **common),
+    ]
+
+
+def _method_panels(
+    maps: MethodMaps,
+    view: HeartView,
+    limits: _Limits,
+    n_frames: int,
+    painted: npt.ArrayLike | None,
+) -> list[Panel]:
+    style = METHOD_STYLES[maps.method]
+    parts = (maps.total, maps.data_uncertainty, maps.knowledge)
+    panels = []
+    for kind, part in zip(UNCERTAINTY_KINDS, parts, strict=True):
+        known = bool(np.isfinite(part).any())
+        is_knowledge = kind == "knowledge"
+        panels.append(
+            Panel(
+                f"{style.label}: {kind}",
+                _as(view, part if len(part) == n_frames else part[-1]),
+                uncertainty_unit("regression", view.unit),
+                limits.knowledge if is_knowledge else limits.noise,
+                log=is_knowledge and view.log,
+                hatched=~maps.data.in_support,
+                subtitle=maps.note if known else "not available",
+                accent=style.colour,
+                outlined=painted,
+            )
+        )
+    return panels
+
+
+def _as(view: HeartView, variances: npt.ArrayLike) -> Array:
+    values = np.asarray(variances, dtype=np.float64)
+    return np.sqrt(values) if view.unit == "std" else values
