@@ -68,7 +68,8 @@ def bits_at(base, index):
 @njit(nogil=True, cache=True, inline="always")
 def uniform_at(base, index):
     """Draw number ``index`` of a stream, uniform on the open interval (0, 1)."""
-    return (np.float64(bits_at(base, index) >> np.uint64(11)) + 0.5) * (1.0 / 9007199254740992.0)
+    # 52 bits and a half: with 53 the largest would round to 1.
+    return (np.float64(bits_at(base, index) >> np.uint64(12)) + 0.5) * (1.0 / _MANTISSA)
 
 
 @njit(nogil=True, cache=True)

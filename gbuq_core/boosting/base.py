@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+import warnings
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gbuq_core.boosting import numba_engine
@@ -16,6 +18,8 @@ from gbuq_core.boosting.plan import langevin_numbers, make_plan
 from gbuq_core.boosting.truncation import truncation_points
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.validation import check_number
+
+MAX_COLUMNS = 32_767  # the trees keep their features as int16
 
 
 class FitEstimate(NamedTuple):
@@ -89,8 +93,11 @@ class BoostedEnsemble(BaseEstimator):
         self.encoding_, matrix = fit_encoding(
             X, target, n_classes, self.categorical_features, self.seed_
         )
-        if matrix.shape[1] == 0:
-            raise InvalidData("X has 0 feature(s) but a minimum of 1 is required: add a column.")
+        if matrix.shape[1] > MAX_COLUMNS:
+            raise InvalidData(
+                f"X has {matrix.shape[1]} columns after encoding, more than the {MAX_COLUMNS} that "
+                "are supported: drop some."
+            )
         self.models_ = self._engine().fit(
             matrix, self.encoding_.is_category, target, n_classes, self.plan_, self.seed_,
             self.n_jobs,
@@ -130,6 +137,11 @@ class BoostedEnsemble(BaseEstimator):
         table = as_table(X)
         target = np.asarray(y)
         if target.ndim == 2 and target.shape[1] == 1:
+            warnings.warn(
+                "A column-vector y was passed when a 1d array was expected: y.ravel() is used.",
+                DataConversionWarning,
+                stacklevel=3,
+            )
             target = target[:, 0]
         if target.ndim != 1:
             raise InvalidData(f"y must have one value a row; got an array of shape {target.shape}.")
@@ -139,6 +151,11 @@ class BoostedEnsemble(BaseEstimator):
             raise InvalidData("Found array with 0 sample(s) while a minimum of 2 is required.")
         if len(table) < 2:
             raise InvalidData("one sample is too few to fit on: pass at least 2 rows.")
+        if table.shape[1] == 0:
+            raise InvalidData(
+                f"X has 0 feature(s) (shape={table.shape}) while a minimum of 1 is required: add a "
+                "column."
+            )
         self._remember_features(X, reset=True)
         return table, target
 
@@ -257,5 +274,6 @@ class BoostedEnsemble(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
+        tags.input_tags.string = True  # in columns declared categorical
         tags.target_tags.required = True
         return tags

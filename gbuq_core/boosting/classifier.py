@@ -154,7 +154,8 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of every row, (n_samples,)."""
-        labels: np.ndarray = self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+        codes = np.argmax(self.predict_proba(X), axis=1)
+        labels: np.ndarray = self.classes_[codes]
         return labels
 
     def _parameters(self, raw: np.ndarray) -> np.ndarray:

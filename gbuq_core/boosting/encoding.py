@@ -16,6 +16,7 @@ import pandas as pd
 from gbuq_core.errors import InvalidData, InvalidParameter
 
 MAX_ONE_HOT_LEVELS = 32
+_N_FOLDS = 5  # of the cross-fitted target means
 
 
 class RowFlags(NamedTuple):
@@ -140,6 +141,15 @@ def _level_codes(column: pd.Series, levels: Sequence[Any]) -> tuple[np.ndarray, 
     return lookup[codes], codes < 0
 
 
+def _folds(target: np.ndarray, task: str, seed: int) -> Any:
+    """Five shuffled folds, with equal shares of the classes where each has a row for every fold."""
+    from sklearn.model_selection import KFold, StratifiedKFold
+
+    stratify = task != "regression" and np.bincount(target).min() >= _N_FOLDS
+    kind = StratifiedKFold if stratify else KFold
+    return kind(_N_FOLDS, shuffle=True, random_state=seed % 2**32)
+
+
 def _fit_column(
     column: pd.Series, name: str, target: np.ndarray, task: str, seed: int
 ) -> tuple[ColumnCoding, np.ndarray]:
@@ -155,7 +165,7 @@ def _fit_column(
     from sklearn.preprocessing import TargetEncoder
 
     kind = {"regression": "continuous", "binary": "binary", "multiclass": "multiclass"}[task]
-    encoder = TargetEncoder(target_type=kind, random_state=seed, cv=5)
+    encoder = TargetEncoder(target_type=kind, cv=_folds(target, task, seed))
     codes[missing] = len(levels)
     encoded = encoder.fit_transform(codes[:, None], target)
     # encodings_ has one array a (column, class); categories_[0] are the codes in ascending order.

@@ -12,8 +12,9 @@ from gbuq_core.boosting.targets import fit_target_scale
 from gbuq_core.errors import InvalidData
 from gbuq_core.uncertainty import Uncertainty, decompose_regression
 
-# A log std above this would overflow when squared; no data reach it.
+# Only absurd noise gets there (a temperature of 1e-6); a thousand such variances can be summed.
 _LARGEST_LOG_STD = 300.0
+_LARGEST_STD = 1e150
 
 
 class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
@@ -180,4 +181,5 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
         scale = self.target_scale_
         log_std = np.minimum(raw[..., 1], _LARGEST_LOG_STD)
         mean = scale.centre + scale.spread * raw[..., 0]
-        return np.stack([mean, (scale.spread * np.exp(log_std)) ** 2], axis=-1)
+        std = np.minimum(scale.spread * np.exp(log_std), _LARGEST_STD)
+        return np.stack([mean, std * std], axis=-1)

@@ -23,6 +23,10 @@ from gbuq_core.seeding import (
 )
 from gbuq_core.trees.growing_kernels import grow_tree
 
+# A leaf's logits move by at most this much a tree, before the learning rate: without l2 the Newton
+# step of a leaf that is sure of another class has no bound.
+LOGIT_STEP = 1e3
+
 
 class ClassCells(NamedTuple):
     """Targets of the cells: n_rows (n,) and class_counts (n, n_classes) float64; the class of each
@@ -127,6 +131,8 @@ def solve_cholesky(lower, right):
 def softmax_leaves(state, numbers, base, tree, n_levels):
     """Leaf values of one tree: ``(H + l2 I)^-1 (G + noise)``, or ``(G + noise) / (n + l2)``.
 
+    In the Newton step ``G + noise`` is centred: the part that would move all logits alike.
+
     The noise on output k of a leaf has std ``leaf_noise * sqrt(H_kk + l2)`` (Newton) or
     ``leaf_noise * sqrt(n + l2)``. Leaves without rows stay at 0. Moves ``state.raw``.
     """
@@ -157,9 +163,13 @@ def softmax_leaves(state, numbers, base, tree, n_levels):
             if not numbers.newton:
                 right[k] /= weight
         if numbers.newton:
+            shift = right.mean()  # equal steps of all logits change nothing, and H is flat there
+            for k in range(n_classes):
+                right[k] -= shift
             solve_cholesky(lower, right)
         for k in range(n_classes):
-            values[leaf, k] = numbers.learning_rate * right[k]
+            step = min(max(right[k], -LOGIT_STEP), LOGIT_STEP)
+            values[leaf, k] = numbers.learning_rate * step
     decay = numbers.decay if tree > 0 else 1.0
     for row in range(raw.shape[0]):
         leaf_of = np.uint64(state.scratch.leaf_of_row[row])
