@@ -1,5 +1,11 @@
 // Cells under the pointer or the keyboard's cursor, and cells sent back to the caller.
 
+function maskOf(sheet, cells) {
+  const mask = new Uint8Array(sheet.nx * sheet.ny);
+  for (const cell of cells) mask[cell.row * sheet.nx + cell.column] = 1;
+  return mask;
+}
+
 const Choosing = {
   setCell(cell, view = null, point = null) {
     const { state } = this;
@@ -30,9 +36,7 @@ const Choosing = {
   // Marks cells and sends them: one cell as a click, several as a lasso.
   choose(view, cells, click) {
     if (!this.selects) return;
-    const chosen = new Uint8Array(this.sheet.nx * this.sheet.ny);
-    for (const cell of cells) chosen[cell.row * this.sheet.nx + cell.column] = 1;
-    this.state.chosen = chosen;
+    this.state.chosen = maskOf(this.sheet, cells);
     this.later();
     const event = { panel: view.index, frame: this.player.frame };
     if (click) Object.assign(event, { row: cells[0].row, column: cells[0].column });
@@ -56,8 +60,11 @@ const Choosing = {
 
   focusNeighbour(view, by) {
     const next = this.views[clamp(view.index + by, 0, this.views.length - 1)];
+    const { cell } = this.state;
     next.box.tabIndex = 0;
     next.box.focus({ focusVisible: true });
+    // Leaving the old panel took its cursor away; it goes on at the same cell.
+    if (cell) this.putCursor(next, cell);
   },
 
   putCursor(view, cell) {

@@ -112,9 +112,8 @@ class PanelInput {
   }
 
   finishDrag() {
-    const { path } = this.owner.state.drag;
+    const cells = cellsOfDrag(this.owner.sheet, this.owner.state.drag);
     this.owner.setDrag(null);
-    const cells = cellsWithin(this.owner.sheet, this.view.place.map, path);
     if (cells.length) this.owner.choose(this.view, cells, false);
   }
 
@@ -145,6 +144,26 @@ class PanelInput {
   }
 }
 
+// What a drag covers: every cell that a rectangle touches, or those whose centre a lasso holds.
+function cellsOfDrag(sheet, { view, shape, path }) {
+  const { map } = view.place;
+  if (shape === 'lasso') return cellsWithin(sheet, map, path);
+  const [a, b] = [path[0], path[2] || path[0]].map((at) => nearestCell(sheet, map, at));
+  const cells = [];
+  for (let row = Math.min(a.row, b.row); row <= Math.max(a.row, b.row); row++) {
+    for (let column = Math.min(a.column, b.column); column <= Math.max(a.column, b.column); column++) {
+      cells.push({ row, column });
+    }
+  }
+  return cells;
+}
+
+// The cell at a point of the map; its far edges belong to the last cells.
+function nearestCell(sheet, map, [x, y]) {
+  const inside = (value, from, size) => clamp(value, from, from + size - 1e-3);
+  return cellUnder(sheet, map, inside(x, map.x, map.w), inside(y, map.y, map.h));
+}
+
 // Cells whose centre lies within a closed path (even-odd rule), or, for a path too small to hold
 // a centre, the cells along it.
 function cellsWithin(sheet, map, path) {
@@ -162,9 +181,9 @@ function cellsWithin(sheet, map, path) {
   }
   if (cells.length) return cells;
   const seen = new Map();
-  for (const [x, y] of path) {
-    const cell = cellUnder(sheet, map, Math.min(x, map.x + map.w - 1e-3), Math.min(y, map.y + map.h - 1e-3));
-    if (cell) seen.set(cell.row * sheet.nx + cell.column, cell);
+  for (const point of path) {
+    const cell = nearestCell(sheet, map, point);
+    seen.set(cell.row * sheet.nx + cell.column, cell);
   }
   return [...seen.values()];
 }

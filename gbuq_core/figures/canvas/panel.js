@@ -177,7 +177,7 @@ function legendEntries(sheet) {
 function drawLegend(pen, entries, width, theme) {
   let [x, y, widest] = [0, 0, 0];
   for (const entry of entries) {
-    const text = fitText(entry.text, width - 26, theme, SIZE.label);
+    const text = fitText(entry.text, width - 24, theme, SIZE.label);
     const need = 24 + textWidth(text, theme, SIZE.label);
     if (x > 0 && x + need > width) [x, y] = [0, y + 22];
     if (pen) drawLegendMark(pen, entry, x, y + 4, theme);
@@ -186,7 +186,7 @@ function drawLegend(pen, entries, width, theme) {
     widest = Math.max(widest, x + need);
     x += need + 18;
   }
-  return { w: Math.ceil(widest), h: entries.length ? y + 22 : 0 };
+  return { w: Math.ceil(widest) + 1, h: entries.length ? y + 22 : 0 };
 }
 
 function drawLegendMark(pen, entry, x, y, theme) {

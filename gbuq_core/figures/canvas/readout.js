@@ -39,17 +39,17 @@ class Readout {
     this.box.hidden = false;
   }
 
-  // Puts the box near (x, y) of a stage of the given size, never under the pointer.
-  moveTo(x, y, width, height) {
+  // Puts the box beside a spot of the stage: right of it, else left of it, else above or below.
+  moveTo({ left, right, y }, size) {
     const { offsetWidth: w, offsetHeight: h } = this.box;
-    let left = x + 18;
-    if (left + w > width) left = x - 18 - w;
-    if (left < 0) left = clamp(x - w / 2, 0, Math.max(0, width - w));
-    const beside = left >= x || left + w <= x;
-    let top = beside ? y - h / 2 : y - h - 22;
+    const gap = 18;
+    let x = right + gap;
+    if (x + w > size.w) x = left - gap - w;
+    const beside = x >= 0;
+    if (!beside) x = clamp((left + right - w) / 2, 0, Math.max(0, size.w - w));
+    let top = beside ? clamp(y - h / 2, -6, Math.max(-6, size.h - h)) : y - h - 22;
     if (!beside && top < -40) top = y + 26;
-    if (beside) top = clamp(top, -6, Math.max(-6, height - h));
-    this.box.style.transform = `translate(${Math.round(left)}px, ${Math.round(top)}px)`;
+    this.box.style.transform = `translate(${Math.round(x)}px, ${Math.round(top)}px)`;
   }
 
   hide() {

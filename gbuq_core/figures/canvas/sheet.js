@@ -17,7 +17,10 @@ class SheetView {
     this.views = [];
     this.state = { cell: null, view: null, point: null, chosen: null, drag: null, anchor: null };
     this.pending = 0;
-    this.watcher = new ResizeObserver(() => this.resize());
+    // Another pixel ratio (zoom, another screen) is announced to the window alone.
+    this.resized = () => this.resize();
+    window.addEventListener('resize', this.resized);
+    this.watcher = new ResizeObserver(this.resized);
     this.watcher.observe(this.root);
     this.dark = matchMedia('(prefers-color-scheme: dark)');
     this.retheme = () => this.restyle();
@@ -60,6 +63,7 @@ class SheetView {
     }
     const kept = this.sheet && this.sheet.nx === sheet.nx && this.sheet.ny === sheet.ny;
     this.sheet = sheet;
+    this.layout = null;
     this.selects = sheet.select;
     this.modes.hidden = !this.selects;
     this.root.classList.toggle('gbuq-selects', this.selects);
@@ -72,7 +76,6 @@ class SheetView {
     this.arrange();
     this.root.dataset.digest = sheet.digest;
     this.root.dataset.frames = String(sheet.frames);
-    this.root.dataset.ready = '1';
   }
 
   setViews(sheet) {
@@ -104,6 +107,7 @@ class SheetView {
     });
     this.drawLegendBox();
     this.drawAll();
+    this.root.dataset.ready = '1';
   }
 
   drawLegendBox() {
@@ -138,6 +142,8 @@ class SheetView {
   drawOver() {
     if (!this.layout) return;
     const { state } = this;
+    // While dragging, every panel outlines what letting go would choose.
+    if (state.drag) state.chosen = maskOf(this.sheet, cellsOfDrag(this.sheet, state.drag));
     for (const view of this.views) view.drawOver(state, this.player.frame);
     if (!state.cell || !state.view || state.drag) {
       this.readout.hide();
@@ -147,13 +153,17 @@ class SheetView {
     this.root.dataset.cell = `${state.cell.row},${state.cell.column}`;
     this.readout.fill(this.sheet, this.player.frame, state.cell, state.view.panel);
     const { place } = state.view;
-    const { x, y } = state.point || this.centreOf(state.view, state.cell);
-    this.readout.moveTo(place.x + x, place.y + y, this.width, this.layout.height);
+    const spot = state.point || this.besideMap(state.view, state.cell);
+    const size = { w: this.width, h: this.layout.height };
+    const { x, y, w = 0 } = spot;
+    this.readout.moveTo({ left: place.x + x, right: place.x + x + w, y: place.y + y }, size);
   }
 
-  centreOf(view, cell) {
-    const box = cellBox(this.sheet, view.place.map, cell.row, cell.column);
-    return { x: box.x + box.w / 2, y: box.y + box.h / 2 };
+  // Where the read-out of a cell under the keyboard's cursor goes: off the map, at its height.
+  besideMap(view, cell) {
+    const { map } = view.place;
+    const box = cellBox(this.sheet, map, cell.row, cell.column);
+    return { x: map.x, w: map.w, y: box.y + box.h / 2 };
   }
 
   // What follows the pointer is drawn at most once a refresh.
@@ -184,6 +194,7 @@ class SheetView {
     this.player.pause();
     cancelAnimationFrame(this.pending);
     this.watcher.disconnect();
+    window.removeEventListener('resize', this.resized);
     this.dark.removeEventListener('change', this.retheme);
     this.root.remove();
   }

@@ -101,7 +101,8 @@ class PanelView {
     const { map } = this.place;
     if (state.chosen) {
       const border = borderSegments(this.sheet, map, state.chosen);
-      pen.segments(border, this.theme.halo, 4, 'square');
+      // The halo is white in both themes: maps have the same colours in both.
+      pen.segments(border, 'rgba(255, 255, 255, 0.95)', 4.5, 'square');
       pen.segments(border, this.theme.accent, 2, 'square');
     }
     if (state.cell) this.drawCross(pen, state.cell, frame);
@@ -145,8 +146,10 @@ class PanelView {
     context.fillStyle = this.theme.accent;
     context.fill();
     context.globalAlpha = 1;
+    // A rectangle has the border of its cells; a lasso shows its own path.
+    if (drag.shape === 'rectangle') return;
     context.lineWidth = 3.5;
-    context.strokeStyle = this.theme.halo;
+    context.strokeStyle = 'rgba(255, 255, 255, 0.9)';
     context.stroke();
     context.lineWidth = 1.5;
     context.strokeStyle = this.theme.accent;

@@ -1,0 +1,101 @@
+"""A canvas figure as a test sees it: where its cells are and what it says."""
+
+from __future__ import annotations
+
+import json
+
+from tests.browser.conftest import wait_ready
+
+# Geometry of one panel's map in client pixels, and the colour in the middle of a cell.
+_MAP = """(node, index) => {
+  const view = node.getRootNode().gbuqSheet?.view ?? node.parentElement.gbuqSheet.view;
+  const { map } = view.views[index].place;
+  const box = view.views[index].over.getBoundingClientRect();
+  const { nx, ny, lower } = view.sheet;
+  return { x: box.left + map.x, y: box.top + map.y, w: map.w, h: map.h, nx, ny, lower };
+}"""
+_COLOUR = """(node, [index, row, column]) => {
+  const view = node.getRootNode().gbuqSheet?.view ?? node.parentElement.gbuqSheet.view;
+  const { map } = view.views[index].place;
+  const { nx, ny, lower } = view.sheet;
+  const down = lower ? ny - 1 - row : row;
+  const x = (map.x + ((column + 0.5) / nx) * map.w) * view.ratio;
+  const y = (map.y + ((down + 0.5) / ny) * map.h) * view.ratio;
+  const pixel = view.views[index].base.getContext('2d').getImageData(x, y, 1, 1).data;
+  return Array.from(pixel);
+}"""
+
+
+class Figure:
+    """The only canvas figure of a page."""
+
+    def __init__(self, page, position: int = 0):
+        self.page = page
+        self.root = page.locator(".gbuq").nth(position)
+        self.readout = self.root.locator(".gbuq-readout")
+
+    def data(self, name: str) -> str | None:
+        """One of the attributes that the component keeps for tests."""
+        return self.root.get_attribute(f"data-{name}")
+
+    def frame(self) -> int:
+        return int(self.data("frame"))
+
+    def draws(self) -> int:
+        return int(self.data("draws"))
+
+    def place(self, row: int, column: int, panel: int = 0) -> tuple[float, float]:
+        """The middle of a cell in client pixels, scrolled into view."""
+        self.root.locator(".gbuq-panel").nth(panel).scroll_into_view_if_needed()
+        box = self.root.evaluate(_MAP, panel)
+        down = box["ny"] - 1 - row if box["lower"] else row
+        x = box["x"] + (column + 0.5) / box["nx"] * box["w"]
+        return x, box["y"] + (down + 0.5) / box["ny"] * box["h"]
+
+    def colour(self, row: int, column: int, panel: int = 0) -> list[int]:
+        """The pixel in the middle of a cell, RGBA."""
+        return self.root.evaluate(_COLOUR, [panel, row, column])
+
+    def hover(self, row: int, column: int, panel: int = 0) -> dict[str, str]:
+        """Move the mouse over a cell; the read-out as title -> value."""
+        self.page.mouse.move(*self.place(row, column, panel))
+        self.readout.wait_for(state="visible")
+        return self.values()
+
+    def values(self) -> dict[str, str]:
+        titles = self.readout.locator(".gbuq-values span").all_inner_texts()
+        return dict(zip(titles, self.readout.locator("b").all_inner_texts(), strict=True))
+
+    def click(self, row: int, column: int, panel: int = 0) -> None:
+        self.page.mouse.click(*self.place(row, column, panel))
+
+    def drag(self, *cells: tuple[int, int], panel: int = 0) -> None:
+        """Press on the first cell, move over the others, let go on the last."""
+        path = [self.place(row, column, panel) for row, column in cells]
+        self.page.mouse.move(*path[0])
+        self.page.mouse.down()
+        for x, y in path[1:]:
+            self.page.mouse.move(x, y, steps=8)
+        self.page.mouse.up()
+
+    def sent(self) -> dict:
+        """The last event sent to Python."""
+        return json.loads(self.data("sent") or "{}")
+
+    def wait_for(self, condition: str, argument=None) -> None:
+        """Wait until a JavaScript condition on the root ``node`` holds."""
+        handle = self.root.element_handle()
+        self.page.wait_for_function(f"([node, x]) => {condition}", arg=[handle, argument])
+
+
+def open_figure(page, url: str, query: str) -> Figure:
+    """Open the test app at ``?query`` and wait for its figure."""
+    page.goto(f"{url}/?{query}")
+    wait_ready(page, canvases=1)
+    return Figure(page)
+
+
+def runs_as_cells(event: dict, columns: int) -> set[tuple[int, int]]:
+    """The cells of a lasso event."""
+    flat = [at for first, length in event["runs"] for at in range(first, first + length)]
+    return {divmod(at, columns) for at in flat}

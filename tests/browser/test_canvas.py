@@ -1,0 +1,362 @@
+"""The canvas figure in Chromium: what it draws, says, plays and sends back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+from gbuq_core.figures.colour import colour_table
+from tests.browser.conftest import DESKTOP, PHONE, screenshot, wait_ready
+from tests.browser.figure import Figure, open_figure, runs_as_cells
+
+APP = Path(__file__).parent / "apps" / "canvas_app.py"
+
+both_schemes = pytest.mark.parametrize("colour_scheme", ["light", "dark"], indirect=True)
+
+
+@pytest.fixture(scope="module")
+def url(serve) -> str:
+    return serve(APP)
+
+
+@pytest.mark.parametrize(
+    ("viewport", "colour_scheme"),
+    [(DESKTOP, "light"), (PHONE, "dark")],
+    indirect=True,
+    ids=["desk", "phone"],
+)
+@pytest.mark.parametrize("case", ["heart", "fields", "chains", "labels"])
+def test_a_figure_fits_its_page(page, url, viewport, colour_scheme, case):
+    figure = open_figure(page, url, f"case={case}")
+    screenshot(page, f"canvas-{case}-{viewport[0]}-{colour_scheme}", full_page=True)
+    inner = figure.root.evaluate(
+        "node => [node.scrollWidth - node.clientWidth, node.scrollHeight - node.clientHeight]"
+    )
+    assert max(inner) <= 0
+    boxes = [panel.bounding_box() for panel in figure.root.locator(".gbuq-panel").all()]
+    root = figure.root.bounding_box()
+    for box in boxes:
+        assert box["x"] + box["width"] <= root["x"] + root["width"] + 1
+        assert box["y"] + box["height"] <= root["y"] + root["height"] + 1
+    assert len({(round(box["height"]), round(box["x"])) for box in boxes}) <= 6
+    if viewport == PHONE:
+        assert len({box["x"] for box in boxes}) == 1, "one column on a phone"
+    elif case != "labels":
+        assert boxes[0]["y"] == boxes[1]["y"], "side by side on a desktop"
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@both_schemes
+def test_cells_have_the_colours_of_their_values(page, url, colour_scheme):
+    figure = open_figure(page, url, "case=fields&n=40")
+    table = colour_table("cividis")
+    values = figure.hover(30, 10, panel=1)
+    data = float(values["Data uncertainty"].split()[0])
+    index = min(255, int(data / 1.1 * 256))
+    # The read-out has four digits, so the value may fall into a neighbouring colour.
+    near = table[max(0, index - 1) : index + 2].tolist()
+    assert figure.colour(30, 10, panel=1)[:3] in near
+    assert len({tuple(figure.colour(r, 20, panel=1)) for r in range(5, 35, 3)}) > 5
+
+
+def test_blank_cells_show_the_page_and_hatching_is_visible(page, url):
+    figure = open_figure(page, url, "case=labels")
+    # Pixels of the blank, hatched cell: some transparent, some lines.
+    seen = figure.root.evaluate(
+        """node => {
+          const view = node.getRootNode().gbuqSheet.view;
+          const { map } = view.views[0].place;
+          const context = view.views[0].base.getContext('2d');
+          const x = map.x + map.w / 3 + 20, y = map.y + 20;
+          const { data } = context.getImageData(x, y, 40, 40);
+          let blank = 0;
+          for (let i = 3; i < data.length; i += 4) blank += data[i] === 0;
+          return blank / 1600;
+        }"""
+    )
+    assert 0.4 < seen < 0.95
+
+
+def test_the_readout_gives_every_panel_its_exact_value(page, url):
+    figure = open_figure(page, url, "case=chains")
+    values = figure.hover(24, 35, panel=1)
+    grid = np.linspace(-6, 6, 60)
+    density = np.exp(-0.5 * ((grid[35] - 1) ** 2 + (grid[24] + 1) ** 2) / 4)
+    assert list(values) == ["Target density", "Estimate"]
+    # 60 x 60 x 401 values travel in 65,533 steps; the read-out shows four digits.
+    assert float(values["Target density"]) == pytest.approx(density, rel=2e-4)
+    assert float(values["Estimate"]) == pytest.approx(density, rel=2e-4)
+    place = figure.readout.locator(".gbuq-place").inner_text()
+    assert place == "column: 1.1 · row: −1.1"
+    page.mouse.move(5, 5)
+    expect(figure.readout).to_be_hidden()
+
+
+def test_a_click_reaches_python_as_panel_row_and_column(page, url):
+    figure = open_figure(page, url, "case=heart&frames=5")
+    figure.click(7, 2, panel=4)
+    expect(page.get_by_text("event: clicked=(4, 7, 2) lassoed=0 frame=4")).to_be_visible()
+
+
+def test_rows_count_from_the_arrays_start_on_upward_axes(page, url):
+    figure = open_figure(page, url, "case=fields&n=20")
+    figure.click(0, 3)
+    expect(page.get_by_text("event: clicked=(0, 0, 3)")).to_be_visible()
+    low = figure.root.locator(".gbuq-panel").first.bounding_box()
+    assert figure.place(0, 3)[1] > low["y"] + low["height"] / 2
+
+
+def test_a_drag_selects_a_rectangle(page, url):
+    figure = open_figure(page, url, "case=heart&frames=5")
+    figure.drag((2, 3), (5, 6), panel=1)
+    expect(page.get_by_text("event: clicked=None lassoed=16 frame=4")).to_be_visible()
+    touched = {(row, column) for row in range(2, 6) for column in range(3, 7)}
+    assert runs_as_cells(figure.sent(), 9) == touched
+
+
+def test_a_lasso_selects_what_it_encloses(page, url):
+    figure = open_figure(page, url, "case=fields&n=40")
+    figure.root.get_by_label("Select with a lasso").click()
+    corners = [(5, 5), (5, 30), (30, 5)]
+    figure.drag(*corners, corners[0])
+    expect(page.get_by_text("event: clicked=None lassoed=")).to_be_visible()
+    inside = runs_as_cells(figure.sent(), 40)
+    for row in range(40):
+        for column in range(40):
+            within = row > 6 and column > 6 and row + column < 33
+            beyond = row < 4 or column < 4 or row + column > 37
+            if within or beyond:
+                assert ((row, column) in inside) == within, (row, column)
+
+
+def test_without_select_nothing_is_sent(page, url):
+    figure = open_figure(page, url, "case=heart&frames=5&select=0")
+    figure.click(1, 1)
+    figure.drag((1, 1), (4, 4))
+    assert figure.data("sent") is None
+    expect(figure.root.locator(".gbuq-modes")).to_be_hidden()
+
+
+def test_the_keyboard_reads_moves_and_selects(page, url):
+    figure = open_figure(page, url, "case=heart&frames=5")
+    live = figure.root.locator("[aria-live]")
+    page.get_by_label("Speed").focus()
+    page.keyboard.press("Tab")
+    first = figure.root.locator(".gbuq-panel").first
+    expect(first).to_be_focused()
+    assert first.evaluate("node => getComputedStyle(node).outlineStyle") == "solid"
+    expect(live).to_contain_text("feature 2: 4 · feature 1: 4: SGB: total ")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowUp")
+    expect(live).to_contain_text("feature 2: 5 · feature 1: 3: SGB: total ")
+    expect(live).to_contain_text("hatched; SGB: data ")
+    page.keyboard.press("PageDown")
+    expect(figure.root.locator(".gbuq-panel").nth(1)).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("event: clicked=(1, 3, 5) lassoed=0")).to_be_visible()
+    page.keyboard.press("Shift+ArrowDown")
+    page.keyboard.press("Shift+ArrowLeft")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("event: clicked=None lassoed=4")).to_be_visible()
+    assert runs_as_cells(figure.sent(), 9) == {(3, 4), (3, 5), (4, 4), (4, 5)}
+
+
+def test_space_plays_and_pauses_and_comma_steps(page, url):
+    figure = open_figure(page, url, "case=heart&frames=200")
+    figure.root.locator(".gbuq-panel").first.focus()
+    page.keyboard.press(" ")
+    figure.wait_for("node.dataset.playing === '1' && Number(node.dataset.frame) > 3")
+    page.keyboard.press(" ")
+    figure.wait_for("node.dataset.playing === '0'")
+    held = figure.frame()
+    page.keyboard.press(",")
+    assert figure.frame() == held - 1
+    page.keyboard.press(".")
+    assert figure.frame() == held
+
+
+def test_playing_draws_in_the_browser_alone_and_ends_at_the_last_frame(page, url):
+    messages = []
+    page.on("websocket", lambda socket: socket.on("framesent", lambda m: messages.append(m)))
+    figure = open_figure(page, url, "case=heart&frames=40")
+    assert figure.frame() == 39
+    assert figure.root.locator(".gbuq-frame").inner_text() == "tree 1000 of 1000"
+    page.get_by_label("Speed").select_option("4")
+    page.wait_for_timeout(300)
+    told, drawn = len(messages), figure.draws()
+    before = figure.colour(4, 4, panel=2)
+    page.get_by_label("Play", exact=True).click()
+    figure.wait_for("Number(node.dataset.frame) > 3 && Number(node.dataset.frame) < 39")
+    page.get_by_label("Pause", exact=True).click()
+    assert figure.colour(4, 4, panel=2) != before
+    page.get_by_label("Play", exact=True).click()
+    figure.wait_for("node.dataset.playing === '0' && node.dataset.frame === '39'")
+    page.wait_for_timeout(300)
+    assert figure.frame() == 39, "no loop"
+    # 40 frames at 16 a second need not all be drawn by a slow machine, but most are.
+    assert figure.draws() - drawn > 20
+    assert len(messages) == told, "the server heard nothing"
+
+
+def test_scrubbing_follows_the_slider(page, url):
+    figure = open_figure(page, url, "case=heart&frames=20")
+    scrub = page.get_by_role("slider", name="tree")
+    scrub.focus()
+    page.keyboard.press("Home")
+    assert figure.frame() == 0
+    page.keyboard.press("ArrowRight")
+    assert figure.frame() == 1
+    assert scrub.get_attribute("aria-valuetext") == "tree 100 of 1000"
+    box = scrub.bounding_box()
+    page.mouse.move(box["x"] + 7, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=10)
+    assert 7 <= figure.frame() <= 12, "frames follow while the button is held"
+    page.mouse.up()
+    page.get_by_label("Step forward").click()
+    page.get_by_label("Step back").click()
+    assert 7 <= figure.frame() <= 12
+
+
+def test_new_data_keep_frame_place_and_play_state(page, url):
+    figure = open_figure(page, url, "case=heart&frames=50")
+    page.get_by_role("slider", name="tree").focus()
+    page.keyboard.press("Home")
+    for _ in range(7):
+        page.keyboard.press("ArrowRight")
+    figure.root.evaluate("node => { node.dataset.mine = 'same node'; }")
+    values = figure.hover(2, 6, panel=3)
+    digest = figure.data("digest")
+    colour = figure.colour(2, 6, panel=5)
+    page.get_by_role("slider", name="Seed").focus()
+    page.keyboard.press("ArrowRight")
+    figure.wait_for("node.dataset.digest !== x", digest)
+    assert figure.data("mine") == "same node"
+    assert figure.frame() == 7
+    assert figure.data("cell") == "2,6"
+    assert figure.values() != values
+    assert figure.values().keys() == values.keys()
+    assert figure.colour(2, 6, panel=5) != colour
+    digest = figure.data("digest")
+    page.get_by_label("Play", exact=True).click()
+    page.get_by_role("slider", name="Seed").focus()
+    page.keyboard.press("ArrowRight")
+    figure.wait_for("node.dataset.digest !== x", digest)
+    assert figure.data("playing") == "1"
+    assert figure.frame() >= 7
+
+
+def test_nothing_is_drawn_while_nothing_happens(page, url):
+    page.add_init_script(
+        """{
+          const original = requestAnimationFrame;
+          window.askedFrames = 0;
+          window.requestAnimationFrame = (callback) => {
+            if (new Error().stack.includes('gbuq_canvas')) window.askedFrames += 1;
+            return original(callback);
+          };
+        }"""
+    )
+    figure = open_figure(page, url, "case=heart&frames=200")
+    figure.hover(3, 3)
+    page.wait_for_timeout(200)
+    asked, drawn = page.evaluate("askedFrames"), figure.draws()
+    assert asked > 0, "the count works"
+    page.wait_for_timeout(500)
+    assert page.evaluate("askedFrames") == asked
+    assert figure.draws() == drawn
+
+
+def test_a_rerun_that_changes_nothing_draws_nothing(page, url):
+    figure = open_figure(page, url, "case=heart&frames=5")
+    drawn = figure.draws()
+    figure.click(0, 0)
+    expect(page.get_by_text("event: clicked=(0, 0, 0)")).to_be_visible()
+    wait_ready(page)
+    assert figure.draws() == drawn
+
+
+def test_text_alternatives_name_sheet_panels_and_values(page, url):
+    figure = open_figure(page, url, "case=fields&n=20")
+    assert figure.root.get_attribute("aria-label") == (
+        "3 heatmaps: Total uncertainty; Data uncertainty; Knowledge uncertainty, over x and y."
+    )
+    images = figure.root.get_by_role("img")
+    label = images.nth(1).get_attribute("aria-label")
+    assert label.startswith("Data uncertainty: from ")
+    assert "cells hatched" in label
+
+
+@pytest.mark.parametrize("viewport", [PHONE], indirect=True, ids=["phone"])
+def test_a_finger_taps_scrolls_and_selects_after_resting(new_page, url):
+    page = new_page(has_touch=True, is_mobile=True)
+    figure = open_figure(page, url, "case=heart&frames=5")
+    page.touchscreen.tap(*figure.place(1, 7))
+    expect(page.get_by_text("event: clicked=(0, 1, 7)")).to_be_attached()
+    expect(figure.readout).to_be_visible()
+    touch = page.context.new_cdp_session(page)
+
+    def send(kind: str, point=None):
+        points = [] if point is None else [{"x": point[0], "y": point[1]}]
+        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    start, end = figure.place(2, 2), figure.place(5, 5)
+    send("touchStart", start)
+    page.wait_for_timeout(400)
+    for share in (0.3, 0.6, 1.0):
+        send("touchMove", [a + share * (b - a) for a, b in zip(start, end, strict=True)])
+    send("touchEnd")
+    figure.wait_for("'runs' in JSON.parse(node.dataset.sent)")
+    touched = {(row, column) for row in range(2, 6) for column in range(2, 6)}
+    assert runs_as_cells(figure.sent(), 9) == touched
+    # A quick swipe belongs to the page: it scrolls, and selects nothing.
+    sent = figure.data("sent")
+    start = figure.place(5, 5)
+    top = figure.root.bounding_box()["y"]
+    send("touchStart", start)
+    for down in (20, 60, 120):
+        send("touchMove", (start[0], start[1] - down))
+    send("touchEnd")
+    page.wait_for_timeout(300)
+    assert figure.data("sent") == sent
+    assert figure.root.bounding_box()["y"] < top
+
+
+def test_user_text_is_shown_as_it_is(page, url):
+    dialogs = []
+    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+    figure = open_figure(page, url, "case=labels")
+    values = figure.hover(0, 0)
+    assert values == {"<b>Bold</b> & co": "1.5 <b>unit</b>"}
+    place = figure.readout.locator(".gbuq-place").inner_text()
+    assert place == "category & more: <img src=x onerror=alert(1)> · row: [link](javascript:0)"
+    assert figure.hover(0, 1) == {"<b>Bold</b> & co": "no value"}
+    assert figure.hover(1, 0) == {"<b>Bold</b> & co": "10⁻⁷ <b>unit</b>"}
+    assert figure.root.locator("img, b b, script, a").count() == 0
+    assert dialogs == []
+
+
+def test_a_narrow_window_changes_to_one_column_and_back(page, url):
+    figure = open_figure(page, url, "case=fields&n=20")
+    panels = figure.root.locator(".gbuq-panel")
+    wide = [panel.bounding_box()["y"] for panel in panels.all()]
+    assert len(set(wide)) == 1
+    page.set_viewport_size({"width": 500, "height": 900})
+    figure.wait_for("node.classList.contains('gbuq-narrow')")
+    assert len({panel.bounding_box()["x"] for panel in panels.all()}) == 1
+    page.set_viewport_size({"width": 1440, "height": 900})
+    figure.wait_for("!node.classList.contains('gbuq-narrow')")
+    assert [panel.bounding_box()["y"] for panel in panels.all()] == wide
+
+
+def test_two_sessions_do_not_see_each_other(new_page, url):
+    left = open_figure(new_page(), url, "case=heart&frames=5")
+    right = open_figure(new_page(), url, "case=heart&frames=5")
+    left.click(0, 1)
+    expect(left.page.get_by_text("event: clicked=(0, 0, 1)")).to_be_visible()
+    expect(right.page.get_by_text("event: clicked=None")).to_be_visible()
+    assert isinstance(right, Figure)
+    assert right.data("sent") is None

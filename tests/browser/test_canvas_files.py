@@ -1,0 +1,133 @@
+"""Pictures and pages to keep: PNG, SVG and standalone HTML."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from gbuq_core.figures.panels import Panel, PanelSheet
+from gbuq_core.figures.standalone import Section, standalone_html
+from tests.browser.conftest import DESKTOP, PHONE, screenshot
+from tests.browser.figure import Figure, open_figure
+
+APP = Path(__file__).parent / "apps" / "canvas_app.py"
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture(scope="module")
+def url(serve) -> str:
+    return serve(APP)
+
+
+def download(figure: Figure, kind: str):
+    with figure.page.expect_download() as waiting:
+        figure.page.get_by_label(f"Save picture as {kind}").click()
+    return waiting.value
+
+
+def test_a_png_is_twice_as_large_as_the_figure(page, url):
+    figure = open_figure(page, url, "case=heart&frames=5")
+    saved = download(figure, "PNG")
+    assert saved.suggested_filename == "heart-tree-1000-of-1000.png"
+    data = Path(saved.path()).read_bytes()
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    width, height = struct.unpack(">II", data[16:24])
+    stage = figure.root.locator(".gbuq-stage").bounding_box()
+    assert height > 2 * stage["height"]
+    assert width > 1200
+    assert len(data) > 20_000, "something is drawn"
+
+
+def test_an_svg_keeps_text_as_text_and_cells_as_rectangles(page, url):
+    figure = open_figure(page, url, "case=heart&frames=5")
+    root = ElementTree.fromstring(Path(download(figure, "SVG").path()).read_text("utf-8"))
+    texts = {node.text for node in root.iter(f"{SVG}text")}
+    assert {"SGB: total", "feature 1", "no training rows", "tree 1000 of 1000"} <= texts
+    assert not list(root.iter(f"{SVG}image"))
+    fills = {node.get("fill") for node in root.iter(f"{SVG}rect")}
+    assert len([fill for fill in fills if fill.startswith("#")]) > 30
+
+
+def test_a_fine_grid_is_a_picture_inside_the_svg(page, url):
+    figure = open_figure(page, url, "case=fields&n=80")
+    root = ElementTree.fromstring(Path(download(figure, "SVG").path()).read_text("utf-8"))
+    images = list(root.iter(f"{SVG}image"))
+    assert len(images) == 3
+    assert all(image.get("href").startswith("data:image/png;base64,") for image in images)
+
+
+def test_hostile_text_stays_text_in_an_svg(page, url):
+    figure = open_figure(page, url, "case=labels")
+    source = Path(download(figure, "SVG").path()).read_text("utf-8")
+    root = ElementTree.fromstring(source)
+    assert not list(root.iter(f"{SVG}script"))
+    assert "<b>Bold</b> & co" in {node.text for node in root.iter(f"{SVG}text")}
+
+
+def example_page() -> str:
+    rng = np.random.default_rng(5)
+    stack = rng.gamma(2, 0.05, (12, 9, 9))
+    empty = np.zeros((9, 9), dtype=bool)
+    empty[3:6, 3:6] = True
+    panels = [
+        Panel("Data uncertainty", stack, "nats", hatched=empty),
+        Panel("Knowledge uncertainty", stack[::-1] / 9, "nats", hatched=empty, log=True),
+    ]
+    sheet = PanelSheet(
+        panels,
+        columns=2,
+        x_label="feature 2",
+        y_label="feature 1",
+        frame_label="tree",
+        frame_values=list(range(10, 130, 10)),
+        frames_per_second=30,
+        hatch_label="no training rows",
+    )
+    sections = [
+        Section("What to look at", "Play the <trees> & watch.", sheet, "Figure 1."),
+        Section(
+            "Scores",
+            table=[["method", "AUROC"], ["SGLB", "1.00"]],
+            question="Why is it high there?",
+            answer="No rows were seen.",
+            code="print(1 < 2)",
+        ),
+    ]
+    return standalone_html(sections, title="A lesson & its picture", lead="Needs no server.")
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], indirect=True, ids=["desk", "phone"])
+@pytest.mark.parametrize("colour_scheme", ["light", "dark"], indirect=True)
+def test_a_standalone_page_works_without_a_server(page, tmp_path, viewport, colour_scheme):
+    path = tmp_path / "lesson.html"
+    path.write_text(example_page(), encoding="utf-8")
+    requests = []
+    page.on("request", lambda request: requests.append(request.url))
+    page.goto(path.as_uri())
+    figure = Figure(page)
+    figure.wait_for("node.dataset.ready === '1'")
+    screenshot(page, f"standalone-{viewport[0]}-{colour_scheme}", full_page=True)
+    assert figure.hover(4, 4)["Data uncertainty"].endswith(" nats")
+    page.keyboard.press("Escape")
+    page.get_by_label("Play", exact=True).click()
+    figure.wait_for("node.dataset.frame === '11' && node.dataset.playing === '0'")
+    assert download(figure, "PNG").suggested_filename == "figure-tree-120-of-120.png"
+    assert [address for address in requests if not address.startswith(("file:", "blob:"))] == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_standalone_page_follows_a_change_of_theme(page, tmp_path):
+    path = tmp_path / "lesson.html"
+    path.write_text(example_page(), encoding="utf-8")
+    page.goto(path.as_uri())
+    figure = Figure(page)
+    figure.wait_for("node.dataset.ready === '1'")
+    drawn = figure.draws()
+    page.emulate_media(color_scheme="dark")
+    figure.wait_for("Number(node.dataset.draws) > x", drawn)
+    theme = "node => node.parentElement.gbuqSheet.view.theme.background"
+    assert figure.root.evaluate(theme) == "rgb(20, 22, 27)"

@@ -1,0 +1,111 @@
+"""Home in Chromium: slider by keyboard, links, phones, themes; a console error fails any test."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.browser.conftest import DESKTOP, PHONE, WAIT, screenshot, wait_ready
+
+APP = Path(__file__).resolve().parents[2] / "app.py"
+SLIDER = ".st-key-rows input[type=range]"
+# The drawn shapes of the figure as one string.
+DRAWN = (
+    "[...document.querySelectorAll('.st-key-wave .scatterlayer path')]"
+    ".map(path => path.getAttribute('d')).join('')"
+)
+CHANGED = f"(before) => {{ const now = {DRAWN}; return now && now !== before; }}"
+
+
+def open_home(page, url, query=""):
+    page.goto(f"{url}/{query}")
+    wait_ready(page)
+    page.wait_for_function(f"{DRAWN}.length > 100", timeout=2 * WAIT)
+
+
+def test_an_arrow_key_refits_and_is_remembered_in_the_address(page, serve):
+    url = serve(APP)
+    open_home(page, url)
+    before = page.evaluate(DRAWN)
+    page.locator(SLIDER).focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function(
+        f"(before) => {{ const now = {DRAWN}; return now && now !== before; }}", arg=before
+    )
+    page.wait_for_url("**/?rows=1600")
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_function(f"(before) => {DRAWN} === before", arg=before)
+    page.wait_for_function("!location.search")
+
+
+def test_a_link_restores_the_page_in_a_private_window(new_page, serve):
+    url = serve(APP)
+    first = new_page()
+    open_home(first, url)
+    first.locator(SLIDER).focus()
+    first.keyboard.press("End")
+    first.wait_for_url("**/?rows=12800")
+    first.wait_for_function("document.body.innerText.includes('fitted in')")
+    second = new_page()
+    open_home(second, url, "?" + first.url.split("?")[1])
+    assert second.locator(SLIDER).get_attribute("aria-valuetext") == "12800"
+
+
+def test_a_bad_link_is_explained_in_plain_text_and_leaves_the_address(page, serve):
+    open_home(page, serve(APP), "?rows=7&zap=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E&%3Cb%3E=1")
+    notice = page.locator(".st-key-note-link")
+    notice.wait_for()
+    text = notice.inner_text()
+    assert 'the link says "7"; 800 is used.' in text
+    assert '"zap"' in text
+    assert '"<b>"' in text
+    assert notice.locator("img, b, a").count() == 0
+    page.wait_for_function("!location.search")
+    page.locator(SLIDER).focus()
+    page.keyboard.press("ArrowRight")
+    notice.wait_for(state="detached")
+
+
+def test_going_back_restores_what_the_address_says(page, serve):
+    url = serve(APP)
+    open_home(page, url, "?rows=400")
+    page.goto(f"{url}/?rows=3200")
+    wait_ready(page)
+    page.go_back()
+    page.wait_for_selector(f"{SLIDER}[aria-valuetext='400']")
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], indirect=True)
+@pytest.mark.parametrize("colour_scheme", ["light", "dark"], indirect=True)
+def test_nothing_overflows_and_the_picture_is_on_the_first_screen(
+    page, serve, viewport, colour_scheme
+):
+    open_home(page, serve(APP))
+    widths = page.evaluate(
+        "[document.documentElement.scrollWidth,"
+        " document.querySelector('[data-testid=stMain]').scrollWidth, innerWidth]"
+    )
+    assert max(widths[:2]) <= widths[2]
+    screenshot(page, f"home-{colour_scheme}-{viewport[0]}")
+    if viewport == DESKTOP:
+        box = page.locator(".st-key-wave .js-plotly-plot").bounding_box()
+        assert box["y"] + box["height"] <= viewport[1]
+
+
+def test_the_picture_has_words_and_the_downloads_arrive(page, serve):
+    open_home(page, serve(APP), "?rows=200")
+    alternative = page.locator(".st-key-wave [aria-label^='A prediction from 200']")
+    assert alternative.count() >= 1
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Data (CSV)").click()
+    content = Path(waiting.value.path()).read_text().splitlines()
+    assert content[0].startswith("x,prediction,total")
+    assert len(content) == 71
+
+
+def test_the_code_in_the_popover_is_the_code_of_the_picture(page, serve):
+    open_home(page, serve(APP), "?rows=200")
+    page.get_by_role("button", name="Copy Python").click()
+    page.wait_for_function("document.body.innerText.includes('make_wave(n=200')")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Copy link").click()
+    page.wait_for_function("document.body.innerText.includes('/?rows=200')")
