@@ -34,7 +34,8 @@ def test_each_command_is_one_line_from_a_fresh_environment():
 
 def test_the_places_exist():
     section = README.split("## Where things are")[1]
-    places = re.findall(r"^\| `([^`]+)`", section, flags=re.MULTILINE)
+    rows = re.findall(r"^\| (`.*?) \|", section, flags=re.MULTILINE)
+    places = [place for row in rows for place in re.findall(r"`([^`]+)`", row)]
     assert "gbuq_core/" in places
     assert [place for place in places if not (ROOT / place).exists()] == []
     for link in re.findall(r"\]\((?!https?:)([^)#]+)\)", README):
