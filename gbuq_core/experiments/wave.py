@@ -14,7 +14,7 @@ from scipy.special import ndtr
 
 from gbuq_core.boosting import BoostedEnsembleRegressor
 from gbuq_core.synthetic import WaveData, make_wave
-from gbuq_core.uncertainty import Uncertainty
+from gbuq_core.uncertainty import Uncertainty, decompose_regression
 
 Array = npt.NDArray[np.float64]
 
@@ -121,7 +121,7 @@ def run_wave(config: WaveConfig | None = None) -> WaveRun:
     ).fit(wave.X, wave.y)
     members = model.predict_members(wave.grid)
     loc = members[..., 0].mean(axis=0)
-    uncertainty = model.predict_uncertainty(wave.grid)
+    uncertainty = decompose_regression(members[..., 0], members[..., 1])
     return WaveRun(
         config=config,
         X=wave.X,

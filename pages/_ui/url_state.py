@@ -48,6 +48,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any, NamedTuple, NoReturn
+from urllib.parse import urlsplit
 
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
@@ -149,6 +150,8 @@ def link_to(page: PageState, values: SimpleNamespace) -> str:
     """The address that restores these values, absolute where the browser told its own."""
     query = query_string(page.knobs, vars(values))
     base = st.context.url or ""
+    if base and not urlsplit(base).path:
+        base += "/"
     return f"{base}?{query}" if query else base
 
 

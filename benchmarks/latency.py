@@ -1,0 +1,117 @@
+"""Slider to picture in Chromium: how long after a key press the new picture is on screen.
+
+``python -m benchmarks.latency`` starts the app and, for each line of `CONTROLS`, focuses a control,
+presses an arrow key and waits in the browser for the picture to change. The time includes the
+frame in which the change is painted and runs from the key event itself, so that only the browser,
+the socket and the server are in it. Medians are printed; ``--json`` writes them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+from playwright.sync_api import Page, sync_playwright
+
+from benchmarks.report import Row, report
+from tests.browser.conftest import (
+    _FLAGS,
+    DESKTOP,
+    _chromium,
+    start_server,
+    stop_server,
+    wait_ready,
+)
+
+APP = Path(__file__).resolve().parents[1] / "app.py"
+
+# The drawn shapes of a plotly figure, as one string.
+PLOTLY = """(key) => [...document.querySelectorAll(`.st-key-${key} .scatterlayer path`)]
+    .map(path => path.getAttribute('d')).join('')"""
+
+_WATCH = """([signature, key]) => {
+  const read = () => { try { return eval(signature)(key); } catch { return ''; } };
+  window.gbuqLatency = null;
+  const before = read();
+  document.addEventListener('keydown', (event) => {
+    const start = event.timeStamp;
+    const look = () => {
+      const now = read();
+      if (now && now !== before) {
+        requestAnimationFrame(() => { window.gbuqLatency = performance.now() - start; });
+      } else { requestAnimationFrame(look); }
+    };
+    requestAnimationFrame(look);
+  }, {once: true, capture: true});
+}"""
+
+
+class Control(NamedTuple):
+    """One control and the picture that answers it."""
+
+    page: str
+    name: str
+    widget: str  # selector of what takes the arrow keys
+    signature: str  # JavaScript: (key) => text that changes with the picture
+    key: str
+    budget_ms: float
+
+
+CONTROLS = (Control("/", "rows (refit)", ".st-key-rows input[type=range]", PLOTLY, "wave", 150.0),)
+
+
+def measure(page: Page, url: str, control: Control, repeats: int) -> list[float]:
+    """Milliseconds of each press, after two that warm up."""
+    page.goto(url + control.page)
+    wait_ready(page)
+    page.wait_for_function(f"({control.signature})('{control.key}')")
+    slider = page.locator(control.widget).first
+    slider.focus()
+    times = []
+    for press in range(repeats + 2):
+        page.wait_for_timeout(600)  # let the last rerun end
+        page.evaluate(_WATCH, [control.signature, control.key])
+        page.keyboard.press("ArrowLeft" if press % 4 < 2 else "ArrowRight")
+        page.wait_for_function("window.gbuqLatency !== null")
+        times.append(page.evaluate("window.gbuqLatency"))
+    return times[2:]
+
+
+def main() -> None:
+    """Measure every control and print the medians."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeats", type=int, default=20)
+    parser.add_argument("--json", type=Path, help="where to write the numbers")
+    arguments = parser.parse_args()
+    rows = []
+    with tempfile.TemporaryDirectory() as home:
+        process, url = start_server(APP, Path(home))
+        try:
+            with sync_playwright() as playwright:
+                browser = playwright.chromium.launch(executable_path=_chromium(), args=list(_FLAGS))
+                size = {"width": DESKTOP[0], "height": DESKTOP[1]}
+                for control in CONTROLS:
+                    page = browser.new_page(viewport=size)
+                    times = measure(page, url, control, arguments.repeats)
+                    page.close()
+                    median = statistics.median(times)
+                    rows.append(
+                        Row(
+                            what=f"{control.page} {control.name}",
+                            measured=f"{median:.0f} ms (slowest {max(times):.0f})",
+                            bar=f"{control.budget_ms:.0f} ms",
+                            met=median <= control.budget_ms,
+                            numbers={"median_ms": median, "times_ms": times},
+                        )
+                    )
+                browser.close()
+        finally:
+            stop_server(process)
+    report("Key press to new picture", rows, arguments.json)
+
+
+if __name__ == "__main__":
+    main()

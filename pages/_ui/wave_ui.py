@@ -1,0 +1,92 @@
+"""Home's picture: the wave as bands, its scorecard, and what can be taken away."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+
+from gbuq_core.experiments.wave import (
+    N_STD,
+    NOMINAL_COVERAGE,
+    WaveRun,
+    describe_wave,
+    wave_code,
+)
+from gbuq_core.figures.bands import Bands, Limits, bands_figure
+from gbuq_core.figures.theme import METHOD_STYLES, plot_config
+from pages._ui.export_ui import Download, is_dark, picture_format, show_exports
+from pages._ui.jobs_glue import seconds_text
+
+LIMITS = Limits(y=(-1.8, 3.4), variance=(0.0, 0.36))
+SHOWN_ROWS = 600  # dots; more would hide the bands
+
+
+def draw_wave(run: WaveRun) -> None:
+    """Draw the bands and the variances."""
+    st.plotly_chart(
+        wave_figure(run, is_dark()),
+        key="wave",
+        config=plot_config(f"uncertainty-{run.config.n_rows}-rows", picture_format()),
+        alt=describe_wave(run),
+    )
+
+
+def wave_figure(run: WaveRun, dark: bool = False) -> go.Figure:
+    """The run as a figure; the stretch beyond the last row is hatched."""
+    seen = run.x[run.in_support]
+    bands = Bands(
+        x=run.x,
+        loc=run.loc,
+        data=run.uncertainty.data,
+        knowledge=run.uncertainty.knowledge,
+        true_mean=run.true_mean,
+        true_variance=run.true_variance,
+        x_rows=run.X[:SHOWN_ROWS, 0],
+        y_rows=run.y[:SHOWN_ROWS],
+        gaps=((float(seen[-1]), float(run.x[-1])),),
+    )
+    return bands_figure(bands, METHOD_STYLES["sglb"], LIMITS, N_STD, dark)
+
+
+def score_wave(run: WaveRun) -> None:
+    """Estimate beside truth, as numbers, and what they cost."""
+    scores = run.scores
+    regions = (("plentiful", scores.plenty), ("rare", scores.rare), ("none", scores.beyond))
+    lines = ["| Rows | Data | True noise | Knowledge | Error |", "|:--|--:|--:|--:|--:|"]
+    for name, region in regions:
+        lines.append(f"| {name} | " + " | ".join(f"{v:#.3g}" for v in region) + " |")
+    st.markdown("\n".join(lines))
+    st.caption(
+        "Standard deviations, in units of y. Error: how far the predicted mean is from the true "
+        f"one. The outer edge, {N_STD:g} total standard deviations away, holds "
+        f"{100 * scores.coverage:.1f} % of new values where there are rows; "
+        f"{100 * NOMINAL_COVERAGE:.1f} % would be right. {run.config.n_members} SGLB models, "
+        f"fitted in {seconds_text(run.fit_seconds)}, {run.memory_bytes / 1e6:.2g} MB."
+    )
+
+
+def export_wave(run: WaveRun, link: str) -> None:
+    """Code, link, data, page, picture; then the picture in words."""
+    downloads = (
+        Download("Data (CSV)", "wave.csv", "text/csv", partial(_csv, run)),
+        Download("Page (HTML)", "wave.html", "text/html", partial(_html, run)),
+    )
+    show_exports("wave", wave_code(run.config), link, downloads, plotly_picture=True)
+    with st.expander("In words"):
+        st.text(describe_wave(run))
+
+
+def _csv(run: WaveRun) -> bytes:
+    """Numbers only, so no cell can be a formula."""
+    head = "x,prediction,total,data,knowledge,true_mean,true_variance"
+    columns = (run.x, run.loc, *run.uncertainty, run.true_mean, run.true_variance)
+    lines = [",".join(f"{value:.9g}" for value in row) for row in np.column_stack(columns)]
+    return "\n".join([head, *lines, ""]).encode()
+
+
+def _html(run: WaveRun) -> bytes:
+    page = wave_figure(run).to_html(include_plotlyjs=True, config=plot_config("wave"))
+    return page.encode()

@@ -1,0 +1,151 @@
+"""Home through AppTest: what it shows, how it answers its slider, what it says about bad links."""
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from gbuq_core.experiments.wave import WaveConfig, describe_wave, run_wave
+from pages._ui.home_map import METHODS
+from pages._ui.site_map import PAGES, sections
+from pages._ui.wave_ui import _csv, _html, wave_figure
+
+APP = str(Path(__file__).resolve().parents[2] / "app.py")
+
+
+def open_home(**query):
+    at = AppTest.from_file(APP, default_timeout=60)
+    for name, text in query.items():
+        at.query_params[name] = text
+    at.run()
+    # The first fit of the process may take longer than a page waits for it.
+    for _ in range(50):
+        if at.get("plotly_chart"):
+            break
+        at.run()
+    return at
+
+
+@pytest.fixture(scope="module")
+def run():
+    return run_wave(WaveConfig(n_rows=200))
+
+
+def words(at):
+    return next(t.value for t in at.text if t.value.startswith("A prediction from"))
+
+
+def notices(at):
+    return [t.value for t in at.text if not t.value.startswith("A prediction from")]
+
+
+def test_the_page_shows_its_picture_its_words_and_its_numbers():
+    at = open_home()
+    assert not at.exception
+    assert len(at.get("plotly_chart")) == 1
+    assert words(at) == describe_wave(run_wave())
+    assert notices(at) == []
+    score_table = next(m.value for m in at.markdown if m.value.startswith("| Rows |"))
+    assert f"{run_wave().scores.rare.knowledge:#.3g}" in score_table
+
+
+def test_the_slider_refits():
+    at = open_home()
+    before = at.get("plotly_chart")[0].proto.spec
+    at.select_slider(key="rows").set_value(3200).run()
+    for _ in range(50):
+        if "3,200 training rows" in words(at):
+            break
+        at.run()
+    assert words(at) == describe_wave(run_wave(WaveConfig(n_rows=3200)))
+    assert at.get("plotly_chart")[0].proto.spec != before
+
+
+def test_a_link_restores_the_number_of_rows():
+    at = open_home(rows="6400")
+    assert at.select_slider(key="rows").value == 6400
+    assert "6,400 training rows" in words(at)
+    assert notices(at) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["150", "-1", "many", "", "1e999", "nan", "<script>alert(1)</script>"]
+)
+def test_a_bad_number_of_rows_is_said_and_the_default_used(text):
+    at = open_home(rows=text)
+    assert not at.exception
+    (sentence,) = notices(at)
+    assert sentence.startswith("rows must be one of 100, 200,")
+    assert sentence.endswith("800 is used.")
+    assert "800 training rows" in words(at)
+
+
+def test_an_unknown_parameter_is_said_and_dropped():
+    at = open_home(**{"![x](http://evil)": "1", "rows": "100"})
+    (sentence,) = notices(at)
+    assert '"![x](http://evil)"' in sentence
+    assert dict(at.query_params) == {"rows": "100"}
+    # Only `st.text` elements carry it: nothing reads it as Markdown.
+    assert not [m for m in at.markdown if "evil" in m.value]
+
+
+def test_what_can_be_copied_and_downloaded():
+    at = open_home(rows="200")
+    python, link = (block.value for block in at.code)
+    assert "make_wave(n=200" in python
+    assert link.endswith("?rows=200")
+    assert [button.label for button in at.get("download_button")] == ["Data (CSV)", "Page (HTML)"]
+
+
+def test_the_data_are_the_run(run):
+    rows = list(csv.DictReader(io.StringIO(_csv(run).decode())))
+    assert len(rows) == len(run.x)
+    # Written with nine digits.
+    assert float(rows[5]["knowledge"]) == pytest.approx(run.uncertainty.knowledge[5], rel=1e-8)
+    assert float(rows[5]["true_mean"]) == pytest.approx(run.true_mean[5], rel=1e-8)
+
+
+def test_the_page_for_download_needs_no_network(run):
+    page = _html(run).decode()
+    assert page.lstrip().lower().startswith("<html") or "<html" in page[:200].lower()
+    assert 'src="http' not in page
+
+
+def test_the_picture_keeps_its_axes_while_the_slider_moves(run):
+    other = run_wave(WaveConfig(n_rows=12800))
+    first, second = wave_figure(run).layout, wave_figure(other).layout
+    assert first.yaxis.range == second.yaxis.range
+    assert first.yaxis2.range == second.yaxis2.range
+
+
+@pytest.mark.parametrize("n_rows", [100, 800, 12800])
+def test_the_bands_fit_into_the_fixed_axes(n_rows):
+    run = run_wave(WaveConfig(n_rows=n_rows))
+    figure = wave_figure(run)
+    low, high = figure.layout.yaxis.range
+    assert low < figure.data[0].y.min()
+    assert figure.data[3].y.max() < high
+    assert run.uncertainty.total[run.in_support].max() < figure.layout.yaxis2.range[1]
+
+
+def test_every_page_is_listed_once_and_exists():
+    root = Path(APP).parent
+    assert len({entry.url_path for entry in PAGES}) == len(PAGES)
+    assert all((root / entry.path).is_file() for entry in PAGES)
+    files = {f"pages/{path.name}" for path in (root / "pages").glob("*.py")}
+    assert files == {entry.path for entry in PAGES}
+    assert [entry for group in sections().values() for entry in group] == list(PAGES)
+
+
+def test_the_table_of_methods_names_only_pages_that_exist():
+    titles = {entry.title for entry in PAGES}
+    named = {title for row in METHODS for title in row.pages.split(", ")}
+    assert named <= titles
+
+
+def test_home_links_every_page_and_the_way_to_ones_own_table():
+    at = open_home()
+    linked = {link.proto.page for link in at.get("page_link")}
+    assert len(linked) == len(PAGES) - 1
