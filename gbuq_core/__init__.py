@@ -1,8 +1,9 @@
 """gbuq: uncertainty in gradient-boosted and other tree ensembles, usable without the app."""
 
-from gbuq_core.numba_cache import ensure_writable_cache
+from gbuq_core.numba_cache import drop_stale_kernels, ensure_writable_cache
 
-ensure_writable_cache()  # before any kernel is decorated
+drop_stale_kernels()  # both before any kernel is decorated
+ensure_writable_cache()
 
 from gbuq_core.boosting import BoostedEnsembleClassifier, BoostedEnsembleRegressor  # noqa: E402
 from gbuq_core.synthetic import make_heart, make_spiral  # noqa: E402

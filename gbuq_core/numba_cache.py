@@ -1,11 +1,14 @@
-"""A place for numba's compiled kernels where neither the package nor the home can be written.
+"""Keeping numba's cache of compiled kernels usable: a place to write to, and nothing stale in it.
 
 Numba looks for a writable directory when a function is decorated with ``cache=True`` and raises
-when it finds none, so `ensure_writable_cache` must run before the first kernel is imported.
+when it finds none, so `ensure_writable_cache` must run before the first kernel is imported. It also
+checks a cached kernel against its own source file only, not against the kernels that were compiled
+into it, so `drop_stale_kernels` empties the cache beside the sources when any of them has changed.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 import sys
@@ -37,6 +40,41 @@ def ensure_writable_cache() -> str | None:
     if "numba" in sys.modules:  # it has read the environment already
         sys.modules["numba"].config.CACHE_DIR = directory
     return directory
+
+
+def drop_stale_kernels(package: Path = _PACKAGE) -> bool:
+    """Delete the kernels cached beside the sources if a source with kernels changed since.
+
+    Parameters
+    ----------
+    package : Path
+        The folder whose sources, and those of its subfolders, are meant.
+
+    Returns
+    -------
+    bool
+        Whether the cache was emptied.
+
+    Notes
+    -----
+    Two processes may do so at once: numba compiles again whatever it does not find.
+    """
+    digest = hashlib.sha256()
+    for source in sorted(package.rglob("*.py")):
+        content = source.read_bytes()
+        if b"njit" in content:
+            digest.update(str(source.relative_to(package)).encode() + content)
+    stamp = package / "__pycache__" / "kernels.sha256"
+    try:
+        if stamp.is_file() and stamp.read_text() == digest.hexdigest():
+            return False
+        stamp.parent.mkdir(exist_ok=True)
+        stamp.write_text(digest.hexdigest())
+        for cached in package.rglob("__pycache__/*.nb[ic]"):
+            cached.unlink(missing_ok=True)
+    except OSError:  # read-only: no kernel can have been cached here by an older source either
+        return False
+    return True
 
 
 def _numba_finds_a_place() -> bool:

@@ -44,7 +44,7 @@ class Module(NamedTuple):
 
     @property
     def is_kernels(self):
-        return self.path.name.endswith("_kernels.py")
+        return self.top == "gbuq_core" and self.path.name.endswith("_kernels.py")
 
     @property
     def is_page(self):

@@ -126,3 +126,26 @@ def test_a_directory_that_others_may_write_is_not_trusted(lonely, tmp_path, trap
     assert doubled == "42"
     assert Path(directory) != shared
     assert not list(shared.iterdir())
+
+
+def test_a_changed_kernel_empties_the_cache_beside_all_sources(tmp_path):
+    cached = tmp_path / "inner" / "__pycache__" / "kernels.double-1.py311.nbi"
+    cached.parent.mkdir(parents=True)
+    kernels = tmp_path / "inner" / "kernels.py"
+    kernels.write_text(KERNEL)
+    assert numba_cache.drop_stale_kernels(tmp_path)  # the first time nothing is known
+
+    cached.touch()
+    (tmp_path / "inner" / "plain.py").write_text("x = 1")  # has no kernels
+    assert not numba_cache.drop_stale_kernels(tmp_path)
+    assert cached.exists()
+
+    kernels.write_text(KERNEL.replace("2 * x", "3 * x"))
+    assert numba_cache.drop_stale_kernels(tmp_path)
+    assert not cached.exists()
+
+
+def test_a_read_only_package_is_left_alone(tmp_path):
+    (tmp_path / "kernels.py").write_text(KERNEL)
+    read_only(tmp_path / "__pycache__")
+    assert not numba_cache.drop_stale_kernels(tmp_path)

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.progress import advance
 
 MAX_ONE_HOT_LEVELS = 32
 _N_FOLDS = 5  # of the cross-fitted target means
@@ -188,6 +189,7 @@ def fit_encoding(
     task = "regression" if n_classes is None else "binary" if n_classes == 2 else "multiclass"
     codings, parts, coded = [], [], []
     for i, label in enumerate(table.columns):
+        advance(0.0)  # encoding large columns takes long: does anybody still want it?
         column = table.iloc[:, i]
         if is_category[i]:
             coding, part = _fit_column(column, str(label), target, task, seed)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gbuq_core.progress import advance
 from gbuq_core.trees.growing_kernels import BinnedRows
 
 MAX_VALUE_BINS = 255
@@ -75,6 +76,7 @@ def fit_bins(X: np.ndarray, is_category: np.ndarray, max_bins: int) -> Bins:
     borders, n_codes = [], np.empty(X.shape[1], np.int64)
     has_missing = np.zeros(X.shape[1], bool)
     for feature in range(X.shape[1]):
+        advance(0.0)  # sorting large columns takes long: does anybody still want it?
         column = X[:, feature]
         if is_category[feature]:
             borders.append(np.empty(0))
@@ -91,6 +93,7 @@ def apply_bins(bins: Bins, X: np.ndarray) -> np.ndarray:
     """Codes of ``X`` (n, n_features) as (n_features, n) uint8, one contiguous row a feature."""
     codes = np.empty((X.shape[1], X.shape[0]), np.uint8)
     for feature, borders in enumerate(bins.borders):
+        advance(0.0)
         column = X[:, feature]
         if bins.is_category[feature]:
             known = (column >= 0) & (column < bins.n_codes[feature])  # False for NaN too
