@@ -42,7 +42,7 @@ _READY = (
 def pytest_collection_modifyitems(items):
     """Mark every test of this folder, so that ``-m "not browser"`` leaves Chromium out."""
     for item in items:
-        if Path(item.fspath).is_relative_to(Path(__file__).parent):
+        if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.browser)
 
 

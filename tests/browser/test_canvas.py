@@ -352,6 +352,26 @@ def test_a_narrow_window_changes_to_one_column_and_back(page, url):
     assert [panel.bounding_box()["y"] for panel in panels.all()] == wide
 
 
+def test_a_figure_behind_a_tab_is_drawn_when_the_tab_opens(page, url):
+    page.goto(f"{url}/?case=heart&frames=5&hidden=1")
+    page.locator(".gbuq").wait_for(state="attached")
+    wait_ready(page)
+    page.get_by_role("tab", name="second").click()
+    figure = Figure(page)
+    figure.wait_for("node.dataset.ready === '1'")
+    assert figure.hover(4, 4, panel=2)["SGB: knowledge"].endswith(" variance of y")
+
+
+def test_a_change_of_theme_is_followed(page, url):
+    figure = open_figure(page, url, "case=labels")
+    theme = "node => node.getRootNode().gbuqSheet.view.theme.text"
+    light = figure.root.evaluate(theme)
+    drawn = figure.draws()
+    page.emulate_media(color_scheme="dark")
+    figure.wait_for("Number(node.dataset.draws) > x", drawn)
+    assert figure.root.evaluate(theme) != light
+
+
 def test_two_sessions_do_not_see_each_other(new_page, url):
     left = open_figure(new_page(), url, "case=heart&frames=5")
     right = open_figure(new_page(), url, "case=heart&frames=5")

@@ -51,13 +51,14 @@ def heart(n_frames: int, seed: int) -> PanelSheet:
     )
 
 
-def fields(n: int, phase: float) -> PanelSheet:
-    """Three smooth maps on a numeric grid."""
+def fields(n: int, phase: float, n_frames: int = 1) -> PanelSheet:
+    """Three smooth maps on a numeric grid, turning from frame to frame."""
+    turn = phase + np.linspace(0, 6, n_frames)[:, None, None]
     x = np.linspace(-600, 600, n)
     xx, yy = np.meshgrid(x, x)
     radius, angle = np.hypot(xx, yy), np.arctan2(yy, xx)
-    data = 0.5 + 0.5 * np.sin(radius / 60 + 3 * angle + phase)
-    knowledge = 10 ** (-4 + 3 * radius / 850 + 0.3 * np.cos(5 * angle - phase))
+    data = 0.5 + 0.5 * np.sin(radius / 60 + 3 * angle + turn)
+    knowledge = 10 ** (-4 + 3 * radius / 850 + 0.3 * np.cos(5 * angle - turn))
     far = radius > 560
     return PanelSheet(
         [
@@ -69,6 +70,7 @@ def fields(n: int, phase: float) -> PanelSheet:
         y_label="y",
         x_extent=(-600, 600),
         y_extent=(-600, 600),
+        frames_per_second=60,
         hatch_label="farther than 560 from the centre",
         name="spiral",
     )
@@ -125,11 +127,17 @@ seed = st.slider("Seed", 0, 20, 0, key="seed")
 if case == "heart":
     sheet = heart(int(st.query_params.get("frames", "100")), seed)
 elif case == "fields":
-    sheet = fields(int(st.query_params.get("n", "200")), seed / 4)
+    n_frames = int(st.query_params.get("frames", "1"))
+    sheet = fields(int(st.query_params.get("n", "200")), seed / 4, n_frames)
 elif case == "chains":
     sheet = chains()
 else:
     sheet = labels("<b>Bold</b> & co")
-event = canvas(sheet, key="figure", select=select)
+if st.query_params.get("hidden") == "1":
+    _, second = st.tabs(["first", "second"])
+    with second:
+        event = canvas(sheet, key="figure", select=select)
+else:
+    event = canvas(sheet, key="figure", select=select)
 st.text(f"event: clicked={event.clicked} lassoed={len(event.lassoed)} frame={event.frame}")
 st.text(f"cells: {sorted(event.lassoed)[:12]}")
