@@ -31,10 +31,10 @@ LEDE = (
     "the **total**. Ensembles of boosted trees tell them apart."
 )
 WHAT_TO_LOOK_AT = (
-    "**What to look at.** Add rows. The dark rim, knowledge uncertainty, melts where rows are "
-    "added and stays between 3 and 4.5, where they are not. The light band, data uncertainty, "
+    "**What to look at.** Add rows. The strong rim, knowledge uncertainty, melts where rows are "
+    "added and stays between 3 and 4.5, where they are not. The pale band, data uncertainty, "
     "settles at the true noise and stays, widest around 1.4.\n\n"
-    "Between 3 and 4.5 the light band is too wide as well: from one row a position noise cannot "
+    "Between 3 and 4.5 the pale band is too wide as well: from one row a position noise cannot "
     "be told. Right of 6 there are no rows at all. Trees repeat their last value and do not "
     "notice: the prediction goes wrong, the rim stays thin."
 )

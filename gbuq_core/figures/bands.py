@@ -1,6 +1,6 @@
 """A one-dimensional prediction with its uncertainty as bands, and the same as stacked variances.
 
-In the upper panel the inner light band is data uncertainty and the darker rim outside it is
+In the upper panel the inner pale band is data uncertainty and the stronger rim outside it is
 knowledge uncertainty, so that the outer edge is the total. In the lower panel both are variances
 on top of each other, because variances add up: total = data + knowledge.
 """
@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
 
-from gbuq_core.figures.theme import MethodStyle, fade, ink
+from gbuq_core.figures.theme import MethodStyle, fade, ink, on_page
 
 Array = npt.NDArray[np.float64]
 Part = dict[str, Any]  # of a plotly figure, in its own words
@@ -81,6 +81,7 @@ def bands_figure(
         In pixels.
     """
     inks = ink(dark)
+    style = style._replace(colour=on_page(style.colour, dark))
     traces = [
         *_bands(bands, style, n_std),
         _points(bands, inks.points),
@@ -105,7 +106,13 @@ def _layout(bands: Bands, limits: Limits, height: int) -> Part:
         "height": height,
         "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
         "hovermode": "x",
-        "legend": {"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0},
+        "legend": {
+            "orientation": "h",
+            "y": 1.0,
+            "yanchor": "bottom",
+            "x": 0,
+            "traceorder": "normal",
+        },
         "xaxis": {"title": {"text": "x"}, "anchor": "y2", "range": span, "zeroline": False},
         "yaxis": upper | {"zeroline": False},
         "yaxis2": lower | {"zeroline": False},

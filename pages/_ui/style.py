@@ -12,10 +12,20 @@ _CSS = """
 }
 [class*="st-key-note-"] { border-left-color: #e69f00; }
 [class*="st-key-error-"] { border-left-color: #d55e00; min-height: 6rem; }
-/* Numbers stand under each other. */
-[data-testid="stMarkdownContainer"] table { font-variant-numeric: tabular-nums; }
+/* Tables: figures under each other, rules between lines, nothing between columns. */
+[data-testid="stMarkdownContainer"] table {
+  font-variant-numeric: tabular-nums; font-size: 0.92em; border-collapse: collapse;
+}
+[data-testid="stMarkdownContainer"] :is(th, td) {
+  border-width: 0 0 1px 0 !important; padding: 0.3rem 1rem 0.3rem 0 !important;
+}
+[data-testid="stMarkdownContainer"] :is(th, td):last-child { padding-right: 0 !important; }
+[data-testid="stMarkdownContainer"] th { font-weight: 500; opacity: 0.75; }
+/* A wide table scrolls inside itself, not the page. */
+.st-key-methods [data-testid="stMarkdownContainer"] { overflow-x: auto; }
 /* Long lines of prose are hard to read. */
-.st-key-lede p, .st-key-reading p { max-width: 46rem; }
+.st-key-lede p { max-width: 60rem; }
+.st-key-reading p { max-width: 46rem; }
 </style>
 """
 
