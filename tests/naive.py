@@ -105,7 +105,8 @@ def cosine_score(leaf, gradients, counts, l2):
 def grow_tree(codes, is_category, options, gradients, counts, l2, depth, noise=None):
     """The best candidate of each level: a list of (feature, code), and the leaf of each row.
 
-    ``noise[level, feature, code]`` is added to the scores.
+    ``noise[level, feature, code]`` is added to the scores. Two best candidates are refused: there
+    rounding would decide, and the twins might part.
     """
     leaf, splits = np.zeros(len(codes), int), []
     for level in range(depth if options else 0):
@@ -114,6 +115,7 @@ def grow_tree(codes, is_category, options, gradients, counts, l2, depth, noise=N
             parted = leaf + 2**level * goes_right(codes, is_category, feature, code)
             score = cosine_score(parted, gradients, counts, l2)
             scores.append(score + (noise[level, feature, code] if noise is not None else 0.0))
+        assert len(scores) == 1 or np.diff(np.sort(scores))[-1] > 1e-9, "a tie"
         splits.append(options[int(np.argmax(scores))])
         leaf = leaf + 2**level * goes_right(codes, is_category, *splits[-1])
     return splits, leaf
@@ -139,6 +141,17 @@ def predict(codes, is_category, forest, start, decay, n_trees):
 # Boosting without noise, row by row.
 
 
+def kept_rows(base, n, subsample):
+    """Which of ``n`` rows a Bernoulli sample keeps: 32 bits of the stream each, low half first."""
+    halves = [(bits_at(base, row // 2) >> 32 * (row % 2)) % 2**32 for row in range(n)]
+    return np.array([half < int(subsample * 2**32) for half in halves])
+
+
+def gaussian_nll(y, mu, log_std):
+    """Negative log likelihood of one value, without its constant."""
+    return log_std + 0.5 * ((y - mu) / math.exp(log_std)) ** 2
+
+
 def gaussian_step(y, mu, log_std, newton):
     """Gradient and curvature of one row for the mean and for the log std."""
     z = (y - mu) / math.exp(log_std)
@@ -150,6 +163,10 @@ def gaussian_step(y, mu, log_std, newton):
 def softmax(logits):
     weights = [math.exp(value - max(logits)) for value in logits]
     return np.array([weight / sum(weights) for weight in weights])
+
+
+def softmax_nll(code, logits):
+    return -math.log(softmax(logits)[code])
 
 
 class Gaussian:

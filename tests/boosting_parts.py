@@ -1,0 +1,56 @@
+"""What the tests of both losses share: a mixed table, its cells, and one member to work on."""
+
+from typing import NamedTuple
+
+import naive
+import numpy as np
+
+from gbuq_core.boosting.steps import StepNumbers, start_member
+from gbuq_core.trees.binning import Bins, apply_bins, binned_rows, fit_bins, single_cells
+
+IS_CATEGORY = np.array([False, False, True, True])
+
+
+class Table(NamedTuple):
+    """Binned rows, and what the twins need to split them."""
+
+    matrix: np.ndarray
+    bins: Bins
+    columns: np.ndarray
+    options: list
+
+    @property
+    def codes(self):
+        return self.columns.T
+
+
+def mixed_table(rng, n, max_bins=8):
+    """Two numbers, one of them with gaps, and categories of four and two levels."""
+    gaps = rng.normal(size=n)
+    gaps[rng.random(n) < 0.2] = np.nan
+    matrix = np.column_stack(
+        [rng.normal(size=n), gaps, rng.integers(0, 4, n), rng.integers(0, 2, n)]
+    )
+    return binned(matrix, max_bins)
+
+
+def binned(matrix, max_bins=8):
+    bins = fit_bins(matrix, IS_CATEGORY, max_bins)
+    options = naive.candidates(bins.n_codes, bins.is_category, bins.has_missing)
+    return Table(matrix, bins, apply_bins(bins, matrix), options)
+
+
+def numbers(**changes):
+    """The scalars of a fit without noise, shrinkage and sub-sampling."""
+    plain = StepNumbers(
+        learning_rate=0.3, l2=3.0, noise=0.0, leaf_noise=0.0, decay=1.0, random_strength=0.0,
+        n_rows=1.0, subsample=1.0, newton=True,
+    )  # fmt: skip
+    return plain._replace(**changes)
+
+
+def member(table, start, depth=2, n_leaf_sums=4, n_trees=3, cells=None):
+    """A member without trees on single cells, or on the given ones."""
+    cells = single_cells(table.columns) if cells is None else cells
+    rows = binned_rows(table.bins, cells.codes)
+    return rows, start_member(rows, np.asarray(start, float), n_trees, depth, n_leaf_sums)

@@ -1,0 +1,295 @@
+"""Boosting a Gaussian: gradients, cells, leaves, and whole models against a slow twin."""
+
+import boosting_parts as parts
+import naive
+import numpy as np
+import pytest
+from boosting_parts import numbers
+
+from gbuq_core.boosting import BoostedEnsembleRegressor, gaussian_kernels, numba_engine
+from gbuq_core.boosting.gaussian_kernels import (
+    LOG_STD_FLOOR,
+    LOG_STD_STEP,
+    boost_gaussian,
+    gaussian_gradients,
+    gaussian_leaves,
+)
+from gbuq_core.boosting.noise_kernels import add_split_noise, score_noise_std
+from gbuq_core.boosting.plan import make_plan
+from gbuq_core.boosting.steps import unrolled_width
+from gbuq_core.boosting.targets import gaussian_start, sum_gaussian
+from gbuq_core.seeding import fill_normals
+from gbuq_core.trees.binning import merge_rows, single_cells
+
+STREAM = np.uint64(99)
+
+# Sums of up to a few hundred terms in another order, through a few trees.
+SAME_SUM = 1e-10
+
+
+@pytest.fixture
+def table(rng):
+    return parts.mixed_table(rng, 120)
+
+
+@pytest.fixture
+def repeated(rng):
+    """600 rows of 24 distinct ones, so that merging them makes sense."""
+    matrix = parts.mixed_table(rng, 24).matrix
+    return parts.binned(matrix[rng.integers(0, 24, 600)])
+
+
+def gradients_of(cells, raw, values, kernel=gaussian_gradients):
+    n = len(raw)
+    gradients, curvature, channels = np.empty((n, 2)), np.empty((n, 2)), np.zeros((n, 3))
+    rms = kernel(cells, raw, values, STREAM, gradients, curvature, channels)
+    return gradients, curvature, channels[:, 2], rms
+
+
+def two_cells(rng):
+    """Three and four rows merged into two cells, with the rows' targets."""
+    y = rng.normal(size=7)
+    columns = np.array([[0, 0, 0, 1, 1, 1, 1]], np.uint8)
+    cells = merge_rows(columns)
+    return y, [slice(0, 3), slice(3, 7)], sum_gaussian(cells, y)
+
+
+@pytest.mark.parametrize("python", [False, True], ids=["compiled", "python"])
+def test_gradients_are_those_of_the_likelihood(rng, python):
+    """Newton: the log std's are minus the NLL's derivative and its second derivative; the mean's
+    are both multiplied by the variance. Gradient leaves: the derivative is divided by the Fisher
+    information, diag(1/s^2, 2), and the curvature is a count of rows.
+    """
+    y, slices, cells = two_cells(rng)
+    raw = np.array([[0.3, -0.4], [-0.2, 0.5]])
+    kernel = gaussian_gradients.py_func if python else gaussian_gradients
+    newton, curvature, counts, _ = gradients_of(cells, raw, numbers(n_rows=7.0), kernel)
+    natural, ones, _, _ = gradients_of(cells, raw, numbers(n_rows=7.0, newton=False), kernel)
+    step = 1e-4  # cuts off about step^2, and rounding adds 1e-16 / step^2 = 1e-8 of curvature
+    for cell, rows in enumerate(slices):
+        variance = np.exp(2.0 * raw[cell, 1])
+        loss = {
+            (i, j): sum(
+                naive.gaussian_nll(v, *(raw[cell] + step * np.array([i, j]))) for v in y[rows]
+            )
+            for i, j in [(0, 0), (1, 0), (-1, 0), (0, 1), (0, -1)]
+        }
+        by_mean = (loss[1, 0] - loss[-1, 0]) / (2 * step)
+        by_log_std = (loss[0, 1] - loss[0, -1]) / (2 * step)
+        twice_by_mean = (loss[1, 0] - 2 * loss[0, 0] + loss[-1, 0]) / step**2
+        twice_by_log_std = (loss[0, 1] - 2 * loss[0, 0] + loss[0, -1]) / step**2
+        expected = [-variance * by_mean, -by_log_std]
+        np.testing.assert_allclose(newton[cell], expected, rtol=1e-6)
+        np.testing.assert_allclose(
+            curvature[cell], [variance * twice_by_mean, twice_by_log_std], rtol=1e-6
+        )
+        np.testing.assert_allclose(natural[cell], [expected[0], expected[1] / 2], rtol=1e-6)
+        np.testing.assert_array_equal(ones[cell], counts[cell])
+    np.testing.assert_array_equal(counts, [3.0, 4.0])
+
+
+@pytest.mark.parametrize("newton", [True, False])
+def test_merged_sums_equal_row_sums(repeated, rng, newton):
+    """Gradients, curvature, counts and the rms (which needs fourth moments) of 600 rows."""
+    y = 3.0 + rng.normal(size=600) ** 3  # skewed: odd moments matter
+    cells = merge_rows(repeated.columns)
+    raw = rng.normal(size=(len(cells.codes), 2)) * [3.0, 0.5]
+    cell_of_row = np.empty(600, int)
+    cell_of_row[cells.order] = np.repeat(np.arange(len(raw)), np.diff(cells.begin))
+    values = numbers(n_rows=600.0, newton=newton)
+    merged = gradients_of(sum_gaussian(cells, y), raw, values)
+    single = sum_gaussian(single_cells(repeated.columns), y)
+    rows = gradients_of(single, raw[cell_of_row], values)
+    for together, apart in zip(merged[:3], rows[:3], strict=True):
+        sums = np.zeros_like(together)
+        np.add.at(sums, cell_of_row, apart)
+        np.testing.assert_allclose(together, sums, rtol=SAME_SUM, atol=SAME_SUM)
+    assert merged[3] == pytest.approx(rows[3], rel=SAME_SUM)
+    assert rows[3] == pytest.approx(np.sqrt((rows[0] ** 2).sum() / 600), rel=SAME_SUM)
+
+
+@pytest.mark.parametrize("newton", [True, False])
+@pytest.mark.parametrize("merge", [True, False])
+def test_sub_sample_sums_are_those_of_the_drawn_rows(repeated, rng, merge, newton):
+    y = rng.normal(size=600) + 2.0
+    cells = merge_rows(repeated.columns) if merge else single_cells(repeated.columns)
+    raw = rng.normal(size=(len(cells.codes), 2))
+    values = numbers(n_rows=600.0, subsample=0.3, newton=newton)
+    gradients, curvature, counts, rms = gradients_of(sum_gaussian(cells, y), raw, values)
+    kept = naive.kept_rows(int(STREAM), 600, 0.3)
+    expected = np.zeros((len(raw), 5))
+    cell_of_place = np.repeat(np.arange(len(raw)), np.diff(cells.begin))
+    for place in np.flatnonzero(kept):  # rows are numbered in the order of the cells
+        cell = cell_of_place[place]
+        pair = naive.gaussian_step(y[cells.order[place]], *raw[cell], newton)
+        expected[cell] += [*pair[0], *pair[1], 1.0]
+    found = np.column_stack([gradients, curvature, counts])
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+    # The strength of the score noise is that of all rows.
+    everything = gradients_of(sum_gaussian(cells, y), raw, values._replace(subsample=1.0))
+    assert rms == everything[3]
+
+
+def test_sub_samples_have_their_share_and_change():
+    """Two standard deviations of a Bernoulli sum would fail one time in twenty; five do not."""
+    shares = [naive.kept_rows(base, 20_000, 0.3).mean() for base in (1, 2, 3)]
+    assert np.abs(np.array(shares) - 0.3).max() < 5 * np.sqrt(0.3 * 0.7 / 20_000)
+    assert len(set(shares)) == 3
+
+
+def test_noise_on_the_choice_of_splits(rng):
+    """A cell of n rows gets sqrt(n) of one row's noise; cells outside the sample get none."""
+    counts = np.array([1.0, 9.0, 0.0, 4.0])
+    gradients, channels = rng.normal(size=(4, 2)), np.zeros((4, 3))
+    normals = np.empty(8)
+    fill_normals(STREAM, normals)
+    for kernel in (add_split_noise, add_split_noise.py_func):
+        kernel(gradients, counts, 0.5, STREAM, channels)
+        expected = gradients + 0.5 * np.sqrt(counts)[:, None] * normals.reshape(4, 2)
+        np.testing.assert_allclose(channels[:, :2], expected, rtol=1e-15)
+        np.testing.assert_array_equal(channels[:, 2], 0.0)
+
+
+@pytest.mark.parametrize("kernel", [score_noise_std, score_noise_std.py_func])
+def test_score_noise_fades(kernel):
+    values = numbers(n_rows=1000.0, learning_rate=0.1, random_strength=2.0)
+    assert kernel(values, 3.0, 0) == pytest.approx(6.0 * 1000 / 1001)
+    # After ln(N) / eps trees one half is left, and nothing in the end.
+    assert kernel(values, 3.0, round(np.log(1000) / 0.1)) == pytest.approx(3.0, rel=0.01)
+    assert kernel(values, 3.0, 1000) < 1e-30
+
+
+@pytest.mark.parametrize("newton", [True, False])
+@pytest.mark.parametrize("python", [False, True], ids=["compiled", "python"])
+def test_leaf_values(table, rng, newton, python):
+    """A draw a leaf and output, of std ``c sqrt(curvature + l2)``; shrinkage after tree 0."""
+    _, state = parts.member(table, [0.1, -0.3])
+    y = rng.normal(size=120)
+    values = numbers(leaf_noise=0.7, decay=0.9, n_rows=120.0, newton=newton)
+    cells = sum_gaussian(single_cells(table.columns), y)
+    gaussian_gradients(
+        cells, state.raw, values, STREAM, state.gradients, state.curvature, state.channels
+    )
+    leaf = rng.integers(0, 3, 120)  # leaf 3 stays empty
+    state.scratch.leaf_of_row[:] = leaf
+    kernel = gaussian_leaves.py_func if python else gaussian_leaves
+    normals = np.empty(8)
+    fill_normals(STREAM, normals)
+    normals = normals.reshape(4, 2)
+    for tree in range(2):
+        before = state.raw.copy()
+        kernel(state, values, STREAM, tree, 2)
+        for here in range(3):
+            weight = state.curvature[leaf == here].sum(axis=0) + 3.0
+            total = state.gradients[leaf == here].sum(axis=0)
+            total = total + 0.7 * np.sqrt(weight) * normals[here]
+            found = state.forest.values[tree, here]
+            np.testing.assert_allclose(found, 0.3 * total / weight, rtol=SAME_SUM)
+        np.testing.assert_array_equal(state.forest.values[tree, 3], 0.0)
+        expected = before * (0.9 if tree else 1.0) + state.forest.values[tree, leaf]
+        np.testing.assert_allclose(state.raw, expected, rtol=1e-14)
+
+
+def test_a_far_too_large_std_comes_down_in_steps(table):
+    """There z is 0, the Hessian 2 z^2 too, and without a bound the Newton step infinite."""
+    _, state = parts.member(table, [0.0, 50.0])
+    cells = sum_gaussian(single_cells(table.columns), np.zeros(120))
+    values = numbers(l2=0.0, n_rows=120.0)
+    gaussian_gradients(
+        cells, state.raw, values, STREAM, state.gradients, state.curvature, state.channels
+    )
+    state.scratch.leaf_of_row[:] = 0
+    gaussian_leaves(state, values, STREAM, 0, 0)
+    assert state.forest.values[0, 0, 1] == pytest.approx(-0.3 * LOG_STD_STEP)
+
+
+def test_a_target_without_noise_stays_finite(rng):
+    X = rng.integers(0, 4, size=(200, 1)).astype(float)
+    model = BoostedEnsembleRegressor(
+        method="sgb", n_members=2, n_trees=300, learning_rate=0.5, random_state=0
+    )
+    found = model.fit(X, 2.0 * X[:, 0]).predict_members(X)
+    # Without shrinkage residuals fall to nothing, and the std follows them down to its floor,
+    # e^-12 = 6e-6 of the target's own; below that their gradients hardly count any more.
+    np.testing.assert_allclose(found[..., 0], np.tile(2.0 * X[:, 0], (2, 1)), atol=1e-4)
+    assert 0.0 < found[..., 1].max() < 1e-8
+
+
+def test_start_and_sums(rng):
+    y = rng.normal(size=50)
+    np.testing.assert_allclose(gaussian_start(y), [y.mean(), np.log(y.std())], rtol=1e-14)
+    np.testing.assert_array_equal(gaussian_start(np.full(3, 0.1))[1], LOG_STD_FLOOR)
+    cells = merge_rows(np.array([[1, 0, 0, 1, 0] * 10], np.uint8))
+    sums = sum_gaussian(cells, y)
+    for cell, (low, high) in enumerate(zip(cells.begin[:-1], cells.begin[1:], strict=True)):
+        rows = y[cells.order[low:high]]
+        deviation = rows - rows.mean()
+        assert sums.n_rows[cell] == len(rows)
+        expected = [rows.mean(), *(np.sum(deviation**k) for k in (2, 3, 4))]
+        found = [part[cell] for part in (sums.mean, sums.m2, sums.m3, sums.m4)]
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(sums.deviation[low:high], deviation, atol=1e-14)
+
+
+def fit_plain(table, y, leaf_estimation, n_trees=5, depth=3):
+    """No noise, no shrinkage, no sub-sampling: deterministic boosting by the engine."""
+    knobs = BoostedEnsembleRegressor(
+        method="sgb", subsample=1.0, random_strength=0.0, n_members=1, n_trees=n_trees, depth=depth,
+        learning_rate=0.3, leaf_estimation=leaf_estimation, max_bins=8,
+    )  # fmt: skip
+    return numba_engine.fit(table.matrix, parts.IS_CATEGORY, y, None, make_plan(knobs), 0, 1)
+
+
+@pytest.mark.parametrize("leaf_estimation", ["newton", "gradient"])
+def test_boosting_equals_the_slow_twin_tree_by_tree(table, rng, leaf_estimation):
+    y = table.matrix[:, 0] + table.matrix[:, 2] + rng.normal(size=120)
+    models = fit_plain(table, y, leaf_estimation)
+    loss = naive.Gaussian(y, leaf_estimation == "newton")
+    trees, raw = naive.boost(loss, table.codes, parts.IS_CATEGORY, table.options, 5, 3, 0.3, 3.0)
+    forest = models.forests[0]
+    assert models.decay == 1.0
+    assert forest.levels.tolist() == [3] * 5
+    for tree, (splits, values) in enumerate(trees):
+        found = list(zip(forest.features[tree].tolist(), forest.bins[tree].tolist(), strict=True))
+        assert found == splits
+        np.testing.assert_allclose(forest.values[tree], values, rtol=SAME_SUM, atol=SAME_SUM)
+    found = numba_engine.raw_predictions(models, table.matrix, np.array([5]), 1, 1)[0, 0]
+    np.testing.assert_allclose(found, raw, rtol=SAME_SUM, atol=SAME_SUM)
+
+
+def test_merged_rows_grow_the_same_trees(repeated, rng):
+    y = repeated.matrix[:, 0] + rng.normal(size=600)
+    forests = []
+    for cells in (merge_rows(repeated.columns), single_cells(repeated.columns)):
+        rows, state = parts.member(repeated, gaussian_start(y), 3, 4, 6, cells)
+        boost_gaussian(
+            rows, sum_gaussian(cells, y), state, numbers(n_rows=600.0, decay=0.99), 0, 0, 0, 6,
+            unrolled_width(2),
+        )  # fmt: skip
+        forests.append(state.forest)
+    merged, apart = forests
+    np.testing.assert_array_equal(merged.features, apart.features)
+    np.testing.assert_array_equal(merged.bins, apart.bins)
+    np.testing.assert_allclose(merged.values, apart.values, rtol=SAME_SUM, atol=SAME_SUM)
+
+
+def test_merging_happens_by_itself_and_is_counted(repeated, rng):
+    models = fit_plain(repeated, rng.normal(size=600), "newton")
+    assert models.n_cells == len(np.unique(repeated.codes, axis=0)) <= 24
+
+
+def test_python_and_compiled_boosting_agree(table, rng, monkeypatch):
+    y = rng.normal(size=120)
+    cells = single_cells(table.columns)
+    forests = []
+    args = (numbers(n_rows=120.0, noise=0.1, leaf_noise=0.1), 0, 0, 0, 3, unrolled_width(2))
+    rows, state = parts.member(table, gaussian_start(y), cells=cells)
+    boost_gaussian(rows, sum_gaussian(cells, y), state, *args)
+    forests.append(state.forest)
+    rows, state = parts.member(table, gaussian_start(y), cells=cells)
+    stream = gaussian_kernels.stream
+    monkeypatch.setattr(gaussian_kernels, "stream", lambda *key: np.uint64(stream(*key)))
+    boost_gaussian.py_func(rows, sum_gaussian(cells, y), state, *args)
+    forests.append(state.forest)
+    for one, other in zip(*forests, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-13)
