@@ -28,7 +28,8 @@ STATE = PageState(
 LEDE = (
     "A prediction can be uncertain because the data are noisy (**data uncertainty**) or because "
     "the model has seen too few rows like this one (**knowledge uncertainty**). Together they are "
-    "the **total**. Ensembles of boosted trees tell them apart."
+    "the **total**. Ensembles of boosted trees tell them apart "
+    "([Malinin et al. 2021, eq. 6](https://arxiv.org/abs/2006.10562))."
 )
 WHAT_TO_LOOK_AT = (
     "**What to look at.** Add rows. The strong rim, knowledge uncertainty, melts where rows are "

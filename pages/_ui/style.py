@@ -23,6 +23,8 @@ _CSS = """
 [data-testid="stMarkdownContainer"] th { font-weight: 500; opacity: 0.75; }
 /* A wide table scrolls inside itself, not the page. */
 .st-key-methods [data-testid="stMarkdownContainer"] { overflow-x: auto; }
+/* Links to pages line up with the text below them. */
+.st-key-pages [data-testid="stPageLink"] a { padding-left: 0; }
 /* Long lines of prose are hard to read. */
 .st-key-lede p { max-width: 60rem; }
 .st-key-reading p { max-width: 46rem; }

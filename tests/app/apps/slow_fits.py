@@ -5,6 +5,7 @@ import time
 import streamlit as st
 
 from gbuq_core.errors import InvalidData
+from gbuq_core.jobs import RUNNER
 from pages._ui.jobs_glue import (
     Request,
     ask,
@@ -48,3 +49,7 @@ for answer in answers:
         show_notice(answer.error, answer.slot, tone="error")
     st.text(f"{answer.slot}: {answer.state}, {answer.result}, fresh {answer.fresh}")
     st.text(cost_line(answer))
+
+st.button("Look again")
+running = [job for job in RUNNER._live.values() if job.key[0] == "test"]
+st.text(f"running in the process: {len(running)}")
