@@ -44,7 +44,7 @@ def numbers(**changes):
     """The scalars of a fit without noise, shrinkage and sub-sampling."""
     plain = StepNumbers(
         learning_rate=0.3, l2=3.0, noise=0.0, leaf_noise=0.0, decay=1.0, random_strength=0.0,
-        n_rows=1.0, subsample=1.0, newton=True,
+        n_rows=1.0, subsample=1.0, newton=True, log_std_floor=-12.0,
     )  # fmt: skip
     return plain._replace(**changes)
 

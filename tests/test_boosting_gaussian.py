@@ -10,6 +10,7 @@ from gbuq_core.boosting import BoostedEnsembleRegressor, gaussian_kernels, numba
 from gbuq_core.boosting.gaussian_kernels import (
     LOG_STD_FLOOR,
     LOG_STD_STEP,
+    GaussianCells,
     boost_gaussian,
     gaussian_gradients,
     gaussian_leaves,
@@ -17,7 +18,7 @@ from gbuq_core.boosting.gaussian_kernels import (
 from gbuq_core.boosting.noise_kernels import add_split_noise, score_noise_std
 from gbuq_core.boosting.plan import make_plan
 from gbuq_core.boosting.steps import unrolled_width
-from gbuq_core.boosting.targets import gaussian_start, sum_gaussian
+from gbuq_core.boosting.targets import gaussian_start, log_std_floor, sum_gaussian
 from gbuq_core.seeding import fill_normals
 from gbuq_core.trees.binning import merge_rows, single_cells
 
@@ -203,22 +204,36 @@ def test_a_far_too_large_std_comes_down_in_steps(table):
     assert state.forest.values[0, 0, 1] == pytest.approx(-0.3 * LOG_STD_STEP)
 
 
-def test_a_target_without_noise_stays_finite(rng):
+@pytest.mark.parametrize("unit", [1.0, 1e-8])
+@pytest.mark.parametrize("standardize_target", [True, False])
+def test_a_target_without_noise_keeps_a_std(rng, unit, standardize_target):
+    """It falls to e^-12 of the target's own, whatever the unit, and a step of 10 eps beyond."""
     X = rng.integers(0, 4, size=(200, 1)).astype(float)
     model = BoostedEnsembleRegressor(
-        method="sgb", n_members=2, n_trees=300, learning_rate=0.5, random_state=0
-    )
-    found = model.fit(X, 2.0 * X[:, 0]).predict_members(X)
-    # Without shrinkage residuals fall to nothing, and the std follows them down to its floor,
-    # e^-12 = 6e-6 of the target's own; below that their gradients hardly count any more.
-    np.testing.assert_allclose(found[..., 0], np.tile(2.0 * X[:, 0], (2, 1)), atol=1e-4)
-    assert 0.0 < found[..., 1].max() < 1e-8
+        method="sgb", n_members=2, n_trees=300, learning_rate=0.5, random_state=0,
+        standardize_target=standardize_target, random_strength=0.0,
+    )  # fmt: skip
+    y = 2.0 * unit * X[:, 0]
+    found = model.fit(X, y).predict_members(X)
+    relative = np.sqrt(found[..., 1]) / y.std()
+    assert np.exp(-12 - 5) < relative.min() < relative.max() < 2 * np.exp(-12)
+    # Residuals fall to about that std; below it their gradients hardly count any more.
+    np.testing.assert_allclose(found[..., 0], np.tile(y, (2, 1)), atol=1e-4 * y.std())
+
+
+def test_below_the_floor_only_larger_residuals_count():
+    cells = GaussianCells(*(np.array([v, v]) for v in (1.0, 0.0, 0.0, 0.0, 0.0, 0.0)), np.arange(3))
+    cells.mean[1] = 10.0 * np.exp(-12)  # z = 10
+    raw = np.array([[0.0, -12.5], [0.0, -12.5]])
+    gradients, _, _, _ = gradients_of(cells, raw, numbers(n_rows=2.0))
+    np.testing.assert_allclose(gradients[:, 1], [0.0, 99.0], rtol=1e-12)
 
 
 def test_start_and_sums(rng):
     y = rng.normal(size=50)
     np.testing.assert_allclose(gaussian_start(y), [y.mean(), np.log(y.std())], rtol=1e-14)
-    np.testing.assert_array_equal(gaussian_start(np.full(3, 0.1))[1], LOG_STD_FLOOR)
+    assert gaussian_start(np.full(3, 0.1))[1] == log_std_floor(np.full(3, 0.1)) == LOG_STD_FLOOR
+    assert log_std_floor(y) == pytest.approx(np.log(y.std()) + LOG_STD_FLOOR, rel=1e-14)
     cells = merge_rows(np.array([[1, 0, 0, 1, 0] * 10], np.uint8))
     sums = sum_gaussian(cells, y)
     for cell, (low, high) in enumerate(zip(cells.begin[:-1], cells.begin[1:], strict=True)):

@@ -30,8 +30,8 @@ from gbuq_core.seeding import (
 )
 from gbuq_core.trees.growing_kernels import grow_tree
 
-# Below this log std (of a standardised target) the standard deviation is not followed further down:
-# rows without any noise would drive it to zero and its gradients to infinity.
+# So far below the target's own log std a standard deviation is not followed further down: rows
+# without any noise would drive it to zero and its gradients to infinity.
 LOG_STD_FLOOR = -12.0
 # The log std of a leaf moves by at most this much a tree, before the learning rate: a Newton step
 # from a far too large std overshoots without bound as the Hessian 2 z^2 vanishes.
@@ -66,7 +66,7 @@ def gaussian_gradients(cells, raw, numbers, base, gradients, curvature, channels
     threshold = np.uint64(numbers.subsample * 4294967296.0)
     total = 0.0
     for cell in range(raw.shape[0]):
-        precision = math.exp(-2.0 * max(raw[cell, 1], LOG_STD_FLOOR))
+        precision = math.exp(-2.0 * max(raw[cell, 1], numbers.log_std_floor))
         d = cells.mean[cell] - raw[cell, 0]
         n = cells.n_rows[cell]
         dd = d * d
@@ -87,8 +87,11 @@ def gaussian_gradients(cells, raw, numbers, base, gradients, curvature, channels
             first = sum_1 + n * d
             square = sum_2 + 2.0 * d * sum_1 + n * dd
         scaled = square * precision
+        slope = scaled - n
+        if raw[cell, 1] <= numbers.log_std_floor:
+            slope = max(slope, 0.0)
         gradients[cell, 0] = first
-        gradients[cell, 1] = factor * (scaled - n)
+        gradients[cell, 1] = factor * slope
         curvature[cell, 0] = n
         curvature[cell, 1] = 2.0 * scaled if numbers.newton else n
         channels[cell, 2] = n

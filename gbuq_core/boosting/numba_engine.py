@@ -11,7 +11,12 @@ from gbuq_core.boosting.gaussian_kernels import boost_gaussian
 from gbuq_core.boosting.plan import BoostingPlan, langevin_numbers
 from gbuq_core.boosting.softmax_kernels import boost_softmax
 from gbuq_core.boosting.steps import StepNumbers, start_member, unrolled_width
-from gbuq_core.boosting.targets import gaussian_start, sum_classes, sum_gaussian
+from gbuq_core.boosting.targets import (
+    gaussian_start,
+    log_std_floor,
+    sum_classes,
+    sum_gaussian,
+)
 from gbuq_core.jobs import advance, check_memory, parallel_map
 from gbuq_core.trees.binning import (
     Bins,
@@ -72,6 +77,7 @@ def fit(
     numbers = StepNumbers(
         plan.learning_rate, plan.l2, langevin.noise, langevin.leaf_noise, langevin.decay,
         plan.random_strength, float(n_rows), plan.subsample, plan.newton,
+        log_std_floor(target) if n_classes is None else 0.0,
     )  # fmt: skip
     boost: Any
     if n_classes is None:

@@ -18,7 +18,8 @@ class StepNumbers(NamedTuple):
 
     ``noise`` is ``sqrt(2 / (learning_rate * diffusion_temperature))`` (0 without Langevin noise)
     and ``leaf_noise`` the same, or 0 where only the choice of splits is noisy;
-    ``decay`` is ``1 - model_shrink_rate * learning_rate``, ``subsample`` a share of the rows.
+    ``decay`` is ``1 - model_shrink_rate * learning_rate``, ``subsample`` a share of the rows;
+    a Gaussian's log std does not follow its gradient below ``log_std_floor``.
     """
 
     learning_rate: float
@@ -30,6 +31,7 @@ class StepNumbers(NamedTuple):
     n_rows: float
     subsample: float
     newton: bool
+    log_std_floor: float
 
 
 class MemberState(NamedTuple):

@@ -53,6 +53,12 @@ def gaussian_start(inner: np.ndarray) -> np.ndarray:
     return np.array([float(np.mean(inner)), np.log(spread) if spread > 0.0 else LOG_STD_FLOOR])
 
 
+def log_std_floor(inner: np.ndarray) -> float:
+    """The log std at which boosting takes rows of the inner target to be without noise."""
+    spread = _std(inner)
+    return LOG_STD_FLOOR + (float(np.log(spread)) if spread > 0.0 else 0.0)
+
+
 def sum_gaussian(cells: Cells, inner: np.ndarray) -> GaussianCells:
     """Counts and central moments of ``inner`` (n_rows,) by cell."""
     begin, sorted_values = cells.begin, inner[cells.order]

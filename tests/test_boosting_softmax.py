@@ -1,0 +1,313 @@
+"""Boosting softmax logits: gradients, cells, leaves, and whole models against a slow twin."""
+
+import boosting_parts as parts
+import naive
+import numpy as np
+import pytest
+from boosting_parts import numbers
+from scipy.special import softmax
+
+from gbuq_core.boosting import BoostedEnsembleClassifier, numba_engine, softmax_kernels
+from gbuq_core.boosting.plan import make_plan
+from gbuq_core.boosting.softmax_kernels import (
+    LOGIT_STEP,
+    boost_softmax,
+    softmax_gradients,
+    softmax_leaves,
+    solve_cholesky,
+    sum_leaves,
+)
+from gbuq_core.boosting.steps import unrolled_width
+from gbuq_core.boosting.targets import sum_classes
+from gbuq_core.seeding import fill_normals
+from gbuq_core.trees.binning import merge_rows, single_cells
+
+STREAM = np.uint64(99)
+
+# Sums of up to a few hundred terms in another order, through a few trees.
+SAME_SUM = 1e-10
+
+CLASSES = pytest.mark.parametrize("n_classes", [2, 3, 4])  # four have no unrolled kernel
+PYTHON = pytest.mark.parametrize("python", [False, True], ids=["compiled", "python"])
+
+
+@pytest.fixture
+def table(rng):
+    return parts.mixed_table(rng, 120)
+
+
+@pytest.fixture
+def repeated(rng):
+    """600 rows of 24 distinct ones, so that merging them makes sense."""
+    matrix = parts.mixed_table(rng, 24).matrix
+    return parts.binned(matrix[rng.integers(0, 24, 600)])
+
+
+def n_leaf_sums(n_classes):
+    return n_classes + 1 + n_classes * (n_classes + 1) // 2
+
+
+def member(table, n_classes, depth=2, n_trees=3, cells=None):
+    return parts.member(table, np.zeros(n_classes), depth, n_leaf_sums(n_classes), n_trees, cells)
+
+
+def gradients_of(cells, raw, values, kernel=softmax_gradients):
+    n, n_classes = raw.shape
+    arrays = np.empty((n, n_classes)), np.empty((n, n_classes)), np.zeros((n, n_classes + 1))
+    rms = kernel(cells, raw, values, STREAM, *arrays)
+    return arrays[0], arrays[1], arrays[2][:, -1], rms
+
+
+@PYTHON
+@CLASSES
+def test_gradients_and_hessian_are_those_of_the_likelihood(table, rng, n_classes, python):
+    """Exactly minus the first and the second derivatives of the NLL, summed over a leaf's rows."""
+    codes = rng.integers(0, n_classes, 120)
+    cells = sum_classes(single_cells(table.columns), codes, n_classes)
+    _, state = member(table, n_classes)
+    state.raw[:] = rng.normal(size=state.raw.shape)
+    leaf = rng.integers(0, 3, 120)
+    state.scratch.leaf_of_row[:] = leaf
+    values = numbers(n_rows=120.0)
+    kernels = (softmax_gradients, sum_leaves)
+    gradients, sum_up = [k.py_func for k in kernels] if python else kernels
+    gradients(cells, state.raw, values, STREAM, state.gradients, state.curvature, state.channels)
+    state.leaf_sums[:] = 0.0
+    sum_up(state, values)
+    triangle = np.tril_indices(n_classes)
+
+    def loss(here, step):
+        rows = np.flatnonzero(leaf == here)
+        return sum(naive.softmax_nll(codes[i], state.raw[i] + step) for i in rows)
+
+    step = 1e-4  # cuts off about step^2; rounding of the loss adds 1e-14 / step^2 = 1e-6
+    unit = step * np.eye(n_classes)
+    for here in range(3):
+        slope = [(loss(here, e) - loss(here, -e)) / (2 * step) for e in unit]
+        np.testing.assert_allclose(-state.leaf_sums[here, :n_classes], slope, rtol=1e-5, atol=1e-6)
+        assert state.leaf_sums[here, n_classes] == np.sum(leaf == here)
+        hessian = [
+            (loss(here, d + e) - loss(here, d - e) - loss(here, e - d) + loss(here, -d - e))
+            / (4 * step**2)
+            for d, e in zip(unit[triangle[0]], unit[triangle[1]], strict=True)
+        ]
+        found = state.leaf_sums[here, n_classes + 1 :]
+        np.testing.assert_allclose(found, hessian, rtol=1e-5, atol=1e-5)
+
+
+@CLASSES
+def test_merged_sums_equal_row_sums(repeated, rng, n_classes):
+    codes = rng.integers(0, n_classes, 600)
+    cells = merge_rows(repeated.columns)
+    raw = 2.0 * rng.normal(size=(len(cells.codes), n_classes))
+    cell_of_row = np.empty(600, int)
+    cell_of_row[cells.order] = np.repeat(np.arange(len(raw)), np.diff(cells.begin))
+    values = numbers(n_rows=600.0)
+    merged = gradients_of(sum_classes(cells, codes, n_classes), raw, values)
+    single = sum_classes(single_cells(repeated.columns), codes, n_classes)
+    rows = gradients_of(single, raw[cell_of_row], values)
+    for together, apart in ((merged[0], rows[0]), (merged[2], rows[2])):
+        sums = np.zeros_like(together)
+        np.add.at(sums, cell_of_row, apart)
+        np.testing.assert_allclose(together, sums, rtol=SAME_SUM, atol=SAME_SUM)
+    np.testing.assert_allclose(merged[1][cell_of_row], rows[1], rtol=1e-14)
+    np.testing.assert_allclose(merged[1], softmax(raw, axis=1), rtol=1e-13)
+    assert merged[3] == pytest.approx(rows[3], rel=SAME_SUM)
+    assert rows[3] == pytest.approx(np.sqrt((rows[0] ** 2).sum() / 600), rel=SAME_SUM)
+
+
+@pytest.mark.parametrize("merge", [True, False])
+def test_sub_sample_sums_are_those_of_the_drawn_rows(repeated, rng, merge):
+    codes = rng.integers(0, 3, 600)
+    cells = merge_rows(repeated.columns) if merge else single_cells(repeated.columns)
+    raw = rng.normal(size=(len(cells.codes), 3))
+    values = numbers(n_rows=600.0, subsample=0.3)
+    gradients, _, counts, rms = gradients_of(sum_classes(cells, codes, 3), raw, values)
+    kept = naive.kept_rows(int(STREAM), 600, 0.3)
+    expected = np.zeros((len(raw), 4))
+    cell_of_place = np.repeat(np.arange(len(raw)), np.diff(cells.begin))
+    for place in np.flatnonzero(kept):
+        cell = cell_of_place[place]
+        one_hot = np.eye(3)[codes[cells.order[place]]]
+        expected[cell] += [*(one_hot - naive.softmax(raw[cell])), 1.0]
+    found = np.column_stack([gradients, counts])
+    np.testing.assert_allclose(found, expected, rtol=SAME_SUM, atol=SAME_SUM)
+    everything = sum_classes(cells, codes, 3)
+    assert rms == gradients_of(everything, raw, values._replace(subsample=1.0))[3]
+
+
+def test_huge_logits_do_not_overflow(table):
+    raw = np.tile([1000.0, -1000.0, 999.0], (120, 1))
+    cells = sum_classes(single_cells(table.columns), np.zeros(120, int), 3)
+    probabilities = gradients_of(cells, raw, numbers(n_rows=120.0))[1]
+    np.testing.assert_allclose(probabilities[0], softmax(raw[0]), rtol=1e-14)
+
+
+@PYTHON
+def test_cholesky_solves(rng, python):
+    kernel = solve_cholesky.py_func if python else solve_cholesky
+    for n in (1, 2, 5):
+        factor = rng.normal(size=(n, n))
+        matrix = factor @ factor.T + np.eye(n)
+        right = rng.normal(size=n)
+        expected = np.linalg.solve(matrix, right)
+        lower = np.tril(matrix)
+        kernel(lower, right)
+        # Conditions of a few hundred at most here, times 1e-16.
+        np.testing.assert_allclose(right, expected, rtol=1e-11)
+
+
+@PYTHON
+@pytest.mark.parametrize("newton", [True, False])
+@CLASSES
+def test_leaf_values(table, rng, n_classes, newton, python):
+    """Noise of std ``c sqrt(H_kk + l2)``, or ``c sqrt(n + l2)``, and shrinkage after tree 0."""
+    codes = rng.integers(0, n_classes, 120)
+    cells = sum_classes(single_cells(table.columns), codes, n_classes)
+    _, state = member(table, n_classes)
+    state.raw[:] = rng.normal(size=state.raw.shape)
+    values = numbers(leaf_noise=0.7, decay=0.9, n_rows=120.0, newton=newton)
+    softmax_gradients(
+        cells, state.raw, values, STREAM, state.gradients, state.curvature, state.channels
+    )
+    leaf = rng.integers(0, 3, 120)  # leaf 3 stays empty
+    state.scratch.leaf_of_row[:] = leaf
+    normals = np.empty(4 * n_classes)
+    fill_normals(STREAM, normals)
+    normals = normals.reshape(4, n_classes)
+    kernel = softmax_leaves.py_func if python else softmax_leaves
+    for tree in range(2):
+        before = state.raw.copy()
+        kernel(state, values, STREAM, tree, 2)
+        for here in range(3):
+            p = state.curvature[leaf == here]
+            weight = np.full(n_classes, len(p) + 3.0)
+            hessian = np.diag(weight)
+            if newton:
+                hessian = np.diag(p.sum(axis=0)) - p.T @ p + 3.0 * np.eye(n_classes)
+                weight = np.diag(hessian)
+            right = state.gradients[leaf == here].sum(axis=0)
+            right = right + 0.7 * np.sqrt(weight) * normals[here]
+            found, expected = state.forest.values[tree, here], np.linalg.solve(hessian, right)
+            if newton:  # a common step of all logits is left out: no probability sees it
+                expected -= expected.mean()
+            np.testing.assert_allclose(found, 0.3 * expected, rtol=SAME_SUM, atol=1e-12)
+        np.testing.assert_array_equal(state.forest.values[tree, 3], 0.0)
+        expected = before * (0.9 if tree else 1.0) + state.forest.values[tree, leaf]
+        np.testing.assert_allclose(state.raw, expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("leaf_noise", [0.0, 0.5])
+def test_newton_steps_without_l2_stay_bounded(table, leaf_noise):
+    """The Hessian is singular where all logits move alike, and vanishes in a leaf that is sure."""
+    cells = sum_classes(single_cells(table.columns), np.arange(120) % 3, 3)
+    _, state = member(table, 3)
+    values = numbers(l2=0.0, n_rows=120.0, leaf_noise=leaf_noise)
+    state.scratch.leaf_of_row[:] = np.arange(120) % 2
+    for tree, logit in enumerate((0.0, 40.0)):
+        state.raw[:] = [logit, 0.0, 0.0]
+        softmax_gradients(
+            cells, state.raw, values, STREAM, state.gradients, state.curvature, state.channels
+        )
+        softmax_leaves(state, values, STREAM, tree, 1)
+    undecided, sure = state.forest.values[:2]
+    assert np.abs(undecided).max() < 1.0
+    # Of a common step there remains the rounding of sums over the smallest pivot, 1e-14 / 1e-12.
+    assert np.abs(undecided.mean(axis=1)).max() < 0.1
+    assert np.abs(sure).max() <= 0.3 * LOGIT_STEP
+
+
+@pytest.mark.parametrize("method", ["sgb", "sglb"])
+def test_a_model_without_l2_gives_probabilities(rng, method):
+    X = rng.normal(size=(200, 2))
+    model = BoostedEnsembleClassifier(
+        method=method, l2=0.0, temperature="posterior", n_members=1, n_trees=100, random_state=0
+    ).fit(X, rng.integers(0, 3, 200))
+    logits = model._raw_members(X, None, None, None)
+    # Logits of 1e12, as without care, have lost four of the sixteen digits of a probability.
+    assert np.abs(logits).max() < 1e5
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0, rtol=1e-12)
+
+
+def test_class_sums(rng):
+    cells = merge_rows(np.array([[1, 0, 0, 1, 0] * 10], np.uint8))
+    codes = rng.integers(0, 4, 50)
+    codes[codes == 3] = 0  # a class without rows
+    sums = sum_classes(cells, codes, 4)
+    for cell, (low, high) in enumerate(zip(cells.begin[:-1], cells.begin[1:], strict=True)):
+        rows = cells.order[low:high]
+        np.testing.assert_array_equal(sums.class_of_row[low:high], codes[rows])
+        counts = np.bincount(codes[rows], minlength=4)
+        np.testing.assert_array_equal(sums.class_counts[cell], counts)
+    np.testing.assert_array_equal(sums.n_rows, np.diff(cells.begin))
+
+
+def fit_plain(table, codes, n_classes, leaf_estimation, n_trees=4, depth=3):
+    """No noise, no shrinkage, no sub-sampling: deterministic boosting by the engine."""
+    knobs = BoostedEnsembleClassifier(
+        method="sgb", subsample=1.0, random_strength=0.0, n_members=1, n_trees=n_trees, depth=depth,
+        learning_rate=0.3, leaf_estimation=leaf_estimation, max_bins=8,
+    )  # fmt: skip
+    plan = make_plan(knobs)
+    return numba_engine.fit(table.matrix, parts.IS_CATEGORY, codes, n_classes, plan, 0, 1)
+
+
+@pytest.mark.parametrize("leaf_estimation", ["newton", "gradient"])
+@CLASSES
+def test_boosting_equals_the_slow_twin_tree_by_tree(table, rng, n_classes, leaf_estimation):
+    signal = table.matrix[:, 0] + table.matrix[:, 2] / 2 + rng.normal(size=120)
+    codes = np.digitize(signal, np.quantile(signal, np.arange(1, n_classes) / n_classes))
+    models = fit_plain(table, codes, n_classes, leaf_estimation)
+    loss = naive.Softmax(codes, n_classes, leaf_estimation == "newton")
+    trees, raw = naive.boost(loss, table.codes, parts.IS_CATEGORY, table.options, 4, 3, 0.3, 3.0)
+    forest = models.forests[0]
+    for tree, (splits, values) in enumerate(trees):
+        found = list(zip(forest.features[tree].tolist(), forest.bins[tree].tolist(), strict=True))
+        assert found == splits
+        np.testing.assert_allclose(forest.values[tree], values, rtol=SAME_SUM, atol=SAME_SUM)
+    found = numba_engine.raw_predictions(models, table.matrix, np.array([4]), 1, 1)[0, 0]
+    np.testing.assert_allclose(found, raw, rtol=SAME_SUM, atol=SAME_SUM)
+
+
+def test_unrolled_and_general_kernels_agree(table, rng):
+    """An empty width compiles loops over any number of outputs."""
+    codes, forests = rng.integers(0, 3, 120), []
+    cells = single_cells(table.columns)
+    assert unrolled_width(3) == (0,) * 4
+    for width in ((0,) * 4, ()):
+        rows, state = member(table, 3)
+        values = numbers(n_rows=120.0, noise=0.1, leaf_noise=0.1, random_strength=1.0, decay=0.99)
+        boost_softmax(rows, sum_classes(cells, codes, 3), state, values, 0, 0, 0, 3, width)
+        forests.append(state.forest)
+    for one, other in zip(*forests, strict=True):
+        np.testing.assert_allclose(one, other, rtol=SAME_SUM)
+
+
+@CLASSES
+def test_merged_rows_grow_the_same_trees(repeated, rng, n_classes):
+    codes = rng.integers(0, n_classes, 600)
+    forests = []
+    for cells in (merge_rows(repeated.columns), single_cells(repeated.columns)):
+        rows, state = member(repeated, n_classes, 3, 5, cells)
+        boost_softmax(
+            rows, sum_classes(cells, codes, n_classes), state, numbers(n_rows=600.0, decay=0.99),
+            0, 0, 0, 5, unrolled_width(n_classes),
+        )  # fmt: skip
+        forests.append(state.forest)
+    merged, apart = forests
+    np.testing.assert_array_equal(merged.features, apart.features)
+    np.testing.assert_array_equal(merged.bins, apart.bins)
+    np.testing.assert_allclose(merged.values, apart.values, rtol=SAME_SUM, atol=SAME_SUM)
+
+
+def test_python_and_compiled_boosting_agree(table, rng, monkeypatch):
+    codes = rng.integers(0, 3, 120)
+    cells = single_cells(table.columns)
+    args = (numbers(n_rows=120.0, noise=0.1, leaf_noise=0.1), 0, 0, 0, 3, unrolled_width(3))
+    states = [member(table, 3), member(table, 3)]
+    boost_softmax(states[0][0], sum_classes(cells, codes, 3), states[0][1], *args)
+    stream = softmax_kernels.stream
+    monkeypatch.setattr(softmax_kernels, "stream", lambda *key: np.uint64(stream(*key)))
+    boost_softmax.py_func(states[1][0], sum_classes(cells, codes, 3), states[1][1], *args)
+    for one, other in zip(states[0][1].forest, states[1][1].forest, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
