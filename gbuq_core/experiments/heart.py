@@ -3,130 +3,35 @@
 Malinin, Prokhorenkova and Ustimenko, "Uncertainty in gradient boosting via ensembles", section 4
 and figures 2 and 4. `fit_heart` trains one method; `map_heart` turns what it kept into maps for
 any truncation step, start and number of members without training again; `run_heart` does both for
-all methods of `HeartSettings`.
+all methods of `heart_plan.HeartSettings`.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from gbuq_core.baselines import ForestEnsembleRegressor
-from gbuq_core.boosting import BoostedEnsembleRegressor
 from gbuq_core.boosting.truncation import truncation_points
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.synthetic import HeartData, make_heart
+from gbuq_core.experiments.heart_data import SIDE, make_painted_heart
+from gbuq_core.experiments.heart_plan import (
+    METHODS,
+    HeartPlan,
+    HeartSettings,
+    heart_estimator,
+    plan_heart,
+)
+from gbuq_core.synthetic import HeartData
 from gbuq_core.uncertainty import decompose_regression
-from gbuq_core.validation import check_choice, check_number
+from gbuq_core.validation import check_number
 
 Array = npt.NDArray[np.float64]
 
-SIDE = 9
-N_CELLS = SIDE * SIDE
 MAX_FRAMES = 100  # stages of the boosting-time scrubber
-FOREST_DEPTH = 10  # the paper's, appendix C
-LEAST_FILLED = 2
-
-# Seconds on one core of a 2020s server, for the estimate before a fit.
-_SECONDS_PER_TREE = 25e-6
-_SECONDS_PER_DRAWN_ROW = 4.5e-9  # and tree: subsampling draws every row anew
-_SECONDS_PER_CATBOOST_ROW = 1.2e-7  # and tree, categories one-hot
-_SECONDS_PER_FOREST_TREE = 6e-3
-
-
-class HeartMethod(NamedTuple):
-    """A method of the page: how people write it, and what it is to the estimators."""
-
-    label: str
-    boosting: str = ""  # "sgb", "sglb" or "" for a forest
-    virtual: bool = False
-    engine: str = "numba"
-
-    @property
-    def langevin(self) -> bool:
-        """Whether the temperature means anything to it."""
-        return self.boosting == "sglb"
-
-
-_METHODS = {
-    "sgb": HeartMethod("SGB", "sgb"),
-    "sglb": HeartMethod("SGLB", "sglb"),
-    "virtual_sglb": HeartMethod("virtual SGLB", "sglb", virtual=True),
-    "vrf": HeartMethod("vRF"),
-    "catboost": HeartMethod("CatBoost", "sglb", engine="catboost"),
-    "virtual_catboost": HeartMethod("virtual CatBoost", "sglb", virtual=True, engine="catboost"),
-}
-METHODS: Mapping[str, HeartMethod] = MappingProxyType(_METHODS)
-
-
-class HeartSettings(NamedTuple):
-    """Everything that the maps depend on; the defaults are the paper's.
-
-    Attributes
-    ----------
-    methods : tuple of str
-        Keys of `METHODS`.
-    rows, noise, seed
-        As ``n_per_cell``, ``noise`` and ``random_state`` of `make_heart`; the seed is the models'
-        too.
-    cells : tuple of int
-        Painted cells, numbered from 0 row by row: a filled one loses its rows, an empty one gets
-        some.
-    members, trees, depth : int
-        Of each ensemble; a virtual one has as many members as truncations, a forest of ``trees``
-        trees is split into ``members`` groups and has depth 10.
-    rate, rate_sgb : float
-        Learning rates of the SGLB methods and of SGB.
-    temperature : str or float
-        "catboost" (the number of rows), "posterior" (1) or a number.
-    leaf_noise : bool
-        Langevin noise in the leaves as well as in the choice of splits; the numba engine only.
-    step, start : int, float
-        Truncation step K and start of virtual ensembles.
-    shown : int or None
-        Only so many members count: the first models, or the last truncations. None: all.
-    """
-
-    methods: tuple[str, ...] = ("sglb", "virtual_sglb")
-    rows: int = 1000
-    noise: float = 0.01
-    seed: int = 0
-    cells: tuple[int, ...] = ()
-    members: int = 10
-    trees: int = 1000
-    depth: int = 6
-    rate: float = 0.3
-    rate_sgb: float = 0.1
-    temperature: str | float = "catboost"
-    leaf_noise: bool = False
-    step: int = 50
-    start: float = 0.5
-    shown: int | None = None
-
-
-class HeartPlan(NamedTuple):
-    """What one method's fit depends on, and nothing else: the key of its result.
-
-    Fields that the method does not use are None, so that moving them refits nothing.
-    """
-
-    method: str
-    rows: int
-    noise: float
-    seed: int
-    cells: tuple[int, ...]
-    members: int
-    trees: int
-    depth: int | None
-    rate: float | None
-    temperature: str | float | None
-    leaf_noise: bool | None
 
 
 class HeartFit(NamedTuple):
@@ -175,6 +80,16 @@ class HeartMaps(NamedTuple):
     knowledge: Array
     mean: Array
 
+    @property
+    def method(self) -> str:
+        """The method's key in `METHODS`."""
+        return self.fit.plan.method
+
+    @property
+    def truth(self) -> HeartData:
+        """The data it was trained on."""
+        return self.fit.data
+
 
 class HeartRun(NamedTuple):
     """The data of the settings and the maps of their methods, in the settings' order."""
@@ -199,63 +114,6 @@ def run_heart(settings: HeartSettings | None = None) -> HeartRun:
         map_heart(fit_heart(plan_heart(settings, method)), settings) for method in settings.methods
     )
     return HeartRun(settings, _painted(plan_heart(settings, "sglb")), maps)
-
-
-def plan_heart(settings: HeartSettings, method: str) -> HeartPlan:
-    """What a method's fit depends on.
-
-    >>> slow, quick = HeartSettings(step=10), HeartSettings(step=100)
-    >>> plan_heart(slow, "virtual_sglb") == plan_heart(quick, "virtual_sglb")
-    True
-    """
-    kind = METHODS[check_choice("method", method, tuple(METHODS))]
-    numba_sglb = kind.langevin and kind.engine == "numba"
-    return HeartPlan(
-        method=method,
-        rows=settings.rows,
-        noise=settings.noise,
-        seed=settings.seed,
-        cells=tuple(sorted(set(settings.cells))),
-        members=1 if kind.virtual else settings.members,
-        trees=settings.trees,
-        depth=settings.depth if kind.boosting else None,
-        rate={"sgb": settings.rate_sgb, "sglb": settings.rate}.get(kind.boosting),
-        temperature=settings.temperature if kind.langevin else None,
-        leaf_noise=settings.leaf_noise if numba_sglb else None,
-    )
-
-
-def heart_estimator(plan: HeartPlan) -> Any:
-    """The unfitted estimator of a plan.
-
-    >>> heart_estimator(plan_heart(HeartSettings(rate=0.2), "sglb")).learning_rate
-    0.2
-    """
-    kind = METHODS[plan.method]
-    if not kind.boosting:
-        return ForestEnsembleRegressor(
-            n_groups=plan.members,
-            trees_per_group=max(1, plan.trees // plan.members),
-            max_depth=FOREST_DEPTH,
-            random_state=plan.seed,
-        )
-    langevin: dict[str, Any] = {}
-    if kind.langevin:
-        langevin["temperature"] = plan.temperature
-    if plan.leaf_noise is not None:
-        langevin["leaf_noise"] = plan.leaf_noise
-    return BoostedEnsembleRegressor(
-        method=kind.boosting,
-        ensemble="virtual" if kind.virtual else "independent",
-        n_members=plan.members,
-        n_trees=plan.trees,
-        depth=plan.depth or 1,
-        learning_rate=plan.rate,
-        engine=kind.engine,
-        categorical_features=[0, 1],
-        random_state=plan.seed,
-        **langevin,
-    )
 
 
 def fit_heart(plan: HeartPlan) -> HeartFit:
@@ -315,85 +173,6 @@ def map_heart(fit: HeartFit, settings: HeartSettings) -> HeartMaps:
     counts = np.full(len(fit.n_trees), members.shape[1])
     mean = members[-1, :, :, 0].mean(axis=0).reshape(SIDE, SIDE)
     return HeartMaps(fit, fit.n_trees, counts, total, data, knowledge, mean)
-
-
-def estimate_heart_seconds(plan: HeartPlan, n_cores: int = 2) -> float:
-    """Roughly what `fit_heart` takes.
-
-    >>> estimate_heart_seconds(plan_heart(HeartSettings(), "catboost")) > 20
-    True
-    """
-    kind = METHODS[plan.method]
-    n_rows = 64 * plan.rows
-    if not kind.boosting:
-        return plan.trees * _SECONDS_PER_FOREST_TREE * (0.1 + plan.rows / 1000) / n_cores
-    per_tree = _SECONDS_PER_TREE
-    if kind.boosting == "sgb":
-        per_tree += _SECONDS_PER_DRAWN_ROW * n_rows
-    if kind.engine == "catboost":  # which has threads of its own
-        return plan.members * plan.trees * (2e-4 + _SECONDS_PER_CATBOOST_ROW * n_rows / n_cores)
-    return plan.members * plan.trees * per_tree / min(n_cores, plan.members)
-
-
-def make_painted_heart(
-    n_per_cell: int = 1000, noise: float = 0.01, random_state: int = 0, cells: Any = ()
-) -> HeartData:
-    """The heart with some cells painted over: filled ones lose their rows, empty ones get some.
-
-    Parameters
-    ----------
-    n_per_cell, noise, random_state
-        As for `make_heart`; rows that are left are the same rows.
-    cells : sequence of int
-        Which of the 81 cells differ from the paper's heart, counted row by row. Rows in the heart
-        have the noise variance ``noise``.
-
-    Returns
-    -------
-    HeartData
-
-    Raises
-    ------
-    InvalidParameter
-        If a number is not that of a cell, or fewer than two cells would have rows.
-
-    Examples
-    --------
-    >>> heart = make_painted_heart(10, cells=[0, 40])  # a corner emptied, the middle filled
-    >>> heart.cell_counts[0, 0], heart.cell_counts[4, 4], len(heart.y)
-    (np.int64(0), np.int64(10), 640)
-    """
-    heart = make_heart(n_per_cell, noise, random_state)
-    painted = np.zeros(N_CELLS, dtype=bool)
-    for cell in cells:
-        painted[check_number("cells", cell, 0, N_CELLS - 1, integer=True)] = True
-    filled = heart.in_support.ravel()
-    in_support = filled ^ painted
-    if in_support.sum() < LEAST_FILLED:
-        raise InvalidParameter(
-            f"At least {LEAST_FILLED} cells must keep their rows: give some of them back."
-        )
-    if not painted.any():
-        return heart
-    cell_of_row = (SIDE * heart.X[:, 0] + heart.X[:, 1]).astype(np.int64)
-    kept = ~painted[cell_of_row]
-    given = np.flatnonzero(~filled & painted)
-    # One column an empty cell, whichever of them are painted: painting one moves no other.
-    draws = np.random.default_rng([random_state, N_CELLS]).standard_normal(
-        (n_per_cell, int((~filled).sum()))
-    )[:, painted[~filled]]
-    y_given = heart.mean.ravel()[given] + np.sqrt(noise) * draws
-    variance = np.where(in_support, heart.variance.ravel(), np.nan)
-    variance[given] = noise
-    return HeartData(
-        X=np.concatenate([heart.X[kept], np.tile(heart.grid[given], (n_per_cell, 1))]),
-        y=np.concatenate([heart.y[kept], y_given.ravel()]),
-        mean=heart.mean,
-        variance=variance.reshape(SIDE, SIDE),
-        in_support=in_support.reshape(SIDE, SIDE),
-        grid=heart.grid,
-        cell_counts=np.where(in_support, n_per_cell, 0).reshape(SIDE, SIDE),
-    )
 
 
 def _painted(plan: HeartPlan) -> HeartData:

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from gbuq_core.boosting.truncation import truncation_points
-from gbuq_core.experiments.heart import METHODS, HeartPlan, HeartRun, HeartSettings, plan_heart
+from gbuq_core.experiments.heart import HeartRun
+from gbuq_core.experiments.heart_plan import METHODS, HeartPlan, HeartSettings, plan_heart
 
 _SHOW = """
 for name, (total, data, knowledge) in maps.items():
@@ -39,7 +40,7 @@ def heart_csv(run: HeartRun) -> str:
     names = ["feature_1", "feature_2", "training_rows", "true_mean", "true_noise_variance"]
     columns = [*data.grid.T, data.cell_counts, data.mean, data.variance]
     for maps in run.methods:
-        method = maps.fit.plan.method
+        method = maps.method
         names += [f"{method}_{part}" for part in ("mean", "total", "data", "knowledge")]
         columns += [maps.mean, maps.total[-1], maps.data[-1], maps.knowledge[-1]]
     rows = zip(*(np.ravel(column) for column in columns), strict=True)
@@ -67,7 +68,7 @@ def heart_code(settings: HeartSettings) -> str:
     if forest:
         lines.append("from gbuq_core.baselines import ForestEnsembleRegressor")
     if settings.cells:
-        lines.append("from gbuq_core.experiments.heart import make_painted_heart")
+        lines.append("from gbuq_core.experiments.heart_data import make_painted_heart")
     lines += [
         "from gbuq_core.figures.panels import Panel, PanelSheet",
         "from gbuq_core.figures.standalone import standalone_html",

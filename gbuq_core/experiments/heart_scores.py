@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gbuq_core.experiments.heart import METHODS, HeartMaps, HeartRun
+from gbuq_core.experiments.heart import HeartMaps, HeartRun
+from gbuq_core.experiments.heart_plan import METHODS
 from gbuq_core.glossary import VIEWS
 from gbuq_core.metrics import auroc
 from gbuq_core.validation import check_choice
@@ -76,13 +77,14 @@ def score_heart(maps: HeartMaps, view: str = "std") -> HeartScores:
 
     Examples
     --------
-    >>> from gbuq_core.experiments.heart import HeartSettings, run_heart
+    >>> from gbuq_core.experiments.heart import run_heart
+    >>> from gbuq_core.experiments.heart_plan import HeartSettings
     >>> run = run_heart(HeartSettings(methods=("sglb",), rows=50, members=5, trees=200))
     >>> score_heart(run.methods[0]).auroc_knowledge
     1.0
     """
     check_choice("view", view, VIEWS)
-    data = maps.fit.data
+    data = maps.truth
     filled = data.in_support
     total, noise, knowledge = (
         as_view(part[-1], view) for part in (maps.total, maps.data, maps.knowledge)
@@ -117,7 +119,7 @@ def check_claims(run: HeartRun) -> tuple[Claim, ...]:
 
     Only statements about methods that were run. Judged on standard deviations.
     """
-    found = {maps.fit.plan.method: score_heart(maps) for maps in run.methods}
+    found = {maps.method: score_heart(maps) for maps in run.methods}
     claims: list[Claim] = []
     for method, scores in found.items():
         kind = METHODS[method]
@@ -136,7 +138,8 @@ def describe_heart(run: HeartRun, view: str = "std") -> str:
 
     Examples
     --------
-    >>> from gbuq_core.experiments.heart import HeartSettings, run_heart
+    >>> from gbuq_core.experiments.heart import run_heart
+    >>> from gbuq_core.experiments.heart_plan import HeartSettings
     >>> describe_heart(run_heart(HeartSettings(methods=()))).startswith("81 cells")
     True
     """
@@ -155,7 +158,7 @@ def describe_heart(run: HeartRun, view: str = "std") -> str:
 
 def _describe_method(maps: HeartMaps, view: str) -> str:
     scores = score_heart(maps, view)
-    kind = METHODS[maps.fit.plan.method]
+    kind = METHODS[maps.method]
     n_members = int(maps.n_members[-1])
     trees = f"{int(maps.n_trees[-1]):,} trees"
     what = {

@@ -7,12 +7,12 @@ and knowledge uncertainty has another, over all methods and all stages of traini
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from gbuq_core.figures.panels import Panel, PanelSheet, shared_limits
+from gbuq_core.figures.panels import Marker, Panel, PanelSheet, shared_limits
 from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.glossary import UNCERTAINTY_KINDS, VIEWS, uncertainty_unit
 from gbuq_core.synthetic import HeartData
@@ -23,30 +23,26 @@ Array = npt.NDArray[np.float64]
 SCALES = ("shared", "own")
 
 
-class MethodMaps(NamedTuple):
-    """What is drawn of one method.
+class Maps(Protocol):
+    """What is drawn of one method: `HeartMaps` of the experiment, or anything like it.
 
-    Attributes
-    ----------
-    method : str
-        A key of `METHOD_STYLES`.
-    data : HeartData
-        What it was trained on.
-    n_trees : (n_frames,) int array
-        What the stages are called.
-    total, data_uncertainty, knowledge : (n_frames, 9, 9) array
-        Variances; NaN where there is none.
-    note : str
-        A remark on all three maps, e.g. that they show older settings.
+    ``method`` is a key of `METHOD_STYLES`, ``truth`` what it was trained on, ``n_trees``
+    (n_frames,) what the stages are called; the maps (n_frames, 9, 9) are variances, NaN where
+    there is no such value.
     """
 
-    method: str
-    data: HeartData
-    n_trees: npt.NDArray[np.int64]
-    total: Array
-    data_uncertainty: Array
-    knowledge: Array
-    note: str = ""
+    @property
+    def method(self) -> str: ...  # noqa: D102
+    @property
+    def truth(self) -> HeartData: ...  # noqa: D102
+    @property
+    def n_trees(self) -> npt.NDArray[np.int64]: ...  # noqa: D102
+    @property
+    def total(self) -> Array: ...  # noqa: D102
+    @property
+    def data(self) -> Array: ...  # noqa: D102
+    @property
+    def knowledge(self) -> Array: ...  # noqa: D102
 
 
 class HeartView(NamedTuple):
@@ -59,9 +55,9 @@ class HeartView(NamedTuple):
 
 def heart_sheet(
     truth: HeartData,
-    methods: Sequence[MethodMaps],
+    methods: Sequence[Maps],
     view: HeartView | None = None,
-    painted: npt.ArrayLike | None = None,
+    painted: Sequence[int] = (),
     alt: str = "",
 ) -> PanelSheet:
     """Panels of the truth and of every method.
@@ -70,10 +66,10 @@ def heart_sheet(
     ----------
     truth : HeartData
     methods : sequence of MethodMaps
-        Stages play if all methods have as many as the first; others show their last.
+        Those with the stages of the first play them, others show their last.
     view : HeartView, optional
-    painted : (9, 9) bool array, optional
-        Cells to outline.
+    painted : sequence of int
+        Cells to outline, numbered row by row.
     alt : str
         The picture in words.
 
@@ -91,11 +87,12 @@ def heart_sheet(
     truths = _truth_panels(truth, view, limits)[:rows]
     panels = []
     for row in range(rows):
-        panels.append(truths[row]._replace(outlined=painted))
+        panels.append(truths[row])
         if methods:
-            panels += _method_panels(methods[row], view, limits, len(frames), painted)
+            panels += _method_panels(methods[row], view, limits, frames)
+    outlined = np.isin(np.arange(truth.in_support.size), painted).reshape(truth.in_support.shape)
     return PanelSheet(
-        panels,
+        [panel._replace(outlined=outlined) for panel in panels],
         columns=4 if methods else 1,
         x_label="feature 2",
         y_label="feature 1",
@@ -110,8 +107,10 @@ def heart_sheet(
     )
 
 
-# Pixels of a map, so that all rows of panels fit on the first screen of a laptop.
-_HEIGHTS = {1: 300, 2: 216, 3: 150}
+_NOT_AVAILABLE = (Marker(1.5, 4.0, "not available", "cross"),)
+
+# Pixels of a map, so that two rows of panels fit on the first screen of a laptop.
+_HEIGHTS = {1: 300, 2: 216, 3: 171}
 
 
 class _Limits(NamedTuple):
@@ -119,14 +118,14 @@ class _Limits(NamedTuple):
     knowledge: tuple[float, float] | None
 
 
-def _limits(truth: HeartData, methods: Sequence[MethodMaps], view: HeartView) -> _Limits:
+def _limits(truth: HeartData, methods: Sequence[Maps], view: HeartView) -> _Limits:
     """Shared colour scales; None leaves each panel its own."""
     if view.scale == "own":
         return _Limits(None, None)
     noise: list[Array] = [truth.variance]
     for maps in methods:
         # The first stages predict the variance of all cells together; they would span the scale.
-        noise += [maps.total[-1], maps.data_uncertainty[-1]]
+        noise += [maps.total[-1], maps.data[-1]]
     # Filled cells in the last stages are what makes the scale of knowledge long.
     knowledge = [maps.knowledge for maps in methods]
     shared_noise = shared_limits([_as(view, part) for part in noise])
@@ -137,50 +136,42 @@ def _limits(truth: HeartData, methods: Sequence[MethodMaps], view: HeartView) ->
 
 def _truth_panels(truth: HeartData, view: HeartView, limits: _Limits) -> list[Panel]:
     empty = ~truth.in_support
-    common = {"hatched": empty}
-    return [
-        Panel(
-            "True noise",
-            _as(view, truth.variance),
-            uncertainty_unit("regression", view.unit),
-            limits.noise,
-            **common,
-        ),
-        Panel(
-            "Training rows",
-            np.where(empty, np.nan, truth.cell_counts),
-            "rows",
-            (0.0, float(max(1, truth.cell_counts.max()))),
-            **common,
-        ),
-        Panel("True mean", truth.mean, "y", (0.0, 1.0), **common),
-    ]
+    noise = Panel(
+        "True noise",
+        _as(view, truth.variance),
+        uncertainty_unit("regression", view.unit),
+        limits.noise,
+    )
+    counts = np.where(empty, np.nan, truth.cell_counts)
+    rows = Panel("Training rows", counts, "rows", (0.0, float(max(1, truth.cell_counts.max()))))
+    mean = Panel("True mean", truth.mean, "y", (0.0, 1.0))
+    return [panel._replace(hatched=empty) for panel in (noise, rows, mean)]
 
 
 def _method_panels(
-    maps: MethodMaps,
+    maps: Maps,
     view: HeartView,
     limits: _Limits,
-    n_frames: int,
-    painted: npt.ArrayLike | None,
+    frames: npt.NDArray[np.int64],
 ) -> list[Panel]:
     style = METHOD_STYLES[maps.method]
-    parts = (maps.total, maps.data_uncertainty, maps.knowledge)
+    parts = (maps.total, maps.data, maps.knowledge)
+    plays = np.array_equal(maps.n_trees, frames)
     panels = []
     for kind, part in zip(UNCERTAINTY_KINDS, parts, strict=True):
-        known = bool(np.isfinite(part).any())
+        known = bool(np.isfinite(part[-1]).any())
         is_knowledge = kind == "knowledge"
         panels.append(
             Panel(
                 f"{style.label}: {kind}",
-                _as(view, part if len(part) == n_frames else part[-1]),
+                _as(view, part if plays else part[-1]),
                 uncertainty_unit("regression", view.unit),
                 limits.knowledge if is_knowledge else limits.noise,
                 log=is_knowledge and view.log,
-                hatched=~maps.data.in_support,
-                subtitle=maps.note if known else "not available",
+                hatched=~maps.truth.in_support if known else None,
+                markers=() if known else _NOT_AVAILABLE,
+                alt="" if known else f"{style.label} gives no {kind} uncertainty here.",
                 accent=style.colour,
-                outlined=painted,
             )
         )
     return panels

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import NamedTuple
 
 
@@ -22,17 +23,28 @@ HOME = Entry(
     "pages/home.py", "", "Home", "", "Three kinds of uncertainty in one picture that you can move."
 )
 
+HEART = Entry(
+    "pages/heart.py",
+    "heart",
+    "Heart",
+    "Experiments",
+    "Does the model know where it has seen nothing? Paint cells, play the trees, compare methods.",
+)
+
 # In the order of the navigation; sections appear in the order of their first page.
-PAGES: tuple[Entry, ...] = (HOME,)
+PAGES: tuple[Entry, ...] = (HOME, HEART)
 
 
 def sections() -> dict[str, list[Entry]]:
-    """The pages by section, in order.
+    """The pages as the navigation groups them, in order.
+
+    A section of a single page is no menu but a plain link, one click instead of two.
 
     >>> list(sections())[0], sections()[""][0].title
     ('', 'Home')
     """
+    sizes = Counter(entry.section for entry in PAGES)
     grouped: dict[str, list[Entry]] = {}
     for entry in PAGES:
-        grouped.setdefault(entry.section, []).append(entry)
+        grouped.setdefault(entry.section if sizes[entry.section] > 1 else "", []).append(entry)
     return grouped

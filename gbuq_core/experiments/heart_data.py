@@ -1,0 +1,76 @@
+"""The heart with some of its cells painted over: rows taken away, or given to empty cells."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.synthetic import HeartData, make_heart
+from gbuq_core.validation import check_number
+
+SIDE = 9
+N_CELLS = SIDE * SIDE
+LEAST_FILLED = 2
+
+
+def make_painted_heart(
+    n_per_cell: int = 1000, noise: float = 0.01, random_state: int = 0, cells: Any = ()
+) -> HeartData:
+    """The heart with some cells painted over: filled ones lose their rows, empty ones get some.
+
+    Parameters
+    ----------
+    n_per_cell, noise, random_state
+        As for `make_heart`; rows that are left are the same rows.
+    cells : sequence of int
+        Which of the 81 cells differ from the paper's heart, counted row by row. Rows in the heart
+        have the noise variance ``noise``.
+
+    Returns
+    -------
+    HeartData
+
+    Raises
+    ------
+    InvalidParameter
+        If a number is not that of a cell, or fewer than two cells would have rows.
+
+    Examples
+    --------
+    >>> heart = make_painted_heart(10, cells=[0, 40])  # a corner emptied, the middle filled
+    >>> heart.cell_counts[0, 0], heart.cell_counts[4, 4], len(heart.y)
+    (np.int64(0), np.int64(10), 640)
+    """
+    heart = make_heart(n_per_cell, noise, random_state)
+    painted = np.zeros(N_CELLS, dtype=bool)
+    for cell in cells:
+        painted[check_number("cells", cell, 0, N_CELLS - 1, integer=True)] = True
+    filled = heart.in_support.ravel()
+    in_support = filled ^ painted
+    if in_support.sum() < LEAST_FILLED:
+        raise InvalidParameter(
+            f"At least {LEAST_FILLED} cells must keep their rows: give some of them back."
+        )
+    if not painted.any():
+        return heart
+    cell_of_row = (SIDE * heart.X[:, 0] + heart.X[:, 1]).astype(np.int64)
+    kept = ~painted[cell_of_row]
+    given = np.flatnonzero(~filled & painted)
+    # One column an empty cell, whichever of them are painted: painting one moves no other.
+    draws = np.random.default_rng([random_state, N_CELLS]).standard_normal(
+        (n_per_cell, int((~filled).sum()))
+    )[:, painted[~filled]]
+    y_given = heart.mean.ravel()[given] + np.sqrt(noise) * draws
+    variance = np.where(in_support, heart.variance.ravel(), np.nan)
+    variance[given] = noise
+    return HeartData(
+        X=np.concatenate([heart.X[kept], np.tile(heart.grid[given], (n_per_cell, 1))]),
+        y=np.concatenate([heart.y[kept], y_given.ravel()]),
+        mean=heart.mean,
+        variance=variance.reshape(SIDE, SIDE),
+        in_support=in_support.reshape(SIDE, SIDE),
+        grid=heart.grid,
+        cell_counts=np.where(in_support, n_per_cell, 0).reshape(SIDE, SIDE),
+    )

@@ -1,0 +1,188 @@
+"""The heart's methods and settings, and which of them a fit depends on.
+
+Malinin, Prokhorenkova and Ustimenko, "Uncertainty in gradient boosting via ensembles", section 4;
+forests from appendix C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from gbuq_core.baselines import ForestEnsembleRegressor
+from gbuq_core.boosting import BoostedEnsembleRegressor
+from gbuq_core.jobs import effective_n_jobs
+from gbuq_core.validation import check_choice
+
+FOREST_DEPTH = 10  # the paper's
+
+# Seconds on one core of a 2020s server, for the estimate before a fit.
+_SECONDS_PER_TREE = 25e-6
+_SECONDS_PER_DRAWN_ROW = 4.5e-9  # and tree: subsampling draws every row anew
+_SECONDS_PER_CATBOOST_ROW = 1.2e-7  # and tree, categories one-hot
+_SECONDS_PER_FOREST_TREE = 6e-3
+
+
+class HeartMethod(NamedTuple):
+    """A method of the page: how people write it, and what it is to the estimators."""
+
+    label: str
+    boosting: str = ""  # "sgb", "sglb" or "" for a forest
+    virtual: bool = False
+    engine: str = "numba"
+
+    @property
+    def langevin(self) -> bool:
+        """Whether the temperature means anything to it."""
+        return self.boosting == "sglb"
+
+
+_METHODS = {
+    "sgb": HeartMethod("SGB", "sgb"),
+    "sglb": HeartMethod("SGLB", "sglb"),
+    "virtual_sglb": HeartMethod("virtual SGLB", "sglb", virtual=True),
+    "vrf": HeartMethod("vRF"),
+    "catboost": HeartMethod("CatBoost", "sglb", engine="catboost"),
+    "virtual_catboost": HeartMethod("virtual CatBoost", "sglb", virtual=True, engine="catboost"),
+}
+METHODS: Mapping[str, HeartMethod] = MappingProxyType(_METHODS)
+
+
+class HeartSettings(NamedTuple):
+    """Everything that the maps depend on; the defaults are the paper's.
+
+    Attributes
+    ----------
+    methods : tuple of str
+        Keys of `METHODS`.
+    rows, noise, seed
+        As ``n_per_cell``, ``noise`` and ``random_state`` of `make_heart`; the seed is the models'
+        too.
+    cells : tuple of int
+        Painted cells, numbered from 0 row by row: a filled one loses its rows, an empty one gets
+        some.
+    members, trees, depth : int
+        Of each ensemble; a virtual one has as many members as truncations, a forest of ``trees``
+        trees is split into ``members`` groups and has depth 10.
+    rate, rate_sgb : float
+        Learning rates of the SGLB methods and of SGB.
+    temperature : str or float
+        "catboost" (the number of rows), "posterior" (1) or a number.
+    leaf_noise : bool
+        Langevin noise in the leaves as well as in the choice of splits; the numba engine only.
+    step, start : int, float
+        Truncation step K and start of virtual ensembles.
+    shown : int or None
+        Only so many members count: the first models, or the last truncations. None: all.
+    """
+
+    methods: tuple[str, ...] = ("sglb", "virtual_sglb")
+    rows: int = 1000
+    noise: float = 0.01
+    seed: int = 0
+    cells: tuple[int, ...] = ()
+    members: int = 10
+    trees: int = 1000
+    depth: int = 6
+    rate: float = 0.3
+    rate_sgb: float = 0.1
+    temperature: str | float = "catboost"
+    leaf_noise: bool = False
+    step: int = 50
+    start: float = 0.5
+    shown: int | None = None
+
+
+class HeartPlan(NamedTuple):
+    """What one method's fit depends on, and nothing else: the key of its result.
+
+    Fields that the method does not use are None, so that moving them refits nothing.
+    """
+
+    method: str
+    rows: int
+    noise: float
+    seed: int
+    cells: tuple[int, ...]
+    members: int
+    trees: int
+    depth: int | None
+    rate: float | None
+    temperature: str | float | None
+    leaf_noise: bool | None
+
+
+def plan_heart(settings: HeartSettings, method: str) -> HeartPlan:
+    """What a method's fit depends on.
+
+    >>> slow, quick = HeartSettings(step=10), HeartSettings(step=100)
+    >>> plan_heart(slow, "virtual_sglb") == plan_heart(quick, "virtual_sglb")
+    True
+    """
+    kind = METHODS[check_choice("method", method, tuple(METHODS))]
+    numba_sglb = kind.langevin and kind.engine == "numba"
+    return HeartPlan(
+        method=method,
+        rows=settings.rows,
+        noise=settings.noise,
+        seed=settings.seed,
+        cells=tuple(sorted(set(settings.cells))),
+        members=1 if kind.virtual else settings.members,
+        trees=settings.trees,
+        depth=settings.depth if kind.boosting else None,
+        rate={"sgb": settings.rate_sgb, "sglb": settings.rate}.get(kind.boosting),
+        temperature=settings.temperature if kind.langevin else None,
+        leaf_noise=settings.leaf_noise if numba_sglb else None,
+    )
+
+
+def heart_estimator(plan: HeartPlan) -> Any:
+    """The unfitted estimator of a plan.
+
+    >>> heart_estimator(plan_heart(HeartSettings(rate=0.2), "sglb")).learning_rate
+    0.2
+    """
+    kind = METHODS[plan.method]
+    if not kind.boosting:
+        return ForestEnsembleRegressor(
+            n_groups=plan.members,
+            trees_per_group=max(1, plan.trees // plan.members),
+            max_depth=FOREST_DEPTH,
+            random_state=plan.seed,
+        )
+    langevin: dict[str, Any] = {}
+    if kind.langevin:
+        langevin["temperature"] = plan.temperature
+    if plan.leaf_noise is not None:
+        langevin["leaf_noise"] = plan.leaf_noise
+    return BoostedEnsembleRegressor(
+        method=kind.boosting,
+        ensemble="virtual" if kind.virtual else "independent",
+        n_members=plan.members,
+        n_trees=plan.trees,
+        depth=plan.depth or 1,
+        learning_rate=plan.rate,
+        engine=kind.engine,
+        categorical_features=[0, 1],
+        random_state=plan.seed,
+        **langevin,
+    )
+
+
+def estimate_heart_seconds(plan: HeartPlan) -> float:
+    """Roughly what `fit_heart` takes on this machine's cores.
+
+    >>> estimate_heart_seconds(plan_heart(HeartSettings(), "catboost")) > 20
+    True
+    """
+    kind, n_cores = METHODS[plan.method], effective_n_jobs(None)
+    n_rows = 64 * plan.rows
+    if not kind.boosting:
+        return plan.trees * _SECONDS_PER_FOREST_TREE * (0.1 + plan.rows / 1000) / n_cores
+    per_tree = _SECONDS_PER_TREE
+    if kind.boosting == "sgb":
+        per_tree += _SECONDS_PER_DRAWN_ROW * n_rows
+    if kind.engine == "catboost":  # which has threads of its own
+        return plan.members * plan.trees * (2e-4 + _SECONDS_PER_CATBOOST_ROW * n_rows / n_cores)
+    return plan.members * plan.trees * per_tree / min(n_cores, plan.members)
