@@ -76,11 +76,18 @@ def make_plan(estimator: Any) -> BoostingPlan:
         check_choice("temperature", temperature, TEMPERATURES)
     else:
         temperature = check_number("temperature", temperature, 0.0, math.inf, low_open=True)
+    newton = (
+        check_choice("leaf_estimation", estimator.leaf_estimation, ("newton", "gradient"))
+        == "newton"
+    )
+    engine = check_choice("engine", estimator.engine, ("numba", "catboost"))
     leaf_noise = estimator.leaf_noise
-    if leaf_noise is None:
-        leaf_noise = temperature != "catboost"
-    elif not isinstance(leaf_noise, bool):
+    if leaf_noise is not None and not isinstance(leaf_noise, bool):
         raise InvalidParameter(f"leaf_noise must be True, False or None; got {leaf_noise!r}.")
+    if engine == "catboost":
+        leaf_noise = _catboost_leaf_noise(leaf_noise if method == "sglb" else None, newton)
+    elif leaf_noise is None:
+        leaf_noise = temperature != "catboost"
     if not isinstance(estimator.standardize_target, bool):
         raise InvalidParameter(
             f"standardize_target must be True or False; got {estimator.standardize_target!r}."
@@ -96,13 +103,27 @@ def make_plan(estimator: Any) -> BoostingPlan:
         temperature=temperature,
         leaf_noise=leaf_noise,
         random_strength=check_number("random_strength", estimator.random_strength, 0.0, 1e6),
-        newton=check_choice("leaf_estimation", estimator.leaf_estimation, ("newton", "gradient"))
-        == "newton",
+        newton=newton,
         standardize_target=estimator.standardize_target,
         l2=check_number("l2", estimator.l2, 0.0, 1e9),
         max_bins=check_number("max_bins", estimator.max_bins, 2, 255, integer=True),
-        engine=check_choice("engine", estimator.engine, ("numba", "catboost")),
+        engine=engine,
     )
+
+
+def _catboost_leaf_noise(wanted: bool | None, newton: bool) -> bool:
+    """Whether CatBoost (1.2) draws noise on leaves: on gradient ones always, on Newton never.
+
+    Its code means to do so in both, but skips leaves whose weight it knows to be 0, and it sums up
+    the weights of gradient leaves only.
+    """
+    if wanted is not None and wanted == newton:
+        does, leaves = ("never", "newton") if newton else ("always", "gradient")
+        raise InvalidParameter(
+            f"engine='catboost' {does} draws noise on leaves with leaf_estimation={leaves!r}, so "
+            f"leaf_noise={wanted} is not possible: leave it at None or use engine='numba'."
+        )
+    return not newton
 
 
 def langevin_numbers(plan: BoostingPlan, n_rows: int) -> Langevin:

@@ -1,0 +1,75 @@
+"""Tables of the user: reading, inferring what the columns are, cleaning, scoring and exporting.
+
+The page "Your data" and ``python -m gbuq_core score`` share it. It follows no paper of its own:
+what it trains and measures is `gbuq_core.boosting` and `gbuq_core.metrics`.
+"""
+
+from gbuq_core.tables.builtin import BUILTIN_TABLES, BuiltinTable, LoadedTable, load_builtin
+from gbuq_core.tables.cleaning import Prepared, prepare_new, prepare_training
+from gbuq_core.tables.columns import CHOSEN_KINDS, FEATURE_KINDS, KINDS, Column
+from gbuq_core.tables.decoding import MAX_FILE_BYTES
+from gbuq_core.tables.evaluation import ClassificationScores, RegressionScores, Scores
+from gbuq_core.tables.explaining import (
+    EFFECT_MEANING,
+    ColumnDistribution,
+    ColumnEffect,
+    RowExplanation,
+    column_distribution,
+    explain_row,
+)
+from gbuq_core.tables.export import to_csv_bytes, to_parquet_bytes
+from gbuq_core.tables.output import ADDED_NAMES, AddedColumns
+from gbuq_core.tables.predicting import Predictions, ScorePlan
+from gbuq_core.tables.protocols import MAX_ROWS_OUT_OF_FOLD, PROTOCOLS, FittedModel
+from gbuq_core.tables.reading import ReadOptions, Source, Table, read_table
+from gbuq_core.tables.schema import Schema, edit_schema, infer_schema, suggest_target
+from gbuq_core.tables.scoring import ScoredTable, ScoreEstimate, estimate_scoring, score_table
+from gbuq_core.tables.targets import TASKS, Target, infer_task
+
+__all__ = [
+    "ADDED_NAMES",
+    "BUILTIN_TABLES",
+    "CHOSEN_KINDS",
+    "EFFECT_MEANING",
+    "FEATURE_KINDS",
+    "KINDS",
+    "MAX_FILE_BYTES",
+    "MAX_ROWS_OUT_OF_FOLD",
+    "PROTOCOLS",
+    "TASKS",
+    "AddedColumns",
+    "BuiltinTable",
+    "ClassificationScores",
+    "Column",
+    "ColumnDistribution",
+    "ColumnEffect",
+    "FittedModel",
+    "LoadedTable",
+    "Predictions",
+    "Prepared",
+    "ReadOptions",
+    "RegressionScores",
+    "RowExplanation",
+    "Schema",
+    "ScoreEstimate",
+    "ScorePlan",
+    "ScoredTable",
+    "Scores",
+    "Source",
+    "Table",
+    "Target",
+    "column_distribution",
+    "edit_schema",
+    "estimate_scoring",
+    "explain_row",
+    "infer_schema",
+    "infer_task",
+    "load_builtin",
+    "prepare_new",
+    "prepare_training",
+    "read_table",
+    "score_table",
+    "suggest_target",
+    "to_csv_bytes",
+    "to_parquet_bytes",
+]

@@ -1,0 +1,305 @@
+"""One row under the lens: its members' predictions, its place among the training rows, and which
+of its features its uncertainty hangs on.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.jobs import tick
+from gbuq_core.tables.cleaning import Prepared
+from gbuq_core.tables.predicting import member_probabilities
+from gbuq_core.tables.scoring import ScoredTable
+from gbuq_core.uncertainty import Uncertainty, decompose_classification, decompose_regression
+from gbuq_core.validation import check_number
+
+EFFECT_MEANING = (
+    "How much of the uncertainty hangs on this column: the row's uncertainty minus its average "
+    "after this column alone is replaced by the values of training rows. Positive: with a usual "
+    "value the row would be less uncertain. The numbers of several columns do not add up."
+)
+
+_BLOCK_ROWS = 8192  # of replaced copies at a time
+
+
+class ColumnEffect(NamedTuple):
+    """One column's part in a row's uncertainty, and its value against the training rows.
+
+    Attributes
+    ----------
+    column : str
+    value : str
+        The cell, as text; empty if missing.
+    is_missing : bool
+    percentile : float
+        For numbers and dates: the share of training values below it, in percent, values equal to it
+        counted half. NaN for categories and missing cells.
+    share : float
+        For categories and missing cells: the share of training rows with the same, in percent, 0
+        for one that training did not have. NaN for numbers and dates.
+    total, data, knowledge : float
+        See `EFFECT_MEANING`; in variances of the target, or nats.
+    """
+
+    column: str
+    value: str
+    is_missing: bool
+    percentile: float
+    share: float
+    total: float
+    data: float
+    knowledge: float
+
+
+class RowExplanation(NamedTuple):
+    """One row: what each member says, and where its uncertainty comes from.
+
+    Attributes
+    ----------
+    row : int
+        Its position in the scored table.
+    uncertainty : Uncertainty
+        Each of shape (1,).
+    member_loc, member_scale : ndarray of shape (n_members,)
+        Means and stds of the members, in units of the target; empty for a classification.
+    member_probabilities : ndarray of shape (n_members, n_classes)
+        Empty for a regression.
+    classes : tuple of str
+    effects : tuple of ColumnEffect
+        From the largest effect on knowledge uncertainty to the smallest.
+    n_background : int
+        How many training rows gave replacement values.
+    """
+
+    row: int
+    uncertainty: Uncertainty
+    member_loc: NDArray[np.float64]
+    member_scale: NDArray[np.float64]
+    member_probabilities: NDArray[np.float64]
+    classes: tuple[str, ...]
+    effects: tuple[ColumnEffect, ...]
+    n_background: int
+
+
+class ColumnDistribution(NamedTuple):
+    """How a column is distributed over the training rows, and where one row stands.
+
+    Attributes
+    ----------
+    column : str
+    is_category : bool
+    edges : ndarray of shape (n_bins + 1,)
+        For numbers and dates (days since 1 January 1970); empty for categories.
+    levels : tuple of str
+        For categories: the most frequent ones, the row's own among them.
+    counts : ndarray of shape (n_bins,) or (n_levels,), int64
+    value : float
+        The row's number; NaN if missing, or for categories.
+    level : str
+        The row's category; empty if missing, or for numbers.
+    """
+
+    column: str
+    is_category: bool
+    edges: NDArray[np.float64]
+    levels: tuple[str, ...]
+    counts: NDArray[np.int64]
+    value: float
+    level: str
+
+
+def explain_row(
+    scored: ScoredTable, row: int, n_background: int = 64, seed: int = 0
+) -> RowExplanation:
+    """Members, and an interventional attribution of uncertainty to columns, for one row.
+
+    Each column in turn is replaced by its values in ``n_background`` training rows of the model
+    that scored the row, all else kept, and the uncertainties are averaged (a partial dependence
+    around this row). It tells which single column the model's doubt hangs on; doubt that two
+    unusual values cause together shows with both of them.
+
+    Parameters
+    ----------
+    scored : ScoredTable
+    row : int
+        Position in ``scored.frame``.
+    n_background : int
+    seed : int
+        Of the choice of training rows.
+
+    Raises
+    ------
+    InvalidParameter
+        If there is no such row.
+    """
+    _check_row(scored, row)
+    count = check_number("n_background", n_background, 1, 10_000, integer=True)
+    model = scored.models[int(scored.model_of_row[row])]
+    n_classes = len(scored.training.target.classes)
+    own = scored.scored.X.iloc[[row]]
+    members = _members(model.estimator, own, n_classes)
+    uncertainty = _decompose(members, n_classes)
+    chosen = np.random.default_rng(seed).choice(
+        model.rows, min(count, len(model.rows)), replace=False
+    )
+    background = scored.training.X.iloc[chosen]
+    columns = feature_groups(scored.training)
+    averages = _replaced_averages(model.estimator, own, background, columns, n_classes)
+    learnt = scored.training.X.iloc[model.rows]
+    effects = []
+    for (column, features), average in zip(columns.items(), averages, strict=True):
+        place = _place(learnt[features[0]], own[features[0]])
+        gaps = [float(now[0] - mean) for now, mean in zip(uncertainty, average, strict=True)]
+        value, is_missing = _cell(scored, column, row, own[features[0]])
+        effects.append(ColumnEffect(column, value, is_missing, *place, *gaps))
+    effects.sort(key=lambda effect: -abs(effect.knowledge))
+    regression = n_classes == 0
+    return RowExplanation(
+        row,
+        uncertainty,
+        members[:, 0, 0] if regression else np.empty(0),
+        np.sqrt(members[:, 0, 1]) if regression else np.empty(0),
+        np.empty((0, 0)) if regression else members[:, 0],
+        scored.training.target.classes,
+        tuple(effects),
+        len(chosen),
+    )
+
+
+def column_distribution(
+    scored: ScoredTable, row: int, column: str, n_bins: int = 30
+) -> ColumnDistribution:
+    """The training rows' values of one column as counts, and the row's own value.
+
+    Parameters
+    ----------
+    scored : ScoredTable
+    row : int
+    column : str
+        A column that is used as a feature.
+    n_bins : int
+        Bins for numbers, or the most levels that are listed.
+    """
+    _check_row(scored, row)
+    bins = check_number("n_bins", n_bins, 1, 1000, integer=True)
+    groups = feature_groups(scored.training)
+    if column not in groups:
+        raise InvalidParameter(f"column must be one that the model uses; got {column!r}.")
+    feature = groups[column][0]
+    model = scored.models[int(scored.model_of_row[row])]
+    learnt = scored.training.X[feature].iloc[model.rows]
+    own = scored.scored.X[feature].iloc[row]
+    if isinstance(learnt.dtype, pd.CategoricalDtype):
+        counts = learnt.value_counts()
+        counts = counts[counts > 0]
+        level = "" if pd.isna(own) else str(own)
+        levels = [str(name) for name in counts.index[:bins]]
+        if level and level not in levels:
+            levels = [*levels[: bins - 1], level]
+        found = np.array([int(counts.get(name, 0)) for name in levels], dtype=np.int64)
+        return ColumnDistribution(
+            column, True, np.empty(0), tuple(levels), found, float("nan"), level
+        )
+    values = learnt.to_numpy(dtype=np.float64)
+    values = values[~np.isnan(values)]
+    if not len(values):
+        return ColumnDistribution(
+            column, False, np.empty(0), (), np.empty(0, np.int64), float(own), ""
+        )
+    number_counts, edges = np.histogram(values, bins=bins)
+    return ColumnDistribution(column, False, edges, (), number_counts, float(own), "")
+
+
+def feature_groups(prepared: Prepared) -> dict[str, list[str]]:
+    """The features of each of the table's columns; a date has several."""
+    groups: dict[str, list[str]] = {}
+    for feature in prepared.features:
+        groups.setdefault(feature.column, []).append(feature.name)
+    return groups
+
+
+def _check_row(scored: ScoredTable, row: int) -> None:
+    check_number("row", row, 0, len(scored.frame) - 1, integer=True)
+
+
+def _members(model: Any, X: pd.DataFrame, n_classes: int) -> NDArray[np.float64]:
+    """Members' means and variances, or probabilities: (n_members, n_rows, 2 or n_classes)."""
+    if n_classes:
+        return member_probabilities(model, X, n_classes)
+    members: NDArray[np.float64] = model.predict_members(X)
+    return members
+
+
+def _decompose(members: NDArray[np.float64], n_classes: int) -> Uncertainty:
+    if n_classes:
+        return decompose_classification(members)
+    return decompose_regression(members[..., 0], members[..., 1])
+
+
+def _replaced_averages(
+    model: Any,
+    own: pd.DataFrame,
+    background: pd.DataFrame,
+    columns: dict[str, list[str]],
+    n_classes: int,
+) -> list[tuple[float, ...]]:
+    """Mean total, data and knowledge uncertainty with each column replaced, in its order."""
+    n = len(background)
+    groups = list(columns.values())
+    at_once = max(1, _BLOCK_ROWS // n)
+    averages: list[tuple[float, ...]] = []
+    for start in range(0, len(groups), at_once):
+        tick(0.0)
+        block = groups[start : start + at_once]
+        copies = _copies(own, background, block)
+        found = _decompose(_members(model, copies, n_classes), n_classes)
+        means = np.stack([part.reshape(len(block), n).mean(axis=1) for part in found], axis=1)
+        averages += [tuple(row) for row in means.tolist()]
+    return averages
+
+
+def _copies(own: pd.DataFrame, background: pd.DataFrame, block: list[list[str]]) -> pd.DataFrame:
+    """The row once for each group of features and background row, with that group replaced."""
+    n = len(background)
+    slot = {name: position for position, group in enumerate(block) for name in group}
+    parts: dict[str, Any] = {}
+    for name in own.columns:
+        rows = slice(slot[name] * n, (slot[name] + 1) * n) if name in slot else slice(0, 0)
+        if isinstance(own[name].dtype, pd.CategoricalDtype):
+            known = own[name].cat.categories.union(background[name].cat.categories, sort=False)
+            codes = np.repeat(known.get_indexer(own[name]), len(block) * n)
+            codes[rows] = known.get_indexer(background[name])[: rows.stop - rows.start]
+            parts[name] = pd.Categorical.from_codes(codes, known)
+        else:
+            values = np.repeat(own[name].to_numpy(dtype=np.float64), len(block) * n)
+            values[rows] = background[name].to_numpy(dtype=np.float64)[: rows.stop - rows.start]
+            parts[name] = values
+    return pd.DataFrame(parts, copy=False)
+
+
+def _place(learnt: pd.Series, own: pd.Series) -> tuple[float, float]:
+    """Percentile and share of the row's value among the training rows; one of them is NaN."""
+    value = own.iloc[0]
+    if pd.isna(value):
+        return float("nan"), 100.0 * float(learnt.isna().mean())
+    if isinstance(learnt.dtype, pd.CategoricalDtype):
+        return float("nan"), 100.0 * float((learnt == value).mean())
+    known = learnt.to_numpy(dtype=np.float64)
+    known = known[~np.isnan(known)]
+    if not len(known):
+        return float("nan"), float("nan")
+    below, equal = float((known < value).mean()), float((known == value).mean())
+    return 100.0 * (below + 0.5 * equal), float("nan")
+
+
+def _cell(scored: ScoredTable, column: str, row: int, own: pd.Series) -> tuple[str, bool]:
+    """The cell as the output shows it, and whether it counts as missing."""
+    is_missing = bool(pd.isna(own.iloc[0]))
+    name = dict(scored.added.renamed).get(column, column)
+    value = scored.frame[name].iloc[row]
+    return ("" if pd.isna(value) else str(value)), is_missing

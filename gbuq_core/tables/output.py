@@ -1,0 +1,139 @@
+"""The table that comes out: the input's columns and what was added to each row."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from gbuq_core.tables.cleaning import Prepared
+from gbuq_core.tables.columns import plain_column, single_chunk
+from gbuq_core.tables.names import free_name
+from gbuq_core.tables.predicting import Predictions
+from gbuq_core.tables.reading import Table
+from gbuq_core.tables.targets import Target
+from gbuq_core.tables.wording import columns_named, listed
+
+ADDED_NAMES = (
+    "prediction",
+    "total_uncertainty",
+    "data_uncertainty",
+    "knowledge_uncertainty",
+    "error",
+    "fold",
+    "in_training",
+    "unseen_level",
+    "new_missing",
+)
+
+
+class AddedColumns(NamedTuple):
+    """Names of the added columns, in their order, and what they hold.
+
+    Attributes
+    ----------
+    names : tuple of str
+        ``prediction`` (in units of the target, or a class), ``total_uncertainty``,
+        ``data_uncertainty`` and ``knowledge_uncertainty`` (variances of the target, or nats), and
+        as far as they apply ``error`` (absolute error, or 1 for a wrong class; empty where the
+        target is not known), ``fold``, ``in_training``, ``unseen_level``, ``new_missing``.
+    units : tuple of str
+        The unit of each, or an empty string.
+    renamed : tuple of (str, str)
+        Columns of the input that had one of these names, and what they are called instead.
+    """
+
+    names: tuple[str, ...]
+    units: tuple[str, ...]
+    renamed: tuple[tuple[str, str], ...]
+
+
+def assemble_output(
+    table: Table,
+    scored: Prepared,
+    predictions: Predictions,
+    fold: NDArray[np.int64] | None,
+    in_training: NDArray[np.bool_] | None,
+) -> tuple[pd.DataFrame, AddedColumns, list[str]]:
+    """The output table, its added columns, and a notice if input columns had to be renamed.
+
+    Parameters
+    ----------
+    table : Table
+        The one whose rows were scored.
+    fold : ndarray of shape (n_rows,) or None
+        1 to 5, or 0 for rows without a target.
+    in_training : ndarray of shape (n_rows,) or None
+    """
+    names, notices = _input_names(table.names)
+    columns: dict[str, Any] = {
+        name: plain_column(single_chunk(table.data, position))
+        for position, name in enumerate(names)
+    }
+    target = scored.target
+    unit = "nats" if target.classes else f"variance, squared units of {target.name}"
+    added: dict[str, tuple[Any, str]] = {
+        "prediction": (
+            predicted_values(predictions, target),
+            "" if target.classes else f"units of {target.name}",
+        ),
+        "total_uncertainty": (predictions.uncertainty.total, unit),
+        "data_uncertainty": (predictions.uncertainty.data, unit),
+        "knowledge_uncertainty": (predictions.uncertainty.knowledge, unit),
+    }
+    errors = row_errors(scored, predictions)
+    if not np.isnan(errors).all():
+        error_unit = "1 if wrong" if target.classes else f"absolute, units of {target.name}"
+        added["error"] = (errors, error_unit)
+    if fold is not None:
+        added["fold"] = (pd.Series(fold, dtype="Int64").mask(fold == 0), "")
+    if in_training is not None:
+        added["in_training"] = (in_training, "")
+    added["unseen_level"] = (predictions.unseen_level, "")
+    added["new_missing"] = (predictions.new_missing, "")
+    columns |= {name: values for name, (values, _) in added.items()}
+    frame = pd.DataFrame(columns, copy=False)
+    units = tuple(unit for _, unit in added.values())
+    renamed = tuple((old, new) for old, new in zip(table.names, names, strict=True) if old != new)
+    return frame, AddedColumns(tuple(added), units, renamed), notices
+
+
+def predicted_values(predictions: Predictions, target: Target) -> Any:
+    """Predicted means, or class labels: whole numbers where all labels are."""
+    if not target.classes:
+        return predictions.loc
+    codes = predictions.loc.astype(np.int64)
+    try:
+        labels: Any = np.array([int(label) for label in target.classes])
+    except ValueError:
+        labels = pd.array(list(target.classes), dtype="str")
+    return pd.Series(labels[codes])
+
+
+def row_errors(scored: Prepared, predictions: Predictions) -> NDArray[np.float64]:
+    """Absolute error, or 1 for a wrong class and 0 for the right one; NaN without a target."""
+    if not scored.target.classes:
+        return np.abs(scored.y - predictions.loc)
+    wrong = (scored.y != predictions.loc).astype(np.float64)
+    return np.where(np.isnan(scored.y), np.nan, wrong)
+
+
+def _input_names(names: list[str]) -> tuple[list[str], list[str]]:
+    """The input's names, out of the way of the added ones."""
+    taken = {*names, *ADDED_NAMES}
+    kept, renamed = [], []
+    for name in names:
+        if name in ADDED_NAMES:
+            name = free_name(f"{name} (input)", taken)
+            renamed.append(name)
+            taken.add(name)
+        kept.append(name)
+    if not renamed:
+        return kept, []
+    before = [name.removesuffix(" (input)") for name in renamed]
+    return kept, [
+        f"{columns_named(before)} of the file would clash with added columns and "
+        f"{'is' if len(renamed) == 1 else 'are'} called {listed(renamed)}."
+    ]

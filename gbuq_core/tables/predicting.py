@@ -1,0 +1,205 @@
+"""Training one ensemble on rows of a table, and what it says about other rows."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from gbuq_core.jobs import stage, tick
+from gbuq_core.metrics import nll_mixture_values
+from gbuq_core.tables.cleaning import Prepared
+from gbuq_core.tables.pilot import pilot_rate
+from gbuq_core.uncertainty import Uncertainty, decompose_classification, decompose_regression
+from gbuq_core.validation import check_choice, check_number
+
+BLOCK_ROWS = 16_384
+PILOT_SHARE = 0.3  # of the progress of a fit
+
+# A std below this share of the target's would make the likelihood of a duplicate row infinite.
+_SMALLEST_STD = 1e-6
+_SMALLEST_PROBABILITY = float(np.finfo(np.float64).eps)  # as gbuq_core.metrics
+
+
+class ScorePlan(NamedTuple):
+    """How to train; see `gbuq_core.BoostedEnsembleRegressor` for the knobs.
+
+    Attributes
+    ----------
+    method, ensemble, engine : str
+    n_members : int
+        Of an independent ensemble; a virtual one has one member every ``truncation_step`` trees.
+    n_trees, depth : int
+    truncation_step : int or None
+        None means a twentieth of the trees, which gives ten members.
+    learning_rate : float or None
+        None means one that suits the table, found by a short pilot fit (`gbuq_core.tables.pilot`).
+    seed : int
+        Splits and fits with the same seed are the same.
+    n_jobs : int or None
+    """
+
+    method: str = "sglb"
+    ensemble: str = "virtual"
+    engine: str = "numba"
+    n_members: int = 10
+    n_trees: int = 500
+    depth: int = 6
+    truncation_step: int | None = None
+    learning_rate: float | None = None
+    seed: int = 0
+    n_jobs: int | None = None
+
+
+class Predictions(NamedTuple):
+    """What an ensemble says about rows.
+
+    Attributes
+    ----------
+    loc : ndarray of shape (n_rows,), float64
+        The predicted mean, or the code of the most probable class.
+    probabilities : ndarray of shape (n_rows, n_classes), or (n_rows, 0) for a regression
+    uncertainty : Uncertainty
+        Variances of the target, or nats.
+    nll : ndarray of shape (n_rows,), float64
+        Negative log-likelihood of the target under the mixture of the members, in nats; NaN where
+        the target is not known.
+    unseen_level, new_missing : ndarray of shape (n_rows,), bool
+        Rows with a category, or a missing value in a column, that training did not have.
+    flagged_columns : tuple of str
+        Where that happened.
+    """
+
+    loc: NDArray[np.float64]
+    probabilities: NDArray[np.float64]
+    uncertainty: Uncertainty
+    nll: NDArray[np.float64]
+    unseen_level: NDArray[np.bool_]
+    new_missing: NDArray[np.bool_]
+    flagged_columns: tuple[str, ...]
+
+
+def make_estimator(plan: ScorePlan, task: str, categorical: list[str]) -> Any:
+    """The unfitted ensemble of a plan.
+
+    Raises
+    ------
+    InvalidParameter
+        If a knob is out of its range.
+    """
+    from gbuq_core.boosting import BoostedEnsembleClassifier, BoostedEnsembleRegressor
+
+    check_choice("task", task, ("regression", "classification"))
+    kind = BoostedEnsembleRegressor if task == "regression" else BoostedEnsembleClassifier
+    n_trees = check_number("n_trees", plan.n_trees, 1, 100_000, integer=True)
+    return kind(
+        method=plan.method,
+        ensemble=plan.ensemble,
+        engine=plan.engine,
+        n_members=plan.n_members,
+        n_trees=n_trees,
+        depth=plan.depth,
+        truncation_step=plan.truncation_step or max(1, n_trees // 20),
+        learning_rate=plan.learning_rate,
+        categorical_features=categorical,
+        random_state=check_number("seed", plan.seed, 0, 2**31 - 1, integer=True),
+        n_jobs=plan.n_jobs,
+    )
+
+
+def fit_rows(plan: ScorePlan, prepared: Prepared, rows: NDArray[np.int64]) -> Any:
+    """An ensemble trained on some rows of a prepared table; its work is 1 + `PILOT_SHARE` units."""
+    task = prepared.target.task
+    estimator = make_estimator(plan, task, prepared.categorical)
+    y = prepared.y[rows]
+    X = prepared.X if len(rows) == len(prepared.X) else prepared.X.iloc[rows]
+    if plan.learning_rate is None:
+        pilot = make_estimator(plan, task, prepared.categorical)
+        with stage(1.0, span=PILOT_SHARE):
+            rate = pilot_rate(pilot, X, y, plan.n_trees, plan.ensemble == "virtual", plan.seed)
+        estimator.set_params(learning_rate=rate)
+    return estimator.fit(X, y if task == "regression" else y.astype(np.int64))
+
+
+def predict_rows(
+    model: Any, X: pd.DataFrame, y: NDArray[np.float64], n_classes: int, spread: float
+) -> Predictions:
+    """Predictions and uncertainties of rows, a block at a time.
+
+    Parameters
+    ----------
+    model : fitted ensemble
+    X : DataFrame of shape (n_rows, n_features)
+    y : ndarray of shape (n_rows,)
+        For the likelihood; NaN where it is not known.
+    n_classes : int
+        Of the whole table, 0 for a regression; a model may not have met all of them.
+    spread : float
+        Std of the target, in its units.
+    """
+    blocks = []
+    for start in range(0, len(X), BLOCK_ROWS):
+        tick(0.0)
+        rows = slice(start, start + BLOCK_ROWS)
+        block = _predict_classes if n_classes else _predict_numbers
+        blocks.append(block(model, X.iloc[rows], y[rows], n_classes, spread))
+    columns = [name for part in blocks for name in part.flagged_columns]
+    return Predictions(
+        np.concatenate([part.loc for part in blocks]),
+        np.concatenate([part.probabilities for part in blocks]),
+        Uncertainty(
+            *(np.concatenate(u) for u in zip(*(b.uncertainty for b in blocks), strict=True))
+        ),
+        np.concatenate([part.nll for part in blocks]),
+        np.concatenate([part.unseen_level for part in blocks]),
+        np.concatenate([part.new_missing for part in blocks]),
+        tuple(dict.fromkeys(columns)),
+    )
+
+
+def _predict_numbers(
+    model: Any, X: pd.DataFrame, y: NDArray[np.float64], n_classes: int, spread: float
+) -> Predictions:
+    members = model.predict_members(X)
+    means, variances = members[..., 0], members[..., 1]
+    variances = np.maximum(variances, (_SMALLEST_STD * spread) ** 2)
+    known = ~np.isnan(y)
+    nll = np.full(len(y), np.nan)
+    if known.any():
+        nll[known] = nll_mixture_values(y[known], means[:, known], variances[:, known])
+    flags = model.inspect_rows(X)
+    return Predictions(
+        means.mean(axis=0), np.empty((len(y), 0)), decompose_regression(means, variances), nll,
+        flags.unseen_level, flags.new_missing, flags.columns,
+    )  # fmt: skip
+
+
+def _predict_classes(
+    model: Any, X: pd.DataFrame, y: NDArray[np.float64], n_classes: int, spread: float
+) -> Predictions:
+    members = member_probabilities(model, X, n_classes)
+    mean = members.mean(axis=0)
+    known = np.flatnonzero(~np.isnan(y))
+    nll = np.full(len(y), np.nan)
+    chosen = mean[known, y[known].astype(np.int64)]
+    nll[known] = -np.log(np.clip(chosen, _SMALLEST_PROBABILITY, 1.0))
+    flags = model.inspect_rows(X)
+    return Predictions(
+        mean.argmax(axis=1).astype(np.float64), mean, decompose_classification(members), nll,
+        flags.unseen_level, flags.new_missing, flags.columns,
+    )  # fmt: skip
+
+
+def member_probabilities(model: Any, X: pd.DataFrame, n_classes: int) -> NDArray[np.float64]:
+    """Class probabilities of the members, (n_members, n_rows, n_classes) of the whole table.
+
+    A class that the model's training rows did not have gets probability 0.
+    """
+    found: NDArray[np.float64] = model.predict_members(X)
+    if found.shape[2] == n_classes:
+        return found
+    members = np.zeros((*found.shape[:2], n_classes))
+    members[..., np.asarray(model.classes_, dtype=np.int64)] = found
+    return members

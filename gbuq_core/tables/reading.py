@@ -1,0 +1,209 @@
+"""Reading a file as a table of columns: CSV, TSV and other separated text, or Parquet."""
+
+from __future__ import annotations
+
+import hashlib
+from os import PathLike
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import pyarrow as pa
+
+from gbuq_core.errors import TableError
+from gbuq_core.jobs import check_memory
+from gbuq_core.tables import parquet_file, separated_text
+from gbuq_core.tables.decoding import MAX_FILE_BYTES, check_size, to_utf8, unpack
+from gbuq_core.tables.dialect import DELIMITERS
+from gbuq_core.tables.names import unique_names
+from gbuq_core.tables.wording import counted
+from gbuq_core.validation import check_choice
+
+MAX_COLUMNS = 20_000
+# What a text costs at its peak: the bytes, the decoded copy, the cells and the converted columns.
+_BYTES_PER_FILE_BYTE = 6.0
+
+
+class ReadOptions(NamedTuple):
+    """How to read a text file; None means that it is found out.
+
+    Attributes
+    ----------
+    delimiter : str or None
+        One of comma, semicolon, tab and vertical bar.
+    encoding : str or None
+        As Python names it: "utf-8", "utf-16", "cp1252", "latin-1".
+    decimal : {".", ","} or None
+    header : bool or None
+        Whether the first row names the columns.
+    """
+
+    delimiter: str | None = None
+    encoding: str | None = None
+    decimal: str | None = None
+    header: bool | None = None
+
+
+class Source(NamedTuple):
+    """Where a table came from and how it was read.
+
+    ``format`` is "csv", "parquet" or "memory"; ``digest`` (SHA-256 of the bytes, hexadecimal)
+    identifies the content in cache keys; ``options`` are those in effect, none of them None for
+    a text file.
+    """
+
+    name: str
+    format: str
+    n_bytes: int
+    digest: str
+    options: ReadOptions
+    summary: str
+
+
+class Table(NamedTuple):
+    """A table as read: nothing is converted yet.
+
+    Attributes
+    ----------
+    data : pyarrow.Table
+        Columns with unique names, one chunk each: text for text files, any type for Parquet.
+    source : Source
+    notices : tuple of str
+        What had to be decided while reading, one plain sentence each.
+    """
+
+    data: pa.Table
+    source: Source
+    notices: tuple[str, ...]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.data.num_rows)
+
+    @property
+    def names(self) -> list[str]:
+        """Column names."""
+        return list(self.data.column_names)
+
+    @property
+    def decimal(self) -> str:
+        """The decimal mark of a text file."""
+        return self.source.options.decimal or "."
+
+
+def read_table(
+    source: bytes | str | PathLike[str] | BinaryIO,
+    name: str | None = None,
+    options: ReadOptions | None = None,
+) -> Table:
+    r"""Read CSV, TSV, other separated text (also gzipped) or Parquet.
+
+    The format is told from the content, not from the name. Rows with too many or too few cells are
+    skipped and reported if they are at most a tenth (or a single one); with more of them the file
+    is refused.
+
+    Parameters
+    ----------
+    source : bytes, path or binary file
+        A file object is read from where it stands.
+    name : str, optional
+        What messages call the file; the path's last part by default.
+    options : ReadOptions, optional
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    TableError
+        One sentence: what is wrong with the file and what to do.
+    MemoryLimitExceeded
+        If the file would not fit into the free memory.
+
+    Examples
+    --------
+    >>> table = read_table(b"age,city\n41,Ulm\n37,Bonn\n")
+    >>> table.names, table.n_rows
+    (['age', 'city'], 2)
+    """
+    options = options or ReadOptions()
+    if options.delimiter is not None:
+        check_choice("delimiter", options.delimiter, DELIMITERS)
+    if options.decimal is not None:
+        check_choice("decimal", options.decimal, (".", ","))
+    data, found_name = _bytes_of(source)
+    if not data[:4096].strip() and not data.strip():
+        raise TableError("The file is empty: upload one with a header and rows.")
+    digest = hashlib.sha256(data).hexdigest()
+    plain = unpack(data)
+    check_memory(_BYTES_PER_FILE_BYTE * len(plain), "reading this file")
+    if plain.startswith(b"PAR1"):
+        columns, notices = parquet_file.read_parquet(plain)
+        what, summary = "parquet", f"Read as Parquet with {counted(len(columns), 'column')}."
+    else:
+        text = to_utf8(plain, options.encoding)
+        del plain
+        read = separated_text.read_separated(
+            text.utf8, options.delimiter, options.header, options.decimal
+        )
+        columns, notices = read.columns, [*text.notices, *read.notices]
+        what, summary = "csv", read.summary
+        options = ReadOptions(read.delimiter, text.encoding, read.decimal, read.has_header)
+    origin = Source(name or found_name, what, len(data), digest, options, summary)
+    return _assemble(columns, origin, notices)
+
+
+def table_from_columns(columns: dict[str, Any], name: str) -> Table:
+    """A table from arrays that are in memory already, such as a built-in data set."""
+    arrays = [(key, pa.array(values)) for key, values in columns.items()]
+    digest = hashlib.sha256(name.encode()).hexdigest()
+    summary = f"Built in, with {counted(len(arrays), 'column')}."
+    return _assemble(arrays, Source(name, "memory", 0, digest, ReadOptions(), summary), [])
+
+
+def _bytes_of(source: bytes | str | PathLike[str] | BinaryIO) -> tuple[bytes, str]:
+    """The bytes of a source, never more than the limit, and its name."""
+    if isinstance(source, bytes | bytearray | memoryview):
+        check_size(len(source))
+        return bytes(source), "table"
+    if isinstance(source, str | PathLike):
+        path = Path(source)
+        try:
+            check_size(path.stat().st_size)
+            return path.read_bytes(), path.name
+        except FileNotFoundError:
+            raise TableError(f"There is no file {path.name}: check the path.") from None
+        except IsADirectoryError:
+            raise TableError(f"{path.name} is a directory: give the path of a file.") from None
+        except OSError as error:
+            raise TableError(
+                f"{path.name} cannot be read ({error.strerror}): check its permissions."
+            ) from None
+    size = getattr(source, "size", None)  # an upload knows its size before it is read
+    if isinstance(size, int):
+        check_size(size)
+    data = source.read(MAX_FILE_BYTES + 1)
+    check_size(len(data))
+    return data, str(getattr(source, "name", "table"))
+
+
+def _assemble(columns: list[tuple[str, Any]], source: Source, notices: list[str]) -> Table:
+    """Name the columns and refuse what is too small to be a table."""
+    if len(columns) > MAX_COLUMNS:
+        raise TableError(
+            f"The file has {len(columns):,} columns, more than the {MAX_COLUMNS:,} that can be "
+            "read: keep fewer columns."
+        )
+    names, renamed = unique_names([cell for cell, _ in columns])
+    data = pa.table([array for _, array in columns], names=names)
+    if data.num_columns < 2:
+        raise TableError(
+            "The file has a single column, but a target and at least one other column are needed: "
+            "separate the columns by a comma, a semicolon, a tab or a vertical bar."
+        )
+    if data.num_rows == 0:
+        raise TableError("The file has a header but no rows: add rows below the header.")
+    if data.num_rows == 1:
+        raise TableError("The file has a single row, which is too few to learn from: add rows.")
+    return Table(data.combine_chunks(), source, (*notices, *renamed))
