@@ -272,8 +272,8 @@ def _copies(own: pd.DataFrame, background: pd.DataFrame, block: list[list[str]])
         rows = slice(slot[name] * n, (slot[name] + 1) * n) if name in slot else slice(0, 0)
         if isinstance(own[name].dtype, pd.CategoricalDtype):
             known = own[name].cat.categories.union(background[name].cat.categories, sort=False)
-            codes = np.repeat(known.get_indexer(own[name]), len(block) * n)
-            codes[rows] = known.get_indexer(background[name])[: rows.stop - rows.start]
+            codes = np.repeat(known.get_indexer(pd.Index(own[name])), len(block) * n)
+            codes[rows] = known.get_indexer(pd.Index(background[name]))[: rows.stop - rows.start]
             parts[name] = pd.Categorical.from_codes(codes, known)
         else:
             values = np.repeat(own[name].to_numpy(dtype=np.float64), len(block) * n)

@@ -1,0 +1,244 @@
+"""`python -m gbuq_core`: score a file without the app, with the same reader, trainer and export."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from gbuq_core.errors import Cancelled, GbuqError, InvalidParameter, TableError
+from gbuq_core.jobs import Job, JobRunner
+from gbuq_core.tables import (
+    ReadOptions,
+    RegressionScores,
+    ScoredTable,
+    ScorePlan,
+    Scores,
+    edit_schema,
+    infer_schema,
+    read_table,
+    score_table,
+    to_csv_bytes,
+    to_parquet_bytes,
+)
+
+BAD_INPUT = 2
+INTERRUPTED = 130
+_LOOK_SECONDS = 0.2  # between two looks at the progress
+
+_DESCRIPTION = """\
+Train an ensemble on TRAIN and write its columns plus prediction, total_uncertainty,
+data_uncertainty and knowledge_uncertainty (variances of the target, or nats for classes). With NEW,
+the rows of NEW are scored by a model of all of TRAIN. Without it, the rows of TRAIN are scored out
+of fold (column fold) up to 20,000 rows; above that, a held-out fifth is scored by a model of the
+others, which are marked in_training. Files are CSV, TSV, other separated text (also .gz) or
+Parquet.
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose complaints are one sentence, like all others."""
+
+    def error(self, message: str) -> NoReturn:
+        sentence = message[:1].upper() + message[1:].rstrip(".")
+        print(f"{sentence}; see --help.", file=sys.stderr)
+        raise SystemExit(BAD_INPUT)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code: 0, 2 for bad input, 130 when interrupted."""
+    options = _parser().parse_args(arguments)
+    # Warnings of libraries are about our code, not about the user's file.
+    warnings.simplefilter("ignore")
+    try:
+        scored = _score(options)
+    except GbuqError as error:
+        print(error, file=sys.stderr)
+        return BAD_INPUT
+    except (KeyboardInterrupt, Cancelled):
+        print("Stopped; nothing was written.", file=sys.stderr)
+        return INTERRUPTED
+    if not options.quiet:
+        _report(scored, options.out)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="python -m gbuq_core", description="Uncertainty in tree ensembles.")
+    commands = parser.add_subparsers(dest="command", required=True, parser_class=_Parser)
+    score = commands.add_parser(
+        "score",
+        help="give each row of a table a prediction and its uncertainties",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = score.add_argument
+    add("train", metavar="TRAIN", help="the file to learn from")
+    add("new", metavar="NEW", nargs="?", help="a second file to score")
+    add("--target", required=True, metavar="NAME", help="the column to predict")
+    add(
+        "--out",
+        required=True,
+        metavar="OUT",
+        help="where to write; Parquet if it ends so, else CSV",
+    )
+    add("--task", choices=["regression", "classification"], help="told from the target by default")
+    add("--category", action="append", default=[], metavar="NAME", help="a column of categories")
+    add("--drop", action="append", default=[], metavar="NAME", help="a column to leave out")
+    add("--delimiter", help="of a text file; told from it by default")
+    add("--decimal", choices=[".", ","], help="the decimal mark; told from the file by default")
+    add("--encoding", help="such as utf-8 or cp1252; told from the file by default")
+    plan = ScorePlan()
+    add("--method", choices=["sglb", "sgb"], default=plan.method, help="default: %(default)s")
+    add("--ensemble", choices=["virtual", "independent"], default=plan.ensemble,
+        help="truncations of one model, or several models; default: %(default)s")  # fmt: skip
+    add("--members", type=int, default=plan.n_members, metavar="N",
+        help="of an independent ensemble; default: %(default)s")  # fmt: skip
+    add(
+        "--trees", type=int, default=plan.n_trees, metavar="N", help="a model; default: %(default)s"
+    )
+    add(
+        "--depth", type=int, default=plan.depth, metavar="N", help="of a tree; default: %(default)s"
+    )
+    add("--learning-rate", type=float, metavar="X", help="found by a short pilot fit by default")
+    add("--engine", choices=["numba", "catboost"], default=plan.engine, help="default: %(default)s")
+    add("--seed", type=int, default=plan.seed, metavar="N", help="default: %(default)s")
+    add("--jobs", type=int, metavar="N", help="threads; all cores by default")
+    add("--quiet", action="store_true", help="no progress, notices and scores")
+    return parser
+
+
+def _score(options: argparse.Namespace) -> ScoredTable:
+    """Read, train, score and write."""
+    out = Path(options.out)
+    _check_out(out, [options.train, options.new])
+    plan = ScorePlan(
+        method=options.method,
+        ensemble=options.ensemble,
+        engine=options.engine,
+        n_members=options.members,
+        n_trees=options.trees,
+        depth=options.depth,
+        learning_rate=options.learning_rate,
+        seed=options.seed,
+        n_jobs=options.jobs,
+    )
+    delimiter = "\t" if options.delimiter in ("\\t", "tab") else options.delimiter
+    reading = ReadOptions(delimiter, options.encoding, options.decimal)
+
+    def run(job: Job) -> ScoredTable:
+        table = read_table(options.train, options=reading)
+        schema = edit_schema(
+            table,
+            infer_schema(table),
+            kinds=dict.fromkeys(options.category, "category"),
+            used=dict.fromkeys(options.drop, False),
+        )
+        new = None if options.new is None else read_table(options.new, options=reading)
+        return score_table(
+            table, options.target, task=options.task, schema=schema, new=new, plan=plan
+        )
+
+    scored = _watched(run, show=sys.stderr.isatty() and not options.quiet)
+    as_bytes = to_parquet_bytes if out.suffix.lower() == ".parquet" else to_csv_bytes
+    _write(out, as_bytes(scored.frame))
+    return scored
+
+
+def _check_out(out: Path, inputs: list[str | None]) -> None:
+    """Refuse an output that cannot be written or that is one of the inputs, before any work."""
+    if not out.parent.is_dir():
+        raise InvalidParameter(f"There is no directory {out.parent}: create it or choose another.")
+    if out.is_dir():
+        raise InvalidParameter(f"{out} is a directory: give the name of a file.")
+    for name in inputs:
+        if name is not None and out.exists() and Path(name).exists() and out.samefile(name):
+            raise InvalidParameter(
+                f"{out} is an input file and would be overwritten: choose another output."
+            )
+    if not os.access(out if out.exists() else out.parent, os.W_OK):
+        raise InvalidParameter(f"{out} cannot be written: check its permissions.")
+
+
+def _watched(run: Any, show: bool) -> ScoredTable:
+    """Run a job, with a line of progress if ``show``; Ctrl-C stops it between two kernel chunks."""
+    job = JobRunner().want("command line", "score", run)
+    try:
+        while not job.wait(_LOOK_SECONDS):
+            if show:
+                print(f"\rTraining and scoring: {job.fraction:4.0%}", end="", file=sys.stderr)
+    except KeyboardInterrupt:
+        job.stop()
+        job.wait(10)
+        raise
+    finally:
+        if show:
+            print("\r" + " " * 40 + "\r", end="", file=sys.stderr)
+    scored: ScoredTable = job.result()
+    return scored
+
+
+def _write(out: Path, data: bytes) -> None:
+    """Write a whole file or none."""
+    try:
+        with tempfile.NamedTemporaryFile(
+            dir=out.parent, prefix=f".{out.name}", delete=False
+        ) as new:
+            new.write(data)
+        os.chmod(new.name, 0o666 & ~_umask())
+        os.replace(new.name, out)
+    except OSError as error:
+        raise TableError(
+            f"{out} cannot be written ({error.strerror}): choose another output."
+        ) from None
+
+
+def _umask() -> int:
+    """The permissions that new files must not have; it can only be read by setting it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _report(scored: ScoredTable, out: str) -> None:
+    """Notices to stderr, scores to stdout."""
+    for notice in scored.notices:
+        print(f"Note: {notice}", file=sys.stderr)
+    target = scored.training.target
+    print(f"{target.task.capitalize()} of {target.name}. {target.reason}")
+    print(f"On rows held out: {_scores_line(scored.scores)}")
+    if scored.new_scores is not None:
+        print(f"On the second file: {_scores_line(scored.new_scores)}")
+    print(f"Wrote {len(scored.frame):,} rows to {out} in {scored.seconds:.1f} s.")
+
+
+def _scores_line(scores: Scores) -> str:
+    """The scores of some rows on one line."""
+    if isinstance(scores, RegressionScores):
+        pairs = zip(scores.coverage.levels, scores.coverage.observed, strict=True)
+        covered = ", ".join(f"{level:.0%}: {share:.0%}" for level, share in pairs)
+        parts = [
+            f"NLL {scores.nll:.4g} nats",
+            f"RMSE {scores.rmse:.4g} (mean only: {scores.baseline_rmse:.4g})",
+            f"CRPS {scores.crps:.4g}",
+            f"coverage {covered}",
+        ]
+    else:
+        parts = [
+            f"NLL {scores.nll:.4g} nats",
+            f"error rate {scores.error_rate:.2%} (most frequent class: "
+            f"{scores.baseline_error_rate:.2%})",
+        ]
+    ranks = scores.prr
+    parts.append(f"PRR total {ranks.total:.0f}, data {ranks.data:.0f}, "
+                 f"knowledge {ranks.knowledge:.0f} %")  # fmt: skip
+    return f"{', '.join(parts)}; {scores.n_rows:,} rows."
+
+
+if __name__ == "__main__":
+    sys.exit(main())
