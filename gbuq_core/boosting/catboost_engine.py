@@ -13,8 +13,8 @@ trees. What CatBoost (1.2) does in its own way:
 - A subsample chooses the splits only; leaf values use all rows.
 - ``max_bins`` bins are ``max_bins - 1`` borders, one of them for missing values, chosen by
   GreedyLogSum instead of at quantiles.
-- Two classes have one logit (Logloss) instead of two, which doubles no Newton step but halves
-  gradient steps; a Gaussian's gradient leaves follow ``z^2 - 1``, twice the log std's part of eq. 16.
+- Two classes have one logit (Logloss) instead of two: Newton steps are the same, gradient steps
+  half as long. Gradient leaves take ``z^2 - 1`` for the log std, twice what eq. 16 takes.
 - Features and targets are float32; rows are not merged; steps are not bounded.
 """
 
@@ -63,24 +63,33 @@ class _Watcher:
     An exception must not pass through CatBoost, so the watcher keeps it for the caller.
     """
 
-    def __init__(self, share: float, n_trees: int) -> None:
-        self.error: BaseException | None = None
-        self._per_tree = share / n_trees
-        self._counted = 0.0
+    def __init__(self, per_tree: float) -> None:
+        self._error: BaseException | None = None
+        self._per_tree = per_tree
+        self._n_counted = 0
         self._next_look = 0.0
 
     def after_iteration(self, info: Any) -> bool:
+        """Tell CatBoost whether to go on."""
         if time.perf_counter() < self._next_look:
             return True
-        done = info.iteration * self._per_tree
         try:
-            advance(done - self._counted)
+            self._count(info.iteration)
         except BaseException as error:
-            self.error = error
+            self._error = error
             return False
-        self._counted = done
         self._next_look = time.perf_counter() + _TICK_SECONDS
         return True
+
+    def finish(self, n_trees: int) -> None:
+        """Count the last trees, or raise what ended the fit."""
+        if self._error is not None:
+            raise self._error
+        self._count(n_trees)
+
+    def _count(self, n_trees: int) -> None:
+        advance((n_trees - self._n_counted) * self._per_tree)
+        self._n_counted = n_trees
 
 
 def fit(
@@ -123,7 +132,7 @@ def fit(
     n_threads = _threads_of_each(plan.n_models, n_jobs)
 
     def train(member: int) -> Any:
-        watcher = _Watcher(1.0 / plan.n_models, plan.n_trees)
+        watcher = _Watcher(1.0 / (plan.n_models * plan.n_trees))
         drawn = np.random.SeedSequence((seed, member)).generate_state(1, np.uint64)[0]
         model = catboost.CatBoost(
             {**parameters, "random_seed": int(drawn >> np.uint64(1)), "thread_count": n_threads}
@@ -132,8 +141,7 @@ def fit(
             model.fit(pool, callbacks=[watcher])
         except catboost.CatBoostError as error:
             raise GbuqError(one_sentence(error)) from error
-        if watcher.error is not None:
-            raise watcher.error
+        watcher.finish(model.tree_count_)
         if model.tree_count_ < plan.n_trees:
             raise GbuqError(
                 f"CatBoost stopped after {model.tree_count_} of {plan.n_trees} trees because a "

@@ -31,8 +31,8 @@ def training_parameters(plan: BoostingPlan, n_rows: int, n_classes: int | None) 
 
     SGLB with temperature "catboost" is CatBoost's ``posterior_sampling``; any other temperature
     sets the numbers that it stands for. Nothing is subsampled unless ``plan.subsample`` says so:
-    CatBoost's own default (MVS, 0.8) would. A penalty of ``l2`` on two logits ``-f/2, f/2`` is one of
-    ``l2 / 2`` on f, the one logit of two classes.
+    CatBoost's own default (MVS, 0.8) would. A penalty of ``l2`` on two logits ``-f/2, f/2`` is one
+    of ``l2 / 2`` on f, the one logit of two classes.
     """
     loss = "RMSEWithUncertainty" if n_classes is None else "MultiClass"
     parameters: dict[str, Any] = {
