@@ -60,7 +60,7 @@ def draw_knob(knob: Knob) -> Any:
             # A box of floats even for whole numbers: Streamlit's box of integers raises on the
             # URL text 1e999, which its box of floats refuses.
             limits = [float(v) for v in (knob.low or 0, knob.high or 0, knob.default)]
-            form = "%d" if knob.kind == "integer" else _decimals(knob)
+            form = "%.0f" if knob.kind == "integer" else _decimals(knob)
             number = st.number_input(
                 label, *limits, step=float(knob.step or 1), format=form, **shared
             )
@@ -73,7 +73,7 @@ def draw_knob(knob: Knob) -> Any:
             return st.slider(label, *limits, step=step, format=form, **shared)
         case "ladder":
             return st.select_slider(label, options=knob.choices, value=knob.default, **shared)
-        case "choice" if len(knob.choices) <= _RADIO_UP_TO:
+        case "choice" if len(knob.choices) <= _RADIO_UP_TO and not knob.plain:
             index = knob.choices.index(knob.default)
             return st.radio(label, knob.choices, index=index, **shared)
         case "choice":

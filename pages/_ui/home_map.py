@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages._ui.site_map import HOME, PAGES
 
-_PER_ROW = 4
+_LINK_WIDTH = 300  # pixels; links stand in a row on a desktop and in a column on a phone
 
 
 class MethodRow(NamedTuple):
@@ -21,18 +21,23 @@ class MethodRow(NamedTuple):
 
 
 ALL_THREE = "total, data, knowledge"
-METHODS = (MethodRow("Ensemble of SGB or SGLB models", ALL_THREE, ALL_THREE, "Home"),)
+METHODS = (
+    MethodRow("Ensemble of SGB or SGLB models", ALL_THREE, ALL_THREE, "Home, Heart"),
+    MethodRow("Virtual ensemble of one SGLB model", ALL_THREE, ALL_THREE, "Heart"),
+    MethodRow("CatBoost's own ensembles", ALL_THREE, ALL_THREE, "Heart"),
+    MethodRow("Random forest in groups (vRF), or many forests", "knowledge", ALL_THREE, "Heart"),
+)
 
 
 def show_pages() -> None:
     """Links to every other page with the question it answers."""
-    others = [entry for entry in PAGES if entry is not HOME]
-    for start in range(0, len(others), _PER_ROW):
-        columns = st.columns(_PER_ROW, gap="large")
-        for column, entry in zip(columns, others[start : start + _PER_ROW], strict=False):
-            with column:
-                st.page_link(entry.path, label=f"**{entry.title}**")
-                st.caption(entry.question)
+    st.header("Where next")
+    with st.container(horizontal=True, gap="large", key="pages"):
+        for entry in PAGES:
+            if entry is not HOME:
+                with st.container(width=_LINK_WIDTH, gap=None):
+                    st.page_link(entry.path, label=f"**{entry.title}**")
+                    st.caption(entry.question)
 
 
 def show_methods() -> None:

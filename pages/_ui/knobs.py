@@ -13,10 +13,11 @@ from typing import Any, Literal, NamedTuple
 from urllib.parse import urlencode
 
 Kind = Literal["integer", "number", "ladder", "choice", "choices", "switch", "text"]
-Group = Literal["data", "method", "knobs", "view"]
+Group = Literal["data", "method", "knobs", "view", "page"]
 GROUPS: tuple[Group, ...] = ("data", "method", "knobs", "view")  # the order of the pipeline
 
 _SHOWN_CHARACTERS = 40  # of a foreign text in a notice
+_LISTED = 12  # choices in a sentence
 
 
 class Knob(NamedTuple):
@@ -38,7 +39,9 @@ class Knob(NamedTuple):
     ========  ================================  ==========================================
 
     ``needs=("method", ("SGLB", "virtual SGLB"))`` draws the knob only while another one has one
-    of those values; a hidden knob keeps its value.
+    of those values; a hidden knob keeps its value. A knob of the group ``"page"`` is drawn by the
+    page itself, where it belongs (`controls.draw_knob`). ``plain`` keeps choices that are a
+    user's words out of widgets that read Markdown.
     """
 
     key: str
@@ -56,6 +59,7 @@ class Knob(NamedTuple):
     group: Group = "knobs"
     needs: tuple[str, tuple[Any, ...]] | None = None
     box: bool = False
+    plain: bool = False
 
 
 class Preset(NamedTuple):
@@ -86,7 +90,9 @@ def describe_range(knob: Knob) -> str:
         return "true or false"
     if knob.kind == "text":
         return knob.help.rstrip(".").lower() if knob.help else "a short text of the right form"
-    listed = ", ".join(str(choice) for choice in knob.choices)
+    listed = ", ".join(str(choice) for choice in knob.choices[:_LISTED])
+    if len(knob.choices) > _LISTED:
+        listed += f" and {len(knob.choices) - _LISTED} more"
     if knob.kind == "choices":
         limit = f"at most {knob.most} of " if knob.most else "some of "
         return limit + listed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
@@ -15,13 +15,13 @@ from gbuq_core.experiments.wave import (
     describe_wave,
     wave_code,
 )
-from gbuq_core.figures.bands import Bands, Limits, bands_figure
+from gbuq_core.figures.bands import MOST_DOTS, Bands, Limits, bands_figure
 from gbuq_core.figures.theme import METHOD_STYLES, plot_config
+from gbuq_core.tables.export import to_csv_bytes
 from pages._ui.export_ui import Download, is_dark, picture_format, show_exports
 from pages._ui.jobs_glue import seconds_text
 
 LIMITS = Limits(y=(-1.8, 3.4), variance=(0.0, 0.36))
-SHOWN_ROWS = 600  # dots; more would hide the bands
 
 
 def draw_wave(run: WaveRun) -> None:
@@ -44,8 +44,8 @@ def wave_figure(run: WaveRun, dark: bool = False) -> go.Figure:
         knowledge=run.uncertainty.knowledge,
         true_mean=run.true_mean,
         true_variance=run.true_variance,
-        x_rows=run.X[:SHOWN_ROWS, 0],
-        y_rows=run.y[:SHOWN_ROWS],
+        x_rows=run.X[:, 0],
+        y_rows=run.y,
         gaps=((float(seen[-1]), float(run.x[-1])),),
     )
     return bands_figure(bands, METHOD_STYLES["sglb"], LIMITS, N_STD, dark)
@@ -59,12 +59,14 @@ def score_wave(run: WaveRun) -> None:
     for name, region in regions:
         lines.append(f"| {name} | " + " | ".join(f"{v:#.3g}" for v in region) + " |")
     st.markdown("\n".join(lines))
+    shown = min(MOST_DOTS, run.config.n_rows)
     st.caption(
-        "Standard deviations, in units of y. Error: how far the predicted mean is from the true "
-        f"one. The outer edge, {N_STD:g} total standard deviations away, holds "
-        f"{100 * scores.coverage:.1f} % of new values where there are rows; "
-        f"{100 * NOMINAL_COVERAGE:.1f} % would be right. {run.config.n_members} SGLB models, "
-        f"fitted in {seconds_text(run.fit_seconds)}, {run.memory_bytes / 1e6:.2g} MB."
+        f"Dots: {shown} of {run.config.n_rows:,} rows. Standard deviations, in units of y. Error: "
+        "how far the predicted mean is from the true one. The outer edge, "
+        f"{N_STD:g} total standard deviations away, holds {100 * scores.coverage:.1f} % of new "
+        f"values where there are rows; {100 * NOMINAL_COVERAGE:.1f} % would be right. "
+        f"{run.config.n_members} SGLB models, fitted in {seconds_text(run.fit_seconds)}, "
+        f"{run.memory_bytes / 1e6:.2g} MB."
     )
 
 
@@ -80,11 +82,16 @@ def export_wave(run: WaveRun, link: str) -> None:
 
 
 def _csv(run: WaveRun) -> bytes:
-    """Numbers only, so no cell can be a formula."""
-    head = "x,prediction,total,data,knowledge,true_mean,true_variance"
-    columns = (run.x, run.loc, *run.uncertainty, run.true_mean, run.true_variance)
-    lines = [",".join(f"{value:.9g}" for value in row) for row in np.column_stack(columns)]
-    return "\n".join([head, *lines, ""]).encode()
+    columns = {
+        "x": run.x,
+        "prediction": run.loc,
+        "total_uncertainty": run.uncertainty.total,
+        "data_uncertainty": run.uncertainty.data,
+        "knowledge_uncertainty": run.uncertainty.knowledge,
+        "true_mean": run.true_mean,
+        "true_variance": run.true_variance,
+    }
+    return to_csv_bytes(pd.DataFrame(columns))
 
 
 def _html(run: WaveRun) -> bytes:

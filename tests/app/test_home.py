@@ -2,6 +2,7 @@
 
 import csv
 import io
+import time
 from pathlib import Path
 
 import pytest
@@ -19,11 +20,15 @@ def open_home(**query):
     at = AppTest.from_file(APP, default_timeout=60)
     for name, text in query.items():
         at.query_params[name] = text
-    at.run()
-    # The first fit of the process may take longer than a page waits for it.
-    for _ in range(50):
-        if at.get("plotly_chart"):
+    return settle(at.run(), lambda: at.get("plotly_chart"))
+
+
+def settle(at, ready):
+    """Rerun until ``ready``, a minute at most: the first fit of a machine compiles kernels."""
+    for _ in range(600):
+        if ready():
             break
+        time.sleep(0.02)
         at.run()
     return at
 
@@ -55,10 +60,7 @@ def test_the_slider_refits():
     at = open_home()
     before = at.get("plotly_chart")[0].proto.spec
     at.select_slider(key="rows").set_value(3200).run()
-    for _ in range(50):
-        if "3,200 training rows" in words(at):
-            break
-        at.run()
+    settle(at, lambda: "3,200 training rows" in words(at))
     assert words(at) == describe_wave(run_wave(WaveConfig(n_rows=3200)))
     assert at.get("plotly_chart")[0].proto.spec != before
 
@@ -102,9 +104,8 @@ def test_what_can_be_copied_and_downloaded():
 def test_the_data_are_the_run(run):
     rows = list(csv.DictReader(io.StringIO(_csv(run).decode())))
     assert len(rows) == len(run.x)
-    # Written with nine digits.
-    assert float(rows[5]["knowledge"]) == pytest.approx(run.uncertainty.knowledge[5], rel=1e-8)
-    assert float(rows[5]["true_mean"]) == pytest.approx(run.true_mean[5], rel=1e-8)
+    assert float(rows[5]["knowledge_uncertainty"]) == run.uncertainty.knowledge[5]
+    assert float(rows[5]["true_mean"]) == run.true_mean[5]
 
 
 def test_the_page_for_download_needs_no_network(run):
@@ -136,7 +137,12 @@ def test_every_page_is_listed_once_and_exists():
     assert all((root / entry.path).is_file() for entry in PAGES)
     files = {f"pages/{path.name}" for path in (root / "pages").glob("*.py")}
     assert files == {entry.path for entry in PAGES}
-    assert [entry for group in sections().values() for entry in group] == list(PAGES)
+    grouped = [entry for group in sections().values() for entry in group]
+    assert sorted(grouped) == sorted(PAGES)
+
+
+def test_a_section_of_one_page_is_a_plain_link():
+    assert all(len(group) > 1 for section, group in sections().items() if section)
 
 
 def test_the_table_of_methods_names_only_pages_that_exist():

@@ -98,7 +98,7 @@ def test_the_picture_has_words_and_the_downloads_arrive(page, serve):
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Data (CSV)").click()
     content = Path(waiting.value.path()).read_text().splitlines()
-    assert content[0].startswith("x,prediction,total")
+    assert content[0].startswith('"x","prediction","total_uncertainty"')
     assert len(content) == 71
 
 
