@@ -6,5 +6,6 @@ cells of identical binned rows and raw predictions; everything around them is Nu
 
 from gbuq_core.boosting.classifier import BoostedEnsembleClassifier
 from gbuq_core.boosting.regressor import BoostedEnsembleRegressor
+from gbuq_core.boosting.saving import load_ensemble
 
-__all__ = ["BoostedEnsembleClassifier", "BoostedEnsembleRegressor"]
+__all__ = ["BoostedEnsembleClassifier", "BoostedEnsembleRegressor", "load_ensemble"]
