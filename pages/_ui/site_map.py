@@ -31,8 +31,24 @@ HEART = Entry(
     "Does the model know where it has seen nothing? Paint cells, play the trees, compare methods.",
 )
 
+YOUR_DATA = Entry(
+    "pages/your_data.py",
+    "your_data",  # as the file: another name is unknown to a cold server
+    "Your data",
+    "Your data",
+    "Drop a CSV in: which of its rows should you not trust, and why?",
+)
+
+LESSONS = Entry(
+    "pages/lessons.py",
+    "lessons",
+    "Lessons",
+    "Learn",
+    "What do the pictures teach? Ten minutes of questions, answered with numbers computed live.",
+)
+
 # In the order of the navigation; sections appear in the order of their first page.
-PAGES: tuple[Entry, ...] = (HOME, HEART)
+PAGES: tuple[Entry, ...] = (HOME, HEART, YOUR_DATA, LESSONS)
 
 
 def sections() -> dict[str, list[Entry]]:

@@ -1,0 +1,148 @@
+"""Python and a command line that compute a scored table again, without the app."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from gbuq_core.experiments.table import Cut
+from gbuq_core.tables.predicting import ScorePlan
+from gbuq_core.tables.reading import ReadOptions
+
+
+class TableRecipe(NamedTuple):
+    """All that the numbers of a scored table depend on.
+
+    Attributes
+    ----------
+    source : str
+        The key of a built-in table, or the name of a file.
+    is_builtin : bool
+    options : ReadOptions
+        How a text file was read.
+    kinds, used, missing : mapping of column to correction
+        As `gbuq_core.tables.edit_schema` takes them.
+    target : str
+    task : str or None
+    second : str
+        The name of a second file, or nothing.
+    plan : ScorePlan
+    cut : Cut
+    """
+
+    source: str
+    is_builtin: bool
+    options: ReadOptions
+    kinds: Mapping[str, str]
+    used: Mapping[str, bool]
+    missing: Mapping[str, tuple[str, ...]]
+    target: str
+    task: str | None
+    second: str
+    plan: ScorePlan
+    cut: Cut
+
+
+def table_code(recipe: TableRecipe) -> str:
+    """Python that prints the scores and the most uncertain rows.
+
+    The user's words appear as literals only.
+
+    Examples
+    --------
+    >>> recipe = TableRecipe("wine", True, ReadOptions(), {}, {}, {}, "cultivar", None, "",
+    ...                      ScorePlan(n_trees=50), Cut(5, 0.5, 20))
+    >>> 'load_builtin("wine")' in table_code(recipe)
+    True
+    """
+    edits = {
+        name: dict(given)
+        for name, given in (
+            ("kinds", recipe.kinds),
+            ("used", recipe.used),
+            ("missing_values", recipe.missing),
+        )
+        if given
+    }
+    names = ["ScorePlan", "load_builtin" if recipe.is_builtin else "read_table", "score_table"]
+    lines = []
+    if recipe.is_builtin:
+        lines += [
+            f'loaded = load_builtin("{recipe.source}")',
+            "table, schema = loaded.table, loaded.schema",
+        ]
+    else:
+        names.append("infer_schema")
+        given = _options_text(recipe.options)
+        if given:
+            names.append("ReadOptions")
+        lines += [
+            f"table = read_table({recipe.source!r}{given})",
+            "schema = infer_schema(table)",
+        ]
+    if edits:
+        names.append("edit_schema")
+        listed = ", ".join(f"{name}={value!r}" for name, value in edits.items())
+        lines.append(f"schema = edit_schema(table, schema, {listed})")
+    arguments = ["table", repr(recipe.target), "schema=schema"]
+    if recipe.task:
+        arguments.append(f"task={recipe.task!r}")
+    if recipe.second:
+        if "read_table" not in names:
+            names.append("read_table")
+        arguments.append(f"new=read_table({recipe.second!r})")
+    lines += [
+        f"plan = {_plan_text(recipe.plan)}",
+        f"scored = score_table({', '.join(arguments)}, plan=plan)",
+    ]
+    cut = ", ".join(
+        f"{name}={value!r}" for name, value in recipe.cut._asdict().items() if value is not None
+    )
+    lines += [
+        f"scored = cut_table(scored, Cut({cut}))  # other members, nothing is trained",
+        "",
+        "print(scored.scores)",
+        'print(scored.frame.sort_values("total_uncertainty", ascending=False).head(20))',
+        'open("scored.csv", "wb").write(to_csv_bytes(scored.frame))',
+    ]
+    names.append("to_csv_bytes")
+    head = [
+        "from gbuq_core.experiments.table import Cut, cut_table",
+        f"from gbuq_core.tables import {', '.join(sorted(names))}",
+        "",
+    ]
+    return "\n".join([*head, *lines, ""])
+
+
+def table_command(recipe: TableRecipe) -> str:
+    """The command line that scores the file with its own defaults; nothing for a built-in table.
+
+    Examples
+    --------
+    >>> recipe = TableRecipe("my rows.csv", False, ReadOptions(), {}, {}, {}, "y", None, "",
+    ...                      ScorePlan(), Cut())
+    >>> table_command(recipe)
+    "python -m gbuq_core score 'my rows.csv' --target y --out scored.csv"
+    """
+    if recipe.is_builtin:
+        return ""
+    words = ["python", "-m", "gbuq_core", "score", recipe.source]
+    words += [recipe.second] if recipe.second else []
+    words += ["--target", recipe.target, "--out", "scored.csv"]
+    return " ".join(shlex.quote(" ".join(word.split())) for word in words)
+
+
+def _plan_text(plan: ScorePlan) -> str:
+    defaults = ScorePlan()
+    given = [
+        f"{name}={value!r}"
+        for name, value in plan._asdict().items()
+        if value != getattr(defaults, name)
+    ]
+    return f"ScorePlan({', '.join(given)})"
+
+
+def _options_text(options: ReadOptions) -> str:
+    given = [f"{k}={v!r}" for k, v in options._asdict().items() if v is not None]
+    return f", options=ReadOptions({', '.join(given)})" if given else ""

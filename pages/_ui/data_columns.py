@@ -1,0 +1,134 @@
+"""The list of a table's columns: what was concluded about each, and the reader's corrections."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import pandas as pd
+import streamlit as st
+
+from gbuq_core.errors import GbuqError
+from gbuq_core.tables import Schema, edit_schema
+from pages._ui.data_source import Opened, show_reading
+from pages._ui.notices import show_notice
+
+KINDS = ("numeric", "category", "date", "identifier", "text")
+_MOST_ROWS = 2000
+_NOTICES_SHOWN = 6
+
+
+class Edits(NamedTuple):
+    """The reader's corrections, hashable: they are a part of the key of a fit."""
+
+    kinds: tuple[tuple[str, str], ...] = ()
+    used: tuple[tuple[str, bool], ...] = ()
+    missing: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
+def current_edits(opened: Opened) -> Edits:
+    """The corrections as they stand, read before the list is drawn."""
+    state: Mapping[str, Any] = st.session_state.get(_editor_key(opened), {})
+    columns = opened.schema.columns
+    kinds: dict[str, str] = {}
+    used: dict[str, bool] = {}
+    missing: dict[str, tuple[str, ...]] = {}
+    for row, changes in state.get("edited_rows", {}).items():
+        if not 0 <= int(row) < len(columns):
+            continue
+        name = columns[int(row)].name
+        if changes.get("kind") in KINDS:
+            kinds[name] = changes["kind"]
+        if isinstance(changes.get("used"), bool):
+            used[name] = changes["used"]
+        if isinstance(changes.get("missing_values"), str):
+            words = [word.strip() for word in changes["missing_values"].split(",")]
+            missing[name] = tuple(word for word in words if word)
+    return Edits(tuple(kinds.items()), tuple(used.items()), tuple(missing.items()))
+
+
+def apply_edits(opened: Opened, edits: Edits) -> Schema:
+    """The schema with the corrections; one that is impossible gives a sentence and none is used."""
+    schema, error = _edited(opened.key, edits, opened)
+    if error:
+        show_notice([error, "The columns are used as they were found."], "columns", tone="error")
+    return schema
+
+
+def show_columns(opened: Opened, schema: Schema) -> None:
+    """The list, folded away: most people look at it once."""
+    n_used = sum(column.used for column in schema.columns)
+    notices = [*opened.table.notices, *schema.notices]
+    to_say = f", {len(notices)} to know" if notices else ""
+    with st.expander(f"Columns and reading: {n_used} of {len(schema.columns)} in use{to_say}"):
+        show_reading(opened)
+        for notice in notices[:_NOTICES_SHOWN]:
+            st.text(notice)
+        if len(notices) > _NOTICES_SHOWN:
+            st.text(f"... and {len(notices) - _NOTICES_SHOWN} more of the kind.")
+        # Always the columns as inferred: the widget lays the corrections over them.
+        frame = _frame(opened.schema)
+        st.data_editor(
+            frame,
+            key=_editor_key(opened),
+            hide_index=True,
+            num_rows="fixed",
+            height=min(420, 38 + 35 * len(frame)),
+            disabled=["name", "n_missing", "n_distinct", "examples", "reason"],
+            column_config={
+                "name": st.column_config.TextColumn("Column", width="medium"),
+                "kind": st.column_config.SelectboxColumn(
+                    "Kind", options=KINDS, required=True, width="small"
+                ),
+                "used": st.column_config.CheckboxColumn("Used", width="small"),
+                "missing_values": st.column_config.TextColumn(
+                    "Missing if",
+                    help="Values that mean missing here, separated by commas, such as -999.",
+                    width="small",
+                    max_chars=100,
+                ),
+                "n_missing": st.column_config.NumberColumn("Missing", width="small"),
+                "n_distinct": st.column_config.NumberColumn("Distinct", width="small"),
+                "examples": st.column_config.TextColumn("Examples", width="medium"),
+                "reason": st.column_config.TextColumn("Why this kind", width="large"),
+            },
+            alt="The columns of the table with their kinds; kind, use and missing values can be "
+            "changed.",
+        )
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _edited(key: str, edits: Edits, _opened: Opened) -> tuple[Schema, str]:
+    if edits == Edits():
+        return _opened.schema, ""
+    try:
+        schema = edit_schema(
+            _opened.table,
+            _opened.schema,
+            dict(edits.kinds),
+            dict(edits.used),
+            dict(edits.missing),
+        )
+    except GbuqError as error:
+        return _opened.schema, str(error)
+    return schema, ""
+
+
+def _frame(schema: Schema) -> pd.DataFrame:
+    columns = schema.columns[:_MOST_ROWS]
+    return pd.DataFrame(
+        {
+            "name": [column.name for column in columns],
+            "kind": [column.kind for column in columns],
+            "used": [column.used for column in columns],
+            "missing_values": [", ".join(column.missing_values) for column in columns],
+            "n_missing": [column.n_missing for column in columns],
+            "n_distinct": [column.n_distinct for column in columns],
+            "examples": [", ".join(column.examples)[:80] for column in columns],
+            "reason": [column.reason for column in columns],
+        }
+    )
+
+
+def _editor_key(opened: Opened) -> str:
+    return f"_columns:{opened.key[:80]}"

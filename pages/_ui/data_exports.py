@@ -1,0 +1,73 @@
+"""What can be taken away from the page "Your data"."""
+
+from __future__ import annotations
+
+from functools import partial
+from types import SimpleNamespace
+
+import streamlit as st
+
+from gbuq_core.experiments.table import Cut, describe_table
+from gbuq_core.experiments.table_code import TableRecipe, table_code, table_command
+from gbuq_core.tables import ScoredTable, to_csv_bytes, to_parquet_bytes
+from pages._ui.data_source import Opened
+from pages._ui.data_training import Trained, View
+from pages._ui.export_ui import Download, show_exports
+
+
+def export_table(
+    opened: Opened, trained: Trained, view: View, values: SimpleNamespace, link: str, second: str
+) -> None:
+    """Code, link, the whole table as CSV and Parquet."""
+    recipe = _recipe(opened, trained, values, second)
+    code = table_code(recipe)
+    command = table_command(recipe)
+    if command:
+        code += f"\n# With the settings' defaults, from a terminal:\n# {command}\n"
+    frame = view.scored.frame
+    downloads = (
+        Download("All rows (CSV)", "scored.csv", "text/csv", partial(to_csv_bytes, frame)),
+        Download(
+            "All rows (Parquet)",
+            "scored.parquet",
+            "application/vnd.apache.parquet",
+            partial(to_parquet_bytes, frame),
+        ),
+    )
+    show_exports("your-data", code, link, downloads, plotly_picture=True)
+    if opened.is_upload:
+        st.caption(
+            "The link holds the settings, not the file: whoever opens it needs the file as well. "
+            "In the CSV, cells that a spreadsheet would run begin with an apostrophe."
+        )
+
+
+def in_words(scored: ScoredTable) -> None:
+    """The result in sentences, as plain text."""
+    with st.container(key="in-words", gap=None):
+        for sentence in describe_table(scored):
+            st.text(sentence, width="stretch")
+
+
+def _recipe(opened: Opened, trained: Trained, values: SimpleNamespace, second: str) -> TableRecipe:
+    wanted = trained.wanted
+    source = opened.table.source
+    is_text = source.format == "csv"
+    virtual = wanted.plan.ensemble == "virtual"
+    return TableRecipe(
+        source=source.name,
+        is_builtin=not opened.is_upload,
+        options=source.options
+        if is_text
+        else source.options._replace(delimiter=None, encoding=None, decimal=None, header=None),
+        kinds=dict(wanted.edits.kinds),
+        used=dict(wanted.edits.used),
+        missing=dict(wanted.edits.missing),
+        target=wanted.target,
+        task=wanted.task,
+        second=second,
+        plan=wanted.plan,
+        cut=Cut(values.step, values.start, values.members)
+        if virtual
+        else Cut(members=values.members),
+    )

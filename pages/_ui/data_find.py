@@ -1,0 +1,142 @@
+"""Which rows of a scored table are listed: conditions and words, then the order.
+
+Nothing here draws anything or imports Streamlit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from gbuq_core.errors import InvalidData
+
+_CLAUSE = re.compile(
+    r'\s*(?P<name>"[^"]*"|[^<>=!]+?)\s*(?P<sign><=|>=|!=|=|<|>)\s*(?P<value>"[^"]*"|.*?)\s*'
+)
+_SPLIT = re.compile(r',(?=(?:[^"]*"[^"]*")*[^"]*$)|\s+and\s+(?=(?:[^"]*"[^"]*")*[^"]*$)')
+_NEAR = 1e-9
+# Short names that always mean the uncertainties, whatever the table's columns are called.
+SHORT = {"tu": "total", "du": "data", "ku": "knowledge"}
+
+
+class Listing(NamedTuple):
+    """Positions of the rows that fit, in order, and how many do before any limit."""
+
+    positions: np.ndarray
+    n_found: int
+
+
+def find_rows(text: str, cells: pd.DataFrame, measures: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Which rows fit all conditions, (n_rows,) bool.
+
+    Parameters
+    ----------
+    text : str
+        Conditions such as ``age > 60, city = Ulm, knowledge >= 0.5``, joined by commas or "and";
+        anything else is a word that some cell must contain. Names and values with commas or signs
+        go in quotation marks.
+    cells : DataFrame of shape (n_rows, n_columns)
+        As shown to the reader.
+    measures : mapping of str to ndarray of shape (n_rows,)
+        Total, data, knowledge and so on; a column of the same name comes first.
+
+    Raises
+    ------
+    InvalidData
+        One sentence, for a name that is not there or a comparison that makes no sense.
+
+    Examples
+    --------
+    >>> cells = pd.DataFrame({"city": ["Ulm", "Bonn"], "age": [61, 35]})
+    >>> find_rows("age > 60 and city = ulm", cells, {}).tolist()
+    [True, False]
+    """
+    keep = np.ones(len(cells), bool)
+    for clause in _SPLIT.split(text):
+        if clause.strip():
+            keep &= _one_clause(clause.strip(), cells, measures)
+    return keep
+
+
+def list_rows(keep: np.ndarray, rank: np.ndarray, lowest_first: bool, limit: int) -> Listing:
+    """The rows that fit, ranked; those without a value come last.
+
+    Examples
+    --------
+    >>> keep = np.array([True, True, False])
+    >>> list_rows(keep, np.array([0.1, 0.9, 2.0]), False, limit=10).positions.tolist()
+    [1, 0]
+    """
+    positions = np.flatnonzero(keep)
+    values = rank[positions] if lowest_first else -rank[positions]
+    order = np.argsort(values, kind="stable")  # NaN sorts last either way
+    return Listing(positions[order][:limit], len(positions))
+
+
+def _one_clause(clause: str, cells: pd.DataFrame, measures: Mapping[str, np.ndarray]) -> np.ndarray:
+    parts = _CLAUSE.fullmatch(clause)
+    if parts is None:
+        return _contains(clause.strip('"'), cells)
+    name, sign = parts["name"].strip().strip('"'), parts["sign"]
+    value = parts["value"].strip().strip('"')
+    values = _column(name, cells, measures)
+    if sign in ("=", "!="):
+        equal = _equal(values, value)
+        return equal if sign == "=" else ~equal
+    try:
+        limit = float(value)
+    except ValueError:
+        raise InvalidData(
+            f"{name} {sign} needs a number on its right, not {value or 'nothing'}."
+        ) from None
+    numbers = pd.to_numeric(values, errors="coerce").to_numpy(np.float64, na_value=np.nan)
+    with np.errstate(invalid="ignore"):
+        match sign:
+            case "<":
+                found = numbers < limit
+            case "<=":
+                found = numbers <= limit
+            case ">":
+                found = numbers > limit
+            case _:
+                found = numbers >= limit
+    return np.asarray(found, bool)
+
+
+def _column(name: str, cells: pd.DataFrame, measures: Mapping[str, np.ndarray]) -> pd.Series:
+    """The values of a column or measure, by its name in whatever case."""
+    measures = {**measures, **{s: measures[m] for s, m in SHORT.items() if m in measures}}
+    if name in cells.columns:
+        return cells[name]
+    by_lower = {str(column).lower(): column for column in reversed(list(cells.columns))}
+    if name.lower() in SHORT or name.lower() not in by_lower:
+        if name.lower() in measures:
+            return pd.Series(measures[name.lower()])
+        raise InvalidData(
+            f'There is no column "{name[:60]}" to find rows by; write its name as in the table.'
+        )
+    return cells[by_lower[name.lower()]]
+
+
+def _equal(values: pd.Series, value: str) -> np.ndarray:
+    if value == "":
+        return values.isna().to_numpy()
+    same = values.astype("str").str.strip().str.lower().eq(value.lower()).to_numpy(bool)
+    try:
+        number = float(value)
+    except ValueError:
+        return np.asarray(same, bool)
+    numbers = pd.to_numeric(values, errors="coerce").to_numpy(np.float64, na_value=np.nan)
+    return np.asarray(same | np.isclose(numbers, number, rtol=_NEAR, atol=0.0), bool)
+
+
+def _contains(word: str, cells: pd.DataFrame) -> np.ndarray:
+    found = np.zeros(len(cells), bool)
+    for name in cells.columns:
+        column = cells[name].astype("str")
+        found |= column.str.contains(word, case=False, regex=False, na=False).to_numpy(bool)
+    return found

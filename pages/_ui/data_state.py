@@ -1,0 +1,201 @@
+"""The knobs of the page "Your data", which depend on the table that is open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from gbuq_core.tables import BUILTIN_TABLES
+from pages._ui.knobs import Knob, Preset, read_knob
+from pages._ui.url_state import PageState
+
+PAGE = "your-data"
+BUILTIN = tuple(about.key.replace("_", " ") for about in BUILTIN_TABLES)
+UPLOADED = "your file"
+
+AUTOMATIC = "automatic"
+VIRTUAL, INDEPENDENT = "virtual", "independent"
+RANKS = ("total", "data", "knowledge", "error", "prediction")
+
+TABLE = Knob(
+    "table",
+    "Table",
+    "choice",
+    BUILTIN[0],
+    choices=(*BUILTIN, UPLOADED),
+    group="data",
+    help="Three real tables that come with scikit-learn, or the file that you dropped above.",
+)
+TASK = Knob(
+    "task",
+    "Task",
+    "choice",
+    AUTOMATIC,
+    choices=(AUTOMATIC, "regression", "classification"),
+    group="data",
+)
+METHOD = (
+    Knob(
+        "method",
+        "Boosting",
+        "choice",
+        "SGLB",
+        choices=("SGLB", "SGB"),
+        group="method",
+        help="Langevin boosting (noise on the gradients, all rows) or plain stochastic boosting.",
+    ),
+    Knob(
+        "ensemble",
+        "Ensemble",
+        "choice",
+        VIRTUAL,
+        choices=(VIRTUAL, INDEPENDENT),
+        group="method",
+        help="Truncations of one model, or several models trained from different seeds.",
+    ),
+    Knob(
+        "engine",
+        "Engine",
+        "choice",
+        "numba",
+        choices=("numba", "CatBoost"),
+        group="method",
+    ),
+)
+TRAINING = (
+    Knob("trees", "Trees", "ladder", 200, choices=(50, 100, 200, 300, 500, 1000, 2000)),
+    Knob(
+        "models",
+        "Models trained",
+        "integer",
+        5,
+        2,
+        20,
+        needs=("ensemble", (INDEPENDENT,)),
+    ),
+    Knob("depth", "Depth", "integer", 3, 1, 10),
+    Knob("rate", "Learning rate", "number", 0.05, 0.01, 0.5, step=0.01),
+    Knob("seed", "Seed", "integer", 0, 0, 1_000_000, box=True),
+)
+# Moving these trains nothing.
+AFTERWARDS = (
+    Knob(
+        "step",
+        "Truncation step K",
+        "ladder",
+        10,
+        choices=(1, 2, 5, 10, 20, 25, 50, 100, 200),
+        unit="trees",
+        group="view",
+        needs=("ensemble", (VIRTUAL,)),
+        help="How many trees apart two members are. Trains nothing.",
+    ),
+    Knob(
+        "start",
+        "Truncation start",
+        "number",
+        0.5,
+        0.0,
+        0.9,
+        step=0.05,
+        group="view",
+        needs=("ensemble", (VIRTUAL,)),
+        help="The share of the trees that is passed before the first member. Trains nothing.",
+    ),
+    Knob(
+        "members",
+        "Members used, at most",
+        "integer",
+        20,
+        2,
+        20,
+        group="view",
+        help="The first models, or the last truncations. Trains nothing.",
+    ),
+    Knob(
+        "unit",
+        "Uncertainty of a regression as",
+        "choice",
+        "std",
+        choices=("std", "variance"),
+        group="view",
+    ),
+)
+PRESETS = (
+    Preset("Quick", {}, "200 trees of depth 3, for a first look"),
+    Preset(
+        "Paper settings",
+        {"trees": 1000, "depth": 6, "step": 50, "models": 10},
+        "1,000 trees of depth 6, a member each 50 trees",
+    ),
+)
+# Drawn by the page beside the table, not in the sidebar.
+FIND = Knob(
+    "find",
+    "Find rows",
+    "text",
+    "",
+    group="page",
+    help="A condition or a word.",
+)
+
+
+def page_state(targets: Sequence[str], suggested: str, n_rows: int) -> PageState:
+    """The page's knobs for a table with these possible targets and so many rows.
+
+    Parameters
+    ----------
+    targets : sequence of str
+        Column names; none while no table is open.
+    suggested : str
+        The default target.
+    n_rows : int
+    """
+    target: tuple[Knob, ...] = ()
+    if targets:
+        target = (
+            Knob(
+                "target",
+                "Column to predict",
+                "choice",
+                suggested,
+                choices=tuple(targets),
+                group="data",
+                plain=True,
+            ),
+        )
+    table = (
+        Knob("rank", "Rank by", "choice", "total", choices=RANKS, group="page"),
+        Knob("least", "Lowest first", "switch", False, group="page"),
+        FIND,
+        Knob(
+            "row",
+            "Row",
+            "integer",
+            0,
+            0,
+            max(n_rows, 1),
+            group="page",
+            box=True,
+            help="Its number in the file, from 1; 0 is the first of the list.",
+        ),
+    )
+    knobs = (TABLE, *target, TASK, *METHOD, *TRAINING, *AFTERWARDS, *table)
+    # A preset sets the method and leaves the data as they are.
+    kept = {knob.key: preview(knob) for knob in (TABLE, *target, TASK)}
+    presets = tuple(preset._replace(values={**preset.values, **kept}) for preset in PRESETS)
+    return PageState(PAGE, knobs, presets, later=() if targets else ("target",))
+
+
+def preview(knob: Knob) -> Any:
+    """The value that a knob will have, before the page's controls are drawn.
+
+    Which table is open decides what the other controls are.
+    """
+    if knob.key in st.session_state:
+        return st.session_state[knob.key]
+    texts = st.query_params.get_all(knob.key)
+    reading = read_knob(knob, texts) if texts else None
+    return knob.default if reading is None or reading.problem else reading.value

@@ -1,0 +1,156 @@
+"""What is trained for the page, what it will cost, and the view of it that costs nothing."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import partial
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import streamlit as st
+
+from gbuq_core.errors import GbuqError
+from gbuq_core.experiments.table import Cut, cut_table
+from gbuq_core.jobs import Job
+from gbuq_core.tables import (
+    Schema,
+    ScoredTable,
+    ScoreEstimate,
+    ScorePlan,
+    Table,
+    estimate_scoring,
+    prepare_training,
+    score_table,
+)
+from pages._ui.data_columns import Edits
+from pages._ui.data_source import Opened
+from pages._ui.data_state import AUTOMATIC, INDEPENDENT, VIRTUAL
+from pages._ui.jobs_glue import Answer, Request, seconds_text
+from pages._ui.notices import show_notice
+
+_LAST_VIEW = "_data_last_view"
+
+
+class Wanted(NamedTuple):
+    """All that a trained and scored table depends on; the bytes are in the digests."""
+
+    table: str
+    edits: Edits
+    target: str
+    task: str | None
+    plan: ScorePlan
+    second: str
+
+
+class Trained(NamedTuple):
+    """A scored table with what it was made from."""
+
+    wanted: Wanted
+    scored: ScoredTable
+
+
+class View(NamedTuple):
+    """What the page draws: a scored table, cut, with a digest that names it."""
+
+    scored: ScoredTable
+    digest: str
+
+
+def plan_of(values: SimpleNamespace) -> ScorePlan:
+    """The knobs that train. K, start and members shown are not among them."""
+    return ScorePlan(
+        method=values.method.lower(),
+        ensemble=values.ensemble,
+        engine=values.engine.lower(),
+        n_members=values.models if values.ensemble == INDEPENDENT else 10,
+        n_trees=values.trees,
+        depth=values.depth,
+        learning_rate=values.rate,
+        seed=values.seed,
+    )
+
+
+def request_of(
+    opened: Opened,
+    schema: Schema,
+    edits: Edits,
+    values: SimpleNamespace,
+    second: tuple[str, Table | None],
+) -> Request:
+    """The one job of the page."""
+    task = None if values.task == AUTOMATIC else values.task
+    wanted = Wanted(opened.key, edits, values.target, task, plan_of(values), second[0])
+    estimate = _estimate(wanted, opened, schema, 0 if second[1] is None else second[1].n_rows)
+    return Request(
+        "score",
+        ("your data", wanted),
+        partial(_score, wanted, opened.table, schema, second[1]),
+        "Training and judging each row",
+        estimate.seconds if estimate else None,
+    )
+
+
+def estimate_line(opened: Opened, schema: Schema, request: Request, second: Table | None) -> str:
+    """Seconds and memory of a fit with the settings as they stand."""
+    n_new = 0 if second is None else second.n_rows
+    estimate = _estimate(request.key[1], opened, schema, n_new)  # type: ignore[index]
+    if estimate is None:
+        return ""
+    seconds, megabytes = seconds_text(estimate.seconds), f"{estimate.bytes / 1e6:,.0f} MB"
+    return f"Training takes about {seconds} and {megabytes} with these settings."
+
+
+def view_of(answer: Answer, values: SimpleNamespace) -> View | None:
+    """The answer through the view's knobs; a cut that gives no member keeps the view before."""
+    trained: Trained = answer.result
+    virtual = trained.scored.plan.ensemble == VIRTUAL
+    cut = Cut(values.step, values.start, values.members) if virtual else Cut(members=values.members)
+    digest = hashlib.sha256(repr((trained.wanted, cut)).encode()).hexdigest()
+    last: View | None = st.session_state.get(_LAST_VIEW)
+    try:
+        view = View(_cut(digest, cut, trained.scored), digest)
+    except GbuqError as error:
+        show_notice(str(error), "cut", tone="error")
+        return last
+    st.session_state[_LAST_VIEW] = view
+    return view
+
+
+def measured_line(answer: Answer, view: View) -> str:
+    """What training cost, measured."""
+    scored: ScoredTable = answer.result.scored
+    n_bytes = sum(model.estimator.memory_bytes_ for model in scored.models)
+    seconds = answer.seconds if answer.seconds is not None else scored.seconds
+    models = len(scored.models)
+    return (
+        f"Measured: {seconds_text(seconds)} to train {models} "
+        f"{'ensembles' if models > 1 else 'ensemble'} and judge all rows, {n_bytes / 1e6:.2g} MB "
+        f"of models, {scored.models[0].estimator.n_trees_} trees each."
+    )
+
+
+def _score(wanted: Wanted, table: Table, schema: Schema, second: Table | None, job: Job) -> Trained:
+    scored = score_table(
+        table, wanted.target, task=wanted.task, schema=schema, new=second, plan=wanted.plan
+    )
+    return Trained(wanted, scored)
+
+
+def _estimate(wanted: Wanted, opened: Opened, schema: Schema, n_new: int) -> ScoreEstimate | None:
+    return _estimate_of(wanted, opened, schema, n_new)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _estimate_of(
+    wanted: Wanted, _opened: Opened, _schema: Schema, n_new: int
+) -> ScoreEstimate | None:
+    try:
+        prepared = prepare_training(_opened.table, _schema, wanted.target, wanted.task)
+        return estimate_scoring(prepared, wanted.plan, n_new)
+    except GbuqError:  # the fit says it, where the picture would be
+        return None
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _cut(digest: str, cut: Cut, _scored: ScoredTable) -> ScoredTable:
+    return cut_table(_scored, cut)

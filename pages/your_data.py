@@ -1,0 +1,78 @@
+"""Your data: total, data and knowledge uncertainty of every row of a table of one's own."""
+
+import streamlit as st
+
+from pages._ui.data_columns import apply_edits, current_edits, show_columns
+from pages._ui.data_exports import export_table, in_words
+from pages._ui.data_list import choose_rows, draw_list, draw_list_controls
+from pages._ui.data_results import (
+    draw_row_map,
+    draw_scorecard,
+    draw_scores,
+    in_unit,
+    show_words,
+)
+from pages._ui.data_row import draw_row
+from pages._ui.data_source import drop_second, drop_zone, open_second, open_table
+from pages._ui.data_state import TABLE, page_state, preview
+from pages._ui.data_training import estimate_line, measured_line, request_of, view_of
+from pages._ui.jobs_glue import ask, show_progress
+from pages._ui.notices import show_notice
+from pages._ui.url_state import link_to, open_page
+
+LEDE = (
+    "Drop a table and choose the column to predict: how much of each row's uncertainty is "
+    "**noise**, which no data will remove, and how much **unfamiliarity**, which more rows would?"
+)
+
+st.title("Which rows of a table should you not trust?")
+words, drop = st.columns([0.62, 0.38], gap="large")
+with words, st.container(key="lede"):
+    st.markdown(LEDE)
+with drop:
+    drop_zone()
+    drop_second()
+
+choice = preview(TABLE)
+opened = open_table(choice)
+edits = current_edits(opened)
+schema = apply_edits(opened, edits)
+targets = [column.name for column in schema.columns if column.kind != "empty"]
+page = page_state(targets, opened.suggested, opened.table.n_rows)
+values = open_page(page, in_sidebar=True)
+if values.table != choice:  # a control was put back to its default
+    st.rerun()
+
+second = open_second()
+request = request_of(opened, schema, edits, values, second)
+with st.sidebar:
+    st.caption(estimate_line(opened, schema, request, second[1]))
+(answer,) = ask([request])
+show_progress([answer])
+if answer.error:
+    show_notice(answer.error, "score", tone="error")
+
+view = view_of(answer, values) if answer.result is not None else None
+if view is not None:
+    scored, digest = view
+    shown = in_unit(scored, values.unit)
+    with words:
+        in_words(scored)
+    picture, judged = st.columns([0.54, 0.46], gap="large")
+    at = st.container()
+    draw_list_controls(page)
+    listed = choose_rows(scored, shown, values.find, values.rank, values.least)
+    row = values.row - 1 if 0 < values.row <= len(scored.frame) else int((*listed.positions, 0)[0])
+    with picture:
+        draw_row_map(scored, shown, row)
+    with judged:
+        draw_scores(scored)
+    draw_list(scored, shown, listed, row, digest)
+    draw_row(page, scored, shown, row, values.rank, digest)
+    with at:
+        draw_scorecard(scored, measured_line(answer, view))
+    second_name = second[1].source.name if second[1] is not None else ""
+    export_table(opened, answer.result, view, values, link_to(page, values), second_name)
+
+show_columns(opened, schema)
+show_words()
