@@ -49,8 +49,8 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
         one that sampling from the posterior asks for (1), or a number. Less means more noise.
     leaf_noise : bool or None
         Whether the leaf values are noisy too, as Langevin sampling needs, or only the choice of
-        splits, as in CatBoost: its losses with several outputs (all that are used here) get no leaf
-        noise. None means: only the splits for temperature "catboost", both otherwise.
+        splits. None means: only the splits for temperature "catboost", both otherwise. CatBoost
+        itself has noise on gradient leaves only, and none on the choice of splits.
     random_strength : float
         Noise on the scores of candidate splits, fading over the first ``ln(N) / learning_rate``
         trees.
@@ -68,7 +68,8 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
         Names or positions of category columns. Up to 32 levels are split one level against the
         rest, more are replaced by cross-fitted means of the target.
     engine : {"numba", "catboost"}
-        This project's kernels, or CatBoost behind the same interface.
+        This project's kernels, or CatBoost behind the same interface; how it differs stands in
+        `gbuq_core.boosting.catboost_engine`.
     n_jobs : int or None
         Threads; None means all cores. Results do not depend on it.
     random_state : int, Generator, RandomState or None
