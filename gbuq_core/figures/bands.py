@@ -19,7 +19,7 @@ Array = npt.NDArray[np.float64]
 Part = dict[str, Any]  # of a plotly figure, in its own words
 
 DATA_OPACITY, KNOWLEDGE_OPACITY = 0.22, 0.62
-MOST_DOTS = 240  # each is an element of its own on the page; 600 of them double a redraw
+MOST_DOTS = 160  # each is an element of its own on the page; 600 of them treble a redraw
 _UPPER, _LOWER = (0.36, 1.0), (0.0, 0.28)  # the panels' shares of the height
 
 

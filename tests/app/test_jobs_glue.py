@@ -83,6 +83,16 @@ def test_leaving_the_session_stops_its_fits(at):
     wait_until(lambda: job.state == "cancelled")
 
 
+def test_going_to_another_page_stops_the_fits_of_the_last_one(at):
+    at.number_input(key="seconds").set_value(50.0).run()
+    (job,) = live_jobs()
+    at.toggle(key="away").set_value(True).run()
+    wait_until(lambda: job.state == "cancelled")
+    at.toggle(key="away").set_value(False).run()
+    # The results of the page before are not shown as this page's last good ones.
+    assert line(at, "slow").endswith("running, None, fresh False")
+
+
 def test_an_error_is_one_sentence(at):
     at.selectbox(key="fails").set_value("ours").run()
     wait_until(lambda: not live_jobs())

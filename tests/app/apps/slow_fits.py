@@ -31,6 +31,9 @@ def count(seconds, fails):
     return compute
 
 
+if st.toggle("Go to another page", key="away"):
+    leave_other_pages("another")
+    st.stop()
 leave_other_pages("slow")
 if st.toggle("Forget the session, as a closed tab does", key="gone"):
     session_user.clear()
