@@ -120,6 +120,7 @@ def test_pandas_labels_and_levels(rng):
             {"categorical_features": [False, True]},
         ),
         ({"categorical_features": (1,)}, {"categorical_features": [1]}),
+        ({"categorical_features": pd.Index([1])}, {"categorical_features": [1]}),
         ({"temperature": np.inf, "n_jobs": 2, "l2": 0.0}, {"temperature": np.inf}),
         ({"random_state": None}, {"random_state": None}),
     ],

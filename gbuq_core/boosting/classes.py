@@ -41,6 +41,6 @@ def encode_classes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if len(classes) > MAX_CLASSES:
         raise InvalidData(
             f"y has {len(classes)} different classes, more than the {MAX_CLASSES} that are "
-            "supported: is it a regression target?"
+            "supported: for a number to predict use the regressor."
         )
     return classes, codes.astype(np.int64)

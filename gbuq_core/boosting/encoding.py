@@ -63,11 +63,14 @@ def as_table(X: Any) -> pd.DataFrame:
         return X
     if hasattr(X, "toarray"):
         raise InvalidData("X is a sparse matrix, which is not supported: pass X.toarray().")
-    array = np.asarray(X)
+    try:
+        array = np.asarray(X)
+    except ValueError as error:
+        raise InvalidData("X has rows of different lengths: fill the gaps with NaN.") from error
     if array.ndim != 2:
         raise InvalidData(
             f"Expected 2D array, got {array.ndim}D array instead: X must have one row a sample and "
-            "one column a feature. Reshape your data with X.reshape(-1, 1) if it is one feature."
+            "one column a feature (Reshape your data with X.reshape(-1, 1) if it is one feature)."
         )
     if np.iscomplexobj(array):
         raise InvalidData("Complex data not supported: pass real numbers.")
@@ -87,17 +90,24 @@ def category_positions(table: pd.DataFrame, declared: Any) -> np.ndarray:
         return np.array(
             [not pd.api.types.is_numeric_dtype(t) or t.kind == "b" for t in table.dtypes]
         )
-    if isinstance(declared, str) or not isinstance(declared, Sequence | np.ndarray):
+    if isinstance(declared, str) or not isinstance(declared, Sequence | np.ndarray | pd.Index):
         raise InvalidParameter(
             "categorical_features must be None, 'from_dtype' or a list of column names or "
             f"positions; got {declared!r}."
         )
-    names = {name: i for i, name in enumerate(table.columns) if isinstance(name, str)}
-    mask = np.asarray(declared)
-    if mask.dtype == bool and len(mask) == len(is_category):
-        return mask.copy()
+    names = [name if isinstance(name, str) else None for name in table.columns]
+    mask = np.asarray(declared, dtype=object)
+    if mask.shape == is_category.shape and all(isinstance(m, bool | np.bool_) for m in mask):
+        return mask.astype(bool)
     for item in declared:
-        position: Any = names.get(item) if isinstance(item, str) else item
+        position: Any = item
+        if isinstance(item, str):
+            position = names.index(item) if item in names else None
+            if names.count(item) > 1:
+                raise InvalidParameter(
+                    f"categorical_features names {item!r}, which several columns are called: give "
+                    "their positions."
+                )
         whole = isinstance(position, int | np.integer) and not isinstance(position, bool)
         if not whole or not 0 <= int(position) < len(is_category):
             raise InvalidParameter(
@@ -109,6 +119,10 @@ def category_positions(table: pd.DataFrame, declared: Any) -> np.ndarray:
 
 
 def _numbers(column: pd.Series, name: str) -> np.ndarray:
+    kind = getattr(column.dtype, "kind", "O")
+    if kind in "mMc":  # dates, durations: NaT would become a number; complex: half would be lost
+        what = "complex numbers" if kind == "c" else "dates or durations"
+        raise InvalidData(f"column {name!r} holds {what}: convert it to real numbers.")
     try:
         values = column.to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError) as error:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from gbuq_core.boosting import forest_arrays
 from gbuq_core.boosting.archive import damaged, read_archive, write_archive
@@ -190,7 +191,7 @@ def _parameters(ensemble: BoostedEnsemble) -> list[tuple[str, Any]]:
 
 def _plain(name: str, value: Any) -> Any:
     """``value`` as JSON holds it: numbers, text, None, and lists of them."""
-    if isinstance(value, np.generic | np.ndarray):
+    if isinstance(value, np.generic | np.ndarray | pd.Index):
         value = value.tolist()
     if isinstance(value, list | tuple):
         return [_plain(name, item) for item in value]
