@@ -56,10 +56,11 @@ with picture:
     config = WaveConfig(n_rows=values.rows)
     (answer,) = ask([Request("wave", ("wave", config), partial(compute, config), "SGLB")])
     show_progress([answer])
-    if answer.error:
-        show_notice(answer.error, "wave", tone="error")
-    elif answer.result is not None:
-        draw_wave(answer.result)
+    with st.container(key="picture"):
+        if answer.error:
+            show_notice(answer.error, "wave", tone="error")
+        elif answer.result is not None:
+            draw_wave(answer.result)
 with reading, st.container(key="reading"):
     st.markdown(WHAT_TO_LOOK_AT)
     if answer.result is not None:

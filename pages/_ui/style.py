@@ -24,7 +24,11 @@ _CSS = """
 /* A wide table scrolls inside itself, not the page. */
 .st-key-methods [data-testid="stMarkdownContainer"] { overflow-x: auto; }
 /* Links to pages line up with the text below them. */
-.st-key-pages [data-testid="stPageLink"] a { padding-left: 0; }
+.st-key-pages [data-testid="stPageLink"] a {
+  padding-left: 0; text-decoration: underline; text-underline-offset: 0.2em;
+}
+/* The page does not jump while Home's picture is on its way. */
+.st-key-picture { min-height: 470px; }
 /* Long lines of prose are hard to read. */
 .st-key-lede p { max-width: 60rem; }
 .st-key-reading p { max-width: 46rem; }
