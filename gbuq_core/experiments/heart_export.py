@@ -14,14 +14,13 @@ _SHOW = """
 for name, (total, data, knowledge) in maps.items():
     score = auroc(empty, knowledge)
     print(f"{name}: AUROC of knowledge uncertainty on empty cells {score:.3f}")
+    panels.append(truth)
     panels += [
         Panel(f"{name}: {part}", np.sqrt(values).reshape(9, 9), "std, units of y", hatched=hatched)
         for part, values in [("total", total), ("data", data), ("knowledge", knowledge)]
     ]
-Path("heart.html").write_text(
-    standalone_html(PanelSheet(panels, x_label="feature 2", y_label="feature 1"), "Heart"),
-    encoding="utf-8",
-)
+sheet = PanelSheet(panels or [truth], columns=4, x_label="feature 2", y_label="feature 1")
+Path("heart.html").write_text(standalone_html(sheet, "Heart"), encoding="utf-8")
 """
 
 
@@ -57,18 +56,16 @@ def heart_code(settings: HeartSettings) -> str:
     True
     """
     plans = [plan_heart(settings, method) for method in settings.methods]
-    forest = any(not METHODS[plan.method].boosting for plan in plans)
+    public = ["BoostedEnsembleRegressor"] if any(METHODS[p.method].boosting for p in plans) else []
+    public += [] if settings.cells else ["make_heart"]
     lines = ["from pathlib import Path", "", "import numpy as np", ""]
-    data = "make_heart"
-    if settings.cells:
-        data = "make_painted_heart"
-        lines.append("from gbuq_core import BoostedEnsembleRegressor")
-    else:
-        lines.append("from gbuq_core import BoostedEnsembleRegressor, make_heart")
-    if forest:
+    if public:
+        lines.append(f"from gbuq_core import {', '.join(public)}")
+    if not all(METHODS[plan.method].boosting for plan in plans):
         lines.append("from gbuq_core.baselines import ForestEnsembleRegressor")
     if settings.cells:
         lines.append("from gbuq_core.experiments.heart_data import make_painted_heart")
+    data = "make_painted_heart" if settings.cells else "make_heart"
     lines += [
         "from gbuq_core.figures.panels import Panel, PanelSheet",
         "from gbuq_core.figures.standalone import standalone_html",
@@ -77,6 +74,7 @@ def heart_code(settings: HeartSettings) -> str:
         f"heart = {data}({_arguments(_data_arguments(settings))})",
         "hatched = ~heart.in_support",
         "empty = hatched.ravel()",
+        'truth = Panel("True noise", np.sqrt(heart.variance), "std, units of y", hatched=hatched)',
         "maps, panels = {}, []",
     ]
     for plan in plans:

@@ -14,13 +14,15 @@ import numpy.typing as npt
 
 from gbuq_core.figures.panels import Marker, Panel, PanelSheet, shared_limits
 from gbuq_core.figures.theme import METHOD_STYLES
-from gbuq_core.glossary import UNCERTAINTY_KINDS, VIEWS, uncertainty_unit
+from gbuq_core.glossary import UNCERTAINTY_KINDS, VIEWS
 from gbuq_core.synthetic import HeartData
 from gbuq_core.validation import check_choice
 
 Array = npt.NDArray[np.float64]
 
 SCALES = ("shared", "own")
+# Half a small map's width is what a unit has beside the colour bar.
+_UNITS = {"std": "std, units of y", "variance": "variance of y"}
 
 
 class Maps(Protocol):
@@ -139,7 +141,7 @@ def _truth_panels(truth: HeartData, view: HeartView, limits: _Limits) -> list[Pa
     noise = Panel(
         "True noise",
         _as(view, truth.variance),
-        uncertainty_unit("regression", view.unit),
+        _UNITS[view.unit],
         limits.noise,
     )
     counts = np.where(empty, np.nan, truth.cell_counts)
@@ -165,7 +167,7 @@ def _method_panels(
             Panel(
                 f"{style.label}: {kind}",
                 _as(view, part if plays else part[-1]),
-                uncertainty_unit("regression", view.unit),
+                _UNITS[view.unit],
                 limits.knowledge if is_knowledge else limits.noise,
                 log=is_knowledge and view.log,
                 hatched=~maps.truth.in_support if known else None,

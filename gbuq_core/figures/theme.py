@@ -37,6 +37,7 @@ _STYLES = {
     "vrf": MethodStyle("vRF", _BASELINE, "dash"),
     "forests": MethodStyle("ten forests", _BASELINE, "dot"),
     "catboost": MethodStyle("CatBoost", _BASELINE, "dashdot"),
+    "virtual_catboost": MethodStyle("virtual CatBoost", _BASELINE, "longdashdot"),
 }
 METHOD_STYLES: Mapping[str, MethodStyle] = MappingProxyType(_STYLES)
 

@@ -1,0 +1,19 @@
+"""Lessons: one module each, computed live, shown by the Lessons page or written to a file.
+
+``python -m demos.<name> --out lesson.html`` writes one.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+NAMES = ("heart",)  # in the order in which they are best taken
+
+
+def load_lessons():
+    """Return every lesson, in order.
+
+    >>> [lesson.name for lesson in load_lessons()]
+    ['heart']
+    """
+    return tuple(import_module(f"demos.{name}").LESSON for name in NAMES)

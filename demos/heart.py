@@ -1,0 +1,260 @@
+"""Lesson: what an ensemble knows about cells that it has never seen.
+
+Malinin, Prokhorenkova and Ustimenko, "Uncertainty in gradient boosting via ensembles", section 4.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from demos.lesson import Lesson, Shown, Step, main
+from gbuq_core.experiments.heart import HeartRun, run_heart
+from gbuq_core.experiments.heart_data import SIDE
+from gbuq_core.experiments.heart_plan import HeartSettings
+from gbuq_core.experiments.heart_scores import (
+    auroc_text,
+    describe_heart,
+    score_heart,
+    times_text,
+)
+from gbuq_core.figures.heart import HeartView, heart_sheet
+
+
+class HeartPreset(NamedTuple):
+    """What the Heart page is opened with."""
+
+    settings: HeartSettings
+    view: HeartView = HeartView()
+
+
+def _shown(preset: HeartPreset, run: HeartRun, text: tuple[str, ...], answer: str) -> Shown:
+    words = describe_heart(run, preset.view.unit)
+    sheet = heart_sheet(run.data, run.methods, preset.view, preset.settings.cells, words)
+    return Shown(text, answer, sheet)
+
+
+ONE = HeartPreset(HeartSettings(methods=("sglb",)))
+LINEAR = HeartPreset(HeartSettings(methods=("sglb",)), HeartView(unit="variance", log=False))
+BOTH = HeartPreset(HeartSettings())
+SLOW = HeartPreset(HeartSettings(rate=0.1))
+CORNER = HeartPreset(
+    HeartSettings(
+        methods=("sglb",),
+        cells=tuple(SIDE * row + column for row in (6, 7, 8) for column in (0, 1, 2)),
+    )
+)
+POSTERIOR = HeartPreset(
+    HeartSettings(methods=("sglb",), rows=100, temperature="posterior", leaf_noise=True)
+)
+
+
+def noise_that_stays() -> Shown:
+    """Data uncertainty is the noise, whatever else is known."""
+    run = run_heart(ONE.settings)
+    scores = score_heart(run.methods[0])
+    truth = np.sqrt(run.data.variance[run.data.in_support])
+    text = (
+        f"Two features with nine levels each make 81 cells. Each of the {truth.size} cells outside "
+        f"the heart has {run.settings.rows:,} training rows around a mean of its own, with noise "
+        f"of std {truth.min():.2g}; right around the heart it is {truth.max():.2g}. The hatched "
+        "cells have no rows at all.",
+        "Ten SGLB models, boosted trees with a little noise in their training, learn a mean and a "
+        "variance for every cell. The average of their variances is the data uncertainty.",
+    )
+    answer = (
+        "Data uncertainty repeats the true noise where there are rows: as a std it is off by "
+        f"{scores.data_error_mean:.2g} on average and by {scores.data_error_max:.2g} at most. More "
+        "rows would not make it smaller. In hatched cells it says something too, but that is only "
+        "what the trees happen to carry over from their neighbours."
+    )
+    return _shown(ONE, run, text, answer)
+
+
+def never_seen() -> Shown:
+    """Knowledge uncertainty finds the heart."""
+    run = run_heart(ONE.settings)
+    scores = score_heart(run.methods[0])
+    text = (
+        "Knowledge uncertainty is the spread of the ten models' means. Where they saw the same "
+        "thousand rows they must agree; where they saw none, nothing makes them.",
+        "Look at the map at the right. Its colours are logarithmic.",
+    )
+    answer = (
+        f"The smallest knowledge uncertainty of a cell without rows is {scores.least_empty:.2g}, "
+        f"the largest of a cell with rows {scores.most_filled:.2g}. An AUROC of "
+        f"{auroc_text(scores.auroc_knowledge)} says the same: ordered by knowledge uncertainty, "
+        "every empty cell comes before every filled one, with no trace of the noisy border."
+    )
+    return _shown(ONE, run, text, answer)
+
+
+def hidden_in_the_total() -> Shown:
+    """The total does not tell what data and knowledge tell."""
+    run = run_heart(LINEAR.settings)
+    maps, empty = run.methods[0], ~run.data.in_support
+    scores = score_heart(maps, "variance")
+    share = float((maps.knowledge[-1] / maps.total[-1])[empty].mean())
+    text = (
+        "Variances add up: total = data + knowledge. This picture shows variances, and the "
+        "colours of knowledge are linear now.",
+        "A single number for uncertainty would be the total, the first map of the method.",
+    )
+    answer = (
+        f"Hardly. Ordered by the total, empty cells come first only with AUROC "
+        f"{scores.auroc_total:.2f}: the noisy border is as yellow as they are. In empty cells "
+        f"knowledge makes up {100 * share:.0f} % of the total on average; the rest is noise that "
+        "the models made up for cells they never saw."
+    )
+    return _shown(LINEAR, run, text, answer)
+
+
+def watch_it_grow() -> Shown:
+    """Knowledge melts where there are rows and freezes where there are none."""
+    run = run_heart(ONE.settings)
+    maps, filled = run.methods[0], run.data.in_support
+    stds = np.sqrt(maps.knowledge)
+    early = int(np.searchsorted(maps.n_trees, 50))
+    n_early = int(maps.n_trees[early])
+    settled = math.log(filled.sum() * run.settings.rows) / run.settings.rate
+    text = (
+        f"Every model adds {run.settings.trees:,} trees one after the other. Press play, or drag "
+        "the slider above the maps back to the first trees.",
+        "Splits of the first trees are chosen partly at random: random_strength adds noise to "
+        f"their scores that fades over about ln(N) / rate = {settled:.0f} trees.",
+    )
+    answer = (
+        f"Early. With {n_early} trees the heart's knowledge uncertainty is "
+        f"{stds[early][~filled].mean():.3g} on average, with all of them "
+        f"{stds[-1][~filled].mean():.3g}: the models part while their splits are random and never "
+        f"meet again. In cells with rows it melts from {stds[early][filled].mean():.2g} to "
+        f"{stds[-1][filled].mean():.2g}, since every tree corrects the ones before."
+    )
+    return _shown(ONE, run, text, answer)
+
+
+def one_model() -> Shown:
+    """A virtual ensemble costs a tenth and sees nearly as much."""
+    run = run_heart(BOTH.settings)
+    true, virtual = (score_heart(maps) for maps in run.methods)
+    cuts = int(run.methods[1].n_members[-1])
+    ratio = true.knowledge_empty / virtual.knowledge_empty
+    text = (
+        f"Ten models cost ten fits. A virtual ensemble takes one model and cuts it at {cuts} "
+        f"numbers of trees, every {run.settings.step} of its second half; the cuts are its "
+        "members (equation 15).",
+        "Both share their colour scales here, so that sizes can be compared.",
+    )
+    answer = (
+        f"Its order is nearly right, AUROC {auroc_text(virtual.auroc_knowledge)} against "
+        f"{auroc_text(true.auroc_knowledge)}, for a tenth of the work. Its size is not: "
+        f"{virtual.knowledge_empty:.2g} in empty cells, {times_text(ratio)} smaller than the "
+        f"{true.knowledge_empty:.2g} of independent models, because the cuts share most of their "
+        "trees. Use it to rank rows, not as a number."
+    )
+    return _shown(BOTH, run, text, answer)
+
+
+def small_steps() -> Shown:
+    """A virtual ensemble needs a model that has arrived."""
+    run = run_heart(SLOW.settings)
+    true, virtual = (score_heart(maps) for maps in run.methods)
+    others = [
+        score_heart(
+            run_heart(SLOW.settings._replace(methods=("virtual_sglb",), **knobs)).methods[0]
+        )
+        for knobs in ({"rate": 0.03}, {"trees": 2000})
+    ]
+    text = (
+        f"The same two ensembles with a learning rate of {run.settings.rate:g} instead of "
+        f"{BOTH.settings.rate:g}, and still {run.settings.trees:,} trees.",
+    )
+    answer = (
+        f"The independent models do not mind (AUROC {auroc_text(true.auroc_knowledge)}); the "
+        f"virtual ensemble falls to {auroc_text(virtual.auroc_knowledge)}. With small steps the "
+        "model is still moving towards the rows while its members are taken, and moving looks "
+        f"like doubt. At a rate of 0.03 that turns the order round (AUROC "
+        f"{auroc_text(others[0].auroc_knowledge)}); with 2,000 trees at {run.settings.rate:g} it "
+        f"has arrived (AUROC {auroc_text(others[1].auroc_knowledge)})."
+    )
+    return _shown(SLOW, run, text, answer)
+
+
+def take_rows_away() -> Shown:
+    """Knowledge answers to rows, not to places."""
+    before = run_heart(ONE.settings).methods[0]
+    run = run_heart(CORNER.settings)
+    maps = run.methods[0]
+    corner = np.isin(np.arange(SIDE * SIDE), CORNER.settings.cells).reshape(SIDE, SIDE)
+    stds = [np.sqrt(m.knowledge[-1])[corner].mean() for m in (before, maps)]
+    text = (
+        f"The outlined block at the lower left has lost its {corner.sum() * run.settings.rows:,} "
+        "rows. Nothing else has changed.",
+        "On the page you can do this yourself: click a cell or drag over several. A second time "
+        "gives the rows back, and cells of the heart can be given rows as well.",
+    )
+    answer = (
+        f"At once. The block's knowledge uncertainty is {stds[1]:.2g} now and was {stds[0]:.2g}; "
+        f"the AUROC over all empty cells is {auroc_text(score_heart(maps).auroc_knowledge)}. Data "
+        "uncertainty stays a guess there: without rows nobody can know the noise."
+    )
+    return _shown(CORNER, run, text, answer)
+
+
+def how_much_is_unknown() -> Shown:
+    """CatBoost's temperature ranks; the posterior's also measures."""
+    run = run_heart(POSTERIOR.settings)
+    rows = (POSTERIOR.settings.rows, 100 * POSTERIOR.settings.rows // 10)
+    posterior = [score_heart(run.methods[0])]
+    posterior.append(score_heart(run_heart(POSTERIOR.settings._replace(rows=rows[1])).methods[0]))
+    cold = score_heart(run_heart(ONE.settings._replace(rows=rows[0])).methods[0])
+    noise = float(np.sqrt(run.data.variance[run.data.in_support]).mean())
+    error = noise / math.sqrt(rows[0])
+    text = (
+        f"Now {rows[0]} rows a cell. The mean of so many rows with this noise has a standard error "
+        f"of about {error:.2g}: that is how much is really unknown where there are rows.",
+        "Langevin noise decides how much of it shows. CatBoost divides it by the root of the "
+        "number of rows; this picture uses the temperature that sampling from the posterior asks "
+        "for, in splits and in leaves.",
+    )
+    answer = (
+        f"With CatBoost's temperature the knowledge uncertainty of cells with rows is "
+        f"{cold.knowledge_filled:.1g}: it ranks cells but measures nothing. Here it is "
+        f"{posterior[0].knowledge_filled:.2g}, the order of the standard error, and with "
+        f"{rows[1]:,} rows a cell it is {posterior[1].knowledge_filled:.2g}: ten times the rows, "
+        f"{posterior[0].knowledge_filled / posterior[1].knowledge_filled:.1f} times less, near "
+        f"the {math.sqrt(10):.1f} that the square root promises."
+    )
+    return _shown(POSTERIOR, run, text, answer)
+
+
+LESSON = Lesson(
+    name="heart",
+    title="What an ensemble knows about what it has never seen",
+    lead="Eight pictures of one experiment, about ten minutes. All numbers are computed as you "
+    "read.",
+    page="heart",
+    source="After Malinin, Prokhorenkova and Ustimenko, Uncertainty in gradient boosting via "
+    "ensembles, section 4 (arXiv 2006.10562).",
+    steps=(
+        Step("Noise that stays", "Which map shows the noise, and is it right?", ONE,
+             noise_that_stays),
+        Step("Where nothing was ever seen", "Can you find the heart without its hatching?", ONE,
+             never_seen),
+        Step("Hidden in the total", "Would the total alone have told you?", LINEAR,
+             hidden_in_the_total),
+        Step("Watch it grow", "When is the heart's knowledge uncertainty decided?", ONE,
+             watch_it_grow),
+        Step("One model instead of ten", "What does the virtual ensemble get right, what not?",
+             BOTH, one_model),
+        Step("Small steps", "Which of the two ensembles suffers, and why?", SLOW, small_steps),
+        Step("Take rows away", "Does knowledge uncertainty notice?", CORNER, take_rows_away),
+        Step("How much is unknown", "What does the number say where there are rows?", POSTERIOR,
+             how_much_is_unknown),
+    ),
+)  # fmt: skip
+
+if __name__ == "__main__":
+    raise SystemExit(main(LESSON))

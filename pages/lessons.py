@@ -1,0 +1,112 @@
+"""Lessons: experiments step by step, each a question to a picture that is computed live."""
+
+from functools import partial
+from urllib.parse import parse_qs
+
+import streamlit as st
+
+from demos import load_lessons
+from demos.lesson import Lesson, Shown, Step, lesson_html
+from pages._ui.canvas import canvas
+from pages._ui.controls import draw_knob
+from pages._ui.export_ui import Download, show_exports
+from pages._ui.jobs_glue import Request, ask, show_progress
+from pages._ui.knobs import Knob
+from pages._ui.lesson_links import OPENERS
+from pages._ui.notices import show_notice
+from pages._ui.url_state import PageState, link_to, open_page
+from pages._ui.whole_app import require_app
+
+LESSONS = {lesson.name: lesson for lesson in load_lessons()}
+MOST_STEPS = max(len(lesson.steps) for lesson in LESSONS.values())
+LESSON = Knob(
+    "lesson", "Lesson", "choice", next(iter(LESSONS)), choices=tuple(LESSONS), group="page"
+)
+PART = Knob("part", "Step", "integer", 1, 1, MOST_STEPS, step=1, group="page")
+STATE = PageState(key="lessons", knobs=(LESSON, PART))
+
+
+def go(part: int) -> None:
+    """Turn to another step; called before the page runs."""
+    st.session_state[PART.key] = part
+
+
+def compute(step: Step, job: object) -> Shown:
+    """Run a step's experiment; the runner calls this in another thread."""
+    return step.compute()
+
+
+def draw_contents(lesson: Lesson, part: int) -> None:
+    """The lesson's steps in the sidebar, the present one marked."""
+    with st.sidebar:
+        if len(LESSONS) > 1:
+            draw_knob(LESSON)
+        st.markdown("**Steps**")
+        for number, step in enumerate(lesson.steps, start=1):
+            st.button(
+                f"{number}. {step.title}",
+                key=f"_part:{number}",
+                type="primary" if number == part else "tertiary",
+                on_click=go,
+                args=(number,),
+            )
+
+
+def draw_turning(part: int, n_parts: int) -> None:
+    """Back, where we are, next."""
+    with st.container(horizontal=True, vertical_alignment="center", key="turning"):
+        st.button("Back", key="_back", disabled=part == 1, on_click=go, args=(part - 1,))
+        draw_knob(PART._replace(high=n_parts))
+        st.button(
+            "Next",
+            key="_next",
+            type="primary",
+            disabled=part == n_parts,
+            on_click=go,
+            args=(part + 1,),
+        )
+
+
+require_app()
+values = open_page(STATE, in_sidebar=False)
+lesson = LESSONS[values.lesson]
+part = min(values.part, len(lesson.steps))
+step, opener = lesson.steps[part - 1], OPENERS[lesson.page]
+
+st.title(lesson.title)
+st.caption(f"{lesson.lead} {lesson.source}")
+draw_contents(lesson, part)
+(answer,) = ask(
+    [Request("lesson", ("lesson", lesson.name, part), partial(compute, step), step.title)],
+    wait=0.5,
+)
+st.header(f"{part}. {step.title}")
+show_progress([answer])
+if answer.error:
+    show_notice(answer.error, "lesson", tone="error")
+elif answer.result is not None and answer.fresh:
+    with st.container(key="lede"):
+        for paragraph in answer.result.text:
+            st.markdown(paragraph)
+    canvas(answer.result.sheet, key="lesson")
+    with st.expander(f"**{step.question}**", key=f"answer-{part}"):
+        st.markdown(answer.result.answer)
+st.page_link(
+    opener.entry.path,
+    label=f"Open this in {opener.entry.title}",
+    query_params=parse_qs(opener.query(step.preset)),
+)
+draw_turning(part, len(lesson.steps))
+show_exports(
+    "lesson",
+    opener.code(step.preset),
+    link_to(STATE, values),
+    [
+        Download(
+            "Lesson (HTML)",
+            f"lesson-{lesson.name}.html",
+            "text/html",
+            lambda: lesson_html(lesson).encode(),
+        )
+    ],
+)
