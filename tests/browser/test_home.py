@@ -109,3 +109,17 @@ def test_the_code_in_the_popover_is_the_code_of_the_picture(page, serve):
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Copy link").click()
     page.wait_for_function("document.body.innerText.includes('/?rows=200')")
+
+
+def test_the_page_is_as_it_was_left_after_a_visit_to_another(page, serve):
+    open_home(page, serve(APP))
+    page.locator(SLIDER).focus()
+    page.keyboard.press("End")
+    page.wait_for_url("**/?rows=12800")
+    page.get_by_role("link", name="Lessons").first.click()
+    page.wait_for_url("**/lessons**")
+    page.locator(SLIDER).wait_for(state="detached")
+    assert "rows=" not in page.url
+    page.get_by_role("link", name="Home").first.click()
+    page.wait_for_selector(f"{SLIDER}[aria-valuetext='12800']")
+    page.wait_for_url("**/?rows=12800")
