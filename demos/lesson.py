@@ -118,5 +118,6 @@ def main(lesson: Lesson, arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         print(f"{out} cannot be written: {error.strerror}.", file=sys.stderr)
         return 2
-    print(f"{out}: {len(lesson.steps)} steps")
+    n = len(lesson.steps)
+    print(f"{out}: {n} step{'s' * (n != 1)}")
     return 0

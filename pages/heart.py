@@ -29,7 +29,6 @@ from pages._ui.heart_ui import (
 from pages._ui.jobs_glue import Answer, Request, ask, show_progress
 from pages._ui.notices import show_notice
 from pages._ui.url_state import link_to, open_page
-from pages._ui.whole_app import require_app
 
 LEDE = (
     "No training rows inside the heart, noisier rows around it. **Knowledge** should light up the "
@@ -62,7 +61,6 @@ def ask_for(settings: HeartSettings) -> list[Answer]:
     )
 
 
-require_app()
 st.title("Does the model know where it has seen nothing?")
 with st.container(key="lede"):
     st.markdown(LEDE)

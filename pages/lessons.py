@@ -15,7 +15,6 @@ from pages._ui.knobs import Knob
 from pages._ui.lesson_links import OPENERS
 from pages._ui.notices import show_notice
 from pages._ui.url_state import PageState, link_to, open_page
-from pages._ui.whole_app import require_app
 
 LESSONS = {lesson.name: lesson for lesson in load_lessons()}
 MOST_STEPS = max(len(lesson.steps) for lesson in LESSONS.values())
@@ -67,7 +66,6 @@ def draw_turning(part: int, n_parts: int) -> None:
         )
 
 
-require_app()
 values = open_page(STATE, in_sidebar=False)
 lesson = LESSONS[values.lesson]
 part = min(values.part, len(lesson.steps))

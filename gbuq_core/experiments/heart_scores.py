@@ -189,10 +189,10 @@ def auroc_text(value: float) -> str:
     """An AUROC with three decimals that says 1.000 only where not one pair is out of order.
 
     >>> auroc_text(1.0), auroc_text(0.99991), auroc_text(float("nan"))
-    ('1.000', '> 0.999', '-')
+    ('1.000', '> 0.999', '–')
     """
     if math.isnan(value):
-        return "-"
+        return "–"
     return "> 0.999" if 0.9995 <= value < 1.0 else f"{value:.3f}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from itertools import permutations
 from types import SimpleNamespace
 from typing import Any
@@ -191,7 +192,7 @@ def read_cells(text: str) -> tuple[int, ...]:
     return tuple(sorted({SIDE * int(pair[0]) + int(pair[1]) for pair in pairs}))
 
 
-def write_cells(cells: Any) -> str:
+def write_cells(cells: Iterable[int]) -> str:
     """The text of cell numbers.
 
     >>> write_cells([31, 8])
@@ -201,27 +202,30 @@ def write_cells(cells: Any) -> str:
 
 
 def paint(event: CanvasEvent) -> None:
-    """Take away or give rows: the callback of a click or a lasso, before the page runs.
+    """Take away or give rows: the callback of a click or a lasso, before the page runs."""
+    held = read_cells(st.session_state.get("cells", ""))
+    painted = toggled(() if problem_with_cells(held) else held, event)
+    problem = problem_with_cells(painted)
+    if problem:
+        st.toast(problem)
+    else:
+        st.session_state["cells"] = write_cells(painted)
 
-    A click turns one cell over. A lasso empties its cells, or fills them if all were empty.
+
+def toggled(painted: Iterable[int], event: CanvasEvent) -> set[int]:
+    """Which cells are painted after a click or a lasso.
+
+    A click turns one cell over. A lasso empties the cells that have rows, or fills them all if
+    none has.
     """
+    before = set(painted)
+    filled = make_painted_heart(1, cells=before).in_support
     chosen = [event.clicked[1:]] if event.clicked else event.lassoed
-    held = st.session_state.get("cells", "")
-    settings = HeartSettings(cells=read_cells(held), rows=1)
-    try:
-        filled = make_painted_heart(1, cells=settings.cells).in_support.ravel()
-    except InvalidParameter:
-        filled = make_painted_heart(1).in_support.ravel()
-    cells = {SIDE * row + column for row, column in chosen}
-    with_rows = {cell for cell in cells if filled[cell]}
-    painted = set(settings.cells) ^ (with_rows or cells)
-    if problem_with_cells(painted):
-        st.toast(problem_with_cells(painted))
-        return
-    st.session_state["cells"] = write_cells(painted)
+    with_rows = [cell for cell in chosen if filled[cell]]
+    return before ^ {SIDE * row + column for row, column in with_rows or chosen}
 
 
-def problem_with_cells(cells: Any) -> str:
+def problem_with_cells(cells: Collection[int]) -> str:
     """Why these cells cannot be painted, in a sentence; nothing if they can."""
     if len(cells) > MOST_PAINTED:
         return f"At most {MOST_PAINTED} cells can be painted: give some of them back."

@@ -1,0 +1,271 @@
+"""Heart through AppTest: picture, knobs that refit and knobs that do not, painting, bad links."""
+
+import csv
+import io
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from urllib.parse import parse_qs
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from gbuq_core.experiments.heart import count_fits, run_heart
+from gbuq_core.experiments.heart_export import heart_code
+from gbuq_core.experiments.heart_plan import HeartSettings
+from gbuq_core.experiments.heart_scores import describe_heart, score_heart
+from gbuq_core.figures.encoding import decode_sheet
+from gbuq_core.figures.heart import HeartView
+from pages._ui.canvas import CanvasEvent
+from pages._ui.heart_controls import (
+    STATE,
+    problem_with_cells,
+    query_of,
+    read_cells,
+    settings_of,
+    toggled,
+    view_of,
+    write_cells,
+)
+from pages._ui.heart_ui import _csv, _html
+from pages._ui.knobs import read_knob
+
+APP = str(Path(__file__).resolve().parents[2] / "app.py")
+SMALL = {"rows": "30", "trees": "100", "members": "4", "step": "10"}
+SETTINGS = HeartSettings(rows=30, trees=100, members=4, step=10)
+
+
+def open_heart(small=True, **query):
+    at = AppTest.from_file(APP, default_timeout=60).run()
+    at.switch_page("pages/heart.py")
+    for name, text in {**(SMALL if small else {}), **query}.items():
+        at.query_params[name] = text
+    return settle(at.run())
+
+
+def settle(at):
+    """Rerun until nothing is being fitted, a minute at most: a first fit compiles kernels."""
+    for _ in range(600):
+        if at.get("bidi_component") and not at.get("progress"):
+            break
+        time.sleep(0.05)
+        at.run()
+    assert not at.exception
+    return at
+
+
+def sheet(at):
+    return decode_sheet(at.get("bidi_component")[0].proto.bytes)
+
+
+def titles(at):
+    return [panel["title"] for panel in sheet(at).header["panels"]]
+
+
+def values_of(at, title):
+    return sheet(at).values[titles(at).index(title)]
+
+
+def table(at):
+    return next(m.value for m in at.markdown if m.value.startswith("| Method |"))
+
+
+def notes(at):
+    return [t.value for t in at.text if not t.value.startswith("81 cells")]
+
+
+def test_the_page_shows_truth_and_methods_and_their_scores():
+    at = open_heart()
+    run = run_heart(SETTINGS)
+    assert titles(at)[:4] == ["True noise", "SGLB: total", "SGLB: data", "SGLB: knowledge"]
+    # float32 travels.
+    shown = values_of(at, "SGLB: knowledge")
+    np.testing.assert_allclose(shown, np.sqrt(run.methods[0].knowledge), rtol=1e-6)
+    assert describe_heart(run) in [t.value for t in at.text]
+    assert notes(at) == []
+    assert f"{score_heart(run.methods[1]).auroc_knowledge:.3f}" in table(at)
+    assert any(m.value.startswith("**Holds.**") for m in at.markdown)
+
+
+def test_the_defaults_are_the_papers_ensembles():
+    values = SimpleNamespace(**{knob.key: knob.default for knob in STATE.knobs})
+    assert settings_of(values) == HeartSettings()
+    assert view_of(values) == HeartView()
+    (paper,) = STATE.presets
+    settings = settings_of(SimpleNamespace(**{**vars(values), **paper.values}))
+    assert settings.methods == ("sgb", "sglb", "virtual_sglb")
+    assert (settings.members, settings.trees) == (10, 1000)
+    assert (settings.rate, settings.rate_sgb) == (0.3, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("change", "same"),
+    [
+        (lambda at: at.slider(key="step").set_value(20), ["SGLB: knowledge"]),
+        (lambda at: at.slider(key="start").set_value(0.2), ["SGLB: knowledge"]),
+        (lambda at: at.select_slider(key="shown").set_value("2"), ["True noise"]),
+        (lambda at: at.radio(key="unit").set_value("variance"), []),
+        (lambda at: at.toggle(key="log").set_value(False), ["SGLB: total"]),
+        (lambda at: at.radio(key="scale").set_value("own"), ["SGLB: total"]),
+    ],
+)
+def test_a_knob_of_the_view_changes_the_picture_and_fits_nothing(change, same):
+    at = open_heart()
+    before, digest = count_fits(), sheet(at).header["digest"]
+    kept = {title: values_of(at, title) for title in same}
+    change(at).run()
+    assert not at.exception
+    assert not at.get("progress")
+    assert sheet(at).header["digest"] != digest
+    assert count_fits() == before
+    for title, values in kept.items():
+        np.testing.assert_array_equal(values_of(at, title), values)
+
+
+def test_a_knob_refits_only_what_depends_on_it():
+    at = open_heart()
+    settle(at.select_slider(key="trees").set_value(50).run())
+    before = count_fits()
+    settle(at.slider(key="members").set_value(5).run())
+    assert count_fits() == before + 1  # the virtual ensemble is one model
+    settle(at.select_slider(key="rate").set_value(0.2).run())
+    assert count_fits() == before + 3
+
+
+def test_forests_say_what_they_cannot_tell():
+    at = open_heart(methods="vRF")
+    panels = {panel["title"]: panel for panel in sheet(at).header["panels"]}
+    assert panels["vRF: total"]["markers"][0]["label"] == "not available"
+    assert np.isnan(values_of(at, "vRF: data")).all()
+    assert np.isfinite(values_of(at, "vRF: knowledge")).all()
+    assert "| \u2013 | \u2013 |" in table(at)
+    assert "rate" not in [s.key for s in at.select_slider]
+
+
+def test_no_method_leaves_the_truth_and_an_invitation():
+    at = open_heart(methods="")
+    assert titles(at) == ["True noise"]
+    assert any("Choose a method" in note for note in notes(at))
+
+
+def test_a_truncation_without_members_is_said_and_the_other_method_stays():
+    at = open_heart(step="200")
+    assert any("virtual SGLB: truncation_step 200 gives no member" in note for note in notes(at))
+    assert "SGLB: knowledge" in titles(at)
+    assert "virtual SGLB: knowledge" not in titles(at)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("rows", "7"),
+        ("trees", "1e9"),
+        ("members", "1"),
+        ("noise", "-1"),
+        ("depth", "many"),
+        ("rate", "nan"),
+        ("step", "0"),
+        ("start", "2"),
+        ("temperature", "hot"),
+        ("methods", ["SGB", "SGLB", "vRF", "CatBoost"]),
+        ("methods", "<b>x</b>"),
+        ("leaf_noise", "maybe"),
+        ("unit", "nats"),
+        ("cells", "99"),
+        ("cells", "3,4"),
+        ("cells", "0" * 300),
+        ("cells", "[x](javascript:0)"),
+        ("seed", "-1"),
+    ],
+)
+def test_a_bad_parameter_is_said_and_the_default_used(name, text):
+    at = open_heart(**{name: text})
+    assert any(note.startswith(f"{name} must be") for note in notes(at))
+    assert name not in at.query_params
+    assert titles(at)[0] == "True noise"
+
+
+def test_an_unknown_parameter_is_named():
+    at = open_heart(colour="<img src=x>")
+    assert any("does not know are ignored" in note and '"colour"' in note for note in notes(at))
+
+
+def test_cells_that_leave_no_rows_are_refused_with_a_sentence():
+    filled = write_cells(np.flatnonzero(run_heart(SETTINGS).data.in_support).tolist())
+    at = open_heart(cells=filled)
+    assert "At least 2 cells must keep their rows: give some of them back." in notes(at)
+    assert not np.isnan(values_of(at, "True noise")).all()
+
+
+def test_painted_cells_lose_their_rows_and_knowledge_answers():
+    at = open_heart()
+    before = values_of(at, "SGLB: knowledge")[-1, 0, 0]
+    settle(at.text_input(key="cells").set_value("00").run())
+    assert np.isnan(values_of(at, "True noise")[0, 0, 0])
+    assert values_of(at, "SGLB: knowledge")[-1, 0, 0] > 10 * before
+    assert "18 of them have no training rows" in describe_of(at)
+
+
+def describe_of(at):
+    return next(t.value for t in at.text if t.value.startswith("81 cells"))
+
+
+@pytest.mark.parametrize(
+    ("held", "event", "painted"),
+    [
+        ("", CanvasEvent(clicked=(0, 0, 3)), "03"),
+        ("03", CanvasEvent(clicked=(5, 0, 3)), ""),
+        ("", CanvasEvent(clicked=(0, 4, 4)), "44"),
+        ("", CanvasEvent(lassoed=[(0, 0), (0, 1)]), "00.01"),
+        ("00", CanvasEvent(lassoed=[(0, 0), (0, 1)]), "00.01"),  # what has rows loses them
+        ("00.01", CanvasEvent(lassoed=[(0, 0), (0, 1)]), ""),  # none has: all get some
+        ("00", CanvasEvent(lassoed=[(0, 0), (4, 4)]), "44"),
+        ("", CanvasEvent(lassoed=[(0, 0), (4, 4)]), "00"),
+    ],
+)
+def test_clicks_turn_cells_over_and_lassos_empty_or_fill(held, event, painted):
+    assert write_cells(toggled(read_cells(held), event)) == painted
+
+
+def test_too_many_painted_cells_are_refused():
+    assert problem_with_cells(range(81)).startswith("At most 66")
+    assert problem_with_cells([]) == ""
+
+
+SETTINGS_AND_VIEWS = [
+    (HeartSettings(), HeartView()),
+    (
+        HeartSettings(
+            methods=("vrf", "virtual_catboost", "sgb"), rows=3, noise=0.1, seed=7,
+            cells=(0, 40, 80), members=20, trees=50, depth=1, rate=0.01, rate_sgb=0.5,
+            temperature=100.0, leaf_noise=True, step=5, start=0.25, shown=4,
+        ),
+        HeartView("variance", log=False, scale="own"),
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("settings", "view"), SETTINGS_AND_VIEWS)
+def test_a_link_restores_settings_and_view(settings, view):
+    texts = parse_qs(query_of(settings, view), keep_blank_values=True)
+    values = {knob.key: knob.default for knob in STATE.knobs}
+    knobs = {knob.key: knob for knob in STATE.knobs}
+    for name, given in texts.items():
+        reading = read_knob(knobs[name], given)
+        assert reading.problem == ""
+        values[name] = reading.value
+    assert settings_of(SimpleNamespace(**values)) == settings
+    assert view_of(SimpleNamespace(**values)) == view
+
+
+def test_the_page_offers_code_link_data_and_itself():
+    at = open_heart(seed="3")
+    blocks = [block.value for block in at.code]
+    assert heart_code(SETTINGS._replace(seed=3)).strip() in blocks
+    assert blocks[-1] == "?rows=30&seed=3&members=4&trees=100&step=10"
+    run = run_heart(SETTINGS)
+    assert len(list(csv.reader(io.StringIO(_csv(run).decode())))) == 82
+    page = _html(run, HeartView()).decode()
+    assert describe_heart(run) in page
+    assert "http" not in page.split("<script")[0].replace("http-equiv", "")

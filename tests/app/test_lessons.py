@@ -1,0 +1,101 @@
+"""Lessons through AppTest: steps, links into the pages, bad links."""
+
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from urllib.parse import parse_qs
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from demos import load_lessons
+from gbuq_core.experiments.heart_export import heart_code
+from gbuq_core.figures.encoding import decode_sheet
+from pages._ui.heart_controls import STATE, settings_of, view_of
+from pages._ui.knobs import read_knob
+from pages._ui.lesson_links import OPENERS
+
+APP = str(Path(__file__).resolve().parents[2] / "app.py")
+HEART = load_lessons()[0]
+
+
+def open_lessons(**query):
+    at = AppTest.from_file(APP, default_timeout=60).run()
+    at.switch_page("pages/lessons.py")
+    for name, text in query.items():
+        at.query_params[name] = text
+    return settle(at.run())
+
+
+def settle(at):
+    """Rerun until the step is computed, a minute at most: a first fit compiles kernels."""
+    for _ in range(600):
+        if at.get("bidi_component"):
+            break
+        time.sleep(0.05)
+        at.run()
+    assert not at.exception
+    return at
+
+
+def digest(at):
+    return decode_sheet(at.get("bidi_component")[0].proto.bytes).header["digest"]
+
+
+def button(at, key):
+    return next(b for b in at.button if b.key == key)
+
+
+def test_the_first_step_has_text_picture_question_and_answer():
+    at = open_lessons()
+    assert at.title[0].value == HEART.title
+    assert at.header[0].value == f"1. {HEART.steps[0].title}"
+    shown = HEART.steps[0].compute()
+    texts = [m.value for m in at.markdown]
+    for paragraph in (*shown.text, shown.answer):
+        assert paragraph in texts
+    assert at.expander[0].label == f"**{HEART.steps[0].question}**"
+    assert heart_code(HEART.steps[0].preset.settings).strip() in [c.value for c in at.code]
+
+
+def test_next_back_and_the_contents_turn_the_steps():
+    at = open_lessons()
+    assert button(at, "_back").disabled
+    first = digest(at)
+    settle(button(at, "_next").click().run())
+    settle(button(at, "_next").click().run())
+    assert at.header[0].value.startswith("3. ")
+    assert digest(at) != first
+    settle(button(at, "_back").click().run())
+    assert at.header[0].value.startswith("2. ")
+    settle(button(at, f"_part:{len(HEART.steps)}").click().run())
+    assert at.header[0].value.startswith(f"{len(HEART.steps)}. ")
+    assert button(at, "_next").disabled
+
+
+def test_a_link_opens_its_step():
+    at = open_lessons(part="4", lesson="heart")
+    assert at.header[0].value == f"4. {HEART.steps[3].title}"
+    assert [t.value for t in at.text] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("part", "0"), ("part", "99"), ("part", "x"), ("lesson", "<b>")]
+)
+def test_a_bad_parameter_is_said_and_the_first_step_shown(name, text):
+    at = open_lessons(**{name: text})
+    assert any(t.value.startswith(f"{name} must be") for t in at.text)
+    assert at.header[0].value.startswith("1. ")
+
+
+@pytest.mark.parametrize("lesson", load_lessons(), ids=lambda lesson: lesson.name)
+def test_each_step_links_to_its_own_settings(lesson):
+    for step in lesson.steps:
+        query = OPENERS[lesson.page].query(step.preset)
+        values = {knob.key: knob.default for knob in STATE.knobs}
+        knobs = {knob.key: knob for knob in STATE.knobs}
+        for name, texts in parse_qs(query, keep_blank_values=True).items():
+            values[name] = read_knob(knobs[name], texts).value
+        namespace = SimpleNamespace(**values)
+        assert settings_of(namespace) == step.preset.settings
+        assert view_of(namespace) == step.preset.view

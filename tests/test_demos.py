@@ -1,0 +1,123 @@
+"""Lessons: their form, their numbers, and one file that needs nothing else."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from demos import NAMES, load_lessons
+from demos.lesson import Lesson, Shown, Step, lesson_html, main
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.experiments.heart import run_heart
+from gbuq_core.experiments.heart_scores import auroc_text, score_heart
+from gbuq_core.figures.encoding import decode_sheet, encode_sheet
+from gbuq_core.figures.panels import Panel, PanelSheet
+
+ROOT = Path(__file__).resolve().parents[1]
+STEPS = [(lesson, step) for lesson in load_lessons() for step in lesson.steps]
+
+
+def small_lesson(compute=None):
+    shown = Shown(["Look & see."], "It is <big>.", PanelSheet([Panel("A map", [[1.0, 2.0]])]))
+    step = Step("First", "What is it?", None, compute or (lambda: shown))
+    return Lesson("small", "A small lesson", "One step.", "heart", "Nobody (2026).", [step])
+
+
+@pytest.mark.parametrize("lesson", load_lessons(), ids=lambda lesson: lesson.name)
+def test_a_lesson_has_five_to_eight_steps_with_different_titles(lesson):
+    assert 5 <= len(lesson.steps) <= 8
+    assert len({step.title for step in lesson.steps}) == len(lesson.steps)
+    assert all(step.question.endswith("?") for step in lesson.steps)
+
+
+@pytest.mark.parametrize(("lesson", "step"), STEPS, ids=lambda part: getattr(part, "title", ""))
+def test_each_step_is_computed_with_numbers_and_a_picture(lesson, step):
+    shown = step.compute()
+    assert 1 <= len(shown.text) <= 3
+    assert re.search(r"\d", shown.answer)
+    assert "nan" not in " ".join([*shown.text, shown.answer]).lower()
+    header = decode_sheet(encode_sheet(shown.sheet)).header
+    assert header["frames"] > 50  # the trees can be played
+    assert header["alt"]
+
+
+def test_the_numbers_of_the_heart_are_those_of_its_experiment():
+    heart = load_lessons()[NAMES.index("heart")]
+    by_title = {step.title: step for step in heart.steps}
+    step = by_title["Small steps"]
+    true, virtual = (score_heart(maps) for maps in run_heart(step.preset.settings).methods)
+    answer = step.compute().answer
+    assert f"falls to {auroc_text(virtual.auroc_knowledge)}" in answer
+    assert f"do not mind (AUROC {auroc_text(true.auroc_knowledge)})" in answer
+    step = by_title["One model instead of ten"]
+    true, virtual = (score_heart(maps) for maps in run_heart(step.preset.settings).methods)
+    assert f"{virtual.knowledge_empty:.2g} in empty cells" in step.compute().answer
+
+
+def test_what_the_heart_lesson_says_is_so():
+    """Its sentences are fixed; these are the facts that they rest on."""
+    heart = load_lessons()[NAMES.index("heart")]
+    presets = {step.title: step.preset for step in heart.steps}
+    score = {
+        title: [score_heart(maps) for maps in run_heart(preset.settings).methods]
+        for title, preset in presets.items()
+        if title in ("Where nothing was ever seen", "Small steps", "Take rows away")
+    }
+    assert score["Where nothing was ever seen"][0].auroc_knowledge == 1.0
+    true, virtual = score["Small steps"]
+    assert virtual.auroc_knowledge < 0.95 < true.auroc_knowledge
+    slower = presets["Small steps"].settings._replace(methods=("virtual_sglb",), rate=0.03)
+    assert score_heart(run_heart(slower).methods[0]).auroc_knowledge < 0.5
+    longer = slower._replace(rate=0.1, trees=2000)
+    assert score_heart(run_heart(longer).methods[0]).auroc_knowledge > virtual.auroc_knowledge
+    assert score["Take rows away"][0].auroc_knowledge == 1.0
+
+
+def test_texts_are_escaped_and_the_page_asks_for_nothing():
+    page = lesson_html(small_lesson())
+    assert "Look &amp; see." in page
+    assert "It is &lt;big&gt;." in page
+    assert "1. First" in page
+    assert "default-src 'none'" in page
+    assert not re.search(r"(src|href)\s*=\s*[\"']?(https?:)?//", page)
+
+
+def test_the_command_line_writes_one_file(tmp_path, capsys):
+    out = tmp_path / "lesson.html"
+    assert main(small_lesson(), ["--out", str(out)]) == 0
+    assert out.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert "1 step" in capsys.readouterr().out
+
+
+def test_what_cannot_be_written_or_computed_is_one_sentence(tmp_path, capsys):
+    assert main(small_lesson(), ["--out", str(tmp_path / "none" / "lesson.html")]) == 2
+    assert "cannot be written: No such file or directory." in capsys.readouterr().err
+
+    def fail():
+        raise InvalidParameter("depth must be smaller.")
+
+    assert main(small_lesson(fail), ["--out", str(tmp_path / "lesson.html")]) == 2
+    assert capsys.readouterr().err == "depth must be smaller.\n"
+    assert not (tmp_path / "lesson.html").exists()
+
+
+def test_the_output_must_be_named(capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(small_lesson(), [])
+    assert stop.value.code == 2
+    assert "--out" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_lesson_runs_as_a_module(name, tmp_path):
+    out = tmp_path / "lesson.html"
+    process = subprocess.run(
+        [sys.executable, "-m", f"demos.{name}", "--out", str(out)],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert process.stderr == ""
+    page = out.read_text(encoding="utf-8")
+    lesson = load_lessons()[NAMES.index(name)]
+    assert page.count('class="figure"') == len(lesson.steps)
