@@ -211,7 +211,10 @@ def column_distribution(
         return ColumnDistribution(
             column, False, np.empty(0), (), np.empty(0, np.int64), float(own), ""
         )
-    number_counts, edges = np.histogram(values, bins=bins)
+    try:
+        number_counts, edges = np.histogram(values, bins=bins)
+    except ValueError:  # values so large and so close that bins would have no width
+        number_counts, edges = np.array([len(values)]), np.array([values.min(), values.max()])
     return ColumnDistribution(column, False, edges, (), number_counts, float(own), "")
 
 

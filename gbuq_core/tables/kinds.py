@@ -57,6 +57,13 @@ def infer_column(name: str, array: Any, clues: Clues) -> Column:
     if text.null_count == 0 and pc.all(pc.equal(text, text[0])).as_py():
         sentence = f"All of its cells are {shown(base.examples[0])}."
         return base._replace(kind="constant", n_distinct=1, reason=sentence)
+    if types.is_timestamp(array.type):
+        declared = base._replace(kind="date", used=True, reason="The file declares it as dates.")
+        return declared._replace(n_distinct=_n_distinct(text))
+    if types.is_boolean(array.type):
+        return base._replace(
+            kind="category", used=True, n_distinct=2, reason="It is true or false."
+        )
     numbers, decimal = best_numbers(array, text, clues.decimal)
     if numbers.unreadable.sum() <= (1.0 - _ENOUGH) * n_known:
         base = base._replace(n_distinct=_n_distinct_numbers(numbers))
@@ -64,10 +71,6 @@ def infer_column(name: str, array: Any, clues: Clues) -> Column:
         if found is not None:
             return found
     base = base._replace(n_distinct=_n_distinct(text))
-    if types.is_timestamp(array.type):
-        return base._replace(kind="date", used=True, reason="The file declares it as dates.")
-    if types.is_boolean(array.type):
-        return base._replace(kind="category", used=True, reason="It is true or false.")
     style, ambiguous = find_date_style(distinct_sample(text), clues.day_first)
     if style:
         return _as_date(base, array, style, ambiguous)

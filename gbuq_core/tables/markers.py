@@ -27,19 +27,16 @@ def suspected_missing(values: NDArray[np.float64]) -> tuple[float, ...]:
     >>> suspected_missing(np.array([12.0, 15.0, 9.0, -999.0, -999.0]))
     (-999.0,)
     """
-    rest = values[np.isfinite(values)]
-    n_values, found = len(rest), []
-    while len(rest):
-        low, high = float(rest.min()), float(rest.max())
-        code = low if low in _SUSPECTS else high
-        if code not in _SUSPECTS:
-            break
-        others = rest[rest != code]
-        if len(others) < n_values / 2 or len(rest) - len(others) < _SUSPECTS_MIN_ROWS:
-            break
-        span = float(others.max() - others.min())
-        if max(others.min() - code, code - others.max()) <= _GAP * max(span, 1.0):
-            break
-        found.append(code)
-        rest = others
-    return tuple(found)
+    finite = values[np.isfinite(values)]
+    if not len(finite) or not {float(finite.min()), float(finite.max())} & {*_SUSPECTS}:
+        return ()
+    ordinary = finite[~np.isin(finite, _SUSPECTS)]
+    if len(ordinary) < len(finite) / 2:
+        return ()
+    low, high = float(ordinary.min()), float(ordinary.max())
+    gap = _GAP * max(high - low, 1.0)
+    return tuple(
+        code
+        for code in _SUSPECTS
+        if max(low - code, code - high) > gap and (finite == code).sum() >= _SUSPECTS_MIN_ROWS
+    )

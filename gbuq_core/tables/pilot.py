@@ -15,15 +15,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from gbuq_core.jobs import stage
 from gbuq_core.metrics import nll_classification, nll_mixture
 from gbuq_core.tables.splitting import held_out_fifth
 
-PILOT_TREES = 300
+PILOT_TREES = (50, 150, 300)  # the next stop is tried when the best stage is near the last
 PILOT_ROWS = 20_000
+FEWEST_PILOT_ROWS = 50  # below, a fifth of them says nothing
 
 _PILOT_RATE = 0.1
+_NEAR_THE_END = 0.8  # of a pilot's trees: a best stage beyond may not be the best of more trees
 _STAGE = 5  # trees between two looks at the likelihood
-_FEWEST_ROWS = 50  # below, a fifth of them says nothing
 _SMALL_TABLE_TREES = 20
 _SMALLEST_STD = 1e-6  # of the target's, as in predictions
 
@@ -53,16 +55,16 @@ def pilot_rate(
         Between 0.001 and 0.3.
     """
     best = _SMALL_TABLE_TREES
-    if len(y) >= _FEWEST_ROWS:
+    if len(y) >= FEWEST_PILOT_ROWS:
         best = _best_stage(pilot, X, y, seed)
     reach = (0.75 if virtual else 1.0) * n_trees
     return float(np.clip(_PILOT_RATE * best / reach, 0.001, 0.3))
 
 
 def pilot_of(ensemble: Any) -> Any:
-    """Turn an unfitted ensemble into the pilot: a single model of `PILOT_TREES` trees."""
+    """Turn an unfitted ensemble into the pilot: a single model of at most `PILOT_TREES` trees."""
     return ensemble.set_params(
-        ensemble="independent", n_members=1, n_trees=PILOT_TREES, learning_rate=_PILOT_RATE,
+        ensemble="independent", n_members=1, n_trees=PILOT_TREES[-1], learning_rate=_PILOT_RATE,
         engine="numba",
     )  # fmt: skip
 
@@ -76,17 +78,30 @@ def _best_stage(pilot: Any, X: pd.DataFrame, y: NDArray[np.float64], seed: int) 
     held = held_out_fifth(y, classifies, seed)
     pilot_of(pilot)
     target = y.astype(np.int64) if classifies else y
-    pilot.fit(X[~held], target[~held])
-    stages = pilot.staged_members(X[held], every=_STAGE)
-    if classifies:
+    best = PILOT_TREES[-1]
+    for n_trees in PILOT_TREES:
+        pilot.set_params(n_trees=n_trees)
+        with stage(1.0, span=n_trees / sum(PILOT_TREES)):
+            pilot.fit(X[~held], target[~held])
+        n_stages, scores = _stage_scores(pilot, X[held], target[held], float(np.std(y)))
+        best = int(n_stages[int(np.argmin(scores))])
+        if best <= _NEAR_THE_END * n_trees:
+            break
+    return best
+
+
+def _stage_scores(
+    pilot: Any, X: pd.DataFrame, y: NDArray[Any], spread: float
+) -> tuple[NDArray[np.int64], list[float]]:
+    """Numbers of trees, and the negative log-likelihood of unseen rows after each."""
+    stages = pilot.staged_members(X, every=_STAGE)
+    if hasattr(pilot, "predict_proba"):
         # Rows of a class that the pilot did not meet say nothing about how far to go.
-        met = np.isin(target[held], pilot.classes_)
-        labels = np.searchsorted(pilot.classes_, target[held][met])
-        scores = [nll_classification(labels, members[0][met]) for members in stages.members]
-    else:
-        floor = (_SMALLEST_STD * float(np.std(y))) ** 2
-        scores = [
-            nll_mixture(target[held], members[..., 0], np.maximum(members[..., 1], floor))
-            for members in stages.members
-        ]
-    return int(stages.n_trees[int(np.argmin(scores))])
+        met = np.isin(y, pilot.classes_)
+        labels = np.searchsorted(pilot.classes_, y[met])
+        return stages.n_trees, [nll_classification(labels, m[0][met]) for m in stages.members]
+    floor = (_SMALLEST_STD * spread) ** 2
+    return stages.n_trees, [
+        nll_mixture(y, members[..., 0], np.maximum(members[..., 1], floor))
+        for members in stages.members
+    ]

@@ -13,11 +13,16 @@ from gbuq_core.metrics import nll_mixture_values
 from gbuq_core.tables.cleaning import Prepared
 from gbuq_core.tables.pilot import pilot_rate
 from gbuq_core.uncertainty import Uncertainty, decompose_classification, decompose_regression
-from gbuq_core.validation import check_choice, check_number
+from gbuq_core.validation import check_number
 
 BLOCK_ROWS = 16_384
+MOST_BINS = 128
 PILOT_SHARE = 0.3  # of the progress of a fit
 
+_MANY_FEATURES = 200
+_MOST_BINS_IN_ALL = _MANY_FEATURES * MOST_BINS
+_DEPTH, _DEPTH_IF_WIDE = 6, 4
+_FEWEST_BINS = 16
 # A std below this share of the target's would make the likelihood of a duplicate row infinite.
 _SMALLEST_STD = 1e-6
 _SMALLEST_PROBABILITY = float(np.finfo(np.float64).eps)  # as gbuq_core.metrics
@@ -31,9 +36,14 @@ class ScorePlan(NamedTuple):
     method, ensemble, engine : str
     n_members : int
         Of an independent ensemble; a virtual one has one member every ``truncation_step`` trees.
-    n_trees, depth : int
+    n_trees : int
+    depth : int or None
+        None means 6, and 4 with more than 200 features.
     truncation_step : int or None
         None means a twentieth of the trees, which gives ten members.
+    max_bins : int or None
+        Of a numeric feature. None means 128, and fewer with more than 200 features: the time of a
+        tree grows with the number of bins of all features.
     learning_rate : float or None
         None means one that suits the table, found by a short pilot fit (`gbuq_core.tables.pilot`).
     seed : int
@@ -46,8 +56,9 @@ class ScorePlan(NamedTuple):
     engine: str = "numba"
     n_members: int = 10
     n_trees: int = 500
-    depth: int = 6
+    depth: int | None = None
     truncation_step: int | None = None
+    max_bins: int | None = None
     learning_rate: float | None = None
     seed: int = 0
     n_jobs: int | None = None
@@ -81,8 +92,28 @@ class Predictions(NamedTuple):
     flagged_columns: tuple[str, ...]
 
 
-def make_estimator(plan: ScorePlan, task: str, categorical: list[str]) -> Any:
-    """The unfitted ensemble of a plan.
+def bins_for(plan: ScorePlan, n_features: int) -> int:
+    """How many bins a numeric feature gets.
+
+    Examples
+    --------
+    >>> bins_for(ScorePlan(), 20), bins_for(ScorePlan(), 1000)
+    (128, 25)
+    """
+    if plan.max_bins is not None:
+        return int(check_number("max_bins", plan.max_bins, 2, 255, integer=True))
+    return int(np.clip(_MOST_BINS_IN_ALL // max(1, n_features), _FEWEST_BINS, MOST_BINS))
+
+
+def depth_for(plan: ScorePlan, n_features: int) -> int:
+    """How deep trees are; the work of a split grows with the leaves times the features."""
+    if plan.depth is not None:
+        return plan.depth
+    return _DEPTH if n_features <= _MANY_FEATURES else _DEPTH_IF_WIDE
+
+
+def make_estimator(plan: ScorePlan, prepared: Prepared) -> Any:
+    """The unfitted ensemble of a plan for a prepared table.
 
     Raises
     ------
@@ -91,8 +122,8 @@ def make_estimator(plan: ScorePlan, task: str, categorical: list[str]) -> Any:
     """
     from gbuq_core.boosting import BoostedEnsembleClassifier, BoostedEnsembleRegressor
 
-    check_choice("task", task, ("regression", "classification"))
-    kind = BoostedEnsembleRegressor if task == "regression" else BoostedEnsembleClassifier
+    regression = prepared.target.task == "regression"
+    kind = BoostedEnsembleRegressor if regression else BoostedEnsembleClassifier
     n_trees = check_number("n_trees", plan.n_trees, 1, 100_000, integer=True)
     return kind(
         method=plan.method,
@@ -100,10 +131,11 @@ def make_estimator(plan: ScorePlan, task: str, categorical: list[str]) -> Any:
         engine=plan.engine,
         n_members=plan.n_members,
         n_trees=n_trees,
-        depth=plan.depth,
+        depth=depth_for(plan, prepared.X.shape[1]),
         truncation_step=plan.truncation_step or max(1, n_trees // 20),
         learning_rate=plan.learning_rate,
-        categorical_features=categorical,
+        max_bins=bins_for(plan, prepared.X.shape[1]),
+        categorical_features=prepared.categorical,
         random_state=check_number("seed", plan.seed, 0, 2**31 - 1, integer=True),
         n_jobs=plan.n_jobs,
     )
@@ -112,11 +144,11 @@ def make_estimator(plan: ScorePlan, task: str, categorical: list[str]) -> Any:
 def fit_rows(plan: ScorePlan, prepared: Prepared, rows: NDArray[np.int64]) -> Any:
     """An ensemble trained on some rows of a prepared table; its work is 1 + `PILOT_SHARE` units."""
     task = prepared.target.task
-    estimator = make_estimator(plan, task, prepared.categorical)
+    estimator = make_estimator(plan, prepared)
     y = prepared.y[rows]
     X = prepared.X if len(rows) == len(prepared.X) else prepared.X.iloc[rows]
     if plan.learning_rate is None:
-        pilot = make_estimator(plan, task, prepared.categorical)
+        pilot = make_estimator(plan, prepared)
         with stage(1.0, span=PILOT_SHARE):
             rate = pilot_rate(pilot, X, y, plan.n_trees, plan.ensemble == "virtual", plan.seed)
         estimator.set_params(learning_rate=rate)

@@ -13,8 +13,15 @@ from gbuq_core.jobs import check_memory, effective_n_jobs
 from gbuq_core.tables.cleaning import Prepared, prepare_new, prepare_training
 from gbuq_core.tables.evaluation import Scores
 from gbuq_core.tables.output import AddedColumns, assemble_output
-from gbuq_core.tables.pilot import PILOT_ROWS, pilot_of
-from gbuq_core.tables.predicting import BLOCK_ROWS, Predictions, ScorePlan, make_estimator
+from gbuq_core.tables.pilot import FEWEST_PILOT_ROWS, PILOT_ROWS, pilot_of
+from gbuq_core.tables.predicting import (
+    BLOCK_ROWS,
+    Predictions,
+    ScorePlan,
+    bins_for,
+    depth_for,
+    make_estimator,
+)
 from gbuq_core.tables.protocols import (
     FittedModel,
     choose_protocol,
@@ -100,7 +107,7 @@ def estimate_scoring(prepared: Prepared, plan: ScorePlan, n_new: int = 0) -> Sco
         "held_out": [n_known - n_known // N_FOLDS],
         "new_file": [n_known - n_known // N_FOLDS, n_known],
     }[protocol]
-    estimator = make_estimator(plan, prepared.target.task, prepared.categorical)
+    estimator = make_estimator(plan, prepared)
     fits = [estimator.estimate_fit(size, n_features, n_classes or None) for size in sizes]
     pilot_seconds = 0.0
     if plan.learning_rate is None:
@@ -180,7 +187,7 @@ def score_table(
     frame, added, renamed = assemble_output(
         new or table, scored, found.predictions, found.fold, found.in_training
     )
-    notices = [*table.notices, *training.notices]
+    notices = [*table.notices, *training.notices, *_width_notice(plan, training)]
     if new is not None:
         notices += [f"Second file: {notice}" for notice in new.notices]
         notices += scored.notices
@@ -192,12 +199,26 @@ def score_table(
     )  # fmt: skip
 
 
+def _width_notice(plan: ScorePlan, training: Prepared) -> list[str]:
+    """That a wide table gets simpler trees."""
+    n_features = training.X.shape[1]
+    bins, depth = bins_for(plan, n_features), depth_for(plan, n_features)
+    if bins_for(plan, 1) == bins and depth_for(plan, 1) == depth:
+        return []
+    return [
+        f"With {n_features:,} features, trees have depth {depth} and cut each feature into {bins} "
+        "bins, to keep the fit short."
+    ]
+
+
 def _rate_notice(plan: ScorePlan, models: tuple[FittedModel, ...]) -> list[str]:
     """Which learning rates the pilot fits led to."""
     if plan.learning_rate is not None:
         return []
     rates = [model.estimator.learning_rate for model in models]
     found = f"{min(rates):.2g}" + (f" to {max(rates):.2g}" if max(rates) > min(rates) else "")
+    if min(len(model.rows) for model in models) < FEWEST_PILOT_ROWS:
+        return [f"The learning rate is {found}: there are too few rows to try others."]
     return [f"Short pilot fits on the training rows led to a learning rate of {found}."]
 
 

@@ -27,7 +27,10 @@ TASKS = ("regression", "classification")
 MAX_CLASSES = 200  # as the estimator
 MIN_ROWS = 10  # with a known target: fewer cannot be split into parts that mean anything
 
+# Squares of numbers beyond these leave the range of float64.
+_LARGEST, _SMALLEST = 1e100, 1e-100
 _MOST_CLASSES_IN_NUMBERS = 10
+_ROWS_A_CLASS = 3  # on average, for numbers to be taken for classes
 _ENOUGH_NUMBERS = 0.95
 
 
@@ -69,8 +72,8 @@ class TargetValues(NamedTuple):
 def infer_task(table: Table, schema: Schema, name: str) -> tuple[str, str]:
     """The task that a target asks for and why.
 
-    Words and two distinct values are classes, and so are whole numbers that count up from 0 or 1 to
-    at most 10; other numbers are a regression.
+    Words and two distinct values are classes, and so are repeated whole numbers that count up from 0
+    or 1 to at most 10; other numbers are a regression.
 
     Returns
     -------
@@ -90,7 +93,8 @@ def infer_task(table: Table, schema: Schema, name: str) -> tuple[str, str]:
         return "classification", "The target has two distinct values."
     whole = bool((distinct == np.round(distinct)).all())
     counts = whole and distinct[0] in (0.0, 1.0) and bool((np.diff(distinct) == 1).all())
-    if counts and len(distinct) <= _MOST_CLASSES_IN_NUMBERS:
+    repeated = np.isfinite(numbers).sum() >= _ROWS_A_CLASS * len(distinct)
+    if counts and repeated and len(distinct) <= _MOST_CLASSES_IN_NUMBERS:
         return (
             "classification",
             f"The target counts from {distinct[0]:g} to {distinct[-1]:g}, as classes do.",
@@ -191,6 +195,11 @@ def _numbers(array: Any, column: Column) -> tuple[NDArray[np.float64], list[str]
         )
     if np.isnan(values).all():
         raise InvalidData(f"The target {name} holds no finite number: choose another column.")
+    if np.nanmax(np.abs(values)) > _LARGEST or 0.0 < np.ptp(values[~np.isnan(values)]) < _SMALLEST:
+        raise InvalidData(
+            f"The numbers of the target {name} are too large or too close for variances: give them "
+            "in another unit."
+        )
     notices = []
     if n_bad:
         notices.append(f"{counted(n_bad, 'row')} with text in the target {name} count as missing.")
