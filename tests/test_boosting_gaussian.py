@@ -44,7 +44,7 @@ def gradients_of(cells, raw, values, kernel=gaussian_gradients):
     n = len(raw)
     gradients, curvature, channels = np.empty((n, 2)), np.empty((n, 2)), np.zeros((n, 3))
     rms = kernel(cells, raw, values, STREAM, gradients, curvature, channels)
-    return gradients, curvature, channels[:, 2], rms
+    return gradients, curvature, channels, rms
 
 
 def two_cells(rng):
@@ -64,7 +64,7 @@ def test_gradients_are_those_of_the_likelihood(rng, python):
     y, slices, cells = two_cells(rng)
     raw = np.array([[0.3, -0.4], [-0.2, 0.5]])
     kernel = gaussian_gradients.py_func if python else gaussian_gradients
-    newton, curvature, counts, _ = gradients_of(cells, raw, numbers(n_rows=7.0), kernel)
+    newton, curvature, channels, _ = gradients_of(cells, raw, numbers(n_rows=7.0), kernel)
     natural, ones, _, _ = gradients_of(cells, raw, numbers(n_rows=7.0, newton=False), kernel)
     step = 1e-4  # cuts off about step^2, and rounding adds 1e-16 / step^2 = 1e-8 of curvature
     for cell, rows in enumerate(slices):
@@ -85,8 +85,8 @@ def test_gradients_are_those_of_the_likelihood(rng, python):
             curvature[cell], [variance * twice_by_mean, twice_by_log_std], rtol=1e-6
         )
         np.testing.assert_allclose(natural[cell], [expected[0], expected[1] / 2], rtol=1e-6)
-        np.testing.assert_array_equal(ones[cell], counts[cell])
-    np.testing.assert_array_equal(counts, [3.0, 4.0])
+        np.testing.assert_array_equal(ones[cell], channels[cell, 2])
+    np.testing.assert_array_equal(channels, np.column_stack([newton, [3.0, 4.0]]))
 
 
 @pytest.mark.parametrize("newton", [True, False])
@@ -116,18 +116,19 @@ def test_sub_sample_sums_are_those_of_the_drawn_rows(repeated, rng, merge, newto
     cells = merge_rows(repeated.columns) if merge else single_cells(repeated.columns)
     raw = rng.normal(size=(len(cells.codes), 2))
     values = numbers(n_rows=600.0, subsample=0.3, newton=newton)
-    gradients, curvature, counts, rms = gradients_of(sum_gaussian(cells, y), raw, values)
+    gradients, curvature, channels, rms = gradients_of(sum_gaussian(cells, y), raw, values)
     kept = naive.kept_rows(int(STREAM), 600, 0.3)
-    expected = np.zeros((len(raw), 5))
+    expected = np.zeros((len(raw), 3))
     cell_of_place = np.repeat(np.arange(len(raw)), np.diff(cells.begin))
     for place in np.flatnonzero(kept):  # rows are numbered in the order of the cells
         cell = cell_of_place[place]
-        pair = naive.gaussian_step(y[cells.order[place]], *raw[cell], newton)
-        expected[cell] += [*pair[0], *pair[1], 1.0]
-    found = np.column_stack([gradients, curvature, counts])
-    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
-    # The strength of the score noise is that of all rows.
+        gradient, _ = naive.gaussian_step(y[cells.order[place]], *raw[cell], newton)
+        expected[cell] += [*gradient, 1.0]
+    np.testing.assert_allclose(channels, expected, rtol=1e-9, atol=1e-9)
+    # Leaf values and the strength of the score noise are those of all rows.
     everything = gradients_of(sum_gaussian(cells, y), raw, values._replace(subsample=1.0))
+    np.testing.assert_array_equal(gradients, everything[0])
+    np.testing.assert_array_equal(curvature, everything[1])
     assert rms == everything[3]
 
 
@@ -141,14 +142,15 @@ def test_sub_samples_have_their_share_and_change():
 def test_noise_on_the_choice_of_splits(rng):
     """A cell of n rows gets sqrt(n) of one row's noise; cells outside the sample get none."""
     counts = np.array([1.0, 9.0, 0.0, 4.0])
-    gradients, channels = rng.normal(size=(4, 2)), np.zeros((4, 3))
+    gradients = rng.normal(size=(4, 2))
     normals = np.empty(8)
     fill_normals(STREAM, normals)
     for kernel in (add_split_noise, add_split_noise.py_func):
-        kernel(gradients, counts, 0.5, STREAM, channels)
+        channels = np.column_stack([gradients, counts])
+        kernel(0.5, STREAM, channels)
         expected = gradients + 0.5 * np.sqrt(counts)[:, None] * normals.reshape(4, 2)
         np.testing.assert_allclose(channels[:, :2], expected, rtol=1e-15)
-        np.testing.assert_array_equal(channels[:, 2], 0.0)
+        np.testing.assert_array_equal(channels[:, 2], counts)
 
 
 @pytest.mark.parametrize("kernel", [score_noise_std, score_noise_std.py_func])

@@ -55,7 +55,7 @@ def gradients_of(cells, raw, values, kernel=softmax_gradients):
     n, n_classes = raw.shape
     arrays = np.empty((n, n_classes)), np.empty((n, n_classes)), np.zeros((n, n_classes + 1))
     rms = kernel(cells, raw, values, STREAM, *arrays)
-    return arrays[0], arrays[1], arrays[2][:, -1], rms
+    return *arrays, rms
 
 
 @PYTHON
@@ -73,7 +73,7 @@ def test_gradients_and_hessian_are_those_of_the_likelihood(table, rng, n_classes
     gradients, sum_up = [k.py_func for k in kernels] if python else kernels
     gradients(cells, state.raw, values, STREAM, state.gradients, state.curvature, state.channels)
     state.leaf_sums[:] = 0.0
-    sum_up(state, values)
+    sum_up(state, cells.n_rows, values.newton)
     triangle = np.tril_indices(n_classes)
 
     def loss(here, step):
@@ -122,7 +122,7 @@ def test_sub_sample_sums_are_those_of_the_drawn_rows(repeated, rng, merge):
     cells = merge_rows(repeated.columns) if merge else single_cells(repeated.columns)
     raw = rng.normal(size=(len(cells.codes), 3))
     values = numbers(n_rows=600.0, subsample=0.3)
-    gradients, _, counts, rms = gradients_of(sum_classes(cells, codes, 3), raw, values)
+    gradients, _, channels, rms = gradients_of(sum_classes(cells, codes, 3), raw, values)
     kept = naive.kept_rows(int(STREAM), 600, 0.3)
     expected = np.zeros((len(raw), 4))
     cell_of_place = np.repeat(np.arange(len(raw)), np.diff(cells.begin))
@@ -130,10 +130,12 @@ def test_sub_sample_sums_are_those_of_the_drawn_rows(repeated, rng, merge):
         cell = cell_of_place[place]
         one_hot = np.eye(3)[codes[cells.order[place]]]
         expected[cell] += [*(one_hot - naive.softmax(raw[cell])), 1.0]
-    found = np.column_stack([gradients, counts])
-    np.testing.assert_allclose(found, expected, rtol=SAME_SUM, atol=SAME_SUM)
-    everything = sum_classes(cells, codes, 3)
-    assert rms == gradients_of(everything, raw, values._replace(subsample=1.0))[3]
+    np.testing.assert_allclose(channels, expected, rtol=SAME_SUM, atol=SAME_SUM)
+    # Leaf values and the strength of the score noise are those of all rows.
+    sums = sum_classes(cells, codes, 3)
+    everything = gradients_of(sums, raw, values._replace(subsample=1.0))
+    np.testing.assert_array_equal(gradients, everything[0])
+    assert rms == everything[3]
 
 
 def test_huge_logits_do_not_overflow(table):
@@ -178,7 +180,7 @@ def test_leaf_values(table, rng, n_classes, newton, python):
     kernel = softmax_leaves.py_func if python else softmax_leaves
     for tree in range(2):
         before = state.raw.copy()
-        kernel(state, values, STREAM, tree, 2)
+        kernel(cells, state, values, STREAM, tree, 2)
         for here in range(3):
             p = state.curvature[leaf == here]
             weight = np.full(n_classes, len(p) + 3.0)
@@ -209,7 +211,7 @@ def test_newton_steps_without_l2_stay_bounded(table, leaf_noise):
         softmax_gradients(
             cells, state.raw, values, STREAM, state.gradients, state.curvature, state.channels
         )
-        softmax_leaves(state, values, STREAM, tree, 1)
+        softmax_leaves(cells, state, values, STREAM, tree, 1)
     undecided, sure = state.forest.values[:2]
     assert np.abs(undecided).max() < 1.0
     # Of a common step there remains the rounding of sums over the smallest pivot, 1e-14 / 1e-12.

@@ -43,14 +43,15 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
     learning_rate : float or None
         None means 0.1.
     subsample : float or None
-        Share of rows drawn for every tree; None means 0.5 for sgb and 1 for sglb.
+        Share of rows drawn for choosing every tree's splits; None means 0.5 for sgb and 1 for sglb.
+        Leaf values use all rows, as in CatBoost.
     temperature : {"catboost", "posterior"} or float
         The diffusion temperature: that of CatBoost's posterior sampling (the number of rows), the
         one that sampling from the posterior asks for (1), or a number. Less means more noise.
     leaf_noise : bool or None
         Whether the leaf values are noisy too, as Langevin sampling needs, or only the choice of
-        splits. None means: only the splits for temperature "catboost", both otherwise. CatBoost
-        itself has noise on gradient leaves only, and none on the choice of splits.
+        splits. None means: for temperature "catboost" only gradient leaves, as in CatBoost (which
+        has no noise on the choice of splits either), otherwise always.
     random_strength : float
         Noise on the scores of candidate splits, fading over the first ``ln(N) / learning_rate``
         trees.

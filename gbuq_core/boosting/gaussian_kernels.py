@@ -59,8 +59,8 @@ def gaussian_gradients(cells, raw, numbers, base, gradients, curvature, channels
 
     Newton: ``(y - mu, z^2 - 1)`` with Hessian ``(1, 2 z^2)``; otherwise the natural gradient of eq.
     16, ``(y - mu, (z^2 - 1) / 2)``. ``base`` numbers the draws of the row sample. Writes
-    ``gradients`` and ``curvature`` (n, 2), and the row count to the last column of ``channels`` (n,
-    3).
+    ``gradients`` and ``curvature`` (n, 2) of all rows, for the leaves, and to ``channels`` (n, 3)
+    the gradients and the number of the sampled rows, which choose the splits.
     """
     factor = 1.0 if numbers.newton else 0.5
     threshold = np.uint64(numbers.subsample * 4294967296.0)
@@ -74,7 +74,14 @@ def gaussian_gradients(cells, raw, numbers, base, gradients, curvature, channels
         fourth = cells.m4[cell] + 4.0 * d * cells.m3[cell] + 6.0 * dd * cells.m2[cell] + n * dd * dd
         total += square
         total += factor * factor * (fourth * precision * precision - 2.0 * square * precision + n)
-        first = n * d
+        scaled = square * precision
+        slope = scaled - n
+        if raw[cell, 1] <= numbers.log_std_floor:
+            slope = max(slope, 0.0)
+        gradients[cell, 0] = n * d
+        gradients[cell, 1] = factor * slope
+        curvature[cell, 0] = n
+        curvature[cell, 1] = 2.0 * scaled if numbers.newton else n
         if numbers.subsample < 1.0:
             n, sum_1, sum_2 = 0.0, 0.0, 0.0
             for row in range(cells.begin[cell], cells.begin[cell + 1]):
@@ -84,16 +91,14 @@ def gaussian_gradients(cells, raw, numbers, base, gradients, curvature, channels
                 n += kept
                 sum_1 += value
                 sum_2 += value * value
-            first = sum_1 + n * d
-            square = sum_2 + 2.0 * d * sum_1 + n * dd
-        scaled = square * precision
-        slope = scaled - n
-        if raw[cell, 1] <= numbers.log_std_floor:
-            slope = max(slope, 0.0)
-        gradients[cell, 0] = first
-        gradients[cell, 1] = factor * slope
-        curvature[cell, 0] = n
-        curvature[cell, 1] = 2.0 * scaled if numbers.newton else n
+            slope = (sum_2 + 2.0 * d * sum_1 + n * dd) * precision - n
+            if raw[cell, 1] <= numbers.log_std_floor:
+                slope = max(slope, 0.0)
+            channels[cell, 0] = sum_1 + n * d
+            channels[cell, 1] = factor * slope
+        else:
+            channels[cell, 0] = gradients[cell, 0]
+            channels[cell, 1] = gradients[cell, 1]
         channels[cell, 2] = n
     return math.sqrt(max(total, 0.0) / numbers.n_rows)
 
@@ -143,10 +148,7 @@ def boost_gaussian(rows, cells, state, numbers, seed, member, first, last, width
             cells, state.raw, numbers, stream(seed, member, tree, SAMPLE_ROWS),
             state.gradients, state.curvature, state.channels,
         )  # fmt: skip
-        add_split_noise(
-            state.gradients, state.channels[:, 2], numbers.noise,
-            stream(seed, member, tree, SPLIT_NOISE), state.channels,
-        )  # fmt: skip
+        add_split_noise(numbers.noise, stream(seed, member, tree, SPLIT_NOISE), state.channels)
         score_noise = score_noise_std(numbers, rms, tree)
         forest.levels[tree] = grow_tree(
             rows, state.channels, state.scratch, numbers.l2, score_noise,

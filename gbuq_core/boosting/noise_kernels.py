@@ -10,18 +10,19 @@ from gbuq_core.seeding import normal_at
 
 
 @njit(nogil=True, cache=True)
-def add_split_noise(gradients, counts, noise, base, channels):
-    """Copy ``gradients`` (n, n_outputs) to ``channels``, with the sum of ``counts`` row noises
-    each.
+def add_split_noise(noise, base, channels):
+    """Add to the gradient sums in ``channels`` (n, n_outputs + 1) the noise of each of their rows.
+
+    The last column counts the rows: ``n`` independent noises of std ``noise`` add up to one of std
+    ``noise * sqrt(n)``.
     """
-    n_outputs = gradients.shape[1]
-    for cell in range(gradients.shape[0]):
-        spread = noise * math.sqrt(counts[cell])
+    if noise <= 0.0:
+        return
+    n_outputs = channels.shape[1] - 1
+    for cell in range(channels.shape[0]):
+        spread = noise * math.sqrt(channels[cell, n_outputs])
         for output in range(n_outputs):
-            value = gradients[cell, output]
-            if spread > 0.0:
-                value += spread * normal_at(base, cell * n_outputs + output)
-            channels[cell, output] = value
+            channels[cell, output] += spread * normal_at(base, cell * n_outputs + output)
 
 
 @njit(nogil=True, cache=True)

@@ -87,7 +87,7 @@ def make_plan(estimator: Any) -> BoostingPlan:
     if engine == "catboost":
         leaf_noise = _catboost_leaf_noise(leaf_noise if method == "sglb" else None, newton)
     elif leaf_noise is None:
-        leaf_noise = temperature != "catboost"
+        leaf_noise = temperature != "catboost" or not newton
     if not isinstance(estimator.standardize_target, bool):
         raise InvalidParameter(
             f"standardize_target must be True or False; got {estimator.standardize_target!r}."

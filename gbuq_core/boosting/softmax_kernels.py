@@ -43,8 +43,9 @@ class ClassCells(NamedTuple):
 def softmax_gradients(cells, raw, numbers, base, gradients, curvature, channels):
     """Gradient sums ``sum(onehot - p)`` of every cell, and the rms of the rows' gradients.
 
-    Writes ``gradients`` (n, n_classes), the probabilities to ``curvature`` (n, n_classes) and the
-    row count to the last column of ``channels`` (n, n_classes + 1).
+    Writes ``gradients`` (n, n_classes), the probabilities to ``curvature`` (n, n_classes), both
+    of all rows, for the leaves; and to ``channels`` (n, n_classes + 1) the gradients and the number
+    of the sampled rows, which choose the splits.
     """
     n_classes = raw.shape[1]
     threshold = np.uint64(numbers.subsample * 4294967296.0)
@@ -63,24 +64,26 @@ def softmax_gradients(cells, raw, numbers, base, gradients, curvature, channels)
             p = curvature[cell, k] * inverse
             curvature[cell, k] = p
             counted = cells.class_counts[cell, k]
-            gradients[cell, k] = counted
+            gradients[cell, k] = counted - n * p
+            channels[cell, k] = counted
             squares += counted * (1.0 - 2.0 * p) + n * p * p
         if numbers.subsample < 1.0:
             n = 0.0
-            gradients[cell, :] = 0.0
+            for k in range(n_classes):
+                channels[cell, k] = 0.0
             for row in range(cells.begin[cell], cells.begin[cell + 1]):
                 half = bits_at(base, row >> 1) >> np.uint64(32 * (row & 1))
                 kept = np.float64(half & np.uint64(0xFFFFFFFF) < threshold)  # no branch to guess
                 n += kept
-                gradients[cell, cells.class_of_row[row]] += kept
+                channels[cell, cells.class_of_row[row]] += kept
         for k in range(n_classes):
-            gradients[cell, k] -= n * curvature[cell, k]
+            channels[cell, k] -= n * curvature[cell, k]
         channels[cell, n_classes] = n
     return math.sqrt(max(squares, 0.0) / numbers.n_rows)
 
 
 @njit(nogil=True, cache=True)
-def sum_leaves(state, numbers):
+def sum_leaves(state, n_rows, newton):
     """Sums over each leaf's rows: gradients, the row count, and (Newton) the softmax Hessian.
 
     ``state.leaf_sums`` (max_leaves, n_classes + 1 + n_classes (n_classes + 1) / 2): gradients
@@ -89,11 +92,11 @@ def sum_leaves(state, numbers):
     sums, n_classes = state.leaf_sums, state.raw.shape[1]
     for row in range(state.raw.shape[0]):
         leaf = np.uint64(state.scratch.leaf_of_row[row])
-        n = state.channels[row, n_classes]
+        n = n_rows[row]
         for k in range(n_classes):
             sums[leaf, k] += state.gradients[row, k]
         sums[leaf, n_classes] += n
-        if numbers.newton:
+        if newton:
             slot = n_classes + 1
             for k in range(n_classes):
                 weighted = n * state.curvature[row, k]
@@ -128,7 +131,7 @@ def solve_cholesky(lower, right):
 
 
 @njit(nogil=True, cache=True)
-def softmax_leaves(state, numbers, base, tree, n_levels):
+def softmax_leaves(cells, state, numbers, base, tree, n_levels):
     """Leaf values of one tree: ``(H + l2 I)^-1 (G + noise)``, or ``(G + noise) / (n + l2)``.
 
     In the Newton step ``G + noise`` is centred: the part that would move all logits alike.
@@ -139,7 +142,7 @@ def softmax_leaves(state, numbers, base, tree, n_levels):
     raw, sums = state.raw, state.leaf_sums
     n_classes, n_leaves = raw.shape[1], 1 << n_levels
     sums[:n_leaves, :] = 0.0
-    sum_leaves(state, numbers)
+    sum_leaves(state, cells.n_rows, numbers.newton)
     values = state.forest.values[tree]
     lower = np.empty((n_classes, n_classes))
     right = np.empty(n_classes)
@@ -180,16 +183,13 @@ def softmax_leaves(state, numbers, base, tree, n_levels):
 @njit(nogil=True, cache=True)
 def boost_softmax(rows, cells, state, numbers, seed, member, first, last, width):
     """Add trees ``first:last`` to one member."""
-    forest, n_classes = state.forest, state.raw.shape[1]
+    forest = state.forest
     for tree in range(first, last):
         rms = softmax_gradients(
             cells, state.raw, numbers, stream(seed, member, tree, SAMPLE_ROWS),
             state.gradients, state.curvature, state.channels,
         )  # fmt: skip
-        add_split_noise(
-            state.gradients, state.channels[:, n_classes], numbers.noise,
-            stream(seed, member, tree, SPLIT_NOISE), state.channels,
-        )  # fmt: skip
+        add_split_noise(numbers.noise, stream(seed, member, tree, SPLIT_NOISE), state.channels)
         score_noise = score_noise_std(numbers, rms, tree)
         forest.levels[tree] = grow_tree(
             rows, state.channels, state.scratch, numbers.l2, score_noise,
@@ -197,4 +197,4 @@ def boost_softmax(rows, cells, state, numbers, seed, member, first, last, width)
             width,
         )  # fmt: skip
         leaf_base = stream(seed, member, tree, LEAF_NOISE)
-        softmax_leaves(state, numbers, leaf_base, tree, forest.levels[tree])
+        softmax_leaves(cells, state, numbers, leaf_base, tree, forest.levels[tree])
