@@ -50,7 +50,8 @@ with st.sidebar:
 (answer,) = ask([request])
 show_progress([answer])
 if answer.error:
-    show_notice(answer.error, "score", tone="error")
+    before = ["What was there before is still shown."] if answer.result is not None else []
+    show_notice([answer.error, *before], "score", tone="error")
 
 view = view_of(answer, values) if answer.result is not None else None
 if view is not None:
@@ -71,8 +72,7 @@ if view is not None:
     draw_row(page, scored, shown, row, values.rank, digest)
     with at:
         draw_scorecard(scored, measured_line(answer, view))
-    second_name = second[1].source.name if second[1] is not None else ""
-    export_table(opened, answer.result, view, values, link_to(page, values), second_name)
-
-show_columns(opened, schema)
+    export_table(answer.result, view, values, link_to(page, values))
+notices = (*opened.table.notices, *schema.notices)
+show_columns(opened, schema, view.scored.notices if view and answer.fresh else notices)
 show_words()

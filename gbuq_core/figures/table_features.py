@@ -56,10 +56,10 @@ def positions_figure(features: Sequence[FeatureValue]) -> Any:
             "c5": [bool(np.isnan(f.percentile)) for f in features],
         }
     )
-    y = alt.Y("c0:N", sort=labels, title=None, axis=_name_axis(230))
+    y = alt.Y("c0:N", sort=labels, title=None, axis=_name_axis(190))
     x = alt.X(
         "c6:Q",
-        title="percentile among the training rows; bars: share of them",
+        title="percentile; bars: share of rows",
         scale=alt.Scale(domain=[0, 100]),
         axis=alt.Axis(values=[0, 25, 50, 75, 100], format="d"),
     )
@@ -113,7 +113,7 @@ def contributions_figure(names: Sequence[str], changes: np.ndarray, kind: str, u
         .mark_bar(height=12, color=KIND_COLOURS[kind])
         .encode(
             x=alt.X("c1:Q", title=f"{kind} uncertainty ({unit})", axis=alt.Axis(tickCount=4)),
-            y=alt.Y("c0:N", sort=labels, title=None, axis=_name_axis(190)),
+            y=alt.Y("c0:N", sort=labels, title=None, axis=_name_axis(130)),
             tooltip=[
                 alt.Tooltip("c0:N", title="column"),
                 alt.Tooltip("c1:Q", title="hangs on it", format="+.3g"),
@@ -130,7 +130,9 @@ def _in_numbers(feature: FeatureValue) -> str:
 
 
 def _name_axis(limit: int) -> Any:
-    return alt.Axis(labelLimit=limit, labelOverlap=False, ticks=False, domain=False)
+    return alt.Axis(
+        labelLimit=limit, labelOverlap=False, labelFlush=False, ticks=False, domain=False
+    )
 
 
 def _labels(texts: Sequence[str]) -> list[str]:

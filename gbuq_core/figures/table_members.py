@@ -65,7 +65,12 @@ def member_values_figure(members: MemberValues, style: MethodStyle, dark: bool =
         {"c0": names, "c1": centre, "c2": centre - half, "c3": centre + half,
          "c4": ["member"] * count + ["ensemble"]}
     )  # fmt: skip
-    y = alt.Y("c0:N", sort=names, title=None, axis=alt.Axis(labelOverlap=False, ticks=False))
+    y = alt.Y(
+        "c0:N",
+        sort=names,
+        title=None,
+        axis=alt.Axis(labelOverlap=False, labelFlush=False, ticks=False),
+    )
     colour = alt.Color(
         "c4:N",
         legend=None,
@@ -135,7 +140,12 @@ def member_classes_figure(members: MemberClasses, style: MethodStyle) -> Any:
         }
     )
     bars = pd.DataFrame({"c0": labels, "c1": mean[shown]})
-    y = alt.Y("c0:N", sort=labels, title=None, axis=alt.Axis(labelLimit=160))
+    y = alt.Y(
+        "c0:N",
+        sort=labels,
+        title=None,
+        axis=alt.Axis(labelLimit=130, labelOverlap=False, labelFlush=False, ticks=False),
+    )
     x = alt.X("c1:Q", title="probability", scale=alt.Scale(domain=[0, 1]))
     bar = alt.Chart(bars).mark_bar(color=style.colour, opacity=0.3, height=16).encode(x=x, y=y)
     dots = (

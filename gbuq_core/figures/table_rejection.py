@@ -54,7 +54,7 @@ def rejection_figure(
         figure.add_trace(_line(first.rejected, values, name, truth, dash, 1.2))
     for ranking in rankings:
         known = np.isfinite(ranking.prr)
-        label = f"{ranking.kind} (PRR {ranking.prr:.0f} %)" if known else ranking.kind
+        label = f"{ranking.kind} {ranking.prr:.0f}" if known else ranking.kind
         figure.add_trace(
             _line(
                 ranking.curve.rejected,
@@ -70,11 +70,12 @@ def rejection_figure(
         margin={"l": 8, "r": 8, "t": 8, "b": 8},
         hovermode="x unified",
         legend={
-            "x": 1.0,
-            "xanchor": "right",
+            "orientation": "h",
             "y": 1.0,
-            "yanchor": "top",
-            "bgcolor": "rgba(0,0,0,0)",
+            "yanchor": "bottom",
+            "x": 0,
+            "title": {"text": "PRR, %"},
+            "entrywidth": 0,
         },
         xaxis={
             "title": {"text": "rows handed over, most uncertain first"},

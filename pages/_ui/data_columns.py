@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -15,7 +15,6 @@ from pages._ui.notices import show_notice
 
 KINDS = ("numeric", "category", "date", "identifier", "text")
 _MOST_ROWS = 2000
-_NOTICES_SHOWN = 6
 
 
 class Edits(NamedTuple):
@@ -55,17 +54,14 @@ def apply_edits(opened: Opened, edits: Edits) -> Schema:
     return schema
 
 
-def show_columns(opened: Opened, schema: Schema) -> None:
-    """The list, folded away: most people look at it once."""
+def show_columns(opened: Opened, schema: Schema, notices: Sequence[str]) -> None:
+    """The list and what had to be decided, folded away: most people look at it once."""
     n_used = sum(column.used for column in schema.columns)
-    notices = [*opened.table.notices, *schema.notices]
-    to_say = f", {len(notices)} to know" if notices else ""
+    to_say = f"; {len(notices)} things to know" if len(notices) > 1 else ""
     with st.expander(f"Columns and reading: {n_used} of {len(schema.columns)} in use{to_say}"):
         show_reading(opened)
-        for notice in notices[:_NOTICES_SHOWN]:
-            st.text(notice)
-        if len(notices) > _NOTICES_SHOWN:
-            st.text(f"... and {len(notices) - _NOTICES_SHOWN} more of the kind.")
+        if notices:
+            show_notice(notices, "decided")
         # Always the columns as inferred: the widget lays the corrections over them.
         frame = _frame(opened.schema)
         st.data_editor(

@@ -10,16 +10,13 @@ import streamlit as st
 from gbuq_core.experiments.table import Cut, describe_table
 from gbuq_core.experiments.table_code import TableRecipe, table_code, table_command
 from gbuq_core.tables import ScoredTable, to_csv_bytes, to_parquet_bytes
-from pages._ui.data_source import Opened
 from pages._ui.data_training import Trained, View
 from pages._ui.export_ui import Download, show_exports
 
 
-def export_table(
-    opened: Opened, trained: Trained, view: View, values: SimpleNamespace, link: str, second: str
-) -> None:
+def export_table(trained: Trained, view: View, values: SimpleNamespace, link: str) -> None:
     """Code, link, the whole table as CSV and Parquet."""
-    recipe = _recipe(opened, trained, values, second)
+    recipe = _recipe(trained, values)
     code = table_code(recipe)
     command = table_command(recipe)
     if command:
@@ -35,7 +32,7 @@ def export_table(
         ),
     )
     show_exports("your-data", code, link, downloads, plotly_picture=True)
-    if opened.is_upload:
+    if trained.opened.is_upload:
         st.caption(
             "The link holds the settings, not the file: whoever opens it needs the file as well. "
             "In the CSV, cells that a spreadsheet would run begin with an apostrophe."
@@ -49,8 +46,8 @@ def in_words(scored: ScoredTable) -> None:
             st.text(sentence, width="stretch")
 
 
-def _recipe(opened: Opened, trained: Trained, values: SimpleNamespace, second: str) -> TableRecipe:
-    wanted = trained.wanted
+def _recipe(trained: Trained, values: SimpleNamespace) -> TableRecipe:
+    wanted, opened = trained.wanted, trained.opened
     source = opened.table.source
     is_text = source.format == "csv"
     virtual = wanted.plan.ensemble == "virtual"
@@ -65,7 +62,7 @@ def _recipe(opened: Opened, trained: Trained, values: SimpleNamespace, second: s
         missing=dict(wanted.edits.missing),
         target=wanted.target,
         task=wanted.task,
-        second=second,
+        second=trained.second,
         plan=wanted.plan,
         cut=Cut(values.step, values.start, values.members)
         if virtual

@@ -75,11 +75,12 @@ def draw_row_map(scored: ScoredTable, shown: Shown, row: int) -> None:
         knowledge=knowledge[positions],
         error=errors[positions],
         unit=shown.unit.split(",")[0],
-        error_label="wrong class (1)" if is_class else "absolute error",
+        error_label="absolute error",
+        is_class=is_class,
         selected=int(np.searchsorted(positions, row)),
     )
     st.plotly_chart(
-        row_map_figure(rows, _HEIGHT),
+        row_map_figure(rows, is_dark(), _HEIGHT),
         key=_MAP_KEY,
         on_select=_open_clicked,
         selection_mode="points",

@@ -53,7 +53,7 @@ def draw_row(
         draw_knob(next(knob for knob in page.knobs if knob.key == "row"))
     effects = sorted(explained.effects, key=lambda effect: -abs(getattr(effect, kind)))
     effects = effects[:MOST_FEATURES]
-    members, causes, places = st.columns(3, gap="large")
+    members, causes, places = st.columns([0.3, 0.31, 0.39], gap="medium")
     with members:
         st.markdown("**What the members say**")
         _draw_members(scored, explained, row)
@@ -95,7 +95,7 @@ def describe_row(scored: ScoredTable, shown: Shown, explained: RowExplanation, r
     for kind in ("data", "knowledge"):
         values = getattr(shown, kind)
         share = 100 * float(np.mean(values < values[row]))
-        ranks.append(f"{kind} {values[row]:.3g} (more than {share:.0f} % of the rows)")
+        ranks.append(f"{kind} {values[row]:#.3g} (more than {share:.0f} % of the rows)")
     parts.append(f"Uncertainty ({shown.unit.split(',')[0]}): {', '.join(ranks)}")
     strange = [value for effect in explained.effects if (value := feature_value(effect)).note]
     if strange:

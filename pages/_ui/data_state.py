@@ -75,8 +75,15 @@ TRAINING = (
         20,
         needs=("ensemble", (INDEPENDENT,)),
     ),
-    Knob("depth", "Depth", "integer", 3, 1, 10),
-    Knob("rate", "Learning rate", "number", 0.05, 0.01, 0.5, step=0.01),
+    Knob("depth", "Depth", "integer", 4, 1, 10),
+    Knob(
+        "rate",
+        "Learning rate",
+        "choice",
+        AUTOMATIC,
+        choices=(AUTOMATIC, "0.01", "0.02", "0.05", "0.1", "0.2", "0.3"),
+        help="Automatic: a short fit finds how far boosting should go before it overfits.",
+    ),
     Knob("seed", "Seed", "integer", 0, 0, 1_000_000, box=True),
 )
 # Moving these trains nothing.
@@ -124,7 +131,7 @@ AFTERWARDS = (
     ),
 )
 PRESETS = (
-    Preset("Quick", {}, "200 trees of depth 3, for a first look"),
+    Preset("Quick", {}, "200 trees of depth 4, for a first look"),
     Preset(
         "Paper settings",
         {"trees": 1000, "depth": 6, "step": 50, "models": 10},

@@ -43,9 +43,11 @@ class Wanted(NamedTuple):
 
 
 class Trained(NamedTuple):
-    """A scored table with what it was made from."""
+    """A scored table with what it was made from; ``second`` is the other file's name."""
 
     wanted: Wanted
+    opened: Opened
+    second: str
     scored: ScoredTable
 
 
@@ -65,7 +67,7 @@ def plan_of(values: SimpleNamespace) -> ScorePlan:
         n_members=values.models if values.ensemble == INDEPENDENT else 10,
         n_trees=values.trees,
         depth=values.depth,
-        learning_rate=values.rate,
+        learning_rate=None if values.rate == AUTOMATIC else float(values.rate),
         seed=values.seed,
     )
 
@@ -84,7 +86,7 @@ def request_of(
     return Request(
         "score",
         ("your data", wanted),
-        partial(_score, wanted, opened.table, schema, second[1]),
+        partial(_score, wanted, opened, schema, second[1]),
         "Training and judging each row",
         estimate.seconds if estimate else None,
     )
@@ -129,11 +131,18 @@ def measured_line(answer: Answer, view: View) -> str:
     )
 
 
-def _score(wanted: Wanted, table: Table, schema: Schema, second: Table | None, job: Job) -> Trained:
+def _score(
+    wanted: Wanted, opened: Opened, schema: Schema, second: Table | None, job: Job
+) -> Trained:
     scored = score_table(
-        table, wanted.target, task=wanted.task, schema=schema, new=second, plan=wanted.plan
+        opened.table,
+        wanted.target,
+        task=wanted.task,
+        schema=schema,
+        new=second,
+        plan=wanted.plan,
     )
-    return Trained(wanted, scored)
+    return Trained(wanted, opened, "" if second is None else second.source.name, scored)
 
 
 def _estimate(wanted: Wanted, opened: Opened, schema: Schema, n_new: int) -> ScoreEstimate | None:

@@ -52,6 +52,7 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
+from streamlit.runtime.pages_manager import PagesManager
 
 from pages._ui.controls import draw_knobs
 from pages._ui.knobs import (
@@ -107,6 +108,7 @@ def open_page(page: PageState, in_sidebar: bool = True) -> SimpleNamespace:
     in_sidebar : bool
         False draws the knobs right here, without presets: for a page with one or two of them.
     """
+    _through_the_app()
     if st.session_state.get(_PAGE_NOW) != page.key:
         st.session_state[_PAGE_NOW] = page.key
         st.session_state[_RESTORED + page.key] = frozenset()
@@ -153,6 +155,17 @@ def link_to(page: PageState, values: SimpleNamespace) -> str:
     if base and not urlsplit(base).path:
         base += "/"
     return f"{base}?{query}" if query else base
+
+
+def _through_the_app() -> None:
+    """Run a page inside app.py, also for the first visitor of a server, if a link led them here.
+
+    Streamlit takes a folder ``pages`` for its older kind of navigation until `st.navigation` has
+    been called once in the process, and runs the page's file alone.
+    """
+    if PagesManager.uses_pages_directory:
+        PagesManager.uses_pages_directory = False
+        st.rerun()
 
 
 def _refuse_bad_parameters(page: PageState) -> None:

@@ -1,0 +1,316 @@
+"""Your data through AppTest: files of all sorts, settings, rows, exports."""
+
+import io
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from gbuq_core.jobs import RUNNER
+from pages._ui.data_state import FIND, PAGE, TABLE, page_state
+from pages._ui.site_map import PAGES
+
+APP = str(Path(__file__).resolve().parents[2] / "app.py")
+FILE = "pages/your_data.py"
+NASTY = (
+    "<img src=x onerror=alert(1)>",
+    "$\\alpha$",
+    '=HYPERLINK("http://evil.example","x")',
+    "[a](http://evil.example)",
+    "![b](http://evil.example/b.png)",
+)
+
+
+def open_page(file=None, **query):
+    """The page, settled, with a file dropped on it if one is given."""
+    at = AppTest.from_file(APP, default_timeout=60).run()
+    at.switch_page(FILE)
+    for name, text in query.items():
+        at.query_params[name] = text
+    at.run()
+    settle(at)
+    return drop(at, file) if file is not None else at
+
+
+def drop(at, data, name="table.csv", key="upload"):
+    at.file_uploader(key=key).set_value((name, data, "text/csv")).run()
+    return settle(at)
+
+
+def settle(at):
+    """Rerun until nothing is being trained, a minute at most: kernels may have to be compiled."""
+    for _ in range(1200):
+        if not RUNNER._live:
+            break
+        time.sleep(0.05)
+    return at.run()
+
+
+def texts(at):
+    return [element.value for element in at.text]
+
+
+def says(at, part):
+    return any(part in text for text in texts(at))
+
+
+def rows_of(at):
+    """The list of rows as sent to the browser."""
+    return at.dataframe[0].value
+
+
+def csv_of(**columns):
+    return pd.DataFrame(columns).to_csv(index=False).encode()
+
+
+def numbers(n=60, **more):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=n)
+    return csv_of(x=x, z=rng.normal(size=n), y=x + 0.1 * rng.normal(size=n), **more)
+
+
+@pytest.fixture(scope="module")
+def diabetes():
+    return open_page()
+
+
+def test_it_is_in_the_navigation():
+    assert FILE in [entry.path for entry in PAGES]
+
+
+def test_the_first_screen_is_a_scored_table(diabetes):
+    assert not diabetes.exception
+    assert len(diabetes.get("plotly_chart")) == 3  # map, rejection, coverage
+    frame = rows_of(diabetes)
+    assert len(frame) == 442
+    assert (np.diff(frame["total"]) <= 0).all()
+    # stds: variances add up, to the accuracy of float64 sums
+    np.testing.assert_allclose(
+        frame["total"] ** 2, frame["data"] ** 2 + frame["knowledge"] ** 2, rtol=1e-9
+    )
+    assert says(diabetes, "each judged by a model that did not learn from it")
+
+
+def test_nothing_of_the_view_trains(diabetes):
+    before = len(RUNNER._finished)
+    at = open_page(table="diabetes", step="20", start="0.3", unit="variance", rank="knowledge")
+    assert not at.exception
+    assert len(RUNNER._finished) == before
+    frame = rows_of(at)
+    assert (np.diff(frame["knowledge"]) <= 0).all()
+    np.testing.assert_allclose(frame["total"], frame["data"] + frame["knowledge"], rtol=1e-9)
+
+
+def test_a_step_without_members_is_a_sentence_and_keeps_the_picture():
+    at = open_page()
+    at.select_slider(key="step").set_value(200).run()
+    at.slider(key="start").set_value(0.9).run()
+    at.select_slider(key="trees").set_value(100).run()
+    settle(at)
+    assert not at.exception
+    assert says(at, "gives no member")
+    assert len(rows_of(at)) == 442
+
+
+BAD = {
+    "empty": (b"", "is empty"),
+    "blank": (b" \n \n", "is empty"),
+    "header only": (b"a,b\n", "no rows"),
+    "one column": (b"a\n1\n2\n3\n", "single column"),
+    "one row": (b"a,b\n1,2\n", "single row"),
+    "picture": (b"\x89PNG\r\n\x1a\n" + bytes(200), "PNG picture"),
+    "binary": (bytes(range(256)) * 40, ""),
+    "archive": (b"PK\x03\x04" + bytes(100), "ZIP archive"),
+    "ragged": (b"a,b\n" + b"1,2\n1,2,3\n" * 30, "too many or too few cells"),
+    "damaged parquet": (b"PAR1" + bytes(50), "Parquet file is damaged"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_file_that_is_no_table_is_one_sentence_and_nothing_is_lost(case):
+    data, part = BAD[case]
+    at = open_page(data)
+    assert not at.exception
+    (error,) = [text for text in texts(at) if text and part in text][:1]
+    assert error.endswith(".")
+    assert says(at, 'Below is still the table "diabetes".')
+    assert len(rows_of(at)) == 442
+
+
+IMPOSSIBLE = {
+    "constant": (csv_of(x=range(40), y=[1.5] * 40), "so there is nothing to learn"),
+    "few": (csv_of(x=range(5), y=[1.5, 2.5, 1.0, 0.2, 7.7]), "at least 10 are needed"),
+    "lonely class": (csv_of(x=range(40), y=["a"] * 39 + ["b"]), "has a single row"),
+    "no column": (csv_of(w=[3] * 40, y=np.arange(40) ** 1.5), "No column is left"),
+}
+
+
+@pytest.mark.parametrize("case", IMPOSSIBLE)
+def test_a_target_that_cannot_be_learnt_is_one_sentence(case):
+    data, part = IMPOSSIBLE[case]
+    at = open_page(data)
+    if case == "constant":  # never suggested
+        at.selectbox(key="target").set_value("y").run()
+        settle(at)
+    assert not at.exception
+    assert says(at, part)
+    assert says(at, "What was there before is still shown.")
+    assert len(rows_of(at)) == 442
+
+
+def test_text_as_a_regression_target_is_one_sentence():
+    at = open_page(csv_of(x=range(60), y=["a", "b", "c"] * 20))
+    at.radio(key="task").set_value("regression").run()
+    settle(at)
+    assert says(at, "regression is not possible")
+    assert not at.exception
+
+
+STRANGE = {
+    "missing column": numbers(empty=[None] * 60),
+    "infinite": numbers(i=[np.inf, 1.0, 2.0] * 20),
+    "dates": numbers(day=pd.date_range("2021-01-01", periods=60).astype(str)),
+    "mixed": numbers(m=["1", "two", "3"] * 20),
+    "target missing": csv_of(x=range(60), y=[None, 1.5, 2.5, 3.25] * 15),
+    "same names": b"x,x,,y\n"
+    + b"".join(b"%d,%d,%d,%d\n" % (i, i % 7, i % 5, i * i) for i in range(60)),
+    "semicolons": b"x;y\n" + b"".join(b"%d,5;%d,25\n" % (i % 9, i % 7) for i in range(60)),
+}
+
+
+@pytest.mark.parametrize("case", STRANGE)
+def test_strange_but_usable_files_are_scored(case):
+    at = open_page(STRANGE[case])
+    assert not at.exception
+    assert len(rows_of(at)) == 60
+    assert at.radio(key="table").value == "your file"
+
+
+def test_a_thousand_columns_send_few_cells():
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(rng.normal(size=(40, 1000))).add_prefix("v")
+    at = open_page(frame.assign(y=frame["v0"]).to_csv(index=False).encode(), trees="50")
+    assert not at.exception
+    assert rows_of(at).shape[1] <= 50
+    assert any("40 of 1,001 columns shown" in c.value for c in at.caption)
+
+
+def test_ten_thousand_categories():
+    n = 10_000
+    rng = np.random.default_rng(2)
+    names = [f"n{i % 6000}" for i in range(n)]
+    data = csv_of(name=names, x=rng.normal(size=n), y=rng.normal(size=n))
+    at = open_page(data, trees="50")
+    assert not at.exception
+    assert len(rows_of(at)) == 2000  # the most that is sent
+    assert any("the first 2,000 listed" in c.value for c in at.caption)
+
+
+def test_a_parquet_file():
+    sink = io.BytesIO()
+    pd.read_csv(io.BytesIO(numbers())).to_parquet(sink)
+    at = open_page(sink.getvalue())
+    assert not at.exception
+    assert len(rows_of(at)) == 60
+
+
+def test_the_users_words_are_never_markdown():
+    rng = np.random.default_rng(3)
+    columns = {name: [f"{NASTY[i % 5]} {i % 4}" for i in range(80)] for name in NASTY[1:]}
+    frame = pd.DataFrame({NASTY[0]: rng.normal(size=80), **columns})
+    at = open_page(frame.to_csv(index=False).encode(), target=NASTY[0])
+    assert not at.exception
+    parsed = [*at.markdown, *at.caption, *at.subheader, *at.title, *at.header]
+    labels = [w.label for kind in ("radio", "selectbox", "text_input") for w in at.get(kind)]
+    for text in [*(element.value for element in parsed), *labels]:
+        assert not any(name in text for name in NASTY), text
+    # neutral names for the grid; the reader's words are labels, drawn as they are
+    assert not any(name in rows_of(at).columns for name in NASTY)
+
+
+def test_a_target_can_be_chosen_by_link_and_a_wrong_one_is_told():
+    at = open_page(target="age (years)")
+    assert at.selectbox(key="target").value == "age (years)"
+    at = open_page(target="<b>age</b>")
+    assert says(at, 'but the link says "<b>age</b>"')
+    assert at.selectbox(key="target").value == "disease progression"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("trees", "1e999"), ("depth", "-3"), ("rate", "x"), ("row", "99999"), ("nonsense", "1")],
+)
+def test_bad_links_are_told(name, text):
+    at = open_page(**{name: text})
+    assert not at.exception
+    assert says(at, name)
+    assert len(rows_of(at)) == 442
+
+
+def test_rows_are_found_by_value_and_a_bad_condition_is_told():
+    at = open_page(find='"age (years)" >= 70, knowledge > 0')
+    frame = rows_of(at)
+    assert 0 < len(frame) < 442
+    at.text_input(key="find").set_value("no such column > 3").run()
+    assert says(at, "There is no column")
+    assert len(rows_of(at)) == len(frame)
+    at.text_input(key="find").set_value("age > 1000").run()
+    assert not at.exception
+
+
+def test_a_row_is_opened_by_its_number():
+    at = open_page(row="7")
+    assert any(element.value == "Row 7" for element in at.subheader)
+    assert len(at.get("vega_lite_chart") or at.get("arrow_vega_lite_chart")) == 4
+
+
+def test_an_independent_ensemble_of_sgb():
+    at = open_page(
+        table="wine", method="SGB", ensemble="independent", models="3", members="2", trees="50"
+    )
+    assert not at.exception
+    assert any("**2**" in m.value for m in at.markdown)
+    assert rows_of(at)["prediction"].str.startswith("cultivar").all()
+
+
+def test_a_second_file_is_judged_and_its_columns_may_be_in_another_order():
+    at = open_page(numbers())
+    second = pd.read_csv(io.BytesIO(numbers(n=30)))[["z", "x"]].assign(extra=1)
+    drop(at, second.to_csv(index=False).encode(), "new.csv", key="upload_second")
+    assert not at.exception
+    assert len(rows_of(at)) == 30
+    assert "error" not in rows_of(at).columns
+    assert says(at, "30 rows of the second file")
+    drop(at, second[["z", "extra"]].to_csv(index=False).encode(), "bad.csv", key="upload_second")
+    assert says(at, "missing in the second")
+    assert len(rows_of(at)) == 30
+
+
+def test_the_copied_code_gives_the_same_numbers(tmp_path, monkeypatch):
+    at = open_page(table="wine", trees="50", step="5")
+    code = next(c.value for c in at.code if "score_table" in c.value)
+    monkeypatch.chdir(tmp_path)
+    made = {}
+    exec(compile(code, "copied", "exec"), made)
+    frame = rows_of(at).sort_values("row")
+    found = made["scored"].frame
+    np.testing.assert_array_equal(frame["total"], found["total_uncertainty"])
+    assert (tmp_path / "scored.csv").exists()
+
+
+def test_the_link_restores_the_settings():
+    at = open_page(table="wine", depth="2", rank="knowledge", row="3")
+    link = next(c.value for c in at.code if "rank=knowledge" in c.value)
+    assert "table=wine" in link
+    assert "rank=knowledge" in link
+    assert "row=3" in link
+
+
+def test_presets_leave_the_table_alone():
+    page = page_state(["a", "b"], "a", 10)
+    assert all(preset.values[TABLE.key] == TABLE.default for preset in page.presets)
+    assert page.key == PAGE
+    assert FIND in page.knobs
