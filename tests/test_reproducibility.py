@@ -1,0 +1,180 @@
+"""What a fit must not depend on: units of y, order of rows, threads, chunks; and what it may."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gbuq_core.boosting import BoostedEnsembleClassifier, BoostedEnsembleRegressor, numba_engine
+from gbuq_core.errors import InvalidParameter
+
+SMALL = {"n_members": 3, "n_trees": 40, "depth": 3, "learning_rate": 0.3}
+PLAIN = {"method": "sgb", "subsample": 1.0, "random_strength": 0.0}
+
+
+@pytest.fixture
+def data(rng):
+    X = rng.normal(size=(300, 3))
+    X[rng.random((300, 3)) < 0.05] = np.nan
+    y = np.nan_to_num(X[:, 0]) + np.nan_to_num(X[:, 1]) ** 2 + 0.3 * rng.normal(size=300)
+    return X, y
+
+
+@pytest.fixture
+def repeated(rng):
+    """400 rows in 20 cells, which are merged."""
+    X = rng.integers(0, [5, 4], size=(400, 2)).astype(float)
+    return X, X[:, 0] + 0.5 * rng.normal(size=400)
+
+
+@pytest.mark.parametrize("temperature", ["catboost", "posterior"])
+@pytest.mark.parametrize(("a", "b"), [(1e-3, 0.0), (250.0, -3e4), (1.0, 1e6)])
+def test_the_unit_of_y_does_not_matter(data, a, b, temperature):
+    X, y = data
+    knobs = {**SMALL, "temperature": temperature, "random_state": 0}
+    expected = BoostedEnsembleRegressor(**knobs).fit(X, y).predict_members(X)
+    found = BoostedEnsembleRegressor(**knobs).fit(X, a * y + b).predict_members(X)
+    # Standardising loses digits of a y that is small against its mean: 1e-16 of |b|, through
+    # forty trees whose splits stay the same ones.
+    rounding = 1e-10 + 1e-14 * abs(b) / a
+    np.testing.assert_allclose(found[..., 0], a * expected[..., 0] + b, rtol=0, atol=a * rounding)
+    np.testing.assert_allclose(found[..., 1], a**2 * expected[..., 1], rtol=100 * rounding)
+
+
+def test_without_standardising_it_does(rng):
+    """Noise of one unit is the same whatever y is: a hundredth of a y that is a hundred times y."""
+    X, y = np.zeros((50, 1)), rng.normal(size=50)
+    knobs = {**SMALL, "temperature": "posterior", "random_state": 0}
+    for standardize_target, factor in ((True, 100.0), (False, 1.0)):
+        small, large = (
+            BoostedEnsembleRegressor(**knobs, standardize_target=standardize_target)
+            .fit(X, a * y)
+            .predict_members(X[:1])[:, 0, 0]
+            for a in (1.0, 100.0)
+        )
+        # Linear in the noise, so the same draws give the same deviations, up to rounding.
+        np.testing.assert_allclose(large - large[0], factor * (small - small[0]), atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", [BoostedEnsembleRegressor, BoostedEnsembleClassifier])
+@pytest.mark.parametrize("merge", [False, True])
+def test_the_order_of_rows_does_not_matter(data, repeated, rng, kind, merge):
+    """Without noise; merged cells are numbered by their codes, so with noise too."""
+    X, y = repeated if merge else data
+    target = np.digitize(y, [0.3, 1.2]) if kind is BoostedEnsembleClassifier else y
+    knobs = {**SMALL, **({} if merge else PLAIN), "random_state": 0}
+    model = kind(**knobs).fit(X, target)
+    assert model.n_cells_ == (20 if merge else 300)
+    order = rng.permutation(len(X))
+    again = kind(**knobs).fit(X[order], target[order])
+    # Sums over rows in another order, through forty trees.
+    np.testing.assert_allclose(
+        again.predict_members(X), model.predict_members(X), rtol=1e-9, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("kind", [BoostedEnsembleRegressor, BoostedEnsembleClassifier])
+@pytest.mark.parametrize(
+    "knobs",
+    [
+        {},
+        {"method": "sgb"},
+        {"temperature": "posterior"},
+        {"ensemble": "virtual", "truncation_step": 5},
+    ],
+    ids=["sglb", "sgb", "posterior", "virtual"],
+)
+def test_threads_and_chunks_do_not_matter(data, kind, knobs, monkeypatch):
+    X, y = data
+    target = y > 0 if kind is BoostedEnsembleClassifier else y
+
+    def fit(n_jobs, chunk_seconds):
+        monkeypatch.setattr(numba_engine, "_CHUNK_SECONDS", chunk_seconds)
+        model = kind(**SMALL, **knobs, n_jobs=n_jobs, random_state=0).fit(X, target)
+        return model.predict_members(X), model.leaf_indices(X)
+
+    expected = fit(1, 0.03)
+    for n_jobs, chunk_seconds in ((8, 0.03), (2, 1e-9), (1, 1e9)):
+        for found, one in zip(fit(n_jobs, chunk_seconds), expected, strict=True):
+            np.testing.assert_array_equal(found, one)
+
+
+def test_predictions_do_not_depend_on_other_rows_or_threads(rng):
+    """More rows than fit in a block of the kernel and in a block of the pool."""
+    X = rng.normal(size=(9000, 2))
+    model = BoostedEnsembleRegressor(**SMALL, random_state=0).fit(X[:500], X[:500, 0])
+    together = model.predict_members(X)
+    apart = np.concatenate([model.predict_members(part) for part in np.split(X, [1, 2050])], axis=1)
+    np.testing.assert_array_equal(together, apart)
+    np.testing.assert_array_equal(model.set_params(n_jobs=8).predict_members(X), together)
+
+
+def test_the_first_members_do_not_depend_on_how_many_there_are(data):
+    X, y = data
+    three = BoostedEnsembleRegressor(**SMALL, random_state=0).fit(X, y)
+    five = BoostedEnsembleRegressor(**{**SMALL, "n_members": 5}, random_state=0).fit(X, y)
+    found = five.predict_members(X)
+    np.testing.assert_array_equal(found[:3], three.predict_members(X))
+    np.testing.assert_array_equal(five.predict_members(X, n_members=3), found[:3])
+    assert len(np.unique(found[:, 0, 0])) == 5
+
+
+@pytest.mark.parametrize(
+    "seeds",
+    [
+        lambda: (5, np.int64(5)),
+        lambda: (2**63 - 1, 2**63 - 1),
+        lambda: (np.random.default_rng(5), np.random.default_rng(5)),
+        lambda: (np.random.RandomState(5), np.random.RandomState(5)),
+    ],
+    ids=["int", "large", "Generator", "RandomState"],
+)
+def test_the_same_state_gives_the_same_result(data, seeds):
+    X, y = data
+    one, other = (BoostedEnsembleRegressor(**SMALL, random_state=s).fit(X, y) for s in seeds())
+    np.testing.assert_array_equal(one.predict_members(X), other.predict_members(X))
+    assert one.seed_ == other.seed_
+
+
+def test_other_seeds_give_other_results(data):
+    X, y = data
+    generator = np.random.default_rng(5)
+    states = [5, 6, None, None, generator, generator]
+    models = [BoostedEnsembleRegressor(**SMALL, random_state=state).fit(X, y) for state in states]
+    assert len({model.predict(X)[0] for model in models}) == 6
+    again = BoostedEnsembleRegressor(**SMALL, random_state=models[2].seed_).fit(X, y)
+    np.testing.assert_array_equal(again.predict(X), models[2].predict(X))
+
+
+@pytest.mark.parametrize("state", [-1, 1.5, "a", True, 2**63, [1]], ids=repr)
+def test_what_is_no_seed_is_refused(data, state):
+    with pytest.raises(InvalidParameter, match=r"^random_state must be a whole number[^\n]*\.$"):
+        BoostedEnsembleRegressor(**SMALL, random_state=state).fit(*data)
+
+
+def test_fitting_changes_neither_data_nor_parameters(data):
+    X, y = data
+    model = BoostedEnsembleRegressor(**SMALL, random_state=0)
+    before, params = (X.copy(), y.copy()), dict(model.get_params())
+    model.fit(X, y).predict_uncertainty(X)
+    np.testing.assert_array_equal(X, before[0])
+    np.testing.assert_array_equal(y, before[1])
+    assert model.get_params() == params
+
+
+@pytest.mark.parametrize("layout", ["fortran", "float32", "list", "frame", "read-only", "strided"])
+def test_the_layout_of_X_does_not_matter(rng, layout):
+    X = rng.integers(-4, 5, size=(120, 2)) / 4.0  # exact in float32
+    y = X[:, 0] + 0.1 * rng.normal(size=120)
+    expected = BoostedEnsembleRegressor(**SMALL, random_state=0).fit(X, y).predict(X)
+    read_only = X.copy()
+    read_only.setflags(write=False)
+    other = {
+        "fortran": np.asfortranarray(X),
+        "float32": X.astype(np.float32),
+        "list": X.tolist(),
+        "frame": pd.DataFrame(X, columns=["a", "b"]),
+        "read-only": read_only,
+        "strided": np.repeat(X, 2, axis=1)[:, ::2],
+    }[layout]
+    model = BoostedEnsembleRegressor(**SMALL, random_state=0).fit(other, y)
+    np.testing.assert_array_equal(model.predict(other), expected)
