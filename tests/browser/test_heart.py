@@ -1,0 +1,155 @@
+"""Heart in Chromium: sliders, painting by clicks, the trees' player, links, phones, themes."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.browser.conftest import DESKTOP, PHONE, screenshot, wait_ready
+from tests.browser.figure import Figure
+
+APP = Path(__file__).resolve().parents[2] / "app.py"
+# Small enough for a busy machine, large enough to separate the heart.
+QUICK = "rows=100&trees=200&step=20"
+OVERFLOW = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+DIGEST = "(before) => document.querySelector('.gbuq').dataset.digest !== before"
+
+
+def open_heart(page, url, query=QUICK):
+    page.goto(f"{url}/heart?{query}")
+    wait_ready(page, canvases=1)
+    figure = Figure(page)
+    # A panel a map and a row a method: the picture is complete once both methods are in it.
+    page.get_by_role("group", name="virtual SGLB: knowledge").wait_for()
+    wait_ready(page, canvases=1)
+    return figure
+
+
+def after(page, figure, action):
+    """Do something and wait until the figure shows other data."""
+    root = figure.root.element_handle()
+    before = root.get_attribute("data-digest")
+    action()
+    page.wait_for_function("([node, before]) => node.dataset.digest !== before", arg=[root, before])
+    wait_ready(page, canvases=1)
+
+
+def knowledge(figure, row, column, title="SGLB: knowledge"):
+    """The number that the read-out gives."""
+    text = figure.hover(row, column)[title].split(" std")[0]
+    digits = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
+    return float(text.replace(" × 10", "e").translate(digits))
+
+
+def press(page, key, arrow="ArrowRight"):
+    page.locator(f".st-key-{key} [role=slider], .st-key-{key} input[type=range]").first.focus()
+    page.keyboard.press(arrow)
+
+
+def test_moving_a_slider_changes_the_picture_and_the_address(page, serve):
+    figure = open_heart(page, serve(APP))
+    after(page, figure, lambda: press(page, "step"))
+    page.wait_for_url("**step=25*")
+    after(page, figure, lambda: press(page, "trees"))
+    page.wait_for_url("**trees=300*")
+
+
+def test_a_view_knob_fits_nothing(page, serve):
+    figure = open_heart(page, serve(APP))
+    costs = page.get_by_text("Fitted: SGLB")
+    before = costs.inner_text()
+    after(page, figure, lambda: press(page, "start"))
+    # The measured seconds differ from fit to fit, so the same text is the same fit.
+    assert costs.inner_text() == before
+
+
+def test_a_click_takes_a_cells_rows_away_and_knowledge_answers(page, serve):
+    figure = open_heart(page, serve(APP))
+    assert knowledge(figure, 8, 0) < 1e-3
+    after(page, figure, lambda: figure.click(8, 0, panel=3))
+    page.wait_for_url("**cells=80*")
+    page.mouse.move(0, 0)
+    assert knowledge(figure, 8, 0) > 1e-3
+    after(page, figure, lambda: figure.click(8, 0))
+    page.wait_for_function("!location.search.includes('cells')")
+
+
+def test_dragging_over_cells_empties_them(page, serve):
+    figure = open_heart(page, serve(APP))
+
+    (left, top), (right, bottom) = figure.place(7, 0), figure.place(8, 2)
+    edge = (right - left) / 5  # 0.4 of a cell beyond the centres
+
+    def drag():
+        page.mouse.move(left - edge, top - edge)
+        page.mouse.down()
+        page.mouse.move(right + edge, bottom + edge, steps=8)
+        page.mouse.up()
+
+    after(page, figure, drag)
+    page.wait_for_url("**cells=70.71.72.80.81.82*")
+    page.get_by_text("In words").click()
+    page.get_by_text("23 of them have no training rows").wait_for()
+
+
+def test_the_trees_play_without_the_server(page, serve):
+    figure = open_heart(page, serve(APP))
+    page.evaluate(
+        """() => {
+          const send = WebSocket.prototype.send;
+          window.gbuqSent = 0;
+          WebSocket.prototype.send = function (...a) { window.gbuqSent += 1; send.apply(this, a); };
+        }"""
+    )
+    assert figure.frame() == int(figure.data("frames")) - 1
+    early = figure.colour(0, 0, panel=3)
+    page.get_by_role("button", name="Play").click()
+    figure.wait_for("Number(node.dataset.frame) > 5 && Number(node.dataset.frame) < 90")
+    drawn = figure.draws()
+    figure.wait_for("Number(node.dataset.draws) > x + 5", drawn)
+    figure.root.get_by_role("button", name="Pause").click()
+    figure.wait_for("node.dataset.playing === '0'")
+    assert figure.colour(0, 0, panel=3) != early
+    assert page.evaluate("window.gbuqSent") == 0
+
+
+def test_a_link_restores_everything_in_a_private_window(new_page, serve):
+    url = serve(APP)
+    first = new_page()
+    figure = open_heart(first, url)
+    after(first, figure, lambda: figure.click(0, 0))
+    after(first, figure, lambda: press(first, "step"))
+    first.wait_for_url("**step=25*")
+    second = new_page()
+    other = open_heart(second, url, first.url.split("?")[1])
+    assert other.data("digest") == figure.data("digest")
+
+
+def test_a_bad_link_is_explained_and_the_picture_is_drawn(page, serve):
+    open_heart(page, serve(APP), QUICK + "&depth=99&cells=abc&what=1")
+    text = page.locator(".st-key-note-link").inner_text()
+    assert "depth must be a whole number from 1 to 8" in text
+    assert "cells must be cells as row and column" in text
+    assert '"what"' in text
+
+
+def test_the_paper_is_one_click_away(page, serve):
+    figure = open_heart(page, serve(APP))
+    page.get_by_role("button", name="Paper settings").click()
+    page.get_by_role("group", name="SGB: knowledge").first.wait_for(timeout=120_000)
+    page.wait_for_url(lambda address: address.count("methods=") == 3 and "trees" not in address)
+    assert figure.root.locator(".gbuq-panel").count() >= 8
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], indirect=True)
+@pytest.mark.parametrize("colour_scheme", ["light", "dark"], indirect=True)
+def test_nothing_overflows_and_the_picture_is_on_the_first_screen(
+    page, serve, viewport, colour_scheme
+):
+    figure = open_heart(page, serve(APP), "")
+    assert not page.evaluate(OVERFLOW)
+    box = figure.root.locator(".gbuq-panel").first.bounding_box()
+    assert box["y"] + box["height"] < viewport[1]
+    if viewport == DESKTOP:
+        last = figure.root.locator(".gbuq-panel").last.bounding_box()
+        assert last["y"] + last["height"] < viewport[1]
+    screenshot(page, f"heart-{viewport[0]}-{colour_scheme}")

@@ -1,0 +1,46 @@
+"""Lessons in Chromium: turning steps, opening one in its page, phones."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.browser.conftest import DESKTOP, PHONE, screenshot, wait_ready
+from tests.browser.figure import Figure
+
+APP = Path(__file__).resolve().parents[2] / "app.py"
+OVERFLOW = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+
+
+def open_lesson(page, url, query=""):
+    page.goto(f"{url}/lessons{query}")
+    wait_ready(page, canvases=1)
+    return Figure(page)
+
+
+def test_steps_turn_and_stay_in_the_address(page, serve):
+    figure = open_lesson(page, serve(APP), "?part=2")
+    page.get_by_role("heading", name="2. Where nothing was ever seen").wait_for()
+    assert int(figure.data("frames")) > 50
+    page.get_by_role("button", name="Next").click()
+    page.get_by_role("heading", name="3. Hidden in the total").wait_for()
+    page.wait_for_url("**part=3*")
+    wait_ready(page, canvases=1)
+    page.get_by_text("Would the total alone have told you?").click()
+    page.get_by_text("Hardly. Ordered by the total").wait_for()
+
+
+def test_a_step_opens_in_its_page_with_its_settings(page, serve):
+    open_lesson(page, serve(APP), "?part=6")
+    page.get_by_role("link", name="Open this in Heart").click()
+    page.wait_for_url("**/heart?*rate=0.1*")
+    page.get_by_role("group", name="virtual SGLB: knowledge").wait_for()
+    wait_ready(page, canvases=1)
+    assert page.locator(".st-key-note-link").count() == 0
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], indirect=True)
+@pytest.mark.parametrize("colour_scheme", ["light", "dark"], indirect=True)
+def test_nothing_overflows(page, serve, viewport, colour_scheme):
+    open_lesson(page, serve(APP), "?part=5")
+    assert not page.evaluate(OVERFLOW)
+    screenshot(page, f"lessons-{viewport[0]}-{colour_scheme}")
