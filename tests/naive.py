@@ -222,7 +222,3 @@ def boost(loss, codes, is_category, options, n_trees, depth, learning_rate, l2):
         raw = raw + values[leaf]
         trees.append((splits, values))
     return trees, raw
-
-
-def truncation_points(n_trees, step, start):
-    return [t for t in range(step, n_trees + 1, step) if t > start * n_trees]
