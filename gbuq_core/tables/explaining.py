@@ -149,12 +149,11 @@ def explain_row(
     )
     background = scored.training.X.iloc[chosen]
     columns = feature_groups(scored.training)
-    averages = _replaced_averages(model.estimator, own, background, columns, n_classes)
+    effects_by_column = _effects(model.estimator, own, background, columns, uncertainty, n_classes)
     learnt = scored.training.X.iloc[model.rows]
     effects = []
-    for (column, features), average in zip(columns.items(), averages, strict=True):
+    for (column, features), gaps in zip(columns.items(), effects_by_column, strict=True):
         place = _place(learnt[features[0]], own[features[0]])
-        gaps = [float(now[0] - mean) for now, mean in zip(uncertainty, average, strict=True)]
         value, is_missing = _cell(scored, column, row, own[features[0]])
         effects.append(ColumnEffect(column, value, is_missing, *place, *gaps))
     effects.sort(key=lambda effect: -abs(effect.knowledge))
@@ -244,26 +243,30 @@ def _decompose(members: NDArray[np.float64], n_classes: int) -> Uncertainty:
     return decompose_regression(members[..., 0], members[..., 1])
 
 
-def _replaced_averages(
+def _effects(
     model: Any,
     own: pd.DataFrame,
     background: pd.DataFrame,
     columns: dict[str, list[str]],
+    uncertainty: Uncertainty,
     n_classes: int,
-) -> list[tuple[float, ...]]:
-    """Mean total, data and knowledge uncertainty with each column replaced, in its order."""
+) -> list[list[float]]:
+    """Total, data and knowledge uncertainty minus their mean with a column replaced, by column."""
     n = len(background)
     groups = list(columns.values())
     at_once = max(1, _BLOCK_ROWS // n)
-    averages: list[tuple[float, ...]] = []
+    effects: list[list[float]] = []
     for start in range(0, len(groups), at_once):
         tick(0.0)
         block = groups[start : start + at_once]
-        copies = _copies(own, background, block)
-        found = _decompose(_members(model, copies, n_classes), n_classes)
-        means = np.stack([part.reshape(len(block), n).mean(axis=1) for part in found], axis=1)
-        averages += [tuple(row) for row in means.tolist()]
-    return averages
+        found = _decompose(_members(model, _copies(own, background, block), n_classes), n_classes)
+        # The mean of differences: exactly 0 for a column that the model does not use.
+        gaps = [
+            (now[0] - part.reshape(len(block), n)).mean(axis=1)
+            for now, part in zip(uncertainty, found, strict=True)
+        ]
+        effects += np.stack(gaps, axis=1).tolist()
+    return effects
 
 
 def _copies(own: pd.DataFrame, background: pd.DataFrame, block: list[list[str]]) -> pd.DataFrame:

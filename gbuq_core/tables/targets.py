@@ -72,8 +72,8 @@ class TargetValues(NamedTuple):
 def infer_task(table: Table, schema: Schema, name: str) -> tuple[str, str]:
     """The task that a target asks for and why.
 
-    Words and two distinct values are classes, and so are repeated whole numbers that count up from 0
-    or 1 to at most 10; other numbers are a regression.
+    Words and two distinct values are classes, and so are repeated whole numbers that count up from
+    0 or 1 to at most 10; other numbers are a regression.
 
     Returns
     -------

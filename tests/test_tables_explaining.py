@@ -1,0 +1,224 @@
+"""One row: its members, its place among the training rows, and what its doubt hangs on."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.tables import (
+    ScorePlan,
+    column_distribution,
+    edit_schema,
+    explain_row,
+    infer_schema,
+    read_table,
+    score_table,
+)
+from gbuq_core.uncertainty import decompose_regression
+
+PLAN = ScorePlan(n_trees=60, depth=3, learning_rate=0.1, ensemble="independent", n_members=4)
+
+
+def make_frame(n=240):
+    rng = np.random.default_rng(5)
+    days = pd.Timestamp("2021-01-01") + pd.to_timedelta(rng.integers(0, 300, n), unit="D")
+    frame = pd.DataFrame(
+        {
+            "x": rng.uniform(-1, 1, n),
+            "noise": rng.normal(size=n),
+            "group": rng.choice(["a", "b", "c"], n, p=[0.5, 0.4, 0.1]),
+            "day": days.strftime("%Y-%m-%d"),
+        }
+    )
+    frame["y"] = 3 * frame.x + (frame.group == "a") + 0.1 * rng.normal(size=n)
+    frame.loc[7, "x"] = np.nan
+    frame.loc[9, "group"] = None
+    return frame.round(6)
+
+
+def as_table(frame):
+    return read_table(frame.to_csv(index=False).encode())
+
+
+@pytest.fixture(scope="module")
+def scored():
+    return score_table(as_table(make_frame()), "y", plan=PLAN)
+
+
+@pytest.fixture(scope="module")
+def classified():
+    frame = make_frame()
+    return score_table(
+        as_table(frame.assign(y=np.where(frame.y > 0, "up", "down"))), "y", plan=PLAN
+    )
+
+
+def test_members_and_uncertainty_are_those_of_the_row(scored):
+    found = explain_row(scored, 3)
+    frame = scored.frame
+    assert len(found.member_loc) == 4
+    assert found.member_loc.mean() == pytest.approx(frame.prediction[3])
+    assert (found.member_scale**2).mean() == pytest.approx(frame.data_uncertainty[3])
+    assert found.uncertainty.knowledge[0] == pytest.approx(frame.knowledge_uncertainty[3])
+    assert found.member_probabilities.size == 0
+
+
+def test_members_of_a_classification(classified):
+    found = explain_row(classified, 3)
+    assert found.classes == ("down", "up")
+    assert found.member_probabilities.shape == (4, 2)
+    np.testing.assert_allclose(
+        found.member_probabilities.mean(axis=0),
+        classified.predictions.probabilities[3],
+        rtol=1e-12,
+    )
+    assert found.member_loc.size == 0
+
+
+def test_effects_are_what_replacing_a_column_by_hand_gives(scored):
+    row, n = 11, 16
+    found = explain_row(scored, row, n_background=n, seed=3)
+    assert found.n_background == n
+    model = scored.models[scored.model_of_row[row]]
+    chosen = np.random.default_rng(3).choice(model.rows, n, replace=False)
+    X = scored.training.X
+    groups = {"x": ["x"], "noise": ["noise"], "group": ["group"],
+              "day": ["day: days", "day: month", "day: weekday"]}  # fmt: skip
+    assert {effect.column for effect in found.effects} == set(groups)
+    for effect in found.effects:
+        sums = np.zeros(3)
+        for other in chosen:
+            copy = X.iloc[[row]].copy()
+            for name in groups[effect.column]:
+                copy[name] = X[name].iloc[[other]].array
+            members = model.estimator.predict_members(copy)
+            sums += np.ravel(decompose_regression(members[..., 0], members[..., 1]))
+        expected = np.ravel(found.uncertainty) - sums / n
+        # Sums of 16 numbers in another order: a few rounding errors of their size.
+        np.testing.assert_allclose(
+            [effect.total, effect.data, effect.knowledge], expected, rtol=1e-9, atol=1e-14
+        )
+
+
+def test_effects_are_sorted_by_knowledge_and_depend_on_the_seed_only(scored):
+    found = explain_row(scored, 11)
+    sizes = [abs(effect.knowledge) for effect in found.effects]
+    assert sizes == sorted(sizes, reverse=True)
+    # As text, since a NaN does not equal itself.
+    assert str(explain_row(scored, 11).effects) == str(found.effects)
+    assert str(explain_row(scored, 11, n_background=8, seed=1).effects) != str(found.effects)
+
+
+def test_a_rare_level_is_what_the_doubt_hangs_on():
+    """Four rows that contradict each other, of which each member sees its own half."""
+    frame = make_frame().drop(columns=["day"])
+    rare = frame.tail(4).assign(group="rare", y=[5.0, 15.0, 5.0, 15.0])
+    table = as_table(pd.concat([frame.iloc[:-4], rare]))
+    scored = score_table(table, "y", new=as_table(rare), plan=PLAN._replace(method="sgb"))
+    effects = explain_row(scored, 0).effects
+    assert effects[0].column == "group"
+    assert effects[0].share < 2.0
+    assert effects[0].knowledge > 0.5 * scored.frame.knowledge_uncertainty[0]
+
+
+def test_a_column_that_no_tree_uses_has_no_effect():
+    frame = make_frame()[["x", "y"]].assign(flat=[0.0, 1.0] * 120)
+    frame["y"] = np.sign(frame.x.fillna(0.0))
+    plan = PLAN._replace(n_trees=1, depth=1, method="sgb")
+    scored = score_table(as_table(frame), "y", task="regression", plan=plan)
+    effects = {effect.column: effect for effect in explain_row(scored, 0).effects}
+    assert effects["flat"][5:] == (0.0, 0.0, 0.0)
+    assert effects["x"].data != 0.0
+
+
+def test_places_among_the_training_rows(scored):
+    row = 20
+    effects = {effect.column: effect for effect in explain_row(scored, row).effects}
+    learnt = scored.training.X.iloc[scored.models[scored.model_of_row[row]].rows]
+    value = scored.training.X["x"].iloc[row]
+    known = learnt["x"].dropna()
+    assert effects["x"].percentile == pytest.approx(100 * (known < value).mean())
+    assert np.isnan(effects["x"].share)
+    group = scored.frame.group[row]
+    assert effects["group"].share == pytest.approx(100 * (learnt["group"] == group).mean())
+    assert np.isnan(effects["group"].percentile)
+    assert effects["group"].value == group
+    assert effects["day"].value == scored.frame.day[row]
+
+
+def test_missing_cells(scored):
+    effects = {effect.column: effect for effect in explain_row(scored, 7).effects}
+    learnt = scored.training.X.iloc[scored.models[scored.model_of_row[7]].rows]
+    assert effects["x"].is_missing
+    assert effects["x"].value == ""
+    assert effects["x"].share == pytest.approx(100 * learnt["x"].isna().mean())
+    assert {e.column: e.is_missing for e in explain_row(scored, 9).effects}["group"]
+
+
+def test_a_level_that_training_did_not_have():
+    new = make_frame().head(5).assign(group="never")
+    scored = score_table(as_table(make_frame()), "y", new=as_table(new), plan=PLAN)
+    effect = {effect.column: effect for effect in explain_row(scored, 2).effects}["group"]
+    assert (effect.value, effect.share) == ("never", 0.0)
+    shown = column_distribution(scored, 2, "group")
+    assert shown.level == "never"
+    assert shown.counts[shown.levels.index("never")] == 0
+
+
+def test_distributions(scored):
+    row = 20
+    learnt = scored.training.X.iloc[scored.models[scored.model_of_row[row]].rows]
+    numbers = column_distribution(scored, row, "x", n_bins=12)
+    assert numbers.counts.sum() == learnt["x"].notna().sum()
+    assert len(numbers.edges) == 13
+    assert numbers.value == scored.frame.x[row]
+    assert not numbers.is_category
+    groups = column_distribution(scored, row, "group")
+    assert groups.levels[0] == "a"
+    assert groups.counts.sum() == learnt["group"].notna().sum()
+    assert groups.level == scored.frame.group[row]
+    days = column_distribution(scored, row, "day")
+    assert days.value == scored.training.X["day: days"].iloc[row]
+
+
+def test_only_the_most_frequent_levels_are_listed_and_the_rows_own(rng):
+    frame = make_frame().drop(columns=["day"])
+    frame["group"] = [f"g{k}" for k in rng.integers(0, 25, len(frame))]
+    scored = score_table(as_table(frame), "y", plan=PLAN._replace(n_trees=5))
+    for row in range(10):
+        found = column_distribution(scored, row, "group", n_bins=5)
+        assert len(found.levels) == 5
+        assert found.level in found.levels
+
+
+def test_numbers_too_close_for_bins_get_one():
+    frame = make_frame()[["x", "y"]].assign(code=[10**18 + k % 7 for k in range(240)])
+    scored = score_table(as_table(frame), "y", plan=PLAN._replace(n_trees=5))
+    assert column_distribution(scored, 0, "code").counts.sum() > 0
+
+
+def test_the_cell_of_a_renamed_column_is_shown():
+    frame = make_frame()[["x", "noise", "y"]].rename(columns={"noise": "prediction"})
+    scored = score_table(as_table(frame), "y", plan=PLAN._replace(n_trees=5))
+    effects = {effect.column: effect for effect in explain_row(scored, 4).effects}
+    assert float(effects["prediction"].value) == frame.prediction[4]
+
+
+def test_columns_that_are_no_features_are_refused(scored):
+    for column in ("y", "nope"):
+        with pytest.raises(InvalidParameter, match="column must be one that the model uses"):
+            column_distribution(scored, 0, column)
+
+
+@pytest.mark.parametrize("row", [-1, 240, 1.5, "3"])
+def test_rows_that_do_not_exist_are_refused(scored, row):
+    with pytest.raises(InvalidParameter, match="row must be"):
+        explain_row(scored, row)
+
+
+def test_categories_chosen_for_numbers_can_be_explained():
+    table = as_table(make_frame()[["x", "y"]].assign(code=[k % 4 for k in range(240)]))
+    schema = edit_schema(table, infer_schema(table), kinds={"code": "category"})
+    scored = score_table(table, "y", schema=schema, plan=PLAN._replace(n_trees=5))
+    effects = {effect.column: effect for effect in explain_row(scored, 6).effects}
+    assert (effects["code"].value, effects["code"].is_missing) == ("2", False)
