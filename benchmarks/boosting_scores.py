@@ -39,7 +39,7 @@ def nll(data_dir: Path) -> list[Row]:
             seed_std = float(np.sqrt(peer.var(axis=1, ddof=1).mean()))
             excess = float(ours.mean() - peer.mean())
             rows.append(Row(
-                f"test NLL, {name}, learning rate {learning_rate}: ours {ours.mean():.3f}, CatBoost "
+                f"test NLL, {name}, rate {learning_rate}: ours {ours.mean():.3f}, CatBoost "
                 f"{peer.mean():.3f} (seed std {seed_std:.3f})",
                 f"{excess:+.3f} nats", f"<= {seed_std + 0.02:.3f}", excess <= seed_std + 0.02,
                 {"ours": ours.tolist(), "catboost": peer.tolist()},

@@ -29,7 +29,7 @@ from gbuq_core.trees.binning import (
 from gbuq_core.trees.forest import ObliviousForest, forest_bytes
 from gbuq_core.trees.forest_kernels import fill_leaf_matrix, predict_checkpoints
 
-_CHUNK_SECONDS = 0.03  # between two looks at whether anybody still wants the result
+_CHUNK_SECONDS = 0.02  # between two looks at whether anybody still wants the result
 
 
 class NumbaModels(NamedTuple):
