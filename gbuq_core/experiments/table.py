@@ -189,9 +189,8 @@ def _whom_not_to_trust(scored: ScoredTable) -> str:
     strange = np.argsort(-part.knowledge, kind="stable")
     noisy = np.argsort(-part.data, kind="stable")
     return (
-        f"Trust least: rows {_listed(strange)}, few training rows are like them (most knowledge "
-        f"uncertainty); rows {_listed(noisy)}, rows like them differ among themselves (most data "
-        "uncertainty)."
+        f"Trust least rows {_listed(strange)} (few training rows are like them: knowledge) and "
+        f"rows {_listed(noisy)} (rows like them differ among themselves: data)."
     )
 
 

@@ -1,20 +1,20 @@
 """One row's values against the training rows, and what its uncertainty comes from.
 
-Altair draws column names and values as plain text, whatever is in them.
+The figures are Vega-Lite specifications: it draws column names and values as plain text, whatever
+is in them. (Altair takes 70 ms to check one of these.)
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import altair as alt
 import numpy as np
-import pandas as pd
 
 from gbuq_core.figures.table_rejection import KIND_COLOURS
+from gbuq_core.figures.vega import AXIS_HEIGHT, Spec, cut, distinct, name_axis
 
-_ROW_HEIGHT = 26
+ROW_HEIGHT = 24
 
 
 class FeatureValue(NamedTuple):
@@ -39,61 +39,63 @@ class FeatureValue(NamedTuple):
     note: str = ""
 
 
-def positions_figure(features: Sequence[FeatureValue]) -> Any:
+def positions_figure(features: Sequence[FeatureValue]) -> Spec:
     """A strip a feature: the middle half of the training rows shaded, the row's place marked.
 
     A category has a bar as long as its share of the training rows instead. What is outside the
     training rows, or was never there, is vermilion.
     """
-    labels = _labels([f"{_cut(f.name, 24)}: {_cut(f.value, 14)}" for f in features])
-    frame = pd.DataFrame(
+    labels = distinct([f"{cut(f.name, 24)}: {cut(f.value, 14)}" for f in features])
+    numbers, shares, notes = [], [], []
+    for label, feature in zip(labels, features, strict=True):
+        row: dict[str, object] = {"c0": label, "c3": feature.note or _in_numbers(feature)}
+        row["c4"] = "#d55e00" if feature.note else "#0072b2"
+        if np.isnan(feature.percentile):
+            shares.append({**row, "c1": 0.0, "c2": feature.share})
+        else:
+            numbers.append({**row, "c1": feature.percentile})
+        if feature.note:
+            notes.append({**row, "c1": 50.0})
+    y = {"field": "c0", "type": "nominal", "sort": labels, "title": None, "axis": name_axis(190)}
+    x = {
+        "field": "c1",
+        "type": "quantitative",
+        "title": "percentile; bars: share of rows",
+        "scale": {"domain": [0, 100]},
+        "axis": {"values": [0, 25, 50, 75, 100], "format": "d"},
+    }
+    tips = [{"field": "c0", "title": "value"}, {"field": "c3", "title": "place"}]
+    colour = {"field": "c4", "type": "nominal", "scale": None}
+    strips = [
         {
-            "c0": labels,
-            "c1": [0.0 if np.isnan(f.percentile) else f.percentile for f in features],
-            "c2": [f.share for f in features],
-            "c3": [f.note or _in_numbers(f) for f in features],
-            "c4": [bool(f.note) for f in features],
-            "c5": [bool(np.isnan(f.percentile)) for f in features],
+            "data": {"values": [{"c0": n["c0"], "c1": low, "c2": high} for n in numbers]},
+            "mark": {"type": "bar", "color": "#7f7f7f", "height": 10, "opacity": opacity},
+            "encoding": {"x": x, "x2": {"field": "c2"}, "y": y},
         }
-    )
-    y = alt.Y("c0:N", sort=labels, title=None, axis=_name_axis(190))
-    x = alt.X(
-        "c6:Q",
-        title="percentile; bars: share of rows",
-        scale=alt.Scale(domain=[0, 100]),
-        axis=alt.Axis(values=[0, 25, 50, 75, 100], format="d"),
-    )
-    tips = [alt.Tooltip("c0:N", title="value"), alt.Tooltip("c3:N", title="place")]
-    colour = alt.condition("datum.c4", alt.value("#d55e00"), alt.value("#0072b2"))
-    numbers, others = frame[~frame["c5"]], frame[frame["c5"]]
-    back = pd.concat(
-        [numbers.assign(c6=0.0, c7=100.0, c8=0.12), numbers.assign(c6=25.0, c7=75.0, c8=0.25)]
-    )
-    strip = (
-        alt.Chart(back)
-        .mark_bar(color="#7f7f7f", height=10)
-        .encode(x=x, x2="c7:Q", y=y, opacity=alt.Opacity("c8:Q", scale=None))
-    )
-    shares = (
-        alt.Chart(others.assign(c6=0.0, c7=others["c2"]))
-        .mark_bar(height=10, opacity=0.6)
-        .encode(x=x, x2="c7:Q", y=y, color=colour, tooltip=tips)
-    )
-    marks = (
-        alt.Chart(numbers.assign(c6=numbers["c1"]))
-        .mark_tick(thickness=4, size=18)
-        .encode(x=x, y=y, color=colour, tooltip=tips)
-    )
-    notes = (
-        alt.Chart(frame[frame["c4"]].assign(c6=50.0))
-        .mark_text(color="#d55e00", fontWeight="bold")
-        .encode(x=x, y=y, text="c3:N")
-    )
-    height = _ROW_HEIGHT * max(len(features), 1)
-    return alt.layer(strip, shares, marks, notes).properties(height=height)
+        for low, high, opacity in ((0, 100, 0.12), (25, 75, 0.25))
+    ]
+    layers = [
+        *strips,
+        {
+            "data": {"values": shares},
+            "mark": {"type": "bar", "height": 10, "opacity": 0.6},
+            "encoding": {"x": x, "x2": {"field": "c2"}, "y": y, "color": colour, "tooltip": tips},
+        },
+        {
+            "data": {"values": numbers},
+            "mark": {"type": "tick", "thickness": 4, "size": 18},
+            "encoding": {"x": x, "y": y, "color": colour, "tooltip": tips},
+        },
+        {
+            "data": {"values": notes},
+            "mark": {"type": "text", "color": "#d55e00", "fontWeight": "bold"},
+            "encoding": {"x": x, "y": y, "text": {"field": "c3"}},
+        },
+    ]
+    return {"height": ROW_HEIGHT * max(len(features), 1) + AXIS_HEIGHT, "layer": layers}
 
 
-def contributions_figure(names: Sequence[str], changes: np.ndarray, kind: str, unit: str) -> Any:
+def contributions_figure(names: Sequence[str], changes: np.ndarray, kind: str, unit: str) -> Spec:
     """Bars of how much of one uncertainty of a row hangs on each feature.
 
     Parameters
@@ -106,43 +108,35 @@ def contributions_figure(names: Sequence[str], changes: np.ndarray, kind: str, u
     unit : str
         Not a user's text.
     """
-    labels = _labels([_cut(name, 28) for name in names])
-    frame = pd.DataFrame({"c0": labels, "c1": np.asarray(changes, float)})
-    return (
-        alt.Chart(frame)
-        .mark_bar(height=12, color=KIND_COLOURS[kind])
-        .encode(
-            x=alt.X("c1:Q", title=f"{kind} uncertainty ({unit})", axis=alt.Axis(tickCount=4)),
-            y=alt.Y("c0:N", sort=labels, title=None, axis=_name_axis(130)),
-            tooltip=[
-                alt.Tooltip("c0:N", title="column"),
-                alt.Tooltip("c1:Q", title="hangs on it", format="+.3g"),
+    labels = distinct([cut(name, 28) for name in names])
+    rows = [{"c0": label, "c1": float(v)} for label, v in zip(labels, changes, strict=True)]
+    return {
+        "height": ROW_HEIGHT * max(len(labels), 1) + AXIS_HEIGHT,
+        "data": {"values": rows},
+        "mark": {"type": "bar", "height": 12, "color": KIND_COLOURS[kind]},
+        "encoding": {
+            "x": {
+                "field": "c1",
+                "type": "quantitative",
+                "title": f"{kind} uncertainty ({unit})",
+                "axis": {"tickCount": 4},
+            },
+            "y": {
+                "field": "c0",
+                "type": "nominal",
+                "sort": labels,
+                "title": None,
+                "axis": name_axis(130),
+            },
+            "tooltip": [
+                {"field": "c0", "title": "column"},
+                {"field": "c1", "type": "quantitative", "title": "hangs on it", "format": "+.3g"},
             ],
-        )
-        .properties(height=_ROW_HEIGHT * max(len(labels), 1))
-    )
+        },
+    }
 
 
 def _in_numbers(feature: FeatureValue) -> str:
     if np.isnan(feature.percentile):
         return f"{feature.share:.3g} % of the training rows have it"
     return f"{feature.percentile:.3g} % of the training rows lie below"
-
-
-def _name_axis(limit: int) -> Any:
-    return alt.Axis(
-        labelLimit=limit, labelOverlap=False, labelFlush=False, ticks=False, domain=False
-    )
-
-
-def _labels(texts: Sequence[str]) -> list[str]:
-    """Texts kept distinct, since a label is also a position."""
-    labels: list[str] = []
-    for text in texts:
-        labels.append(text if text not in labels else f"{text} ({len(labels) + 1})")
-    return labels
-
-
-def _cut(text: str, length: int) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= length else f"{line[: length - 1]}\u2026"

@@ -1,17 +1,17 @@
 """What the members of an ensemble say about one row.
 
-Altair draws the user's words (target, classes) as plain text; Plotly would read tags in them.
+The figures are Vega-Lite specifications: it draws the user's words (target, classes) as plain
+text, where Plotly would read tags in them.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import altair as alt
 import numpy as np
-import pandas as pd
 
 from gbuq_core.figures.theme import MethodStyle, ink
+from gbuq_core.figures.vega import AXIS_HEIGHT, Spec, cut, distinct, name_axis
 
 _MOST_CLASSES = 8
 _ROW_HEIGHT = 17
@@ -51,116 +51,120 @@ class MemberClasses(NamedTuple):
     truth: int | None
 
 
-def member_values_figure(members: MemberValues, style: MethodStyle, dark: bool = False) -> Any:
+def member_values_figure(members: MemberValues, style: MethodStyle, dark: bool = False) -> Spec:
     """One line a member: its mean as a dot, its own noise as a bar; the ensemble below.
 
     The spread of the dots is knowledge uncertainty, the length of the bars data uncertainty.
     """
     count = len(members.means)
     names = [f"member {i + 1}" for i in range(count)] + ["ensemble"]
-    loc = float(members.means.mean())
-    centre = np.append(members.means, loc)
-    half = 2.0 * np.append(members.stds, members.total_std)
-    frame = pd.DataFrame(
-        {"c0": names, "c1": centre, "c2": centre - half, "c3": centre + half,
-         "c4": ["member"] * count + ["ensemble"]}
-    )  # fmt: skip
-    y = alt.Y(
-        "c0:N",
-        sort=names,
-        title=None,
-        axis=alt.Axis(labelOverlap=False, labelFlush=False, ticks=False),
-    )
-    colour = alt.Color(
-        "c4:N",
-        legend=None,
-        scale=alt.Scale(domain=["member", "ensemble"], range=[style.colour, ink(dark).truth]),
-    )
-    base = alt.Chart(frame)
-    tips = [
-        alt.Tooltip("c0:N", title="who"),
-        alt.Tooltip("c1:Q", title="mean", format=".4g"),
-        alt.Tooltip("c2:Q", title="2 std below", format=".4g"),
-        alt.Tooltip("c3:Q", title="2 std above", format=".4g"),
+    centres = [*members.means.tolist(), float(members.means.mean())]
+    stds = [*members.stds.tolist(), members.total_std]
+    colours = [style.colour] * count + [ink(dark).truth]
+    rows = [
+        {"c0": name, "c1": loc, "c2": loc - 2 * std, "c3": loc + 2 * std, "c4": colour}
+        for name, loc, std, colour in zip(names, centres, stds, colours, strict=True)
     ]
-    bars = base.mark_rule(strokeWidth=4, opacity=0.35, strokeCap="round").encode(
-        x=alt.X("c2:Q", title=members.target[:60], scale=alt.Scale(zero=False)), x2="c3:Q", y=y,
-        color=colour, tooltip=tips,
-    )  # fmt: skip
-    dots = base.mark_point(filled=True, size=55, opacity=1).encode(
-        x="c1:Q", y=y, color=colour, tooltip=tips
-    )
-    layers = [bars, dots]
+    y = {"field": "c0", "type": "nominal", "sort": names, "title": None, "axis": name_axis(90)}
+    colour = {"field": "c4", "type": "nominal", "scale": None}
+    scale = {"zero": False}
+    tips = [
+        {"field": "c0", "title": "who"},
+        _number_tip("c1", "mean"),
+        _number_tip("c2", "2 std below"),
+        _number_tip("c3", "2 std above"),
+    ]
+    bars_x = _quantity("c2", cut(members.target, 60), scale)
+    layers = [
+        {
+            "mark": {"type": "rule", "strokeWidth": 4, "opacity": 0.35, "strokeCap": "round"},
+            "encoding": {
+                "x": bars_x, "x2": {"field": "c3"}, "y": y, "color": colour, "tooltip": tips,
+            },
+        },
+        {
+            "mark": {"type": "point", "filled": True, "size": 55, "opacity": 1},
+            "encoding": {
+                "x": _quantity("c1", None, scale), "y": y, "color": colour, "tooltip": tips,
+            },
+        },
+    ]  # fmt: skip
     if np.isfinite(members.truth):
-        truth = alt.Chart(pd.DataFrame({"c1": [members.truth]}))
         layers.append(
-            truth.mark_rule(color="#d55e00", strokeDash=[5, 3], strokeWidth=2).encode(
-                x="c1:Q", tooltip=[alt.Tooltip("c1:Q", title="true value", format=".4g")]
-            )
-        )
-    return alt.layer(*layers).properties(height=_ROW_HEIGHT * (count + 1) + 10)
+            {
+                "data": {"values": [{"c1": members.truth}]},
+                "mark": {
+                    "type": "rule", "color": "#d55e00", "strokeDash": [5, 3], "strokeWidth": 2,
+                },
+                "encoding": {
+                    "x": _quantity("c1", None, scale), "tooltip": [_number_tip("c1", "true value")],
+                },
+            }
+        )  # fmt: skip
+    height = _ROW_HEIGHT * (count + 1) + AXIS_HEIGHT
+    return {"height": height, "data": {"values": rows}, "layer": layers}
 
 
-def member_means_figure(members: MemberValues, style: MethodStyle) -> Any:
+def member_means_figure(members: MemberValues, style: MethodStyle) -> Spec:
     """The members' means alone, on a scale of their own: what knowledge uncertainty measures."""
-    frame = pd.DataFrame({"c0": range(1, len(members.means) + 1), "c1": members.means})
-    return (
-        alt.Chart(frame)
-        .mark_tick(thickness=3, size=22, color=style.colour)
-        .encode(
-            x=alt.X(
-                "c1:Q",
-                title="means of the members, enlarged",
-                scale=alt.Scale(zero=False, nice=False, padding=8),
-                axis=alt.Axis(tickCount=5, grid=False),
-            ),
-            tooltip=[
-                alt.Tooltip("c0:Q", title="member"),
-                alt.Tooltip("c1:Q", title="mean", format=".5g"),
-            ],
-        )
-        .properties(height=34)
-    )
+    rows = [{"c0": i + 1, "c1": float(mean)} for i, mean in enumerate(members.means)]
+    scale = {"zero": False, "nice": False, "padding": 8}
+    x = _quantity("c1", "means of the members, enlarged", scale)
+    return {
+        "height": 28 + AXIS_HEIGHT,
+        "data": {"values": rows},
+        "mark": {"type": "tick", "thickness": 3, "size": 22, "color": style.colour},
+        "encoding": {
+            "x": {**x, "axis": {"tickCount": 5, "grid": False}},
+            "tooltip": [{"field": "c0", "title": "member"}, _number_tip("c1", "mean", ".5g")],
+        },
+    }
 
 
-def member_classes_figure(members: MemberClasses, style: MethodStyle) -> Any:
+def member_classes_figure(members: MemberClasses, style: MethodStyle) -> Spec:
     """One line a class: each member's probability as a dot, the ensemble's as a bar.
 
     Dots that disagree are knowledge uncertainty; bars of equal length are data uncertainty.
     """
     mean = members.probabilities.mean(axis=0)
     shown = np.argsort(-mean, kind="stable")[:_MOST_CLASSES]
-    count = len(members.probabilities)
-    labels = [_class_label(members, int(c)) for c in shown]
-    frame = pd.DataFrame(
+    labels = distinct([_class_label(members, int(c)) for c in shown])
+    bars = [{"c0": label, "c1": float(mean[c])} for label, c in zip(labels, shown, strict=True)]
+    dots = [
+        {"c0": label, "c1": float(p), "c2": f"member {i + 1}"}
+        for label, c in zip(labels, shown, strict=True)
+        for i, p in enumerate(members.probabilities[:, c])
+    ]
+    y = {"field": "c0", "type": "nominal", "sort": labels, "title": None, "axis": name_axis(130)}
+    x = _quantity("c1", "probability", {"domain": [0, 1]})
+    layers = [
         {
-            "c0": np.repeat(labels, count),
-            "c1": members.probabilities[:, shown].T.ravel(),
-            "c2": np.tile([f"member {i + 1}" for i in range(count)], len(shown)),
-        }
-    )
-    bars = pd.DataFrame({"c0": labels, "c1": mean[shown]})
-    y = alt.Y(
-        "c0:N",
-        sort=labels,
-        title=None,
-        axis=alt.Axis(labelLimit=130, labelOverlap=False, labelFlush=False, ticks=False),
-    )
-    x = alt.X("c1:Q", title="probability", scale=alt.Scale(domain=[0, 1]))
-    bar = alt.Chart(bars).mark_bar(color=style.colour, opacity=0.3, height=16).encode(x=x, y=y)
-    dots = (
-        alt.Chart(frame)
-        .mark_point(filled=True, size=40, color=style.colour, opacity=0.75)
-        .encode(
-            x="c1:Q",
-            y=y,
-            tooltip=[
-                alt.Tooltip("c2:N", title="who"),
-                alt.Tooltip("c1:Q", title="probability", format=".3f"),
-            ],
-        )
-    )
-    return (bar + dots).properties(height=max(110, 34 * len(shown)))
+            "data": {"values": bars},
+            "mark": {"type": "bar", "color": style.colour, "opacity": 0.3, "height": 16},
+            "encoding": {"x": x, "y": y},
+        },
+        {
+            "data": {"values": dots},
+            "mark": {
+                "type": "point", "filled": True, "size": 40, "color": style.colour, "opacity": 0.75,
+            },
+            "encoding": {
+                "x": x, "y": y,
+                "tooltip": [
+                    {"field": "c2", "title": "who"}, _number_tip("c1", "probability", ".3f"),
+                ],
+            },
+        },
+    ]  # fmt: skip
+    return {"height": max(90, 34 * len(shown)) + AXIS_HEIGHT, "layer": layers}
+
+
+def _quantity(field: str, title: str | None, scale: Spec) -> Spec:
+    return {"field": field, "type": "quantitative", "title": title, "scale": scale}
+
+
+def _number_tip(field: str, title: str, form: str = ".4g") -> Spec:
+    return {"field": field, "type": "quantitative", "title": title, "format": form}
 
 
 def describe_members(means: np.ndarray, stds: np.ndarray) -> str:

@@ -53,13 +53,11 @@ def rejection_figure(
     ):
         figure.add_trace(_line(first.rejected, values, name, truth, dash, 1.2))
     for ranking in rankings:
-        known = np.isfinite(ranking.prr)
-        label = f"{ranking.kind} {ranking.prr:.0f}" if known else ranking.kind
         figure.add_trace(
             _line(
                 ranking.curve.rejected,
                 ranking.curve.remaining,
-                label,
+                ranking.kind,
                 KIND_COLOURS[ranking.kind],
                 _DASHES[ranking.kind],
                 _WIDTHS[ranking.kind],
@@ -74,8 +72,8 @@ def rejection_figure(
             "y": 1.0,
             "yanchor": "bottom",
             "x": 0,
-            "title": {"text": "PRR, %"},
-            "entrywidth": 0,
+            "entrywidth": 54,
+            "itemwidth": 30,
         },
         xaxis={
             "title": {"text": "rows handed over, most uncertain first"},

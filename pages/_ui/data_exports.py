@@ -41,7 +41,7 @@ def export_table(trained: Trained, view: View, values: SimpleNamespace, link: st
 
 def in_words(scored: ScoredTable) -> None:
     """The result in sentences, as plain text."""
-    with st.container(key="in-words", gap=None):
+    with st.container(key="in-words", gap="xsmall"):
         for sentence in describe_table(scored):
             st.text(sentence, width="stretch")
 

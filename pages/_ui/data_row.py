@@ -61,7 +61,7 @@ def draw_row(
         st.markdown(f"**What its {kind} uncertainty hangs on**", help=EFFECT_MEANING)
         unit = "nats" if scored.training.target.classes else "variance"
         changes = np.array([getattr(effect, kind) for effect in effects])
-        st.altair_chart(
+        st.vega_lite_chart(
             contributions_figure([effect.column for effect in effects], changes, kind, unit),
             key="row-effects",
             alt=_effects_in_words(effects),
@@ -69,7 +69,7 @@ def draw_row(
     with places:
         st.markdown("**Where its values lie among the training rows**")
         values = [feature_value(effect) for effect in effects]
-        st.altair_chart(
+        st.vega_lite_chart(
             positions_figure(values),
             key="row-places",
             alt="; ".join(f"{v.name}: {v.value} {v.note}".strip() for v in values),
@@ -94,8 +94,8 @@ def describe_row(scored: ScoredTable, shown: Shown, explained: RowExplanation, r
     ranks = []
     for kind in ("data", "knowledge"):
         values = getattr(shown, kind)
-        share = 100 * float(np.mean(values < values[row]))
-        ranks.append(f"{kind} {values[row]:#.3g} (more than {share:.0f} % of the rows)")
+        share = int(100 * np.mean(values < values[row]))  # down, so that none is above all rows
+        ranks.append(f"{kind} {values[row]:#.3g} (more than {share} % of the rows)")
     parts.append(f"Uncertainty ({shown.unit.split(',')[0]}): {', '.join(ranks)}")
     strange = [value for effect in explained.effects if (value := feature_value(effect)).note]
     if strange:
@@ -123,7 +123,7 @@ def _draw_members(scored: ScoredTable, explained: RowExplanation, row: int) -> N
     if explained.classes:
         known = None if np.isnan(truth) else int(truth)
         members = MemberClasses(explained.member_probabilities, explained.classes, known)
-        st.altair_chart(
+        st.vega_lite_chart(
             member_classes_figure(members, style),
             key="row-members",
             alt=f"{len(explained.member_probabilities)} members' probabilities of the classes.",
@@ -137,12 +137,12 @@ def _draw_members(scored: ScoredTable, explained: RowExplanation, row: int) -> N
         truth,
         scored.training.target.name,
     )
-    st.altair_chart(
+    st.vega_lite_chart(
         member_means_figure(values, style),
         key="row-means",
         alt=f"Means of the members: {', '.join(f'{v:.5g}' for v in np.sort(values.means))}.",
     )
-    st.altair_chart(
+    st.vega_lite_chart(
         member_values_figure(values, style, is_dark()),
         key="row-members",
         alt=describe_members(explained.member_loc, explained.member_scale),

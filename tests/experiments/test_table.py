@@ -1,0 +1,104 @@
+"""Cuts of a scored table against training with the same members; words; code."""
+
+import doctest
+
+import numpy as np
+import pytest
+
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.experiments import table as table_room
+from gbuq_core.experiments import table_code
+from gbuq_core.experiments.table import Cut, cut_table, describe_table, held_out_rows
+from gbuq_core.experiments.table_code import TableRecipe, table_command
+from gbuq_core.tables import (
+    ReadOptions,
+    ScorePlan,
+    explain_row,
+    load_builtin,
+    read_table,
+    score_table,
+)
+
+PLAN = ScorePlan(n_trees=60, depth=3, truncation_step=10, learning_rate=0.1)
+
+
+def scored_builtin(key, **changes):
+    loaded = load_builtin(key)
+    plan = PLAN._replace(**changes)
+    return score_table(loaded.table, loaded.about.target, schema=loaded.schema, plan=plan)
+
+
+@pytest.fixture(scope="module", params=["diabetes", "wine"])
+def scored(request):
+    return scored_builtin(request.param)
+
+
+@pytest.mark.parametrize("module", [table_room, table_code])
+def test_the_examples_in_the_docstrings_hold(module):
+    assert doctest.testmod(module).failed == 0
+
+
+def test_a_cut_is_what_training_with_that_step_gives(scored):
+    key = "diabetes" if scored.training.target.task == "regression" else "wine"
+    trained = scored_builtin(key, truncation_step=5)
+    seen = cut_table(scored, Cut(step=5))
+    for ours, theirs in zip(seen.predictions[:4], trained.predictions[:4], strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    assert seen.scores.nll == trained.scores.nll
+    names = list(trained.added.names)
+    assert seen.frame[names].equals(trained.frame[names])
+
+
+def test_a_cut_of_all_members_changes_nothing(scored):
+    seen = cut_table(scored, Cut(step=10, start=0.5, members=50))
+    assert seen.predictions is scored.predictions
+    assert seen.models[0].estimator.n_members == 3
+
+
+def test_fewer_members_are_the_last_truncations(scored):
+    row = explain_row(cut_table(scored, Cut(members=2)), 5)
+    everything = explain_row(scored, 5)
+    name = "member_probabilities" if row.classes else "member_loc"
+    np.testing.assert_array_equal(getattr(row, name), getattr(everything, name)[-2:])
+
+
+def test_a_step_without_members_is_refused(scored):
+    with pytest.raises(InvalidParameter, match="gives no member"):
+        cut_table(scored, Cut(step=100))
+
+
+def test_an_independent_ensemble_is_cut_to_its_first_models():
+    scored = scored_builtin("wine", ensemble="independent", n_members=3)
+    seen = cut_table(scored, Cut(members=2))
+    assert seen.models[0].estimator.n_members == 2
+    both = explain_row(seen, 0).member_probabilities
+    np.testing.assert_array_equal(both, explain_row(scored, 0).member_probabilities[:2])
+
+
+def test_the_words_name_the_rows_of_the_largest_uncertainties(scored):
+    words = " ".join(describe_table(scored))
+    for part in (scored.predictions.uncertainty.data, scored.predictions.uncertainty.knowledge):
+        assert f"{int(np.argmax(part)) + 1}" in words
+    assert f"{len(scored.frame)} rows" in words
+    assert held_out_rows(scored).all()
+
+
+def test_a_second_file_keeps_the_scores_of_the_first():
+    rng = np.random.default_rng(0)
+    lines = [f"{x:.3f},{2 * x + rng.normal():.3f}" for x in rng.normal(size=80)]
+    first = read_table(("x,y\n" + "\n".join(lines)).encode())
+    second = read_table(("y,x\n" + "\n".join(f"{i},{i}" for i in range(20))).encode())
+    scored = score_table(first, "y", new=second, plan=PLAN)
+    seen = cut_table(scored, Cut(step=5))
+    assert seen.scores is scored.scores
+    assert seen.new_scores.n_rows == 20
+    assert "second file" in describe_table(seen)[0]
+
+
+def test_the_command_quotes_what_a_shell_would_run():
+    recipe = TableRecipe(
+        "a b; rm x.csv", False, ReadOptions(), {}, {}, {}, "$(touch y)", None, "", PLAN, Cut()
+    )
+    command = table_command(recipe)
+    assert "'a b; rm x.csv'" in command
+    assert "'$(touch y)'" in command
