@@ -1,6 +1,6 @@
 """Boosted ensembles against CatBoost: speed, knobs without a refit, scores, one big table.
 
-    python -m benchmarks.boosting --data-dir DIR [--only table heart knobs ...]
+    python -m benchmarks.boosting --data-dir DIR [--only heart knobs ...]
 
 Compile time is left out: every kernel runs once before it is timed. Both sides use all cores.
 The time of a slider in a browser is measured by `benchmarks.latency`, frames by `benchmarks.canvas`.
