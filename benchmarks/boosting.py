@@ -3,7 +3,8 @@
     python -m benchmarks.boosting --data-dir DIR [--only heart knobs ...]
 
 Compile time is left out: every kernel runs once before it is timed. Both sides use all cores.
-The time of a slider in a browser is measured by `benchmarks.latency`, frames by `benchmarks.canvas`.
+The time of a slider in a browser is measured by `benchmarks.latency`, frames a second by
+`benchmarks.canvas`.
 """
 
 from __future__ import annotations
