@@ -130,6 +130,7 @@ def read_target(table: Table, schema: Schema, name: str, task: str | None = None
         raise InvalidData(
             f"The target {shown(name)} is missing in all rows: choose another column."
         )
+    _check_enough(name, table.n_rows - column.n_missing)
     array = single_chunk(table.data, name)
     if task == "regression":
         values, classes, notices = _numbers(array, column)
@@ -142,11 +143,7 @@ def read_target(table: Table, schema: Schema, name: str, task: str | None = None
             f"The target {shown(name)} is {shown(value)} in all rows, so there is nothing to "
             "learn: choose another column."
         )
-    if len(known) < MIN_ROWS:
-        raise InvalidData(
-            f"Only {counted(len(known), 'row')} of the target {shown(name)} can be used, and at "
-            f"least {MIN_ROWS} are needed: add rows."
-        )
+    _check_enough(name, len(known))
     n_missing = len(values) - len(known)
     if n_missing:
         notices.append(
@@ -154,6 +151,14 @@ def read_target(table: Table, schema: Schema, name: str, task: str | None = None
             f"{'is' if n_missing == 1 else 'are'} set aside: predicted, but not learnt from."
         )
     return TargetValues(values, Target(name, task, reason, tuple(classes)), tuple(notices))
+
+
+def _check_enough(name: str, n_known: int) -> None:
+    if n_known < MIN_ROWS:
+        raise InvalidData(
+            f"Only {counted(n_known, 'row')} of the target {shown(name)} can be used, and at least "
+            f"{MIN_ROWS} are needed: add rows."
+        )
 
 
 def read_new_target(table: Table, target: Target, column: Column) -> TargetValues:

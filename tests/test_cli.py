@@ -1,0 +1,317 @@
+"""`python -m gbuq_core score`: what it writes, and one sentence for each bad input."""
+
+import gzip
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gbuq_core.__main__ import main
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ADDED = ["prediction", "total_uncertainty", "data_uncertainty", "knowledge_uncertainty"]
+FAST = ["--trees", "40", "--depth", "3", "--learning-rate", "0.1"]
+COUNT = list(range(40))
+
+
+def frame_of(n=120, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-2, 2, n)
+    group = rng.choice(["a", "b"], n)
+    return pd.DataFrame({"x": x, "group": group, "y": x**2 + (group == "a")}).round(6)
+
+
+@pytest.fixture
+def train(tmp_path):
+    path = tmp_path / "train.csv"
+    frame_of().to_csv(path, index=False)
+    return path
+
+
+def score(*arguments):
+    return main(["score", *map(str, arguments)])
+
+
+def test_it_writes_the_input_and_the_uncertainties(train, tmp_path, capsys):
+    out = tmp_path / "out.csv"
+    assert score(train, "--target", "y", "--out", out, *FAST) == 0
+    found = pd.read_csv(out)
+    assert list(found.columns[:7]) == ["x", "group", "y", *ADDED]
+    assert len(found) == 120
+    assert sorted(found.fold.unique()) == [1, 2, 3, 4, 5]
+    np.testing.assert_allclose(
+        found.total_uncertainty, found.data_uncertainty + found.knowledge_uncertainty, rtol=1e-12
+    )
+    pd.testing.assert_frame_equal(found[["x", "group", "y"]], frame_of(), check_dtype=False)
+    said = capsys.readouterr()
+    assert "Regression of y." in said.out
+    assert "RMSE" in said.out
+    assert "Traceback" not in said.err
+
+
+def test_a_second_file_and_parquet(train, tmp_path, capsys):
+    new, out = tmp_path / "new.csv.gz", tmp_path / "out.parquet"
+    new.write_bytes(gzip.compress(frame_of(30, seed=1).to_csv(index=False).encode()))
+    assert score(train, new, "--target", "y", "--out", out, *FAST) == 0
+    found = pd.read_parquet(out)
+    assert list(found.columns[:7]) == ["x", "group", "y", *ADDED]
+    assert len(found) == 30
+    assert "On the second file: " in capsys.readouterr().out
+
+
+def test_quiet_says_nothing_and_changes_nothing(train, tmp_path, capsys):
+    outs = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    assert score(train, "--target", "y", "--out", outs[0], *FAST, "--quiet") == 0
+    assert capsys.readouterr() == ("", "")
+    assert score(train, "--target", "y", "--out", outs[1], *FAST, "--jobs", 1) == 0
+    assert outs[0].read_bytes() == outs[1].read_bytes()
+
+
+def test_options_reach_the_fit(tmp_path):
+    path, out = tmp_path / "t.csv", tmp_path / "o.csv"
+    frame = frame_of().assign(code=[k % 3 for k in range(120)], y=[k % 7 for k in range(120)])
+    frame.to_csv(path, index=False, sep=";", decimal=",", encoding="cp1252")
+    options = ["--category", "code", "--drop", "x", "--delimiter", ";", "--decimal", ",",
+               "--encoding", "cp1252", "--task", "classification", "--ensemble", "independent",
+               "--members", "2", "--method", "sgb", "--seed", "3"]  # fmt: skip
+    assert score(path, "--target", "y", "--out", out, *FAST, *options, "--quiet") == 0
+    found = pd.read_csv(out)
+    assert (found.total_uncertainty <= np.log(7) + 1e-9).all()
+    assert found.error.isin([0.0, 1.0]).all()
+
+
+def test_cells_that_a_spreadsheet_would_run_are_escaped(tmp_path):
+    path, out = tmp_path / "t.csv", tmp_path / "o.csv"
+    frame = frame_of().assign(group=["=1+1", "@x"] * 60)
+    frame = frame.rename(columns={"x": "=cmd|' /C calc'!A0"})
+    frame.to_csv(path, index=False)
+    assert score(path, "--target", "y", "--out", out, *FAST, "--quiet") == 0
+    found = pd.read_csv(out)
+    assert found.columns[0] == "'=cmd|' /C calc'!A0"
+    assert set(found.group) == {"'=1+1", "'@x"}
+    assert found.iloc[:, 0].min() < 0  # negative numbers are numbers still
+
+
+def columns(**values):
+    lines = [",".join(values)]
+    lines += [",".join(map(str, row)) for row in zip(*values.values(), strict=True)]
+    return "\n".join(lines).encode() + b"\n"
+
+
+X = [k % 7 for k in COUNT]
+Y = [k * 0.5 for k in COUNT]
+BAD_FILES = {
+    "empty file": (b"", "The file is empty"),
+    "header only": (b"x,y\n", "no rows"),
+    "one column": (b"y\n1\n2\n", "a single column"),
+    "one row": (b"x,y\n1,2\n", "a single row"),
+    "few rows": (b"x,y\n1,2\n2,4\n", "Only 2 rows"),
+    "constant target": (columns(x=X, y=["5"] * 40), "nothing to learn"),
+    "target always missing": (columns(x=X, y=["NA"] * 40), "missing in all rows"),
+    "no such column": (columns(x=X, z=Y), 'no column "y"'),
+    "no feature": (columns(key=[f"k{k}" for k in COUNT], y=Y), "No column is left"),
+    "ragged rows": (b"x,y\n" + b"1,2\n1,2,3\n" * 20, "too many or too few cells"),
+    "picture": (b"\x89PNG\r\n\x1a\n" + bytes(99), "a PNG picture"),
+    "workbook": (b"PK\x03\x04" + bytes(99), "a ZIP archive or an Excel workbook"),
+    "zeros": (bytes(1000), "binary data"),
+    "random bytes": (np.random.default_rng(0).bytes(5000), "binary data"),
+    "damaged Parquet": (b"PAR1" + bytes(99), "The Parquet file is damaged"),
+    "damaged gzip": (b"\x1f\x8b" + bytes(99), "The compressed file is damaged"),
+    "date target": (columns(x=X, y=[f"2021-01-{k % 28 + 1}" for k in COUNT]), "holds dates"),
+    "one row of a class": (columns(x=X, y=["b", *["a"] * 39]), "a single row"),
+    "too many classes": (
+        columns(x=[k % 7 for k in range(603)], y=[f"c{k % 201}" for k in range(603)]),
+        "201 classes",
+    ),
+    "huge target": (columns(x=X, y=[f"{k}e300" for k in COUNT]), "too large"),
+}
+
+
+def assert_one_sentence(capsys, sentence):
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.count("\n") == 1
+    assert said.err.endswith(".\n")
+    assert sentence in said.err
+    assert "Traceback" not in said.err
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_bad_files_end_in_one_sentence(name, tmp_path, capsys):
+    data, sentence = BAD_FILES[name]
+    path, out = tmp_path / "bad.csv", tmp_path / "out.csv"
+    path.write_bytes(data)
+    assert score(path, "--target", "y", "--out", out, *FAST) == 2
+    assert_one_sentence(capsys, sentence)
+    assert not out.exists()
+
+
+def test_a_300_mb_file_is_refused(tmp_path, capsys):
+    path = tmp_path / "large.csv"
+    with path.open("wb") as file:
+        file.truncate(300 * 2**20)
+    assert score(path, "--target", "y", "--out", tmp_path / "out.csv") == 2
+    assert_one_sentence(capsys, "The file has 300 MB")
+
+
+def test_text_in_a_regression_target_is_refused(tmp_path, capsys):
+    path = tmp_path / "t.csv"
+    path.write_bytes(columns(x=X, y=["a", "b"] * 20))
+    out = tmp_path / "out.csv"
+    assert score(path, "--target", "y", "--out", out, "--task", "regression") == 2
+    assert_one_sentence(capsys, "a regression is not possible")
+
+
+BAD_SECOND_FILES = {
+    "missing column": (b"x,z\n1,2\n2,3\n", 'The column "group" of the first file is missing'),
+    "another kind": (b"x,group\nu,a\nv,b\n", "something else"),
+    "empty": (b"", "The file is empty"),
+    "one row": (b"x,group\n1,a\n", "a single row"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_SECOND_FILES)
+def test_bad_second_files_end_in_one_sentence(name, train, tmp_path, capsys):
+    data, sentence = BAD_SECOND_FILES[name]
+    new = tmp_path / "new.csv"
+    new.write_bytes(data)
+    assert score(train, new, "--target", "y", "--out", tmp_path / "out.csv", *FAST) == 2
+    assert_one_sentence(capsys, sentence)
+
+
+GOOD_FILES = {
+    "column always missing": (columns(x=X, e=[""] * 40, y=Y), "has no values"),
+    "infinite values": (columns(x=["inf", *X[1:]], y=Y), "infinite value"),
+    "mixed types": (columns(x=["oops", *X[1:]], y=Y), "is no number"),
+    "dates": (columns(x=[f"2021-01-{k % 28 + 1}" for k in COUNT], y=Y), "holds dates"),
+    "target missing in some rows": (columns(x=X, y=["", *Y[1:]]), "1 row has no target"),
+    "duplicate and empty names": (
+        b"x,x,,y\n" + b"".join(b"%d,%d,%d,%d\n" % (k % 7, k % 3, k % 5, k) for k in COUNT),
+        "repeats an earlier name",
+    ),
+    "a ragged row": (columns(x=X, y=Y) + b"1,2,3\n", "on line 42, has 3 cells"),
+    "names of all sorts": (
+        columns(**{"<b>x</b>": X, "**z** $a_1$": [k % 3 for k in COUNT], "y": Y}),
+        "Regression of y",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", GOOD_FILES)
+def test_odd_files_are_scored_with_a_notice(name, tmp_path, capsys):
+    data, notice = GOOD_FILES[name]
+    path, out = tmp_path / "odd.csv", tmp_path / "out.csv"
+    path.write_bytes(data)
+    assert score(path, "--target", "y", "--out", out, *FAST) == 0
+    said = capsys.readouterr()
+    assert notice in said.err + said.out
+    assert pd.read_csv(out).prediction.notna().all()
+
+
+def test_ten_thousand_categories(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 10_000, 15_000)
+    frame = pd.DataFrame({"c": [f"k{k}" for k in codes], "y": codes % 7 + rng.normal(size=15_000)})
+    path, out = tmp_path / "many.csv", tmp_path / "out.csv"
+    frame.to_csv(path, index=False)
+    assert score(path, "--target", "y", "--out", out, *FAST, "--trees", 10) == 0
+    assert "categories, which are replaced by averages of the target" in capsys.readouterr().err
+    assert pd.read_csv(out).unseen_level.any()
+
+
+def test_a_thousand_columns(tmp_path, capsys):
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 1000))).add_prefix("v")
+    path, out = tmp_path / "wide.csv", tmp_path / "out.csv"
+    frame.assign(y=range(30)).to_csv(path, index=False)
+    options = ["--trees", "2", "--depth", "2", "--learning-rate", "0.1"]
+    assert score(path, "--target", "y", "--out", out, *options) == 0
+    assert "With 1,000 features" in capsys.readouterr().err
+    assert pd.read_csv(out).shape[1] == 1001 + 4 + 4
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--trees", "0"], "n_trees must be a whole number"),
+        (["--trees", "many"], "invalid int value"),
+        (["--depth", "99"], "depth must be"),
+        (["--learning-rate", "-1"], "learning_rate must be"),
+        (["--seed", "-1"], "seed must be"),
+        (["--jobs", "0"], "n_jobs must be"),
+        (["--engine", "abacus"], "invalid choice"),
+        (["--delimiter", "x"], "delimiter must be one of"),
+        (["--encoding", "klingon"], "no encoding 'klingon'"),
+        (["--drop", "nope"], 'no column "nope"'),
+        (["--category", "nope"], 'no column "nope"'),
+        (["--speed", "11"], "nrecognized arguments"),
+    ],
+)
+def test_impossible_options_end_in_one_sentence(options, sentence, train, tmp_path, capsys):
+    arguments = ["score", str(train), "--target", "y", "--out", str(tmp_path / "out.csv"), *options]
+    try:
+        code = main(arguments)
+    except SystemExit as exit_:  # argparse's own complaints
+        code = exit_.code
+    assert code == 2
+    assert_one_sentence(capsys, sentence)
+
+
+@pytest.mark.parametrize("arguments", [[], ["score"], ["dance"]])
+def test_incomplete_commands_end_in_one_sentence(arguments, capsys):
+    with pytest.raises(SystemExit) as exit_:
+        main(arguments)
+    assert exit_.value.code == 2
+    assert_one_sentence(capsys, "")
+
+
+def test_an_input_is_never_overwritten(train, tmp_path, capsys):
+    before = train.read_bytes()
+    link = tmp_path / "link.csv"
+    link.symlink_to(train)
+    for out in (train, link, tmp_path / "." / "train.csv"):
+        assert score(train, "--target", "y", "--out", out) == 2
+        assert_one_sentence(capsys, "would be overwritten")
+    assert train.read_bytes() == before
+
+
+def test_outputs_that_cannot_be_written_are_refused_before_the_fit(train, tmp_path, capsys):
+    assert score(train, "--target", "y", "--out", tmp_path / "none" / "out.csv") == 2
+    assert_one_sentence(capsys, "There is no directory")
+    assert score(train, "--target", "y", "--out", tmp_path) == 2
+    assert_one_sentence(capsys, "is a directory")
+
+
+def test_missing_files_are_named(tmp_path, capsys):
+    assert score(tmp_path / "no.csv", "--target", "y", "--out", tmp_path / "out.csv") == 2
+    assert_one_sentence(capsys, "There is no file no.csv")
+
+
+def test_an_older_output_is_replaced_as_a_whole(train, tmp_path):
+    out = tmp_path / "out.csv"
+    out.write_text("old")
+    assert score(train, "--target", "nope", "--out", out, *FAST) == 2
+    assert out.read_text() == "old"
+    assert score(train, "--target", "y", "--out", out, *FAST, "--quiet") == 0
+    assert len(pd.read_csv(out)) == 120
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.csv", "train.csv"]
+
+
+def test_as_a_program(train, tmp_path):
+    out = tmp_path / "out.csv"
+    command = [sys.executable, "-m", "gbuq_core", "score", str(train), "--out", str(out), *FAST]
+    done = subprocess.run(
+        [*command, "--target", "y"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0
+    assert done.stderr == ""  # no terminal, no progress; nothing had to be decided, no notice
+    assert "Wrote 120 rows" in done.stdout
+    assert out.stat().st_mode & 0o444 == 0o444
+    done = subprocess.run(
+        [*command, "--target", "z"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr == 'The table has no column "z": the columns are "x", "group" and "y".\n'
