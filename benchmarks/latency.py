@@ -28,9 +28,13 @@ from tests.browser.conftest import (
 
 APP = Path(__file__).resolve().parents[1] / "app.py"
 
-# The drawn shapes of a plotly figure, as one string.
-PLOTLY = """(key) => [...document.querySelectorAll(`.st-key-${key} .scatterlayer path`)]
+# The drawn lines and areas of a plotly figure as one string; reading every dot would take long.
+PLOTLY = """(key) => [...document.querySelectorAll(`.st-key-${key} .js-fill, .st-key-${key} .js-line`)]
     .map(path => path.getAttribute('d')).join('')"""
+
+# What a canvas figure says about its data.
+CANVAS = """(key) => [...document.querySelectorAll(`.st-key-${key} *`)]
+    .map(node => node.shadowRoot?.querySelector('.gbuq')?.dataset.digest ?? '').join('')"""
 
 _WATCH = """([signature, key]) => {
   const read = () => { try { return eval(signature)(key); } catch { return ''; } };
@@ -58,9 +62,23 @@ class Control(NamedTuple):
     signature: str  # JavaScript: (key) => text that changes with the picture
     key: str
     budget_ms: float
+    presses: tuple[str, ...] = ("ArrowLeft", "ArrowLeft", "ArrowRight", "ArrowRight")
 
 
-CONTROLS = (Control("/", "rows (refit)", ".st-key-rows input[type=range]", PLOTLY, "wave", 150.0),)
+def slider(key: str) -> str:
+    """What takes the arrow keys of a slider."""
+    return f".st-key-{key} input[type=range], .st-key-{key} [role=slider]"
+
+
+CONTROLS = (
+    Control("/", "rows (refit)", slider("rows"), PLOTLY, "wave", 150.0),
+    Control("/heart", "K (nothing refitted)", slider("step"), CANVAS, "heart", 200.0),
+    Control("/heart", "start (nothing refitted)", slider("start"), CANVAS, "heart", 200.0),
+    # Seeds go one way only, so that every press trains 10 + 1 models of 1000 trees anew.
+    Control(
+        "/heart", "seed (11 x 1000 trees)", slider("seed"), CANVAS, "heart", 600.0, ("ArrowRight",)
+    ),
+)
 
 
 def measure(page: Page, url: str, control: Control, repeats: int) -> list[float]:
@@ -68,13 +86,12 @@ def measure(page: Page, url: str, control: Control, repeats: int) -> list[float]
     page.goto(url + control.page)
     wait_ready(page)
     page.wait_for_function(f"({control.signature})('{control.key}')")
-    slider = page.locator(control.widget).first
-    slider.focus()
+    page.locator(control.widget).first.focus()
     times = []
     for press in range(repeats + 2):
         page.wait_for_timeout(600)  # let the last rerun end
         page.evaluate(_WATCH, [control.signature, control.key])
-        page.keyboard.press("ArrowLeft" if press % 4 < 2 else "ArrowRight")
+        page.keyboard.press(control.presses[press % len(control.presses)])
         page.wait_for_function("window.gbuqLatency !== null")
         times.append(page.evaluate("window.gbuqLatency"))
     return times[2:]

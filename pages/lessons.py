@@ -92,6 +92,8 @@ elif answer.result is not None and answer.fresh:
 st.page_link(
     opener.entry.path,
     label=f"Open this in {opener.entry.title}",
+    icon=":material/arrow_forward:",
+    icon_position="right",
     query_params=parse_qs(opener.query(step.preset)),
 )
 draw_turning(part, len(lesson.steps))

@@ -1,7 +1,7 @@
 """The heart's maps side by side: a row a method, truth first, then total, data and knowledge.
 
 Malinin et al. (2021), figures 2 and 4. Truth, total and data uncertainty share one colour scale
-and knowledge uncertainty has another, over all methods and all stages of training.
+and knowledge uncertainty has another, over all methods with all their trees.
 """
 
 from __future__ import annotations
@@ -124,16 +124,14 @@ def _limits(truth: HeartData, methods: Sequence[Maps], view: HeartView) -> _Limi
     """Shared colour scales; None leaves each panel its own."""
     if view.scale == "own":
         return _Limits(None, None)
+    # With all trees: the first stages predict one variance for all cells and agree on it, which
+    # would span the scales and leave the finished maps without contrast.
     noise: list[Array] = [truth.variance]
     for maps in methods:
-        # The first stages predict the variance of all cells together; they would span the scale.
         noise += [maps.total[-1], maps.data[-1]]
-    # Filled cells in the last stages are what makes the scale of knowledge long.
-    knowledge = [maps.knowledge for maps in methods]
-    shared_noise = shared_limits([_as(view, part) for part in noise])
-    return _Limits(
-        (0.0, shared_noise[1]), shared_limits([_as(view, k) for k in knowledge], log=view.log)
-    )
+    highest = shared_limits([_as(view, part) for part in noise])[1]
+    knowledge = [_as(view, maps.knowledge[-1]) for maps in methods]
+    return _Limits((0.0, highest), shared_limits(knowledge, log=view.log))
 
 
 def _truth_panels(truth: HeartData, view: HeartView, limits: _Limits) -> list[Panel]:

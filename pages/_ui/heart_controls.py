@@ -212,6 +212,11 @@ def paint(event: CanvasEvent) -> None:
         st.session_state["cells"] = write_cells(painted)
 
 
+def unpaint() -> None:
+    """Give the heart its own rows back."""
+    st.session_state["cells"] = ""
+
+
 def toggled(painted: Iterable[int], event: CanvasEvent) -> set[int]:
     """Which cells are painted after a click or a lasso.
 

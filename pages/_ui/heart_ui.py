@@ -31,11 +31,27 @@ from gbuq_core.glossary import STD_CAVEAT
 from gbuq_core.synthetic import HeartData
 from pages._ui.canvas import CanvasEvent, canvas
 from pages._ui.export_ui import Download, show_exports
+from pages._ui.heart_controls import unpaint
 from pages._ui.jobs_glue import Answer, seconds_text
 from pages._ui.notices import show_notice
 
 _SLOW_SECONDS = 1.0  # methods whose cost is told before they are chosen
 _PAPER = "https://arxiv.org/abs/2006.10562"
+_LEAD = (
+    "Two features of nine levels, no training rows inside the heart. After Malinin, Prokhorenkova "
+    "and Ustimenko, Uncertainty in gradient boosting via ensembles, section 4 (arXiv 2006.10562)."
+)
+_SCORE_HEADS = (
+    "Method",
+    "AUROC",
+    "Knowledge, empty",
+    "Knowledge, filled",
+    "Error of data, mean",
+    "max",
+    "Seconds",
+    "MB",
+)
+_CLAIM_HEADS = ("The paper", "Here", "Verdict")
 
 
 def draw_heart(
@@ -58,6 +74,10 @@ def draw_heart(
     words = describe_heart(run, view.unit)
     sheet = heart_sheet(truth, shown, view, settings.cells, words)
     canvas(sheet, key="heart", select="cells", on_select=on_select)
+    if settings.cells:
+        n = len(settings.cells)
+        label = f"Undo painting ({n} cell{'s' * (n > 1)})"
+        st.button(label, key="_unpaint", on_click=unpaint)
     return run
 
 
@@ -162,25 +182,26 @@ def _truth(settings: HeartSettings) -> HeartData:
 
 def _score_table(run: HeartRun, view: HeartView) -> str:
     """A Markdown table of our own words and numbers."""
-    lines = [
-        "| Method | AUROC | Knowledge, empty | Knowledge, filled | Error of data, mean | max "
-        "| Seconds | MB |",
-        "|:--|--:|--:|--:|--:|--:|--:|--:|",
-    ]
+    rule = "|:--|" + "--:|" * (len(_SCORE_HEADS) - 1)
+    head, *rows = ("| " + " | ".join(row) + " |" for row in [_SCORE_HEADS, *_score_rows(run, view)])
+    return "\n".join([head, rule, *rows])
+
+
+def _score_rows(run: HeartRun, view: HeartView) -> list[tuple[str, ...]]:
+    rows = []
     for maps in run.methods:
-        scores, fit = score_heart(maps, view.unit), maps.fit
-        texts = [
-            METHODS[maps.method].label,
-            auroc_text(scores.auroc_knowledge),
-            _digits(scores.knowledge_empty),
-            _digits(scores.knowledge_filled),
-            _digits(scores.data_error_mean),
-            _digits(scores.data_error_max),
-            _digits(fit.seconds),
-            _digits(fit.memory_bytes / 1e6),
-        ]
-        lines.append("| " + " | ".join(texts) + " |")
-    return "\n".join(lines)
+        scores = score_heart(maps, view.unit)
+        numbers = (
+            scores.knowledge_empty,
+            scores.knowledge_filled,
+            scores.data_error_mean,
+            scores.data_error_max,
+            maps.fit.seconds,
+            maps.fit.memory_bytes / 1e6,
+        )
+        label = METHODS[maps.method].label
+        rows.append((label, auroc_text(scores.auroc_knowledge), *map(_digits, numbers)))
+    return rows
 
 
 def _digits(value: float) -> str:
@@ -195,5 +216,10 @@ def _csv(run: HeartRun) -> bytes:
 def _html(run: HeartRun, view: HeartView) -> bytes:
     words = describe_heart(run, view.unit)
     sheet: PanelSheet = heart_sheet(run.data, run.methods, view, run.settings.cells, alt=words)
-    section = Section(sheet=sheet, caption=words, code=heart_code(run.settings))
-    return standalone_html(section, "The heart", "Truth beside estimates.").encode()
+    sections = [
+        Section(sheet=sheet, caption=words),
+        Section("Scorecard", table=[_SCORE_HEADS, *_score_rows(run, view)]),
+        Section("The paper and this picture", table=[_CLAIM_HEADS, *check_claims(run)]),
+        Section("Python", code=heart_code(run.settings)),
+    ]
+    return standalone_html(sections, "The heart", _LEAD).encode()

@@ -17,6 +17,7 @@ from gbuq_core.experiments.heart_plan import HeartSettings
 from gbuq_core.experiments.heart_scores import describe_heart, score_heart
 from gbuq_core.figures.encoding import decode_sheet
 from gbuq_core.figures.heart import HeartView
+from gbuq_core.jobs import RUNNER
 from pages._ui.canvas import CanvasEvent
 from pages._ui.heart_controls import (
     STATE,
@@ -44,10 +45,20 @@ def open_heart(small=True, **query):
     return settle(at.run())
 
 
+def live_jobs():
+    return list(RUNNER._live.values())
+
+
+def job_of(job):
+    """The method that a job of this page trains."""
+    return getattr(job.key[1], "method", "")
+
+
 def settle(at):
-    """Rerun until nothing is being fitted, a minute at most: a first fit compiles kernels."""
+    """Rerun until nothing quick is being fitted, a minute at most: a first fit compiles kernels."""
     for _ in range(600):
-        if at.get("bidi_component") and not at.get("progress"):
+        if at.get("bidi_component") and all(job_of(job) == "catboost" for job in live_jobs()):
+            at.run()
             break
         time.sleep(0.05)
         at.run()
@@ -205,6 +216,9 @@ def test_painted_cells_lose_their_rows_and_knowledge_answers():
     assert np.isnan(values_of(at, "True noise")[0, 0, 0])
     assert values_of(at, "SGLB: knowledge")[-1, 0, 0] > 10 * before
     assert "18 of them have no training rows" in describe_of(at)
+    settle(at.button(key="_unpaint").click().run())
+    assert "17 of them have no training rows" in describe_of(at)
+    assert "cells" not in at.query_params
 
 
 def describe_of(at):
@@ -268,4 +282,17 @@ def test_the_page_offers_code_link_data_and_itself():
     assert len(list(csv.reader(io.StringIO(_csv(run).decode())))) == 82
     page = _html(run, HeartView()).decode()
     assert describe_heart(run) in page
+    assert "<td>holds</td>" in page
     assert "http" not in page.split("<script")[0].replace("http-equiv", "")
+
+
+def test_a_slow_method_shows_progress_beside_the_quick_one_and_can_be_cancelled():
+    # Minutes of CatBoost on any machine, stopped at once.
+    at = open_heart(small=False, rows="3000", trees="2000", methods=["SGLB", "CatBoost"], depth="8")
+    slow = [job for job in live_jobs() if job_of(job) == "catboost"]
+    assert len(slow) == 1
+    assert "SGLB: knowledge" in titles(at)
+    assert "CatBoost: knowledge" not in titles(at)
+    at.button(key="_jobs_cancel").click().run()
+    assert any(note.startswith("Cancelled.") for note in notes(at))
+    assert slow[0].stopped

@@ -92,3 +92,12 @@ def test_without_a_method_the_truth_is_left():
 def test_views_that_there_are_not_are_refused(view):
     with pytest.raises(InvalidParameter):
         heart_sheet(HEART, [], view)
+
+
+def test_the_scales_are_those_of_the_finished_maps():
+    early = maps_of(knowledge=0.04)
+    early.knowledge[0] = 1e-30
+    early.total[0] = 100.0
+    panels = heart_sheet(HEART, [early]).panels
+    assert panels[3].limits == pytest.approx((0.1, 0.4))  # room around a constant
+    assert panels[1].limits[1] == pytest.approx(np.sqrt(0.05))
