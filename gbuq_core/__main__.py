@@ -139,7 +139,9 @@ def _score(options: argparse.Namespace) -> ScoredTable:
             kinds=dict.fromkeys(options.category, "category"),
             used=dict.fromkeys(options.drop, False),
         )
-        new = None if options.new is None else read_table(options.new, options=reading)
+        new = None
+        if options.new is not None:
+            new = read_table(options.new, options=reading, to_score=True)
         return score_table(
             table, options.target, task=options.task, schema=schema, new=new, plan=plan
         )

@@ -12,6 +12,22 @@ import pytest
 from gbuq_core.__main__ import main
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+# Ctrl-C comes while the fit runs: a signal as soon as the job has counted a tree.
+RUN_AND_INTERRUPT = """
+import os, signal, sys, threading, time
+from gbuq_core import __main__ as cli, jobs
+
+def interrupt():
+    while not any(job.done for job in seen):
+        time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGINT)
+
+seen = []
+begin = jobs.Job.__init__
+jobs.Job.__init__ = lambda job, *rest: (begin(job, *rest), seen.append(job))[0]
+threading.Thread(target=interrupt, daemon=True).start()
+sys.exit(cli.main(sys.argv[1:]))
+"""
 ADDED = ["prediction", "total_uncertainty", "data_uncertainty", "knowledge_uncertainty"]
 FAST = ["--trees", "40", "--depth", "3", "--learning-rate", "0.1"]
 COUNT = list(range(40))
@@ -60,6 +76,14 @@ def test_a_second_file_and_parquet(train, tmp_path, capsys):
     assert list(found.columns[:7]) == ["x", "group", "y", *ADDED]
     assert len(found) == 30
     assert "On the second file: " in capsys.readouterr().out
+
+
+def test_a_second_file_may_be_a_single_cell(tmp_path):
+    train, new, out = (tmp_path / name for name in ("t.csv", "n.csv", "o.csv"))
+    frame_of()[["x", "y"]].to_csv(train, index=False)
+    new.write_text("x\n0.5\n")
+    assert score(train, new, "--target", "y", "--out", out, *FAST, "--quiet") == 0
+    assert pd.read_csv(out).x.tolist() == [0.5]
 
 
 def test_quiet_says_nothing_and_changes_nothing(train, tmp_path, capsys):
@@ -169,7 +193,7 @@ BAD_SECOND_FILES = {
     "missing column": (b"x,z\n1,2\n2,3\n", 'The column "group" of the first file is missing'),
     "another kind": (b"x,group\nu,a\nv,b\n", "something else"),
     "empty": (b"", "The file is empty"),
-    "one row": (b"x,group\n1,a\n", "a single row"),
+    "header only": (b"x,group\n", "no rows"),
 }
 
 
@@ -282,6 +306,18 @@ def test_outputs_that_cannot_be_written_are_refused_before_the_fit(train, tmp_pa
     assert_one_sentence(capsys, "There is no directory")
     assert score(train, "--target", "y", "--out", tmp_path) == 2
     assert_one_sentence(capsys, "is a directory")
+
+
+def test_an_interrupted_fit_ends_without_a_trace(train, tmp_path):
+    out = tmp_path / "out.csv"
+    command = [sys.executable, "-u", "-c", RUN_AND_INTERRUPT, "score", str(train), "--target", "y"]
+    done = subprocess.run(
+        [*command, "--out", str(out), "--trees", "100000"],
+        cwd=ROOT, capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 130
+    assert done.stderr == "Stopped; nothing was written.\n"
+    assert not out.exists()
 
 
 def test_missing_files_are_named(tmp_path, capsys):

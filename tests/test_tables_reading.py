@@ -333,6 +333,17 @@ def test_what_a_csv_writer_wrote_is_read_back(rows):
     assert cells(read_table(data.getvalue().encode(), options=options)) == rows
 
 
+def test_a_file_to_score_may_have_one_column_and_one_row():
+    table = read_table(b"x\n1.5\n\n2\n", to_score=True)
+    assert table.data["x"].to_pylist() == ["1.5", "", "2"]  # an empty line is a missing value
+    assert read_table(b"x,z\n1,2\n", to_score=True).n_rows == 1
+    assert read_table(as_parquet(a=pa.array([1])), to_score=True).n_rows == 1
+    with pytest.raises(TableError, match="no rows"):
+        read_table(b"x,z\n", to_score=True)
+    with pytest.raises(TableError, match="is empty"):
+        read_table(b"", to_score=True)
+
+
 def test_a_thousand_columns(rng):
     frame = pd.DataFrame(rng.normal(size=(20, 1000))).add_prefix("v")
     table = read_table(frame.to_csv(index=False).encode())

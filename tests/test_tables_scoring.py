@@ -6,15 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gbuq_core.errors import Cancelled, InvalidParameter, MemoryLimitExceeded
+from gbuq_core.errors import Cancelled
 from gbuq_core.jobs import JobRunner
 from gbuq_core.metrics import crps_gaussian, nll_classification, nll_mixture, prr
 from gbuq_core.tables import (
     ScorePlan,
     edit_schema,
-    estimate_scoring,
     infer_schema,
-    prepare_training,
     protocols,
     read_table,
     score_table,
@@ -73,6 +71,24 @@ def test_input_columns_come_back_as_they_were(regression):
     pd.testing.assert_frame_equal(
         regression.frame[["x", "group", "y"]], regression_frame(300), check_dtype=False
     )
+
+
+def test_cells_that_are_no_plain_numbers_come_back_letter_by_letter():
+    n = 40
+    columns = {
+        "zip": [f"{k % 9:05d}" for k in range(n)],
+        "hex": [f"0x1{k % 9}" for k in range(n)],
+        "big": [str(2**60 + k) if k != 3 else "" for k in range(n)],
+        "unit": [f"{k} %" for k in range(n)],
+        "when": [f"{k % 28 + 1}.02.2021" for k in range(n)],
+        "y": [k * 0.5 for k in range(n)],
+    }
+    frame = pd.DataFrame(columns)
+    scored = score_table(as_table(frame), "y", plan=FAST._replace(n_trees=5))
+    for name in ("zip", "hex", "unit", "when"):
+        assert scored.frame[name].tolist() == columns[name]
+    assert scored.frame["big"].drop(index=3).tolist() == [2**60 + k for k in range(n) if k != 3]
+    assert pd.isna(scored.frame["big"][3])
 
 
 def test_each_row_is_scored_by_the_model_that_did_not_see_it(regression):
@@ -262,65 +278,6 @@ def test_ensembles_and_engines(ensemble, engine):
     assert scored.scores.error_rate < scored.scores.baseline_error_rate
     members = scored.models[0].estimator.predict_members(scored.training.X)
     assert len(members) == (10 if ensemble == "virtual" else 2)
-
-
-def test_the_pilot_keeps_a_gaussian_from_overfitting():
-    """A noisy table of few rows, where the usual learning rate ends in absurd confidence."""
-    frame = regression_frame(150)
-    frame.y += np.random.default_rng(3).normal(size=150)
-    table = as_table(frame)
-    plan = ScorePlan(n_trees=150, depth=4)
-    tuned = score_table(table, "y", plan=plan)
-    plain = score_table(table, "y", plan=plan._replace(learning_rate=0.1))
-    assert tuned.scores.nll < plain.scores.nll - 0.5
-    assert abs(tuned.scores.coverage.observed[2] - 0.95) < 0.1
-    rates = [model.estimator.learning_rate for model in tuned.models]
-    assert max(rates) < 0.1
-    assert any("pilot fits" in notice for notice in tuned.notices)
-    assert not any("pilot fits" in notice for notice in plain.notices)
-
-
-def test_too_few_rows_for_a_pilot():
-    scored = score_table(as_table(regression_frame(40)), "y", plan=ScorePlan(n_trees=40, depth=3))
-    assert any("too few rows to try others" in notice for notice in scored.notices)
-
-
-def test_wide_tables_get_simpler_trees_and_a_notice(rng):
-    frame = pd.DataFrame(rng.normal(size=(40, 256))).add_prefix("v").assign(y=range(40))
-    plan = ScorePlan(n_trees=5, learning_rate=0.1)
-    scored = score_table(as_table(frame), "y", plan=plan)
-    assert scored.models[0].estimator.depth == 4
-    assert scored.models[0].estimator.max_bins == 100
-    assert any("With 256 features" in notice for notice in scored.notices)
-    chosen = score_table(as_table(frame), "y", plan=plan._replace(depth=2, max_bins=16))
-    assert chosen.models[0].estimator.max_bins == 16
-    assert not any("features" in notice for notice in chosen.notices)
-
-
-def test_a_fit_that_does_not_fit_into_memory_is_refused(monkeypatch):
-    table = as_table(regression_frame(100))
-    prepared = prepare_training(table, infer_schema(table), "y")
-    needed = estimate_scoring(prepared, FAST).bytes
-    monkeypatch.setattr("gbuq_core.resources.available_memory_bytes", lambda: needed)
-    with pytest.raises(MemoryLimitExceeded, match="Scoring this table"):
-        score_table(table, "y", plan=FAST)
-
-
-def test_estimates_grow_with_the_work():
-    table = as_table(regression_frame(200))
-    prepared = prepare_training(table, infer_schema(table), "y")
-    small = estimate_scoring(prepared, FAST)
-    assert estimate_scoring(prepared, FAST._replace(n_trees=400)).seconds > 5 * small.seconds
-    assert estimate_scoring(prepared, FAST._replace(learning_rate=None)).seconds > small.seconds
-    assert estimate_scoring(prepared, FAST, n_new=10**6).bytes > small.bytes
-
-
-@pytest.mark.parametrize(
-    "knob", [{"n_trees": 0}, {"depth": 99}, {"seed": -1}, {"engine": "abacus"}, {"max_bins": 1}]
-)
-def test_impossible_knobs_are_refused(knob):
-    with pytest.raises(InvalidParameter):
-        score_table(as_table(regression_frame(50)), "y", plan=FAST._replace(**knob))
 
 
 def test_progress_is_counted_to_the_end():

@@ -160,15 +160,19 @@ def plain_column(array: Any) -> pd.Series:
     text = trim(array)
     if text.null_count == len(text):
         return pd.Series(np.full(len(text), np.nan))
-    if not pc.any(pc.match_substring_regex(text, r"^[+-]?0\d")).as_py():
-        for kind, nullable in ((pa.int64(), "Int64"), (pa.float64(), "float64")):
-            try:
-                numbers = pc.cast(text, kind)
-            except pa.ArrowInvalid:
-                continue
-            if not text.null_count:
-                return pd.Series(numbers.to_numpy())
-            return pd.Series(numbers.to_pandas(types_mapper=None), dtype=nullable)
+    # Codes with leading zeros, and hexadecimal ones, which a cast to whole numbers would read.
+    if pc.any(pc.match_substring_regex(text, r"^[+-]?0[\dxX]")).as_py():
+        return pd.Series(array.to_pandas(), dtype="str")
+    known = text.is_valid().to_numpy(zero_copy_only=False)
+    for kind in (pa.int64(), pa.float64()):
+        try:
+            numbers = pc.cast(text, kind)
+        except pa.ArrowInvalid:
+            continue
+        if types.is_floating(kind) or known.all():
+            return pd.Series(numbers.to_numpy(zero_copy_only=False))
+        whole = pc.fill_null(numbers, 0).to_numpy()
+        return pd.Series(pd.arrays.IntegerArray(whole.copy(), ~known))
     return pd.Series(array.to_pandas(), dtype="str")
 
 

@@ -95,6 +95,8 @@ def read_table(
     source: bytes | str | PathLike[str] | BinaryIO,
     name: str | None = None,
     options: ReadOptions | None = None,
+    *,
+    to_score: bool = False,
 ) -> Table:
     r"""Read CSV, TSV, other separated text (also gzipped) or Parquet.
 
@@ -109,6 +111,9 @@ def read_table(
     name : str, optional
         What messages call the file; the path's last part by default.
     options : ReadOptions, optional
+    to_score : bool
+        Whether this is a second file, to be scored and not to be learnt from: then a single column
+        and a single row are enough.
 
     Returns
     -------
@@ -145,13 +150,13 @@ def read_table(
         text = to_utf8(plain, options.encoding)
         del plain
         read = separated_text.read_separated(
-            text.utf8, options.delimiter, options.header, options.decimal
+            text.utf8, options.delimiter, options.header, options.decimal, to_score
         )
         columns, notices = read.columns, [*text.notices, *read.notices]
         what, summary = "csv", read.summary
         options = ReadOptions(read.delimiter, text.encoding, read.decimal, read.has_header)
     origin = Source(name or found_name, what, len(data), digest, options, summary)
-    return _assemble(columns, origin, notices)
+    return _assemble(columns, origin, notices, to_score)
 
 
 def table_from_columns(columns: dict[str, Any], name: str) -> Table:
@@ -159,7 +164,8 @@ def table_from_columns(columns: dict[str, Any], name: str) -> Table:
     arrays = [(key, pa.array(values)) for key, values in columns.items()]
     digest = hashlib.sha256(name.encode()).hexdigest()
     summary = f"Built in, with {counted(len(arrays), 'column')}."
-    return _assemble(arrays, Source(name, "memory", 0, digest, ReadOptions(), summary), [])
+    origin = Source(name, "memory", 0, digest, ReadOptions(), summary)
+    return _assemble(arrays, origin, [], to_score=False)
 
 
 def _bytes_of(source: bytes | str | PathLike[str] | BinaryIO) -> tuple[bytes, str]:
@@ -188,7 +194,9 @@ def _bytes_of(source: bytes | str | PathLike[str] | BinaryIO) -> tuple[bytes, st
     return data, str(getattr(source, "name", "table"))
 
 
-def _assemble(columns: list[tuple[str, Any]], source: Source, notices: list[str]) -> Table:
+def _assemble(
+    columns: list[tuple[str, Any]], source: Source, notices: list[str], to_score: bool
+) -> Table:
     """Name the columns and refuse what is too small to be a table."""
     if len(columns) > MAX_COLUMNS:
         raise TableError(
@@ -197,13 +205,13 @@ def _assemble(columns: list[tuple[str, Any]], source: Source, notices: list[str]
         )
     names, renamed = unique_names([cell for cell, _ in columns])
     data = pa.table([array for _, array in columns], names=names)
-    if data.num_columns < 2:
+    if data.num_columns < 2 and not to_score:
         raise TableError(
             "The file has a single column, but a target and at least one other column are needed: "
             "separate the columns by a comma, a semicolon, a tab or a vertical bar."
         )
     if data.num_rows == 0:
         raise TableError("The file has a header but no rows: add rows below the header.")
-    if data.num_rows == 1:
+    if data.num_rows == 1 and not to_score:
         raise TableError("The file has a single row, which is too few to learn from: add rows.")
     return Table(data.combine_chunks(), source, (*notices, *renamed))

@@ -34,9 +34,15 @@ class _Parsed(NamedTuple):
 
 
 def read_separated(
-    text: bytes, delimiter: str | None, has_header: bool | None, decimal: str | None
+    text: bytes,
+    delimiter: str | None,
+    has_header: bool | None,
+    decimal: str | None,
+    one_column: bool = False,
 ) -> SeparatedText:
     """Parse a UTF-8 text; the parameters are `gbuq_core.tables.reading.ReadOptions`' own.
+
+    ``one_column`` allows a single column, whose empty lines are missing values.
 
     Raises
     ------
@@ -45,7 +51,7 @@ def read_separated(
     """
     text, declared = _without_declaration(text)
     dialect = find_dialect(text, delimiter or declared, has_header, decimal)
-    if dialect.n_columns < 2:
+    if dialect.n_columns < 2 and not one_column:
         raise TableError(_one_column_sentence(dialect, text))
     parsed, notices = _parse(text, dialect), list(dialect.notices)
     if text.count(b'"') % 2:
@@ -93,6 +99,7 @@ def _parse(text: bytes, dialect: Dialect, quote_char: str | bool = '"') -> _Pars
                     delimiter=dialect.delimiter,
                     quote_char=quote_char,
                     newlines_in_values=True,
+                    ignore_empty_lines=dialect.n_columns > 1,
                     invalid_row_handler=set_aside,
                 ),
                 convert_options=csv.ConvertOptions(

@@ -1,0 +1,88 @@
+"""What a fit is planned to be: learning rate, width, cost, and knobs out of range."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gbuq_core.errors import InvalidParameter, MemoryLimitExceeded
+from gbuq_core.tables import (
+    ScorePlan,
+    estimate_scoring,
+    infer_schema,
+    prepare_training,
+    read_table,
+    score_table,
+)
+
+FAST = ScorePlan(n_trees=40, depth=3, learning_rate=0.1)
+
+
+def regression_frame(n, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-2, 2, n)
+    group = rng.choice(["a", "b", "c"], n)
+    y = np.sin(2 * x) + (group == "a") + 0.2 * rng.normal(size=n)
+    return pd.DataFrame({"x": x, "group": group, "y": y}).round(6)
+
+
+def as_table(frame):
+    return read_table(frame.to_csv(index=False).encode())
+
+
+def test_the_pilot_keeps_a_gaussian_from_overfitting():
+    """A noisy table of few rows, where the usual learning rate ends in absurd confidence."""
+    frame = regression_frame(150)
+    frame.y += np.random.default_rng(3).normal(size=150)
+    table = as_table(frame)
+    plan = ScorePlan(n_trees=150, depth=4)
+    tuned = score_table(table, "y", plan=plan)
+    plain = score_table(table, "y", plan=plan._replace(learning_rate=0.1))
+    assert tuned.scores.nll < plain.scores.nll - 0.5
+    assert abs(tuned.scores.coverage.observed[2] - 0.95) < 0.1
+    rates = [model.estimator.learning_rate for model in tuned.models]
+    assert max(rates) < 0.1
+    assert any("pilot fits" in notice for notice in tuned.notices)
+    assert not any("pilot fits" in notice for notice in plain.notices)
+
+
+def test_too_few_rows_for_a_pilot():
+    scored = score_table(as_table(regression_frame(40)), "y", plan=ScorePlan(n_trees=40, depth=3))
+    assert any("too few rows to try others" in notice for notice in scored.notices)
+
+
+def test_wide_tables_get_simpler_trees_and_a_notice(rng):
+    frame = pd.DataFrame(rng.normal(size=(40, 256))).add_prefix("v").assign(y=range(40))
+    plan = ScorePlan(n_trees=5, learning_rate=0.1)
+    scored = score_table(as_table(frame), "y", plan=plan)
+    assert scored.models[0].estimator.depth == 4
+    assert scored.models[0].estimator.max_bins == 100
+    assert any("With 256 features" in notice for notice in scored.notices)
+    chosen = score_table(as_table(frame), "y", plan=plan._replace(depth=2, max_bins=16))
+    assert chosen.models[0].estimator.max_bins == 16
+    assert not any("features" in notice for notice in chosen.notices)
+
+
+def test_a_fit_that_does_not_fit_into_memory_is_refused(monkeypatch):
+    table = as_table(regression_frame(100))
+    prepared = prepare_training(table, infer_schema(table), "y")
+    needed = estimate_scoring(prepared, FAST).bytes
+    monkeypatch.setattr("gbuq_core.resources.available_memory_bytes", lambda: needed)
+    with pytest.raises(MemoryLimitExceeded, match="Scoring this table"):
+        score_table(table, "y", plan=FAST)
+
+
+def test_estimates_grow_with_the_work():
+    table = as_table(regression_frame(200))
+    prepared = prepare_training(table, infer_schema(table), "y")
+    small = estimate_scoring(prepared, FAST)
+    assert estimate_scoring(prepared, FAST._replace(n_trees=400)).seconds > 5 * small.seconds
+    assert estimate_scoring(prepared, FAST._replace(learning_rate=None)).seconds > small.seconds
+    assert estimate_scoring(prepared, FAST, n_new=10**6).bytes > small.bytes
+
+
+@pytest.mark.parametrize(
+    "knob", [{"n_trees": 0}, {"depth": 99}, {"seed": -1}, {"engine": "abacus"}, {"max_bins": 1}]
+)
+def test_impossible_knobs_are_refused(knob):
+    with pytest.raises(InvalidParameter):
+        score_table(as_table(regression_frame(50)), "y", plan=FAST._replace(**knob))
