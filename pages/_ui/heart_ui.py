@@ -41,16 +41,6 @@ _LEAD = (
     "Two features of nine levels, no training rows inside the heart. After Malinin, Prokhorenkova "
     "and Ustimenko, Uncertainty in gradient boosting via ensembles, section 4 (arXiv 2006.10562)."
 )
-_SCORE_HEADS = (
-    "Method",
-    "AUROC",
-    "Knowledge, empty",
-    "Knowledge, filled",
-    "Error of data, mean",
-    "max",
-    "Seconds",
-    "MB",
-)
 _CLAIM_HEADS = ("The paper", "Here", "Verdict")
 
 
@@ -109,10 +99,10 @@ def draw_scores(run: HeartRun, view: HeartView) -> None:
             st.markdown(_score_table(run, view))
             unit = "standard deviations" if view.unit == "std" else "variances"
             st.caption(
-                f"Uncertainties and errors as {unit} of y, means over cells. AUROC: the chance "
+                f"Uncertainties and errors are {unit} of y, means over cells. AUROC: the chance "
                 "that an empty cell has more knowledge uncertainty than a filled one. Error of "
-                "data: its distance from the true noise in filled cells. Seconds and megabytes "
-                "are those of the training and of the trained model."
+                "data: its distance from the true noise in filled cells. Seconds and megabytes: "
+                "the training, and what the trained models hold."
                 + (f" {STD_CAVEAT}" if view.unit == "std" else "")
             )
     with claims:
@@ -182,31 +172,29 @@ def _truth(settings: HeartSettings) -> HeartData:
 
 def _score_table(run: HeartRun, view: HeartView) -> str:
     """A Markdown table of our own words and numbers."""
-    rule = "|:--|" + "--:|" * (len(_SCORE_HEADS) - 1)
-    head, *rows = ("| " + " | ".join(row) + " |" for row in [_SCORE_HEADS, *_score_rows(run, view)])
-    return "\n".join([head, rule, *rows])
+    head, *rows = ("| " + " | ".join(row) + " |" for row in _score_rows(run, view))
+    return "\n".join([head, "|:--|" + "--:|" * len(run.methods), *rows])
 
 
 def _score_rows(run: HeartRun, view: HeartView) -> list[tuple[str, ...]]:
-    rows = []
-    for maps in run.methods:
-        scores = score_heart(maps, view.unit)
-        numbers = (
-            scores.knowledge_empty,
-            scores.knowledge_filled,
-            scores.data_error_mean,
-            scores.data_error_max,
-            maps.fit.seconds,
-            maps.fit.memory_bytes / 1e6,
-        )
-        label = METHODS[maps.method].label
-        rows.append((label, auroc_text(scores.auroc_knowledge), *map(_digits, numbers)))
-    return rows
+    """A line a score and a column a method, so that it fits a phone; first the headings."""
+    scores = [score_heart(maps, view.unit) for maps in run.methods]
+    fits = [maps.fit for maps in run.methods]
+    return [
+        (view.unit.capitalize(), *(METHODS[maps.method].label for maps in run.methods)),
+        ("AUROC of knowledge", *(auroc_text(s.auroc_knowledge) for s in scores)),
+        ("Knowledge, empty cells", *(_digits(s.knowledge_empty) for s in scores)),
+        ("Knowledge, filled cells", *(_digits(s.knowledge_filled) for s in scores)),
+        ("Error of data, mean", *(_digits(s.data_error_mean) for s in scores)),
+        ("Error of data, largest", *(_digits(s.data_error_max) for s in scores)),
+        ("Seconds", *(_digits(fit.seconds) for fit in fits)),
+        ("Megabytes", *(_digits(fit.memory_bytes / 1e6) for fit in fits)),
+    ]
 
 
 def _digits(value: float) -> str:
     """Three significant digits; a dash where there is no such number."""
-    return "\u2013" if np.isnan(value) else f"{value:.3g}"
+    return "\u2013" if np.isnan(value) else f"{value:#.3g}".rstrip(".")
 
 
 def _csv(run: HeartRun) -> bytes:
@@ -218,7 +206,7 @@ def _html(run: HeartRun, view: HeartView) -> bytes:
     sheet: PanelSheet = heart_sheet(run.data, run.methods, view, run.settings.cells, alt=words)
     sections = [
         Section(sheet=sheet, caption=words),
-        Section("Scorecard", table=[_SCORE_HEADS, *_score_rows(run, view)]),
+        Section("Scorecard", table=_score_rows(run, view)),
         Section("The paper and this picture", table=[_CLAIM_HEADS, *check_claims(run)]),
         Section("Python", code=heart_code(run.settings)),
     ]
