@@ -29,7 +29,7 @@ from tests.browser.conftest import (
 APP = Path(__file__).resolve().parents[1] / "app.py"
 
 # The drawn lines and areas of a plotly figure as one string; reading every dot would take long.
-PLOTLY = """(key) => [...document.querySelectorAll(`.st-key-${key} .js-fill, .st-key-${key} .js-line`)]
+PLOTLY = """(key) => [...document.querySelectorAll(`.st-key-${key} :is(.js-fill, .js-line)`)]
     .map(path => path.getAttribute('d')).join('')"""
 
 # What a canvas figure says about its data.

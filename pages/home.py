@@ -46,27 +46,31 @@ def compute(config: WaveConfig, job: object) -> WaveRun:
     return run_wave(config)
 
 
+@st.fragment
+def experiment() -> None:
+    """The slider and all that answers it; the rest of the page does not run again with it."""
+    picture, reading = st.columns([0.68, 0.32], gap="large")
+    with picture:
+        values = open_page(STATE, in_sidebar=False)
+        config = WaveConfig(n_rows=values.rows)
+        (answer,) = ask([Request("wave", ("wave", config), partial(compute, config), "SGLB")])
+        show_progress([answer])
+        with st.container(key="picture"):
+            if answer.error:
+                show_notice(answer.error, "wave", tone="error")
+            elif answer.result is not None:
+                draw_wave(answer.result)
+    with reading, st.container(key="reading"):
+        st.markdown(WHAT_TO_LOOK_AT)
+        if answer.result is not None:
+            score_wave(answer.result)
+    if answer.result is not None:
+        export_wave(answer.result, link_to(STATE, values))
+
+
 st.title("How uncertain is a prediction, and why?")
 with st.container(key="lede"):
     st.markdown(LEDE)
-
-picture, reading = st.columns([0.68, 0.32], gap="large")
-with picture:
-    values = open_page(STATE, in_sidebar=False)
-    config = WaveConfig(n_rows=values.rows)
-    (answer,) = ask([Request("wave", ("wave", config), partial(compute, config), "SGLB")])
-    show_progress([answer])
-    with st.container(key="picture"):
-        if answer.error:
-            show_notice(answer.error, "wave", tone="error")
-        elif answer.result is not None:
-            draw_wave(answer.result)
-with reading, st.container(key="reading"):
-    st.markdown(WHAT_TO_LOOK_AT)
-    if answer.result is not None:
-        score_wave(answer.result)
-if answer.result is not None:
-    export_wave(answer.result, link_to(STATE, values))
-
+experiment()
 show_pages()
 show_methods()
