@@ -144,10 +144,11 @@ def test_merged_rows_equal_the_twin(codes):
     assert cells.codes.flags.c_contiguous
 
 
-@pytest.mark.parametrize(("n_features", "n_codes"), [(40, 250), (9, 2), (3, 256)])
+@pytest.mark.parametrize(("n_features", "n_codes"), [(40, 256), (40, 250), (9, 2), (3, 256)])
 def test_merging_many_features(rng, n_features, n_codes):
-    """Forty features of 250 codes overflow an integer key unless it is renumbered on the way."""
+    """Forty features of 256 codes push the first ones out of a key, if it is not renumbered."""
     distinct = rng.integers(0, n_codes, size=(30, n_features)).astype(np.uint8)
+    distinct[4] = n_codes - 1
     # Two rows that differ in their first feature only, and two in their last.
     distinct[1], distinct[3] = distinct[0], distinct[2]
     distinct[1, 0], distinct[3, -1] = 1 - distinct[0, 0] % 2, 1 - distinct[2, -1] % 2

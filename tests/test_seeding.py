@@ -106,13 +106,23 @@ def test_moments(many):
         assert abs(np.mean(many**power) - mean) < 4.0 * np.sqrt(variance / n)
 
 
-def test_tails(many):
+def test_tails_are_reached_as_often_as_they_should(many):
     for side in (many, -many):
-        beyond = side[side > TAIL]
-        share = stats.norm.sf(TAIL)
-        assert stats.binomtest(len(beyond), len(many), share).pvalue > CHANCE
-        # Given that it is beyond, its survival function is uniform on (0, share).
-        assert stats.kstest(stats.norm.sf(beyond) / share, "uniform").pvalue > CHANCE
+        beyond = np.sum(side > TAIL)
+        assert stats.binomtest(beyond, len(many), stats.norm.sf(TAIL)).pvalue > CHANCE
+
+
+def test_draws_in_the_tail_follow_the_normal_law(rng):
+    """Bits that end in the base layer, to the right of its rectangle, begin a draw in the tail."""
+    first, last = int(seeding._ACCEPT[255]), 2**52
+    beyond = np.empty(20_000)
+    for i, position in enumerate(rng.integers(first, last, len(beyond), dtype=np.uint64)):
+        bits = (position << np.uint64(12)) | np.uint64(255)
+        beyond[i] = seeding._normal_slow(bits)
+    # Given that a normal is beyond, its survival function is uniform below that of the edge.
+    assert beyond.min() > TAIL
+    survival = stats.norm.sf(beyond) / stats.norm.sf(TAIL)
+    assert stats.kstest(survival, "uniform").pvalue > CHANCE
 
 
 def test_the_tables_are_the_ziggurat():
