@@ -1,5 +1,6 @@
 """Lessons: their form, their numbers, and one file that needs nothing else."""
 
+import doctest
 import re
 import subprocess
 import sys
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import demos
 from demos import NAMES, load_lessons
 from demos.lesson import Lesson, Shown, Step, lesson_html, main
 from gbuq_core.errors import InvalidParameter
@@ -17,6 +19,10 @@ from gbuq_core.figures.panels import Panel, PanelSheet
 
 ROOT = Path(__file__).resolve().parents[1]
 STEPS = [(lesson, step) for lesson in load_lessons() for step in lesson.steps]
+
+
+def test_the_examples_in_the_docstrings_hold():
+    assert doctest.testmod(demos).failed == 0
 
 
 def small_lesson(compute=None):

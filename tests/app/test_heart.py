@@ -1,6 +1,7 @@
 """Heart through AppTest: picture, knobs that refit and knobs that do not, painting, bad links."""
 
 import csv
+import doctest
 import io
 import time
 from pathlib import Path
@@ -18,6 +19,7 @@ from gbuq_core.experiments.heart_scores import describe_heart, score_heart
 from gbuq_core.figures.encoding import decode_sheet
 from gbuq_core.figures.heart import HeartView
 from gbuq_core.jobs import RUNNER
+from pages._ui import heart_controls
 from pages._ui.canvas import CanvasEvent
 from pages._ui.heart_controls import (
     STATE,
@@ -84,6 +86,10 @@ def table(at):
 
 def notes(at):
     return [t.value for t in at.text if not t.value.startswith("81 cells")]
+
+
+def test_the_examples_in_the_docstrings_hold():
+    assert doctest.testmod(heart_controls).failed == 0
 
 
 def test_the_page_shows_truth_and_methods_and_their_scores():
