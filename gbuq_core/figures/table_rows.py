@@ -56,11 +56,10 @@ def row_map_figure(rows: RowMap, dark: bool = False, height: int = 330) -> go.Fi
             _dots(rows, at, _error_colours(rows.error[at], rows.error_label, dark), "")
         )
     if rows.selected is not None:
-        at = rows.selected
         figure.add_trace(
             go.Scatter(
-                x=[rows.data[at]],
-                y=[rows.knowledge[at]],
+                x=[rows.data[rows.selected]],
+                y=[rows.knowledge[rows.selected]],
                 mode="markers",
                 marker={
                     "size": 16,
@@ -73,15 +72,23 @@ def row_map_figure(rows: RowMap, dark: bool = False, height: int = 330) -> go.Fi
                 showlegend=False,
             )
         )
-    axis = {"zeroline": False, "rangemode": "tozero"}
+    top = 1.06 * float(rows.knowledge.max()) or 1.0
+    right = 1.04 * float(rows.data.max()) or 1.0
     figure.update_layout(
         height=height,
-        margin={"l": 8, "r": 8, "t": 8, "b": 8},
+        margin={"l": 8, "r": 8, "t": 28, "b": 8},
         showlegend=rows.is_class,
         legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0},
-        clickmode="event",
-        xaxis={"title": {"text": f"data uncertainty ({rows.unit}): noise"}, **axis},
-        yaxis={"title": {"text": f"knowledge uncertainty ({rows.unit}): unfamiliar"}, **axis},
+        xaxis={
+            "title": {"text": f"data uncertainty ({rows.unit}): noise"},
+            "range": [0.0, right],
+            "zeroline": False,
+        },
+        yaxis={
+            "title": {"text": f"knowledge uncertainty ({rows.unit}): unfamiliar"},
+            "range": [-0.02 * top, top],
+            "zeroline": False,
+        },
     )
     return figure
 

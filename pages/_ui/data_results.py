@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import streamlit as st
@@ -96,8 +96,18 @@ def draw_row_map(scored: ScoredTable, shown: Shown, row: int) -> None:
 def draw_scores(scored: ScoredTable) -> None:
     """Rejection curve and coverage on rows that were held out, in two tabs."""
     scores = scored.scores
-    first, second = st.tabs(["Rejection", "Coverage" if _is_regression(scores) else "Calibration"])
-    with first:
+    names = ["Rejection", "Coverage" if _is_regression(scores) else "Calibration"]
+    # Only the open one is drawn.
+    first, second = st.tabs(names, key=f"judged-{names[1]}", on_change="rerun")
+    if first.open:
+        _draw_rejection(scores, first)
+    else:
+        _draw_promises(scored, scores, second)
+    st.caption(f"Measured on {scores.n_rows:,} rows that the model did not learn from.")
+
+
+def _draw_rejection(scores: Scores, place: Any) -> None:
+    with place:
         rankings = [
             Ranking(kind, getattr(scores.rejection, kind), getattr(scores.prr, kind))
             for kind in KINDS
@@ -109,7 +119,10 @@ def draw_scores(scored: ScoredTable) -> None:
             config=plot_config("rejection", picture_format()),
             alt=describe_rejection(rankings),
         )
-    with second:
+
+
+def _draw_promises(scored: ScoredTable, scores: Scores, place: Any) -> None:
+    with place:
         style = style_of(scored)
         if isinstance(scores, RegressionScores):
             figure = coverage_figure(scores.coverage, style, is_dark(), _HEIGHT - 45)
@@ -119,7 +132,6 @@ def draw_scores(scored: ScoredTable) -> None:
             words = describe_reliability(scores.reliability)
         config = plot_config("coverage", picture_format())
         st.plotly_chart(figure, key="coverage", config=config, alt=words)
-    st.caption(f"Measured on {scores.n_rows:,} rows that the model did not learn from.")
 
 
 def draw_scorecard(scored: ScoredTable, cost: str) -> None:
@@ -154,11 +166,14 @@ def show_words() -> None:
 
 
 def clicked_row() -> int | None:
-    """The number of the row that was clicked on the map in this run, from 1."""
+    """The number of the row whose dot was clicked, from 1; None for what is no such number."""
     state = st.session_state.get(_MAP_KEY)
     points = state["selection"]["points"] if state else []
-    data = points[0].get("customdata") if points else None
-    return int(data[0]) if data else None
+    found = points[0].get("customdata") if points else None
+    # The browser turns the arrays that Plotly packs into objects with the places as names.
+    numbers = list(found.values()) if isinstance(found, dict) else found
+    first = numbers[0] if isinstance(numbers, list) and numbers else None
+    return int(first) if isinstance(first, int | float) and first >= 1 else None
 
 
 def _open_clicked() -> None:

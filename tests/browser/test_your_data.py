@@ -89,3 +89,38 @@ def test_a_bad_file_is_one_sentence_beside_the_table_before(page, serve):
     page.get_by_text("This is a PNG picture").wait_for()
     settled(page)
     assert page.get_by_text("442 of 442 rows").count() == 1
+
+
+_DOT = """() => {
+  const plot = document.querySelector('.js-plotly-plot');
+  const { _size, xaxis, yaxis } = plot._fullLayout;
+  const dots = plot._fullData[0], heights = Array.from(dots.y), box = plot.getBoundingClientRect();
+  const at = heights.indexOf(Math.max(...heights));
+  return {
+    x: box.left + _size.l + xaxis.d2p(dots.x[at]), y: box.top + _size.t + yaxis.d2p(dots.y[at]),
+    row: dots.customdata[at][0],
+  };
+}"""
+
+
+def test_a_click_on_a_dot_and_a_choice_in_the_list_open_the_row(page, serve):
+    open_page(page, serve(APP))
+    page.wait_for_function(
+        "() => document.querySelector('.js-plotly-plot')._fullData?.length === 2"
+    )
+    dot = page.evaluate(_DOT)
+    page.mouse.move(dot["x"] - 2, dot["y"])
+    page.mouse.move(dot["x"], dot["y"])
+    page.locator(".js-plotly-plot .hoverlayer .hovertext").first.wait_for()
+    page.mouse.click(dot["x"], dot["y"])
+    page.get_by_role("heading", name=f"Row {dot['row']:.0f}", exact=True).wait_for()
+    assert f"row={dot['row']:.0f}" in page.url
+    grid = page.locator("[data-testid=stDataFrame] canvas").first
+    grid.scroll_into_view_if_needed()
+    box = grid.bounding_box()
+    page.mouse.click(box["x"] + 17, box["y"] + 35 * 3.5)  # the box of the third row
+    page.wait_for_function(
+        "before => !location.search.includes(before)", arg=f"row={dot['row']:.0f}"
+    )
+    wait_ready(page)
+    assert page.get_by_role("heading", name=f"Row {dot['row']:.0f}", exact=True).count() == 0
