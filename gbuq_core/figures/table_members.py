@@ -74,7 +74,8 @@ def member_values_figure(members: MemberValues, style: MethodStyle, dark: bool =
         _number_tip("c2", "2 std below"),
         _number_tip("c3", "2 std above"),
     ]
-    bars_x = _quantity("c2", cut(members.target, 60), scale)
+    title = cut(members.target, 60)  # the same in all layers, or Vega-Lite would join them
+    bars_x = _quantity("c2", title, scale)
     layers = [
         {
             "mark": {"type": "rule", "strokeWidth": 4, "opacity": 0.35, "strokeCap": "round"},
@@ -85,7 +86,7 @@ def member_values_figure(members: MemberValues, style: MethodStyle, dark: bool =
         {
             "mark": {"type": "point", "filled": True, "size": 55, "opacity": 1},
             "encoding": {
-                "x": _quantity("c1", None, scale), "y": y, "color": colour, "tooltip": tips,
+                "x": _quantity("c1", title, scale), "y": y, "color": colour, "tooltip": tips,
             },
         },
     ]  # fmt: skip
@@ -97,7 +98,7 @@ def member_values_figure(members: MemberValues, style: MethodStyle, dark: bool =
                     "type": "rule", "color": "#d55e00", "strokeDash": [5, 3], "strokeWidth": 2,
                 },
                 "encoding": {
-                    "x": _quantity("c1", None, scale), "tooltip": [_number_tip("c1", "true value")],
+                    "x": _quantity("c1", title, scale), "tooltip": [_number_tip("c1", "true value")],
                 },
             }
         )  # fmt: skip
@@ -159,7 +160,7 @@ def member_classes_figure(members: MemberClasses, style: MethodStyle) -> Spec:
     return {"height": max(90, 34 * len(shown)) + AXIS_HEIGHT, "layer": layers}
 
 
-def _quantity(field: str, title: str | None, scale: Spec) -> Spec:
+def _quantity(field: str, title: str, scale: Spec) -> Spec:
     return {"field": field, "type": "quantitative", "title": title, "scale": scale}
 
 

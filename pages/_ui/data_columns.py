@@ -69,7 +69,7 @@ def show_columns(opened: Opened, schema: Schema, notices: Sequence[str]) -> None
             key=_editor_key(opened),
             hide_index=True,
             num_rows="fixed",
-            height=min(420, 38 + 35 * len(frame)),
+            height=min(420, 3 + 35 * (len(frame) + 1)),
             disabled=["name", "n_missing", "n_distinct", "examples", "reason"],
             column_config={
                 "name": st.column_config.TextColumn("Column", width="medium"),
@@ -80,7 +80,7 @@ def show_columns(opened: Opened, schema: Schema, notices: Sequence[str]) -> None
                 "missing_values": st.column_config.TextColumn(
                     "Missing if",
                     help="Values that mean missing here, separated by commas, such as -999.",
-                    width="small",
+                    width=130,
                     max_chars=100,
                 ),
                 "n_missing": st.column_config.NumberColumn("Missing", width="small"),
