@@ -76,6 +76,7 @@ def member_values_figure(members: MemberValues, style: MethodStyle, dark: bool =
     ]
     title = cut(members.target, 60)  # the same in all layers, or Vega-Lite would join them
     bars_x = _quantity("c2", title, scale)
+    dots_x = _quantity("c1", title, scale)
     layers = [
         {
             "mark": {"type": "rule", "strokeWidth": 4, "opacity": 0.35, "strokeCap": "round"},
@@ -86,7 +87,7 @@ def member_values_figure(members: MemberValues, style: MethodStyle, dark: bool =
         {
             "mark": {"type": "point", "filled": True, "size": 55, "opacity": 1},
             "encoding": {
-                "x": _quantity("c1", title, scale), "y": y, "color": colour, "tooltip": tips,
+                "x": dots_x, "y": y, "color": colour, "tooltip": tips,
             },
         },
     ]  # fmt: skip
@@ -98,7 +99,7 @@ def member_values_figure(members: MemberValues, style: MethodStyle, dark: bool =
                     "type": "rule", "color": "#d55e00", "strokeDash": [5, 3], "strokeWidth": 2,
                 },
                 "encoding": {
-                    "x": _quantity("c1", title, scale), "tooltip": [_number_tip("c1", "true value")],
+                    "x": dots_x, "tooltip": [_number_tip("c1", "true value")],
                 },
             }
         )  # fmt: skip
