@@ -14,6 +14,7 @@ import pandas as pd
 from gbuq_core.tables.evaluation import RegressionScores, Scores, evaluate
 from gbuq_core.tables.output import predicted_values, row_errors
 from gbuq_core.tables.predicting import Predictions, predict_rows
+from gbuq_core.tables.protocols import evaluate_measured
 from gbuq_core.tables.scoring import ScoredTable
 from gbuq_core.uncertainty import Uncertainty
 
@@ -79,8 +80,7 @@ class CutModel:
 def cut_table(scored: ScoredTable, cut: Cut) -> ScoredTable:
     r"""The same table judged by other members of the same models.
 
-    The scores of a table whose rows come from a second file stay as they were: the model that gave
-    them is not kept. Its ``new_scores`` follow the cut.
+    Beside a second file, the model that was kept for ``scores`` is cut in the same way.
 
     Raises
     ------
@@ -100,8 +100,13 @@ def cut_table(scored: ScoredTable, cut: Cut) -> ScoredTable:
     models = tuple(
         model._replace(estimator=CutModel(model.estimator, cut)) for model in scored.models
     )
-    if all(model.estimator.changes_nothing for model in models):
-        return scored._replace(models=models)
+    measured = scored.measured
+    if measured is not None:
+        own = CutModel(measured.model.estimator, cut)
+        measured = measured._replace(model=measured.model._replace(estimator=own))
+    every = (*models, *((measured.model,) if measured is not None else ()))
+    if all(model.estimator.changes_nothing for model in every):
+        return scored._replace(models=models, measured=measured)
     pieces, places = [], []
     for number, model in enumerate(models):
         rows = np.flatnonzero(scored.model_of_row == number)
@@ -113,13 +118,19 @@ def cut_table(scored: ScoredTable, cut: Cut) -> ScoredTable:
     predictions = _in_order(pieces, places)
     y_train = scored.training.y[scored.training.known]
     found_scores = evaluate(prepared.y, predictions, held_out_rows(scored), y_train, n_classes)
-    is_new = scored.protocol == "new_file"
+    scores, new_scores = found_scores or scored.scores, None
+    if measured is not None:
+        rows, new_scores = measured.rows, found_scores
+        X, y = scored.training.X.iloc[rows], scored.training.y[rows]
+        found = predict_rows(measured.model.estimator, X, y, n_classes, spread)
+        scores = evaluate_measured(scored.training, rows, found)
     return scored._replace(
         models=models,
+        measured=measured,
         predictions=predictions,
         frame=_with_predictions(scored, predictions),
-        scores=scored.scores if is_new or found_scores is None else found_scores,
-        new_scores=found_scores if is_new else None,
+        scores=scores,
+        new_scores=new_scores,
     )
 
 

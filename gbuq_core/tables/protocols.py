@@ -37,8 +37,15 @@ class FittedModel(NamedTuple):
     rows: NDArray[np.int64]
 
 
+class Measured(NamedTuple):
+    """The model that gave the scores beside a second file, and the rows held out from it."""
+
+    model: FittedModel
+    rows: NDArray[np.int64]
+
+
 class RowsScored(NamedTuple):
-    """What a protocol comes to; ``fold`` and ``in_training`` are None where they do not apply."""
+    """What a protocol comes to; the last three are None where they do not apply."""
 
     models: tuple[FittedModel, ...]
     model_of_row: NDArray[np.int64]
@@ -46,6 +53,7 @@ class RowsScored(NamedTuple):
     scores: Scores
     fold: NDArray[np.int64] | None
     in_training: NDArray[np.bool_] | None
+    measured: Measured | None = None
 
 
 def choose_protocol(n_known: int, has_new: bool) -> str:
@@ -97,10 +105,10 @@ def _held_out(training: Prepared, scored: Prepared, plan: ScorePlan) -> RowsScor
 
 def _new_file(training: Prepared, scored: Prepared, plan: ScorePlan) -> RowsScored:
     held = held_out_fifth(training.y, bool(training.target.classes), plan.seed)
-    everything = np.flatnonzero(training.known)
+    everything, held_rows = np.flatnonzero(training.known), np.flatnonzero(held)
 
     def measure() -> tuple[FittedModel, Predictions]:
-        part = (np.flatnonzero(~held & training.known), np.flatnonzero(held))
+        part = (np.flatnonzero(~held & training.known), held_rows)
         models, pieces = _fit_and_predict(training, training, plan, [part])
         return models[0], pieces[0]
 
@@ -115,10 +123,10 @@ def _new_file(training: Prepared, scored: Prepared, plan: ScorePlan) -> RowsScor
 
     with stage(2.0):
         measured, judged = parallel_map(run, range(2), _fits_at_once(plan))
-    held_y = training._replace(y=training.y[held])
-    scores = evaluate_rows(held_y, training, measured[1], np.ones(int(held.sum()), bool))
+    scores = evaluate_measured(training, held_rows, measured[1])
     model_of_row = np.zeros(len(scored.X), np.int64)
-    return RowsScored((judged[0],), model_of_row, judged[1], scores, None, None)
+    kept = Measured(measured[0], held_rows)
+    return RowsScored((judged[0],), model_of_row, judged[1], scores, None, None, kept)
 
 
 def _fit_and_predict(
@@ -176,6 +184,14 @@ def _joined(pieces: list[Predictions], rows: list[NDArray[np.int64]]) -> Predict
         np.concatenate([piece.new_missing for piece in pieces])[order],
         tuple(dict.fromkeys(columns)),
     )
+
+
+def evaluate_measured(
+    training: Prepared, rows: NDArray[np.int64], predictions: Predictions
+) -> Scores:
+    """Scores of predictions of these rows of the training table only."""
+    held = training._replace(y=training.y[rows])
+    return evaluate_rows(held, training, predictions, np.ones(len(rows), bool))
 
 
 def evaluate_rows(

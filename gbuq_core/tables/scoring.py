@@ -24,6 +24,7 @@ from gbuq_core.tables.predicting import (
 )
 from gbuq_core.tables.protocols import (
     FittedModel,
+    Measured,
     choose_protocol,
     evaluate_rows,
     one_thread_a_fit,
@@ -64,6 +65,8 @@ class ScoredTable(NamedTuple):
     models : tuple of FittedModel
     model_of_row : ndarray of shape (n_rows,), int64
         Which of the models scored each row.
+    measured : Measured or None
+        With a second file, the model that gave ``scores``, which scored none of its rows.
     predictions : Predictions
         Of each row.
     plan : ScorePlan
@@ -82,6 +85,7 @@ class ScoredTable(NamedTuple):
     scored: Prepared
     models: tuple[FittedModel, ...]
     model_of_row: NDArray[np.int64]
+    measured: Measured | None
     predictions: Predictions
     plan: ScorePlan
     notices: tuple[str, ...]
@@ -193,7 +197,7 @@ def score_table(
         notices += scored.notices
     return ScoredTable(
         frame, added, protocol, found.scores, new_scores, training, scored, found.models,
-        found.model_of_row, found.predictions, plan,
+        found.model_of_row, found.measured, found.predictions, plan,
         (*notices, *renamed, *_rate_notice(plan, found.models), *_flag_notices(found.predictions)),
         time.perf_counter() - began,
     )  # fmt: skip

@@ -121,9 +121,10 @@ def view_of(answer: Answer, values: SimpleNamespace) -> View | None:
 def measured_line(answer: Answer, view: View) -> str:
     """What training cost, measured."""
     scored: ScoredTable = answer.result.scored
-    n_bytes = sum(model.estimator.memory_bytes_ for model in scored.models)
+    trained = [*scored.models, *([scored.measured.model] if scored.measured else [])]
+    n_bytes = sum(model.estimator.memory_bytes_ for model in trained)
     seconds = answer.seconds if answer.seconds is not None else scored.seconds
-    models = len(scored.models)
+    models = len(trained)
     return (
         f"Measured: {seconds_text(seconds)} to train {models} "
         f"{'ensembles' if models > 1 else 'ensemble'} and judge all rows, {n_bytes / 1e6:.2g} MB "

@@ -83,15 +83,23 @@ def test_the_words_name_the_rows_of_the_largest_uncertainties(scored):
     assert held_out_rows(scored).all()
 
 
-def test_a_second_file_keeps_the_scores_of_the_first():
+@pytest.mark.parametrize("step", [5, 10])
+def test_beside_a_second_file_a_cut_moves_both_scores_as_training_does(step):
     rng = np.random.default_rng(0)
     lines = [f"{x:.3f},{2 * x + rng.normal():.3f}" for x in rng.normal(size=80)]
     first = read_table(("x,y\n" + "\n".join(lines)).encode())
     second = read_table(("y,x\n" + "\n".join(f"{i},{i}" for i in range(20))).encode())
     scored = score_table(first, "y", new=second, plan=PLAN)
-    seen = cut_table(scored, Cut(step=5))
-    assert seen.scores is scored.scores
+    seen = cut_table(scored, Cut(step=step, start=0.25))
+    made = score_table(first, "y", new=second, plan=PLAN._replace(truncation_step=step))
+    made = cut_table(made, Cut(start=0.25))
+    assert seen.scores.n_rows == 16  # the held-out fifth
     assert seen.new_scores.n_rows == 20
+    assert seen.scores.nll == made.scores.nll != scored.scores.nll
+    assert seen.new_scores.nll == made.new_scores.nll != scored.new_scores.nll
+    assert cut_table(scored, Cut()).scores is scored.scores
+    learnt = seen.measured.model.rows
+    assert sorted([*learnt, *seen.measured.rows]) == list(range(80))
     assert "second file" in describe_table(seen)[0]
 
 
