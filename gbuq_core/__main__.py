@@ -12,13 +12,16 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from gbuq_core.errors import Cancelled, GbuqError, InvalidParameter, TableError
+from gbuq_core.experiments.table import Cut, cut_table
 from gbuq_core.jobs import Job, JobRunner
 from gbuq_core.tables import (
     ReadOptions,
     RegressionScores,
+    Schema,
     ScoredTable,
     ScorePlan,
     Scores,
+    Table,
     edit_schema,
     infer_schema,
     read_table,
@@ -90,9 +93,15 @@ def _parser() -> argparse.ArgumentParser:
     add("--task", choices=["regression", "classification"], help="told from the target by default")
     add("--category", action="append", default=[], metavar="NAME", help="a column of categories")
     add("--drop", action="append", default=[], metavar="NAME", help="a column to leave out")
+    add("--use", action="append", default=[], metavar="NAME", help="a column to take in")
+    add("--kind", action="append", default=[], metavar="NAME=KIND", help="what a column holds: "
+        "numeric, category, date, identifier or text")  # fmt: skip
+    add("--missing", action="append", default=[], metavar="NAME=VALUES",
+        help="what means missing in a column, separated by commas")  # fmt: skip
     add("--delimiter", help="of a text file; told from it by default")
     add("--decimal", choices=[".", ","], help="the decimal mark; told from the file by default")
     add("--encoding", help="such as utf-8 or cp1252; told from the file by default")
+    add("--header", choices=["yes", "no"], help="whether the first row names the columns")
     plan = ScorePlan()
     add("--method", choices=["sglb", "sgb"], default=plan.method, help="default: %(default)s")
     add("--ensemble", choices=["virtual", "independent"], default=plan.ensemble,
@@ -108,6 +117,12 @@ def _parser() -> argparse.ArgumentParser:
     add("--learning-rate", type=float, metavar="X", help="found by a short pilot fit by default")
     add("--engine", choices=["numba", "catboost"], default=plan.engine, help="default: %(default)s")
     add("--seed", type=int, default=plan.seed, metavar="N", help="default: %(default)s")
+    add("--truncation-step", type=int, metavar="K", help="trees between two members of a virtual "
+        "ensemble; a twentieth of the trees by default")  # fmt: skip
+    add("--truncation-start", type=float, metavar="X",
+        help="share of the trees before its first member; default: 0.5")  # fmt: skip
+    add("--most-members", type=int, metavar="N", help="members that count: the last truncations, "
+        "or the first models; all by default")  # fmt: skip
     add("--jobs", type=int, metavar="N", help="threads; all cores by default")
     add("--quiet", action="store_true", help="no progress, notices and scores")
     return parser
@@ -129,27 +144,52 @@ def _score(options: argparse.Namespace) -> ScoredTable:
         n_jobs=options.jobs,
     )
     delimiter = "\t" if options.delimiter in ("\\t", "tab") else options.delimiter
-    reading = ReadOptions(delimiter, options.encoding, options.decimal)
+    header = None if options.header is None else options.header == "yes"
+    reading = ReadOptions(delimiter, options.encoding, options.decimal, header)
+    cut = Cut(options.truncation_step, options.truncation_start, options.most_members)
 
     def run(job: Job) -> ScoredTable:
         table = read_table(options.train, options=reading)
-        schema = edit_schema(
-            table,
-            infer_schema(table),
-            kinds=dict.fromkeys(options.category, "category"),
-            used=dict.fromkeys(options.drop, False),
-        )
+        schema = _edited(table, options)
         new = None
         if options.new is not None:
             new = read_table(options.new, options=reading, to_score=True)
-        return score_table(
+        scored = score_table(
             table, options.target, task=options.task, schema=schema, new=new, plan=plan
         )
+        return scored if cut == Cut() else cut_table(scored, cut)
 
     scored = _watched(run, show=sys.stderr.isatty() and not options.quiet)
     as_bytes = to_parquet_bytes if out.suffix.lower() == ".parquet" else to_csv_bytes
     _write(out, as_bytes(scored.frame))
     return scored
+
+
+def _edited(table: Table, options: argparse.Namespace) -> Schema:
+    """What was concluded about the columns, with the user's corrections."""
+    missing = dict(_given(table, text, "--missing") for text in options.missing)
+    return edit_schema(
+        table,
+        infer_schema(table),
+        kinds={
+            **dict.fromkeys(options.category, "category"),
+            **dict(_given(table, text, "--kind") for text in options.kind),
+        },
+        used={**dict.fromkeys(options.drop, False), **dict.fromkeys(options.use, True)},
+        missing_values={
+            name: [value.strip() for value in values.split(",") if value.strip()]
+            for name, values in missing.items()
+        },
+    )
+
+
+def _given(table: Table, text: str, option: str) -> tuple[str, str]:
+    """NAME=VALUE taken apart; the names of columns may hold equals signs themselves."""
+    names = [name for name in table.names if text.startswith(f"{name}=")]
+    if not names:
+        raise InvalidParameter(f"{option} must begin with the name of a column and =; got {text}.")
+    name = max(names, key=len)
+    return name, text[len(name) + 1 :]
 
 
 def _check_out(out: Path, inputs: list[str | None]) -> None:

@@ -43,7 +43,7 @@ values = open_page(page, in_sidebar=True)
 if values.table != choice:  # a control was put back to its default
     st.rerun()
 
-second = open_second()
+second = open_second(opened)
 request = request_of(opened, schema, edits, values, second)
 with st.sidebar:
     st.caption(estimate_line(opened, schema, request, second[1]))

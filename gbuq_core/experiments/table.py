@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from gbuq_core.tables.evaluation import RegressionScores, Scores, evaluate
+from gbuq_core.tables.evaluation import RegressionScores, Scores
 from gbuq_core.tables.output import predicted_values, row_errors
 from gbuq_core.tables.predicting import Predictions, predict_rows
-from gbuq_core.tables.protocols import evaluate_measured
+from gbuq_core.tables.protocols import evaluate_measured, evaluate_rows
 from gbuq_core.tables.scoring import ScoredTable
 from gbuq_core.uncertainty import Uncertainty
+from gbuq_core.validation import check_number
 
 _NAMED_ROWS = 3
 
@@ -85,7 +86,7 @@ def cut_table(scored: ScoredTable, cut: Cut) -> ScoredTable:
     Raises
     ------
     InvalidParameter
-        If a truncation step gives no member.
+        If a truncation step gives no member, or none is left.
 
     Examples
     --------
@@ -95,6 +96,8 @@ def cut_table(scored: ScoredTable, cut: Cut) -> ScoredTable:
     >>> cut_table(scored, Cut(step=5, start=0.5)).models[0].estimator.n_members
     4
     """
+    if cut.members is not None:
+        check_number("the number of members", cut.members, 1, integer=True)
     prepared, n_classes = scored.scored, len(scored.training.target.classes)
     spread = float(np.nanstd(scored.training.y))
     models = tuple(
@@ -116,11 +119,13 @@ def cut_table(scored: ScoredTable, cut: Cut) -> ScoredTable:
             pieces.append(found)
             places.append(rows)
     predictions = _in_order(pieces, places)
-    y_train = scored.training.y[scored.training.known]
-    found_scores = evaluate(prepared.y, predictions, held_out_rows(scored), y_train, n_classes)
-    scores, new_scores = found_scores or scored.scores, None
-    if measured is not None:
-        rows, new_scores = measured.rows, found_scores
+    judged, new_scores = held_out_rows(scored), None
+    if measured is None:
+        scores = evaluate_rows(prepared, scored.training, predictions, judged)
+    else:
+        if judged.any():
+            new_scores = evaluate_rows(prepared, scored.training, predictions, judged)
+        rows = measured.rows
         X, y = scored.training.X.iloc[rows], scored.training.y[rows]
         found = predict_rows(measured.model.estimator, X, y, n_classes, spread)
         scores = evaluate_measured(scored.training, rows, found)

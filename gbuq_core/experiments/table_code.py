@@ -4,11 +4,26 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from gbuq_core.experiments.table import Cut
 from gbuq_core.tables.predicting import ScorePlan
 from gbuq_core.tables.reading import ReadOptions
+
+# The command line's names of a plan's settings.
+_FLAGS: Mapping[str, str] = MappingProxyType(
+    {
+        "method": "method",
+        "ensemble": "ensemble",
+        "engine": "engine",
+        "n_members": "members",
+        "n_trees": "trees",
+        "depth": "depth",
+        "learning_rate": "learning-rate",
+        "seed": "seed",
+    }
+)
 
 
 class TableRecipe(NamedTuple):
@@ -20,7 +35,7 @@ class TableRecipe(NamedTuple):
         The key of a built-in table, or the name of a file.
     is_builtin : bool
     options : ReadOptions
-        How a text file was read.
+        What the reader chose about text files, which holds for the second one too.
     kinds, used, missing : mapping of column to correction
         As `gbuq_core.tables.edit_schema` takes them.
     target : str
@@ -56,6 +71,7 @@ def table_code(recipe: TableRecipe) -> str:
     >>> 'load_builtin("wine")' in table_code(recipe)
     True
     """
+    given = _options_text(recipe.options)
     edits = {
         name: dict(given)
         for name, given in (
@@ -74,9 +90,6 @@ def table_code(recipe: TableRecipe) -> str:
         ]
     else:
         names.append("infer_schema")
-        given = _options_text(recipe.options)
-        if given:
-            names.append("ReadOptions")
         lines += [
             f"table = read_table({recipe.source!r}{given})",
             "schema = infer_schema(table)",
@@ -91,7 +104,9 @@ def table_code(recipe: TableRecipe) -> str:
     if recipe.second:
         if "read_table" not in names:
             names.append("read_table")
-        arguments.append(f"new=read_table({recipe.second!r})")
+        arguments.append(f"new=read_table({recipe.second!r}{given}, to_score=True)")
+    if given and "read_table" in names:
+        names.append("ReadOptions")
     lines += [
         f"plan = {_plan_text(recipe.plan)}",
         f"scored = score_table({', '.join(arguments)}, plan=plan)",
@@ -116,21 +131,61 @@ def table_code(recipe: TableRecipe) -> str:
 
 
 def table_command(recipe: TableRecipe) -> str:
-    """The command line that scores the file with its own defaults; nothing for a built-in table.
+    """The command line that computes the same table; nothing for a built-in one.
 
     Examples
     --------
     >>> recipe = TableRecipe("my rows.csv", False, ReadOptions(), {}, {}, {}, "y", None, "",
-    ...                      ScorePlan(), Cut())
-    >>> table_command(recipe)
-    "python -m gbuq_core score 'my rows.csv' --target y --out scored.csv"
+    ...                      ScorePlan(n_trees=50), Cut(step=5))
+    >>> table_command(recipe)  # doctest: +NORMALIZE_WHITESPACE
+    "python -m gbuq_core score 'my rows.csv' --target=y --out=scored.csv --trees=50
+    --truncation-step=5"
     """
     if recipe.is_builtin:
         return ""
-    words = ["python", "-m", "gbuq_core", "score", recipe.source]
-    words += [recipe.second] if recipe.second else []
-    words += ["--target", recipe.target, "--out", "scored.csv"]
-    return " ".join(shlex.quote(" ".join(word.split())) for word in words)
+    files = [f"./{name}" if name.startswith("-") else name for name in (recipe.source,
+             recipe.second) if name]  # fmt: skip
+    words = ["python", "-m", "gbuq_core", "score", *files]
+    # An equals sign keeps values apart that begin with a dash.
+    words += [f"--{name}={value}" for name, value in _flags(recipe)]
+    return " ".join(_shell_word(word) for word in words)
+
+
+def _flags(recipe: TableRecipe) -> list[tuple[str, object]]:
+    """Names of command-line options with their values, those left out that change nothing."""
+    reading, cut = recipe.options, recipe.cut
+    header = None if reading.header is None else "yes" if reading.header else "no"
+    flags: list[tuple[str, object]] = [
+        ("target", recipe.target),
+        ("out", "scored.csv"),
+        ("task", recipe.task),
+        ("delimiter", reading.delimiter),
+        ("encoding", reading.encoding),
+        ("decimal", reading.decimal),
+        ("header", header),
+        *(("kind", f"{name}={kind}") for name, kind in recipe.kinds.items()),
+        *(("use" if used else "drop", name) for name, used in recipe.used.items()),
+        *(("missing", f"{name}={','.join(words)}") for name, words in recipe.missing.items()),
+    ]
+    plan, default = recipe.plan._asdict(), ScorePlan()._asdict()
+    flags += [(flag, plan[name]) for name, flag in _FLAGS.items() if plan[name] != default[name]]
+    flags += [
+        ("truncation-step", recipe.plan.truncation_step if cut.step is None else cut.step),
+        ("truncation-start", cut.start),
+        ("most-members", cut.members),
+    ]
+    return [(name, value) for name, value in flags if value is not None]
+
+
+def _shell_word(word: str) -> str:
+    """A word that a shell takes as it is, on one line whatever is in it."""
+    if all(letter.isprintable() for letter in word):
+        return shlex.quote(word)
+    escaped = word.replace("\\", "\\\\").replace("'", "\\'")
+    return "$'" + "".join(
+        letter if letter.isprintable() else "".join(f"\\x{byte:02x}" for byte in letter.encode())
+        for letter in escaped
+    ) + "'"  # fmt: skip
 
 
 def _plan_text(plan: ScorePlan) -> str:

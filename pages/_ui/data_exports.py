@@ -20,7 +20,7 @@ def export_table(trained: Trained, view: View, values: SimpleNamespace, link: st
     code = table_code(recipe)
     command = table_command(recipe)
     if command:
-        code += f"\n# With the settings' defaults, from a terminal:\n# {command}\n"
+        code += f"\n# The same from a terminal:\n# {command}\n"
     frame = view.scored.frame
     downloads = (
         Download("All rows (CSV)", "scored.csv", "text/csv", partial(to_csv_bytes, frame)),
@@ -48,15 +48,11 @@ def in_words(scored: ScoredTable) -> None:
 
 def _recipe(trained: Trained, values: SimpleNamespace) -> TableRecipe:
     wanted, opened = trained.wanted, trained.opened
-    source = opened.table.source
-    is_text = source.format == "csv"
     virtual = wanted.plan.ensemble == "virtual"
     return TableRecipe(
-        source=source.name,
+        source=opened.table.source.name,
         is_builtin=not opened.is_upload,
-        options=source.options
-        if is_text
-        else source.options._replace(delimiter=None, encoding=None, decimal=None, header=None),
+        options=opened.options,
         kinds=dict(wanted.edits.kinds),
         used=dict(wanted.edits.used),
         missing=dict(wanted.edits.missing),

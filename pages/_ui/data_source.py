@@ -42,7 +42,7 @@ class Opened(NamedTuple):
     """A table that is open.
 
     ``key`` identifies its content and how it was read; ``suggested`` is its likely target;
-    ``about`` says what it is, for a built-in one.
+    ``about`` says what it is, for a built-in one; ``options`` are what the reader chose.
     """
 
     key: str
@@ -51,6 +51,7 @@ class Opened(NamedTuple):
     suggested: str
     about: str
     is_upload: bool
+    options: ReadOptions = ReadOptions()
 
 
 class _Read(NamedTuple):
@@ -96,7 +97,8 @@ def open_table(choice: str) -> Opened | None:
         return last
     if choice != UPLOADED:
         return _remember(_builtin(choice))
-    read = _read_upload(upload, _chosen_options(_digest_of(upload)))
+    chosen = _chosen_options(_digest_of(upload))
+    read = _read_upload(upload, chosen)
     if read.table is None or read.schema is None:
         sentences = [read.error]
         if last is not None:
@@ -106,19 +108,22 @@ def open_table(choice: str) -> Opened | None:
     options = tuple(read.table.source.options)
     key = f"{read.table.source.digest}:{options}"
     suggested = suggest_target(read.schema)
-    return _remember(Opened(key, read.table, read.schema, suggested, "", True))
+    return _remember(Opened(key, read.table, read.schema, suggested, "", True, chosen))
 
 
-def open_second() -> tuple[str, Table | None]:
-    """Key and table of the second file, if there is one; a sentence where it cannot be read."""
+def open_second(opened: Opened) -> tuple[str, Table | None]:
+    """Key and table of the second file, if there is one; a sentence where it cannot be read.
+
+    What the reader chose about the first file's text holds for the second.
+    """
     upload = st.session_state.get(SECOND)
     if upload is None:
         return "", None
-    read = _read_upload(upload, ReadOptions())
+    read = _read_upload(upload, opened.options, to_score=True)
     if read.table is None:
         show_notice(f"The second file cannot be scored. {read.error}", "second", tone="error")
         return "", None
-    return read.table.source.digest, read.table
+    return f"{read.table.source.digest}:{tuple(read.table.source.options)}", read.table
 
 
 def show_reading(opened: Opened) -> None:
@@ -178,16 +183,18 @@ def _digest_of(upload: Any) -> str:
     return str(digests[upload.file_id])
 
 
-def _read_upload(upload: Any, options: ReadOptions) -> _Read:
-    return _read_bytes(_digest_of(upload), upload.name, options, upload)
+def _read_upload(upload: Any, options: ReadOptions, to_score: bool = False) -> _Read:
+    return _read_bytes(_digest_of(upload), upload.name, options, to_score, upload)
 
 
 @st.cache_resource(max_entries=6, show_spinner="Reading the file")
-def _read_bytes(digest: str, name: str, options: ReadOptions, _upload: Any) -> _Read:
+def _read_bytes(
+    digest: str, name: str, options: ReadOptions, to_score: bool, _upload: Any
+) -> _Read:
     _upload.seek(0)
     try:
-        table = read_table(_upload, name, options)
-        return _Read(table, infer_schema(table), "")
+        table = read_table(_upload, name, options, to_score=to_score)
+        return _Read(table, None if to_score else infer_schema(table), "")
     except GbuqError as error:
         return _Read(None, None, str(error))
 

@@ -1,6 +1,7 @@
 """Your data through AppTest: files of all sorts, settings, rows, exports."""
 
 import io
+import shlex
 import time
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from gbuq_core.__main__ import main
 from gbuq_core.jobs import RUNNER
 from pages._ui.data_state import FIND, PAGE, TABLE, page_state
 from pages._ui.site_map import PAGES
@@ -299,6 +301,42 @@ def test_the_copied_code_gives_the_same_numbers(tmp_path, monkeypatch):
     found = made["scored"].frame
     np.testing.assert_array_equal(frame["total"], found["total_uncertainty"])
     assert (tmp_path / "scored.csv").exists()
+
+
+SETTINGS = {
+    "virtual": {
+        "trees": "100", "depth": "3", "rate": "0.2", "step": "5", "start": "0.3", "members": "4",
+        "seed": "3", "task": "regression",
+    },
+    "independent": {
+        "method": "SGB", "ensemble": "independent", "trees": "50", "models": "3", "members": "2",
+    },
+    "catboost": {"engine": "CatBoost", "trees": "50", "rate": "0.1", "step": "10"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SETTINGS)
+def test_the_copied_code_and_the_copied_line_give_the_numbers_of_the_page(
+    case, tmp_path, monkeypatch
+):
+    at = open_page(numbers(), **SETTINGS[case])
+    code = next(c.value for c in at.code if "score_table" in c.value)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "table.csv").write_bytes(numbers())
+    made = {}
+    exec(compile(code, "copied", "exec"), made)
+    shown = rows_of(at).sort_values("row")
+    found = made["scored"].frame
+    np.testing.assert_array_equal(shown["total"], np.sqrt(found["total_uncertainty"]))
+    np.testing.assert_array_equal(shown["prediction"], found["prediction"])
+    (tmp_path / "scored.csv").unlink()
+    line = code.strip().splitlines()[-1].removeprefix("# ")
+    words = shlex.split(line)
+    assert words[:4] == ["python", "-m", "gbuq_core", "score"]
+    assert main([*words[3:], "--quiet"]) == 0
+    written = pd.read_csv(tmp_path / "scored.csv")
+    for name in ("prediction", "total_uncertainty", "knowledge_uncertainty"):
+        np.testing.assert_array_equal(written[name], found[name])
 
 
 def test_the_link_restores_the_settings():

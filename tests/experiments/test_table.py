@@ -1,8 +1,14 @@
 """Cuts of a scored table against training with the same members; words; code."""
 
 import doctest
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from gbuq_core.errors import InvalidParameter
@@ -19,6 +25,7 @@ from gbuq_core.tables import (
     score_table,
 )
 
+ROOT = str(Path(__file__).resolve().parents[2])
 PLAN = ScorePlan(n_trees=60, depth=3, truncation_step=10, learning_rate=0.1)
 
 
@@ -109,4 +116,49 @@ def test_the_command_quotes_what_a_shell_would_run():
     )
     command = table_command(recipe)
     assert "'a b; rm x.csv'" in command
-    assert "'$(touch y)'" in command
+    assert "'--target=$(touch y)'" in command
+
+
+HOSTILE = ("-x='$(touch y)", "a\nb; `touch y`", "k=numeric", "code")
+
+
+def test_code_and_line_compute_the_same_whatever_the_names_and_corrections(tmp_path, monkeypatch):
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({name: rng.integers(0, 4, 60) for name in HOSTILE})
+    frame["--y"] = frame[HOSTILE[0]] + rng.normal(size=60)
+    frame["key"] = [f"k{i}" for i in range(60)]
+    names = ("-first file.csv", "second.csv")
+    for name, rows in zip(names, (frame, frame.head(9).drop(columns="--y")), strict=True):
+        rows.to_csv(tmp_path / name, index=False, sep=";", decimal=",", encoding="cp1252")
+    recipe = TableRecipe(
+        source=names[0],
+        is_builtin=False,
+        options=ReadOptions(";", "cp1252", ",", header=True),
+        kinds={HOSTILE[0]: "category", "k=numeric": "numeric"},
+        used={HOSTILE[1]: False, "key": True},
+        missing={"k=numeric": ("2", "-999"), "code": ("3",)},
+        target="--y",
+        task="regression",
+        second=names[1],
+        plan=ScorePlan(n_trees=50, depth=2, learning_rate=0.2, seed=4),
+        cut=Cut(5, 0.3, 4),
+    )
+    monkeypatch.chdir(tmp_path)
+    made = {}
+    exec(compile(table_code.table_code(recipe), "copied", "exec"), made)
+    found = made["scored"].frame
+    (tmp_path / "scored.csv").unlink()
+    line = table_command(recipe)
+    assert "\n" not in line
+    python = f"{shlex.quote(sys.executable)} {line.removeprefix('python ')}"
+    subprocess.run(["bash", "-c", python], check=True, env={**os.environ, "PYTHONPATH": ROOT})
+    written = pd.read_csv(tmp_path / "scored.csv")
+    assert len(written) == 9
+    for name in ("prediction", "total_uncertainty", "knowledge_uncertainty"):
+        np.testing.assert_array_equal(written[name], found[name])
+    assert not (tmp_path / "y").exists()
+
+
+def test_no_member_left_is_refused(scored):
+    with pytest.raises(InvalidParameter, match="number of members must be"):
+        cut_table(scored, Cut(members=0))
