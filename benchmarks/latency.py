@@ -32,6 +32,11 @@ APP = Path(__file__).resolve().parents[1] / "app.py"
 PLOTLY = """(key) => [...document.querySelectorAll(`.st-key-${key} :is(.js-fill, .js-line)`)]
     .map(path => path.getAttribute('d')).join('')"""
 
+# The drawn paths of a figure of curves.
+CURVES = """(key) => [...document.querySelectorAll(`.st-key-${key} *`)]
+    .flatMap(node => [...node.shadowRoot?.querySelectorAll('.gbuq-curves > svg path') ?? []])
+    .map(path => path.getAttribute('d')).join('')"""
+
 # What a canvas figure says about its data.
 CANVAS = """(key) => [...document.querySelectorAll(`.st-key-${key} *`)]
     .map(node => node.shadowRoot?.querySelector('.gbuq')?.dataset.digest ?? '').join('')"""
@@ -71,7 +76,7 @@ def slider(key: str) -> str:
 
 
 CONTROLS = (
-    Control("/", "rows (refit)", slider("rows"), PLOTLY, "wave", 150.0),
+    Control("/", "rows (refit)", slider("rows"), CURVES, "wave", 150.0),
     Control("/heart", "K (nothing refitted)", slider("step"), CANVAS, "heart", 200.0),
     Control("/heart", "start (nothing refitted)", slider("start"), CANVAS, "heart", 200.0),
     # Seeds go one way only, so that every press trains 10 + 1 models of 1000 trees anew.

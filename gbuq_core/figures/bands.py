@@ -11,16 +11,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import plotly.graph_objects as go
 
-from gbuq_core.figures.theme import MethodStyle, fade, ink, on_page
+from gbuq_core.figures.curves import Curves
+from gbuq_core.figures.theme import MethodStyle
 
 Array = npt.NDArray[np.float64]
-Part = dict[str, Any]  # of a plotly figure, in its own words
+Part = dict[str, Any]  # of the drawing, in the words of curves.js
 
 DATA_OPACITY, KNOWLEDGE_OPACITY = 0.22, 0.62
-MOST_DOTS = 160  # each is an element of its own on the page; 600 of them treble a redraw
-_UPPER, _LOWER = (0.36, 1.0), (0.0, 0.28)  # the panels' shares of the height
+MOST_DOTS = 1000
+_UPPER, _LOWER = 0.68, 0.32  # the panels' shares of the height
+_TRUTH = {"colour": "text", "width": 1.4, "dash": "6 5"}
 
 
 class Bands(NamedTuple):
@@ -63,9 +64,10 @@ def bands_figure(
     style: MethodStyle,
     limits: Limits,
     n_std: float = 2.0,
-    dark: bool = False,
-    height: int = 470,
-) -> go.Figure:
+    name: str = "bands",
+    alt: str = "",
+    height: int = 440,
+) -> Curves:
     """Draw the bands (``loc`` plus and minus ``n_std`` standard deviations) and the variances.
 
     Parameters
@@ -76,144 +78,120 @@ def bands_figure(
     limits : Limits
     n_std : float
         Half the width of the bands in standard deviations.
-    dark : bool
-        Whether the page is dark.
+    name : str
+        Of the files that the picture is saved to.
+    alt : str
+        The picture in words.
     height : int
-        In pixels.
+        In pixels, without the legend.
     """
-    inks = ink(dark)
-    style = style._replace(colour=on_page(style.colour, dark))
-    traces = [
-        *_bands(bands, style, n_std),
-        _points(bands, inks.points),
-        _line(bands.x, bands.loc, style.label, style.colour, style.dash, 2.2),
-        _line(bands.x, bands.true_mean, "truth", inks.truth, "dash", 1.4),
-        *_variances(bands, style),
-        _line(bands.x, bands.true_variance, "true noise", inks.truth, "dash", 1.4)
-        | {"yaxis": "y2", "showlegend": False},
-    ]
-    for gap in bands.gaps:
-        traces.append(_hatched(gap, limits.y, inks.hatch, "y"))
-        traces.append(_hatched(gap, limits.variance, inks.hatch, "y2"))
-    # Everything in one call: adding traces and updating the layout one by one costs plotly 40 ms.
-    return go.Figure(data=traces, layout=_layout(bands, limits, height))
-
-
-def _layout(bands: Bands, limits: Limits, height: int) -> Part:
-    still = {"automargin": False, "zeroline": False}
-    upper = {"title": {"text": "y"}, "domain": _UPPER, "range": limits.y}
-    lower = {"title": {"text": "variance of y"}, "domain": _LOWER, "range": limits.variance}
-    legend = {"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0, "traceorder": "normal"}
-    return {
+    hatches = [{"kind": "hatch", "from": low, "to": high} for low, high in bands.gaps]
+    upper = [*_bands(bands, style, n_std), *_lines(bands, style), *hatches]
+    lower = [*_variances(bands, style), *hatches]
+    spec = {
+        "name": name,
+        "alt": alt,
         "height": height,
-        # Fixed margins: measuring the labels to find their own costs plotly a third of a redraw.
-        "margin": {"l": 56, "r": 8, "t": 44, "b": 40, "autoexpand": False},
-        "hovermode": "x",
-        "legend": legend,
-        "xaxis": {
-            "title": {"text": "x"},
-            "anchor": "y2",
-            "range": (float(bands.x[0]), float(bands.x[-1])),
-            **still,
-        },
-        "yaxis": upper | still,
-        "yaxis2": lower | still,
+        "hint": "Point at the picture, or use its arrow keys, to read values.",
+        "x": {"range": [float(bands.x[0]), float(bands.x[-1])], "label": "x"},
+        "panels": [
+            {"share": _UPPER, "range": list(limits.y), "label": "y", "layers": upper},
+            {
+                "share": _LOWER,
+                "range": list(limits.variance),
+                "label": "variance of y",
+                "layers": lower,
+            },
+        ],
+        "legend": _legend(style, bool(hatches)),
+        "read": _read(bands),
     }
+    return Curves(spec)
 
 
 def _bands(bands: Bands, style: MethodStyle, n_std: float) -> list[Part]:
-    """Four edges from below: rim, band, rim; each fills down to the one before."""
+    """Rim, band, rim, from below."""
     inner = n_std * np.sqrt(bands.data)
     outer = n_std * np.sqrt(bands.data + bands.knowledge)
-    rim, band = fade(style.colour, KNOWLEDGE_OPACITY), fade(style.colour, DATA_OPACITY)
     edges = (
-        (-outer, {"showlegend": False}),
-        (-inner, {"fill": "tonexty", "fillcolor": rim, "name": "knowledge"}),
-        (inner, {"fill": "tonexty", "fillcolor": band, "name": "data"}),
-        (outer, {"fill": "tonexty", "fillcolor": rim, "showlegend": False}),
+        (-outer, -inner, KNOWLEDGE_OPACITY),
+        (-inner, inner, DATA_OPACITY),
+        (inner, outer, KNOWLEDGE_OPACITY),
     )
     return [
+        _band(bands.x, bands.loc + low, bands.loc + high, style, opacity)
+        for low, high, opacity in edges
+    ]
+
+
+def _lines(bands: Bands, style: MethodStyle) -> list[Part]:
+    """Training rows, prediction and truth."""
+    x = _short(bands.x)
+    return [
         {
-            "type": "scatter",
-            "x": _light(bands.x),
-            "y": _light(bands.loc + offset),
-            "mode": "lines",
-            "line": {"width": 0},
-            "hoverinfo": "skip",
-            **look,
-        }
-        for offset, look in edges
+            "kind": "dots",
+            "x": _short(bands.x_rows[:MOST_DOTS]),
+            "y": _short(bands.y_rows[:MOST_DOTS]),
+            "colour": "text",
+            "opacity": 0.25,
+        },
+        {"kind": "line", "x": x, "y": _short(bands.loc), "colour": style.colour, "width": 2.2},
+        {"kind": "line", "x": x, "y": _short(bands.true_mean), **_TRUTH},
     ]
 
 
 def _variances(bands: Bands, style: MethodStyle) -> list[Part]:
-    """Data variance from zero, and knowledge variance on top of it."""
-    total = bands.data + bands.knowledge
-    layers = (
-        (bands.data, "tozeroy", DATA_OPACITY, "data"),
-        (total, "tonexty", KNOWLEDGE_OPACITY, "data + knowledge = total"),
-    )
+    """Data variance from zero, knowledge variance on top of it, the true noise as a line."""
+    zero, total = np.zeros_like(bands.data), bands.data + bands.knowledge
+    line = {"kind": "line", "x": _short(bands.x), "y": _short(bands.true_variance), **_TRUTH}
     return [
-        {
-            "type": "scatter",
-            "x": _light(bands.x),
-            "y": _light(values),
-            "yaxis": "y2",
-            "mode": "lines",
-            "line": {"width": 0.8, "color": style.colour},
-            "fill": fill,
-            "fillcolor": fade(style.colour, opacity),
-            "name": name,
-            "showlegend": False,
-            "hovertemplate": "%{y:.3g}<extra>" + name + "</extra>",
-        }
-        for values, fill, opacity, name in layers
+        _band(bands.x, zero, bands.data, style, DATA_OPACITY),
+        _band(bands.x, bands.data, total, style, KNOWLEDGE_OPACITY),
+        line,
     ]
 
 
-def _line(x: Array, y: Array, name: str, colour: str, dash: str, width: float) -> Part:
+def _band(x: Array, low: Array, high: Array, style: MethodStyle, opacity: float) -> Part:
     return {
-        "type": "scatter",
-        "x": _light(x),
-        "y": _light(y),
-        "mode": "lines",
-        "name": name,
-        "line": {"color": colour, "width": width, "dash": dash},
-        "hovertemplate": "%{y:.3g}<extra>" + name + "</extra>",
+        "kind": "band",
+        "x": _short(x),
+        "low": _short(low),
+        "high": _short(high),
+        "colour": style.colour,
+        "opacity": opacity,
     }
 
 
-def _points(bands: Bands, colour: str) -> Part:
+def _legend(style: MethodStyle, hatched: bool) -> list[Part]:
+    area = {"kind": "band", "colour": style.colour}
+    entries: list[Part] = [
+        {"name": "knowledge", **area, "opacity": KNOWLEDGE_OPACITY},
+        {"name": "data", **area, "opacity": DATA_OPACITY},
+        {"name": style.label, "kind": "line", "colour": style.colour, "width": 2.2},
+        {"name": "truth", "kind": "line", **_TRUTH},
+        {"name": "rows", "kind": "dots", "colour": "text", "opacity": 0.5},
+    ]
+    if hatched:
+        entries.append({"name": "no rows", "kind": "hatch", "colour": "text"})
+    return entries
+
+
+def _read(bands: Bands) -> Part:
+    """What the read-out says at each x; uncertainties as standard deviations, like the bands."""
+    values = (
+        ("prediction", bands.loc),
+        ("truth", bands.true_mean),
+        ("data std", np.sqrt(bands.data)),
+        ("knowledge std", np.sqrt(bands.knowledge)),
+        ("true noise", np.sqrt(bands.true_variance)),
+    )
     return {
-        "type": "scatter",
-        "x": _light(bands.x_rows[:MOST_DOTS]),
-        "y": _light(bands.y_rows[:MOST_DOTS]),
-        "mode": "markers",
-        "name": "rows",
-        "marker": {"size": 4, "color": colour},
-        "hoverinfo": "skip",
+        "x": _short(bands.x),
+        "label": "x",
+        "values": [{"name": name, "at": _short(at)} for name, at in values],
     }
 
 
-def _hatched(gap: tuple[float, float], limits: tuple[float, float], colour: str, axis: str) -> Part:
-    """A hatched rectangle: no training rows here."""
-    (left, right), (low, high) = gap, limits
-    return {
-        "type": "scatter",
-        "x": [left, right, right, left],
-        "y": [low, low, high, high],
-        "yaxis": axis,
-        "mode": "lines",
-        "line": {"width": 0},
-        "fill": "toself",
-        "fillpattern": {"shape": "/", "size": 7, "solidity": 0.12, "fgcolor": colour},
-        "fillcolor": "rgba(0,0,0,0)",
-        "name": "no rows",
-        "showlegend": axis == "y",
-        "hoverinfo": "skip",
-    }
-
-
-def _light(values: Array) -> npt.NDArray[np.float32]:
-    """Four bytes a number are more than a screen resolves, and travel as raw bytes."""
-    return np.asarray(values, dtype=np.float32)
+def _short(values: Array) -> list[float]:
+    """Five digits are more than a screen resolves."""
+    return [float(f"{value:.5g}") for value in values.tolist()]

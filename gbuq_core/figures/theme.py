@@ -73,18 +73,6 @@ def fade(colour: str, alpha: float) -> str:
     return f"rgba({red},{green},{blue},{alpha:g})"
 
 
-def on_page(colour: str, dark: bool) -> str:
-    """A method's colour as it is drawn: a third lighter on a dark page, where blues drown.
-
-    >>> on_page("#0072b2", dark=False), on_page("#0072b2", dark=True)
-    ('#0072b2', '#55a1cc')
-    """
-    if not dark:
-        return colour
-    channels = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
-    return "#" + "".join(f"{round(c + (255 - c) / 3):02x}" for c in channels)
-
-
 def plot_config(file_name: str, picture: PictureFormat = "svg") -> dict[str, Any]:
     """Plotly's mode bar: few buttons, and a camera that saves the figure under a telling name.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 import pandas as pd
-import plotly.graph_objects as go
 import streamlit as st
 
 from gbuq_core.experiments.wave import (
@@ -16,9 +15,11 @@ from gbuq_core.experiments.wave import (
     wave_code,
 )
 from gbuq_core.figures.bands import MOST_DOTS, Bands, Limits, bands_figure
-from gbuq_core.figures.theme import METHOD_STYLES, plot_config
+from gbuq_core.figures.curves import Curves, curves_html
+from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.tables.export import to_csv_bytes
-from pages._ui.export_ui import Download, is_dark, picture_format, show_exports
+from pages._ui.curves import show_curves
+from pages._ui.export_ui import Download, show_exports
 from pages._ui.jobs_glue import seconds_text
 
 LIMITS = Limits(y=(-1.8, 3.4), variance=(0.0, 0.36))
@@ -26,15 +27,10 @@ LIMITS = Limits(y=(-1.8, 3.4), variance=(0.0, 0.36))
 
 def draw_wave(run: WaveRun) -> None:
     """Draw the bands and the variances."""
-    st.plotly_chart(
-        wave_figure(run, is_dark()),
-        key="wave",
-        config=plot_config(f"uncertainty-{run.config.n_rows}-rows", picture_format()),
-        alt=describe_wave(run),
-    )
+    show_curves(wave_figure(run), key="wave")
 
 
-def wave_figure(run: WaveRun, dark: bool = False) -> go.Figure:
+def wave_figure(run: WaveRun) -> Curves:
     """The run as a figure; the stretch beyond the last row is hatched."""
     seen = run.x[run.in_support]
     bands = Bands(
@@ -48,7 +44,14 @@ def wave_figure(run: WaveRun, dark: bool = False) -> go.Figure:
         y_rows=run.y,
         gaps=((float(seen[-1]), float(run.x[-1])),),
     )
-    return bands_figure(bands, METHOD_STYLES["sglb"], LIMITS, N_STD, dark)
+    return bands_figure(
+        bands,
+        METHOD_STYLES["sglb"],
+        LIMITS,
+        N_STD,
+        name=f"uncertainty-{run.config.n_rows}-rows",
+        alt=describe_wave(run),
+    )
 
 
 def score_wave(run: WaveRun) -> None:
@@ -76,7 +79,7 @@ def export_wave(run: WaveRun, link: str) -> None:
         Download("Data (CSV)", "wave.csv", "text/csv", partial(_csv, run)),
         Download("Page (HTML)", "wave.html", "text/html", partial(_html, run)),
     )
-    show_exports("wave", wave_code(run.config), link, downloads, plotly_picture=True)
+    show_exports("wave", wave_code(run.config), link, downloads)
     with st.expander("In words"):
         st.text(describe_wave(run))
 
@@ -95,5 +98,4 @@ def _csv(run: WaveRun) -> bytes:
 
 
 def _html(run: WaveRun) -> bytes:
-    page = wave_figure(run).to_html(include_plotlyjs=True, config=plot_config("wave"))
-    return page.encode()
+    return curves_html(wave_figure(run), "Three uncertainties on a line").encode()

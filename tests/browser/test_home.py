@@ -8,9 +8,10 @@ from tests.browser.conftest import DESKTOP, PHONE, WAIT, screenshot, wait_ready
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 SLIDER = ".st-key-rows input[type=range]"
-# The drawn shapes of the figure as one string.
+# The drawn paths of the figure as one string.
 DRAWN = (
-    "[...document.querySelectorAll('.st-key-wave .scatterlayer path')]"
+    "[...document.querySelectorAll('.st-key-wave *')]"
+    ".flatMap(node => [...node.shadowRoot?.querySelectorAll('.gbuq-curves > svg path') ?? []])"
     ".map(path => path.getAttribute('d')).join('')"
 )
 CHANGED = f"(before) => {{ const now = {DRAWN}; return now && now !== before; }}"
@@ -87,14 +88,13 @@ def test_nothing_overflows_and_the_picture_is_on_the_first_screen(
     assert max(widths[:2]) <= widths[2]
     screenshot(page, f"home-{colour_scheme}-{viewport[0]}")
     if viewport == DESKTOP:
-        box = page.locator(".st-key-wave .js-plotly-plot").bounding_box()
+        box = page.locator(".gbuq-curves").bounding_box()
         assert box["y"] + box["height"] <= viewport[1]
 
 
 def test_the_picture_has_words_and_the_downloads_arrive(page, serve):
     open_home(page, serve(APP), "?rows=200")
-    alternative = page.locator(".st-key-wave [aria-label^='A prediction from 200']")
-    assert alternative.count() >= 1
+    page.locator(".gbuq-curves svg[aria-label^='A prediction from 200']").wait_for()
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Data (CSV)").click()
     content = Path(waiting.value.path()).read_text().splitlines()
@@ -123,3 +123,54 @@ def test_the_page_is_as_it_was_left_after_a_visit_to_another(page, serve):
     page.get_by_role("link", name="Home").first.click()
     page.wait_for_selector(f"{SLIDER}[aria-valuetext='12800']")
     page.wait_for_url("**/?rows=12800")
+
+
+def test_values_are_read_by_pointer_and_by_keyboard(page, serve):
+    open_home(page, serve(APP))
+    figure, readout = page.locator(".gbuq-curves > svg"), page.locator(".gbuq-curves-readout")
+    figure.hover(position={"x": 400, "y": 100})
+    assert readout.inner_text().startswith("x ")
+    page.mouse.move(0, 0)
+    figure.focus()
+    page.keyboard.press("Home")
+    assert readout.inner_text().startswith("x 0 ")
+    page.keyboard.press("ArrowRight")
+    text = readout.inner_text()
+    assert text.startswith("x 0.1 ")
+    assert "knowledge std 0." in text
+    page.keyboard.press("Escape")
+    assert readout.inner_text().startswith("Point at")
+
+
+def test_the_picture_is_saved_as_svg_and_png(page, serve):
+    open_home(page, serve(APP))
+    contents = {}
+    for name in ("SVG", "PNG"):
+        with page.expect_download() as waiting:
+            page.get_by_role("button", name=f"Save the picture as {name}").click()
+        assert waiting.value.suggested_filename == f"uncertainty-800-rows.{name.lower()}"
+        contents[name] = Path(waiting.value.path()).read_bytes()
+    assert contents["SVG"].startswith(b"<svg")
+    assert b"<title>A prediction from 800" in contents["SVG"]
+    assert contents["PNG"].startswith(b"\x89PNG")
+
+
+def test_the_page_for_download_draws_itself_without_a_server(page, serve, tmp_path):
+    open_home(page, serve(APP))
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Page (HTML)").click()
+    file = tmp_path / "wave.html"
+    waiting.value.save_as(file)
+    page.goto(file.as_uri())
+    page.locator(".gbuq-curves > svg path").first.wait_for(state="attached")
+    assert page.locator(".gbuq-curves > svg path").count() >= 8
+
+
+def test_the_figure_stays_in_place_while_its_numbers_change(page, serve):
+    open_home(page, serve(APP))
+    node = page.locator(".gbuq-curves").element_handle()
+    before = page.evaluate(DRAWN)
+    page.locator(SLIDER).focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function(CHANGED, arg=before)
+    assert node.evaluate("node => node.isConnected")

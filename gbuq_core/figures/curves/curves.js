@@ -1,0 +1,191 @@
+// Curves over one shared x axis as SVG: bands, lines, dots and hatched stretches, in panels.
+// Drawn anew in a few milliseconds, so a slider of the page can drive it. Every text comes from
+// the specification and is set with textContent.
+
+const SVG = 'http://www.w3.org/2000/svg';
+const MARGIN = { left: 52, right: 10, top: 6, bottom: 38 };
+const GAP = 26; // between panels, in pixels
+
+function svgNode(name, attributes = {}, parent = null, text = '') {
+  const node = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value !== null && value !== undefined) node.setAttribute(key, String(value));
+  }
+  if (text) node.textContent = text;
+  if (parent) parent.append(node);
+  return node;
+}
+
+function htmlNode(name, className, parent, text = '') {
+  const node = document.createElement(name);
+  node.className = className;
+  node.textContent = text;
+  parent.append(node);
+  return node;
+}
+
+const tenth = (value) => Math.round(value * 10) / 10;
+
+function pathOf(x, y) {
+  let path = '';
+  for (let i = 0; i < x.length; i++) path += `${i ? 'L' : 'M'}${tenth(x[i])},${tenth(y[i])}`;
+  return path;
+}
+
+// A method's colour as it is drawn: a third lighter on a dark page, where blues drown.
+function inkOf(colour, theme, dark) {
+  if (colour === 'text') return theme.text;
+  return dark ? rgba(mix(parseColour(colour), [255, 255, 255], 1 / 3), 1) : colour;
+}
+
+class CurvesView {
+  constructor(parent) {
+    this.root = htmlNode('div', 'gbuq-curves', parent);
+    const head = htmlNode('div', 'gbuq-curves-head', this.root);
+    this.legend = htmlNode('div', 'gbuq-curves-legend', head);
+    const saves = htmlNode('div', 'gbuq-curves-saves', head);
+    for (const format of ['SVG', 'PNG']) {
+      const button = htmlNode('button', '', saves, format);
+      button.type = 'button';
+      button.setAttribute('aria-label', `Save the picture as ${format}`);
+      button.addEventListener('click', () => this.save(format.toLowerCase()));
+    }
+    this.svg = svgNode('svg', { tabindex: 0, role: 'img' }, this.root);
+    this.readout = htmlNode('div', 'gbuq-curves-readout', this.root);
+    this.readout.setAttribute('aria-live', 'polite');
+    this.at = null; // index of the x that is read
+    this.svg.addEventListener('pointermove', (event) => this.readNear(event.offsetX));
+    this.svg.addEventListener('pointerleave', () => this.read(null));
+    this.svg.addEventListener('blur', () => this.read(null));
+    this.svg.addEventListener('keydown', (event) => this.key(event));
+    this.observer = new ResizeObserver(() => this.resize());
+    this.observer.observe(this.root);
+  }
+
+  update(spec) {
+    this.spec = spec;
+    this.draw();
+  }
+
+  resize() {
+    if (this.spec && Math.abs(this.root.clientWidth - this.width) > 0.5) this.draw();
+  }
+
+  draw() {
+    const { spec, svg } = this;
+    this.width = this.root.clientWidth;
+    if (!this.width) return;
+    this.theme = readTheme(this.root);
+    const [r, g, b] = parseColour(this.theme.background);
+    this.dark = 0.299 * r + 0.587 * g + 0.114 * b < 128;
+    svg.replaceChildren();
+    for (const [key, value] of Object.entries({
+      width: this.width, height: spec.height, viewBox: `0 0 ${this.width} ${spec.height}`,
+      'font-family': this.theme.font, 'font-size': 12, 'aria-label': spec.alt,
+    })) svg.setAttribute(key, value);
+    const defs = svgNode('defs', {}, svg);
+    const hatch = svgNode('pattern', {
+      id: 'hatch', width: 7, height: 7, patternUnits: 'userSpaceOnUse',
+      patternTransform: 'rotate(45)',
+    }, defs);
+    svgNode('line', { x1: 0, y1: 0, x2: 0, y2: 7, stroke: this.theme.line }, hatch);
+    const inner = spec.height - MARGIN.top - MARGIN.bottom - GAP * (spec.panels.length - 1);
+    const [lo, hi] = spec.x.range;
+    this.left = MARGIN.left;
+    this.right = this.width - MARGIN.right;
+    this.px = (x) => this.left + ((x - lo) / (hi - lo)) * (this.right - this.left);
+    let top = MARGIN.top;
+    spec.panels.forEach((panel, i) => {
+      const height = inner * panel.share;
+      this.panel(panel, top, height, i);
+      top += height + GAP;
+    });
+    this.bottom = top - GAP;
+    this.xAxis();
+    const rule = { stroke: this.theme.soft, 'stroke-width': 1, visibility: 'hidden' };
+    this.rule = svgNode('line', { ...rule, y1: MARGIN.top, y2: this.bottom, class: 'rule' }, svg);
+    this.drawLegend();
+    this.read(this.at);
+  }
+
+  panel(panel, top, height, i) {
+    const { svg, theme } = this;
+    const [lo, hi] = panel.range;
+    const py = (y) => top + height - ((y - lo) / (hi - lo)) * height;
+    const { ticks, labels } = linearTicks(lo, hi, Math.max(3, height / 45));
+    ticks.forEach((tick, k) => {
+      const y = tenth(py(tick));
+      svgNode('line', { x1: this.left, x2: this.right, y1: y, y2: y, stroke: theme.faint }, svg);
+      const place = { x: this.left - 8, y: y + 4, 'text-anchor': 'end', fill: theme.soft };
+      svgNode('text', place, svg, labels[k]);
+    });
+    const middle = top + height / 2;
+    const turned = { transform: `translate(13,${middle}) rotate(-90)`, 'text-anchor': 'middle' };
+    svgNode('text', { ...turned, fill: theme.soft }, svg, panel.label);
+    const clip = svgNode('clipPath', { id: `panel-${i}` }, svg.firstChild);
+    const box = { x: this.left, y: top, width: this.right - this.left, height };
+    svgNode('rect', box, clip);
+    const group = svgNode('g', { 'clip-path': `url(#panel-${i})`, class: 'panel' }, svg);
+    for (const layer of panel.layers) this.layer(layer, group, py, box);
+  }
+
+  layer(layer, group, py, box) {
+    const colour = inkOf(layer.colour, this.theme, this.dark);
+    if (layer.kind === 'hatch') {
+      const [from, to] = [this.px(layer.from), this.px(layer.to)];
+      const place = { x: from, width: to - from, y: box.y, height: box.height };
+      svgNode('rect', { ...place, fill: 'url(#hatch)' }, group);
+      return;
+    }
+    const x = layer.x.map(this.px);
+    if (layer.kind === 'dots') {
+      // One path of round strokes without length: a thousand dots for the price of one.
+      const path = x.map((at, i) => `M${tenth(at)},${tenth(py(layer.y[i]))}h0`).join('');
+      const round = { 'stroke-linecap': 'round', 'stroke-width': 4, fill: 'none' };
+      svgNode('path', { d: path, stroke: colour, opacity: layer.opacity, ...round }, group);
+    } else if (layer.kind === 'band') {
+      const back = pathOf(x.slice().reverse(), layer.low.map(py).reverse()).replace('M', 'L');
+      const path = `${pathOf(x, layer.high.map(py))}${back}Z`;
+      svgNode('path', { d: path, fill: colour, opacity: layer.opacity }, group);
+    } else {
+      const dash = layer.dash ? { 'stroke-dasharray': layer.dash } : {};
+      const line = { fill: 'none', stroke: colour, 'stroke-width': layer.width, ...dash };
+      svgNode('path', { d: pathOf(x, layer.y.map(py)), 'stroke-linejoin': 'round', ...line }, group);
+    }
+  }
+
+  xAxis() {
+    const { spec, svg, theme } = this;
+    const count = Math.max(4, (this.right - this.left) / 110);
+    const { ticks, labels } = linearTicks(spec.x.range[0], spec.x.range[1], count);
+    ticks.forEach((tick, k) => {
+      const place = { x: tenth(this.px(tick)), y: this.bottom + 17, 'text-anchor': 'middle' };
+      svgNode('text', { ...place, fill: theme.soft }, svg, labels[k]);
+    });
+    const place = { x: (this.left + this.right) / 2, y: this.bottom + 34, 'text-anchor': 'middle' };
+    svgNode('text', { ...place, fill: theme.soft }, svg, spec.x.label);
+  }
+
+  drawLegend() {
+    this.legend.replaceChildren();
+    for (const entry of this.spec.legend) {
+      const item = htmlNode('span', 'gbuq-curves-entry', this.legend);
+      const swatch = svgNode('svg', { width: 26, height: 12 }, item);
+      const colour = inkOf(entry.colour, this.theme, this.dark);
+      if (entry.kind === 'band') {
+        const box = { x: 0, y: 2, width: 26, height: 8, fill: colour, opacity: entry.opacity };
+        svgNode('rect', box, swatch);
+      } else if (entry.kind === 'hatch') {
+        for (let x = -6; x < 26; x += 6) {
+          svgNode('line', { x1: x, y1: 12, x2: x + 9, y2: 0, stroke: this.theme.line }, swatch);
+        }
+      } else if (entry.kind === 'dots') {
+        svgNode('circle', { cx: 13, cy: 6, r: 2, fill: colour, opacity: entry.opacity }, swatch);
+      } else {
+        const line = { x1: 0, x2: 26, y1: 6, y2: 6, stroke: colour, 'stroke-width': entry.width };
+        svgNode('line', { ...line, 'stroke-dasharray': entry.dash || null }, swatch);
+      }
+      htmlNode('span', '', item, entry.name);
+    }
+  }
+}

@@ -1,0 +1,103 @@
+"""The parts of the curve renderer joined, and a page of its own around one figure."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from functools import cache
+from hashlib import sha256
+from html import escape
+from pathlib import Path
+from typing import Any, NamedTuple
+
+_HERE = Path(__file__).parent
+_CANVAS = _HERE.parent / "canvas"
+
+# Themes and tick marks are the canvas renderer's; the rest builds on them in this order.
+_PARTS = (
+    _CANVAS / "format.js",
+    _CANVAS / "theme.js",
+    _HERE / "curves.js",
+    _HERE / "reading.js",
+)
+_START = """
+const spec = JSON.parse(document.getElementById('spec').textContent);
+mount(document.querySelector('.figure'), spec);
+"""
+
+
+class Curves(NamedTuple):
+    """A figure as curves.js reads it: JSON of numbers and short texts."""
+
+    spec: dict[str, Any]
+
+    @property
+    def alt(self) -> str:
+        """The picture in words."""
+        return str(self.spec["alt"])
+
+
+@cache
+def curves_source() -> str:
+    """Return the renderer as the text of one ES module.
+
+    Indentation and whole-line comments are left out: Streamlit sends the text with each update.
+    """
+    lines = []
+    for part in _PARTS:
+        for line in part.read_text(encoding="utf-8").splitlines():
+            text = line.strip()
+            if text and not text.startswith("//"):
+                lines.append(text)
+    return "\n".join(lines) + "\n"
+
+
+@cache
+def curves_styles() -> str:
+    """Return the renderer's style sheet."""
+    text = (_HERE / "curves.css").read_text(encoding="utf-8")
+    return "\n".join(line.strip() for line in text.splitlines() if line.strip()) + "\n"
+
+
+def curves_html(figure: Curves, title: str) -> str:
+    """Return one self-contained HTML page with the live figure and its words.
+
+    Examples
+    --------
+    >>> spec = {"alt": "a < b"}
+    >>> "a &lt; b" in curves_html(Curves(spec), title="Wave")
+    True
+    """
+    script = "\n" + curves_source() + _START
+    style = "\n" + (_CANVAS / "page.css").read_text(encoding="utf-8") + curves_styles()
+    policy = (
+        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+    # "<" could end the element that holds the specification.
+    spec = json.dumps(figure.spec).replace("<", "\\u003c")
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{escape(title)}</title>
+<style>{style}</style>
+</head>
+<body>
+<main>
+<h1>{escape(title)}</h1>
+<div class="figure"></div>
+<p class="caption">{escape(figure.alt)}</p>
+</main>
+<script type="application/json" id="spec">{spec}</script>
+<script type="module">{script}</script>
+</body>
+</html>
+"""
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"

@@ -1,0 +1,113 @@
+// Reading values off the curves by pointer and keyboard, and saving the picture.
+
+Object.assign(CurvesView.prototype, {
+  readNear(pixel) {
+    const { x } = this.spec.read;
+    let nearest = 0;
+    for (let i = 1; i < x.length; i++) {
+      if (Math.abs(this.px(x[i]) - pixel) < Math.abs(this.px(x[nearest]) - pixel)) nearest = i;
+    }
+    this.read(nearest);
+  },
+
+  key(event) {
+    const last = this.spec.read.x.length - 1;
+    const from = this.at ?? (event.key === 'ArrowLeft' ? last + 1 : -1);
+    const steps = { ArrowRight: from + 1, ArrowLeft: from - 1, Home: 0, End: last };
+    if (event.key === 'Escape') this.read(null);
+    if (!(event.key in steps)) return;
+    event.preventDefault();
+    this.read(Math.min(Math.max(steps[event.key], 0), last));
+  },
+
+  read(index) {
+    const { x, label, values } = this.spec.read;
+    this.at = index !== null && index < x.length ? index : null;
+    if (this.at === null) {
+      this.rule.setAttribute('visibility', 'hidden');
+      this.readout.textContent = this.spec.hint;
+      return;
+    }
+    const at = this.px(x[this.at]);
+    this.rule.setAttribute('x1', at);
+    this.rule.setAttribute('x2', at);
+    this.rule.setAttribute('visibility', 'visible');
+    const parts = values.map(({ name, at: all }) => {
+      const value = all[this.at];
+      return value === null ? `${name} none` : `${name} ${formatValue(Number(value.toPrecision(3)))}`;
+    });
+    this.readout.textContent = [`${label} ${formatValue(x[this.at])}`, ...parts].join('   ');
+  },
+
+  // The figure as a file of its own: the drawing with its legend as a line of text above it.
+  asSvg() {
+    const head = 28;
+    const { width, theme, spec } = this;
+    const file = svgNode('svg', {
+      xmlns: SVG, width, height: spec.height + head, viewBox: `0 0 ${width} ${spec.height + head}`,
+      'font-family': theme.font, 'font-size': 12,
+    });
+    svgNode('title', {}, file, spec.alt);
+    svgNode('rect', { width: '100%', height: '100%', fill: theme.background }, file);
+    let left = MARGIN.left;
+    this.legend.childNodes.forEach((entry) => {
+      const swatch = entry.querySelector('svg').cloneNode(true);
+      swatch.setAttribute('x', left);
+      swatch.setAttribute('y', 8);
+      file.append(swatch);
+      svgNode('text', { x: left + 32, y: 18, fill: theme.soft }, file, entry.textContent);
+      left += 48 + textWidth(entry.textContent, theme, 12);
+    });
+    const drawing = svgNode('g', { transform: `translate(0,${head})` }, file);
+    for (const node of this.svg.childNodes) drawing.append(node.cloneNode(true));
+    drawing.querySelector('.rule').remove();
+    return new XMLSerializer().serializeToString(file);
+  },
+
+  save(format) {
+    const name = `${fileStem(this.spec.name)}.${format}`;
+    const blob = new Blob([this.asSvg()], { type: 'image/svg+xml' });
+    if (format === 'svg') {
+      saveFile(blob, name);
+      return;
+    }
+    const image = new Image();
+    image.onload = () => {
+      const canvas = document.createElement('canvas');
+      const scale = 3; // enough for print
+      canvas.width = scale * image.width;
+      canvas.height = scale * image.height;
+      canvas.getContext('2d').drawImage(image, 0, 0, canvas.width, canvas.height);
+      URL.revokeObjectURL(image.src);
+      canvas.toBlob((png) => saveFile(png, name), 'image/png');
+    };
+    image.src = URL.createObjectURL(blob);
+  },
+});
+
+function saveFile(blob, name) {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  // The download has its own hold on the data once it has begun.
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}
+
+// The entry: Streamlit calls the default export on every rerun with the same element.
+export function mount(parent, spec) {
+  parent.gbuqCurves ??= new CurvesView(parent);
+  parent.gbuqCurves.update(spec);
+  return parent.gbuqCurves;
+}
+
+export default function ({ data, parentElement }) {
+  if (!data) return undefined;
+  mount(parentElement, data);
+  return () => {
+    if (!parentElement.gbuqCurves) return;
+    parentElement.gbuqCurves.observer.disconnect();
+    parentElement.gbuqCurves.root.remove();
+    delete parentElement.gbuqCurves;
+  };
+}
