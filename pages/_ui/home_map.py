@@ -32,7 +32,7 @@ METHODS = (
 def show_pages() -> None:
     """Links to every other page with the question it answers."""
     st.header("Where next")
-    with st.container(horizontal=True, gap="large", key="pages"):
+    with st.container(horizontal=True, gap="medium", key="pages"):
         for entry in PAGES:
             if entry is not HOME:
                 with st.container(width=_LINK_WIDTH, gap=None):

@@ -26,6 +26,7 @@ _CSS = """
 /* Links to pages line up with the text below them. */
 .st-key-pages [data-testid="stPageLink"] a {
   padding-left: 0; text-decoration: underline; text-underline-offset: 0.2em;
+  text-decoration-color: currentColor;
 }
 /* The page does not jump while Home's picture is on its way. */
 .st-key-picture { min-height: 470px; }

@@ -22,7 +22,7 @@ from pages._ui.curves import show_curves
 from pages._ui.export_ui import Download, show_exports
 from pages._ui.jobs_glue import seconds_text
 
-LIMITS = Limits(y=(-1.8, 3.4), variance=(0.0, 0.36))
+LIMITS = Limits(y=(-1.2, 3.2), variance=(0.0, 0.24))
 
 
 def draw_wave(run: WaveRun) -> None:

@@ -112,7 +112,7 @@ class CurvesView {
     const { svg, theme } = this;
     const [lo, hi] = panel.range;
     const py = (y) => top + height - ((y - lo) / (hi - lo)) * height;
-    const { ticks, labels } = linearTicks(lo, hi, Math.max(3, height / 45));
+    const { ticks, labels } = linearTicks(lo, hi, Math.max(4, height / 45));
     ticks.forEach((tick, k) => {
       const y = tenth(py(tick));
       svgNode('line', { x1: this.left, x2: this.right, y1: y, y2: y, stroke: theme.faint }, svg);
