@@ -50,6 +50,16 @@ def test_too_few_rows_for_a_pilot():
     assert any("too few rows to try others" in notice for notice in scored.notices)
 
 
+def test_a_rare_class_of_a_long_table_can_be_scored(monkeypatch):
+    monkeypatch.setattr("gbuq_core.tables.pilot.PILOT_ROWS", 60)
+    n = 600
+    frame = pd.DataFrame({"x": np.arange(n) % 7, "y": "no"})
+    frame.loc[[100, 300, 500], "y"] = "yes"
+    scored = score_table(as_table(frame), "y", plan=ScorePlan(n_trees=10, depth=2))
+    assert scored.training.target.classes == ("no", "yes")
+    assert np.isfinite(scored.scores.nll)
+
+
 def test_wide_tables_get_simpler_trees_and_a_notice(rng):
     frame = pd.DataFrame(rng.normal(size=(40, 256))).add_prefix("v").assign(y=range(40))
     plan = ScorePlan(n_trees=5, learning_rate=0.1)

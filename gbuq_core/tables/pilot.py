@@ -41,7 +41,8 @@ def pilot_rate(
         It becomes the pilot: its knobs are used, but for those that `pilot_of` sets.
     X : DataFrame of shape (n_rows, n_features)
     y : ndarray of shape (n_rows,)
-        Numbers, or class codes for a classifier. At most 20,000 rows take part.
+        Numbers, or class codes for a classifier. 20,000 rows take part at most, and two more for
+        each class that is rare among them.
     n_trees : int
         Of the models that the rate is for.
     virtual : bool
@@ -73,7 +74,7 @@ def _best_stage(pilot: Any, X: pd.DataFrame, y: NDArray[np.float64], seed: int) 
     """The number of trees with the best likelihood on a held-out fifth."""
     classifies = hasattr(pilot, "predict_proba")
     if len(y) > PILOT_ROWS:
-        rows = np.random.default_rng(seed).choice(len(y), PILOT_ROWS, replace=False)
+        rows = _pilot_rows(y, classifies, seed)
         X, y = X.iloc[rows], y[rows]
     held = held_out_fifth(y, classifies, seed)
     pilot_of(pilot)
@@ -88,6 +89,20 @@ def _best_stage(pilot: Any, X: pd.DataFrame, y: NDArray[np.float64], seed: int) 
         if best <= _NEAR_THE_END * n_trees:
             break
     return best
+
+
+def _pilot_rows(y: NDArray[np.float64], classifies: bool, seed: int) -> NDArray[np.int64]:
+    """Random rows for the pilot, and for each class that is rare among them two of its rows.
+
+    A sample without one of two classes could not be learnt.
+    """
+    rows = np.random.default_rng(seed).choice(len(y), PILOT_ROWS, replace=False)
+    if not classifies:
+        return rows
+    codes = y.astype(np.int64)
+    n_drawn = np.bincount(codes[rows], minlength=int(codes.max()) + 1)
+    added = [np.flatnonzero(codes == code)[:2] for code in np.flatnonzero(n_drawn < 2)]
+    return np.unique(np.concatenate([rows, *added])) if added else rows
 
 
 def _stage_scores(
