@@ -1,5 +1,6 @@
 """Who is scored by which model, what comes out, and what is measured."""
 
+import io
 import threading
 
 import numpy as np
@@ -16,6 +17,7 @@ from gbuq_core.tables import (
     protocols,
     read_table,
     score_table,
+    to_csv_bytes,
 )
 from gbuq_core.tables.predicting import predict_rows
 from gbuq_core.tables.splitting import assign_folds, held_out_fifth
@@ -247,6 +249,19 @@ def test_numeric_classes_are_predicted_as_numbers():
     scored = score_table(as_table(frame.assign(y=(frame.y > 0).astype(int))), "y", plan=FAST)
     assert scored.training.target.task == "classification"
     assert set(scored.frame.prediction.unique()) <= {0, 1}
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [("01", "02"), ("1_000", "2_000"), ("-5", str(2**63 + 1)), ("1" * 24, "2" * 24)],
+)
+def test_classes_are_predicted_letter_by_letter(classes):
+    x = np.arange(60) % 2
+    frame = pd.DataFrame({"x": x, "y": [classes[k] for k in x]})
+    scored = score_table(as_table(frame), "y", task="classification", plan=FAST)
+    assert scored.frame.prediction.tolist() == frame.y.tolist()
+    written = pd.read_csv(io.BytesIO(to_csv_bytes(scored.frame)), dtype="str")
+    assert [cell.lstrip("'") for cell in written.prediction] == frame.y.tolist()
 
 
 def test_a_second_scoring_of_an_output_renames_its_columns(regression):

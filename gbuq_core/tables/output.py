@@ -101,15 +101,25 @@ def assemble_output(
 
 
 def predicted_values(predictions: Predictions, target: Target) -> Any:
-    """Predicted means, or class labels: whole numbers where all labels are."""
+    """Predicted means, or class labels: whole numbers where that changes the letters of none."""
     if not target.classes:
         return predictions.loc
     codes = predictions.loc.astype(np.int64)
-    try:
-        labels: Any = np.array([int(label) for label in target.classes])
-    except ValueError:
+    labels: Any
+    if all(_is_int64(label) for label in target.classes):
+        labels = np.array([int(label) for label in target.classes], dtype=np.int64)
+    else:
         labels = pd.array(list(target.classes), dtype="str")
     return pd.Series(labels[codes])
+
+
+def _is_int64(label: str) -> bool:
+    """Whether a label is written just as a whole number of 64 bits: not 01, 1_000 or 10**24."""
+    try:
+        number = int(label)
+    except ValueError:
+        return False
+    return str(number) == label and -(2**63) <= number < 2**63
 
 
 def row_errors(scored: Prepared, predictions: Predictions) -> NDArray[np.float64]:
