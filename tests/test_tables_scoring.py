@@ -81,6 +81,7 @@ def test_cells_that_are_no_plain_numbers_come_back_letter_by_letter():
         "zip": [f"{k % 9:05d}" for k in range(n)],
         "hex": [f"0x1{k % 9}" for k in range(n)],
         "big": [str(2**60 + k) if k != 3 else "" for k in range(n)],
+        "long": [str(10**19 + k) if k != 3 else "" for k in range(n)],
         "unit": [f"{k} %" for k in range(n)],
         "when": [f"{k % 28 + 1}.02.2021" for k in range(n)],
         "y": [k * 0.5 for k in range(n)],
@@ -91,6 +92,7 @@ def test_cells_that_are_no_plain_numbers_come_back_letter_by_letter():
         assert scored.frame[name].tolist() == columns[name]
     assert scored.frame["big"].drop(index=3).tolist() == [2**60 + k for k in range(n) if k != 3]
     assert pd.isna(scored.frame["big"][3])
+    assert scored.frame["long"].tolist() == columns["long"]  # beyond the integers of 64 bits
 
 
 def test_each_row_is_scored_by_the_model_that_did_not_see_it(regression):

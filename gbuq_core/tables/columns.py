@@ -20,6 +20,9 @@ CHOSEN_KINDS = ("numeric", "category", "date", "identifier", "text")
 
 Categories = pd.Categorical
 
+# Whole numbers that a float may not hold exactly: 2**53 has 16 digits.
+_LONG_WHOLE = r"^[+-]?\d{16,}$"
+
 
 class Column(NamedTuple):
     """One column of a table: what it holds, why that was concluded, and whether it is used.
@@ -153,7 +156,8 @@ def finite_values(numbers: Numbers) -> NDArray[np.float64]:
 def plain_column(array: Any) -> pd.Series:
     """A column as it is shown and exported: numbers where all cells are plain ones, else as read.
 
-    Codes with leading zeros, units, decimal commas and words keep the letters of the file.
+    Codes with leading zeros, whole numbers of more than 64 bits, units, decimal commas and words
+    keep the letters of the file.
     """
     if not types.is_string(array.type):
         return pd.Series(array.to_pandas())
@@ -168,6 +172,8 @@ def plain_column(array: Any) -> pd.Series:
         try:
             numbers = pc.cast(text, kind)
         except pa.ArrowInvalid:
+            if pc.any(pc.match_substring_regex(text, _LONG_WHOLE)).as_py():
+                break  # as floats they would lose digits
             continue
         if types.is_floating(kind) or known.all():
             return pd.Series(numbers.to_numpy(zero_copy_only=False))
