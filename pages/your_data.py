@@ -14,7 +14,7 @@ from pages._ui.data_results import (
 )
 from pages._ui.data_row import draw_row
 from pages._ui.data_source import drop_second, drop_zone, open_second, open_table
-from pages._ui.data_state import TABLE, page_state, preview
+from pages._ui.data_state import TABLE, awaits_file, page_state, preview
 from pages._ui.data_training import estimate_line, measured_line, request_of, view_of
 from pages._ui.jobs_glue import ask, show_progress
 from pages._ui.notices import show_notice
@@ -38,12 +38,16 @@ opened = open_table(choice)
 edits = current_edits(opened)
 schema = apply_edits(opened, edits)
 targets = [column.name for column in schema.columns if column.kind != "empty"]
-page = page_state(targets, opened.suggested, opened.table.n_rows)
+second = open_second(opened)
+waits = awaits_file(choice, opened.is_upload)
+judged_table = second[1] or opened.table
+page = page_state(() if waits else targets, opened.suggested, judged_table.n_rows, waits)
 values = open_page(page, in_sidebar=True)
+if waits:
+    values.target = opened.suggested
 if values.table != choice:  # a control was put back to its default
     st.rerun()
 
-second = open_second(opened)
 request = request_of(opened, schema, edits, values, second)
 with st.sidebar:
     st.caption(estimate_line(opened, schema, request, second[1]))

@@ -62,7 +62,9 @@ def choose_rows(scored: ScoredTable, shown: Shown, find: str, rank: str, least: 
     n_rows = len(scored.frame)
     last = st.session_state.get(_FOUND)
     try:
-        keep = find_rows(find, _own_cells(scored), measures) if find else np.ones(n_rows, bool)
+        # A condition is about the label of a class; the order is by its code.
+        named = {**measures, "prediction": scored.frame["prediction"].array}
+        keep = find_rows(find, _own_cells(scored), named) if find else np.ones(n_rows, bool)
         st.session_state[_FOUND] = keep
     except GbuqError as error:
         show_notice(str(error), "find", tone="note")

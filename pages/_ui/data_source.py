@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from gbuq_core.errors import GbuqError
+from gbuq_core.errors import GbuqError, MemoryLimitExceeded
 from gbuq_core.tables import (
     ReadOptions,
     Schema,
@@ -24,7 +24,7 @@ MAX_MEGABYTES = 250  # as .streamlit/config.toml and the reader
 
 # Session keys, declared once.
 UPLOAD, SECOND = "upload", "upload_second"
-_DIGESTS, _LAST_OPEN = "_data_digests", "_data_last_open"
+_DIGESTS, _LAST_OPEN, _FAILED = "_data_digests", "_data_last_open", "_data_failed"
 
 _DELIMITERS = {"automatic": None, "comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
 _ENCODINGS = {
@@ -88,6 +88,7 @@ def drop_second() -> None:
 def open_table(choice: str) -> Opened | None:
     """Open what is chosen; where it cannot be read, say why and keep the table before."""
     last: Opened | None = st.session_state.get(_LAST_OPEN)
+    st.session_state[_FAILED] = ""
     upload = st.session_state.get(UPLOAD)
     if choice == UPLOADED and upload is None:
         if last is None:
@@ -104,6 +105,8 @@ def open_table(choice: str) -> Opened | None:
         if last is not None:
             sentences.append(f"Below is still {_shown_name(last)}.")
         show_notice(sentences, "open", tone="error")
+        st.session_state[_FAILED] = _digest_of(upload)
+        _draw_options(_digest_of(upload), key="options-of-failed")
         return last if last is not None else _remember(_builtin(TABLE.default))
     options = tuple(read.table.source.options)
     key = f"{read.table.source.digest}:{options}"
@@ -129,16 +132,22 @@ def open_second(opened: Opened) -> tuple[str, Table | None]:
 def show_reading(opened: Opened) -> None:
     """How a text file was read, and controls to read it otherwise."""
     st.text(opened.table.source.summary)
+    digest = opened.table.source.digest
     if not opened.is_upload or opened.table.source.format != "csv":
         return
-    digest = opened.table.source.digest
+    if st.session_state.get(_FAILED) != digest:  # else they are beside the error
+        _draw_options(digest, key="options-of-open")
+
+
+def _draw_options(digest: str, key: str) -> None:
+    """Controls to read this file in another way."""
     choices = (
         ("Delimiter", _DELIMITERS),
         ("Encoding", _ENCODINGS),
         ("Decimal mark", _DECIMALS),
         ("Header", _HEADERS),
     )
-    with st.container(horizontal=True, gap="small"):
+    with st.container(horizontal=True, gap="small", key=key):
         for label, values in choices:
             st.selectbox(label, list(values), key=_option_key(label, digest), width=150)
 
@@ -184,10 +193,14 @@ def _digest_of(upload: Any) -> str:
 
 
 def _read_upload(upload: Any, options: ReadOptions, to_score: bool = False) -> _Read:
-    return _read_bytes(_digest_of(upload), upload.name, options, to_score, upload)
+    try:
+        return _read_bytes(_digest_of(upload), upload.name, options, to_score, upload)
+    except MemoryLimitExceeded as error:  # not kept: there may be room in a moment
+        return _Read(None, None, str(error))
 
 
-@st.cache_resource(max_entries=6, show_spinner="Reading the file")
+# Of the session: another reader's file, or its name, is nobody else's to see.
+@st.cache_resource(max_entries=6, show_spinner="Reading the file", scope="session")
 def _read_bytes(
     digest: str, name: str, options: ReadOptions, to_score: bool, _upload: Any
 ) -> _Read:
@@ -195,6 +208,8 @@ def _read_bytes(
     try:
         table = read_table(_upload, name, options, to_score=to_score)
         return _Read(table, None if to_score else infer_schema(table), "")
+    except MemoryLimitExceeded:
+        raise
     except GbuqError as error:
         return _Read(None, None, str(error))
 

@@ -14,6 +14,7 @@ from pages._ui.url_state import PageState
 PAGE = "your-data"
 BUILTIN = tuple(about.key.replace("_", " ") for about in BUILTIN_TABLES)
 UPLOADED = "your file"
+_ANY_ROW = 100_000_000  # more than a file can have
 
 AUTOMATIC = "automatic"
 VIRTUAL, INDEPENDENT = "virtual", "independent"
@@ -149,7 +150,14 @@ FIND = Knob(
 )
 
 
-def page_state(targets: Sequence[str], suggested: str, n_rows: int) -> PageState:
+def awaits_file(choice: str, is_open: bool) -> bool:
+    """Whether a link is about a file that is not here yet: its target and row are kept for it."""
+    return choice == UPLOADED and not is_open and "target" not in st.session_state
+
+
+def page_state(
+    targets: Sequence[str], suggested: str, n_rows: int, waits: bool = False
+) -> PageState:
     """The page's knobs for a table with these possible targets and so many rows.
 
     Parameters
@@ -159,6 +167,9 @@ def page_state(targets: Sequence[str], suggested: str, n_rows: int) -> PageState
     suggested : str
         The default target.
     n_rows : int
+        Of the table that is judged.
+    waits : bool
+        Whether these are not yet the rows that a link is about: any number may be theirs.
     """
     target: tuple[Knob, ...] = ()
     if targets:
@@ -183,7 +194,7 @@ def page_state(targets: Sequence[str], suggested: str, n_rows: int) -> PageState
             "integer",
             0,
             0,
-            max(n_rows, 1),
+            _ANY_ROW if waits else max(n_rows, 1),
             group="page",
             box=True,
             help="Its number in the file, from 1; 0 is the first of the list.",

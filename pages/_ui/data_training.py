@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from gbuq_core.errors import GbuqError
+from gbuq_core.errors import GbuqError, MemoryLimitExceeded
 from gbuq_core.experiments.table import Cut, cut_table
 from gbuq_core.jobs import Job
 from gbuq_core.tables import (
@@ -147,7 +147,10 @@ def _score(
 
 
 def _estimate(wanted: Wanted, opened: Opened, schema: Schema, n_new: int) -> ScoreEstimate | None:
-    return _estimate_of(wanted, opened, schema, n_new)
+    try:
+        return _estimate_of(wanted, opened, schema, n_new)
+    except MemoryLimitExceeded:  # not kept: there may be room in a moment
+        return None
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
@@ -157,6 +160,8 @@ def _estimate_of(
     try:
         prepared = prepare_training(_opened.table, _schema, wanted.target, wanted.task)
         return estimate_scoring(prepared, wanted.plan, n_new)
+    except MemoryLimitExceeded:
+        raise
     except GbuqError:  # the fit says it, where the picture would be
         return None
 
