@@ -3,22 +3,15 @@
 import streamlit as st
 
 from pages._ui.data_columns import apply_edits, current_edits, show_columns
-from pages._ui.data_exports import export_table, in_words
-from pages._ui.data_list import choose_rows, draw_list, draw_list_controls
-from pages._ui.data_results import (
-    draw_row_map,
-    draw_scorecard,
-    draw_scores,
-    in_unit,
-    show_words,
-)
-from pages._ui.data_row import draw_row
+from pages._ui.data_explore import explore
+from pages._ui.data_exports import in_words
+from pages._ui.data_results import show_words
 from pages._ui.data_source import drop_second, drop_zone, open_second, open_table
 from pages._ui.data_state import TABLE, awaits_file, page_state, preview
-from pages._ui.data_training import estimate_line, measured_line, request_of, view_of
+from pages._ui.data_training import estimate_line, request_of, view_of
 from pages._ui.jobs_glue import ask, show_progress
 from pages._ui.notices import show_notice
-from pages._ui.url_state import link_to, open_page
+from pages._ui.url_state import open_page
 
 LEDE = (
     "Drop a table and choose the column to predict: how much of each row's uncertainty is "
@@ -59,24 +52,9 @@ if answer.error:
 
 view = view_of(answer, values) if answer.result is not None else None
 if view is not None:
-    scored, digest = view
-    shown = in_unit(scored, values.unit)
     with words:
-        in_words(scored)
-    picture, judged = st.columns([0.54, 0.46], gap="large")
-    at = st.container()
-    draw_list_controls(page)
-    listed = choose_rows(scored, shown, values.find, values.rank, values.least)
-    row = values.row - 1 if 0 < values.row <= len(scored.frame) else int((*listed.positions, 0)[0])
-    with picture:
-        draw_row_map(scored, shown, row)
-    with judged:
-        draw_scores(scored)
-    draw_list(scored, shown, listed, row, digest)
-    draw_row(page, scored, shown, row, values.rank, digest)
-    with at:
-        draw_scorecard(scored, measured_line(answer, view))
-    export_table(answer.result, view, values, link_to(page, values))
+        in_words(view.scored)
+    explore(page, values, answer, view)
 notices = (*opened.table.notices, *schema.notices)
 show_columns(opened, schema, view.scored.notices if view and answer.fresh else notices)
 show_words()

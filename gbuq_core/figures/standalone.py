@@ -34,6 +34,10 @@ class Section(NamedTuple):
         See ``question``.
     code : str
         Shown as it is, in a fixed-width font.
+    svg : str
+        A still picture, shown as an image, in which no script runs.
+    alt : str
+        The same in words.
     """
 
     heading: str = ""
@@ -44,6 +48,8 @@ class Section(NamedTuple):
     question: str = ""
     answer: str = ""
     code: str = ""
+    svg: str = ""
+    alt: str = ""
 
 
 _START = """
@@ -145,6 +151,10 @@ def _section(section: Section, number: int) -> str:
         data = b64encode(encode_sheet(section.sheet)).decode()
         parts.append(f'<div class="figure" data-source="sheet-{number}"></div>')
         parts.append(f'<script type="text/plain" id="sheet-{number}">{data}</script>')
+    if section.svg:
+        image = b64encode(section.svg.encode()).decode()
+        alt = escape(section.alt)
+        parts.append(f'<img alt="{alt}" src="data:image/svg+xml;base64,{image}">')
     if section.caption:
         parts.append(f'<p class="caption">{escape(section.caption)}</p>')
     if section.table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import plotly.graph_objects as go
 import streamlit as st
 
 from gbuq_core.figures.table_coverage import (
@@ -37,6 +38,13 @@ class Shown(NamedTuple):
     unit: str
 
 
+class Described(NamedTuple):
+    """A figure and the same in words."""
+
+    figure: go.Figure
+    words: str
+
+
 def in_unit(scored: ScoredTable, unit: str) -> Shown:
     """Variances, or stds where the reader wants them; nats for classes."""
     parts = scored.predictions.uncertainty
@@ -55,8 +63,28 @@ def style_of(scored: ScoredTable) -> MethodStyle:
     return METHOD_STYLES["virtual_sglb" if plan.ensemble == "virtual" else "sglb"]
 
 
-def draw_row_map(scored: ScoredTable, shown: Shown, row: int) -> None:
+def draw_row_map(scored: ScoredTable, shown: Shown, row: int, digest: str) -> None:
     """Noise against unfamiliarity; a click opens the row."""
+    rows = row_map_of(scored, shown, row)
+    st.plotly_chart(
+        _map_figure(digest, shown.unit, row, is_dark(), rows),
+        key=_MAP_KEY,
+        on_select=_open_clicked,
+        selection_mode="points",
+        config=plot_config("rows-by-uncertainty", picture_format()),
+        alt=describe_row_map(rows),
+    )
+    note = "Each dot is a row of the table: to the right noise, upwards unfamiliarity. Click one."
+    if len(rows.number) < len(shown.knowledge):
+        note += (
+            f" {len(rows.number):,} of {len(shown.knowledge):,} rows are drawn, all extremes "
+            "included."
+        )
+    st.caption(note)
+
+
+def row_map_of(scored: ScoredTable, shown: Shown, row: int) -> RowMap:
+    """The rows to draw, one of them ringed."""
     knowledge = shown.knowledge
     positions = np.arange(len(knowledge))
     if len(positions) > MOST_DOTS:
@@ -69,7 +97,7 @@ def draw_row_map(scored: ScoredTable, shown: Shown, row: int) -> None:
         positions = np.flatnonzero(keep)
     errors = row_errors(scored.scored, scored.predictions)
     is_class = bool(scored.training.target.classes)
-    rows = RowMap(
+    return RowMap(
         number=positions + 1,
         data=shown.data[positions],
         knowledge=knowledge[positions],
@@ -79,68 +107,78 @@ def draw_row_map(scored: ScoredTable, shown: Shown, row: int) -> None:
         is_class=is_class,
         selected=int(np.searchsorted(positions, row)),
     )
-    st.plotly_chart(
-        row_map_figure(rows, is_dark(), _HEIGHT),
-        key=_MAP_KEY,
-        on_select=_open_clicked,
-        selection_mode="points",
-        config=plot_config("rows-by-uncertainty", picture_format()),
-        alt=describe_row_map(rows),
-    )
-    note = "Each dot is a row of the table: to the right noise, upwards unfamiliarity. Click one."
-    if len(positions) < len(knowledge):
-        note += f" {len(positions):,} of {len(knowledge):,} rows are drawn, all extremes included."
-    st.caption(note)
 
 
-def draw_scores(scored: ScoredTable) -> None:
+def draw_scores(scored: ScoredTable, digest: str) -> None:
     """Rejection curve and coverage on rows that were held out, in two tabs."""
     scores = scored.scores
     names = ["Rejection", "Coverage" if _is_regression(scores) else "Calibration"]
     # Only the open one is drawn.
     first, second = st.tabs(names, key=f"judged-{names[1]}", on_change="rerun")
     if first.open:
-        _draw_rejection(scores, first)
+        _draw_rejection(scores, first, digest)
     else:
-        _draw_promises(scored, scores, second)
+        _draw_promises(scored, second, digest)
     st.caption(f"Measured on {scores.n_rows:,} rows that the model did not learn from.")
 
 
-def _draw_rejection(scores: Scores, place: Any) -> None:
-    with place:
-        rankings = [
-            Ranking(kind, getattr(scores.rejection, kind), getattr(scores.prr, kind))
-            for kind in KINDS
-        ]
-        label = "squared error left" if _is_regression(scores) else "share of wrong classes left"
-        st.plotly_chart(
-            rejection_figure(rankings, label, is_dark(), _HEIGHT - 45),
-            key="rejection",
-            config=plot_config("rejection", picture_format()),
-            alt=describe_rejection(rankings),
-        )
+def rejection_of(scores: Scores, dark: bool = False) -> Described:
+    """The rejection curves of all three uncertainties."""
+    rankings = [
+        Ranking(kind, getattr(scores.rejection, kind), getattr(scores.prr, kind)) for kind in KINDS
+    ]
+    label = "squared error left" if _is_regression(scores) else "share of wrong classes left"
+    figure = rejection_figure(rankings, label, dark, _HEIGHT - 45)
+    return Described(figure, describe_rejection(rankings))
 
 
-def _draw_promises(scored: ScoredTable, scores: Scores, place: Any) -> None:
+def promises_of(scored: ScoredTable, dark: bool = False) -> Described:
+    """Coverage of a regression's intervals, or reliability of the probabilities of classes."""
+    scores, style = scored.scores, style_of(scored)
+    if isinstance(scores, RegressionScores):
+        figure = coverage_figure(scores.coverage, style, dark, _HEIGHT - 45)
+        return Described(figure, describe_coverage(scores.coverage))
+    figure = reliability_figure(scores.reliability, style, dark, _HEIGHT - 45)
+    return Described(figure, describe_reliability(scores.reliability))
+
+
+def _draw_rejection(scores: Scores, place: Any, digest: str) -> None:
+    figure, words = _rejection(digest, is_dark(), scores)
     with place:
-        style = style_of(scored)
-        if isinstance(scores, RegressionScores):
-            figure = coverage_figure(scores.coverage, style, is_dark(), _HEIGHT - 45)
-            words = describe_coverage(scores.coverage)
-        else:
-            figure = reliability_figure(scores.reliability, style, is_dark(), _HEIGHT - 45)
-            words = describe_reliability(scores.reliability)
+        config = plot_config("rejection", picture_format())
+        st.plotly_chart(figure, key="rejection", config=config, alt=words)
+
+
+def _draw_promises(scored: ScoredTable, place: Any, digest: str) -> None:
+    figure, words = _promises(digest, is_dark(), scored)
+    with place:
         config = plot_config("coverage", picture_format())
         st.plotly_chart(figure, key="coverage", config=config, alt=words)
+
+
+# A figure that did not change is neither made nor, in the browser, drawn again.
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _rejection(digest: str, dark: bool, _scores: Scores) -> Described:
+    return rejection_of(_scores, dark)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _promises(digest: str, dark: bool, _scored: ScoredTable) -> Described:
+    return promises_of(_scored, dark)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _map_figure(digest: str, unit: str, row: int, dark: bool, _rows: RowMap) -> Any:
+    return row_map_figure(_rows, dark, _HEIGHT)
 
 
 def draw_scorecard(scored: ScoredTable, cost: str) -> None:
     """The scores as one row of numbers; no word of the user is in it."""
     cells = [("Rows held out", f"{(scored.scores).n_rows:,}")]
-    cells += _score_cells(scored.scores)
+    cells += score_cells(scored.scores)
     if scored.new_scores is not None:
         cells += [("On the second file", f"{scored.new_scores.n_rows:,} rows")]
-        cells += _score_cells(scored.new_scores)[:3]
+        cells += score_cells(scored.new_scores)[:3]
     cells.append(("Members", f"{scored.models[0].estimator.n_members}"))
     with st.container(horizontal=True, gap="medium", key="scorecard"):
         for head, value in cells:
@@ -186,7 +224,8 @@ def _is_regression(scores: Scores) -> bool:
     return isinstance(scores, RegressionScores)
 
 
-def _score_cells(scores: Scores) -> list[tuple[str, str]]:
+def score_cells(scores: Scores) -> list[tuple[str, str]]:
+    """Names and values of the scores, as text."""
     if isinstance(scores, RegressionScores):
         cells = [
             ("RMSE", f"{scores.rmse:#.3g}"),

@@ -190,14 +190,14 @@ def page_state(
         FIND,
         Knob(
             "row",
-            "Row",
+            "Go to row (0: first of the list)",
             "integer",
             0,
             0,
             _ANY_ROW if waits else max(n_rows, 1),
             group="page",
             box=True,
-            help="Its number in the file, from 1; 0 is the first of the list.",
+            help="Its number in the file, from 1. With 0, the open row is the first of the list.",
         ),
     )
     knobs = (TABLE, *target, TASK, *METHOD, *TRAINING, *AFTERWARDS, *table)

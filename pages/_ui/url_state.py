@@ -131,6 +131,17 @@ def open_page(page: PageState, in_sidebar: bool = True) -> SimpleNamespace:
     return SimpleNamespace(**values)
 
 
+def read_again(page: PageState, values: SimpleNamespace) -> SimpleNamespace:
+    """The values in a fragment that draws the controls of group "page" by itself.
+
+    When only the fragment runs, `open_page` does not, and what it returned is older than they are.
+    """
+    own = {knob.key: _held(knob) for knob in page.knobs if knob.group == "page"}
+    fresh = _checked(page, {**vars(values), **own})
+    st.session_state[_VALUES + page.key] = fresh
+    return SimpleNamespace(**fresh)
+
+
 def change(page: PageState, **values: Any) -> NoReturn:
     """Set knobs from code and run the page again.
 

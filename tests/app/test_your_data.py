@@ -1,9 +1,13 @@
 """Your data through AppTest: files of all sorts, settings, rows, exports."""
 
+import base64
 import io
+import re
 import shlex
 import time
+from html import escape
 from pathlib import Path
+from xml.etree import ElementTree as tree
 
 import numpy as np
 import pandas as pd
@@ -11,8 +15,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from gbuq_core.__main__ import main
+from gbuq_core.experiments.table import describe_table
 from gbuq_core.jobs import RUNNER
+from gbuq_core.tables import ScorePlan, read_table, score_table
+from pages._ui.data_page import result_page
 from pages._ui.data_state import FIND, PAGE, TABLE, page_state
+from pages._ui.data_training import View
 from pages._ui.site_map import PAGES
 
 APP = str(Path(__file__).resolve().parents[2] / "app.py")
@@ -352,3 +360,35 @@ def test_presets_leave_the_table_alone():
     assert all(preset.values[TABLE.key] == TABLE.default for preset in page.presets)
     assert page.key == PAGE
     assert FIND in page.knobs
+
+
+@pytest.mark.parametrize("kind", ["regression", "classes"])
+def test_the_page_to_take_away_is_small_complete_and_escaped(kind):
+    rng = np.random.default_rng(5)
+    target = "<script>alert(1)</script>"
+    truth = rng.normal(size=80) if kind == "regression" else [NASTY[i % 2] for i in range(80)]
+    frame = pd.DataFrame({NASTY[0]: rng.normal(size=80), "x": range(80), target: truth})
+    table = read_table(frame.to_csv(index=False).encode())
+    scored = score_table(table, target, plan=ScorePlan(n_trees=40, learning_rate=0.1))
+    page = result_page(View(scored, "a"), "std", "print('<b>')").decode()
+    assert len(page) < 6e6
+    assert "<script>alert" not in page
+    assert "<img src=x" not in page
+    assert "Content-Security-Policy" in page
+    # no address but those of SVG's own namespace, which is inside the pictures
+    assert re.search(r"(src|href)=.https?:", page) is None
+    pictures = re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', page)
+    assert len(pictures) == 3
+    dots = [tree.fromstring(base64.b64decode(text)) for text in pictures]
+    circles = dots[0].findall("{http://www.w3.org/2000/svg}circle")
+    assert len(circles) == 80  # one a row
+    rows = np.argsort(-scored.predictions.uncertainty.total, kind="stable")[:20] + 1
+    listed = re.findall(r"<tr><td>(\d+)</td>", page)
+    assert listed == [str(row) for row in rows]
+    for sentence in describe_table(scored):
+        assert escape(sentence) in page
+
+
+def test_the_page_to_take_away_is_offered(diabetes):
+    labels = [button.label for button in diabetes.get("download_button")]
+    assert labels == ["All rows (CSV)", "All rows (Parquet)", "Page (HTML)"]

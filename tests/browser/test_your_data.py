@@ -124,3 +124,30 @@ def test_a_click_on_a_dot_and_a_choice_in_the_list_open_the_row(page, serve):
     )
     wait_ready(page)
     assert page.get_by_role("heading", name=f"Row {dot['row']:.0f}", exact=True).count() == 0
+
+
+_MARK = (
+    "document.querySelectorAll('.js-plotly-plot').forEach((plot) => { plot.dataset.old = '1'; })"
+)
+_OLD = """() => Array.from(document.querySelectorAll('.js-plotly-plot'))
+  .map((plot) => plot.dataset.old === '1')"""
+
+
+def test_an_order_and_a_row_leave_the_other_pictures_and_the_link_follows(page, serve):
+    open_page(page, serve(APP))
+    page.wait_for_function("() => document.querySelectorAll('.js-plotly-plot').length === 2")
+    page.evaluate(_MARK)
+    number = page.get_by_role("spinbutton", name="Go to row")
+    number.fill("7")
+    number.press("Enter")
+    page.get_by_role("heading", name="Row 7", exact=True).wait_for()
+    wait_ready(page)
+    assert page.evaluate(_OLD)[1]  # the rejection curves are the ones that were there
+    page.get_by_role("button", name="Copy link").click()
+    page.locator("[data-testid=stCode]").filter(has_text="row=7").first.wait_for()
+    # the row is still there after another page
+    page.keyboard.press("Escape")
+    page.get_by_role("link", name="Home").first.click()
+    page.get_by_role("heading", name="How uncertain is a prediction, and why?").wait_for()
+    page.locator("[data-testid=stMain]").get_by_role("link", name="Your data").first.click()
+    page.get_by_role("heading", name="Row 7", exact=True).wait_for()

@@ -1,0 +1,40 @@
+"""All that answers to a chosen row, an order or a condition: it runs again without the page."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import streamlit as st
+
+from pages._ui.data_exports import export_table
+from pages._ui.data_list import choose_rows, draw_list, draw_list_controls
+from pages._ui.data_results import draw_row_map, draw_scorecard, draw_scores, in_unit
+from pages._ui.data_row import draw_row
+from pages._ui.data_training import View, measured_line
+from pages._ui.jobs_glue import Answer
+from pages._ui.url_state import PageState, link_to, read_again
+
+
+@st.fragment
+def explore(page: PageState, values: SimpleNamespace, answer: Answer, view: View) -> None:
+    """Draw a view of a scored table, from the map of its rows to the downloads.
+
+    The controls in the sidebar run the whole page; those in here run this alone.
+    """
+    values = read_again(page, values)
+    scored, digest = view
+    shown = in_unit(scored, values.unit)
+    picture, judged = st.columns([0.54, 0.46], gap="large")
+    at = st.container()
+    draw_list_controls(page)
+    listed = choose_rows(scored, shown, values.find, values.rank, values.least)
+    row = values.row - 1 if 0 < values.row <= len(scored.frame) else int((*listed.positions, 0)[0])
+    with picture:
+        draw_row_map(scored, shown, row, digest)
+    with judged:
+        draw_scores(scored, digest)
+    draw_list(scored, shown, listed, row, digest)
+    draw_row(page, scored, shown, row, values.rank, digest)
+    with at:
+        draw_scorecard(scored, measured_line(answer, view))
+    export_table(answer.result, view, values, link_to(page, values))
