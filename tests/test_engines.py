@@ -213,7 +213,7 @@ def test_a_fit_that_nobody_wants_ends_long_before_its_last_tree(engine, data):
     def fit(job):
         begun.set()
         try:
-            fitted("regression", engine, data, n_trees=100_000, n_members=4, depth=8)
+            fitted("regression", engine, data, n_trees=20_000, n_members=4, depth=8)
         except Cancelled:
             seen.append(job.done)
             raise

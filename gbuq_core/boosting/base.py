@@ -14,9 +14,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from gbuq_core.boosting import numba_engine
 from gbuq_core.boosting.costs import estimate_seconds
 from gbuq_core.boosting.encoding import RowFlags, apply_encoding, as_table, fit_encoding
-from gbuq_core.boosting.plan import langevin_numbers, make_plan
+from gbuq_core.boosting.plan import BoostingPlan, langevin_numbers, make_plan
 from gbuq_core.boosting.truncation import truncation_points
 from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.jobs import check_memory
 from gbuq_core.validation import check_number
 
 MAX_COLUMNS = 32_767  # the trees keep their features as int16
@@ -36,6 +37,15 @@ class StagedMembers(NamedTuple):
 
     n_trees: np.ndarray
     members: np.ndarray
+
+
+def _engine_of(plan: BoostingPlan) -> Any:
+    """The module that trains and predicts for a plan."""
+    if plan.engine == "catboost":
+        from gbuq_core.boosting import catboost_engine
+
+        return catboost_engine
+    return numba_engine
 
 
 class BoostedEnsemble(BaseEstimator):
@@ -90,6 +100,8 @@ class BoostedEnsemble(BaseEstimator):
         began = time.perf_counter()
         self.plan_ = make_plan(self)
         self.seed_ = self._draw_seed()
+        n_bytes = self._engine().estimate_bytes(self.plan_, *X.shape, n_classes or 2, self.n_jobs)
+        check_memory(n_bytes, "this fit")
         self.encoding_, matrix = fit_encoding(
             X, target, n_classes, self.categorical_features, self.seed_
         )
@@ -111,11 +123,7 @@ class BoostedEnsemble(BaseEstimator):
         return self
 
     def _engine(self) -> Any:
-        if self.plan_.engine == "catboost":
-            from gbuq_core.boosting import catboost_engine
-
-            return catboost_engine
-        return numba_engine
+        return _engine_of(self.plan_)
 
     def _draw_seed(self) -> int:
         state = self.random_state
@@ -135,6 +143,8 @@ class BoostedEnsemble(BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
         table = as_table(X)
+        if np.ma.is_masked(y):
+            raise InvalidData("y is a masked array: drop the rows without a target before fitting.")
         target = np.asarray(y)
         if target.ndim == 2 and target.shape[1] == 1:
             warnings.warn(
@@ -156,6 +166,7 @@ class BoostedEnsemble(BaseEstimator):
                 f"X has 0 feature(s) (shape={table.shape}) while a minimum of 1 is required: add a "
                 "column."
             )
+        self.__dict__.pop("models_", None)  # a fit that fails leaves no half of the one before
         self._remember_features(X, reset=True)
         return table, target
 
@@ -264,7 +275,7 @@ class BoostedEnsemble(BaseEstimator):
         n_outputs = n_classes or 2
         return FitEstimate(
             estimate_seconds(plan, n_rows, n_features, n_outputs, self.n_jobs),
-            numba_engine.estimate_bytes(plan, n_rows, n_features, n_outputs),
+            _engine_of(plan).estimate_bytes(plan, n_rows, n_features, n_outputs, self.n_jobs),
         )
 
     def _parameters(self, raw: np.ndarray) -> np.ndarray:

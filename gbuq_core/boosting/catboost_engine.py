@@ -271,7 +271,9 @@ def leaf_indices(models: CatBoostModels, matrix: np.ndarray) -> np.ndarray:
     return np.concatenate(parts, axis=1)
 
 
-def estimate_bytes(plan: BoostingPlan, n_rows: int, n_features: int, n_outputs: int) -> int:
+def estimate_bytes(
+    plan: BoostingPlan, n_rows: int, n_features: int, n_outputs: int, n_jobs: int | None = None
+) -> int:
     """Peak memory of a fit in bytes; the factors are fitted to what CatBoost 1.2 was seen to
     use.
     """
@@ -279,7 +281,8 @@ def estimate_bytes(plan: BoostingPlan, n_rows: int, n_features: int, n_outputs: 
     histogram = 3 * 2**plan.depth * plan.max_bins * 8 * (n_outputs + 1)
     at_work = n_rows * (n_features + 160 * n_outputs) + histogram
     forest = plan.n_trees * (200 + 8 * 2**plan.depth * (n_outputs + 1))
-    return shared + min(plan.n_models, 8) * (at_work + 4 * forest) + 2 * plan.n_models * forest
+    at_once = min(plan.n_models, effective_n_jobs(n_jobs))
+    return shared + at_once * (at_work + 4 * forest) + 2 * plan.n_models * forest
 
 
 def models_to_arrays(models: CatBoostModels) -> dict[str, np.ndarray]:

@@ -20,6 +20,8 @@ def encode_classes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     if pd.isna(y).any():
         raise InvalidData("y contains NaN: drop or label the rows without a class.")
+    if y.dtype.kind == "O" and pd.api.types.infer_dtype(y) in ("floating", "mixed-integer-float"):
+        y = y.astype(np.float64)
     if y.dtype.kind == "f":
         if not np.isfinite(y).all():
             raise InvalidData("y contains infinity: every row needs a class.")

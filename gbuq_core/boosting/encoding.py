@@ -17,6 +17,7 @@ from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.progress import advance
 
 MAX_ONE_HOT_LEVELS = 32
+_EXACT_IN_FLOAT = 2**53  # larger whole numbers would share a float
 _N_FOLDS = 5  # of the cross-fitted target means
 
 
@@ -118,11 +119,30 @@ def category_positions(table: pd.DataFrame, declared: Any) -> np.ndarray:
     return is_category
 
 
+_DATES = {"datetime64", "datetime", "date", "timedelta64", "timedelta", "time", "period"}
+
+
+def refuse_dates(values: pd.Series, name: str) -> None:
+    """Refuse dates, durations (NaT would become a number) and complex numbers (half would be lost).
+
+    Raises
+    ------
+    InvalidData
+        Whatever dtype the values hide in: their own, a category's or object.
+    """
+    dtype: Any = values.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        dtype = dtype.categories.dtype
+    kind = getattr(dtype, "kind", "O")
+    if kind == "c":
+        raise InvalidData(f"{name} holds complex numbers: convert it to real numbers.")
+    hidden = kind == "O" and pd.api.types.infer_dtype(values, skipna=True) in _DATES
+    if kind in "mM" or isinstance(dtype, pd.PeriodDtype) or hidden:
+        raise InvalidData(f"{name} holds dates or durations: convert it to real numbers.")
+
+
 def _numbers(column: pd.Series, name: str) -> np.ndarray:
-    kind = getattr(column.dtype, "kind", "O")
-    if kind in "mMc":  # dates, durations: NaT would become a number; complex: half would be lost
-        what = "complex numbers" if kind == "c" else "dates or durations"
-        raise InvalidData(f"column {name!r} holds {what}: convert it to real numbers.")
+    refuse_dates(column, f"column {name!r}")
     try:
         values = column.to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError) as error:
@@ -143,15 +163,30 @@ def _plain(value: Any) -> Any:
     """
     if isinstance(value, bool | np.bool_):
         return str(bool(value))
+    if isinstance(value, int | np.integer) and abs(int(value)) > _EXACT_IN_FLOAT:
+        return str(int(value))
     if isinstance(value, int | float | np.integer | np.floating):
         return float(value)
     return str(value)
 
 
-def _level_codes(column: pd.Series, levels: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
+def _factorize(column: pd.Series, name: str) -> tuple[np.ndarray, Any]:
+    """Codes (n,), -1 where missing, and the distinct values they stand for."""
+    refuse_dates(column, f"column {name!r}")
+    try:
+        return pd.factorize(column)
+    except TypeError as error:
+        raise InvalidData(
+            f"column {name!r} holds values that are no categories, such as lists: convert it to "
+            "text."
+        ) from error
+
+
+def _level_codes(
+    codes: np.ndarray, distinct: Any, levels: Sequence[Any]
+) -> tuple[np.ndarray, np.ndarray]:
     """Codes (n,) int64 with -1 for what is not among ``levels``, and which values are missing."""
     position = {level: code for code, level in enumerate(levels)}
-    codes, distinct = pd.factorize(column)
     lookup = np.array([position.get(_plain(v), -1) for v in distinct] + [-1], dtype=np.int64)
     return lookup[codes], codes < 0
 
@@ -169,9 +204,10 @@ def _fit_column(
     column: pd.Series, name: str, target: np.ndarray, task: str, seed: int
 ) -> tuple[ColumnCoding, np.ndarray]:
     none = np.empty(0)
-    seen = {_plain(value) for value in pd.unique(column.dropna())}
+    found, distinct = _factorize(column, name)
+    seen = {_plain(value) for value in distinct}
     levels = tuple(sorted(seen, key=lambda v: (isinstance(v, str), v)))
-    codes, missing = _level_codes(column, levels)
+    codes, missing = _level_codes(found, distinct, levels)
     has_missing = bool(missing.any())
     if len(levels) + has_missing <= MAX_ONE_HOT_LEVELS:
         codes[missing] = len(levels)
@@ -231,7 +267,7 @@ def apply_encoding(encoding: Encoding, X: Any) -> tuple[np.ndarray, RowFlags]:
             missing = np.isnan(part[:, 0])
             strange = np.zeros(len(table), bool)
         else:
-            codes, missing = _level_codes(column, coding.levels)
+            codes, missing = _level_codes(*_factorize(column, coding.name), coding.levels)
             strange = (codes < 0) & ~missing
             if coding.has_missing:
                 codes[missing] = len(coding.levels)

@@ -17,7 +17,7 @@ from gbuq_core.boosting.targets import (
     sum_classes,
     sum_gaussian,
 )
-from gbuq_core.jobs import advance, check_memory, parallel_map
+from gbuq_core.jobs import advance, check_memory, effective_n_jobs, parallel_map
 from gbuq_core.trees.binning import (
     Bins,
     apply_bins,
@@ -68,7 +68,8 @@ def fit(
         None for regression.
     """
     n_rows, n_outputs = len(matrix), n_classes or 2
-    check_memory(estimate_bytes(plan, n_rows, matrix.shape[1], n_outputs), "this fit")
+    n_bytes = estimate_bytes(plan, n_rows, matrix.shape[1], n_outputs, n_jobs)
+    check_memory(n_bytes, "this fit")
     bins = fit_bins(matrix, is_category, plan.max_bins)
     columns = apply_bins(bins, matrix)
     cells = merge_rows(columns) or single_cells(columns)
@@ -120,7 +121,8 @@ def raw_predictions(
     """
     columns = apply_bins(models.bins, matrix)
     shape = (n_models, len(checkpoints), len(matrix), len(models.start))
-    check_memory(8 * int(np.prod(shape)), "these predictions")
+    # Raw outputs, the parameters made of them, and two such arrays while those are made.
+    check_memory(4 * 8 * int(np.prod(shape)), "these predictions")
     out = np.empty(shape)
     points = checkpoints.astype(np.int64)
     # Rows are cut into blocks, so that one model of many rows keeps all cores busy too.
@@ -142,6 +144,7 @@ def leaf_indices(models: NumbaModels, matrix: np.ndarray) -> np.ndarray:
     """Leaf of every row in every tree of every model, (n_rows, n_models * n_trees) uint16."""
     columns = apply_bins(models.bins, matrix)
     n_trees = len(models.forests[0].levels)
+    check_memory(2 * len(matrix) * n_trees * (len(models.forests) + 1), "these leaf indices")
     out = np.empty((len(matrix), n_trees * len(models.forests)), np.uint16)
     for model, forest in enumerate(models.forests):
         part = np.empty((len(matrix), n_trees), np.uint16)
@@ -150,10 +153,13 @@ def leaf_indices(models: NumbaModels, matrix: np.ndarray) -> np.ndarray:
     return out
 
 
-def estimate_bytes(plan: BoostingPlan, n_rows: int, n_features: int, n_outputs: int) -> int:
+def estimate_bytes(
+    plan: BoostingPlan, n_rows: int, n_features: int, n_outputs: int, n_jobs: int | None = None
+) -> int:
     """Peak memory of a fit in bytes: data, what each model at work needs, and the forests."""
-    data = n_rows * (3 * n_features + 8 * 8)
+    # The matrix twice while its columns are put together, three times a byte of codes, targets.
+    data = n_rows * (19 * n_features + 16 * n_outputs + 64)
     histogram = 2 ** max(plan.depth - 1, 0) * n_features * (plan.max_bins + 1) * 8 * (n_outputs + 1)
     at_work = n_rows * (8 * (4 * n_outputs + 1) + 10) + histogram
     models = plan.n_models * forest_bytes(plan.n_trees, plan.depth, n_outputs)
-    return data + min(plan.n_models, 8) * at_work + models
+    return data + min(plan.n_models, effective_n_jobs(n_jobs)) * at_work + models

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from sklearn.base import RegressorMixin
 
 from gbuq_core.boosting.base import BoostedEnsemble
+from gbuq_core.boosting.encoding import refuse_dates
 from gbuq_core.boosting.targets import fit_target_scale
 from gbuq_core.errors import InvalidData
 from gbuq_core.uncertainty import Uncertainty, decompose_regression
@@ -116,6 +118,7 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
             One sentence each.
         """
         table, target = self._check_fit_data(X, y)
+        refuse_dates(pd.Series(target), "y")
         try:
             target = np.array(target, dtype=np.float64)
         except (TypeError, ValueError) as error:
