@@ -1,4 +1,9 @@
-"""Parquet to columns of the few types that the rest of this package knows."""
+"""Parquet to columns of the few types that the rest of this package knows.
+
+A Parquet file of a few kilobytes can hold gigabytes of text: each distinct value is stored once.
+Text is therefore read as codes with their values, and how long it is altogether is known before it
+is written out.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +15,18 @@ from pyarrow import parquet, types
 
 from gbuq_core.errors import TableError
 from gbuq_core.jobs import check_memory
-from gbuq_core.tables.wording import columns_named
+from gbuq_core.tables.wording import columns_named, counted, shown
 
 _BYTES_PER_CELL = 24  # a decoded cell and its converted copies
+_COPIES_OF_TEXT = 4  # decoded, in one piece, trimmed and exported
+_MOST_TEXT = 2**31 - 1  # bytes of one column, whose cells have places of 32 bits
+
+# The days that dates have here: years 1 to 9999, in seconds of 1970 (the last is not included).
+_FIRST_SECOND, _END_SECOND = -62_135_596_800, 253_402_300_800
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_DAY = 86_400
+
+_WHAT = "reading this file"
 
 
 def read_parquet(data: bytes) -> tuple[list[tuple[str, Any]], list[str]]:
@@ -21,59 +35,158 @@ def read_parquet(data: bytes) -> tuple[list[tuple[str, Any]], list[str]]:
     Raises
     ------
     TableError
-        If the file is damaged.
+        If the file is damaged, or a column has more than 2 GB of text.
     MemoryLimitExceeded
         If it would unpack to more than the free memory.
     """
     try:
-        file = parquet.ParquetFile(pa.BufferReader(data))
-        shape = file.metadata.num_rows * max(1, file.metadata.num_columns)
-        check_memory(_BYTES_PER_CELL * shape, "reading this file")
-        read = file.read()
+        names, read, dropped = _read_flat(data)
     except (pa.ArrowException, OSError, ValueError) as error:
-        if isinstance(error, TableError) or type(error).__module__.startswith("gbuq_core"):
+        if type(error).__module__.startswith("gbuq_core"):
             raise
         raise TableError(
             "The Parquet file is damaged or of an unknown kind: save it again, or save it as CSV."
         ) from None
-    columns, dropped = [], []
-    for name, column in zip(read.column_names, read.columns, strict=True):
-        plain = _plain_column(column)
-        if plain is None:
-            dropped.append(name)
-        else:
-            columns.append((name, plain))
-    notices = []
-    if dropped:
-        notices.append(
-            f"{columns_named(dropped)} hold{'s' if len(dropped) == 1 else ''} lists, structures or "
-            "bytes and cannot be used."
-        )
+    columns, damaged, notices = [], [], []
+    for name, column in zip(names, read, strict=True):
+        try:
+            plain, n_far = _plain_column(column)
+            plain.validate(full=True)  # text that is no UTF-8
+        except pa.ArrowException:
+            damaged.append(name)
+            continue
+        columns.append((name, plain))
+        if n_far:
+            notices.append(
+                f"{counted(n_far, 'date')} of the column {shown(name)} "
+                f"{'is' if n_far == 1 else 'are'} not in the years 1 to 9999 and "
+                f"count{'s' if n_far == 1 else ''} as missing."
+            )
+    for left_out, why in ((dropped, "lists, structures or bytes"), (damaged, "damaged values")):
+        if left_out:
+            holds = "holds" if len(left_out) == 1 else "hold"
+            notices.append(f"{columns_named(left_out)} {holds} {why} and cannot be used.")
     return columns, notices
 
 
-def _plain_column(column: Any) -> Any | None:
-    """A column as string, int64, double, bool or timestamp; None for what no table cell is."""
-    kind = column.type
+def _read_flat(data: bytes) -> tuple[list[str], list[Any], list[str]]:
+    """Names and columns of single cells, text written out, and the names of other columns."""
+    schema = parquet.ParquetFile(pa.BufferReader(data)).schema_arrow
+    names, leaves, text, dropped = [], [], [], []
+    leaf = 0
+    for field in schema:
+        if _is_cell(field.type):
+            names.append(field.name)
+            leaves.append(leaf)
+            if _is_text(field.type):
+                text.append(leaf)
+        else:
+            dropped.append(field.name)
+        leaf += _n_leaves(field.type)
+    file = parquet.ParquetFile(pa.BufferReader(data), read_dictionary=text)
+    about = file.metadata
+    unpacked = sum(max(0, about.row_group(k).total_byte_size) for k in range(about.num_row_groups))
+    check_memory(_BYTES_PER_CELL * about.num_rows * max(1, len(names)) + unpacked, _WHAT)
+    pieces: list[list[Any]] = [[] for _ in names]
+    n_bytes = [0] * len(names)
+    for group in range(about.num_row_groups):
+        # By position: names may be double, and those with dots are taken for parts of structures.
+        read = file.reader.read_row_group(group, column_indices=leaves)
+        n_bytes = [n + _text_bytes(column) for n, column in zip(n_bytes, read.columns, strict=True)]
+        check_memory(_COPIES_OF_TEXT * sum(n_bytes), _WHAT)
+        for name, size in zip(names, n_bytes, strict=True):
+            if size > _MOST_TEXT:
+                raise TableError(f"The column {shown(name)} holds more than 2 GB of text: drop it.")
+        for piece, column in zip(pieces, read.columns, strict=True):
+            piece.extend(_decoded(column).chunks)
+    kinds = [_decoded_kind(schema.field(k).type) for k in range(len(schema))]
+    kinds = [kind for kind, field in zip(kinds, schema, strict=True) if _is_cell(field.type)]
+    columns = [pa.chunked_array(p, kind) for p, kind in zip(pieces, kinds, strict=True)]
+    return names, columns, dropped
+
+
+def _is_text(kind: Any) -> bool:
     if types.is_dictionary(kind):
-        return _plain_column(column.cast(kind.value_type))
-    if types.is_null(kind):
-        return column.cast(pa.string())
+        kind = kind.value_type
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+
+def _is_cell(kind: Any) -> bool:
+    """Whether values of a type can be a table's cells."""
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    return _is_text(kind) or any(
+        fits(kind)
+        for fits in (
+            types.is_null, types.is_boolean, types.is_integer, types.is_floating,
+            types.is_decimal, types.is_timestamp, types.is_date, types.is_duration, types.is_time,
+        )
+    )  # fmt: skip
+
+
+def _n_leaves(kind: Any) -> int:
+    """How many columns of the file a column of this type takes."""
+    if isinstance(kind, pa.BaseExtensionType):
+        kind = kind.storage_type
+    return sum(_n_leaves(kind.field(k).type) for k in range(kind.num_fields)) or 1
+
+
+def _text_bytes(column: Any) -> int:
+    """How many bytes the text of a column has, once each cell has its own; 0 for other columns."""
+    if not _is_text(column.type):
+        return 0
+    total = 0
+    for chunk in column.chunks:
+        lengths = pc.binary_length(chunk.dictionary)
+        total += pc.sum(pc.take(lengths, chunk.indices).cast(pa.int64())).as_py() or 0
+    return total
+
+
+def _decoded(column: Any) -> Any:
+    """A column without codes, and its text as plain strings."""
+    return column.cast(_decoded_kind(column.type))
+
+
+def _decoded_kind(kind: Any) -> Any:
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    return pa.string() if _is_text(kind) else kind
+
+
+def _plain_column(column: Any) -> tuple[Any, int]:
+    """A column as string, int64, double, bool or timestamp, and its dates beyond the calendar."""
+    kind = column.type
     if types.is_boolean(kind) or types.is_string(kind):
-        return column
-    if types.is_large_string(kind) or types.is_string_view(kind):
-        return column.cast(pa.string())
+        return column, 0
     if types.is_integer(kind) and kind != pa.uint64():
-        return column.cast(pa.int64())
+        return column.cast(pa.int64()), 0
     if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
-        return column.cast(pa.float64(), safe=False)
+        return column.cast(pa.float64(), safe=False), 0
     if types.is_timestamp(kind):
-        in_utc = column.cast(pa.timestamp("us", tz=kind.tz and "UTC"), safe=False)
-        return in_utc.cast(pa.timestamp("us"))
-    if types.is_date(kind):
-        return column.cast(pa.timestamp("us"))
+        near, n_far = _in_calendar(column, column.cast(pa.int64()), _PER_SECOND[kind.unit])
+        in_utc = near.cast(pa.timestamp("us", tz=kind.tz and "UTC"), safe=False)
+        return in_utc.cast(pa.timestamp("us")), n_far
+    if types.is_date32(kind):
+        days = column.cast(pa.int32()).cast(pa.int64())
+        near, n_far = _in_calendar(column, days, 1 / _DAY)
+        return near.cast(pa.timestamp("us")), n_far
+    if types.is_date64(kind):
+        near, n_far = _in_calendar(column, column.cast(pa.int64()), _PER_SECOND["ms"])
+        return near.cast(pa.timestamp("us")), n_far
     if types.is_duration(kind):
-        return pc.divide(column.cast(pa.duration("us"), safe=False).cast(pa.int64()), 1e6)
-    if types.is_time(kind):
-        return column.cast(pa.string())
-    return None
+        ticks = column.cast(pa.int64()).cast(pa.float64(), safe=False)
+        return pc.divide(ticks, float(_PER_SECOND[kind.unit])), 0
+    return column.cast(pa.string()), 0  # times of day, and a column without values
+
+
+def _in_calendar(column: Any, ticks: Any, per_second: float) -> tuple[Any, int]:
+    """Dates with none for those beyond the calendar, and how many those are."""
+    # Nanoseconds do not reach the calendar's ends, which would be no integers of 64 bits.
+    first = max(round(_FIRST_SECOND * per_second), -(2**63))
+    last = min(round(_END_SECOND * per_second) - 1, 2**63 - 1)
+    near = pc.and_(
+        pc.greater_equal(ticks, pa.scalar(first, pa.int64())),
+        pc.less_equal(ticks, pa.scalar(last, pa.int64())),
+    )
+    n_far = pc.sum(pc.invert(near)).as_py() or 0
+    return (pc.if_else(near, column, pa.scalar(None, column.type)), n_far) if n_far else (column, 0)

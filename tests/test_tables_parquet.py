@@ -1,0 +1,112 @@
+"""Parquet files that unpack to much more than they are, and cells that no table here has."""
+
+import io
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from gbuq_core.errors import MemoryLimitExceeded
+from gbuq_core.tables import read_table, to_csv_bytes
+from gbuq_core.tables.columns import plain_column, single_chunk
+
+DAY = 86_400
+
+
+def written(table, **options):
+    sink = io.BytesIO()
+    parquet.write_table(table, sink, **options)
+    return sink.getvalue()
+
+
+def as_parquet(**columns):
+    return written(pa.table(columns))
+
+
+@pytest.mark.parametrize("groups", [1, 4])
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
+@pytest.mark.parametrize("coded", [True, False])
+def test_text_that_unpacks_to_more_than_the_memory_is_refused(groups, kind, coded, monkeypatch):
+    values = pa.array(["long" * 5_000], kind)
+    codes = pa.array(np.zeros(2_000, np.int32))
+    text = pa.DictionaryArray.from_arrays(codes, values) if coded else values.take(codes)
+    table = pa.table({"text": text, "n": np.arange(2_000)})
+    data = written(table, row_group_size=2_000 // groups)
+    assert len(data) < 100_000  # it unpacks to 40 MB
+    assert read_table(data).n_rows == 2_000
+    # 20 MB would be enough for the file and its cells, but not for the text of all of them.
+    monkeypatch.setattr("gbuq_core.resources.available_memory_bytes", lambda: 20_000_000)
+    before = pa.total_allocated_bytes()
+    with pytest.raises(MemoryLimitExceeded, match="Reading this file"):
+        read_table(data)
+    assert pa.total_allocated_bytes() - before < 20_000_000
+
+
+def test_bytes_that_are_dropped_anyway_are_not_unpacked():
+    lists = pa.array([["long" * 1_000] * 3] * 50)
+    table = read_table(as_parquet(a=range(50), lists=lists, b=["x", None] * 25))
+    assert table.names == ["a", "b"]
+    assert table.data["b"].to_pylist() == ["x", None] * 25
+    assert table.notices == (
+        'The column "lists" holds lists, structures or bytes and cannot be used.',
+    )
+
+
+@pytest.mark.parametrize("rows", [1, 2, 50])
+def test_columns_are_found_by_place_whatever_their_names(rows):
+    columns = [
+        pa.array([[1], [2]]), pa.array(["s", "t"]), pa.array([{"b": 1, "c": "x"}] * 2),
+        pa.array(["u", None]).dictionary_encode(), pa.array([5, 6]),
+    ]  # fmt: skip
+    names = ["lists", "a.b", "a", "a", "a.c"]
+    table = read_table(written(pa.table(columns, names=names), row_group_size=rows))
+    assert table.names == ["a.b", "a", "a.c"]
+    assert [table.data[k].to_pylist() for k in range(3)] == [["s", "t"], ["u", None], [5, 6]]
+
+
+FAR = {
+    "date32": (pa.date32(), 2**31 - 1, 1),
+    "date32, before": (pa.date32(), -(2**31), 1),
+    "date64": (pa.date64(), 10**7 * 1_000 * DAY, 1_000 * DAY),
+    "seconds": (pa.timestamp("s"), 2**50, 1),
+    "milliseconds": (pa.timestamp("ms"), 2**62, 1),
+    "microseconds": (pa.timestamp("us"), 253_402_300_800 * 10**6, 1),
+    "microseconds, zoned": (pa.timestamp("us", "Europe/Berlin"), -(2**62), 1),
+}
+
+
+@pytest.mark.parametrize("name", FAR)
+def test_dates_beyond_the_calendar_count_as_missing(name):
+    kind, far, near = FAR[name]
+    integers = pa.int32() if kind == pa.date32() else pa.int64()
+    day = pa.array([far, near, None], integers).view(kind)
+    table = read_table(as_parquet(day=day, n=[1, 2, 3]))
+    found = single_chunk(table.data, "day")
+    assert found.is_valid().to_pylist() == [False, True, False]
+    assert found[1].as_py().year == 1970
+    assert '1 date of the column "day" is not in the years 1 to 9999' in table.notices[0]
+    assert b"out of range" not in to_csv_bytes(plain_column(found).to_frame("day"))
+
+
+def test_the_ends_of_the_calendar_are_dates():
+    ends = [-62_135_596_800, 253_402_300_799]
+    table = read_table(as_parquet(t=pa.array(ends, pa.timestamp("s")), n=[1, 2]))
+    assert [value.year for value in table.data["t"].to_pylist()] == [1, 9999]
+    nanoseconds = pa.array([-(2**63), 2**63 - 1], pa.timestamp("ns"))
+    table = read_table(as_parquet(t=nanoseconds, n=[1, 2]))
+    assert [value.year for value in table.data["t"].to_pylist()] == [1677, 2262]
+    assert table.notices == ()
+
+
+def test_long_durations_do_not_overflow():
+    table = read_table(as_parquet(d=pa.array([2**60, 3, None], pa.duration("ms")), n=[1, 2, 3]))
+    assert table.data["d"].to_pylist() == [2**60 / 1_000, 0.003, None]
+
+
+def test_text_that_is_none_is_left_out_with_a_notice():
+    places, cells = np.array([0, 1, 2], np.int32), b"\xff\xfe"
+    bad = pa.Array.from_buffers(pa.string(), 2, [None, pa.py_buffer(places), pa.py_buffer(cells)])
+    table = read_table(as_parquet(bad=bad, x=[1, 2], y=[3, 4]))
+    assert table.names == ["x", "y"]
+    assert table.notices == ('The column "bad" holds damaged values and cannot be used.',)
