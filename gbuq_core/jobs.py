@@ -2,7 +2,8 @@
 
 A `JobRunner` gives each distinct result (a key) to everybody who wants it. A user (a browser tab)
 has slots, one for each result it shows at a time; a new key in a slot drops the older one, and a
-job that is in nobody's slot is stopped. The latest results are kept.
+job that is in nobody's slot is stopped. Results are kept while somebody shows them, and the latest
+ones beyond that.
 
 From below: `gbuq_core.resources` tells how many cores and how much memory there are,
 `gbuq_core.progress` what a fit calls between two kernel chunks, `gbuq_core.parallel` spreads work
@@ -175,7 +176,8 @@ class JobRunner:
     max_results : int
         How many finished results are kept at most.
     max_bytes : int
-        How much memory they may hold together; the latest one is kept however large it is.
+        How much memory they may hold together. Results in somebody's slot are not forgotten, and
+        the latest one is kept however large it is.
 
     Examples
     --------
@@ -254,6 +256,43 @@ class JobRunner:
             if not mine:
                 self._slots.pop(user, None)
 
+    def forget(self, keys: Iterable[Hashable]) -> None:
+        """Let go of finished results that are in nobody's slot: those of a closed tab's own data.
+
+        Examples
+        --------
+        >>> runner = JobRunner()
+        >>> job = runner.want("ann", "letters", lambda job: "secret")
+        >>> runner.release("ann")
+        >>> runner.forget(["letters"])
+        >>> runner.want("bob", "letters", lambda job: "anew") is job
+        False
+        """
+        with self._lock:
+            for key in keys:
+                job = self._finished.get(key)
+                if job is not None and not job.users:
+                    del self._finished[key]
+
+    def settle(self, user: Hashable, key: Hashable, slot: str = "main") -> None:
+        """Note that a user holds the result of ``key`` already and shows it in a slot.
+
+        What the slot was waiting for is given up. Nothing is computed, even if the result is not
+        kept here any more.
+        """
+        with self._lock:
+            slots = self._slots.setdefault(user, {})
+            held = slots.pop(slot, None)
+            job = self._finished.get(key)
+            if job is not None:
+                self._finished.move_to_end(key)
+                slots[slot] = job
+                job.users.add((user, slot))
+            if held is not None and held is not job:
+                self._drop(held, user, slot)
+            if not slots:
+                self._slots.pop(user, None)
+
     def keep(self, user: Hashable, slots: Iterable[str]) -> None:
         """Release all slots of a user but these: called by a page for the slots it shows."""
         kept = set(slots)
@@ -273,9 +312,13 @@ class JobRunner:
     def _drop(self, job: Job, user: Hashable, slot: str) -> None:
         """Take a job out of a slot (the lock is held) and stop it if it is in no other."""
         job.users.discard((user, slot))
-        if not job.users and self._live.get(job.key) is job:
+        if job.users:
+            return
+        if self._live.get(job.key) is job:
             del self._live[job.key]
             job.stop()
+        elif self._finished.get(job.key) is job:
+            self._evict()
 
     def _run(self, job: Job, fn: Callable[[Job], Any]) -> None:
         if not job._begin():
@@ -297,6 +340,8 @@ class JobRunner:
         with self._lock:
             if self._live.get(job.key) is job:
                 del self._live[job.key]
+            if error is None and job.stopped:  # its last user left a moment ago
+                error = Cancelled()
             if error is None:
                 job._value = value
                 self._finished[job.key] = job
@@ -309,16 +354,17 @@ class JobRunner:
                 job._end("failed", error)
 
     def _evict(self) -> None:
-        """Forget the results that were not asked for the longest (the lock is held)."""
+        """Forget the results that nobody shows and that were not asked for the longest.
+
+        The lock is held. A result in a slot is kept: its user holds it anyway, so that forgetting
+        it would free nothing and cost a fit. So is the latest one.
+        """
         held = sum(job._size for job in self._finished.values())
-        while len(self._finished) > 1 and (
-            len(self._finished) > self._max_results or held > self._max_bytes
-        ):
-            _, old = self._finished.popitem(last=False)
-            held -= old._size
-            for user, slot in old.users:
-                self._slots.get(user, {}).pop(slot, None)
-            old.users.clear()
+        for key in list(self._finished)[:-1]:
+            if len(self._finished) <= self._max_results and held <= self._max_bytes:
+                return
+            if not self._finished[key].users:
+                held -= self._finished.pop(key)._size
 
 
 def _clear_frames(error: BaseException) -> None:

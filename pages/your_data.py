@@ -8,7 +8,7 @@ from pages._ui.data_exports import in_words
 from pages._ui.data_results import show_words
 from pages._ui.data_source import drop_second, drop_zone, open_second, open_table
 from pages._ui.data_state import TABLE, awaits_file, page_state, preview
-from pages._ui.data_training import estimate_line, request_of, view_of
+from pages._ui.data_training import called_as_now, estimate_line, request_of, view_of
 from pages._ui.jobs_glue import ask, show_progress
 from pages._ui.notices import show_notice
 from pages._ui.url_state import open_page
@@ -45,6 +45,7 @@ request = request_of(opened, schema, edits, values, second)
 with st.sidebar:
     st.caption(estimate_line(opened, schema, request, second[1]))
 (answer,) = ask([request])
+answer = called_as_now(answer, opened, second)
 show_progress([answer])
 if answer.error:
     before = ["What was there before is still shown."] if answer.result is not None else []

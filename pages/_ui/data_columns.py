@@ -93,7 +93,7 @@ def show_columns(opened: Opened, schema: Schema, notices: Sequence[str]) -> None
         )
 
 
-@st.cache_resource(max_entries=32, show_spinner=False)
+@st.cache_resource(max_entries=32, show_spinner=False, scope="session")
 def _edited(key: str, edits: Edits, _opened: Opened) -> tuple[Schema, str]:
     if edits == Edits():
         return _opened.schema, ""

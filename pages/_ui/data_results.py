@@ -157,17 +157,17 @@ def _draw_promises(scored: ScoredTable, place: Any, digest: str) -> None:
 
 
 # A figure that did not change is neither made nor, in the browser, drawn again.
-@st.cache_resource(max_entries=64, show_spinner=False)
+@st.cache_resource(max_entries=64, show_spinner=False, scope="session")
 def _rejection(digest: str, dark: bool, _scores: Scores) -> Described:
     return rejection_of(_scores, dark)
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@st.cache_resource(max_entries=64, show_spinner=False, scope="session")
 def _promises(digest: str, dark: bool, _scored: ScoredTable) -> Described:
     return promises_of(_scored, dark)
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@st.cache_resource(max_entries=64, show_spinner=False, scope="session")
 def _map_figure(digest: str, unit: str, row: int, dark: bool, _rows: RowMap) -> Any:
     return row_map_figure(_rows, dark, _HEIGHT)
 

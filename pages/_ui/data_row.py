@@ -159,6 +159,6 @@ def _effects_in_words(effects: Sequence[ColumnEffect]) -> str:
     )
 
 
-@st.cache_resource(max_entries=_CACHED, show_spinner=False)
+@st.cache_resource(max_entries=_CACHED, show_spinner=False, scope="session")
 def _explain(digest: str, row: int, _scored: ScoredTable) -> RowExplanation:
     return explain_row(_scored, row)

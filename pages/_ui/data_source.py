@@ -69,7 +69,8 @@ def drop_zone() -> None:
         key=UPLOAD,
         max_upload_size=MAX_MEGABYTES,
         on_change=_open_upload,
-        help="It stays in the memory of this server while the tab is open and is not stored.",
+        help="It stays in the memory of this server while the tab is open, is seen by no other "
+        "session, and is not stored.",
     )
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import uuid
+from collections.abc import Hashable
 from functools import partial
 from types import SimpleNamespace
 from typing import NamedTuple
@@ -11,7 +13,7 @@ import streamlit as st
 
 from gbuq_core.errors import GbuqError, MemoryLimitExceeded
 from gbuq_core.experiments.table import Cut, cut_table
-from gbuq_core.jobs import Job
+from gbuq_core.jobs import RUNNER, Job
 from gbuq_core.tables import (
     Schema,
     ScoredTable,
@@ -25,10 +27,10 @@ from gbuq_core.tables import (
 from pages._ui.data_columns import Edits
 from pages._ui.data_source import Opened
 from pages._ui.data_state import AUTOMATIC, INDEPENDENT, VIRTUAL
-from pages._ui.jobs_glue import Answer, Request, seconds_text
+from pages._ui.jobs_glue import Answer, Request, seconds_text, session_user
 from pages._ui.notices import show_notice
 
-_LAST_VIEW = "_data_last_view"
+_LAST_VIEW, _OWNER = "_data_last_view", "_data_owner"
 
 
 class Wanted(NamedTuple):
@@ -49,6 +51,13 @@ class Trained(NamedTuple):
     opened: Opened
     second: str
     scored: ScoredTable
+
+
+class _Kept(NamedTuple):
+    """What a session leaves behind in the process unless it is taken away."""
+
+    user: str
+    keys: set[Hashable]
 
 
 class View(NamedTuple):
@@ -83,13 +92,25 @@ def request_of(
     task = None if values.task == AUTOMATIC else values.task
     wanted = Wanted(opened.key, edits, values.target, task, plan_of(values), second[0])
     estimate = _estimate(wanted, opened, schema, 0 if second[1] is None else second[1].n_rows)
+    key: tuple[Hashable, ...] = ("your data", wanted)
+    if opened.is_upload or second[1] is not None:  # nobody else's, whoever has the same file
+        key = (*key, st.session_state.setdefault(_OWNER, uuid.uuid4().hex))
+        _kept().keys.add(key)
     return Request(
         "score",
-        ("your data", wanted),
+        key,
         partial(_score, wanted, opened, schema, second[1]),
         "Training and judging each row",
         estimate.seconds if estimate else None,
     )
+
+
+def called_as_now(answer: Answer, opened: Opened, second: tuple[str, Table | None]) -> Answer:
+    """The answer with the names that the files have now: the same content may have had others."""
+    if not answer.fresh:
+        return answer
+    name = "" if second[1] is None else second[1].source.name
+    return answer._replace(result=answer.result._replace(opened=opened, second=name))
 
 
 def estimate_line(opened: Opened, schema: Schema, request: Request, second: Table | None) -> str:
@@ -166,6 +187,17 @@ def _estimate_of(
         return None
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
+def _forget(kept: _Kept) -> None:
+    RUNNER.release(kept.user)
+    RUNNER.forget(kept.keys)
+
+
+@st.cache_resource(scope="session", on_release=_forget, show_spinner=False)
+def _kept() -> _Kept:
+    """The results made of this session's own files, which go when its tab is closed."""
+    return _Kept(session_user(), set())
+
+
+@st.cache_resource(max_entries=8, show_spinner=False, scope="session")
 def _cut(digest: str, cut: Cut, _scored: ScoredTable) -> ScoredTable:
     return cut_table(_scored, cut)

@@ -1,10 +1,16 @@
 """Your data: what a review found, each case as a reader would meet it."""
 
 import numpy as np
+from streamlit.runtime.caching import clear_session_resource_cache
+from streamlit.runtime.caching.cache_utils import CachedFunc
 
 from gbuq_core.errors import MemoryLimitExceeded
+from gbuq_core.jobs import RUNNER
 from gbuq_core.tables import estimate_scoring, read_table
+from pages._ui import data_columns, data_results, data_row, data_source, data_training
 from tests.app.test_your_data import csv_of, drop, numbers, open_page, rows_of, says, settle
+
+SESSION = "test session id"  # of every AppTest
 
 
 def classes(n=60):
@@ -88,13 +94,44 @@ def test_a_refusal_for_want_of_memory_is_not_remembered(monkeypatch):
 
     monkeypatch.setattr("pages._ui.data_source.read_table", reader)
     monkeypatch.setattr("pages._ui.data_training.estimate_scoring", estimate)
-    at = open_page(numbers(), seed="77")
+    at = open_page(numbers(n=53), seed="77")
     assert says(at, "There is no room.")
     assert not any("Training takes" in caption.value for caption in at.caption)
     refuse.clear()
     settle(at)
     assert not at.exception
-    assert len(rows_of(at)) == 60
+    assert len(rows_of(at)) == 53
     at.radio(key="table").set_value("diabetes")  # its estimate was refused before
     settle(at)
     assert any("Training takes" in caption.value for caption in at.caption)
+
+
+def test_a_file_and_its_name_are_nobody_elses_and_go_with_the_session():
+    data = numbers(n=47)
+    for name, second in (("secret.csv", "hidden.csv"), ("mine.csv", "new.csv"), ("b.csv", "c.csv")):
+        at = drop(open_page(trees="50"), data, name)
+        drop(at, numbers(n=31), second, key="upload_second")
+        code = next(c.value for c in at.code if "score_table" in c.value)
+        assert name in code
+        assert second in code
+        assert ("secret" in code, "hidden" in code) == (name == "secret.csv",) * 2
+    # The same reader gives the same bytes another name.
+    drop(at, data, "renamed.csv")
+    assert any("renamed.csv" in c.value for c in at.code)
+    owned = [key for key in RUNNER._finished if key[0] == "your data" and len(key) == 3]
+    assert len({key[2] for key in owned}) >= 3  # no session was given another's
+    clear_session_resource_cache(SESSION)
+    assert not [key for key in RUNNER._finished if key in owned]
+
+
+def test_no_cache_of_the_page_outlives_a_session():
+    modules = (data_source, data_training, data_columns, data_row, data_results)
+    cached = [
+        function
+        for module in modules
+        for function in vars(module).values()
+        if isinstance(function, CachedFunc) and function is not data_source._builtin
+    ]
+    resources = [function._info for function in cached if hasattr(function._info, "on_release")]
+    assert len(resources) >= 8
+    assert all(info.scope == "session" for info in resources)
