@@ -5,6 +5,7 @@ import io
 import re
 import shlex
 import time
+import tomllib
 from html import escape
 from pathlib import Path
 from xml.etree import ElementTree as tree
@@ -17,8 +18,9 @@ from streamlit.testing.v1 import AppTest
 from gbuq_core.__main__ import main
 from gbuq_core.experiments.table import describe_table
 from gbuq_core.jobs import RUNNER
-from gbuq_core.tables import ScorePlan, read_table, score_table
+from gbuq_core.tables import ScorePlan, decoding, read_table, score_table
 from pages._ui.data_page import result_page
+from pages._ui.data_source import MAX_MEGABYTES
 from pages._ui.data_state import FIND, PAGE, TABLE, page_state
 from pages._ui.data_training import View
 from pages._ui.site_map import PAGES
@@ -148,6 +150,25 @@ def test_a_file_that_is_no_table_is_one_sentence_and_nothing_is_lost(case):
     assert error.endswith(".")
     assert says(at, 'Below is still the table "diabetes".')
     assert len(rows_of(at)) == 442
+
+
+def test_a_file_above_the_limit_is_one_sentence_and_nothing_is_lost(monkeypatch):
+    # The same path as for 300 MB, with a limit that a test can go beyond.
+    monkeypatch.setattr(decoding, "MAX_FILE_BYTES", 2**20)
+    at = open_page(b"a,b\n" + b"1,2\n" * 2**19)
+    assert not at.exception
+    assert says(at, "The file has 2 MB, more than the 1 MB that can be read: keep fewer rows")
+    assert says(at, 'Below is still the table "diabetes".')
+    assert len(rows_of(at)) == 442
+
+
+def test_the_page_the_server_and_the_reader_have_one_limit():
+    # The browser refuses a larger file before it is sent, by the limit that the box tells it.
+    boxes = open_page().get("file_uploader")
+    assert {box.proto.max_upload_size_mb for box in boxes} == {MAX_MEGABYTES}
+    assert MAX_MEGABYTES * 2**20 == decoding.MAX_FILE_BYTES
+    config = tomllib.loads((Path(APP).parent / ".streamlit/config.toml").read_text())
+    assert config["server"]["maxUploadSize"] == MAX_MEGABYTES
 
 
 IMPOSSIBLE = {

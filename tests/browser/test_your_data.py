@@ -91,6 +91,19 @@ def test_a_bad_file_is_one_sentence_beside_the_table_before(page, serve):
     assert page.get_by_text("442 of 442 rows").count() == 1
 
 
+def test_a_file_of_300_mb_is_refused_where_it_was_dropped(page, serve, tmp_path):
+    sent = []
+    page.on("request", lambda request: sent.append(request.method == "PUT"))
+    open_page(page, serve(APP))
+    path = tmp_path / "large.csv"
+    with path.open("wb") as file:
+        file.truncate(300 * 2**20)  # a hole: no byte of it is on the disk
+    page.locator("[data-testid=stFileUploaderDropzoneInput]").first.set_input_files(path)
+    page.get_by_text("File must be 250.0MB or smaller").wait_for()
+    assert not any(sent)
+    assert page.get_by_text("442 of 442 rows").count() == 1
+
+
 _DOT = """() => {
   const plot = document.querySelector('.js-plotly-plot');
   const { _size, xaxis, yaxis } = plot._fullLayout;
