@@ -46,9 +46,7 @@ CORNER = HeartPreset(
         cells=tuple(SIDE * row + column for row in (6, 7, 8) for column in (0, 1, 2)),
     )
 )
-POSTERIOR = HeartPreset(
-    HeartSettings(methods=("sglb",), rows=100, temperature="posterior", leaf_noise=True)
-)
+POSTERIOR = HeartPreset(HeartSettings(methods=("sglb",), rows=100, temperature="posterior"))
 
 
 def noise_that_stays() -> Shown:

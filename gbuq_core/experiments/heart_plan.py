@@ -69,8 +69,9 @@ class HeartSettings(NamedTuple):
         Learning rates of the SGLB methods and of SGB.
     temperature : str or float
         "catboost" (the number of rows), "posterior" (1) or a number.
-    leaf_noise : bool
-        Langevin noise in the leaves as well as in the choice of splits; the numba engine only.
+    leaf_noise : bool or None
+        Langevin noise in the leaves as well as in the choice of splits; the numba engine only. None
+        leaves it to the temperature, as `gbuq_core.BoostedEnsembleRegressor` does.
     step, start : int, float
         Truncation step K and start of virtual ensembles.
     shown : int or None
@@ -88,7 +89,7 @@ class HeartSettings(NamedTuple):
     rate: float = 0.3
     rate_sgb: float = 0.1
     temperature: str | float = "catboost"
-    leaf_noise: bool = False
+    leaf_noise: bool | None = None
     step: int = 50
     start: float = 0.5
     shown: int | None = None

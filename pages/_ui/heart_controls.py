@@ -23,6 +23,7 @@ MOST_PAINTED = 66  # cells that fit into the text box
 _DEFAULT = HeartSettings()
 _BY_LABEL = {method.label: key for key, method in METHODS.items()}
 _ALL = "all"
+_LEAF_NOISE = {"automatic": None, "on": True, "off": False}
 
 
 def _with(*labels: str) -> tuple[str, tuple[Any, ...]]:
@@ -93,13 +94,13 @@ _KNOBS = (
         "temperature", "Diffusion temperature", "ladder", _DEFAULT.temperature,
         choices=("posterior", "10", "100", "1000", "10000", "catboost"), needs=_with(*_SGLB),
         help="Less is noisier. catboost: the number of rows. posterior: 1, what sampling from the "
-        "posterior asks for, together with noise in leaves.",
+        "posterior asks for.",
     ),
     Knob(
-        "leaf_noise", "Noise in leaves", "switch", _DEFAULT.leaf_noise,
+        "leaf_noise", "Noise in leaves", "choice", "automatic", choices=tuple(_LEAF_NOISE),
         needs=_with("SGLB", "virtual SGLB"),
-        help="Langevin noise on leaf values too. CatBoost's own code perturbs only the choice of "
-        "splits for this loss.",
+        help="Langevin noise on leaf values, not only on the choice of splits. Automatic: off at "
+        "the temperature catboost, whose own code has none here, and on at any other.",
     ),
     Knob(
         "step", "Truncation step K", "integer", _DEFAULT.step, 5, 200, step=5, unit="trees",
@@ -151,7 +152,7 @@ def settings_of(values: SimpleNamespace) -> HeartSettings:
         rate=values.rate,
         rate_sgb=values.rate_sgb,
         temperature=values.temperature if named else float(values.temperature),
-        leaf_noise=values.leaf_noise,
+        leaf_noise=_LEAF_NOISE[values.leaf_noise],
         step=values.step,
         start=values.start,
         shown=None if values.shown == _ALL else int(values.shown),
@@ -177,6 +178,7 @@ def query_of(settings: HeartSettings, view: HeartView | None = None) -> str:
         "methods": tuple(METHODS[method].label for method in settings.methods),
         "cells": write_cells(settings.cells),
         "temperature": temperature if isinstance(temperature, str) else f"{temperature:g}",
+        "leaf_noise": next(k for k, v in _LEAF_NOISE.items() if v is settings.leaf_noise),
         "shown": _ALL if settings.shown is None else str(settings.shown),
     }
     return query_string(STATE.knobs, values)

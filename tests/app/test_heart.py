@@ -187,7 +187,7 @@ def test_a_truncation_without_members_is_said_and_the_other_method_stays():
         ("temperature", "hot"),
         ("methods", ["SGB", "SGLB", "vRF", "CatBoost"]),
         ("methods", "<b>x</b>"),
-        ("leaf_noise", "maybe"),
+        ("leaf_noise", "true"),
         ("unit", "nats"),
         ("cells", "99"),
         ("cells", "3,4"),

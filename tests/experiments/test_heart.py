@@ -45,7 +45,7 @@ def assert_maps(maps, frame, uncertainty):
     ("method", "knobs"),
     [
         ("sgb", {"method": "sgb", "learning_rate": 0.1}),
-        ("sglb", {"method": "sglb", "learning_rate": 0.3, "leaf_noise": False}),
+        ("sglb", {"method": "sglb", "learning_rate": 0.3}),
     ],
 )
 @pytest.mark.parametrize("n_trees", [60, 17])
@@ -63,7 +63,7 @@ def test_virtual_maps_are_those_of_a_model_of_so_many_trees(n_trees, step, start
     fit = fit_of("virtual_sglb")
     maps = map_heart(fit, SMALL._replace(step=step, start=start))
     model = direct(
-        "sglb", fit.data, n_trees, learning_rate=0.3, leaf_noise=False, ensemble="virtual",
+        "sglb", fit.data, n_trees, learning_rate=0.3, ensemble="virtual",
         truncation_step=step, truncation_start=start,
     )  # fmt: skip
     frame = int(np.flatnonzero(maps.n_trees == n_trees)[0])
@@ -90,11 +90,11 @@ def test_a_truncation_without_members_is_refused():
 def test_fewer_members_are_the_first_models_and_the_last_truncations():
     few = SMALL._replace(shown=2)
     fit = fit_of("sglb")
-    model = direct("sglb", fit.data, learning_rate=0.3, leaf_noise=False, n_members=3)
+    model = direct("sglb", fit.data, learning_rate=0.3, n_members=3)
     assert_maps(map_heart(fit, few), -1, model.predict_uncertainty(fit.data.grid, n_members=2))
     virtual = fit_of("virtual_sglb")
     model = direct(
-        "sglb", fit.data, learning_rate=0.3, leaf_noise=False, ensemble="virtual",
+        "sglb", fit.data, learning_rate=0.3, ensemble="virtual",
         truncation_step=10,
     )  # fmt: skip
     assert_maps(map_heart(virtual, few), -1, model.predict_uncertainty(fit.data.grid, n_members=2))
