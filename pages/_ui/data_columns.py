@@ -15,6 +15,7 @@ from pages._ui.notices import show_notice
 
 KINDS = ("numeric", "category", "date", "identifier", "text")
 _MOST_ROWS = 2000
+_SAVED = "_data_edits"  # session key: `_Saved` by the key of a table
 
 
 class Edits(NamedTuple):
@@ -25,13 +26,33 @@ class Edits(NamedTuple):
     missing: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
+class _Saved(NamedTuple):
+    """Corrections of one table: those in the cells given to the list, and as they stand.
+
+    The list forgets what was typed once it is not drawn (another page, another table).
+    """
+
+    base: Edits = Edits()
+    now: Edits = Edits()
+
+
 def current_edits(opened: Opened) -> Edits:
     """The corrections as they stand, read before the list is drawn."""
-    state: Mapping[str, Any] = st.session_state.get(_editor_key(opened), {})
+    tables: dict[str, _Saved] = st.session_state.setdefault(_SAVED, {})
+    saved = tables.get(opened.key, _Saved())
+    state: Mapping[str, Any] | None = st.session_state.get(_editor_key(opened))
+    if state is None:
+        saved = _Saved(saved.now, saved.now)
+    else:
+        saved = saved._replace(now=_laid_over(saved.base, state, opened))
+    tables[opened.key] = saved
+    return saved.now
+
+
+def _laid_over(base: Edits, state: Mapping[str, Any], opened: Opened) -> Edits:
+    """Corrections with what was typed into the list since it was first drawn."""
     columns = opened.schema.columns
-    kinds: dict[str, str] = {}
-    used: dict[str, bool] = {}
-    missing: dict[str, tuple[str, ...]] = {}
+    kinds, used, missing = dict(base.kinds), dict(base.used), dict(base.missing)
     for row, changes in state.get("edited_rows", {}).items():
         if not 0 <= int(row) < len(columns):
             continue
@@ -62,8 +83,8 @@ def show_columns(opened: Opened, schema: Schema, notices: Sequence[str]) -> None
         show_reading(opened)
         if notices:
             show_notice(notices, "decided")
-        # Always the columns as inferred: the widget lays the corrections over them.
-        frame = _frame(opened.schema)
+        # The same cells as long as the list is drawn: the widget lays what is typed over them.
+        frame = _frame(opened.schema, st.session_state[_SAVED][opened.key].base)
         st.data_editor(
             frame,
             key=_editor_key(opened),
@@ -110,14 +131,17 @@ def _edited(key: str, edits: Edits, _opened: Opened) -> tuple[Schema, str]:
     return schema, ""
 
 
-def _frame(schema: Schema) -> pd.DataFrame:
+def _frame(schema: Schema, edits: Edits) -> pd.DataFrame:
     columns = schema.columns[:_MOST_ROWS]
+    kinds, used, missing = dict(edits.kinds), dict(edits.used), dict(edits.missing)
     return pd.DataFrame(
         {
             "name": [column.name for column in columns],
-            "kind": [column.kind for column in columns],
-            "used": [column.used for column in columns],
-            "missing_values": [", ".join(column.missing_values) for column in columns],
+            "kind": [kinds.get(column.name, column.kind) for column in columns],
+            "used": [used.get(column.name, column.used) for column in columns],
+            "missing_values": [
+                ", ".join(missing.get(column.name, column.missing_values)) for column in columns
+            ],
             "n_missing": [column.n_missing for column in columns],
             "n_distinct": [column.n_distinct for column in columns],
             "examples": [", ".join(column.examples)[:80] for column in columns],

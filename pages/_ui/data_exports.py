@@ -10,6 +10,7 @@ import streamlit as st
 from gbuq_core.experiments.table import Cut, describe_table
 from gbuq_core.experiments.table_code import TableRecipe, table_code, table_command
 from gbuq_core.tables import ScoredTable, to_csv_bytes, to_parquet_bytes
+from pages._ui.data_columns import Edits
 from pages._ui.data_page import result_page
 from pages._ui.data_training import Trained, View
 from pages._ui.export_ui import Download, show_exports
@@ -36,6 +37,8 @@ def export_table(trained: Trained, view: View, values: SimpleNamespace, link: st
         "Page (HTML)", "your-data.html", "text/html", partial(result_page, view, values.unit, code)
     )
     show_exports("your-data", code, link, (*downloads, page), plotly_picture=True)
+    if trained.wanted.edits != Edits():
+        st.caption("The link does not hold your corrections of columns; the code does.")
     if trained.opened.is_upload:
         st.caption(
             "The link holds the settings, not the file: whoever opens it needs the file as well. "

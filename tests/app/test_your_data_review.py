@@ -8,6 +8,7 @@ from gbuq_core.errors import MemoryLimitExceeded
 from gbuq_core.jobs import RUNNER
 from gbuq_core.tables import estimate_scoring, read_table
 from pages._ui import data_columns, data_results, data_row, data_source, data_training
+from pages._ui.data_columns import Edits
 from tests.app.test_your_data import csv_of, drop, numbers, open_page, rows_of, says, settle
 
 SESSION = "test session id"  # of every AppTest
@@ -135,3 +136,48 @@ def test_no_cache_of_the_page_outlives_a_session():
     resources = [function._info for function in cached if hasattr(function._info, "on_release")]
     assert len(resources) >= 8
     assert all(info.scope == "session" for info in resources)
+
+
+def test_corrections_of_columns_outlive_the_list():
+    at = open_page(table="wine", trees="50")
+    assert in_use(at) == "14 of 14"
+    opened = at.session_state["_data_last_open"]
+    left_out = Edits(used=(("hue", False),))
+    at.session_state["_data_edits"] = {opened.key: data_columns._Saved(left_out, left_out)}
+    settle(at.run())
+    assert in_use(at) == "13 of 14"
+    assert any("corrections of columns" in caption.value for caption in at.caption)
+    before = rows_of(at)["total"].to_numpy()
+    at.switch_page("pages/home.py").run()
+    at.switch_page("pages/your_data.py").run()
+    settle(at)
+    assert not at.exception
+    assert in_use(at) == "13 of 14"
+    np.testing.assert_array_equal(rows_of(at)["total"], before)
+
+
+def in_use(at):
+    """How many of the columns are used, as the list's heading says."""
+    (label,) = [box.label for box in at.expander if box.label.startswith("Columns and reading")]
+    return label.split(": ")[1].split(" in use")[0]
+
+
+def test_what_is_typed_into_the_list_of_columns_is_laid_over_what_was_corrected_before(monkeypatch):
+    state = {}
+    monkeypatch.setattr(data_columns.st, "session_state", state)
+    opened = data_source._builtin.__wrapped__("wine")
+    editor, names = data_columns._editor_key(opened), [c.name for c in opened.schema.columns]
+    assert data_columns.current_edits(opened) == Edits()
+    state[editor] = {"edited_rows": {0: {"kind": "category"}, 1: {"used": False}}}
+    first = data_columns.current_edits(opened)
+    assert first == Edits(((names[0], "category"),), ((names[1], False),))
+    del state[editor]  # another page was open
+    assert data_columns.current_edits(opened) == first
+    frame = data_columns._frame(opened.schema, state["_data_edits"][opened.key].base)
+    assert frame["kind"][0] == "category"
+    assert not frame["used"][1]
+    state[editor] = {"edited_rows": {1: {"used": True}, 2: {"missing_values": "-9, none"}}}
+    second = data_columns.current_edits(opened)
+    assert second.kinds == first.kinds
+    assert second.used == ((names[1], True),)
+    assert second.missing == ((names[2], ("-9", "none")),)
