@@ -1,87 +1,31 @@
 """Your data through AppTest: files of all sorts, settings, rows, exports."""
 
-import base64
 import io
-import re
-import shlex
-import time
 import tomllib
-from html import escape
 from pathlib import Path
-from xml.etree import ElementTree as tree
 
 import numpy as np
 import pandas as pd
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from gbuq_core.__main__ import main
-from gbuq_core.experiments.table import describe_table
 from gbuq_core.jobs import RUNNER
-from gbuq_core.tables import ScorePlan, decoding, read_table, score_table
-from pages._ui.data_page import result_page
+from gbuq_core.tables import decoding
 from pages._ui.data_source import MAX_MEGABYTES
 from pages._ui.data_state import FIND, PAGE, TABLE, page_state
-from pages._ui.data_training import View
 from pages._ui.site_map import PAGES
-
-APP = str(Path(__file__).resolve().parents[2] / "app.py")
-FILE = "pages/your_data.py"
-NASTY = (
-    "<img src=x onerror=alert(1)>",
-    "$\\alpha$",
-    '=HYPERLINK("http://evil.example","x")',
-    "[a](http://evil.example)",
-    "![b](http://evil.example/b.png)",
+from tests.app.data_page import (
+    APP,
+    FILE,
+    NASTY,
+    csv_of,
+    drop,
+    numbers,
+    open_page,
+    rows_of,
+    says,
+    settle,
+    texts,
 )
-
-
-def open_page(file=None, **query):
-    """The page, settled, with a file dropped on it if one is given."""
-    at = AppTest.from_file(APP, default_timeout=60).run()
-    at.switch_page(FILE)
-    for name, text in query.items():
-        at.query_params[name] = text
-    at.run()
-    settle(at)
-    return drop(at, file) if file is not None else at
-
-
-def drop(at, data, name="table.csv", key="upload"):
-    at.file_uploader(key=key).set_value((name, data, "text/csv")).run()
-    return settle(at)
-
-
-def settle(at):
-    """Rerun until nothing is being trained, a minute at most: kernels may have to be compiled."""
-    for _ in range(1200):
-        if not RUNNER._live:
-            break
-        time.sleep(0.05)
-    return at.run()
-
-
-def texts(at):
-    return [element.value for element in at.text]
-
-
-def says(at, part):
-    return any(part in text for text in texts(at))
-
-
-def rows_of(at):
-    """The list of rows as sent to the browser."""
-    return at.dataframe[0].value
-
-
-def csv_of(**columns):
-    return pd.DataFrame(columns).to_csv(index=False).encode()
-
-
-def numbers(n=60, **more):
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=n)
-    return csv_of(x=x, z=rng.normal(size=n), y=x + 0.1 * rng.normal(size=n), **more)
 
 
 @pytest.fixture(scope="module")
@@ -320,54 +264,6 @@ def test_a_second_file_is_judged_and_its_columns_may_be_in_another_order():
     assert len(rows_of(at)) == 30
 
 
-def test_the_copied_code_gives_the_same_numbers(tmp_path, monkeypatch):
-    at = open_page(table="wine", trees="50", step="5")
-    code = next(c.value for c in at.code if "score_table" in c.value)
-    monkeypatch.chdir(tmp_path)
-    made = {}
-    exec(compile(code, "copied", "exec"), made)
-    frame = rows_of(at).sort_values("row")
-    found = made["scored"].frame
-    np.testing.assert_array_equal(frame["total"], found["total_uncertainty"])
-    assert (tmp_path / "scored.csv").exists()
-
-
-SETTINGS = {
-    "virtual": {
-        "trees": "100", "depth": "3", "rate": "0.2", "step": "5", "start": "0.3", "members": "4",
-        "seed": "3", "task": "regression",
-    },
-    "independent": {
-        "method": "SGB", "ensemble": "independent", "trees": "50", "models": "3", "members": "2",
-    },
-    "catboost": {"engine": "CatBoost", "trees": "50", "rate": "0.1", "step": "10"},
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", SETTINGS)
-def test_the_copied_code_and_the_copied_line_give_the_numbers_of_the_page(
-    case, tmp_path, monkeypatch
-):
-    at = open_page(numbers(), **SETTINGS[case])
-    code = next(c.value for c in at.code if "score_table" in c.value)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "table.csv").write_bytes(numbers())
-    made = {}
-    exec(compile(code, "copied", "exec"), made)
-    shown = rows_of(at).sort_values("row")
-    found = made["scored"].frame
-    np.testing.assert_array_equal(shown["total"], np.sqrt(found["total_uncertainty"]))
-    np.testing.assert_array_equal(shown["prediction"], found["prediction"])
-    (tmp_path / "scored.csv").unlink()
-    line = code.strip().splitlines()[-1].removeprefix("# ")
-    words = shlex.split(line)
-    assert words[:4] == ["python", "-m", "gbuq_core", "score"]
-    assert main([*words[3:], "--quiet"]) == 0
-    written = pd.read_csv(tmp_path / "scored.csv")
-    for name in ("prediction", "total_uncertainty", "knowledge_uncertainty"):
-        np.testing.assert_array_equal(written[name], found[name])
-
-
 def test_the_link_restores_the_settings():
     at = open_page(table="wine", depth="2", rank="knowledge", row="3")
     link = next(c.value for c in at.code if "rank=knowledge" in c.value)
@@ -381,35 +277,3 @@ def test_presets_leave_the_table_alone():
     assert all(preset.values[TABLE.key] == TABLE.default for preset in page.presets)
     assert page.key == PAGE
     assert FIND in page.knobs
-
-
-@pytest.mark.parametrize("kind", ["regression", "classes"])
-def test_the_page_to_take_away_is_small_complete_and_escaped(kind):
-    rng = np.random.default_rng(5)
-    target = "<script>alert(1)</script>"
-    truth = rng.normal(size=80) if kind == "regression" else [NASTY[i % 2] for i in range(80)]
-    frame = pd.DataFrame({NASTY[0]: rng.normal(size=80), "x": range(80), target: truth})
-    table = read_table(frame.to_csv(index=False).encode())
-    scored = score_table(table, target, plan=ScorePlan(n_trees=40, learning_rate=0.1))
-    page = result_page(View(scored, "a"), "std", "print('<b>')").decode()
-    assert len(page) < 6e6
-    assert "<script>alert" not in page
-    assert "<img src=x" not in page
-    assert "Content-Security-Policy" in page
-    # no address but those of SVG's own namespace, which is inside the pictures
-    assert re.search(r"(src|href)=.https?:", page) is None
-    pictures = re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', page)
-    assert len(pictures) == 3
-    dots = [tree.fromstring(base64.b64decode(text)) for text in pictures]
-    circles = dots[0].findall("{http://www.w3.org/2000/svg}circle")
-    assert len(circles) == 80  # one a row
-    rows = np.argsort(-scored.predictions.uncertainty.total, kind="stable")[:20] + 1
-    listed = re.findall(r"<tr><td>(\d+)</td>", page)
-    assert listed == [str(row) for row in rows]
-    for sentence in describe_table(scored):
-        assert escape(sentence) in page
-
-
-def test_the_page_to_take_away_is_offered(diabetes):
-    labels = [button.label for button in diabetes.get("download_button")]
-    assert labels == ["All rows (CSV)", "All rows (Parquet)", "Page (HTML)"]

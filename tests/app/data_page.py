@@ -1,0 +1,68 @@
+"""The page "Your data" in a test: open it, drop a file on it, read what it says."""
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from streamlit.testing.v1 import AppTest
+
+from gbuq_core.jobs import RUNNER
+
+APP = str(Path(__file__).resolve().parents[2] / "app.py")
+FILE = "pages/your_data.py"
+NASTY = (
+    "<img src=x onerror=alert(1)>",
+    "$\\alpha$",
+    '=HYPERLINK("http://evil.example","x")',
+    "[a](http://evil.example)",
+    "![b](http://evil.example/b.png)",
+)
+
+
+def open_page(file=None, **query):
+    """The page, settled, with a file dropped on it if one is given."""
+    at = AppTest.from_file(APP, default_timeout=60).run()
+    at.switch_page(FILE)
+    for name, text in query.items():
+        at.query_params[name] = text
+    at.run()
+    settle(at)
+    return drop(at, file) if file is not None else at
+
+
+def drop(at, data, name="table.csv", key="upload"):
+    at.file_uploader(key=key).set_value((name, data, "text/csv")).run()
+    return settle(at)
+
+
+def settle(at):
+    """Rerun until nothing is being trained, a minute at most: kernels may have to be compiled."""
+    for _ in range(1200):
+        if not RUNNER._live:
+            break
+        time.sleep(0.05)
+    return at.run()
+
+
+def texts(at):
+    return [element.value for element in at.text]
+
+
+def says(at, part):
+    return any(part in text for text in texts(at))
+
+
+def rows_of(at):
+    """The list of rows as sent to the browser."""
+    return at.dataframe[0].value
+
+
+def csv_of(**columns):
+    return pd.DataFrame(columns).to_csv(index=False).encode()
+
+
+def numbers(n=60, **more):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=n)
+    return csv_of(x=x, z=rng.normal(size=n), y=x + 0.1 * rng.normal(size=n), **more)
