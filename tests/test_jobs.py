@@ -8,13 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from job_parts import HANG, Counted
 
 from gbuq_core import jobs, parallel, resources
 from gbuq_core.errors import Cancelled, InvalidData, MemoryLimitExceeded
 from gbuq_core.jobs import JobRunner, check_memory, current_job, parallel_map, tick
-
-# Reached only by a test that hangs; no time is asserted.
-HANG = 60
 
 
 @pytest.fixture
@@ -47,17 +45,6 @@ class Endless:
         except Cancelled:
             self.events.append("cancelled")
             raise
-
-
-class Counted:
-    """A fit that counts how often it is computed."""
-
-    def __init__(self, value="value"):
-        self.value, self.calls = value, 0
-
-    def __call__(self, job):
-        self.calls += 1
-        return self.value
 
 
 def start(runner, user, key, slot="main"):
@@ -256,48 +243,17 @@ def test_no_lock_is_held_while_computing(runner):
     assert runner.want("ann", "outer", outer).result(HANG) == 4
 
 
-def test_finished_results_are_kept_up_to_a_number():
-    runner = JobRunner(max_results=2)
-    fits = {key: Counted(key) for key in "abc"}
-
-    def get(key):
-        return runner.want("ann", key, fits[key]).result(HANG)
-
-    for key in "aba":
-        get(key)
-    get("c")  # b was not asked for the longest
-    get("a")
-    assert {key: fit.calls for key, fit in fits.items()} == {"a": 1, "b": 1, "c": 1}
-    get("b")
-    assert fits["b"].calls == 2
-
-
-def test_finished_results_are_kept_up_to_a_size():
-    runner = JobRunner(max_bytes=2_500_000)
-    sizes = {"a": 1_000_000, "b": 1_000_000, "c": 1_000_000, "huge": 9_000_000}
-    fits = {key: Counted(np.zeros(size // 8)) for key, size in sizes.items()}
-    for key in ("a", "b", "c", "b", "c"):
-        runner.want("ann", key, fits[key]).result(HANG)
-    assert [fits[key].calls for key in "abc"] == [1, 1, 1]
-    runner.want("ann", "a", fits["a"]).result(HANG)
-    assert fits["a"].calls == 2
-    for _ in range(3):  # the latest is kept however large it is
-        runner.want("ann", "huge", fits["huge"]).result(HANG)
-    assert fits["huge"].calls == 1
-
-
-def test_a_forgotten_result_gives_its_memory_back():
-    runner = JobRunner(max_results=1)
-
-    class Model:
-        pass
-
-    # Bob's tab still shows it, but its page holds what it needs by itself.
-    model = weakref.ref(runner.want("bob", "a", lambda job: Model()).result(HANG))
-    runner.want("ann", "b", Counted()).result(HANG)
-    gc.collect()
-    assert model() is None
-    assert runner.want("bob", "a", Counted("again")).result(HANG) == "again"
+def test_a_user_who_holds_a_result_settles_for_it(runner):
+    runner.want("ann", "a", Counted("a")).result(HANG)
+    job, fit = start(runner, "ann", "b")
+    runner.settle("ann", "a")
+    assert_cancelled(job, fit)
+    (kept,) = runner._slots["ann"].values()
+    assert kept.key == "a"
+    runner.settle("ann", "forgotten")  # nothing is begun for it
+    assert runner._live == {}
+    assert runner._slots == {}
+    assert not kept.users
 
 
 def fail(job):

@@ -109,7 +109,8 @@ class _Good(NamedTuple):
 def ask(requests: Sequence[Request], wait: float = WAIT_SECONDS) -> list[Answer]:
     """Return an answer for each request, after at most ``wait`` seconds.
 
-    Slots that a page asked for before and no longer does are given up.
+    Slots that a page asked for before and no longer does are given up. What this session holds
+    already, as the last good result of a slot, is never computed again.
     """
     user = session_user()
     RUNNER.keep(user, [request.slot for request in requests])
@@ -121,6 +122,10 @@ def ask(requests: Sequence[Request], wait: float = WAIT_SECONDS) -> list[Answer]
             jobs.append(None)
             continue
         cancelled.pop(slot, None)
+        if _held(request) is not None:
+            RUNNER.settle(user, key, slot)
+            jobs.append(None)
+            continue
         jobs.append(RUNNER.want(user, key, request.compute, request.total, slot=slot))
 
     deadline = time.monotonic() + wait
@@ -189,9 +194,18 @@ def session_user() -> str:
     return uuid.uuid4().hex
 
 
+def _held(request: Request) -> _Good | None:
+    """The wanted result, if it is the last good one of the slot."""
+    good: _Good | None = st.session_state.get(_LAST, {}).get(request.slot)
+    return good if good is not None and good.key == request.key else None
+
+
 def _answer(request: Request, job: Job | None) -> Answer:
     last: dict[str, _Good] = st.session_state.setdefault(_LAST, {})
-    state = "cancelled" if job is None else job.state
+    if job is None:
+        state = "cancelled" if _held(request) is None else "done"
+    else:
+        state = job.state
     state = "running" if state == "queued" else state
     error = ""
     if job is not None and state == "done":

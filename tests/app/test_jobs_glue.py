@@ -67,6 +67,33 @@ def test_the_last_good_result_stays_while_a_slow_fit_runs_and_cancel_stops_it(at
     assert line(at, "slow").startswith("slow: running")
 
 
+def test_a_rerun_never_fits_again_what_the_session_holds(at):
+    wait_until(lambda: not live_jobs())
+    at.run()
+    shown = line(at, "slow")
+    assert shown == "slow: done, counted 0.01, fresh True"
+    took = [t.value for t in at.text if t.value.startswith("Fitted in ")]
+    # The results of other sessions took the place of these.
+    for key in [key for key in RUNNER._finished if key[0] == "test"]:
+        del RUNNER._finished[key]
+    for slots in RUNNER._slots.values():
+        slots.clear()
+    at.run()
+    assert line(at, "slow") == shown
+    assert [t.value for t in at.text if t.value.startswith("Fitted in ")] == took
+    assert [key for key in (*RUNNER._live, *RUNNER._finished) if key[0] == "test"] == []
+
+
+def test_back_to_the_last_good_setting_stops_the_fit_of_another(at):
+    wait_until(lambda: not live_jobs())
+    at.run()
+    at.number_input(key="seconds").set_value(50.0).run()
+    (job,) = live_jobs()
+    at.number_input(key="seconds").set_value(0.01).run()
+    assert line(at, "slow") == "slow: done, counted 0.01, fresh True"
+    wait_until(lambda: job.state == "cancelled")
+
+
 def test_a_new_setting_stops_the_old_fit(at):
     at.number_input(key="seconds").set_value(50.0).run()
     (old,) = live_jobs()
