@@ -29,6 +29,7 @@ from gbuq_core.tables import (
     to_csv_bytes,
     to_parquet_bytes,
 )
+from gbuq_core.tables.wording import shown
 
 BAD_INPUT = 2
 INTERRUPTED = 130
@@ -196,15 +197,30 @@ def _check_out(out: Path, inputs: list[str | None]) -> None:
     """Refuse an output that cannot be written or that is one of the inputs, before any work."""
     if not out.parent.is_dir():
         raise InvalidParameter(f"There is no directory {out.parent}: create it or choose another.")
+    try:
+        out.lstat()
+    except FileNotFoundError:
+        pass  # the usual case
+    except OSError as error:
+        raise InvalidParameter(
+            f"{shown(out.name)} cannot be written ({error.strerror}): choose another output."
+        ) from None
     if out.is_dir():
         raise InvalidParameter(f"{out} is a directory: give the name of a file.")
     for name in inputs:
-        if name is not None and out.exists() and Path(name).exists() and out.samefile(name):
+        if name is not None and _is_same_file(out, name):
             raise InvalidParameter(
                 f"{out} is an input file and would be overwritten: choose another output."
             )
     if not os.access(out if out.exists() else out.parent, os.W_OK):
         raise InvalidParameter(f"{out} cannot be written: check its permissions.")
+
+
+def _is_same_file(out: Path, name: str) -> bool:
+    try:
+        return out.samefile(name)
+    except OSError:  # one of them does not exist, or cannot; reading it will tell
+        return False
 
 
 def _watched(run: Any, show: bool) -> ScoredTable:
@@ -228,9 +244,8 @@ def _watched(run: Any, show: bool) -> ScoredTable:
 def _write(out: Path, data: bytes) -> None:
     """Write a whole file or none."""
     try:
-        with tempfile.NamedTemporaryFile(
-            dir=out.parent, prefix=f".{out.name}", delete=False
-        ) as new:
+        # Not named after OUT, whose name may be as long as names can be.
+        with tempfile.NamedTemporaryFile(dir=out.parent, prefix=".gbuq-", delete=False) as new:
             new.write(data)
         os.chmod(new.name, 0o666 & ~_umask())
         os.replace(new.name, out)

@@ -65,9 +65,11 @@ def check_size(n_bytes: int) -> None:
         Above `MAX_FILE_BYTES`.
     """
     if n_bytes > MAX_FILE_BYTES:
+        limit = f"{MAX_FILE_BYTES // 2**20} MB"
+        size = f"{n_bytes / 2**20:,.0f} MB"
         raise TableError(
-            f"The file has {n_bytes / 2**20:,.0f} MB, more than the {MAX_FILE_BYTES // 2**20} MB "
-            "that can be read: keep fewer rows or columns, or save it as Parquet."
+            f"The file has {f'{size}, ' if size != limit else ''}more than the {limit} that can be "
+            "read: keep fewer rows or columns, or save it as Parquet."
         )
 
 
@@ -160,7 +162,7 @@ def _decode_as(data: bytes, encoding: str) -> Text:
         text = data.decode(encoding).removeprefix("\ufeff")
     except LookupError:
         raise TableError(f"There is no encoding {encoding!r}: use utf-8 or cp1252.") from None
-    except UnicodeDecodeError:
+    except ValueError:  # also of codecs that decode nothing, such as undefined
         raise TableError(
             f"The file is no valid {encoding} text: choose another encoding, such as utf-8 or "
             "cp1252."

@@ -15,7 +15,7 @@ from gbuq_core.tables import parquet_file, separated_text
 from gbuq_core.tables.decoding import MAX_FILE_BYTES, check_size, to_utf8, unpack
 from gbuq_core.tables.dialect import DELIMITERS
 from gbuq_core.tables.names import unique_names
-from gbuq_core.tables.wording import counted
+from gbuq_core.tables.wording import counted, shown
 from gbuq_core.validation import check_choice
 
 MAX_COLUMNS = 20_000
@@ -177,14 +177,18 @@ def _bytes_of(source: bytes | str | PathLike[str] | BinaryIO) -> tuple[bytes, st
         path = Path(source)
         try:
             check_size(path.stat().st_size)
-            return path.read_bytes(), path.name
+            with path.open("rb") as file:  # a device has no size and may have no end
+                data = file.read(MAX_FILE_BYTES + 1)
+            check_size(len(data))
+            return data, path.name
         except FileNotFoundError:
             raise TableError(f"There is no file {path.name}: check the path.") from None
         except IsADirectoryError:
             raise TableError(f"{path.name} is a directory: give the path of a file.") from None
         except OSError as error:
             raise TableError(
-                f"{path.name} cannot be read ({error.strerror}): check its permissions."
+                f"{shown(path.name)} cannot be read ({error.strerror}): check the path and its "
+                "permissions."
             ) from None
     size = getattr(source, "size", None)  # an upload knows its size before it is read
     if isinstance(size, int):

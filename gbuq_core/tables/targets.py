@@ -18,6 +18,7 @@ from gbuq_core.tables.columns import (
     single_chunk,
 )
 from gbuq_core.tables.kinds import best_numbers
+from gbuq_core.tables.number_text import Numbers
 from gbuq_core.tables.reading import Table
 from gbuq_core.tables.schema import Schema
 from gbuq_core.tables.wording import counted, listed, shown
@@ -166,8 +167,10 @@ def read_new_target(table: Table, target: Target, column: Column) -> TargetValue
     array = single_chunk(table.data, target.name)
     if target.task == "regression":
         text = as_text(array, column.missing_values)
-        values = finite_values(best_numbers(array, text, table.decimal)[0])
-        return TargetValues(values, target, ())
+        numbers = best_numbers(array, text, table.decimal)[0]
+        where = f"the target {shown(target.name)} of the second file"
+        found = _left_out_numbers(numbers, where)
+        return TargetValues(finite_values(numbers), target, tuple(found))
     categories = as_categories(array, column.missing_values)
     position = {label: code for code, label in enumerate(target.classes)}
     known = np.array([position.get(label, np.nan) for label in categories.categories])
@@ -205,15 +208,19 @@ def _numbers(array: Any, column: Column) -> tuple[NDArray[np.float64], list[str]
             f"The numbers of the target {name} are too large or too close for variances: give them "
             "in another unit."
         )
+    return values, [], _left_out_numbers(numbers, f"the target {name}")
+
+
+def _left_out_numbers(numbers: Numbers, where: str) -> list[str]:
+    """What of a numeric target counts as missing though it is not."""
     notices = []
+    n_bad = int(numbers.unreadable.sum())
     if n_bad:
-        notices.append(f"{counted(n_bad, 'row')} with text in the target {name} count as missing.")
+        notices.append(f"{counted(n_bad, 'row')} with text in {where} count as missing.")
     n_infinite = int(np.isinf(numbers.values).sum())
     if n_infinite:
-        notices.append(
-            f"{counted(n_infinite, 'infinite value')} of the target {name} count as missing."
-        )
-    return values, [], notices
+        notices.append(f"{counted(n_infinite, 'infinite value')} of {where} count as missing.")
+    return notices
 
 
 def _classes(array: Any, column: Column) -> tuple[NDArray[np.float64], list[str], list[str]]:

@@ -1,0 +1,52 @@
+"""Odd names, encodings, devices and targets on the command line: one sentence, exit code 2."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gbuq_core.__main__ import main
+from gbuq_core.tables import decoding, read_table, reading
+
+FAST = ["--trees", "20", "--depth", "2", "--learning-rate", "0.1", "--target", "y"]
+
+
+@pytest.fixture
+def train(tmp_path):
+    path = tmp_path / "train.csv"
+    x = np.arange(40) % 9
+    pd.DataFrame({"x": x, "y": 2.5 * x}).to_csv(path, index=False)
+    return path
+
+
+def refusal(capsys, *arguments):
+    """The sentence with which the command line refuses its arguments."""
+    assert main(["score", *map(str, arguments), *FAST]) == 2
+    error = capsys.readouterr().err.strip()
+    assert error.endswith(".")
+    assert "\n" not in error
+    return error
+
+
+def test_an_encoding_that_decodes_nothing(train, tmp_path, capsys):
+    out = tmp_path / "out.csv"
+    assert "undefined" in refusal(capsys, train, "--out", out, "--encoding", "undefined")
+
+
+def test_names_longer_than_names_can_be(train, tmp_path, capsys):
+    assert "cannot be written" in refusal(capsys, train, "--out", tmp_path / ("x" * 300))
+    refusal(capsys, tmp_path / ("x" * 300), "--out", tmp_path / "out.csv")
+
+
+def test_a_device_without_an_end_is_read_up_to_the_limit(monkeypatch, capsys, tmp_path):
+    for module in (decoding, reading):
+        monkeypatch.setattr(module, "MAX_FILE_BYTES", 10_000)
+    assert "more than" in refusal(capsys, "/dev/zero", "--out", tmp_path / "out.csv")
+
+
+def test_text_in_the_target_of_the_second_file_is_reported(train, tmp_path, capsys):
+    new = tmp_path / "new.csv"
+    new.write_text("x,y\n" + "\n".join(f"{i % 9},{'abc' if i == 3 else i}" for i in range(30)))
+    out = tmp_path / "out.csv"
+    assert main(["score", str(train), str(new), "--out", str(out), *FAST]) == 0
+    assert '1 row with text in the target "y" of the second' in capsys.readouterr().err
+    assert read_table(out).n_rows == 30
