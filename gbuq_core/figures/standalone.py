@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Sequence
-from hashlib import sha256
 from html import escape
 from typing import NamedTuple, cast
 
 from gbuq_core.figures.encoding import encode_sheet
+from gbuq_core.figures.html_page import html_page
 from gbuq_core.figures.panels import PanelSheet
 from gbuq_core.figures.renderer import FOLDER, renderer_source, renderer_styles
 
@@ -106,39 +106,11 @@ def standalone_html(
     style = "\n" + (FOLDER / "page.css").read_text(encoding="utf-8") + renderer_styles()
     body = "\n".join(_section(section, i) for i, section in enumerate(whole))
     head = f"<p class='lead'>{escape(lead)}</p>\n" if lead else ""
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{_policy(script, style)}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{escape(title)}</title>
-<style>{style}</style>
-</head>
-<body>
-<main>
-<h1>{escape(title)}</h1>
-{head}{body}
-</main>
-<script type="module">{script}</script>
-</body>
-</html>
-"""
+    return html_page(title, f"{head}{body}\n</main>", script, style)
 
 
 def _as_section(part: PanelSheet | Section) -> Section:
     return part if isinstance(part, Section) else Section(sheet=part)
-
-
-def _policy(script: str, style: str) -> str:
-    def named(text: str) -> str:
-        return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
-
-    return (
-        f"default-src 'none'; script-src {named(script)}; style-src {named(style)}; "
-        "img-src data: blob:; base-uri 'none'; form-action 'none'"
-    )
 
 
 def _section(section: Section, number: int) -> str:

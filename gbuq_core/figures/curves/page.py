@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from base64 import b64encode
 from functools import cache
-from hashlib import sha256
 from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from gbuq_core.figures.html_page import html_page
 
 _HERE = Path(__file__).parent
 _CANVAS = _HERE.parent / "canvas"
@@ -70,34 +70,10 @@ def curves_html(figure: Curves, title: str) -> str:
     """
     script = "\n" + curves_source() + _START
     style = "\n" + (_CANVAS / "page.css").read_text(encoding="utf-8") + curves_styles()
-    policy = (
-        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
-        "img-src data: blob:; base-uri 'none'; form-action 'none'"
-    )
     # "<" could end the element that holds the specification.
     spec = json.dumps(figure.spec).replace("<", "\\u003c")
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{escape(title)}</title>
-<style>{style}</style>
-</head>
-<body>
-<main>
-<h1>{escape(title)}</h1>
-<div class="figure"></div>
+    body = f"""<div class="figure"></div>
 <p class="caption">{escape(figure.alt)}</p>
 </main>
-<script type="application/json" id="spec">{spec}</script>
-<script type="module">{script}</script>
-</body>
-</html>
-"""
-
-
-def _digest(text: str) -> str:
-    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
+<script type="application/json" id="spec">{spec}</script>"""
+    return html_page(title, body, script, style)
