@@ -143,7 +143,7 @@ def test_a_panel_that_rescales_each_frame_is_sent_on_those_scales():
 @pytest.mark.parametrize(
     ("sheet", "words"),
     [
-        (PanelSheet([]), "at least one panel"),
+        (PanelSheet([]), "at least one panel or strip"),
         (sheet_of(columns=0), "at least one column"),
         (sheet_of(Panel("A", GRID), Panel("B", GRID.T)), "share their cells"),
         (sheet_of(Panel("A", [GRID] * 3), Panel("B", [GRID] * 2)), "one frame or as many"),

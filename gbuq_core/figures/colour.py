@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 import numpy as np
@@ -26,6 +27,8 @@ _ANCHORS = {
     ),
 }
 COLOUR_MAPS = tuple(_ANCHORS)
+
+HEX = re.compile(r"#[0-9a-fA-F]{6}")  # the one spelling of a colour that figures take
 
 # Okabe and Ito's eight colours that people with any colour vision tell apart. Black comes last
 # because it vanishes on a dark page.

@@ -13,6 +13,7 @@ type ``b1`` is one bit an item, the first of eight in the lowest bit.
 from __future__ import annotations
 
 import json
+import math
 import struct
 from hashlib import blake2b
 from typing import Any, NamedTuple
@@ -21,10 +22,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gbuq_core.figures.colour import OKABE_ITO, colour_table
-from gbuq_core.figures.panels import Marker, Panel, PanelSheet, Points, shared_limits
+from gbuq_core.figures.panels import Line, Marker, Panel, PanelSheet, Points, shared_limits
 from gbuq_core.figures.quantising import Quantised, frame_limits, quantise
 from gbuq_core.figures.sheet_checks import check_sheet, stacked_values
-from gbuq_core.figures.words import describe_panel, describe_sheet
+from gbuq_core.figures.strip_checks import cursor_positions, line_values, strip_limits
+from gbuq_core.figures.strips import Strip
+from gbuq_core.figures.words import describe_panel, describe_sheet, describe_strip
 
 VERSION = 1
 MAX_TEXT = 240  # characters of any one label; the renderer shortens further to what fits
@@ -37,6 +40,15 @@ class DecodedSheet(NamedTuple):
 
     header: dict[str, Any]
     values: list[npt.NDArray[np.float64]]
+
+
+class DecodedStrip(NamedTuple):
+    """What `decode_strips` found of one strip: ``x (n,)``, and name -> ``(1 or n_frames, n)``."""
+
+    header: dict[str, Any]
+    x: npt.NDArray[np.float32]
+    lines: dict[str, npt.NDArray[np.float32]]
+    frame_x: npt.NDArray[np.float32] | None
 
 
 class _Body:
@@ -61,7 +73,7 @@ class _Body:
         return name
 
 
-def encode_sheet(sheet: PanelSheet, select: bool = False) -> bytes:
+def encode_sheet(sheet: PanelSheet, select: bool = False, ray: bool = False) -> bytes:
     """Pack a sheet for the renderer, after checking that it can be drawn.
 
     Values travel as float32 while the sheet has at most 300,000 of them in all, as 16-bit
@@ -73,6 +85,8 @@ def encode_sheet(sheet: PanelSheet, select: bool = False) -> bytes:
         Every panel has the same ``(ny, nx)``; panels have one frame or all the same number.
     select : bool
         Whether cells can be clicked and lassoed.
+    ray : bool
+        Whether a straight line can be drawn.
 
     Returns
     -------
@@ -102,7 +116,11 @@ def encode_sheet(sheet: PanelSheet, select: bool = False) -> bytes:
         _panel_header(panel, stack, total, body, header["start"])
         for panel, stack in zip(sheet.panels, stacks, strict=True)
     ]
-    header["select"] = select
+    header["strips"] = [
+        _strip_header(strip, sheet, shape[0], body, header["start"]) for strip in sheet.strips
+    ]
+    header["select"] = select and bool(sheet.panels)
+    header["ray"] = ray and bool(sheet.panels)
     header["alt"] = _text(sheet.alt or describe_sheet(sheet), 4 * MAX_TEXT)
     blobs = b"".join(body.parts)
     # The digest tells the browser whether a rerun brought anything new.
@@ -131,6 +149,23 @@ def decode_sheet(data: bytes) -> DecodedSheet:
     return DecodedSheet(header, values)
 
 
+def decode_strips(data: bytes) -> list[DecodedStrip]:
+    """Read the line charts that `encode_sheet` wrote: for tests of pages."""
+    (length,) = struct.unpack_from("<I", data)
+    body = memoryview(data)[4 + length :]
+
+    def read(blob: dict[str, Any]) -> npt.NDArray[np.float32]:
+        return np.frombuffer(body, np.float32, blob["n"], blob["at"])
+
+    found = []
+    for strip in json.loads(data[4 : 4 + length])["strips"]:
+        x = read(strip["x"])
+        lines = {line["name"]: read(line["y"]).reshape(-1, x.size) for line in strip["lines"]}
+        cursor = strip["frameX"]
+        found.append(DecodedStrip(strip, x, lines, None if cursor is None else read(cursor)))
+    return found
+
+
 def _sheet_header(sheet: PanelSheet, shape: tuple[int, int, int]) -> dict[str, Any]:
     n_frames, ny, nx = shape
     start = sheet.start_frame
@@ -155,6 +190,9 @@ def _sheet_header(sheet: PanelSheet, shape: tuple[int, int, int]) -> dict[str, A
         "hatchLabel": _text(sheet.hatch_label),
         "outlineLabel": _text(sheet.outline_label),
         "markers": [_marker(marker) for marker in sheet.markers],
+        "lines": [_line(line) for line in sheet.lines],
+        "stripColumns": sheet.strip_columns,
+        "stripHeight": sheet.strip_height,
         "name": _text(sheet.name),
     }
 
@@ -184,7 +222,46 @@ def _panel_header(
         "outlined": _mask(panel.outlined, body),
         "points": None if panel.points is None else _points(panel.points, body),
         "markers": [_marker(marker) for marker in panel.markers],
+        "lines": [_line(line) for line in panel.lines],
         "alt": _text(panel.alt or describe_panel(panel, min(start, len(stack) - 1)), 2 * MAX_TEXT),
+    }
+
+
+def _strip_header(
+    strip: Strip, sheet: PanelSheet, n_frames: int, body: _Body, start: int
+) -> dict[str, Any]:
+    x = np.asarray(strip.x, dtype=np.float64)
+    frame_x = cursor_positions(strip, n_frames, sheet.frame_values)
+    lines = []
+    for i, line in enumerate(strip.lines):
+        values = line_values(line)
+        lines.append(
+            {
+                "name": _text(line.name),
+                "y": body.add(values, "f4"),
+                "frames": len(values),
+                # The last of the order is black, which a dark page swallows.
+                "colour": line.colour or OKABE_ITO[i % (len(OKABE_ITO) - 1)],
+                "dash": bool(line.dash),
+                "step": bool(line.step),
+            }
+        )
+    return {
+        "title": _text(strip.title),
+        "x": body.add(x, "f4"),
+        "xLimits": list(shared_limits([x, strip.shaded])) if np.ptp(x) == 0 else [x[0], x[-1]],
+        "lines": lines,
+        "xLabel": _text(strip.x_label),
+        "yLabel": _text(strip.y_label),
+        "limits": list(strip_limits(strip)),
+        "log": bool(strip.log),
+        "mode": strip.mode,
+        "marks": [float(mark) for mark in strip.marks],
+        "markLabel": _text(strip.mark_label),
+        "shaded": [[float(low), float(high)] for low, high in strip.shaded],
+        "shadedLabel": _text(strip.shaded_label),
+        "frameX": None if frame_x is None else body.add(frame_x, "f4"),
+        "alt": _text(strip.alt or describe_strip(strip, start), 2 * MAX_TEXT),
     }
 
 
@@ -200,16 +277,33 @@ def _points(points: Points, body: _Body) -> dict[str, Any]:
     order: Any = slice(None)
     if appear is not None:  # the renderer adds points frame by frame, so they come in that order
         order = np.argsort(appear, kind="stable")
+    vanish = None if points.vanish is None else np.asarray(points.vanish).ravel()[order]
     group = np.zeros(x.size) if points.group is None else np.asarray(points.group).ravel()
     return {
         "x": body.add(x[order], "f4"),
         "y": body.add(np.asarray(points.y, dtype=np.float64).ravel()[order], "f4"),
         "group": body.add(group[order], "u1"),
         "appear": None if appear is None else body.add(np.maximum(appear[order], 0), "u4"),
+        "vanish": None if vanish is None else body.add(np.maximum(vanish, 0), "u4"),
         "names": [_text(name) for name in points.group_names],
         "colours": list(points.colours or OKABE_ITO),
         "radius": float(points.radius),
         "opacity": float(points.opacity),
+    }
+
+
+def _line(line: Line) -> dict[str, Any]:
+    def corners(values: npt.ArrayLike) -> list[float | None]:
+        flat = np.asarray(values, dtype=np.float64).ravel()
+        return [None if math.isnan(v) else float(v) for v in flat]
+
+    return {
+        "x": corners(line.x),
+        "y": corners(line.y),
+        "colour": line.colour,
+        "label": _text(line.label),
+        "arrow": bool(line.arrow),
+        "dash": bool(line.dash),
     }
 
 

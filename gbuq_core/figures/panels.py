@@ -1,6 +1,7 @@
 """What a sheet of linked heatmaps shows, as plain data.
 
-A `PanelSheet` is a grid of `Panel`s of one shape with shared axes. It says nothing about how it
+A `PanelSheet` is a grid of `Panel`s of one shape with shared axes, and line charts (`Strip`) that
+share their frames. It says nothing about how it
 is drawn: `gbuq_core.figures.encoding.encode_sheet` packs it for the JavaScript renderer that the
 Streamlit component and the standalone HTML files share.
 
@@ -15,6 +16,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
+# Passed on, so that a sheet's parts all come from here.
+from gbuq_core.figures.strips import Strip as Strip
+from gbuq_core.figures.strips import StripLine as StripLine
 
 Limits = tuple[float, float] | Literal["frame"] | None
 
@@ -42,6 +47,9 @@ class Points(NamedTuple):
         In (0, 1].
     appear : (n,) int array, optional
         The frame from which on a point is drawn; all from the start without it.
+    vanish : (n,) int array, optional
+        The frame from which on a point is no longer drawn, for trails that fade; all stay without
+        it. It does not add frames to the sheet.
     """
 
     x: npt.ArrayLike
@@ -52,6 +60,32 @@ class Points(NamedTuple):
     radius: float = 2.5
     opacity: float = 0.8
     appear: npt.ArrayLike | None = None
+    vanish: npt.ArrayLike | None = None
+
+
+class Line(NamedTuple):
+    """A line over a map, e.g. a ray out of the data or a path.
+
+    Parameters
+    ----------
+    x, y : (n,) array
+        Corners in axis units (in cells on an axis without extent); NaN leaves a gap.
+    colour : str
+        ``#rrggbb``; without it the page's own ink, like markers.
+    label : str
+        Written at the line's end.
+    arrow : bool
+        Whether its end has an arrow head.
+    dash : bool
+        Dashed.
+    """
+
+    x: npt.ArrayLike
+    y: npt.ArrayLike
+    colour: str = ""
+    label: str = ""
+    arrow: bool = False
+    dash: bool = False
 
 
 class Marker(NamedTuple):
@@ -95,6 +129,8 @@ class Panel(NamedTuple):
         Cells whose common border is drawn, e.g. those the user removed.
     alt : str
         Text alternative of the panel; computed from the values when empty.
+    lines : sequence of Line
+        Lines over this panel.
     """
 
     title: str
@@ -110,6 +146,7 @@ class Panel(NamedTuple):
     accent: str | None = None
     outlined: npt.ArrayLike | None = None
     alt: str = ""
+    lines: Sequence[Line] = ()
 
 
 class PanelSheet(NamedTuple):
@@ -118,7 +155,8 @@ class PanelSheet(NamedTuple):
     Parameters
     ----------
     panels : sequence of Panel
-        In reading order. Panels with one frame stand still beside those with many.
+        In reading order. Panels with one frame stand still beside those with many. May be empty
+        if there are strips.
     columns : int
         Panels in a row on a wide screen; below 640 pixels there is one column.
     x_label, y_label : str
@@ -153,6 +191,15 @@ class PanelSheet(NamedTuple):
         Text alternative of the sheet, computed by the caller from its numbers.
     name : str
         Stem of the file names that PNG and SVG are saved under.
+    lines : sequence of Line
+        Lines over every panel.
+    strips : sequence of Strip
+        Line charts under the maps.
+    strip_columns : int
+        Strips in a row on a wide screen; as many as ``columns`` puts each under a map, with the
+        same edges. Below 640 pixels there is one column.
+    strip_height : int
+        CSS pixels that the plot of a strip is high.
     """
 
     panels: Sequence[Panel]
@@ -175,6 +222,10 @@ class PanelSheet(NamedTuple):
     markers: Sequence[Marker] = ()
     alt: str = ""
     name: str = "figure"
+    lines: Sequence[Line] = ()
+    strips: Sequence[Strip] = ()
+    strip_columns: int = 1
+    strip_height: int = 120
 
 
 def shared_limits(arrays: Iterable[npt.ArrayLike], log: bool = False) -> tuple[float, float]:

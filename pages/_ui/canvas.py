@@ -1,8 +1,9 @@
-"""The heatmap component: a `PanelSheet` in a page, cells the user chose back."""
+"""The heatmap component: a `PanelSheet` in a page; cells and lines the user chose come back."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
 import streamlit as st
@@ -27,27 +28,34 @@ class CanvasEvent(NamedTuple):
     """What the user did in this run; all empty in a run that has another cause.
 
     ``clicked`` is (panel, row, column) of one cell, ``lassoed`` the (row, column) of several,
-    ``frame`` the frame that was shown then.
+    ``frame`` the frame that was shown then, ``ray`` the (x, y, x, y) of a drawn line's start and
+    end in axis units (in cells on an axis without extent).
     """
 
     clicked: tuple[int, int, int] | None = None
     lassoed: list[tuple[int, int]] = []  # noqa: RUF012 - never written to
     frame: int = 0
+    ray: tuple[float, float, float, float] | None = None
 
 
 class SheetShape(NamedTuple):
-    """What indices of a sheet must lie within."""
+    """What indices and positions of a sheet must lie within."""
 
     panels: int
     frames: int
     rows: int
     columns: int
+    x_extent: tuple[float, float] | None = None
+    y_extent: tuple[float, float] | None = None
+
+
+Selectable = Literal["cells", "ray"]
 
 
 def canvas(
     sheet: PanelSheet,
     key: str,
-    select: Literal["cells"] | None = None,
+    select: Selectable | Sequence[Selectable] | None = None,
     on_select: Callable[[CanvasEvent], None] | None = None,
 ) -> CanvasEvent:
     """Draw a sheet; its frames, hover and zoom live in the browser and survive new data.
@@ -58,8 +66,9 @@ def canvas(
         What to draw. Scrubbing and playing its frames never reruns the page.
     key : str
         Keeps the figure's state over reruns; unique on the page.
-    select : "cells" or None
-        Whether clicks and lassos rerun the page and are returned.
+    select : "cells", "ray", a tuple of both, or None
+        Whether clicks and lassos ("cells") and straight lines ("ray") rerun the page and are
+        returned.
     on_select : callable, optional
         Called with the event before the page runs, as Streamlit's callbacks are: the place to
         change what widgets above the figure depend on.
@@ -75,18 +84,20 @@ def canvas(
         When the sheet's parts do not fit together.
     """
     frames, rows, columns = check_sheet(sheet)
-    shape = SheetShape(len(sheet.panels), frames, rows, columns)
+    extents = (sheet.x_extent, sheet.y_extent)
+    shape = SheetShape(len(sheet.panels), frames, rows, columns, *extents)
+    kinds = (select,) if isinstance(select, str) else tuple(select or ())
 
     def answer() -> None:
         # The event was made on the picture that this closure was made for.
         state = st.session_state.get(key)
         event = read_event(state.get("cells") if isinstance(state, dict) else None, shape)
-        if on_select is not None and (event.clicked is not None or event.lassoed):
+        if on_select is not None and (event.clicked or event.lassoed or event.ray):
             on_select(event)
 
     result = _MOUNT(
         key=key,
-        data=encode_sheet(sheet, select=select == "cells"),
+        data=encode_sheet(sheet, select="cells" in kinds, ray="ray" in kinds),
         on_cells_change=answer,
     )
     return read_event(result.get("cells"), shape)
@@ -105,6 +116,8 @@ def read_event(message: Any, shape: SheetShape) -> CanvasEvent:
         return CanvasEvent()
     if "runs" in message:
         return CanvasEvent(lassoed=_cells_of(message["runs"], shape), frame=frame)
+    if "ray" in message:
+        return CanvasEvent(ray=_ray_of(message["ray"], shape), frame=frame)
     row = _index(message.get("row"), shape.rows)
     column = _index(message.get("column"), shape.columns)
     if row is None or column is None:
@@ -136,3 +149,24 @@ def _cells_of(runs: Any, shape: SheetShape) -> list[tuple[int, int]]:
         end = first + length
         found += [divmod(at, shape.columns) for at in range(first, end)]
     return found
+
+
+def _ray_of(ray: Any, shape: SheetShape) -> tuple[float, float, float, float] | None:
+    """Return a line's two ends, or None unless they are two different points of the map."""
+    if not isinstance(ray, list) or len(ray) != 4:
+        return None
+    ranges = []
+    for extent, n in ((shape.x_extent, shape.columns), (shape.y_extent, shape.rows)):
+        low, high = sorted(extent or (-0.5, n - 0.5))
+        # The browser computes in other steps than we do: the edge itself may be off by rounding.
+        slack = 1e-9 * (high - low)
+        ranges.append((low, high, slack))
+    ends = []
+    for value, (low, high, slack) in zip(ray, ranges * 2, strict=True):
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            return None
+        if not (math.isfinite(value) and low - slack <= value <= high + slack):
+            return None
+        ends.append(min(max(float(value), float(low)), float(high)))
+    x0, y0, x1, y1 = ends
+    return None if (x0, y0) == (x1, y1) else (x0, y0, x1, y1)

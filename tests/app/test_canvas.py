@@ -91,12 +91,67 @@ def test_runs_outside_the_sheet_are_ignored(runs):
     assert read_event({"panel": 0, "frame": 0, "runs": runs}, SHAPE).lassoed == []
 
 
+@pytest.mark.parametrize(
+    ("shape", "ray", "expected"),
+    [
+        (SHAPE, [-0.5, 0, 3.5, 2.5], (-0.5, 0.0, 3.5, 2.5)),
+        (SHAPE._replace(x_extent=(10, -10)), [-10, 0, 10, 2], (-10.0, 0.0, 10.0, 2.0)),
+        (SHAPE._replace(y_extent=(0, 0.3)), [0, 0, 0, 0.30000000000000004], (0.0, 0.0, 0.0, 0.3)),
+    ],
+)
+def test_a_line_is_read_in_axis_units(shape, ray, expected):
+    message = {"panel": 1, "frame": 2, "ray": ray}
+    assert read_event(message, shape) == CanvasEvent(ray=expected, frame=2)
+
+
+@pytest.mark.parametrize(
+    "ray",
+    [
+        None,
+        "0123",
+        [0, 0, 1],
+        [0, 0, 1, 1, 1],
+        [0, 0, 4, 1],
+        [0, -0.6, 1, 1],
+        [0, 0, math.nan, 1],
+        [0, 0, -math.inf, 1],
+        [0, 0, True, 1],
+        [0, 0, "1", 1],
+        [0, 0, [1], 1],
+        [1, 1, 1, 1],  # no length
+    ],
+)
+def test_a_line_outside_the_map_is_ignored(ray):
+    assert read_event({"panel": 0, "frame": 0, "ray": ray}, SHAPE).ray is None
+
+
+@pytest.mark.parametrize(
+    ("select", "cells", "ray"),
+    [
+        (None, False, False),
+        ("cells", True, False),
+        ("ray", False, True),
+        (("cells", "ray"), True, True),
+    ],
+)
+def test_what_can_be_selected_is_told_to_the_browser(select, cells, ray):
+    def page(select):
+        from gbuq_core.figures.panels import Panel, PanelSheet
+        from pages._ui.canvas import canvas
+
+        canvas(PanelSheet([Panel("A", [[1.0]])]), key="figure", select=select)
+
+    at = AppTest.from_function(page, args=(select,), default_timeout=30).run()
+    header, _ = decode_sheet(at.get("bidi_component")[0].proto.bytes)
+    assert (header["select"], header["ray"]) == (cells, ray)
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-3, 20) | st.floats() | st.text(max_size=3),
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from(["panel", "row", "column", "frame", "runs", "x"]), inner, max_size=5
+            st.sampled_from(["panel", "row", "column", "frame", "runs", "ray"]), inner, max_size=5
         )
     ),
     max_leaves=12,
@@ -110,3 +165,6 @@ def test_no_message_raises_or_leaves_the_sheet(message):
     for row, column in event.lassoed + ([event.clicked[1:]] if event.clicked else []):
         assert 0 <= row < SHAPE.rows
         assert 0 <= column < SHAPE.columns
+    if event.ray:
+        assert all(-0.5 <= x <= 3.5 for x in event.ray[::2])
+        assert all(-0.5 <= y <= 2.5 for y in event.ray[1::2])

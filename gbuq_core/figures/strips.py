@@ -1,0 +1,98 @@
+"""What the small line charts of a sheet show, as plain data.
+
+A `Strip` is a chart under the maps of a `PanelSheet`. It shares the sheet's frames: its cursor
+moves with the scrubber, its lines grow, or it shows the lines of each frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+
+class StripLine(NamedTuple):
+    """One line of a strip.
+
+    Parameters
+    ----------
+    name : str
+        For the legend and the read-out: make it unique in its strip.
+    y : (n,) or (n_frames, n) array
+        Values at the strip's ``x``, one row a frame with mode "frame"; NaN leaves a gap.
+    colour : str
+        ``#rrggbb``; "text" takes the page's own ink (black or white), "" the next of the
+        Okabe-Ito order.
+    dash : bool
+        Dashed.
+    step : bool
+        Each value holds from its own x to the next one.
+    """
+
+    name: str
+    y: npt.ArrayLike
+    colour: str = ""
+    dash: bool = False
+    step: bool = False
+
+
+class Strip(NamedTuple):
+    """A small line chart that follows the frames of its sheet.
+
+    Parameters
+    ----------
+    title : str
+        Heading.
+    x : (n,) array
+        Finite and increasing (ties allowed); shared by all lines.
+    lines : sequence of StripLine
+        At least one.
+    x_label, y_label : str
+        Axis titles, with their units. The y title stands beside the heading.
+    y_limits : (lo, hi), optional
+        Values outside are cut off; without limits all values of all frames are seen.
+    log : bool
+        Logarithmic y axis; values <= 0 leave gaps.
+    mode : "cursor", "grow" or "frame"
+        A cursor over the whole lines; lines drawn only up to the cursor; the lines of the
+        shown frame.
+    marks : sequence of float
+        x of vertical marks, e.g. where ensemble members were taken.
+    mark_label : str
+        What the marks mean, for the legend.
+    shaded : sequence of (lo, hi)
+        Bands of x with a tinted ground, e.g. exploration.
+    shaded_label : str
+        What the tint means, for the legend.
+    frame_x : (n_frames,) array, optional
+        x of the cursor in each frame. Without it, for modes "cursor" and "grow" in a sheet of
+        several frames: ``x`` itself if it has an entry a frame, else the sheet's
+        ``frame_values`` if they are numbers, else even steps from the first x to the last.
+        A strip with mode "frame" has a cursor only if this is given. Clicking or dragging in
+        a strip with a cursor moves the frames.
+    alt : str
+        Text alternative; computed from the values when empty.
+
+    Examples
+    --------
+    >>> trees = np.arange(1, 5)
+    >>> Strip("Loss", trees, [StripLine("train", [2.0, 1.0, 0.7, 0.6])], "tree", "nats").mode
+    'cursor'
+    """
+
+    title: str
+    x: npt.ArrayLike
+    lines: Sequence[StripLine]
+    x_label: str = ""
+    y_label: str = ""
+    y_limits: tuple[float, float] | None = None
+    log: bool = False
+    mode: Literal["cursor", "grow", "frame"] = "cursor"
+    marks: Sequence[float] | npt.NDArray[np.float64] = ()
+    mark_label: str = ""
+    shaded: Sequence[tuple[float, float]] = ()
+    shaded_label: str = ""
+    frame_x: npt.ArrayLike | None = None
+    alt: str = ""
