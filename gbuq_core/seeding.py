@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 # What a stream is for; each purpose of one iteration has a stream of its own.
-SAMPLE_ROWS, SPLIT_NOISE, SCORE_NOISE, LEAF_NOISE = range(4)
+SAMPLE_ROWS, SPLIT_NOISE, SCORE_NOISE, LEAF_NOISE, MASK_ROWS = range(5)
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)

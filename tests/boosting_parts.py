@@ -5,6 +5,7 @@ from typing import NamedTuple
 import naive
 import numpy as np
 
+from gbuq_core.boosting.schedule import make_schedule
 from gbuq_core.boosting.steps import StepNumbers, start_member
 from gbuq_core.trees.binning import Bins, apply_bins, binned_rows, fit_bins, single_cells
 
@@ -45,6 +46,7 @@ def numbers(**changes):
     plain = StepNumbers(
         learning_rate=0.3, l2=3.0, noise=0.0, leaf_noise=0.0, decay=1.0, random_strength=0.0,
         n_rows=1.0, subsample=1.0, newton=True, log_std_floor=-12.0,
+        schedule=make_schedule(50, "sglb", 200, (10.0, 1.0), 0.66, 0.9, False),
     )  # fmt: skip
     return plain._replace(**changes)
 

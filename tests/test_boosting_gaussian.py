@@ -10,7 +10,6 @@ from gbuq_core.boosting import BoostedEnsembleRegressor, gaussian_kernels, numba
 from gbuq_core.boosting.gaussian_kernels import (
     LOG_STD_FLOOR,
     LOG_STD_STEP,
-    GaussianCells,
     boost_gaussian,
     gaussian_gradients,
     gaussian_leaves,
@@ -43,7 +42,7 @@ def repeated(rng):
 def gradients_of(cells, raw, values, kernel=gaussian_gradients):
     n = len(raw)
     gradients, curvature, channels = np.empty((n, 2)), np.empty((n, 2)), np.zeros((n, 3))
-    rms = kernel(cells, raw, values, STREAM, gradients, curvature, channels)
+    rms, _ = kernel(cells, raw, values, 1.0, STREAM, gradients, curvature, channels)
     return gradients, curvature, channels, rms
 
 
@@ -171,7 +170,7 @@ def test_leaf_values(table, rng, newton, python):
     values = numbers(leaf_noise=0.7, decay=0.9, n_rows=120.0, newton=newton)
     cells = sum_gaussian(single_cells(table.columns), y)
     gaussian_gradients(
-        cells, state.raw, values, STREAM, state.gradients, state.curvature, state.channels
+        cells, state.raw, values, 1.0, STREAM, state.gradients, state.curvature, state.channels
     )
     leaf = rng.integers(0, 3, 120)  # leaf 3 stays empty
     state.scratch.leaf_of_row[:] = leaf
@@ -199,7 +198,7 @@ def test_a_far_too_large_std_comes_down_in_steps(table):
     cells = sum_gaussian(single_cells(table.columns), np.zeros(120))
     values = numbers(l2=0.0, n_rows=120.0)
     gaussian_gradients(
-        cells, state.raw, values, STREAM, state.gradients, state.curvature, state.channels
+        cells, state.raw, values, 1.0, STREAM, state.gradients, state.curvature, state.channels
     )
     state.scratch.leaf_of_row[:] = 0
     gaussian_leaves(state, values, STREAM, 0, 0)
@@ -224,8 +223,8 @@ def test_a_target_without_noise_keeps_a_std(rng, unit, standardize_target):
 
 
 def test_below_the_floor_only_larger_residuals_count():
-    cells = GaussianCells(*(np.array([v, v]) for v in (1.0, 0.0, 0.0, 0.0, 0.0, 0.0)), np.arange(3))
-    cells.mean[1] = 10.0 * np.exp(-12)  # z = 10
+    cells = sum_gaussian(single_cells(np.zeros((1, 2), np.uint8)), np.array([0.0, 10.0]))
+    cells.every.mean[1] = 10.0 * np.exp(-12)  # z = 10
     raw = np.array([[0.0, -12.5], [0.0, -12.5]])
     gradients, _, _, _ = gradients_of(cells, raw, numbers(n_rows=2.0))
     np.testing.assert_allclose(gradients[:, 1], [0.0, 99.0], rtol=1e-12)
@@ -241,9 +240,9 @@ def test_start_and_sums(rng):
     for cell, (low, high) in enumerate(zip(cells.begin[:-1], cells.begin[1:], strict=True)):
         rows = y[cells.order[low:high]]
         deviation = rows - rows.mean()
-        assert sums.n_rows[cell] == len(rows)
+        assert sums.every.n_rows[cell] == len(rows)
         expected = [rows.mean(), *(np.sum(deviation**k) for k in (2, 3, 4))]
-        found = [part[cell] for part in (sums.mean, sums.m2, sums.m3, sums.m4)]
+        found = [part[cell] for part in sums.every[1:]]
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(sums.deviation[low:high], deviation, atol=1e-14)
 

@@ -54,7 +54,7 @@ def member(table, n_classes, depth=2, n_trees=3, cells=None):
 def gradients_of(cells, raw, values, kernel=softmax_gradients):
     n, n_classes = raw.shape
     arrays = np.empty((n, n_classes)), np.empty((n, n_classes)), np.zeros((n, n_classes + 1))
-    rms = kernel(cells, raw, values, STREAM, *arrays)
+    rms, _ = kernel(cells, raw, values, 1.0, STREAM, *arrays)
     return *arrays, rms
 
 
@@ -71,7 +71,9 @@ def test_gradients_and_hessian_are_those_of_the_likelihood(table, rng, n_classes
     values = numbers(n_rows=120.0)
     kernels = (softmax_gradients, sum_leaves)
     gradients, sum_up = [k.py_func for k in kernels] if python else kernels
-    gradients(cells, state.raw, values, STREAM, state.gradients, state.curvature, state.channels)
+    gradients(
+        cells, state.raw, values, 1.0, STREAM, state.gradients, state.curvature, state.channels
+    )
     state.leaf_sums[:] = 0.0
     sum_up(state, cells.n_rows, values.newton)
     triangle = np.tril_indices(n_classes)
@@ -170,7 +172,7 @@ def test_leaf_values(table, rng, n_classes, newton, python):
     state.raw[:] = rng.normal(size=state.raw.shape)
     values = numbers(leaf_noise=0.7, decay=0.9, n_rows=120.0, newton=newton)
     softmax_gradients(
-        cells, state.raw, values, STREAM, state.gradients, state.curvature, state.channels
+        cells, state.raw, values, 1.0, STREAM, state.gradients, state.curvature, state.channels
     )
     leaf = rng.integers(0, 3, 120)  # leaf 3 stays empty
     state.scratch.leaf_of_row[:] = leaf
@@ -209,7 +211,7 @@ def test_newton_steps_without_l2_stay_bounded(table, leaf_noise):
     for tree, logit in enumerate((0.0, 40.0)):
         state.raw[:] = [logit, 0.0, 0.0]
         softmax_gradients(
-            cells, state.raw, values, STREAM, state.gradients, state.curvature, state.channels
+            cells, state.raw, values, 1.0, STREAM, state.gradients, state.curvature, state.channels
         )
         softmax_leaves(cells, state, values, STREAM, tree, 1)
     undecided, sure = state.forest.values[:2]

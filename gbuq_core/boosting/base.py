@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -14,29 +14,21 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from gbuq_core.boosting import numba_engine
 from gbuq_core.boosting.costs import estimate_seconds
 from gbuq_core.boosting.encoding import RowFlags, apply_encoding, as_table, fit_encoding
-from gbuq_core.boosting.plan import BoostingPlan, langevin_numbers, make_plan
+from gbuq_core.boosting.plan import BoostingPlan, langevin_numbers, make_plan, plan_schedule
+from gbuq_core.boosting.schedule import cycle_ends
+from gbuq_core.boosting.stages import (
+    FitEstimate,
+    FitTrace,
+    StagedMembers,
+    ValidationLosses,
+    check_stages,
+)
 from gbuq_core.boosting.truncation import truncation_points
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.jobs import check_memory
-from gbuq_core.validation import check_number
+from gbuq_core.validation import check_number, check_same_length
 
 MAX_COLUMNS = 32_767  # the trees keep their features as int16
-
-
-class FitEstimate(NamedTuple):
-    """What a fit will cost on this machine, roughly: seconds and peak memory in bytes."""
-
-    seconds: float
-    bytes: int
-
-
-class StagedMembers(NamedTuple):
-    """Members while they grow: n_trees (n_stages,) and members (n_stages, n_members, n_samples, 2
-    or n_classes), as `predict_members` of an ensemble trained for that many trees would give them.
-    """
-
-    n_trees: np.ndarray
-    members: np.ndarray
 
 
 def _engine_of(plan: BoostingPlan) -> Any:
@@ -62,6 +54,13 @@ class BoostedEnsemble(BaseEstimator):
         depth: int = 6,
         learning_rate: float | None = None,
         subsample: float | None = None,
+        cycle_length: int = 200,
+        burn_in_cycles: int = 0,
+        alpha_max: float = 10.0,
+        alpha_min: float = 1.0,
+        mask_prob: float = 0.66,
+        exploration_fraction: float = 0.9,
+        noise_free_exploration: bool = False,
         temperature: str | float = "catboost",
         leaf_noise: bool | None = None,
         random_strength: float = 1.0,
@@ -83,6 +82,13 @@ class BoostedEnsemble(BaseEstimator):
         self.depth = depth
         self.learning_rate = learning_rate
         self.subsample = subsample
+        self.cycle_length = cycle_length
+        self.burn_in_cycles = burn_in_cycles
+        self.alpha_max = alpha_max
+        self.alpha_min = alpha_min
+        self.mask_prob = mask_prob
+        self.exploration_fraction = exploration_fraction
+        self.noise_free_exploration = noise_free_exploration
         self.temperature = temperature
         self.leaf_noise = leaf_noise
         self.random_strength = random_strength
@@ -187,10 +193,11 @@ class BoostedEnsemble(BaseEstimator):
         truncation_step: int | None,
         truncation_start: float | None,
         n_members: int | None,
+        burn_in_cycles: int | None = None,
     ) -> np.ndarray:
         """Raw outputs of the members, (n_members, n_samples, n_outputs)."""
         matrix, _ = self._encode(X)
-        points = self.member_trees(truncation_step, truncation_start)
+        points = self.member_trees(truncation_step, truncation_start, burn_in_cycles)
         if self.plan_.ensemble == "virtual":
             if n_members is not None:
                 n_members = check_number("n_members", n_members, 1, len(points), integer=True)
@@ -206,14 +213,64 @@ class BoostedEnsemble(BaseEstimator):
         return self._engine().raw_predictions(self.models_, matrix, points, n_models, self.n_jobs)
 
     def member_trees(
-        self, truncation_step: int | None = None, truncation_start: float | None = None
+        self,
+        truncation_step: int | None = None,
+        truncation_start: float | None = None,
+        burn_in_cycles: int | None = None,
     ) -> np.ndarray:
-        """Numbers of trees that the members use: the truncation points, or all trees."""
-        if self.plan_.ensemble != "virtual":
+        """Numbers of trees that the members use: truncation points, ends of cycles, or all
+        trees.
+        """
+        plan = self.plan_
+        if plan.cyclical:
+            if truncation_step is not None or truncation_start is not None:
+                raise InvalidParameter(
+                    f"truncation_step and truncation_start do not apply to method={plan.method!r}, "
+                    "whose members are the ends of its cycles: leave them out."
+                )
+            burn_in = self.burn_in_cycles if burn_in_cycles is None else burn_in_cycles
+            return cycle_ends(self.n_trees_, plan.cycle_length, burn_in)
+        if burn_in_cycles is not None:
+            raise InvalidParameter(
+                f"burn_in_cycles does not apply to method={plan.method!r}, which has no cycles: "
+                "leave it out."
+            )
+        if plan.ensemble != "virtual":
             return np.array([self.n_trees_])
         step = self.truncation_step if truncation_step is None else truncation_step
         start = self.truncation_start if truncation_start is None else truncation_start
         return truncation_points(self.n_trees_, step, start)
+
+    @property
+    def traces_(self) -> tuple[FitTrace, ...]:
+        """How the training of each model went; empty with ``engine="catboost"``."""
+        check_is_fitted(self, "models_")
+        scale = plan_schedule(self.plan_).scale
+        shift = self._loss_shift()
+        return tuple(
+            FitTrace(np.arange(1, len(scale) + 1), scale, trace[0, 1:] + shift, trace[1, :-1])
+            for trace in getattr(self.models_, "traces", ())
+        )
+
+    def validation_losses(self, X: Any, y: Any, every: int = 10) -> ValidationLosses:
+        """Each model's mean negative log likelihood on other rows while it grew; refits nothing.
+
+        Parameters
+        ----------
+        X : array-like (n_samples, n_features) or DataFrame
+        y : array-like (n_samples,)
+        every : int
+            Stages as in `staged_members`.
+
+        Raises
+        ------
+        InvalidData
+            If y does not match X, or holds a class that training had not.
+        """
+        n_trees, staged = self.staged_members(X, every)
+        check_same_length(X=staged[0, 0, :, 0], y=np.asarray(y))
+        losses = self._losses(staged, np.asarray(y))
+        return ValidationLosses(n_trees, np.ascontiguousarray(losses.mean(axis=-1).T))
 
     def inspect_rows(self, X: Any) -> RowFlags:
         """Tell which rows hold a level or a missing value that training had not.
@@ -229,7 +286,7 @@ class BoostedEnsemble(BaseEstimator):
         """
         return self._encode(X)[1]
 
-    def staged_members(self, X: Any, every: int = 10) -> StagedMembers:
+    def staged_members(self, X: Any, every: int = 10, at: Any = None) -> StagedMembers:
         """Every model's predictions while it grows, from one pass over the trees.
 
         Parameters
@@ -237,17 +294,22 @@ class BoostedEnsemble(BaseEstimator):
         X : array-like (n_samples, n_features) or DataFrame
         every : int
             Stages are at ``every, 2 every, ...`` and all trees.
+        at : array-like (n_stages,) of int, optional
+            These numbers of trees instead, rising from 1 at least to all trees at most.
 
         Returns
         -------
         StagedMembers
-            The axis of members holds the independent models; a virtual ensemble has one model here,
-            and its members at ``t`` trees are the stages before ``t`` that its step and start
-            select.
+            The axis of members holds the independent models; a virtual or cyclical ensemble has one
+            model here, and its members at ``t`` trees are the stages before ``t`` that
+            `member_trees` selects.
         """
-        step = check_number("every", every, 1, self.n_trees_, integer=True)
         matrix, _ = self._encode(X)
-        stages = np.unique(np.append(np.arange(step, self.n_trees_ + 1, step), self.n_trees_))
+        if at is None:
+            step = check_number("every", every, 1, self.n_trees_, integer=True)
+            stages = np.unique(np.append(np.arange(step, self.n_trees_ + 1, step), self.n_trees_))
+        else:
+            stages = check_stages(at, self.n_trees_)
         raw = self._raw(matrix, stages, self.plan_.n_models)
         return StagedMembers(stages, self._parameters(raw).swapaxes(0, 1))
 
@@ -279,6 +341,14 @@ class BoostedEnsemble(BaseEstimator):
         )
 
     def _parameters(self, raw: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def _losses(self, staged: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Negative log likelihoods (n_stages, n_models, n_samples) of staged members."""
+        raise NotImplementedError
+
+    def _loss_shift(self) -> float:
+        """What turns the loss of the inner target into that of the target."""
         raise NotImplementedError
 
     def __sklearn_tags__(self) -> Any:

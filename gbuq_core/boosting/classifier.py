@@ -10,6 +10,7 @@ from sklearn.base import ClassifierMixin
 
 from gbuq_core.boosting.base import BoostedEnsemble
 from gbuq_core.boosting.classes import encode_classes
+from gbuq_core.errors import InvalidData
 from gbuq_core.uncertainty import Uncertainty, decompose_classification
 
 
@@ -23,13 +24,16 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
 
     Parameters
     ----------
-    method : {"sgb", "sglb"}
-        Stochastic gradient boosting (a random part of the rows for every tree), or stochastic
-        gradient Langevin boosting (all rows, noise on the gradients, shrinkage of the whole model;
-        eq. 11-12).
+    method : {"sgb", "sglb", "csglb", "cbsglb"}
+        Stochastic gradient boosting (a random part of the rows for every tree); stochastic gradient
+        Langevin boosting (all rows, noise on the gradients, shrinkage of the whole model; eq.
+        11-12); or one such model whose gradients rise and fall in cycles, each of which gives a
+        member (Tan, Huertas and Zhao, "Efficient and effective uncertainty quantification in
+        gradient boosting via cyclical gradient MCMC", algorithm 1), "cbsglb" with bootstrapped
+        rows.
     ensemble : {"independent", "virtual"} or None
         Train ``n_members`` models from different seeds, or take truncations of one model as members
-        (eq. 15). None means independent.
+        (eq. 15). None means independent, and virtual for the cyclical methods.
     n_members : int
         Number of models of an independent ensemble; a virtual one has as many members as there are
         truncation points.
@@ -41,10 +45,22 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
     depth : int
         Levels of each oblivious tree, 1 to 12.
     learning_rate : float or None
-        None means 0.1.
+        None means 0.1, and 0.05 for the cyclical methods.
     subsample : float or None
         Share of rows drawn for choosing every tree's splits; None means 0.5 for sgb and 1 for sglb.
         Leaf values use all rows, as in CatBoost.
+    cycle_length, burn_in_cycles : int
+        Trees of a cycle (C), and how many first cycles give no member; the latter can be given to
+        the predicting methods instead, and refits nothing. Cyclical methods only, like the next
+        four.
+    alpha_max, alpha_min : float
+        The gradients' factor at a cycle's start, and the least it falls to (eq. 7 of the cyclical
+        paper). Noise is not scaled.
+    mask_prob, exploration_fraction : float
+        cbsglb gives gradients to a random share ``mask_prob`` of the rows, drawn at each cycle's
+        start, until that fraction of the cycle is over.
+    noise_free_exploration : bool
+        No Langevin noise during exploration, as in cSG-MCMC (appendix A).
     temperature : {"catboost", "posterior"} or float
         The diffusion temperature: that of CatBoost's posterior sampling (the number of rows), the
         one that sampling from the posterior asks for (1), or a number. Less means more noise.
@@ -80,7 +96,7 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
     ----------
     classes_ : (n_classes,)
     n_features_in_, feature_names_in_, n_rows_, n_cells_, n_trees_, fit_seconds_, memory_bytes_,
-    plan_, langevin_, seed_ : as in `BoostedEnsembleRegressor`.
+    traces_, plan_, langevin_, seed_ : as in `BoostedEnsembleRegressor`.
 
     Examples
     --------
@@ -121,6 +137,7 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
         truncation_step: int | None = None,
         truncation_start: float | None = None,
         n_members: int | None = None,
+        burn_in_cycles: int | None = None,
     ) -> np.ndarray:
         """Class probabilities from every member, (n_members, n_samples, n_classes).
 
@@ -131,8 +148,11 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
             In place of the estimator's own, for virtual ensembles.
         n_members : int, optional
             Only so many members: the first models, or the last truncations.
+        burn_in_cycles : optional
+            In place of the estimator's own, for cyclical methods.
         """
-        return self._parameters(self._raw_members(X, truncation_step, truncation_start, n_members))
+        raw = self._raw_members(X, truncation_step, truncation_start, n_members, burn_in_cycles)
+        return self._parameters(raw)
 
     def predict_uncertainty(
         self,
@@ -140,13 +160,14 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
         truncation_step: int | None = None,
         truncation_start: float | None = None,
         n_members: int | None = None,
+        burn_in_cycles: int | None = None,
     ) -> Uncertainty:
         """Total, data and knowledge uncertainty in nats (eq. 3-4), (n_samples,) each.
 
         Parameters as in `predict_members`.
         """
         return decompose_classification(
-            self.predict_members(X, truncation_step, truncation_start, n_members)
+            self.predict_members(X, truncation_step, truncation_start, n_members, burn_in_cycles)
         )
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -163,3 +184,16 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
     def _parameters(self, raw: np.ndarray) -> np.ndarray:
         probabilities: np.ndarray = softmax(raw, axis=-1)
         return probabilities
+
+    def _losses(self, staged: np.ndarray, y: np.ndarray) -> np.ndarray:
+        known = np.isin(y, self.classes_)
+        if not known.all():
+            raise InvalidData(
+                f"y holds {y[~known].tolist()[0]!r}, a class that training had not: drop such rows."
+            )
+        codes = np.searchsorted(self.classes_, y)
+        chosen = staged[:, :, np.arange(len(y)), codes]
+        return -np.log(np.maximum(chosen, np.finfo(np.float64).tiny))
+
+    def _loss_shift(self) -> float:
+        return 0.0

@@ -32,6 +32,7 @@ def models_to_arrays(models: NumbaModels) -> dict[str, np.ndarray]:
         "start": models.start,
         "decay": np.array(models.decay),
         "n_cells": np.array(models.n_cells, np.int64),
+        "traces": np.stack(models.traces),
         "borders": np.concatenate([np.empty(0), *bins.borders]),
         "border_counts": np.array([len(borders) for borders in bins.borders], np.int64),
         "n_codes": bins.n_codes,
@@ -79,7 +80,12 @@ def models_from_arrays(
         ObliviousForest(*(part[model] for part in (features, splits, levels, values)))
         for model in range(plan.n_models)
     )
-    return NumbaModels(forests, bins, start, decay, n_cells)
+    traces: tuple[np.ndarray, ...] = ()
+    if "traces" in arrays:  # files of the first version have none
+        shape = (plan.n_models, 2, plan.n_trees + 1)
+        traces = tuple(_take(arrays, "traces", np.float64, shape))
+        _require(np.isfinite(traces).all(), "a training loss is not finite")
+    return NumbaModels(forests, bins, start, decay, n_cells, traces)
 
 
 def _read_bins(arrays: Mapping[str, np.ndarray], is_category: np.ndarray) -> Bins:

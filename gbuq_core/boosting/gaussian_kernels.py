@@ -7,7 +7,8 @@ second, third and fourth powers of its rows' deviations from that mean; with ``d
     sum (y - mu)^2 = m2 + n d^2
     sum (y - mu)^4 = m4 + 4 d m3 + 6 d^2 m2 + n d^4
 
-so every sum over rows that a tree needs is exact.
+so every sum over rows that a tree needs is exact. Bootstrapped rows (cyclical paper, algorithm 1)
+keep a second set of these sums, over those rows only whose gradients count.
 """
 
 from __future__ import annotations
@@ -18,9 +19,15 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from gbuq_core.boosting.noise_kernels import add_split_noise, score_noise_std
+from gbuq_core.boosting.noise_kernels import (
+    add_split_noise,
+    draw_mask,
+    mask_changes,
+    score_noise_std,
+)
 from gbuq_core.seeding import (
     LEAF_NOISE,
+    MASK_ROWS,
     SAMPLE_ROWS,
     SCORE_NOISE,
     SPLIT_NOISE,
@@ -36,12 +43,12 @@ LOG_STD_FLOOR = -12.0
 # The log std of a leaf moves by at most this much a tree, before the learning rate: a Newton step
 # from a far too large std overshoots without bound as the Hessian 2 z^2 vanishes.
 LOG_STD_STEP = 10.0
+HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 
 
-class GaussianCells(NamedTuple):
-    """Targets of the cells: n_rows, mean, m2, m3, m4 (n,) float64; the deviations of the rows from
-    their cell's mean, cell by cell, (n_rows,) float64; and where each cell's rows begin (n + 1,)
-    int64.
+class GaussianSums(NamedTuple):
+    """Of some rows of every cell: their number, mean, and sums of the second, third and fourth
+    powers of their deviations from it, (n,) float64 each.
     """
 
     n_rows: np.ndarray
@@ -49,58 +56,108 @@ class GaussianCells(NamedTuple):
     m2: np.ndarray
     m3: np.ndarray
     m4: np.ndarray
+
+
+class GaussianCells(NamedTuple):
+    """Targets of the cells.
+
+    ``every`` sums up all rows and ``graded`` those whose gradients count, by ``mask`` (n_rows,)
+    uint8; ``deviation`` (n_rows,) float64 are the rows' deviations from their cell's mean, cell by
+    cell like the mask; ``begin`` (n + 1,) int64 says where each cell's rows begin, and ``order``
+    (n_rows,) int64 which row of the table each of them is.
+    """
+
+    every: GaussianSums
+    graded: GaussianSums
+    mask: np.ndarray
     deviation: np.ndarray
     begin: np.ndarray
+    order: np.ndarray
 
 
 @njit(nogil=True, cache=True)
-def gaussian_gradients(cells, raw, numbers, base, gradients, curvature, channels):
-    """Gradient sums of every cell, and the root mean square of the rows' gradients.
+def mask_gaussian(cells, share, base):
+    """Let a random ``share`` of the rows count; writes ``cells.mask`` and ``cells.graded``."""
+    draw_mask(cells.order, share, base, cells.mask)
+    sums = cells.graded
+    for cell in range(sums.mean.shape[0]):
+        n, total = 0.0, 0.0
+        for row in range(cells.begin[cell], cells.begin[cell + 1]):
+            n += cells.mask[row]
+            total += cells.mask[row] * cells.deviation[row]
+        centre = total / max(n, 1.0)
+        m2, m3, m4 = 0.0, 0.0, 0.0
+        for row in range(cells.begin[cell], cells.begin[cell + 1]):
+            value = cells.mask[row] * (cells.deviation[row] - centre)
+            m2 += value * value
+            m3 += value * value * value
+            m4 += value * value * value * value
+        sums.n_rows[cell] = n
+        sums.mean[cell] = cells.every.mean[cell] + centre
+        sums.m2[cell] = m2
+        sums.m3[cell] = m3
+        sums.m4[cell] = m4
+
+
+@njit(nogil=True, cache=True)
+def gaussian_gradients(cells, raw, numbers, scale, base, gradients, curvature, channels):
+    """Gradient sums of every cell; the root mean square of the rows' gradients, and their mean NLL.
 
     Newton: ``(y - mu, z^2 - 1)`` with Hessian ``(1, 2 z^2)``; otherwise the natural gradient of eq.
-    16, ``(y - mu, (z^2 - 1) / 2)``. ``base`` numbers the draws of the row sample. Writes
-    ``gradients`` and ``curvature`` (n, 2) of all rows, for the leaves, and to ``channels`` (n, 3)
-    the gradients and the number of the sampled rows, which choose the splits.
+    16, ``(y - mu, (z^2 - 1) / 2)``. ``scale`` multiplies the gradients, of which only the graded
+    rows have any; ``base`` numbers the draws of the row sample. Writes ``gradients`` and
+    ``curvature`` (n, 2) of all rows, for the leaves, and to ``channels`` (n, 3) the gradients and
+    the number of the sampled rows, which choose the splits.
     """
     factor = 1.0 if numbers.newton else 0.5
     threshold = np.uint64(numbers.subsample * 4294967296.0)
-    total = 0.0
+    total, loss = 0.0, 0.0
+    every, graded = cells.every, cells.graded
     for cell in range(raw.shape[0]):
-        precision = math.exp(-2.0 * max(raw[cell, 1], numbers.log_std_floor))
-        d = cells.mean[cell] - raw[cell, 0]
-        n = cells.n_rows[cell]
-        dd = d * d
-        square = cells.m2[cell] + n * dd
-        fourth = cells.m4[cell] + 4.0 * d * cells.m3[cell] + 6.0 * dd * cells.m2[cell] + n * dd * dd
-        total += square
-        total += factor * factor * (fourth * precision * precision - 2.0 * square * precision + n)
-        scaled = square * precision
-        slope = scaled - n
-        if raw[cell, 1] <= numbers.log_std_floor:
-            slope = max(slope, 0.0)
-        gradients[cell, 0] = n * d
-        gradients[cell, 1] = factor * slope
+        log_std = max(raw[cell, 1], numbers.log_std_floor)
+        precision = math.exp(-2.0 * log_std)
+        n = every.n_rows[cell]
+        d = every.mean[cell] - raw[cell, 0]
+        scaled = (every.m2[cell] + n * d * d) * precision
+        loss += n * log_std + 0.5 * scaled
         curvature[cell, 0] = n
         curvature[cell, 1] = 2.0 * scaled if numbers.newton else n
+        n_graded = graded.n_rows[cell]
+        d = graded.mean[cell] - raw[cell, 0]
+        dd = d * d
+        square = graded.m2[cell] + n_graded * dd
+        fourth = graded.m4[cell] + 4.0 * d * graded.m3[cell] + 6.0 * dd * graded.m2[cell]
+        fourth += n_graded * dd * dd
+        slope = square * precision - n_graded
+        total += square
+        total += factor * factor * (fourth * precision * precision - square * precision - slope)
+        if raw[cell, 1] <= numbers.log_std_floor:
+            slope = max(slope, 0.0)
+        gradients[cell, 0] = scale * n_graded * d
+        gradients[cell, 1] = scale * factor * slope
         if numbers.subsample < 1.0:
-            n, sum_1, sum_2 = 0.0, 0.0, 0.0
+            n, n_graded, sum_1, sum_2 = 0.0, 0.0, 0.0, 0.0
             for row in range(cells.begin[cell], cells.begin[cell + 1]):
                 half = bits_at(base, row >> 1) >> np.uint64(32 * (row & 1))
                 kept = np.float64(half & np.uint64(0xFFFFFFFF) < threshold)  # no branch to guess
-                value = kept * cells.deviation[row]
                 n += kept
+                kept *= cells.mask[row]
+                value = kept * cells.deviation[row]
+                n_graded += kept
                 sum_1 += value
                 sum_2 += value * value
-            slope = (sum_2 + 2.0 * d * sum_1 + n * dd) * precision - n
+            d = every.mean[cell] - raw[cell, 0]
+            slope = (sum_2 + 2.0 * d * sum_1 + n_graded * d * d) * precision - n_graded
             if raw[cell, 1] <= numbers.log_std_floor:
                 slope = max(slope, 0.0)
-            channels[cell, 0] = sum_1 + n * d
-            channels[cell, 1] = factor * slope
+            channels[cell, 0] = scale * (sum_1 + n_graded * d)
+            channels[cell, 1] = scale * factor * slope
         else:
             channels[cell, 0] = gradients[cell, 0]
             channels[cell, 1] = gradients[cell, 1]
         channels[cell, 2] = n
-    return math.sqrt(max(total, 0.0) / numbers.n_rows)
+    rms = scale * math.sqrt(max(total, 0.0) / numbers.n_rows)
+    return rms, loss / numbers.n_rows + HALF_LOG_TWO_PI
 
 
 @njit(nogil=True, cache=True)
@@ -108,7 +165,8 @@ def gaussian_leaves(state, numbers, base, tree, n_levels):
     """Leaf values of one tree from noise-free gradients plus one draw a leaf and output.
 
     The noise on a leaf's gradient sum has std ``leaf_noise * sqrt(curvature + l2)``. Leaves without
-    rows stay at 0. Writes ``state.forest.values[tree]`` and moves ``state.raw``.
+    rows stay at 0. Writes ``state.forest.values[tree]`` and moves ``state.raw``; returns the root
+    mean square over rows of what the tree adds.
     """
     sums, leaf_of_row, raw = state.leaf_sums, state.scratch.leaf_of_row, state.raw
     n_leaves = 1 << n_levels
@@ -120,35 +178,43 @@ def gaussian_leaves(state, numbers, base, tree, n_levels):
         sums[leaf, 2] += state.curvature[row, 0]
         sums[leaf, 3] += state.curvature[row, 1]
     values = state.forest.values[tree]
+    noise = numbers.leaf_noise * numbers.schedule.noise[tree]
+    square = 0.0
     for leaf in range(n_leaves):
         if sums[leaf, 2] > 0.0:
             for output in range(2):
                 weight = sums[leaf, 2 + output] + numbers.l2
                 total = sums[leaf, output]
-                if numbers.leaf_noise > 0.0:
-                    draw = normal_at(base, 2 * leaf + output)
-                    total += numbers.leaf_noise * math.sqrt(weight) * draw
+                if noise > 0.0:
+                    total += noise * math.sqrt(weight) * normal_at(base, 2 * leaf + output)
                 step = total / max(weight, 1e-12)
                 if output == 1:
                     step = min(max(step, -LOG_STD_STEP), LOG_STD_STEP)
                 values[leaf, output] = numbers.learning_rate * step
+                square += sums[leaf, 2] * values[leaf, output] ** 2
     decay = numbers.decay if tree > 0 else 1.0
     for row in range(raw.shape[0]):
         leaf = np.uint64(leaf_of_row[row])
         raw[row, 0] = raw[row, 0] * decay + values[leaf, 0]
         raw[row, 1] = raw[row, 1] * decay + values[leaf, 1]
+    return math.sqrt(square / numbers.n_rows)
 
 
 @njit(nogil=True, cache=True)
 def boost_gaussian(rows, cells, state, numbers, seed, member, first, last, width):
-    """Add trees ``first:last`` to one member."""
-    forest = state.forest
+    """Add trees ``first:last`` to one member, which alone writes the mask of ``cells``."""
+    forest, schedule = state.forest, numbers.schedule
     for tree in range(first, last):
-        rms = gaussian_gradients(
-            cells, state.raw, numbers, stream(seed, member, tree, SAMPLE_ROWS),
+        if mask_changes(schedule, tree):
+            share = schedule.share[tree]
+            mask_gaussian(cells, share, stream(seed, member, schedule.cycle[tree], MASK_ROWS))
+        rms, state.trace[0, tree] = gaussian_gradients(
+            cells, state.raw, numbers, schedule.scale[tree],
+            stream(seed, member, tree, SAMPLE_ROWS),
             state.gradients, state.curvature, state.channels,
         )  # fmt: skip
-        add_split_noise(numbers.noise, stream(seed, member, tree, SPLIT_NOISE), state.channels)
+        noise = numbers.noise * schedule.noise[tree]
+        add_split_noise(noise, stream(seed, member, tree, SPLIT_NOISE), state.channels)
         score_noise = score_noise_std(numbers, rms, tree)
         forest.levels[tree] = grow_tree(
             rows, state.channels, state.scratch, numbers.l2, score_noise,
@@ -156,4 +222,5 @@ def boost_gaussian(rows, cells, state, numbers, seed, member, first, last, width
             width,
         )  # fmt: skip
         leaf_base = stream(seed, member, tree, LEAF_NOISE)
-        gaussian_leaves(state, numbers, leaf_base, tree, forest.levels[tree])
+        n_levels = forest.levels[tree]
+        state.trace[1, tree] = gaussian_leaves(state, numbers, leaf_base, tree, n_levels)

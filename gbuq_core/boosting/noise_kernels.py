@@ -1,12 +1,13 @@
-"""The random parts of choosing a tree: Langevin noise on gradients and noise on split scores."""
+"""The random parts of growing a tree: noise on gradients and on split scores, masks of rows."""
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
 from numba import njit
 
-from gbuq_core.seeding import normal_at
+from gbuq_core.seeding import bits_at, normal_at
 
 
 @njit(nogil=True, cache=True)
@@ -34,3 +35,29 @@ def score_noise_std(numbers, rms, tree):
     """
     fading = numbers.n_rows * math.exp(-tree * numbers.learning_rate)
     return numbers.random_strength * rms * fading / (1.0 + fading)
+
+
+@njit(nogil=True, cache=True)
+def mask_changes(schedule, tree):
+    """Whether other rows have gradients from ``tree`` on: a cycle begins or its exploration ends.
+
+    Before the first tree all rows have.
+    """
+    if tree == 0:
+        return schedule.share[0] < 1.0
+    share, before = schedule.share[tree], schedule.share[tree - 1]
+    return share != before or (share < 1.0 and schedule.cycle[tree] != schedule.cycle[tree - 1])
+
+
+@njit(nogil=True, cache=True)
+def draw_mask(order, share, base, mask):
+    """Write to ``mask`` (n_rows,) uint8 whether each row has gradients: Bernoulli(``share``).
+
+    ``order`` (n_rows,) says which row of the table each place holds, and so which draw of the
+    stream is its: merging rows into cells changes no mask.
+    """
+    threshold = np.uint64(share * 4294967296.0)
+    for place in range(order.shape[0]):
+        row = order[place]
+        half = bits_at(base, row >> 1) >> np.uint64(32 * (row & 1))
+        mask[place] = half & np.uint64(0xFFFFFFFF) < threshold

@@ -7,15 +7,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gbuq_core.boosting.gaussian_kernels import boost_gaussian
-from gbuq_core.boosting.plan import BoostingPlan, langevin_numbers
-from gbuq_core.boosting.softmax_kernels import boost_softmax
+from gbuq_core.boosting.gaussian_kernels import boost_gaussian, gaussian_gradients
+from gbuq_core.boosting.plan import BoostingPlan, langevin_numbers, plan_schedule
+from gbuq_core.boosting.softmax_kernels import boost_softmax, softmax_gradients
 from gbuq_core.boosting.steps import StepNumbers, start_member, unrolled_width
 from gbuq_core.boosting.targets import (
     gaussian_start,
     log_std_floor,
     sum_classes,
     sum_gaussian,
+    with_own_mask,
 )
 from gbuq_core.jobs import advance, check_memory, effective_n_jobs, parallel_map
 from gbuq_core.trees.binning import (
@@ -33,13 +34,18 @@ _CHUNK_SECONDS = 0.02  # between two looks at whether anybody still wants the re
 
 
 class NumbaModels(NamedTuple):
-    """Fitted models: one forest each, all with the same bins, start and decay."""
+    """Fitted models: one forest each, all with the same bins, start and decay.
+
+    ``traces`` holds for each model (2, n_trees + 1) float64: the mean NLL of the inner target
+    before each tree and after the last, and the root mean square of what each tree added.
+    """
 
     forests: tuple[ObliviousForest, ...]
     bins: Bins
     start: np.ndarray
     decay: float
     n_cells: int
+    traces: tuple[np.ndarray, ...] = ()
 
     @property
     def n_bytes(self) -> int:
@@ -78,32 +84,41 @@ def fit(
     numbers = StepNumbers(
         plan.learning_rate, plan.l2, langevin.noise, langevin.leaf_noise, langevin.decay,
         plan.random_strength, float(n_rows), plan.subsample, plan.newton,
-        log_std_floor(target) if n_classes is None else 0.0,
+        log_std_floor(target) if n_classes is None else 0.0, plan_schedule(plan),
     )  # fmt: skip
     boost: Any
+    masked = bool((numbers.schedule.share < 1.0).any())
     if n_classes is None:
         sums: Any = sum_gaussian(cells, target)
-        start, boost, n_leaf_sums = gaussian_start(target), boost_gaussian, 4
+        start, n_leaf_sums = gaussian_start(target), 4
+        boost, gradients = boost_gaussian, gaussian_gradients
     else:
         sums = sum_classes(cells, target, n_classes)
-        start, boost = np.zeros(n_classes), boost_softmax
+        start = np.zeros(n_classes)
+        boost, gradients = boost_softmax, softmax_gradients
         n_leaf_sums = n_classes + 1 + (n_classes * (n_classes + 1) // 2 if plan.newton else 0)
 
-    def train(model: int) -> ObliviousForest:
+    def train(model: int) -> tuple[ObliviousForest, np.ndarray]:
         state = start_member(rows, start, plan.n_trees, plan.depth, n_leaf_sums)
+        own = with_own_mask(sums) if masked else sums
         width, first, chunk = unrolled_width(n_outputs), 0, 1
         while first < plan.n_trees:
             last = min(first + chunk, plan.n_trees)
             began = time.perf_counter()
-            boost(rows, sums, state, numbers, seed, model, first, last, width)
+            boost(rows, own, state, numbers, seed, model, first, last, width)
             per_tree = (time.perf_counter() - began) / (last - first)
             chunk = max(1, min(4 * chunk, int(_CHUNK_SECONDS / max(per_tree, 1e-9))))
             advance((last - first) / (plan.n_trees * plan.n_models))
             first = last
-        return state.forest
+        state.trace[0, -1] = gradients(
+            own, state.raw, numbers, 1.0, np.uint64(0),
+            state.gradients, state.curvature, state.channels,
+        )[1]  # fmt: skip
+        return state.forest, state.trace
 
-    forests = parallel_map(train, range(plan.n_models), n_jobs)
-    return NumbaModels(tuple(forests), bins, start, langevin.decay, len(cells.codes))
+    trained = parallel_map(train, range(plan.n_models), n_jobs)
+    forests, traces = zip(*trained, strict=True)
+    return NumbaModels(forests, bins, start, langevin.decay, len(cells.codes), traces)
 
 
 def raw_predictions(

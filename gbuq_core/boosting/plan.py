@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from gbuq_core.boosting.schedule import CYCLICAL, Schedule, cycle_ends, make_schedule
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.validation import check_choice, check_number
 
-METHODS = ("sgb", "sglb")
+METHODS = ("sgb", "sglb", *CYCLICAL)
 ENSEMBLES = ("independent", "virtual")
 TEMPERATURES = ("catboost", "posterior")
 
@@ -36,6 +37,17 @@ class BoostingPlan(NamedTuple):
     l2: float
     max_bins: int
     engine: str
+    cycle_length: int
+    alpha_max: float
+    alpha_min: float
+    mask_prob: float
+    exploration_fraction: float
+    noise_free_exploration: bool
+
+    @property
+    def cyclical(self) -> bool:
+        """Whether the gradients are scaled in cycles."""
+        return self.method in CYCLICAL
 
 
 class Langevin(NamedTuple):
@@ -62,12 +74,11 @@ def make_plan(estimator: Any) -> BoostingPlan:
         If a knob is out of its range or two knobs contradict each other.
     """
     method = check_choice("method", estimator.method, METHODS)
-    ensemble = estimator.ensemble
-    if ensemble is None:
-        ensemble = "independent"
-    check_choice("ensemble", ensemble, ENSEMBLES)
+    ensemble = _check_ensemble(estimator.ensemble, method)
     n_members = check_number("n_members", estimator.n_members, 1, 1000, integer=True)
-    learning_rate = 0.1 if estimator.learning_rate is None else estimator.learning_rate
+    learning_rate = estimator.learning_rate
+    if learning_rate is None:
+        learning_rate = 0.05 if method in CYCLICAL else 0.1
     subsample = estimator.subsample
     if subsample is None:
         subsample = 0.5 if method == "sgb" else 1.0
@@ -85,18 +96,21 @@ def make_plan(estimator: Any) -> BoostingPlan:
     if leaf_noise is not None and not isinstance(leaf_noise, bool):
         raise InvalidParameter(f"leaf_noise must be True, False or None; got {leaf_noise!r}.")
     if engine == "catboost":
+        if method in CYCLICAL:
+            raise InvalidParameter(
+                f"engine='catboost' has no cyclical gradients: use engine='numba' for {method!r}, "
+                "or method='sglb'."
+            )
         leaf_noise = _catboost_leaf_noise(leaf_noise if method == "sglb" else None, newton)
     elif leaf_noise is None:
         leaf_noise = temperature != "catboost" or not newton
-    if not isinstance(estimator.standardize_target, bool):
-        raise InvalidParameter(
-            f"standardize_target must be True or False; got {estimator.standardize_target!r}."
-        )
+    n_trees = check_number("n_trees", estimator.n_trees, 1, 100_000, integer=True)
+    cycle_length, alpha_max, alpha_min = _check_cycles(estimator, n_trees)
     return BoostingPlan(
         method=method,
         ensemble=ensemble,
         n_models=n_members if ensemble == "independent" else 1,
-        n_trees=check_number("n_trees", estimator.n_trees, 1, 100_000, integer=True),
+        n_trees=n_trees,
         depth=check_number("depth", estimator.depth, 1, 12, integer=True),
         learning_rate=check_number("learning_rate", learning_rate, 0.0, 1.0, low_open=True),
         subsample=check_number("subsample", subsample, 0.0, 1.0, low_open=True),
@@ -104,11 +118,61 @@ def make_plan(estimator: Any) -> BoostingPlan:
         leaf_noise=leaf_noise,
         random_strength=check_number("random_strength", estimator.random_strength, 0.0, 1e6),
         newton=newton,
-        standardize_target=estimator.standardize_target,
+        standardize_target=_check_switch(estimator, "standardize_target"),
         l2=check_number("l2", estimator.l2, 0.0, 1e9),
         max_bins=check_number("max_bins", estimator.max_bins, 2, 255, integer=True),
         engine=engine,
+        cycle_length=cycle_length,
+        alpha_max=alpha_max,
+        alpha_min=alpha_min,
+        mask_prob=check_number("mask_prob", estimator.mask_prob, 0.0, 1.0, low_open=True),
+        exploration_fraction=check_number(
+            "exploration_fraction", estimator.exploration_fraction, 0.0, 1.0
+        ),
+        noise_free_exploration=_check_switch(estimator, "noise_free_exploration"),
     )
+
+
+def _check_switch(estimator: Any, name: str) -> bool:
+    value = getattr(estimator, name)
+    if not isinstance(value, bool):
+        raise InvalidParameter(f"{name} must be True or False; got {value!r}.")
+    return value
+
+
+def _check_ensemble(ensemble: str | None, method: str) -> str:
+    if ensemble is None:
+        return "virtual" if method in CYCLICAL else "independent"
+    if check_choice("ensemble", ensemble, ENSEMBLES) == "independent" and method in CYCLICAL:
+        raise InvalidParameter(
+            f"ensemble='independent' does not go with method={method!r}, whose members are the "
+            "cycles of one model: leave ensemble at None."
+        )
+    return ensemble
+
+
+def _check_cycles(estimator: Any, n_trees: int) -> tuple[int, float, float]:
+    """Cycle length and both ends of the gradient scale; members must come out for cyclical ones."""
+    length = check_number("cycle_length", estimator.cycle_length, 2, 100_000, integer=True)
+    burn_in = check_number("burn_in_cycles", estimator.burn_in_cycles, 0, 100_000, integer=True)
+    alpha_max = check_number("alpha_max", estimator.alpha_max, 0.0, 1000.0, low_open=True)
+    alpha_min = check_number("alpha_min", estimator.alpha_min, 0.0, 1000.0)
+    if alpha_min > alpha_max:
+        raise InvalidParameter(
+            f"alpha_min {alpha_min:g} is above alpha_max {alpha_max:g}: the gradient scale falls "
+            "from alpha_max to alpha_min in each cycle."
+        )
+    if estimator.method in CYCLICAL:
+        cycle_ends(n_trees, length, burn_in)
+    return length, alpha_max, alpha_min
+
+
+def plan_schedule(plan: BoostingPlan) -> Schedule:
+    """What changes from tree to tree under ``plan``."""
+    return make_schedule(
+        plan.n_trees, plan.method, plan.cycle_length, (plan.alpha_max, plan.alpha_min),
+        plan.mask_prob, plan.exploration_fraction, plan.noise_free_exploration,
+    )  # fmt: skip
 
 
 def _catboost_leaf_noise(wanted: bool | None, newton: bool) -> bool:

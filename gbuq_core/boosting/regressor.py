@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from gbuq_core.boosting.base import BoostedEnsemble
 from gbuq_core.boosting.encoding import refuse_dates
 from gbuq_core.boosting.targets import fit_target_scale
 from gbuq_core.errors import InvalidData
+from gbuq_core.metrics.proper_scores import nll_gaussian_values
 from gbuq_core.uncertainty import Uncertainty, decompose_regression
 
 # Only absurd noise gets there (a temperature of 1e-6); a thousand such variances can be summed.
@@ -29,13 +31,16 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
 
     Parameters
     ----------
-    method : {"sgb", "sglb"}
-        Stochastic gradient boosting (a random part of the rows for every tree), or stochastic
-        gradient Langevin boosting (all rows, noise on the gradients, shrinkage of the whole model;
-        eq. 11-12).
+    method : {"sgb", "sglb", "csglb", "cbsglb"}
+        Stochastic gradient boosting (a random part of the rows for every tree); stochastic gradient
+        Langevin boosting (all rows, noise on the gradients, shrinkage of the whole model; eq.
+        11-12); or one such model whose gradients rise and fall in cycles, each of which gives a
+        member (Tan, Huertas and Zhao, "Efficient and effective uncertainty quantification in
+        gradient boosting via cyclical gradient MCMC", algorithm 1), "cbsglb" with bootstrapped
+        rows.
     ensemble : {"independent", "virtual"} or None
         Train ``n_members`` models from different seeds, or take truncations of one model as members
-        (eq. 15). None means independent.
+        (eq. 15). None means independent, and virtual for the cyclical methods.
     n_members : int
         Number of models of an independent ensemble; a virtual one has as many members as there are
         truncation points.
@@ -47,10 +52,22 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
     depth : int
         Levels of each oblivious tree, 1 to 12.
     learning_rate : float or None
-        None means 0.1.
+        None means 0.1, and 0.05 for the cyclical methods.
     subsample : float or None
         Share of rows drawn for choosing every tree's splits; None means 0.5 for sgb and 1 for sglb.
         Leaf values use all rows, as in CatBoost.
+    cycle_length, burn_in_cycles : int
+        Trees of a cycle (C), and how many first cycles give no member; the latter can be given to
+        the predicting methods instead, and refits nothing. Cyclical methods only, like the next
+        four.
+    alpha_max, alpha_min : float
+        The gradients' factor at a cycle's start, and the least it falls to (eq. 7 of the cyclical
+        paper). Noise is not scaled.
+    mask_prob, exploration_fraction : float
+        cbsglb gives gradients to a random share ``mask_prob`` of the rows, drawn at each cycle's
+        start, until that fraction of the cycle is over.
+    noise_free_exploration : bool
+        No Langevin noise during exploration, as in cSG-MCMC (appendix A).
     temperature : {"catboost", "posterior"} or float
         The diffusion temperature: that of CatBoost's posterior sampling (the number of rows), the
         one that sampling from the posterior asks for (1), or a number. Less means more noise.
@@ -88,6 +105,8 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
         Distinct rows after binning; identical ones were merged where that is exact.
     n_trees_, fit_seconds_, memory_bytes_ : int, float, int
         Size and cost of the fit.
+    traces_ : tuple of FitTrace
+        Scale, loss and size of every tree, a model each.
     plan_, langevin_, seed_ : the checked knobs, the noise in use, and the seed.
 
     Examples
@@ -139,6 +158,7 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
         truncation_step: int | None = None,
         truncation_start: float | None = None,
         n_members: int | None = None,
+        burn_in_cycles: int | None = None,
     ) -> np.ndarray:
         """Mean and variance of y from every member.
 
@@ -149,13 +169,16 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
             In place of the estimator's own, for virtual ensembles.
         n_members : int, optional
             Only so many members: the first models, or the last truncations.
+        burn_in_cycles : optional
+            In place of the estimator's own, for cyclical methods.
 
         Returns
         -------
         (n_members, n_samples, 2) float64
             Mean in the unit of y, variance in its square.
         """
-        return self._parameters(self._raw_members(X, truncation_step, truncation_start, n_members))
+        raw = self._raw_members(X, truncation_step, truncation_start, n_members, burn_in_cycles)
+        return self._parameters(raw)
 
     def predict_uncertainty(
         self,
@@ -163,12 +186,15 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
         truncation_step: int | None = None,
         truncation_start: float | None = None,
         n_members: int | None = None,
+        burn_in_cycles: int | None = None,
     ) -> Uncertainty:
         """Total, data and knowledge uncertainty as variances of y (eq. 6), (n_samples,) each.
 
         Parameters as in `predict_members`.
         """
-        members = self.predict_members(X, truncation_step, truncation_start, n_members)
+        members = self.predict_members(
+            X, truncation_step, truncation_start, n_members, burn_in_cycles
+        )
         return decompose_regression(members[..., 0], members[..., 1])
 
     def predict(self, X: Any) -> np.ndarray:
@@ -188,3 +214,12 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
         mean = scale.centre + scale.spread * raw[..., 0]
         std = np.minimum(scale.spread * np.exp(log_std), _LARGEST_STD)
         return np.stack([mean, std * std], axis=-1)
+
+    def _losses(self, staged: np.ndarray, y: np.ndarray) -> np.ndarray:
+        shape = staged.shape[:3]
+        every = np.broadcast_to(y, shape).ravel()
+        std = np.sqrt(staged[..., 1]).ravel()
+        return nll_gaussian_values(every, staged[..., 0].ravel(), std).reshape(shape)
+
+    def _loss_shift(self) -> float:
+        return math.log(self.target_scale_.spread)

@@ -1,6 +1,7 @@
 """Boosting the logits of a softmax over ``n_classes`` classes, one output a class.
 
-Rows may be merged into cells: the number of rows of each class is all that a tree needs.
+Rows may be merged into cells: the number of rows of each class is all that a tree needs, and
+besides, where rows are bootstrapped (cyclical paper, algorithm 1), of those whose gradients count.
 """
 
 from __future__ import annotations
@@ -11,9 +12,15 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from gbuq_core.boosting.noise_kernels import add_split_noise, score_noise_std
+from gbuq_core.boosting.noise_kernels import (
+    add_split_noise,
+    draw_mask,
+    mask_changes,
+    score_noise_std,
+)
 from gbuq_core.seeding import (
     LEAF_NOISE,
+    MASK_ROWS,
     SAMPLE_ROWS,
     SCORE_NOISE,
     SPLIT_NOISE,
@@ -29,57 +36,80 @@ LOGIT_STEP = 1e3
 
 
 class ClassCells(NamedTuple):
-    """Targets of the cells: n_rows (n,) and class_counts (n, n_classes) float64; the class of each
-    row, cell by cell, (n_rows,) int32; and where each cell's rows begin (n + 1,) int64.
+    """Targets of the cells.
+
+    ``n_rows`` (n,) and ``class_counts`` (n, n_classes) float64 count all rows, ``graded`` (n,
+    n_classes) those whose gradients count, by ``mask`` (n_rows,) uint8; ``class_of_row`` (n_rows,)
+    int32 is the class of each row, cell by cell like the mask; ``begin`` (n + 1,) int64 says where
+    each cell's rows begin, and ``order`` (n_rows,) int64 which row of the table each of them is.
     """
 
     n_rows: np.ndarray
     class_counts: np.ndarray
+    graded: np.ndarray
+    mask: np.ndarray
     class_of_row: np.ndarray
     begin: np.ndarray
+    order: np.ndarray
 
 
 @njit(nogil=True, cache=True)
-def softmax_gradients(cells, raw, numbers, base, gradients, curvature, channels):
-    """Gradient sums ``sum(onehot - p)`` of every cell, and the rms of the rows' gradients.
+def mask_classes(cells, share, base):
+    """Let a random ``share`` of the rows count; writes ``cells.mask`` and ``cells.graded``."""
+    draw_mask(cells.order, share, base, cells.mask)
+    cells.graded[:, :] = 0.0
+    for cell in range(cells.n_rows.shape[0]):
+        for row in range(cells.begin[cell], cells.begin[cell + 1]):
+            cells.graded[cell, cells.class_of_row[row]] += cells.mask[row]
 
-    Writes ``gradients`` (n, n_classes), the probabilities to ``curvature`` (n, n_classes), both
-    of all rows, for the leaves; and to ``channels`` (n, n_classes + 1) the gradients and the number
-    of the sampled rows, which choose the splits.
+
+@njit(nogil=True, cache=True)
+def softmax_gradients(cells, raw, numbers, scale, base, gradients, curvature, channels):
+    """Gradient sums ``sum(onehot - p)`` of every cell; the rows' gradients' rms and their mean NLL.
+
+    ``scale`` multiplies the gradients, of which only the graded rows have any. Writes
+    ``gradients`` (n, n_classes), the probabilities to ``curvature`` (n, n_classes), both of all
+    rows, for the leaves; and to ``channels`` (n, n_classes + 1) the gradients and the number of the
+    sampled rows, which choose the splits.
     """
     n_classes = raw.shape[1]
     threshold = np.uint64(numbers.subsample * 4294967296.0)
-    squares = 0.0
+    squares, loss = 0.0, 0.0
     for cell in range(raw.shape[0]):
         largest = raw[cell, 0]
         for k in range(1, n_classes):
             largest = max(largest, raw[cell, k])
-        total = 0.0
+        total, n_graded = 0.0, 0.0
         for k in range(n_classes):
             curvature[cell, k] = math.exp(raw[cell, k] - largest)
             total += curvature[cell, k]
-        inverse = 1.0 / total
+            n_graded += cells.graded[cell, k]
+            loss -= cells.class_counts[cell, k] * (raw[cell, k] - largest)
         n = cells.n_rows[cell]
+        loss += n * math.log(total)
+        inverse = 1.0 / total
         for k in range(n_classes):
             p = curvature[cell, k] * inverse
             curvature[cell, k] = p
-            counted = cells.class_counts[cell, k]
-            gradients[cell, k] = counted - n * p
+            counted = cells.graded[cell, k]
+            gradients[cell, k] = scale * (counted - n_graded * p)
             channels[cell, k] = counted
-            squares += counted * (1.0 - 2.0 * p) + n * p * p
+            squares += counted * (1.0 - 2.0 * p) + n_graded * p * p
         if numbers.subsample < 1.0:
-            n = 0.0
+            n, n_graded = 0.0, 0.0
             for k in range(n_classes):
                 channels[cell, k] = 0.0
             for row in range(cells.begin[cell], cells.begin[cell + 1]):
                 half = bits_at(base, row >> 1) >> np.uint64(32 * (row & 1))
                 kept = np.float64(half & np.uint64(0xFFFFFFFF) < threshold)  # no branch to guess
                 n += kept
+                kept *= cells.mask[row]
+                n_graded += kept
                 channels[cell, cells.class_of_row[row]] += kept
         for k in range(n_classes):
-            channels[cell, k] -= n * curvature[cell, k]
+            channels[cell, k] = scale * (channels[cell, k] - n_graded * curvature[cell, k])
         channels[cell, n_classes] = n
-    return math.sqrt(max(squares, 0.0) / numbers.n_rows)
+    return scale * math.sqrt(max(squares, 0.0) / numbers.n_rows), loss / numbers.n_rows
 
 
 @njit(nogil=True, cache=True)
@@ -137,7 +167,8 @@ def softmax_leaves(cells, state, numbers, base, tree, n_levels):
     In the Newton step ``G + noise`` is centred: the part that would move all logits alike.
 
     The noise on output k of a leaf has std ``leaf_noise * sqrt(H_kk + l2)`` (Newton) or
-    ``leaf_noise * sqrt(n + l2)``. Leaves without rows stay at 0. Moves ``state.raw``.
+    ``leaf_noise * sqrt(n + l2)``. Leaves without rows stay at 0. Moves ``state.raw``; returns the
+    root mean square over rows of what the tree adds.
     """
     raw, sums = state.raw, state.leaf_sums
     n_classes, n_leaves = raw.shape[1], 1 << n_levels
@@ -146,6 +177,8 @@ def softmax_leaves(cells, state, numbers, base, tree, n_levels):
     values = state.forest.values[tree]
     lower = np.empty((n_classes, n_classes))
     right = np.empty(n_classes)
+    noise = numbers.leaf_noise * numbers.schedule.noise[tree]
+    square = 0.0
     for leaf in range(n_leaves):
         n = sums[leaf, n_classes]
         if n == 0.0:
@@ -159,10 +192,8 @@ def softmax_leaves(cells, state, numbers, base, tree, n_levels):
                 lower[k, k] = abs(lower[k, k]) + numbers.l2
             weight = lower[k, k] if numbers.newton else n + numbers.l2
             right[k] = sums[leaf, k]
-            if numbers.leaf_noise > 0.0:
-                right[k] += (
-                    numbers.leaf_noise * math.sqrt(weight) * normal_at(base, leaf * n_classes + k)
-                )
+            if noise > 0.0:
+                right[k] += noise * math.sqrt(weight) * normal_at(base, leaf * n_classes + k)
             if not numbers.newton:
                 right[k] /= weight
         if numbers.newton:
@@ -173,23 +204,30 @@ def softmax_leaves(cells, state, numbers, base, tree, n_levels):
         for k in range(n_classes):
             step = min(max(right[k], -LOGIT_STEP), LOGIT_STEP)
             values[leaf, k] = numbers.learning_rate * step
+            square += n * values[leaf, k] ** 2
     decay = numbers.decay if tree > 0 else 1.0
     for row in range(raw.shape[0]):
         leaf_of = np.uint64(state.scratch.leaf_of_row[row])
         for k in range(n_classes):
             raw[row, k] = raw[row, k] * decay + values[leaf_of, k]
+    return math.sqrt(square / numbers.n_rows)
 
 
 @njit(nogil=True, cache=True)
 def boost_softmax(rows, cells, state, numbers, seed, member, first, last, width):
-    """Add trees ``first:last`` to one member."""
-    forest = state.forest
+    """Add trees ``first:last`` to one member, which alone writes the mask of ``cells``."""
+    forest, schedule = state.forest, numbers.schedule
     for tree in range(first, last):
-        rms = softmax_gradients(
-            cells, state.raw, numbers, stream(seed, member, tree, SAMPLE_ROWS),
+        if mask_changes(schedule, tree):
+            share = schedule.share[tree]
+            mask_classes(cells, share, stream(seed, member, schedule.cycle[tree], MASK_ROWS))
+        rms, state.trace[0, tree] = softmax_gradients(
+            cells, state.raw, numbers, schedule.scale[tree],
+            stream(seed, member, tree, SAMPLE_ROWS),
             state.gradients, state.curvature, state.channels,
         )  # fmt: skip
-        add_split_noise(numbers.noise, stream(seed, member, tree, SPLIT_NOISE), state.channels)
+        noise = numbers.noise * schedule.noise[tree]
+        add_split_noise(noise, stream(seed, member, tree, SPLIT_NOISE), state.channels)
         score_noise = score_noise_std(numbers, rms, tree)
         forest.levels[tree] = grow_tree(
             rows, state.channels, state.scratch, numbers.l2, score_noise,
@@ -197,4 +235,5 @@ def boost_softmax(rows, cells, state, numbers, seed, member, first, last, width)
             width,
         )  # fmt: skip
         leaf_base = stream(seed, member, tree, LEAF_NOISE)
-        softmax_leaves(cells, state, numbers, leaf_base, tree, forest.levels[tree])
+        n_levels = forest.levels[tree]
+        state.trace[1, tree] = softmax_leaves(cells, state, numbers, leaf_base, tree, n_levels)

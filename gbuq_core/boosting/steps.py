@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gbuq_core.boosting.schedule import Schedule
 from gbuq_core.trees.forest import ObliviousForest, empty_forest
 from gbuq_core.trees.growing_kernels import BinnedRows, TreeScratch, make_tree_scratch
 
@@ -14,12 +15,13 @@ _UNROLLED_OUTPUTS = (2, 3)
 
 
 class StepNumbers(NamedTuple):
-    """The scalars of a fit, as the kernels read them.
+    """The numbers of a fit, as the kernels read them.
 
     ``noise`` is ``sqrt(2 / (learning_rate * diffusion_temperature))`` (0 without Langevin noise)
     and ``leaf_noise`` the same, or 0 where only the choice of splits is noisy;
     ``decay`` is ``1 - model_shrink_rate * learning_rate``, ``subsample`` a share of the rows;
-    a Gaussian's log std does not follow its gradient below ``log_std_floor``.
+    a Gaussian's log std does not follow its gradient below ``log_std_floor``; ``schedule`` holds
+    what changes from tree to tree.
     """
 
     learning_rate: float
@@ -32,6 +34,7 @@ class StepNumbers(NamedTuple):
     subsample: float
     newton: bool
     log_std_floor: float
+    schedule: Schedule
 
 
 class MemberState(NamedTuple):
@@ -39,7 +42,8 @@ class MemberState(NamedTuple):
 
     ``raw`` (n, n_outputs) is the current raw prediction of each cell; ``gradients`` (n, n_outputs),
     ``curvature`` (n, n_curvature) and ``channels`` (n, n_outputs + 1) belong to the current tree,
-    ``leaf_sums`` (max_leaves, n_leaf_sums) to its leaves.
+    ``leaf_sums`` (max_leaves, n_leaf_sums) to its leaves. ``trace`` (2, n_trees + 1) keeps the mean
+    NLL of the training rows before each tree and after the last, and each tree's root mean square.
     """
 
     forest: ObliviousForest
@@ -48,6 +52,7 @@ class MemberState(NamedTuple):
     curvature: np.ndarray
     channels: np.ndarray
     leaf_sums: np.ndarray
+    trace: np.ndarray
     scratch: TreeScratch
 
 
@@ -63,6 +68,7 @@ def start_member(
         curvature=np.empty((n_cells, n_outputs)),
         channels=np.empty((n_cells, n_outputs + 1)),
         leaf_sums=np.empty((2**depth, n_leaf_sums)),
+        trace=np.zeros((2, n_trees + 1)),
         scratch=make_tree_scratch(n_cells, depth, rows.slot_bin.shape[0], n_outputs + 1),
     )
 

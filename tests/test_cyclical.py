@@ -1,0 +1,347 @@
+"""Cyclical SGLB: the schedule, members at the ends of cycles, and masks of original rows."""
+
+import io
+import math
+
+import boosting_parts as parts
+import naive
+import numpy as np
+import pytest
+from boosting_parts import numbers
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gbuq_core import BoostedEnsembleClassifier, BoostedEnsembleRegressor, make_heart, make_spiral
+from gbuq_core.boosting import load_ensemble
+from gbuq_core.boosting.gaussian_kernels import boost_gaussian, gaussian_gradients, mask_gaussian
+from gbuq_core.boosting.noise_kernels import draw_mask, mask_changes
+from gbuq_core.boosting.schedule import cycle_ends, exploring, gradient_scale, make_schedule
+from gbuq_core.boosting.softmax_kernels import boost_softmax, mask_classes, softmax_gradients
+from gbuq_core.boosting.steps import unrolled_width
+from gbuq_core.boosting.targets import sum_classes, sum_gaussian, with_own_mask
+from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.seeding import MASK_ROWS, stream
+from gbuq_core.trees.binning import merge_rows, single_cells
+
+SAME_SUM = 1e-10  # sums of up to a few hundred terms in another order, through a few trees
+KINDS = pytest.mark.parametrize("kind", [BoostedEnsembleRegressor, BoostedEnsembleClassifier])
+
+
+def slow_scale(t, cycle, alpha_max, alpha_min):
+    """Equation 7, letter by letter."""
+    return max(alpha_max / 2 * (math.cos(math.pi * (t % cycle) / cycle) + 1), alpha_min)
+
+
+@given(
+    n_trees=st.integers(1, 60),
+    cycle=st.integers(2, 20),
+    alpha=st.tuples(st.floats(1.0, 20.0), st.floats(0.1, 1.0)),
+    fraction=st.floats(0.0, 1.0),
+)
+def test_schedule_is_that_of_the_paper(n_trees, cycle, alpha, fraction):
+    made = make_schedule(n_trees, "cbsglb", cycle, alpha, 0.66, fraction, True)
+    expected = [slow_scale(t, cycle, *alpha) for t in range(n_trees)]
+    np.testing.assert_allclose(made.scale, expected, rtol=1e-13)  # the same cosine, vectorised
+    assert made.scale.min() >= alpha[1]
+    assert made.scale.max() <= alpha[0]
+    for t in range(n_trees):
+        explores = (t % cycle) / cycle < fraction
+        if abs((t % cycle) - fraction * cycle) > 1e-6:  # at the border rounding may decide
+            assert made.share[t] == (0.66 if explores else 1.0)
+            assert made.noise[t] == (0.0 if explores else 1.0)
+        assert made.cycle[t] == t // cycle
+    plain = make_schedule(n_trees, "csglb", cycle, alpha, 0.66, fraction, False)
+    assert (plain.share == 1.0).all()
+    assert (plain.noise == 1.0).all()
+
+
+def test_paper_settings():
+    """C = 200, alpha from 10 to 1, exploration 0.9: 180 trees explore, and ten members come out."""
+    scale = gradient_scale(2000, "csglb", 200, 10.0, 1.0)
+    assert scale[0] == 10.0
+    assert scale[100] == pytest.approx(5.0)
+    assert scale[199] == 1.0
+    assert exploring(2000, 200, 0.9).reshape(10, 200).sum(axis=1).tolist() == [180] * 10
+    assert cycle_ends(2000, 200).tolist() == list(range(200, 2001, 200))
+    assert (gradient_scale(50, "sglb", 200, 10.0, 1.0) == 1.0).all()
+
+
+@pytest.fixture
+def repeated(rng):
+    """600 rows of 24 distinct ones, so that merging them makes sense."""
+    matrix = parts.mixed_table(rng, 24).matrix
+    return parts.binned(matrix[rng.integers(0, 24, 600)])
+
+
+def test_masks_belong_to_rows_not_to_places(repeated):
+    base = stream(3, 0, 2, MASK_ROWS)
+    kept = naive.kept_rows(int(base), 600, 0.4)
+    assert 180 < kept.sum() < 300  # 240 +- 12, five deviations
+    for cells in (merge_rows(repeated.columns), single_cells(repeated.columns)):
+        mask = np.ones(600, np.uint8)
+        draw_mask(cells.order, 0.4, base, mask)
+        np.testing.assert_array_equal(mask, kept[cells.order])
+        draw_mask(cells.order, 1.0, base, mask)
+        assert mask.all()
+
+
+def test_masks_change_with_cycles_and_at_the_end_of_exploration():
+    made = make_schedule(11, "cbsglb", 5, (10.0, 1.0), 0.5, 0.6, False)
+    changes = [bool(mask_changes(made, t)) for t in range(11)]
+    assert [t for t in range(11) if changes[t]] == [0, 3, 5, 8, 10]
+    always = make_schedule(11, "cbsglb", 5, (10.0, 1.0), 0.5, 1.0, False)
+    assert [t for t in range(11) if mask_changes(always, t)] == [0, 5, 10]
+    plain = make_schedule(11, "csglb", 5, (10.0, 1.0), 0.5, 0.6, False)
+    assert not any(mask_changes(plain, t) for t in range(11))
+
+
+@pytest.mark.parametrize("merge", [True, False])
+@pytest.mark.parametrize("newton", [True, False])
+@pytest.mark.parametrize("subsample", [1.0, 0.4])
+def test_masked_gaussian_sums_are_those_of_the_graded_rows(repeated, rng, merge, newton, subsample):
+    """Masked rows have gradient 0 and keep their place in counts and curvature (algorithm 1)."""
+    y = rng.normal(size=600)
+    cells = merge_rows(repeated.columns) if merge else single_cells(repeated.columns)
+    sums = with_own_mask(sum_gaussian(cells, y))
+    n = len(cells.codes)
+    raw = np.column_stack([rng.normal(size=n), 0.3 * rng.normal(size=n)])
+    values = numbers(n_rows=600.0, newton=newton, subsample=subsample)
+    base = np.uint64(5)
+    mask_gaussian(sums, 0.3, stream(1, 2, 3, MASK_ROWS))
+    gradients, curvature, channels = np.empty((n, 2)), np.empty((n, 2)), np.empty((n, 3))
+    rms, loss = gaussian_gradients(sums, raw, values, 4.0, base, gradients, curvature, channels)
+    graded = naive.kept_rows(int(stream(1, 2, 3, MASK_ROWS)), 600, 0.3)
+    sampled = naive.kept_rows(int(base), 600, subsample)  # by place
+    expected = [np.zeros((n, 2)), np.zeros((n, 2)), np.zeros((n, 3))]
+    square, total = 0.0, 0.0
+    for cell in range(n):
+        for place in range(cells.begin[cell], cells.begin[cell + 1]):
+            row = cells.order[place]
+            gradient, curved = naive.gaussian_step(y[row], *raw[cell], newton)
+            gradient = 4.0 * graded[row] * np.array(gradient)
+            expected[0][cell] += gradient
+            expected[1][cell] += curved
+            expected[2][cell] += sampled[place] * np.array([*gradient, 1.0])
+            square += gradient @ gradient
+            total += naive.gaussian_nll(y[row], *raw[cell]) + 0.5 * math.log(2 * math.pi)
+    for found, wanted in zip((gradients, curvature, channels), expected, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=SAME_SUM, atol=SAME_SUM)
+    assert rms == pytest.approx(math.sqrt(square / 600), rel=SAME_SUM)
+    assert loss == pytest.approx(total / 600, rel=SAME_SUM)
+
+
+@pytest.mark.parametrize("merge", [True, False])
+@pytest.mark.parametrize("subsample", [1.0, 0.4])
+def test_masked_class_sums_are_those_of_the_graded_rows(repeated, rng, merge, subsample):
+    codes = rng.integers(0, 3, 600)
+    cells = merge_rows(repeated.columns) if merge else single_cells(repeated.columns)
+    sums = with_own_mask(sum_classes(cells, codes, 3))
+    n = len(cells.codes)
+    raw = rng.normal(size=(n, 3))
+    base = np.uint64(5)
+    mask_classes(sums, 0.3, stream(1, 2, 3, MASK_ROWS))
+    gradients, curvature, channels = np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 4))
+    values = numbers(n_rows=600.0, subsample=subsample)
+    rms, loss = softmax_gradients(sums, raw, values, 4.0, base, gradients, curvature, channels)
+    graded = naive.kept_rows(int(stream(1, 2, 3, MASK_ROWS)), 600, 0.3)
+    sampled = naive.kept_rows(int(base), 600, subsample)
+    expected = [np.zeros((n, 3)), np.zeros((n, 4))]
+    square, total = 0.0, 0.0
+    for cell in range(n):
+        p = naive.softmax(raw[cell])
+        np.testing.assert_allclose(curvature[cell], p, rtol=1e-13)
+        for place in range(cells.begin[cell], cells.begin[cell + 1]):
+            row = cells.order[place]
+            gradient = 4.0 * graded[row] * (np.eye(3)[codes[row]] - p)
+            expected[0][cell] += gradient
+            expected[1][cell] += sampled[place] * np.array([*gradient, 1.0])
+            square += gradient @ gradient
+            total += naive.softmax_nll(codes[row], raw[cell])
+    for found, wanted in zip((gradients, channels), expected, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=SAME_SUM, atol=SAME_SUM)
+    assert rms == pytest.approx(math.sqrt(square / 600), rel=SAME_SUM)
+    assert loss == pytest.approx(total / 600, rel=SAME_SUM)
+
+
+@pytest.mark.parametrize("boost", [boost_gaussian, boost_softmax])
+def test_merged_rows_stay_exact_under_masks(repeated, rng, boost):
+    """The masks are those of the original rows, so merging them grows the same trees."""
+    made = make_schedule(8, "cbsglb", 4, (10.0, 1.0), 0.6, 0.75, False)
+    values = numbers(n_rows=600.0, decay=0.99, learning_rate=0.05, schedule=made)
+    y, codes = rng.normal(size=600), rng.integers(0, 3, 600)
+    forests = []
+    for cells in (merge_rows(repeated.columns), single_cells(repeated.columns)):
+        if boost is boost_gaussian:
+            sums, start, n_sums, width = sum_gaussian(cells, y), [0.0, 0.0], 4, unrolled_width(2)
+        else:
+            sums, start, n_sums = sum_classes(cells, codes, 3), [0.0] * 3, 10
+            width = unrolled_width(3)
+        rows, state = parts.member(repeated, start, 3, n_sums, 8, cells)
+        boost(rows, with_own_mask(sums), state, values, 0, 0, 0, 8, width)
+        forests.append(state.forest)
+    merged, apart = forests
+    np.testing.assert_array_equal(merged.features, apart.features)
+    np.testing.assert_array_equal(merged.bins, apart.bins)
+    np.testing.assert_allclose(merged.values, apart.values, rtol=1e-8, atol=1e-9)  # eight trees
+
+
+def fitted(kind, method="csglb", **knobs):
+    spiral = make_spiral(60, random_state=0)
+    small = {"n_trees": 60, "cycle_length": 15, "depth": 3, "random_state": 1} | knobs
+    return kind(method=method, **small).fit(spiral.X[:, :2], spiral.y), spiral
+
+
+@KINDS
+@pytest.mark.parametrize("method", ["csglb", "cbsglb"])
+def test_members_are_the_ends_of_cycles(kind, method):
+    model, spiral = fitted(kind, method)
+    X = spiral.X[:, :2]
+    assert model.plan_.ensemble == "virtual"
+    assert model.plan_.learning_rate == 0.05
+    assert model.member_trees().tolist() == [15, 30, 45, 60]
+    members = model.predict_members(X)
+    staged = model.staged_members(X, at=[15, 30, 45, 60]).members[:, 0]
+    np.testing.assert_array_equal(members, staged)
+    np.testing.assert_array_equal(model.predict_members(X, burn_in_cycles=2), members[2:])
+    np.testing.assert_array_equal(model.predict_members(X, n_members=1), members[3:])
+    assert np.isfinite(model.predict_uncertainty(X, burn_in_cycles=1).knowledge).all()
+    # A member is the model as it was then: a fit that stops there gives the same.
+    short, _ = fitted(kind, method, n_trees=30)
+    np.testing.assert_allclose(short.predict_members(X)[-1], members[1], rtol=1e-9, atol=1e-12)
+
+
+@KINDS
+def test_what_does_not_apply_is_refused(kind):
+    model, spiral = fitted(kind)
+    X = spiral.X[:, :2]
+    with pytest.raises(InvalidParameter, match=r"^truncation_step and truncation_start do not"):
+        model.predict_members(X, truncation_step=10)
+    with pytest.raises(InvalidParameter, match=r"^burn_in_cycles 4 leaves none of the 4 cycles"):
+        model.predict_members(X, burn_in_cycles=4)
+    with pytest.raises(InvalidParameter, match=r"^at must be rising whole numbers"):
+        model.staged_members(X, at=[30, 15])
+    plain, _ = fitted(kind, "sglb", n_members=2)
+    with pytest.raises(InvalidParameter, match=r"^burn_in_cycles does not apply to method='sglb'"):
+        plain.predict_members(X, burn_in_cycles=1)
+
+
+@KINDS
+def test_constant_scale_of_one_is_sglb(kind):
+    cyclical, spiral = fitted(kind, alpha_max=1.0, alpha_min=1.0)
+    plain, _ = fitted(kind, "sglb", ensemble="virtual", learning_rate=0.05)
+    X = spiral.X[:, :2]
+    np.testing.assert_array_equal(
+        cyclical.predict_members(X)[-1], plain.predict_members(X, 60, 0.0)[-1]
+    )
+
+
+@KINDS
+def test_bootstrapping_all_rows_is_cyclical(kind):
+    every, spiral = fitted(kind, "cbsglb", mask_prob=1.0)
+    plain, _ = fitted(kind, "csglb")
+    some, _ = fitted(kind, "cbsglb", mask_prob=0.5)
+    X = spiral.X[:, :2]
+    np.testing.assert_array_equal(every.predict_members(X), plain.predict_members(X))
+    assert (some.predict_members(X) != plain.predict_members(X)).any()
+
+
+@KINDS
+def test_noise_free_exploration(kind):
+    """With a noise that drowns all else, only trees of the sampling stage may feel it."""
+    knobs = {"temperature": 1e-4, "leaf_noise": True, "exploration_fraction": 0.6}
+    knobs |= {"random_strength": 0.0}
+    noisy, _ = fitted(kind, **knobs)
+    quiet, _ = fitted(kind, **knobs, noise_free_exploration=True)
+    assert not np.isclose(noisy.traces_[0].leaf_norm[:9], quiet.traces_[0].leaf_norm[:9]).any()
+    calm, _ = fitted(kind, **(knobs | {"temperature": 1e12}))
+    np.testing.assert_allclose(  # 1e12 leaves a noise of 6e-6
+        quiet.traces_[0].leaf_norm[:9], calm.traces_[0].leaf_norm[:9], rtol=1e-3
+    )
+    assert quiet.traces_[0].leaf_norm[9] > 3 * calm.traces_[0].leaf_norm[9]
+
+
+@KINDS
+@pytest.mark.parametrize("method", ["sgb", "sglb", "csglb", "cbsglb"])
+def test_traces_tell_the_loss_of_the_training_rows(kind, method):
+    model, spiral = fitted(kind, method, n_members=2)
+    X = spiral.X[:, :2]
+    check = model.validation_losses(X, spiral.y, every=1)
+    assert len(model.traces_) == model.plan_.n_models == len(check.loss)
+    for trace, losses in zip(model.traces_, check.loss, strict=True):
+        assert trace.n_trees.tolist() == check.n_trees.tolist() == list(range(1, 61))
+        # Predictions of cells are summed in another order, with divisions by the shrinkage.
+        np.testing.assert_allclose(trace.train_loss, losses, rtol=1e-8)
+        expected = gradient_scale(60, method, 15, 10.0, 1.0)
+        np.testing.assert_array_equal(trace.scale, expected)
+        assert (trace.leaf_norm > 0).all()
+    assert model.traces_[0].train_loss[-1] < model.traces_[0].train_loss[0]
+
+
+def test_leaf_norm_is_the_size_of_a_tree():
+    """Without shrinkage a tree adds what the raw outputs move by; here in logits."""
+    model, spiral = fitted(BoostedEnsembleClassifier, "sgb", n_members=1)
+    raw = np.log(model.staged_members(spiral.X[:, :2], every=1).members[:, 0])
+    moved = np.diff(raw, axis=0)
+    values = model.models_.forests[0].values
+    leaves = model.leaf_indices(spiral.X[:, :2])
+    for tree in (0, 20, 59):
+        added = values[tree][leaves[:, tree]]
+        norm = np.sqrt((added**2).sum(axis=1).mean())
+        assert model.traces_[0].leaf_norm[tree] == pytest.approx(norm, rel=1e-10)
+    centred = added - added.mean(axis=1, keepdims=True)  # logits are known up to a constant
+    again = moved[58] - moved[58].mean(axis=1, keepdims=True)
+    np.testing.assert_allclose(again, centred, atol=1e-9)
+
+
+def test_traces_are_in_the_unit_of_y():
+    """The NLL of a*y is that of y plus log a."""
+    heart = make_heart(n_per_cell=5, random_state=0)
+    knobs = {"method": "cbsglb", "n_trees": 40, "cycle_length": 10, "random_state": 0}
+    one = BoostedEnsembleRegressor(**knobs).fit(heart.X, heart.y)
+    ten = BoostedEnsembleRegressor(**knobs).fit(heart.X, 10.0 * heart.y)
+    np.testing.assert_allclose(
+        ten.traces_[0].train_loss, one.traces_[0].train_loss + math.log(10.0), rtol=1e-9
+    )
+
+
+@KINDS
+def test_saved_models_keep_their_cycles_and_traces(kind):
+    model, spiral = fitted(kind, "cbsglb", burn_in_cycles=1)
+    file = io.BytesIO()
+    model.save(file)
+    again = load_ensemble(file.getvalue())
+    X = spiral.X[:, :2]
+    assert again.get_params() == model.get_params()
+    assert again.plan_ == model.plan_
+    np.testing.assert_array_equal(again.predict_members(X), model.predict_members(X))
+    for one, other in zip(again.traces_, model.traces_, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_other_rows_losses_need_known_classes_and_equal_lengths():
+    model, spiral = fitted(BoostedEnsembleClassifier)
+    with pytest.raises(InvalidData, match=r"^y holds 7, a class that training had not"):
+        model.validation_losses(spiral.X[:, :2], np.full(180, 7))
+    with pytest.raises(InvalidData, match=r"^The arrays must describe the same rows"):
+        model.validation_losses(spiral.X[:, :2], spiral.y[:5])
+
+
+def test_cyclical_fits_do_not_depend_on_threads_or_chunks(monkeypatch):
+    from gbuq_core.boosting import numba_engine
+
+    one, spiral = fitted(BoostedEnsembleClassifier, "cbsglb", n_jobs=1)
+    monkeypatch.setattr(numba_engine, "_CHUNK_SECONDS", 1e-9)  # a tree at a time
+    other, _ = fitted(BoostedEnsembleClassifier, "cbsglb", n_jobs=2)
+    X = spiral.X[:, :2]
+    np.testing.assert_array_equal(one.predict_members(X), other.predict_members(X))
+
+
+def test_most_of_cyclical_knowledge_is_of_the_first_cycles():
+    """What methods.md found on the spiral: early members are underfitted ones."""
+    spiral = make_spiral(300, random_state=0)
+    model = BoostedEnsembleClassifier(
+        method="csglb", n_trees=800, cycle_length=80, random_strength=100.0, random_state=0
+    ).fit(spiral.X, spiral.y)
+    every = model.predict_uncertainty(spiral.X).knowledge.mean()
+    late = model.predict_uncertainty(spiral.X, burn_in_cycles=5).knowledge.mean()
+    assert late < 0.25 * every
