@@ -1,0 +1,267 @@
+"""Charts beside the spiral's maps: a point's members, a walk out of the data, burn-in.
+
+All are sheets of strips without maps, which change in place when a point or a line is chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gbuq_core.figures.panels import PanelSheet
+from gbuq_core.figures.spiral import CLASS_COLOURS
+from gbuq_core.figures.strips import Strip, StripLine
+from gbuq_core.figures.theme import METHOD_STYLES
+
+Array = npt.NDArray[np.float64]
+
+CLASSES = ("class 1", "class 2", "class 3")
+_MOST_PATH = 400  # vertices of a path
+_ROOM = 1.25  # of a log axis beyond the values on it
+
+
+class PointOfMethod(NamedTuple):
+    """One method at the probed point.
+
+    Attributes
+    ----------
+    method : str
+        A key of `METHOD_STYLES`.
+    member_proba : (n_members, 3) array
+    path_trees : (n_stages,) array
+        Tree counts, with the probabilities there in ``path_proba`` (n_stages, 3): of the chain, or
+        of the mean over independent models. Empty where a method does not grow.
+    path_proba : (n_stages, 3) array
+    member_trees : (n_members,) array
+        Tree counts of the members of a chain; empty for independent models.
+    knowledge : float
+        In nats.
+    """
+
+    method: str
+    member_proba: Array
+    path_trees: npt.ArrayLike
+    path_proba: Array
+    member_trees: npt.ArrayLike
+    knowledge: float
+
+
+class RayOfMethod(NamedTuple):
+    """One method along a line: its uncertainty (n_points,) in nats."""
+
+    method: str
+    values: Array
+
+
+class BurnInOfMethod(NamedTuple):
+    """Mean knowledge uncertainty of a cyclical method without its first cycles (n_choices,)."""
+
+    method: str
+    cycles: npt.NDArray[np.int64]
+    knowledge: Array
+
+
+def probe_sheet(methods: Sequence[PointOfMethod], truth: Array, alt: str = "") -> PanelSheet:
+    """Every member's class probabilities over the probability path, a column a method.
+
+    Parameters
+    ----------
+    methods : sequence of PointOfMethod
+        At least one.
+    truth : (3,) array
+        The true posterior, dashed.
+    alt : str
+        The picture in words.
+    """
+    members = [_member_strip(one, truth) for one in methods]
+    paths = [_path_strip(one, truth) for one in methods]
+    return PanelSheet(
+        [],
+        strips=[*members, *paths],
+        strip_columns=len(methods),
+        strip_height=92,
+        alt=alt,
+        name="spiral-point",
+    )
+
+
+def ray_sheet(
+    methods: Sequence[RayOfMethod],
+    distance: Array,
+    density: Array,
+    inside: npt.NDArray[np.bool_],
+    kind: str,
+    log: bool = True,
+    truth: Array | None = None,
+    alt: str = "",
+) -> PanelSheet:
+    """An uncertainty along a line for every method, above the true density there.
+
+    Parameters
+    ----------
+    methods : sequence of RayOfMethod
+    distance : (n_points,) array
+        From the line's start.
+    density : (n_points,) array
+        The true density along the line.
+    inside : (n_points,) bool array
+        Where there are data; tinted.
+    kind : {"total", "data", "knowledge"}
+        What ``values`` of the methods are.
+    log : bool
+        Logarithmic axis, for knowledge.
+    truth : (n_points,) array, optional
+        The true data uncertainty, beside total and data uncertainty.
+    alt : str
+        The picture in words.
+    """
+    shaded = _runs(distance, inside)
+    tint = {"shaded": shaded, "shaded_label": "where the data are" if shaded else ""}
+    lines = [
+        StripLine(METHOD_STYLES[one.method].label, one.values, METHOD_STYLES[one.method].colour)
+        for one in methods
+    ]
+    if truth is not None:
+        lines.append(StripLine("true data uncertainty", truth, "text", dash=True))
+    log = log and kind == "knowledge"
+    upper = Strip(
+        f"{kind.capitalize()} uncertainty",
+        distance,
+        lines,
+        x_label="distance from the start",
+        y_label="nats",
+        y_limits=_limits([one.values for one in methods], log),
+        log=log,
+        **tint,
+    )
+    lower = Strip(
+        "True density",
+        distance,
+        [StripLine("true density", density, "text")],
+        x_label="distance from the start",
+        y_label="per unit area",
+        y_limits=_limits([density], log=True, span=1e-6),
+        log=True,
+        **tint,
+    )
+    strips = [upper, lower] if methods else [lower]
+    return PanelSheet([], strips=strips, strip_columns=2, strip_height=150, alt=alt, name="ray")
+
+
+def burn_in_sheet(
+    methods: Sequence[BurnInOfMethod], level: tuple[str, float] | None = None, alt: str = ""
+) -> PanelSheet:
+    """Mean knowledge uncertainty against the number of first cycles that are left out.
+
+    Parameters
+    ----------
+    methods : sequence of BurnInOfMethod
+        At least one.
+    level : (method, value), optional
+        A method without cycles for comparison.
+    alt : str
+        The picture in words.
+    """
+    longest = max((one.cycles for one in methods), key=len)
+    lines = [
+        StripLine(
+            METHOD_STYLES[one.method].label,
+            np.interp(longest, one.cycles, one.knowledge, right=np.nan),
+            METHOD_STYLES[one.method].colour,
+        )
+        for one in methods
+    ]
+    values = [one.knowledge for one in methods]
+    if level is not None:
+        style = METHOD_STYLES[level[0]]
+        flat = np.full(len(longest), level[1])
+        lines.append(StripLine(style.label, flat, style.colour, dash=True))
+        values.append(flat)
+    strip = Strip(
+        "Mean knowledge uncertainty of the map",
+        longest.astype(np.float64),
+        lines,
+        x_label="first cycles left out",
+        y_label="nats",
+        y_limits=_limits(values, log=True),
+        log=True,
+    )
+    return PanelSheet([], strips=[strip], strip_columns=1, strip_height=150, alt=alt, name="burnin")
+
+
+def _member_strip(one: PointOfMethod, truth: Array) -> Strip:
+    style = METHOD_STYLES[one.method]
+    n_members = len(one.member_proba)
+    chain = np.size(one.member_trees) > 0
+    x = np.arange(1, n_members + 1, dtype=np.float64)
+    if n_members == 1:  # a line needs two ends
+        x = np.array([0.5, 1.5])
+    return Strip(
+        f"{style.label}, members",
+        x,
+        _class_lines(np.resize(one.member_proba, (len(x), 3)), truth),
+        x_label="member, in order of trees" if chain else "member",
+        y_label="probability",
+        y_limits=(0.0, 1.0),
+        alt=f"{style.label}: {n_members} members, knowledge {one.knowledge:.2g} nats.",
+    )
+
+
+def _path_strip(one: PointOfMethod, truth: Array) -> Strip:
+    style = METHOD_STYLES[one.method]
+    trees = np.asarray(one.path_trees, dtype=np.float64).ravel()
+    proba = one.path_proba
+    if trees.size < 2:  # a forest does not grow
+        trees, proba = np.array([0.0, 1.0]), np.tile(one.member_proba.mean(axis=0), (2, 1))
+    keep = np.unique(np.linspace(0, len(trees) - 1, _MOST_PATH).astype(np.int64))
+    marks = np.asarray(one.member_trees, dtype=np.float64).ravel()
+    return Strip(
+        f"{style.label}, while it grew",
+        trees[keep],
+        _class_lines(proba[keep], truth),
+        x_label="trees",
+        y_label="probability",
+        y_limits=(0.0, 1.0),
+        marks=marks,
+        mark_label="member" if marks.size else "",
+    )
+
+
+def _class_lines(proba: Array, truth: Array) -> list[StripLine]:
+    lines = [StripLine(name, proba[:, i], CLASS_COLOURS[i]) for i, name in enumerate(CLASSES)]
+    lines += [
+        StripLine(f"true {name}", np.full(len(proba), truth[i]), CLASS_COLOURS[i], dash=True)
+        for i, name in enumerate(CLASSES)
+    ]
+    return lines
+
+
+def _runs(x: Array, inside: npt.NDArray[np.bool_]) -> list[tuple[float, float]]:
+    """The stretches of x inside.
+
+    >>> _runs(np.arange(4.0), np.array([True, True, False, True]))
+    [(0.0, 1.5), (2.5, 3.0)]
+    """
+    if not np.any(inside):
+        return []
+    turns = np.flatnonzero(np.diff(inside.astype(np.int8)))
+    middles = (x[turns] + x[turns + 1]) / 2
+    edges = [float(v) for v in middles]
+    edges = [float(x[0]), *edges] if inside[0] else edges
+    edges = [*edges, float(x[-1])] if inside[-1] else edges
+    return list(zip(edges[::2], edges[1::2], strict=True))
+
+
+def _limits(arrays: Sequence[Array], log: bool, span: float = 1e-5) -> tuple[float, float] | None:
+    """Limits with room; on a log axis at most ``span`` below the largest value."""
+    values = np.concatenate([np.ravel(array) for array in arrays]) if arrays else np.empty(0)
+    values = values[np.isfinite(values) & (values > 0 if log else np.isfinite(values))]
+    if not values.size:
+        return None
+    highest = float(values.max())
+    if log:
+        return max(float(values.min()) / _ROOM, highest * span), highest * _ROOM
+    return 0.0, highest * 1.05 or 1.0
