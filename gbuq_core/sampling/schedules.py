@@ -1,0 +1,185 @@
+"""The four samplers as arrays: step size, gradient scale and injected noise of each step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.sampling.langevin_kernels import ScheduleArrays
+from gbuq_core.validation import check_choice, check_number
+
+FloatArray = NDArray[np.float64]
+
+MAX_STEPS = 10_000_000
+
+
+class Sampler(NamedTuple):
+    """One of the four samplers of Tan and Li (2022), section 5.1.
+
+    Attributes
+    ----------
+    label : str
+        What a reader sees.
+    cyclical : bool
+        Whether it has cycles at all; the others take no number of cycles into account.
+    defaults : Mapping
+        The numbers it uses, with their defaults; it refuses the others.
+    """
+
+    label: str
+    cyclical: bool
+    defaults: Mapping[str, float]
+
+
+SAMPLERS: Mapping[str, Sampler] = MappingProxyType({
+    "sgld": Sampler("SGLD", False, MappingProxyType(
+        {"learning_rate": 0.05, "decay": 0.55, "noise_scale": 1.0}
+    )),
+    "nsgld": Sampler("N-SGLD", False, MappingProxyType(
+        {"learning_rate": 0.02, "noise_scale": 5.0}
+    )),
+    "clr": Sampler("clr-SGLD", True, MappingProxyType(
+        {"learning_rate": 0.09, "noise_scale": 1.0, "exploration_fraction": 0.25}
+    )),
+    "cg": Sampler("cg-SGLD", True, MappingProxyType(
+        {"learning_rate": 0.01, "noise_scale": 1.0, "alpha_max": 10.0, "alpha_min": 1.0,
+         "exploration_fraction": 0.0}
+    )),
+})  # fmt: skip
+
+# The range of each number: low, high, and whether low itself is excluded.
+_RANGES: Mapping[str, tuple[float, float, bool]] = {
+    "learning_rate": (0.0, 10.0, True),
+    "decay": (0.0, 5.0, False),
+    "noise_scale": (0.0, 100.0, False),
+    "alpha_max": (0.0, 1000.0, True),
+    "alpha_min": (0.0, 1000.0, False),
+    "exploration_fraction": (0.0, 0.99, False),
+}
+
+
+class Schedule(NamedTuple):
+    """What a sampler does at each step.
+
+    Attributes
+    ----------
+    step_sizes, scales, noises : ndarray of shape (n_steps,)
+        Step size, factor of the gradient, and std of the noise that is added to each coordinate.
+    kept : ndarray of shape (n_steps,), bool
+        Which steps give a sample; the others explore.
+    cycle : ndarray of shape (n_steps,), int64
+        The cycle of each step, 0 throughout for samplers without cycles.
+    """
+
+    step_sizes: FloatArray
+    scales: FloatArray
+    noises: FloatArray
+    kept: NDArray[np.bool_]
+    cycle: NDArray[np.int64]
+
+    def arrays(self) -> ScheduleArrays:
+        """The part that the kernel needs."""
+        return ScheduleArrays(self.step_sizes, self.scales, self.noises)
+
+
+def make_schedule(
+    sampler: str,
+    n_steps: int,
+    n_cycles: int = 30,
+    noise_free_exploration: bool = False,
+    **numbers: float | None,
+) -> Schedule:
+    """The schedule of a sampler.
+
+    ``x <- x - lr_t alpha_t grad + noise_scale sqrt(2 lr_t) N(0, I)`` with, for position
+    ``u = mod(t, n_steps / n_cycles) / (n_steps / n_cycles)`` in a cycle:
+
+    - sgld: ``lr_t = learning_rate (t + 1)^-decay``;
+    - nsgld: ``lr_t = learning_rate``, with large noise;
+    - clr: ``lr_t = learning_rate / 2 (cos(pi u) + 1)``;
+    - cg: ``lr_t = learning_rate``, ``alpha_t = max(alpha_max / 2 (cos(pi u) + 1), alpha_min)``.
+
+    ``alpha_t`` is 1 unless said. Steps with ``u < exploration_fraction`` are not kept.
+
+    Parameters
+    ----------
+    sampler : {"sgld", "nsgld", "clr", "cg"}
+    n_steps : int
+    n_cycles : int
+        At most ``n_steps``; without effect on samplers that have no cycles.
+    noise_free_exploration : bool
+        Whether exploring steps inject no noise, as Zhang et al. do it.
+    **numbers : float or None
+        Out of the sampler's own (`SAMPLERS`); None means its default.
+
+    Returns
+    -------
+    Schedule
+
+    Raises
+    ------
+    InvalidParameter
+        With one sentence for each number out of range or not the sampler's.
+
+    References
+    ----------
+    Tan and Li (2022), algorithm 1, section 5.1 and appendix B.1; Zhang et al. (2020), cSG-MCMC.
+
+    Examples
+    --------
+    >>> schedule = make_schedule("clr", 8, n_cycles=2)
+    >>> schedule.step_sizes.round(3)
+    array([0.09 , 0.077, 0.045, 0.013, 0.09 , 0.077, 0.045, 0.013])
+    >>> schedule.kept
+    array([False,  True,  True,  True, False,  True,  True,  True])
+    """
+    chosen = SAMPLERS[check_choice("sampler", sampler, list(SAMPLERS))]
+    n = check_number("n_steps", n_steps, 1, MAX_STEPS, integer=True)
+    cycles = check_number("n_cycles", n_cycles, 1, MAX_STEPS, integer=True)
+    if chosen.cyclical and cycles > n:
+        raise InvalidParameter(f"n_cycles must be at most n_steps, which is {n}; got {cycles}.")
+    values = _numbers(sampler, chosen, numbers)
+    steps = np.arange(n)
+    # Whole numbers until the division: a cycle's first step is at 0 exactly.
+    cycle, place = np.divmod(steps * cycles, n) if chosen.cyclical else (np.zeros_like(steps),) * 2
+    position = place / n
+    wave = 0.5 * (np.cos(np.pi * position) + 1.0)
+    step_sizes = np.full(n, values["learning_rate"])
+    scales = np.ones(n)
+    if sampler == "sgld":
+        step_sizes *= (steps + 1.0) ** -values["decay"]
+    elif sampler == "clr":
+        step_sizes *= wave
+    elif sampler == "cg":
+        scales = np.maximum(values["alpha_max"] * wave, values["alpha_min"])
+    exploring = position < values.get("exploration_fraction", 0.0)
+    noises = values["noise_scale"] * np.sqrt(2.0 * step_sizes)
+    if noise_free_exploration:
+        if not chosen.cyclical:
+            raise InvalidParameter(f"noise_free_exploration needs cycles; {sampler} has none.")
+        noises[exploring] = 0.0
+    return Schedule(step_sizes, scales, noises, ~exploring, cycle)
+
+
+def _numbers(sampler: str, chosen: Sampler, given: Mapping[str, Any]) -> dict[str, float]:
+    """The sampler's numbers with their defaults, checked."""
+    values = dict(chosen.defaults)
+    for name, value in given.items():
+        if value is None:
+            continue
+        if name not in values:
+            listed = ", ".join(values)
+            raise InvalidParameter(f"{name} does not apply to {sampler}; it takes {listed}.")
+        low, high, low_open = _RANGES[name]
+        values[name] = check_number(name, value, low, high, low_open=low_open)
+    if "alpha_max" in values and values["alpha_min"] > values["alpha_max"]:
+        raise InvalidParameter(
+            f"alpha_min must be at most alpha_max, which is {values['alpha_max']:g}; "
+            f"got {values['alpha_min']:g}."
+        )
+    return values

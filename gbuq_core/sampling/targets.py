@@ -1,0 +1,238 @@
+"""Densities in the plane to sample from, each with its modes, mean and covariance.
+
+The 25 Gaussians are those of Tan and Li (2022), appendix B.1; the others are ours, chosen so that
+one sees where a sampler fails: a ring and a banana have no separate modes but long ways to go, two
+modes of unequal weight show whether a sampler gets the *shares* right, one Gaussian whether it gets
+the spread right.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtr, ndtri
+
+from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.sampling.densities import (
+    Banana,
+    FloatArray,
+    GaussianMixture,
+    Ring,
+    Target,
+    radial_moments,
+)
+from gbuq_core.sampling.langevin_kernels import BANANA, MIXTURE, MODE_STDS, RING, TargetArrays
+from gbuq_core.validation import check_array, check_choice, check_number
+
+# The share of a normal, and of a round Gaussian in the plane, within `MODE_STDS` std.
+_INSIDE_1D = float(2.0 * ndtr(MODE_STDS) - 1.0)
+_INSIDE_2D = 1.0 - math.exp(-0.5 * MODE_STDS**2)
+
+_MAX_MODES = 1000
+
+
+def gaussian_mixture(
+    means: ArrayLike,
+    covariances: ArrayLike,
+    weights: ArrayLike | None = None,
+    *,
+    name: str = "mixture",
+    label: str = "Gaussian mixture",
+    extent: tuple[float, float, float, float] | None = None,
+) -> GaussianMixture:
+    """A mixture of Gaussians of one's own as a target for `sample_mixture`.
+
+    Parameters
+    ----------
+    means : array-like of shape (n_modes, 2)
+    covariances : array-like of shape (2, 2) or (n_modes, 2, 2)
+        One for all modes, or one each; symmetric and positive definite.
+    weights : array-like of shape (n_modes,), optional
+        Positive; scaled to sum 1. Equal if not given.
+    name, label : str
+    extent : tuple of 4 floats, optional
+        Left, right, bottom, top of a picture; by default everything within five std of a mean.
+
+    Returns
+    -------
+    GaussianMixture
+
+    Raises
+    ------
+    InvalidData
+        With one sentence, if an array has another shape, a weight is not positive or a covariance
+        not positive definite.
+
+    Notes
+    -----
+    ``weights`` of the target are those given: exact as shares of the modes where their ellipses of
+    three std do not overlap and have little of another mode's mass.
+
+    Examples
+    --------
+    >>> target = gaussian_mixture([[-1, 0], [1, 0]], 0.04 * np.eye(2), [3, 1])
+    >>> target.mean, target.covariance
+    (array([-0.5,  0. ]), array([[0.79, 0.  ], [0.  , 0.04]]))
+    """
+    centres = check_array("means", means, 2)
+    m = len(centres)
+    if centres.shape[1] != 2 or m > _MAX_MODES:
+        raise InvalidData(
+            f"means must have two columns and at most {_MAX_MODES} rows; got shape {centres.shape}."
+        )
+    matrices = _covariances(covariances, m)
+    shares = np.ones(m) if weights is None else check_array("weights", weights, 1)
+    if shares.shape != (m,) or shares.min() <= 0:
+        raise InvalidData(f"weights must be {m} positive numbers, one for each mean.")
+    shares = shares / shares.sum()
+    precisions = np.linalg.inv(matrices)
+    log_norms = -0.5 * np.linalg.slogdet(matrices)[1] - math.log(2.0 * math.pi)
+    mean = shares @ centres
+    offsets = centres - mean
+    spread = np.einsum("m,mij->ij", shares, matrices)
+    stds = np.sqrt(np.diagonal(matrices, axis1=1, axis2=2))
+    low, high = (centres - 5.0 * stds).min(axis=0), (centres + 5.0 * stds).max(axis=0)
+    return GaussianMixture(
+        name=name,
+        label=label,
+        modes=centres.copy(),
+        mode_std=float(np.sqrt(np.trace(spread) / 2.0)),
+        weights=shares,
+        mean=mean,
+        covariance=spread + np.einsum("m,mi,mj->ij", shares, offsets, offsets),
+        share_in_modes=_INSIDE_2D,
+        extent=extent or (float(low[0]), float(high[0]), float(low[1]), float(high[1])),
+        arrays=TargetArrays(
+            kind=MIXTURE,
+            means=centres.copy(),
+            precisions=np.ascontiguousarray(precisions.reshape(m, 4)[:, [0, 1, 3]]),
+            log_weights=np.log(shares) + log_norms,
+            numbers=np.zeros(1),
+            edges=np.zeros(m + 1),
+        ),
+    )
+
+
+def ring(radius: float = 3.0, std: float = 0.25, n_sectors: int = 12) -> Ring:
+    """A ring of one's own; moments in closed form from those of a truncated normal.
+
+    Examples
+    --------
+    >>> ring(radius=2.0).covariance.round(3)
+    array([[2.094, 0.   ], [0.   , 2.094]])
+    """
+    r = check_number("radius", radius, 0, 1e3, low_open=True)
+    s = check_number("std", std, 0, r / MODE_STDS, low_open=True)
+    n = check_number("n_sectors", n_sectors, 2, _MAX_MODES, integer=True)
+    edges = np.linspace(-math.pi, math.pi, n + 1)
+    middle = 0.5 * (edges[:-1] + edges[1:])
+    first, second = radial_moments(r, s)
+    reach = r + 6.0 * s
+    # The mass of the band: of the density r exp(-z^2/2) over z within three std.
+    in_band = s * math.sqrt(2.0 * math.pi) * r * _INSIDE_1D / first
+    return Ring(
+        name="ring",
+        label="Ring",
+        modes=r * np.stack([np.cos(middle), np.sin(middle)], axis=1),
+        mode_std=s,
+        weights=np.full(n, 1.0 / n),
+        mean=np.zeros(2),
+        covariance=0.5 * second / first * np.eye(2),
+        share_in_modes=in_band,
+        extent=(-reach, reach, -reach, reach),
+        arrays=_bent(RING, np.array([r, s]), edges),
+    )
+
+
+def banana(
+    spread: float = 1.5,
+    height: float = 2.0,
+    frequency: float = 0.7,
+    std: float = 0.5,
+    n_regions: int = 5,
+) -> Banana:
+    """A banana of one's own; moments in closed form from the normal's characteristic function.
+
+    Examples
+    --------
+    >>> banana().mean.round(3)
+    array([0.   , 1.152])
+    """
+    a = check_number("spread", spread, 0, 1e3, low_open=True)
+    b = check_number("height", height, 0, 1e3)
+    w = check_number("frequency", frequency, 0, 1e3, low_open=True)
+    s = check_number("std", std, 0, 1e3, low_open=True)
+    n = check_number("n_regions", n_regions, 2, _MAX_MODES, integer=True)
+
+    def stretch(shares: FloatArray) -> FloatArray:
+        """Where x has these shares of what lies within three std."""
+        below = ndtr(-MODE_STDS)
+        return np.asarray(a * ndtri(below + shares * (1.0 - 2.0 * below)))
+
+    centres = stretch((np.arange(n) + 0.5) / n)
+    # E cos(w x) = exp(-w^2 a^2 / 2) and cos^2 = (1 + cos 2 w x) / 2; cos is even, x odd.
+    mean_y = b * math.exp(-0.5 * (w * a) ** 2)
+    square_y = 0.5 * b**2 * (1.0 + math.exp(-2.0 * (w * a) ** 2)) + s**2
+    reach = 4.0 * a
+    return Banana(
+        name="banana",
+        label="Banana",
+        modes=np.stack([centres, b * np.cos(w * centres)], axis=1),
+        mode_std=s,
+        weights=np.full(n, 1.0 / n),
+        mean=np.array([0.0, mean_y]),
+        covariance=np.diag([a**2, square_y - mean_y**2]),
+        share_in_modes=_INSIDE_1D**2,
+        extent=(-reach, reach, -b - 5.0 * s, b + 5.0 * s),
+        arrays=_bent(BANANA, np.array([a, b, w, s]), stretch(np.arange(n + 1) / n)),
+    )
+
+
+def find_target(target: str | Target) -> Target:
+    """The target of a name out of `TARGETS`; a target itself as it is."""
+    if isinstance(target, Target):
+        return target
+    if not isinstance(target, str):
+        raise InvalidParameter(f"target must be a name or a Target; got {target!r}.")
+    return TARGETS[check_choice("target", target, list(TARGETS))]
+
+
+def _covariances(covariances: ArrayLike, m: int) -> FloatArray:
+    """One positive definite matrix (2, 2) for each of ``m`` modes."""
+    given = np.asarray(covariances)
+    matrices = check_array("covariances", given[None] if given.ndim == 2 else given, 3)
+    if matrices.shape not in ((1, 2, 2), (m, 2, 2)):
+        raise InvalidData(f"covariances must have shape (2, 2) or ({m}, 2, 2); got {given.shape}.")
+    symmetric = np.array_equal(matrices, np.swapaxes(matrices, 1, 2))
+    if not symmetric or np.linalg.eigvalsh(matrices).min() <= 0:
+        raise InvalidData("Each covariance must be symmetric and positive definite.")
+    return np.broadcast_to(matrices, (m, 2, 2))
+
+
+def _bent(kind: int, numbers: FloatArray, edges: FloatArray) -> TargetArrays:
+    """Arrays of a target that is no mixture."""
+    m = len(edges) - 1
+    return TargetArrays(kind, np.zeros((m, 2)), np.zeros((m, 3)), np.zeros(m), numbers, edges)
+
+
+_GRID = np.array([(x, y) for x in (-4, -2, 0, 2, 4) for y in (-4, -2, 0, 2, 4)], dtype=np.float64)
+
+TARGETS: Mapping[str, Target] = MappingProxyType({
+    "gaussians25": gaussian_mixture(
+        _GRID, 0.03 * np.eye(2), name="gaussians25", label="25 Gaussians", extent=(-6, 6, -6, 6)
+    ),
+    "ring": ring(),
+    "banana": banana(),
+    "two_modes": gaussian_mixture(
+        [[-1.2, 0.0], [1.2, 0.0]], 0.0625 * np.eye(2), [0.8, 0.2],
+        name="two_modes", label="Two unequal modes", extent=(-4, 4, -4, 4),
+    ),
+    "gaussian": gaussian_mixture(
+        [[1.0, -0.5]], [[1.0, 0.6], [0.6, 0.8]],
+        name="gaussian", label="One Gaussian", extent=(-4, 6, -5.5, 4.5),
+    ),
+})  # fmt: skip
