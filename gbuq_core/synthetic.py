@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import ndtri
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri, softmax
 
-from gbuq_core.errors import InvalidParameter
-from gbuq_core.validation import check_number
+from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.validation import check_array, check_number
 
 # Noise variance of each heart cell in multiples of ``noise``; 0 = no training rows. From the
 # authors' code (methods of Malinin et al., section 4; figure 2a shows it).
@@ -273,6 +273,116 @@ def make_spiral(
     arm = np.stack([-np.cos(angle), np.sin(angle)], axis=-1) * t[..., None] ** 2
     points = (arm + spread).reshape(3 * n, 2)
     return SpiralData(spiral_features(points), np.tile(np.arange(3), n))
+
+
+MIN_SPIRAL_NOISE = 0.02  # with less the arms have no width to speak of, and no density
+_ARM_END = 6.0 * np.pi
+_PANEL_STDS, _PANEL_NODES = 3.0, 8  # Gauss-Legendre: within 1e-4 of the density
+
+
+def spiral_log_density(points: ArrayLike, noise: float = 0.4) -> NDArray[np.float64]:
+    """Log of each class's density in the plane, ``log p(x, y | class)``, by quadrature.
+
+    ``p(x, y | i) = int_0^6pi 2t/(6 pi)^2 N((x, y); (-cos(t + o_i) t^2, sin(t + o_i) t^2), noise^2
+    t^3 I) dt`` with ``o_i = 2 pi i / 3``. Summed as logarithms, so that it is finite far from the
+    arms, where the density itself underflows. At the origin, where all arms start, it is infinite.
+
+    Parameters
+    ----------
+    points : array-like of shape (n_points, 2)
+        In the units of the first two features of `make_spiral`.
+    noise : float
+        As for `make_spiral`, at least 0.02.
+
+    Returns
+    -------
+    ndarray of shape (n_points, 3)
+        Natural logarithms of densities per unit area.
+
+    Raises
+    ------
+    InvalidData, InvalidParameter
+        If the points are not pairs of finite numbers or the noise is too small for a density.
+
+    Examples
+    --------
+    >>> spiral_log_density([[88.8, 0.0]]).round(1)
+    array([[-10.8, -19.3, -14.9]])
+    """
+    where = check_array("points", points, 2, low=-1e6, high=1e6, min_length=2)
+    if where.shape[1] != 2:
+        raise InvalidData(f"points must have two columns, x and y; got {where.shape[1]}.")
+    if check_number("noise", noise, 0.0) < MIN_SPIRAL_NOISE:
+        raise InvalidParameter(
+            f"noise must be at least {MIN_SPIRAL_NOISE:g} for the arms to have a density in the "
+            f"plane; got {noise!r}."
+        )
+    t, log_weight = _arm_quadrature(noise)
+    precision = 1.0 / (noise**2 * t**3)
+    log_weight = log_weight + np.log(2.0 * t / _ARM_END**2 * precision / (2.0 * np.pi))
+    log_density = np.empty((len(where), 3))
+    size = max(1, 400_000 // len(t))  # points at a time: the exponents stay in the cache
+    for label in range(3):
+        angle = t + 2.0 * np.pi * label / 3.0
+        arm = np.stack([-np.cos(angle), np.sin(angle)]) * t**2
+        constant = log_weight - 0.5 * precision * t**4  # |arm| = t^2
+        for low in range(0, len(where), size):
+            block = where[low : low + size]
+            squares = (block**2).sum(axis=1, keepdims=True)
+            exponent = (block @ arm - 0.5 * squares) * precision + constant
+            top = exponent.max(axis=1)
+            exponent -= top[:, None]
+            log_density[low : low + size, label] = top + np.log(np.exp(exponent).sum(axis=1))
+    return log_density
+
+
+def spiral_density(points: ArrayLike, noise: float = 0.4) -> NDArray[np.float64]:
+    """Each class's density in the plane, (n_points, 3) per unit area; see `spiral_log_density`.
+
+    Examples
+    --------
+    >>> spiral_density([[88.8, 0.0]])[0, 0].round(7)
+    np.float64(2.02e-05)
+    """
+    density: NDArray[np.float64] = np.exp(spiral_log_density(points, noise))
+    return density
+
+
+def spiral_posterior(points: ArrayLike, noise: float = 0.4) -> NDArray[np.float64]:
+    """The true class probabilities, (n_points, 3): classes are equally frequent.
+
+    Their entropy is the data uncertainty that a perfect model would report. Defined everywhere,
+    also where no row will ever lie; see `spiral_log_density`.
+
+    Examples
+    --------
+    >>> spiral_posterior([[88.8, 0.0]]).round(3)
+    array([[0.984, 0.   , 0.016]])
+    """
+    probabilities: NDArray[np.float64] = softmax(spiral_log_density(points, noise), axis=1)
+    return probabilities
+
+
+def _arm_quadrature(noise: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Nodes t in (0, 6 pi) and log weights: Gauss-Legendre panels a few noise stds long.
+
+    With ``y = sqrt(t)`` the arm advances ``(2 / noise) sqrt(4 + y^4) dy`` stds. Panels halve
+    towards both ends: near the origin all scales matter, and far outside only the very tip does.
+    """
+    end = np.sqrt(_ARM_END)
+    y = np.linspace(0.0, end, 4001)
+    stds = np.concatenate([[0.0], np.cumsum(np.diff(y) * np.sqrt(4.0 + (y[1:] - end / 8000) ** 4))])
+    stds *= 2.0 / noise
+    n_panels = int(np.ceil(stds[-1] / _PANEL_STDS))
+    edges = np.interp(np.linspace(0.0, stds[-1], n_panels + 1), stds, y)
+    halves = 0.5 ** np.arange(12, 0, -1)
+    tail = end - (end - edges[-2]) * halves[::-1]
+    edges = np.concatenate([edges[1] * halves, edges[1:-1], tail, [end]])
+    node, weight = np.polynomial.legendre.leggauss(_PANEL_NODES)
+    width = np.diff(edges)[:, None]
+    nodes = (edges[:-1, None] + 0.5 * width * (node + 1.0)).ravel()
+    weights = (0.5 * width * weight).ravel() * 2.0 * nodes  # dt = 2 y dy
+    return nodes**2, np.log(weights)
 
 
 def _generator(random_state: Any) -> np.random.Generator:

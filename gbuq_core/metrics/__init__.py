@@ -2,11 +2,13 @@
 
 Proper scores (CRPS, NLL, check and interval score), calibration (coverage with its binomial band,
 PIT, reliability) and ranking (rejection curves, PRR, AUROC), as Malinin et al. (2021), section 5,
-and Brophy and Lowd (IBUG, 2022) report them. ``scale`` is always a standard deviation.
+and Brophy and Lowd (IBUG, 2022) report them, and the effective size of an ensemble. ``scale`` is
+always a standard deviation.
 """
 
 from gbuq_core.metrics.binomial import binomial_band
 from gbuq_core.metrics.class_calibration import Reliability, calibration_error, reliability
+from gbuq_core.metrics.ensemble_size import EnsembleSize, effective_ensemble_size
 from gbuq_core.metrics.intervals import (
     DEFAULT_LEVELS,
     Coverage,
@@ -39,6 +41,7 @@ from gbuq_core.metrics.ranking import RejectionCurve, auroc, prr, rejection_curv
 __all__ = [
     "DEFAULT_LEVELS",
     "Coverage",
+    "EnsembleSize",
     "PitHistogram",
     "RejectionCurve",
     "Reliability",
@@ -51,6 +54,7 @@ __all__ = [
     "crps_gaussian",
     "crps_gaussian_values",
     "crps_mixture",
+    "effective_ensemble_size",
     "error_rate",
     "interval_coverage",
     "interval_score",

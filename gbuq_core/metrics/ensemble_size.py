@@ -1,0 +1,116 @@
+"""How many independent members an ensemble of correlated members amounts to."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gbuq_core.errors import InvalidData
+from gbuq_core.metrics.inputs import FloatArray
+from gbuq_core.validation import check_array
+
+
+class EnsembleSize(NamedTuple):
+    """How many members there are, how alike, and how many independent ones they are worth.
+
+    Attributes
+    ----------
+    n_members : int
+        K, as counted.
+    correlation : float
+        rho, the mean correlation of two members' outputs; NaN for a single member, or if fewer than
+        two members vary over the points.
+    effective : float
+        K_eff. 1 if all members are alike, K if they are uncorrelated, more than K if they are
+        negatively correlated, infinite at ``rho = -1 / (K - 1)``; NaN where rho is.
+    """
+
+    n_members: int
+    correlation: float
+    effective: float
+
+
+def effective_ensemble_size(members: ArrayLike, reference: ArrayLike | None = None) -> EnsembleSize:
+    """Effective number of members, ``K_eff = K / (1 + (K - 1) rho)``.
+
+    The mean of K members of equal variance and pairwise correlation rho has the variance that the
+    mean of K_eff independent ones would have. ``rho`` is the mean Pearson correlation over all
+    pairs of members, of their deviations from ``reference`` over the points (and classes: a
+    member's probabilities count as one long vector).
+
+    What the members share decides what is measured. Two good models agree because both are right;
+    their raw predictions have a correlation near 1 however they were trained. With the truth as
+    ``reference`` the correlation is that of their errors. A member's mean deviation over the
+    points is taken off in both cases, as in every correlation.
+
+    Parameters
+    ----------
+    members : array-like of shape (n_members, n_points) or (n_members, n_points, n_outputs)
+        Predictions of every member at the same points.
+    reference : array-like of shape (n_points,) or (n_points, n_outputs), optional
+        What the members' deviations are counted from, e.g. the true probabilities. None: 0.
+
+    Returns
+    -------
+    EnsembleSize
+        A member without any variation over the points has no correlation: pairs with it are left
+        out. A single member counts as 1 effective member.
+
+    Raises
+    ------
+    InvalidData
+        If the members are not finite numbers of two or three axes, or the reference's shape is not
+        that of one member.
+
+    Notes
+    -----
+    The mean of the members themselves must not be the reference: deviations from it have a mean
+    correlation of about ``-1 / (K - 1)`` by construction, whatever the members are.
+
+    Examples
+    --------
+    >>> effective_ensemble_size([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]).effective  # one, copied
+    1.0
+    >>> effective_ensemble_size([[1.0, 0.0, 1.0, 0.0], [1.0, 1.0, 0.0, 0.0]]).effective
+    2.0
+    """
+    if np.ndim(members) not in (2, 3):
+        raise InvalidData(
+            "members must have two or three axes, members first; got an array of shape "
+            f"{np.shape(members)}."
+        )
+    values = check_array("members", members, np.ndim(members))
+    if reference is not None:
+        truth = check_array("reference", reference, values.ndim - 1)
+        if truth.shape != values.shape[1:]:
+            raise InvalidData(
+                f"reference must have the shape of one member, {values.shape[1:]}; got "
+                f"{truth.shape}."
+            )
+        values = values - truth
+    n_members = len(values)
+    if n_members == 1:
+        return EnsembleSize(1, math.nan, 1.0)
+    correlation = _mean_correlation(values.reshape(n_members, -1))
+    shared = 1.0 + (n_members - 1) * correlation
+    # Rounding leaves a rho of exactly -1 / (K - 1) on either side.
+    effective = math.inf if shared < 1e-12 else n_members / shared
+    return EnsembleSize(n_members, correlation, effective)
+
+
+def _mean_correlation(rows: FloatArray) -> float:
+    """Mean correlation over all pairs of rows that vary; NaN without a pair."""
+    centred = rows - rows.mean(axis=1, keepdims=True)
+    norms = np.sqrt((centred**2).sum(axis=1))
+    # Constant but for rounding, which would correlate with anything.
+    varies = norms > 1e-13 * np.abs(rows).max(axis=1) * math.sqrt(rows.shape[1])
+    n = int(varies.sum())
+    if n < 2:
+        return math.nan
+    units = centred[varies] / norms[varies, None]
+    # The sum over all ordered pairs is the squared norm of the sum of unit vectors, less n ones.
+    total = float((units.sum(axis=0) ** 2).sum())
+    return (total - n) / (n * (n - 1))
