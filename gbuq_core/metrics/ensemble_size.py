@@ -72,7 +72,7 @@ def effective_ensemble_size(members: ArrayLike, reference: ArrayLike | None = No
 
     Examples
     --------
-    >>> effective_ensemble_size([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]).effective  # one, copied
+    >>> effective_ensemble_size([[1.0, 2.0, 6.0], [1.0, 2.0, 6.0]]).effective  # one, copied
     1.0
     >>> effective_ensemble_size([[1.0, 0.0, 1.0, 0.0], [1.0, 1.0, 0.0, 0.0]]).effective
     2.0

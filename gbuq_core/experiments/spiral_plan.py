@@ -1,0 +1,295 @@
+"""The spiral's methods and settings, and which of them a fit depends on.
+
+Malinin, Prokhorenkova and Ustimenko, "Uncertainty in gradient boosting via ensembles", section 4;
+Tan, Huertas and Zhao, "Cyclical gradient MCMC", algorithm 1, section 5.1 and appendix B.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gbuq_core.baselines import ForestEnsembleClassifier
+from gbuq_core.boosting import BoostedEnsembleClassifier
+from gbuq_core.boosting.schedule import cycle_ends
+from gbuq_core.boosting.truncation import truncation_points
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.jobs import effective_n_jobs
+from gbuq_core.validation import check_choice, check_number
+
+STAGE_STEP = 10  # trees between two kept stages of a chain: K is a multiple of it
+FOREST_DEPTH = 10  # the paper's
+_N_FEATURES, _N_CLASSES = 9, 3
+_SECONDS_PER_FOREST_TREE = 2.5e-6  # and training row, on one core of a 2020s server
+
+
+class SpiralMethod(NamedTuple):
+    """A method of the page: how people write it, and what it is to the estimators.
+
+    ``virtual`` methods train one model, a chain of which members are truncations; the ``cyclical``
+    ones among them take theirs at the ends of cycles instead of every K trees.
+    """
+
+    label: str
+    boosting: str = ""  # "" for a forest
+    virtual: bool = False
+    cyclical: bool = False
+    engine: str = "numba"
+
+    @property
+    def langevin(self) -> bool:
+        """Whether the temperature means anything to it."""
+        return self.boosting not in ("", "sgb")
+
+
+_METHODS = {
+    "sgb": SpiralMethod("SGB", "sgb"),
+    "sglb": SpiralMethod("SGLB", "sglb"),
+    "virtual_sglb": SpiralMethod("virtual SGLB", "sglb", virtual=True),
+    "csglb": SpiralMethod("cSGLB", "csglb", virtual=True, cyclical=True),
+    "cbsglb": SpiralMethod("cbSGLB", "cbsglb", virtual=True, cyclical=True),
+    "catboost": SpiralMethod("CatBoost", "sglb", engine="catboost"),
+    "vrf": SpiralMethod("vRF"),
+}
+METHODS: Mapping[str, SpiralMethod] = MappingProxyType(_METHODS)
+
+
+class SpiralSettings(NamedTuple):
+    """Everything that the maps depend on; `PAPER` holds the papers' values.
+
+    Attributes
+    ----------
+    methods : tuple of str
+        Keys of `METHODS`.
+    rows, noise, seed
+        As ``n_per_class``, ``noise`` and ``random_state`` of `make_spiral`; the seed is the models'
+        too.
+    members, trees : int
+        Models of an independent ensemble and trees of each; a forest of ``trees`` trees is split
+        into ``members`` groups and has depth 10.
+    chain_trees : int
+        Trees (T) of the one model behind virtual and cyclical ensembles.
+    step, start : int, float
+        Truncation step K, a multiple of 10, and start of virtual SGLB.
+    cycle, burn_in : int
+        Trees of a cycle (C), and how many first cycles give no member.
+    alpha_max, alpha_min : float
+        Bounds of the gradient scale.
+    mask, exploration : float
+        cbSGLB's share of rows that count, and the part of a cycle in which they alone do.
+    noise_free : bool
+        No Langevin noise while exploring (cSG-MCMC's variant).
+    temperature : str or float
+        "catboost" (the number of rows), "posterior" (1) or a number.
+    leaf_noise : bool or None
+        As `gbuq_core.BoostedEnsembleClassifier`; the numba engine only.
+    random_strength : float
+        Noise on split scores that fades.
+    rate, rate_cyclical : float
+        Learning rates of all others and of the cyclical methods.
+    depth : int
+        Of the boosted trees.
+    shown : int or None
+        Only so many members count: the first models, or the last truncations. None: all.
+    """
+
+    methods: tuple[str, ...] = ("sglb", "virtual_sglb", "csglb")
+    rows: int = 500
+    noise: float = 0.4
+    seed: int = 0
+    members: int = 5
+    trees: int = 300
+    chain_trees: int = 600
+    step: int = 30
+    start: float = 0.5
+    cycle: int = 60
+    burn_in: int = 0
+    alpha_max: float = 10.0
+    alpha_min: float = 1.0
+    mask: float = 0.66
+    exploration: float = 0.9
+    noise_free: bool = False
+    temperature: str | float = "catboost"
+    leaf_noise: bool | None = None
+    random_strength: float = 100.0
+    rate: float = 0.1
+    rate_cyclical: float = 0.05
+    depth: int = 6
+    shown: int | None = None
+
+
+# Appendix B.2 of the cyclical paper: one chain of 2000 trees costs a tenth of 20 models of 1000.
+PAPER = SpiralSettings(
+    rows=1500, members=20, trees=1000, chain_trees=2000, step=50, start=0.5, cycle=200
+)
+
+
+class SpiralPlan(NamedTuple):
+    """What one method's fit depends on, and nothing else: the key of its result.
+
+    Fields that the method does not use are None, so that moving them refits nothing.
+    """
+
+    method: str
+    rows: int
+    noise: float
+    seed: int
+    members: int
+    trees: int
+    depth: int | None
+    rate: float | None
+    random_strength: float | None
+    temperature: str | float | None
+    leaf_noise: bool | None
+    cycle: int | None
+    alpha_max: float | None
+    alpha_min: float | None
+    mask: float | None
+    exploration: float | None
+    noise_free: bool | None
+
+
+def plan_spiral(settings: SpiralSettings, method: str) -> SpiralPlan:
+    """What a method's fit depends on.
+
+    Examples
+    --------
+    >>> few, many = SpiralSettings(step=100), SpiralSettings(step=10, burn_in=2)
+    >>> [plan_spiral(few, key) == plan_spiral(many, key) for key in ("virtual_sglb", "csglb")]
+    [True, True]
+    """
+    kind = METHODS[check_choice("method", method, tuple(METHODS))]
+    boosting = bool(kind.boosting)
+    masked = kind.boosting == "cbsglb"
+    explores = masked or (kind.cyclical and settings.noise_free)
+    return SpiralPlan(
+        method=method,
+        rows=settings.rows,
+        noise=settings.noise,
+        seed=settings.seed,
+        members=1 if kind.virtual else settings.members,
+        trees=settings.chain_trees if kind.virtual else settings.trees,
+        depth=settings.depth if boosting else None,
+        rate=(settings.rate_cyclical if kind.cyclical else settings.rate) if boosting else None,
+        random_strength=settings.random_strength if boosting else None,
+        temperature=settings.temperature if kind.langevin else None,
+        leaf_noise=settings.leaf_noise if kind.langevin and kind.engine == "numba" else None,
+        cycle=settings.cycle if kind.cyclical else None,
+        alpha_max=settings.alpha_max if kind.cyclical else None,
+        alpha_min=settings.alpha_min if kind.cyclical else None,
+        mask=settings.mask if masked else None,
+        exploration=settings.exploration if explores else None,
+        noise_free=settings.noise_free if kind.cyclical else None,
+    )
+
+
+def spiral_knobs(plan: SpiralPlan) -> dict[str, Any]:
+    """Arguments of the plan's estimator, only those that its method uses."""
+    kind = METHODS[plan.method]
+    if not kind.boosting:
+        return {
+            "n_groups": plan.members,
+            "trees_per_group": max(1, plan.trees // plan.members),
+            "max_depth": FOREST_DEPTH,
+            "random_state": plan.seed,
+        }
+    knobs = {
+        "method": kind.boosting,
+        "ensemble": "virtual" if kind.virtual else "independent",
+        "n_members": None if kind.virtual else plan.members,
+        "n_trees": plan.trees,
+        "depth": plan.depth,
+        "learning_rate": plan.rate,
+        "random_strength": plan.random_strength,
+        "temperature": plan.temperature,
+        "leaf_noise": plan.leaf_noise,
+        "cycle_length": plan.cycle,
+        "alpha_max": plan.alpha_max,
+        "alpha_min": plan.alpha_min,
+        "mask_prob": plan.mask,
+        "exploration_fraction": plan.exploration,
+        "noise_free_exploration": plan.noise_free,
+        "engine": None if kind.engine == "numba" else kind.engine,
+        "random_state": plan.seed,
+    }
+    return {name: value for name, value in knobs.items() if value is not None}
+
+
+def spiral_estimator(plan: SpiralPlan) -> Any:
+    """The unfitted estimator of a plan.
+
+    Examples
+    --------
+    >>> spiral_estimator(plan_spiral(SpiralSettings(rate=0.2), "sglb")).learning_rate
+    0.2
+    """
+    knobs = spiral_knobs(plan)
+    boosting = METHODS[plan.method].boosting
+    return BoostedEnsembleClassifier(**knobs) if boosting else ForestEnsembleClassifier(**knobs)
+
+
+def estimate_spiral_seconds(plan: SpiralPlan) -> float:
+    """Roughly what `fit_spiral` takes on this machine's cores.
+
+    Examples
+    --------
+    >>> quick = estimate_spiral_seconds(plan_spiral(SpiralSettings(), "virtual_sglb"))
+    >>> estimate_spiral_seconds(plan_spiral(PAPER, "sglb")) > 5 * quick
+    True
+    """
+    n_rows = _N_CLASSES * plan.rows
+    if not METHODS[plan.method].boosting:
+        return 0.1 + plan.trees * _SECONDS_PER_FOREST_TREE * n_rows / effective_n_jobs(None)
+    estimate = spiral_estimator(plan).estimate_fit(n_rows, _N_FEATURES, _N_CLASSES)
+    return 0.1 + float(estimate.seconds)
+
+
+def member_trees(
+    plan: SpiralPlan, settings: SpiralSettings, n_trees: int | None = None
+) -> npt.NDArray[np.int64]:
+    """After how many trees a chain gives a member: every K trees, or at the ends of cycles.
+
+    Parameters
+    ----------
+    plan : SpiralPlan
+        Of a virtual or cyclical method.
+    settings : SpiralSettings
+        Its step and start, or its burn-in, and how many are shown.
+    n_trees : int or None
+        As if the chain had so many trees, which may be too few for any. None: all it has.
+
+    Raises
+    ------
+    InvalidParameter
+        If the chain as a whole gives no member, or K is not a multiple of 10.
+
+    Examples
+    --------
+    >>> settings = SpiralSettings(chain_trees=600, cycle=100, burn_in=2)
+    >>> member_trees(plan_spiral(settings, "csglb"), settings)
+    array([300, 400, 500, 600])
+    """
+    if settings.shown is not None:
+        check_number("shown", settings.shown, 1, integer=True)
+    points = _all_members(plan, settings, plan.trees)  # refuses a chain without any
+    if n_trees is not None and n_trees < plan.trees:
+        try:
+            points = _all_members(plan, settings, n_trees)
+        except InvalidParameter:
+            return np.empty(0, dtype=np.int64)
+    return points[-(settings.shown or 0) :]
+
+
+def _all_members(plan: SpiralPlan, settings: SpiralSettings, n_trees: int) -> npt.NDArray[np.int64]:
+    if plan.cycle is None:
+        step = check_number("step", settings.step, 1, integer=True)
+        if step % STAGE_STEP:
+            raise InvalidParameter(
+                f"The truncation step K must be a multiple of {STAGE_STEP} here; got {step}."
+            )
+        return truncation_points(n_trees, step, settings.start)
+    return cycle_ends(n_trees, plan.cycle, settings.burn_in)
