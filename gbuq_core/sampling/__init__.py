@@ -6,19 +6,51 @@ two cyclical schedules, of the learning rate and of the gradient's scale.
 
 from gbuq_core.sampling.chains import Chains, describe_stopped, sample_mixture
 from gbuq_core.sampling.densities import Target
+from gbuq_core.sampling.diagnostics import (
+    ChainReport,
+    autocorrelation,
+    cell_probabilities,
+    diagnose,
+    effective_sample_size,
+    grid_kl,
+)
 from gbuq_core.sampling.schedules import SAMPLERS, Schedule, make_schedule
 from gbuq_core.sampling.targets import TARGETS, banana, gaussian_mixture, ring
+from gbuq_core.sampling.visits import (
+    ModeSequence,
+    ModesFound,
+    first_visits,
+    mode_changes,
+    mode_sequence,
+    mode_timeline,
+    modes_by_step,
+    visit_counts,
+)
 
 __all__ = [
     "SAMPLERS",
     "TARGETS",
+    "ChainReport",
     "Chains",
+    "ModeSequence",
+    "ModesFound",
     "Schedule",
     "Target",
+    "autocorrelation",
     "banana",
+    "cell_probabilities",
     "describe_stopped",
+    "diagnose",
+    "effective_sample_size",
+    "first_visits",
     "gaussian_mixture",
+    "grid_kl",
     "make_schedule",
+    "mode_changes",
+    "mode_sequence",
+    "mode_timeline",
+    "modes_by_step",
     "ring",
     "sample_mixture",
+    "visit_counts",
 ]

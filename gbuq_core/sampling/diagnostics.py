@@ -1,0 +1,339 @@
+"""How far the samples are from their target, and how many independent ones they are worth."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import fft
+
+from gbuq_core.errors import InvalidData
+from gbuq_core.parallel import parallel_map
+from gbuq_core.progress import advance
+from gbuq_core.sampling.chains import VISIT_SAMPLES, Chains
+from gbuq_core.sampling.densities import Target
+from gbuq_core.sampling.targets import find_target
+from gbuq_core.sampling.visits import mode_changes, visit_counts
+from gbuq_core.validation import check_array, check_number
+
+FloatArray = NDArray[np.float64]
+
+# Both distributions are mixed with this share of a uniform one over the cells, so that a sample
+# where the target has no density costs a finite number of nats (at most ln(n_cells / share)).
+UNIFORM_SHARE = 1e-3
+
+# Cells along each axis of a grid: 0.2 wide for the 25 Gaussians, a little more than their std.
+DEFAULT_CELLS = 60
+
+_NODES = 4  # Gauss-Legendre nodes a cell and axis
+
+
+class ChainReport(NamedTuple):
+    """All numbers about chains; one value per chain unless said.
+
+    Attributes
+    ----------
+    modes_visited, share_in_modes, occupancy_error : ndarray of shape (n_chains,)
+        As in `Chains`.
+    mode_changes : ndarray of shape (n_chains,), int64
+        Steps from one mode to another.
+    grid_kl : ndarray of shape (n_chains,)
+        KL divergence of the samples to the target in nats, see `grid_kl`.
+    sample_size : ndarray of shape (n_chains,)
+        Effective sample size of the worse coordinate. It knows only what the chain has seen: one
+        that never left a mode can have a large one.
+    mean, covariance : ndarray of shape (n_chains, 2) and (n_chains, 2, 2)
+        Of the kept samples.
+    all_modes_visited : int
+        Modes visited by all chains together.
+    all_occupancy_error, all_grid_kl : float
+        The same for the kept samples of all chains together.
+    """
+
+    modes_visited: NDArray[np.int64]
+    share_in_modes: FloatArray
+    occupancy_error: FloatArray
+    mode_changes: NDArray[np.int64]
+    grid_kl: FloatArray
+    sample_size: FloatArray
+    mean: FloatArray
+    covariance: FloatArray
+    all_modes_visited: int
+    all_occupancy_error: float
+    all_grid_kl: float
+
+
+def diagnose(chains: Chains, target: str | Target | None = None) -> ChainReport:
+    """Every diagnostic of chains at once.
+
+    Parameters
+    ----------
+    chains : Chains
+    target : str or Target, optional
+        What they were drawn from; by default the one of that name in `TARGETS`.
+
+    Returns
+    -------
+    ChainReport
+        NaN for chains without two kept samples.
+
+    Examples
+    --------
+    >>> from gbuq_core import sample_mixture
+    >>> report = diagnose(sample_mixture("clr", target="gaussian", random_state=0))
+    >>> bool(report.grid_kl[0] < 0.2), bool(report.sample_size[0] > 200)
+    (True, True)
+    """
+    density = _target_of(chains, target)
+    together = visit_counts(chains).sum(axis=0)
+    occupancy = together / max(1, together.sum())
+    apart = 0.5 * np.abs(occupancy - density.weights).sum()
+    # The transforms release the interpreter lock.
+    parts = parallel_map(
+        lambda chain: _describe(_kept_samples(chains, chain), density), range(len(chains.samples))
+    )
+    return ChainReport(
+        modes_visited=chains.modes_visited,
+        share_in_modes=chains.share_in_modes,
+        occupancy_error=chains.occupancy_error,
+        mode_changes=mode_changes(chains),
+        grid_kl=np.array([_divergence(part.counts, density) for part in parts]),
+        sample_size=np.array([part.sample_size for part in parts]),
+        mean=np.array([part.mean for part in parts]),
+        covariance=np.array([part.covariance for part in parts]),
+        all_modes_visited=int((together >= VISIT_SAMPLES).sum()),
+        all_occupancy_error=float(apart) if together.any() else 1.0,
+        all_grid_kl=_divergence(np.sum([part.counts for part in parts], axis=0), density),
+    )
+
+
+class _Described(NamedTuple):
+    """The numbers of one chain's kept samples."""
+
+    counts: FloatArray
+    sample_size: float
+    mean: FloatArray
+    covariance: FloatArray
+
+
+def _describe(points: FloatArray, density: Target) -> _Described:
+    advance(0)  # so that a job can be stopped between two chains
+    counts = _cell_counts(points, density, DEFAULT_CELLS)
+    if len(points) < 2:
+        return _Described(counts, math.nan, np.full(2, np.nan), np.full((2, 2), np.nan))
+    size = float(effective_sample_size(points.T).min())
+    return _Described(counts, size, points.mean(axis=0), np.cov(points.T))
+
+
+def grid_kl(
+    chains: Chains,
+    target: str | Target | None = None,
+    n_cells: int = DEFAULT_CELLS,
+    together: bool = False,
+) -> FloatArray:
+    """KL divergence of the kept samples to the target, over the cells of a grid, in nats.
+
+    ``KL = sum_c q_c ln(q_c / p_c)`` over the ``n_cells`` x ``n_cells`` cells of the target's
+    ``extent`` and one more cell for everything outside; ``q`` are shares of the samples, ``p``
+    integrals of the density, both mixed with 0.1 % of the uniform distribution. A perfect sampler
+    of N independent samples would still have about (occupied cells) / 2N.
+
+    Parameters
+    ----------
+    chains : Chains
+    target : str or Target, optional
+        By default the one of the chains' name in `TARGETS`.
+    n_cells : int
+        Cells along each axis.
+    together : bool
+        One value, (1,), for the samples of all chains instead of one for each.
+
+    Returns
+    -------
+    ndarray of shape (n_chains,) or (1,)
+        NaN for a chain without kept samples.
+
+    Examples
+    --------
+    >>> from gbuq_core import sample_mixture
+    >>> far, near = (sample_mixture(s, random_state=0) for s in ("sgld", "clr"))
+    >>> bool(grid_kl(far)[0] > 2.5), bool(grid_kl(near)[0] < 2.0)
+    (True, True)
+    """
+    density = _target_of(chains, target)
+    cell_probabilities(density, n_cells)  # checks the number of cells
+    kept = [_kept_samples(chains, chain) for chain in range(len(chains.samples))]
+    counts = [_cell_counts(points, density, n_cells) for points in kept]
+    if together:
+        counts = [np.sum(counts, axis=0)]
+    return np.array([_divergence(count, density) for count in counts])
+
+
+def cell_probabilities(target: str | Target, n_cells: int = DEFAULT_CELLS) -> FloatArray:
+    """The target's probability of each cell of its extent, row = y upwards, column = x.
+
+    Parameters
+    ----------
+    target : str or Target
+    n_cells : int
+        Cells along each axis, from 2 to 500.
+
+    Returns
+    -------
+    ndarray of shape (n_cells, n_cells), read-only
+        Sums to a little less than 1: the rest lies outside.
+
+    Examples
+    --------
+    >>> round(float(cell_probabilities("gaussians25", 40).sum()), 4)
+    1.0
+    """
+    cells = check_number("n_cells", n_cells, 2, 500, integer=True)
+    return _cell_probabilities(find_target(target), cells)
+
+
+def autocorrelation(values: ArrayLike, max_lag: int | None = None) -> FloatArray:
+    """Autocorrelation of series by the fast Fourier transform.
+
+    ``rho_k = sum_t (x_t - m)(x_(t+k) - m) / sum_t (x_t - m)^2``: the estimator that divides by the
+    full length, whose noise dies out at long lags.
+
+    Parameters
+    ----------
+    values : array-like of shape (..., n)
+        Finite series along the last axis.
+    max_lag : int, optional
+        n - 1 by default.
+
+    Returns
+    -------
+    ndarray of shape (..., max_lag + 1)
+        1 at every lag for a series that never changes.
+
+    Raises
+    ------
+    InvalidData, InvalidParameter
+        With one sentence.
+
+    Examples
+    --------
+    >>> autocorrelation([1.0, -1.0, 1.0, -1.0], max_lag=2)
+    array([ 1.  , -0.75,  0.5 ])
+    """
+    series = _series(values)
+    n = series.shape[-1]
+    lags = n - 1 if max_lag is None else check_number("max_lag", max_lag, 0, n - 1, integer=True)
+    centred = series - series.mean(axis=-1, keepdims=True)
+    # Rounding of the mean is no movement.
+    still = np.ptp(series, axis=-1) == 0.0
+    spectrum = fft.rfft(centred, fft.next_fast_len(n + lags, real=True), axis=-1)
+    power = spectrum.real**2 + spectrum.imag**2
+    products = fft.irfft(power, fft.next_fast_len(n + lags, real=True), axis=-1)[..., : lags + 1]
+    products[still] = 1.0
+    return np.asarray(products / products[..., :1])
+
+
+def effective_sample_size(values: ArrayLike) -> FloatArray:
+    """How many independent samples would give the mean of a series as exactly.
+
+    ``n / (2 sum_k G_k - 1)`` with the sums of neighbouring autocorrelations
+    ``G_k = rho_2k + rho_(2k+1)`` up to the first that is not positive, made monotone from the left
+    (Geyer's initial monotone sequence). At most ``n log10(n)``, for series that oscillate.
+
+    Parameters
+    ----------
+    values : array-like of shape (..., n)
+        Finite series along the last axis, n >= 2.
+
+    Returns
+    -------
+    ndarray of shape (...)
+        1 for a series that never changes.
+
+    References
+    ----------
+    Geyer (1992), "Practical Markov chain Monte Carlo", section 3.3; the ceiling is Stan's.
+
+    Examples
+    --------
+    >>> noise = np.random.default_rng(0).standard_normal(4000)
+    >>> bool(3000 < effective_sample_size(noise) < 5000)
+    True
+    """
+    series = _series(values)
+    n = series.shape[-1]
+    if n < 2:
+        raise InvalidData("values must have at least two entries along the last axis.")
+    rho = autocorrelation(series)
+    pairs = rho[..., : n - n % 2].reshape(*rho.shape[:-1], -1, 2).sum(axis=-1)
+    ended = np.logical_or.accumulate(pairs <= 0.0, axis=-1)
+    monotone = np.minimum.accumulate(np.where(ended, 0.0, pairs), axis=-1)
+    time = 2.0 * monotone.sum(axis=-1) - 1.0
+    size = n / np.maximum(time, 1.0 / max(1.0, math.log10(n)))
+    return np.asarray(np.where(np.ptp(series, axis=-1) == 0.0, 1.0, size))
+
+
+def _series(values: ArrayLike) -> FloatArray:
+    given = np.asarray(values)
+    if given.ndim == 0:
+        raise InvalidData("values must be a series of numbers; got a single one.")
+    return check_array("values", values, given.ndim)
+
+
+def _target_of(chains: Chains, target: str | Target | None) -> Target:
+    density = find_target(chains.target if target is None else target)
+    n_modes = chains.occupancy.shape[1]
+    if len(density.weights) != n_modes:
+        raise InvalidData(
+            f"These chains were drawn from a target of {n_modes} modes; "
+            f"{density.name} has {len(density.weights)}."
+        )
+    return density
+
+
+def _kept_samples(chains: Chains, chain: int) -> FloatArray:
+    """The kept samples of a chain before it ran off, if it did; (n, 2) float64."""
+    stop = int(chains.stopped_at[chain])
+    end = stop if stop >= 0 else len(chains.kept)
+    return chains.samples[chain, :end][chains.kept[:end]].astype(np.float64)
+
+
+def _cell_counts(points: FloatArray, density: Target, n_cells: int) -> FloatArray:
+    """Samples in each cell, the last entry those outside; (n_cells^2 + 1,)."""
+    left, right, bottom, top = density.extent
+    column = np.floor((points[:, 0] - left) / (right - left) * n_cells)
+    row = np.floor((points[:, 1] - bottom) / (top - bottom) * n_cells)
+    inside = (column >= 0) & (column < n_cells) & (row >= 0) & (row < n_cells)
+    cell = np.where(inside, row * n_cells + column, n_cells**2).astype(np.int64)
+    return np.bincount(cell, minlength=n_cells**2 + 1).astype(np.float64)
+
+
+def _divergence(counts: FloatArray, density: Target) -> float:
+    """KL of shares of samples (n_cells^2 + 1,) to the target; NaN without samples."""
+    if not counts.any():
+        return math.nan
+    inside = cell_probabilities(density, math.isqrt(len(counts))).ravel()
+    truth = np.append(inside, max(0.0, 1.0 - inside.sum()))
+    truth /= truth.sum()
+    uniform = UNIFORM_SHARE / len(counts)
+    p = (1.0 - UNIFORM_SHARE) * truth + uniform
+    q = (1.0 - UNIFORM_SHARE) * counts / counts.sum() + uniform
+    return float(np.sum(q * np.log(q / p)))
+
+
+@lru_cache(maxsize=16)
+def _cell_probabilities(target: Target, n_cells: int) -> FloatArray:
+    left, right, bottom, top = target.extent
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    places = (np.arange(n_cells)[:, None] + 0.5 * (nodes + 1.0)).ravel() / n_cells
+    share = np.tile(0.5 * weights, n_cells) / n_cells
+    x, y = left + (right - left) * places, bottom + (top - bottom) * places
+    grid = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+    density = np.exp(target.log_density(grid)).reshape(len(y), len(x))
+    mass = density * np.outer(share, share) * (right - left) * (top - bottom)
+    cells = mass.reshape(n_cells, _NODES, n_cells, _NODES).sum(axis=(1, 3))
+    cells.setflags(write=False)
+    return np.asarray(cells)
