@@ -67,20 +67,26 @@ def spiral_truth(noise: float) -> SpiralTruth:
         If the noise is too small for a density in the plane.
     """
     by_class = spiral_log_density(GRID, noise)
-    rows = make_spiral(FRESH_PER_CLASS, noise, [0, _QUANTILE_STREAM]).X[:, :2]
-    of_rows = _marginal(spiral_log_density(rows, noise))
-    log_density = _marginal(by_class).reshape(SIDE, SIDE)
+    log_density = marginal_log_density(by_class).reshape(SIDE, SIDE)
     proba = softmax(by_class, axis=1)
     truth = SpiralTruth(
         data_uncertainty=entropy(proba).reshape(SIDE, SIDE),
         density=np.exp(log_density),
         log_density=log_density,
-        in_support=log_density > np.quantile(of_rows, _LEAST_MASS),
+        in_support=log_density > support_limit(noise),
         proba=proba.T.reshape(3, SIDE, SIDE),
     )
     for array in truth:
         array.setflags(write=False)
     return truth
+
+
+@lru_cache(maxsize=8)
+def support_limit(noise: float) -> float:
+    """The log density that 1 % of the rows do not reach: the border of the support."""
+    rows = make_spiral(FRESH_PER_CLASS, noise, [0, _QUANTILE_STREAM]).X[:, :2]
+    of_rows = marginal_log_density(spiral_log_density(rows, noise))
+    return float(np.quantile(of_rows, _LEAST_MASS))
 
 
 @lru_cache(maxsize=8)
@@ -90,7 +96,7 @@ def fresh_sample(noise: float, seed: int) -> FreshSample:
     return FreshSample(data, spiral_posterior(data.X[:, :2], noise))
 
 
-def _marginal(by_class: Array) -> Array:
+def marginal_log_density(by_class: Array) -> Array:
     """Log density of a row of any class from those of each (n, 3)."""
     marginal: Array = np.logaddexp.reduce(by_class, axis=1) - np.log(3.0)
     return marginal
