@@ -1,0 +1,323 @@
+"""Samplers racing over a target with many modes: what they have found, frame by frame.
+
+Tan, Huertas and Zhao, "Efficient and effective uncertainty quantification in gradient boosting via
+cyclical gradient MCMC", section 5.1 and figure 2. `run_sampler` runs one sampler and keeps what the
+picture needs of it; `run_gaussians` does so for all samplers of `gaussians_plan.GaussiansSettings`.
+"""
+
+from __future__ import annotations
+
+import threading
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gbuq_core.experiments.gaussians_plan import GaussiansSettings, SamplerPlan, plan_sampler
+from gbuq_core.sampling import (
+    TARGETS,
+    ChainReport,
+    Chains,
+    cell_probabilities,
+    describe_stopped,
+    diagnose,
+    modes_by_step,
+    sample_mixture,
+)
+from gbuq_core.sampling.diagnostics import UNIFORM_SHARE
+from gbuq_core.validation import check_choice
+
+Array = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+MAX_FRAMES = 60  # of the race
+N_BINS = 60  # of the maps, a side; as many as `grid_kl` counts in
+N_TICKS = 600  # places along a chain at which its mode and its step size are looked up
+N_PATH = 24  # positions of the first chain in a frame
+
+
+class TargetGrid(NamedTuple):
+    """The target averaged over the cells of the maps.
+
+    Attributes
+    ----------
+    target : str
+        Its key in `gbuq_core.sampling.TARGETS`.
+    label : str
+    edges_x, edges_y : (N_BINS + 1,) array
+        Borders of the cells.
+    density : (N_BINS, N_BINS) array
+        Per unit area, y first.
+    marginal_x, marginal_y : (N_BINS,) array
+        Per unit length.
+    n_modes : int
+    outlines : tuple of (k, 2) arrays
+        Borders of the modes.
+    share_in_modes : float
+        What a perfect sampler's share would be.
+    """
+
+    target: str
+    label: str
+    edges_x: Array
+    edges_y: Array
+    density: Array
+    marginal_x: Array
+    marginal_y: Array
+    n_modes: int
+    outlines: tuple[Array, ...]
+    share_in_modes: float
+
+
+class SamplerRun(NamedTuple):
+    """One sampler's race: what had been kept by the end of each frame, and its path.
+
+    Attributes
+    ----------
+    plan : SamplerPlan
+    steps, n_kept : (f,) int array
+        Steps done by each chain, and samples kept of all chains, cumulative as all that follows.
+    density : (f, N_BINS, N_BINS) float32 array
+        Kept samples per unit area, as a share of all kept ones; y first.
+    marginal_x, marginal_y : (f, N_BINS) float32 array
+        The same per unit length.
+    modes_visited : (f,) array
+        Modes with at least 50 kept samples; mean over chains.
+    share_in_modes, occupancy_error, divergence : (f,) array
+        As the scores of the same names, of all chains together; NaN before the first kept sample.
+    path : (f, N_PATH, 2) array
+        Where the first chain was during each frame, at even distances of steps.
+    tick_steps, tick_modes : (k,) int array
+        Steps of the first chain and the mode it was in then; -1 between modes.
+    tick_sizes : (k,) array
+        Step size times gradient scale.
+    occupancy : (n_chains, n_modes) array
+        Each mode's share of the chain's samples in modes.
+    report : ChainReport
+        All diagnostics, with all steps.
+    stopped : str
+        A sentence about chains that ran off to infinity; empty if none did.
+    seconds : float
+        Of the sampling, without the counting.
+    """
+
+    plan: SamplerPlan
+    steps: Ints
+    n_kept: Ints
+    density: npt.NDArray[np.float32]
+    marginal_x: npt.NDArray[np.float32]
+    marginal_y: npt.NDArray[np.float32]
+    modes_visited: Array
+    share_in_modes: Array
+    occupancy_error: Array
+    divergence: Array
+    path: Array
+    tick_steps: Ints
+    tick_modes: Ints
+    tick_sizes: Array
+    occupancy: Array
+    report: ChainReport
+    stopped: str
+    seconds: float
+
+    @property
+    def sampler(self) -> str:
+        """The sampler's key in `gbuq_core.sampling.SAMPLERS`."""
+        return self.plan.sampler
+
+
+class GaussiansRun(NamedTuple):
+    """The target and the samplers' runs, in the settings' order."""
+
+    settings: GaussiansSettings
+    truth: TargetGrid
+    runs: tuple[SamplerRun, ...]
+
+
+def run_gaussians(settings: GaussiansSettings | None = None) -> GaussiansRun:
+    """Run the samplers one after the other.
+
+    Examples
+    --------
+    >>> race = run_gaussians(GaussiansSettings(samplers=("sgld", "cg"), steps=20_000))
+    >>> [int(run.modes_visited[-1]) >= 7 for run in race.runs]
+    [False, True]
+    """
+    settings = GaussiansSettings() if settings is None else settings
+    runs = tuple(run_sampler(plan_sampler(settings, sampler)) for sampler in settings.samplers)
+    return GaussiansRun(settings, target_grid(settings.target), runs)
+
+
+@cache
+def target_grid(target: str) -> TargetGrid:
+    """The target's density on the cells of the maps; computed once.
+
+    Examples
+    --------
+    >>> grid = target_grid("gaussians25")
+    >>> grid.n_modes, grid.density.shape
+    (25, (60, 60))
+    """
+    density = TARGETS[check_choice("target", target, tuple(TARGETS))]
+    left, right, bottom, top = density.extent
+    width, height = (right - left) / N_BINS, (top - bottom) / N_BINS
+    cells = cell_probabilities(density, N_BINS)
+    return TargetGrid(
+        target=target,
+        label=density.label,
+        edges_x=np.linspace(left, right, N_BINS + 1),
+        edges_y=np.linspace(bottom, top, N_BINS + 1),
+        density=cells / (width * height),
+        marginal_x=cells.sum(axis=0) / width,
+        marginal_y=cells.sum(axis=1) / height,
+        n_modes=len(density.weights),
+        outlines=tuple(density.outlines()),
+        share_in_modes=density.share_in_modes,
+    )
+
+
+def run_sampler(plan: SamplerPlan) -> SamplerRun:
+    """Run one sampler and count what it found, frame by frame.
+
+    Raises
+    ------
+    InvalidParameter, MemoryLimitExceeded
+        One sentence each, also when every chain ran off to infinity.
+    """
+    chains = sample_mixture(
+        plan.sampler,
+        n_steps=plan.steps,
+        n_chains=plan.chains,
+        n_cycles=plan.cycles or 1,
+        random_state=plan.seed,
+        target=plan.target,
+        learning_rate=plan.rate,
+        noise_scale=plan.noise,
+        alpha_max=plan.alpha_max,
+        alpha_min=plan.alpha_min,
+        exploration_fraction=plan.exploration,
+        noise_free_exploration=plan.noise_free,
+        gradient_noise=plan.gradient_noise,
+    )
+    run = count_chains(plan, chains)
+    with _LOCK:
+        _COUNT[0] += 1
+    return run
+
+
+_LOCK, _COUNT = threading.Lock(), [0]
+
+
+def count_runs() -> int:
+    """How many runs this process has finished: what a knob of the view leaves as it is."""
+    return _COUNT[0]
+
+
+def count_chains(plan: SamplerPlan, chains: Chains) -> SamplerRun:
+    """What chains had found by the end of each frame.
+
+    Parameters
+    ----------
+    plan : SamplerPlan
+        What they were run with.
+    chains : Chains
+
+    Examples
+    --------
+    >>> plan = plan_sampler(GaussiansSettings(steps=1000), "sgld")
+    >>> run = count_chains(plan, sample_mixture("sgld", n_steps=1000, random_state=0))
+    >>> int(run.steps[0]), int(run.steps[-1]), int(run.n_kept[-1])
+    (16, 1000, 1000)
+    """
+    grid = target_grid(plan.target)
+    n_chains, n_steps = chains.mode_index.shape
+    frames = min(MAX_FRAMES, n_steps)
+    found = modes_by_step(chains, frames)
+    frame_of = np.searchsorted(found.steps, np.arange(n_steps))
+    cells = np.zeros((frames, N_BINS * N_BINS), dtype=np.int64)
+    in_modes = np.zeros((frames, grid.n_modes), dtype=np.int64)
+    kept = np.zeros(frames, dtype=np.int64)
+    for chain in range(n_chains):  # one at a time: the indices of all would take more memory
+        counted = chains.kept & np.isfinite(chains.samples[chain, :, 0])
+        frame = frame_of[counted]
+        kept += np.bincount(frame, minlength=frames)
+        cells += _count_cells(chains.samples[chain, counted], frame, frames, grid)
+        in_modes += _count_modes(chains.mode_index[chain, counted], frame, frames, grid.n_modes)
+    cells, in_modes, n_kept = (np.cumsum(part, axis=0) for part in (cells, in_modes, kept))
+    maps = (cells / np.maximum(n_kept, 1)[:, None]).reshape(frames, N_BINS, N_BINS)
+    width, height = grid.edges_x[1] - grid.edges_x[0], grid.edges_y[1] - grid.edges_y[0]
+    ticks = np.linspace(0, n_steps, min(N_TICKS, n_steps), endpoint=False).astype(np.int64)
+    return SamplerRun(
+        plan=plan,
+        steps=found.steps + 1,
+        n_kept=n_kept,
+        density=(maps / (width * height)).astype(np.float32),
+        marginal_x=(maps.sum(axis=1) / width).astype(np.float32),
+        marginal_y=(maps.sum(axis=2) / height).astype(np.float32),
+        modes_visited=found.found.mean(axis=0),
+        share_in_modes=_share(in_modes.sum(axis=1), n_kept),
+        occupancy_error=_occupancy_errors(in_modes, TARGETS[plan.target].weights),
+        divergence=_divergences(cells, n_kept, cell_probabilities(plan.target, N_BINS)),
+        path=_path(chains, found.steps),
+        tick_steps=ticks,
+        tick_modes=chains.mode_index[0, ticks].astype(np.int64),
+        tick_sizes=(chains.step_sizes * chains.scales)[ticks],
+        occupancy=chains.occupancy,
+        report=diagnose(chains),
+        stopped=describe_stopped(chains),
+        seconds=chains.seconds,
+    )
+
+
+def _count_cells(
+    samples: npt.NDArray[np.float32], frame: Ints, frames: int, grid: TargetGrid
+) -> Ints:
+    """Samples (n, 2) in each cell and frame, (frames, N_BINS^2), y first; those outside in none."""
+    (left, right), (bottom, top) = grid.edges_x[[0, -1]], grid.edges_y[[0, -1]]
+    column = np.floor((samples[:, 0] - left) * (N_BINS / (right - left)))
+    row = np.floor((samples[:, 1] - bottom) * (N_BINS / (top - bottom)))
+    inside = (column >= 0) & (column < N_BINS) & (row >= 0) & (row < N_BINS)
+    cell = (row[inside] * N_BINS + column[inside]).astype(np.int64)
+    counts = np.bincount(frame[inside] * N_BINS**2 + cell, minlength=frames * N_BINS**2)
+    return counts.reshape(frames, N_BINS**2)
+
+
+def _count_modes(labels: npt.NDArray[np.int16], frame: Ints, frames: int, n_modes: int) -> Ints:
+    """Samples in each mode and frame, (frames, n_modes)."""
+    inside = labels >= 0
+    flat = frame[inside] * n_modes + labels[inside]
+    return np.bincount(flat, minlength=frames * n_modes).reshape(frames, n_modes)
+
+
+def _share(part: Ints, whole: Ints) -> Array:
+    """NaN where there is no whole."""
+    return np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0)
+
+
+def _occupancy_errors(in_modes: Ints, weights: Array) -> Array:
+    """Total variation of the modes' shares (f, n_modes) to their weights; 1 without any."""
+    total = in_modes.sum(axis=1)
+    shares = in_modes / np.maximum(total, 1)[:, None]
+    return np.where(total > 0, 0.5 * np.abs(shares - weights).sum(axis=1), 1.0)
+
+
+def _divergences(cells: Ints, n_kept: Ints, probabilities: Array) -> Array:
+    """`grid_kl` of all chains together at the end of each frame; NaN before the first sample."""
+    n_cells = cells.shape[1] + 1  # the last one is everything outside
+    truth = np.append(probabilities.ravel(), max(0.0, 1.0 - probabilities.sum()))
+    counts = np.column_stack([cells, n_kept - cells.sum(axis=1)])
+    uniform = UNIFORM_SHARE / n_cells
+    p = (1.0 - UNIFORM_SHARE) * truth / truth.sum() + uniform
+    q = (1.0 - UNIFORM_SHARE) * counts / np.maximum(n_kept, 1)[:, None] + uniform
+    return np.where(n_kept > 0, np.sum(q * np.log(q / p), axis=1), np.nan)
+
+
+def _path(chains: Chains, ends: Ints) -> Array:
+    """Positions of the first chain in each frame, (f, N_PATH, 2); it stops where it ran off."""
+    starts = np.append(0, ends[:-1] + 1)
+    shares = np.linspace(0.0, 1.0, N_PATH)
+    at = np.rint(starts[:, None] + (ends - starts)[:, None] * shares).astype(np.int64)
+    stopped = int(chains.stopped_at[0])
+    at = np.minimum(at, max(stopped - 1, 0)) if stopped >= 0 else at
+    return chains.samples[0, at].astype(np.float64)

@@ -1,0 +1,260 @@
+"""What a race amounts to: scores, the paper's claims held against them, words.
+
+Tan, Huertas and Zhao (2023), section 5.1.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from gbuq_core.experiments.gaussians import GaussiansRun, SamplerRun
+from gbuq_core.sampling import SAMPLERS
+
+# The paper's "roughly 7 - 8 different modes"; what counts as trapped, as not solved and as similar
+# is ours.
+PAPER_MODES = 7
+TRAPPED, NEARLY_TRAPPED = 2, 4
+NOT_SOLVED, NEARLY_NOT_SOLVED = 0.5, 0.9  # of the share in modes that the target has
+SIMILAR, NEARLY_SIMILAR = 0.2, 0.4  # relative difference of the modes visited
+
+
+class SamplerScores(NamedTuple):
+    """One sampler's scores with all steps.
+
+    Attributes
+    ----------
+    modes_visited : float
+        Modes with at least 50 kept samples; median over chains.
+    all_modes_visited : int
+        The same for all chains together.
+    share_in_modes, occupancy_error, grid_kl : float
+        Of the kept samples of all chains together; the divergence in nats.
+    mode_changes, sample_size, autocorrelation_time : float
+        Means over chains: times that a chain went from one mode to another, independent samples
+        that its kept ones are worth, and kept samples for each of those.
+    seconds : float
+        Of the sampling of all chains.
+    """
+
+    modes_visited: float
+    all_modes_visited: int
+    share_in_modes: float
+    occupancy_error: float
+    grid_kl: float
+    mode_changes: float
+    sample_size: float
+    autocorrelation_time: float
+    seconds: float
+
+
+class Claim(NamedTuple):
+    """A sentence of the paper, what came out here, and whether it agrees.
+
+    ``verdict`` is "holds", "nearly" or "does not hold".
+    """
+
+    paper: str
+    here: str
+    verdict: str
+
+
+def score_sampler(run: SamplerRun) -> SamplerScores:
+    """Score a sampler with all its steps.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.gaussians import run_sampler
+    >>> from gbuq_core.experiments.gaussians_plan import GaussiansSettings, plan_sampler
+    >>> run = run_sampler(plan_sampler(GaussiansSettings(steps=20_000), "sgld"))
+    >>> score_sampler(run).modes_visited
+    1.0
+    """
+    report = run.report
+    sizes = report.sample_size[np.isfinite(report.sample_size)]
+    kept = int(run.n_kept[-1]) / len(report.modes_visited)
+    size = float(sizes.mean()) if sizes.size else math.nan
+    return SamplerScores(
+        modes_visited=float(np.median(report.modes_visited)),
+        all_modes_visited=report.all_modes_visited,
+        share_in_modes=float(run.share_in_modes[-1]),
+        occupancy_error=report.all_occupancy_error,
+        grid_kl=report.all_grid_kl,
+        mode_changes=float(report.mode_changes.mean()),
+        sample_size=size,
+        autocorrelation_time=kept / size,
+        seconds=run.seconds,
+    )
+
+
+def score_rows(race: GaussiansRun) -> list[tuple[str, ...]]:
+    """The scorecard as text: a line a score and a column a sampler; first the headings.
+
+    Three significant digits; a dash where there is no such number.
+    """
+    scores = [score_sampler(run) for run in race.runs]
+    truth = race.truth
+    chains = race.settings.chains
+    a_chain = ", a chain" if chains > 1 else ""
+    rows = [
+        (race.truth.label, *(SAMPLERS[run.sampler].label for run in race.runs)),
+        (
+            f"Modes visited{a_chain}, of {truth.n_modes}",
+            *(f"{s.modes_visited:g}" for s in scores),
+        ),
+        (
+            f"Modes visited, all {chains} chains",
+            *(str(s.all_modes_visited) for s in scores),
+        ),
+        (
+            f"Share in a mode (target {truth.share_in_modes:.3g})",
+            *(digits(s.share_in_modes) for s in scores),
+        ),
+        ("Occupancy error", *(digits(s.occupancy_error) for s in scores)),
+        ("KL to the target, nats", *(digits(s.grid_kl) for s in scores)),
+        (f"Changes of mode{a_chain}", *(digits(s.mode_changes) for s in scores)),
+        (f"Effective samples{a_chain}", *(digits(s.sample_size) for s in scores)),
+        ("Autocorrelation time, samples", *(digits(s.autocorrelation_time) for s in scores)),
+        ("Seconds", *(digits(s.seconds) for s in scores)),
+    ]
+    return [row for row in rows if chains > 1 or "all 1 chains" not in row[0]]
+
+
+def digits(value: float) -> str:
+    """Three significant digits, whole numbers above a hundred; a dash for no number.
+
+    >>> digits(0.98794), digits(45678.4), digits(0.0), digits(math.nan)
+    ('0.988', '45,700', '0', '–')
+    """
+    if math.isnan(value):
+        return "–"
+    if value == 0:
+        return "0"
+    if abs(value) >= 99.95:
+        return f"{float(f'{value:.3g}'):,.0f}"
+    return f"{value:#.3g}".rstrip(".")
+
+
+def check_claims(race: GaussiansRun) -> tuple[Claim, ...]:
+    """Hold the paper's statements about the 25 Gaussians against what came out (section 5.1).
+
+    Only statements about samplers that were run; none for other targets.
+    """
+    if race.settings.target != "gaussians25":
+        return ()
+    found = {run.sampler: score_sampler(run) for run in race.runs}
+    claims: list[Claim] = []
+    if "sgld" in found:
+        claims.append(_claim_of_trapping(found["sgld"], race))
+    if "nsgld" in found:
+        claims.append(_claim_of_noise(found["nsgld"], race))
+    claims += [_claim_of_cycles(key, found[key], race) for key in ("clr", "cg") if key in found]
+    if "clr" in found and "cg" in found:
+        claims.append(_claim_of_likeness(found["clr"], found["cg"]))
+    return tuple(claims)
+
+
+def _claim_of_trapping(scores: SamplerScores, race: GaussiansRun) -> Claim:
+    visited, n_modes = scores.modes_visited, race.truth.n_modes
+    return Claim(
+        "SGLD gets trapped in local modes, depending on where it starts.",
+        f"SGLD visits {visited:g} of {n_modes} modes{_chains_text(race)}"
+        f" and changes mode {digits(scores.mode_changes)} times.",
+        _verdict(-visited, -TRAPPED, -NEARLY_TRAPPED),
+    )
+
+
+def _claim_of_noise(scores: SamplerScores, race: GaussiansRun) -> Claim:
+    share = scores.share_in_modes / race.truth.share_in_modes
+    verdict = _verdict(-share, -NOT_SOLVED, -NEARLY_NOT_SOLVED)
+    if scores.modes_visited < PAPER_MODES:
+        verdict = "holds"
+    return Claim(
+        "Increasing the noise scale does not solve the problem.",
+        f"N-SGLD passes through {scores.modes_visited:g} of {race.truth.n_modes} modes, but only "
+        f"{percent(scores.share_in_modes)} of its samples lie in any of them; of the target's own "
+        f"it would be {percent(race.truth.share_in_modes)}. It samples another, hotter density.",
+        verdict,
+    )
+
+
+def _claim_of_cycles(sampler: str, scores: SamplerScores, race: GaussiansRun) -> Claim:
+    label = SAMPLERS[sampler].label
+    return Claim(
+        f"{label} explores and locates roughly 7 to 8 different modes.",
+        f"{label} visits {scores.modes_visited:g} of {race.truth.n_modes}{_chains_text(race)}, "
+        f"with {percent(scores.share_in_modes)} of its kept samples in a mode and an occupancy "
+        f"error of {digits(scores.occupancy_error)}.",
+        _verdict(scores.modes_visited, PAPER_MODES, PAPER_MODES / 2),
+    )
+
+
+def _claim_of_likeness(clr: SamplerScores, cg: SamplerScores) -> Claim:
+    most = max(clr.modes_visited, cg.modes_visited, 1.0)
+    apart = abs(clr.modes_visited - cg.modes_visited) / most
+    return Claim(
+        "Cycles of the gradient's scale explore as well as cycles of the step size.",
+        f"Modes visited: {cg.modes_visited:g} against {clr.modes_visited:g}. KL to the target: "
+        f"{digits(cg.grid_kl)} against {digits(clr.grid_kl)} nats.",
+        _verdict(-apart, -SIMILAR, -NEARLY_SIMILAR),
+    )
+
+
+def _chains_text(race: GaussiansRun) -> str:
+    return f" (the median of {race.settings.chains} chains)" if race.settings.chains > 1 else ""
+
+
+def percent(share: float) -> str:
+    """A share in per cent with up to three digits.
+
+    >>> percent(0.98794), percent(0.19044), percent(1.0)
+    ('98.8 %', '19.0 %', '100 %')
+    """
+    return f"{digits(100 * share)} %"
+
+
+def describe_gaussians(race: GaussiansRun) -> str:
+    """The picture in words, from its numbers.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.gaussians import target_grid
+    >>> from gbuq_core.experiments.gaussians_plan import GaussiansSettings
+    >>> words = describe_gaussians(GaussiansRun(GaussiansSettings(), target_grid("ring"), ()))
+    >>> words.startswith("Target: Ring, 12 modes")
+    True
+    """
+    truth, settings = race.truth, race.settings
+    noun = "modes" if truth.n_modes > 1 else "mode"
+    words = [
+        f"Target: {truth.label}, {truth.n_modes} {noun}; "
+        f"{percent(truth.share_in_modes)} of it lies within 3 std of one. "
+        f"{settings.chains:,} chain{'s' * (settings.chains > 1)} of {settings.steps:,} steps for "
+        "each sampler, all from the same start."
+    ]
+    words += [_describe_run(run, race) for run in race.runs]
+    return " ".join(words)
+
+
+def _describe_run(run: SamplerRun, race: GaussiansRun) -> str:
+    scores = score_sampler(run)
+    text = (
+        f"{SAMPLERS[run.sampler].label}: {scores.modes_visited:g} of {race.truth.n_modes} modes "
+        f"visited{_chains_text(race)}"
+    )
+    if int(run.n_kept[-1]) == 0:
+        return text + "; no sample was kept."
+    text += (
+        f", {percent(scores.share_in_modes)} of {int(run.n_kept[-1]):,} kept samples in a mode, "
+        f"occupancy error {digits(scores.occupancy_error)}, KL to the target "
+        f"{digits(scores.grid_kl)} nats"
+    )
+    if not math.isnan(scores.sample_size):
+        text += f", worth {digits(scores.sample_size)} independent samples a chain"
+    return f"{text}. {run.stopped}".rstrip()
+
+
+def _verdict(value: float, whole: float, part: float) -> str:
+    return "holds" if value >= whole else "nearly" if value >= part else "does not hold"
