@@ -1,0 +1,157 @@
+"""The race's picture, its table, the paper's claims, and what can be taken away."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import streamlit as st
+
+from gbuq_core.experiments.gaussians import GaussiansRun, target_grid
+from gbuq_core.experiments.gaussians_export import gaussians_code, gaussians_csv
+from gbuq_core.experiments.gaussians_plan import GaussiansSettings
+from gbuq_core.experiments.gaussians_scores import (
+    check_claims,
+    describe_gaussians,
+    score_rows,
+)
+from gbuq_core.figures.gaussians import GaussiansView, gaussians_sheet
+from gbuq_core.figures.standalone import Section, standalone_html
+from pages._ui.canvas import canvas
+from pages._ui.export_ui import Download, show_exports
+from pages._ui.jobs_glue import Answer, seconds_text
+from pages._ui.notices import show_notice
+
+_PAPER = "https://ceur-ws.org/Vol-3381/47.pdf"
+_LEAD = (
+    "Four samplers, one target, the same number of steps. After Tan, Huertas and Zhao, Efficient "
+    "and Effective Uncertainty Quantification in Gradient Boosting via Cyclical Gradient MCMC, "
+    "section 5.1 (CEUR Vol-3381, paper 47)."
+)
+_CLAIM_HEADS = ("The paper", "Here", "Verdict")
+
+
+def draw_gaussians(
+    settings: GaussiansSettings, view: GaussiansView, answers: Sequence[Answer]
+) -> GaussiansRun:
+    """Draw what there is, the last good runs included; return what belongs to the settings."""
+    for answer in answers:
+        if answer.error:
+            label = answer.request.label
+            show_notice(f"{label}: {answer.error}", answer.slot, tone="error")
+    truth = target_grid(settings.target)
+    fresh = tuple(answer.result for answer in answers if answer.fresh)
+    # A run over another target cannot stand beside this one.
+    shown = [
+        answer.result
+        for answer in answers
+        if answer.result is not None and answer.result.plan.target == settings.target
+    ]
+    old = [a.request.label for a in answers if a.result in shown and not a.fresh]
+    if old:
+        st.caption(f"Still the settings before: {', '.join(old)}.")
+    run = GaussiansRun(settings, truth, fresh)
+    if not settings.samplers:
+        st.text("Choose a sampler at the left to see what it makes of this target.")
+    canvas(gaussians_sheet(truth, shown, view, describe_gaussians(run)), key="gaussians")
+    return run
+
+
+def show_costs(answers: Sequence[Answer]) -> None:
+    """What the runs took."""
+    taken = [
+        f"{answer.request.label} {seconds_text(answer.result.seconds)}"
+        for answer in answers
+        if answer.fresh
+    ]
+    if taken:
+        st.caption(f"Sampled: {', '.join(taken)}.")
+
+
+def draw_scores(run: GaussiansRun) -> None:
+    """The table beside the paper's statements."""
+    scores, claims = st.columns([0.55, 0.45], gap="large")
+    with scores:
+        st.header("Scorecard")
+        if not run.runs:
+            st.text("Scores appear with the first run.")
+        else:
+            head, *rows = ("| " + " | ".join(row) + " |" for row in score_rows(run))
+            st.markdown("\n".join([head, "|:--|" + "--:|" * len(run.runs), *rows]))
+            st.caption(_DEFINITIONS)
+    with claims:
+        st.header("The paper and this picture")
+        found = check_claims(run)
+        for claim in found:
+            st.markdown(f"**{claim.verdict.capitalize()}.** {claim.paper}")
+            st.caption(claim.here)
+        if not found:
+            st.text("The paper speaks about the 25 Gaussians; choose them as the target.")
+
+
+_DEFINITIONS = (
+    "Modes visited: at least 50 kept samples within 3 std of it; with several chains the median. "
+    "In a mode: the share of kept samples within 3 std of any. Occupancy error: half the summed "
+    "differences between the modes' shares and their weights. KL: from the target to the samples' "
+    "histogram. Effective samples and autocorrelation time: of the coordinate that mixes slower, "
+    "a chain's mean; neither sees a mode that the chain never found. Seconds: of all chains."
+)
+
+
+def export_gaussians(run: GaussiansRun, view: GaussiansView, link: str) -> None:
+    """Code, link, data, page; then the picture in words."""
+    downloads = (
+        Download("Data (CSV)", "gaussians.csv", "text/csv", partial(_csv, run)),
+        Download("Page (HTML)", "gaussians.html", "text/html", partial(_html, run, view)),
+    )
+    show_exports("gaussians", gaussians_code(run.settings), link, downloads)
+    with st.expander("In words"):
+        st.text(describe_gaussians(run))
+
+
+def explain_gaussians() -> None:
+    """Equations and where they come from."""
+    with st.expander("Equations and paper"):
+        st.markdown(
+            "Tan, Huertas and Zhao, [Efficient and Effective Uncertainty Quantification in "
+            f"Gradient Boosting via Cyclical Gradient MCMC]({_PAPER}), section 5.1 and appendix "
+            "B.1. A step of every sampler, with a noisy gradient of -log p:"
+        )
+        st.latex(
+            r"x_{t+1}=x_t-\epsilon_t\,\alpha_t\left(\nabla U(x_t)+\sigma_g\,\zeta_t\right)"
+            r"+s\sqrt{2\epsilon_t}\,\xi_t,\qquad \zeta_t,\xi_t\sim\mathcal N(0,I)"
+        )
+        st.markdown(
+            "SGLD lets the step size fall, N-SGLD keeps it and sets the noise scale s to 5, "
+            "clr-SGLD makes the step size cyclic, cg-SGLD the gradient's scale, with L steps and "
+            "C steps a cycle:"
+        )
+        st.latex(
+            r"\epsilon_t^{\text{SGLD}}=\epsilon_0(t+1)^{-0.55},\quad"
+            r"\epsilon_t^{\text{clr}}=\tfrac{\epsilon_0}{2}\left(\cos\tfrac{\pi(t\bmod C)}{C}"
+            r"+1\right),\quad \alpha_t^{\text{cg}}=\max\left(\tfrac{\alpha_{\max}}{2}\left("
+            r"\cos\tfrac{\pi(t\bmod C)}{C}+1\right),\alpha_{\min}\right)"
+        )
+        st.markdown(
+            "In a Gaussian mode of variance v a gradient step multiplies the distance to the "
+            "centre by 1 - step / v. Above 2 v the step overshoots farther than it started and "
+            "the chain is thrown out: this, not the noise, is what finds new modes here (v is "
+            "0.03, so a step size times scale above 0.06)."
+        )
+
+
+def _csv(run: GaussiansRun) -> bytes:
+    return gaussians_csv(run).encode()
+
+
+def _html(run: GaussiansRun, view: GaussiansView) -> bytes:
+    words = describe_gaussians(run)
+    sections = [
+        Section(sheet=gaussians_sheet(run.truth, run.runs, view, words), caption=words),
+        Section("Scorecard", text=_DEFINITIONS, table=score_rows(run)),
+        Section("Python", code=gaussians_code(run.settings)),
+    ]
+    claims = check_claims(run)
+    if claims:
+        sections.insert(2, Section("The paper and this picture", table=[_CLAIM_HEADS, *claims]))
+    return standalone_html(sections, "25 Gaussians", _LEAD).encode()
