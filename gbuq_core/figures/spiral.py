@@ -39,9 +39,12 @@ MOST_FRAMES = 40  # of the maps: 12 of them with 6,400 cells then travel as 3 MB
 
 _NATS = "nats"
 _MOST_UNCERTAIN = math.log(3.0)  # three classes
+_DENSITY_SPAN = 1e-4
+_WITH_ROWS = "True density"
+_BORDER, _BORDER_COLOUR = "where the data end", "#d55e00"  # told apart from all of cividis
 _KNOWLEDGE_SPAN = 1e-4  # of the largest value: what the log colours of knowledge reach down to
 _MOST_CURVE = 400  # vertices of a curve in a strip
-CLASS_COLOURS = OKABE_ITO[:3]
+CLASSES, CLASS_COLOURS = ("class 1", "class 2", "class 3"), OKABE_ITO[:3]
 
 
 class Truth(Protocol):
@@ -129,8 +132,8 @@ def spiral_sheet(
     rows : SpiralData
         The training rows.
     methods : sequence of SpiralMaps
-        They play on the tree counts of the longest; one that has fewer trees stands still once it
-        has them all.
+        At most four. They play on the tree counts of the longest; one that has fewer trees stands
+        still once it has them all.
     growths : sequence of Growth
     view : SpiralView, optional
     markers, lines : sequence of Marker, of Line
@@ -148,35 +151,38 @@ def spiral_sheet(
     check_choice("points", view.points, POINTS)
     frames = common_frames(methods)
     knowledge = _knowledge_limits(methods, view) if view.scale == "shared" else None
-    dots = _points(rows)
     rest = [_method_panels(maps, view, knowledge, frames) for maps in methods]
-    truths = _truth_panels(truth, dots, view)
-    panels = _arrange(truths, rest)
-    if view.points == "all maps":
-        panels = [panel._replace(points=dots) for panel in panels]
+    panels = _arrange(_truth_panels(truth), rest)
+    border = border_of(truth.in_support)
+    with_rows = {"truth": {_WITH_ROWS}, "off": set()}.get(view.points, {p.title for p in panels})
     return PanelSheet(
-        [panel._replace(outlined=truth.in_support) for panel in panels],
-        columns={0: 3, 1: 5}.get(len(methods), 4),
+        [
+            panel._replace(points=_points(border, rows if panel.title in with_rows else None))
+            for panel in panels
+        ],
+        columns=_COLUMNS[len(methods)],
         x_label="x",
         y_label="y",
         x_extent=EXTENT,
         y_extent=EXTENT,
-        panel_height=_HEIGHTS[min(len(methods), 4)],
+        panel_height=_HEIGHTS[len(methods)],
         frame_label="trees",
         frame_values=[int(n) for n in frames] if len(frames) > 1 else None,
         frames_per_second=8,
-        outline_label="where the data end",
         markers=markers,
         lines=lines,
         strips=_strips(growths, frames) if len(frames) > 1 else (),
         strip_columns=2,
+        strip_height=74,
         alt=alt,
         name="spiral",
     )
 
 
-# Pixels of a map, so that maps and strips fit on the first screen of a laptop.
-_HEIGHTS = {0: 300, 1: 260, 2: 196, 3: 150, 4: 120}
+# By the number of methods: panels in a row, and pixels of a map, so that all of them fit on the
+# first screen of a laptop.
+_COLUMNS = {0: 3, 1: 5, 2: 4, 3: 4, 4: 5}
+_HEIGHTS = {0: 300, 1: 200, 2: 184, 3: 118, 4: 118}
 
 
 def common_frames(methods: Sequence[Maps]) -> Ints:
@@ -208,44 +214,86 @@ def _knowledge_limits(methods: Sequence[Maps], view: SpiralView) -> tuple[float,
 
 
 def _arrange(truths: Sequence[Panel], rest: Sequence[list[Panel]]) -> list[Panel]:
-    """A row a method with a panel of the truth before it; a single one has two."""
+    """Panels in reading order, the truth at the left.
+
+    One or two methods have a row each; more have a column each, so that knowledge uncertainty can
+    be compared along a row.
+    """
+    noise, density, first = truths
     if not rest:
-        return list(truths[:3])
+        return [noise, density, first]
     if len(rest) == 1:
-        return [*truths[:2], *rest[0]]
-    return [panel for first, row in zip(truths, rest, strict=False) for panel in (first, *row)]
+        return [noise, density, *rest[0]]
+    if len(rest) == 2:
+        return [noise, *rest[0], density, *rest[1]]
+    kinds = zip(*rest, strict=True)
+    return [
+        panel
+        for left, row in zip((first, noise, density), kinds, strict=True)
+        for panel in (left, *row)
+    ]
 
 
-def _points(rows: SpiralData) -> Points:
-    return Points(
-        rows.X[:, 0],
-        rows.X[:, 1],
-        group=rows.y,
-        group_names=("class 1", "class 2", "class 3"),
-        colours=CLASS_COLOURS,
-        radius=1.1,
-        opacity=0.7,
-    )
+def border_of(in_support: npt.NDArray[np.bool_]) -> Array:
+    """The outer border of the data: points (n, 2) around the middle, at even distances.
+
+    >>> inside = np.zeros((80, 80), dtype=bool)
+    >>> inside[30:50, 30:50] = True
+    >>> bool(np.abs(border_of(inside)).max() < 155)  # a square of 300 by 300
+    True
+    """
+    ny, nx = in_support.shape
+    low, high = EXTENT
+    angle = np.linspace(0.0, 2.0 * np.pi, 4 * _BORDER_DOTS + 1)
+    radius = np.linspace(0.0, math.hypot(high, high), 4 * max(nx, ny))[:, None]
+    x, y = radius * np.cos(angle), radius * np.sin(angle)
+    column, row = ((v - low) / (high - low) * n - 0.5 for v, n in ((x, nx), (y, ny)))
+    inside = _between(in_support.astype(np.float64), row, column) >= 0.5
+    last = np.where(inside.any(axis=0), len(radius) - 1 - np.argmax(inside[::-1], axis=0), 0)
+    corners = radius[last] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    walked = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(corners, axis=0).T))])
+    at = np.linspace(0.0, walked[-1], _BORDER_DOTS, endpoint=False)
+    return np.stack([np.interp(at, walked, side) for side in corners.T], axis=1)
 
 
-def _truth_panels(truth: Truth, dots: Points, view: SpiralView) -> list[Panel]:
-    """True data uncertainty, density, rows, and the probability of a class."""
+_BORDER_DOTS = 120
+
+
+def _between(values: Array, row: Array, column: Array) -> Array:
+    """Bilinear interpolation between cells; 0 outside them."""
+    padded = np.pad(values, 1)
+    row = np.clip(row + 1.0, 0.0, padded.shape[0] - 1.001)
+    column = np.clip(column + 1.0, 0.0, padded.shape[1] - 1.001)
+    i, j = row.astype(np.int64), column.astype(np.int64)
+    u, v = row - i, column - j
+    upper = padded[i, j] * (1 - v) + padded[i, j + 1] * v
+    lower = padded[i + 1, j] * (1 - v) + padded[i + 1, j + 1] * v
+    mixed: Array = upper * (1 - u) + lower * u
+    return mixed
+
+
+def _points(border: Array, rows: SpiralData | None) -> Points:
+    """Where the data end as a dotted line, and the training rows by class."""
+    x, y, group = border[:, 0], border[:, 1], np.zeros(len(border), dtype=np.int64)
+    names, colours = [_BORDER], [_BORDER_COLOUR]
+    if rows is not None:
+        x, y = np.concatenate([x, rows.X[:, 0]]), np.concatenate([y, rows.X[:, 1]])
+        group = np.concatenate([group, rows.y + 1])
+        names, colours = [*names, *CLASSES], [*colours, *CLASS_COLOURS]
+    return Points(x, y, group, names, colours, radius=1.0, opacity=0.8)
+
+
+def _truth_panels(truth: Truth) -> list[Panel]:
+    """True data uncertainty, the density, and the density of one class."""
     noise = Panel("True data uncertainty", truth.data_uncertainty, _NATS, (0.0, _MOST_UNCERTAIN))
-    highest = float(np.nanmax(truth.density))
-    density = Panel(
-        "True density",
-        truth.density,
-        "per unit area",
-        (highest * 1e-4, highest),
-        log=True,
-        points=None if view.points == "off" else dots,
-    )
-    blank = np.full(np.shape(truth.density), np.nan)
-    rows = Panel(
-        "Training rows", blank, points=dots, alt=f"{np.size(dots.x):,} training rows by class."
-    )
-    first = Panel("True probability of class 1", truth.proba[0], "", (0.0, 1.0))
-    return [noise, density, rows, first]
+    # Equally frequent classes: p(x | class) = 3 p(class | x) p(x).
+    of_class = 3.0 * np.asarray(truth.proba[0]) * truth.density
+    panels = [noise]
+    for title, values in ((_WITH_ROWS, truth.density), ("Density of class 1", of_class)):
+        highest = float(np.nanmax(values))
+        limits = (highest * _DENSITY_SPAN, highest)
+        panels.append(Panel(title, values, "per area", limits, log=True))
+    return panels
 
 
 def _method_panels(
@@ -305,7 +353,7 @@ def _strips(growths: Sequence[Growth], frames: Ints) -> list[Strip]:
         alt=_schedule_words(growths),
     )
     losses = [
-        StripLine(f"{_style(g).label}, training", _at(x, g.n_trees, g.train_loss), _style(g).colour)
+        StripLine(_style(g).label, _at(x, g.n_trees, g.train_loss), _style(g).colour)
         for g in growths
     ]
     losses += [

@@ -12,13 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gbuq_core.figures.panels import PanelSheet
-from gbuq_core.figures.spiral import CLASS_COLOURS
+from gbuq_core.figures.spiral import CLASS_COLOURS, CLASSES
 from gbuq_core.figures.strips import Strip, StripLine
 from gbuq_core.figures.theme import METHOD_STYLES
 
 Array = npt.NDArray[np.float64]
 
-CLASSES = ("class 1", "class 2", "class 3")
 _MOST_PATH = 400  # vertices of a path
 _ROOM = 1.25  # of a log axis beyond the values on it
 
@@ -119,7 +118,7 @@ def ray_sheet(
         The picture in words.
     """
     shaded = _runs(distance, inside)
-    tint = {"shaded": shaded, "shaded_label": "where the data are" if shaded else ""}
+    tinted = "where the data are" if shaded else ""
     lines = [
         StripLine(METHOD_STYLES[one.method].label, one.values, METHOD_STYLES[one.method].colour)
         for one in methods
@@ -135,7 +134,8 @@ def ray_sheet(
         y_label="nats",
         y_limits=_limits([one.values for one in methods], log),
         log=log,
-        **tint,
+        shaded=shaded,
+        shaded_label=tinted,
     )
     lower = Strip(
         "True density",
@@ -145,7 +145,8 @@ def ray_sheet(
         y_label="per unit area",
         y_limits=_limits([density], log=True, span=1e-6),
         log=True,
-        **tint,
+        shaded=shaded,
+        shaded_label=tinted,
     )
     strips = [upper, lower] if methods else [lower]
     return PanelSheet([], strips=strips, strip_columns=2, strip_height=150, alt=alt, name="ray")

@@ -69,7 +69,7 @@ def titles_of(sheet):
 
 @pytest.mark.parametrize("module", [maps_figure, spiral_charts])
 def test_the_examples_in_the_docstrings_hold(module):
-    assert doctest.testmod(module, extraglobs={"np": np}).failed == 0
+    assert doctest.testmod(module).failed == 0
 
 
 def test_a_row_a_method_with_the_truth_first():
@@ -83,13 +83,26 @@ def test_a_row_a_method_with_the_truth_first():
     assert encode_sheet(sheet)
 
 
-@pytest.mark.parametrize(("n", "columns", "panels"), [(0, 3, 3), (1, 5, 5), (3, 4, 12), (4, 4, 16)])
+@pytest.mark.parametrize(("n", "columns", "panels"), [(0, 3, 3), (1, 5, 5), (3, 4, 12), (4, 5, 15)])
 def test_panels_fill_their_grid(n, columns, panels):
     methods = ("sgb", "sglb", "csglb", "cbsglb")[:n]
     sheet = spiral_sheet(TRUTH, ROWS, [maps_of(method) for method in methods])
     assert (sheet.columns, len(sheet.panels)) == (columns, panels)
     assert len(set(titles_of(sheet))) == panels
     assert encode_sheet(sheet)
+
+
+def test_more_than_two_methods_are_compared_along_a_row():
+    methods = [maps_of(), maps_of("virtual_sglb"), maps_of("csglb")]
+    titles = titles_of(spiral_sheet(TRUTH, ROWS, methods))
+    assert titles[4] == "True data uncertainty"
+    assert titles[5:8] == ["SGLB: data", "virtual SGLB: data", "cSGLB: data"]
+    assert titles[9:] == ["SGLB: knowledge", "virtual SGLB: knowledge", "cSGLB: knowledge"]
+
+
+def test_the_density_of_a_class_is_its_share_of_the_density():
+    panels = spiral_sheet(TRUTH, ROWS, []).panels
+    np.testing.assert_allclose(panels[2].values, panels[1].values)  # all classes alike here
 
 
 def test_scales_are_shared_or_own():
@@ -115,7 +128,7 @@ def test_training_rows_are_where_the_view_wants_them():
         sheet = spiral_sheet(
             TRUTH, ROWS, [maps_of(), maps_of("sgb")], view=SpiralView(points=choice)
         )
-        return {panel.title for panel in sheet.panels if panel.points is not None}
+        return {panel.title for panel in sheet.panels if "class 1" in panel.points.group_names}
 
     assert with_points("off") == set()
     assert with_points("truth") == {"True density"}
@@ -126,6 +139,14 @@ def test_training_rows_are_where_the_view_wants_them():
 def test_views_that_there_are_not_are_refused(view):
     with pytest.raises(InvalidParameter):
         spiral_sheet(TRUTH, ROWS, [], view=view)
+
+
+def test_the_border_of_the_data_is_dotted_on_every_map():
+    sheet = spiral_sheet(TRUTH, ROWS, [maps_of()], view=SpiralView(points="off"))
+    for panel in sheet.panels:
+        assert panel.points.group_names == ["where the data end"]
+        # INSIDE reaches from -400 to 400; bilinear corners are a little rounder.
+        assert np.abs(panel.points.x).max() == pytest.approx(400, rel=0.05)
 
 
 def test_methods_of_other_lengths_play_on_the_trees_of_the_longest():
