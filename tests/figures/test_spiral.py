@@ -12,7 +12,7 @@ from gbuq_core.figures import spiral as maps_figure
 from gbuq_core.figures import spiral_charts
 from gbuq_core.figures.encoding import decode_sheet, encode_sheet
 from gbuq_core.figures.panels import Line, Marker
-from gbuq_core.figures.spiral import Growth, SpiralView, common_frames, maps_at, spiral_sheet
+from gbuq_core.figures.spiral import SpiralView, common_frames, maps_at, spiral_sheet
 from gbuq_core.figures.spiral_charts import (
     BurnInOfMethod,
     PointOfMethod,
@@ -21,6 +21,7 @@ from gbuq_core.figures.spiral_charts import (
     probe_sheet,
     ray_sheet,
 )
+from gbuq_core.figures.spiral_training import Growth
 from gbuq_core.synthetic import make_spiral
 
 N = 6  # cells a side are enough for a figure

@@ -1,0 +1,130 @@
+"""How the spiral's methods were trained: schedule, members and losses as strips under the maps.
+
+The cyclical paper, algorithm 1 and equation 7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gbuq_core.figures.strips import Strip, StripLine
+from gbuq_core.figures.theme import METHOD_STYLES, MethodStyle
+
+Array = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+_MOST_CURVE = 400  # vertices of a curve
+
+
+class Growth(NamedTuple):
+    """How one method was trained, for the strips under the maps.
+
+    Attributes
+    ----------
+    method : str
+        A key of `METHOD_STYLES`.
+    n_trees, scale, train_loss : (T,) array
+        Trees, the factor of the gradients and the mean loss of the training rows after each tree.
+    validation_trees, validation_loss : (s,) array
+        The loss of other rows, at fewer tree counts.
+    member_trees : (m,) int array
+        Tree counts that give a member; empty where each model is one.
+    exploring : sequence of (first, last)
+        Stretches of tree counts in which rows are masked or noise is left out.
+    """
+
+    method: str
+    n_trees: npt.ArrayLike
+    scale: npt.ArrayLike
+    train_loss: npt.ArrayLike
+    validation_trees: npt.ArrayLike = ()
+    validation_loss: npt.ArrayLike = ()
+    member_trees: npt.ArrayLike = ()
+    exploring: Sequence[tuple[float, float]] = ()
+
+
+def training_strips(growths: Sequence[Growth], frames: Ints) -> list[Strip]:
+    """The schedule with its members marked, and the losses, over the number of trees."""
+    if not growths:
+        return []
+    x = np.unique(np.linspace(1, frames[-1], _MOST_CURVE).astype(np.int64))
+    # Members of independent models are whole models; a chain's own are places on this axis.
+    chain = next((g for g in growths if np.size(g.member_trees)), None)
+    shaded = next((g.exploring for g in growths if len(g.exploring)), ())
+    label = METHOD_STYLES[chain.method].label if chain is not None else ""
+    scale = Strip(
+        "Gradient scale",
+        x,
+        [
+            StripLine(_style(g).label, _at(x, g.n_trees, g.scale), _style(g).colour, step=True)
+            for g in growths
+        ],
+        x_label="trees",
+        y_label="alpha",
+        marks=[] if chain is None else [float(t) for t in np.ravel(chain.member_trees)],
+        mark_label=f"a member of {label}" if chain is not None else "",
+        shaded=[(float(lo), float(hi)) for lo, hi in shaded],
+        shaded_label="exploring" if shaded else "",
+        frame_x=[float(n) for n in frames],
+        alt=_schedule_words(growths),
+    )
+    losses = [
+        StripLine(_style(g).label, _at(x, g.n_trees, g.train_loss), _style(g).colour)
+        for g in growths
+    ]
+    losses += [
+        StripLine(
+            f"{_style(g).label}, new rows",
+            _at(x, g.validation_trees, g.validation_loss),
+            _style(g).colour,
+            dash=True,
+        )
+        for g in growths
+        if np.size(g.validation_trees)
+    ]
+    loss = Strip(
+        "Loss",
+        x,
+        losses,
+        x_label="trees",
+        y_label="nats",
+        frame_x=[float(n) for n in frames],
+        alt=_loss_words(growths),
+    )
+    return [scale, loss]
+
+
+def _style(growth: Growth) -> MethodStyle:
+    return METHOD_STYLES[growth.method]
+
+
+def _at(x: Ints, n_trees: npt.ArrayLike, values: npt.ArrayLike) -> Array:
+    """A curve at other tree counts; NaN beyond its own."""
+    own, y = np.asarray(n_trees, dtype=np.float64), np.asarray(values, dtype=np.float64)
+    return np.interp(x, own, y, left=np.nan, right=np.nan) if y.size else np.full(len(x), np.nan)
+
+
+def _schedule_words(growths: Sequence[Growth]) -> str:
+    words = []
+    for growth in growths:
+        scale = np.asarray(growth.scale, dtype=np.float64)
+        n_members = np.size(growth.member_trees)
+        members = f", {n_members} members marked" if n_members else ""
+        if scale.size:
+            words.append(f"{_style(growth).label} {scale.max():.3g} to {scale.min():.3g}{members}")
+    return f"Factor of the gradients over the trees: {'; '.join(words)}." if words else ""
+
+
+def _loss_words(growths: Sequence[Growth]) -> str:
+    words = []
+    for growth in growths:
+        train = np.asarray(growth.train_loss, dtype=np.float64)
+        other = np.asarray(growth.validation_loss, dtype=np.float64)
+        if train.size:
+            new = f", {other[-1]:.3g} on new rows" if other.size else ""
+            words.append(f"{_style(growth).label} ends at {train[-1]:.3g} nats on its rows{new}")
+    return f"Loss over the trees: {'; '.join(words)}." if words else ""
