@@ -18,6 +18,7 @@ from gbuq_core.uncertainty import entropy
 Array = npt.NDArray[np.float64]
 
 SIDE, EXTENT = 80, (-600.0, 600.0)
+ARM_RADIUS = (6.0 * np.pi) ** 2  # of the arms' ends, without noise
 AXIS = EXTENT[0] + (np.arange(SIDE) + 0.5) * (EXTENT[1] - EXTENT[0]) / SIDE
 # One row a cell, the second feature upwards: predict(...).reshape(80, 80) is a map.
 GRID = np.stack(np.meshgrid(AXIS, AXIS), axis=-1).reshape(-1, 2)
