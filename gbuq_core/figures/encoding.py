@@ -244,6 +244,7 @@ def _strip_header(
                 "colour": line.colour or OKABE_ITO[i % (len(OKABE_ITO) - 1)],
                 "dash": bool(line.dash),
                 "step": bool(line.step),
+                "dots": bool(line.dots),
             }
         )
     return {

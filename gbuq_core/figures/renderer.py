@@ -16,13 +16,17 @@ PARTS = (
     "pens.js",
     "picture.js",
     "panel.js",
+    "strip.js",
     "view.js",
     "player.js",
     "readout.js",
     "input.js",
+    "strip_view.js",
     "export.js",
     "sheet.js",
     "choosing.js",
+    "ray.js",
+    "reading.js",
     "mount.js",
 )
 

@@ -29,6 +29,8 @@ class StripLine(NamedTuple):
         Dashed.
     step : bool
         Each value holds from its own x to the next one.
+    dots : bool
+        A dot at each value and no line between them.
     """
 
     name: str
@@ -36,6 +38,7 @@ class StripLine(NamedTuple):
     colour: str = ""
     dash: bool = False
     step: bool = False
+    dots: bool = False
 
 
 class Strip(NamedTuple):

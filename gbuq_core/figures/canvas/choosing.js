@@ -1,5 +1,8 @@
 // Cells under the pointer or the keyboard's cursor, and cells sent back to the caller.
 
+const SHAPES = ['rectangle', 'lasso', 'ray'];
+const SHAPE_LABELS = ['Select a rectangle', 'Select with a lasso', 'Draw a line'];
+
 function maskOf(sheet, cells) {
   const mask = new Uint8Array(sheet.nx * sheet.ny);
   for (const cell of cells) mask[cell.row * sheet.nx + cell.column] = 1;
@@ -10,7 +13,7 @@ const Choosing = {
   setCell(cell, view = null, point = null) {
     const { state } = this;
     if (!cell && !state.cell) return;
-    Object.assign(state, { cell, view, point });
+    Object.assign(state, { cell, view, point, reading: null });
     this.later();
   },
 
@@ -22,20 +25,38 @@ const Choosing = {
 
   // Rectangle or lasso; Shift takes the other one.
   dragShape(shift) {
-    if (!shift) return this.shape;
+    if (!shift || this.shape === 'ray') return this.shape;
     return this.shape === 'lasso' ? 'rectangle' : 'lasso';
   },
 
   setShape(shape) {
     this.shape = shape;
+    this.dropRay();
     this.modeButtons.forEach((button, i) => {
-      button.setAttribute('aria-pressed', String(['rectangle', 'lasso'][i] === shape));
+      button.setAttribute('aria-pressed', String(SHAPES[i] === shape));
     });
+    const touch = matchMedia('(pointer: coarse)').matches;
+    const line = touch ? 'Hold, then drag a line' : 'Drag to draw a line';
+    this.hint.textContent = shape === 'ray' ? line : 'Click or drag to select';
+  },
+
+  // Which ways of selecting a sheet offers; buttons only where there is a choice.
+  setKinds(sheet) {
+    this.picks = sheet.select;
+    this.selects = sheet.select || sheet.ray;
+    this.modes.hidden = !this.selects;
+    this.root.classList.toggle('gbuq-selects', this.selects);
+    this.modeButtons.forEach((button, i) => {
+      button.hidden = !sheet.select || (SHAPES[i] === 'ray' && !sheet.ray);
+    });
+    if (!sheet.select && sheet.ray) this.setShape('ray');
+    else this.setShape(this.shape === 'ray' && !sheet.ray ? 'rectangle' : this.shape);
   },
 
   // Marks cells and sends them: one cell as a click, several as a lasso.
   choose(view, cells, click) {
-    if (!this.selects) return;
+    if (!this.picks) return;
+    this.state.ray = null;
     this.state.chosen = maskOf(this.sheet, cells);
     this.later();
     const event = { panel: view.index, frame: this.player.frame };
@@ -55,6 +76,7 @@ const Choosing = {
 
   leaveView() {
     this.state.anchor = null;
+    this.dropRay();
     this.setCell(null);
   },
 
@@ -79,8 +101,9 @@ const Choosing = {
     const row = clamp(from.row + (sheet.lower ? -down : down), 0, sheet.ny - 1);
     const column = clamp(from.column + right, 0, sheet.nx - 1);
     state.anchor = extend ? state.anchor || from : null;
-    state.chosen = extend && this.selects ? this.rangeMask(state.anchor, { row, column }) : null;
+    state.chosen = extend && this.picks ? this.rangeMask(state.anchor, { row, column }) : null;
     this.putCursor(view, { row, column });
+    this.previewRay(view);
   },
 
   rangeMask(a, b) {
@@ -96,6 +119,10 @@ const Choosing = {
   chooseCursor(view) {
     const { state } = this;
     if (!state.cell) return;
+    if (this.shape === 'ray') {
+      this.setRayEnd(view);
+      return;
+    }
     if (!state.anchor || !state.chosen) {
       this.choose(view, [state.cell], true);
       return;
@@ -111,6 +138,8 @@ const Choosing = {
     this.state.chosen = null;
     this.state.anchor = null;
     this.state.drag = null;
+    this.state.ray = null;
+    this.state.rayStart = null;
     this.setCell(null);
     this.later();
   },

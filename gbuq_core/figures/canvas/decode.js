@@ -23,10 +23,15 @@ function decodeSheet(data) {
     // The last two codes mean "zero or less" (log panels) and "no value".
     panel.top = panel.range ? 2 ** (8 * panel.values.BYTES_PER_ELEMENT) - 3 : 0;
     if (panel.points) {
-      for (const part of ['x', 'y', 'group', 'appear']) {
+      for (const part of ['x', 'y', 'group', 'appear', 'vanish']) {
         panel.points[part] = read(panel.points[part]);
       }
     }
+  }
+  for (const strip of sheet.strips) {
+    strip.x = read(strip.x);
+    strip.frameX = read(strip.frameX);
+    for (const line of strip.lines) line.y = read(line.y);
   }
   return sheet;
 }

@@ -18,6 +18,10 @@ function drawSheet(pen, owner, place) {
       drawMap(pen, sheet, panel, view.place, view.picture, theme, dots);
     });
   }
+  for (const view of owner.strips) {
+    const at = view.place;
+    place(EXPORT_MARGIN + at.x, EXPORT_MARGIN + at.y, () => view.drawAll(pen, player.frame));
+  }
   const legend = legendEntries(sheet);
   const below = EXPORT_MARGIN + layout.height + 8;
   place(EXPORT_MARGIN, below, () => drawLegend(pen, legend, layout.width, theme));

@@ -106,12 +106,21 @@ class PanelInput {
     const drag = this.owner.state.drag;
     const [x, y] = this.inside(point);
     const [x0, y0] = drag.start;
-    if (drag.shape === 'rectangle') drag.path = [[x0, y0], [x, y0], [x, y], [x0, y]];
+    if (drag.shape === 'ray') {
+      drag.path = [[x0, y0], [x, y]];
+      this.owner.showRay(this.view, ...drag.path);
+    } else if (drag.shape === 'rectangle') drag.path = [[x0, y0], [x, y0], [x, y], [x0, y]];
     else drag.path.push([x, y]);
     this.owner.setDrag(drag);
   }
 
   finishDrag() {
+    const { drag } = this.owner.state;
+    if (drag.shape === 'ray') {
+      this.owner.setDrag(null);
+      this.owner.finishRay(this.view, drag.path);
+      return;
+    }
     const cells = cellsOfDrag(this.owner.sheet, this.owner.state.drag);
     this.owner.setDrag(null);
     if (cells.length) this.owner.choose(this.view, cells, false);
@@ -133,6 +142,7 @@ class PanelInput {
     else if (event.key === 'PageDown') owner.focusNeighbour(view, 1);
     else if (event.key === 'PageUp') owner.focusNeighbour(view, -1);
     else if (event.key === 'Enter') owner.chooseCursor(view);
+    else if (event.key === 'l' && owner.picks && owner.sheet.ray) owner.toggleRay();
     else if (event.key === ' ') owner.player.toggle();
     else if (event.key === ',') owner.player.step(-1);
     else if (event.key === '.') owner.player.step(1);

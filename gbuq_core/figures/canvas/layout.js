@@ -21,15 +21,22 @@ const TICK_ROW = 21;
 const TITLE_ROW = 18;
 const LABEL_LIMIT = 92;
 const SUBTITLE_ROW = 18;
+const STRIP_HEAD = 28;
+const STRIP_GAP = 16;
+const STRIP_WIDTH = 520; // least width of a strip below maps that take less, where there is room
 
 function layoutSheet(sheet, width, theme, ratio) {
   const snap = (value) => Math.round(value * ratio) / ratio;
   const narrow = width < NARROW;
   const columns = narrow ? 1 : Math.min(sheet.columns, sheet.panels.length);
-  const yTicks = tickTexts(sheet.y, sheet.ny);
+  const maps = sheet.panels.length;
+  const yTicks = maps ? tickTexts(sheet.y, sheet.ny) : [];
+  for (const strip of sheet.strips) yTicks.push(...stripTicks(strip, sheet.stripHeight).labels);
   const widest = Math.max(0, ...yTicks.map((text) => textWidth(text, theme, SIZE.tick)));
   const tickWidth = snap(Math.min(widest, LABEL_LIMIT) + 9);
-  const titleWidth = sheet.y.label ? 20 : 0;
+  const titleWidth = maps && sheet.y.label ? 20 : 0;
+  const edges = { width, narrow, snap, theme, titleWidth, tickWidth, columns: maps ? columns : 0 };
+  if (!maps) return { columns, rows: 0, panels: [], narrow, ...layoutStrips(sheet, edges, 0, 0) };
   const free = width - titleWidth - columns * (tickWidth + RIGHT) - (columns - 1) * GAP.column;
   const most = narrow ? Math.max(sheet.height, 420) : sheet.height;
   const map = mapSize(sheet, Math.max(40, free / columns), most, ratio);
@@ -58,7 +65,80 @@ function layoutSheet(sheet, width, theme, ratio) {
   const last = panels[panels.length - 1];
   const height = Math.max(...panels.map((panel) => panel.y + panel.h), last.y + last.h);
   const used = Math.max(...panels.map((panel) => panel.x + panel.w));
-  return { columns, rows, panels, width: used, height: snap(height), narrow, yTicks };
+  const below = layoutStrips(sheet, edges, used, snap(height));
+  return { columns, rows, panels, narrow, ...below };
+}
+
+// Strips under the maps, their plots on the same left edge; with as many columns as the maps
+// have, on the maps' own edges.
+//
+//   +--------------------------------------+
+//   | title  y title       legend          |   the legend has rows of its own where it does not
+//   |   +----------------------------+     |   fit beside the title
+//   | y |            plot            |     |
+//   |   +----------------------------+     |
+//   |     x ticks                          |
+//   |     x title (lowest of its column)   |
+//   +--------------------------------------+
+function layoutStrips(sheet, edges, used, top) {
+  const { strips } = sheet;
+  const { width, narrow, snap, theme, titleWidth, tickWidth } = edges;
+  if (!strips.length) return { strips: [], width: used, height: top };
+  const columns = narrow ? 1 : Math.min(sheet.stripColumns, strips.length);
+  const alike = !narrow && sheet.stripColumns === edges.columns;
+  const least = narrow ? width : Math.min(width, STRIP_WIDTH * columns);
+  const total = alike ? used : edges.columns ? Math.max(used, least) : width;
+  const shared = alike ? edges.columns : columns;
+  const free = total - titleWidth - shared * (tickWidth + RIGHT) - (shared - 1) * GAP.column;
+  const w = snap(Math.max(40, free / shared));
+  const legends = stripLegends(strips);
+  const places = [];
+  let y = top ? top + GAP.row : 0;
+  for (let first = 0; first < strips.length; first += columns) {
+    const row = strips.slice(first, first + columns);
+    const heads = row.map((strip, i) => stripHead(strip, legends[first + i], w, theme));
+    const head = Math.max(...heads.map((one) => one.h));
+    let deepest = 0;
+    row.forEach((strip, i) => {
+      const next = strips[first + i + columns];
+      const xTitle = !next || next.xLabel !== strip.xLabel;
+      const left = i === 0 ? titleWidth + tickWidth : tickWidth;
+      const x = snap(i * (tickWidth + w + RIGHT + GAP.column) + (i ? titleWidth : 0));
+      const h = head + sheet.stripHeight + TICK_ROW + (xTitle && strip.xLabel ? TITLE_ROW : 0);
+      const { entries, beside, legendWidth } = heads[i];
+      const legend = beside
+        ? { entries, x: left + w - legendWidth, y: -2, w: legendWidth }
+        : { entries, x: left, y: 18, w };
+      const plot = { x: left, y: head, w, h: sheet.stripHeight };
+      places.push({ x, y, w: left + w + RIGHT, h, plot, legend, xTitle });
+      deepest = Math.max(deepest, h);
+    });
+    y = snap(y + deepest + STRIP_GAP);
+  }
+  const right = Math.max(used, ...places.map((place) => place.x + place.w));
+  return { strips: places, width: right, height: y - STRIP_GAP };
+}
+
+// Each strip's legend; none where strips before it have told everything already.
+function stripLegends(strips) {
+  const told = new Set();
+  return strips.map((strip) => {
+    const entries = stripEntries(strip);
+    const keys = entries.map((entry) => JSON.stringify(entry));
+    const news = keys.some((key) => !told.has(key));
+    keys.forEach((key) => told.add(key));
+    return news ? entries : [];
+  });
+}
+
+function stripHead(strip, entries, w, theme) {
+  const plain = { entries, beside: true, legendWidth: 0, h: STRIP_HEAD };
+  if (!entries.length) return plain;
+  let heading = textWidth(strip.title, theme, SIZE.title, 600) + 24;
+  if (strip.yLabel) heading += 10 + textWidth(strip.yLabel, theme, SIZE.label);
+  const asked = drawLegend(null, entries, 1e6, theme);
+  if (heading + asked.w <= w) return { ...plain, legendWidth: asked.w + 1 };
+  return { ...plain, beside: false, h: STRIP_HEAD + drawLegend(null, entries, w, theme).h };
 }
 
 // What title and subtitle need beside each other; nothing to fit without a subtitle.

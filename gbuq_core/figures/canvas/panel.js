@@ -96,6 +96,10 @@ function drawMap(pen, sheet, panel, place, picture, theme, drawDots) {
     pen.segments(border, theme.halo, 4.5, 'square');
     pen.segments(border, theme.text, 2, 'square');
   }
+  const lines = [...sheet.lines, ...panel.lines];
+  if (lines.length) {
+    pen.clipped(map, () => lines.forEach((line) => drawMapLine(pen, sheet, map, line, theme)));
+  }
   drawEdge(pen, map, theme.line);
   for (const marker of [...sheet.markers, ...panel.markers]) {
     drawMarker(pen, placeOf(sheet, map, marker.x, marker.y), marker, map, theme);
@@ -125,13 +129,43 @@ function drawMarker(pen, at, marker, map, theme) {
     pen.circle(x, y, 6, { stroke: theme.halo, width: 4.5 });
     pen.circle(x, y, 6, { stroke: theme.text, width: 2 });
   }
-  if (!marker.label) return;
-  const text = fitText(marker.label, 140, theme, SIZE.tick, 600);
+  if (marker.label) drawMapLabel(pen, marker.label, x, y, map, theme);
+}
+
+// A label beside a spot of the map, on the side where there is room.
+function drawMapLabel(pen, label, x, y, map, theme) {
+  const text = fitText(label, 140, theme, SIZE.tick, 600);
   const width = textWidth(text, theme, SIZE.tick, 600);
   const left = x + 12 + width > map.x + map.w ? x - 12 - width : x + 12;
   pen.rect(left - 3, y - 9, width + 6, 18, theme.halo);
   const style = { size: SIZE.tick, weight: 600, colour: theme.text, baseline: 'middle' };
   pen.text(text, left, y, style);
+}
+
+const DASH = [6, 4];
+
+// A line over the map, with its arrow head and its label at its end.
+function drawMapLine(pen, sheet, map, line, theme) {
+  const flat = [];
+  line.x.forEach((x, i) => {
+    const gap = x === null || line.y[i] === null;
+    const at = gap ? { x: NaN, y: NaN } : placeOf(sheet, map, x, line.y[i]);
+    flat.push(at.x, at.y);
+  });
+  const colour = line.colour || theme.text;
+  const [x0, y0, x, y] = flat.slice(-4);
+  const angle = Math.atan2(y - y0, x - x0);
+  const head = [];
+  if (line.arrow) {
+    for (const turn of [2.6, -2.6]) {
+      head.push(x, y, x + 10 * Math.cos(angle + turn), y + 10 * Math.sin(angle + turn));
+    }
+  }
+  pen.path(flat, theme.halo, 4.5);
+  pen.segments(head, theme.halo, 4.5, 'round');
+  pen.path(flat, colour, 2, line.dash ? DASH : null);
+  pen.segments(head, colour, 2, 'round');
+  if (line.label) drawMapLabel(pen, line.label, x, clamp(y, map.y + 10, map.y + map.h - 10), map, theme);
 }
 
 // Maps have the same colours in both themes, and so have the edges of points on them.
@@ -144,6 +178,7 @@ function drawPoints(pen, sheet, panel, map, frame, theme, from = 0) {
   let i = from;
   for (; i < points.x.length; i++) {
     if (points.appear && points.appear[i] > frame) break;
+    if (points.vanish && points.vanish[i] <= frame) continue;
     const at = placeOf(sheet, map, points.x[i], points.y[i]);
     const fill = points.colours[points.group[i]];
     const edge = points.radius >= 2 ? { stroke: POINT_EDGE, width: 0.8 } : {};
@@ -173,16 +208,17 @@ function legendEntries(sheet) {
   return entries;
 }
 
-// Draws the legend in rows no wider than `width`; returns its size. Without a pen it only measures.
-function drawLegend(pen, entries, width, theme) {
+// Draws the legend in rows no wider than `width`, its corner at (left, top); returns its size.
+// Without a pen it only measures.
+function drawLegend(pen, entries, width, theme, left = 0, top = 0) {
   let [x, y, widest] = [0, 0, 0];
   for (const entry of entries) {
     const text = fitText(entry.text, width - 24, theme, SIZE.label);
     const need = 24 + textWidth(text, theme, SIZE.label);
     if (x > 0 && x + need > width) [x, y] = [0, y + 22];
-    if (pen) drawLegendMark(pen, entry, x, y + 4, theme);
+    if (pen) drawLegendMark(pen, entry, left + x, top + y + 4, theme);
     const style = { size: SIZE.label, colour: theme.soft, baseline: 'middle' };
-    if (pen) pen.text(text, x + 22, y + 11, style);
+    if (pen) pen.text(text, left + x + 22, top + y + 11, style);
     widest = Math.max(widest, x + need);
     x += need + 18;
   }
@@ -192,6 +228,10 @@ function drawLegend(pen, entries, width, theme) {
 function drawLegendMark(pen, entry, x, y, theme) {
   if (entry.kind === 'point') {
     pen.circle(x + 8, y + 7, 4, { fill: entry.colour });
+    return;
+  }
+  if (['line', 'mark', 'shade'].includes(entry.kind)) {
+    drawStripLegendMark(pen, entry, x, y, theme);
     return;
   }
   const box = { x: x + 1, y, w: 14, h: 14 };

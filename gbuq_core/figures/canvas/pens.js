@@ -48,6 +48,29 @@ class CanvasPen {
     c.stroke();
   }
 
+  // One line through corners [x1, y1, x2, y2, ...]; NaN lifts the pen.
+  path(flat, colour, width, dash = null) {
+    const c = this.context;
+    c.strokeStyle = colour;
+    c.lineWidth = width;
+    c.lineCap = dash ? 'butt' : 'round';
+    c.lineJoin = 'round';
+    c.setLineDash(dash || []);
+    c.beginPath();
+    let down = false;
+    for (let i = 0; i < flat.length; i += 2) {
+      const [x, y] = [flat[i], flat[i + 1]];
+      if (x !== x || y !== y) down = false;
+      else if (down) c.lineTo(x, y);
+      else {
+        c.moveTo(x, y);
+        down = true;
+      }
+    }
+    c.stroke();
+    c.setLineDash([]);
+  }
+
   circle(x, y, radius, { fill, stroke, width = 1, opacity = 1 }) {
     const c = this.context;
     c.globalAlpha = opacity;
@@ -155,6 +178,21 @@ class SvgPen {
     }
     const style = { stroke: colour, 'stroke-width': width, 'stroke-linecap': cap };
     this.add('path', { d: parts.join(''), fill: 'none', ...style });
+  }
+
+  path(flat, colour, width, dash = null) {
+    const parts = [];
+    let down = false;
+    for (let i = 0; i < flat.length; i += 2) {
+      const [x, y] = [flat[i], flat[i + 1]];
+      const drawn = x === x && y === y;
+      if (drawn) parts.push(`${down ? 'L' : 'M'}${round2(x)} ${round2(y)}`);
+      down = drawn;
+    }
+    if (!parts.length) return;
+    const style = { stroke: colour, 'stroke-width': width, 'stroke-linejoin': 'round' };
+    const ends = dash ? { 'stroke-dasharray': dash.join(' ') } : { 'stroke-linecap': 'round' };
+    this.add('path', { d: parts.join(''), fill: 'none', ...style, ...ends });
   }
 
   circle(x, y, radius, { fill, stroke, width = 1, opacity = 1 }) {

@@ -1,4 +1,5 @@
-// The read-out beside the pointer: one cell's place, and its value in every panel.
+// The read-out beside the pointer: one cell's place, and its value in every panel; or one place
+// of a strip, and the value of every line.
 
 class Readout {
   constructor() {
@@ -13,8 +14,20 @@ class Readout {
 
   // Fills in a cell's values; `active` is the panel under the pointer.
   fill(sheet, frame, cell, active) {
-    this.heading.textContent = placeText(sheet, cell);
-    while (this.rows.length < sheet.panels.length) {
+    const rows = sheet.panels.map((panel) => {
+      const value = valueAt(panel, frame, cell.row * sheet.nx + cell.column);
+      const share = shareOf(value, limitsAt(panel, frame), panel.log);
+      const colour = Number.isFinite(value)
+        ? panel.lut.css[Math.min(255, Math.floor(share * 256))]
+        : 'transparent';
+      return { title: panel.title, value: valueText(panel, value), colour, active: panel === active };
+    });
+    this.fillRows(placeText(sheet, cell), rows);
+  }
+
+  fillRows(heading, rows) {
+    this.heading.textContent = heading;
+    while (this.rows.length < rows.length) {
       const row = {
         swatch: element('i'),
         title: element('span'),
@@ -24,17 +37,13 @@ class Readout {
       this.table.append(row.swatch, row.title, row.value);
     }
     this.rows.forEach((row, i) => {
-      const panel = sheet.panels[i];
-      for (const node of Object.values(row)) node.hidden = !panel;
-      if (!panel) return;
-      const value = valueAt(panel, frame, cell.row * sheet.nx + cell.column);
-      row.title.textContent = panel.title;
-      row.value.textContent = valueText(panel, value);
-      row.title.classList.toggle('gbuq-active', panel === active);
-      const colour = Number.isFinite(value)
-        ? panel.lut.css[Math.min(255, Math.floor(shareOf(value, limitsAt(panel, frame), panel.log) * 256))]
-        : 'transparent';
-      row.swatch.style.background = colour;
+      const filled = rows[i];
+      for (const node of Object.values(row)) node.hidden = !filled;
+      if (!filled) return;
+      row.title.textContent = filled.title;
+      row.value.textContent = filled.value;
+      row.title.classList.toggle('gbuq-active', Boolean(filled.active));
+      row.swatch.style.background = filled.colour;
     });
     this.box.hidden = false;
   }

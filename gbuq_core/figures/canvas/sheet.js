@@ -15,7 +15,18 @@ class SheetView {
     this.root.dataset.playing = '0';
     parent.appendChild(this.root);
     this.views = [];
-    this.state = { cell: null, view: null, point: null, chosen: null, drag: null, anchor: null };
+    this.strips = [];
+    this.state = {
+      cell: null, // under the pointer or the keyboard's cursor, on `view`, at `point`
+      view: null,
+      point: null,
+      chosen: null,
+      drag: null,
+      anchor: null, // where a range of cells began
+      ray: null, // [x, y, x, y] in axis units
+      rayStart: null, // the cell where a line that the keyboard draws began
+      reading: null, // { view, index } of a strip
+    };
     this.pending = 0;
     // Another pixel ratio (zoom, another screen) is announced to the window alone.
     this.resized = () => this.resize();
@@ -32,14 +43,15 @@ class SheetView {
     this.legend = element('canvas', 'gbuq-legend', { role: 'img' });
     this.modes = element('span', 'gbuq-modes', { role: 'group', 'aria-label': 'Drag to select' });
     this.shape = 'rectangle';
-    this.modeButtons = ['rectangle', 'lasso'].map((shape) => {
-      const label = shape === 'lasso' ? 'Select with a lasso' : 'Select a rectangle';
-      const button = iconButton(shape, label, () => this.setShape(shape));
+    this.shapeBefore = this.shape;
+    this.modeButtons = SHAPES.map((shape, i) => {
+      const press = shape === 'ray' ? () => this.toggleRay() : () => this.setShape(shape);
+      const button = iconButton(shape, SHAPE_LABELS[i], press);
       button.setAttribute('aria-pressed', String(shape === this.shape));
       return button;
     });
-    const hint = element('span', 'gbuq-hint', {}, 'Click or drag to select');
-    this.modes.append(hint, ...this.modeButtons);
+    this.hint = element('span', 'gbuq-hint');
+    this.modes.append(this.hint, ...this.modeButtons);
     const saves = element('span', 'gbuq-saves');
     for (const [text, save] of [['PNG', savePng], ['SVG', saveSvg]]) {
       const button = iconButton('save', `Save picture as ${text}`, () => save(this));
@@ -64,13 +76,11 @@ class SheetView {
     const kept = this.sheet && this.sheet.nx === sheet.nx && this.sheet.ny === sheet.ny;
     this.sheet = sheet;
     this.layout = null;
-    this.selects = sheet.select;
-    this.modes.hidden = !this.selects;
-    this.root.classList.toggle('gbuq-selects', this.selects);
+    this.setKinds(sheet);
     this.root.setAttribute('aria-label', sheet.alt);
     this.setViews(sheet);
     this.player.setSheet(sheet);
-    Object.assign(this.state, { chosen: null, anchor: null, drag: null });
+    Object.assign(this.state, { chosen: null, anchor: null, drag: null, ray: null, rayStart: null });
     if (!kept) Object.assign(this.state, { cell: null, view: null });
     this.theme = readTheme(this.root);
     this.arrange();
@@ -88,6 +98,16 @@ class SheetView {
     }
     this.views.forEach((view, i) => view.setData(sheet, sheet.panels[i]));
     if (!this.views.includes(this.state.view)) this.state.view = null;
+    while (this.strips.length > sheet.strips.length) this.strips.pop().box.remove();
+    while (this.strips.length < sheet.strips.length) {
+      const view = new StripView(this, this.strips.length);
+      this.strips.push(view);
+      this.stage.insertBefore(view.box, this.readout.box);
+    }
+    this.strips.forEach((view, i) => view.setData(sheet, sheet.strips[i]));
+    const { reading } = this.state;
+    const kept = reading && this.strips.includes(reading.view);
+    if (!kept || reading.index >= reading.view.strip.x.length) this.state.reading = null;
   }
 
   // Lays everything out for the present width and draws it.
@@ -105,6 +125,9 @@ class SheetView {
     this.views.forEach((view, i) => {
       view.setPlace(this.layout.panels[i], this.ratio, this.theme);
     });
+    this.strips.forEach((view, i) => {
+      view.setPlace(this.layout.strips[i], this.ratio, this.theme);
+    });
     this.drawLegendBox();
     this.drawAll();
     this.root.dataset.ready = '1';
@@ -121,7 +144,7 @@ class SheetView {
   }
 
   drawAll() {
-    for (const view of this.views) view.draw(this.player.frame);
+    for (const view of [...this.views, ...this.strips]) view.draw(this.player.frame);
     this.countDraw();
     this.drawOver();
   }
@@ -129,8 +152,9 @@ class SheetView {
   showFrame(frame, quiet) {
     if (!this.layout) return;
     for (const view of this.views) if (view.moves()) view.drawNext(frame);
+    for (const view of this.strips) view.drawNext(frame);
     this.countDraw();
-    if (this.state.cell) this.drawOver();
+    if (this.state.cell || this.state.reading) this.drawOver();
     if (!quiet) this.readout.say(frameText(this.sheet, frame));
   }
 
@@ -143,8 +167,9 @@ class SheetView {
     if (!this.layout) return;
     const { state } = this;
     // While dragging, every panel outlines what letting go would choose.
-    if (state.drag) state.chosen = maskOf(this.sheet, cellsOfDrag(this.sheet, state.drag));
+    if (state.drag && state.drag.shape !== 'ray') state.chosen = maskOf(this.sheet, cellsOfDrag(this.sheet, state.drag));
     for (const view of this.views) view.drawOver(state, this.player.frame);
+    if (this.drawReading()) return;
     if (!state.cell || !state.view || state.drag) {
       this.readout.hide();
       delete this.root.dataset.cell;

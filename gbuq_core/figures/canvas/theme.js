@@ -21,6 +21,7 @@ function readTheme(element) {
     soft: rgba(mix(text, background, 0.28), 1),
     line: rgba(mix(text, background, 0.55), 1),
     faint: rgba(mix(text, background, 0.82), 1),
+    shade: rgba(text, 0.08),
     background: rgba(background, 1),
     halo: rgba(background, 0.85),
     accent: read('--st-primary-color', FALLBACK.accent),

@@ -16,7 +16,9 @@ class PanelView {
     this.picture = new Picture(sheet, panel);
     this.dots = null;
     this.base.setAttribute('aria-label', panel.alt);
-    this.box.setAttribute('aria-label', `${panel.title}. Arrow keys read cells.`);
+    let ray = sheet.ray ? ' Enter sets the start and then the end of a line.' : '';
+    if (ray && sheet.select) ray = ` L turns line drawing on and off; while on,${ray}`;
+    this.box.setAttribute('aria-label', `${panel.title}. Arrow keys read cells.${ray}`);
   }
 
   setPlace(place, ratio, theme) {
@@ -35,7 +37,8 @@ class PanelView {
   }
 
   moves() {
-    return this.panel.frames > 1 || Boolean(this.panel.points && this.panel.points.appear);
+    const { frames, points } = this.panel;
+    return frames > 1 || Boolean(points && (points.appear || points.vanish));
   }
 
   // Everything of a frame.
@@ -70,7 +73,7 @@ class PanelView {
     drawMap(pen, this.sheet, this.panel, this.place, this.picture, this.theme, dots);
   }
 
-  // Scatter points live in a layer that only grows while frames go forward.
+  // Scatter points live in a layer that only grows while frames go forward and none vanish.
   copyDots(context, frame) {
     const { map } = this.place;
     if (!this.dots) {
@@ -80,7 +83,8 @@ class PanelView {
     }
     const { dots, panel } = this;
     const layer = dots.canvas.getContext('2d');
-    if (frame < dots.frame && panel.points.appear) {
+    const { appear, vanish } = panel.points;
+    if ((frame < dots.frame && appear) || (frame !== dots.frame && vanish)) {
       layer.clearRect(0, 0, map.w, map.h);
       dots.drawn = 0;
     }
@@ -95,7 +99,7 @@ class PanelView {
   drawOver(state, frame) {
     const context = this.over.getContext('2d');
     if (this.overDrawn) context.clearRect(0, 0, this.place.w, this.place.h);
-    this.overDrawn = Boolean(state.cell || state.chosen || state.drag);
+    this.overDrawn = Boolean(state.cell || state.chosen || state.drag || state.ray);
     if (!this.overDrawn) return;
     const pen = new CanvasPen(context, this.theme);
     const { map } = this.place;
@@ -106,7 +110,8 @@ class PanelView {
       pen.segments(border, this.theme.accent, 2, 'square');
     }
     if (state.cell) this.drawCross(pen, state.cell, frame);
-    if (state.drag && state.drag.view === this) this.drawDrag(context, state.drag);
+    if (state.ray) drawMapLine(pen, this.sheet, map, asLine(state.ray), this.theme);
+    if (state.drag && state.drag.view === this && state.drag.shape !== 'ray') this.drawDrag(context, state.drag);
   }
 
   drawCross(pen, cell, frame) {

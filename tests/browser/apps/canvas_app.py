@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from gbuq_core.figures.panels import Marker, Panel, PanelSheet, Points, shared_limits
+from gbuq_core.figures.panels import (
+    Line,
+    Marker,
+    Panel,
+    PanelSheet,
+    Points,
+    Strip,
+    StripLine,
+    shared_limits,
+)
 from pages._ui.canvas import canvas
 
 st.set_page_config(layout="wide")
@@ -121,8 +130,96 @@ def labels(title: str) -> PanelSheet:
     )
 
 
+def training(n_frames: int, n: int, seed: int) -> PanelSheet:
+    """Maps, charts and a scrubber: shaped like the training of cyclical boosting."""
+    rng = np.random.default_rng(seed)
+    trees = np.linspace(0, 2000, n)
+    frames = np.linspace(2000 / n_frames, 2000, n_frames)
+    phase = (trees % 200) / 200
+    names = (("SGB", "#7f7f7f"), ("SGLB", "#0072b2"), ("cSGLB", "#e69f00"), ("cbSGLB", "#d55e00"))
+    maps = fields(80, 0.0, n_frames)
+    panels = [
+        maps.panels[2]._replace(title=name, accent=colour, hatched=None, unit="nats")
+        for name, colour in names
+    ]
+    scale = 1 + 4.5 * (1 + np.cos(np.pi * phase))
+    loss = np.exp(-trees / 500) + 0.05 + 0.01 * np.cumsum(rng.normal(0, 0.1, (4, n)), axis=1)
+    scales = [StripLine(name, scale + i, c, step=True) for i, (name, c) in enumerate(names)]
+    losses = [StripLine(name, y, c) for (name, c), y in zip(names, loss, strict=True)]
+    losses[-1] = StripLine("held out", loss[3] + 0.1, "text", dash=True)
+    members = list(range(200, 2001, 200))
+    tint = [(k, k + 180) for k in range(0, 2000, 200)]
+    x = np.linspace(0, 900, n)
+    walk = np.exp(-x / 300) * (1 + np.cos(x / 60 + np.linspace(0, 6, n_frames)[:, None]))
+    strips = [
+        Strip(
+            "Gradient scale",
+            trees,
+            scales,
+            "tree",
+            "α",
+            marks=members,
+            mark_label="members",
+            shaded=tint,
+            shaded_label="exploration",
+        ),
+        Strip("Training loss", trees, losses, "tree", "nats", log=True, mode="grow", marks=members),
+        Strip(
+            "Knowledge along a line",
+            x,
+            [StripLine(name, walk * (i + 1), c) for i, (name, c) in enumerate(names)],
+            "distance from the start",
+            "nats",
+            mode="frame",
+        ),
+        Strip(
+            "Leaf norm",
+            trees,
+            [StripLine(name, y**2, c) for (name, c), y in zip(names, loss, strict=True)],
+            "tree",
+            mode="grow",
+        ),
+    ]
+    return maps._replace(
+        panels=panels,
+        columns=4,
+        lines=[Line([0, 560], [0, 400], label="walk", arrow=True)],
+        strips=strips,
+        strip_columns=2,
+        frame_label="tree",
+        frame_values=list(frames),
+        hatch_label="",
+        alt="",
+        name="training",
+    )
+
+
+def charts(n_frames: int) -> PanelSheet:
+    """Charts without maps: gaps, steps, dots, one value alone, hostile names."""
+    x = np.arange(11.0)
+    y = np.array([1, 2, np.nan, 4, np.nan, 3, 3, 2, 2, 5, 4.0])
+    lines = [
+        StripLine("<b>a</b>", y),
+        StripLine("held", y / 2, step=True),
+        StripLine("dots", y + 1, "text", dots=True),
+    ]
+    frames = None if n_frames == 1 else np.linspace(0, 10, n_frames)
+    first = Strip("Gaps & <i>steps</i>", x, lines, "index", "a unit", frame_x=frames)
+    still = Strip("Grows", x, [StripLine("Grows", x**2)], "index", mode="grow", frame_x=frames)
+    return PanelSheet([], strips=[first, still], name="charts")
+
+
+def trails() -> PanelSheet:
+    """Points that vanish after ten frames, over a blank map."""
+    at = np.arange(40.0)
+    points = Points(at, np.zeros(40), appear=at, vanish=at + 10, radius=4)
+    panel = Panel("Trail", np.full((3, 40), np.nan), points=points)
+    return PanelSheet([panel], columns=1, aspect=4, x_extent=(-0.5, 39.5), y_extent=(-1, 1))
+
+
 case = st.query_params.get("case", "heart")
-select = "cells" if st.query_params.get("select", "1") == "1" else None
+kinds = {"1": "cells", "ray": "ray", "both": ("cells", "ray")}
+select = kinds.get(st.query_params.get("select", "1"))
 seed = st.slider("Seed", 0, 20, 0, key="seed")
 if case == "heart":
     sheet = heart(int(st.query_params.get("frames", "100")), seed)
@@ -131,6 +228,13 @@ elif case == "fields":
     sheet = fields(int(st.query_params.get("n", "200")), seed / 4, n_frames)
 elif case == "chains":
     sheet = chains()
+elif case == "training":
+    n = int(st.query_params.get("n", "400"))
+    sheet = training(int(st.query_params.get("frames", "100")), n, seed)
+elif case == "charts":
+    sheet = charts(int(st.query_params.get("frames", "1")))
+elif case == "trails":
+    sheet = trails()
 else:
     sheet = labels("<b>Bold</b> & co")
 if st.query_params.get("hidden") == "1":
@@ -140,4 +244,5 @@ if st.query_params.get("hidden") == "1":
 else:
     event = canvas(sheet, key="figure", select=select)
 st.text(f"event: clicked={event.clicked} lassoed={len(event.lassoed)} frame={event.frame}")
+st.text(f"ray: {event.ray and [round(at, 1) for at in event.ray]}")
 st.text(f"cells: {sorted(event.lassoed)[:12]}")

@@ -1,0 +1,306 @@
+"""Line charts of a figure in Chromium: cursor, growing lines, reading, scrubbing, files."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+from gbuq_core.figures.panels import Panel, PanelSheet, Strip, StripLine
+from gbuq_core.figures.standalone import standalone_html
+from tests.browser.conftest import DESKTOP, PHONE, screenshot
+from tests.browser.figure import Figure, open_figure
+
+APP = Path(__file__).parent / "apps" / "canvas_app.py"
+SVG = "{http://www.w3.org/2000/svg}"
+
+# Where x lies on a strip, in client pixels, and the middle of the plot's height.
+_PLACE = """(node, [index, x]) => {
+  const view = (node.getRootNode().gbuqSheet ?? node.parentElement.gbuqSheet).view.strips[index];
+  const box = view.base.getBoundingClientRect();
+  const { plot } = view.place;
+  const [lo, hi] = view.strip.xLimits;
+  return [box.left + plot.x + (x - lo) / (hi - lo) * plot.w, box.top + plot.y + plot.h / 2];
+}"""
+# First and last x (axis units) with anything drawn on a strip's canvas, and how many pixels.
+_DRAWN = """(node, [index, name]) => {
+  const view = (node.getRootNode().gbuqSheet ?? node.parentElement.gbuqSheet).view.strips[index];
+  const canvas = view[name], { plot } = view.place;
+  const { data, width } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+  let [first, last, count] = [Infinity, -Infinity, 0];
+  for (let at = 3; at < data.length; at += 4) {
+    if (!data[at]) continue;
+    const px = ((at >> 2) % width) / view.ratio + view.inner.x + 0.5 / view.ratio;
+    [first, last, count] = [Math.min(first, px), Math.max(last, px), count + 1];
+  }
+  const [lo, hi] = view.strip.xLimits;
+  const value = (px) => lo + (px - plot.x) / plot.w * (hi - lo);
+  return count ? [value(first), value(last), count] : [null, null, 0];
+}"""
+_PIXELS = """(node, [index, name]) => {
+  const view = (node.getRootNode().gbuqSheet ?? node.parentElement.gbuqSheet).view.strips[index];
+  return view[name].toDataURL();
+}"""
+
+
+@pytest.fixture(scope="module")
+def url(serve) -> str:
+    return serve(APP)
+
+
+def place(figure: Figure, strip: int, x: float) -> tuple[float, float]:
+    figure.root.locator(".gbuq-strip").nth(strip).scroll_into_view_if_needed()
+    return tuple(figure.root.evaluate(_PLACE, [strip, x]))
+
+
+def drawn(figure: Figure, strip: int, canvas: str) -> list:
+    return figure.root.evaluate(_DRAWN, [strip, canvas])
+
+
+def pixels(figure: Figure, strip: int, canvas: str) -> str:
+    return figure.root.evaluate(_PIXELS, [strip, canvas])
+
+
+def go_to(figure: Figure, frame: int) -> None:
+    slider = figure.root.locator(".gbuq-scrub")
+    slider.fill(str(frame))
+    assert figure.frame() == frame
+
+
+@pytest.mark.parametrize(
+    ("viewport", "colour_scheme"),
+    [(DESKTOP, "light"), (PHONE, "dark")],
+    indirect=True,
+    ids=["desk", "phone"],
+)
+@pytest.mark.parametrize("case", ["training", "charts"])
+def test_strips_fit_their_page(page, url, viewport, colour_scheme, case):
+    figure = open_figure(page, url, f"case={case}")
+    screenshot(page, f"strips-{case}-{viewport[0]}-{colour_scheme}", full_page=True)
+    strips = [box.bounding_box() for box in figure.root.locator(".gbuq-strip").all()]
+    root = figure.root.bounding_box()
+    for box in strips:
+        assert box["x"] + box["width"] <= root["x"] + root["width"] + 1
+        assert box["y"] + box["height"] <= root["y"] + root["height"] + 1
+    for above, below in pairwise(strips):
+        beside = above["x"] + above["width"] <= below["x"]
+        assert beside or above["y"] + above["height"] <= below["y"]
+    maps = figure.root.locator(".gbuq-panel").all()
+    if maps:
+        foot = max(box["y"] + box["height"] for box in (panel.bounding_box() for panel in maps))
+        assert min(box["y"] for box in strips) >= foot
+    if viewport == PHONE:
+        assert len({box["x"] for box in strips}) == 1, "one column on a phone"
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_the_cursor_follows_the_scrubber_and_leaves_the_lines_alone(page, url):
+    figure = open_figure(page, url, "case=training")
+    lines = pixels(figure, 0, "ink")
+    for frame in (0, 49, 99):
+        go_to(figure, frame)
+        first, last, _ = drawn(figure, 0, "over")
+        tree = 20 * (frame + 1)
+        # The grip is 4 pixels wide to each side; the axis has some 3.5 trees a pixel.
+        assert first < tree < last
+        assert last - first < 45
+    assert pixels(figure, 0, "ink") == lines
+
+
+def test_growing_lines_end_at_the_cursor_both_ways(page, url):
+    figure = open_figure(page, url, "case=training")
+    go_to(figure, 24)
+    first, last, some = drawn(figure, 1, "ink")
+    assert first < 10
+    assert 490 < last < 510
+    go_to(figure, 74)
+    _, last, more = drawn(figure, 1, "ink")
+    assert more > 2 * some
+    assert 1490 < last < 1510
+    go_to(figure, 24)
+    assert drawn(figure, 1, "ink")[2] == some, "nothing is left of what was ahead"
+    assert drawn(figure, 0, "ink")[1] > 1990, "lines under a cursor are whole"
+
+
+def test_a_frame_has_its_own_lines(page, url):
+    figure = open_figure(page, url, "case=training")
+    go_to(figure, 10)
+    early = pixels(figure, 2, "ink")
+    go_to(figure, 80)
+    assert pixels(figure, 2, "ink") != early
+    go_to(figure, 10)
+    assert pixels(figure, 2, "ink") == early
+    assert drawn(figure, 2, "over")[2] == 0, "its x axis is not the frames' own"
+
+
+def test_the_readout_gives_every_line_its_value(page, url):
+    figure = open_figure(page, url, "case=charts")
+    page.mouse.move(*place(figure, 0, 9.2))
+    expect(figure.readout).to_be_visible()
+    assert figure.readout.locator(".gbuq-place").inner_text() == "index: 9"
+    assert figure.values() == {"<b>a</b>": "5", "held": "2.5", "dots": "6"}
+    page.mouse.move(*place(figure, 0, 2))
+    assert figure.values() == {"<b>a</b>": "no value", "held": "no value", "dots": "no value"}
+    page.mouse.move(*place(figure, 1, 7))
+    expect(figure.readout.locator(".gbuq-place")).to_have_text("index: 7")
+    assert figure.values()["Grows"] == "49"
+    page.mouse.move(5, 5)
+    expect(figure.readout).to_be_hidden()
+
+
+def test_with_one_frame_there_is_nothing_to_scrub(page, url):
+    figure = open_figure(page, url, "case=charts")
+    expect(figure.root.locator(".gbuq-player")).to_be_hidden()
+    assert drawn(figure, 0, "over")[2] == 0
+    assert drawn(figure, 1, "ink")[1] > 9.9, "lines that grow are whole"
+    assert figure.root.locator(".gbuq-panel").count() == 0
+
+
+def test_clicking_and_dragging_on_a_strip_moves_the_frames(page, url):
+    messages = []
+    page.on("websocket", lambda socket: socket.on("framesent", lambda m: messages.append(m)))
+    figure = open_figure(page, url, "case=training")
+    told = len(messages)
+    page.mouse.click(*place(figure, 0, 505))
+    assert figure.frame() == 24
+    page.mouse.move(*place(figure, 1, 505))
+    page.mouse.down()
+    page.mouse.move(*place(figure, 1, 1204), steps=5)
+    assert figure.frame() == 59, "frames follow while the button is held"
+    x, y = place(figure, 1, 2000)
+    page.mouse.move(x + 60, y)
+    assert figure.frame() == 99, "and stop at the end"
+    page.mouse.up()
+    page.mouse.move(*place(figure, 1, 100))
+    assert figure.frame() == 99
+    page.mouse.click(*place(figure, 2, 100))
+    assert figure.frame() == 99, "a distance is not a frame"
+    assert len(messages) == told, "the server heard nothing"
+
+
+def test_what_has_not_grown_yet_is_not_told(page, url):
+    figure = open_figure(page, url, "case=training")
+    go_to(figure, 24)
+    page.mouse.move(*place(figure, 1, 400))
+    expect(figure.readout).to_be_visible()
+    page.mouse.move(*place(figure, 1, 900))
+    expect(figure.readout).to_be_hidden()
+
+
+def test_the_keyboard_reads_a_strip_and_goes_to_its_frame(page, url):
+    figure = open_figure(page, url, "case=charts&frames=6")
+    live = figure.root.locator("[aria-live]")
+    page.get_by_label("Speed").focus()
+    page.keyboard.press("Tab")
+    first = figure.root.locator(".gbuq-strip").first
+    expect(first).to_be_focused()
+    assert first.evaluate("node => getComputedStyle(node).outlineStyle") == "solid"
+    expect(live).to_have_text("Gaps & <i>steps</i>, index: 10: <b>a</b> 4; held 2; dots 5")
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+    expect(live).to_have_text("Gaps & <i>steps</i>, index: 1: <b>a</b> 2; held 1; dots 3")
+    assert figure.data("reading") == "0,1"
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    assert figure.frame() == 1
+    page.keyboard.press(".")
+    assert figure.frame() == 2
+    page.keyboard.press("PageDown")
+    expect(figure.root.locator(".gbuq-strip").nth(1)).to_be_focused()
+    page.keyboard.press("End")
+    expect(live).to_have_text("Grows, index: 4: Grows 16")
+
+
+def test_text_alternatives_name_strips_and_values(page, url):
+    figure = open_figure(page, url, "case=charts")
+    assert figure.root.get_attribute("aria-label") == "2 line charts: Gaps & <i>steps</i>; Grows."
+    label = figure.root.get_by_role("img").nth(1).get_attribute("aria-label")
+    assert label == "Grows, over index from 0 to 10: Grows from 0 to 100, at the end 100."
+    assert figure.root.locator("i b, b b, .gbuq-strip i").count() == 0
+
+
+@pytest.mark.parametrize("viewport", [PHONE], indirect=True, ids=["phone"])
+def test_a_finger_moves_the_frames(new_page, url):
+    page = new_page(has_touch=True, is_mobile=True)
+    figure = open_figure(page, url, "case=charts&frames=6")
+    page.touchscreen.tap(*place(figure, 0, 4))
+    assert figure.frame() == 2
+    expect(figure.readout).to_be_visible()
+
+
+def test_new_data_keep_the_place_that_is_read(page, url):
+    figure = open_figure(page, url, "case=training")
+    go_to(figure, 60)
+    page.mouse.move(*place(figure, 1, 200))
+    expect(figure.readout).to_be_visible()
+    values, reading = figure.values(), figure.data("reading")
+    digest = figure.data("digest")
+    page.get_by_role("slider", name="Seed").focus()
+    page.keyboard.press("ArrowRight")
+    figure.wait_for("node.dataset.digest !== x", digest)
+    assert (figure.frame(), figure.data("reading")) == (60, reading)
+    assert figure.values() != values
+
+
+def test_ink_changes_with_the_theme(page, url):
+    figure = open_figure(page, url, "case=charts")
+    light, done = pixels(figure, 0, "ink"), figure.draws()
+    page.emulate_media(color_scheme="dark")
+    figure.wait_for("Number(node.dataset.draws) > x", done)
+    assert pixels(figure, 0, "ink") != light, "dots in the page's own ink"
+
+
+def test_points_vanish_both_ways(page, url):
+    figure = open_figure(page, url, "case=trails")
+
+    def shown() -> list[int]:
+        return [column for column in range(40) if figure.colour(1, column)[3] > 0]
+
+    go_to(figure, 5)
+    assert shown() == [0, 1, 2, 3, 4, 5]
+    go_to(figure, 25)
+    assert shown() == list(range(16, 26))
+    go_to(figure, 12)
+    assert shown() == list(range(3, 13))
+
+
+def svg_of(figure: Figure) -> ElementTree.Element:
+    with figure.page.expect_download() as waiting:
+        figure.page.get_by_label("Save picture as SVG").click()
+    return ElementTree.fromstring(Path(waiting.value.path()).read_text("utf-8"))
+
+
+def test_an_svg_holds_strips_as_text_and_lines(page, url):
+    figure = open_figure(page, url, "case=training")
+    go_to(figure, 24)
+    root = svg_of(figure)
+    texts = {node.text for node in root.iter(f"{SVG}text")}
+    assert {"Training loss", "nats", "members", "exploration", "held out", "walk"} <= texts
+    dashed = [node for node in root.iter(f"{SVG}path") if node.get("stroke-dasharray") == "5 4"]
+    assert len(dashed) == 2, "in the legend and in the plot"
+    widths = [float(node.get("width")) for node in root.iter(f"{SVG}clipPath") for node in node]
+    # Two strips with growing lines are cut at a quarter of their width.
+    assert len([w for w in widths if 140 < w < 170]) == 2
+    stage = figure.root.locator(".gbuq-stage").bounding_box()
+    assert float(root.get("height")) > stage["height"]
+
+
+def test_strips_work_in_a_page_without_a_server(page, tmp_path):
+    x = np.arange(20.0)
+    sheet = PanelSheet(
+        [Panel("Map", np.random.default_rng(1).random((20, 6, 6)))],
+        strips=[Strip("Loss", x, [StripLine("train", np.exp(-x / 5))], "tree", mode="grow")],
+    )
+    path = tmp_path / "page.html"
+    path.write_text(standalone_html(sheet, title="Strips"), encoding="utf-8")
+    page.goto(path.as_uri())
+    figure = Figure(page)
+    figure.wait_for("node.dataset.ready === '1'")
+    page.mouse.click(*place(figure, 0, 5))
+    assert figure.frame() == 5
+    assert 4.5 < drawn(figure, 0, "ink")[1] < 5.5
+    assert figure.values() == {"train": "0.3679"}
