@@ -77,6 +77,9 @@ class Strip(NamedTuple):
         a strip with a cursor moves the frames.
     alt : str
         Text alternative; computed from the values when empty.
+    legend : bool
+        Whether a legend stands under the heading; without it the sheet around must tell what the
+        lines are. The read-out names them anyway.
 
     Examples
     --------
@@ -99,3 +102,4 @@ class Strip(NamedTuple):
     shaded_label: str = ""
     frame_x: npt.ArrayLike | None = None
     alt: str = ""
+    legend: bool = True
