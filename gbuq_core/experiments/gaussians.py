@@ -19,6 +19,7 @@ from gbuq_core.sampling import (
     TARGETS,
     ChainReport,
     Chains,
+    Target,
     cell_probabilities,
     describe_stopped,
     diagnose,
@@ -33,8 +34,9 @@ Ints = npt.NDArray[np.int64]
 
 MAX_FRAMES = 60  # of the race
 N_BINS = 60  # of the maps, a side; as many as `grid_kl` counts in
-N_TICKS = 600  # places along a chain at which its mode and its step size are looked up
-N_PATH = 24  # positions of the first chain in a frame
+N_STAYS = 120  # places along a chain at which its mode is looked up: as many as a chart can tell
+N_SIZES = 600  # the same for step sizes, twenty for each of thirty cycles
+N_PATH = 16  # positions of the first chain in a frame
 
 
 class TargetGrid(NamedTuple):
@@ -56,6 +58,8 @@ class TargetGrid(NamedTuple):
         Borders of the modes.
     share_in_modes : float
         What a perfect sampler's share would be.
+    step_limit : float
+        A step size times gradient scale above it overshoots a mode farther than it came from.
     """
 
     target: str
@@ -68,6 +72,7 @@ class TargetGrid(NamedTuple):
     n_modes: int
     outlines: tuple[Array, ...]
     share_in_modes: float
+    step_limit: float
 
 
 class SamplerRun(NamedTuple):
@@ -88,9 +93,9 @@ class SamplerRun(NamedTuple):
         As the scores of the same names, of all chains together; NaN before the first kept sample.
     path : (f, N_PATH, 2) array
         Where the first chain was during each frame, at even distances of steps.
-    tick_steps, tick_modes : (k,) int array
+    stay_steps, stay_modes : (k,) int array
         Steps of the first chain and the mode it was in then; -1 between modes.
-    tick_sizes : (k,) array
+    size_steps, sizes : (j,) array
         Step size times gradient scale.
     occupancy : (n_chains, n_modes) array
         Each mode's share of the chain's samples in modes.
@@ -113,9 +118,10 @@ class SamplerRun(NamedTuple):
     occupancy_error: Array
     divergence: Array
     path: Array
-    tick_steps: Ints
-    tick_modes: Ints
-    tick_sizes: Array
+    stay_steps: Ints
+    stay_modes: Ints
+    size_steps: Ints
+    sizes: Array
     occupancy: Array
     report: ChainReport
     stopped: str
@@ -174,7 +180,22 @@ def target_grid(target: str) -> TargetGrid:
         n_modes=len(density.weights),
         outlines=tuple(density.outlines()),
         share_in_modes=density.share_in_modes,
+        step_limit=_step_limit(density),
     )
+
+
+def _step_limit(density: Target) -> float:
+    """2 over the largest curvature of -log p at the modes' centres.
+
+    Along an axis of curvature h a gradient step s multiplies the distance to the centre by
+    ``1 - s h``, which is below -1 from ``s = 2 / h`` on.
+    """
+    h = 1e-4
+    shifts = h * np.eye(2)
+    sides = [density.gradient(density.modes + sign * shift) for shift in shifts for sign in (1, -1)]
+    up_x, down_x, up_y, down_y = sides
+    hessians = np.stack([up_x - down_x, up_y - down_y], axis=1) / (2 * h)
+    return float(2.0 / np.linalg.eigvalsh(hessians).max())
 
 
 def run_sampler(plan: SamplerPlan) -> SamplerRun:
@@ -247,7 +268,7 @@ def count_chains(plan: SamplerPlan, chains: Chains) -> SamplerRun:
     cells, in_modes, n_kept = (np.cumsum(part, axis=0) for part in (cells, in_modes, kept))
     maps = (cells / np.maximum(n_kept, 1)[:, None]).reshape(frames, N_BINS, N_BINS)
     width, height = grid.edges_x[1] - grid.edges_x[0], grid.edges_y[1] - grid.edges_y[0]
-    ticks = np.linspace(0, n_steps, min(N_TICKS, n_steps), endpoint=False).astype(np.int64)
+    stays, sizes = _spread(N_STAYS, n_steps), _spread(N_SIZES, n_steps)
     return SamplerRun(
         plan=plan,
         steps=found.steps + 1,
@@ -260,14 +281,20 @@ def count_chains(plan: SamplerPlan, chains: Chains) -> SamplerRun:
         occupancy_error=_occupancy_errors(in_modes, TARGETS[plan.target].weights),
         divergence=_divergences(cells, n_kept, cell_probabilities(plan.target, N_BINS)),
         path=_path(chains, found.steps),
-        tick_steps=ticks,
-        tick_modes=chains.mode_index[0, ticks].astype(np.int64),
-        tick_sizes=(chains.step_sizes * chains.scales)[ticks],
+        stay_steps=stays,
+        stay_modes=chains.mode_index[0, stays].astype(np.int64),
+        size_steps=sizes,
+        sizes=(chains.step_sizes * chains.scales)[sizes],
         occupancy=chains.occupancy,
         report=diagnose(chains),
         stopped=describe_stopped(chains),
         seconds=chains.seconds,
     )
+
+
+def _spread(n: int, n_steps: int) -> Ints:
+    """At most ``n`` steps at even distances, the first one first."""
+    return np.linspace(0, n_steps, min(n, n_steps), endpoint=False).astype(np.int64)
 
 
 def _count_cells(

@@ -170,8 +170,8 @@ def _trail(run: Race) -> Points:
         group=is_head.astype(np.int64),
         group_names=("chain 1 during the frame", "chain 1 now"),
         colours=("#ffffff", "#ff4d3d"),
-        radius=2.0,
-        opacity=0.85,
+        radius=1.3,
+        opacity=0.9,
         appear=frame,
         vanish=frame + 1,
     )

@@ -19,6 +19,8 @@ CHARTS = ("modes", "schedules", "x", "y")
 
 # Marginals reach so many times the target's highest: a trapped chain is cut off, not the others.
 _MARGINAL_ROOM = 2.2
+# Step sizes that fall by a factor between these are drawn on a logarithmic axis.
+_SMALLEST_FALL, _LARGEST_FALL = 20.0, 2000.0
 
 
 class SamplerStyle(NamedTuple):
@@ -43,7 +45,8 @@ class Truth(Protocol):
 
     ``label`` names it, ``edges_x`` and ``edges_y`` (n + 1,) are the cells' borders, ``density``
     (n, n) is per unit area with y first, ``marginal_x`` and ``marginal_y`` (n,) are per unit
-    length, ``n_modes`` is how many modes it has and ``outlines`` are their borders, each (k, 2).
+    length, ``n_modes`` is how many modes it has, ``outlines`` are their borders, each (k, 2), and
+    ``step_limit`` is the longest step that does not overshoot.
     """
 
     @property
@@ -62,6 +65,8 @@ class Truth(Protocol):
     def n_modes(self) -> int: ...  # noqa: D102
     @property
     def outlines(self) -> Sequence[Floats]: ...  # noqa: D102
+    @property
+    def step_limit(self) -> float: ...  # noqa: D102
 
 
 class Race(Protocol):
@@ -70,9 +75,9 @@ class Race(Protocol):
     Over frames f: ``steps`` (f,) done by then, ``n_kept`` (f,) samples kept so far, ``density``
     (f, n, n), ``marginal_x``, ``marginal_y`` (f, n) of them, ``modes_visited``, ``share_in_modes``,
     ``occupancy_error``, ``divergence`` (f,), ``path`` (f, p, 2) positions of the first chain in
-    that frame, the last one last. Over ticks: ``tick_steps`` (k,), ``tick_modes`` (k,) the mode
-    that the first chain is in, -1 between modes, ``tick_sizes`` (k,) step size times gradient
-    scale. ``sampler`` is a key of `SAMPLER_STYLES`.
+    that frame, the last one last. Besides ``stay_modes`` (k,), the mode that the first chain is in
+    at ``stay_steps`` (k,), -1 between modes, and ``sizes`` (j,), step size times gradient scale at
+    ``size_steps`` (j,). ``sampler`` is a key of `SAMPLER_STYLES`.
     """
 
     @property
@@ -98,11 +103,13 @@ class Race(Protocol):
     @property
     def path(self) -> Floats: ...  # noqa: D102
     @property
-    def tick_steps(self) -> Ints: ...  # noqa: D102
+    def stay_steps(self) -> Ints: ...  # noqa: D102
     @property
-    def tick_modes(self) -> Ints: ...  # noqa: D102
+    def stay_modes(self) -> Ints: ...  # noqa: D102
     @property
-    def tick_sizes(self) -> Floats: ...  # noqa: D102
+    def size_steps(self) -> Ints: ...  # noqa: D102
+    @property
+    def sizes(self) -> Floats: ...  # noqa: D102
 
 
 def chart_rows(truth: Truth, runs: Sequence[Race], charts: Collection[str]) -> list[Strip]:
@@ -119,12 +126,16 @@ def chart_rows(truth: Truth, runs: Sequence[Race], charts: Collection[str]) -> l
     if not runs:
         return []
     frames = runs[0].steps
+    # Colours are told by the headings of the maps; legends would take more room than the charts.
     return [
-        strip for chart in CHARTS if chart in charts for strip in _ROWS[chart](truth, runs, frames)
+        strip._replace(legend=False)
+        for chart in CHARTS
+        if chart in charts
+        for strip in _ROWS[chart](truth, runs, frames)
     ]
 
 
-def _compare(title: str, unit: str, runs: Sequence[Race], frames: Ints, part: str) -> Strip:
+def _compare(title: str, runs: Sequence[Race], frames: Ints, part: str) -> Strip:
     """All samplers in one chart, as far as the race has gone."""
     lines = [
         StripLine(
@@ -135,18 +146,15 @@ def _compare(title: str, unit: str, runs: Sequence[Race], frames: Ints, part: st
         for run in runs
         if np.array_equal(run.steps, frames)
     ]
-    return Strip(title, frames, lines, "step", unit, mode="grow", frame_x=frames)
+    return Strip(title, frames, lines, "step", mode="grow", frame_x=frames)
 
 
 def _modes_row(truth: Truth, runs: Sequence[Race], frames: Ints) -> list[Strip]:
     most = max(1, truth.n_modes)
-    row = [
-        _compare("Modes visited", f"of {truth.n_modes}", runs, frames, "modes_visited")._replace(
-            y_limits=(0.0, 1.04 * most)
-        )
-    ]
+    visited = _compare("Modes visited", runs, frames, "modes_visited")
+    row = [visited._replace(y_limits=(0.0, 1.04 * most))]
     for run in runs:
-        x, y = _segments(run.tick_steps, run.tick_modes, int(run.steps[-1]))
+        x, y = _segments(run.stay_steps, run.stay_modes, int(run.steps[-1]))
         style = SAMPLER_STYLES[run.sampler]
         row.append(
             Strip(
@@ -154,12 +162,11 @@ def _modes_row(truth: Truth, runs: Sequence[Race], frames: Ints) -> list[Strip]:
                 x,
                 [StripLine(style.label, y, style.colour)],
                 "step",
-                "number",
                 y_limits=(0.0, 1.04 * most),
                 mode="grow",
                 frame_x=_cursor(run, frames),
                 alt=f"{style.label}: which mode chain 1 is in, "
-                f"{len(np.unique(run.tick_modes[run.tick_modes >= 0]))} of them in all.",
+                f"{len(np.unique(run.stay_modes[run.stay_modes >= 0]))} of them in all.",
             )
         )
     return row
@@ -175,38 +182,49 @@ def _segments(steps: Ints, modes: Ints, end: int) -> tuple[Floats, Floats]:
     """Level lines, one a stay in a mode, with gaps between them: x and y with NaN.
 
     >>> x, y = _segments(np.array([0, 10, 20, 30]), np.array([4, 4, -1, 2]), 40)
-    >>> x.tolist(), y.tolist()
-    ([0.0, 20.0, 20.0, 30.0, 40.0, 40.0], [5.0, 5.0, nan, 3.0, 3.0, nan])
+    >>> x.tolist()
+    [0.0, 0.0, 20.0, 20.0, 30.0, 40.0, 40.0, 40.0]
+    >>> y.tolist()
+    [nan, 5.0, 5.0, nan, 3.0, 3.0, nan, nan]
     """
     starts = np.flatnonzero(np.append(True, modes[1:] != modes[:-1]))
     ends = np.append(steps[starts[1:]], end)
     inside = modes[starts] >= 0
     first, last = steps[starts][inside], ends[inside]
     number = modes[starts][inside] + 1.0
-    if not first.size:
-        return np.array([0.0, float(end)]), np.full(2, np.nan)
-    x = np.column_stack([first, last, last]).astype(np.float64)
-    y = np.column_stack([number, number, np.full(len(number), np.nan)])
-    return x.ravel(), y.ravel()
+    x = np.column_stack([first, last, last]).ravel()
+    y = np.column_stack([number, number, np.full(len(number), np.nan)]).ravel()
+    # The axis spans all steps, whenever the first and the last stay are.
+    whole = np.concatenate([[0.0], x, [end]])
+    return whole, np.concatenate([[np.nan], y, [np.nan]])
 
 
 def _schedules_row(truth: Truth, runs: Sequence[Race], frames: Ints) -> list[Strip]:
-    share = _compare("In a mode", "share of samples", runs, frames, "share_in_modes")
+    share = _compare("Share in a mode", runs, frames, "share_in_modes")
     row = [share._replace(y_limits=(0.0, 1.04))]
     for run in runs:
         style = SAMPLER_STYLES[run.sampler]
+        limit = np.full(len(run.sizes), truth.step_limit)
         row.append(
             Strip(
-                f"{style.label}: step",
-                run.tick_steps,
-                [StripLine(style.label, run.tick_sizes, style.colour)],
+                f"{style.label}: step × scale",
+                run.size_steps,
+                [
+                    StripLine("longest stable", limit, "text", dash=True),
+                    StripLine(style.label, run.sizes, style.colour),
+                ],
                 "step",
-                "size × scale",
-                mode="cursor",
+                log=_falls_far(run.sizes),
                 frame_x=_cursor(run, frames),
             )
         )
     return row
+
+
+def _falls_far(sizes: Floats) -> bool:
+    """Whether a linear axis would show the first steps only; not for sizes that come to zero."""
+    lowest, highest = float(sizes.min()), float(sizes.max())
+    return highest / _LARGEST_FALL < lowest < highest / _SMALLEST_FALL
 
 
 def _marginal_row(
@@ -230,7 +248,6 @@ def _marginal_row(
                     StripLine(style.label, values, style.colour),
                 ],
                 axis,
-                "density",
                 y_limits=(0.0, _MARGINAL_ROOM * float(true.max())),
                 mode="frame",
             )
@@ -239,12 +256,12 @@ def _marginal_row(
 
 
 def _x_row(truth: Truth, runs: Sequence[Race], frames: Ints) -> list[Strip]:
-    first = _compare("Distance to target", "KL, nats", runs, frames, "divergence")
+    first = _compare("KL to the target, nats", runs, frames, "divergence")
     return _marginal_row("x", first, truth, runs, frames)
 
 
 def _y_row(truth: Truth, runs: Sequence[Race], frames: Ints) -> list[Strip]:
-    first = _compare("Occupancy error", "share", runs, frames, "occupancy_error")
+    first = _compare("Occupancy error", runs, frames, "occupancy_error")
     return _marginal_row("y", first, truth, runs, frames)
 
 
