@@ -15,7 +15,7 @@ from gbuq_core.progress import advance, stage
 from gbuq_core.resources import check_memory
 from gbuq_core.sampling.densities import Target
 from gbuq_core.sampling.langevin_kernels import FARTHEST, draw_starts, label_modes, run_chains
-from gbuq_core.sampling.schedules import Schedule, make_schedule
+from gbuq_core.sampling.schedules import MAX_STEPS, Schedule, make_schedule
 from gbuq_core.sampling.targets import find_target
 from gbuq_core.validation import check_number
 
@@ -151,8 +151,8 @@ def sample_mixture(
     -----
     RuntimeWarning
         When a chain ran off to infinity, with the sentence of `describe_stopped`; ``stopped_at``
-        says which. cg-SGLD with its defaults does so from about one start in seventy, near the
-        edge of the square: its first steps are too long for the modes' curvature.
+        says which. cg-SGLD with its defaults does so from one start in 150, at the very edge of
+        the square: its first steps are too long for the modes' curvature and overshoot.
 
     References
     ----------
@@ -172,9 +172,11 @@ def sample_mixture(
     noise = check_number("gradient_noise", gradient_noise, 0, 1000)
     extent = check_number("start_extent", start_extent, 0, 1000)
     seed = _draw_seed(random_state)
+    steps = check_number("n_steps", n_steps, 1, MAX_STEPS, integer=True)
+    check_memory((_BYTES_PER_STEP * chains + _BYTES_PER_SCHEDULE_STEP) * steps, "these chains")
     schedule = make_schedule(
         sampler,
-        n_steps,
+        steps,
         n_cycles,
         noise_free_exploration,
         learning_rate=learning_rate,
@@ -241,7 +243,6 @@ def _run(
 ) -> tuple[NDArray[np.float32], NDArray[np.int16]]:
     """The points after each step and the mode each is in, blocks of chains side by side."""
     n_chains, n_steps = len(starts), len(schedule.kept)
-    check_memory((_BYTES_PER_STEP * n_chains + _BYTES_PER_SCHEDULE_STEP) * n_steps, "these chains")
     samples = np.empty((n_chains, n_steps, 2), dtype=np.float32)
     labels = np.empty((n_chains, n_steps), dtype=np.int16)
     arrays = schedule.arrays()

@@ -267,13 +267,25 @@ def effective_sample_size(values: ArrayLike) -> FloatArray:
     n = series.shape[-1]
     if n < 2:
         raise InvalidData("values must have at least two entries along the last axis.")
-    rho = autocorrelation(series)
-    pairs = rho[..., : n - n % 2].reshape(*rho.shape[:-1], -1, 2).sum(axis=-1)
-    ended = np.logical_or.accumulate(pairs <= 0.0, axis=-1)
-    monotone = np.minimum.accumulate(np.where(ended, 0.0, pairs), axis=-1)
-    time = 2.0 * monotone.sum(axis=-1) - 1.0
+    time = _autocorrelation_time(np.ascontiguousarray(series))
     size = n / np.maximum(time, 1.0 / max(1.0, math.log10(n)))
     return np.asarray(np.where(np.ptp(series, axis=-1) == 0.0, 1.0, size))
+
+
+def _autocorrelation_time(series: FloatArray) -> FloatArray:
+    """Twice the initial monotone sum minus one; (...,)."""
+    n = series.shape[-1]
+    lags = min(n - 1, max(99, n // 16))  # most sums end early: short transforms first
+    while True:
+        rho = autocorrelation(series, lags)
+        even = (lags + 1) // 2 * 2
+        pairs = rho[..., :even].reshape(*rho.shape[:-1], -1, 2).sum(axis=-1)
+        ended = np.logical_or.accumulate(pairs <= 0.0, axis=-1)
+        if lags == n - 1 or ended[..., -1].all():
+            break
+        lags = min(n - 1, 4 * lags)
+    monotone = np.minimum.accumulate(np.where(ended, 0.0, pairs), axis=-1)
+    return np.asarray(2.0 * monotone.sum(axis=-1) - 1.0)
 
 
 def _series(values: ArrayLike) -> FloatArray:
