@@ -1,0 +1,440 @@
+"""Affinity of rows, their nearest training rows, and how dense leaves are (IBUG, algorithm 1).
+
+The affinity of two rows is the number of trees in which they share a leaf. Training rows are kept
+as one byte a tree (two where a tree has more than 255 leaves that training rows came into), so
+41,157 rows x 1000 trees hold 41 MB.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gbuq_core.errors import InvalidData
+from gbuq_core.ibug.affinity_kernels import (
+    BLOCK,
+    GROUP,
+    NARROW_LEAVES,
+    NO_CODE,
+    LeafPlanes,
+    TreeOrder,
+    assign_codes,
+    count_leaf_rows,
+    count_rows_shared,
+    encode_leaves,
+    make_candidates,
+    make_scratch,
+    scan_rows,
+    sort_best,
+)
+from gbuq_core.jobs import advance, check_memory, effective_n_jobs, parallel_map, stage
+from gbuq_core.validation import check_number
+
+_QUERIES = 4 * GROUP  # query rows that share a copy of a training block
+_COMPARISONS = 2_000_000_000  # between two ticks: about 30 ms
+_LEAF_LIMIT = 1 << 26  # no model has leaf numbers as large
+
+
+class TrainLeaves(NamedTuple):
+    """The leaves of ``n`` training rows in ``n_trees`` trees, compact.
+
+    planes : LeafPlanes
+        Codes from 0 to the number of leaves in use - 1, tree-major, uint8.
+    lookup : (n_trees, n_numbers) int32
+        From the model's leaf numbers to codes, -1 for leaves without training rows.
+    n_leaves : (n_trees,) int64
+        Leaves with training rows.
+    """
+
+    planes: LeafPlanes
+    lookup: np.ndarray
+    n_leaves: np.ndarray
+
+    @property
+    def n_rows(self) -> int:
+        """Number of training rows."""
+        return self.planes.low.shape[1]
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees."""
+        return self.planes.low.shape[0]
+
+    @property
+    def n_bytes(self) -> int:
+        """What it holds in memory."""
+        planes = self.planes
+        return planes.low.nbytes + planes.high.nbytes + planes.high_row.nbytes + self.lookup.nbytes
+
+
+class Neighbours(NamedTuple):
+    """The training rows of highest affinity to each query row, best first.
+
+    indices (n_queries, k) int32; affinities (n_queries, k) int32, numbers of trees. Rows of equal
+    affinity come by ascending training index, and that decides about the last places too.
+    """
+
+    indices: np.ndarray
+    affinities: np.ndarray
+
+
+class LeafDensity(NamedTuple):
+    """How full the leaves of each tree are; all (n_trees,).
+
+    n_leaves int64: leaves with training rows; visited float64: the mean share of the training rows
+    that lie in a query row's leaf, what IBUG visits in that tree; largest float64: the share of
+    the training rows in the fullest leaf.
+    """
+
+    n_leaves: np.ndarray
+    visited: np.ndarray
+    largest: np.ndarray
+
+
+def estimate_leaf_bytes(n_rows: int, n_trees: int, max_leaves: int) -> int:
+    """Bytes of `pack_leaves` at its peak, without the chunks of the model's own leaf numbers.
+
+    Examples
+    --------
+    >>> estimate_leaf_bytes(41_157, 1000, 31) / (41_157 * 1000) < 1.1
+    True
+    """
+    planes = 1 if max_leaves <= NARROW_LEAVES else 3  # the second byte, and both while it grows
+    return n_rows * n_trees * planes + 4 * n_trees * max_leaves
+
+
+def pack_leaves(leaves: Any, n_rows: int | None = None) -> TrainLeaves:
+    """Keep the leaves of the training rows in one or two bytes each.
+
+    Parameters
+    ----------
+    leaves : (n, n_trees) int array, or iterable of such chunks of rows
+        Leaf numbers, from 0; only equality within a tree matters.
+    n_rows : int, optional
+        The total number of rows; needed with chunks.
+
+    Returns
+    -------
+    TrainLeaves
+
+    Raises
+    ------
+    InvalidData
+        If the chunks do not fit together or a tree has more than 65,535 leaves with training rows.
+
+    Examples
+    --------
+    >>> train = pack_leaves(np.array([[4, 0], [4, 2], [7, 2]]))
+    >>> train.planes.low
+    array([[0, 0, 1],
+           [0, 1, 1]], dtype=uint8)
+    """
+    chunks: Iterable[Any]
+    if isinstance(leaves, np.ndarray):
+        chunks, n_rows = [leaves], len(leaves)
+    else:
+        chunks = leaves
+        if n_rows is None:
+            raise InvalidData("n_rows must be given when the leaves come in chunks.")
+    packer: _Packer | None = None
+    for chunk in chunks:
+        matrix = check_leaves(chunk)
+        if packer is None:
+            packer = _Packer(n_rows, matrix.shape[1])
+        packer.add(matrix)
+        advance(0.0)
+    if packer is None or packer.n_seen < n_rows:
+        raise InvalidData(f"The leaves of {n_rows} rows were announced, but fewer were given.")
+    return packer.finish()
+
+
+class _Packer:
+    """What `pack_leaves` knows after some of the rows."""
+
+    def __init__(self, n_rows: int, n_trees: int) -> None:
+        check_memory(n_rows * n_trees, "the leaf matrix")
+        self.n_seen = 0
+        self._low = np.empty((n_trees, n_rows), np.uint8)
+        self._high: dict[int, np.ndarray] = {}
+        self._lookup = np.full((n_trees, 32), -1, np.int32)
+        self._n_leaves = np.zeros(n_trees, np.int64)
+
+    def add(self, matrix: np.ndarray) -> None:
+        """Number the leaves of more rows."""
+        n_trees, n_rows = self._low.shape
+        first, last = self.n_seen, self.n_seen + len(matrix)
+        if matrix.shape[1] != n_trees or last > n_rows:
+            raise InvalidData(
+                f"The chunks of leaves do not make a matrix of {n_rows} rows and {n_trees} trees."
+            )
+        self._make_room(int(matrix.max(initial=0)) + 1)
+        codes = np.empty((n_trees, len(matrix)), np.uint16)
+        assign_codes(matrix, self._lookup, self._n_leaves, codes)
+        if self._n_leaves.max() > NO_CODE:
+            raise InvalidData(
+                f"Tree {int(self._n_leaves.argmax())} has more than {NO_CODE:,} leaves with "
+                "training rows: limit the depth or the number of leaves of the model."
+            )
+        self._low[:, first:last] = codes  # the low bytes
+        for tree in np.flatnonzero(self._n_leaves > NARROW_LEAVES):
+            if tree not in self._high:
+                check_memory(n_rows, "the leaf matrix")
+                self._high[tree] = np.zeros(n_rows, np.uint8)
+            self._high[tree][first:last] = codes[tree] >> 8
+        self.n_seen = last
+
+    def _make_room(self, n_numbers: int) -> None:
+        n_trees, n_known = self._lookup.shape
+        if n_numbers > n_known:
+            # Doubled, so that chunks with rising leaf numbers do not copy it each time.
+            wanted = max(n_numbers, min(2 * n_known, n_numbers + 4096))
+            check_memory(4 * n_trees * wanted, "the table of leaf numbers")
+            grown = np.full((n_trees, wanted), -1, np.int32)
+            grown[:, :n_known] = self._lookup
+            self._lookup = grown
+
+    def finish(self) -> TrainLeaves:
+        """The packed leaves of all rows."""
+        n_trees, n_rows = self._low.shape
+        high_row = np.full(n_trees, -1, np.int32)
+        wide = sorted(self._high)
+        high_row[wide] = np.arange(len(wide))
+        high = np.empty((len(wide), n_rows), np.uint8)
+        for row, tree in enumerate(wide):
+            high[row] = self._high.pop(tree)
+        return TrainLeaves(LeafPlanes(self._low, high, high_row), self._lookup, self._n_leaves)
+
+
+def check_leaves(leaves: Any, n_trees: int | None = None) -> np.ndarray:
+    """Return leaf numbers as a contiguous (n, n_trees) int32 array, or say what is wrong.
+
+    Examples
+    --------
+    >>> check_leaves([[0, 3]]).dtype
+    dtype('int32')
+    """
+    matrix = np.asarray(leaves)
+    if matrix.ndim != 2 or matrix.dtype.kind not in "iu" or 0 in matrix.shape:
+        raise InvalidData(
+            "Leaves must be a matrix of whole numbers with at least one row and one tree; got "
+            f"shape {matrix.shape} of {matrix.dtype}."
+        )
+    if n_trees is not None and matrix.shape[1] != n_trees:
+        raise InvalidData(
+            f"These leaves are of {matrix.shape[1]} trees, but those of the training rows are of "
+            f"{n_trees}: use the same model."
+        )
+    if matrix.min() < 0 or matrix.max() >= _LEAF_LIMIT:
+        raise InvalidData(
+            f"Leaf numbers must be from 0 to {_LEAF_LIMIT - 1:,}; got {matrix.min()} to "
+            f"{matrix.max()}."
+        )
+    return np.ascontiguousarray(matrix, np.int32)
+
+
+def check_trees(trees: Any, n_trees: int) -> np.ndarray:
+    """Return the positions of the trees that count, (m,) int64, each at most once.
+
+    Parameters
+    ----------
+    trees : None, slice or array-like of int
+        None stands for all.
+
+    Examples
+    --------
+    >>> check_trees(slice(3), 1000)
+    array([0, 1, 2])
+    """
+    if trees is None:
+        return np.arange(n_trees)
+    if isinstance(trees, slice):
+        chosen = np.arange(n_trees)[trees]
+    else:
+        chosen = np.asarray(trees)
+    if chosen.ndim != 1 or chosen.dtype.kind not in "iu" or len(chosen) == 0:
+        raise InvalidData("trees must be a list of at least one tree position.")
+    if chosen.min() < 0 or chosen.max() >= n_trees or len(np.unique(chosen)) < len(chosen):
+        raise InvalidData(
+            f"trees must be different positions from 0 to {n_trees - 1}; got {chosen.min()} to "
+            f"{chosen.max()} ({len(chosen)} of them)."
+        )
+    return chosen.astype(np.int64)
+
+
+def _order_trees(train: TrainLeaves, trees: Any) -> TreeOrder:
+    """Trees with one-byte codes first."""
+    chosen = check_trees(trees, train.n_trees)
+    narrow = train.planes.high_row[chosen] < 0
+    return TreeOrder(np.concatenate([chosen[narrow], chosen[~narrow]]), int(narrow.sum()))
+
+
+def _encode(train: TrainLeaves, leaves: np.ndarray, order: TreeOrder) -> np.ndarray:
+    codes = np.empty((len(leaves), len(order.trees)), np.uint16)
+    encode_leaves(leaves, train.lookup, order.trees, codes)
+    return codes
+
+
+def _query_slices(n_queries: int, n_jobs: int | None) -> list[slice]:
+    """Query rows cut into equal shares for the threads, of at most `_QUERIES` rows."""
+    n_threads = effective_n_jobs(n_jobs)
+    n_rounds = -(-n_queries // (_QUERIES * n_threads))
+    size = -(-n_queries // (n_rounds * n_threads))
+    return [slice(low, min(low + size, n_queries)) for low in range(0, n_queries, size)]
+
+
+def _row_steps(n_rows: int, n_queries: int, n_trees: int) -> list[tuple[int, int]]:
+    """Training rows cut into steps of about 30 ms."""
+    step = max(1, _COMPARISONS // (n_queries * n_trees * BLOCK)) * BLOCK
+    return [(low, min(low + step, n_rows)) for low in range(0, n_rows, step)]
+
+
+def count_affinities(
+    train: TrainLeaves, leaves: Any, trees: Any = None, n_jobs: int | None = None
+) -> np.ndarray:
+    """Count the trees in which each query row shares a leaf with each training row (eq. 1).
+
+    Parameters
+    ----------
+    train : TrainLeaves
+    leaves : (n_queries, n_trees) int array
+        Leaf numbers of the same model, as `pack_leaves` took them.
+    trees : None, slice or array-like of int
+        The trees that count.
+    n_jobs : int, optional
+        Threads; see `gbuq_core.jobs.effective_n_jobs`.
+
+    Returns
+    -------
+    (n_queries, n_rows) uint16 array
+        uint32 where more than 65,535 trees count.
+
+    References
+    ----------
+    Brophy and Lowd (2022), algorithm 1.
+
+    Examples
+    --------
+    >>> train = pack_leaves(np.array([[0, 0], [0, 1], [1, 1]]))
+    >>> count_affinities(train, np.array([[0, 1], [1, 5]]))
+    array([[1, 2, 1],
+           [0, 0, 1]], dtype=uint16)
+    """
+    matrix = check_leaves(leaves, train.n_trees)
+    order = _order_trees(train, trees)
+    dtype = np.uint16 if len(order.trees) <= 65_535 else np.uint32
+    check_memory(len(matrix) * train.n_rows * np.dtype(dtype).itemsize, "these affinities")
+    out = np.empty((len(matrix), train.n_rows), dtype)
+
+    def count(mine: slice) -> None:
+        codes = _encode(train, matrix[mine], order)
+        scratch = make_scratch(len(codes))
+        for first, last in _row_steps(train.n_rows, *codes.shape):
+            count_rows_shared(train.planes, order, codes, first, last, scratch, out[mine])
+            advance(len(codes) * (last - first) / train.n_rows)
+
+    with stage(len(matrix)):
+        parallel_map(count, _query_slices(len(matrix), n_jobs), n_jobs)
+    return out
+
+
+def nearest(
+    train: TrainLeaves, leaves: Any, k: int, trees: Any = None, n_jobs: int | None = None
+) -> Neighbours:
+    """Find the k training rows that share most leaves with each query row.
+
+    Memory is bounded whatever the number of rows: no affinity is kept but those of the candidates.
+
+    Parameters
+    ----------
+    train : TrainLeaves
+    leaves : (n_queries, n_trees) int array
+        Leaf numbers of the same model, as `pack_leaves` took them.
+    k : int
+        How many, at most the number of training rows.
+    trees : None, slice or array-like of int
+        The trees that count.
+    n_jobs : int, optional
+        Threads; results do not depend on it.
+
+    Returns
+    -------
+    Neighbours
+
+    Raises
+    ------
+    InvalidParameter
+        If k is not between 1 and the number of training rows.
+
+    Examples
+    --------
+    >>> train = pack_leaves(np.array([[0, 0], [0, 1], [1, 1], [0, 1]]))
+    >>> nearest(train, np.array([[0, 1]]), k=3)
+    Neighbours(indices=array([[1, 3, 0]], dtype=int32), affinities=array([[2, 2, 1]], dtype=int32))
+    """
+    k = check_number("k", k, 1, train.n_rows, integer=True)
+    matrix = check_leaves(leaves, train.n_trees)
+    order = _order_trees(train, trees)
+    n_queries, n_trees = len(matrix), len(order.trees)
+    check_memory(estimate_nearest_bytes(n_queries, n_trees, k, n_jobs), "this search")
+    indices = np.empty((n_queries, k), np.int32)
+    affinities = np.empty((n_queries, k), np.int32)
+
+    def find(mine: slice) -> None:
+        codes = _encode(train, matrix[mine], order)
+        scratch, best = make_scratch(len(codes)), make_candidates(len(codes), k)
+        for first, last in _row_steps(train.n_rows, len(codes), n_trees):
+            scan_rows(train.planes, order, codes, first, last, k, scratch, best)
+            advance(len(codes) * (last - first) / train.n_rows)
+        sort_best(best, k, n_trees, indices[mine], affinities[mine])
+
+    with stage(n_queries):
+        parallel_map(find, _query_slices(n_queries, n_jobs), n_jobs)
+    return Neighbours(indices, affinities)
+
+
+def estimate_nearest_bytes(n_queries: int, n_trees: int, k: int, n_jobs: int | None = None) -> int:
+    """Bytes that `nearest` needs besides the training rows: results, codes and candidates.
+
+    Examples
+    --------
+    >>> estimate_nearest_bytes(800, 1000, 50) < 20e6
+    True
+    """
+    at_work = min(n_queries, _QUERIES * effective_n_jobs(n_jobs))
+    return n_queries * (8 * k + 4 * n_trees) + at_work * (8 * (k + 4 * BLOCK) + 2 * n_trees)
+
+
+def leaf_density(train: TrainLeaves, leaves: Any = None) -> LeafDensity:
+    """Tell what share of the training rows IBUG visits in each tree (paper, appendix C.5).
+
+    Parameters
+    ----------
+    train : TrainLeaves
+    leaves : (n_queries, n_trees) int array, optional
+        The rows that ask; the training rows themselves without it.
+
+    Examples
+    --------
+    >>> train = pack_leaves(np.array([[0, 0], [0, 1], [0, 2], [1, 3]]))
+    >>> leaf_density(train).visited
+    array([0.625, 0.25 ])
+    """
+    n_trees = train.n_trees
+    visited, largest = np.empty(n_trees), np.empty(n_trees)
+    codes = None
+    if leaves is not None:
+        order = TreeOrder(np.arange(n_trees), n_trees)
+        codes = _encode(train, check_leaves(leaves, n_trees), order)
+    for tree in range(n_trees):
+        counts = np.empty(train.n_leaves[tree], np.int64)
+        count_leaf_rows(train.planes, tree, counts)
+        shares = counts / train.n_rows
+        largest[tree] = shares.max()
+        if codes is None:
+            visited[tree] = np.square(shares).sum()
+        else:
+            mine = codes[:, tree]
+            visited[tree] = shares[mine[mine != NO_CODE]].sum() / len(mine)
+    return LeafDensity(train.n_leaves.copy(), visited, largest)
