@@ -1,0 +1,108 @@
+"""Cyclical SGLB on the spiral in the papers' settings: its cost against CatBoost, what it buys.
+
+    python -m benchmarks.cyclical [--only fit refit quality]
+
+Compile time is left out: every kernel runs once before it is timed. ``fit`` trains the papers'
+chains; CatBoost trains an ordinary SGLB chain of the same length, since its cyclical form needs an
+objective of the user's own in Python. ``refit`` moves what must not train anything. ``quality``
+repeats the panel of the page "Spiral" over seeds: independent ensembles of 3, 5, 10 and 30 models
+beside the three kinds of chains.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from typing import Any
+
+import numpy as np
+
+from benchmarks.report import Row, median_seconds, parse_arguments, report
+from gbuq_core import BoostedEnsembleClassifier, make_spiral
+from gbuq_core.experiments.spiral import fit_spiral, map_spiral
+from gbuq_core.experiments.spiral_plan import METHODS, PAPER, plan_spiral
+from gbuq_core.experiments.spiral_quality import QualityPoint, quality_against_compute
+
+_SECTIONS = ["fit", "refit", "quality"]
+_SEEDS = (0, 1, 2)
+
+
+def fit() -> list[Row]:
+    """Chains of 2000 trees on the 4500 rows of the paper."""
+    data = make_spiral(PAPER.rows, PAPER.noise, random_state=0)
+
+    def train(method: str, **knobs: Any) -> None:
+        BoostedEnsembleClassifier(
+            method=method, ensemble="virtual", n_trees=PAPER.chain_trees, n_jobs=1, random_state=0,
+            random_strength=PAPER.random_strength, cycle_length=PAPER.cycle, **knobs,
+        ).fit(data.X, data.y)  # fmt: skip
+
+    plain = median_seconds(lambda: train("sglb"), repeats=3)
+    rows = [_row("virtual SGLB, one model of 2000 trees, one thread", f"{plain:.2f} s", plain)]
+    for method in ("csglb", "cbsglb"):
+        seconds = median_seconds(lambda m=method: train(m), repeats=3)
+        share = f"{seconds:.2f} s, {seconds / plain:.2f} x virtual SGLB"
+        rows.append(_row(f"{METHODS[method].label}, the same", share, seconds))
+    began = time.perf_counter()
+    train("sglb", engine="catboost")
+    theirs = time.perf_counter() - began
+    ratio = f"{theirs:.2f} s, {theirs / seconds:.1f} x cbSGLB"
+    rows.append(_row("CatBoost's virtual SGLB, the same, all threads", ratio, theirs))
+    return rows
+
+
+def refit() -> list[Row]:
+    """Maps of fitted chains after K or the burn-in moved."""
+    rows = []
+    for method, knob in (("virtual_sglb", {"step": 100}), ("csglb", {"burn_in": 3})):
+        fitted = fit_spiral(plan_spiral(PAPER, method))
+        moved = PAPER._replace(**knob)
+        seconds = median_seconds(lambda f=fitted, m=moved: map_spiral(f, m), repeats=5)
+        what = f"{METHODS[method].label}: {next(iter(knob))} moved, all frames of 80 x 80 cells"
+        rows.append(_row(what, f"{1e3 * seconds:.0f} ms", seconds))
+    return rows
+
+
+def quality() -> list[Row]:
+    """Quality against compute in the papers' settings, means over seeds."""
+    runs = [quality_against_compute(PAPER._replace(seed=seed)) for seed in _SEEDS]
+    return [_quality_row([run[i] for run in runs]) for i in range(len(runs[0]))]
+
+
+def _quality_row(points: list[QualityPoint]) -> Row:
+    first = points[0]
+    what = METHODS[first.method].label
+    if not METHODS[first.method].virtual:
+        what = f"{first.n_models} independent {what} models"
+    fields = {
+        "core seconds": "core_seconds",
+        "AUROC far": "auroc_far",
+        "AUROC between": "auroc_between",
+        "rank correlation": "rank_correlation",
+        "mean knowledge (nats)": "knowledge",
+        "K_eff": "effective",
+    }
+    found = {name: [getattr(p, field) for p in points] for name, field in fields.items()}
+    text = ", ".join(
+        f"{name} {np.mean(values):.3g} +- {statistics.stdev(values):.1g}"
+        for name, values in found.items()
+        if np.isfinite(values).all()
+    )
+    return Row(f"{what}, {first.n_trees:,} trees", text, "", None, found)
+
+
+def _row(what: str, measured: str, seconds: float) -> Row:
+    return Row(what, measured, "", None, {"seconds": seconds})
+
+
+def main() -> None:
+    """Run the sections asked for and report them."""
+    arguments = parse_arguments(__doc__.splitlines()[0], _SECTIONS)
+    rows: list[Row] = []
+    for section in arguments.only:
+        rows += {"fit": fit, "refit": refit, "quality": quality}[section]()
+    report("Cyclical SGLB on the spiral", rows, arguments.json)
+
+
+if __name__ == "__main__":
+    main()
