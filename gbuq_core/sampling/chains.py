@@ -190,14 +190,16 @@ def sample_mixture(
     draw_starts(seed, 0, extent, starts)
     samples, labels = _run(density, schedule, noise, seed, starts, n_jobs)
     stopped_at = _stopping_steps(samples)
-    counts, occupancy, share = _count_modes(labels, schedule.kept, stopped_at, density)
+    counts = count_visits(labels, schedule.kept, len(density.weights))
+    inside = counts.sum(axis=1)
+    occupancy = counts / np.maximum(inside, 1)[:, None]
     apart = 0.5 * np.abs(occupancy - density.weights).sum(axis=1)
     found = Chains(
         samples=samples,
         kept=schedule.kept,
         modes_visited=(counts >= VISIT_SAMPLES).sum(axis=1),
-        share_in_modes=share,
-        occupancy_error=np.where(counts.any(axis=1), apart, 1.0),
+        share_in_modes=inside / _kept_counts(schedule.kept, stopped_at),
+        occupancy_error=np.where(inside > 0, apart, 1.0),
         occupancy=occupancy,
         mode_index=labels,
         starts=starts,
@@ -277,19 +279,17 @@ def _stopping_steps(samples: NDArray[np.float32]) -> NDArray[np.int64]:
     return steps
 
 
-def _count_modes(
-    labels: NDArray[np.int16],
-    kept: NDArray[np.bool_],
-    stopped_at: NDArray[np.int64],
-    density: Target,
-) -> tuple[NDArray[np.int64], FloatArray, FloatArray]:
-    """Kept samples in each mode and their shares (n_chains, n_modes), and the share in any."""
-    n_modes = len(density.weights)
-    counts = np.array([np.bincount(row[kept] + 1, minlength=n_modes + 1)[1:] for row in labels])
-    n_kept = np.concatenate([[0], np.cumsum(kept)])
-    drawn = n_kept[np.where(stopped_at < 0, len(kept), stopped_at)]
-    inside = counts.sum(axis=1)
-    return counts, counts / np.maximum(inside, 1)[:, None], inside / np.maximum(drawn, 1)
+def count_visits(
+    labels: NDArray[np.int16], kept: NDArray[np.bool_], n_modes: int
+) -> NDArray[np.int64]:
+    """Kept samples in each mode, (n_chains, n_modes), of labels (n_chains, n_steps)."""
+    return np.array([np.bincount(row[kept] + 1, minlength=n_modes + 1)[1:] for row in labels])
+
+
+def _kept_counts(kept: NDArray[np.bool_], stopped_at: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Samples that each chain has drawn before it ran off, at least 1 to divide by."""
+    before = np.concatenate([[0], np.cumsum(kept)])
+    return np.maximum(1, before[np.where(stopped_at < 0, len(kept), stopped_at)])
 
 
 def _draw_seed(random_state: Any) -> np.uint64:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gbuq_core.sampling.chains import VISIT_SAMPLES, Chains
+from gbuq_core.sampling.chains import VISIT_SAMPLES, Chains, count_visits
 from gbuq_core.validation import check_number
 
 
@@ -168,9 +168,7 @@ def visit_counts(chains: Chains) -> NDArray[np.int64]:
     >>> int(visit_counts(sample_mixture("sgld", n_steps=900, random_state=0)).sum()) <= 900
     True
     """
-    width = chains.occupancy.shape[1] + 1
-    kept = [labels[chains.kept] for labels in chains.mode_index]
-    return np.array([np.bincount(labels + 1, minlength=width)[1:] for labels in kept])
+    return count_visits(chains.mode_index, chains.kept, chains.occupancy.shape[1])
 
 
 def _nth_visits(chains: Chains, n: int) -> NDArray[np.int64]:
