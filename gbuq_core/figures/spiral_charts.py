@@ -56,11 +56,15 @@ class RayOfMethod(NamedTuple):
 
 
 class BurnInOfMethod(NamedTuple):
-    """Mean knowledge uncertainty of a cyclical method without its first cycles (n_choices,)."""
+    """A cyclical method without its first cycles, (n_choices,) each.
+
+    ``knowledge`` is its mean over the map in nats, ``auroc`` that of far cells.
+    """
 
     method: str
     cycles: npt.NDArray[np.int64]
     knowledge: Array
+    auroc: Array
 
 
 def probe_sheet(methods: Sequence[PointOfMethod], truth: Array, alt: str = "") -> PanelSheet:
@@ -137,13 +141,15 @@ def ray_sheet(
         shaded=shaded,
         shaded_label=tinted,
     )
+    # In the very middle, where all arms start, the density has no bound.
+    usual = np.where(density <= 2 * np.quantile(density, 0.95), density, np.nan)
     lower = Strip(
         "True density",
         distance,
         [StripLine("true density", density, "text")],
         x_label="distance from the start",
         y_label="per unit area",
-        y_limits=_limits([density], log=True, span=1e-6),
+        y_limits=_limits([usual], log=True, span=1e-6),
         log=True,
         shaded=shaded,
         shaded_label=tinted,
@@ -153,44 +159,47 @@ def ray_sheet(
 
 
 def burn_in_sheet(
-    methods: Sequence[BurnInOfMethod], level: tuple[str, float] | None = None, alt: str = ""
+    methods: Sequence[BurnInOfMethod],
+    levels: Sequence[tuple[str, float, float]] = (),
+    alt: str = "",
 ) -> PanelSheet:
-    """Mean knowledge uncertainty against the number of first cycles that are left out.
+    """Knowledge uncertainty and its AUROC against the number of first cycles left out.
 
     Parameters
     ----------
     methods : sequence of BurnInOfMethod
         At least one.
-    level : (method, value), optional
-        A method without cycles for comparison.
+    levels : sequence of (method, mean knowledge, AUROC)
+        Methods without cycles, for comparison.
     alt : str
         The picture in words.
     """
-    longest = max((one.cycles for one in methods), key=len)
-    lines = [
-        StripLine(
-            METHOD_STYLES[one.method].label,
-            np.interp(longest, one.cycles, one.knowledge, right=np.nan),
-            METHOD_STYLES[one.method].colour,
-        )
-        for one in methods
+    longest = max((one.cycles for one in methods), key=len).astype(np.float64)
+
+    def strip(title: str, y_label: str, curves: Sequence[Array], flat: int, log: bool) -> Strip:
+        lines = [
+            StripLine(
+                METHOD_STYLES[one.method].label,
+                np.interp(longest, one.cycles, curve, right=np.nan),
+                METHOD_STYLES[one.method].colour,
+            )
+            for one, curve in zip(methods, curves, strict=True)
+        ]
+        for level in levels:
+            style = METHOD_STYLES[level[0]]
+            lines.append(
+                StripLine(style.label, np.full(len(longest), level[flat]), style.colour, dash=True)
+            )
+        limits = _limits([np.asarray(line.y) for line in lines], log) if log else (0.0, 1.0)
+        return Strip(title, longest, lines, "first cycles left out", y_label, limits, log)
+
+    strips = [
+        strip("Mean over the map", "nats", [one.knowledge for one in methods], 1, True),
+        strip("AUROC, far cells", "0.5 is chance", [one.auroc for one in methods], 2, False),
     ]
-    values = [one.knowledge for one in methods]
-    if level is not None:
-        style = METHOD_STYLES[level[0]]
-        flat = np.full(len(longest), level[1])
-        lines.append(StripLine(style.label, flat, style.colour, dash=True))
-        values.append(flat)
-    strip = Strip(
-        "Mean knowledge uncertainty of the map",
-        longest.astype(np.float64),
-        lines,
-        x_label="first cycles left out",
-        y_label="nats",
-        y_limits=_limits(values, log=True),
-        log=True,
+    return PanelSheet(
+        [], strips=strips, strip_columns=2, strip_height=120, alt=alt, name="spiral-burn-in"
     )
-    return PanelSheet([], strips=[strip], strip_columns=1, strip_height=150, alt=alt, name="burnin")
 
 
 def _member_strip(one: PointOfMethod, truth: Array) -> Strip:

@@ -31,6 +31,22 @@ HEART = Entry(
     "Does the model know where it has seen nothing? Paint cells, play the trees, compare methods.",
 )
 
+SPIRAL = Entry(
+    "pages/spiral.py",
+    "spiral",
+    "Spiral",
+    "Experiments",
+    "Does one long model know what an ensemble knows? Play the trees, probe a point, walk out.",
+)
+
+GAUSSIANS = Entry(
+    "pages/gaussians.py",
+    "gaussians",
+    "25 Gaussians",
+    "Experiments",
+    "Can one chain find all the modes? Four samplers race with one start and one budget.",
+)
+
 YOUR_DATA = Entry(
     "pages/your_data.py",
     "your_data",  # as the file: another name is unknown to a cold server
@@ -48,7 +64,7 @@ LESSONS = Entry(
 )
 
 # In the order of the navigation; sections appear in the order of their first page.
-PAGES: tuple[Entry, ...] = (HOME, HEART, YOUR_DATA, LESSONS)
+PAGES: tuple[Entry, ...] = (HOME, HEART, SPIRAL, GAUSSIANS, YOUR_DATA, LESSONS)
 
 
 def sections() -> dict[str, list[Entry]]:

@@ -259,9 +259,15 @@ def test_a_ray_has_the_density_below_and_the_data_tinted():
 
 
 def test_burn_in_is_drawn_beside_a_level():
-    line = BurnInOfMethod("csglb", np.arange(4), np.array([0.1, 0.01, 0.001, 0.0005]))
-    short = BurnInOfMethod("cbsglb", np.arange(2), np.array([0.2, 0.1]))
-    (strip,) = burn_in_sheet([line, short], ("virtual_sglb", 0.0004)).strips
-    assert [entry.name for entry in strip.lines] == ["cSGLB", "cbSGLB", "virtual SGLB"]
-    assert np.isnan(np.asarray(strip.lines[1].y)[2:]).all()
-    assert strip.y_limits[0] < 0.0004
+    line = BurnInOfMethod(
+        "csglb", np.arange(4), np.array([0.1, 0.01, 0.001, 5e-4]), np.full(4, 0.4)
+    )
+    short = BurnInOfMethod("cbsglb", np.arange(2), np.array([0.2, 0.1]), np.full(2, 0.6))
+    sheet = burn_in_sheet([line, short], [("virtual_sglb", 0.0004, 0.3)])
+    mean, auroc = sheet.strips
+    assert [entry.name for entry in mean.lines] == ["cSGLB", "cbSGLB", "virtual SGLB"]
+    assert np.isnan(np.asarray(mean.lines[1].y)[2:]).all()
+    assert mean.y_limits[0] < 0.0004
+    assert mean.log
+    assert auroc.y_limits == (0.0, 1.0)
+    assert encode_sheet(sheet)

@@ -1,0 +1,82 @@
+"""What can be taken away from Spiral: code, link, table, page; and where it all comes from."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from gbuq_core.experiments.spiral import SpiralRun
+from gbuq_core.experiments.spiral_export import spiral_code, spiral_csv
+from gbuq_core.experiments.spiral_scores import check_claims
+from gbuq_core.figures.spiral import SpiralView
+from gbuq_core.figures.standalone import Section, standalone_html
+from pages._ui.export_ui import Download, show_exports
+from pages._ui.spiral_scorecard import score_rows
+from pages._ui.spiral_ui import sheet_of
+
+_FIRST_PAPER = "https://arxiv.org/abs/2006.10562"
+_SECOND_PAPER = "https://ceur-ws.org/Vol-3381/47.pdf"
+_LEAD = (
+    "Three arms of a spiral, a class each. After Malinin, Prokhorenkova and Ustimenko, Uncertainty "
+    "in gradient boosting via ensembles (arXiv 2006.10562), section 4, and Tan, Huertas and Zhao, "
+    "Efficient and effective uncertainty quantification in gradient boosting via cyclical gradient "
+    "MCMC (CEUR-WS 3381, paper 47), section 5.1."
+)
+_CLAIM_HEADS = ("The papers", "Here", "Verdict")
+
+
+def export_spiral(run: SpiralRun, view: SpiralView, words: str, link: str) -> None:
+    """Code, link, data, page; then the picture in words."""
+    downloads = (
+        Download("Data (CSV)", "spiral.csv", "text/csv", partial(_csv, run)),
+        Download("Page (HTML)", "spiral.html", "text/html", partial(_html, run, view, words)),
+    )
+    show_exports("spiral", spiral_code(run.settings), link, downloads)
+    with st.expander("In words"):
+        st.text(words)
+
+
+def explain_spiral() -> None:
+    """Equations and where they come from."""
+    with st.expander("Equations and papers"):
+        st.markdown(
+            f"Malinin, Prokhorenkova and Ustimenko, [Uncertainty in gradient boosting via "
+            f"ensembles]({_FIRST_PAPER}), section 4. Total, data and knowledge uncertainty of M "
+            "members with class probabilities p (equations 3 to 5), in nats:"
+        )
+        st.latex(
+            r"\underbrace{H\!\left(\tfrac1M\sum_m p_m\right)}_{\text{total}}"
+            r"=\underbrace{\tfrac1M\sum_m H(p_m)}_{\text{data}}+\underbrace{\mathcal I}"
+            r"_{\text{knowledge}},\quad H(p)=-\sum_c p_c\ln p_c"
+        )
+        st.markdown(
+            f"Tan, Huertas and Zhao, [Efficient and effective uncertainty quantification in "
+            f"gradient boosting via cyclical gradient MCMC]({_SECOND_PAPER}), scale the gradients "
+            "of tree t in cycles of C trees (algorithm 1, equation 7) and take a member at the end "
+            "of each cycle; the noise is not scaled:"
+        )
+        st.latex(
+            r"\alpha_t=\max\!\left(\tfrac{\alpha_{\max}}2\left(\cos\tfrac{\pi\,(t\bmod C)}{C}"
+            r"+1\right),\ \alpha_{\min}\right)"
+        )
+        st.markdown(
+            "cbSGLB lets only a random share of the rows have gradients while it explores. A "
+            "virtual ensemble's members are one model cut at K, 2K, ... trees above the start. "
+            "How alike members are lowers their effective number, K / (1 + (K - 1) rho) with rho "
+            "the mean correlation between them."
+        )
+
+
+def _csv(run: SpiralRun) -> bytes:
+    return spiral_csv(run).encode()
+
+
+def _html(run: SpiralRun, view: SpiralView, words: str) -> bytes:
+    sections = [
+        Section(sheet=sheet_of(run, run.methods, view, words=words), caption=words),
+        Section("Scorecard", table=score_rows(run)),
+        Section("The papers and this picture", table=[_CLAIM_HEADS, *check_claims(run)]),
+        Section("Python", code=spiral_code(run.settings)),
+    ]
+    return standalone_html(sections, "The spiral", _LEAD).encode()

@@ -1,0 +1,164 @@
+"""Spiral's picture: the maps of what has been fitted, with the schedule and the losses below."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import streamlit as st
+
+from gbuq_core.boosting.schedule import exploring
+from gbuq_core.errors import GbuqError
+from gbuq_core.experiments.spiral import (
+    SIDE,
+    SpiralFit,
+    SpiralMaps,
+    SpiralRun,
+    map_spiral,
+    spiral_truth,
+)
+from gbuq_core.experiments.spiral_plan import (
+    METHODS,
+    SpiralSettings,
+    estimate_spiral_seconds,
+    plan_spiral,
+)
+from gbuq_core.figures.panels import Line, Marker, PanelSheet
+from gbuq_core.figures.spiral import SpiralView, spiral_sheet
+from gbuq_core.figures.spiral_training import Growth
+from gbuq_core.synthetic import make_spiral
+from pages._ui.canvas import CanvasEvent, canvas
+from pages._ui.jobs_glue import Answer, seconds_text
+from pages._ui.notices import show_notice
+from pages._ui.spiral_controls import Looks, choose
+
+_MAPPED = "_spiral_maps"  # what was mapped last, by method
+_SLOW_SECONDS = 1.0  # methods whose cost is told before they are chosen
+
+
+class Mapped(NamedTuple):
+    """The maps of what a method has fitted, and why there are none, in a sentence."""
+
+    answer: Answer
+    maps: SpiralMaps | None
+    problem: str
+
+
+def map_answers(settings: SpiralSettings, answers: Sequence[Answer]) -> list[Mapped]:
+    """Maps of every answer; what did not change is not computed again."""
+    held: dict[str, tuple[Any, ...]] = st.session_state.setdefault(_MAPPED, {})
+    for slot in set(held) - {answer.slot for answer in answers}:
+        del held[slot]
+    return [_map(settings, answer, held) for answer in answers]
+
+
+def _map(settings: SpiralSettings, answer: Answer, held: dict[str, tuple[Any, ...]]) -> Mapped:
+    if answer.result is None or answer.error:
+        return Mapped(answer, None, answer.error)
+    fit: SpiralFit = answer.result
+    depends = _what_maps_depend_on(fit, settings)
+    known = held.get(answer.slot)
+    if known is None or known[0] is not fit or known[1] != depends:
+        try:
+            known = held[answer.slot] = (fit, depends, map_spiral(fit, settings))
+        except GbuqError as error:
+            return Mapped(answer, None, str(error))
+    return Mapped(answer, known[2], "")
+
+
+def _what_maps_depend_on(fit: SpiralFit, settings: SpiralSettings) -> tuple[Any, ...]:
+    kind = METHODS[fit.plan.method]
+    if kind.cyclical:
+        return settings.burn_in, settings.shown
+    return (settings.step, settings.start, settings.shown) if kind.virtual else (settings.shown,)
+
+
+def run_of(settings: SpiralSettings, mapped: Sequence[Mapped]) -> SpiralRun:
+    """What belongs to these settings: without methods whose fit is still on its way."""
+    fresh = tuple(one.maps for one in mapped if one.maps is not None and one.answer.fresh)
+    data = fresh[0].fit.data if fresh else make_spiral(settings.rows, settings.noise, settings.seed)
+    return SpiralRun(settings, data, spiral_truth(settings.noise), fresh)
+
+
+def sheet_of(
+    run: SpiralRun,
+    shown: Sequence[SpiralMaps],
+    view: SpiralView,
+    looks: Looks | None = None,
+    words: str = "",
+) -> PanelSheet:
+    """The picture: maps, strips, and where the reader looks."""
+    markers, lines = (), ()
+    if looks is not None:
+        (x, y), (x0, y0), (x1, y1) = looks.point, looks.start, looks.end
+        markers = (Marker(x, y),)
+        lines = (Line([x0, x1], [y0, y1], arrow=True),) if (x0, y0) != (x1, y1) else ()
+    growths = [growth for maps in shown if (growth := growth_of(maps)) is not None]
+    return spiral_sheet(run.truth, run.data, shown, growths, view, markers, lines, words)
+
+
+def growth_of(maps: SpiralMaps) -> Growth | None:
+    """How a method was trained; None if it kept no trace (forests, CatBoost)."""
+    fit, plan = maps.fit, maps.fit.plan
+    if fit.trace is None:
+        return None
+    stretches: list[tuple[float, float]] = []
+    if plan.cycle is not None and plan.exploration is not None:
+        stretches = _stretches(exploring(plan.trees, plan.cycle, plan.exploration))
+    return Growth(
+        method=plan.method,
+        n_trees=fit.trace.n_trees,
+        scale=fit.trace.scale,
+        train_loss=fit.trace.train_loss,
+        validation_trees=fit.n_trees,
+        validation_loss=fit.validation.mean(axis=1),
+        member_trees=maps.member_trees if METHODS[plan.method].virtual else (),
+        exploring=stretches,
+    )
+
+
+def _stretches(on: np.ndarray) -> list[tuple[float, float]]:
+    """First and last tree of every stretch in which something is on; trees count from 1."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], on.astype(np.int8), [0]])))
+    return [(float(lo + 1), float(hi)) for lo, hi in edges.reshape(-1, 2)]
+
+
+def draw_picture(
+    run: SpiralRun,
+    mapped: Sequence[Mapped],
+    view: SpiralView,
+    looks: Looks,
+    words: str,
+    on_select: Callable[[CanvasEvent], None] = lambda event: choose(event, SIDE),
+) -> None:
+    """Draw what there is, the last good maps included."""
+    for one in mapped:
+        if one.problem:
+            label, slot = one.answer.request.label, one.answer.slot
+            show_notice(f"{label}: {one.problem}", slot, tone="error")
+    shown = [one for one in mapped if one.maps is not None]
+    old = [one.answer.request.label for one in shown if not one.answer.fresh]
+    if old:
+        st.caption(f"Still the settings before: {', '.join(old)}.")
+    if not mapped:
+        st.text("Choose a method at the left to see what it makes of this truth.")
+    sheet = sheet_of(run, [one.maps for one in shown if one.maps], view, looks, words)
+    canvas(sheet, key="spiral", select=("cells", "ray"), on_select=on_select)
+
+
+def show_costs(settings: SpiralSettings, answers: Sequence[Answer]) -> None:
+    """What the fits took, and what slow methods would take that are not chosen."""
+    fits = [(answer.request.label, answer.result) for answer in answers if answer.fresh]
+    taken = [f"{label} {seconds_text(fit.seconds)}" for label, fit in fits]
+    parts = [f"Fitted: {', '.join(taken)}."] if taken else []
+    others = [method for method in METHODS if method not in settings.methods]
+    estimates = {m: estimate_spiral_seconds(plan_spiral(settings, m)) for m in others}
+    slow = [
+        f"{METHODS[method].label} about {seconds_text(seconds)}"
+        for method, seconds in estimates.items()
+        if seconds > _SLOW_SECONDS
+    ]
+    if slow:
+        parts.append(f"With these settings a fit would take: {', '.join(slow)}.")
+    st.caption(" ".join(parts))

@@ -1,0 +1,385 @@
+"""Spiral through AppTest: picture, knobs that refit and knobs that do not, looks, bad links."""
+
+import csv
+import doctest
+import io
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from urllib.parse import parse_qs
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from gbuq_core.experiments.spiral import SIDE, count_fits, run_spiral
+from gbuq_core.experiments.spiral_export import spiral_code
+from gbuq_core.experiments.spiral_plan import METHODS, PAPER, SpiralSettings
+from gbuq_core.experiments.spiral_probe import probe, ray
+from gbuq_core.experiments.spiral_scores import describe_spiral
+from gbuq_core.figures.encoding import decode_sheet
+from gbuq_core.figures.spiral import SpiralView
+from gbuq_core.jobs import RUNNER
+from pages._ui import spiral_controls
+from pages._ui.canvas import CanvasEvent
+from pages._ui.knobs import read_knob
+from pages._ui.spiral_controls import STATE, choose, looks_of, query_of, settings_of, view_of
+from pages._ui.spiral_exports import _csv, _html
+
+APP = str(Path(__file__).resolve().parents[2] / "app.py")
+SMALL = {
+    "rows": "100", "members": "3", "trees": "50", "chain_trees": "100", "cycle": "20",
+    "step": "10", "depth": "4",
+}  # fmt: skip
+SETTINGS = SpiralSettings(
+    methods=("sglb", "csglb"), rows=100, members=3, trees=50, chain_trees=100, cycle=20, step=10,
+    depth=4,
+)  # fmt: skip
+ALL = {"methods": ["SGLB", "virtual SGLB", "cSGLB", "cbSGLB"]}
+
+
+def open_spiral(small=True, **query):
+    at = AppTest.from_file(APP, default_timeout=60).run()
+    at.switch_page("pages/spiral.py")
+    for name, text in {**(SMALL if small else {}), **query}.items():
+        at.query_params[name] = text
+    return settle(at.run())
+
+
+def live_jobs():
+    return list(RUNNER._live.values())
+
+
+def settle(at):
+    """Rerun until nothing is being fitted, a minute at most: a first fit compiles kernels."""
+    for _ in range(600):
+        if at.get("bidi_component") and not live_jobs():
+            at.run()
+            break
+        time.sleep(0.05)
+        at.run()
+    assert not at.exception
+    return at
+
+
+def sheet(at, which=0):
+    """The picture, the point's charts, the ray's."""
+    return decode_sheet(at.get("bidi_component")[which].proto.bytes)
+
+
+def titles(at):
+    return [panel["title"] for panel in sheet(at).header["panels"]]
+
+
+def values_of(at, title):
+    return sheet(at).values[titles(at).index(title)]
+
+
+def notes(at):
+    return [t.value for t in at.text if not t.value.startswith("Three arms")]
+
+
+def words(at):
+    return [t.value for t in at.text]
+
+
+def test_the_examples_in_the_docstrings_hold():
+    assert doctest.testmod(spiral_controls).failed == 0
+
+
+def test_the_page_shows_truth_and_methods_and_their_scores():
+    at = open_spiral()
+    run = run_spiral(SETTINGS)
+    assert titles(at) == [
+        "True data uncertainty", "SGLB: total", "SGLB: data", "SGLB: knowledge",
+        "True density", "cSGLB: total", "cSGLB: data", "cSGLB: knowledge",
+    ]  # fmt: skip
+    # The last frame is the finished map; values travel in steps of a 65,535th of their range.
+    shown, wanted = values_of(at, "SGLB: total")[-1], run.methods[0].total[-1]
+    np.testing.assert_allclose(shown, wanted, atol=2e-5)
+    assert describe_spiral(run) in words(at)
+    assert [strip["title"] for strip in sheet(at).header["strips"]] == ["Gradient scale", "Loss"]
+    assert any(m.value.startswith("| Score |") for m in at.markdown)
+
+
+def test_the_defaults_and_the_papers_settings_are_those_of_the_experiment():
+    values = SimpleNamespace(**{knob.key: knob.default for knob in STATE.knobs})
+    assert settings_of(values) == SpiralSettings(methods=("sglb", "csglb"))
+    assert view_of(values) == SpiralView()
+    (paper,) = STATE.presets
+    assert settings_of(SimpleNamespace(**{**vars(values), **paper.values})) == PAPER
+
+
+def test_every_default_lies_in_its_knobs_range():
+    for knob in STATE.knobs:
+        assert not read_knob(
+            knob, [str(v) for v in knob.default] if knob.kind == "choices" else [str(knob.default)]
+        ).problem, knob.key
+
+
+def move(at, key, value):
+    for kind in (at.slider, at.select_slider, at.radio, at.toggle, at.multiselect):
+        if key in [widget.key for widget in kind]:
+            return kind(key=key).set_value(value).run()
+    raise AssertionError(f"no widget {key}")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "same"),
+    [
+        ("step", 20, ["SGLB: knowledge", "cSGLB: knowledge"]),
+        ("start", 0.2, ["SGLB: knowledge"]),
+        ("burn_in", 2, ["SGLB: knowledge", "virtual SGLB: knowledge"]),
+        ("shown", "2", ["True density"]),
+        ("points", "all maps", ["SGLB: total"]),
+        ("points", "off", ["SGLB: total"]),
+        ("log", False, ["SGLB: total"]),
+        ("scale", "own", ["True density"]),
+    ],
+)
+def test_a_knob_of_the_view_changes_the_picture_and_fits_nothing(key, value, same):
+    at = open_spiral(**ALL)
+    before, digest = count_fits(), sheet(at).header["digest"]
+    kept = {title: values_of(at, title) for title in same}
+    move(at, key, value)
+    assert not at.exception
+    assert not at.get("progress")
+    assert sheet(at).header["digest"] != digest
+    assert count_fits() == before
+    for title, values in kept.items():
+        np.testing.assert_array_equal(values_of(at, title), values)
+
+
+REFIT = {
+    "rows": (200, 2), "noise": (0.2, 2), "seed": (1, 2), "members": (4, 1), "trees": (100, 1),
+    "chain_trees": (200, 1), "depth": (3, 2), "rate": (0.05, 1), "rate_cyclical": (0.1, 1),
+    "cycle": (50, 1), "alpha_max": (5.0, 1), "alpha_min": (0.5, 1), "temperature": ("1000", 2),
+    "leaf_noise": ("on", 2), "random_strength": (1.0, 2), "noise_free": (True, 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("key", REFIT)
+def test_a_knob_refits_only_what_depends_on_it(key):
+    value, n_fits = REFIT[key]
+    at = open_spiral()
+    before, digest = count_fits(), sheet(at).header["digest"]
+    settle(move(at, key, value))
+    assert sheet(at).header["digest"] != digest
+    # Another test may have asked for the same fit: the runner keeps the last results.
+    assert count_fits() - before <= n_fits
+
+
+@pytest.mark.parametrize(("key", "value"), [("mask", 0.3), ("exploration", 0.5)])
+def test_masks_are_the_bootstrapped_methods_own(key, value):
+    at = open_spiral(methods=["cSGLB", "cbSGLB"])
+    other, own = values_of(at, "cSGLB: total"), values_of(at, "cbSGLB: total")
+    settle(move(at, key, value))
+    np.testing.assert_array_equal(values_of(at, "cSGLB: total"), other)
+    assert not np.array_equal(values_of(at, "cbSGLB: total"), own)
+
+
+def test_knobs_of_methods_that_are_not_chosen_are_not_drawn():
+    at = open_spiral(methods="vRF")
+    keys = {widget.key for kind in (at.slider, at.select_slider, at.toggle) for widget in kind}
+    assert {"members", "trees"} <= keys
+    assert not keys & {"cycle", "alpha_max", "burn_in", "step", "rate", "depth", "mask"}
+    assert titles(at)[2:] == ["vRF: total", "vRF: data", "vRF: knowledge"]
+    assert sheet(at).header["frames"] == 1
+
+
+def test_no_method_leaves_the_truth_and_an_invitation():
+    at = open_spiral(methods="")
+    assert titles(at) == ["True data uncertainty", "True density", "Density of class 1"]
+    assert any("Choose a method" in note for note in notes(at))
+
+
+def test_five_methods_are_refused():
+    labels = [METHODS[key].label for key in ("sgb", "sglb", "virtual_sglb", "csglb", "cbsglb")]
+    at = open_spiral(methods=labels)
+    assert any(note.startswith("methods must be at most 4 of") for note in notes(at))
+    assert len(at.multiselect(key="methods").value) <= 4
+
+
+def test_a_burn_in_that_leaves_nothing_is_said_and_the_other_method_stays():
+    at = open_spiral(burn_in="10")
+    assert any(note.startswith("cSGLB: ") and "burn" in note for note in notes(at))
+    assert "SGLB: knowledge" in titles(at)
+    assert "cSGLB: knowledge" not in titles(at)
+
+
+BAD = {
+    "rows": "7",
+    "noise": "-1",
+    "trees": "1e9",
+    "chain_trees": "0",
+    "members": "1",
+    "depth": "many",
+    "rate": "nan",
+    "rate_cyclical": "inf",
+    "step": "0",
+    "start": "2",
+    "cycle": "-5",
+    "alpha_max": "1e999",
+    "alpha_min": "0",
+    "mask": "0",
+    "exploration": "1.5",
+    "noise_free": "perhaps",
+    "temperature": "hot",
+    "random_strength": "x",
+    "burn_in": "-1",
+    "methods": "<b>x</b>",
+    "leaf_noise": "true",
+    "points": "[x](javascript:0)",
+    "shown": "1",
+    "log": "2",
+    "scale": "none",
+    "px": "700",
+    "py": "nan",
+    "rx": "1e999",
+    "ry": "0.5",
+    "sx": "-601",
+    "sy": "<img src=x>",
+    "along": "novelty",
+    "seed": "-1",
+}
+
+
+def test_bad_parameters_are_said_and_the_defaults_used():
+    assert BAD.keys() == {knob.key for knob in STATE.knobs}
+    at = open_spiral(small=False, **BAD)
+    told = "\n".join(notes(at))
+    for name in BAD:
+        assert f"{name} must be" in told
+        assert name not in at.query_params
+    assert titles(at)[0] == "True data uncertainty"
+
+
+def test_an_unknown_parameter_is_named():
+    at = open_spiral(colour="<img src=x>")
+    assert any("does not know are ignored" in note and '"colour"' in note for note in notes(at))
+
+
+def test_a_linked_point_shows_every_member_there():
+    at = open_spiral(px="300", py="-20")
+    run = run_spiral(SETTINGS)
+    header = sheet(at, 1).header
+    assert [strip["title"] for strip in header["strips"]] == [
+        "SGLB, members", "cSGLB, members", "SGLB, while it grew", "cSGLB, while it grew",
+    ]  # fmt: skip
+    found = probe(run.methods[1].fit, SETTINGS, 300.0, -20.0)
+    assert header["strips"][3]["marks"] == found.member_trees.tolist()
+    table = next(m.value for m in at.markdown if m.value.startswith("| At this point"))
+    assert f"{float(found.uncertainty.knowledge):#.3g}" in table
+    assert sheet(at).header["markers"][0]["x"] == 300.0
+
+
+def test_typed_coordinates_move_the_point_and_fit_nothing():
+    at = open_spiral()
+    before, digest = count_fits(), sheet(at, 1).header["digest"]
+    at.number_input(key="px").set_value(200.0).run()
+    assert sheet(at, 1).header["digest"] != digest
+    assert sheet(at).header["markers"][0]["x"] == 200.0
+    assert count_fits() == before
+
+
+def test_the_ray_is_there_at_once_and_shows_each_kind():
+    at = open_spiral()
+    run = run_spiral(SETTINGS)
+    header = sheet(at, 2).header
+    assert header["strips"][0]["title"] == "Knowledge uncertainty"
+    assert [line["name"] for line in header["strips"][0]["lines"]] == ["SGLB", "cSGLB"]
+    assert len(sheet(at).header["lines"]) == 1
+    at.radio(key="along").set_value("total").run()
+    header = sheet(at, 2).header
+    assert header["strips"][0]["title"] == "Total uncertainty"
+    assert "true data uncertainty" in [line["name"] for line in header["strips"][0]["lines"]]
+    assert ray(run.methods[0].fit, SETTINGS, (0, 0), (600, 450)).distance[-1] == 750.0
+
+
+def test_a_ray_without_length_is_said():
+    at = open_spiral(rx="30", ry="30", sx="30", sy="30")
+    assert any("starts where it ends" in note for note in notes(at))
+
+
+@pytest.mark.parametrize(
+    ("event", "keys"),
+    [
+        (CanvasEvent(clicked=(0, 0, SIDE - 1)), {"px": 592.0, "py": -592.0}),
+        (CanvasEvent(lassoed=[(0, 0), (SIDE - 1, SIDE - 1)]), {"px": 0.0, "py": 0.0}),
+        (
+            CanvasEvent(ray=(-600.0, 0.4, 10.0, 600.0)),
+            {"rx": -600.0, "ry": 0.0, "sx": 10.0, "sy": 600.0},
+        ),
+        (CanvasEvent(), {}),
+    ],
+)
+def test_clicks_and_lines_become_numbers(event, keys, monkeypatch):
+    session = {}
+    monkeypatch.setattr(spiral_controls.st, "session_state", session)
+    choose(event, SIDE)
+    # Half a cell from the edge is 592.5: rounded to a whole number, either side will do.
+    assert session == pytest.approx(keys, abs=1.0)
+
+
+SETTINGS_AND_VIEWS = [
+    (SpiralSettings(methods=("sglb", "csglb")), SpiralView()),
+    (PAPER, SpiralView()),
+    (
+        SpiralSettings(
+            methods=("vrf", "catboost", "sgb", "cbsglb"), rows=50, noise=0.1, seed=7, members=20,
+            trees=50, chain_trees=3000, depth=1, rate=0.01, rate_cyclical=0.3, cycle=500,
+            burn_in=3, alpha_max=2.0, alpha_min=0.1, mask=0.5, exploration=0.25, noise_free=True,
+            temperature=100.0, leaf_noise=True, random_strength=0.0, step=200, start=0.25, shown=3,
+        ),
+        SpiralView(log=False, scale="own", points="all maps"),
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("settings", "view"), SETTINGS_AND_VIEWS)
+def test_a_link_restores_settings_and_view(settings, view):
+    texts = parse_qs(query_of(settings, view), keep_blank_values=True)
+    values = {knob.key: knob.default for knob in STATE.knobs}
+    knobs = {knob.key: knob for knob in STATE.knobs}
+    for name, given in texts.items():
+        reading = read_knob(knobs[name], given)
+        assert reading.problem == ""
+        values[name] = reading.value
+    assert settings_of(SimpleNamespace(**values)) == settings
+    assert view_of(SimpleNamespace(**values)) == view
+    assert looks_of(SimpleNamespace(**values)).point == (0.0, -190.0)
+
+
+def test_the_page_offers_code_link_data_and_itself():
+    at = open_spiral(seed="3", px="100")
+    blocks = [block.value for block in at.code]
+    assert spiral_code(SETTINGS._replace(seed=3)).strip() in blocks
+    assert "px=100" in blocks[-1]
+    assert "seed=3" in blocks[-1]
+    run = run_spiral(SETTINGS)
+    assert len(list(csv.reader(io.StringIO(_csv(run).decode())))) == SIDE * SIDE + 1
+    page = _html(run, SpiralView(), describe_spiral(run)).decode()
+    assert "SGLB: knowledge" in describe_spiral(run) or "SGLB" in page
+    assert "http" not in page.split("<script")[0].replace("http-equiv", "")
+
+
+def test_a_slow_method_shows_progress_beside_the_quick_one_and_can_be_cancelled():
+    # Minutes of CatBoost on any machine, stopped at once.
+    slow = {"rows": "3000", "trees": "2000", "members": "30", "depth": "8"}
+    at = AppTest.from_file(APP, default_timeout=60).run()
+    at.switch_page("pages/spiral.py")
+    query = {**SMALL, **slow, "methods": ["cSGLB", "CatBoost"]}
+    for name, text in query.items():
+        at.query_params[name] = text
+    at.run()
+    for _ in range(600):
+        if at.get("bidi_component") and "cSGLB: knowledge" in titles(at):
+            break
+        time.sleep(0.05)
+        at.run()
+    jobs = [job for job in live_jobs() if getattr(job.key[1], "method", "") == "catboost"]
+    assert len(jobs) == 1
+    assert "CatBoost: knowledge" not in titles(at)
+    at.button(key="_jobs_cancel").click().run()
+    assert any(note.startswith("Cancelled.") for note in notes(at))
+    assert jobs[0].stopped
