@@ -35,7 +35,8 @@ Ints = npt.NDArray[np.int64]
 MAX_FRAMES = 60  # of the race
 N_BINS = 60  # of the maps, a side; as many as `grid_kl` counts in
 N_STAYS = 120  # places along a chain at which its mode is looked up: as many as a chart can tell
-N_SIZES = 600  # the same for step sizes, twenty for each of thirty cycles
+N_SIZES = 240  # the same for step sizes
+SHOWN_CYCLES = 3  # of a schedule that repeats itself: more of them would be one block of colour
 N_PATH = 16  # positions of the first chain in a frame
 
 
@@ -96,7 +97,11 @@ class SamplerRun(NamedTuple):
     stay_steps, stay_modes : (k,) int array
         Steps of the first chain and the mode it was in then; -1 between modes.
     size_steps, sizes : (j,) array
-        Step size times gradient scale.
+        Step size times gradient scale; of a schedule with many cycles the first three.
+    size_span : int
+        Steps after which ``sizes`` repeat themselves; all of them without cycles.
+    exploring : (e, 2) int array
+        Steps within ``size_span`` whose samples do not count: first, and first that does.
     occupancy : (n_chains, n_modes) array
         Each mode's share of the chain's samples in modes.
     report : ChainReport
@@ -122,6 +127,8 @@ class SamplerRun(NamedTuple):
     stay_modes: Ints
     size_steps: Ints
     sizes: Array
+    size_span: int
+    exploring: Ints
     occupancy: Array
     report: ChainReport
     stopped: str
@@ -268,7 +275,8 @@ def count_chains(plan: SamplerPlan, chains: Chains) -> SamplerRun:
     cells, in_modes, n_kept = (np.cumsum(part, axis=0) for part in (cells, in_modes, kept))
     maps = (cells / np.maximum(n_kept, 1)[:, None]).reshape(frames, N_BINS, N_BINS)
     width, height = grid.edges_x[1] - grid.edges_x[0], grid.edges_y[1] - grid.edges_y[0]
-    stays, sizes = _spread(N_STAYS, n_steps), _spread(N_SIZES, n_steps)
+    stays, span = _spread(N_STAYS, n_steps), _repeated_steps(plan)
+    sizes = _spread(N_SIZES, span)
     return SamplerRun(
         plan=plan,
         steps=found.steps + 1,
@@ -285,6 +293,8 @@ def count_chains(plan: SamplerPlan, chains: Chains) -> SamplerRun:
         stay_modes=chains.mode_index[0, stays].astype(np.int64),
         size_steps=sizes,
         sizes=(chains.step_sizes * chains.scales)[sizes],
+        size_span=span,
+        exploring=_exploring(chains.kept[:span]),
         occupancy=chains.occupancy,
         report=diagnose(chains),
         stopped=describe_stopped(chains),
@@ -295,6 +305,23 @@ def count_chains(plan: SamplerPlan, chains: Chains) -> SamplerRun:
 def _spread(n: int, n_steps: int) -> Ints:
     """At most ``n`` steps at even distances, the first one first."""
     return np.linspace(0, n_steps, min(n, n_steps), endpoint=False).astype(np.int64)
+
+
+def _repeated_steps(plan: SamplerPlan) -> int:
+    """The steps of a few cycles if there are more than twice as many, else all of them."""
+    if plan.cycles is None or plan.cycles <= 2 * SHOWN_CYCLES:
+        return plan.steps
+    return -(-SHOWN_CYCLES * plan.steps // plan.cycles)
+
+
+def _exploring(kept: npt.NDArray[np.bool_]) -> Ints:
+    """Where steps that are not kept begin and end, (e, 2).
+
+    >>> _exploring(np.array([False, True, True, False, False])).tolist()
+    [[0, 1], [3, 5]]
+    """
+    edges = np.flatnonzero(np.diff(np.concatenate([[True], kept, [True]]).astype(np.int8)))
+    return edges.reshape(-1, 2)
 
 
 def _count_cells(
