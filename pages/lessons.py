@@ -86,7 +86,7 @@ elif answer.result is not None and answer.fresh:
     with st.container(key="lede"):
         for paragraph in answer.result.text:
             st.markdown(paragraph)
-    canvas(answer.result.sheet, key="lesson")
+    canvas(answer.result.sheet, key="lesson-figure")
     with st.expander(f"**{step.question}**", key=f"answer-{part}"):
         st.markdown(answer.result.answer)
 st.page_link(

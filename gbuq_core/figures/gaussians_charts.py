@@ -77,7 +77,8 @@ class Race(Protocol):
     ``occupancy_error``, ``divergence`` (f,), ``path`` (f, p, 2) positions of the first chain in
     that frame, the last one last. Besides ``stay_modes`` (k,), the mode that the first chain is in
     at ``stay_steps`` (k,), -1 between modes, and ``sizes`` (j,), step size times gradient scale at
-    ``size_steps`` (j,). ``sampler`` is a key of `SAMPLER_STYLES`.
+    ``size_steps`` (j,), which repeat themselves after ``size_span`` steps; ``exploring`` (e, 2) are
+    the stretches of those that give no samples. ``sampler`` is a key of `SAMPLER_STYLES`.
     """
 
     @property
@@ -110,6 +111,10 @@ class Race(Protocol):
     def size_steps(self) -> Ints: ...  # noqa: D102
     @property
     def sizes(self) -> Floats: ...  # noqa: D102
+    @property
+    def size_span(self) -> int: ...  # noqa: D102
+    @property
+    def exploring(self) -> Ints: ...  # noqa: D102
 
 
 def chart_rows(truth: Truth, runs: Sequence[Race], charts: Collection[str]) -> list[Strip]:
@@ -215,7 +220,9 @@ def _schedules_row(truth: Truth, runs: Sequence[Race], frames: Ints) -> list[Str
                 ],
                 "step",
                 log=_falls_far(run.sizes),
-                frame_x=_cursor(run, frames),
+                shaded=[(float(low), float(high)) for low, high in run.exploring],
+                # The end of the last of the cycles shown, not the start of the first.
+                frame_x=(_cursor(run, frames) - 1) % run.size_span + 1,
             )
         )
     return row

@@ -151,9 +151,9 @@ STATE = PageState(
             help="25 Gaussians, 50,000 steps of each sampler, 30 cycles.",
         ),
         Preset(
-            "Smaller steps",
+            "Stable steps",
             {"rate_clr": 0.05, "alpha_max": 5.0},
-            help="The cycles of clr-SGLD and cg-SGLD with half their reach.",
+            help="Just below the longest step that does not overshoot.",
         ),
     ),
 )

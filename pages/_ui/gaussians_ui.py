@@ -28,6 +28,11 @@ _LEAD = (
     "and Effective Uncertainty Quantification in Gradient Boosting via Cyclical Gradient MCMC, "
     "section 5.1 (CEUR Vol-3381, paper 47)."
 )
+_READING = (
+    "Dashed: the target's marginals, and the longest step that does not overshoot a mode farther "
+    "than it came from. Shaded: exploring steps, whose samples do not count; of a schedule with "
+    "many cycles three are drawn. Dots on the maps: where chain 1 has been since the frame before."
+)
 _CLAIM_HEADS = ("The paper", "Here", "Verdict")
 
 
@@ -58,14 +63,13 @@ def draw_gaussians(
 
 
 def show_costs(answers: Sequence[Answer]) -> None:
-    """What the runs took."""
+    """How the charts are read, and what the runs took."""
     taken = [
         f"{answer.request.label} {seconds_text(answer.result.seconds)}"
         for answer in answers
         if answer.fresh
     ]
-    if taken:
-        st.caption(f"Sampled: {', '.join(taken)}.")
+    st.caption(" ".join([_READING, *([f"Sampled: {', '.join(taken)}."] if taken else [])]))
 
 
 def draw_scores(run: GaussiansRun) -> None:
@@ -92,9 +96,10 @@ def draw_scores(run: GaussiansRun) -> None:
 _DEFINITIONS = (
     "Modes visited: at least 50 kept samples within 3 std of it; with several chains the median. "
     "In a mode: the share of kept samples within 3 std of any. Occupancy error: half the summed "
-    "differences between the modes' shares and their weights. KL: from the target to the samples' "
-    "histogram. Effective samples and autocorrelation time: of the coordinate that mixes slower, "
-    "a chain's mean; neither sees a mode that the chain never found. Seconds: of all chains."
+    "differences between the modes' shares and their weights. KL: the Kullback-Leibler divergence "
+    "of the samples' histogram from the target's. Effective samples and autocorrelation time: of "
+    "the coordinate that mixes slower, a chain's mean; neither sees a mode that the chain never "
+    "found. Seconds: of all chains."
 )
 
 
@@ -133,10 +138,11 @@ def explain_gaussians() -> None:
             r"\cos\tfrac{\pi(t\bmod C)}{C}+1\right),\alpha_{\min}\right)"
         )
         st.markdown(
-            "In a Gaussian mode of variance v a gradient step multiplies the distance to the "
-            "centre by 1 - step / v. Above 2 v the step overshoots farther than it started and "
-            "the chain is thrown out: this, not the noise, is what finds new modes here (v is "
-            "0.03, so a step size times scale above 0.06)."
+            "Where -log p has curvature h, a gradient step s multiplies the distance to the centre "
+            "by 1 - s h. Above 2 / h, the dashed line, a step overshoots farther than it came from "
+            "and with a little noise the chain leaves the mode. In the 25 Gaussians 2 / h is 0.06: "
+            "at a learning rate of 0.01 cg-SGLD explores with a scale above 6 and stays where it "
+            "is below. clr-SGLD's Langevin noise grows with its step and helps it out earlier."
         )
 
 
@@ -147,7 +153,9 @@ def _csv(run: GaussiansRun) -> bytes:
 def _html(run: GaussiansRun, view: GaussiansView) -> bytes:
     words = describe_gaussians(run)
     sections = [
-        Section(sheet=gaussians_sheet(run.truth, run.runs, view, words), caption=words),
+        Section(
+            sheet=gaussians_sheet(run.truth, run.runs, view, words), caption=f"{words} {_READING}"
+        ),
         Section("Scorecard", text=_DEFINITIONS, table=score_rows(run)),
         Section("Python", code=gaussians_code(run.settings)),
     ]

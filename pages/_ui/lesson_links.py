@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from gbuq_core.experiments.gaussians_export import gaussians_code
 from gbuq_core.experiments.heart_export import heart_code
-from pages._ui.heart_controls import query_of
-from pages._ui.site_map import HEART, Entry
+from pages._ui import gaussians_controls, heart_controls
+from pages._ui.site_map import GAUSSIANS, HEART, Entry
 
 
 class PresetOpener(NamedTuple):
@@ -23,8 +24,13 @@ OPENERS: Mapping[str, PresetOpener] = MappingProxyType(
     {
         "heart": PresetOpener(
             HEART,
-            lambda preset: query_of(preset.settings, preset.view),
+            lambda preset: heart_controls.query_of(preset.settings, preset.view),
             lambda preset: heart_code(preset.settings),
-        )
+        ),
+        "gaussians": PresetOpener(
+            GAUSSIANS,
+            lambda preset: gaussians_controls.query_of(preset.settings, preset.view),
+            lambda preset: gaussians_code(preset.settings),
+        ),
     }
 )

@@ -11,12 +11,13 @@ from streamlit.testing.v1 import AppTest
 from demos import load_lessons
 from gbuq_core.experiments.heart_export import heart_code
 from gbuq_core.figures.encoding import decode_sheet
-from pages._ui.heart_controls import STATE, settings_of, view_of
+from pages._ui import gaussians_controls, heart_controls
 from pages._ui.knobs import read_knob
 from pages._ui.lesson_links import OPENERS
 
 APP = str(Path(__file__).resolve().parents[2] / "app.py")
 HEART = load_lessons()[0]
+CONTROLS = {"heart": heart_controls, "gaussians": gaussians_controls}
 
 
 def open_lessons(**query):
@@ -90,12 +91,13 @@ def test_a_bad_parameter_is_said_and_the_first_step_shown(name, text):
 
 @pytest.mark.parametrize("lesson", load_lessons(), ids=lambda lesson: lesson.name)
 def test_each_step_links_to_its_own_settings(lesson):
+    controls = CONTROLS[lesson.page]
     for step in lesson.steps:
         query = OPENERS[lesson.page].query(step.preset)
-        values = {knob.key: knob.default for knob in STATE.knobs}
-        knobs = {knob.key: knob for knob in STATE.knobs}
+        values = {knob.key: knob.default for knob in controls.STATE.knobs}
+        knobs = {knob.key: knob for knob in controls.STATE.knobs}
         for name, texts in parse_qs(query, keep_blank_values=True).items():
             values[name] = read_knob(knobs[name], texts).value
         namespace = SimpleNamespace(**values)
-        assert settings_of(namespace) == step.preset.settings
-        assert view_of(namespace) == step.preset.view
+        assert controls.settings_of(namespace) == step.preset.settings
+        assert controls.view_of(namespace) == step.preset.view

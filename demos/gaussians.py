@@ -1,0 +1,257 @@
+"""Lesson: what makes a chain leave a mode, and what it costs.
+
+Tan, Huertas and Zhao, "Efficient and effective uncertainty quantification in gradient boosting via
+cyclical gradient MCMC", section 5.1.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from demos.lesson import Lesson, Shown, Step, main
+from gbuq_core.experiments.gaussians import GaussiansRun, run_gaussians, run_sampler
+from gbuq_core.experiments.gaussians_plan import GaussiansSettings, plan_sampler
+from gbuq_core.experiments.gaussians_scores import (
+    SamplerScores,
+    describe_gaussians,
+    digits,
+    percent,
+    score_sampler,
+)
+from gbuq_core.figures.gaussians import GaussiansView, gaussians_sheet
+
+
+class GaussiansPreset(NamedTuple):
+    """What the 25 Gaussians page is opened with."""
+
+    settings: GaussiansSettings
+    view: GaussiansView = GaussiansView()
+
+
+SHORT = GaussiansView(charts=("modes", "schedules"))
+ONE = GaussiansPreset(GaussiansSettings(samplers=("sgld",)))
+NOISY = GaussiansPreset(GaussiansSettings(samplers=("sgld", "nsgld")))
+CYCLES = GaussiansPreset(GaussiansSettings(samplers=("sgld", "clr")))
+BOTH = GaussiansPreset(GaussiansSettings(samplers=("clr", "cg")), SHORT)
+STABLE = GaussiansPreset(GaussiansSettings(samplers=("cg",), alpha_max=5.0), SHORT)
+KEPT = GaussiansPreset(
+    GaussiansSettings(samplers=("cg",), exploration_cg=0.5),
+    GaussiansView(charts=("schedules", "x")),
+)
+MANY = GaussiansPreset(GaussiansSettings(samplers=("sgld", "cg"), chains=20, steps=2000))
+UNEQUAL = GaussiansPreset(
+    GaussiansSettings(target="two_modes"), GaussiansView(charts=("modes", "schedules", "x"))
+)
+
+
+def _shown(preset: GaussiansPreset, race: GaussiansRun, text: tuple[str, ...], answer: str):
+    sheet = gaussians_sheet(race.truth, race.runs, preset.view, describe_gaussians(race))
+    return Shown(text, answer, sheet)
+
+
+def _scores(race: GaussiansRun) -> list[SamplerScores]:
+    return [score_sampler(run) for run in race.runs]
+
+
+def _other(settings: GaussiansSettings, sampler: str, **knobs) -> SamplerScores:
+    """The scores of the same settings but for some knobs."""
+    return score_sampler(run_sampler(plan_sampler(settings._replace(**knobs), sampler)))
+
+
+def trapped() -> Shown:
+    """A chain that stays where it falls."""
+    race = run_gaussians(ONE.settings)
+    (scores,) = _scores(race)
+    seeds = [_other(ONE.settings, "sgld", seed=seed).modes_visited for seed in range(1, 6)]
+    text = (
+        "The target at the left has 25 equal modes. Stochastic gradient Langevin dynamics walks "
+        "downhill on -log p by noisy gradients and adds noise of its own, so that in the long run "
+        "it visits each place as often as the target says.",
+        "Play the race. The red dot is the chain, the white ones where it has just been.",
+    )
+    others = f"{min(seeds):g} to {max(seeds):g}" if len(set(seeds)) > 1 else f"{seeds[0]:g} each"
+    answer = (
+        f"{scores.modes_visited:g}, after {race.settings.steps:,} steps; with five other seeds "
+        f"{others}. Within its mode it is right: "
+        f"{percent(scores.share_in_modes)} of its samples lie within 3 std, of the target's "
+        f"{percent(race.truth.share_in_modes)}. Nothing that the chain itself could measure says "
+        f"that {race.truth.n_modes - scores.modes_visited:g} modes are missing: it reports "
+        f"{digits(scores.sample_size)} effective samples. SGLB's trees walk in the same way."
+    )
+    return _shown(ONE, race, text, answer)
+
+
+def more_noise() -> Shown:
+    """Noise finds the modes and loses the density."""
+    race = run_gaussians(NOISY.settings)
+    _, noisy = _scores(race)
+    mild = _other(NOISY.settings, "nsgld", noise_nsgld=1.5)
+    text = (
+        f"N-SGLD multiplies the Langevin noise by {race.settings.noise_nsgld:g}. Its chain is "
+        "everywhere at once.",
+        "Compare its map with the target, and its marginals at the bottom.",
+    )
+    answer = (
+        f"It passes through {noisy.modes_visited:g} modes, but only "
+        f"{percent(noisy.share_in_modes)} of its samples lie in one: noise of that scale samples "
+        "a density that is 25 times hotter, KL "
+        f"{digits(noisy.grid_kl)} nats from the target. So the paper is right that this much noise "
+        "does not solve the problem. A factor of 1.5 would do better than it suggests: "
+        f"{mild.modes_visited:g} modes, {percent(mild.share_in_modes)} in a mode, KL "
+        f"{digits(mild.grid_kl)} nats."
+    )
+    return _shown(NOISY, race, text, answer)
+
+
+def cycles() -> Shown:
+    """Large steps to leave, small steps to settle."""
+    race = run_gaussians(CYCLES.settings)
+    trapped_scores, cyclic = _scores(race)
+    text = (
+        f"clr-SGLD lets its step size start at {race.settings.rate_clr:g} and fall to zero along "
+        f"a cosine, {race.settings.cycles} times over. The first "
+        f"{percent(race.settings.exploration_clr)} of each cycle, shaded below, do not count.",
+        "Step through the frames: each cycle takes two.",
+    )
+    answer = (
+        f"At the start of each cycle. By the end it has visited {cyclic.modes_visited:g} modes, "
+        f"SGLD {trapped_scores.modes_visited:g} (the paper speaks of 7 to 8). It is no perfect "
+        f"sampler: {percent(cyclic.share_in_modes)} of its samples lie in a mode, and the modes' "
+        f"shares are off by {digits(cyclic.occupancy_error)}, since {race.settings.cycles} cycles "
+        "are few draws of where to settle."
+    )
+    return _shown(CYCLES, race, text, answer)
+
+
+def scaled_gradients() -> Shown:
+    """The same by scaling the gradient, which boosting can do."""
+    race = run_gaussians(BOTH.settings)
+    clr, cg = _scores(race)
+    text = (
+        f"cg-SGLD keeps its learning rate at {race.settings.rate_cg:g} and multiplies the gradient "
+        f"by a scale that falls from {race.settings.alpha_max:g} to {race.settings.alpha_min:g} in "
+        "each cycle. Boosting can do that with any loss, where the learning rate is fixed.",
+        "The noise does not grow with it.",
+    )
+    answer = (
+        f"In modes hardly: {cg.modes_visited:g} against {clr.modes_visited:g}. Its samples are "
+        f"farther from the target, KL {digits(cg.grid_kl)} against {digits(clr.grid_kl)} nats, "
+        f"and only {percent(cg.share_in_modes)} of them lie in a mode, because it counts those of "
+        "the wild part of each cycle too."
+    )
+    return _shown(BOTH, race, text, answer)
+
+
+def overshooting() -> Shown:
+    """What throws the chain out is an unstable step."""
+    race = run_gaussians(STABLE.settings)
+    (stable,) = _scores(race)
+    settings, limit = race.settings, race.truth.step_limit
+    above = _other(settings, "cg", alpha_max=7.0)
+    text = (
+        f"Now the scale starts at {settings.alpha_max:g} instead of {BOTH.settings.alpha_max:g}; "
+        "nothing else has changed.",
+        "Where -log p has curvature h, a gradient step s multiplies the distance to the mode by "
+        "1 - s h. The dashed line is 2 / h: a longer step lands farther away than it started.",
+    )
+    answer = (
+        f"It visits {stable.modes_visited:g}. Its steps reach "
+        f"{settings.rate_cg * settings.alpha_max:g}, below the limit of {digits(limit)}. The limit "
+        f"is crossed at a scale of {digits(limit / settings.rate_cg)}, and with 7 it visits "
+        f"{above.modes_visited:g} again. So what explores is a step that is too long for the "
+        "curvature, not the cosine. In boosting nobody knows the curvature beforehand: the scale "
+        "must be tried."
+    )
+    return _shown(STABLE, race, text, answer)
+
+
+def what_to_keep() -> Shown:
+    """Samples of the wild part of a cycle are not from the target."""
+    race = run_gaussians(KEPT.settings)
+    (kept,) = _scores(race)
+    every = _other(KEPT.settings, "cg", exploration_cg=0.0)
+    text = (
+        "cg-SGLD again with its scale from 10, but the first half of each cycle does not count.",
+        "cSGLB keeps one model a cycle, the last: the same idea, taken to its end.",
+    )
+    answer = (
+        f"Yes. Of the samples that count {percent(kept.share_in_modes)} lie in a mode instead of "
+        f"{percent(every.share_in_modes)}, and the KL divergence falls from "
+        f"{digits(every.grid_kl)} to {digits(kept.grid_kl)} nats. The price: "
+        f"{kept.modes_visited:g} modes with 50 samples instead of {every.modes_visited:g}, since "
+        "modes that it only rushed through no longer count."
+    )
+    return _shown(KEPT, race, text, answer)
+
+
+def many_chains() -> Shown:
+    """Many short chains against one long one."""
+    race = run_gaussians(MANY.settings)
+    sgld = _scores(race)[0]
+    total = race.settings.steps * race.settings.chains
+    long = _other(MANY.settings, "cg", chains=1, steps=total)
+    half = _other(MANY.settings, "cg", chains=1, steps=total, exploration_cg=0.5)
+    alone = float(np.mean(race.runs[0].report.modes_visited))
+    text = (
+        f"{race.settings.chains} chains of {race.settings.steps:,} steps each, from starts of "
+        f"their own: {total:,} steps in all. Densities are of all chains together.",
+        "This is what an ensemble of independent models does.",
+    )
+    answer = (
+        f"Together they visit {sgld.all_modes_visited}, each of them {alone:.2g}. One cg-SGLD "
+        f"chain of {total:,} steps visits {long.modes_visited:g}. Its samples are farther from the "
+        f"target, KL {digits(long.grid_kl)} against {digits(sgld.grid_kl)} nats, as long as all of "
+        f"them count; without the first half of each cycle it is {digits(half.grid_kl)}, with "
+        f"{half.modes_visited:g} modes. The one long chain wins; the {race.settings.chains} short "
+        "ones could run side by side."
+    )
+    return _shown(MANY, race, text, answer)
+
+
+def unequal_modes() -> Shown:
+    """Finding modes is not weighing them."""
+    race = run_gaussians(UNEQUAL.settings)
+    found = dict(zip(UNEQUAL.settings.samplers, _scores(race), strict=True))
+    noisy, clr, cg = found["nsgld"], found["clr"], found["cg"]
+    reach = UNEQUAL.settings.rate_cg * UNEQUAL.settings.alpha_max
+    share = float(race.runs[2].occupancy[0, 0])
+    text = (
+        "Another target: two modes, the left one with 80 % of the weight. They are wider, so that "
+        f"the dashed limit of a stable step is {digits(race.truth.step_limit)} here.",
+        "All learning rates are as before.",
+    )
+    answer = (
+        f"clr-SGLD settles in {clr.modes_visited:g}, with {percent(share)} of its samples in modes "
+        f"on the left. N-SGLD passes through {noisy.modes_visited:g} and blurs them "
+        f"({percent(noisy.share_in_modes)} of its samples in a mode). cg-SGLD's steps reach "
+        f"{reach:g}, below the limit, and it visits {cg.modes_visited:g}. What explored the 25 "
+        "Gaussians does nothing here: learning rates and scales belong to a target."
+    )
+    return _shown(UNEQUAL, race, text, answer)
+
+
+LESSON = Lesson(
+    name="gaussians",
+    title="What makes a chain leave a mode",
+    lead="Eight races of samplers, about ten minutes. All numbers are computed as you read.",
+    page="gaussians",
+    source="After Tan, Huertas and Zhao, Efficient and Effective Uncertainty Quantification in "
+    "Gradient Boosting via Cyclical Gradient MCMC, section 5.1 (CEUR Vol-3381, paper 47).",
+    steps=(
+        Step("Trapped", "How many modes does the chain visit?", ONE, trapped),
+        Step("More noise", "Does more noise solve it?", NOISY, more_noise),
+        Step("Cycles", "When does the chain change its mode?", CYCLES, cycles),
+        Step("Cycles of the gradient", "Does scaling the gradient differ from scaling the step?",
+             BOTH, scaled_gradients),
+        Step("What throws it out", "How many modes does it visit now?", STABLE, overshooting),
+        Step("What to keep", "Are the samples that count better?", KEPT, what_to_keep),
+        Step("Many chains instead", "How many modes do the SGLD chains visit together?", MANY,
+             many_chains),
+        Step("Two unequal modes", "Which sampler finds both?", UNEQUAL, unequal_modes),
+    ),
+)  # fmt: skip
+
+if __name__ == "__main__":
+    raise SystemExit(main(LESSON))
