@@ -90,6 +90,7 @@ def main() -> None:
                 ("9 panels of 9 x 9, 1000 frames", "case=heart&frames=1000", "1"),
                 ("3 panels of 200 x 200, 120 frames", "case=fields&frames=120", "1"),
                 ("2 panels of 60 x 60 with points", "case=chains", "2"),
+                ("4 panels of 80 x 80, 4 strips", "case=training&n=2000&frames=100", "4"),
             )
             # Sheets play at 60 frames a second or more: what is measured is what the browser keeps.
             for name, query, speed in cases:

@@ -197,7 +197,8 @@ class PanelSheet(NamedTuple):
         Line charts under the maps.
     strip_columns : int
         Strips in a row on a wide screen; as many as ``columns`` puts each under a map, with the
-        same edges. Below 640 pixels there is one column.
+        same edges. Below 640 pixels there is one column, in which those strips follow their map if
+        the maps stand in one row.
     strip_height : int
         CSS pixels that the plot of a strip is high.
     """

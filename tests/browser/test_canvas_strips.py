@@ -98,6 +98,43 @@ def test_strips_fit_their_page(page, url, viewport, colour_scheme, case):
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+def tops(figure: Figure, kind: str) -> list[float]:
+    return [box.bounding_box()["y"] for box in figure.root.locator(kind).all()]
+
+
+def test_strips_in_the_maps_columns_share_their_edges(page, url):
+    figure = open_figure(page, url, "case=training&strip_columns=4")
+    edges = figure.root.evaluate(
+        """node => {
+          const { views, strips } = node.getRootNode().gbuqSheet.view;
+          const edge = ({ place }) => [place.x + place.map.x, place.map.w];
+          const foot = ({ place }) => [place.x + place.plot.x, place.plot.w];
+          return [views.map(edge), strips.map(foot)];
+        }"""
+    )
+    for of_map, of_strip in zip(*edges, strict=True):
+        # Maps have whole pixels a cell, strips whole pixels in all.
+        assert of_strip == pytest.approx(of_map, abs=1)
+    assert len(set(tops(figure, ".gbuq-strip"))) == 1
+    page.set_viewport_size({"width": 500, "height": 900})
+    figure.wait_for("node.classList.contains('gbuq-narrow')")
+    maps, strips = tops(figure, ".gbuq-panel"), tops(figure, ".gbuq-strip")
+    shown = [top for pair in zip(maps, strips, strict=True) for top in pair]
+    assert shown == sorted(shown), "each map is followed by the strip that stood under it"
+
+
+@pytest.mark.parametrize("viewport", [PHONE], indirect=True, ids=["phone"])
+def test_what_is_scrolled_away_is_drawn_when_it_comes_back(page, url):
+    figure = open_figure(page, url, "case=training")
+    stale = "node.getRootNode().gbuqSheet.view.strips[1].stale"
+    figure.wait_for("!node.getRootNode().gbuqSheet.view.strips[1].seen")
+    go_to(figure, 24)
+    assert figure.root.evaluate(f"node => {stale}")
+    figure.root.locator(".gbuq-strip").nth(1).scroll_into_view_if_needed()
+    figure.wait_for(f"!{stale}")
+    assert 480 < drawn(figure, 1, "ink")[1] < 520
+
+
 def test_the_cursor_follows_the_scrubber_and_leaves_the_lines_alone(page, url):
     figure = open_figure(page, url, "case=training")
     lines = pixels(figure, 0, "ink")
@@ -144,9 +181,10 @@ def test_the_readout_gives_every_line_its_value(page, url):
     assert figure.readout.locator(".gbuq-place").inner_text() == "index: 9"
     assert figure.values() == {"<b>a</b>": "5", "held": "2.5", "dots": "6"}
     page.mouse.move(*place(figure, 0, 2))
+    figure.wait_for("node.dataset.reading === '0,2'")
     assert figure.values() == {"<b>a</b>": "no value", "held": "no value", "dots": "no value"}
     page.mouse.move(*place(figure, 1, 7))
-    expect(figure.readout.locator(".gbuq-place")).to_have_text("index: 7")
+    figure.wait_for("node.dataset.reading === '1,7'")
     assert figure.values()["Grows"] == "49"
     page.mouse.move(5, 5)
     expect(figure.readout).to_be_hidden()
@@ -203,7 +241,7 @@ def test_the_keyboard_reads_a_strip_and_goes_to_its_frame(page, url):
     page.keyboard.press("Home")
     page.keyboard.press("ArrowRight")
     expect(live).to_have_text("Gaps & <i>steps</i>, index: 1: <b>a</b> 2; held 1; dots 3")
-    assert figure.data("reading") == "0,1"
+    figure.wait_for("node.dataset.reading === '0,1'")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
     assert figure.frame() == 1
@@ -289,6 +327,14 @@ def test_an_svg_holds_strips_as_text_and_lines(page, url):
     assert float(root.get("height")) > stage["height"]
 
 
+@pytest.mark.parametrize("viewport", [PHONE], indirect=True, ids=["phone"])
+def test_whole_numbers_have_whole_ticks(page, url):
+    figure = open_figure(page, url, "case=charts")
+    texts = {node.text for node in svg_of(figure).iter(f"{SVG}text")}
+    assert "5" in texts
+    assert not {"7.5", "10.0"} & texts
+
+
 def test_strips_work_in_a_page_without_a_server(page, tmp_path):
     x = np.arange(20.0)
     sheet = PanelSheet(
@@ -303,4 +349,5 @@ def test_strips_work_in_a_page_without_a_server(page, tmp_path):
     page.mouse.click(*place(figure, 0, 5))
     assert figure.frame() == 5
     assert 4.5 < drawn(figure, 0, "ink")[1] < 5.5
+    figure.wait_for("node.dataset.reading === '0,5'")
     assert figure.values() == {"train": "0.3679"}

@@ -30,6 +30,7 @@ function decodeSheet(data) {
   }
   for (const strip of sheet.strips) {
     strip.x = read(strip.x);
+    strip.whole = strip.x.every(Number.isInteger);
     strip.frameX = read(strip.frameX);
     for (const line of strip.lines) line.y = read(line.y);
   }

@@ -27,11 +27,13 @@ function scientific(value, digits) {
   return minus(trimmed === '1' ? power : `${trimmed} × ${power}`);
 }
 
-// Round numbers (1, 2, 2.5, 5 x 10^k) inside [lo, hi], about `count` of them.
-function linearTicks(lo, hi, count) {
-  const rough = (hi - lo) / Math.max(1, count);
-  const power = Math.pow(10, Math.floor(Math.log10(rough)));
-  const step = power * [1, 2, 2.5, 5, 10].find((m) => m * power >= rough * 0.999);
+// Round numbers (1, 2, 2.5, 5 x 10^k) inside [lo, hi], about `count` of them; whole ones if asked.
+function linearTicks(lo, hi, count, whole = false) {
+  const least = (hi - lo) / Math.max(1, count);
+  const rough = whole ? Math.max(1, least) : least;
+  const power = Math.pow(10, Math.floor(Math.log10(rough) + 1e-9));
+  const fits = (m) => m * power >= rough * 0.999 && !(whole && power < 2 && m === 2.5);
+  const step = power * [1, 2, 2.5, 5, 10].find(fits);
   const ticks = [];
   const slack = step * 1e-6;
   for (let k = Math.ceil((lo - slack) / step); k * step <= hi + slack; k++) ticks.push(k * step);

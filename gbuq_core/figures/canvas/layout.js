@@ -35,7 +35,8 @@ function layoutSheet(sheet, width, theme, ratio) {
   const widest = Math.max(0, ...yTicks.map((text) => textWidth(text, theme, SIZE.tick)));
   const tickWidth = snap(Math.min(widest, LABEL_LIMIT) + 9);
   const titleWidth = maps && sheet.y.label ? 20 : 0;
-  const edges = { width, narrow, snap, theme, titleWidth, tickWidth, columns: maps ? columns : 0 };
+  const blocks = narrow && maps > 1 && maps === sheet.columns && maps === sheet.stripColumns;
+  const edges = { blocks, width, narrow, snap, theme, titleWidth, tickWidth, columns: maps ? columns : 0 };
   if (!maps) return { columns, rows: 0, panels: [], narrow, ...layoutStrips(sheet, edges, 0, 0) };
   const free = width - titleWidth - columns * (tickWidth + RIGHT) - (columns - 1) * GAP.column;
   const most = narrow ? Math.max(sheet.height, 420) : sheet.height;
@@ -66,7 +67,23 @@ function layoutSheet(sheet, width, theme, ratio) {
   const height = Math.max(...panels.map((panel) => panel.y + panel.h), last.y + last.h);
   const used = Math.max(...panels.map((panel) => panel.x + panel.w));
   const below = layoutStrips(sheet, edges, used, snap(height));
+  if (edges.blocks) below.height = stackBlocks(panels, below.strips);
   return { columns, rows, panels, narrow, ...below };
+}
+
+// On a narrow page each map is followed by the strips that stand under it on a wide one.
+function stackBlocks(panels, strips) {
+  let y = 0;
+  panels.forEach((panel, column) => {
+    panel.y = y;
+    y += panel.h + STRIP_GAP;
+    for (let i = column; i < strips.length; i += panels.length) {
+      strips[i].y = y;
+      y += strips[i].h + STRIP_GAP;
+    }
+    y += GAP.row;
+  });
+  return y - STRIP_GAP - GAP.row;
 }
 
 // Strips under the maps, their plots on the same left edge; with as many columns as the maps
@@ -91,7 +108,8 @@ function layoutStrips(sheet, edges, used, top) {
   const shared = alike ? edges.columns : columns;
   const free = total - titleWidth - shared * (tickWidth + RIGHT) - (shared - 1) * GAP.column;
   const w = snap(Math.max(40, free / shared));
-  const legends = stripLegends(strips);
+  const stride = edges.blocks ? sheet.stripColumns : columns;
+  const legends = stripLegends(strips, edges.blocks ? stride : 1);
   const places = [];
   let y = top ? top + GAP.row : 0;
   for (let first = 0; first < strips.length; first += columns) {
@@ -100,7 +118,7 @@ function layoutStrips(sheet, edges, used, top) {
     const head = Math.max(...heads.map((one) => one.h));
     let deepest = 0;
     row.forEach((strip, i) => {
-      const next = strips[first + i + columns];
+      const next = strips[first + i + stride];
       const xTitle = !next || next.xLabel !== strip.xLabel;
       const left = i === 0 ? titleWidth + tickWidth : tickWidth;
       const x = snap(i * (tickWidth + w + RIGHT + GAP.column) + (i ? titleWidth : 0));
@@ -119,16 +137,20 @@ function layoutStrips(sheet, edges, used, top) {
   return { strips: places, width: right, height: y - STRIP_GAP };
 }
 
-// Each strip's legend; none where strips before it have told everything already.
-function stripLegends(strips) {
+// Each strip's legend; none where strips shown before it have told everything already. Strips
+// are shown one after the other, or in blocks of every `stride`-th.
+function stripLegends(strips, stride) {
   const told = new Set();
-  return strips.map((strip) => {
-    const entries = stripEntries(strip);
-    const keys = entries.map((entry) => JSON.stringify(entry));
-    const news = keys.some((key) => !told.has(key));
-    keys.forEach((key) => told.add(key));
-    return news ? entries : [];
-  });
+  const legends = [];
+  for (let first = 0; first < stride; first++) {
+    for (let i = first; i < strips.length; i += stride) {
+      const entries = stripEntries(strips[i]);
+      const keys = entries.map((entry) => JSON.stringify(entry));
+      legends[i] = keys.some((key) => !told.has(key)) ? entries : [];
+      keys.forEach((key) => told.add(key));
+    }
+  }
+  return legends;
 }
 
 function stripHead(strip, entries, w, theme) {

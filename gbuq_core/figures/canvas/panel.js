@@ -82,8 +82,8 @@ function drawAxes(pen, sheet, place, theme) {
 }
 
 // The map of the frame that `picture` shows, with everything that lies over it. `drawDots`
-// draws the scatter points, which the screen keeps in a layer of its own.
-function drawMap(pen, sheet, panel, place, picture, theme, drawDots) {
+// draws the scatter points; they and the cover are layers of their own on the screen.
+function drawMap(pen, sheet, panel, place, picture, theme, drawDots, copyCover = null) {
   const { map } = place;
   pen.map(picture, map);
   if (drawDots) pen.clipped(map, drawDots);
@@ -91,6 +91,12 @@ function drawMap(pen, sheet, panel, place, picture, theme, drawDots) {
   pen.segments(blank, theme.hatchBlank, 1.1);
   pen.segments(dark, theme.hatchDark, 1.1);
   pen.segments(light, theme.hatchLight, 1.1);
+  if (copyCover) copyCover();
+  else drawCover(pen, sheet, panel, map, theme);
+}
+
+// What lies on top and is the same in all frames.
+function drawCover(pen, sheet, panel, map, theme) {
   if (panel.outlined) {
     const border = borderSegments(sheet, map, panel.outlined);
     pen.segments(border, theme.halo, 4.5, 'square');
@@ -144,6 +150,13 @@ function drawMapLabel(pen, label, x, y, map, theme) {
 
 const DASH = [6, 4];
 
+// What sets a line of a colour of its own off from any map: dark around light, light around dark.
+function haloOf(colour) {
+  const [r, g, b] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+  const light = 0.299 * r + 0.587 * g + 0.114 * b > 150;
+  return light ? 'rgba(0, 0, 0, 0.5)' : 'rgba(255, 255, 255, 0.85)';
+}
+
 // A line over the map, with its arrow head and its label at its end.
 function drawMapLine(pen, sheet, map, line, theme) {
   const flat = [];
@@ -161,8 +174,9 @@ function drawMapLine(pen, sheet, map, line, theme) {
       head.push(x, y, x + 10 * Math.cos(angle + turn), y + 10 * Math.sin(angle + turn));
     }
   }
-  pen.path(flat, theme.halo, 4.5);
-  pen.segments(head, theme.halo, 4.5, 'round');
+  const halo = line.colour ? haloOf(line.colour) : theme.halo;
+  pen.path(flat, halo, 4.5);
+  pen.segments(head, halo, 4.5, 'round');
   pen.path(flat, colour, 2, line.dash ? DASH : null);
   pen.segments(head, colour, 2, 'round');
   if (line.label) drawMapLabel(pen, line.label, x, clamp(y, map.y + 10, map.y + map.h - 10), map, theme);
@@ -227,7 +241,8 @@ function drawLegend(pen, entries, width, theme, left = 0, top = 0) {
 
 function drawLegendMark(pen, entry, x, y, theme) {
   if (entry.kind === 'point') {
-    pen.circle(x + 8, y + 7, 4, { fill: entry.colour });
+    // Edged, so that white shows on a light page.
+    pen.circle(x + 8, y + 7, 4, { fill: entry.colour, stroke: theme.line, width: 0.8 });
     return;
   }
   if (['line', 'mark', 'shade'].includes(entry.kind)) {

@@ -33,6 +33,7 @@ class SheetView {
     window.addEventListener('resize', this.resized);
     this.watcher = new ResizeObserver(this.resized);
     this.watcher.observe(this.root);
+    this.sight = new IntersectionObserver((seen) => this.look(seen), { rootMargin: '300px 0px' });
     this.dark = matchMedia('(prefers-color-scheme: dark)');
     this.retheme = () => this.restyle();
     this.dark.addEventListener('change', this.retheme);
@@ -89,25 +90,49 @@ class SheetView {
   }
 
   setViews(sheet) {
-    while (this.views.length > sheet.panels.length) this.views.pop().box.remove();
-    while (this.views.length < sheet.panels.length) {
-      const view = new PanelView(this.views.length);
+    this.setNumber(this.views, sheet.panels.length, (i) => {
+      const view = new PanelView(i);
       view.input = new PanelInput(view, this);
-      this.views.push(view);
-      this.stage.insertBefore(view.box, this.readout.box);
-    }
+      return view;
+    });
     this.views.forEach((view, i) => view.setData(sheet, sheet.panels[i]));
     if (!this.views.includes(this.state.view)) this.state.view = null;
-    while (this.strips.length > sheet.strips.length) this.strips.pop().box.remove();
-    while (this.strips.length < sheet.strips.length) {
-      const view = new StripView(this, this.strips.length);
-      this.strips.push(view);
-      this.stage.insertBefore(view.box, this.readout.box);
-    }
+    this.setNumber(this.strips, sheet.strips.length, (i) => new StripView(this, i));
     this.strips.forEach((view, i) => view.setData(sheet, sheet.strips[i]));
     const { reading } = this.state;
     const kept = reading && this.strips.includes(reading.view);
     if (!kept || reading.index >= reading.view.strip.x.length) this.state.reading = null;
+  }
+
+  // Makes as many views as a sheet needs, and drops those it does not.
+  setNumber(views, n, make) {
+    while (views.length > n) {
+      const { box } = views.pop();
+      this.sight.unobserve(box);
+      box.remove();
+    }
+    while (views.length < n) {
+      const view = make(views.length);
+      Object.assign(view, { seen: true, stale: false });
+      views.push(view);
+      this.stage.insertBefore(view.box, this.readout.box);
+      this.sight.observe(view.box);
+    }
+  }
+
+  // What is scrolled away is not drawn while frames play, but when it comes back.
+  look(entries) {
+    for (const { target, isIntersecting } of entries) {
+      const view = [...this.views, ...this.strips].find(({ box }) => box === target);
+      if (!view) continue;
+      view.seen = isIntersecting;
+      if (view.seen && view.stale && this.layout) this.drawView(view);
+    }
+  }
+
+  drawView(view) {
+    view.stale = false;
+    view.draw(this.player.frame);
   }
 
   // Lays everything out for the present width and draws it.
@@ -144,15 +169,18 @@ class SheetView {
   }
 
   drawAll() {
-    for (const view of [...this.views, ...this.strips]) view.draw(this.player.frame);
+    for (const view of [...this.views, ...this.strips]) this.drawView(view);
     this.countDraw();
     this.drawOver();
   }
 
   showFrame(frame, quiet) {
     if (!this.layout) return;
-    for (const view of this.views) if (view.moves()) view.drawNext(frame);
-    for (const view of this.strips) view.drawNext(frame);
+    for (const view of [...this.views, ...this.strips]) {
+      if (!view.moves()) continue;
+      if (view.seen) view.drawNext(frame);
+      else view.stale = true;
+    }
     this.countDraw();
     if (this.state.cell || this.state.reading) this.drawOver();
     if (!quiet) this.readout.say(frameText(this.sheet, frame));
@@ -219,6 +247,7 @@ class SheetView {
     this.player.pause();
     cancelAnimationFrame(this.pending);
     this.watcher.disconnect();
+    this.sight.disconnect();
     window.removeEventListener('resize', this.resized);
     this.dark.removeEventListener('change', this.retheme);
     this.root.remove();

@@ -170,7 +170,7 @@ function drawStripAxes(pen, strip, { plot, xTitle }, theme) {
   const foot = plot.y + plot.h;
   pen.rect(plot.x, foot, plot.w, 1, theme.line);
   const [lo, hi] = strip.xLimits;
-  const across = linearTicks(lo, hi, clamp(plot.w / 70, 2, 9));
+  const across = linearTicks(lo, hi, clamp(plot.w / 70, 2, 9), strip.whole);
   let free = -Infinity;
   across.ticks.forEach((tick, i) => {
     const at = stripX(strip, plot, tick);
@@ -236,6 +236,7 @@ function drawValueDots(pen, strip, plot, frame, theme, x, valueOf) {
 
 // What a strip's legend says; nothing for one line that has the strip's own name.
 function stripEntries(strip) {
+  if (!strip.legend) return [];
   const entries = [];
   const alone = strip.lines.length === 1 && strip.lines[0].name === strip.title;
   for (const { name, colour, dash, dots } of strip.lines) {

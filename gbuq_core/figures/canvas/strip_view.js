@@ -47,6 +47,10 @@ class StripView {
     }
   }
 
+  moves() {
+    return this.scrubs || this.strip.lines.some((line) => line.frames > 1);
+  }
+
   // A pen on one of the inner canvases, in the coordinates of the box.
   pen(canvas, clear = true) {
     const context = canvas.getContext('2d');

@@ -1,5 +1,7 @@
 // One panel on the screen: two canvases (picture, and what follows the pointer) in a focusable box.
 
+const COVER_ROOM = 14; // pixels around the map for its edge and for markers on it
+
 class PanelView {
   constructor(index) {
     this.index = index;
@@ -15,6 +17,7 @@ class PanelView {
     this.panel = panel;
     this.picture = new Picture(sheet, panel);
     this.dots = null;
+    this.cover = null;
     this.base.setAttribute('aria-label', panel.alt);
     let ray = sheet.ray ? ' Enter sets the start and then the end of a line.' : '';
     if (ray && sheet.select) ray = ` L turns line drawing on and off; while on,${ray}`;
@@ -25,6 +28,7 @@ class PanelView {
     this.place = place;
     this.theme = theme;
     this.dots = null;
+    this.cover = null;
     Object.assign(this.box.style, {
       left: `${place.x}px`,
       top: `${place.y}px`,
@@ -70,7 +74,23 @@ class PanelView {
   drawPicture(pen, frame) {
     this.picture.show(frame);
     const dots = this.panel.points ? () => this.copyDots(pen.context, frame) : null;
-    drawMap(pen, this.sheet, this.panel, this.place, this.picture, this.theme, dots);
+    const cover = () => this.copyCover(pen.context);
+    drawMap(pen, this.sheet, this.panel, this.place, this.picture, this.theme, dots, cover);
+  }
+
+  // Lines, outlines and markers cost more than the map itself and never move: drawn once.
+  copyCover(context) {
+    const { map } = this.place;
+    const [w, h] = [map.w + 2 * COVER_ROOM, map.h + 2 * COVER_ROOM];
+    const [x, y] = [map.x - COVER_ROOM, map.y - COVER_ROOM];
+    if (!this.cover) {
+      this.cover = document.createElement('canvas');
+      sizeCanvas(this.cover, w, h, this.ratio);
+      const layer = this.cover.getContext('2d');
+      layer.translate(-x, -y);
+      drawCover(new CanvasPen(layer, this.theme), this.sheet, this.panel, map, this.theme);
+    }
+    context.drawImage(this.cover, x, y, w, h);
   }
 
   // Scatter points live in a layer that only grows while frames go forward and none vanish.

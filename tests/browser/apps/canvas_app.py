@@ -231,6 +231,7 @@ elif case == "chains":
 elif case == "training":
     n = int(st.query_params.get("n", "400"))
     sheet = training(int(st.query_params.get("frames", "100")), n, seed)
+    sheet = sheet._replace(strip_columns=int(st.query_params.get("strip_columns", "2")))
 elif case == "charts":
     sheet = charts(int(st.query_params.get("frames", "1")))
 elif case == "trails":
