@@ -14,14 +14,13 @@ from gbuq_core.experiments.spiral_plan import (
     estimate_spiral_seconds,
     plan_spiral,
 )
-from gbuq_core.experiments.spiral_scores import describe_spiral
 from pages._ui.jobs_glue import Answer, Request, ask, show_progress
 from pages._ui.spiral_controls import STATE, looks_of, settings_of, view_of
 from pages._ui.spiral_exports import explain_spiral, export_spiral
 from pages._ui.spiral_looks import draw_point, draw_ray
 from pages._ui.spiral_quality import compare_compute, quality_request
 from pages._ui.spiral_scorecard import draw_burn_in, draw_scores
-from pages._ui.spiral_ui import draw_picture, map_answers, run_of, show_costs
+from pages._ui.spiral_ui import draw_picture, map_answers, run_of, show_costs, words_of
 from pages._ui.url_state import link_to, open_page, read_again
 
 LEDE = (
@@ -60,7 +59,7 @@ def explore(values: SimpleNamespace, answers: Sequence[Answer]) -> None:
     settings, view, looks = settings_of(values), view_of(values), looks_of(values)
     mapped = map_answers(settings, answers)
     run = run_of(settings, mapped)
-    words = describe_spiral(run)
+    words = words_of(run)
     draw_picture(run, mapped, view, looks, words)
     show_costs(settings, answers)
     export_spiral(run, view, words, link_to(STATE, values))
@@ -78,8 +77,9 @@ comparison = quality_request()
 asked = ask([*requests_of(settings), *comparison], WAIT_SECONDS if not comparison else QUICK)
 answers, compared = asked[: len(settings.methods)], asked[len(settings.methods) :]
 alone = all(answer.state == "done" for answer in answers)
-if not alone:
-    show_progress(asked)
+with st.container():  # always there, so that the picture below stays in its place
+    if not alone:
+        show_progress(asked)
 explore(values, answers)
 run = run_of(settings, map_answers(settings, answers))
 draw_scores(run)

@@ -80,7 +80,8 @@ def probe_sheet(methods: Sequence[PointOfMethod], truth: Array, alt: str = "") -
         The picture in words.
     """
     members = [_member_strip(one, truth) for one in methods]
-    paths = [_path_strip(one, truth) for one in methods]
+    paths = [_path_strip(one, truth)._replace(legend=False) for one in methods]
+    members[1:] = [strip._replace(legend=False) for strip in members[1:]]
     return PanelSheet(
         [],
         strips=[*members, *paths],
@@ -243,7 +244,7 @@ def _path_strip(one: PointOfMethod, truth: Array) -> Strip:
 def _class_lines(proba: Array, truth: Array) -> list[StripLine]:
     lines = [StripLine(name, proba[:, i], CLASS_COLOURS[i]) for i, name in enumerate(CLASSES)]
     lines += [
-        StripLine(f"true {name}", np.full(len(proba), truth[i]), CLASS_COLOURS[i], dash=True)
+        StripLine(f"true {i + 1}", np.full(len(proba), truth[i]), CLASS_COLOURS[i], dash=True)
         for i, name in enumerate(CLASSES)
     ]
     return lines

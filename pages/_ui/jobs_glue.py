@@ -42,6 +42,7 @@ import streamlit as st
 
 from gbuq_core.errors import GbuqError
 from gbuq_core.jobs import RUNNER, Job
+from pages._ui.kept import forget_kept
 from pages._ui.warmup import is_warm
 
 WAIT_SECONDS = 0.12  # a rerun may take this long before progress is shown
@@ -182,6 +183,7 @@ def leave_other_pages(page: str) -> None:
     RUNNER.release(session_user())
     st.session_state.pop(_LAST, None)
     st.session_state.pop(_CANCELLED, None)
+    forget_kept()
 
 
 def _drop_user(user: str) -> None:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from gbuq_core.experiments.spiral import SpiralRun
 from gbuq_core.experiments.spiral_export import spiral_code, spiral_csv
-from gbuq_core.experiments.spiral_scores import check_claims
+from gbuq_core.experiments.spiral_scores import check_claims, score_spiral
 from gbuq_core.figures.spiral import SpiralView
 from gbuq_core.figures.standalone import Section, standalone_html
 from pages._ui.export_ui import Download, show_exports
@@ -73,9 +73,10 @@ def _csv(run: SpiralRun) -> bytes:
 
 
 def _html(run: SpiralRun, view: SpiralView, words: str) -> bytes:
+    scores = [score_spiral(maps, run.truth) for maps in run.methods]
     sections = [
         Section(sheet=sheet_of(run, run.methods, view, words=words), caption=words),
-        Section("Scorecard", table=score_rows(run)),
+        Section("Scorecard", table=score_rows(run, scores)),
         Section("The papers and this picture", table=[_CLAIM_HEADS, *check_claims(run)]),
         Section("Python", code=spiral_code(run.settings)),
     ]

@@ -42,9 +42,7 @@ def draw_ray(
 ) -> None:
     """One uncertainty of every method along the line, over the true density."""
     st.header("A walk out of the data")
-    with st.container(horizontal=True, key="ray-knobs", vertical_alignment="bottom"):
-        _boxes("ray", RAY)
-        draw_knob(ALONG)
+    _boxes("ray", (*RAY, ALONG))
     if looks.start == looks.end:
         st.text("The line starts where it ends: move one of its ends.")
         return
@@ -67,16 +65,16 @@ def draw_ray(
     )
     canvas(sheet, key="spiral-ray")
     st.caption(
-        "Draw another line on a map (the arrow in its toolbar), or type its ends. Trees have no "
-        "border beyond the outermost rows, so outside the data every curve must become flat: what "
-        "they know there is what they know at the edge."
+        "Draw another line on a map (the arrow in its toolbar), or type its ends. Beyond the "
+        "outermost rows the trees' outermost cells go on without end: what a method knows out "
+        "there is what it knows at the edge."
     )
 
 
 def _boxes(name: str, knobs: Sequence) -> None:
     with st.container(horizontal=True, key=f"{name}-boxes"):
         for knob in knobs:
-            with st.container(width=_BOX_WIDTH):
+            with st.container(width=_BOX_WIDTH if knob.box else "content"):
                 draw_knob(knob)
 
 

@@ -9,15 +9,15 @@ import numpy as np
 import streamlit as st
 
 from gbuq_core.errors import GbuqError
-from gbuq_core.experiments.spiral import SpiralFit, SpiralMaps, SpiralRun
+from gbuq_core.experiments.spiral import SpiralMaps, SpiralRun
 from gbuq_core.experiments.spiral_plan import METHODS
 from gbuq_core.experiments.spiral_quality import burn_in_effect, walk_off
-from gbuq_core.experiments.spiral_scores import check_claims, score_spiral
+from gbuq_core.experiments.spiral_scores import SpiralScore, check_claims, score_spiral
 from gbuq_core.figures.spiral_charts import BurnInOfMethod, burn_in_sheet
 from pages._ui.canvas import canvas
+from pages._ui.kept import keep_only, kept
 
-_BURNT = "_spiral_burn_in"  # curves of the fits held last
-_WALKED = "_spiral_walk_off"  # the same of the sentences about the outside
+_BURNT = "spiral-burn-in:"  # what is kept of each cyclical method
 _LEVELS = ("sglb", "virtual_sglb")  # drawn beside burn-in for comparison
 
 
@@ -32,7 +32,7 @@ def draw_scores(run: SpiralRun) -> None:
             _draw_table(run)
     with claims:
         st.header("The papers and this picture")
-        for claim in check_claims(run):
+        for claim in kept("spiral-claims", run.methods, run.settings, lambda: check_claims(run)):
             st.markdown(f"**{claim.verdict.capitalize()}.** {claim.paper}")
             st.caption(claim.here)
         for maps in run.methods[:1]:
@@ -40,10 +40,21 @@ def draw_scores(run: SpiralRun) -> None:
             st.text(_outside(run, maps))
 
 
+def scores_of(run: SpiralRun) -> list[SpiralScore]:
+    """The methods' scores, worked out once."""
+    return kept(
+        "spiral-scores",
+        run.methods,
+        run.settings,
+        lambda: [score_spiral(maps, run.truth) for maps in run.methods],
+    )
+
+
 def _draw_table(run: SpiralRun) -> None:
-    head, *rows = ("| " + " | ".join(row) + " |" for row in score_rows(run))
+    scores = scores_of(run)
+    head, *rows = ("| " + " | ".join(row) + " |" for row in score_rows(run, scores))
     st.markdown("\n".join([head, "|:--|" + "--:|" * len(run.methods), *rows]))
-    first = score_spiral(run.methods[0], run.truth)
+    first = scores[0]
     st.caption(
         "Uncertainties in nats. Far: the 40 % of the cells where the true density is lowest, "
         "against all others. Between: cells among the arms with next to no rows, against those "
@@ -54,9 +65,8 @@ def _draw_table(run: SpiralRun) -> None:
     )
 
 
-def score_rows(run: SpiralRun) -> list[tuple[str, ...]]:
+def score_rows(run: SpiralRun, scores: Sequence[SpiralScore]) -> list[tuple[str, ...]]:
     """A line a score and a column a method, so that it fits a phone; first the headings."""
-    scores = [score_spiral(maps, run.truth) for maps in run.methods]
 
     def line(title: str, values: Sequence[float]) -> tuple[str, ...]:
         return title, *(digits(float(value)) for value in values)
@@ -98,6 +108,7 @@ def _auroc(value: float) -> str:
 def draw_burn_in(run: SpiralRun) -> None:
     """How much of the cyclical methods' knowledge comes from their first cycles."""
     cyclical = [maps for maps in run.methods if METHODS[maps.method].cyclical]
+    keep_only(_BURNT, {_BURNT + maps.method for maps in cyclical})
     if not cyclical:
         return
     curves = [curve for maps in cyclical if len((curve := _curve(maps)).cycles) > 1]
@@ -105,8 +116,8 @@ def draw_burn_in(run: SpiralRun) -> None:
         return
     st.header("How much of it comes from the first cycles")
     levels = [
-        (maps.method, float(maps.knowledge[-1].mean()), score_spiral(maps, run.truth).auroc_far)
-        for maps in run.methods
+        (maps.method, float(maps.knowledge[-1].mean()), score.auroc_far)
+        for maps, score in zip(run.methods, scores_of(run), strict=True)
         if maps.method in _LEVELS and np.isfinite(maps.knowledge[-1]).all()
     ]
     words = " ".join(_words_of_burn_in(curve) for curve in curves)
@@ -142,22 +153,16 @@ def _words_of_burn_in(curve: BurnInOfMethod) -> str:
 
 
 def _curve(maps: SpiralMaps) -> BurnInOfMethod:
-    """What burn-in leaves of a fit, computed once a fit."""
-    held: dict[str, tuple[SpiralFit, BurnInOfMethod]] = st.session_state.setdefault(_BURNT, {})
-    if maps.method not in held or held[maps.method][0] is not maps.fit:
-        effect = burn_in_effect(maps.fit)
-        curve = BurnInOfMethod(maps.method, effect.cycles, effect.knowledge, effect.auroc_far)
-        held[maps.method] = (maps.fit, curve)
-    return held[maps.method][1]
+    """What burn-in leaves of a fit."""
+    effect = kept(_BURNT + maps.method, [maps.fit], None, lambda: burn_in_effect(maps.fit))
+    return BurnInOfMethod(maps.method, effect.cycles, effect.knowledge, effect.auroc_far)
 
 
 def _outside(run: SpiralRun, maps: SpiralMaps) -> str:
-    """An honest sentence about what lies beyond the rows, computed once for these maps."""
-    held = st.session_state.get(_WALKED)
-    if held is None or held[0] is not maps:
-        try:
-            sentence = walk_off(maps.fit, run.settings).sentence
-        except GbuqError as error:
-            sentence = str(error)
-        held = st.session_state[_WALKED] = (maps, sentence)
-    return held[1]
+    """An honest sentence about what lies beyond the rows."""
+    try:
+        return kept(
+            "spiral-outside", [maps], None, lambda: walk_off(maps.fit, run.settings).sentence
+        )
+    except GbuqError as error:
+        return str(error)

@@ -24,16 +24,18 @@ from gbuq_core.experiments.spiral_plan import (
     estimate_spiral_seconds,
     plan_spiral,
 )
+from gbuq_core.experiments.spiral_scores import describe_spiral
 from gbuq_core.figures.panels import Line, Marker, PanelSheet
 from gbuq_core.figures.spiral import SpiralView, spiral_sheet
 from gbuq_core.figures.spiral_training import Growth
 from gbuq_core.synthetic import make_spiral
 from pages._ui.canvas import CanvasEvent, canvas
 from pages._ui.jobs_glue import Answer, seconds_text
+from pages._ui.kept import keep_only, kept
 from pages._ui.notices import show_notice
 from pages._ui.spiral_controls import Looks, choose
 
-_MAPPED = "_spiral_maps"  # what was mapped last, by method
+_MAPS = "spiral-maps:"  # what is kept of each method
 _SLOW_SECONDS = 1.0  # methods whose cost is told before they are chosen
 
 
@@ -47,24 +49,20 @@ class Mapped(NamedTuple):
 
 def map_answers(settings: SpiralSettings, answers: Sequence[Answer]) -> list[Mapped]:
     """Maps of every answer; what did not change is not computed again."""
-    held: dict[str, tuple[Any, ...]] = st.session_state.setdefault(_MAPPED, {})
-    for slot in set(held) - {answer.slot for answer in answers}:
-        del held[slot]
-    return [_map(settings, answer, held) for answer in answers]
+    keep_only(_MAPS, {_MAPS + answer.slot for answer in answers})
+    return [_map(settings, answer) for answer in answers]
 
 
-def _map(settings: SpiralSettings, answer: Answer, held: dict[str, tuple[Any, ...]]) -> Mapped:
+def _map(settings: SpiralSettings, answer: Answer) -> Mapped:
     if answer.result is None or answer.error:
         return Mapped(answer, None, answer.error)
     fit: SpiralFit = answer.result
     depends = _what_maps_depend_on(fit, settings)
-    known = held.get(answer.slot)
-    if known is None or known[0] is not fit or known[1] != depends:
-        try:
-            known = held[answer.slot] = (fit, depends, map_spiral(fit, settings))
-        except GbuqError as error:
-            return Mapped(answer, None, str(error))
-    return Mapped(answer, known[2], "")
+    try:
+        maps = kept(_MAPS + answer.slot, [fit], depends, lambda: map_spiral(fit, settings))
+    except GbuqError as error:
+        return Mapped(answer, None, str(error))
+    return Mapped(answer, maps, "")
 
 
 def _what_maps_depend_on(fit: SpiralFit, settings: SpiralSettings) -> tuple[Any, ...]:
@@ -79,6 +77,11 @@ def run_of(settings: SpiralSettings, mapped: Sequence[Mapped]) -> SpiralRun:
     fresh = tuple(one.maps for one in mapped if one.maps is not None and one.answer.fresh)
     data = fresh[0].fit.data if fresh else make_spiral(settings.rows, settings.noise, settings.seed)
     return SpiralRun(settings, data, spiral_truth(settings.noise), fresh)
+
+
+def words_of(run: SpiralRun) -> str:
+    """The picture in words, worked out once."""
+    return kept("spiral-words", run.methods, run.settings, lambda: describe_spiral(run))
 
 
 def sheet_of(
@@ -133,18 +136,23 @@ def draw_picture(
     on_select: Callable[[CanvasEvent], None] = lambda event: choose(event, SIDE),
 ) -> None:
     """Draw what there is, the last good maps included."""
+    shown = [one for one in mapped if one.maps is not None]
+    with st.container():  # always there, so that the picture below stays in its place
+        _say_what_is_missing(mapped)
+    sheet = sheet_of(run, [one.maps for one in shown if one.maps], view, looks, words)
+    canvas(sheet, key="spiral", select=("cells", "ray"), on_select=on_select)
+
+
+def _say_what_is_missing(mapped: Sequence[Mapped]) -> None:
     for one in mapped:
         if one.problem:
             label, slot = one.answer.request.label, one.answer.slot
             show_notice(f"{label}: {one.problem}", slot, tone="error")
-    shown = [one for one in mapped if one.maps is not None]
-    old = [one.answer.request.label for one in shown if not one.answer.fresh]
+    old = [one.answer.request.label for one in mapped if one.maps and not one.answer.fresh]
     if old:
         st.caption(f"Still the settings before: {', '.join(old)}.")
     if not mapped:
         st.text("Choose a method at the left to see what it makes of this truth.")
-    sheet = sheet_of(run, [one.maps for one in shown if one.maps], view, looks, words)
-    canvas(sheet, key="spiral", select=("cells", "ray"), on_select=on_select)
 
 
 def show_costs(settings: SpiralSettings, answers: Sequence[Answer]) -> None:

@@ -1,0 +1,61 @@
+"""What a page has worked out from its fits, kept for the session while they are shown.
+
+`st.cache_resource` would keep it by a digest of its arguments; here the fits themselves, which are
+large and never change, are told apart by identity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import streamlit as st
+
+_KEPT = "_kept"  # the session key
+
+T = TypeVar("T")
+
+
+class _Kept(NamedTuple):
+    objects: tuple[Any, ...]
+    settings: Hashable
+    value: Any
+
+
+def kept(name: str, objects: Sequence[Any], settings: Hashable, make: Callable[[], T]) -> T:
+    """The value of that name, made anew only if what it depends on is another.
+
+    Parameters
+    ----------
+    name : str
+        Unique on the page; a page's own names start alike.
+    objects : sequence
+        Told apart by identity.
+    settings : hashable
+        Told apart by equality.
+    make : callable
+        Its exceptions pass through, and nothing is kept then.
+    """
+    values: dict[str, _Kept] = st.session_state.setdefault(_KEPT, {})
+    held = values.get(name)
+    same = (
+        held is not None
+        and held.settings == settings
+        and len(held.objects) == len(objects)
+        and all(mine is theirs for mine, theirs in zip(held.objects, objects, strict=True))
+    )
+    if held is None or not same:
+        held = values[name] = _Kept(tuple(objects), settings, make())
+    return held.value
+
+
+def keep_only(start: str, names: Collection[str]) -> None:
+    """Forget what begins with ``start`` and is not named: it may hold many megabytes."""
+    values: dict[str, _Kept] = st.session_state.setdefault(_KEPT, {})
+    for name in [name for name in values if name.startswith(start) and name not in names]:
+        del values[name]
+
+
+def forget_kept() -> None:
+    """Forget everything; another page is being opened."""
+    st.session_state.pop(_KEPT, None)

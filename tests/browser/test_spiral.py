@@ -1,0 +1,145 @@
+"""Spiral in Chromium: sliders, a probed point, a drawn line, the player, links, phones, themes."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.browser.conftest import DESKTOP, PHONE, screenshot, wait_ready
+from tests.browser.figure import Figure
+
+APP = Path(__file__).resolve().parents[2] / "app.py"
+# Small enough for a busy machine.
+QUICK = "rows=100&members=3&trees=50&chain_trees=200&cycle=40&step=20&depth=4"
+OVERFLOW = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+FIGURES = 4  # maps, point, line, burn-in
+
+
+def open_spiral(page, url, query=QUICK):
+    page.goto(f"{url}/spiral?{query}")
+    wait_ready(page, canvases=1)
+    # The picture is complete once both methods are in it.
+    page.get_by_role("group", name=re.compile("^SGLB: knowledge")).wait_for()
+    page.get_by_role("group", name=re.compile("^cSGLB: knowledge")).wait_for()
+    wait_ready(page, canvases=FIGURES)
+    return Figure(page)
+
+
+def after(page, figure, action):
+    """Do something and wait until the figure shows other data."""
+    root = figure.root.element_handle()
+    before = root.get_attribute("data-digest")
+    action()
+    page.wait_for_function("([node, before]) => node.dataset.digest !== before", arg=[root, before])
+    wait_ready(page, canvases=1)
+
+
+def press(page, key, arrow="ArrowRight"):
+    page.locator(f".st-key-{key} [role=slider], .st-key-{key} input[type=range]").first.focus()
+    page.keyboard.press(arrow)
+
+
+def test_moving_a_slider_changes_the_picture_and_the_address(page, serve):
+    figure = open_spiral(page, serve(APP))
+    after(page, figure, lambda: press(page, "burn_in"))
+    page.wait_for_url("**burn_in=1*")
+    after(page, figure, lambda: press(page, "seed"))
+    page.wait_for_url("**seed=1*")
+
+
+def test_burn_in_and_members_shown_fit_nothing(page, serve):
+    figure = open_spiral(page, serve(APP))
+    costs = page.get_by_text("Fitted: SGLB")
+    before = costs.inner_text()
+    after(page, figure, lambda: press(page, "burn_in"))
+    after(page, figure, lambda: press(page, "shown", "ArrowLeft"))
+    # The measured seconds differ from fit to fit, so the same text is the same fit.
+    assert costs.inner_text() == before
+
+
+def test_a_click_probes_the_point_and_the_link_remembers_it(page, new_page, serve):
+    url = serve(APP)
+    figure = open_spiral(page, url)
+    point = Figure(page, 1)
+    after(page, point, lambda: figure.click(40, 60))
+    page.wait_for_url("**px=30*")
+    table = page.get_by_text("At this point").locator("xpath=ancestor::table")
+    shown = table.inner_text()
+    other = new_page()
+    opened = open_spiral(other, url, page.url.split("?")[1])
+    assert opened.data("digest") == figure.data("digest")
+    assert other.get_by_text("At this point").locator("xpath=ancestor::table").inner_text() == shown
+
+
+def test_a_typed_coordinate_probes_the_point(page, serve):
+    open_spiral(page, serve(APP))
+    point = Figure(page, 1)
+
+    def type_it():
+        box = page.get_by_label("x", exact=True).first
+        box.fill("210")
+        box.press("Enter")
+
+    after(page, point, type_it)
+    page.wait_for_url("**px=210*")
+
+
+def test_a_drawn_line_is_walked(page, serve):
+    figure = open_spiral(page, serve(APP))
+    ray = Figure(page, 2)
+
+    def draw():
+        figure.root.get_by_role("button", name="Draw a line").click()
+        figure.drag((40, 40), (70, 10))
+
+    after(page, ray, draw)
+    page.wait_for_url("**sx=-4*")
+    assert "sy=" in page.url
+
+
+def test_the_trees_play_without_the_server(page, serve):
+    figure = open_spiral(page, serve(APP))
+    page.evaluate(
+        """() => {
+          const send = WebSocket.prototype.send;
+          window.gbuqSent = 0;
+          WebSocket.prototype.send = function (...a) { window.gbuqSent += 1; send.apply(this, a); };
+        }"""
+    )
+    last = int(figure.data("frames")) - 1
+    assert figure.frame() == last
+    figure.root.get_by_role("button", name="Play").click()
+    figure.wait_for("Number(node.dataset.frame) > 1 && Number(node.dataset.frame) < 18")
+    figure.root.get_by_role("button", name="Pause").click()
+    figure.wait_for("node.dataset.playing === '0'")
+    assert page.evaluate("window.gbuqSent") == 0
+
+
+def test_the_comparison_is_a_job_of_its_own(page, serve):
+    open_spiral(page, serve(APP), "rows=50&members=2&trees=50&chain_trees=100&cycle=20&depth=2")
+    page.get_by_role("button", name="Compare, about").click()
+    page.get_by_text("30 x SGLB").wait_for(timeout=120_000)
+    page.locator(".st-key-spiral-quality .js-plotly-plot").wait_for()
+
+
+def test_a_bad_link_is_explained_and_the_picture_is_drawn(page, serve):
+    open_spiral(page, serve(APP), QUICK + "&px=9999&what=1")
+    text = page.locator(".st-key-note-link").inner_text()
+    assert "px must be a whole number from -600 to 600" in text
+    assert '"what"' in text
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], indirect=True)
+@pytest.mark.parametrize("colour_scheme", ["light", "dark"], indirect=True)
+def test_nothing_overflows_and_the_picture_is_on_the_first_screen(
+    page, serve, viewport, colour_scheme
+):
+    figure = open_spiral(page, serve(APP))
+    assert not page.evaluate(OVERFLOW)
+    panels = figure.root.locator(".gbuq-panel")
+    box = panels.first.bounding_box()
+    assert box["y"] + box["height"] < viewport[1]
+    if viewport == DESKTOP:
+        last = panels.last.bounding_box()
+        assert last["y"] + last["height"] < viewport[1]
+    screenshot(page, f"spiral-{viewport[0]}-{colour_scheme}")
