@@ -211,7 +211,7 @@ def run_sampler(plan: SamplerPlan) -> SamplerRun:
     Raises
     ------
     InvalidParameter, MemoryLimitExceeded
-        One sentence each, also when every chain ran off to infinity.
+        One sentence each.
     """
     chains = sample_mixture(
         plan.sampler,

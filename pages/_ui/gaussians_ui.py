@@ -41,9 +41,11 @@ def draw_gaussians(
 ) -> GaussiansRun:
     """Draw what there is, the last good runs included; return what belongs to the settings."""
     for answer in answers:
+        label = answer.request.label
         if answer.error:
-            label = answer.request.label
             show_notice(f"{label}: {answer.error}", answer.slot, tone="error")
+        elif answer.fresh and answer.result.stopped:
+            show_notice(f"{label}: {answer.result.stopped}", answer.slot)
     truth = target_grid(settings.target)
     fresh = tuple(answer.result for answer in answers if answer.fresh)
     # A run over another target cannot stand beside this one.
@@ -99,7 +101,8 @@ _DEFINITIONS = (
     "differences between the modes' shares and their weights. KL: the Kullback-Leibler divergence "
     "of the samples' histogram from the target's. Effective samples and autocorrelation time: of "
     "the coordinate that mixes slower, a chain's mean; neither sees a mode that the chain never "
-    "found. Seconds: of all chains."
+    "found. Seconds: of all chains. The ring's modes are twelve equal sectors, the banana's five "
+    "stretches of equal probability."
 )
 
 

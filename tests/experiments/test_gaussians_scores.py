@@ -1,0 +1,166 @@
+"""The race's scores and verdicts from made-up numbers, its words, and what is taken away."""
+
+import csv
+import io
+import math
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gbuq_core.experiments.gaussians import GaussiansRun, run_gaussians, run_sampler, target_grid
+from gbuq_core.experiments.gaussians_export import gaussians_code, gaussians_csv
+from gbuq_core.experiments.gaussians_plan import GaussiansSettings, plan_sampler
+from gbuq_core.experiments.gaussians_scores import (
+    check_claims,
+    describe_gaussians,
+    digits,
+    score_rows,
+    score_sampler,
+)
+from gbuq_core.sampling import SAMPLERS, diagnose, sample_mixture
+
+ROOT = Path(__file__).resolve().parents[2]
+SMALL = GaussiansSettings(steps=2000, chains=2, seed=1)
+
+
+@pytest.fixture(scope="module")
+def race():
+    return run_gaussians(SMALL)
+
+
+def made_up(race, sampler, modes=1.0, share=0.98, kl=1.0):
+    """A run of the race with these numbers instead of its own."""
+    run = next(run for run in race.runs if run.sampler == sampler)
+    report = run.report._replace(modes_visited=np.array([modes, modes]), all_grid_kl=kl)
+    shares = np.append(run.share_in_modes[:-1], share)
+    return run._replace(report=report, share_in_modes=shares)
+
+
+def verdicts(race, *runs):
+    return [claim.verdict for claim in check_claims(race._replace(runs=runs))]
+
+
+def test_scores_are_the_diagnostics_of_the_chains(race):
+    chains = sample_mixture("cg", 2000, 2, 30, 1)
+    report = diagnose(chains)
+    scores = score_sampler(race.runs[3])
+    assert scores.modes_visited == np.median(report.modes_visited)
+    assert scores.all_modes_visited == report.all_modes_visited
+    assert scores.occupancy_error == report.all_occupancy_error
+    assert scores.grid_kl == report.all_grid_kl
+    assert scores.sample_size == report.sample_size.mean()
+    assert scores.mode_changes == report.mode_changes.mean()
+    # One rounding of a quotient.
+    assert scores.autocorrelation_time == pytest.approx(2000 / scores.sample_size, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("modes", "verdict"), [(1, "holds"), (2, "holds"), (3, "nearly"), (5, "does not hold")]
+)
+def test_sgld_is_trapped_or_not(race, modes, verdict):
+    assert verdicts(race, made_up(race, "sgld", modes)) == [verdict]
+
+
+@pytest.mark.parametrize(
+    ("modes", "share", "verdict"),
+    [(25, 0.2, "holds"), (25, 0.8, "nearly"), (25, 0.95, "does not hold"), (3, 0.95, "holds")],
+)
+def test_noise_solves_it_or_not(race, modes, share, verdict):
+    assert verdicts(race, made_up(race, "nsgld", modes, share)) == [verdict]
+
+
+@pytest.mark.parametrize(
+    ("modes", "verdict"), [(24, "holds"), (7, "holds"), (5, "nearly"), (2, "does not hold")]
+)
+@pytest.mark.parametrize("sampler", ["clr", "cg"])
+def test_cycles_find_modes_or_not(race, sampler, modes, verdict):
+    assert verdicts(race, made_up(race, sampler, modes)) == [verdict]
+
+
+@pytest.mark.parametrize(
+    ("clr", "cg", "verdict"), [(24, 23, "holds"), (24, 17, "nearly"), (24, 5, "does not hold")]
+)
+def test_the_two_cycles_are_alike_or_not(race, clr, cg, verdict):
+    runs = made_up(race, "clr", clr), made_up(race, "cg", cg)
+    assert verdicts(race, *runs)[-1] == verdict
+
+
+def test_the_papers_claims_hold_at_its_settings():
+    """The page's first picture; the seed is the page's."""
+    claims = check_claims(run_gaussians())
+    assert [claim.verdict for claim in claims] == ["holds"] * 5
+    assert "1 of 25" in claims[0].here
+
+
+def test_claims_are_about_the_25_gaussians_and_what_was_run(race):
+    ring = GaussiansRun(SMALL._replace(target="ring"), target_grid("ring"), race.runs)
+    assert check_claims(ring) == ()
+    assert check_claims(race._replace(runs=())) == ()
+
+
+def test_the_table_has_a_column_a_sampler_and_three_digits(race):
+    head, *rows = score_rows(race)
+    assert head == ("25 Gaussians", "SGLD", "N-SGLD", "clr-SGLD", "cg-SGLD")
+    assert {len(row) for row in rows} == {5}
+    names = [row[0] for row in rows]
+    assert "Modes visited, all 2 chains" in names
+    assert "Share in a mode (target 0.989)" in names
+    for row in rows:
+        for text in row[1:]:
+            assert re.fullmatch(r"–|[\d,]+(\.\d+)?", text)
+    alone = run_gaussians(SMALL._replace(chains=1, samplers=("sgld",)))
+    names = [row[0] for row in score_rows(alone)]
+    assert "Modes visited, of 25" in names
+    assert not any("chain" in name for name in names)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1.0, "1.00"), (0.03009, "0.0301"), (99.96, "100"), (12345.6, "12,300"), (math.nan, "–")],
+)
+def test_numbers_have_three_significant_digits(value, text):
+    assert digits(value) == text
+
+
+def test_words_tell_the_numbers(race):
+    words = describe_gaussians(race)
+    assert words.startswith("Target: 25 Gaussians, 25 modes; 98.9 % of it")
+    for run in race.runs:
+        assert f"{SAMPLERS[run.sampler].label}: " in words
+        assert f"{digits(score_sampler(run).grid_kl)} nats" in words
+    assert "nan" not in words
+
+
+def test_words_where_nothing_was_kept():
+    run = run_sampler(plan_sampler(SMALL._replace(steps=1000, cycles=1, exploration_cg=0.9), "cg"))
+    nothing = run._replace(n_kept=np.zeros_like(run.n_kept))
+    words = describe_gaussians(GaussiansRun(SMALL, target_grid(SMALL.target), (nothing,)))
+    assert words.endswith("no sample was kept.")
+
+
+def test_the_table_of_frames(race):
+    rows = list(csv.DictReader(io.StringIO(gaussians_csv(race))))
+    assert len(rows) == 4 * 60
+    last = rows[-1]
+    assert (last["sampler"], last["step"]) == ("cg", "2000")
+    # Nine digits are written.
+    assert float(last["kl_nats"]) == pytest.approx(race.runs[3].divergence[-1], rel=1e-8)
+    assert float(last["chain_1_x"]) == pytest.approx(race.runs[3].path[-1, -1, 0], rel=1e-8)
+    assert not any(value in ("nan", "inf") for row in rows for value in row.values())
+
+
+def test_the_code_computes_the_same_numbers(tmp_path, race):
+    settings = SMALL._replace(noise_free=True, exploration_cg=0.3, alpha_max=9.0)
+    process = subprocess.run(
+        [sys.executable, "-c", gaussians_code(settings)], cwd=tmp_path, capture_output=True,
+        text=True, check=True, env={"PYTHONPATH": str(ROOT), "HOME": str(tmp_path)},
+    )  # fmt: skip
+    for run, line in zip(run_gaussians(settings).runs, process.stdout.splitlines(), strict=True):
+        scores = score_sampler(run)
+        assert line.startswith(f"{run.sampler}: modes {scores.modes_visited:g} of 25")
+        assert line.endswith(f"KL {scores.grid_kl:.3f} nats")
+    assert "gbuq" in (tmp_path / "gaussians.html").read_text(encoding="utf-8")

@@ -1,0 +1,203 @@
+"""The race's sheet: which panels and charts, which scales, what plays."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.figures.encoding import decode_sheet, encode_sheet
+from gbuq_core.figures.gaussians import GaussiansView, gaussians_sheet
+from gbuq_core.figures.gaussians_charts import CHARTS, SAMPLER_STYLES
+from gbuq_core.sampling import SAMPLERS
+
+N = 4  # cells a side
+
+
+class Grid(NamedTuple):
+    label: str = "A target"
+    edges_x: np.ndarray = np.linspace(-2, 2, N + 1)
+    edges_y: np.ndarray = np.linspace(-1, 1, N + 1)
+    density: np.ndarray = np.full((N, N), 0.125)
+    marginal_x: np.ndarray = np.full(N, 0.25)
+    marginal_y: np.ndarray = np.full(N, 0.5)
+    n_modes: int = 3
+    outlines: tuple = (np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]),) * 2
+    step_limit: float = 0.06
+
+
+class Run(NamedTuple):
+    sampler: str
+    steps: np.ndarray
+    n_kept: np.ndarray
+    density: np.ndarray
+    marginal_x: np.ndarray
+    marginal_y: np.ndarray
+    modes_visited: np.ndarray
+    share_in_modes: np.ndarray
+    occupancy_error: np.ndarray
+    divergence: np.ndarray
+    path: np.ndarray
+    stay_steps: np.ndarray
+    stay_modes: np.ndarray
+    size_steps: np.ndarray
+    sizes: np.ndarray
+    size_span: int
+    exploring: np.ndarray
+
+
+def run_of(sampler="sgld", steps=(10, 20, 30), density=0.25, span=None, sizes=(0.1, 0.05)):
+    f, steps = len(steps), np.array(steps)
+    ramp = np.linspace(0.0, 1.0, f)
+    return Run(
+        sampler=sampler,
+        steps=steps,
+        n_kept=steps,
+        density=np.full((f, N, N), density),
+        marginal_x=np.full((f, N), 0.3),
+        marginal_y=np.full((f, N), 0.4),
+        modes_visited=3 * ramp,
+        share_in_modes=ramp,
+        occupancy_error=1 - ramp,
+        divergence=3 - ramp,
+        path=np.zeros((f, 5, 2)) + np.arange(f)[:, None, None],
+        stay_steps=np.array([0, 10, 20]),
+        stay_modes=np.array([2, -1, 0]),
+        size_steps=np.array([0, 5]),
+        sizes=np.array(sizes),
+        size_span=int(steps[-1]) if span is None else span,
+        exploring=np.array([[0, 2]]),
+    )
+
+
+RACE = [run_of("sgld"), run_of("cg", span=10)]
+
+
+def strips_by_title(sheet):
+    return {strip.title: strip for strip in sheet.strips}
+
+
+def test_samplers_are_written_as_in_the_library():
+    assert {key: style.label for key, style in SAMPLER_STYLES.items()} == {
+        key: kind.label for key, kind in SAMPLERS.items()
+    }
+    assert len({style.colour for style in SAMPLER_STYLES.values()}) == len(SAMPLERS)
+
+
+def test_a_column_a_sampler_with_the_target_first():
+    sheet = gaussians_sheet(Grid(), RACE)
+    assert [panel.title for panel in sheet.panels] == ["Target", "SGLD", "cg-SGLD"]
+    assert sheet.columns == sheet.strip_columns == 3
+    assert sheet.frame_values == [10, 20, 30]
+    assert sheet.x_extent == (-2.0, 2.0)
+    assert sheet.y_extent == (-1.0, 1.0)
+    # Each row of charts begins under the target.
+    titles = [strip.title for strip in sheet.strips]
+    assert len(titles) == 3 * len(CHARTS)
+    assert titles[::3] == [
+        "Modes visited", "Share in a mode", "KL to the target, nats", "Occupancy error",
+    ]  # fmt: skip
+    assert titles[1:3] == ["SGLD: mode", "cg-SGLD: mode"]
+
+
+def test_the_sheet_can_be_drawn_and_plays():
+    header = decode_sheet(encode_sheet(gaussians_sheet(Grid(), RACE, alt="In words."))).header
+    assert header["frames"] == 3
+    assert header["alt"] == "In words."
+    assert not any(strip["legend"] for strip in header["strips"])
+
+
+def test_one_scale_for_all_or_each_its_own():
+    shared = gaussians_sheet(Grid(), RACE).panels
+    assert {panel.limits for panel in shared} == {(0.0, 0.125)}
+    own = gaussians_sheet(Grid(), RACE, GaussiansView(scale="own")).panels
+    assert [panel.limits for panel in own] == [(0.0, 0.125), (0.0, 0.25), (0.0, 0.25)]
+    nothing = gaussians_sheet(Grid(), [run_of(density=0.0)], GaussiansView(scale="own"))
+    assert nothing.panels[1].limits == (0.0, 1.0)
+
+
+def test_log_colours_span_four_decades():
+    panels = gaussians_sheet(Grid(), RACE, GaussiansView(log=True)).panels
+    assert all(panel.log for panel in panels)
+    assert panels[0].limits == pytest.approx((0.125e-4, 0.125))
+
+
+def test_counts_are_samples_of_a_cell():
+    panels = gaussians_sheet(Grid(), RACE, GaussiansView(shown="counts")).panels
+    assert panels[1].unit == "samples a cell"
+    # 30 samples, a quarter per unit area, half a unit of area a cell: 3.75.
+    assert np.unique(panels[1].values[-1]).tolist() == [4.0]
+    assert np.unique(panels[0].values).tolist() == [pytest.approx(0.125 * 0.5 * 30)]
+
+
+def test_the_path_appears_and_vanishes_with_its_frame():
+    points = gaussians_sheet(Grid(), RACE).panels[1].points
+    assert points.appear.tolist() == [0] * 5 + [1] * 5 + [2] * 5
+    np.testing.assert_array_equal(points.vanish, points.appear + 1)
+    assert points.group.tolist() == [0, 0, 0, 0, 1] * 3
+    assert gaussians_sheet(Grid(), RACE, GaussiansView(trail=False)).panels[1].points is None
+
+
+def test_the_borders_of_the_modes_on_request():
+    assert gaussians_sheet(Grid(), RACE).lines == ()
+    (line,) = gaussians_sheet(Grid(), RACE, GaussiansView(outlines=True)).lines
+    assert np.isnan(line.x).sum() == 2  # a gap behind each
+    assert line.x[:4].tolist() == [0.0, 1.0, 0.0, 0.0]  # closed
+
+
+def test_stays_are_level_lines_with_gaps_over_all_steps():
+    strip = strips_by_title(gaussians_sheet(Grid(), RACE))["SGLD: mode"]
+    assert (strip.x[0], strip.x[-1]) == (0.0, 30.0)
+    drawn = ~np.isnan(strip.lines[0].y)
+    assert strip.x[drawn].tolist() == [0.0, 10.0, 20.0, 30.0]
+    assert strip.lines[0].y[drawn].tolist() == [3.0, 3.0, 1.0, 1.0]
+    assert strip.mode == "grow"
+
+
+def test_the_schedules_cursor_goes_round_within_the_cycles_that_are_drawn():
+    strips = strips_by_title(gaussians_sheet(Grid(), RACE))
+    assert strips["SGLD: step × scale"].frame_x.tolist() == [10, 20, 30]
+    folded = strips["cg-SGLD: step × scale"]
+    assert folded.frame_x.tolist() == [10, 10, 10]
+    assert folded.shaded == [(0.0, 2.0)]
+    assert np.unique(folded.lines[0].y).tolist() == [0.06]
+
+
+def test_only_sizes_that_fall_far_are_logarithmic():
+    def log_of(sizes):
+        sheet = gaussians_sheet(Grid(), [run_of(sizes=sizes)])
+        return strips_by_title(sheet)["SGLD: step × scale"].log
+
+    assert log_of((0.05, 0.0002))
+    assert not log_of((0.1, 0.01))
+    assert not log_of((0.09, 0.0))
+
+
+def test_charts_can_be_left_out():
+    sheet = gaussians_sheet(Grid(), RACE, GaussiansView(charts=("x",)))
+    assert [strip.title for strip in sheet.strips] == [
+        "KL to the target, nats", "SGLD: x", "cg-SGLD: x",
+    ]  # fmt: skip
+    assert gaussians_sheet(Grid(), RACE, GaussiansView(charts=())).strips == []
+
+
+def test_a_run_of_other_steps_stands_still():
+    late = run_of("cg", (15, 35))
+    sheet = gaussians_sheet(Grid(), [run_of("sgld"), late])
+    assert np.asarray(sheet.panels[2].values).shape == (N, N)
+    strips = strips_by_title(sheet)
+    assert [line.name for line in strips["Modes visited"].lines] == ["SGLD"]
+    assert strips["cg-SGLD: x"].lines[1].y.shape == (3, N)
+    assert decode_sheet(encode_sheet(sheet)).header["frames"] == 3
+
+
+def test_no_sampler_leaves_the_target():
+    sheet = gaussians_sheet(Grid(), [])
+    assert [panel.title for panel in sheet.panels] == ["Target"]
+    assert decode_sheet(encode_sheet(sheet)).header["frames"] == 1
+
+
+@pytest.mark.parametrize("view", [{"shown": "x"}, {"scale": "x"}, {"charts": ("x", "z")}])
+def test_an_impossible_view_is_refused(view):
+    with pytest.raises(InvalidParameter, match="must be one of"):
+        gaussians_sheet(Grid(), RACE, GaussiansView(**view))
