@@ -1,0 +1,374 @@
+"""Nine families for the distribution of y behind a prediction: density, cdf, quantiles, draws.
+
+Brophy and Lowd (IBUG, 2022), section 3.2 and 5.4: a family is chosen after training, by its mean
+negative log-likelihood on validation rows, and fitted to each row's neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp, ndtr
+
+from gbuq_core.errors import InvalidData
+from gbuq_core.ibug.family_fits import (
+    EULER_GAMMA,
+    FloatArray,
+    Parameters,
+    best_inverse_df,
+    best_skewness,
+    likeliest_gumbel,
+    likeliest_laplace,
+    likeliest_log_normal,
+    likeliest_logistic,
+    likeliest_student_t,
+    likeliest_weibull,
+    log_normal,
+    skew_normal,
+    spread_of,
+    standardise,
+    weibull,
+)
+from gbuq_core.validation import check_choice, check_number
+
+_SQRT_6_OVER_PI = float(np.sqrt(6.0) / np.pi)
+_LOG_SQRT_2_PI = 0.5 * float(np.log(2.0 * np.pi))
+_BLOCK = 2_000_000  # numbers of a KDE's temporary (rows x points x neighbours): 16 MB
+
+
+class Family(NamedTuple):
+    """What distinguishes a family.
+
+    Attributes
+    ----------
+    label : str
+    distribution : str
+        Its name in scipy.stats; the empty string for the KDE, which is not parametric.
+    positive : bool
+        Whether it lives on (0, inf) and needs targets above 0.
+    match : callable
+        ``(mean, std, targets)`` to the parameters with these moments, each row's shape (if there
+        is one left) from its neighbours' targets (n, k).
+    maximise : callable
+        ``targets`` (n, k) to the parameters of maximum likelihood.
+    """
+
+    label: str
+    distribution: str
+    positive: bool
+    match: Callable[[FloatArray, FloatArray, FloatArray], Parameters]
+    maximise: Callable[[FloatArray], Parameters]
+
+
+class Posterior(NamedTuple):
+    """One distribution of y a row.
+
+    Attributes
+    ----------
+    family : str
+        A key of `FAMILIES`.
+    loc, scale : ndarray of shape (n_samples,)
+        In scipy's sense, so neither mean nor std in most families; a KDE has its bandwidth as scale
+        and 0 as loc.
+    shape : ndarray of shape (n_samples,) or None
+    centres : ndarray of shape (n_samples, k) or None
+        The neighbours' targets under a KDE.
+    """
+
+    family: str
+    loc: FloatArray
+    scale: FloatArray
+    shape: FloatArray | None = None
+    centres: FloatArray | None = None
+
+
+def _match_skew_normal(mean: FloatArray, std: FloatArray, targets: FloatArray) -> Parameters:
+    return skew_normal(mean, std, best_skewness(standardise(targets)))
+
+
+def _match_student_t(mean: FloatArray, std: FloatArray, targets: FloatArray) -> Parameters:
+    df = 1.0 / best_inverse_df(standardise(targets))
+    return Parameters(mean, std * np.sqrt((df - 2.0) / df), df)
+
+
+def _match_gumbel(mean: FloatArray, std: FloatArray, targets: FloatArray) -> Parameters:
+    scale = std * _SQRT_6_OVER_PI
+    return Parameters(mean - EULER_GAMMA * scale, scale)
+
+
+def _maximise_skew_normal(targets: FloatArray) -> Parameters:
+    # All three at once has no maximum in many rows of few targets, so moments and then the shape.
+    return _match_skew_normal(*spread_of(targets), targets)
+
+
+def _kernels(targets: FloatArray) -> Parameters:
+    """Scott's bandwidth, ``k^(-1/5)`` times the std with k - 1 below the sum, as in scipy."""
+    k = targets.shape[1]
+    std = spread_of(targets)[1] * np.sqrt(k / (k - 1.0))
+    return Parameters(np.zeros(len(targets)), std * k**-0.2)
+
+
+FAMILIES: Mapping[str, Family] = MappingProxyType(
+    {
+        "normal": Family(
+            "Normal",
+            "norm",
+            False,
+            lambda mean, std, targets: Parameters(mean, std),
+            lambda targets: Parameters(*spread_of(targets)),
+        ),
+        "skew-normal": Family(
+            "Skew-normal", "skewnorm", False, _match_skew_normal, _maximise_skew_normal
+        ),
+        "log-normal": Family(
+            "Log-normal",
+            "lognorm",
+            True,
+            lambda mean, std, targets: log_normal(mean, std),
+            likeliest_log_normal,
+        ),
+        "laplace": Family(
+            "Laplace",
+            "laplace",
+            False,
+            lambda mean, std, targets: Parameters(mean, std / np.sqrt(2.0)),
+            likeliest_laplace,
+        ),
+        "student-t": Family("Student t", "t", False, _match_student_t, likeliest_student_t),
+        "logistic": Family(
+            "Logistic",
+            "logistic",
+            False,
+            lambda mean, std, targets: Parameters(mean, std * np.sqrt(3.0) / np.pi),
+            likeliest_logistic,
+        ),
+        "gumbel": Family("Gumbel", "gumbel_r", False, _match_gumbel, likeliest_gumbel),
+        "weibull": Family(
+            "Weibull",
+            "weibull_min",
+            True,
+            lambda mean, std, targets: weibull(mean, std),
+            likeliest_weibull,
+        ),
+        "kde": Family(
+            "Kernel density",
+            "",
+            False,
+            lambda mean, std, targets: _kernels(targets),
+            _kernels,
+        ),
+    }
+)
+FITS = ("matched", "likelihood")
+
+
+def check_family(family: Any, targets: ArrayLike, extra: tuple[str, ...] = ()) -> str:
+    """Return ``family`` if it is one of `FAMILIES` (or of ``extra``) and fits such targets.
+
+    Raises
+    ------
+    InvalidParameter
+        If there is no such family.
+    InvalidData
+        If it lives on (0, inf) and a target does not.
+
+    Examples
+    --------
+    >>> check_family("weibull", [1.0, 2.0])
+    'weibull'
+    """
+    name = check_choice("posterior", family, (*FAMILIES, *extra))
+    lowest = float(np.min(targets))
+    if name in FAMILIES and FAMILIES[name].positive and lowest <= 0.0:
+        raise InvalidData(
+            f"The {FAMILIES[name].label.lower()} posterior needs targets above 0 and the lowest is "
+            f"{lowest:g}: choose another family, or shift the target."
+        )
+    return name
+
+
+def fit_posterior(
+    family: str,
+    loc: FloatArray,
+    scale: FloatArray,
+    targets: FloatArray,
+    min_scale: float = 1e-15,
+    fit: str = "matched",
+) -> Posterior:
+    """Fit one family to every row's neighbours.
+
+    Parameters
+    ----------
+    family : str
+        A key of `FAMILIES`.
+    loc, scale : ndarray of shape (n_samples,)
+        The model's prediction and the calibrated std.
+    targets : ndarray of shape (n_samples, k)
+        The neighbours' targets.
+    min_scale : float
+        Std below which neighbours tell nothing but their mean: they are taken to have this std,
+        without skew or tails.
+    fit : {"matched", "likelihood"}
+        Hold mean and std at ``loc`` and ``scale`` and take the shape that is left from the
+        neighbours, or fit everything to them by maximum likelihood, which leaves the model's
+        prediction and the calibration out. A KDE stands on the neighbours themselves either way.
+        Where the prediction is not above 0, log-normal and Weibull take the neighbours' mean.
+
+    Returns
+    -------
+    Posterior
+
+    Raises
+    ------
+    InvalidParameter, InvalidData
+        Of an unknown family or fit, or targets at or below 0 in a family that has none there.
+
+    References
+    ----------
+    Brophy and Lowd (IBUG, 2022), equation 3.
+
+    Examples
+    --------
+    >>> targets = np.array([[1.0, 2.0, 6.0]])
+    >>> fit_posterior("laplace", np.array([3.0]), np.array([2.0]), targets).loc
+    array([3.])
+    >>> fit_posterior("laplace", np.array([3.0]), np.array([2.0]), targets, fit="likelihood").loc
+    array([2.])
+    """
+    chosen = FAMILIES[check_family(family, targets)]
+    check_choice("posterior_fit", fit, FITS)
+    mean, std = spread_of(targets)
+    narrow = std < min_scale
+    if chosen.positive:
+        loc = np.where(loc > 0.0, loc, mean)
+    if not chosen.distribution:
+        bandwidth = np.where(narrow, min_scale * targets.shape[1] ** -0.2, _kernels(targets).scale)
+        return Posterior(family, np.zeros(len(targets)), bandwidth, None, targets)
+    if fit == "matched":
+        return Posterior(family, *chosen.match(loc, scale, targets))
+    matched = chosen.match(mean, np.maximum(std, min_scale), targets)
+    if narrow.all():
+        return Posterior(family, *matched)
+    likeliest = chosen.maximise(targets[~narrow])
+    for found, kept in zip(likeliest, matched, strict=True):
+        if found is not None and kept is not None:
+            kept[~narrow] = found
+    if chosen.positive:
+        return Posterior(family, *matched)
+    # Most targets equal and a few apart: a Laplace or a Student t may shrink onto those.
+    width = np.maximum(matched.scale, 0.01 * min_scale)
+    return Posterior(family, matched.loc, width, matched.shape)
+
+
+def log_density(posterior: Posterior, y: ArrayLike) -> FloatArray:
+    """Log density at y: (n_samples,) or (n_samples, m) as y has it, -inf outside the support.
+
+    Examples
+    --------
+    >>> standard = Posterior("normal", np.zeros(1), np.ones(1))
+    >>> log_density(standard, [0.0]).round(4)
+    array([-0.9189])
+    """
+    if posterior.centres is not None:
+        return _over_kernels(posterior, y, _log_kernel_mean)
+    return _of_scipy(posterior, "logpdf", y)
+
+
+def cdf(posterior: Posterior, y: ArrayLike) -> FloatArray:
+    """Probability of a value up to y: (n_samples,) or (n_samples, m) as y has it."""
+    if posterior.centres is not None:
+        return _over_kernels(posterior, y, lambda z, _: ndtr(z).mean(axis=-1))
+    return _of_scipy(posterior, "cdf", y)
+
+
+def quantile(posterior: Posterior, levels: ArrayLike) -> FloatArray:
+    """Quantiles at ``levels`` (m,) in (0, 1) of every row, (n_samples, m), in units of y."""
+    level = np.asarray(levels, dtype=np.float64)
+    wanted = np.broadcast_to(level, (len(posterior.scale), len(level)))
+    if posterior.centres is None:
+        return _of_scipy(posterior, "ppf", wanted)
+    return _kernel_quantile(posterior, wanted)
+
+
+def sample(posterior: Posterior, n_draws: int, random_state: Any = None) -> FloatArray:
+    """Draws of y, (n_draws, n_samples): by inversion, so one seed gives one picture.
+
+    Under a KDE a draw is a neighbour's target plus the kernel's noise.
+    """
+    count = check_number("n_draws", n_draws, 1, 1_000_000, integer=True)
+    random = np.random.default_rng(random_state)
+    n_rows = len(posterior.scale)
+    if posterior.centres is None:
+        return _of_scipy(posterior, "ppf", random.uniform(size=(n_rows, count))).T
+    chosen = random.integers(posterior.centres.shape[1], size=(n_rows, count))
+    noise = posterior.scale[:, None] * random.standard_normal((n_rows, count))
+    return (np.take_along_axis(posterior.centres, chosen, axis=1) + noise).T
+
+
+def moments(posterior: Posterior) -> tuple[FloatArray, FloatArray]:
+    """Mean and std of every row's distribution, (n_samples,) each; inf where there is none."""
+    if posterior.centres is not None:
+        mean, std = spread_of(posterior.centres)
+        return mean, np.hypot(std, posterior.scale)
+    mean, variance = _distribution(posterior).stats(*_arguments(posterior, 1), moments="mv")
+    return np.asarray(mean), np.sqrt(np.asarray(variance))
+
+
+def _distribution(posterior: Posterior) -> Any:
+    from scipy import stats
+
+    return getattr(stats, FAMILIES[posterior.family].distribution)
+
+
+def _arguments(posterior: Posterior, ndim: int) -> list[FloatArray]:
+    """Shape, loc and scale as scipy takes them, against y of that many axes."""
+    given = (posterior.shape, posterior.loc, posterior.scale)
+    return [part if ndim == 1 else part[:, None] for part in given if part is not None]
+
+
+def _of_scipy(posterior: Posterior, name: str, y: ArrayLike) -> FloatArray:
+    points = np.asarray(y, dtype=np.float64)
+    with np.errstate(over="ignore", divide="ignore"):  # far outside a narrow density: log 0
+        values = getattr(_distribution(posterior), name)(
+            points, *_arguments(posterior, points.ndim)
+        )
+    return np.asarray(values, dtype=np.float64)
+
+
+def _log_kernel_mean(z: FloatArray, bandwidth: FloatArray) -> FloatArray:
+    constant = np.log(bandwidth) + np.log(z.shape[-1]) + _LOG_SQRT_2_PI
+    return logsumexp(-0.5 * z * z, axis=-1) - constant[:, None]
+
+
+def _over_kernels(
+    posterior: Posterior, y: ArrayLike, mean: Callable[[FloatArray, FloatArray], FloatArray]
+) -> FloatArray:
+    """``mean(z, bandwidth)`` over the kernels, some rows at a time."""
+    assert posterior.centres is not None
+    points = np.asarray(y, dtype=np.float64)
+    grid = points if points.ndim == 2 else points[:, None]
+    out = np.empty(grid.shape)
+    centres, scale = posterior.centres, posterior.scale
+    step = max(1, _BLOCK // max(1, grid.shape[1] * centres.shape[1]))
+    for start in range(0, len(grid), step):
+        rows = slice(start, start + step)
+        z = (grid[rows, :, None] - centres[rows, None, :]) / scale[rows, None, None]
+        out[rows] = mean(z, scale[rows])
+    return out if points.ndim == 2 else out[:, 0]
+
+
+def _kernel_quantile(posterior: Posterior, levels: NDArray[np.float64]) -> FloatArray:
+    """Bisection on the cdf, all rows and levels at once."""
+    assert posterior.centres is not None
+    reach = 9.0 * posterior.scale  # the kernels hold 1e-19 beyond
+    low = np.broadcast_to((posterior.centres.min(axis=1) - reach)[:, None], levels.shape).copy()
+    high = np.broadcast_to((posterior.centres.max(axis=1) + reach)[:, None], levels.shape).copy()
+    for _ in range(44):  # to 1e-13 of the range
+        middle = 0.5 * (low + high)
+        below = cdf(posterior, middle) < levels
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return 0.5 * (low + high)

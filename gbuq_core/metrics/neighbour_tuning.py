@@ -1,0 +1,151 @@
+"""How many neighbours: every candidate k scored from one sorted list of neighbours.
+
+Brophy and Lowd (IBUG, 2022), section 4.2, algorithm 3. The neighbours of a row are found once; the
+std for each k comes from running sums over the sorted targets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gbuq_core.errors import InvalidData
+from gbuq_core.metrics.inputs import FloatArray
+from gbuq_core.metrics.scale_calibration import scoring_function
+from gbuq_core.validation import check_array, check_choice, check_same_length
+
+# Appendix B.2.
+CANDIDATES = (3, 5, 7, 9, 11, 15, 31, 61, 91, 121, 151, 201, 301, 401, 501, 601, 701)
+# What algorithm 3 starts rho with: a std of 0 then costs so much NLL that its k is not chosen.
+TINIEST_SCALE = 1e-15
+_BLOCK = 1_000_000  # targets at a time: 8 MB
+
+
+class NeighbourTuning(NamedTuple):
+    """The scores of every candidate.
+
+    Attributes
+    ----------
+    n_neighbors : ndarray of shape (n_candidates,), int
+    nll, crps : ndarray of shape (n_candidates,)
+        Mean scores of the normals on the validation rows, before any calibration.
+    min_scale : ndarray of shape (n_candidates,)
+        The smallest positive std on those rows at each k, in units of y.
+    best : int
+        Position of the chosen candidate.
+    """
+
+    n_neighbors: NDArray[np.int64]
+    nll: FloatArray
+    crps: FloatArray
+    min_scale: FloatArray
+    best: int
+
+
+def running_std(targets: ArrayLike, counts: Sequence[int]) -> FloatArray:
+    """Std (divided by k) of the first k targets of every row, for each k in ``counts``.
+
+    Parameters
+    ----------
+    targets : array-like of shape (n_samples, n_neighbors)
+        Targets of the neighbours, nearest first.
+    counts : sequence of int
+        Rising, at most n_neighbors.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_counts)
+        Exactly 0 where the first k targets are equal.
+
+    Examples
+    --------
+    >>> running_std([[1.0, 1.0, 4.0]], [2, 3]).round(4)
+    array([[0.    , 1.4142]])
+    """
+    y = np.asarray(targets, dtype=np.float64)
+    k = np.asarray(counts, dtype=np.int64)
+    if k.size == 0 or k[0] < 1 or (np.diff(k) <= 0).any() or k[-1] > y.shape[1]:
+        raise InvalidData(f"counts must rise from 1 at least to {y.shape[1]} at most.")
+    starts = np.append(0, k[:-1])
+    out = np.empty((len(y), len(k)))
+    step = max(1, _BLOCK // int(k[-1]))
+    for start in range(0, len(y), step):
+        rows = slice(start, start + step)
+        # From the nearest target: a mean of k can be at most sqrt(k) std away from a member, so
+        # the difference of squares below loses no more than a factor k of the digits.
+        away = y[rows, : k[-1]] - y[rows, :1]
+        mean = np.cumsum(np.add.reduceat(away, starts, axis=1), axis=1) / k
+        square = np.cumsum(np.add.reduceat(away * away, starts, axis=1), axis=1) / k
+        out[rows] = np.sqrt(np.maximum(square - mean * mean, 0.0))
+    return out
+
+
+def smallest_positive(scale: FloatArray) -> float:
+    """The smallest positive std, or `TINIEST_SCALE` where there is none.
+
+    Examples
+    --------
+    >>> smallest_positive(np.array([0.0, 3.0, 2.0]))
+    2.0
+    """
+    positive = scale[scale > TINIEST_SCALE]
+    return float(positive.min()) if positive.size else TINIEST_SCALE
+
+
+def tune_neighbors(
+    y: ArrayLike,
+    loc: ArrayLike,
+    targets: ArrayLike,
+    scoring: str = "nll",
+    candidates: Sequence[int] = CANDIDATES,
+) -> NeighbourTuning:
+    """Score every number of neighbours on rows that the model has not seen.
+
+    Parameters
+    ----------
+    y, loc : array-like of shape (n_samples,)
+        Targets and predictions of these rows.
+    targets : array-like of shape (n_samples, n_neighbors)
+        Targets of their training neighbours, nearest first.
+    scoring : {"nll", "crps"}
+        Which of the two scores chooses.
+    candidates : sequence of int
+        Those above n_neighbors are left out.
+
+    Raises
+    ------
+    InvalidData
+        If arrays do not match, are not finite, or no candidate is left.
+
+    References
+    ----------
+    Brophy and Lowd (IBUG, 2022), algorithm 3.
+
+    Examples
+    --------
+    >>> tuning = tune_neighbors([0.0], [0.0], [[-1.0, 1.0, -1.0, 9.0, -9.0]])
+    >>> int(tuning.n_neighbors[tuning.best])
+    3
+    """
+    check_choice("scoring", scoring, ("nll", "crps"))
+    y, loc = check_array("y", y, 1), check_array("loc", loc, 1)
+    near = check_array("targets", targets, 2)
+    check_same_length(y=y, loc=loc, targets=near.T)
+    counts = [k for k in candidates if k <= near.shape[1]]
+    if not counts:
+        raise InvalidData(
+            f"Too few training rows to choose among {min(candidates)} neighbours or more: there "
+            f"are {near.shape[1]}."
+        )
+    scale = running_std(near, counts)
+    scores = np.empty((2, len(counts)))
+    for row, name in enumerate(("nll", "crps")):
+        mean_score = scoring_function(name)
+        scores[row] = [mean_score(y, loc, std + TINIEST_SCALE) for std in scale.T]
+    chosen = scores[0 if scoring == "nll" else 1]
+    smallest = np.array([smallest_positive(std) for std in scale.T])
+    nll, crps = scores
+    return NeighbourTuning(np.array(counts), nll, crps, smallest, int(np.argmin(chosen)))

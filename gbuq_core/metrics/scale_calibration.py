@@ -1,0 +1,92 @@
+"""Fitting a predicted std to rows with known targets: stretched or widened, whichever scores best.
+
+Brophy and Lowd (IBUG, 2022), section 3.2, equation 2. The paper writes the variance there; the
+authors' code stretches and widens the std, and so does this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gbuq_core.metrics.inputs import FloatArray, check_gaussian
+from gbuq_core.metrics.proper_scores import crps_gaussian, nll_gaussian
+from gbuq_core.validation import check_choice
+
+SCORINGS = ("nll", "crps")
+_POWERS = 10.0 ** np.arange(-8, 4)
+# Appendix B.2: {1e-8 .. 1e3} x {1, 2.5, 5}, and 0 for what is added.
+GAMMAS = np.outer(_POWERS, (1.0, 2.5, 5.0)).ravel()
+DELTAS = np.append(0.0, GAMMAS)
+
+
+class ScaleCalibration(NamedTuple):
+    """``gamma * scale + delta``; one of the two does nothing.
+
+    Attributes
+    ----------
+    gamma, delta : float
+        A factor, and a std in units of y.
+    score : float
+        Mean NLL (nats) or CRPS (units of y) of the calibrated normals on the rows it was fitted to.
+    """
+
+    gamma: float
+    delta: float
+    score: float
+
+    def apply(self, scale: FloatArray) -> FloatArray:
+        """The calibrated std."""
+        return self.gamma * scale + self.delta
+
+
+def scoring_function(scoring: str) -> Callable[[ArrayLike, ArrayLike, ArrayLike], float]:
+    """The mean score of normals that ``"nll"`` or ``"crps"`` names: ``score(y, loc, scale)``."""
+    check_choice("scoring", scoring, SCORINGS)
+    return nll_gaussian if scoring == "nll" else crps_gaussian
+
+
+def calibrate_scale(
+    y: ArrayLike, loc: ArrayLike, scale: ArrayLike, scoring: str = "nll"
+) -> ScaleCalibration:
+    """Find the best of ``gamma * scale`` and ``scale + delta`` over the authors' grid.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Targets that the model has not seen.
+    loc, scale : array-like of shape (n_samples,)
+        Mean and positive std of each row's normal, in units of y.
+    scoring : {"nll", "crps"}
+        What to minimise.
+
+    Returns
+    -------
+    ScaleCalibration
+        Of equal scores the first counts, and to change nothing comes first.
+
+    Raises
+    ------
+    InvalidParameter, InvalidData
+        Of an unknown score, arrays that do not match, or a std that is not positive.
+
+    References
+    ----------
+    Brophy and Lowd (IBUG, 2022), equation 2 and appendix B.2.
+
+    Examples
+    --------
+    >>> y = [-2.0, 2.0, -2.0, 2.0]
+    >>> calibrate_scale(y, np.zeros(4), np.full(4, 0.8))[:2]
+    (2.5, 0.0)
+    """
+    score = scoring_function(scoring)
+    y, loc, scale = check_gaussian(y, loc, scale, positive=True)
+    tried = [(1.0, float(delta)) for delta in DELTAS] + [(float(gamma), 0.0) for gamma in GAMMAS]
+    with np.errstate(over="ignore"):  # a std stretched by 1e-8: z^2 may leave float64, and loses
+        scores = [score(y, loc, gamma * scale + delta) for gamma, delta in tried]
+    best = int(np.argmin(scores))
+    return ScaleCalibration(*tried[best], scores[best])
