@@ -226,6 +226,35 @@ def test_what_does_not_apply_is_refused(kind):
 
 
 @KINDS
+@pytest.mark.parametrize(
+    ("knobs", "start"),
+    [
+        (
+            {"method": "csglb", "ensemble": "independent"},
+            "ensemble='independent' does not go with method='csglb'",
+        ),
+        ({"method": "csglb", "n_trees": 199}, "cycle_length 200 is longer than the 199 trees"),
+        (
+            {"method": "csglb", "n_trees": 400, "burn_in_cycles": 2},
+            "burn_in_cycles 2 leaves none of the 2 cycles",
+        ),
+        ({"method": "cbsglb", "engine": "catboost"}, "engine='catboost' has no cyclical gradients"),
+        ({"cycle_length": 1}, "cycle_length must be a whole number"),
+        ({"burn_in_cycles": -1}, "burn_in_cycles must be a whole number"),
+        ({"alpha_max": 0.0}, "alpha_max must be a number"),
+        ({"alpha_max": 1.0, "alpha_min": 2.0}, "alpha_min 2 is above alpha_max 1"),
+        ({"mask_prob": 0.0}, "mask_prob must be a number"),
+        ({"exploration_fraction": 1.5}, "exploration_fraction must be a number"),
+        ({"noise_free_exploration": "yes"}, "noise_free_exploration must be True or False"),
+    ],
+    ids=lambda value: str(value) if isinstance(value, dict) else "",
+)
+def test_impossible_cycles_are_refused(kind, knobs, start):
+    with pytest.raises(InvalidParameter, match=rf"^{start}[^\n]*\.$"):
+        kind(**knobs).fit(np.arange(12.0)[:, None], np.arange(12) % 2)
+
+
+@KINDS
 def test_constant_scale_of_one_is_sglb(kind):
     cyclical, spiral = fitted(kind, alpha_max=1.0, alpha_min=1.0)
     plain, _ = fitted(kind, "sglb", ensemble="virtual", learning_rate=0.05)

@@ -12,7 +12,8 @@ import threading
 
 import streamlit as st
 
-from gbuq_core.boosting.warmup import warm_up
+from gbuq_core.boosting.warmup import warm_up as warm_up_boosting
+from gbuq_core.sampling.warmup import warm_up as warm_up_sampling
 
 _DONE = threading.Event()
 _LOG = logging.getLogger(__name__)
@@ -33,7 +34,8 @@ def is_warm() -> bool:
 
 def _warm_up() -> None:
     try:
-        warm_up()
+        warm_up_boosting()
+        warm_up_sampling()
         gc.collect()
         gc.freeze()
     except Exception:  # a page that needs what failed here will say so itself
