@@ -178,7 +178,7 @@ class _Packer:
                 "training rows: limit the depth or the number of leaves of the model."
             )
         self._low[:, first:last] = codes  # the low bytes
-        for tree in np.flatnonzero(self._n_leaves > NARROW_LEAVES):
+        for tree in np.flatnonzero(self._n_leaves > NARROW_LEAVES).tolist():
             if tree not in self._high:
                 check_memory(n_rows, "the leaf matrix")
                 self._high[tree] = np.zeros(n_rows, np.uint8)

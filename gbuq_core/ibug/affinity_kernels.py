@@ -59,12 +59,12 @@ class Scratch(NamedTuple):
 class Candidates(NamedTuple):
     """The best training rows so far of each query row, by ascending training index.
 
-    affinity, index (n_queries, k + 2 * 512) int32; size (n_queries,) int64: how many are in use;
+    affinity, row (n_queries, k + 2 * 512) int32; size (n_queries,) int64: how many are in use;
     threshold (n_queries,) int64: a later row must share more trees than this to be among the k.
     """
 
     affinity: np.ndarray
-    index: np.ndarray
+    row: np.ndarray
     size: np.ndarray
     threshold: np.ndarray
 
@@ -298,11 +298,11 @@ def scan_rows(planes, order, codes, first, last, k, scratch, best):
             for j in range(width):
                 if np.int64(totals[j]) > limit:
                     best.affinity[query, size] = np.int32(totals[j])
-                    best.index[query, size] = np.int32(low + j)
+                    best.row[query, size] = np.int32(low + j)
                     size += 1
             if size >= k + BLOCK:
                 best.threshold[query] = _keep_best(
-                    best.affinity[query], best.index[query], size, k, histogram
+                    best.affinity[query], best.row[query], size, k, histogram
                 )
                 size = k
             best.size[query] = size
@@ -318,7 +318,7 @@ def sort_best(best, k, n_trees, index, affinity):
     for query in range(index.shape[0]):
         size = best.size[query]
         if size > k:
-            _keep_best(best.affinity[query], best.index[query], size, k, histogram)
+            _keep_best(best.affinity[query], best.row[query], size, k, histogram)
         histogram[:] = 0
         for i in range(k):
             histogram[best.affinity[query, i]] += 1
@@ -331,5 +331,5 @@ def sort_best(best, k, n_trees, index, affinity):
             value = best.affinity[query, i]
             place = histogram[value]
             histogram[value] += 1
-            index[query, place] = best.index[query, i]
+            index[query, place] = best.row[query, i]
             affinity[query, place] = value

@@ -1,0 +1,10 @@
+"""Leaves and predictions of fitted tree models of several libraries, and of their model files.
+
+What IBUG (Brophy and Lowd, 2022, algorithm 1) needs of a model: in which leaf a row ends in each
+tree. Nothing here is ever unpickled; each library is imported when a model of it comes along.
+"""
+
+from gbuq_core.trees.importers.finding import leaf_source, load_leaf_source
+from gbuq_core.trees.importers.source import LeafSource
+
+__all__ = ["LeafSource", "leaf_source", "load_leaf_source"]

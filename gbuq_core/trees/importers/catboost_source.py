@@ -1,0 +1,131 @@
+"""Leaves of CatBoost models, by ``calc_leaf_indexes``."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from gbuq_core.errors import InvalidData, InvalidParameter, ModelFileError
+from gbuq_core.trees.importers.source import LeafSource, one_line, refuse
+
+_CLASSES = {"Logloss", "CrossEntropy", "MultiClass", "MultiClassOneVsAll", "MultiLogloss",
+            "MultiCrossEntropy"}  # fmt: skip
+_LOG_LINK = {"Poisson", "Tweedie"}
+_RANKING = {"YetiRank", "YetiRankPairwise", "PairLogit", "PairLogitPairwise", "StochasticFilter",
+            "StochasticRank", "LambdaMart", "QueryRMSE", "QuerySoftMax", "QueryCrossEntropy",
+            "GroupQuantile", "Cox"}  # fmt: skip
+
+
+def import_catboost() -> Any:
+    """CatBoost, or one sentence if it is not installed."""
+    try:
+        import catboost
+    except ImportError as error:
+        raise InvalidParameter(
+            "CatBoost models need the package catboost: install it (pip install catboost)."
+        ) from error
+    return catboost
+
+
+class CatBoostSource(LeafSource):
+    """The trees of a fitted ``catboost.CatBoost`` model."""
+
+    kind = "catboost"
+
+    def __init__(self, model: Any, task: str) -> None:
+        self.model, self.task = model, task
+        self.leaf_counts = np.asarray(model.get_tree_leaf_counts(), np.int64)
+        if len(self.leaf_counts) == 0:
+            raise InvalidParameter("The CatBoost model has no trees: fit at least one.")
+        self._loss = _loss(model)
+        n_outputs = len(model.get_leaf_values()) // int(self.leaf_counts.sum())
+        _check_task(self._loss, n_outputs, task)
+        names = tuple(map(str, model.feature_names_))
+        self.n_features = len(names)
+        made_up = tuple(str(i) for i in range(len(names)))
+        self.feature_names = None if names == made_up else names
+
+    def _as_array(self, X: Any) -> np.ndarray:
+        array = np.asarray(X)
+        return array if array.dtype.kind in "fiub" else np.asarray(X, dtype=object)
+
+    def _leaves(self, rows: Any, first: int, last: int) -> Any:
+        return self._ask("calc_leaf_indexes", rows, ntree_start=first, ntree_end=last)
+
+    def _predict(self, rows: Any) -> Any:
+        if self.task == "classification":
+            return self._ask("predict", rows, prediction_type="Probability")
+        kind = "Exponent" if self._loss in _LOG_LINK else "RawFormulaVal"
+        values = self._ask("predict", rows, prediction_type=kind)
+        # RMSEWithUncertainty has a second output, the log of the std.
+        return values[:, 0] if self._loss == "RMSEWithUncertainty" else values
+
+    def _ask(self, what: str, rows: Any, **options: Any) -> Any:
+        catboost = import_catboost()
+        try:
+            return np.asarray(getattr(self.model, what)(rows, **options))
+        except (catboost.CatBoostError, ValueError, TypeError) as error:
+            raise InvalidData(f"CatBoost does not take these rows ({_reason(error)}).") from error
+
+
+def from_catboost(model: Any, task: str) -> CatBoostSource:
+    """The source of a fitted CatBoost estimator."""
+    if not hasattr(model, "calc_leaf_indexes"):
+        raise InvalidParameter(f"A {type(model).__name__} of CatBoost is no model with trees.")
+    if not model.is_fitted():
+        raise InvalidParameter("The CatBoost model is not fitted: call fit first.")
+    return CatBoostSource(model, task)
+
+
+def from_catboost_file(content: bytes, task: str) -> CatBoostSource:
+    """The source of a cbm file."""
+    if content[:4] != b"CBM1":
+        raise ModelFileError(
+            "This is no CatBoost model file: pass a cbm file that save_model has written."
+        )
+    size = int.from_bytes(content[4:8], "little")
+    if not 16 <= size <= len(content) - 8:
+        raise ModelFileError("The CatBoost model file is cut off: save the model again.")
+    catboost = import_catboost()
+    model = catboost.CatBoost()
+    try:
+        model.load_model(blob=content)
+        return CatBoostSource(model, task)
+    except InvalidParameter:
+        raise
+    except (
+        catboost.CatBoostError, ArithmeticError, LookupError, MemoryError, TypeError, ValueError,
+    ) as error:  # fmt: skip
+        raise ModelFileError(
+            f"CatBoost cannot read the model file ({_reason(error)}): save the model again."
+        ) from error
+
+
+def _loss(model: Any) -> str:
+    """The name of the loss, without its parameters; "" where CatBoost does not tell."""
+    catboost = import_catboost()
+    try:
+        loss = model.get_all_params().get("loss_function", "")
+    except (catboost.CatBoostError, ValueError):
+        loss = model.get_params().get("loss_function", "")
+    return str(loss).split(":")[0]
+
+
+def _check_task(loss: str, n_outputs: int, task: str) -> None:
+    if task == "classification":
+        if loss not in _CLASSES:
+            raise refuse("is no classifier", task)
+        return
+    if loss in _CLASSES:
+        raise refuse("is a classifier", task)
+    if loss in _RANKING:
+        raise refuse("ranks, so its output is not in units of the target", task)
+    if n_outputs != (2 if loss == "RMSEWithUncertainty" else 1):
+        raise refuse(f"has {n_outputs} outputs", task)
+
+
+def _reason(error: BaseException) -> str:
+    """CatBoost's message without the place in its sources."""
+    return re.sub(r"^\S+:\d+:\s*", "", one_line(error))

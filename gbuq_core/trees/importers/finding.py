@@ -1,0 +1,151 @@
+"""Which library a model or a model file belongs to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from gbuq_core.errors import InvalidParameter, ModelFileError
+from gbuq_core.trees.importers.source import TASKS, LeafSource
+from gbuq_core.validation import check_choice
+
+FILE_KINDS = ("lightgbm", "xgboost", "catboost")
+_MOST_BYTES = 2 << 30
+
+
+def leaf_source(model: Any, task: str = "regression") -> LeafSource:
+    """The leaves and predictions of a fitted model, whatever library it comes from.
+
+    Parameters
+    ----------
+    model : object
+        A fitted estimator or booster of LightGBM, XGBoost or CatBoost; scikit-learn's
+        HistGradientBoosting, GradientBoosting, RandomForest or ExtraTrees; a boosted ensemble of
+        this project; or a `LeafSource`, which comes back as it is.
+    task : str
+        "regression" (one output) or "classification" (the trees of all classes count).
+
+    Returns
+    -------
+    LeafSource
+
+    Raises
+    ------
+    InvalidParameter
+        With one sentence, if the model is not fitted, of an unknown kind, of another task, or has
+        several outputs; also where its library is not installed.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import GradientBoostingRegressor
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0.0, 0.0, 1.0, 5.0]
+    >>> model = GradientBoostingRegressor(n_estimators=2, max_depth=1).fit(X, y)
+    >>> source = leaf_source(model)
+    >>> source.kind, source.n_trees, source.leaf_matrix(X).tolist()
+    ('sklearn', 2, [[0, 0], [0, 0], [0, 0], [1, 1]])
+    """
+    check_choice("task", task, TASKS)
+    if isinstance(model, LeafSource):
+        if model.task != task:
+            raise InvalidParameter(f"The leaf source is for {model.task}, not for {task}.")
+        return model
+    package = next(
+        (
+            name
+            for name in (base.__module__.split(".")[0] for base in type(model).__mro__)
+            if name in ("lightgbm", "xgboost", "catboost", "gbuq_core")
+        ),
+        type(model).__module__.split(".")[0],
+    )
+    if package == "lightgbm":
+        from gbuq_core.trees.importers.lightgbm_source import from_lightgbm
+
+        return from_lightgbm(model, task)
+    if package == "xgboost":
+        from gbuq_core.trees.importers.xgboost_source import from_xgboost
+
+        return from_xgboost(model, task)
+    if package == "catboost":
+        from gbuq_core.trees.importers.catboost_source import from_catboost
+
+        return from_catboost(model, task)
+    if package == "gbuq_core" and hasattr(model, "leaf_indices"):
+        from gbuq_core.trees.importers.own_source import from_own
+
+        return from_own(model, task)
+    from gbuq_core.trees.importers.sklearn_source import from_sklearn
+
+    return from_sklearn(model, task)
+
+
+def load_leaf_source(source: Any, kind: str | None = None, task: str = "regression") -> LeafSource:
+    """The leaves and predictions of a model file. Nothing is ever unpickled.
+
+    Parameters
+    ----------
+    source : path or bytes
+        A LightGBM text file, an XGBoost JSON or UBJ file, or a CatBoost cbm file.
+    kind : str, optional
+        "lightgbm", "xgboost" or "catboost"; by default the file's first bytes tell.
+    task : str
+        As for `leaf_source`.
+
+    Raises
+    ------
+    ModelFileError
+        With one sentence, if the file is damaged, foreign or not there.
+    InvalidParameter
+        As `leaf_source`.
+
+    Examples
+    --------
+    >>> load_leaf_source(b"tree of life")
+    Traceback (most recent call last):
+    gbuq_core.errors.ModelFileError: This is no LightGBM model file: pass one that ...
+    """
+    check_choice("task", task, TASKS)
+    content = _read(source)
+    if kind is None:
+        kind = _guess(content)
+    check_choice("kind", kind, FILE_KINDS)
+    if kind == "lightgbm":
+        from gbuq_core.trees.importers.lightgbm_source import from_lightgbm_text
+
+        return from_lightgbm_text(content, task)
+    if kind == "xgboost":
+        from gbuq_core.trees.importers.xgboost_source import from_xgboost_file
+
+        return from_xgboost_file(content, task)
+    from gbuq_core.trees.importers.catboost_source import from_catboost_file
+
+    return from_catboost_file(content, task)
+
+
+def _read(source: Any) -> bytes:
+    if isinstance(source, bytes | bytearray | memoryview):
+        return bytes(source)
+    if not isinstance(source, str | Path):
+        raise InvalidParameter(f"A model file is a path or bytes; got {type(source).__name__}.")
+    path = Path(source)
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise ModelFileError(
+                "The model file is larger than 2 GB: pass the fitted model itself."
+            )
+        return path.read_bytes()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "it is no file"
+        raise ModelFileError(f"The model file {path.name!r} cannot be read ({reason}).") from error
+
+
+def _guess(content: bytes) -> str:
+    if content[:4] == b"tree":
+        return "lightgbm"
+    if content[:4] == b"CBM1":
+        return "catboost"
+    if content.lstrip()[:1] == b"{":
+        return "xgboost"
+    raise ModelFileError(
+        "The file is no model of LightGBM (text), XGBoost (JSON or UBJ) or CatBoost (cbm): save "
+        "the model with the library's own save_model."
+    )

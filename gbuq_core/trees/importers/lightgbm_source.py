@@ -1,0 +1,137 @@
+"""Leaves of LightGBM models: by our own replay where all splits are numeric, else by LightGBM."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gbuq_core.errors import InvalidData, InvalidParameter, ModelFileError
+from gbuq_core.trees.importers.lightgbm_text import LightGBMText, read_lightgbm_text
+from gbuq_core.trees.importers.replaying import (
+    ReplayTable,
+    check_structure,
+    flush_tiny,
+    make_table,
+    replay_leaves,
+)
+from gbuq_core.trees.importers.source import LeafSource, one_line, refuse
+
+_CLASSES = {"binary", "multiclass", "multiclassova", "cross_entropy", "cross_entropy_lambda"}
+_RANKING = {"lambdarank", "rank_xendcg"}
+
+
+def import_lightgbm() -> Any:
+    """LightGBM, or one sentence if it is not installed."""
+    try:
+        import lightgbm
+    except (ImportError, OSError) as error:  # OSError: its shared library does not load
+        raise InvalidParameter(
+            "LightGBM models need the package lightgbm: install it (pip install lightgbm)."
+        ) from error
+    return lightgbm
+
+
+class LightGBMSource(LeafSource):
+    """The trees of a ``lightgbm.Booster``, up to the best iteration where training found one."""
+
+    kind = "lightgbm"
+
+    def __init__(self, booster: Any, model: Any, task: str, text: LightGBMText) -> None:
+        _check_task(text, task)
+        self.model, self.task = model, task
+        self._booster = booster
+        self.n_features = text.n_features
+        made_up = tuple(f"Column_{i}" for i in range(text.n_features))
+        self.feature_names = None if text.feature_names == made_up else text.feature_names
+        self._per_iteration = text.n_per_iteration
+        best = booster.best_iteration
+        n_iterations = len(text.leaf_counts) // self._per_iteration
+        self._n_iterations = min(best, n_iterations) if best and best > 0 else n_iterations
+        self.leaf_counts = text.leaf_counts[: self._n_iterations * self._per_iteration]
+        self._table: ReplayTable | None = None
+        if text.has_categories:
+            check_structure(text.trees)
+        else:
+            self._table = make_table(text.trees)
+
+    def _leaves(self, rows: Any, first: int, last: int) -> Any:
+        if self._table is not None:
+            return replay_leaves(self._table, flush_tiny(_as_floats(rows)), first, last)
+        return self._library_leaves(rows, first, last)
+
+    def _library_leaves(self, rows: Any, first: int, last: int) -> np.ndarray:
+        """What LightGBM itself says, for categories and as an oracle."""
+        size = self._per_iteration
+        begin, end = first // size, -(-last // size)
+        leaves = self._ask(rows, start_iteration=begin, num_iteration=end - begin, pred_leaf=True)
+        return leaves.reshape(len(rows), -1)[:, first - begin * size : last - begin * size]
+
+    def _predict(self, rows: Any) -> Any:
+        return self._ask(rows, num_iteration=self._n_iterations)
+
+    def _ask(self, rows: Any, **options: Any) -> Any:
+        lightgbm = import_lightgbm()
+        try:
+            return np.asarray(self._booster.predict(rows, **options))
+        except (lightgbm.basic.LightGBMError, ValueError, TypeError) as error:
+            raise InvalidData(f"LightGBM does not take these rows ({one_line(error)}).") from error
+
+
+def from_lightgbm(model: Any, task: str) -> LightGBMSource:
+    """The source of a fitted LightGBM estimator or booster."""
+    booster = model
+    if not hasattr(model, "model_to_string"):
+        if not getattr(model, "fitted_", False):
+            raise InvalidParameter("The LightGBM model is not fitted: call fit first.")
+        booster = model.booster_
+    text = read_lightgbm_text(booster.model_to_string(num_iteration=-1), from_file=False)
+    return LightGBMSource(booster, model, task, text)
+
+
+def from_lightgbm_text(content: bytes, task: str) -> LightGBMSource:
+    """The source of a model file, checked before LightGBM reads it."""
+    try:
+        text = content.decode("utf-8").replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        raise ModelFileError(
+            "The LightGBM model file is damaged (it is not text): save the model again."
+        ) from None
+    checked = read_lightgbm_text(text)
+    check_structure(checked.trees)
+    _check_task(checked, task)
+    lightgbm = import_lightgbm()
+    try:
+        booster = lightgbm.Booster(model_str=text)
+    except (lightgbm.basic.LightGBMError, ValueError, TypeError, KeyError) as error:
+        raise ModelFileError(f"LightGBM cannot read the model file ({one_line(error)}).") from error
+    if booster.num_trees() != len(checked.leaf_counts):
+        raise ModelFileError("The LightGBM model file is damaged (trees are lost): save it again.")
+    return LightGBMSource(booster, booster, task, checked)
+
+
+def _check_task(text: LightGBMText, task: str) -> None:
+    classifies = text.objective in _CLASSES
+    if task == "classification":
+        if not classifies:
+            raise refuse("is no classifier", task)
+        return
+    if classifies:
+        raise refuse("is a classifier", task)
+    if text.objective in _RANKING:
+        raise refuse("ranks, so its output is not in units of the target", task)
+    if text.n_per_iteration > 1:
+        raise refuse(f"has {text.n_per_iteration} outputs", task)
+
+
+def _as_floats(rows: Any) -> np.ndarray:
+    """Rows as LightGBM reads them: integers become float32 first."""
+    if hasattr(rows, "iloc"):
+        try:
+            return rows.to_numpy(dtype=np.float64, na_value=np.nan)
+        except (TypeError, ValueError):
+            raise InvalidData(
+                "X holds values that are not numbers, but the model was trained on numbers."
+            ) from None
+    floats = rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float32)
+    return floats.astype(np.float64, copy=False)

@@ -1,0 +1,193 @@
+"""LightGBM's text format, read and checked before LightGBM sees it.
+
+LightGBM believes what a file says: a child that points nowhere makes it read foreign memory. So
+every count and every index is checked here first.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gbuq_core.errors import ModelFileError
+from gbuq_core.trees.importers.replaying import NumericTrees
+
+_VERSIONS = ("v2", "v3", "v4")
+_MOST_TREES = 1_000_000
+_MOST_FEATURES = 10_000_000
+_CATEGORICAL, _DEFAULT_LEFT = 1, 2  # bits of decision_type; the next two are the missing rule
+
+
+class LightGBMText(NamedTuple):
+    """A checked model.
+
+    header : dict
+        Its first lines.
+    trees : NumericTrees
+        All trees; thresholds of categorical splits mean nothing.
+    leaf_counts : (n_trees,) int64
+    has_categories, is_linear : bool
+    n_features, n_per_iteration : int
+    feature_names : tuple of str
+    objective : str
+        Its name without arguments, "" where there is none.
+    """
+
+    header: dict[str, str]
+    trees: NumericTrees
+    leaf_counts: np.ndarray
+    has_categories: bool
+    is_linear: bool
+    n_features: int
+    n_per_iteration: int
+    feature_names: tuple[str, ...]
+    objective: str
+
+
+def read_lightgbm_text(text: str, *, from_file: bool = True) -> LightGBMText:
+    """Read and check a model that ``Booster.save_model`` or ``model_to_string`` has written.
+
+    Raises
+    ------
+    ModelFileError
+        With one sentence, if the text is no such model or contradicts itself.
+    """
+    if not text.startswith("tree\n"):
+        raise ModelFileError(
+            "This is no LightGBM model file: pass one that Booster.save_model has written."
+        )
+    head, _, rest = text.partition("\n\n")
+    header = _fields(head)
+    if header.get("version") not in _VERSIONS:
+        raise _damaged("its version is unknown")
+    n_features = _count(header, "max_feature_idx", 0, _MOST_FEATURES) + 1
+    n_per_iteration = _count(header, "num_tree_per_iteration", 1, 10_000)
+    names = tuple(header.get("feature_names", "").split(" "))
+    if len(names) != n_features:
+        raise _damaged("it does not name all of its features")
+    if len(header.get("feature_infos", "").split(" ")) != n_features:
+        raise _damaged("it does not describe all of its features")
+    blocks = _tree_blocks(header, rest)
+    if len(blocks) % n_per_iteration:
+        raise _damaged("its last round of trees is not complete")
+    parts = [_read_tree(block, number, n_features) for number, block in enumerate(blocks)]
+    leaf_counts = np.array([part["num_leaves"] for part in parts], np.int64)
+    numbers: dict[str, np.ndarray] = {
+        key: np.concatenate([part[key] for part in parts])
+        for key in ("left_child", "right_child", "split_feature", "threshold", "decision_type")
+    }
+    decision = numbers["decision_type"].astype(np.int64)
+    trees = NumericTrees(
+        begin=np.concatenate([[0], np.cumsum(leaf_counts - 1)]).astype(np.int64),
+        left=numbers["left_child"].astype(np.int32),
+        right=numbers["right_child"].astype(np.int32),
+        feature=numbers["split_feature"].astype(np.int32),
+        threshold=numbers["threshold"],
+        missing=((decision >> 2) & 3).astype(np.int8),
+        missing_left=(decision & _DEFAULT_LEFT) > 0,
+        strict=False,
+    )
+    is_linear = any(part["is_linear"] for part in parts)
+    if is_linear and from_file:
+        raise ModelFileError(
+            "The LightGBM file has linear leaves, which are not read from files: pass the fitted "
+            "model itself."
+        )
+    return LightGBMText(
+        header, trees, leaf_counts, bool(((decision & _CATEGORICAL) > 0).any()), is_linear,
+        n_features, n_per_iteration, names, header.get("objective", "").split(" ")[0],
+    )  # fmt: skip
+
+
+def _damaged(why: str) -> ModelFileError:
+    return ModelFileError(f"The LightGBM model file is damaged ({why}): save the model again.")
+
+
+def _fields(block: str) -> dict[str, str]:
+    """The lines ``key=value`` of a block; each key once."""
+    fields: dict[str, str] = {}
+    for line in block.split("\n"):
+        key, _, value = line.partition("=")
+        if key in fields:
+            raise _damaged(f"it says {key!r:.40} twice")
+        fields[key] = value
+    return fields
+
+
+def _count(fields: dict[str, str], key: str, low: int, high: int) -> int:
+    value = fields.get(key, "")
+    if not re.fullmatch(r"\d{1,9}", value) or not low <= int(value) <= high:
+        raise _damaged(f"{key} is missing or no possible number")
+    return int(value)
+
+
+def _tree_blocks(header: dict[str, str], rest: str) -> list[str]:
+    """The text of each tree, by the sizes that the header tells."""
+    sizes = header.get("tree_sizes", "").split(" ")
+    if not all(re.fullmatch(r"[1-9]\d{0,9}", size) for size in sizes):
+        raise _damaged("it has no trees, or their sizes are no numbers")
+    if len(sizes) > _MOST_TREES:
+        raise _damaged("it claims to have more than a million trees")
+    content = rest.encode("utf-8", "surrogateescape")
+    blocks, at = [], 0
+    for number, size in enumerate(map(int, sizes)):
+        block = content[at : at + size]
+        if len(block) < size or not block.startswith(b"Tree=%d\n" % number):
+            raise _damaged(f"tree {number} is not where the header says")
+        blocks.append(block.decode("utf-8", "replace").rstrip("\n"))
+        at += size
+    if not content[at:].startswith(b"end of trees\n"):
+        raise _damaged("the trees have no end")
+    return blocks
+
+
+def _read_tree(block: str, number: int, n_features: int) -> dict[str, Any]:
+    """The checked arrays of one tree."""
+    fields = _fields(block)
+    n_leaves = _count(fields, "num_leaves", 1, 10_000_000)
+    n_cat = _count(fields, "num_cat", 0, 10_000_000)
+    n_splits = n_leaves - 1
+
+    def array(key: str, length: int, low: float = -np.inf, high: float = np.inf) -> np.ndarray:
+        words = fields.get(key, "").split()
+        try:
+            values = np.array(words, np.float64)
+        except ValueError:
+            raise _damaged(f"{key} of tree {number} holds something else than numbers") from None
+        if len(values) != length or (np.isnan(values) | (values < low) | (values > high)).any():
+            raise _damaged(f"{key} of tree {number} is too short, too long or out of range")
+        return values
+
+    def whole(key: str, length: int, low: int, high: int) -> np.ndarray:
+        values = array(key, length, low, high)
+        if (values != np.floor(values)).any():
+            raise _damaged(f"{key} of tree {number} holds broken numbers")
+        return values
+
+    tree: dict[str, Any] = {
+        "num_leaves": n_leaves,
+        "split_feature": whole("split_feature", n_splits, 0, n_features - 1),
+        "threshold": array("threshold", n_splits),
+        "decision_type": whole("decision_type", n_splits, 0, 11),
+        "left_child": whole("left_child", n_splits, -n_leaves, n_splits - 1),
+        "right_child": whole("right_child", n_splits, -n_leaves, n_splits - 1),
+        "is_linear": fields.get("is_linear", "0") == "1",
+    }
+    leaf_value = array("leaf_value", n_leaves)
+    if not np.isfinite(leaf_value).all():
+        raise _damaged(f"leaf_value of tree {number} is infinite")
+    is_category = (tree["decision_type"].astype(np.int64) & _CATEGORICAL) > 0
+    if n_cat == 0:
+        if is_category.any():
+            raise _damaged(f"tree {number} splits by categories that it does not list")
+        return tree
+    ends = whole("cat_boundaries", n_cat + 1, 0, 1 << 31)
+    if ends[0] != 0 or (np.diff(ends) < 1).any():
+        raise _damaged(f"cat_boundaries of tree {number} do not rise")
+    whole("cat_threshold", int(ends[-1]), 0, (1 << 32) - 1)
+    chosen = tree["threshold"][is_category]
+    if (chosen != np.floor(chosen)).any() or (chosen < 0).any() or (chosen >= n_cat).any():
+        raise _damaged(f"tree {number} splits by categories that it does not list")
+    return tree

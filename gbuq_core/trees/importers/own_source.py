@@ -1,0 +1,49 @@
+"""Leaves of this project's boosted ensembles.
+
+All trees of all independent models count; virtual and cyclical ensembles have one model.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.trees.importers.source import LeafSource, refuse
+
+
+class OwnSource(LeafSource):
+    """The oblivious trees of a fitted ensemble, ``2 ** depth`` leaves each."""
+
+    kind = "gbuq"
+
+    def __init__(self, model: Any, task: str) -> None:
+        self.model, self.task = model, task
+        self.n_features = int(model.n_features_in_)
+        names = getattr(model, "feature_names_in_", None)
+        self.feature_names = None if names is None else tuple(map(str, names))
+        n_trees = model.plan_.n_models * model.n_trees_
+        self.leaf_counts = np.full(n_trees, 2**model.plan_.depth, np.int64)
+
+    def _as_array(self, X: Any) -> np.ndarray:
+        return np.asarray(X)  # the ensemble takes text in columns declared categorical
+
+    def _leaves(self, rows: Any, first: int, last: int) -> Any:
+        return self.model.leaf_indices(rows)[:, first:last]
+
+    def _predict(self, rows: Any) -> Any:
+        ask = self.model.predict if self.task == "regression" else self.model.predict_proba
+        return ask(rows)
+
+
+def from_own(model: Any, task: str) -> OwnSource:
+    """The source of a fitted boosted ensemble of this project."""
+    if not hasattr(model, "models_"):
+        raise InvalidParameter("The ensemble is not fitted: call fit first.")
+    classifies = hasattr(model, "classes_")
+    if classifies != (task == "classification"):
+        raise refuse("is a classifier" if classifies else "is no classifier", task)
+    if model.n_trees_ < 1:
+        raise InvalidData("The ensemble has no trees: fit at least one.")
+    return OwnSource(model, task)

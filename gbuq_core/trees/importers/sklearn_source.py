@@ -1,0 +1,140 @@
+"""Leaves of scikit-learn's boosted trees and forests.
+
+HistGradientBoosting has no ``apply``. Its predictors are walked by scikit-learn's own code on a
+copy of their nodes whose values are leaf numbers, so that categories and missing values go where
+they go in predictions.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.trees.importers.source import LeafSource, one_line, refuse
+
+
+class ForestSource(LeafSource):
+    """GradientBoosting, RandomForest and ExtraTrees: ``apply`` gives nodes."""
+
+    kind = "sklearn"
+
+    def __init__(self, model: Any, task: str) -> None:
+        _describe(self, model, task)
+        self._trees = [tree.tree_ for tree in np.ravel(model.estimators_)]
+        # Place of each node among its tree's leaves.
+        self._leaf_of_node = [
+            np.cumsum(tree.children_left < 0).astype(np.int32) - 1 for tree in self._trees
+        ]
+        self.leaf_counts = np.array([tree.n_leaves for tree in self._trees], np.int64)
+
+    def _leaves(self, rows: Any, first: int, last: int) -> Any:
+        try:
+            nodes = np.asarray(self.model.apply(rows)).reshape(len(rows), -1)
+        except (ValueError, TypeError) as error:
+            raise _refused(error) from error
+        leaves = np.empty((len(rows), last - first), np.int32)
+        for tree in range(first, last):
+            leaves[:, tree - first] = self._leaf_of_node[tree][nodes[:, tree].astype(np.int64)]
+        return leaves
+
+    def _predict(self, rows: Any) -> Any:
+        return _predict(self, rows)
+
+
+class HistogramSource(LeafSource):
+    """HistGradientBoosting, through its predictors' nodes."""
+
+    kind = "sklearn"
+
+    def __init__(self, model: Any, task: str) -> None:
+        _describe(self, model, task)
+        try:
+            predictors = [p for iteration in model._predictors for p in iteration]
+            self._mapper, self._preprocess = model._bin_mapper, model._preprocess_X
+            self._walkers = [_number_leaves(predictor) for predictor in predictors]
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise InvalidParameter(
+                "This version of scikit-learn keeps the nodes of HistGradientBoosting in another "
+                "way than 1.9, which this code knows: install that one."
+            ) from error
+        self.leaf_counts = np.array([walker.get_n_leaf_nodes() for walker in self._walkers])
+
+    def _leaves(self, rows: Any, first: int, last: int) -> Any:
+        from gbuq_core.resources import usable_cores
+
+        try:
+            matrix = self._preprocess(rows, reset=False)
+        except (ValueError, TypeError) as error:
+            raise _refused(error) from error
+        known, feature_map = self._mapper.make_known_categories_bitsets()
+        leaves = np.empty((len(rows), last - first), np.int32)
+        for tree in range(first, last):
+            # Whole numbers far below 2**53: exact in the float64 of values.
+            leaves[:, tree - first] = self._walkers[tree].predict(
+                matrix, known, feature_map, usable_cores()
+            )
+        return leaves
+
+    def _predict(self, rows: Any) -> Any:
+        return _predict(self, rows)
+
+
+def from_sklearn(model: Any, task: str) -> LeafSource:
+    """The source of a fitted scikit-learn ensemble of trees."""
+    from sklearn import ensemble
+    from sklearn.base import is_classifier
+    from sklearn.utils.validation import NotFittedError, check_is_fitted
+
+    histogram = (ensemble.HistGradientBoostingRegressor, ensemble.HistGradientBoostingClassifier)
+    forests = (
+        ensemble.GradientBoostingRegressor, ensemble.GradientBoostingClassifier,
+        ensemble.RandomForestRegressor, ensemble.RandomForestClassifier,
+        ensemble.ExtraTreesRegressor, ensemble.ExtraTreesClassifier,
+    )  # fmt: skip
+    if not isinstance(model, histogram + forests):
+        raise InvalidParameter(
+            f"A {type(model).__name__} is no tree model that this code knows: pass a fitted model "
+            "of CatBoost, LightGBM, XGBoost, scikit-learn's boosting or forests, or gbuq."
+        )
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        raise InvalidParameter(
+            f"The {type(model).__name__} is not fitted: call fit first."
+        ) from None
+    classifies = is_classifier(model)
+    if classifies != (task == "classification"):
+        raise refuse("is a classifier" if classifies else "is no classifier", task)
+    if getattr(model, "n_outputs_", 1) > 1:
+        raise refuse(f"has {model.n_outputs_} outputs", task)
+    return (HistogramSource if isinstance(model, histogram) else ForestSource)(model, task)
+
+
+def _describe(source: Any, model: Any, task: str) -> None:
+    source.model, source.task = model, task
+    source.n_features = int(model.n_features_in_)
+    names = getattr(model, "feature_names_in_", None)
+    source.feature_names = None if names is None else tuple(map(str, names))
+
+
+def _number_leaves(predictor: Any) -> Any:
+    """A predictor whose leaf values are the leaves' places among the tree's leaves."""
+    nodes = predictor.nodes.copy()
+    is_leaf = nodes["is_leaf"].astype(bool)
+    nodes["value"][is_leaf] = np.arange(is_leaf.sum())
+    return type(predictor)(nodes, predictor.binned_left_cat_bitsets, predictor.raw_left_cat_bitsets)
+
+
+def _predict(source: LeafSource, rows: Any) -> Any:
+    try:
+        if source.task == "regression":
+            return source.model.predict(rows)
+        return source.model.predict_proba(rows)
+    except (ValueError, TypeError) as error:
+        raise _refused(error) from error
+
+
+def _refused(error: BaseException) -> InvalidData:
+    return InvalidData(f"scikit-learn does not take these rows ({one_line(error)}).")

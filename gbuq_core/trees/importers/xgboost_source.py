@@ -1,0 +1,142 @@
+"""Leaves of XGBoost models (2 or later): by our replay where splits are numeric, else by XGBoost.
+
+The package is optional: nothing but these models needs it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gbuq_core.errors import InvalidData, InvalidParameter, ModelFileError
+from gbuq_core.trees.importers.replaying import ReplayTable, make_table, replay_leaves
+from gbuq_core.trees.importers.source import LeafSource, one_line, refuse
+from gbuq_core.trees.importers.xgboost_tree_file import XGBoostModel, read_xgboost
+
+_CLASSES = ("binary:", "multi:")
+_NO_UNITS = ("rank:", "survival:cox")
+
+
+def import_xgboost() -> Any:
+    """XGBoost 2 or later, or one sentence."""
+    try:
+        import xgboost
+    except (ImportError, OSError) as error:  # OSError: its shared library does not load
+        raise InvalidParameter(
+            "XGBoost models need the package xgboost: install it (pip install 'xgboost>=2')."
+        ) from error
+    if int(xgboost.__version__.split(".")[0]) < 2:
+        raise InvalidParameter(f"XGBoost 2 or later is needed; got {xgboost.__version__}.")
+    return xgboost
+
+
+class XGBoostSource(LeafSource):
+    """The trees of an ``xgboost.Booster``, up to the best round where an estimator found one."""
+
+    kind = "xgboost"
+
+    def __init__(
+        self, booster: Any, model: Any, task: str, read: XGBoostModel, n_iterations: int
+    ) -> None:
+        _check_task(read, task)
+        self.model, self.task = model, task
+        self._booster = booster
+        self.n_features = read.n_features
+        self.feature_names = read.feature_names or None
+        self._iterations = (0, n_iterations)
+        n_trees = len(read.leaf_counts) // read.n_iterations * n_iterations
+        self.leaf_counts = read.leaf_counts[:n_trees]
+        self._leaf_of_node = read.leaf_of_node
+        self._missing = float(getattr(model, "missing", np.nan))
+        self._table: ReplayTable | None = None
+        if not read.has_categories and np.isnan(self._missing):
+            self._table = make_table(read.trees)
+
+    def check_rows(self, X: Any) -> Any:
+        """As of every source; infinity, of which XGBoost knows nothing, is refused."""
+        rows = super().check_rows(X)
+        if not hasattr(rows, "iloc") and np.isinf(rows).any() and not np.isinf(self._missing):
+            raise InvalidData("X contains infinity, which XGBoost does not take: replace it.")
+        return rows
+
+    def _leaves(self, rows: Any, first: int, last: int) -> Any:
+        if self._table is not None and not hasattr(rows, "iloc"):
+            singles = rows.astype(np.float32).astype(np.float64)
+            return replay_leaves(self._table, singles, first, last)
+        return self._library_leaves(rows, first, last)
+
+    def _library_leaves(self, rows: Any, first: int, last: int) -> np.ndarray:
+        """What XGBoost itself says, for data frames, for categories, and as an oracle."""
+        nodes = self._ask(rows, pred_leaf=True).reshape(len(rows), -1).astype(np.int64)
+        leaves = np.empty((len(rows), last - first), np.int32)
+        for tree in range(first, last):
+            leaves[:, tree - first] = self._leaf_of_node[tree][nodes[:, tree]]
+        return leaves
+
+    def _predict(self, rows: Any) -> Any:
+        return self._ask(rows)
+
+    def _ask(self, rows: Any, **options: Any) -> np.ndarray:
+        xgboost = import_xgboost()
+        try:
+            data = xgboost.DMatrix(
+                rows,
+                missing=self._missing,
+                feature_types=None if hasattr(rows, "iloc") else self._booster.feature_types,
+                enable_categorical=True,
+            )
+            return self._booster.predict(
+                data, iteration_range=self._iterations, validate_features=False, **options
+            )
+        except (xgboost.core.XGBoostError, ValueError, TypeError) as error:
+            raise InvalidData(f"XGBoost does not take these rows ({one_line(error)}).") from error
+
+
+def from_xgboost(model: Any, task: str) -> XGBoostSource:
+    """The source of a fitted XGBoost estimator or booster."""
+    import_xgboost()
+    from sklearn.exceptions import NotFittedError
+
+    booster, best = model, None
+    if hasattr(model, "get_booster"):
+        try:
+            booster = model.get_booster()
+        except NotFittedError:
+            raise InvalidParameter("The XGBoost model is not fitted: call fit first.") from None
+        try:
+            best = int(model.best_iteration) + 1
+        except AttributeError:  # trained without early stopping
+            best = None
+    if not hasattr(booster, "save_raw"):
+        raise InvalidParameter(f"A {type(model).__name__} of XGBoost is no model with trees.")
+    read = read_xgboost(bytes(booster.save_raw("ubj")))
+    return XGBoostSource(
+        booster, model, task, read, min(best or read.n_iterations, read.n_iterations)
+    )
+
+
+def from_xgboost_file(content: bytes, task: str) -> XGBoostSource:
+    """The source of a JSON or UBJ file, checked before XGBoost reads it."""
+    read = read_xgboost(content)
+    _check_task(read, task)
+    xgboost = import_xgboost()
+    try:
+        booster = xgboost.Booster(model_file=bytearray(content))
+    except (xgboost.core.XGBoostError, ValueError, TypeError) as error:
+        raise ModelFileError(f"XGBoost cannot read the model file ({one_line(error)}).") from error
+    return XGBoostSource(booster, booster, task, read, read.n_iterations)
+
+
+def _check_task(read: XGBoostModel, task: str) -> None:
+    classifies = read.objective.startswith(_CLASSES)
+    if task == "classification":
+        if not classifies:
+            raise refuse("is no classifier", task)
+        return
+    if classifies:
+        raise refuse("is a classifier", task)
+    if read.objective.startswith(_NO_UNITS):
+        raise refuse("ranks, so its output is not in units of the target", task)
+    if max(read.n_classes, read.n_targets) > 1:
+        raise refuse(f"has {max(read.n_classes, read.n_targets)} outputs", task)

@@ -1,0 +1,258 @@
+"""XGBoost's JSON and UBJ formats, read and checked before XGBoost sees a file.
+
+UBJ is Universal Binary JSON (draft 12), of which XGBoost writes objects, strings, numbers and
+arrays, those of numbers mostly with one type for all.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gbuq_core.errors import ModelFileError
+from gbuq_core.trees.importers.replaying import NAN_IS_MISSING, NumericTrees, check_structure
+
+_NUMBERS = {b"i": ">i1", b"U": ">u1", b"I": ">i2", b"l": ">i4", b"L": ">i8", b"d": ">f4",
+            b"D": ">f8"}  # fmt: skip
+_CONSTANTS = {b"Z": None, b"T": True, b"F": False}
+_DEEPEST = 64
+
+
+class XGBoostModel(NamedTuple):
+    """A checked model.
+
+    trees : NumericTrees
+        Thresholds of categorical splits mean nothing.
+    leaf_of_node : tuple of (n_nodes,) int32
+        The place of each node among its tree's leaves, -1 for the others.
+    """
+
+    trees: NumericTrees
+    leaf_of_node: tuple[np.ndarray, ...]
+    leaf_counts: np.ndarray
+    has_categories: bool
+    n_features: int
+    n_classes: int
+    n_targets: int
+    n_iterations: int
+    objective: str
+    feature_names: tuple[str, ...]
+
+
+def read_xgboost(content: bytes) -> XGBoostModel:
+    """Read and check a model in JSON or UBJ.
+
+    Raises
+    ------
+    ModelFileError
+        With one sentence, if the content is no such model or contradicts itself.
+    """
+    try:
+        document = _parse(content)
+        return _read_document(document)
+    except ModelFileError:
+        raise
+    except (
+        AttributeError, EOFError, LookupError, OverflowError, RecursionError, TypeError, ValueError,
+    ) as error:  # fmt: skip
+        raise _damaged("a part is missing or of the wrong kind") from error
+
+
+def _damaged(why: str) -> ModelFileError:
+    return ModelFileError(f"The XGBoost model file is damaged ({why}): save the model again.")
+
+
+def _parse(content: bytes) -> Any:
+    start = content[:1]
+    if start != b"{":
+        raise ModelFileError(
+            "This is no XGBoost model file: pass a .json or .ubj file that save_model has written."
+        )
+    if content[1:2] in b' \n\r\t"':
+        return json.loads(content.decode("utf-8"))
+    reader = _UbjReader(content)
+    document = reader.value(0)
+    if reader.at != len(content):
+        raise _damaged("something follows its end")
+    return document
+
+
+class _UbjReader:
+    """One pass over UBJ bytes; every length is looked up against what is left."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+        self.at = 0
+
+    def _take(self, size: int) -> bytes:
+        if size < 0 or self.at + size > len(self._content):
+            raise _damaged("it is cut off")
+        part = self._content[self.at : self.at + size]
+        self.at += size
+        return part
+
+    def _peek(self) -> bytes:
+        return self._content[self.at : self.at + 1]
+
+    def _number(self, mark: bytes) -> Any:
+        dtype = np.dtype(_NUMBERS[mark])
+        return np.frombuffer(self._take(dtype.itemsize), dtype)[0].item()
+
+    def _length(self) -> int:
+        length = self._number(self._take(1))
+        if not isinstance(length, int) or length < 0:
+            raise _damaged("a length is not a number")
+        return length
+
+    def _text(self) -> str:
+        return self._take(self._length()).decode("utf-8")
+
+    def value(self, depth: int, mark: bytes | None = None) -> Any:
+        """The value that begins here."""
+        if depth > _DEEPEST:
+            raise _damaged("it is nested too deeply")
+        mark = self._take(1) if mark is None else mark
+        if mark == b"{":
+            return self._object(depth)
+        if mark == b"[":
+            return self._array(depth)
+        if mark == b"S":
+            return self._text()
+        if mark == b"C":
+            return self._take(1).decode("ascii")
+        return _CONSTANTS[mark] if mark in _CONSTANTS else self._number(mark)
+
+    def _object(self, depth: int) -> dict[str, Any]:
+        content: dict[str, Any] = {}
+        while self._peek() != b"}":
+            key = self._text()
+            content[key] = self.value(depth + 1)
+        self._take(1)
+        return content
+
+    def _array(self, depth: int) -> Any:
+        kind = None
+        if self._peek() == b"$":
+            self._take(1)
+            kind = self._take(1)
+        if self._peek() == b"#":
+            self._take(1)
+            length = self._length()
+            if kind in _NUMBERS:
+                dtype = np.dtype(_NUMBERS[kind])
+                return np.frombuffer(self._take(length * dtype.itemsize), dtype)
+            if length > len(self._content) - self.at:
+                raise _damaged("it is cut off")
+            return [self.value(depth + 1, kind) for _ in range(length)]
+        values = []
+        while self._peek() != b"]":
+            values.append(self.value(depth + 1))
+        self._take(1)
+        return values
+
+
+def _read_document(document: Any) -> XGBoostModel:
+    major = int(document["version"][0])
+    if major < 2:
+        raise ModelFileError(
+            f"The file was written by XGBoost {major}, and 2 or later is read: save the model "
+            "again with a newer XGBoost."
+        )
+    learner = document["learner"]
+    parameters = learner["learner_model_param"]
+    booster = learner["gradient_booster"]
+    if booster["name"] == "dart":
+        booster = booster["gbtree"]
+    elif booster["name"] != "gbtree":
+        raise ModelFileError("The XGBoost model has no trees: use booster gbtree or dart.")
+    model = booster["model"]
+    n_features = int(parameters["num_feature"])
+    trees = model["trees"]
+    indptr = np.asarray(model["iteration_indptr"], np.int64)
+    if len(trees) < 1 or len(trees) != int(model["gbtree_model_param"]["num_trees"]):
+        raise _damaged("it has no trees, or not as many as it says")
+    if len(model["tree_info"]) != len(trees):
+        raise _damaged("it does not describe all of its trees")
+    if len(indptr) < 2 or indptr[0] != 0 or indptr[-1] != len(trees) or (np.diff(indptr) < 1).any():
+        raise _damaged("its rounds of trees do not add up")
+    parts = [_read_tree(tree, number, n_features) for number, tree in enumerate(trees)]
+    names = tuple(map(str, learner.get("feature_names", [])))
+    if names and len(names) != n_features:
+        raise _damaged("it does not name all of its features")
+    numeric, counts = _join([part[0] for part in parts])
+    check_structure(numeric)
+    return XGBoostModel(
+        trees=numeric,
+        leaf_of_node=tuple(part[1] for part in parts),
+        leaf_counts=counts,
+        has_categories=any(part[2] for part in parts),
+        n_features=n_features,
+        n_classes=int(parameters["num_class"]),
+        n_targets=int(parameters.get("num_target", 1)),
+        n_iterations=len(indptr) - 1,
+        objective=str(learner["objective"]["name"]),
+        feature_names=names,
+    )
+
+
+def _read_tree(tree: Any, number: int, n_features: int) -> tuple[NumericTrees, np.ndarray, bool]:
+    """One tree with children as places among splits or ``~`` places among leaves."""
+    n_nodes = int(tree["tree_param"]["num_nodes"])
+
+    def array(key: str, dtype: Any) -> np.ndarray:
+        values = np.asarray(tree[key])
+        if values.shape != (n_nodes,) or values.dtype.kind not in "fiub":
+            raise _damaged(f"{key} of tree {number} is too short or too long")
+        return values.astype(dtype)
+
+    if n_nodes < 1 or int(tree["tree_param"].get("size_leaf_vector", 1)) > 1:
+        raise _damaged(f"tree {number} has no nodes, or leaves with several values")
+    left, right = array("left_children", np.int64), array("right_children", np.int64)
+    feature, threshold = array("split_indices", np.int64), array("split_conditions", np.float64)
+    kind, to_left = array("split_type", np.int64), array("default_left", bool)
+    is_split = left >= 0
+    if (left >= n_nodes).any() or (right >= n_nodes).any() or (right[is_split] < 0).any():
+        raise _damaged(f"a node of tree {number} points nowhere")
+    if (feature[is_split] < 0).any() or (feature[is_split] >= n_features).any():
+        raise _damaged(f"tree {number} asks for a feature that there is not")
+    if not np.isfinite(threshold[~is_split]).all() or np.isnan(threshold).any():
+        raise _damaged(f"a value of tree {number} is not a finite number")
+    # Pruned nodes stay in the file; nothing points to them.
+    used = np.zeros(n_nodes, bool)
+    used[0] = True
+    used[left[is_split]] = used[right[is_split]] = True
+    is_leaf = ~is_split & used
+    split_at = np.cumsum(is_split) - 1
+    leaf_at = np.where(is_leaf, np.cumsum(is_leaf) - 1, -1)
+
+    def child(nodes: np.ndarray) -> np.ndarray:
+        chosen = nodes[is_split]
+        return np.where(is_split[chosen], split_at[chosen], ~leaf_at[chosen]).astype(np.int32)
+
+    n_splits = int(is_split.sum())
+    numeric = NumericTrees(
+        begin=np.array([0, n_splits]),
+        left=child(left),
+        right=child(right),
+        feature=feature[is_split].astype(np.int32),
+        threshold=threshold[is_split],
+        missing=np.full(n_splits, NAN_IS_MISSING, np.int8),
+        missing_left=to_left[is_split],
+        strict=True,
+    )
+    if int(is_leaf.sum()) != n_splits + 1:
+        raise _damaged(f"the nodes of tree {number} do not make a tree")
+    return numeric, leaf_at.astype(np.int32), bool(kind[is_split].any())
+
+
+def _join(trees: list[NumericTrees]) -> tuple[NumericTrees, np.ndarray]:
+    """All trees in one, and the number of leaves of each."""
+    n_splits = np.array([len(tree.left) for tree in trees], np.int64)
+    begin = np.concatenate([[0], np.cumsum(n_splits)])
+    parts = {
+        key: np.concatenate([getattr(tree, key) for tree in trees])
+        for key in ("left", "right", "feature", "threshold", "missing", "missing_left")
+    }
+    return NumericTrees(begin=begin, strict=True, **parts), n_splits + 1
