@@ -143,7 +143,7 @@ def test_without_select_nothing_is_sent(page, url):
 def test_the_keyboard_reads_moves_and_selects(page, url):
     figure = open_figure(page, url, "case=heart&frames=5")
     live = figure.root.locator("[aria-live]")
-    page.get_by_label("Speed").focus()
+    page.get_by_label("Select with a lasso").focus()
     page.keyboard.press("Tab")
     first = figure.root.locator(".gbuq-panel").first
     expect(first).to_be_focused()

@@ -42,6 +42,9 @@ const Choosing = {
 
   // Which ways of selecting a sheet offers; buttons only where there is a choice.
   setKinds(sheet) {
+    // Above the maps beside the player; in the footer where there is no player.
+    const [home, before] = sheet.frames > 1 ? [this.player.bar, null] : [this.tools, this.tools.firstChild];
+    if (this.modes.parentNode !== home) home.insertBefore(this.modes, before);
     this.picks = sheet.select;
     this.selects = sheet.select || sheet.ray;
     this.modes.hidden = !this.selects;

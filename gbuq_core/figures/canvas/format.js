@@ -37,6 +37,9 @@ function linearTicks(lo, hi, count, whole = false) {
   const ticks = [];
   const slack = step * 1e-6;
   for (let k = Math.ceil((lo - slack) / step); k * step <= hi + slack; k++) ticks.push(k * step);
+  // One tick gives no scale.
+  const finer = ticks.length < 2 && count < 8 && !(whole && step <= 1);
+  if (finer) return linearTicks(lo, hi, 2 * count, whole);
   return { ticks, labels: ticks.map((tick) => formatTick(tick, step)) };
 }
 

@@ -1,5 +1,7 @@
 // The whole figure: toolbar, panels, legend, read-out. Keeps its place when new data arrive.
 
+const ROOMY = 760; // pixels that the toolbar asks for with all its words
+
 class SheetView {
   constructor(parent) {
     this.root = element('div', 'gbuq', { role: 'group' });
@@ -59,9 +61,9 @@ class SheetView {
       button.append(element('span', '', {}, text));
       saves.append(button);
     }
-    const tools = element('span', 'gbuq-tools');
-    tools.append(this.modes, saves);
-    this.footer.append(this.legend, tools);
+    this.tools = element('span', 'gbuq-tools');
+    this.tools.append(this.modes, saves);
+    this.footer.append(this.legend, this.tools);
     return this.footer;
   }
 
@@ -144,7 +146,9 @@ class SheetView {
     this.stage.style.height = `${this.layout.height}px`;
     this.root.classList.toggle('gbuq-narrow', this.layout.narrow);
     // The toolbar and the footer are as wide as the panels, so that the figure has one edge.
-    const edge = `${Math.min(this.width, Math.max(this.layout.width, 560))}px`;
+    const least = this.modes.parentNode === this.player.bar && this.selects ? ROOMY : 560;
+    const edge = `${Math.min(this.width, Math.max(this.layout.width, least))}px`;
+    this.root.classList.toggle('gbuq-tight', this.width < ROOMY);
     this.player.bar.style.maxWidth = edge;
     this.footer.style.maxWidth = edge;
     this.views.forEach((view, i) => {
