@@ -41,6 +41,7 @@ _NATS = "nats"
 _MOST_UNCERTAIN = math.log(3.0)  # three classes
 _DENSITY_SPAN = 1e-4
 _WITH_ROWS = "True density"
+_BRIEF = {"total": "TU", "data": "DU", "knowledge": "KU"}  # over maps too narrow for words
 _BORDER, _BORDER_COLOUR = "where the data end", "#d55e00"  # told apart from all of cividis
 _KNOWLEDGE_SPAN = 1e-4  # of the largest value: what the log colours of knowledge reach down to
 CLASSES, CLASS_COLOURS = ("class 1", "class 2", "class 3"), OKABE_ITO[:3]
@@ -123,8 +124,9 @@ def spiral_sheet(
     check_choice("points", view.points, POINTS)
     frames = common_frames(methods)
     knowledge = _knowledge_limits(methods, view) if view.scale == "shared" else None
-    rest = [_method_panels(maps, view, knowledge, frames) for maps in methods]
-    panels = _arrange(_truth_panels(truth), rest)
+    brief = len(methods) > 2
+    rest = [_method_panels(maps, view, knowledge, frames, brief) for maps in methods]
+    panels = _arrange(_truth_panels(truth, brief), rest)
     border = border_of(truth.in_support)
     with_rows = {"truth": {_WITH_ROWS}, "off": set()}.get(view.points, {p.title for p in panels})
     return PanelSheet(
@@ -154,7 +156,7 @@ def spiral_sheet(
 # By the number of methods: panels in a row, and pixels of a map, so that all of them fit on the
 # first screen of a laptop.
 _COLUMNS = {0: 3, 1: 5, 2: 4, 3: 4, 4: 5}
-_HEIGHTS = {0: 300, 1: 200, 2: 184, 3: 118, 4: 118}
+_HEIGHTS = {0: 300, 1: 200, 2: 184, 3: 126, 4: 126}
 
 
 def common_frames(methods: Sequence[Maps]) -> Ints:
@@ -255,9 +257,10 @@ def _points(border: Array, rows: SpiralData | None) -> Points:
     return Points(x, y, group, names, colours, radius=1.0, opacity=0.8)
 
 
-def _truth_panels(truth: Truth) -> list[Panel]:
+def _truth_panels(truth: Truth, brief: bool) -> list[Panel]:
     """True data uncertainty, the density, and the density of one class."""
-    noise = Panel("True data uncertainty", truth.data_uncertainty, _NATS, (0.0, _MOST_UNCERTAIN))
+    name = _BRIEF["data"] if brief else "data uncertainty"
+    noise = Panel(f"True {name}", truth.data_uncertainty, _NATS, (0.0, _MOST_UNCERTAIN))
     # Equally frequent classes: p(x | class) = 3 p(class | x) p(x).
     of_class = 3.0 * np.asarray(truth.proba[0]) * truth.density
     panels = [noise]
@@ -269,7 +272,11 @@ def _truth_panels(truth: Truth) -> list[Panel]:
 
 
 def _method_panels(
-    maps: Maps, view: SpiralView, knowledge: tuple[float, float] | None, frames: Ints
+    maps: Maps,
+    view: SpiralView,
+    knowledge: tuple[float, float] | None,
+    frames: Ints,
+    brief: bool,
 ) -> list[Panel]:
     style = METHOD_STYLES[maps.method]
     plays = len(maps.n_trees) > 1 and len(frames) > 1
@@ -283,7 +290,7 @@ def _method_panels(
         known = bool(np.isfinite(part[-1]).any())
         panels.append(
             Panel(
-                f"{style.label}: {kind}",
+                f"{style.label}: {_BRIEF[kind] if brief else kind}",
                 maps_at(maps, part, frames) if plays else part[-1],
                 _NATS,
                 limits,

@@ -52,8 +52,10 @@ def training_strips(growths: Sequence[Growth], frames: Ints) -> list[Strip]:
     if not growths:
         return []
     x = np.unique(np.linspace(1, frames[-1], _MOST_CURVE).astype(np.int64))
-    # Members of independent models are whole models; a chain's own are places on this axis.
-    chain = next((g for g in growths if np.size(g.member_trees)), None)
+    # Members of independent models are whole models; a chain's own are places on this axis. Of
+    # several chains the one in cycles is marked.
+    chains = [growth for growth in growths if np.size(growth.member_trees)]
+    chain = max(chains, key=lambda growth: float(np.max(growth.scale)), default=None)
     shaded = next((g.exploring for g in growths if len(g.exploring)), ())
     label = METHOD_STYLES[chain.method].label if chain is not None else ""
     scale = Strip(
@@ -91,7 +93,8 @@ def training_strips(growths: Sequence[Growth], frames: Ints) -> list[Strip]:
         x,
         losses,
         x_label="trees",
-        y_label="nats",
+        y_label="nats; dashed: of new rows",
+        legend=False,
         frame_x=[float(n) for n in frames],
         alt=_loss_words(growths),
     )

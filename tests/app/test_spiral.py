@@ -127,13 +127,13 @@ def move(at, key, value):
 @pytest.mark.parametrize(
     ("key", "value", "same"),
     [
-        ("step", 20, ["SGLB: knowledge", "cSGLB: knowledge"]),
-        ("start", 0.2, ["SGLB: knowledge"]),
-        ("burn_in", 2, ["SGLB: knowledge", "virtual SGLB: knowledge"]),
+        ("step", 20, ["SGLB: KU", "cSGLB: KU"]),
+        ("start", 0.2, ["SGLB: KU"]),
+        ("burn_in", 2, ["SGLB: KU", "virtual SGLB: KU"]),
         ("shown", "2", ["True density"]),
-        ("points", "all maps", ["SGLB: total"]),
-        ("points", "off", ["SGLB: total"]),
-        ("log", False, ["SGLB: total"]),
+        ("points", "all maps", ["SGLB: TU"]),
+        ("points", "off", ["SGLB: TU"]),
+        ("log", False, ["SGLB: TU"]),
         ("scale", "own", ["True density"]),
     ],
 )

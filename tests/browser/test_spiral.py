@@ -48,7 +48,7 @@ def test_moving_a_slider_changes_the_picture_and_the_address(page, serve):
 
 
 def test_burn_in_and_members_shown_fit_nothing(page, serve):
-    figure = open_spiral(page, serve(APP))
+    figure = open_spiral(page, serve(APP), QUICK + "&shown=3")
     costs = page.get_by_text("Fitted: SGLB")
     before = costs.inner_text()
     after(page, figure, lambda: press(page, "burn_in"))

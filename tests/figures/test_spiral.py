@@ -21,6 +21,7 @@ from gbuq_core.figures.spiral_charts import (
     probe_sheet,
     ray_sheet,
 )
+from gbuq_core.figures.spiral_quality import describe_quality, quality_figure
 from gbuq_core.figures.spiral_training import Growth
 from gbuq_core.synthetic import make_spiral
 
@@ -96,9 +97,8 @@ def test_panels_fill_their_grid(n, columns, panels):
 def test_more_than_two_methods_are_compared_along_a_row():
     methods = [maps_of(), maps_of("virtual_sglb"), maps_of("csglb")]
     titles = titles_of(spiral_sheet(TRUTH, ROWS, methods))
-    assert titles[4] == "True data uncertainty"
-    assert titles[5:8] == ["SGLB: data", "virtual SGLB: data", "cSGLB: data"]
-    assert titles[9:] == ["SGLB: knowledge", "virtual SGLB: knowledge", "cSGLB: knowledge"]
+    assert titles[4:8] == ["True DU", "SGLB: DU", "virtual SGLB: DU", "cSGLB: DU"]
+    assert titles[9:] == ["SGLB: KU", "virtual SGLB: KU", "cSGLB: KU"]
 
 
 def test_the_density_of_a_class_is_its_share_of_the_density():
@@ -189,6 +189,13 @@ def test_strips_share_the_frames_and_mark_the_members():
     assert encode_sheet(sheet)
 
 
+def test_of_several_chains_the_one_in_cycles_is_marked():
+    flat = growth_of("virtual_sglb", 20, (5, 15))._replace(scale=np.ones(20), exploring=())
+    methods = [maps_of("virtual_sglb"), maps_of("csglb")]
+    scale = spiral_sheet(TRUTH, ROWS, methods, [flat, growth_of()]).strips[0]
+    assert scale.marks == [10.0, 20.0]
+
+
 def test_a_shorter_method_ends_in_its_strip():
     sheet = spiral_sheet(
         TRUTH,
@@ -271,3 +278,34 @@ def test_burn_in_is_drawn_beside_a_level():
     assert mean.log
     assert auroc.y_limits == (0.0, 1.0)
     assert encode_sheet(sheet)
+
+
+class Quality(NamedTuple):
+    method: str
+    n_models: int
+    core_seconds: float
+    auroc_far: float
+    rank_correlation: float
+
+
+QUALITY = (
+    Quality("sglb", 3, 0.3, 0.4, 0.6),
+    Quality("sglb", 30, 3.0, 0.5, float("nan")),
+    Quality("csglb", 1, 0.2, 0.3, 0.5),
+)
+
+
+def test_quality_joins_ensembles_of_one_kind_over_what_they_cost():
+    traces = quality_figure(QUALITY).data
+    assert [(trace.name, list(trace.x)) for trace in traces[:2]] == [
+        ("SGLB, independent models", [0.3, 3.0]),
+        ("cSGLB", [0.2]),
+    ]
+    assert list(traces[2].y) == [0.4, 0.5]
+    assert list(traces[0].text) == ["3", "30"]
+
+
+def test_quality_in_words_leaves_out_what_there_is_not():
+    words = describe_quality(QUALITY)
+    assert "3 independent models: 0.3 s, AUROC 0.40, likeness 0.60" in words
+    assert "30 independent models: 3 s, AUROC 0.50; one cSGLB" in words
