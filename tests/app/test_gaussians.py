@@ -1,0 +1,248 @@
+"""25 Gaussians through AppTest: picture, knobs that run a sampler again and those that do not."""
+
+import csv
+import doctest
+import io
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from urllib.parse import parse_qs
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from gbuq_core.experiments.gaussians import count_runs, run_gaussians
+from gbuq_core.experiments.gaussians_export import gaussians_code
+from gbuq_core.experiments.gaussians_plan import GaussiansSettings
+from gbuq_core.experiments.gaussians_scores import describe_gaussians
+from gbuq_core.figures.encoding import decode_sheet
+from gbuq_core.figures.gaussians import GaussiansView
+from gbuq_core.jobs import RUNNER
+from pages._ui import gaussians_controls
+from pages._ui.gaussians_controls import STATE, query_of, settings_of, view_of
+from pages._ui.gaussians_ui import _csv, _html
+from pages._ui.knobs import read_knob
+
+APP = str(Path(__file__).resolve().parents[2] / "app.py")
+SMALL = {"steps": "2000"}
+SETTINGS = GaussiansSettings(steps=2000)
+
+
+def open_gaussians(**query):
+    at = AppTest.from_file(APP, default_timeout=60).run()
+    at.switch_page("pages/gaussians.py")
+    for name, text in {**SMALL, **query}.items():
+        at.query_params[name] = text
+    return settle(at.run())
+
+
+def settle(at):
+    """Rerun until nothing is sampled, a minute at most: the first run compiles kernels."""
+    for _ in range(600):
+        if at.get("bidi_component") and not RUNNER._live:
+            at.run()
+            break
+        time.sleep(0.05)
+        at.run()
+    assert not at.exception
+    return at
+
+
+def sheet(at):
+    return decode_sheet(at.get("bidi_component")[0].proto.bytes)
+
+
+def titles(at):
+    return [panel["title"] for panel in sheet(at).header["panels"]]
+
+
+def values_of(at, title):
+    return sheet(at).values[titles(at).index(title)]
+
+
+def table(at):
+    return next(m.value for m in at.markdown if m.value.startswith(("| 25 G", "| Ring")))
+
+
+def notes(at):
+    return [t.value for t in at.text if not t.value.startswith("Target: ")]
+
+
+def widget(at, key):
+    """The widget of a knob, whatever its kind."""
+    kinds = (at.select_slider, at.slider, at.radio, at.selectbox, at.toggle, at.multiselect)
+    return next(found for kind in kinds for found in kind if found.key == key)
+
+
+def test_the_examples_in_the_docstrings_hold():
+    assert doctest.testmod(gaussians_controls).failed == 0
+
+
+def test_the_page_shows_target_and_samplers_and_their_scores():
+    at = open_gaussians()
+    race = run_gaussians(SETTINGS)
+    assert titles(at) == ["Target", "SGLD", "N-SGLD", "clr-SGLD", "cg-SGLD"]
+    shown = values_of(at, "cg-SGLD")
+    # 16-bit steps of the range.
+    np.testing.assert_allclose(shown, race.runs[3].density, atol=race.runs[3].density.max() / 1e5)
+    assert describe_gaussians(race) in [t.value for t in at.text]
+    assert notes(at) == []
+    assert "| Modes visited, of 25 |" in table(at)
+    assert any(m.value.startswith("**Holds.**") for m in at.markdown)
+    assert len(sheet(at).header["strips"]) == 20
+
+
+def test_the_defaults_are_the_papers():
+    values = SimpleNamespace(**{knob.key: knob.default for knob in STATE.knobs})
+    assert settings_of(values) == GaussiansSettings()
+    assert view_of(values) == GaussiansView()
+    paper = STATE.presets[0]
+    assert settings_of(SimpleNamespace(**{**vars(values), **paper.values})) == GaussiansSettings()
+    stable = settings_of(SimpleNamespace(**{**vars(values), **STATE.presets[1].values}))
+    assert (stable.rate_clr, stable.alpha_max) == (0.05, 5.0)
+
+
+CHANGES = {
+    "gradient_noise": (3.0, "all"), "seed": (3, "all"), "steps": (5000, "all"),
+    "chains": (2, "all"), "cycles": (10, ("clr-SGLD", "cg-SGLD")),
+    "rate_sgld": (0.02, ("SGLD",)), "rate_nsgld": (0.01, ("N-SGLD",)),
+    "noise_nsgld": (2.0, ("N-SGLD",)), "rate_clr": (0.05, ("clr-SGLD",)),
+    "exploration_clr": (0.5, ("clr-SGLD",)), "rate_cg": (0.005, ("cg-SGLD",)),
+    "alpha_max": (5.0, ("cg-SGLD",)), "alpha_min": (2.0, ("cg-SGLD",)),
+    "exploration_cg": (0.5, ("cg-SGLD",)), "noise_free": (True, ("clr-SGLD",)),
+    "noise": (0.5, ("SGLD", "clr-SGLD", "cg-SGLD")), "target": ("Ring", "all"),
+    "shown": ("counts", ()), "scale": ("own", ()), "log": (True, ()), "trail": (False, ()),
+    "outlines": (True, ()), "charts": (["step sizes"], ()), "samplers": (["SGLD"], ()),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def opened():
+    return open_gaussians()
+
+
+def test_every_knob_is_tried():
+    assert set(CHANGES) == {knob.key for knob in STATE.knobs}
+
+
+@pytest.mark.parametrize("key", CHANGES)
+def test_a_knob_changes_the_picture_and_runs_only_what_depends_on_it(opened, key):
+    at = opened
+    value, moved = CHANGES[key]
+    before, header = count_runs(), sheet(at).header
+    kept = {title: values_of(at, title) for title in titles(at)}
+    knob = widget(at, key)
+    held = knob.value
+    settle(knob.set_value(value).run())
+    assert sheet(at).header["digest"] != header["digest"]
+    assert not any("must be" in note for note in notes(at))
+    n_moved = 4 if moved == "all" else len(moved)
+    assert count_runs() == before + n_moved
+    for title in titles(at)[1:]:
+        if moved != "all" and title not in moved and key != "shown":
+            # Sheets of few panels travel as float32, others in 16-bit steps of a panel's range.
+            step = kept[title].max() / 6e4
+            np.testing.assert_allclose(values_of(at, title), kept[title], atol=step)
+    settle(widget(at, key).set_value(held).run())
+    assert sheet(at).header["digest"] == header["digest"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("steps", "7"),
+        ("chains", "1e9"),
+        ("cycles", "0"),
+        ("rate_sgld", "nan"),
+        ("rate_cg", "-1"),
+        ("noise_nsgld", "loud"),
+        ("exploration_clr", "2"),
+        ("alpha_max", "1e999"),
+        ("alpha_min", "0"),
+        ("noise_free", "yes"),
+        ("samplers", "<b>x</b>"),
+        ("samplers", ["SGLD", "SGLD"]),
+        ("target", "donut"),
+        ("seed", "-1"),
+        ("gradient_noise", "[x](javascript:0)"),
+        ("shown", "nats"),
+        ("scale", "9"),
+        ("charts", "everything"),
+    ],
+)
+def test_a_bad_parameter_is_said_and_the_default_used(name, text):
+    at = open_gaussians(samplers="SGLD", **({name: text} if name != "samplers" else {}))
+    if name == "samplers":
+        at = open_gaussians(samplers=text)
+    assert any(note.startswith(f"{name} must be") for note in notes(at))
+    assert name not in at.query_params
+    assert titles(at)[0] == "Target"
+
+
+def test_an_unknown_parameter_is_named():
+    at = open_gaussians(colour="<img src=x>")
+    assert any("does not know are ignored" in note and '"colour"' in note for note in notes(at))
+
+
+def test_no_sampler_leaves_the_target_and_an_invitation():
+    at = open_gaussians(samplers="")
+    assert titles(at) == ["Target"]
+    assert any("Choose a sampler" in note for note in notes(at))
+    assert any("Scores appear" in note for note in notes(at))
+
+
+def test_another_target_has_its_own_table_and_no_claims():
+    at = open_gaussians(target="Ring", samplers=["SGLD", "cg-SGLD"])
+    assert "| Modes visited, of 12 |" in table(at)
+    assert any("The paper speaks about the 25 Gaussians" in note for note in notes(at))
+    assert "rate_nsgld" not in [s.key for s in at.select_slider]
+
+
+@pytest.mark.filterwarnings("ignore:.*ran off to infinity")
+def test_a_chain_that_runs_off_is_told():
+    at = open_gaussians(samplers="cg-SGLD", rate_cg="0.02", alpha_max="15", noise="2")
+    assert not at.exception
+    at = open_gaussians(samplers="N-SGLD", rate_nsgld="0.1", noise_nsgld="10")
+    assert any("N-SGLD: 1 of 1 chains ran off to infinity" in note for note in notes(at))
+    assert titles(at) == ["Target", "N-SGLD"]
+
+
+SETTINGS_AND_VIEWS = [
+    (GaussiansSettings(), GaussiansView()),
+    (
+        GaussiansSettings(
+            samplers=("cg", "nsgld"), target="two_modes", seed=7, gradient_noise=0.3, steps=1000,
+            chains=20, cycles=5, rate_sgld=0.2, rate_nsgld=0.1, rate_clr=0.12, rate_cg=0.02,
+            noise=0.4, noise_nsgld=1.5, exploration_clr=0.5, exploration_cg=0.25, noise_free=True,
+            alpha_max=7.5, alpha_min=2.0,
+        ),
+        GaussiansView("counts", "own", True, ("modes", "y"), trail=False, outlines=True),
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("settings", "view"), SETTINGS_AND_VIEWS)
+def test_a_link_restores_settings_and_view(settings, view):
+    texts = parse_qs(query_of(settings, view), keep_blank_values=True)
+    values = {knob.key: knob.default for knob in STATE.knobs}
+    knobs = {knob.key: knob for knob in STATE.knobs}
+    for name, given in texts.items():
+        reading = read_knob(knobs[name], given)
+        assert reading.problem == ""
+        values[name] = reading.value
+    assert settings_of(SimpleNamespace(**values)) == settings
+    assert view_of(SimpleNamespace(**values)) == view
+
+
+def test_the_page_offers_code_link_data_and_itself():
+    at = open_gaussians(seed="3")
+    blocks = [block.value for block in at.code]
+    assert gaussians_code(SETTINGS._replace(seed=3)).strip() in blocks
+    assert blocks[-1] == "?seed=3&steps=2000"
+    race = run_gaussians(SETTINGS)
+    assert len(list(csv.reader(io.StringIO(_csv(race).decode())))) == 1 + 4 * 60
+    page = _html(race, GaussiansView()).decode()
+    assert describe_gaussians(race) in page
+    assert "<td>holds</td>" in page
+    assert "http" not in page.split("<script")[0].replace("http-equiv", "")

@@ -1,0 +1,112 @@
+"""25 Gaussians in Chromium: knobs, the race's player, its charts, links, phones, themes."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.browser.conftest import DESKTOP, PHONE, screenshot, wait_ready
+from tests.browser.figure import Figure
+
+APP = Path(__file__).resolve().parents[2] / "app.py"
+QUICK = "steps=10000"
+OVERFLOW = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+
+
+def open_gaussians(page, url, query=QUICK, last="cg-SGLD"):
+    page.goto(f"{url}/gaussians?{query}")
+    wait_ready(page, canvases=1)
+    page.get_by_role("group", name=f"{last}. Arrow keys").wait_for()
+    wait_ready(page, canvases=1)
+    return Figure(page)
+
+
+def after(page, figure, action):
+    """Do something and wait until the figure shows other data."""
+    root = figure.root.element_handle()
+    before = root.get_attribute("data-digest")
+    action()
+    page.wait_for_function("([node, before]) => node.dataset.digest !== before", arg=[root, before])
+    wait_ready(page, canvases=1)
+
+
+def press(page, key, arrow="ArrowRight"):
+    page.locator(f".st-key-{key} [role=slider], .st-key-{key} input[type=range]").first.focus()
+    page.keyboard.press(arrow)
+
+
+def test_moving_a_slider_changes_the_picture_and_the_address(page, serve):
+    figure = open_gaussians(page, serve(APP))
+    after(page, figure, lambda: press(page, "seed"))
+    page.wait_for_url("**seed=1*")
+    after(page, figure, lambda: press(page, "alpha_max", "ArrowLeft"))
+    page.wait_for_url("**alpha_max=9.5*")
+
+
+def test_the_race_plays_without_the_server(page, serve):
+    figure = open_gaussians(page, serve(APP))
+    page.evaluate(
+        """() => {
+          const send = WebSocket.prototype.send;
+          window.gbuqSent = 0;
+          WebSocket.prototype.send = function (...a) { window.gbuqSent += 1; send.apply(this, a); };
+        }"""
+    )
+    assert figure.frame() == int(figure.data("frames")) - 1 == 59
+    page.get_by_role("button", name="Play").click()
+    figure.wait_for("Number(node.dataset.frame) > 3 && Number(node.dataset.frame) < 50")
+    drawn = figure.draws()
+    figure.wait_for("Number(node.dataset.draws) > x + 3", drawn)
+    figure.root.get_by_role("button", name="Pause").click()
+    figure.wait_for("node.dataset.playing === '0'")
+    frame = figure.frame()
+    figure.root.get_by_role("button", name="Step forward").click()
+    figure.wait_for("Number(node.dataset.frame) === x", frame + 1)
+    assert page.evaluate("window.gbuqSent") == 0
+
+
+def test_a_trapped_chain_is_seen_and_read(page, serve):
+    figure = open_gaussians(page, serve(APP))
+    read = figure.hover(30, 30)  # the middle of the target, a mode
+    assert set(read) >= {"Target", "SGLD", "N-SGLD", "clr-SGLD", "cg-SGLD"}
+    assert read["SGLD"].startswith("0 ")
+    page.mouse.move(0, 0)
+    page.get_by_text("In words").click()
+    page.get_by_text("SGLD: 1 of 25 modes visited").first.wait_for()
+
+
+def test_a_link_restores_everything_in_a_private_window(new_page, serve):
+    url = serve(APP)
+    first = new_page()
+    figure = open_gaussians(first, url, QUICK + "&target=Ring&samplers=SGLD&samplers=clr-SGLD",
+                            "clr-SGLD")  # fmt: skip
+    after(first, figure, lambda: press(first, "chains"))
+    first.wait_for_url("**chains=2*")
+    second = new_page()
+    other = open_gaussians(second, url, first.url.split("?")[1], "clr-SGLD")
+    assert other.data("digest") == figure.data("digest")
+    assert other.root.locator(".gbuq-panel").count() == 3
+
+
+def test_a_bad_link_is_explained_and_the_picture_is_drawn(page, serve):
+    open_gaussians(page, serve(APP), QUICK + "&chains=3&target=donut&what=1")
+    text = page.locator(".st-key-note-link").inner_text()
+    assert "chains must be one of 1, 2, 5" in text
+    assert "target must be one of 25 Gaussians" in text
+    assert '"what"' in text
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], indirect=True)
+@pytest.mark.parametrize("colour_scheme", ["light", "dark"], indirect=True)
+def test_nothing_overflows_and_the_picture_is_on_the_first_screen(
+    page, serve, viewport, colour_scheme
+):
+    figure = open_gaussians(page, serve(APP), "")
+    assert not page.evaluate(OVERFLOW)
+    box = figure.root.locator(".gbuq-panel").first.bounding_box()
+    assert box["y"] + box["height"] < viewport[1]
+    if viewport == DESKTOP:
+        # All maps and the first two rows of charts.
+        last = figure.root.locator(".gbuq-panel").nth(4).bounding_box()
+        assert last["y"] + last["height"] < 560
+        assert figure.root.locator(".gbuq-strip").nth(9).bounding_box()["y"] < 780
+    screenshot(page, f"gaussians-{viewport[0]}-{colour_scheme}")
