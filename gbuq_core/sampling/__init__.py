@@ -1,6 +1,6 @@
 """Langevin samplers in the plane, their targets, and how to tell whether they worked.
 
-Follows "Cyclical SGLB" (Tan and Li, 2022), section 5.1 and appendix B.1: SGLD, noisy SGLD, and the
+Follows "Cyclical SGLB" (Tan, Huertas and Zhao, 2022), section 5.1 and appendix B.1: SGLD, noisy SGLD, and the
 two cyclical schedules, of the learning rate and of the gradient's scale.
 """
 

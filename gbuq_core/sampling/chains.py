@@ -156,7 +156,7 @@ def sample_mixture(
 
     References
     ----------
-    Tan and Li (2022), "Cyclical SGLB", section 5.1 and appendix B.1. The paper's absolute noise
+    Tan, Huertas and Zhao (2023), "Cyclical SGLB", section 5.1 and appendix B.1. The paper's absolute noise
     numbers are ambiguous; ``noise_scale`` is 1 unless said.
 
     Examples

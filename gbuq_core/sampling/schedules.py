@@ -19,7 +19,7 @@ MAX_STEPS = 10_000_000
 
 
 class Sampler(NamedTuple):
-    """One of the four samplers of Tan and Li (2022), section 5.1.
+    """One of the four samplers of Tan, Huertas and Zhao (2023), section 5.1.
 
     Attributes
     ----------
@@ -128,7 +128,7 @@ def make_schedule(
 
     References
     ----------
-    Tan and Li (2022), algorithm 1, section 5.1 and appendix B.1; Zhang et al. (2020), cSG-MCMC.
+    Tan, Huertas and Zhao (2023), algorithm 1, section 5.1 and appendix B.1; Zhang et al. (2020), cSG-MCMC.
 
     Examples
     --------
