@@ -1,7 +1,7 @@
 """Langevin samplers in the plane, their targets, and how to tell whether they worked.
 
-Follows "Cyclical SGLB" (Tan, Huertas and Zhao, 2022), section 5.1 and appendix B.1: SGLD, noisy SGLD, and the
-two cyclical schedules, of the learning rate and of the gradient's scale.
+Follows "Cyclical gradient MCMC" (Tan, Huertas and Zhao, 2023), section 5.1 and appendix B.1: SGLD,
+noisy SGLD, and the two cyclical schedules, of the learning rate and of the gradient's scale.
 """
 
 from gbuq_core.sampling.chains import Chains, describe_stopped, sample_mixture

@@ -156,8 +156,8 @@ def sample_mixture(
 
     References
     ----------
-    Tan, Huertas and Zhao (2023), "Cyclical SGLB", section 5.1 and appendix B.1. The paper's absolute noise
-    numbers are ambiguous; ``noise_scale`` is 1 unless said.
+    Tan, Huertas and Zhao (2023), section 5.1 and appendix B.1. The paper's absolute noise numbers
+    are ambiguous; ``noise_scale`` is 1 unless said.
 
     Examples
     --------

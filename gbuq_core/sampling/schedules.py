@@ -128,7 +128,7 @@ def make_schedule(
 
     References
     ----------
-    Tan, Huertas and Zhao (2023), algorithm 1, section 5.1 and appendix B.1; Zhang et al. (2020), cSG-MCMC.
+    Tan, Huertas and Zhao (2023), section 5.1 and appendix B.1; Zhang et al. (2020), cSG-MCMC.
 
     Examples
     --------
