@@ -335,6 +335,20 @@ def test_whole_numbers_have_whole_ticks(page, url):
     assert not {"7.5", "10.0"} & texts
 
 
+def test_a_cursor_may_jump_back(page, tmp_path):
+    x = np.arange(11.0)
+    strip = Strip("Jumps", x, [StripLine("y", x)], mode="grow", frame_x=[0, 10, 5])
+    path = tmp_path / "page.html"
+    path.write_text(standalone_html(PanelSheet([], strips=[strip]), title="J"), encoding="utf-8")
+    page.goto(path.as_uri())
+    figure = Figure(page)
+    figure.wait_for("node.dataset.ready === '1'")
+    go_to(figure, 1)
+    assert drawn(figure, 0, "ink")[1] > 9.9
+    go_to(figure, 2)
+    assert drawn(figure, 0, "ink")[1] < 5.2
+
+
 def test_strips_work_in_a_page_without_a_server(page, tmp_path):
     x = np.arange(20.0)
     sheet = PanelSheet(

@@ -16,6 +16,7 @@ const SIZE = { title: 14, tick: 11.5, label: 12.5 };
 const HEADER = 53;
 const BAR = { top: 23, height: 8 };
 const GAP = { column: 26, row: 20 };
+const CROWD = { columns: 5, gap: 14 }; // so many columns stand closer together
 const RIGHT = 10;
 const TICK_ROW = 21;
 const TITLE_ROW = 18;
@@ -38,7 +39,8 @@ function layoutSheet(sheet, width, theme, ratio) {
   const blocks = narrow && maps > 1 && maps === sheet.columns && maps === sheet.stripColumns;
   const edges = { blocks, width, narrow, snap, theme, titleWidth, tickWidth, columns: maps ? columns : 0 };
   if (!maps) return { columns, rows: 0, panels: [], narrow, ...layoutStrips(sheet, edges, 0, 0) };
-  const free = width - titleWidth - columns * (tickWidth + RIGHT) - (columns - 1) * GAP.column;
+  const gap = columns < CROWD.columns ? GAP.column : CROWD.gap;
+  const free = width - titleWidth - columns * (tickWidth + RIGHT) - (columns - 1) * gap;
   const most = narrow ? Math.max(sheet.height, 420) : sheet.height;
   const map = mapSize(sheet, Math.max(40, free / columns), most, ratio);
   const crowded = sheet.panels.some((panel) => headingWidth(panel, theme) > map.w);
@@ -51,7 +53,7 @@ function layoutSheet(sheet, width, theme, ratio) {
     const row = Math.floor(i / columns);
     const lowest = i + columns >= sheet.panels.length;
     const left = column === 0 ? titleWidth + tickWidth : tickWidth;
-    const x = column * (tickWidth + map.w + RIGHT + GAP.column) + (column ? titleWidth : 0);
+    const x = column * (tickWidth + map.w + RIGHT + gap) + (column ? titleWidth : 0);
     return {
       x: snap(x),
       y: row * (rowHeight + (narrow ? titleRow : 0)),
@@ -106,7 +108,8 @@ function layoutStrips(sheet, edges, used, top) {
   const least = narrow ? width : Math.min(width, STRIP_WIDTH * columns);
   const total = alike ? used : edges.columns ? Math.max(used, least) : width;
   const shared = alike ? edges.columns : columns;
-  const free = total - titleWidth - shared * (tickWidth + RIGHT) - (shared - 1) * GAP.column;
+  const gap = shared < CROWD.columns ? GAP.column : CROWD.gap;
+  const free = total - titleWidth - shared * (tickWidth + RIGHT) - (shared - 1) * gap;
   const w = snap(Math.max(40, free / shared));
   const stride = edges.blocks ? sheet.stripColumns : columns;
   const legends = stripLegends(strips, edges.blocks ? stride : 1);
@@ -121,7 +124,7 @@ function layoutStrips(sheet, edges, used, top) {
       const next = strips[first + i + stride];
       const xTitle = !next || next.xLabel !== strip.xLabel;
       const left = i === 0 ? titleWidth + tickWidth : tickWidth;
-      const x = snap(i * (tickWidth + w + RIGHT + GAP.column) + (i ? titleWidth : 0));
+      const x = snap(i * (tickWidth + w + RIGHT + gap) + (i ? titleWidth : 0));
       const h = head + sheet.stripHeight + TICK_ROW + (xTitle && strip.xLabel ? TITLE_ROW : 0);
       const { entries, beside, legendWidth } = heads[i];
       const legend = beside

@@ -40,7 +40,9 @@ class StripView {
       w: plot.w + 2 * STRIP_ROOM,
       h: plot.h + 2 * STRIP_ROOM,
     };
-    for (const canvas of [this.ink, this.over, this.whole]) {
+    const layers = [this.ink, this.over];
+    if (this.strip.mode === 'grow') layers.push(this.whole);
+    for (const canvas of layers) {
       sizeCanvas(canvas, this.inner.w, this.inner.h, ratio);
       canvas.getContext('2d').translate(-this.inner.x, -this.inner.y);
       Object.assign(canvas.style, { left: `${this.inner.x}px`, top: `${this.inner.y}px` });
@@ -84,11 +86,11 @@ class StripView {
     this.drawOver(frame);
   }
 
-  // Copies the lines as far as the cursor; only the new stretch while frames go forward.
+  // Copies the lines as far as the cursor; only the new stretch while the cursor goes forward.
   reveal(frame) {
     const box = lineBox(this.strip, this.place.plot, frame);
     const end = Math.round((box.x + box.w - this.inner.x) * this.ratio);
-    const forward = this.shown !== -1 && frame >= this.shown;
+    const forward = this.shown !== -1 && end >= this.revealed;
     const { context } = this.pen(this.ink, !forward);
     const from = forward ? this.revealed : 0;
     this.revealed = end;
