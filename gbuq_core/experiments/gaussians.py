@@ -139,6 +139,11 @@ class SamplerRun(NamedTuple):
         """The sampler's key in `gbuq_core.sampling.SAMPLERS`."""
         return self.plan.sampler
 
+    @property
+    def n_chains(self) -> int:
+        """How many chains are counted together."""
+        return self.plan.chains
+
 
 class GaussiansRun(NamedTuple):
     """The target and the samplers' runs, in the settings' order."""

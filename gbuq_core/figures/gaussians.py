@@ -29,7 +29,7 @@ SHOWN = ("density", "counts")
 
 # A log scale spans so many times less than the target's highest cell.
 _LOG_SPAN = 1e-4
-_HEIGHTS = {2: 330, 3: 290}
+_HEIGHTS = {2: 260, 3: 240}
 
 
 class GaussiansView(NamedTuple):

@@ -72,19 +72,22 @@ class Truth(Protocol):
 class Race(Protocol):
     """What is drawn of one sampler: `SamplerRun` of the experiment, or anything like it.
 
-    Over frames f: ``steps`` (f,) done by then, ``n_kept`` (f,) samples kept so far, ``density``
-    (f, n, n), ``marginal_x``, ``marginal_y`` (f, n) of them, ``modes_visited``, ``share_in_modes``,
+    ``sampler`` is a key of `SAMPLER_STYLES`, ``n_chains`` chains are counted together. Over frames
+    f: ``steps`` (f,) done by then, ``n_kept`` (f,) samples kept so far, ``density`` (f, n, n),
+    ``marginal_x``, ``marginal_y`` (f, n) of them, ``modes_visited``, ``share_in_modes``,
     ``occupancy_error``, ``divergence`` (f,), ``path`` (f, p, 2) positions of the first chain in
     that frame, the last one last. Besides ``stay_modes`` (k,), the mode that the first chain is in
     at ``stay_steps`` (k,), -1 between modes, and ``sizes`` (j,), step size times gradient scale at
     ``size_steps`` (j,), which repeat themselves after ``size_span`` steps; ``exploring`` (e, 2) are
-    the stretches of those that give no samples. ``sampler`` is a key of `SAMPLER_STYLES`.
+    the stretches of those that give no samples.
     """
 
     @property
     def sampler(self) -> str: ...  # noqa: D102
     @property
     def steps(self) -> Ints: ...  # noqa: D102
+    @property
+    def n_chains(self) -> int: ...  # noqa: D102
     @property
     def n_kept(self) -> Ints: ...  # noqa: D102
     @property
@@ -156,7 +159,9 @@ def _compare(title: str, runs: Sequence[Race], frames: Ints, part: str) -> Strip
 
 def _modes_row(truth: Truth, runs: Sequence[Race], frames: Ints) -> list[Strip]:
     most = max(1, truth.n_modes)
-    visited = _compare("Modes visited", runs, frames, "modes_visited")
+    several = any(run.n_chains > 1 for run in runs)
+    title = "Modes, a chain" if several else "Modes visited"
+    visited = _compare(title, runs, frames, "modes_visited")
     row = [visited._replace(y_limits=(0.0, 1.04 * most))]
     for run in runs:
         x, y = _segments(run.stay_steps, run.stay_modes, int(run.steps[-1]))
@@ -212,7 +217,7 @@ def _schedules_row(truth: Truth, runs: Sequence[Race], frames: Ints) -> list[Str
         limit = np.full(len(run.sizes), truth.step_limit)
         row.append(
             Strip(
-                f"{style.label}: step × scale",
+                f"{style.label}: size",
                 run.size_steps,
                 [
                     StripLine("longest stable", limit, "text", dash=True),
@@ -263,13 +268,15 @@ def _marginal_row(
 
 
 def _x_row(truth: Truth, runs: Sequence[Race], frames: Ints) -> list[Strip]:
-    first = _compare("KL to the target, nats", runs, frames, "divergence")
+    first = _compare("KL, nats", runs, frames, "divergence")
+    highest = max(float(np.nanmax(line.y, initial=0.0)) for line in first.lines)
+    first = first._replace(y_limits=(0.0, 1.05 * highest or 1.0))
     return _marginal_row("x", first, truth, runs, frames)
 
 
 def _y_row(truth: Truth, runs: Sequence[Race], frames: Ints) -> list[Strip]:
     first = _compare("Occupancy error", runs, frames, "occupancy_error")
-    return _marginal_row("y", first, truth, runs, frames)
+    return _marginal_row("y", first._replace(y_limits=(0.0, 1.04)), truth, runs, frames)
 
 
 _ROWS: Mapping[str, Any] = {

@@ -29,9 +29,10 @@ _LEAD = (
     "section 5.1 (CEUR Vol-3381, paper 47)."
 )
 _READING = (
-    "Dashed: the target's marginals, and the longest step that does not overshoot a mode farther "
-    "than it came from. Shaded: exploring steps, whose samples do not count; of a schedule with "
-    "many cycles three are drawn. Dots on the maps: where chain 1 has been since the frame before."
+    "Size: step size times gradient scale; of a schedule with many cycles three are drawn. Dashed: "
+    "the longest step that does not overshoot a mode farther than it came from, and the target's "
+    "marginals. Shaded: exploring steps, whose samples do not count. Dots on the maps: where chain "
+    "1 has been since the frame before."
 )
 _CLAIM_HEADS = ("The paper", "Here", "Verdict")
 

@@ -28,6 +28,7 @@ class Grid(NamedTuple):
 
 class Run(NamedTuple):
     sampler: str
+    n_chains: int
     steps: np.ndarray
     n_kept: np.ndarray
     density: np.ndarray
@@ -51,6 +52,7 @@ def run_of(sampler="sgld", steps=(10, 20, 30), density=0.25, span=None, sizes=(0
     ramp = np.linspace(0.0, 1.0, f)
     return Run(
         sampler=sampler,
+        n_chains=1,
         steps=steps,
         n_kept=steps,
         density=np.full((f, N, N), density),
@@ -95,7 +97,7 @@ def test_a_column_a_sampler_with_the_target_first():
     titles = [strip.title for strip in sheet.strips]
     assert len(titles) == 3 * len(CHARTS)
     assert titles[::3] == [
-        "Modes visited", "Share in a mode", "KL to the target, nats", "Occupancy error",
+        "Modes visited", "Share in a mode", "KL, nats", "Occupancy error",
     ]  # fmt: skip
     assert titles[1:3] == ["SGLD: mode", "cg-SGLD: mode"]
 
@@ -156,8 +158,8 @@ def test_stays_are_level_lines_with_gaps_over_all_steps():
 
 def test_the_schedules_cursor_goes_round_within_the_cycles_that_are_drawn():
     strips = strips_by_title(gaussians_sheet(Grid(), RACE))
-    assert strips["SGLD: step × scale"].frame_x.tolist() == [10, 20, 30]
-    folded = strips["cg-SGLD: step × scale"]
+    assert strips["SGLD: size"].frame_x.tolist() == [10, 20, 30]
+    folded = strips["cg-SGLD: size"]
     assert folded.frame_x.tolist() == [10, 10, 10]
     assert folded.shaded == [(0.0, 2.0)]
     assert np.unique(folded.lines[0].y).tolist() == [0.06]
@@ -166,17 +168,30 @@ def test_the_schedules_cursor_goes_round_within_the_cycles_that_are_drawn():
 def test_only_sizes_that_fall_far_are_logarithmic():
     def log_of(sizes):
         sheet = gaussians_sheet(Grid(), [run_of(sizes=sizes)])
-        return strips_by_title(sheet)["SGLD: step × scale"].log
+        return strips_by_title(sheet)["SGLD: size"].log
 
     assert log_of((0.05, 0.0002))
     assert not log_of((0.1, 0.01))
     assert not log_of((0.09, 0.0))
 
 
+def test_of_several_chains_the_modes_are_a_chains_mean():
+    several = [run._replace(n_chains=3) for run in RACE]
+    assert gaussians_sheet(Grid(), several).strips[0].title == "Modes, a chain"
+
+
+def test_divergences_begin_at_zero_whatever_they_are():
+    strips = strips_by_title(gaussians_sheet(Grid(), RACE))
+    assert strips["KL, nats"].y_limits == pytest.approx((0.0, 3.15))
+    unkept = run_of()._replace(divergence=np.full(3, np.nan))
+    sheet = gaussians_sheet(Grid(), [unkept])
+    assert strips_by_title(sheet)["KL, nats"].y_limits == (0.0, 1.0)
+
+
 def test_charts_can_be_left_out():
     sheet = gaussians_sheet(Grid(), RACE, GaussiansView(charts=("x",)))
     assert [strip.title for strip in sheet.strips] == [
-        "KL to the target, nats", "SGLD: x", "cg-SGLD: x",
+        "KL, nats", "SGLD: x", "cg-SGLD: x",
     ]  # fmt: skip
     assert gaussians_sheet(Grid(), RACE, GaussiansView(charts=())).strips == []
 
