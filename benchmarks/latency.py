@@ -28,10 +28,6 @@ from tests.browser.conftest import (
 
 APP = Path(__file__).resolve().parents[1] / "app.py"
 
-# The drawn lines and areas of a plotly figure as one string; reading every dot would take long.
-PLOTLY = """(key) => [...document.querySelectorAll(`.st-key-${key} :is(.js-fill, .js-line)`)]
-    .map(path => path.getAttribute('d')).join('')"""
-
 # The drawn paths of a figure of curves.
 CURVES = """(key) => [...document.querySelectorAll(`.st-key-${key} *`)]
     .flatMap(node => [...node.shadowRoot?.querySelectorAll('.gbuq-curves > svg path') ?? []])
@@ -79,6 +75,8 @@ CONTROLS = (
     Control("/", "rows (refit)", slider("rows"), CURVES, "wave", 150.0),
     Control("/heart", "K (nothing refitted)", slider("step"), CANVAS, "heart", 200.0),
     Control("/heart", "start (nothing refitted)", slider("start"), CANVAS, "heart", 200.0),
+    Control("/your_data", "K (nothing refitted)", slider("step"), CURVES, "row-map", 200.0),
+    Control("/your_data", "start (nothing refitted)", slider("start"), CURVES, "row-map", 200.0),
     # Seeds go one way only, so that every press trains 10 + 1 models of 1000 trees anew.
     Control(
         "/heart", "seed (11 x 1000 trees)", slider("seed"), CANVAS, "heart", 600.0, ("ArrowRight",)

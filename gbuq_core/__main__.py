@@ -29,6 +29,7 @@ from gbuq_core.tables import (
     to_csv_bytes,
     to_parquet_bytes,
 )
+from gbuq_core.tables.predicting import CYCLICAL_METHODS
 from gbuq_core.tables.wording import shown
 
 BAD_INPUT = 2
@@ -104,9 +105,11 @@ def _parser() -> argparse.ArgumentParser:
     add("--encoding", help="such as utf-8 or cp1252; told from the file by default")
     add("--header", choices=["yes", "no"], help="whether the first row names the columns")
     plan = ScorePlan()
-    add("--method", choices=["sglb", "sgb"], default=plan.method, help="default: %(default)s")
-    add("--ensemble", choices=["virtual", "independent"], default=plan.ensemble,
-        help="truncations of one model, or several models; default: %(default)s")  # fmt: skip
+    add("--method", choices=["sglb", "sgb", "csglb", "cbsglb"], default=plan.method,
+        help="the last two are cyclical: one model, whose cycles are the members; default: "
+        "%(default)s")  # fmt: skip
+    add("--ensemble", choices=["virtual", "independent"],
+        help="truncations of one model, or several models; default: virtual")  # fmt: skip
     add("--members", type=int, default=plan.n_members, metavar="N",
         help="of an independent ensemble; default: %(default)s")  # fmt: skip
     add(
@@ -122,8 +125,12 @@ def _parser() -> argparse.ArgumentParser:
         "ensemble; a twentieth of the trees by default")  # fmt: skip
     add("--truncation-start", type=float, metavar="X",
         help="share of the trees before its first member; default: 0.5")  # fmt: skip
-    add("--most-members", type=int, metavar="N", help="members that count: the last truncations, "
-        "or the first models; all by default")  # fmt: skip
+    add("--cycle-length", type=int, metavar="N",
+        help="trees of a cycle of a cyclical method; a tenth of the trees by default")  # fmt: skip
+    add("--burn-in", type=int, metavar="N",
+        help="cycles of a cyclical method that give no member; default: 0")  # fmt: skip
+    add("--most-members", type=int, metavar="N", help="members that count: the last truncations "
+        "or cycles, or the first models; all by default")  # fmt: skip
     add("--jobs", type=int, metavar="N", help="threads; all cores by default")
     add("--quiet", action="store_true", help="no progress, notices and scores")
     return parser
@@ -135,7 +142,8 @@ def _score(options: argparse.Namespace) -> ScoredTable:
     _check_out(out, [options.train, options.new])
     plan = ScorePlan(
         method=options.method,
-        ensemble=options.ensemble,
+        ensemble=options.ensemble or "virtual",
+        cycle_length=options.cycle_length,
         engine=options.engine,
         n_members=options.members,
         n_trees=options.trees,
@@ -147,7 +155,10 @@ def _score(options: argparse.Namespace) -> ScoredTable:
     delimiter = "\t" if options.delimiter in ("\\t", "tab") else options.delimiter
     header = None if options.header is None else options.header == "yes"
     reading = ReadOptions(delimiter, options.encoding, options.decimal, header)
-    cut = Cut(options.truncation_step, options.truncation_start, options.most_members)
+    _check_method(options)
+    cut = Cut(
+        options.truncation_step, options.truncation_start, options.most_members, options.burn_in
+    )
 
     def run(job: Job) -> ScoredTable:
         table = read_table(options.train, options=reading)
@@ -164,6 +175,23 @@ def _score(options: argparse.Namespace) -> ScoredTable:
     as_bytes = to_parquet_bytes if out.suffix.lower() == ".parquet" else to_csv_bytes
     _write(out, as_bytes(scored.frame))
     return scored
+
+
+def _check_method(options: argparse.Namespace) -> None:
+    """Refuse options that say nothing about the method, before any work."""
+    cyclical = options.method in CYCLICAL_METHODS
+    others = ["--ensemble", "--truncation-step", "--truncation-start"]
+    for option in others if cyclical else ["--cycle-length", "--burn-in"]:
+        if getattr(options, option[2:].replace("-", "_")) is not None:
+            reason = "whose members are the cycles of one model" if cyclical else "without cycles"
+            raise InvalidParameter(
+                f"{option} does not go with --method {options.method}, {reason}: leave it out."
+            )
+    if cyclical and options.engine == "catboost":
+        raise InvalidParameter(
+            "--engine catboost has no cyclical gradients: leave it out, or use another method than "
+            f"{options.method}."
+        )
 
 
 def _edited(table: Table, options: argparse.Namespace) -> Schema:

@@ -10,28 +10,33 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from gbuq_core.tables.cleaning import Prepared
 from gbuq_core.tables.evaluation import RegressionScores, Scores
 from gbuq_core.tables.output import predicted_values, row_errors
-from gbuq_core.tables.predicting import Predictions, predict_rows
-from gbuq_core.tables.protocols import evaluate_measured, evaluate_rows
+from gbuq_core.tables.predicting import Predictions, all_classes, judge_members, predict_rows
+from gbuq_core.tables.protocols import FittedModel, evaluate_measured, evaluate_rows
 from gbuq_core.tables.scoring import ScoredTable
 from gbuq_core.uncertainty import Uncertainty
 from gbuq_core.validation import check_number
 
 _NAMED_ROWS = 3
+_MOST_STAGE_BYTES = 32_000_000
 
 
 class Cut(NamedTuple):
     """Which members of the trained models count; None leaves the choice to the model.
 
-    ``step`` and ``start`` are K and the start of a virtual ensemble, ``members`` the most that
-    count: the first models, or the last truncations.
+    ``step`` and ``start`` are K and the start of a virtual ensemble, ``burn_in`` the cycles that
+    are left out of a cyclical one, ``members`` the most that count: the first models, or the last
+    truncations or cycles.
     """
 
     step: int | None = None
     start: float | None = None
     members: int | None = None
+    burn_in: int | None = None
 
 
 class CutModel:
@@ -52,24 +57,29 @@ class CutModel:
     def n_members(self) -> int:
         """How many members count."""
         plan = self.estimator.plan_
-        if plan.ensemble == "virtual":
-            there = len(self.estimator.member_trees(self.cut.step, self.cut.start))
-        else:
-            there = plan.n_models
+        there = len(self._points) if plan.ensemble == "virtual" else plan.n_models
         return there if self.cut.members is None else min(there, self.cut.members)
+
+    @property
+    def places(self) -> NDArray[np.int64]:
+        """Which of the members that `possible_members` gives count, (n_members,)."""
+        if self.estimator.plan_.ensemble != "virtual":
+            return np.arange(self.n_members)
+        return np.searchsorted(_possible_points(self.estimator), self._points[-self.n_members :])
 
     @property
     def changes_nothing(self) -> bool:
         """Whether the same members count as without the cut."""
-        own, cut = self.estimator, self.cut
-        here, there = own.member_trees(), own.member_trees(cut.step, cut.start)
-        whole = len(here) if own.plan_.ensemble == "virtual" else own.plan_.n_models
+        here, there = self.estimator.member_trees(), self._points
+        plan = self.estimator.plan_
+        whole = len(here) if plan.ensemble == "virtual" else plan.n_models
         return np.array_equal(here, there) and self.n_members == whole
 
     def predict_members(self, X: pd.DataFrame) -> np.ndarray:
         """As the estimator's own, of the members that count."""
+        cut = self.cut
         members: np.ndarray = self.estimator.predict_members(
-            X, self.cut.step, self.cut.start, self.n_members
+            X, cut.step, cut.start, self.n_members, cut.burn_in
         )
         return members
 
@@ -77,16 +87,103 @@ class CutModel:
         """As the estimator's own."""
         return self.estimator.inspect_rows(X)
 
+    @property
+    def _points(self) -> NDArray[np.int64]:
+        cut = self.cut
+        points: NDArray[np.int64] = self.estimator.member_trees(cut.step, cut.start, cut.burn_in)
+        return points
 
-def cut_table(scored: ScoredTable, cut: Cut) -> ScoredTable:
+
+class Stages(NamedTuple):
+    """What every possible member of each model says about the rows that the model scored.
+
+    ``scored`` has an array (n_possible, n_rows, 2 or n_classes) a model, ``measured`` the one of
+    the model that gave the scores beside a second file. With them a cut predicts nothing.
+    """
+
+    scored: tuple[NDArray[np.float64], ...]
+    measured: NDArray[np.float64] | None
+
+
+def stage_table(scored: ScoredTable, most_bytes: int = _MOST_STAGE_BYTES) -> Stages | None:
+    """Predictions of all possible members, or None if they would take too much memory.
+
+    Parameters
+    ----------
+    scored : ScoredTable
+        As it was trained, not cut.
+    most_bytes : int
+    """
+    n_classes = len(scored.training.target.classes)
+    parts = [(model, scored.scored.X.iloc[rows]) for model, rows in _rows_by_model(scored)]
+    if scored.measured is not None:
+        kept = scored.measured
+        parts.append((kept.model, scored.training.X.iloc[kept.rows]))
+    n_bytes = sum(
+        8 * _n_possible(model.estimator) * len(X) * max(2, n_classes) for model, X in parts
+    )
+    if n_bytes > most_bytes:
+        return None
+    found = [
+        all_classes(possible_members(model.estimator, X), model.estimator, n_classes)
+        if len(X)
+        else np.empty((0, 0, 0))
+        for model, X in parts
+    ]
+    n_models = len(scored.models)
+    return Stages(tuple(found[:n_models]), found[n_models] if len(found) > n_models else None)
+
+
+def possible_members(estimator: Any, X: pd.DataFrame) -> NDArray[np.float64]:
+    """Predictions of all members that a cut may choose from, (n_possible, n_rows, n_outputs).
+
+    Every truncation of a virtual ensemble, every cycle of a cyclical one, every model of others.
+    """
+    if estimator.plan_.ensemble != "virtual":
+        members: NDArray[np.float64] = estimator.predict_members(X)
+        return members
+    staged: NDArray[np.float64] = estimator.staged_members(X, at=_possible_points(estimator))[1]
+    return staged[:, 0]
+
+
+def _possible_points(estimator: Any) -> NDArray[np.int64]:
+    points: NDArray[np.int64] = (
+        estimator.member_trees(burn_in_cycles=0)
+        if estimator.plan_.cyclical
+        else np.arange(1, estimator.n_trees_ + 1)
+    )
+    return points
+
+
+def _n_possible(estimator: Any) -> int:
+    plan = estimator.plan_
+    return len(_possible_points(estimator)) if plan.ensemble == "virtual" else plan.n_models
+
+
+def _rows_by_model(scored: ScoredTable) -> list[tuple[FittedModel, NDArray[np.int64]]]:
+    return [
+        (model, np.flatnonzero(scored.model_of_row == number))
+        for number, model in enumerate(scored.models)
+    ]
+
+
+def cut_table(scored: ScoredTable, cut: Cut, stages: Stages | None = None) -> ScoredTable:
     r"""The same table judged by other members of the same models.
 
     Beside a second file, the model that was kept for ``scores`` is cut in the same way.
 
+    Parameters
+    ----------
+    scored : ScoredTable
+    cut : Cut
+    stages : Stages, optional
+        Of ``scored``: the result is the same and comes sooner.
+
     Raises
     ------
     InvalidParameter
-        If a truncation step gives no member, or none is left.
+        If a truncation step or a burn-in gives no member, none is left, or the cut does not go with
+        the method.
 
     Examples
     --------
@@ -98,8 +195,7 @@ def cut_table(scored: ScoredTable, cut: Cut) -> ScoredTable:
     """
     if cut.members is not None:
         check_number("the number of members", cut.members, 1, integer=True)
-    prepared, n_classes = scored.scored, len(scored.training.target.classes)
-    spread = float(np.nanstd(scored.training.y))
+    prepared = scored.scored
     models = tuple(
         model._replace(estimator=CutModel(model.estimator, cut)) for model in scored.models
     )
@@ -111,12 +207,10 @@ def cut_table(scored: ScoredTable, cut: Cut) -> ScoredTable:
     if all(model.estimator.changes_nothing for model in every):
         return scored._replace(models=models, measured=measured)
     pieces, places = [], []
-    for number, model in enumerate(models):
-        rows = np.flatnonzero(scored.model_of_row == number)
+    for number, (model, rows) in enumerate(_rows_by_model(scored._replace(models=models))):
         if len(rows):
-            X = prepared.X if len(rows) == len(prepared.X) else prepared.X.iloc[rows]
-            found = predict_rows(model.estimator, X, prepared.y[rows], n_classes, spread)
-            pieces.append(found)
+            staged = None if stages is None else stages.scored[number]
+            pieces.append(_cut_rows(scored, model.estimator, prepared, rows, staged))
             places.append(rows)
     predictions = _in_order(pieces, places)
     judged, new_scores = held_out_rows(scored), None
@@ -125,10 +219,10 @@ def cut_table(scored: ScoredTable, cut: Cut) -> ScoredTable:
     else:
         if judged.any():
             new_scores = evaluate_rows(prepared, scored.training, predictions, judged)
-        rows = measured.rows
-        X, y = scored.training.X.iloc[rows], scored.training.y[rows]
-        found = predict_rows(measured.model.estimator, X, y, n_classes, spread)
-        scores = evaluate_measured(scored.training, rows, found)
+        staged = None if stages is None else stages.measured
+        own = measured.model.estimator
+        found = _cut_rows(scored, own, scored.training, measured.rows, staged)
+        scores = evaluate_measured(scored.training, measured.rows, found)
     return scored._replace(
         models=models,
         measured=measured,
@@ -137,6 +231,30 @@ def cut_table(scored: ScoredTable, cut: Cut) -> ScoredTable:
         scores=scores,
         new_scores=new_scores,
     )
+
+
+def _cut_rows(
+    scored: ScoredTable,
+    model: CutModel,
+    prepared: Prepared,
+    rows: NDArray[np.int64],
+    staged: NDArray[np.float64] | None,
+) -> Predictions:
+    """What a cut model says about rows of a prepared table, predicted or picked from its stages."""
+    n_classes = len(scored.training.target.classes)
+    spread = float(np.nanstd(scored.training.y))
+    if staged is None:
+        X = prepared.X if len(rows) == len(prepared.X) else prepared.X.iloc[rows]
+        return predict_rows(model, X, prepared.y[rows], n_classes, spread)
+    # What training had not seen does not depend on the members.
+    known = scored.predictions
+    none = np.zeros(len(rows), bool)
+    flags = (
+        (known.unseen_level[rows], known.new_missing[rows], known.flagged_columns)
+        if prepared is scored.scored
+        else (none, none, ())
+    )
+    return judge_members(staged[model.places], flags, prepared.y[rows], n_classes, spread)
 
 
 def held_out_rows(scored: ScoredTable) -> np.ndarray:

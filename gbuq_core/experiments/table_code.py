@@ -16,6 +16,7 @@ _FLAGS: Mapping[str, str] = MappingProxyType(
     {
         "method": "method",
         "ensemble": "ensemble",
+        "cycle_length": "cycle-length",
         "engine": "engine",
         "n_members": "members",
         "n_trees": "trees",
@@ -172,6 +173,7 @@ def _flags(recipe: TableRecipe) -> list[tuple[str, object]]:
     flags += [
         ("truncation-step", recipe.plan.truncation_step if cut.step is None else cut.step),
         ("truncation-start", cut.start),
+        ("burn-in", cut.burn_in or None),
         ("most-members", cut.members),
     ]
     return [(name, value) for name, value in flags if value is not None]

@@ -2,43 +2,47 @@
 
 from __future__ import annotations
 
-import numpy as np
-import plotly.graph_objects as go
+from typing import NamedTuple
 
-from gbuq_core.figures.theme import MethodStyle, fade, ink
+import numpy as np
+
+from gbuq_core.figures.curves import Curves
+from gbuq_core.figures.curves.parts import Part, band, entry, line, short
+from gbuq_core.figures.theme import MethodStyle
 from gbuq_core.metrics import Coverage, Reliability
 
 
-def coverage_figure(
-    found: Coverage, style: MethodStyle, dark: bool = False, height: int = 300
-) -> go.Figure:
+class _Promise(NamedTuple):
+    """What was promised and what was measured, in shares; arrays (n_groups,), the first rising."""
+
+    promised: np.ndarray
+    measured: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
+def coverage_figure(found: Coverage, style: MethodStyle, height: int = 300) -> Curves:
     """Measured against nominal coverage with its binomial band; the diagonal is right."""
     order = np.argsort(found.levels)
+    shares = (found.levels, found.observed, found.low, found.high)
     return _against_diagonal(
-        found.levels[order],
-        found.observed[order],
-        found.low[order],
-        found.high[order],
+        _Promise(*(share[order] for share in shares)),
         style,
-        ("nominal coverage", "measured coverage"),
-        dark,
+        ("nominal coverage (%)", "measured coverage (%)"),
+        describe_coverage(found),
         height,
     )
 
 
-def reliability_figure(
-    found: Reliability, style: MethodStyle, dark: bool = False, height: int = 300
-) -> go.Figure:
+def reliability_figure(found: Reliability, style: MethodStyle, height: int = 300) -> Curves:
     """Share of right classes against the probability given to them, in bins with rows."""
     filled = found.n_rows > 0
+    shares = (found.confidence, found.accuracy, found.low, found.high)
     return _against_diagonal(
-        found.confidence[filled],
-        found.accuracy[filled],
-        found.low[filled],
-        found.high[filled],
+        _Promise(*(share[filled] for share in shares)),
         style,
-        ("probability of the predicted class", "share that is right"),
-        dark,
+        ("probability of the predicted class (%)", "share that is right (%)"),
+        describe_reliability(found),
         height,
     )
 
@@ -81,57 +85,43 @@ def describe_reliability(found: Reliability) -> str:
 
 
 def _against_diagonal(
-    promised: np.ndarray,
-    measured: np.ndarray,
-    low: np.ndarray,
-    high: np.ndarray,
-    style: MethodStyle,
-    labels: tuple[str, str],
-    dark: bool,
-    height: int,
-) -> go.Figure:
-    figure = go.Figure()
-    start = min(0.0, float(promised.min())) if len(promised) else 0.0
-    figure.add_trace(
-        go.Scatter(
-            x=[start, 1.0],
-            y=[start, 1.0],
-            mode="lines",
-            name="right",
-            line={"color": ink(dark).truth, "width": 1.2, "dash": "dot"},
-            hoverinfo="skip",
-        )
-    )
-    band = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
-    figure.add_trace(go.Scatter(x=promised, y=high, showlegend=False, **band))
-    figure.add_trace(
-        go.Scatter(
-            x=promised,
-            y=low,
-            fill="tonexty",
-            fillcolor=fade(style.colour, 0.2),
-            name="95 % band of chance",
-            **band,
-        )
-    )
-    figure.add_trace(
-        go.Scatter(
-            x=promised,
-            y=measured,
-            mode="lines+markers",
-            name="measured",
-            line={"color": style.colour, "width": 2},
-            marker={"size": 7},
-            customdata=np.stack([low, high], axis=1),
-            hovertemplate="%{x:.0%} promised, %{y:.1%} measured "
-            "(%{customdata[0]:.1%} to %{customdata[1]:.1%})<extra></extra>",
-        )
-    )
-    figure.update_layout(
-        height=height,
-        margin={"l": 8, "r": 8, "t": 8, "b": 8},
-        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0},
-        xaxis={"title": {"text": labels[0]}, "tickformat": ".0%", "zeroline": False},
-        yaxis={"title": {"text": labels[1]}, "tickformat": ".0%", "zeroline": False},
-    )
-    return figure
+    found: _Promise, style: MethodStyle, labels: tuple[str, str], alt: str, height: int
+) -> Curves:
+    percent = _Promise(*(100.0 * share for share in found))
+    x = percent.promised
+    diagonal = line([0.0, 100.0], [0.0, 100.0], "text", 1.2, "2 3")
+    chance = band(x, percent.low, percent.high, style.colour, 0.2)
+    measured = line(x, percent.measured, style.colour, 2.0)
+    dots: Part = {**measured, "kind": "dots", "opacity": 1.0, "size": 7}
+    names = (labels[1].removesuffix(" (%)"), "chance from", "to")
+    spec = {
+        "name": "calibration" if labels[0].startswith("probability") else "coverage",
+        "alt": alt,
+        "height": height,
+        "hint": "Point at the picture, or use its arrow keys, to read values.",
+        "x": {"range": [0.0, 100.0], "label": labels[0]},
+        "panels": [
+            {
+                "share": 1.0,
+                "range": [0.0, 104.0],
+                "label": labels[1],
+                "layers": [chance, diagonal, measured, dots],
+            }
+        ],
+        "legend": [
+            entry("right", diagonal),
+            entry("95 % band of chance", chance),
+            entry("measured", measured),
+        ],
+        "read": {
+            "x": short(x),
+            "label": "% promised:",
+            "values": [
+                {"name": name, "at": short(at)}
+                for name, at in zip(
+                    names, (percent.measured, percent.low, percent.high), strict=True
+                )
+            ],
+        },
+    }
+    return Curves(spec)

@@ -7,16 +7,16 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
-from gbuq_core.figures.theme import ink
+from gbuq_core.figures.curves import Curves
+from gbuq_core.figures.curves.parts import Part, entry, limits, line, short
 from gbuq_core.metrics import RejectionCurve
 
 # One colour for each uncertainty, told apart by dashes as well.
 KIND_COLOURS: Mapping[str, str] = MappingProxyType(
     {"total": "#7f7f7f", "data": "#e69f00", "knowledge": "#0072b2"}
 )
-_DASHES = {"total": "solid", "data": "dash", "knowledge": "solid"}
+_DASHES = {"total": "", "data": "7 4", "knowledge": ""}
 _WIDTHS = {"total": 3.2, "data": 2.0, "knowledge": 2.0}
 
 
@@ -29,8 +29,8 @@ class Ranking(NamedTuple):
 
 
 def rejection_figure(
-    rankings: Sequence[Ranking], error_label: str, dark: bool = False, height: int = 300
-) -> go.Figure:
+    rankings: Sequence[Ranking], error_label: str, height: int = 300, name: str = "rejection"
+) -> Curves:
     """Draw the curves between those of random order and of the errors' own (the oracle's).
 
     Parameters
@@ -39,51 +39,48 @@ def rejection_figure(
         All of the same errors.
     error_label : str
         What the vertical axis measures, with its unit; not a user's text.
-    dark : bool
-        Whether the page is dark.
     height : int
-        In pixels.
+        In pixels, without the legend.
+    name : str
+        Of the files that the picture is saved to.
     """
-    figure = go.Figure()
     first = rankings[0].curve
-    truth = ink(dark).truth
-    for values, name, dash in (
-        (first.random, "random", "dot"),
-        (first.oracle, "oracle", "dashdot"),
-    ):
-        figure.add_trace(_line(first.rejected, values, name, truth, dash, 1.2))
-    for ranking in rankings:
-        figure.add_trace(
-            _line(
-                ranking.curve.rejected,
-                ranking.curve.remaining,
-                ranking.kind,
-                KIND_COLOURS[ranking.kind],
-                _DASHES[ranking.kind],
-                _WIDTHS[ranking.kind],
-            )
-        )
-    figure.update_layout(
-        height=height,
-        margin={"l": 8, "r": 8, "t": 8, "b": 8},
-        hovermode="x unified",
-        legend={
-            "orientation": "h",
-            "y": 1.0,
-            "yanchor": "bottom",
-            "x": 0,
-            "entrywidth": 54,
-            "itemwidth": 30,
+    share = 100.0 * np.asarray(first.rejected)
+    parts: list[tuple[str, Part]] = [
+        ("random", line(share, first.random, "text", 1.2, "2 3")),
+        ("oracle", line(share, first.oracle, "text", 1.2, "7 3 2 3")),
+    ]
+    for kind, curve, _ in rankings:
+        drawn = line(
+            100.0 * np.asarray(curve.rejected), curve.remaining, KIND_COLOURS[kind],
+            _WIDTHS[kind], _DASHES[kind],
+        )  # fmt: skip
+        parts.append((kind, drawn))
+    values = [("random", first.random), ("oracle", first.oracle)]
+    values += [(ranking.kind, ranking.curve.remaining) for ranking in rankings]
+    layers = [part for _, part in parts]
+    spec = {
+        "name": name,
+        "alt": describe_rejection(rankings),
+        "height": height,
+        "hint": "Point at the picture, or use its arrow keys, to read values.",
+        "x": {"range": [0.0, 100.0], "label": "rows handed over, most uncertain first (%)"},
+        "panels": [
+            {
+                "share": 1.0,
+                "range": limits(*(at for _, at in values)),
+                "label": error_label,
+                "layers": layers,
+            }
+        ],
+        "legend": [entry(title, part) for title, part in parts],
+        "read": {
+            "x": short(share),
+            "label": "% handed over:",
+            "values": [{"name": title, "at": short(at)} for title, at in values],
         },
-        xaxis={
-            "title": {"text": "rows handed over, most uncertain first"},
-            "tickformat": ".0%",
-            "range": [0, 1],
-            "zeroline": False,
-        },
-        yaxis={"title": {"text": error_label}, "rangemode": "tozero", "zeroline": False},
-    )
-    return figure
+    }
+    return Curves(spec)
 
 
 def describe_rejection(rankings: Sequence[Ranking], share: float = 0.1) -> str:
@@ -101,17 +98,4 @@ def describe_rejection(rankings: Sequence[Ranking], share: float = 0.1) -> str:
         f"Handing over the {share:.0%} most uncertain rows takes away this much of the error, by "
         + "; ".join(sentences)
         + f". A random choice takes away {share:.0%}."
-    )
-
-
-def _line(
-    x: np.ndarray, y: np.ndarray, name: str, colour: str, dash: str, width: float
-) -> go.Scatter:
-    return go.Scatter(
-        x=np.asarray(x, np.float32),
-        y=np.asarray(y, np.float32),
-        mode="lines",
-        name=name,
-        line={"color": colour, "width": width, "dash": dash},
-        hovertemplate="%{y:.3g}",
     )

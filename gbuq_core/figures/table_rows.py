@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from gbuq_core.figures.colour import colour_table
+from gbuq_core.figures.curves import Curves
+from gbuq_core.figures.curves.parts import Part, entry, limits, readable_dots, short
+
+_RING = "#d55e00"
+_SIZE, _OPACITY = 6.0, 0.85
+_NO_TRUTH = "#7f7f7f"
+_ONE_COLOUR = "#56b4e9"
+_STEPS = 16  # of the colours of errors
 
 
 class RowMap(NamedTuple):
@@ -40,94 +47,91 @@ class RowMap(NamedTuple):
     selected: int | None = None
 
 
-def row_map_figure(rows: RowMap, dark: bool = False, height: int = 330) -> go.Figure:
-    """Draw one dot a row, the worst predicted ones brightest and on top, the open one ringed."""
-    figure = go.Figure()
-    if rows.is_class and np.isfinite(rows.error).any():
-        for wrong, name, colour in ((False, "right", "#56b4e9"), (True, "wrong", "#d55e00")):
-            at = np.flatnonzero(rows.error == float(wrong))
-            figure.add_trace(_dots(rows, at, {"color": colour, "opacity": 0.75}, name))
-        at = np.flatnonzero(np.isnan(rows.error))
-        if len(at):
-            figure.add_trace(_dots(rows, at, {"color": "#7f7f7f"}, "no truth"))
-    else:
-        at = np.argsort(np.nan_to_num(rows.error, nan=-1.0), kind="stable")
-        figure.add_trace(
-            _dots(rows, at, _error_colours(rows.error[at], rows.error_label, dark), "")
-        )
-    if rows.selected is not None:
-        figure.add_trace(
-            go.Scatter(
-                x=[rows.data[rows.selected]],
-                y=[rows.knowledge[rows.selected]],
-                mode="markers",
-                marker={
-                    "size": 16,
-                    "symbol": "circle-open",
-                    "line": {"width": 3},
-                    "color": "#d55e00",
-                },
-                cliponaxis=False,
-                hoverinfo="skip",
-                showlegend=False,
-            )
-        )
+def row_map_figure(rows: RowMap, height: int = 330, name: str = "rows-by-uncertainty") -> Curves:
+    """Draw one dot a row, the worst predicted ones brightest and on top, the open one ringed.
+
+    Parameters
+    ----------
+    rows : RowMap
+    height : int
+        In pixels, without the legend.
+    name : str
+        Of the files that the picture is saved to.
+    """
+    layers, legend = _by_class(rows) if rows.is_class else _by_error(rows)
     top = 1.06 * float(rows.knowledge.max()) or 1.0
-    right = 1.04 * float(rows.data.max()) or 1.0
-    figure.update_layout(
-        height=height,
-        margin={"l": 8, "r": 8, "t": 28, "b": 8},
-        showlegend=rows.is_class,
-        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0},
-        xaxis={
-            "title": {"text": f"data uncertainty ({rows.unit}): noise"},
-            "range": [0.0, right],
-            "zeroline": False,
+    panel: Part = {
+        "share": 1.0,
+        "range": [-0.02 * top, top],
+        "label": f"knowledge uncertainty ({rows.unit}): unfamiliar",
+        "layers": layers,
+    }
+    if rows.selected is not None:
+        x, y = short([rows.data[rows.selected], rows.knowledge[rows.selected]])
+        panel["ring"] = {"x": x, "y": y, "colour": _RING}
+    values = [("data", rows.data), ("knowledge", rows.knowledge)]
+    readings: list[Part] = [{"name": title, "at": short(at)} for title, at in values]
+    if np.isfinite(rows.error).any():
+        errors = [None if np.isnan(error) else error for error in short(rows.error)]
+        readings.append({"name": "error", "at": errors})
+    spec = {
+        "name": name,
+        "alt": describe_row_map(rows),
+        "height": height,
+        "hint": "Point at a dot to read its row, click to open it; drag a frame to look closer.",
+        "pick": True,
+        "x": {
+            "range": limits(rows.data),
+            "label": f"data uncertainty ({rows.unit}): noise",
         },
-        yaxis={
-            "title": {"text": f"knowledge uncertainty ({rows.unit}): unfamiliar"},
-            "range": [-0.02 * top, top],
-            "zeroline": False,
-        },
-    )
-    return figure
-
-
-def _dots(rows: RowMap, at: np.ndarray, marker: dict[str, Any], name: str) -> go.Scatter:
-    known = bool(np.isfinite(rows.error[at]).any())
-    return go.Scatter(
-        x=rows.data[at].astype(np.float32),
-        y=rows.knowledge[at].astype(np.float32),
-        customdata=np.stack([rows.number[at], rows.error[at]], axis=1),
-        mode="markers",
-        name=name,
-        marker={"size": 6, **marker},
-        hovertemplate="row %{customdata[0]:d}<br>data %{x:.3g}<br>knowledge %{y:.3g}"
-        + ("<br>error %{customdata[1]:.3g}" if known else "")
-        + "<extra></extra>",
-    )
-
-
-def _error_colours(errors: np.ndarray, label: str, dark: bool) -> dict[str, Any]:
-    """Cividis from no error to the 98th percentile, without its darkest part on a dark page."""
-    if not np.isfinite(errors).any():
-        return {"color": "#56b4e9", "opacity": 0.75}
-    table = colour_table("cividis")[80 if dark else 0 :: 16]
-    places = np.linspace(0.0, 1.0, len(table))
-    return {
-        "color": errors.astype(np.float32),
-        "colorscale": [
-            [float(p), "rgb({},{},{})".format(*c)] for p, c in zip(places, table, strict=True)
-        ],
-        "cmin": 0.0,
-        "cmax": float(np.nanquantile(errors, 0.98)) or 1.0,
-        "opacity": 0.85,
-        "colorbar": {
-            "title": {"text": label, "side": "right"},
-            "thickness": 10,
-            "outlinewidth": 0,
+        "panels": [panel],
+        "legend": legend,
+        "read": {
+            "x": short(rows.data),
+            "y": short(rows.knowledge),
+            "names": [int(number) for number in rows.number],
+            "label": "row",
+            "values": readings,
         },
     }
+    return Curves(spec)
+
+
+def _by_class(rows: RowMap) -> tuple[list[Part], list[Part]]:
+    """Right ones, wrong ones above them, and those whose class is not known."""
+    groups = (
+        ("right", rows.error == 0.0, "#56b4e9"),
+        ("wrong", rows.error == 1.0, "#d55e00"),
+        ("no truth", np.isnan(rows.error), _NO_TRUTH),
+    )
+    parts = [
+        (name, readable_dots(np.flatnonzero(here), colour, 0.75, _SIZE))
+        for name, here, colour in groups
+        if here.any() or (name != "no truth" and np.isfinite(rows.error).any())
+    ]
+    return [part for _, part in parts], [entry(name, part) for name, part in parts]
+
+
+def _by_error(rows: RowMap) -> tuple[list[Part], list[Part]]:
+    """Cividis from no error to the 98th percentile; without truths one colour and no scale."""
+    known = np.isfinite(rows.error)
+    if not known.any():
+        return [readable_dots(np.arange(len(rows.error)), _ONE_COLOUR, 0.75, _SIZE)], []
+    top = float(np.quantile(rows.error[known], 0.98)) or 1.0
+    colours = ["#{:02x}{:02x}{:02x}".format(*c) for c in colour_table("cividis")[:: 256 // _STEPS]]
+    steps = np.clip(np.nan_to_num(rows.error) / top * (_STEPS - 1), 0, _STEPS - 1)
+    steps = np.where(known, np.rint(steps), -1).astype(int)
+    layers = [readable_dots(np.flatnonzero(~known), _NO_TRUTH, _OPACITY, _SIZE)]
+    layers += [
+        readable_dots(np.flatnonzero(steps == step), colour, _OPACITY, _SIZE)
+        for step, colour in enumerate(colours)
+    ]
+    scale = {
+        "name": f"{rows.error_label}, 0 to {top:.3g} and above",
+        "kind": "scale",
+        "colours": colours,
+    }
+    return [layer for layer in layers if layer["at"]], [scale]
 
 
 def describe_row_map(rows: RowMap) -> str:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.jobs import tick
 from gbuq_core.tables.cleaning import Prepared
-from gbuq_core.tables.predicting import member_probabilities
+from gbuq_core.tables.predicting import all_classes
 from gbuq_core.tables.scoring import ScoredTable
 from gbuq_core.uncertainty import Uncertainty, decompose_classification, decompose_regression
 from gbuq_core.validation import check_number
@@ -231,10 +231,8 @@ def _check_row(scored: ScoredTable, row: int) -> None:
 
 def _members(model: Any, X: pd.DataFrame, n_classes: int) -> NDArray[np.float64]:
     """Members' means and variances, or probabilities: (n_members, n_rows, 2 or n_classes)."""
-    if n_classes:
-        return member_probabilities(model, X, n_classes)
     members: NDArray[np.float64] = model.predict_members(X)
-    return members
+    return all_classes(members, model, n_classes)
 
 
 def _decompose(members: NDArray[np.float64], n_classes: int) -> Uncertainty:

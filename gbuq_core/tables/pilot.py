@@ -9,6 +9,7 @@ learning rate is set such that the ensemble's trees reach just as far.
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,12 @@ PILOT_TREES = (50, 150, 300)  # the next stop is tried when the best stage is ne
 PILOT_ROWS = 20_000
 FEWEST_PILOT_ROWS = 50  # below, a fifth of them says nothing
 
+# Members of a virtual ensemble have between half and all of the trees, so that the best stage falls
+# into their middle. The gradients of a cyclical one are scaled by 10 to 1 in each cycle: half the
+# rate of a virtual ensemble gave a better likelihood on all three built-in tables, for both methods
+# (NLL of csglb 5.47 to 5.43, 0.090 to 0.073 and 0.175 to 0.093), a fifth of it a worse one mostly.
+REACH = MappingProxyType({"independent": 1.0, "virtual": 0.75, "cyclical": 1.5})
+
 _PILOT_RATE = 0.1
 _NEAR_THE_END = 0.8  # of a pilot's trees: a best stage beyond may not be the best of more trees
 _STAGE = 5  # trees between two looks at the likelihood
@@ -31,7 +38,7 @@ _SMALLEST_STD = 1e-6  # of the target's, as in predictions
 
 
 def pilot_rate(
-    pilot: Any, X: pd.DataFrame, y: NDArray[np.float64], n_trees: int, virtual: bool, seed: int
+    pilot: Any, X: pd.DataFrame, y: NDArray[np.float64], n_trees: int, reach: float, seed: int
 ) -> float:
     """The learning rate with which ``n_trees`` trees go as far as the best stage of a pilot.
 
@@ -45,9 +52,8 @@ def pilot_rate(
         each class that is rare among them.
     n_trees : int
         Of the models that the rate is for.
-    virtual : bool
-        Whether their members have between half and all of these trees; the best stage then falls
-        into the middle of them.
+    reach : float
+        How far the members go on average, in units of ``n_trees``: one of `REACH`.
     seed : int
 
     Returns
@@ -58,12 +64,17 @@ def pilot_rate(
     best = _SMALL_TABLE_TREES
     if len(y) >= FEWEST_PILOT_ROWS:
         best = _best_stage(pilot, X, y, seed)
-    reach = (0.75 if virtual else 1.0) * n_trees
-    return float(np.clip(_PILOT_RATE * best / reach, 0.001, 0.3))
+    return float(np.clip(_PILOT_RATE * best / (reach * n_trees), 0.001, 0.3))
 
 
 def pilot_of(ensemble: Any) -> Any:
-    """Turn an unfitted ensemble into the pilot: a single model of at most `PILOT_TREES` trees."""
+    """Turn an unfitted ensemble into the pilot: a single model of at most `PILOT_TREES` trees.
+
+    The pilot of a cyclical ensemble has no cycles: it tells how far boosting goes before it
+    overfits, and large steps at the start of a cycle would hide that.
+    """
+    if ensemble.method in ("csglb", "cbsglb"):
+        ensemble.set_params(method="sglb")
     return ensemble.set_params(
         ensemble="independent", n_members=1, n_trees=PILOT_TREES[-1], learning_rate=_PILOT_RATE,
         engine="numba",

@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 from gbuq_core.jobs import stage, tick
 from gbuq_core.metrics import nll_mixture_values
 from gbuq_core.tables.cleaning import Prepared
-from gbuq_core.tables.pilot import pilot_rate
+from gbuq_core.tables.pilot import REACH, pilot_rate
 from gbuq_core.uncertainty import Uncertainty, decompose_classification, decompose_regression
 from gbuq_core.validation import check_number
 
 BLOCK_ROWS = 16_384
 MOST_BINS = 128
+CYCLICAL_METHODS = ("csglb", "cbsglb")
+CYCLES = 10  # of a model unless a plan says otherwise
 PILOT_SHARE = 0.3  # of the progress of a fit
 
 _MANY_FEATURES = 200
@@ -33,7 +35,10 @@ class ScorePlan(NamedTuple):
 
     Attributes
     ----------
-    method, ensemble, engine : str
+    method : str
+        "sglb", "sgb", "csglb" or "cbsglb". The last two are cyclical: one model, whose members
+        are the ends of its cycles, and ``ensemble`` and ``truncation_step`` do not matter.
+    ensemble, engine : str
     n_members : int
         Of an independent ensemble; a virtual one has one member every ``truncation_step`` trees.
     n_trees : int
@@ -41,6 +46,8 @@ class ScorePlan(NamedTuple):
         None means 6, and 4 with more than 200 features.
     truncation_step : int or None
         None means a twentieth of the trees, which gives ten members.
+    cycle_length : int or None
+        Trees of a cycle. None means a tenth of all, which gives ten members.
     max_bins : int or None
         Of a numeric feature. None means 128, and fewer with more than 200 features: the time of a
         tree grows with the number of bins of all features.
@@ -58,10 +65,26 @@ class ScorePlan(NamedTuple):
     n_trees: int = 500
     depth: int | None = None
     truncation_step: int | None = None
+    cycle_length: int | None = None
     max_bins: int | None = None
     learning_rate: float | None = None
     seed: int = 0
     n_jobs: int | None = None
+
+    @property
+    def cyclical(self) -> bool:
+        """Whether the members are the cycles of one model."""
+        return self.method in CYCLICAL_METHODS
+
+    @property
+    def one_model(self) -> bool:
+        """Whether all members come from one model."""
+        return self.cyclical or self.ensemble == "virtual"
+
+    @property
+    def cycle(self) -> int:
+        """Trees of a cycle, of those that are trained in whole cycles."""
+        return max(2, self.n_trees // CYCLES) if self.cycle_length is None else self.cycle_length
 
 
 class Predictions(NamedTuple):
@@ -127,12 +150,13 @@ def make_estimator(plan: ScorePlan, prepared: Prepared) -> Any:
     n_trees = check_number("n_trees", plan.n_trees, 1, 100_000, integer=True)
     return kind(
         method=plan.method,
-        ensemble=plan.ensemble,
+        ensemble=None if plan.cyclical else plan.ensemble,
         engine=plan.engine,
         n_members=plan.n_members,
         n_trees=n_trees,
         depth=depth_for(plan, prepared.X.shape[1]),
         truncation_step=plan.truncation_step or max(1, n_trees // 20),
+        cycle_length=plan.cycle,
         learning_rate=plan.learning_rate,
         max_bins=bins_for(plan, prepared.X.shape[1]),
         categorical_features=prepared.categorical,
@@ -150,7 +174,8 @@ def fit_rows(plan: ScorePlan, prepared: Prepared, rows: NDArray[np.int64]) -> An
     if plan.learning_rate is None:
         pilot = make_estimator(plan, prepared)
         with stage(1.0, span=PILOT_SHARE):
-            rate = pilot_rate(pilot, X, y, plan.n_trees, plan.ensemble == "virtual", plan.seed)
+            reach = REACH["cyclical" if plan.cyclical else plan.ensemble]
+            rate = pilot_rate(pilot, X, y, plan.n_trees, reach, plan.seed)
         estimator.set_params(learning_rate=rate)
     return estimator.fit(X, y if task == "regression" else y.astype(np.int64))
 
@@ -175,8 +200,9 @@ def predict_rows(
     for start in range(0, len(X), BLOCK_ROWS):
         tick(0.0)
         rows = slice(start, start + BLOCK_ROWS)
-        block = _predict_classes if n_classes else _predict_numbers
-        blocks.append(block(model, X.iloc[rows], y[rows], n_classes, spread))
+        part = X.iloc[rows]
+        members = all_classes(model.predict_members(part), model, n_classes)
+        blocks.append(judge_members(members, model.inspect_rows(part), y[rows], n_classes, spread))
     columns = [name for part in blocks for name in part.flagged_columns]
     return Predictions(
         np.concatenate([part.loc for part in blocks]),
@@ -191,46 +217,49 @@ def predict_rows(
     )
 
 
-def _predict_numbers(
-    model: Any, X: pd.DataFrame, y: NDArray[np.float64], n_classes: int, spread: float
+def judge_members(
+    members: NDArray[np.float64],
+    flags: tuple[NDArray[np.bool_], NDArray[np.bool_], tuple[str, ...]],
+    y: NDArray[np.float64],
+    n_classes: int,
+    spread: float,
 ) -> Predictions:
-    members = model.predict_members(X)
-    means, variances = members[..., 0], members[..., 1]
-    variances = np.maximum(variances, (_SMALLEST_STD * spread) ** 2)
+    """What members that have predicted say together.
+
+    Parameters
+    ----------
+    members : ndarray of shape (n_members, n_rows, 2 or n_classes)
+        Means and variances, or probabilities of all classes of the table.
+    flags : tuple of unseen_level, new_missing and columns
+        As an ensemble's ``inspect_rows`` gives them.
+    y, n_classes, spread
+        As in `predict_rows`.
+    """
     known = ~np.isnan(y)
     nll = np.full(len(y), np.nan)
-    if known.any():
-        nll[known] = nll_mixture_values(y[known], means[:, known], variances[:, known])
-    flags = model.inspect_rows(X)
-    return Predictions(
-        means.mean(axis=0), np.empty((len(y), 0)), decompose_regression(means, variances), nll,
-        flags.unseen_level, flags.new_missing, flags.columns,
-    )  # fmt: skip
+    if n_classes:
+        mean = members.mean(axis=0)
+        chosen = mean[known, y[known].astype(np.int64)]
+        nll[known] = -np.log(np.clip(chosen, _SMALLEST_PROBABILITY, 1.0))
+        loc, probabilities = mean.argmax(axis=1).astype(np.float64), mean
+        uncertainty = decompose_classification(members)
+    else:
+        means, variances = members[..., 0], members[..., 1]
+        variances = np.maximum(variances, (_SMALLEST_STD * spread) ** 2)
+        if known.any():
+            nll[known] = nll_mixture_values(y[known], means[:, known], variances[:, known])
+        loc, probabilities = means.mean(axis=0), np.empty((len(y), 0))
+        uncertainty = decompose_regression(means, variances)
+    return Predictions(loc, probabilities, uncertainty, nll, flags[0], flags[1], flags[2])
 
 
-def _predict_classes(
-    model: Any, X: pd.DataFrame, y: NDArray[np.float64], n_classes: int, spread: float
-) -> Predictions:
-    members = member_probabilities(model, X, n_classes)
-    mean = members.mean(axis=0)
-    known = np.flatnonzero(~np.isnan(y))
-    nll = np.full(len(y), np.nan)
-    chosen = mean[known, y[known].astype(np.int64)]
-    nll[known] = -np.log(np.clip(chosen, _SMALLEST_PROBABILITY, 1.0))
-    flags = model.inspect_rows(X)
-    return Predictions(
-        mean.argmax(axis=1).astype(np.float64), mean, decompose_classification(members), nll,
-        flags.unseen_level, flags.new_missing, flags.columns,
-    )  # fmt: skip
+def all_classes(found: NDArray[np.float64], model: Any, n_classes: int) -> NDArray[np.float64]:
+    """Members of a classifier, (n_members, n_rows, n_classes) of the whole table.
 
-
-def member_probabilities(model: Any, X: pd.DataFrame, n_classes: int) -> NDArray[np.float64]:
-    """Class probabilities of the members, (n_members, n_rows, n_classes) of the whole table.
-
-    A class that the model's training rows did not have gets probability 0.
+    A class that the model's training rows did not have gets probability 0. Members of a regression
+    (``n_classes`` 0) are left as they are.
     """
-    found: NDArray[np.float64] = model.predict_members(X)
-    if found.shape[2] == n_classes:
+    if not n_classes or found.shape[2] == n_classes:
         return found
     members = np.zeros((*found.shape[:2], n_classes))
     members[..., np.asarray(model.classes_, dtype=np.int64)] = found

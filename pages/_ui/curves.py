@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import streamlit as st
 
 from gbuq_core.figures.curves import Curves, curves_source, curves_styles
@@ -11,7 +14,7 @@ _MOUNT = st.components.v2.component(
 )
 
 
-def show_curves(figure: Curves, key: str) -> None:
+def show_curves(figure: Curves, key: str, on_pick: Callable[[int], None] | None = None) -> None:
     """Draw a figure.
 
     Parameters
@@ -19,5 +22,26 @@ def show_curves(figure: Curves, key: str) -> None:
     figure : Curves
     key : str
         Keeps the figure in place over reruns; unique on the page.
+    on_pick : callable, optional
+        Called with the name of the dot that was clicked, before the page runs, in a figure whose
+        dots can be picked; never with a name that is not in this figure.
     """
-    _MOUNT(key=key, data=figure.spec)
+    if on_pick is None:
+        _MOUNT(key=key, data=figure.spec)
+        return
+    names = frozenset(figure.spec["read"]["names"])
+
+    def picked() -> None:
+        state = st.session_state.get(key)
+        name = read_pick(state.get("pick") if isinstance(state, dict) else None, names)
+        if name is not None:
+            on_pick(name)
+
+    _MOUNT(key=key, data=figure.spec, on_pick_change=picked)
+
+
+def read_pick(message: Any, names: frozenset[int]) -> int | None:
+    """The name of a dot that a browser sent, or None: the browser is the user's."""
+    if isinstance(message, bool) or not isinstance(message, int | float):
+        return None
+    return int(message) if message in names else None

@@ -25,16 +25,18 @@ def explore(page: PageState, values: SimpleNamespace, answer: Answer, view: View
     scored, digest = view
     shown = in_unit(scored, values.unit)
     picture, judged = st.columns([0.54, 0.46], gap="large")
-    at = st.container()
-    draw_list_controls(page)
-    listed = choose_rows(scored, shown, values.find, values.rank, values.least)
+    at, controls = st.container(), st.container()
+    with controls:
+        listed = choose_rows(scored, shown, values.find, values.rank, values.least)
     row = values.row - 1 if 0 < values.row <= len(scored.frame) else int((*listed.positions, 0)[0])
-    with picture:
-        draw_row_map(scored, shown, row, digest)
+    with picture:  # before all else, so that it is the first to be seen
+        draw_row_map(scored, shown, row)
     with judged:
         draw_scores(scored, digest)
-    draw_list(scored, shown, listed, row, digest)
-    draw_row(page, scored, shown, row, values.rank, digest)
     with at:
         draw_scorecard(scored, measured_line(answer, view))
+    with controls:
+        draw_list_controls(page)
+    draw_list(scored, shown, listed, row, digest)
+    draw_row(page, scored, shown, row, values.rank, digest)
     export_table(answer.result, view, values, link_to(page, values))

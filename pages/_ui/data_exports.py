@@ -7,12 +7,12 @@ from types import SimpleNamespace
 
 import streamlit as st
 
-from gbuq_core.experiments.table import Cut, describe_table
+from gbuq_core.experiments.table import describe_table
 from gbuq_core.experiments.table_code import TableRecipe, table_code, table_command
 from gbuq_core.tables import ScoredTable, to_csv_bytes, to_parquet_bytes
 from pages._ui.data_columns import Edits
 from pages._ui.data_page import result_page
-from pages._ui.data_training import Trained, View
+from pages._ui.data_training import Trained, View, cut_of
 from pages._ui.export_ui import Download, show_exports
 
 
@@ -36,7 +36,7 @@ def export_table(trained: Trained, view: View, values: SimpleNamespace, link: st
     page = Download(
         "Page (HTML)", "your-data.html", "text/html", partial(result_page, view, values.unit, code)
     )
-    show_exports("your-data", code, link, (*downloads, page), plotly_picture=True)
+    show_exports("your-data", code, link, (*downloads, page))
     if trained.wanted.edits != Edits():
         st.caption("The link does not hold your corrections of columns; the code does.")
     if trained.opened.is_upload:
@@ -55,7 +55,6 @@ def in_words(scored: ScoredTable) -> None:
 
 def _recipe(trained: Trained, values: SimpleNamespace) -> TableRecipe:
     wanted, opened = trained.wanted, trained.opened
-    virtual = wanted.plan.ensemble == "virtual"
     return TableRecipe(
         source=opened.table.source.name,
         is_builtin=not opened.is_upload,
@@ -67,7 +66,5 @@ def _recipe(trained: Trained, values: SimpleNamespace) -> TableRecipe:
         task=wanted.task,
         second=trained.second,
         plan=wanted.plan,
-        cut=Cut(values.step, values.start, values.members)
-        if virtual
-        else Cut(members=values.members),
+        cut=cut_of(wanted.plan, values),
     )

@@ -7,7 +7,7 @@ import numpy as np
 from gbuq_core.experiments.table import describe_table
 from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.figures.svg import figure_svg
-from gbuq_core.figures.table_rows import describe_row_map, row_map_figure
+from gbuq_core.figures.table_rows import row_map_figure
 from gbuq_core.tables import ScoredTable
 from gbuq_core.tables.output import row_errors
 from pages._ui.data_results import (
@@ -29,6 +29,7 @@ def result_page(view: View, unit: str, code: str) -> bytes:
     scored = view.scored
     shown = in_unit(scored, unit)
     rows = row_map_of(scored, shown, int(np.argmax(shown.total)))._replace(selected=None)
+    dots = row_map_figure(rows)
     rejection, promises = rejection_of(scored.scores), promises_of(scored)
     target = scored.training.target
     head = [("Rows held out", f"{scored.scores.n_rows:,}"), *score_cells(scored.scores)]
@@ -38,16 +39,16 @@ def result_page(view: View, unit: str, code: str) -> bytes:
         Section("In words", describe_table(scored)),
         Section(
             "Every row by noise and unfamiliarity",
-            svg=figure_svg(row_map_figure(rows, dark=True)),  # colours for both
-            alt=describe_row_map(rows),
-            caption=describe_row_map(rows)
+            svg=figure_svg(dots),
+            alt=dots.alt,
+            caption=dots.alt
             + (" Brighter dots are predicted worse." if not target.classes else ""),
         ),
         Section("Scores", table=[("Score", "Value"), *head]),
-        Section("Rejection", svg=figure_svg(rejection.figure), alt=rejection.words,
-                caption=rejection.words),
+        Section("Rejection", svg=figure_svg(rejection), alt=rejection.alt,
+                caption=rejection.alt),
         Section("Calibration" if target.classes else "Coverage",
-                svg=figure_svg(promises.figure), alt=promises.words, caption=promises.words),
+                svg=figure_svg(promises), alt=promises.alt, caption=promises.alt),
         Section(f"The {_LISTED_ROWS} rows of the largest total uncertainty",
                 f"Uncertainties: {shown.unit}.", table=_worst_rows(scored, shown)),
         Section("What had to be decided", scored.notices),

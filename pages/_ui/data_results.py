@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 import streamlit as st
 
-from gbuq_core.figures.table_coverage import (
-    coverage_figure,
-    describe_coverage,
-    describe_reliability,
-    reliability_figure,
-)
-from gbuq_core.figures.table_rejection import Ranking, describe_rejection, rejection_figure
-from gbuq_core.figures.table_rows import RowMap, describe_row_map, row_map_figure
-from gbuq_core.figures.theme import METHOD_STYLES, MethodStyle, plot_config
+from gbuq_core.figures.curves import Curves
+from gbuq_core.figures.table_coverage import coverage_figure, reliability_figure
+from gbuq_core.figures.table_rejection import Ranking, rejection_figure
+from gbuq_core.figures.table_rows import RowMap, row_map_figure
+from gbuq_core.figures.theme import METHOD_STYLES, MethodStyle
 from gbuq_core.glossary import GLOSSARY
 from gbuq_core.tables.evaluation import RegressionScores, Scores
 from gbuq_core.tables.output import row_errors
 from gbuq_core.tables.scoring import ScoredTable
-from pages._ui.export_ui import is_dark, picture_format
+from pages._ui.curves import show_curves
 
 MOST_DOTS = 2000
 KINDS = ("total", "data", "knowledge")
 _HEIGHT = 330
-_MAP_KEY = "row-map"
+_JUDGED_HEIGHT = 262  # tabs and a legend of two lines are above it
 
 
 class Shown(NamedTuple):
@@ -36,13 +31,6 @@ class Shown(NamedTuple):
     data: np.ndarray
     knowledge: np.ndarray
     unit: str
-
-
-class Described(NamedTuple):
-    """A figure and the same in words."""
-
-    figure: go.Figure
-    words: str
 
 
 def in_unit(scored: ScoredTable, unit: str) -> Shown:
@@ -58,23 +46,16 @@ def in_unit(scored: ScoredTable, unit: str) -> Shown:
 def style_of(scored: ScoredTable) -> MethodStyle:
     """Colour and name of the method that was trained."""
     plan = scored.plan
-    if plan.method == "sgb":
-        return METHOD_STYLES["sgb"]
+    if plan.method != "sglb":
+        return METHOD_STYLES[plan.method]
     return METHOD_STYLES["virtual_sglb" if plan.ensemble == "virtual" else "sglb"]
 
 
-def draw_row_map(scored: ScoredTable, shown: Shown, row: int, digest: str) -> None:
+def draw_row_map(scored: ScoredTable, shown: Shown, row: int) -> None:
     """Noise against unfamiliarity; a click opens the row."""
     rows = row_map_of(scored, shown, row)
-    st.plotly_chart(
-        _map_figure(digest, shown.unit, row, is_dark(), rows),
-        key=_MAP_KEY,
-        on_select=_open_clicked,
-        selection_mode="points",
-        config=plot_config("rows-by-uncertainty", picture_format()),
-        alt=describe_row_map(rows),
-    )
-    note = "Each dot is a row of the table: to the right noise, upwards unfamiliarity. Click one."
+    show_curves(row_map_figure(rows, _HEIGHT), key="row-map", on_pick=_open_row)
+    note = "Each dot is a row of the table: to the right noise, upwards unfamiliarity."
     if len(rows.number) < len(shown.knowledge):
         note += (
             f" {len(rows.number):,} of {len(shown.knowledge):,} rows are drawn, all extremes "
@@ -115,61 +96,38 @@ def draw_scores(scored: ScoredTable, digest: str) -> None:
     names = ["Rejection", "Coverage" if _is_regression(scores) else "Calibration"]
     # Only the open one is drawn.
     first, second = st.tabs(names, key=f"judged-{names[1]}", on_change="rerun")
-    if first.open:
-        _draw_rejection(scores, first, digest)
-    else:
-        _draw_promises(scored, second, digest)
+    with first if first.open else second:
+        figure = _rejection(digest, scores) if first.open else _promises(digest, scored)
+        show_curves(figure, key="rejection" if first.open else "coverage")
     st.caption(f"Measured on {scores.n_rows:,} rows that the model did not learn from.")
 
 
-def rejection_of(scores: Scores, dark: bool = False) -> Described:
+def rejection_of(scores: Scores) -> Curves:
     """The rejection curves of all three uncertainties."""
     rankings = [
         Ranking(kind, getattr(scores.rejection, kind), getattr(scores.prr, kind)) for kind in KINDS
     ]
     label = "squared error left" if _is_regression(scores) else "share of wrong classes left"
-    figure = rejection_figure(rankings, label, dark, _HEIGHT - 45)
-    return Described(figure, describe_rejection(rankings))
+    return rejection_figure(rankings, label, _JUDGED_HEIGHT)
 
 
-def promises_of(scored: ScoredTable, dark: bool = False) -> Described:
+def promises_of(scored: ScoredTable) -> Curves:
     """Coverage of a regression's intervals, or reliability of the probabilities of classes."""
     scores, style = scored.scores, style_of(scored)
     if isinstance(scores, RegressionScores):
-        figure = coverage_figure(scores.coverage, style, dark, _HEIGHT - 45)
-        return Described(figure, describe_coverage(scores.coverage))
-    figure = reliability_figure(scores.reliability, style, dark, _HEIGHT - 45)
-    return Described(figure, describe_reliability(scores.reliability))
+        return coverage_figure(scores.coverage, style, _JUDGED_HEIGHT)
+    return reliability_figure(scores.reliability, style, _JUDGED_HEIGHT)
 
 
-def _draw_rejection(scores: Scores, place: Any, digest: str) -> None:
-    figure, words = _rejection(digest, is_dark(), scores)
-    with place:
-        config = plot_config("rejection", picture_format())
-        st.plotly_chart(figure, key="rejection", config=config, alt=words)
-
-
-def _draw_promises(scored: ScoredTable, place: Any, digest: str) -> None:
-    figure, words = _promises(digest, is_dark(), scored)
-    with place:
-        config = plot_config("coverage", picture_format())
-        st.plotly_chart(figure, key="coverage", config=config, alt=words)
-
-
-# A figure that did not change is neither made nor, in the browser, drawn again.
+# A figure that did not change is not made again.
 @st.cache_resource(max_entries=64, show_spinner=False, scope="session")
-def _rejection(digest: str, dark: bool, _scores: Scores) -> Described:
-    return rejection_of(_scores, dark)
+def _rejection(digest: str, _scores: Scores) -> Curves:
+    return rejection_of(_scores)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False, scope="session")
-def _promises(digest: str, dark: bool, _scored: ScoredTable) -> Described:
-    return promises_of(_scored, dark)
-
-
-@st.cache_resource(max_entries=64, show_spinner=False, scope="session")
-def _map_figure(digest: str, unit: str, row: int, dark: bool, _rows: RowMap) -> Any:
-    return row_map_figure(_rows, dark, _HEIGHT)
+def _promises(digest: str, _scored: ScoredTable) -> Curves:
+    return promises_of(_scored)
 
 
 def draw_scorecard(scored: ScoredTable, cost: str) -> None:
@@ -203,21 +161,9 @@ def show_words() -> None:
         )
 
 
-def clicked_row() -> int | None:
-    """The number of the row whose dot was clicked, from 1; None for what is no such number."""
-    state = st.session_state.get(_MAP_KEY)
-    points = state["selection"]["points"] if state else []
-    found = points[0].get("customdata") if points else None
-    # The browser turns the arrays that Plotly packs into objects with the places as names.
-    numbers = list(found.values()) if isinstance(found, dict) else found
-    first = numbers[0] if isinstance(numbers, list) and numbers else None
-    return int(first) if isinstance(first, int | float) and first >= 1 else None
-
-
-def _open_clicked() -> None:
-    row = clicked_row()
-    if row is not None:
-        st.session_state["row"] = float(row)
+def _open_row(number: int) -> None:
+    """Open the row whose dot was clicked, by its number from 1."""
+    st.session_state["row"] = float(number)
 
 
 def _is_regression(scores: Scores) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import streamlit as st
 
 from gbuq_core.tables import BUILTIN_TABLES
+from gbuq_core.tables.predicting import CYCLES
 from pages._ui.knobs import Knob, Preset, read_knob
 from pages._ui.url_state import PageState
 
@@ -18,6 +20,7 @@ _ANY_ROW = 100_000_000  # more than a file can have
 
 AUTOMATIC = "automatic"
 VIRTUAL, INDEPENDENT = "virtual", "independent"
+PLAIN, CYCLICAL = ("SGLB", "SGB"), ("cSGLB", "cbSGLB")
 RANKS = ("total", "data", "knowledge", "error", "prediction")
 
 TABLE = Knob(
@@ -43,9 +46,11 @@ METHOD = (
         "Boosting",
         "choice",
         "SGLB",
-        choices=("SGLB", "SGB"),
+        choices=(*PLAIN, *CYCLICAL),
         group="method",
-        help="Langevin boosting (noise on the gradients, all rows) or plain stochastic boosting.",
+        help="Langevin boosting (noise on the gradients, all rows), plain stochastic boosting, or "
+        "cyclical Langevin boosting: one model whose step rises ten times, each rise a member; cb "
+        "learns from other rows in each cycle.",
     ),
     Knob(
         "ensemble",
@@ -54,6 +59,7 @@ METHOD = (
         VIRTUAL,
         choices=(VIRTUAL, INDEPENDENT),
         group="method",
+        needs=("method", PLAIN),
         help="Truncations of one model, or several models trained from different seeds.",
     ),
     Knob(
@@ -63,6 +69,7 @@ METHOD = (
         "numba",
         choices=("numba", "CatBoost"),
         group="method",
+        needs=("method", PLAIN),
     ),
 )
 TRAINING = (
@@ -113,6 +120,18 @@ AFTERWARDS = (
         help="The share of the trees that is passed before the first member. Trains nothing.",
     ),
     Knob(
+        "burn_in",
+        "Burn-in",
+        "integer",
+        0,
+        0,
+        CYCLES - 1,
+        unit="cycles",
+        group="view",
+        needs=("method", CYCLICAL),
+        help="Cycles at the start that give no member. Trains nothing.",
+    ),
+    Knob(
         "members",
         "Members used, at most",
         "integer",
@@ -120,7 +139,7 @@ AFTERWARDS = (
         2,
         20,
         group="view",
-        help="The first models, or the last truncations. Trains nothing.",
+        help="The first models, or the last truncations or cycles. Trains nothing.",
     ),
     Knob(
         "unit",
@@ -200,11 +219,24 @@ def page_state(
             help="Its number in the file, from 1. With 0, the open row is the first of the list.",
         ),
     )
-    knobs = (TABLE, *target, TASK, *METHOD, *TRAINING, *AFTERWARDS, *table)
+    others = [_as_needed(knob) for knob in (*TRAINING, *AFTERWARDS)]
+    knobs = (TABLE, *target, TASK, *METHOD, *others, *table)
     # A preset sets the method and leaves the data as they are.
     kept = {knob.key: preview(knob) for knob in (TABLE, *target, TASK)}
     presets = tuple(preset._replace(values={**preset.values, **kept}) for preset in PRESETS)
     return PageState(PAGE, knobs, presets, later=() if targets else ("target",))
+
+
+def is_independent(values: SimpleNamespace) -> bool:
+    """Whether several models are trained; cyclical boosting knows no such choice."""
+    return values.method in PLAIN and values.ensemble == INDEPENDENT
+
+
+def _as_needed(knob: Knob) -> Knob:
+    """What an ensemble of truncations or models needs goes while the method has cycles."""
+    if knob.needs and knob.needs[0] == "ensemble" and preview(METHOD[0]) in CYCLICAL:
+        return knob._replace(needs=("method", PLAIN))
+    return knob
 
 
 def preview(knob: Knob) -> Any:

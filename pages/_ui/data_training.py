@@ -12,7 +12,7 @@ from typing import NamedTuple
 import streamlit as st
 
 from gbuq_core.errors import GbuqError, MemoryLimitExceeded
-from gbuq_core.experiments.table import Cut, cut_table
+from gbuq_core.experiments.table import Cut, Stages, cut_table, stage_table
 from gbuq_core.jobs import RUNNER, Job
 from gbuq_core.tables import (
     Schema,
@@ -26,7 +26,7 @@ from gbuq_core.tables import (
 )
 from pages._ui.data_columns import Edits
 from pages._ui.data_source import Opened
-from pages._ui.data_state import AUTOMATIC, INDEPENDENT, VIRTUAL
+from pages._ui.data_state import AUTOMATIC, CYCLICAL, VIRTUAL, is_independent
 from pages._ui.jobs_glue import Answer, Request, seconds_text, session_user
 from pages._ui.notices import show_notice
 
@@ -45,12 +45,16 @@ class Wanted(NamedTuple):
 
 
 class Trained(NamedTuple):
-    """A scored table with what it was made from; ``second`` is the other file's name."""
+    """A scored table with what it was made from; ``second`` is the other file's name.
+
+    ``stages`` holds what all possible members say, so that knobs of the view predict nothing.
+    """
 
     wanted: Wanted
     opened: Opened
     second: str
     scored: ScoredTable
+    stages: Stages | None
 
 
 class _Kept(NamedTuple):
@@ -71,9 +75,9 @@ def plan_of(values: SimpleNamespace) -> ScorePlan:
     """The knobs that train. K, start and members shown are not among them."""
     return ScorePlan(
         method=values.method.lower(),
-        ensemble=values.ensemble,
+        ensemble=VIRTUAL if values.method in CYCLICAL else values.ensemble,
         engine=values.engine.lower(),
-        n_members=values.models if values.ensemble == INDEPENDENT else 10,
+        n_members=values.models if is_independent(values) else 10,
         n_trees=values.trees,
         depth=values.depth,
         learning_rate=None if values.rate == AUTOMATIC else float(values.rate),
@@ -123,15 +127,23 @@ def estimate_line(opened: Opened, schema: Schema, request: Request, second: Tabl
     return f"Training takes about {seconds} and {megabytes} with these settings."
 
 
+def cut_of(plan: ScorePlan, values: SimpleNamespace) -> Cut:
+    """The knobs of the view that go with a plan."""
+    if plan.cyclical:
+        return Cut(members=values.members, burn_in=values.burn_in)
+    if plan.ensemble == VIRTUAL:
+        return Cut(values.step, values.start, values.members)
+    return Cut(members=values.members)
+
+
 def view_of(answer: Answer, values: SimpleNamespace) -> View | None:
     """The answer through the view's knobs; a cut that gives no member keeps the view before."""
     trained: Trained = answer.result
-    virtual = trained.scored.plan.ensemble == VIRTUAL
-    cut = Cut(values.step, values.start, values.members) if virtual else Cut(members=values.members)
+    cut = cut_of(trained.scored.plan, values)
     digest = hashlib.sha256(repr((trained.wanted, cut)).encode()).hexdigest()
     last: View | None = st.session_state.get(_LAST_VIEW)
     try:
-        view = View(_cut(digest, cut, trained.scored), digest)
+        view = View(_cut(digest, cut, trained), digest)
     except GbuqError as error:
         show_notice(str(error), "cut", tone="error")
         return last
@@ -164,7 +176,8 @@ def _score(
         new=second,
         plan=wanted.plan,
     )
-    return Trained(wanted, opened, "" if second is None else second.source.name, scored)
+    name = "" if second is None else second.source.name
+    return Trained(wanted, opened, name, scored, stage_table(scored))
 
 
 def _estimate(wanted: Wanted, opened: Opened, schema: Schema, n_new: int) -> ScoreEstimate | None:
@@ -199,5 +212,5 @@ def _kept() -> _Kept:
 
 
 @st.cache_resource(max_entries=8, show_spinner=False, scope="session")
-def _cut(digest: str, cut: Cut, _scored: ScoredTable) -> ScoredTable:
-    return cut_table(_scored, cut)
+def _cut(digest: str, cut: Cut, _trained: Trained) -> ScoredTable:
+    return cut_table(_trained.scored, cut, _trained.stages)

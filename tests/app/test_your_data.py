@@ -39,7 +39,7 @@ def test_it_is_in_the_navigation():
 
 def test_the_first_screen_is_a_scored_table(diabetes):
     assert not diabetes.exception
-    assert len(diabetes.get("plotly_chart")) == 2  # map, and rejection: its tab is open
+    assert len(diabetes.get("bidi_component")) == 2  # map, and rejection: its tab is open
     frame = rows_of(diabetes)
     assert len(frame) == 442
     assert (np.diff(frame["total"]) <= 0).all()

@@ -99,7 +99,7 @@ def test_a_refusal_for_want_of_memory_is_not_remembered(monkeypatch):
     assert says(at, "There is no room.")
     assert not any("Training takes" in caption.value for caption in at.caption)
     refuse.clear()
-    settle(at)
+    settle(at.run())
     assert not at.exception
     assert len(rows_of(at)) == 53
     at.radio(key="table").set_value("diabetes")  # its estimate was refused before

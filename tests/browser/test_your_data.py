@@ -1,5 +1,6 @@
 """Your data in Chromium: it works at once, takes a file, and nothing in a file comes alive."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,7 @@ def open_page(page, url):
 
 def settled(page):
     page.locator("[data-testid=stDataFrame]").first.wait_for()
-    page.locator(".js-plotly-plot").first.wait_for()
+    page.locator(".gbuq-curves > svg").nth(1).wait_for()
     wait_ready(page)
 
 
@@ -104,58 +105,83 @@ def test_a_file_of_300_mb_is_refused_where_it_was_dropped(page, serve, tmp_path)
     assert page.get_by_text("442 of 442 rows").count() == 1
 
 
-_DOT = """() => {
-  const plot = document.querySelector('.js-plotly-plot');
-  const { _size, xaxis, yaxis } = plot._fullLayout;
-  const dots = plot._fullData[0], heights = Array.from(dots.y), box = plot.getBoundingClientRect();
-  const at = heights.indexOf(Math.max(...heights));
-  return {
-    x: box.left + _size.l + xaxis.d2p(dots.x[at]), y: box.top + _size.t + yaxis.d2p(dots.y[at]),
-    row: dots.customdata[at][0],
-  };
+_PATHS = "[data-testid=stMain] .st-key-row-map .gbuq-curves > svg .panel path"
+# Where the last drawn dot is on the screen: the worst predicted row.
+_DOT = """(path) => {
+  const [, x, y] = path.getAttribute('d').match(/M([\\d.-]+),([\\d.-]+)h0$/).map(Number);
+  const box = path.ownerSVGElement.getBoundingClientRect();
+  return { x: box.left + x, y: box.top + y };
 }"""
 
 
 def test_a_click_on_a_dot_and_a_choice_in_the_list_open_the_row(page, serve):
     open_page(page, serve(APP))
-    page.wait_for_function(
-        "() => document.querySelector('.js-plotly-plot')._fullData?.length === 2"
-    )
-    dot = page.evaluate(_DOT)
-    page.mouse.move(dot["x"] - 2, dot["y"])
+    figure = page.locator(".st-key-row-map")
+    dot = page.locator(_PATHS).last.evaluate(_DOT)
     page.mouse.move(dot["x"], dot["y"])
-    page.locator(".js-plotly-plot .hoverlayer .hovertext").first.wait_for()
+    readout = figure.locator(".gbuq-curves-readout").inner_text()
+    assert re.match(r"row \d+ +data [\d.]+ +knowledge [\d.]+ +error [\d.]+", readout)
+    row = int(readout.split()[1])
     page.mouse.click(dot["x"], dot["y"])
-    page.get_by_role("heading", name=f"Row {dot['row']:.0f}", exact=True).wait_for()
-    assert f"row={dot['row']:.0f}" in page.url
+    page.get_by_role("heading", name=f"Row {row}", exact=True).wait_for()
+    assert f"row={row}" in page.url
     grid = page.locator("[data-testid=stDataFrame] canvas").first
     grid.scroll_into_view_if_needed()
     box = grid.bounding_box()
     page.mouse.click(box["x"] + 17, box["y"] + 35 * 3.5)  # the box of the third row
-    page.wait_for_function(
-        "before => !location.search.includes(before)", arg=f"row={dot['row']:.0f}"
-    )
+    page.wait_for_function("before => !location.search.includes(before)", arg=f"row={row}")
     wait_ready(page)
-    assert page.get_by_role("heading", name=f"Row {dot['row']:.0f}", exact=True).count() == 0
+    assert page.get_by_role("heading", name=f"Row {row}", exact=True).count() == 0
 
 
-_MARK = (
-    "document.querySelectorAll('.js-plotly-plot').forEach((plot) => { plot.dataset.old = '1'; })"
-)
-_OLD = """() => Array.from(document.querySelectorAll('.js-plotly-plot'))
-  .map((plot) => plot.dataset.old === '1')"""
-
-
-def test_an_order_and_a_row_leave_the_other_pictures_and_the_link_follows(page, serve):
+def test_dots_are_read_and_opened_by_keyboard_and_looked_at_closer(page, serve):
     open_page(page, serve(APP))
-    page.wait_for_function("() => document.querySelectorAll('.js-plotly-plot').length === 2")
+    figure = page.locator(".st-key-row-map")
+    svg, readout = figure.locator(".gbuq-curves > svg"), figure.locator(".gbuq-curves-readout")
+    svg.focus()
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+    assert readout.inner_text().startswith("row 2 ")
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Row 2", exact=True).wait_for()
+    wait_ready(page)
+    whole = page.locator(_PATHS).last.get_attribute("d")
+    box = svg.bounding_box()
+    page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 0.5 * box["height"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.9 * box["width"], box["y"] + 0.8 * box["height"], steps=3)
+    page.mouse.up()
+    closer = page.locator(_PATHS).last.get_attribute("d")
+    assert closer != whole
+    page.get_by_role("heading", name="Row 2", exact=True).wait_for()  # a frame opens no row
+    page.locator(".st-key-step input[type=range]").focus()
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_url("**step=5**")
+    wait_ready(page)
+    reset = figure.get_by_role("button", name="Show the whole picture again")
+    assert reset.is_visible()  # other members do not move the eye
+    reset.click()
+    assert not reset.is_visible()
+
+
+_MARK = """document.querySelectorAll('.st-key-row-map *, .st-key-rejection *').forEach((node) => {
+  const svg = node.shadowRoot?.querySelector('.gbuq-curves > svg');
+  if (svg) svg.dataset.old = '1';
+})"""
+
+
+def test_an_order_and_a_row_leave_the_pictures_in_place_and_the_link_follows(page, serve):
+    open_page(page, serve(APP))
     page.evaluate(_MARK)
+    ring = page.locator(".st-key-row-map .gbuq-curves > svg .ring")
+    before = ring.get_attribute("cx")
     number = page.get_by_role("spinbutton", name="Go to row")
     number.fill("7")
     number.press("Enter")
     page.get_by_role("heading", name="Row 7", exact=True).wait_for()
     wait_ready(page)
-    assert page.evaluate(_OLD)[1]  # the rejection curves are the ones that were there
+    assert page.locator("svg[data-old='1']").count() == 2  # the pictures that were there
+    assert ring.get_attribute("cx") != before
     page.get_by_role("button", name="Copy link").click()
     page.locator("[data-testid=stCode]").filter(has_text="row=7").first.wait_for()
     # the row is still there after another page

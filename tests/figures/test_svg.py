@@ -4,16 +4,22 @@ import doctest
 from xml.etree import ElementTree as tree
 
 import numpy as np
-import plotly.graph_objects as go
 
 from gbuq_core.figures import svg
+from gbuq_core.figures.curves import Curves
+from gbuq_core.figures.curves.parts import band, entry, line, readable_dots
 from gbuq_core.figures.svg import figure_svg
 
 SPACE = "{http://www.w3.org/2000/svg}"
 
 
-def drawn(*traces, **layout):
-    return tree.fromstring(figure_svg(go.Figure(traces, layout)))
+def drawn(*layers, legend=(), ring=None, read=None):
+    panel = {"share": 1.0, "range": [0.0, 10.0], "label": "y", "layers": layers}
+    panel |= {"ring": ring} if ring else {}
+    x = {"range": [0.0, 10.0], "label": "<x>"}
+    return tree.fromstring(
+        figure_svg(Curves({"x": x, "panels": [panel], "legend": legend, "read": read or {}}))
+    )
 
 
 def test_the_example_in_the_docstring_holds():
@@ -21,14 +27,11 @@ def test_the_example_in_the_docstring_holds():
 
 
 def test_points_lie_where_the_ticks_say():
-    x = np.array([0.0, 5.0, 10.0, np.nan])
-    picture = drawn(
-        go.Scatter(x=x, y=x, mode="markers", marker={"color": "#0072b2"}),
-        xaxis={"range": [0, 10]},
-        yaxis={"range": [0, 10]},
-    )
+    read = {"x": [0.0, 5.0, 10.0, 7.0], "y": [0.0, 5.0, 10.0, 1.0]}
+    picture = drawn(readable_dots([0, 1, 2], "#0072b2", 0.5, 6.0), read=read)
     dots = picture.findall(f"{SPACE}circle")
-    assert len(dots) == 3  # what is no number is not drawn
+    assert len(dots) == 3  # those of the layer, not all that can be read
+    assert {dot.get("fill") for dot in dots} == {"#0072b2"}
     grid = [line for line in picture.findall(f"{SPACE}line") if line.get("class") == "grid"]
     upright = {line.get("x1") for line in grid if line.get("x1") == line.get("x2")}
     level = {line.get("y1") for line in grid if line.get("y1") == line.get("y2")}
@@ -40,26 +43,33 @@ def test_points_lie_where_the_ticks_say():
 
 
 def test_a_band_goes_there_and_back_and_words_are_escaped():
-    upper = go.Scatter(x=[0, 1], y=[2, 3], mode="lines", line={"width": 0}, showlegend=False)
-    lower = go.Scatter(
-        x=[0, 1], y=[0, 1], fill="tonexty", fillcolor="rgba(1,2,3,0.5)", mode="lines",
-        line={"width": 0}, name="<script>",
-    )  # fmt: skip
-    picture = drawn(upper, lower)
-    (band,) = picture.findall(f"{SPACE}polygon")
-    assert len(band.get("points").split()) == 4
-    assert band.get("fill-opacity") == "0.5"
-    assert picture.findall(f"{SPACE}polyline") == []  # a line of no width is none
-    assert "<script>" in [text.text for text in picture.findall(f"{SPACE}text")]
+    area = band([0, 10], [1, 2], [3, 4], "#010203", 0.5)
+    picture = drawn(area, legend=[entry("<script>", area)])
+    (shape,) = picture.findall(f"{SPACE}polygon")
+    assert len(shape.get("points").split()) == 4
+    assert shape.get("fill-opacity") == "0.5"
+    texts = [text.text for text in picture.findall(f"{SPACE}text")]
+    assert "<script>" in texts
+    assert "<x>" in texts
     assert picture.find(f".//{SPACE}script") is None
 
 
-def test_values_get_the_colours_of_their_scale():
-    scale = [[0.0, "rgb(0,0,0)"], [1.0, "rgb(9,9,9)"]]
-    marker = {"color": [0.0, 2.0, 7.0], "colorscale": scale, "cmin": 0.0, "cmax": 2.0}
-    dots = drawn(go.Scatter(x=[1, 2, 3], y=[1, 1, 1], mode="markers", marker=marker))
-    fills = [dot.get("fill") for dot in dots.findall(f"{SPACE}circle")]
-    assert fills == ["rgb(0,0,0)", "rgb(9,9,9)", "rgb(9,9,9)"]
+def test_lines_keep_their_dashes_and_ink_follows_the_page():
+    picture = drawn(line([0, 1], [0, 1], "text", 1.2, "2 3"), line([0, 1], [0, 1], "#0072b2"))
+    ink, blue = picture.findall(f"{SPACE}polyline")
+    assert (ink.get("class"), ink.get("stroke"), ink.get("stroke-dasharray")) == (
+        "ink", None, "2 3",
+    )  # fmt: skip
+    assert (blue.get("class"), blue.get("stroke")) == (None, "#0072b2")
+
+
+def test_a_scale_has_all_its_colours_and_the_open_dot_its_ring():
+    colours = ["#000000", "#888888", "#ffffff"]
+    scale = {"name": "error", "kind": "scale", "colours": colours}
+    picture = drawn(legend=[scale], ring={"x": 5.0, "y": 5.0, "colour": "#d55e00"})
+    assert [box.get("fill") for box in picture.findall(f"{SPACE}rect")] == colours
+    (ring,) = picture.findall(f"{SPACE}circle")
+    assert (ring.get("fill"), ring.get("stroke")) == ("none", "#d55e00")
 
 
 def test_ticks_are_round_and_zero_has_no_sign():

@@ -1,6 +1,7 @@
 """The figures of a scored table: what is drawn where, and in words."""
 
 import doctest
+import json
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from gbuq_core.figures import (
     table_rows,
     vega,
 )
+from gbuq_core.figures.curves import parts
 from gbuq_core.figures.table_features import FeatureValue, contributions_figure, positions_figure
 from gbuq_core.figures.table_members import (
     MemberClasses,
@@ -32,7 +34,7 @@ NASTY = "<a href='http://evil.example'>x</a>"
 
 @pytest.mark.parametrize(
     "module",
-    [table_coverage, table_features, table_members, table_rejection, table_rows, vega],
+    [parts, table_coverage, table_features, table_members, table_rejection, table_rows, vega],
 )
 def test_the_examples_in_the_docstrings_hold(module):
     assert doctest.testmod(module).failed == 0
@@ -42,14 +44,28 @@ def ranking(errors, values, kind="total"):
     return Ranking(kind, rejection_curve(errors, values), prr(errors, values))
 
 
+# Numbers are sent with five significant digits.
+ROUNDING = {"rtol": 5.1e-5, "atol": 0.0}
+
+
+def read_by_name(figure):
+    return {entry["name"]: entry["at"] for entry in figure.spec["read"]["values"]}
+
+
 def test_rejection_lies_between_random_and_oracle():
     errors = np.array([0.0, 3.0, 1.0, 2.0])
     figure = rejection_figure([ranking(errors, errors)], "error")
-    random, oracle, total = figure.data
-    assert [trace.name for trace in figure.data] == ["random", "oracle", "total"]
-    np.testing.assert_array_equal(total.y, oracle.y)
-    assert random.y[0] == oracle.y[0] == np.float32(1.5)
-    assert "PRR 100 %" in describe_rejection([ranking(errors, errors)])
+    assert [entry["name"] for entry in figure.spec["legend"]] == ["random", "oracle", "total"]
+    (panel,) = figure.spec["panels"]
+    random, oracle, total = panel["layers"]
+    assert total["y"] == oracle["y"]
+    assert random["y"][0] == oracle["y"][0] == 1.5
+    assert (total["x"][0], total["x"][-1]) == (0.0, 100.0)
+    assert panel["range"][0] == 0.0
+    assert panel["range"][1] > 1.5
+    assert read_by_name(figure)["total"] == total["y"]
+    assert "PRR 100 %" in figure.alt
+    assert figure.alt == describe_rejection([ranking(errors, errors)])
     assert "nothing to reject" in describe_rejection([ranking(errors * 0, errors)])
 
 
@@ -58,13 +74,29 @@ def test_coverage_and_reliability_show_promise_and_measurement():
     y = rng.normal(size=200)
     found = coverage(y, np.zeros(200), np.full(200, 0.1))
     figure = table_coverage.coverage_figure(found, STYLE)
-    measured = figure.data[-1]
-    np.testing.assert_array_equal(measured.x, np.sort(found.levels))
-    assert "outside their band" in table_coverage.describe_coverage(found)
+    band, right, measured, dots = figure.spec["panels"][0]["layers"]
+    order = np.argsort(found.levels)
+    np.testing.assert_allclose(measured["x"], 100 * found.levels[order], **ROUNDING)
+    np.testing.assert_allclose(measured["y"], 100 * found.observed[order], **ROUNDING)
+    np.testing.assert_allclose(band["low"], 100 * found.low[order], **ROUNDING)
+    assert right["x"] == right["y"] == [0.0, 100.0]
+    assert dots["y"] == measured["y"]
+    assert "outside their band" in figure.alt
     sure = reliability(np.array([0, 1, 1]), np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]]))
-    measured = table_coverage.reliability_figure(sure, STYLE).data[-1]
-    assert len(measured.x) == 3
-    assert np.isfinite(measured.y).all()
+    measured = table_coverage.reliability_figure(sure, STYLE).spec["panels"][0]["layers"][2]
+    assert len(measured["x"]) == 3
+    assert np.isfinite(measured["y"]).all()
+
+
+def test_the_specifications_are_json():
+    errors = np.array([0.0, 3.0, 1.0, 2.0])
+    sure = reliability(np.array([0, 1, 1]), np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]]))
+    for figure in (
+        rejection_figure([ranking(errors, errors)], "error"),
+        table_coverage.reliability_figure(sure, STYLE),
+        row_map_figure(row_map()),
+    ):
+        assert json.loads(json.dumps(figure.spec, allow_nan=False)) == figure.spec
 
 
 def row_map(**changes):
@@ -81,22 +113,52 @@ def row_map(**changes):
     return shown._replace(**changes)
 
 
-@pytest.mark.parametrize("dark", [False, True])
-def test_the_worst_rows_are_drawn_on_top_and_the_open_one_is_ringed(dark):
-    dots, ring = row_map_figure(row_map(), dark).data
-    assert dots.customdata[:, 0].tolist() == [3, 2, 1]
-    assert (ring.x, ring.y) == ((2.0,), (0.2,))
-    assert "least familiar is row 1" in describe_row_map(row_map())
+def test_the_worst_rows_are_drawn_on_top_and_the_open_one_is_ringed():
+    figure = row_map_figure(row_map())
+    (panel,) = figure.spec["panels"]
+    # without a truth, then the smaller error, then the larger
+    assert [layer["at"] for layer in panel["layers"]] == [[2], [1], [0]]
+    assert (panel["ring"]["x"], panel["ring"]["y"]) == (2.0, 0.2)
+    assert "least familiar is row 1" in figure.alt
+    assert figure.alt == describe_row_map(row_map())
+
+
+def test_a_dot_can_be_read_and_picked_by_its_number():
+    read = row_map_figure(row_map(number=np.array([7, 8, 9]))).spec["read"]
+    assert read["names"] == [7, 8, 9]
+    assert (read["x"], read["y"]) == ([1.0, 2.0, 3.0], [0.3, 0.2, 0.1])
+    assert {v["name"]: v["at"] for v in read["values"]}["error"] == [5.0, 1.0, None]
+    ranges = row_map_figure(row_map()).spec
+    assert ranges["x"]["range"][1] > 3.0
+    low, high = ranges["panels"][0]["range"]
+    assert low < 0.1 < 0.3 < high
 
 
 def test_wrong_and_right_classes_have_names():
-    traces = row_map_figure(row_map(error=np.array([0.0, 1.0, np.nan]), is_class=True)).data
-    assert [trace.name for trace in traces[:3]] == ["right", "wrong", "no truth"]
+    figure = row_map_figure(row_map(error=np.array([0.0, 1.0, np.nan]), is_class=True))
+    assert [entry["name"] for entry in figure.spec["legend"]] == ["right", "wrong", "no truth"]
+    assert [layer["at"] for layer in figure.spec["panels"][0]["layers"]] == [[0], [1], [2]]
 
 
-def test_a_map_without_truths_needs_no_colour_bar():
-    (dots,) = row_map_figure(row_map(error=np.full(3, np.nan), selected=None)).data
-    assert dots.marker.color == "#56b4e9"
+def test_a_map_without_truths_needs_no_scale_and_reads_no_error():
+    figure = row_map_figure(row_map(error=np.full(3, np.nan), selected=None))
+    (panel,) = figure.spec["panels"]
+    assert [layer["at"] for layer in panel["layers"]] == [[0, 1, 2]]
+    assert "ring" not in panel
+    assert figure.spec["legend"] == []
+    assert set(read_by_name(figure)) == {"data", "knowledge"}
+
+
+def test_the_scale_of_errors_leaves_out_the_worst_fiftieth():
+    error = np.append(np.linspace(0.0, 1.0, 99), 1000.0)
+    rows = RowMap(np.arange(100), error, error, error, "std", "absolute error", is_class=False)
+    figure = row_map_figure(rows)
+    (scale,) = figure.spec["legend"]
+    assert scale["name"] == "absolute error, 0 to 0.99 and above"
+    layers = figure.spec["panels"][0]["layers"]
+    assert len(layers) == len(scale["colours"]) == 16
+    assert 99 in layers[-1]["at"]
+    assert sorted(place for layer in layers for place in layer["at"]) == list(range(100))
 
 
 def test_the_users_words_stay_data():

@@ -1,4 +1,5 @@
 // Curves over one shared x axis as SVG: bands, lines, dots and hatched stretches, in panels.
+// Dots may also be the picture itself: then the nearest is read, opened by a click (picking.js).
 // Drawn anew in a few milliseconds, so a slider of the page can drive it. Every text comes from
 // the specification and is set with textContent.
 
@@ -44,18 +45,27 @@ class CurvesView {
     const head = htmlNode('div', 'gbuq-curves-head', this.root);
     this.legend = htmlNode('div', 'gbuq-curves-legend', head);
     const saves = htmlNode('div', 'gbuq-curves-saves', head);
+    const button = (name, label, act) => {
+      const made = htmlNode('button', '', saves, name);
+      made.type = 'button';
+      made.setAttribute('aria-label', label);
+      made.addEventListener('click', act);
+      return made;
+    };
+    this.whole = button('Whole', 'Show the whole picture again', () => this.zoomTo(null));
     for (const format of ['SVG', 'PNG']) {
-      const button = htmlNode('button', '', saves, format);
-      button.type = 'button';
-      button.setAttribute('aria-label', `Save the picture as ${format}`);
-      button.addEventListener('click', () => this.save(format.toLowerCase()));
+      button(format, `Save the picture as ${format}`, () => this.save(format.toLowerCase()));
     }
     this.svg = svgNode('svg', { tabindex: 0, role: 'img' }, this.root);
     this.readout = htmlNode('div', 'gbuq-curves-readout', this.root);
     this.readout.setAttribute('aria-live', 'polite');
-    this.at = null; // index of the x that is read
-    this.svg.addEventListener('pointermove', (event) => this.readNear(event.offsetX));
+    this.at = null; // index of the x or of the dot that is read
+    this.window = null; // the stretch of both axes that is looked at, if not the whole
+    this.send = null; // who is told that a dot was chosen
+    this.svg.addEventListener('pointermove', (event) => this.readNear(event));
     this.svg.addEventListener('pointerleave', () => this.read(null));
+    this.svg.addEventListener('pointerdown', (event) => this.press(event));
+    this.svg.addEventListener('click', (event) => this.click(event));
     this.svg.addEventListener('blur', () => this.read(null));
     this.svg.addEventListener('keydown', (event) => this.key(event));
     this.observer = new ResizeObserver(() => this.resize());
@@ -63,6 +73,7 @@ class CurvesView {
   }
 
   update(spec) {
+    this.keepPlace(this.spec, spec);
     this.spec = spec;
     this.draw();
   }
@@ -90,10 +101,12 @@ class CurvesView {
     }, defs);
     svgNode('line', { x1: 0, y1: 0, x2: 0, y2: 7, stroke: this.theme.line }, hatch);
     const inner = spec.height - MARGIN.top - MARGIN.bottom - GAP * (spec.panels.length - 1);
-    const [lo, hi] = spec.x.range;
-    this.left = MARGIN.left;
+    const [lo, hi] = this.window?.x ?? spec.x.range;
+    this.left = this.leftOf(inner);
     this.right = this.width - MARGIN.right;
     this.px = (x) => this.left + ((x - lo) / (hi - lo)) * (this.right - this.left);
+    this.shownX = [lo, hi];
+    this.whole.hidden = !this.window;
     let top = MARGIN.top;
     spec.panels.forEach((panel, i) => {
       const height = inner * panel.share;
@@ -104,15 +117,31 @@ class CurvesView {
     this.xAxis();
     const rule = { stroke: this.theme.soft, 'stroke-width': 1, visibility: 'hidden' };
     this.rule = svgNode('line', { ...rule, y1: MARGIN.top, y2: this.bottom, class: 'rule' }, svg);
+    const spot = { r: 6, fill: 'none', stroke: this.theme.text, 'stroke-width': 1.5 };
+    this.spot = svgNode('circle', { ...spot, visibility: 'hidden', class: 'rule' }, svg);
     this.drawLegend();
     this.read(this.at);
   }
 
+  ticksOf(panel, height) {
+    const [lo, hi] = this.window?.y ?? panel.range;
+    return { lo, hi, ...linearTicks(lo, hi, Math.max(4, height / 45)) };
+  }
+
+  // Room for the longest number beside the axis.
+  leftOf(inner) {
+    const longest = this.spec.panels.flatMap((panel) => {
+      const { labels } = this.ticksOf(panel, inner * panel.share);
+      return labels.map((label) => textWidth(label, this.theme, 12));
+    });
+    return Math.max(MARGIN.left, 30 + Math.max(...longest));
+  }
+
   panel(panel, top, height, i) {
     const { svg, theme } = this;
-    const [lo, hi] = panel.range;
+    const { lo, hi, ticks, labels } = this.ticksOf(panel, height);
     const py = (y) => top + height - ((y - lo) / (hi - lo)) * height;
-    const { ticks, labels } = linearTicks(lo, hi, Math.max(4, height / 45));
+    if (i === 0) this.upper = { py, top, height, shown: [lo, hi] };
     ticks.forEach((tick, k) => {
       const y = tenth(py(tick));
       svgNode('line', { x1: this.left, x2: this.right, y1: y, y2: y, stroke: theme.faint }, svg);
@@ -127,6 +156,7 @@ class CurvesView {
     svgNode('rect', box, clip);
     const group = svgNode('g', { 'clip-path': `url(#panel-${i})`, class: 'panel' }, svg);
     for (const layer of panel.layers) this.layer(layer, group, py, box);
+    if (panel.ring) this.ring(panel.ring, py, box);
   }
 
   layer(layer, group, py, box) {
@@ -137,11 +167,15 @@ class CurvesView {
       svgNode('rect', { ...place, fill: 'url(#hatch)' }, group);
       return;
     }
-    const x = layer.x.map(this.px);
+    // Dots that can be read are listed by their places among those.
+    const { read } = this.spec;
+    const x = (layer.at ? layer.at.map((i) => read.x[i]) : layer.x).map(this.px);
     if (layer.kind === 'dots') {
       // One path of round strokes without length: a thousand dots for the price of one.
-      const path = x.map((at, i) => `M${tenth(at)},${tenth(py(layer.y[i]))}h0`).join('');
-      const round = { 'stroke-linecap': 'round', 'stroke-width': 4, fill: 'none' };
+      const y = layer.at ? layer.at.map((i) => read.y[i]) : layer.y;
+      const path = x.map((at, i) => `M${tenth(at)},${tenth(py(y[i]))}h0`).join('');
+      const size = layer.size ?? 4;
+      const round = { 'stroke-linecap': 'round', 'stroke-width': size, fill: 'none' };
       svgNode('path', { d: path, stroke: colour, opacity: layer.opacity, ...round }, group);
     } else if (layer.kind === 'band') {
       const back = pathOf(x.slice().reverse(), layer.low.map(py).reverse()).replace('M', 'L');
@@ -154,10 +188,20 @@ class CurvesView {
     }
   }
 
+  // Around the one dot that is open; whole even where the dot lies on an edge.
+  ring({ x, y, colour }, py, box) {
+    const at = { cx: tenth(this.px(x)), cy: tenth(py(y)) };
+    const inside = at.cx >= box.x - 1 && at.cx <= box.x + box.width + 1
+      && at.cy >= box.y - 1 && at.cy <= box.y + box.height + 1;
+    if (!inside) return;
+    const pen = { fill: 'none', stroke: inkOf(colour, this.theme, this.dark), 'stroke-width': 3 };
+    svgNode('circle', { ...at, r: 8, ...pen, class: 'ring' }, this.svg);
+  }
+
   xAxis() {
     const { spec, svg, theme } = this;
     const count = Math.max(4, (this.right - this.left) / 110);
-    const { ticks, labels } = linearTicks(spec.x.range[0], spec.x.range[1], count);
+    const { ticks, labels } = linearTicks(this.shownX[0], this.shownX[1], count);
     ticks.forEach((tick, k) => {
       const place = { x: tenth(this.px(tick)), y: this.bottom + 17, 'text-anchor': 'middle' };
       svgNode('text', { ...place, fill: theme.soft }, svg, labels[k]);
@@ -170,7 +214,16 @@ class CurvesView {
     this.legend.replaceChildren();
     for (const entry of this.spec.legend) {
       const item = htmlNode('span', 'gbuq-curves-entry', this.legend);
-      const swatch = svgNode('svg', { width: 26, height: 12 }, item);
+      const width = entry.kind === 'scale' ? 6 * entry.colours.length : 26;
+      const swatch = svgNode('svg', { width, height: 12 }, item);
+      if (entry.kind === 'scale') {
+        entry.colours.forEach((colour, i) => {
+          const fill = inkOf(colour, this.theme, this.dark);
+          svgNode('rect', { x: 6 * i, y: 1, width: 6.5, height: 10, fill }, swatch);
+        });
+        htmlNode('span', '', item, entry.name);
+        continue;
+      }
       const colour = inkOf(entry.colour, this.theme, this.dark);
       if (entry.kind === 'band') {
         const box = { x: 0, y: 2, width: 26, height: 8, fill: colour, opacity: entry.opacity };
@@ -180,7 +233,8 @@ class CurvesView {
           svgNode('line', { x1: x, y1: 12, x2: x + 9, y2: 0, stroke: this.theme.line }, swatch);
         }
       } else if (entry.kind === 'dots') {
-        svgNode('circle', { cx: 13, cy: 6, r: 2, fill: colour, opacity: entry.opacity }, swatch);
+        const r = (entry.size ?? 4) / 2;
+        svgNode('circle', { cx: 13, cy: 6, r, fill: colour, opacity: entry.opacity }, swatch);
       } else {
         const line = { x1: 0, x2: 26, y1: 6, y2: 6, stroke: colour, 'stroke-width': entry.width };
         svgNode('line', { ...line, 'stroke-dasharray': entry.dash || null }, swatch);

@@ -18,6 +18,7 @@ _PARTS = (
     _CANVAS / "format.js",
     _CANVAS / "theme.js",
     _HERE / "curves.js",
+    _HERE / "picking.js",
     _HERE / "reading.js",
 )
 _START = """

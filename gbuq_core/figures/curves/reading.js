@@ -1,9 +1,14 @@
 // Reading values off the curves by pointer and keyboard, and saving the picture.
 
 Object.assign(CurvesView.prototype, {
-  readNear(pixel) {
-    const { x } = this.spec.read;
+  readNear(event) {
+    const { x, y } = this.spec.read;
+    if (y) {
+      this.read(this.dotNear(event));
+      return;
+    }
     let nearest = 0;
+    const pixel = event.offsetX;
     for (let i = 1; i < x.length; i++) {
       if (Math.abs(this.px(x[i]) - pixel) < Math.abs(this.px(x[nearest]) - pixel)) nearest = i;
     }
@@ -11,6 +16,8 @@ Object.assign(CurvesView.prototype, {
   },
 
   key(event) {
+    if (event.key === 'Enter') this.pick(this.at);
+    if (event.key === 'Escape' && this.at === null) this.zoomTo(null);
     const last = this.spec.read.x.length - 1;
     const from = this.at ?? (event.key === 'ArrowLeft' ? last + 1 : -1);
     const steps = { ArrowRight: from + 1, ArrowLeft: from - 1, Home: 0, End: last };
@@ -21,22 +28,26 @@ Object.assign(CurvesView.prototype, {
   },
 
   read(index) {
-    const { x, label, values } = this.spec.read;
+    const { x, y, names, label, values } = this.spec.read;
     this.at = index !== null && index < x.length ? index : null;
+    this.svg.style.cursor = this.at !== null && this.spec.pick ? 'pointer' : '';
     if (this.at === null) {
       this.rule.setAttribute('visibility', 'hidden');
+      this.spot.setAttribute('visibility', 'hidden');
       this.readout.textContent = this.spec.hint;
       return;
     }
     const at = this.px(x[this.at]);
-    this.rule.setAttribute('x1', at);
-    this.rule.setAttribute('x2', at);
-    this.rule.setAttribute('visibility', 'visible');
+    const shape = y ? this.spot : this.rule;
+    const place = y ? { cx: at, cy: this.upper.py(y[this.at]) } : { x1: at, x2: at };
+    for (const [key, value] of Object.entries(place)) shape.setAttribute(key, value);
+    shape.setAttribute('visibility', 'visible');
     const parts = values.map(({ name, at: all }) => {
       const value = all[this.at];
       return value === null ? `${name} none` : `${name} ${formatValue(Number(value.toPrecision(3)))}`;
     });
-    this.readout.textContent = [`${label} ${formatValue(x[this.at])}`, ...parts].join('   ');
+    const name = names ? String(names[this.at]) : formatValue(x[this.at]);
+    this.readout.textContent = [`${label} ${name}`, ...parts].join('   ');
   },
 
   // The figure as a file of its own: the drawing with its legend as a line of text above it.
@@ -55,12 +66,13 @@ Object.assign(CurvesView.prototype, {
       swatch.setAttribute('x', left);
       swatch.setAttribute('y', 8);
       file.append(swatch);
-      svgNode('text', { x: left + 32, y: 18, fill: theme.soft }, file, entry.textContent);
-      left += 48 + textWidth(entry.textContent, theme, 12);
+      const text = left + 6 + Number(swatch.getAttribute('width'));
+      svgNode('text', { x: text, y: 18, fill: theme.soft }, file, entry.textContent);
+      left = text + 16 + textWidth(entry.textContent, theme, 12);
     });
     const drawing = svgNode('g', { transform: `translate(0,${head})` }, file);
     for (const node of this.svg.childNodes) drawing.append(node.cloneNode(true));
-    drawing.querySelector('.rule').remove();
+    for (const node of drawing.querySelectorAll('.rule')) node.remove();
     return new XMLSerializer().serializeToString(file);
   },
 
@@ -95,15 +107,16 @@ function saveFile(blob, name) {
 }
 
 // The entry: Streamlit calls the default export on every rerun with the same element.
-export function mount(parent, spec) {
+export function mount(parent, spec, send = null) {
   parent.gbuqCurves ??= new CurvesView(parent);
+  parent.gbuqCurves.send = send;
   parent.gbuqCurves.update(spec);
   return parent.gbuqCurves;
 }
 
-export default function ({ data, parentElement }) {
+export default function ({ data, parentElement, setTriggerValue }) {
   if (!data) return undefined;
-  mount(parentElement, data);
+  mount(parentElement, data, (name) => setTriggerValue('pick', name));
   return () => {
     if (!parentElement.gbuqCurves) return;
     parentElement.gbuqCurves.observer.disconnect();

@@ -1,0 +1,56 @@
+"""The parts of a figure of curves, in the words that curves.js reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+Part = dict[str, Any]
+
+
+def short(values: Any) -> list[float]:
+    """Five digits are more than a screen resolves.
+
+    >>> short([1.0, 0.123456789])
+    [1.0, 0.12346]
+    """
+    return [float(f"{value:.5g}") for value in np.asarray(values, dtype=np.float64).tolist()]
+
+
+def line(x: Any, y: Any, colour: str, width: float = 2.0, dash: str = "") -> Part:
+    """A polygonal line; ``colour`` is ``#rrggbb`` or "text", ``dash`` as in SVG."""
+    part = {"kind": "line", "x": short(x), "y": short(y), "colour": colour, "width": width}
+    return {**part, "dash": dash} if dash else part
+
+
+def band(x: Any, low: Any, high: Any, colour: str, opacity: float) -> Part:
+    """The area between two lines."""
+    edges = {"low": short(low), "high": short(high)}
+    return {"kind": "band", "x": short(x), **edges, "colour": colour, "opacity": opacity}
+
+
+def readable_dots(at: Sequence[int] | np.ndarray, colour: str, opacity: float, size: float) -> Part:
+    """Dots at these places of the figure's read-out."""
+    places = [int(place) for place in at]
+    return {"kind": "dots", "at": places, "colour": colour, "opacity": opacity, "size": size}
+
+
+def entry(name: str, part: Part) -> Part:
+    """A line of the legend for a part."""
+    looks = ("kind", "colour", "width", "dash", "opacity", "size")
+    return {"name": name, **{look: part[look] for look in looks if look in part}}
+
+
+def limits(*values: Any, headroom: float = 0.04) -> list[float]:
+    """An axis from 0, or from the smallest value below it, to a little above the largest.
+
+    >>> limits([1.0, 2.0], headroom=0.5)
+    [0.0, 3.0]
+    """
+    every = np.concatenate([np.ravel(np.asarray(v, dtype=np.float64)) for v in values])
+    every = every[np.isfinite(every)]
+    low, high = (min(0.0, float(every.min())), float(every.max())) if len(every) else (0.0, 1.0)
+    high += headroom * (high - low)
+    return [low, high if high > low else low + 1.0]
