@@ -2,3 +2,43 @@
 
 Brophy and Lowd (2022): affinity kernels, neighbours, posterior families, calibration, estimator.
 """
+
+from gbuq_core.ibug.estimator import IBUGRegressor
+from gbuq_core.ibug.families import (
+    FAMILIES,
+    Posterior,
+    cdf,
+    check_family,
+    fit_posterior,
+    log_density,
+    moments,
+    quantile,
+    sample,
+)
+from gbuq_core.ibug.results import (
+    ClassShares,
+    Distribution,
+    FamilyScores,
+    Neighborhood,
+    ScalePath,
+    Setting,
+)
+
+__all__ = [
+    "FAMILIES",
+    "ClassShares",
+    "Distribution",
+    "FamilyScores",
+    "IBUGRegressor",
+    "Neighborhood",
+    "Posterior",
+    "ScalePath",
+    "Setting",
+    "cdf",
+    "check_family",
+    "fit_posterior",
+    "log_density",
+    "moments",
+    "quantile",
+    "sample",
+]

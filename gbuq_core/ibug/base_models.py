@@ -1,0 +1,151 @@
+"""The model whose trees IBUG reads: the user's, as it is, or one that the estimator fits itself."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from gbuq_core.errors import InvalidData
+from gbuq_core.jobs import effective_n_jobs, stage, tick
+
+# The default: CatBoost, the paper's, with as many trees as the validation rows ask for.
+_MOST_TREES = 1000
+_PATIENCE = 50
+_LEARNING_RATE = 0.1
+
+
+class BaseFit(NamedTuple):
+    """A fitted model and its number of trees, where that was chosen on validation rows."""
+
+    model: Any
+    n_trees: int | None
+
+
+class Rows(NamedTuple):
+    """Rows and their targets."""
+
+    X: Any
+    y: np.ndarray
+
+
+def is_owned(base_model: Any) -> bool:
+    """Whether the estimator has to fit the model itself: None, or one that is not fitted yet.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> tree = DecisionTreeRegressor()
+    >>> is_owned(None), is_owned(tree), is_owned(tree.fit([[0.0], [1.0]], [0.0, 1.0]))
+    (True, True, False)
+    """
+    if base_model is None:
+        return True
+    if not (hasattr(base_model, "fit") and hasattr(base_model, "get_params")):
+        return False  # a booster or a leaf source
+    if hasattr(base_model, "is_fitted"):  # CatBoost
+        return not base_model.is_fitted()
+    try:
+        check_is_fitted(base_model)
+    except NotFittedError:
+        return True
+    return False
+
+
+def fit_owned(
+    base_model: Any,
+    rows: Rows,
+    held_out: Rows | None,
+    n_trees: int | None,
+    seed: int,
+    n_jobs: int | None,
+) -> BaseFit:
+    """Fit the user's estimator (a clone), or CatBoost where there is none.
+
+    Parameters
+    ----------
+    base_model : None or an estimator that is not fitted
+    rows : Rows
+    held_out : Rows, optional
+        Rows on which CatBoost stops adding trees.
+    n_trees : int, optional
+        How many trees CatBoost has otherwise.
+    seed : int
+        Of CatBoost, and of the user's estimator where its own random state is None.
+    """
+    if base_model is not None:
+        model = clone(base_model)
+        if model.get_params(deep=False).get("random_state", seed) is None:
+            model.set_params(random_state=seed)
+        return BaseFit(model.fit(rows.X, rows.y), None)
+    import catboost
+
+    limit = n_trees or _MOST_TREES
+    model = catboost.CatBoostRegressor(
+        iterations=limit,
+        learning_rate=_LEARNING_RATE,
+        random_seed=seed,
+        thread_count=effective_n_jobs(n_jobs),
+        verbose=False,
+        allow_writing_files=False,
+    )
+    watcher = _Watcher()
+    stopping: dict[str, Any] = {}
+    if held_out is not None:
+        stopping = {"eval_set": (held_out.X, held_out.y), "early_stopping_rounds": _PATIENCE}
+    try:
+        with stage(limit):
+            model.fit(rows.X, rows.y, callbacks=[watcher], **stopping)
+    except catboost.CatBoostError as error:
+        reason = re.sub(r"^.*?\.cpp:\d+:\s*", "", str(error)).strip().rstrip(".")
+        raise InvalidData(f"CatBoost cannot be fitted to these rows: {reason}.") from error
+    watcher.raise_error()
+    return BaseFit(model, model.tree_count_)
+
+
+def numbers_of(X: Any) -> np.ndarray:
+    """A table of numbers as the float64 array that CatBoost reads; NaN is missing.
+
+    Raises
+    ------
+    InvalidData
+        If a column holds text, categories or dates.
+    """
+    if isinstance(X, pd.DataFrame):
+        for label, dtype in X.dtypes.items():
+            if not (pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype)):
+                raise InvalidData(
+                    f"Column {str(label)!r} does not hold numbers: code it as numbers, or pass a "
+                    "base_model that takes it as it is."
+                )
+        return X.to_numpy(dtype=np.float64, na_value=np.nan)
+    return np.asarray(X, dtype=np.float64)
+
+
+class _Watcher:
+    """CatBoost's callback: counts trees, and ends a fit that nobody wants any more.
+
+    An exception must not pass through CatBoost, so it is kept for later.
+    """
+
+    def __init__(self) -> None:
+        self._error: BaseException | None = None
+
+    def after_iteration(self, info: Any) -> bool:
+        """Tell CatBoost whether to go on."""
+        try:
+            tick(info.iteration)
+        except BaseException as error:
+            self._error = error
+            return False
+        return True
+
+    def raise_error(self) -> None:
+        """Raise what ended the fit, if anything did."""
+        if self._error is not None:
+            raise self._error

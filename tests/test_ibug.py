@@ -1,0 +1,380 @@
+"""IBUGRegressor: neighbours, scales, protocols, knobs without a refit, conventions, refusals."""
+
+import threading
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.ensemble import (
+    GradientBoostingRegressor,
+    RandomForestRegressor,
+)
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from gbuq_core import BoostedEnsembleRegressor
+from gbuq_core.errors import Cancelled, InvalidData
+from gbuq_core.ibug import FAMILIES, IBUGRegressor, log_density
+from gbuq_core.ibug.search import select_trees
+from gbuq_core.jobs import JobRunner
+from gbuq_core.metrics import nll_gaussian
+from gbuq_core.metrics.neighbour_tuning import CANDIDATES, smallest_positive
+
+# One thread a library: the tests measure nothing.
+GBM = {"n_estimators": 30, "max_depth": 3, "random_state": 0}
+
+
+def refused(kind, text):
+    """One sentence with ``text`` in it."""
+    return pytest.raises(kind, match=rf"^[^\n]*{text}[^\n]*\.$")
+
+
+@pytest.fixture(scope="module")
+def table():
+    """260 rows whose noise grows with the first feature, in three parts."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(260, 3))
+    y = 5.0 + 3 * X[:, 1] + (0.1 + X[:, 0]) * rng.normal(size=260)
+    return X, y
+
+
+@pytest.fixture(scope="module")
+def fitted_gbm(table):
+    X, y = table
+    return GradientBoostingRegressor(**GBM).fit(X[:160], y[:160])
+
+
+@pytest.fixture(scope="module")
+def model(table, fitted_gbm):
+    X, y = table
+    return IBUGRegressor(fitted_gbm, random_state=0).fit(X[:160], y[:160], X[160:210], y[160:210])
+
+
+@pytest.fixture(scope="module")
+def new(table):
+    return table[0][210:], table[1][210:]
+
+
+def naive_neighbours(gbm, X, new, trees=None):
+    """Affinities (n_new, n) by comparing leaves, and their stable order."""
+    train, query = gbm.apply(X), gbm.apply(new)
+    if trees is not None:
+        train, query = train[:, trees], query[:, trees]
+    affinity = (query[:, None] == train[None]).sum(axis=2)
+    return np.argsort(-affinity, axis=1, kind="stable"), affinity
+
+
+# A given model
+
+
+def test_neighbours_and_scales_are_those_of_the_slow_twin(table, fitted_gbm, new):
+    X, y = table
+    model = IBUGRegressor(fitted_gbm, n_neighbors=9).fit(X[:160], y[:160])
+    order, affinity = naive_neighbours(fitted_gbm, X[:160], new[0])
+    indices, affinities = model.kneighbors(new[0])
+    np.testing.assert_array_equal(indices, order[:, :9])
+    np.testing.assert_array_equal(affinities, np.take_along_axis(affinity, order[:, :9], axis=1))
+    np.testing.assert_array_equal(model.neighbor_targets(new[0]), y[:160][indices])
+    loc, scale = model.predict_distribution(new[0])
+    np.testing.assert_array_equal(loc, fitted_gbm.predict(new[0]))
+    # A difference of squares against numpy's two passes.
+    np.testing.assert_allclose(scale, y[:160][indices].std(axis=1), rtol=1e-10)
+    assert (model.gamma_, model.delta_, model.tuning_) == (1.0, 0.0, None)
+
+
+def test_tuning_and_calibration_use_the_validation_rows(table, model, fitted_gbm):
+    X, y = table
+    order, _ = naive_neighbours(fitted_gbm, X[:160], X[160:210])
+    loc, y_val = fitted_gbm.predict(X[160:210]), y[160:210]
+    scores = {
+        k: nll_gaussian(y_val, loc, y[:160][order[:, :k]].std(axis=1))
+        for k in CANDIDATES
+        if k <= 160
+    }
+    assert model.n_neighbors_ == min(scores, key=scores.get)
+    np.testing.assert_allclose(model.tuning_.nll, list(scores.values()), rtol=1e-9)
+    std = y[:160][order[:, : model.n_neighbors_]].std(axis=1)
+    assert model.min_scale_ == pytest.approx(smallest_positive(std), rel=1e-9)
+    calibrated = nll_gaussian(y_val, loc, model.gamma_ * std + model.delta_)
+    assert calibrated <= min(scores.values())
+    mine = model.predict_distribution(model.validation_)
+    assert nll_gaussian(y_val, *mine) == pytest.approx(calibrated, rel=1e-9)
+
+
+def test_the_fitted_model_is_used_as_it_is(model, fitted_gbm):
+    assert model.model_ is fitted_gbm
+    assert model.n_trees_ == 30
+    assert len(model.y_train_) == 160
+
+
+# A model of its own
+
+
+@pytest.mark.parametrize("given", [True, False], ids=["validation rows", "a share held out"])
+def test_an_owned_model_is_refitted_on_all_rows(table, given):
+    X, y = table
+    base = GradientBoostingRegressor(**GBM)
+    model = IBUGRegressor(base, random_state=1)
+    model.fit(X[:160], y[:160], X[160:210], y[160:210]) if given else model.fit(X[:210], y[:210])
+    assert model.model_ is not base
+    assert not hasattr(base, "estimators_")
+    whole = GradientBoostingRegressor(**GBM).fit(X[:210], y[:210])
+    np.testing.assert_array_equal(model.predict(X[210:]), whole.predict(X[210:]))
+    np.testing.assert_array_equal(model.y_train_, y[:210])
+    assert len(model.y_validation_) == (50 if given else 42)
+    order, _ = naive_neighbours(whole, X[:210], X[210:])
+    np.testing.assert_array_equal(model.kneighbors(X[210:])[0], order[:, : model.n_neighbors_])
+
+
+def test_nothing_to_tune_holds_nothing_out(table):
+    X, y = table
+    model = IBUGRegressor(GradientBoostingRegressor(**GBM), n_neighbors=5, calibrate=False)
+    model.fit(X, y)
+    assert model.validation_ is None
+    assert len(model.y_train_) == len(X)
+
+
+def test_catboost_is_the_default_and_stops_by_itself(table):
+    X, y = table
+    model = IBUGRegressor(n_jobs=1, random_state=0).fit(X, y)
+    assert type(model.model_).__name__ == "CatBoostRegressor"
+    assert 1 <= model.n_trees_ < 1000
+    again = IBUGRegressor(n_jobs=1, random_state=0).fit(X, y)
+    for mine, theirs in zip(
+        model.predict_distribution(X), again.predict_distribution(X), strict=True
+    ):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+@pytest.mark.parametrize(
+    "base",
+    [
+        RandomForestRegressor(10, random_state=0),
+        BoostedEnsembleRegressor(ensemble="virtual", n_trees=60, truncation_step=20, depth=3,
+                                 random_state=0),
+    ],
+    ids=["random forest", "this project's"],
+)  # fmt: skip
+def test_other_owned_models(table, base, new):
+    X, y = table
+    model = IBUGRegressor(base, random_state=0).fit(X[:210], y[:210])
+    loc, scale = model.predict_distribution(new[0])
+    assert (scale > 0.0).all()
+    # Noise of std 0.6 on average: a nat is far from any failure.
+    assert nll_gaussian(new[1], loc, scale) < 2.0
+
+
+# Knobs after the fit
+
+
+def test_another_k_needs_no_refit(table, model, fitted_gbm, new):
+    X, y = table
+    for k in (2, 30, 151):
+        other = IBUGRegressor(fitted_gbm, n_neighbors=k)
+        other.fit(X[:160], y[:160], X[160:210], y[160:210])
+        expected = other.predict_distribution(new[0])
+        for rows in (new[0], model.find_neighborhood(new[0])):
+            mine = model.predict_distribution(rows, n_neighbors=k)
+            np.testing.assert_array_equal(mine.scale, expected.scale)
+        assert model.setting_for(k).min_scale == other.min_scale_
+
+
+def test_calibration_can_be_left_out_or_made_up_for(table, model, fitted_gbm, new):
+    X, y = table
+    plain = IBUGRegressor(fitted_gbm, calibrate=False)
+    plain.fit(X[:160], y[:160], X[160:210], y[160:210])
+    mine = model.predict_distribution(new[0], calibrate=False)
+    np.testing.assert_array_equal(mine.scale, plain.predict_distribution(new[0]).scale)
+    made_up = plain.predict_distribution(new[0], calibrate=True)
+    np.testing.assert_array_equal(made_up.scale, model.predict_distribution(new[0]).scale)
+
+
+@pytest.mark.parametrize("order", ["first", "last", "random"])
+def test_fewer_trees_need_no_refit(order, model, table, fitted_gbm, new):
+    trees = select_trees(30, 7, order, model.seed_)
+    naive = naive_neighbours(fitted_gbm, table[0][:160], new[0], trees)[0]
+    choice = {"n_trees_sampled": 7, "tree_order": order}
+    indices, affinities = model.kneighbors(new[0], 12, **choice)
+    np.testing.assert_array_equal(indices, naive[:, :12])
+    assert affinities.max() <= 7
+    scale = model.predict_distribution(new[0], 12, **choice).scale
+    assert scale.shape == (50,)
+    found = model.find_neighborhood(new[0], 12, **choice)
+    assert found.n_trees == 7
+    np.testing.assert_array_equal(model.predict_distribution(found, 12).scale, scale)
+
+
+def test_trees_that_count():
+    assert select_trees(10, None, "first", 0) is None
+    assert select_trees(10, 10, "random", 0) is None
+    assert select_trees(10, 3, "first", 0).tolist() == [0, 1, 2]
+    assert select_trees(10, 3, "last", 0).tolist() == [9, 8, 7]
+    few, more = (set(select_trees(10, count, "random", 4).tolist()) for count in (3, 7))
+    assert few < more
+
+
+def test_tuning_counts_the_sampled_trees_only(table, fitted_gbm):
+    X, y = table
+    model = IBUGRegressor(fitted_gbm, n_trees_sampled=2, tree_order="last")
+    model.fit(X[:160], y[:160], X[160:210], y[160:210])
+    assert model.validation_.affinities.max() <= 2
+
+
+def test_large_tables_are_searched_in_parts(model, new, monkeypatch):
+    whole = model.predict_distribution(new[0])
+    shares = model.neighbor_class_shares(new[0], model.y_train_ > 6)
+    monkeypatch.setattr("gbuq_core.ibug.search._PART", 100)
+    for mine, expected in zip(model.predict_distribution(new[0]), whole, strict=True):
+        np.testing.assert_array_equal(mine, expected)
+    np.testing.assert_array_equal(
+        model.neighbor_class_shares(new[0], model.y_train_ > 6).shares, shares.shares
+    )
+
+
+# Posteriors
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_densities_integrate_to_one(family, model, new):
+    grid = np.linspace(-60.0, 70.0, 40_001)
+    density = model.predict_density(new[0][:4], grid, posterior=family)
+    assert density.shape == (4, len(grid))
+    # Steps of 0.003 against scales of 0.1 and more; a Student t has 1e-3 beyond 60.
+    np.testing.assert_allclose(np.trapezoid(density, grid, axis=1), 1.0, atol=5e-3)
+
+
+def test_the_normal_posterior_is_loc_and_scale(model, new):
+    fitted = model.predict_posterior(new[0])
+    loc, scale = model.predict_distribution(new[0])
+    np.testing.assert_array_equal(fitted.loc, loc)
+    np.testing.assert_array_equal(fitted.scale, scale)
+    median, upper = model.predict_quantiles(new[0], [0.5, 0.8413447460685429]).T
+    np.testing.assert_allclose(median, loc, rtol=1e-12)
+    np.testing.assert_allclose(upper, loc + scale, rtol=1e-12)  # one std above the mean
+    grid = np.linspace(0, 10, 7)
+    own = model.predict_density(new[0], np.tile(grid, (50, 1)))
+    np.testing.assert_array_equal(own, model.predict_density(new[0], grid))
+
+
+def test_families_are_scored_and_chosen_on_validation(table, model, fitted_gbm, new):
+    X, y = table
+    scores = model.score_families(new[0], new[1])
+    assert scores.families == tuple(FAMILIES)
+    assert scores.refusals == ("",) * 9
+    assert scores.best == scores.families[int(scores.nll.argmin())]
+    laplace = model.predict_posterior(new[0], "laplace")
+    at = scores.families.index("laplace")
+    assert scores.nll[at] == -log_density(laplace, new[1]).mean()
+    tuned = IBUGRegressor(fitted_gbm, posterior="tune")
+    tuned.fit(X[:160], y[:160], X[160:210], y[160:210])
+    on_validation = tuned.score_families(tuned.validation_, tuned.y_validation_)
+    assert tuned.posterior_ == on_validation.best
+    assert tuned.predict_posterior(new[0]).family == tuned.posterior_
+
+
+def test_positive_families_step_back_where_targets_are_not_positive(table, fitted_gbm):
+    X, y = table
+    model = IBUGRegressor(fitted_gbm, posterior="tune")
+    model.fit(X[:160], y[:160] - 6.0, X[160:210], y[160:210] - 6.0)
+    assert model.posterior_ not in ("log-normal", "weibull")
+    scores = model.score_families(X[210:], y[210:] - 6.0)
+    assert np.isnan(scores.nll).sum() == 2
+    assert scores.refusals[scores.families.index("weibull")].endswith(".")
+    with refused(InvalidData, "needs targets above 0"):
+        model.predict_posterior(X[210:], "weibull")
+    with refused(InvalidData, "needs targets above 0"):
+        IBUGRegressor(fitted_gbm, 5, posterior="log-normal").fit(X[:160], y[:160] - 6.0)
+
+
+# Other views
+
+
+def test_uncertainty_is_all_data_uncertainty(model, new):
+    total, data, knowledge = model.predict_uncertainty(new[0], n_neighbors=15)
+    scale = model.predict_distribution(new[0], n_neighbors=15).scale
+    np.testing.assert_array_equal(total, scale**2)
+    np.testing.assert_array_equal(data, total)
+    assert not knowledge.any()
+
+
+def test_class_shares_count_the_neighbours_labels(model, new):
+    labels = np.where(model.y_train_ > 6.5, "high", "low")
+    classes, shares = model.neighbor_class_shares(new[0], labels, 11)
+    assert classes.tolist() == ["high", "low"]
+    near = model.neighbor_targets(new[0], 11) > 6.5
+    np.testing.assert_array_equal(shares[:, 0], near.mean(axis=1))
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0, rtol=1e-15)
+    with refused(InvalidData, "labels must name a class for each of the 160 training rows"):
+        model.neighbor_class_shares(new[0], labels[:3])
+
+
+def test_the_scale_path_shows_the_std_of_each_k(model, new):
+    path = model.scale_path(new[0])
+    assert path.n_neighbors.tolist() == [k for k in CANDIDATES if k <= 160]
+    for k, std in zip(path.n_neighbors, path.scale.T, strict=True):
+        expected = model.neighbor_targets(new[0], int(k)).std(axis=1)
+        np.testing.assert_allclose(std, expected, rtol=1e-9)
+    some = model.scale_path(model.find_neighborhood(new[0], 40), [2, 40])
+    assert some.scale.shape == (50, 2)
+
+
+# Conventions
+
+
+@parametrize_with_checks(
+    [IBUGRegressor(GradientBoostingRegressor(n_estimators=40, max_depth=2), n_jobs=1)]
+)
+def test_scikit_learn_conventions(estimator, check):
+    check(estimator)
+
+
+def test_frames_are_taken_with_their_names(table, new):
+    X, y = table
+    names = ["a", "b", "c"]
+    frame = pd.DataFrame(X, columns=names)
+    model = IBUGRegressor(GradientBoostingRegressor(**GBM), random_state=0)
+    scale = model.fit(frame[:210], pd.Series(y[:210])).predict_distribution(frame[210:]).scale
+    plain = IBUGRegressor(GradientBoostingRegressor(**GBM), random_state=0).fit(X[:210], y[:210])
+    np.testing.assert_array_equal(scale, plain.predict_distribution(new[0]).scale)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame.rename(columns={"a": "z"}))
+
+
+def test_clones_and_grids(table):
+    X, y = table
+    model = IBUGRegressor(GradientBoostingRegressor(**GBM), n_neighbors=5)
+    assert clone(model).get_params()["n_neighbors"] == 5
+    search = GridSearchCV(model, {"n_neighbors": [3, 9]}, cv=2).fit(X, y)
+    assert search.best_params_["n_neighbors"] in (3, 9)
+
+
+def test_one_thread_or_three(model, table, fitted_gbm, new):
+    X, y = table
+    expected = model.predict_distribution(new[0])
+    for n_jobs in (1, 3):
+        other = IBUGRegressor(fitted_gbm, n_jobs=n_jobs)
+        other.fit(X[:160], y[:160], X[160:210], y[160:210])
+        np.testing.assert_array_equal(other.predict_distribution(new[0]).scale, expected.scale)
+
+
+def test_a_fit_counts_up_and_can_be_stopped(table):
+    X, y = table
+    runner = JobRunner()
+    estimator = IBUGRegressor(n_jobs=1, random_state=0)
+    job = runner.want("ann", "whole", lambda job: estimator.fit(X, y))
+    assert job.result(timeout=120).n_neighbors_ > 1
+    assert job.fraction == 1.0
+    reached, go_on = threading.Event(), threading.Event()
+
+    def fit_late(job):
+        reached.set()
+        go_on.wait(60)
+        return clone(estimator).fit(X, y)
+
+    job = runner.want("ann", "stopped", fit_late)
+    assert reached.wait(60)
+    job.stop()
+    go_on.set()
+    with pytest.raises(Cancelled):
+        job.result(timeout=120)

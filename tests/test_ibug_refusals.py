@@ -1,0 +1,145 @@
+"""What IBUGRegressor refuses, each in one sentence."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.dummy import DummyRegressor
+from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
+
+from gbuq_core.errors import GbuqError, InvalidData, InvalidParameter
+from gbuq_core.ibug import IBUGRegressor
+
+# One thread, few trees.
+GBM = {"n_estimators": 30, "max_depth": 3, "random_state": 0}
+
+
+def refused(kind, text):
+    """One sentence with ``text`` in it."""
+    return pytest.raises(kind, match=rf"^[^\n]*{text}[^\n]*\.$")
+
+
+@pytest.fixture(scope="module")
+def table():
+    """260 rows whose noise grows with the first feature, in three parts."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(260, 3))
+    y = 5.0 + 3 * X[:, 1] + (0.1 + X[:, 0]) * rng.normal(size=260)
+    return X, y
+
+
+@pytest.fixture(scope="module")
+def fitted_gbm(table):
+    X, y = table
+    return GradientBoostingRegressor(**GBM).fit(X[:160], y[:160])
+
+
+@pytest.fixture(scope="module")
+def model(table, fitted_gbm):
+    X, y = table
+    return IBUGRegressor(fitted_gbm, random_state=0).fit(X[:160], y[:160], X[160:210], y[160:210])
+
+
+@pytest.fixture(scope="module")
+def new(table):
+    return table[0][210:], table[1][210:]
+
+
+def test_tuning_on_rows_that_the_model_has_seen_is_refused(table, fitted_gbm):
+    X, y = table
+    with refused(InvalidParameter, "n_neighbors='tune' needs rows that the fitted model has not"):
+        IBUGRegressor(fitted_gbm).fit(X[:160], y[:160])
+    with refused(InvalidParameter, "posterior='tune' needs rows"):
+        IBUGRegressor(fitted_gbm, 5, posterior="tune").fit(X[:160], y[:160])
+
+
+@pytest.mark.parametrize(
+    ("k", "text"),
+    [
+        (1, "at least 2: a single neighbour has no spread"),
+        (0, "must be a whole number at least 1"),
+        (161, "at most 160, the number of training rows; got 161"),
+        (2.5, "must be a whole number"),
+        ("many", "must be one of 'tune'"),
+        (True, "must be a whole number"),
+    ],
+)
+def test_impossible_k_are_refused(k, text, table, fitted_gbm, model, new):
+    X, y = table
+    with refused(InvalidParameter, text):
+        IBUGRegressor(fitted_gbm, k).fit(X[:160], y[:160])
+    if not isinstance(k, str):
+        with refused(InvalidParameter, text):
+            model.predict_distribution(new[0], n_neighbors=k)
+
+
+def test_a_neighbourhood_holds_no_more_than_was_searched(model, new):
+    found = model.find_neighborhood(new[0], 5)
+    with refused(InvalidParameter, "holds 5 neighbours a row and 6 are asked for"):
+        model.neighbor_targets(found, 6)
+    with refused(InvalidParameter, "belong to the search"):
+        model.predict_distribution(found, 5, n_trees_sampled=3)
+
+
+def bad_fits(X, y):
+    """What is wrong, the estimator, and what to fit it to."""
+    gbm = GradientBoostingRegressor(**GBM)
+    gaps, infinite, short = X.copy(), X.copy(), gbm.fit(X[:, :2], y)
+    gaps[3, 1], infinite[3, 1] = np.nan, np.inf
+    gap_y = np.where(np.arange(len(y)) == 5, np.nan, y)
+    own = IBUGRegressor(clone(gbm))
+    given = IBUGRegressor(short, 5)
+    labels = GradientBoostingClassifier(n_estimators=2)
+    yield "features", given, (X, y), "trained on 2 features and X has 3"
+    yield "classifier", IBUGRegressor(labels), (X, y), "is a classifier"
+    fitted = clone(labels).fit(X, y > 6)
+    yield "fitted classifier", IBUGRegressor(fitted, 5), (X, y), "classifier"
+    yield (
+        "class",
+        IBUGRegressor(GradientBoostingRegressor),
+        (X, y),
+        "must be an object, not a class",
+    )
+    yield "no trees", IBUGRegressor(DummyRegressor()), (X, y), "DummyRegressor"
+    yield "outputs", own, (X, np.column_stack([y, y])), "one value a row, not several targets"
+    yield "constant", own, (X, np.full(len(X), 2.5)), r"one value only \(2.5\)"
+    yield "gap in y", own, (X, gap_y), "y contains NaN or infinity"
+    yield "text in y", own, (X, ["a"] * len(X)), "y holds values that are not numbers"
+    yield "gap in X", own, (gaps, y), "contains NaN, and GradientBoostingRegressor does not take"
+    yield "infinity", own, (infinite, y), "infinity"
+    yield "lengths", own, (X, y[:-1]), "differ in number"
+    yield "few rows", own, (X[:3], y[:3]), "too few"
+    yield "half a validation", own, (X, y, X), "belong together"
+    yield "order", IBUGRegressor(clone(gbm), tree_order="best"), (X, y), "tree_order must be one of"
+    yield "score", IBUGRegressor(clone(gbm), scoring="mse"), (X, y), "scoring must be one of"
+    yield "family", IBUGRegressor(clone(gbm), posterior="cauchy"), (X, y), "posterior must be one"
+    yield "trees", IBUGRegressor(clone(gbm), n_trees_sampled=31), (X, y), "n_trees_sampled must be"
+    yield "seed", IBUGRegressor(clone(gbm), random_state="x"), (X, y), "random_state must be"
+    yield "calibrate", IBUGRegressor(clone(gbm), calibrate="yes"), (X, y), "calibrate must be True"
+    yield "share", IBUGRegressor(clone(gbm), validation_fraction=1.5), (X, y), "validation_fraction"
+    text = pd.DataFrame({"a": ["u", "v"] * (len(X) // 2), "b": X[:, 0]})
+    yield "text in X", IBUGRegressor(), (text, y), "Column 'a' does not hold numbers"
+    flat = IBUGRegressor(n_jobs=1)
+    yield "flat X", flat, (np.ones_like(X), y), "CatBoost cannot be fitted"
+
+
+def test_bad_input_is_refused_in_a_sentence(table):
+    X, y = table[0][:60], table[1][:60]
+    for name, estimator, given, text in bad_fits(X, y):
+        with pytest.raises(GbuqError, match=text) as caught:
+            estimator.fit(*given)
+        message = str(caught.value)
+        assert len(message.splitlines()) == 1, name
+        assert message.endswith("."), name
+
+
+def test_new_rows_are_checked(model, new):
+    with pytest.raises(ValueError, match="2 features"):
+        model.predict(new[0][:, :2])
+    gaps = new[0].copy()
+    gaps[0, 0] = np.nan
+    for predict in (model.predict, model.predict_distribution):
+        with pytest.raises(InvalidData, match=r"^[^\n]*(missing|NaN)[^\n]*\.$"):
+            predict(gaps)
+    with refused(InvalidData, "y_grid must be one grid"):
+        model.predict_density(new[0], np.zeros((2, 3)))
