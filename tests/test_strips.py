@@ -97,6 +97,11 @@ def test_limits_without_a_wish_show_every_value(y, log):
     assert np.all(shown <= hi)
 
 
+@pytest.mark.parametrize("legend", [True, False, "narrow"])
+def test_where_a_strip_has_a_legend(legend):
+    assert sent(sheet_of(strip_of(legend=legend)))[0].header["legend"] == legend
+
+
 def test_limits_that_are_wished_for_are_kept():
     header = sent(sheet_of(strip_of(y_limits=(0.5, 2))))[0].header
     assert header["limits"] == [0.5, 2.0]
@@ -110,6 +115,7 @@ def test_limits_that_are_wished_for_are_kept():
         (sheet_of(strip_of(x=[1, np.nan, 2])), "x needs finite numbers"),
         (sheet_of(strip_of(x=[3, 2, 1])), "must not decrease"),
         (sheet_of(strip_of(mode="film")), "'film'"),
+        (sheet_of(strip_of(legend="wide")), "'wide'"),
         (sheet_of(Strip("S", X, [])), "at least one line"),
         (sheet_of(strip_of(StripLine("a", [1, 2]))), "shape (2,) for 3 x"),
         (sheet_of(strip_of(StripLine("a", ["x", 1, 2]))), "not numbers"),

@@ -261,7 +261,7 @@ def _strip_header(
         "markLabel": _text(strip.mark_label),
         "shaded": [[float(low), float(high)] for low, high in strip.shaded],
         "shadedLabel": _text(strip.shaded_label),
-        "legend": bool(strip.legend),
+        "legend": strip.legend if strip.legend == "narrow" else bool(strip.legend),
         "frameX": None if frame_x is None else body.add(frame_x, "f4"),
         "alt": _text(strip.alt or describe_strip(strip, start), 2 * MAX_TEXT),
     }

@@ -134,12 +134,13 @@ def chart_rows(truth: Truth, runs: Sequence[Race], charts: Collection[str]) -> l
     if not runs:
         return []
     frames = runs[0].steps
-    # Colours are told by the headings of the maps; legends would take more room than the charts.
+    rows = [_ROWS[chart](truth, runs, frames) for chart in CHARTS if chart in charts]
+    # The headings of the maps above tell the colours; legends would take more room than the
+    # charts. On a narrow page those headings come later.
     return [
-        strip._replace(legend=False)
-        for chart in CHARTS
-        if chart in charts
-        for strip in _ROWS[chart](truth, runs, frames)
+        strip._replace(legend=False if column else "narrow")
+        for row in rows
+        for column, strip in enumerate(row)
     ]
 
 

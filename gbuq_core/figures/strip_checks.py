@@ -84,6 +84,8 @@ def strip_problems(strip: Strip, n_frames: int | None = None) -> Iterator[str]:
         yield "x must not decrease."
     if strip.mode not in ("cursor", "grow", "frame"):
         yield f"mode must be 'cursor', 'grow' or 'frame'; got {strip.mode!r}."
+    if strip.legend not in (True, False, "narrow"):
+        yield f"legend must be True, False or 'narrow'; got {strip.legend!r}."
     if not strip.lines:
         yield "a strip needs at least one line."
     for line in strip.lines:

@@ -77,9 +77,9 @@ class Strip(NamedTuple):
         a strip with a cursor moves the frames.
     alt : str
         Text alternative; computed from the values when empty.
-    legend : bool
-        Whether a legend stands under the heading; without it the sheet around must tell what the
-        lines are. The read-out names them anyway.
+    legend : bool or "narrow"
+        Whether a legend stands under the heading, or only on a narrow page; without it the sheet
+        around must tell what the lines are. The read-out names them anyway.
 
     Examples
     --------
@@ -102,4 +102,4 @@ class Strip(NamedTuple):
     shaded_label: str = ""
     frame_x: npt.ArrayLike | None = None
     alt: str = ""
-    legend: bool = True
+    legend: bool | Literal["narrow"] = True

@@ -106,7 +106,7 @@ def test_the_sheet_can_be_drawn_and_plays():
     header = decode_sheet(encode_sheet(gaussians_sheet(Grid(), RACE, alt="In words."))).header
     assert header["frames"] == 3
     assert header["alt"] == "In words."
-    assert not any(strip["legend"] for strip in header["strips"])
+    assert [strip["legend"] for strip in header["strips"]] == ["narrow", False, False] * 4
 
 
 def test_one_scale_for_all_or_each_its_own():

@@ -112,7 +112,7 @@ function layoutStrips(sheet, edges, used, top) {
   const free = total - titleWidth - shared * (tickWidth + RIGHT) - (shared - 1) * gap;
   const w = snap(Math.max(40, free / shared));
   const stride = edges.blocks ? sheet.stripColumns : columns;
-  const legends = stripLegends(strips, edges.blocks ? stride : 1);
+  const legends = stripLegends(strips, edges.blocks ? stride : 1, narrow);
   const places = [];
   let y = top ? top + GAP.row : 0;
   for (let first = 0; first < strips.length; first += columns) {
@@ -142,12 +142,12 @@ function layoutStrips(sheet, edges, used, top) {
 
 // Each strip's legend; none where strips shown before it have told everything already. Strips
 // are shown one after the other, or in blocks of every `stride`-th.
-function stripLegends(strips, stride) {
+function stripLegends(strips, stride, narrow) {
   const told = new Set();
   const legends = [];
   for (let first = 0; first < stride; first++) {
     for (let i = first; i < strips.length; i += stride) {
-      const entries = stripEntries(strips[i]);
+      const entries = stripEntries(strips[i], narrow);
       const keys = entries.map((entry) => JSON.stringify(entry));
       legends[i] = keys.some((key) => !told.has(key)) ? entries : [];
       keys.forEach((key) => told.add(key));

@@ -235,8 +235,8 @@ function drawValueDots(pen, strip, plot, frame, theme, x, valueOf) {
 }
 
 // What a strip's legend says; nothing for one line that has the strip's own name.
-function stripEntries(strip) {
-  if (!strip.legend) return [];
+function stripEntries(strip, narrow) {
+  if (!strip.legend || (strip.legend === 'narrow' && !narrow)) return [];
   const entries = [];
   const alone = strip.lines.length === 1 && strip.lines[0].name === strip.title;
   for (const { name, colour, dash, dots } of strip.lines) {
