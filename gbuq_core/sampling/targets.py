@@ -1,9 +1,9 @@
 """Densities in the plane to sample from, each with its modes, mean and covariance.
 
-The 25 Gaussians are those of Tan, Huertas and Zhao (2023), appendix B.1; the others are ours, chosen
-so that one sees where a sampler fails: a ring and a banana have no separate modes but long ways to
-go, two modes of unequal weight show whether a sampler gets the *shares* right, one Gaussian whether
-it gets the spread right.
+The 25 Gaussians are those of Tan, Huertas and Zhao (2023), appendix B.1. The others are ours and
+show where a sampler fails: a ring and a banana have no separate modes but long ways to go, two
+modes of unequal weight show whether a sampler gets the *shares* right, one Gaussian whether it gets
+the spread right.
 """
 
 from __future__ import annotations
