@@ -6,7 +6,7 @@ The cyclical paper, algorithm 1 and equation 7.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -20,31 +20,30 @@ Ints = npt.NDArray[np.int64]
 _MOST_CURVE = 400  # vertices of a curve
 
 
-class Growth(NamedTuple):
-    """How one method was trained, for the strips under the maps.
+class Growth(Protocol):
+    """How one method was trained: `SpiralGrowth` of the experiment, or anything like it.
 
-    Attributes
-    ----------
-    method : str
-        A key of `METHOD_STYLES`.
-    n_trees, scale, train_loss : (T,) array
-        Trees, the factor of the gradients and the mean loss of the training rows after each tree.
-    validation_trees, validation_loss : (s,) array
-        The loss of other rows, at fewer tree counts.
-    member_trees : (m,) int array
-        Tree counts that give a member; empty where each model is one.
-    exploring : sequence of (first, last)
-        Stretches of tree counts in which rows are masked or noise is left out.
+    ``method`` is a key of `METHOD_STYLES`; ``scale`` and ``train_loss`` go with ``n_trees``,
+    ``validation_loss`` with ``validation_trees``, and all of them may be empty. Tree counts that
+    give a member are in ``member_trees``, stretches of them in ``exploring``.
     """
 
-    method: str
-    n_trees: npt.ArrayLike
-    scale: npt.ArrayLike
-    train_loss: npt.ArrayLike
-    validation_trees: npt.ArrayLike = ()
-    validation_loss: npt.ArrayLike = ()
-    member_trees: npt.ArrayLike = ()
-    exploring: Sequence[tuple[float, float]] = ()
+    @property
+    def method(self) -> str: ...  # noqa: D102
+    @property
+    def n_trees(self) -> npt.ArrayLike: ...  # noqa: D102
+    @property
+    def scale(self) -> npt.ArrayLike: ...  # noqa: D102
+    @property
+    def train_loss(self) -> npt.ArrayLike: ...  # noqa: D102
+    @property
+    def validation_trees(self) -> npt.ArrayLike: ...  # noqa: D102
+    @property
+    def validation_loss(self) -> npt.ArrayLike: ...  # noqa: D102
+    @property
+    def member_trees(self) -> npt.ArrayLike: ...  # noqa: D102
+    @property
+    def exploring(self) -> Sequence[tuple[float, float]]: ...  # noqa: D102
 
 
 def training_strips(growths: Sequence[Growth], frames: Ints) -> list[Strip]:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
 import streamlit as st
 
-from gbuq_core.boosting.schedule import exploring
 from gbuq_core.errors import GbuqError
 from gbuq_core.experiments.spiral import (
     SIDE,
@@ -18,6 +16,7 @@ from gbuq_core.experiments.spiral import (
     map_spiral,
     spiral_truth,
 )
+from gbuq_core.experiments.spiral_growth import growth_of
 from gbuq_core.experiments.spiral_plan import (
     METHODS,
     SpiralSettings,
@@ -27,7 +26,6 @@ from gbuq_core.experiments.spiral_plan import (
 from gbuq_core.experiments.spiral_scores import describe_spiral
 from gbuq_core.figures.panels import Line, Marker, PanelSheet
 from gbuq_core.figures.spiral import SpiralView, spiral_sheet
-from gbuq_core.figures.spiral_training import Growth
 from gbuq_core.synthetic import make_spiral
 from pages._ui.canvas import CanvasEvent, canvas
 from pages._ui.jobs_glue import Answer, seconds_text
@@ -99,32 +97,6 @@ def sheet_of(
         lines = (Line([x0, x1], [y0, y1], arrow=True),) if (x0, y0) != (x1, y1) else ()
     growths = [growth for maps in shown if (growth := growth_of(maps)) is not None]
     return spiral_sheet(run.truth, run.data, shown, growths, view, markers, lines, words)
-
-
-def growth_of(maps: SpiralMaps) -> Growth | None:
-    """How a method was trained; None if it kept no trace (forests, CatBoost)."""
-    fit, plan = maps.fit, maps.fit.plan
-    if fit.trace is None:
-        return None
-    stretches: list[tuple[float, float]] = []
-    if plan.cycle is not None and plan.exploration is not None:
-        stretches = _stretches(exploring(plan.trees, plan.cycle, plan.exploration))
-    return Growth(
-        method=plan.method,
-        n_trees=fit.trace.n_trees,
-        scale=fit.trace.scale,
-        train_loss=fit.trace.train_loss,
-        validation_trees=fit.n_trees,
-        validation_loss=fit.validation.mean(axis=1),
-        member_trees=maps.member_trees if METHODS[plan.method].virtual else (),
-        exploring=stretches,
-    )
-
-
-def _stretches(on: np.ndarray) -> list[tuple[float, float]]:
-    """First and last tree of every stretch in which something is on; trees count from 1."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], on.astype(np.int8), [0]])))
-    return [(float(lo + 1), float(hi)) for lo, hi in edges.reshape(-1, 2)]
 
 
 def draw_picture(

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from gbuq_core.errors import InvalidParameter
+from gbuq_core.experiments.spiral_growth import SpiralGrowth
 from gbuq_core.figures import spiral as maps_figure
 from gbuq_core.figures import spiral_charts
 from gbuq_core.figures.encoding import decode_sheet, encode_sheet
@@ -22,7 +23,6 @@ from gbuq_core.figures.spiral_charts import (
     ray_sheet,
 )
 from gbuq_core.figures.spiral_quality import describe_quality, quality_figure
-from gbuq_core.figures.spiral_training import Growth
 from gbuq_core.synthetic import make_spiral
 
 N = 6  # cells a side are enough for a figure
@@ -59,7 +59,7 @@ def maps_of(method="sglb", n_trees=(10, 20), data=0.3, knowledge=0.04):
 def growth_of(method="csglb", n_trees=20, members=(10, 20)):
     trees = np.arange(1, n_trees + 1)
     loss = 1 / trees
-    return Growth(
+    return SpiralGrowth(
         method, trees, np.where(trees % 10 < 5, 10.0, 1.0), loss, [10, n_trees], [0.9, 0.5],
         members, [(0.0, 9.0), (10.0, 19.0)],
     )  # fmt: skip
