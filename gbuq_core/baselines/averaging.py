@@ -17,7 +17,7 @@ from sklearn.base import RegressorMixin, clone
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import check_is_fitted
 
-from gbuq_core.baselines.held_out import TuningRows, check_rows, make_tuning_rows
+from gbuq_core.baselines.held_out import TuningRows, check_new_rows, make_tuning_rows
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.jobs import stage
 from gbuq_core.metrics.inputs import FloatArray
@@ -166,7 +166,7 @@ class AveragingRegressor(RegressorMixin, _BaseComposition):
     def predict_distribution(self, X: Any) -> AveragedDistribution:
         """Mean location and mean calibrated scale of every row, (n_samples,) each."""
         check_is_fitted(self, "estimators_")
-        rows = check_rows(self, X, reset=False)
+        rows = check_new_rows(self, X)
         pairs = []
         for member, calibration in zip(self.estimators_, self.calibrations_, strict=True):
             loc, scale = member.predict_distribution(rows)

@@ -57,26 +57,28 @@ def make_tuning_rows(
     return TuningRows(_take(X, first), y[first], _take(X, second), y[second], X, y)
 
 
-def check_rows(estimator: Any, X: Any, y: Any = None, *, reset: bool) -> Any:
-    """Rows (and targets) checked by scikit-learn's rules; a frame stays one, X may hold NaN."""
-    keep = isinstance(X, pd.DataFrame)
-    given = X
+def check_new_rows(estimator: Any, X: Any) -> Any:
+    """New rows checked by scikit-learn's rules; a frame stays one, X may hold NaN."""
+    return _check(estimator, X, reset=False, ensure_all_finite="allow-nan")
+
+
+def check_rows(estimator: Any, X: Any, y: Any, *, reset: bool) -> Any:
+    """Rows and targets (n,) float64 likewise."""
+    given, target = _check(
+        estimator, X, y, reset=reset, ensure_all_finite="allow-nan", y_numeric=True
+    )
+    return given, np.asarray(target, dtype=np.float64)
+
+
+def _check(estimator: Any, X: Any, *y: Any, **rules: Any) -> Any:
+    frame = isinstance(X, pd.DataFrame)
     try:
-        if y is None and not reset:
-            X = validate_data(estimator, X, reset=False, dtype=None, ensure_all_finite="allow-nan")
-            return given if keep else X
-        X, y = validate_data(
-            estimator,
-            X,
-            "no_validation" if y is None else y,
-            reset=reset,
-            dtype=None,
-            ensure_all_finite="allow-nan",
-            y_numeric=True,
-        )
+        checked = validate_data(estimator, X, *y, dtype=None if frame else "numeric", **rules)
     except ValueError as error:
         raise InvalidData(str(error)) from error
-    return (given if keep else X), np.asarray(y, dtype=np.float64)
+    if not frame:
+        return checked
+    return (X, checked[1]) if y else X
 
 
 def _take(X: Any, chosen: np.ndarray) -> Any:

@@ -16,7 +16,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from gbuq_core.baselines.held_out import TuningRows, check_rows, make_tuning_rows
+from gbuq_core.baselines.held_out import TuningRows, check_new_rows, make_tuning_rows
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.metrics.inputs import FloatArray
 from gbuq_core.metrics.neighbour_tuning import (
@@ -162,7 +162,7 @@ class EuclideanNeighborsRegressor(RegressorMixin, BaseEstimator):
     def predict_distribution(self, X: Any) -> LocScale:
         """``(loc, scale)`` of every row, (n_samples,) each, in units of y."""
         check_is_fitted(self, "columns_")
-        matrix = _numbers(check_rows(self, X, reset=False))
+        matrix = _numbers(check_new_rows(self, X))
         near = self._space.targets(matrix, max(self.n_neighbors_, self.n_mean_neighbors_))
         if self.model_ is None:
             loc = near[:, : self.n_mean_neighbors_].mean(axis=1)

@@ -1,0 +1,230 @@
+"""Euclidean neighbours (kNN and kNN-CB) and averages of distributions."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.ensemble import GradientBoostingRegressor
+from sklearn.linear_model import LinearRegression
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from gbuq_core import BoostedEnsembleRegressor
+from gbuq_core.baselines import (
+    AveragingRegressor,
+    EuclideanNeighborsRegressor,
+    average_distributions,
+)
+from gbuq_core.errors import GbuqError, InvalidData, InvalidParameter
+from gbuq_core.ibug import IBUGRegressor
+from gbuq_core.metrics import nll_gaussian
+from gbuq_core.metrics.neighbour_tuning import CANDIDATES
+from gbuq_core.metrics.scale_calibration import calibrate_scale
+
+GBM = {"n_estimators": 30, "max_depth": 3, "random_state": 0}
+VIRTUAL = {"ensemble": "virtual", "n_trees": 60, "truncation_step": 20, "depth": 3}
+
+
+def refused(kind, text):
+    return pytest.raises(kind, match=rf"^[^\n]*{text}[^\n]*\.$")
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Rows whose first feature sets the noise; the last seven features mean nothing."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 10)) * np.arange(1, 11)
+    y = X[:, 1] + np.exp(0.5 * X[:, 0]) * rng.normal(size=300)
+    return X, y
+
+
+def parts(table):
+    X, y = table
+    return X[:180], y[:180], X[180:240], y[180:240]
+
+
+# kNN
+
+
+def test_knn_tunes_two_k_on_standardised_features(table):
+    X, y, X_val, y_val = parts(table)
+    model = EuclideanNeighborsRegressor(calibrate=False).fit(X, y, X_val, y_val)
+    scaler = StandardScaler().fit(X)
+    errors, scores = {}, {}
+    near = {}
+    for k in (k for k in CANDIDATES if k <= 180):
+        knn = KNeighborsRegressor(k).fit(scaler.transform(X), y)
+        near[k] = y[knn.kneighbors(scaler.transform(X_val), return_distance=False)]
+        errors[k] = np.square(near[k].mean(axis=1) - y_val).mean()
+    assert model.n_mean_neighbors_ == min(errors, key=errors.get)
+    loc = near[model.n_mean_neighbors_].mean(axis=1)
+    scores = {k: nll_gaussian(y_val, loc, targets.std(axis=1)) for k, targets in near.items()}
+    assert model.n_neighbors_ == min(scores, key=scores.get)
+    assert (model.gamma_, model.delta_) == (1.0, 0.0)
+
+
+def test_knn_predicts_with_all_rows(table):
+    X, y, X_val, y_val = parts(table)
+    model = EuclideanNeighborsRegressor().fit(X, y, X_val, y_val)
+    every, targets = np.concatenate([X, X_val]), np.concatenate([y, y_val])
+    scaler = StandardScaler().fit(every)
+    new = table[0][240:]
+
+    def nearest(k):
+        knn = KNeighborsRegressor(k).fit(scaler.transform(every), targets)
+        return targets[knn.kneighbors(scaler.transform(new), return_distance=False)]
+
+    loc, scale = model.predict_distribution(new)
+    np.testing.assert_allclose(loc, nearest(model.n_mean_neighbors_).mean(axis=1), rtol=1e-12)
+    std = np.maximum(nearest(model.n_neighbors_).std(axis=1), model.min_scale_)
+    np.testing.assert_allclose(scale, model.gamma_ * std + model.delta_, rtol=1e-9)
+
+
+# kNN-CB
+
+
+def test_knn_cb_takes_the_models_mean_and_its_important_features(table):
+    X, y, X_val, y_val = parts(table)
+    base = GradientBoostingRegressor(**GBM)
+    model = EuclideanNeighborsRegressor(base, n_important=2).fit(X, y, X_val, y_val)
+    assert not hasattr(base, "estimators_")
+    assert sorted(model.columns_) == [0, 1]
+    assert model.n_mean_neighbors_ == 0
+    whole = clone(base).fit(np.concatenate([X, X_val]), np.concatenate([y, y_val]))
+    np.testing.assert_array_equal(model.predict(table[0][240:]), whole.predict(table[0][240:]))
+
+
+def test_a_fitted_model_is_used_as_it_is(table):
+    X, y, X_val, y_val = parts(table)
+    base = GradientBoostingRegressor(**GBM).fit(X, y)
+    model = EuclideanNeighborsRegressor(base).fit(X, y, X_val, y_val)
+    assert model.model_ is base
+    assert len(model.columns_) in (5, 10)
+    with refused(InvalidParameter, "rows that the fitted model has not seen"):
+        EuclideanNeighborsRegressor(base).fit(X, y)
+
+
+def test_the_noise_is_found_among_few_features_only(table):
+    """Why the paper cuts the features: seven that mean nothing hide the one that does."""
+    X, y, X_val, y_val = parts(table)
+    base = GradientBoostingRegressor(**GBM)
+    new, truth = table[0][240:], np.exp(0.5 * table[0][240:, 0])
+    few = EuclideanNeighborsRegressor(base, n_important=2).fit(X, y, X_val, y_val)
+    many = EuclideanNeighborsRegressor(base, n_important=10).fit(X, y, X_val, y_val)
+    rank = [np.corrcoef(m.predict_distribution(new).scale, truth)[0, 1] for m in (few, many)]
+    assert rank[0] > 0.6 > rank[1]
+
+
+@pytest.mark.parametrize(
+    ("knobs", "text"),
+    [
+        ({"base_model": LinearRegression()}, "does not tell its feature_importances_"),
+        ({"scoring": "mse"}, "scoring must be one of"),
+        ({"n_important": 0}, "n_important must be"),
+        ({"validation_fraction": 0.0}, "validation_fraction must be"),
+        ({"random_state": "x"}, "random_state must be"),
+    ],
+)
+def test_impossible_knobs_are_refused(knobs, text, table):
+    with refused(InvalidParameter, text):
+        EuclideanNeighborsRegressor(**knobs).fit(*table)
+
+
+def test_gaps_and_text_are_refused(table):
+    X, y = table
+    gaps = X.copy()
+    gaps[2, 3] = np.nan
+    with refused(InvalidData, "contains NaN, and a distance to a missing value does not exist"):
+        EuclideanNeighborsRegressor().fit(gaps, y)
+    text = pd.DataFrame({"a": ["u", "v"] * 150})
+    with refused(InvalidData, "Euclidean neighbours need numbers"):
+        EuclideanNeighborsRegressor().fit(text, y)
+    with refused(InvalidData, "belong together"):
+        EuclideanNeighborsRegressor().fit(X, y, X_val=X)
+    with refused(InvalidData, "too few to hold out"):
+        EuclideanNeighborsRegressor().fit(X[:3], y[:3])
+
+
+# Averages
+
+
+@given(
+    st.lists(st.tuples(st.floats(-1e3, 1e3), st.floats(0.0, 1e3)), min_size=1, max_size=5),
+    st.data(),
+)
+def test_averages_are_means_within_their_parts(pairs, data):
+    weights = data.draw(st.none() | st.lists(
+        st.floats(0.01, 10.0), min_size=len(pairs), max_size=len(pairs)))  # fmt: skip
+    loc, scale = average_distributions(*(([a], [b]) for a, b in pairs), weights=weights)
+    for mean, values in ((loc, [a for a, _ in pairs]), (scale, [b for _, b in pairs])):
+        # Five terms of a thousand.
+        assert mean[0] == pytest.approx(np.average(values, weights=weights), abs=1e-11)
+        assert min(values) - 1e-11 <= mean[0] <= max(values) + 1e-11
+
+
+@pytest.mark.parametrize(
+    ("pairs", "weights", "text"),
+    [
+        ([], None, "nothing to average"),
+        ([([0.0], [-1.0])], None, "scale must be at least 0"),
+        ([([0.0], [1.0]), ([0.0, 1.0], [1.0, 1.0])], None, "must describe the same rows"),
+        ([([0.0], [1.0])], [1.0, 2.0], "weights must be 1 numbers"),
+        ([([0.0], [1.0])], [0.0], "not all 0"),
+    ],
+)
+def test_impossible_averages_are_refused(pairs, weights, text):
+    with refused(InvalidData, text):
+        average_distributions(*pairs, weights=weights)
+
+
+def test_each_member_is_calibrated_on_its_own_and_refitted(table):
+    X, y, X_val, y_val = parts(table)
+    ibug = IBUGRegressor(GradientBoostingRegressor(**GBM))
+    cbu = BoostedEnsembleRegressor(**VIRTUAL, random_state=0)
+    both = AveragingRegressor([("ibug", ibug), ("cbu", cbu)]).fit(X, y, X_val, y_val)
+    alone = clone(ibug).fit(X, y, X_val, y_val)
+    raw = clone(cbu).fit(X, y).predict_distribution(X_val)
+    expected = calibrate_scale(y_val, *raw)
+    assert both.calibrations_[1] == expected
+    assert both.calibrations_[0].gamma == 1.0
+    whole = clone(cbu).fit(np.concatenate([X, X_val]), np.concatenate([y, y_val]))
+    new = table[0][240:]
+    loc, scale = whole.predict_distribution(new)
+    by_hand = average_distributions(alone.predict_distribution(new), (loc, expected.apply(scale)))
+    for mine, theirs in zip(both.predict_distribution(new), by_hand, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    np.testing.assert_array_equal(both.predict(new), by_hand.loc)
+
+
+def test_parameters_of_members_are_reached_by_name():
+    model = AveragingRegressor([("a", EuclideanNeighborsRegressor())])
+    assert model.get_params()["a__scoring"] == "nll"
+    assert clone(model.set_params(a__scoring="crps")).estimators[0][1].scoring == "crps"
+
+
+@pytest.mark.parametrize(
+    ("estimators", "text"),
+    [
+        ([], "at least one pair"),
+        (EuclideanNeighborsRegressor(), "list of pairs"),
+        ([("a", EuclideanNeighborsRegressor()), ("a", EuclideanNeighborsRegressor())], "differ"),
+        ([("a", LinearRegression())], "has no predict_distribution"),
+    ],
+)
+def test_what_cannot_be_averaged_is_refused(estimators, text, table):
+    with pytest.raises(GbuqError, match=text):
+        AveragingRegressor(estimators).fit(*table)
+
+
+@parametrize_with_checks(
+    [
+        EuclideanNeighborsRegressor(),
+        EuclideanNeighborsRegressor(GradientBoostingRegressor(**GBM)),
+        AveragingRegressor([("knn", EuclideanNeighborsRegressor())]),
+    ]
+)
+def test_scikit_learn_conventions(estimator, check):
+    check(estimator)
