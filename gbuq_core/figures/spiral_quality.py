@@ -5,18 +5,17 @@ The cyclical paper, section 5.2, on the spiral.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Protocol
 
 import numpy as np
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from gbuq_core.figures.theme import METHOD_STYLES
 
-_MEASURES = (
-    ("rank_correlation", "Likeness to 20 other models"),
-    ("auroc_far", "AUROC, far cells"),
+MEASURES: Mapping[str, str] = MappingProxyType(
+    {"rank_correlation": "likeness to 20 other models", "auroc_far": "AUROC, far cells"}
 )
 _SYMBOLS = {"sglb": "circle", "virtual_sglb": "square", "csglb": "diamond", "cbsglb": "triangle-up"}
 
@@ -36,36 +35,32 @@ class Quality(Protocol):
     def rank_correlation(self) -> float: ...  # noqa: D102
 
 
-def quality_figure(points: Sequence[Quality], height: int = 300) -> go.Figure:
-    """Two measures of quality against the seconds of one core.
+def quality_figure(points: Sequence[Quality], measure: str, height: int = 290) -> go.Figure:
+    """One measure of quality against the seconds of one core.
 
     Parameters
     ----------
     points : sequence of Quality
         Those of one method are joined in their order.
+    measure : str
+        A key of `MEASURES`.
     height : int
         In pixels.
     """
-    figure = make_subplots(
-        rows=1, cols=2, horizontal_spacing=0.1, subplot_titles=[title for _, title in _MEASURES]
-    )
-    for column, (measure, _) in enumerate(_MEASURES, start=1):
-        for method in dict.fromkeys(point.method for point in points):
-            own = [point for point in points if point.method == method]
-            figure.add_trace(_trace(own, measure, show_legend=column == 1), row=1, col=column)
-    figure.update_xaxes(type="log", title={"text": "seconds of one core", "standoff": 6}, dtick=1)
-    figure.update_yaxes(zeroline=False)
-    # Straight up to the figure's edge titles would be cut.
-    figure.update_annotations(font={"size": 14}, xanchor="center", yshift=4)
+    figure = go.Figure()
+    for method in dict.fromkeys(point.method for point in points):
+        figure.add_trace(_trace([p for p in points if p.method == method], measure))
     figure.update_layout(
         height=height,
-        margin={"l": 8, "r": 8, "t": 34, "b": 8},
-        legend={"orientation": "h", "y": -0.28, "yanchor": "top", "x": 0},
+        margin={"l": 8, "r": 8, "t": 8, "b": 8},
+        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0},
+        xaxis={"type": "log", "dtick": 1, "title": {"text": "seconds of one core"}},
+        yaxis={"zeroline": False, "title": {"text": MEASURES[measure]}},
     )
     return figure
 
 
-def _trace(points: Sequence[Quality], measure: str, show_legend: bool) -> go.Scatter:
+def _trace(points: Sequence[Quality], measure: str) -> go.Scatter:
     style = METHOD_STYLES[points[0].method]
     several = len(points) > 1
     return go.Scatter(
@@ -74,9 +69,7 @@ def _trace(points: Sequence[Quality], measure: str, show_legend: bool) -> go.Sca
         mode="lines+markers+text" if several else "markers",
         text=[str(point.n_models) for point in points] if several else None,
         textposition="top center",
-        name=f"{style.label}, independent models" if several else style.label,
-        legendgroup=style.label,
-        showlegend=show_legend,
+        name=f"{style.label}, independent" if several else style.label,
         line={"color": style.colour, "width": 1.5},
         marker={
             "color": style.colour,

@@ -14,8 +14,10 @@ from gbuq_core.experiments.spiral_probe import Probe, probe, ray, ray_truth
 from gbuq_core.figures.spiral_charts import PointOfMethod, RayOfMethod, probe_sheet, ray_sheet
 from pages._ui.canvas import canvas
 from pages._ui.controls import draw_knob
+from pages._ui.kept import keep_only, kept
 from pages._ui.spiral_controls import ALONG, POINT, RAY, Looks
 
+_PROBES, _RAYS = "spiral-probe:", "spiral-ray:"  # what is kept of each method
 _BOX_WIDTH = 130  # pixels of a number box
 
 
@@ -26,11 +28,21 @@ def draw_point(settings: SpiralSettings, shown: Sequence[SpiralMaps], looks: Loo
     if not shown:
         st.text("Members appear with the first fit.")
         return
-    probes = [probe(maps.fit, settings, *looks.point) for maps in shown]
+    keep_only(_PROBES, {_PROBES + maps.method for maps in shown})
+    probes = [
+        kept(
+            _PROBES + maps.method,
+            [maps],
+            looks.point,
+            lambda maps=maps: probe(maps.fit, settings, *looks.point),
+        )
+        for maps in shown
+    ]
     points = [_point_of(maps, one) for maps, one in zip(shown, probes, strict=True)]
     words = _words_of_point(looks, points, probes)
     canvas(probe_sheet(points, probes[0].truth_proba, words), key="spiral-point")
-    st.markdown(_point_table(points, probes))
+    with st.container(key="table-point"):
+        st.markdown(_point_table(points, probes))
     st.caption(
         "Click a map to choose the point. Dashed: the true class probabilities there. "
         "Uncertainties in nats; marks: the trees after which a long model gives a member."
@@ -46,12 +58,16 @@ def draw_ray(
     if looks.start == looks.end:
         st.text("The line starts where it ends: move one of its ends.")
         return
-    truth = ray_truth(settings.noise, looks.start, looks.end)
-    lines = [
-        RayOfMethod(
-            maps.method, getattr(ray(maps.fit, settings, looks.start, looks.end), looks.along)
-        )
+    ends = looks.start, looks.end
+    truth = kept("spiral-ray", [], (settings.noise, ends), lambda: ray_truth(settings.noise, *ends))
+    keep_only(_RAYS, {_RAYS + maps.method for maps in shown})
+    rays = [
+        kept(_RAYS + maps.method, [maps], ends, lambda maps=maps: ray(maps.fit, settings, *ends))
         for maps in shown
+    ]
+    lines = [
+        RayOfMethod(maps.method, getattr(one, looks.along))
+        for maps, one in zip(shown, rays, strict=True)
     ]
     sheet = ray_sheet(
         lines,

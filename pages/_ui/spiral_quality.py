@@ -13,7 +13,7 @@ from gbuq_core.experiments.spiral_quality import (
     quality_against_compute,
     quality_plans,
 )
-from gbuq_core.figures.spiral_quality import describe_quality, quality_figure
+from gbuq_core.figures.spiral_quality import MEASURES, describe_quality, quality_figure
 from gbuq_core.figures.theme import METHOD_STYLES, plot_config
 from pages._ui.export_ui import picture_format
 from pages._ui.jobs_glue import Answer, Request, cost_line, seconds_text, show_progress
@@ -80,25 +80,27 @@ def _draw(answer: Answer, current: bool) -> None:
     points: tuple[QualityPoint, ...] = answer.result
     if not (current and answer.fresh):
         st.caption("Still the settings before.")
-    config = plot_config("spiral-quality", picture_format())
-    st.plotly_chart(
-        quality_figure(points), key="spiral-quality", config=config, alt=describe_quality(points)
-    )
-    st.markdown(_table(points))
+    words = describe_quality(points)
+    for place, measure in zip(st.columns(2, gap="large"), MEASURES, strict=True):
+        config = plot_config(f"spiral-{measure}", picture_format())
+        figure = quality_figure(points, measure)
+        place.plotly_chart(figure, key=f"spiral-{measure}", config=config, alt=words)
+    with st.container(key="table-quality"):
+        st.markdown(_table(points))
     st.caption(
         f"{cost_line(answer)}. Likeness: the rank correlation of the two maps; the 30 models share "
         "members with those they would be compared with, hence no number. Seconds of one core, of "
-        "the training alone."
+        "the training alone. Effective: members by their correlation."
     )
 
 
 def _table(points: Sequence[QualityPoint]) -> str:
     """A Markdown table of our own words and numbers."""
-    heads = ("Ensemble", "Core seconds", "Likeness", "AUROC far", "Mean knowledge", "Effective")
+    heads = ("Ensemble", "Seconds", "Likeness", "AUROC", "Mean KU", "Effective")
     lines = ["| " + " | ".join(heads) + " |", "|:--|" + "--:|" * (len(heads) - 1)]
     for point in points:
         label = METHOD_STYLES[point.method].label
-        name = f"{point.n_models} x {label}" if point.n_models > 1 else f"one {label}"
+        name = f"{point.n_models} x {label}" if point.n_models > 1 else label
         numbers = (
             point.core_seconds,
             point.rank_correlation,

@@ -53,7 +53,8 @@ def scores_of(run: SpiralRun) -> list[SpiralScore]:
 def _draw_table(run: SpiralRun) -> None:
     scores = scores_of(run)
     head, *rows = ("| " + " | ".join(row) + " |" for row in score_rows(run, scores))
-    st.markdown("\n".join([head, "|:--|" + "--:|" * len(run.methods), *rows]))
+    with st.container(key="table-scores"):
+        st.markdown("\n".join([head, "|:--|" + "--:|" * len(run.methods), *rows]))
     first = scores[0]
     st.caption(
         "Uncertainties in nats. Far: the 40 % of the cells where the true density is lowest, "

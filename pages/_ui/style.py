@@ -22,7 +22,9 @@ _CSS = """
 [data-testid="stMarkdownContainer"] :is(th, td):last-child { padding-right: 0 !important; }
 [data-testid="stMarkdownContainer"] th { font-weight: 500; opacity: 0.75; }
 /* A wide table scrolls inside itself, not the page. */
-.st-key-methods [data-testid="stMarkdownContainer"] { overflow-x: auto; }
+:is(.st-key-methods, [class*="st-key-table-"]) [data-testid="stMarkdownContainer"] {
+  overflow-x: auto;
+}
 /* Links to pages line up with the text below them. */
 .st-key-pages [data-testid="stPageLink"] a {
   padding-left: 0; text-decoration: underline; text-underline-offset: 0.2em;

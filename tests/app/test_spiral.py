@@ -153,8 +153,8 @@ def test_a_knob_of_the_view_changes_the_picture_and_fits_nothing(key, value, sam
 REFIT = {
     "rows": (200, 2), "noise": (0.2, 2), "seed": (1, 2), "members": (4, 1), "trees": (100, 1),
     "chain_trees": (200, 1), "depth": (3, 2), "rate": (0.05, 1), "rate_cyclical": (0.1, 1),
-    "cycle": (50, 1), "alpha_max": (5.0, 1), "alpha_min": (0.5, 1), "temperature": ("1000", 2),
-    "leaf_noise": ("on", 2), "random_strength": (1.0, 2), "noise_free": (True, 1),
+    "cycle": (50, 1), "alpha_max": (5, 1), "alpha_min": (0.5, 1), "temperature": ("1000", 2),
+    "leaf_noise": ("on", 2), "random_strength": (1, 2), "noise_free": (True, 1),
 }  # fmt: skip
 
 

@@ -119,7 +119,7 @@ def test_the_comparison_is_a_job_of_its_own(page, serve):
     open_spiral(page, serve(APP), "rows=50&members=2&trees=50&chain_trees=100&cycle=20&depth=2")
     page.get_by_role("button", name="Compare, about").click()
     page.get_by_text("30 x SGLB").wait_for(timeout=120_000)
-    page.locator(".st-key-spiral-quality .js-plotly-plot").wait_for()
+    page.locator(".st-key-spiral-auroc_far .js-plotly-plot").wait_for()
 
 
 def test_a_bad_link_is_explained_and_the_picture_is_drawn(page, serve):

@@ -296,13 +296,12 @@ QUALITY = (
 
 
 def test_quality_joins_ensembles_of_one_kind_over_what_they_cost():
-    traces = quality_figure(QUALITY).data
-    assert [(trace.name, list(trace.x)) for trace in traces[:2]] == [
-        ("SGLB, independent models", [0.3, 3.0]),
-        ("cSGLB", [0.2]),
-    ]
-    assert list(traces[2].y) == [0.4, 0.5]
-    assert list(traces[0].text) == ["3", "30"]
+    several, one = quality_figure(QUALITY, "auroc_far").data
+    assert (several.name, list(several.x)) == ("SGLB, independent", [0.3, 3.0])
+    assert list(several.y) == [0.4, 0.5]
+    assert list(several.text) == ["3", "30"]
+    assert (one.name, list(one.x), one.mode) == ("cSGLB", [0.2], "markers")
+    assert list(quality_figure(QUALITY, "rank_correlation").data[1].y) == [0.5]
 
 
 def test_quality_in_words_leaves_out_what_there_is_not():
