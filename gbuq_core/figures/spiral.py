@@ -27,7 +27,7 @@ from gbuq_core.figures.spiral_training import Growth, training_strips
 from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.glossary import UNCERTAINTY_KINDS
 from gbuq_core.synthetic import SpiralData
-from gbuq_core.validation import check_choice
+from gbuq_core.validation import check_choice, check_number
 
 Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -80,11 +80,24 @@ class Maps(Protocol):
 
 
 class SpiralView(NamedTuple):
-    """How the maps are shown: log colours for knowledge, one scale or many, training points."""
+    """How the maps are shown.
+
+    Attributes
+    ----------
+    log : bool
+        Logarithmic colours for knowledge uncertainty.
+    scale : str
+        One of `SCALES`.
+    points : str
+        Where the training rows are drawn, one of `POINTS`.
+    flag : int
+        So many percent of the cells, those with most knowledge uncertainty, are hatched.
+    """
 
     log: bool = True
     scale: str = "shared"
     points: str = "truth"
+    flag: int = 0
 
 
 def spiral_sheet(
@@ -122,6 +135,7 @@ def spiral_sheet(
     view = SpiralView() if view is None else view
     check_choice("scale", view.scale, SCALES)
     check_choice("points", view.points, POINTS)
+    check_number("flag", view.flag, 0, 100)
     frames = common_frames(methods)
     knowledge = _knowledge_limits(methods, view) if view.scale == "shared" else None
     brief = len(methods) > 2
@@ -143,6 +157,7 @@ def spiral_sheet(
         frame_label="trees",
         frame_values=[int(n) for n in frames] if len(frames) > 1 else None,
         frames_per_second=8,
+        hatch_label=f"the {view.flag} % of the cells with most knowledge uncertainty",
         markers=markers,
         lines=lines,
         strips=training_strips(growths, frames) if len(frames) > 1 else (),
@@ -206,6 +221,19 @@ def _arrange(truths: Sequence[Panel], rest: Sequence[list[Panel]]) -> list[Panel
         for left, row in zip((first, noise, density), kinds, strict=True)
         for panel in (left, *row)
     ]
+
+
+def flagged(knowledge: Array, percent: float) -> npt.NDArray[np.bool_]:
+    """The cells with most knowledge uncertainty, so many percent of them; none without values.
+
+    >>> flagged(np.array([[1.0, 2.0], [3.0, 4.0]]), 50).tolist()
+    [[False, False], [True, True]]
+    """
+    chosen = np.zeros(knowledge.shape, dtype=bool)
+    if np.isfinite(knowledge).all():
+        n_cells = round(knowledge.size * percent / 100)
+        chosen.flat[np.argsort(-knowledge, axis=None, kind="stable")[:n_cells]] = True
+    return chosen
 
 
 def border_of(in_support: npt.NDArray[np.bool_]) -> Array:
@@ -295,6 +323,7 @@ def _method_panels(
                 _NATS,
                 limits,
                 log=is_knowledge and view.log,
+                hatched=flagged(part[-1], view.flag) if is_knowledge and view.flag else None,
                 markers=() if known else _NOT_AVAILABLE,
                 alt="" if known else f"{style.label} gives no {kind} uncertainty here.",
                 accent=style.colour,

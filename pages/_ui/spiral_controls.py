@@ -160,6 +160,10 @@ _VIEW = (
         "shown", "Members shown", "ladder", _ALL, choices=("2", "3", "5", "7", "10", "15", _ALL),
         group="view", help="Counts only so many of them; refits nothing.",
     ),
+    Knob(
+        "flag", "Flag the most unknown cells", "ladder", 0, choices=(0, 1, 5, 10, 20, 30, 40, 50),
+        unit="%", group="view", help="Hatches them in each map of knowledge uncertainty.",
+    ),
     Knob("points", "Training rows on", "choice", "truth", choices=POINTS, group="view"),
     Knob("log", "Logarithmic colours for knowledge", "switch", True, group="view"),
     Knob(
@@ -234,7 +238,7 @@ def settings_of(values: SimpleNamespace) -> SpiralSettings:
 
 def view_of(values: SimpleNamespace) -> SpiralView:
     """How the maps are shown."""
-    return SpiralView(values.log, values.scale, values.points)
+    return SpiralView(values.log, values.scale, values.points, values.flag)
 
 
 class Looks(NamedTuple):

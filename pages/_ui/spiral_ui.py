@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import streamlit as st
 
 from gbuq_core.errors import GbuqError
@@ -25,7 +26,7 @@ from gbuq_core.experiments.spiral_plan import (
 )
 from gbuq_core.experiments.spiral_scores import describe_spiral
 from gbuq_core.figures.panels import Line, Marker, PanelSheet
-from gbuq_core.figures.spiral import SpiralView, spiral_sheet
+from gbuq_core.figures.spiral import SpiralView, flagged, spiral_sheet
 from gbuq_core.synthetic import make_spiral
 from pages._ui.canvas import CanvasEvent, canvas
 from pages._ui.jobs_glue import Answer, seconds_text
@@ -113,6 +114,26 @@ def draw_picture(
         _say_what_is_missing(mapped)
     sheet = sheet_of(run, [one.maps for one in shown if one.maps], view, looks, words)
     canvas(sheet, key="spiral", select=("cells", "ray"), on_select=on_select)
+    flags = describe_flags(run, view)
+    if flags:
+        st.text(flags)
+
+
+def describe_flags(run: SpiralRun, view: SpiralView) -> str:
+    """How many of the flagged cells have no rows around; nothing if none are flagged."""
+    known = [maps for maps in run.methods if np.isfinite(maps.knowledge[-1]).all()]
+    if not view.flag or not known:
+        return ""
+    outside = ~run.truth.in_support
+    shares = [
+        f"{METHODS[maps.method].label} "
+        f"{100 * outside[flagged(maps.knowledge[-1], view.flag)].mean():.0f} %"
+        for maps in known
+    ]
+    return (
+        f"Flagged cells outside the data: {', '.join(shares)}. Chance would give "
+        f"{100 * outside.mean():.0f} %, which is how much of the map lies there."
+    )
 
 
 def _say_what_is_missing(mapped: Sequence[Mapped]) -> None:

@@ -133,6 +133,7 @@ def move(at, key, value):
         ("shown", "2", ["True density"]),
         ("points", "all maps", ["SGLB: TU"]),
         ("points", "off", ["SGLB: TU"]),
+        ("flag", 20, ["SGLB: KU", "cSGLB: KU"]),
         ("log", False, ["SGLB: TU"]),
         ("scale", "own", ["True density"]),
     ],
@@ -230,6 +231,7 @@ BAD = {
     "methods": "<b>x</b>",
     "leaf_noise": "true",
     "points": "[x](javascript:0)",
+    "flag": "3",
     "shown": "1",
     "log": "2",
     "scale": "none",
@@ -282,6 +284,16 @@ def test_typed_coordinates_move_the_point_and_fit_nothing():
     assert count_fits() == before
 
 
+def test_flagged_cells_are_counted_beside_chance():
+    at = open_spiral(flag="20")
+    told = next(note for note in notes(at) if note.startswith("Flagged cells outside the data"))
+    run = run_spiral(SETTINGS)
+    outside = ~run.truth.in_support
+    assert f"Chance would give {100 * outside.mean():.0f} %" in told
+    hatched = [panel["title"] for panel in sheet(at).header["panels"] if panel["hatched"]]
+    assert hatched == ["SGLB: knowledge", "cSGLB: knowledge"]
+
+
 def test_the_ray_is_there_at_once_and_shows_each_kind():
     at = open_spiral()
     run = run_spiral(SETTINGS)
@@ -331,7 +343,7 @@ SETTINGS_AND_VIEWS = [
             burn_in=3, alpha_max=2.0, alpha_min=0.1, mask=0.5, exploration=0.25, noise_free=True,
             temperature=100.0, leaf_noise=True, random_strength=0.0, step=200, start=0.25, shown=3,
         ),
-        SpiralView(log=False, scale="own", points="all maps"),
+        SpiralView(log=False, scale="own", points="all maps", flag=10),
     ),
 ]  # fmt: skip
 

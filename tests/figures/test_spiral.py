@@ -136,7 +136,9 @@ def test_training_rows_are_where_the_view_wants_them():
     assert len(with_points("all maps")) == 8
 
 
-@pytest.mark.parametrize("view", [SpiralView(points="here"), SpiralView(scale="none")])
+@pytest.mark.parametrize(
+    "view", [SpiralView(points="here"), SpiralView(scale="none"), SpiralView(flag=101)]
+)
 def test_views_that_there_are_not_are_refused(view):
     with pytest.raises(InvalidParameter):
         spiral_sheet(TRUTH, ROWS, [], view=view)
@@ -187,6 +189,17 @@ def test_strips_share_the_frames_and_mark_the_members():
     assert [line.dash for line in loss.lines] == [False, False, True, True]
     assert "0.5 on new rows" in loss.alt
     assert encode_sheet(sheet)
+
+
+def test_the_most_unknown_cells_are_hatched_where_knowledge_is_drawn():
+    knowledge = np.arange(N * N, dtype=float).reshape(1, N, N) + 1e-3
+    maps = maps_of(n_trees=(20,))._replace(knowledge=knowledge)
+    sheet = spiral_sheet(TRUTH, ROWS, [maps], view=SpiralView(flag=25))
+    *others, last = sheet.panels
+    assert {panel.hatched is None for panel in others} == {True}
+    assert np.flatnonzero(last.hatched).tolist() == list(range(27, 36))
+    assert "25 %" in decode_sheet(encode_sheet(sheet)).header["hatchLabel"]
+    assert spiral_sheet(TRUTH, ROWS, [maps]).panels[-1].hatched is None
 
 
 def test_of_several_chains_the_one_in_cycles_is_marked():
