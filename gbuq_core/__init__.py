@@ -6,6 +6,7 @@ drop_stale_kernels()  # both before any kernel is decorated
 ensure_writable_cache()
 
 from gbuq_core.boosting import BoostedEnsembleClassifier, BoostedEnsembleRegressor  # noqa: E402
+from gbuq_core.ibug import IBUGRegressor  # noqa: E402
 from gbuq_core.sampling import sample_mixture  # noqa: E402
 from gbuq_core.synthetic import make_heart, make_spiral  # noqa: E402
 from gbuq_core.uncertainty import (  # noqa: E402
@@ -17,6 +18,7 @@ from gbuq_core.uncertainty import (  # noqa: E402
 __all__ = [
     "BoostedEnsembleClassifier",
     "BoostedEnsembleRegressor",
+    "IBUGRegressor",
     "Uncertainty",
     "decompose_classification",
     "decompose_regression",

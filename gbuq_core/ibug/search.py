@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gbuq_core.ibug.affinity import TrainLeaves, nearest, pack_leaves
+from gbuq_core.ibug.affinity import nearest
 from gbuq_core.ibug.family_fits import FloatArray
 from gbuq_core.ibug.results import Neighborhood
+from gbuq_core.ibug.train_leaves import TrainLeaves, pack_leaves
 from gbuq_core.jobs import check_memory, stage
 from gbuq_core.trees.importers import LeafSource
 from gbuq_core.validation import check_choice, check_number
