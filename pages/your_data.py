@@ -3,6 +3,7 @@
 import streamlit as st
 
 from pages._ui.data_columns import apply_edits, current_edits, show_columns
+from pages._ui.data_explain import ROW_SLOT
 from pages._ui.data_explore import explore
 from pages._ui.data_exports import in_words
 from pages._ui.data_results import show_words
@@ -44,7 +45,7 @@ if values.table != choice:  # a control was put back to its default
 request = request_of(opened, schema, edits, values, second)
 with st.sidebar:
     st.caption(estimate_line(opened, schema, request, second[1]))
-(answer,) = ask([request])
+(answer,) = ask([request], others=[ROW_SLOT])
 answer = called_as_now(answer, opened, second)
 show_progress([answer])
 if answer.error:

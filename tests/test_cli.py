@@ -351,3 +351,40 @@ def test_as_a_program(train, tmp_path):
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr == 'The table has no column "z": the columns are "x", "group" and "y".\n'
+
+
+def test_a_cyclical_method_and_its_burn_in(tmp_path):
+    table, out = tmp_path / "t.csv", tmp_path / "o.csv"
+    table.write_text("x,y\n" + "".join(f"{i % 9},{i % 9 + 0.1 * (i % 4)}\n" for i in range(60)))
+    start = ["score", str(table), "--target", "y", "--out", str(out), "--trees", "40", "--quiet",
+             "--learning-rate", "0.05", "--depth", "2", "--method", "cbsglb"]  # fmt: skip
+    assert main(start) == 0
+    every = pd.read_csv(out)
+    assert main([*start, "--burn-in", "5"]) == 0
+    later = pd.read_csv(out)
+    assert (every["knowledge_uncertainty"] != later["knowledge_uncertainty"]).any()
+    assert main([*start, "--cycle-length", "20", "--burn-in", "1"]) == 0
+    assert (pd.read_csv(out)["knowledge_uncertainty"] == 0).all()  # one member is left
+
+
+WITHOUT_SENSE = {
+    ("--method", "csglb", "--truncation-step", "5"): "--truncation-step does not go with",
+    ("--method", "csglb", "--truncation-start", "0.2"): "--truncation-start does not go with",
+    ("--method", "csglb", "--ensemble", "independent"): "--ensemble does not go with",
+    ("--method", "csglb", "--engine", "catboost"): "no cyclical gradients",
+    ("--method", "csglb", "--burn-in", "10"): "leaves none of the 10 cycles",
+    ("--burn-in", "1"): "--burn-in does not go with --method sglb, without cycles",
+    ("--cycle-length", "5"): "--cycle-length does not go with",
+}
+
+
+@pytest.mark.parametrize("options", WITHOUT_SENSE)
+def test_options_that_say_nothing_about_the_method_are_one_sentence(options, tmp_path, capsys):
+    table, out = tmp_path / "t.csv", tmp_path / "o.csv"
+    table.write_text("x,y\n" + "".join(f"{i % 9},{i % 9 + 0.1 * (i % 4)}\n" for i in range(60)))
+    words = ["score", str(table), "--target", "y", "--out", str(out), "--trees", "40", *options]
+    assert main(words) == 2
+    error = capsys.readouterr().err.strip()
+    assert WITHOUT_SENSE[options] in error
+    assert error.count("\n") == 0
+    assert not out.exists()

@@ -96,3 +96,40 @@ def test_estimates_grow_with_the_work():
 def test_impossible_knobs_are_refused(knob):
     with pytest.raises(InvalidParameter):
         score_table(as_table(regression_frame(50)), "y", plan=FAST._replace(**knob))
+
+
+@pytest.mark.parametrize("method", ["csglb", "cbsglb"])
+def test_a_cyclical_plan_is_one_model_of_ten_cycles(method):
+    table = as_table(regression_frame(120))
+    plan = FAST._replace(method=method, ensemble="independent", n_members=3)
+    scored = score_table(table, "y", plan=plan)
+    model = scored.models[0].estimator
+    assert model.member_trees().tolist() == list(range(4, 41, 4))
+    assert model.plan_.n_models == 1
+    assert (scored.predictions.uncertainty.knowledge > 0).all()
+    longer = score_table(table, "y", plan=plan._replace(cycle_length=20))
+    assert longer.models[0].estimator.member_trees().tolist() == [20, 40]
+    prepared = prepare_training(table, infer_schema(table), "y")
+    virtual = estimate_scoring(prepared, FAST)
+    assert estimate_scoring(prepared, plan).seconds == virtual.seconds  # one model either way
+    tuned = estimate_scoring(prepared, plan._replace(learning_rate=None))
+    assert tuned.seconds > virtual.seconds
+
+
+def test_the_pilot_gives_a_cyclical_model_half_the_rate_of_a_virtual_ensemble():
+    """Its large steps go twice as far."""
+    table = as_table(regression_frame(120))
+    rates = {}
+    for method in ("sglb", "csglb"):
+        scored = score_table(table, "y", plan=ScorePlan(method=method, n_trees=80, depth=3))
+        rates[method] = np.array([model.estimator.learning_rate for model in scored.models])
+        assert any("pilot fits" in notice for notice in scored.notices)
+    np.testing.assert_allclose(rates["csglb"], rates["sglb"] / 2, rtol=1e-12)  # one division
+
+
+def test_what_has_no_cycles_is_one_sentence():
+    table = as_table(regression_frame(50))
+    with pytest.raises(InvalidParameter, match="has no cyclical gradients"):
+        score_table(table, "y", plan=FAST._replace(method="csglb", engine="catboost"))
+    with pytest.raises(InvalidParameter, match="longer than the 40 trees"):
+        score_table(table, "y", plan=FAST._replace(method="csglb", cycle_length=50))

@@ -108,12 +108,17 @@ class Stages(NamedTuple):
 def stage_table(scored: ScoredTable, most_bytes: int = _MOST_STAGE_BYTES) -> Stages | None:
     """Predictions of all possible members, or None if they would take too much memory.
 
+    None as well for CatBoost's models: it sums up its own truncations in another order than ours,
+    and a cut would differ from one without stages in the last digit.
+
     Parameters
     ----------
     scored : ScoredTable
         As it was trained, not cut.
     most_bytes : int
     """
+    if scored.plan.engine == "catboost":
+        return None
     n_classes = len(scored.training.target.classes)
     parts = [(model, scored.scored.X.iloc[rows]) for model, rows in _rows_by_model(scored)]
     if scored.measured is not None:

@@ -132,16 +132,14 @@ def _layer(layer: Part, read: Part, frame: _Frame) -> list[str]:
     if layer["kind"] == "line":
         points = _points(frame.across(layer["x"]), frame.down(layer["y"]))
         return [f'<polyline points="{points}" {_stroke(layer)}/>']
-    places = layer.get("at")
-    x, y = (
-        (layer["x"], layer["y"])
-        if places is None
-        else ([read[axis][place] for place in places] for axis in ("x", "y"))
-    )
+    source, places = layer, range(len(layer.get("x", ())))
+    if "at" in layer:
+        source, places = read, layer["at"]
+    dots = [[source[axis][place] for place in places] for axis in ("x", "y")]
     radius = layer.get("size", 4) / 2
     return [
         f'<circle cx="{a:.1f}" cy="{b:.1f}" r="{radius:g}" {_fill(layer)}/>'
-        for a, b in zip(frame.across(x), frame.down(y), strict=True)
+        for a, b in zip(frame.across(dots[0]), frame.down(dots[1]), strict=True)
     ]
 
 

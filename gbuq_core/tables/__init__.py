@@ -15,6 +15,7 @@ from gbuq_core.tables.explaining import (
     ColumnEffect,
     RowExplanation,
     column_distribution,
+    estimate_explaining,
     explain_row,
 )
 from gbuq_core.tables.export import to_csv_bytes, to_parquet_bytes
@@ -60,6 +61,7 @@ __all__ = [
     "Target",
     "column_distribution",
     "edit_schema",
+    "estimate_explaining",
     "estimate_scoring",
     "explain_row",
     "infer_schema",

@@ -25,15 +25,14 @@ from gbuq_core.tables import (
     ColumnEffect,
     RowExplanation,
     ScoredTable,
-    explain_row,
 )
 from pages._ui.controls import draw_knob
+from pages._ui.data_explain import explanation_of, show_waiting
 from pages._ui.data_results import KINDS, Shown, style_of
 from pages._ui.export_ui import is_dark
 from pages._ui.url_state import PageState
 
 MOST_FEATURES = 10
-_CACHED = 64
 
 
 def draw_row(
@@ -44,13 +43,17 @@ def draw_row(
     Effects are those on the uncertainty that rows are ranked by, or else on the total.
     """
     kind = rank if rank in KINDS else "total"
-    explained = _explain(digest, row, scored)
+    found = explanation_of(scored, row, digest)
+    explained = found if isinstance(found, RowExplanation) else None
     heading, choice = st.columns([0.8, 0.2], vertical_alignment="bottom")
     with heading:
         st.subheader(f"Row {row + 1:,}")
         st.text(describe_row(scored, shown, explained, row), width="stretch")
     with choice:
         draw_knob(next(knob for knob in page.knobs if knob.key == "row"))
+    if explained is None:
+        show_waiting(None if isinstance(found, RowExplanation) else found, scored)
+        return
     effects = sorted(explained.effects, key=lambda effect: -abs(getattr(effect, kind)))
     effects = effects[:MOST_FEATURES]
     members, causes, places = st.columns([0.3, 0.31, 0.39], gap="medium")
@@ -81,8 +84,10 @@ def draw_row(
         )
 
 
-def describe_row(scored: ScoredTable, shown: Shown, explained: RowExplanation, row: int) -> str:
-    """The row in words. Plain text that holds the user's words."""
+def describe_row(
+    scored: ScoredTable, shown: Shown, explained: RowExplanation | None, row: int
+) -> str:
+    """The row in words, as far as they are known. Plain text that holds the user's words."""
     prediction = str(scored.frame["prediction"].iloc[row])
     if not scored.training.target.classes:
         prediction = f"{float(scored.predictions.loc[row]):.4g}"
@@ -97,7 +102,8 @@ def describe_row(scored: ScoredTable, shown: Shown, explained: RowExplanation, r
         share = int(100 * np.mean(values < values[row]))  # down, so that none is above all rows
         ranks.append(f"{kind} {values[row]:#.3g} (more than {share} % of the rows)")
     parts.append(f"Uncertainty ({shown.unit.split(',')[0]}): {', '.join(ranks)}")
-    strange = [value for effect in explained.effects if (value := feature_value(effect)).note]
+    effects = () if explained is None else explained.effects
+    strange = [value for effect in effects if (value := feature_value(effect)).note]
     if strange:
         listed = ", ".join(f"{value.name} ({value.note})" for value in strange[:3])
         parts.append(f"Unlike the training rows in {listed}")
@@ -157,8 +163,3 @@ def _effects_in_words(effects: Sequence[ColumnEffect]) -> str:
         f"{effect.column}: " + ", ".join(f"{kind} {getattr(effect, kind):+.3g}" for kind in KINDS)
         for effect in effects
     )
-
-
-@st.cache_resource(max_entries=_CACHED, show_spinner=False, scope="session")
-def _explain(digest: str, row: int, _scored: ScoredTable) -> RowExplanation:
-    return explain_row(_scored, row)

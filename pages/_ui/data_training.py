@@ -76,7 +76,7 @@ def plan_of(values: SimpleNamespace) -> ScorePlan:
     return ScorePlan(
         method=values.method.lower(),
         ensemble=VIRTUAL if values.method in CYCLICAL else values.ensemble,
-        engine=values.engine.lower(),
+        engine="numba" if values.method in CYCLICAL else values.engine.lower(),
         n_members=values.models if is_independent(values) else 10,
         n_trees=values.trees,
         depth=values.depth,
@@ -98,8 +98,7 @@ def request_of(
     estimate = _estimate(wanted, opened, schema, 0 if second[1] is None else second[1].n_rows)
     key: tuple[Hashable, ...] = ("your data", wanted)
     if opened.is_upload or second[1] is not None:  # nobody else's, whoever has the same file
-        key = (*key, st.session_state.setdefault(_OWNER, uuid.uuid4().hex))
-        _kept().keys.add(key)
+        key = own_key(key)
     return Request(
         "score",
         key,
@@ -107,6 +106,13 @@ def request_of(
         "Training and judging each row",
         estimate.seconds if estimate else None,
     )
+
+
+def own_key(key: tuple[Hashable, ...]) -> tuple[Hashable, ...]:
+    """The key of a result that is this session's alone, and goes when its tab is closed."""
+    own = (*key, st.session_state.setdefault(_OWNER, uuid.uuid4().hex))
+    _kept().keys.add(own)
+    return own
 
 
 def called_as_now(answer: Answer, opened: Opened, second: tuple[str, Table | None]) -> Answer:

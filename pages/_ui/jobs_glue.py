@@ -107,14 +107,17 @@ class _Good(NamedTuple):
     seconds: float
 
 
-def ask(requests: Sequence[Request], wait: float = WAIT_SECONDS) -> list[Answer]:
+def ask(
+    requests: Sequence[Request], wait: float = WAIT_SECONDS, others: Sequence[str] = ()
+) -> list[Answer]:
     """Return an answer for each request, after at most ``wait`` seconds.
 
-    Slots that a page asked for before and no longer does are given up. What this session holds
+    Slots that a page asked for before and no longer does are given up, but for ``others``, which a
+    fragment of the page sees to. What this session holds
     already, as the last good result of a slot, is never computed again.
     """
     user = session_user()
-    RUNNER.keep(user, [request.slot for request in requests])
+    RUNNER.keep(user, [*(request.slot for request in requests), *others])
     cancelled = st.session_state.setdefault(_CANCELLED, {})
     jobs: list[Job | None] = []
     for request in requests:

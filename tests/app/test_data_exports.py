@@ -38,6 +38,9 @@ SETTINGS = {
     "independent": {
         "method": "SGB", "ensemble": "independent", "trees": "50", "models": "3", "members": "2",
     },
+    "cyclical": {
+        "method": "cbSGLB", "trees": "100", "rate": "0.05", "burn_in": "3", "members": "5",
+    },
     "catboost": {"engine": "CatBoost", "trees": "50", "rate": "0.1", "step": "10"},
 }  # fmt: skip
 

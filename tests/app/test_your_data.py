@@ -277,3 +277,34 @@ def test_presets_leave_the_table_alone():
     assert all(preset.values[TABLE.key] == TABLE.default for preset in page.presets)
     assert page.key == PAGE
     assert FIND in page.knobs
+
+
+def knobs_shown(at):
+    return {
+        widget.key
+        for kind in ("slider", "select_slider", "radio", "selectbox")
+        for widget in at.get(kind)
+    }
+
+
+def test_cyclical_boosting_has_a_burn_in_that_trains_nothing():
+    at = open_page(table="wine", trees="50", ensemble="independent", engine="CatBoost")
+    assert {"ensemble", "engine", "models"} <= knobs_shown(at)
+    at.radio(key="method").set_value("cSGLB").run()
+    settle(at)
+    assert not at.exception
+    assert not {"ensemble", "engine", "models", "step", "start"} & knobs_shown(at)
+    assert any(caption.value.startswith("Training takes") for caption in at.caption)
+    assert any("**10**" in m.value for m in at.markdown)
+    before, n_fits = rows_of(at).sort_values("row")["total"].to_numpy(), len(RUNNER._finished)
+    at.slider(key="burn_in").set_value(9).run()
+    assert not at.exception
+    assert len(RUNNER._finished) == n_fits
+    assert any("**1**" in m.value for m in at.markdown)
+    assert (rows_of(at).sort_values("row")["total"].to_numpy() != before).any()
+    # one member knows no other: all its uncertainty is noise
+    np.testing.assert_allclose(rows_of(at)["knowledge"], 0.0, atol=1e-12)
+    code = next(c.value for c in at.code if "score_table" in c.value)
+    assert "burn_in=9" in code
+    at.radio(key="method").set_value("SGB").run()
+    assert {"ensemble", "engine", "models"} <= knobs_shown(at)

@@ -7,7 +7,7 @@ from streamlit.runtime.caching.cache_utils import CachedFunc
 from gbuq_core.errors import MemoryLimitExceeded
 from gbuq_core.jobs import RUNNER
 from gbuq_core.tables import estimate_scoring, read_table
-from pages._ui import data_columns, data_results, data_row, data_source, data_training
+from pages._ui import data_columns, data_explain, data_results, data_source, data_training
 from pages._ui.data_columns import Edits
 from tests.app.test_your_data import csv_of, drop, numbers, open_page, rows_of, says, settle
 
@@ -126,7 +126,7 @@ def test_a_file_and_its_name_are_nobody_elses_and_go_with_the_session():
 
 
 def test_no_cache_of_the_page_outlives_a_session():
-    modules = (data_source, data_training, data_columns, data_row, data_results)
+    modules = (data_source, data_training, data_columns, data_explain, data_results)
     cached = [
         function
         for module in modules

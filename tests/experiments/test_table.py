@@ -14,7 +14,13 @@ import pytest
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments import table as table_room
 from gbuq_core.experiments import table_code
-from gbuq_core.experiments.table import Cut, cut_table, describe_table, held_out_rows
+from gbuq_core.experiments.table import (
+    Cut,
+    cut_table,
+    describe_table,
+    held_out_rows,
+    stage_table,
+)
 from gbuq_core.experiments.table_code import TableRecipe, table_command
 from gbuq_core.tables import (
     ReadOptions,
@@ -80,6 +86,62 @@ def test_an_independent_ensemble_is_cut_to_its_first_models():
     assert seen.models[0].estimator.n_members == 2
     both = explain_row(seen, 0).member_probabilities
     np.testing.assert_array_equal(both, explain_row(scored, 0).member_probabilities[:2])
+
+
+STAGED = {
+    "virtual": ({}, Cut(7, 0.2, 4)),
+    "independent": ({"ensemble": "independent", "n_members": 3}, Cut(members=2)),
+    "cyclical": ({"method": "csglb"}, Cut(members=5, burn_in=3)),
+}
+
+
+@pytest.mark.parametrize("kind", STAGED)
+@pytest.mark.parametrize("key", ["diabetes", "wine"])
+def test_stages_give_what_predicting_gives(key, kind, monkeypatch):
+    plan, cut = STAGED[kind]
+    scored = scored_builtin(key, **plan)
+    slowly = cut_table(scored, cut)
+    stages = stage_table(scored)
+    monkeypatch.setattr(table_room, "predict_rows", None)  # nothing is predicted any more
+    quickly = cut_table(scored, cut, stages)
+    for ours, theirs in zip(quickly.predictions[:4], slowly.predictions[:4], strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    assert quickly.predictions.flagged_columns == slowly.predictions.flagged_columns
+    assert quickly.frame.equals(slowly.frame)
+    assert quickly.scores.nll == slowly.scores.nll != scored.scores.nll
+
+
+def test_stages_beside_a_second_file_and_their_limit():
+    rng = np.random.default_rng(0)
+    lines = [f"{x:.3f},{g},{2 * x + rng.normal():.3f}" for x, g in zip(
+        rng.normal(size=80), "ab" * 40, strict=True)]  # fmt: skip
+    first = read_table(("x,g,y\n" + "\n".join(lines)).encode())
+    second = read_table(("y,x,g\n" + "\n".join(f"{i},{i},c" for i in range(20))).encode())
+    scored = score_table(first, "y", new=second, plan=PLAN)
+    cut = Cut(5, 0.25)
+    slowly, quickly = cut_table(scored, cut), cut_table(scored, cut, stage_table(scored))
+    assert quickly.scores.nll == slowly.scores.nll
+    assert quickly.new_scores.nll == slowly.new_scores.nll
+    assert quickly.predictions.unseen_level.all()  # the second file's category is a new one
+    n_bytes = 60 * (20 + 16) * 2 * 8  # trees, rows of both files, mean and variance, float64
+    assert stage_table(scored, most_bytes=n_bytes) is not None
+    assert stage_table(scored, most_bytes=n_bytes - 1) is None
+    assert stage_table(scored._replace(plan=PLAN._replace(engine="catboost"))) is None
+
+
+def test_members_of_a_cyclical_model_are_its_last_cycles():
+    scored = scored_builtin("diabetes", method="cbsglb")
+    model = scored.models[0].estimator
+    assert model.member_trees().tolist() == list(range(6, 61, 6))  # a tenth of 60 trees
+    seen = cut_table(scored, Cut(burn_in=7))
+    assert seen.models[0].estimator.n_members == 3
+    everything, left = explain_row(scored, 5), explain_row(seen, 5)
+    np.testing.assert_array_equal(left.member_loc, everything.member_loc[-3:])
+    assert cut_table(scored, Cut(burn_in=0)).predictions is scored.predictions
+    with pytest.raises(InvalidParameter, match="leaves none of the 10 cycles"):
+        cut_table(scored, Cut(burn_in=10))
+    with pytest.raises(InvalidParameter, match="do not apply to method='cbsglb'"):
+        cut_table(scored, Cut(step=5))
 
 
 def test_the_words_name_the_rows_of_the_largest_uncertainties(scored):
