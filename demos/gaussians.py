@@ -96,7 +96,7 @@ def more_noise() -> Shown:
     answer = (
         f"It passes through {noisy.modes_visited:g} modes, but only "
         f"{percent(noisy.share_in_modes)} of its samples lie in one: noise of that scale samples "
-        "a density that is 25 times hotter, KL "
+        f"a density that is {race.settings.noise_nsgld**2:g} times hotter, KL "
         f"{digits(noisy.grid_kl)} nats from the target. So the paper is right that this much noise "
         "does not solve the problem. A factor of 1.5 would do better than it suggests: "
         f"{mild.modes_visited:g} modes, {percent(mild.share_in_modes)} in a mode, KL "

@@ -23,11 +23,20 @@ from pages._ui.gaussians_ui import (
 from pages._ui.jobs_glue import Answer, Request, ask, show_progress
 from pages._ui.url_state import link_to, open_page
 
-LEDE = (
-    "Four samplers, one start, the same number of steps. Play the race: **SGLD** settles in a mode "
-    "and stays, **N-SGLD** shakes itself out and blurs everything, the two **cyclical** ones are "
-    "thrown out at the start of each cycle and settle somewhere else by its end."
-)
+LEDE = "Four samplers, one start, the same number of steps. Play the race: "
+WHAT_TO_SEE = {
+    "gaussians25": "**SGLD** settles in a mode and stays, **N-SGLD** shakes itself out and blurs "
+    "everything, the two **cyclical** ones are thrown out at the start of each cycle and settle "
+    "somewhere else by its end.",
+    "ring": "there are no walls, but it is a long way round. How much of it has each gone by the "
+    "end? Its twelve equal sectors count as modes.",
+    "banana": "one bent ridge, steep across and long along it. Who reaches both ends, and as often "
+    "as the target? Five stretches of equal probability count as modes.",
+    "two_modes": "80 % of the weight lies on the left. Who finds both modes, and do their shares "
+    "come out? cg-SGLD's steps, long enough for the 25 Gaussians, are too short to leave these.",
+    "gaussian": "one mode, nothing to find. Who gets its spread right? More noise widens it, a "
+    "scaled gradient narrows it.",
+}
 WAIT_SECONDS = 0.5  # 4 x 50,000 steps come without a flash of progress
 
 
@@ -55,10 +64,10 @@ def ask_for(settings: GaussiansSettings) -> list[Answer]:
 
 
 st.title("Can one chain find all the modes?")
-with st.container(key="lede"):
-    st.markdown(LEDE)
+lede = st.container(key="lede")
 values = open_page(STATE)
 settings, view = settings_of(values), view_of(values)
+lede.markdown(LEDE + WHAT_TO_SEE[settings.target])
 answers = ask_for(settings)
 show_progress(answers)
 run = draw_gaussians(settings, view, answers)

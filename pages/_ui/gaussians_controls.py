@@ -63,11 +63,11 @@ _METHOD = (
 _KNOBS = (
     Knob(
         "steps", "Steps", "ladder", _DEFAULT.steps,
-        choices=(1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 200_000),
+        choices=(1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000),
         help="Of each chain.",
     ),
     Knob(
-        "chains", "Chains", "ladder", _DEFAULT.chains, choices=(1, 2, 5, 10, 20, 50, 100),
+        "chains", "Chains", "ladder", _DEFAULT.chains, choices=(1, 2, 5, 10, 20, 50),
         help="Each from a start of its own. Densities are of all of them together.",
     ),
     Knob(

@@ -19,6 +19,7 @@ from gbuq_core.experiments.gaussians_scores import describe_gaussians
 from gbuq_core.figures.encoding import decode_sheet
 from gbuq_core.figures.gaussians import GaussiansView
 from gbuq_core.jobs import RUNNER
+from gbuq_core.sampling import TARGETS
 from pages._ui import gaussians_controls
 from pages._ui.gaussians_controls import STATE, query_of, settings_of, view_of
 from pages._ui.gaussians_ui import _csv, _html
@@ -186,6 +187,14 @@ def test_an_unknown_parameter_is_named():
     assert any("does not know are ignored" in note and '"colour"' in note for note in notes(at))
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_what_to_look_at_is_said_of_every_target(target):
+    at = open_gaussians(target=TARGETS[target].label, samplers="SGLD")
+    assert len(notes(at)) == (target != "gaussians25")  # that the paper does not speak of it
+    assert at.markdown[0].value.startswith("Four samplers, one start")
+    assert titles(at) == ["Target", "SGLD"]
+
+
 def test_no_sampler_leaves_the_target_and_an_invitation():
     at = open_gaussians(samplers="")
     assert titles(at) == ["Target"]
@@ -196,6 +205,7 @@ def test_no_sampler_leaves_the_target_and_an_invitation():
 def test_another_target_has_its_own_table_and_no_claims():
     at = open_gaussians(target="Ring", samplers=["SGLD", "cg-SGLD"])
     assert "| Modes visited, of 12 |" in table(at)
+    assert "twelve equal sectors" in at.markdown[0].value
     assert any("The paper speaks about the 25 Gaussians" in note for note in notes(at))
     assert "rate_nsgld" not in [s.key for s in at.select_slider]
 
