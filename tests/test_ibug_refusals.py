@@ -87,7 +87,7 @@ def bad_fits(X, y):
     gaps, infinite, short = X.copy(), X.copy(), gbm.fit(X[:, :2], y)
     gaps[3, 1], infinite[3, 1] = np.nan, np.inf
     gap_y = np.where(np.arange(len(y)) == 5, np.nan, y)
-    own = IBUGRegressor(clone(gbm))
+    own = IBUGRegressor(clone(gbm), random_state=0)
     given = IBUGRegressor(short, 5)
     labels = GradientBoostingClassifier(n_estimators=2)
     yield "features", given, (X, y), "trained on 2 features and X has 3"
@@ -104,8 +104,9 @@ def bad_fits(X, y):
     yield "outputs", own, (X, np.column_stack([y, y])), "one value a row, not several targets"
     yield "constant", own, (X, np.full(len(X), 2.5)), r"one value only \(2.5\)"
     yield "gap in y", own, (X, gap_y), "y contains NaN or infinity"
+    yield "huge y", own, (X, 1e200 * y), "beyond 1e\\+75 variances overflow"
     yield "text in y", own, (X, ["a"] * len(X)), "y holds values that are not numbers"
-    yield "gap in X", own, (gaps, y), "contains NaN, and GradientBoostingRegressor does not take"
+    yield "gap in X", own, (gaps, y), "contains NaN"
     yield "infinity", own, (infinite, y), "infinity"
     yield "lengths", own, (X, y[:-1]), "differ in number"
     yield "few rows", own, (X[:3], y[:3]), "too few"
@@ -143,3 +144,7 @@ def test_new_rows_are_checked(model, new):
             predict(gaps)
     with refused(InvalidData, "y_grid must be one grid"):
         model.predict_density(new[0], np.zeros((2, 3)))
+    with refused(InvalidData, "y_grid must hold finite numbers"):
+        model.predict_density(new[0], [0.0, np.nan])
+    with refused(InvalidData, "levels must lie between 0 and 1"):
+        model.predict_quantiles(new[0], 1.5)

@@ -267,7 +267,9 @@ def test_positive_families_use_the_neighbours_mean_where_the_model_is_not_positi
 @pytest.mark.parametrize("family", ["log-normal", "weibull"])
 @pytest.mark.parametrize("lowest", [0.0, -2.0])
 def test_positive_families_refuse_other_targets_in_a_sentence(family, lowest):
-    with pytest.raises(InvalidData, match=r"^The .* needs targets above 0 .*: choose another.*\.$"):
+    with pytest.raises(
+        InvalidData, match=r"^posterior=.* needs targets above 0 .*: choose another.*\.$"
+    ):
         check_family(family, [lowest, 1.0])
 
 
@@ -276,6 +278,8 @@ def test_unknown_families_and_fits_are_refused():
         check_family("cauchy", [1.0])
     with pytest.raises(InvalidParameter, match=r"^posterior_fit must be one of"):
         fitted("normal", gamma_targets(), "guess")
+    with pytest.raises(InvalidData, match=r"^levels must lie between 0 and 1; got .*\.$"):
+        quantile(fitted("normal", gamma_targets(), "matched"), [0.5, 1.0])
     with pytest.raises(InvalidParameter, match=r"^n_draws must be"):
         sample(fitted("normal", gamma_targets(), "matched"), 0)
 

@@ -24,7 +24,7 @@ from gbuq_core.ibug.results import (
 )
 from gbuq_core.metrics.neighbour_tuning import CANDIDATES, running_std
 from gbuq_core.uncertainty import Uncertainty
-from gbuq_core.validation import check_choice
+from gbuq_core.validation import check_array, check_choice
 
 
 class IBUGRegressor(RegressorMixin, TunedNeighbours):
@@ -224,9 +224,9 @@ class IBUGRegressor(RegressorMixin, TunedNeighbours):
     ) -> FloatArray:
         """Density of y on a grid (m,), the same for all rows, or (n_samples, m): (n_samples, m)."""
         fitted = self.predict_posterior(X, posterior, **choices)
-        grid = np.asarray(y_grid, dtype=np.float64)
+        grid = check_array("y_grid", y_grid, 2 if np.ndim(y_grid) == 2 else 1)
         n_rows = len(fitted.scale)
-        if grid.ndim not in (1, 2) or (grid.ndim == 2 and len(grid) != n_rows):
+        if grid.ndim == 2 and len(grid) != n_rows:
             raise InvalidData(
                 f"y_grid must be one grid, or one for each of the {n_rows} rows; got shape "
                 f"{grid.shape}."

@@ -33,7 +33,7 @@ from gbuq_core.ibug.family_fits import (
     standardise,
     weibull,
 )
-from gbuq_core.validation import check_choice, check_number
+from gbuq_core.validation import check_array, check_choice, check_number
 
 _SQRT_6_OVER_PI = float(np.sqrt(6.0) / np.pi)
 _LOG_SQRT_2_PI = 0.5 * float(np.log(2.0 * np.pi))
@@ -185,8 +185,8 @@ def check_family(family: Any, targets: ArrayLike, extra: tuple[str, ...] = ()) -
     lowest = float(np.min(targets))
     if name in FAMILIES and FAMILIES[name].positive and lowest <= 0.0:
         raise InvalidData(
-            f"The {FAMILIES[name].label.lower()} posterior needs targets above 0 and the lowest is "
-            f"{lowest:g}: choose another family, or shift the target."
+            f"posterior={name!r} needs targets above 0 and the lowest is {lowest:g}: choose "
+            "another family, or shift the target."
         )
     return name
 
@@ -287,7 +287,11 @@ def cdf(posterior: Posterior, y: ArrayLike) -> FloatArray:
 
 def quantile(posterior: Posterior, levels: ArrayLike) -> FloatArray:
     """Quantiles at ``levels`` (m,) in (0, 1) of every row, (n_samples, m), in units of y."""
-    level = np.asarray(levels, dtype=np.float64)
+    level = check_array("levels", np.atleast_1d(levels), 1)
+    if level.min() <= 0.0 or level.max() >= 1.0:
+        raise InvalidData(
+            f"levels must lie between 0 and 1; got values from {level.min():g} to {level.max():g}."
+        )
     wanted = np.broadcast_to(level, (len(posterior.scale), len(level)))
     if posterior.centres is None:
         return _of_scipy(posterior, "ppf", wanted)

@@ -13,6 +13,8 @@ from sklearn.utils.validation import validate_data
 from gbuq_core.errors import GbuqError, InvalidData, InvalidParameter
 from gbuq_core.ibug.base_models import Rows
 
+_LARGEST_TARGET = 1e75  # its fourth power is a float64 still: calibration stretches by 1e3
+
 
 def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Check X against the estimator's columns and return it: a frame as it is, else float64.
@@ -71,6 +73,12 @@ def check_target(name: str, y: Any, n_rows: int) -> np.ndarray:
     if not np.isfinite(numbers).all():
         raise InvalidData(
             f"{name} contains NaN or infinity: drop the rows without a finite target."
+        )
+    largest = float(np.abs(numbers).max())
+    if largest > _LARGEST_TARGET:
+        raise InvalidData(
+            f"{name} holds {largest:g}, and beyond {_LARGEST_TARGET:g} variances overflow: measure "
+            "it in a larger unit."
         )
     return numbers
 
