@@ -246,8 +246,8 @@ def border_of(in_support: npt.NDArray[np.bool_]) -> Array:
     """
     ny, nx = in_support.shape
     low, high = EXTENT
-    angle = np.linspace(0.0, 2.0 * np.pi, 4 * _BORDER_DOTS + 1)
-    radius = np.linspace(0.0, math.hypot(high, high), 4 * max(nx, ny))[:, None]
+    angle = np.linspace(0.0, 2.0 * np.pi, 2 * _BORDER_DOTS + 1)
+    radius = np.linspace(0.0, math.hypot(high, high), 2 * max(nx, ny))[:, None]
     x, y = radius * np.cos(angle), radius * np.sin(angle)
     column, row = ((v - low) / (high - low) * n - 0.5 for v, n in ((x, nx), (y, ny)))
     inside = _between(in_support.astype(np.float64), row, column) >= 0.5

@@ -22,10 +22,17 @@ class MethodRow(NamedTuple):
 
 ALL_THREE = "total, data, knowledge"
 METHODS = (
-    MethodRow("Ensemble of SGB or SGLB models", ALL_THREE, ALL_THREE, "Home, Heart, Your data"),
-    MethodRow("Virtual ensemble of one SGLB model", ALL_THREE, ALL_THREE, "Heart, Your data"),
-    MethodRow("CatBoost's own ensembles", ALL_THREE, ALL_THREE, "Heart, Your data"),
-    MethodRow("Random forest in groups (vRF), or many forests", "knowledge", ALL_THREE, "Heart"),
+    MethodRow(
+        "Ensemble of SGB or SGLB models", ALL_THREE, ALL_THREE, "Home, Heart, Spiral, Your data"
+    ),
+    MethodRow(
+        "Virtual ensemble of one SGLB model", ALL_THREE, ALL_THREE, "Heart, Spiral, Your data"
+    ),
+    MethodRow("One model in cycles (cSGLB, cbSGLB)", ALL_THREE, ALL_THREE, "Spiral, Your data"),
+    MethodRow("CatBoost's own ensembles", ALL_THREE, ALL_THREE, "Heart, Spiral, Your data"),
+    MethodRow(
+        "Random forest in groups (vRF), or many forests", "knowledge", ALL_THREE, "Heart, Spiral"
+    ),
 )
 
 

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 from gbuq_core.experiments.gaussians_export import gaussians_code
 from gbuq_core.experiments.heart_export import heart_code
-from pages._ui import gaussians_controls, heart_controls
-from pages._ui.site_map import GAUSSIANS, HEART, Entry
+from gbuq_core.experiments.spiral_export import spiral_code
+from pages._ui import gaussians_controls, heart_controls, spiral_controls
+from pages._ui.site_map import GAUSSIANS, HEART, SPIRAL, Entry
 
 
 class PresetOpener(NamedTuple):
@@ -31,6 +32,11 @@ OPENERS: Mapping[str, PresetOpener] = MappingProxyType(
             GAUSSIANS,
             lambda preset: gaussians_controls.query_of(preset.settings, preset.view),
             lambda preset: gaussians_code(preset.settings),
+        ),
+        "spiral": PresetOpener(
+            SPIRAL,
+            lambda preset: spiral_controls.query_of(preset.settings, preset.view),
+            lambda preset: spiral_code(preset.settings),
         ),
     }
 )

@@ -11,13 +11,13 @@ from streamlit.testing.v1 import AppTest
 from demos import load_lessons
 from gbuq_core.experiments.heart_export import heart_code
 from gbuq_core.figures.encoding import decode_sheet
-from pages._ui import gaussians_controls, heart_controls
+from pages._ui import gaussians_controls, heart_controls, spiral_controls
 from pages._ui.knobs import read_knob
 from pages._ui.lesson_links import OPENERS
 
 APP = str(Path(__file__).resolve().parents[2] / "app.py")
 HEART = load_lessons()[0]
-CONTROLS = {"heart": heart_controls, "gaussians": gaussians_controls}
+CONTROLS = {"heart": heart_controls, "gaussians": gaussians_controls, "spiral": spiral_controls}
 
 
 def open_lessons(**query):
