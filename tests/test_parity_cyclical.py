@@ -60,8 +60,8 @@ def test_trees_are_those_of_catboost_with_the_authors_objective(
         bootstrap_type="No", boost_from_average=False, allow_writing_files=False,
         logging_level="Silent", thread_count=1, metric_period=N_TREES,
     ).fit(X, y)  # fmt: skip
-    # No noise (an absurd temperature) and no shrinkage: with it both agree to 4e-5 only here, as the
-    # models do not shrink at quite the same moment.
+    # No noise (an absurd temperature) and no shrinkage: with it both agree to 4e-5 only here, since
+    # the models do not shrink at quite the same moment.
     monkeypatch.setattr(
         numba_engine,
         "langevin_numbers",
