@@ -6,6 +6,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
+from sklearn.exceptions import NotFittedError
 
 from gbuq_core.errors import GbuqError, InvalidData, InvalidParameter
 from gbuq_core.ibug import IBUGRegressor
@@ -148,3 +149,12 @@ def test_new_rows_are_checked(model, new):
         model.predict_density(new[0], [0.0, np.nan])
     with refused(InvalidData, "levels must lie between 0 and 1"):
         model.predict_quantiles(new[0], 1.5)
+
+
+def test_a_fit_that_fails_leaves_nothing_fitted(table, new):
+    X, y = table
+    model = IBUGRegressor(GradientBoostingRegressor(**GBM), 5, random_state=0).fit(X, y)
+    with refused(InvalidData, "one value only"):
+        model.fit(X, np.ones(len(X)))
+    with pytest.raises(NotFittedError):
+        model.predict_distribution(new[0])

@@ -111,6 +111,7 @@ class TunedNeighbours(BaseEstimator):
             One sentence each.
         """
         began = time.perf_counter()
+        self.__dict__.pop("y_train_", None)  # a fit that fails leaves no half of the one before
         self._check_parameters()
         table = check_rows(self, X, reset=True)
         rows = Rows(table, check_target("y", y, len(table)))
@@ -120,6 +121,8 @@ class TunedNeighbours(BaseEstimator):
             raise InvalidData(
                 f"y has one value only ({rows.y[0]:g}): equal neighbours have no spread to show."
             )
+        if self.posterior != "tune":
+            check_family(self.posterior, rows.y)
         held_out = self._check_validation(X_val, y_val)
         self.seed_ = draw_seed(self.random_state)
         with stage(1):
@@ -128,16 +131,17 @@ class TunedNeighbours(BaseEstimator):
             else:
                 self._fit_given(rows, held_out)
         leaves = self._rows.leaves
-        self.y_train_, self.n_trees_ = self._rows.y, leaves.n_trees
-        self.memory_bytes_ = leaves.n_bytes + self.y_train_.nbytes
+        self.n_trees_ = leaves.n_trees
+        self.memory_bytes_ = leaves.n_bytes + self._rows.y.nbytes
         if self.validation_ is not None:
             self.memory_bytes_ += sum(part.nbytes for part in self.validation_[:4])
         self.fit_seconds_ = time.perf_counter() - began
+        self.y_train_ = self._rows.y  # last: with it the estimator counts as fitted
         return self
 
     def setting_for(self, n_neighbors: int | None = None, calibrate: bool | None = None) -> Setting:
         """What another k, or no calibration, would use: found on the cached validation rows."""
-        check_is_fitted(self, "n_neighbors_")
+        check_is_fitted(self, "y_train_")
         k = self.n_neighbors_ if n_neighbors is None else n_neighbors
         on = self.calibrate if calibrate is None else calibrate
         min_scale, gamma, delta = self.min_scale_, self.gamma_, self.delta_
@@ -203,8 +207,6 @@ class TunedNeighbours(BaseEstimator):
         """Choose k, the least scale, the calibration and the family (algorithm 3)."""
         n_train = len(rows.y)
         fixed = None if self.n_neighbors == "tune" else self._check_k(self.n_neighbors, n_train)
-        if self.posterior != "tune":
-            check_family(self.posterior, rows.y)
         self.tuning_: NeighbourTuning | None = None
         self.validation_: Neighborhood | None = None
         self.y_validation_ = np.empty(0)
@@ -330,7 +332,7 @@ class TunedNeighbours(BaseEstimator):
         self, X: Any, n_neighbors: int | None, n_sampled: int | None, order: str | None
     ) -> Iterator[Neighborhood]:
         """The neighbours of some rows of X after the other; of a given neighbourhood, itself."""
-        check_is_fitted(self, "n_neighbors_")
+        check_is_fitted(self, "y_train_")
         if isinstance(X, Neighborhood):
             if n_sampled is not None or order is not None:
                 raise InvalidParameter(

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gbuq_core.errors import InvalidData
 from gbuq_core.ibug import families
+from gbuq_core.ibug.affinity import Neighbours
 from gbuq_core.ibug.base import TunedNeighbours, scale_of
 from gbuq_core.ibug.families import FAMILIES, FITS, Posterior, check_family, fit_posterior
 from gbuq_core.ibug.family_fits import FloatArray
@@ -105,7 +106,7 @@ class IBUGRegressor(RegressorMixin, TunedNeighbours):
         n_neighbors: int | None = None,
         n_trees_sampled: int | None = None,
         tree_order: str | None = None,
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    ) -> Neighbours:
         """Training rows of highest affinity, best first, ties by lowest index.
 
         Parameters
@@ -116,11 +117,12 @@ class IBUGRegressor(RegressorMixin, TunedNeighbours):
 
         Returns
         -------
-        indices, affinities : ndarray of shape (n_samples, n_neighbors), int32
-            Positions in the training rows, and numbers of trees.
+        Neighbours
+            ``(indices, affinities)``, (n_samples, n_neighbors) int32 each: positions in the
+            training rows, and numbers of trees.
         """
         found, k = self._look_up(X, n_neighbors, n_trees_sampled, tree_order)
-        return found.indices[:, :k], found.affinities[:, :k]
+        return Neighbours(found.indices[:, :k], found.affinities[:, :k])
 
     def find_neighborhood(
         self,
@@ -133,7 +135,7 @@ class IBUGRegressor(RegressorMixin, TunedNeighbours):
 
         Without ``n_neighbors`` it holds as many as the largest k that tuning looks at.
         """
-        check_is_fitted(self, "n_neighbors_")
+        check_is_fitted(self, "y_train_")
         if n_neighbors is None:
             n_neighbors = max(self.n_neighbors_, min(CANDIDATES[-1], len(self.y_train_)))
         return self._look_up(X, n_neighbors, n_trees_sampled, tree_order)[0]
@@ -145,7 +147,7 @@ class IBUGRegressor(RegressorMixin, TunedNeighbours):
 
     def predict(self, X: Any) -> FloatArray:
         """The model's own prediction, (n_samples,)."""
-        check_is_fitted(self, "n_neighbors_")
+        check_is_fitted(self, "y_train_")
         if isinstance(X, Neighborhood):
             return X.loc
         return self._predict_loc(X)
@@ -209,7 +211,7 @@ class IBUGRegressor(RegressorMixin, TunedNeighbours):
         Posterior
             For `log_density`, `cdf`, `quantile` and `sample` of `gbuq_core.ibug`.
         """
-        check_is_fitted(self, "n_neighbors_")
+        check_is_fitted(self, "y_train_")
         family = check_family(self.posterior_ if posterior is None else posterior, self.y_train_)
         fit = self.posterior_fit if posterior_fit is None else posterior_fit
         check_choice("posterior_fit", fit, FITS)
@@ -299,7 +301,7 @@ class IBUGRegressor(RegressorMixin, TunedNeighbours):
 
         ``n_neighbors`` (n_k,) rising; the paper's candidates by default.
         """
-        check_is_fitted(self, "n_neighbors_")
+        check_is_fitted(self, "y_train_")
         held = X.targets.shape[1] if isinstance(X, Neighborhood) else len(self.y_train_)
         if n_neighbors is None:
             counts = [k for k in CANDIDATES if k <= held]
