@@ -160,7 +160,7 @@ def _html(run: GaussiansRun, view: GaussiansView) -> bytes:
         Section(
             sheet=gaussians_sheet(run.truth, run.runs, view, words), caption=f"{words} {_READING}"
         ),
-        Section("Scorecard", text=_DEFINITIONS, table=score_rows(run)),
+        Section("Scorecard", caption=_DEFINITIONS, table=score_rows(run)),
         Section("Python", code=gaussians_code(run.settings)),
     ]
     claims = check_claims(run)
