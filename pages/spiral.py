@@ -20,7 +20,7 @@ from pages._ui.spiral_exports import explain_spiral, export_spiral
 from pages._ui.spiral_looks import draw_point, draw_ray
 from pages._ui.spiral_quality import compare_compute, quality_request
 from pages._ui.spiral_scorecard import draw_burn_in, draw_scores
-from pages._ui.spiral_ui import draw_picture, map_answers, run_of, show_costs, words_of
+from pages._ui.spiral_ui import draw_picture, map_answers, run_of, settled_run, show_costs, words_of
 from pages._ui.url_state import link_to, open_page, read_again
 
 LEDE = (
@@ -61,9 +61,10 @@ def explore(values: SimpleNamespace, answers: Sequence[Answer]) -> None:
     words = words_of(run)
     draw_picture(run, mapped, view, looks, words)
     show_costs(settings, answers)
-    export_spiral(run, view, words, link_to(STATE, values))
-    draw_point(settings, run.methods, looks)
-    draw_ray(settings, run.methods, looks, view.log)
+    export_spiral(run, view, looks, words, link_to(STATE, values))
+    shown = [one.maps for one in mapped if one.maps is not None]
+    draw_point(settings, shown, looks)
+    draw_ray(settings, shown, looks, view.log)
 
 
 st.title("Does one long model know what an ensemble knows?")
@@ -80,7 +81,10 @@ with st.container():  # always there, so that the picture below stays in its pla
     if not alone:
         show_progress(asked)
 explore(values, answers)
-run = run_of(settings, map_answers(settings, answers))
+settled = all(answer.state in ("done", "failed") for answer in answers)
+run = settled_run(run_of(settings, map_answers(settings, answers)), settled)
+if run.settings != settings:
+    st.caption("Below, still the settings before.")
 draw_scores(run)
 draw_burn_in(run)
 compare_compute(settings, compared, alone)

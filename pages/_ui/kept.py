@@ -49,6 +49,12 @@ def kept(name: str, objects: Sequence[Any], settings: Hashable, make: Callable[[
     return held.value
 
 
+def last_kept(name: str) -> Any:
+    """The value of that name, whatever it depended on; None if there is none."""
+    held: _Kept | None = st.session_state.get(_KEPT, {}).get(name)
+    return None if held is None else held.value
+
+
 def keep_only(start: str, names: Collection[str]) -> None:
     """Forget what begins with ``start`` and is not named: it may hold many megabytes."""
     values: dict[str, _Kept] = st.session_state.setdefault(_KEPT, {})

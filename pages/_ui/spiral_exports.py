@@ -12,6 +12,8 @@ from gbuq_core.experiments.spiral_scores import check_claims, score_spiral
 from gbuq_core.figures.spiral import SpiralView
 from gbuq_core.figures.standalone import Section, standalone_html
 from pages._ui.export_ui import Download, show_exports
+from pages._ui.spiral_controls import Looks
+from pages._ui.spiral_looks import looks_as_sections
 from pages._ui.spiral_scorecard import score_rows
 from pages._ui.spiral_ui import sheet_of
 
@@ -26,11 +28,13 @@ _LEAD = (
 _CLAIM_HEADS = ("The papers", "Here", "Verdict")
 
 
-def export_spiral(run: SpiralRun, view: SpiralView, words: str, link: str) -> None:
+def export_spiral(run: SpiralRun, view: SpiralView, looks: Looks, words: str, link: str) -> None:
     """Code, link, data, page; then the picture in words."""
     downloads = (
         Download("Data (CSV)", "spiral.csv", "text/csv", partial(_csv, run)),
-        Download("Page (HTML)", "spiral.html", "text/html", partial(_html, run, view, words)),
+        Download(
+            "Page (HTML)", "spiral.html", "text/html", partial(_html, run, view, looks, words)
+        ),
     )
     show_exports("spiral", spiral_code(run.settings), link, downloads)
     with st.expander("In words"):
@@ -72,10 +76,11 @@ def _csv(run: SpiralRun) -> bytes:
     return spiral_csv(run).encode()
 
 
-def _html(run: SpiralRun, view: SpiralView, words: str) -> bytes:
+def _html(run: SpiralRun, view: SpiralView, looks: Looks, words: str) -> bytes:
     scores = [score_spiral(maps, run.truth) for maps in run.methods]
     sections = [
-        Section(sheet=sheet_of(run, run.methods, view, words=words), caption=words),
+        Section(sheet=sheet_of(run, run.methods, view, looks, words), caption=words),
+        *looks_as_sections(run.settings, run.methods, looks, view.log),
         Section("Scorecard", table=score_rows(run, scores)),
         Section("The papers and this picture", table=[_CLAIM_HEADS, *check_claims(run)]),
         Section("Python", code=spiral_code(run.settings)),

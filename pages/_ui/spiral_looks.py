@@ -10,8 +10,10 @@ import streamlit as st
 
 from gbuq_core.experiments.spiral import SpiralMaps
 from gbuq_core.experiments.spiral_plan import METHODS, SpiralSettings
-from gbuq_core.experiments.spiral_probe import Probe, probe, ray, ray_truth
+from gbuq_core.experiments.spiral_probe import Probe, Ray, RayTruth, probe, ray, ray_truth
+from gbuq_core.figures.panels import PanelSheet
 from gbuq_core.figures.spiral_charts import PointOfMethod, RayOfMethod, probe_sheet, ray_sheet
+from gbuq_core.figures.standalone import Section
 from pages._ui.canvas import canvas
 from pages._ui.controls import draw_knob
 from pages._ui.kept import keep_only, kept
@@ -39,8 +41,7 @@ def draw_point(settings: SpiralSettings, shown: Sequence[SpiralMaps], looks: Loo
         for maps in shown
     ]
     points = [_point_of(maps, one) for maps, one in zip(shown, probes, strict=True)]
-    words = _words_of_point(looks, points, probes)
-    canvas(probe_sheet(points, probes[0].truth_proba, words), key="spiral-point")
+    canvas(_sheet_of_point(looks, points, probes), key="spiral-point")
     with st.container(key="table-point"):
         st.markdown(_point_table(points, probes))
     st.caption(
@@ -65,11 +66,49 @@ def draw_ray(
         kept(_RAYS + maps.method, [maps], ends, lambda maps=maps: ray(maps.fit, settings, *ends))
         for maps in shown
     ]
+    sheet = _sheet_of_ray(looks, shown, rays, truth, log)
+    canvas(sheet, key="spiral-ray")
+    st.caption(
+        "Draw another line on a map (the arrow in its toolbar), or type its ends. Beyond the "
+        "outermost rows the trees' outermost cells go on without end: what a method knows out "
+        "there is what it knows at the edge."
+    )
+
+
+def looks_as_sections(
+    settings: SpiralSettings, shown: Sequence[SpiralMaps], looks: Looks, log: bool
+) -> list[Section]:
+    """Both for a page of its own, outside the session."""
+    if not shown or looks.start == looks.end:
+        return []
+    ends = looks.start, looks.end
+    probes = [probe(maps.fit, settings, *looks.point) for maps in shown]
+    points = [_point_of(maps, one) for maps, one in zip(shown, probes, strict=True)]
+    rays = [ray(maps.fit, settings, *ends) for maps in shown]
+    sheets = {
+        "One point": _sheet_of_point(looks, points, probes),
+        "A walk out of the data": _sheet_of_ray(
+            looks, shown, rays, ray_truth(settings.noise, *ends), log
+        ),
+    }
+    return [Section(title, sheet=sheet, caption=sheet.alt) for title, sheet in sheets.items()]
+
+
+def _sheet_of_point(
+    looks: Looks, points: Sequence[PointOfMethod], probes: Sequence[Probe]
+) -> PanelSheet:
+    words = _words_of_point(looks, points, probes)
+    return probe_sheet(points, probes[0].truth_proba, words)
+
+
+def _sheet_of_ray(
+    looks: Looks, shown: Sequence[SpiralMaps], rays: Sequence[Ray], truth: RayTruth, log: bool
+) -> PanelSheet:
     lines = [
         RayOfMethod(maps.method, getattr(one, looks.along))
         for maps, one in zip(shown, rays, strict=True)
     ]
-    sheet = ray_sheet(
+    return ray_sheet(
         lines,
         truth.distance,
         truth.density,
@@ -78,12 +117,6 @@ def draw_ray(
         log,
         None if looks.along == "knowledge" else truth.data_uncertainty,
         _words_of_ray(looks, lines, truth.in_support),
-    )
-    canvas(sheet, key="spiral-ray")
-    st.caption(
-        "Draw another line on a map (the arrow in its toolbar), or type its ends. Beyond the "
-        "outermost rows the trees' outermost cells go on without end: what a method knows out "
-        "there is what it knows at the edge."
     )
 
 

@@ -30,7 +30,7 @@ from gbuq_core.figures.spiral import SpiralView, flagged, spiral_sheet
 from gbuq_core.synthetic import make_spiral
 from pages._ui.canvas import CanvasEvent, canvas
 from pages._ui.jobs_glue import Answer, seconds_text
-from pages._ui.kept import keep_only, kept
+from pages._ui.kept import keep_only, kept, last_kept
 from pages._ui.notices import show_notice
 from pages._ui.spiral_controls import Looks, choose
 
@@ -76,6 +76,13 @@ def run_of(settings: SpiralSettings, mapped: Sequence[Mapped]) -> SpiralRun:
     fresh = tuple(one.maps for one in mapped if one.maps is not None and one.answer.fresh)
     data = fresh[0].fit.data if fresh else make_spiral(settings.rows, settings.noise, settings.seed)
     return SpiralRun(settings, data, spiral_truth(settings.noise), fresh)
+
+
+def settled_run(run: SpiralRun, done: bool) -> SpiralRun:
+    """The last run of which nothing is missing: what is written below the picture stays."""
+    if done:
+        return kept("spiral-run", run.methods, run.settings, lambda: run)
+    return last_kept("spiral-run") or run
 
 
 def words_of(run: SpiralRun) -> str:

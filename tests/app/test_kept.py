@@ -3,7 +3,7 @@
 import pytest
 
 from pages._ui import kept as keeping
-from pages._ui.kept import forget_kept, keep_only, kept
+from pages._ui.kept import forget_kept, keep_only, kept, last_kept
 
 
 @pytest.fixture(autouse=True)
@@ -33,6 +33,12 @@ def test_a_value_that_cannot_be_made_is_not_kept():
     with pytest.raises(ZeroDivisionError):
         kept("a", [], 1, lambda: 1 / 0)
     assert kept("a", [], 1, lambda: 7) == 7
+
+
+def test_the_last_value_is_there_whatever_it_depended_on():
+    assert last_kept("a") is None
+    kept("a", [object()], 1, lambda: "value")
+    assert last_kept("a") == "value"
 
 
 def test_only_what_is_named_stays(session):

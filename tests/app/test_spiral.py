@@ -4,6 +4,7 @@ import csv
 import doctest
 import io
 import time
+from html import escape
 from pathlib import Path
 from types import SimpleNamespace
 from urllib.parse import parse_qs
@@ -370,9 +371,24 @@ def test_the_page_offers_code_link_data_and_itself():
     assert "seed=3" in blocks[-1]
     run = run_spiral(SETTINGS)
     assert len(list(csv.reader(io.StringIO(_csv(run).decode())))) == SIDE * SIDE + 1
-    page = _html(run, SpiralView(), describe_spiral(run)).decode()
-    assert "SGLB: knowledge" in describe_spiral(run) or "SGLB" in page
+    values = SimpleNamespace(**{knob.key: knob.default for knob in STATE.knobs})
+    page = _html(run, SpiralView(), looks_of(values), describe_spiral(run)).decode()
+    assert escape(describe_spiral(run)) in page
+    assert page.count('class="figure"') == 3  # the maps, the point, the line
+    assert "At (0, -190) the true probabilities are" in page
     assert "http" not in page.split("<script")[0].replace("http-equiv", "")
+
+
+def test_scores_of_the_settings_before_stay_while_a_fit_is_on_its_way():
+    at = open_spiral()
+    scores = next(m.value for m in at.markdown if m.value.startswith("| Score |"))
+    at.multiselect(key="methods").set_value(["CatBoost"])
+    at.select_slider(key="rows").set_value(3000)
+    at.select_slider(key="trees").set_value(2000).run()
+    assert scores in [m.value for m in at.markdown]
+    assert any(c.value == "Below, still the settings before." for c in at.caption)
+    at.button(key="_jobs_cancel").click().run()
+    assert not at.exception
 
 
 def test_a_slow_method_shows_progress_beside_the_quick_one_and_can_be_cancelled():
