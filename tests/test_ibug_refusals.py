@@ -135,6 +135,18 @@ def test_bad_input_is_refused_in_a_sentence(table):
         assert message.endswith("."), name
 
 
+def test_validation_rows_count_as_training_rows_of_an_owned_model(table):
+    X, y = table
+    model = IBUGRegressor(GradientBoostingRegressor(**GBM), 5, posterior="weibull")
+    with refused(InvalidData, "posterior='weibull' needs targets above 0 and the lowest is -1"):
+        model.fit(X, np.abs(y) + 0.1, X[:40], np.full(40, -1.0))
+
+
+def test_settings_are_of_possible_k(model):
+    with refused(InvalidParameter, "at least 2"):
+        model.setting_for(1)
+
+
 def test_new_rows_are_checked(model, new):
     with pytest.raises(ValueError, match="2 features"):
         model.predict(new[0][:, :2])

@@ -121,8 +121,7 @@ class TunedNeighbours(BaseEstimator):
             raise InvalidData(
                 f"y has one value only ({rows.y[0]:g}): equal neighbours have no spread to show."
             )
-        if self.posterior != "tune":
-            check_family(self.posterior, rows.y)
+        self._check_family(rows.y)
         held_out = self._check_validation(X_val, y_val)
         self.seed_ = draw_seed(self.random_state)
         with stage(1):
@@ -143,6 +142,7 @@ class TunedNeighbours(BaseEstimator):
         """What another k, or no calibration, would use: found on the cached validation rows."""
         check_is_fitted(self, "y_train_")
         k = self.n_neighbors_ if n_neighbors is None else n_neighbors
+        k = self._check_k(k, len(self.y_train_))
         on = self.calibrate if calibrate is None else calibrate
         min_scale, gamma, delta = self.min_scale_, self.gamma_, self.delta_
         if self.validation_ is not None and (k != self.n_neighbors_ or on != self.calibrate):
@@ -170,6 +170,7 @@ class TunedNeighbours(BaseEstimator):
         every, n_trees = rows, None
         if held_out is not None:
             every = join_rows(rows, held_out)
+            self._check_family(every.y)
         elif tuned:
             rows, held_out = split_rows(rows, self.validation_fraction, self.seed_)
         if held_out is not None:
@@ -283,6 +284,10 @@ class TunedNeighbours(BaseEstimator):
             raise InvalidParameter(
                 f"base_model is a classifier ({type(self.base_model).__name__}): pass a regressor."
             )
+
+    def _check_family(self, y: FloatArray) -> None:
+        if self.posterior != "tune":
+            check_family(self.posterior, y)
 
     def _check_validation(self, X_val: Any, y_val: Any) -> Rows | None:
         if X_val is None and y_val is None:
