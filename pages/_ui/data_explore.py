@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from types import SimpleNamespace
 
 import streamlit as st
@@ -13,6 +14,9 @@ from pages._ui.data_row import draw_row
 from pages._ui.data_training import View, measured_line
 from pages._ui.jobs_glue import Answer
 from pages._ui.url_state import PageState, link_to, read_again
+
+_DRAWN = "_data_drawn"  # the digest of the view whose picture was sent last
+_HEAD_START = 0.1  # seconds
 
 
 @st.fragment
@@ -33,6 +37,7 @@ def explore(page: PageState, values: SimpleNamespace, answer: Answer, view: View
         draw_row_map(scored, shown, row)
     with judged:
         draw_scores(scored, digest)
+    _let_it_be_drawn(digest)
     with at:
         draw_scorecard(scored, measured_line(answer, view))
     with controls:
@@ -40,3 +45,18 @@ def explore(page: PageState, values: SimpleNamespace, answer: Answer, view: View
     draw_list(scored, shown, listed, row, digest)
     draw_row(page, scored, shown, row, values.rank, digest)
     export_table(answer.result, view, values, link_to(page, values))
+
+
+def _let_it_be_drawn(digest: str) -> None:
+    """Leave the browser time for a new picture before the list and the row follow.
+
+    What arrives together is drawn together, and the list with the charts of a row takes it several
+    times as long as the picture. A control that is moved meanwhile ends this run: Streamlit looks
+    for that whenever the state is read.
+    """
+    if st.session_state.get(_DRAWN) == digest:
+        return
+    st.session_state[_DRAWN] = digest
+    until = time.monotonic() + _HEAD_START
+    while time.monotonic() < until and st.session_state[_DRAWN] == digest:
+        time.sleep(0.01)

@@ -49,8 +49,8 @@ METHOD = (
         choices=(*PLAIN, *CYCLICAL),
         group="method",
         help="Langevin boosting (noise on the gradients, all rows), plain stochastic boosting, or "
-        "cyclical Langevin boosting: one model whose step rises ten times, each rise a member; cb "
-        "learns from other rows in each cycle.",
+        "cyclical Langevin boosting: one model trained in ten cycles of large and then small "
+        "steps, a member at the end of each; cbSGLB learns from other rows in each cycle.",
     ),
     Knob(
         "ensemble",
