@@ -102,7 +102,7 @@ def from_lightgbm_text(content: bytes, task: str) -> LightGBMSource:
     _check_task(checked, task)
     lightgbm = import_lightgbm()
     try:
-        booster = lightgbm.Booster(model_str=text)
+        booster = lightgbm.Booster(model_str=checked.clean)
     except (lightgbm.basic.LightGBMError, ValueError, TypeError, KeyError) as error:
         raise ModelFileError(f"LightGBM cannot read the model file ({one_line(error)}).") from error
     if booster.num_trees() != len(checked.leaf_counts):

@@ -1,11 +1,13 @@
-"""LightGBM's text format, read and checked before LightGBM sees it.
+"""LightGBM's text format, read and checked, and written anew for LightGBM to read.
 
-LightGBM believes what a file says: a child that points nowhere makes it read foreign memory. So
-every count and every index is checked here first.
+LightGBM believes what a file says: a child that points nowhere or a missing end of the parameters
+makes it read foreign memory or end the process. So every count and every index is checked here,
+and LightGBM is given a text of our own writing that holds nothing but what was checked.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any, NamedTuple
 
@@ -17,14 +19,27 @@ from gbuq_core.trees.importers.replaying import NumericTrees
 _VERSIONS = ("v2", "v3", "v4")
 _MOST_TREES = 1_000_000
 _MOST_FEATURES = 10_000_000
+_NUMBER = r"[-+]?\d+(\.\d*)?([eE][-+]?\d+)?"
+# What LightGBM 4 may write as the objective of a model whose output is not refused elsewhere.
+_OBJECTIVE = (
+    r"(regression( sqrt)?|regression_l1|huber|fair|poisson|quantile|mape|gamma|tweedie|"
+    r"binary|multiclass|multiclassova|cross_entropy|cross_entropy_lambda|lambdarank|rank_xendcg)"
+    rf"( (alpha|sigmoid|fair_c|tweedie_variance_power):{_NUMBER}| num_class:[1-9]\d{{0,4}}| sqrt)*"
+)
+_ARRAYS = {
+    "split_feature": np.int64, "threshold": np.float64, "decision_type": np.int64,
+    "left_child": np.int64, "right_child": np.int64, "leaf_value": np.float64,
+    "cat_boundaries": np.int64, "cat_threshold": np.int64,
+}  # fmt: skip
 _CATEGORICAL, _DEFAULT_LEFT = 1, 2  # bits of decision_type; the next two are the missing rule
 
 
 class LightGBMText(NamedTuple):
     """A checked model.
 
-    header : dict
-        Its first lines.
+    clean : str
+        The model in LightGBM's format, with nothing in it that was not checked; "" for models
+        that do not come from files.
     trees : NumericTrees
         All trees; thresholds of categorical splits mean nothing.
     leaf_counts : (n_trees,) int64
@@ -35,7 +50,7 @@ class LightGBMText(NamedTuple):
         Its name without arguments, "" where there is none.
     """
 
-    header: dict[str, str]
+    clean: str
     trees: NumericTrees
     leaf_counts: np.ndarray
     has_categories: bool
@@ -58,6 +73,7 @@ def read_lightgbm_text(text: str, *, from_file: bool = True) -> LightGBMText:
         raise ModelFileError(
             "This is no LightGBM model file: pass one that Booster.save_model has written."
         )
+    text, _, categories = text.partition("\npandas_categorical:")
     head, _, rest = text.partition("\n\n")
     header = _fields(head)
     if header.get("version") not in _VERSIONS:
@@ -96,9 +112,60 @@ def read_lightgbm_text(text: str, *, from_file: bool = True) -> LightGBMText:
             "model itself."
         )
     return LightGBMText(
-        header, trees, leaf_counts, bool(((decision & _CATEGORICAL) > 0).any()), is_linear,
-        n_features, n_per_iteration, names, header.get("objective", "").split(" ")[0],
-    )  # fmt: skip
+        clean=_write(header, parts, n_features, categories) if from_file else "",
+        trees=trees,
+        leaf_counts=leaf_counts,
+        has_categories=bool(((decision & _CATEGORICAL) > 0).any()),
+        is_linear=is_linear,
+        n_features=n_features,
+        n_per_iteration=n_per_iteration,
+        feature_names=names,
+        objective=header.get("objective", "").split(" ")[0],
+    )
+
+
+def _write(
+    header: dict[str, str], parts: list[dict[str, Any]], n_features: int, categories: str
+) -> str:
+    """The checked model as LightGBM writes it, without what predictions do not need."""
+    objective = header.get("objective", "")
+    if objective and not re.fullmatch(_OBJECTIVE, objective):
+        raise _damaged("its objective is unknown")
+    sigmoid = re.search(r"sigmoid:(\S+)", objective)
+    if sigmoid and not float(sigmoid[1]) > 0:
+        raise _damaged("its sigmoid is not greater than 0")
+    blocks = []
+    for number, part in enumerate(parts):
+        lines = [f"Tree={number}", f"num_leaves={part['num_leaves']}", f"num_cat={part['num_cat']}"]
+        for key, dtype in _ARRAYS.items():
+            if key in part:
+                words = " ".join(map(repr, part[key].astype(dtype).tolist()))
+                lines.append(f"{key}={words}")
+        blocks.append("\n".join([*lines, "is_linear=0", "shrinkage=1", "", "", ""]))
+    per_iteration = int(header["num_tree_per_iteration"])
+    head = [
+        "tree", "version=v4", f"num_class={per_iteration}",
+        f"num_tree_per_iteration={per_iteration}", "label_index=0",
+        f"max_feature_idx={n_features - 1}", *([f"objective={objective}"] if objective else []),
+        *(["average_output"] if "average_output" in header else []),
+        "feature_names=" + " ".join(f"Column_{i}" for i in range(n_features)),
+        "feature_infos=" + " ".join(["[-1:1]"] * n_features),
+        "tree_sizes=" + " ".join(str(len(block)) for block in blocks), "", "",
+    ]  # fmt: skip
+    return "\n".join(head) + "".join(blocks) + "end of trees\n\n" + _write_categories(categories)
+
+
+def _write_categories(text: str) -> str:
+    """The last line of the file: the levels of the category columns of a data frame."""
+    try:
+        levels = json.loads(text) if text.strip() else None
+    except (ValueError, RecursionError):
+        raise _damaged("its categories are no list") from None
+    if levels is not None and not (
+        isinstance(levels, list) and all(isinstance(column, list) for column in levels)
+    ):
+        raise _damaged("its categories are no list")
+    return "pandas_categorical:" + json.dumps(levels) + "\n"
 
 
 def _damaged(why: str) -> ModelFileError:
@@ -168,6 +235,7 @@ def _read_tree(block: str, number: int, n_features: int) -> dict[str, Any]:
 
     tree: dict[str, Any] = {
         "num_leaves": n_leaves,
+        "num_cat": n_cat,
         "split_feature": whole("split_feature", n_splits, 0, n_features - 1),
         "threshold": array("threshold", n_splits),
         "decision_type": whole("decision_type", n_splits, 0, 11),
@@ -175,18 +243,18 @@ def _read_tree(block: str, number: int, n_features: int) -> dict[str, Any]:
         "right_child": whole("right_child", n_splits, -n_leaves, n_splits - 1),
         "is_linear": fields.get("is_linear", "0") == "1",
     }
-    leaf_value = array("leaf_value", n_leaves)
-    if not np.isfinite(leaf_value).all():
+    tree["leaf_value"] = array("leaf_value", n_leaves)
+    if not np.isfinite(tree["leaf_value"]).all():
         raise _damaged(f"leaf_value of tree {number} is infinite")
     is_category = (tree["decision_type"].astype(np.int64) & _CATEGORICAL) > 0
     if n_cat == 0:
         if is_category.any():
             raise _damaged(f"tree {number} splits by categories that it does not list")
         return tree
-    ends = whole("cat_boundaries", n_cat + 1, 0, 1 << 31)
+    tree["cat_boundaries"] = ends = whole("cat_boundaries", n_cat + 1, 0, 1 << 31)
     if ends[0] != 0 or (np.diff(ends) < 1).any():
         raise _damaged(f"cat_boundaries of tree {number} do not rise")
-    whole("cat_threshold", int(ends[-1]), 0, (1 << 32) - 1)
+    tree["cat_threshold"] = whole("cat_threshold", int(ends[-1]), 0, (1 << 32) - 1)
     chosen = tree["threshold"][is_category]
     if (chosen != np.floor(chosen)).any() or (chosen < 0).any() or (chosen >= n_cat).any():
         raise _damaged(f"tree {number} splits by categories that it does not list")

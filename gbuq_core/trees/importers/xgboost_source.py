@@ -5,6 +5,7 @@ The package is optional: nothing but these models needs it.
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -120,9 +121,14 @@ def from_xgboost_file(content: bytes, task: str) -> XGBoostSource:
     """The source of a JSON or UBJ file, checked before XGBoost reads it."""
     read = read_xgboost(content)
     _check_task(read, task)
+    if read.has_categories:
+        raise ModelFileError(
+            "The XGBoost file splits by categories, which is not read from files: pass the fitted "
+            "model itself."
+        )
     xgboost = import_xgboost()
     try:
-        booster = xgboost.Booster(model_file=bytearray(content))
+        booster = xgboost.Booster(model_file=bytearray(json.dumps(read.clean).encode()))
     except (xgboost.core.XGBoostError, ValueError, TypeError) as error:
         raise ModelFileError(f"XGBoost cannot read the model file ({one_line(error)}).") from error
     return XGBoostSource(booster, booster, task, read, read.n_iterations)

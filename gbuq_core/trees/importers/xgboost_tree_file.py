@@ -1,4 +1,7 @@
-"""XGBoost's JSON and UBJ formats, read and checked before XGBoost sees a file.
+"""XGBoost's JSON and UBJ formats, read and checked, and written anew for XGBoost to read.
+
+XGBoost believes much of what a file says, and ends the process on what it does not expect; so it is
+given a text of our own writing that holds nothing but what was checked.
 
 UBJ is Universal Binary JSON (draft 12), of which XGBoost writes objects, strings, numbers and
 arrays, those of numbers mostly with one type for all.
@@ -7,6 +10,7 @@ arrays, those of numbers mostly with one type for all.
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,17 +22,22 @@ _NUMBERS = {b"i": ">i1", b"U": ">u1", b"I": ">i2", b"l": ">i4", b"L": ">i8", b"d
             b"D": ">f8"}  # fmt: skip
 _CONSTANTS = {b"Z": None, b"T": True, b"F": False}
 _DEEPEST = 64
+_DELETED = 2_147_483_647  # the feature of a node that pruning has taken out
+_FLOAT = r"[-+]?\d+(\.\d*)?([eE][-+]?\d+)?"
 
 
 class XGBoostModel(NamedTuple):
     """A checked model.
 
+    clean : dict
+        The document without what predictions do not need.
     trees : NumericTrees
         Thresholds of categorical splits mean nothing.
     leaf_of_node : tuple of (n_nodes,) int32
         The place of each node among its tree's leaves, -1 for the others.
     """
 
+    clean: dict[str, Any]
     trees: NumericTrees
     leaf_of_node: tuple[np.ndarray, ...]
     leaf_counts: np.ndarray
@@ -177,6 +186,9 @@ def _read_document(document: Any) -> XGBoostModel:
         raise _damaged("it does not describe all of its trees")
     if len(indptr) < 2 or indptr[0] != 0 or indptr[-1] != len(trees) or (np.diff(indptr) < 1).any():
         raise _damaged("its rounds of trees do not add up")
+    n_outputs = max(int(parameters["num_class"]), int(parameters.get("num_target", 1)), 1)
+    if not all(0 <= int(i) < n_outputs for i in model["tree_info"]):
+        raise _damaged("a tree belongs to no output")
     parts = [_read_tree(tree, number, n_features) for number, tree in enumerate(trees)]
     names = tuple(map(str, learner.get("feature_names", [])))
     if names and len(names) != n_features:
@@ -184,6 +196,7 @@ def _read_document(document: Any) -> XGBoostModel:
     numeric, counts = _join([part[0] for part in parts])
     check_structure(numeric)
     return XGBoostModel(
+        clean=_clean(document, [part[3] for part in parts], n_features),
         trees=numeric,
         leaf_of_node=tuple(part[1] for part in parts),
         leaf_counts=counts,
@@ -197,8 +210,63 @@ def _read_document(document: Any) -> XGBoostModel:
     )
 
 
-def _read_tree(tree: Any, number: int, n_features: int) -> tuple[NumericTrees, np.ndarray, bool]:
-    """One tree with children as places among splits or ``~`` places among leaves."""
+def _clean(document: Any, trees: list[dict[str, Any]], n_features: int) -> dict[str, Any]:
+    """The document of checked trees, with the few other parts that predictions need."""
+    learner = document["learner"]
+    booster = learner["gradient_booster"]
+    inner = booster["gbtree"] if booster["name"] == "dart" else booster
+    model = {
+        "gbtree_model_param": {
+            "num_parallel_tree": _whole(inner["model"]["gbtree_model_param"], "num_parallel_tree"),
+            "num_trees": str(len(trees)),
+        },
+        "iteration_indptr": [int(i) for i in inner["model"]["iteration_indptr"]],
+        "tree_info": [int(i) for i in inner["model"]["tree_info"]],
+        "trees": trees,
+        "cats": {"enc": [], "feature_segments": [], "sorted_idx": []},
+    }
+    gradient_booster: dict[str, Any] = {"name": "gbtree", "model": model}
+    if booster["name"] == "dart":
+        weights = np.asarray(booster["weight_drop"], np.float64)
+        if weights.shape != (len(trees),) or not np.isfinite(weights).all():
+            raise _damaged("its trees have no weights")
+        gradient_booster = {
+            "name": "dart", "gbtree": gradient_booster, "weight_drop": weights.tolist(),
+        }  # fmt: skip
+    given = learner["learner_model_param"]
+    parameters = {key: _whole(given, key) for key in ("num_class", "num_target") if key in given}
+    score = str(given["base_score"])
+    if not re.fullmatch(rf"\[?{_FLOAT}(,{_FLOAT})*\]?", score):
+        raise _damaged("its base score is no number")
+    objective = {"name": str(learner["objective"]["name"])}
+    for key, value in learner["objective"].items():
+        if isinstance(value, dict) and re.fullmatch(r"\w{1,40}", key):
+            objective[key] = {str(k): str(v) for k, v in value.items()}  # type: ignore[assignment]
+    return {
+        "version": [int(part) for part in document["version"]],
+        "learner": {
+            "attributes": {}, "feature_names": [], "feature_types": [],
+            "gradient_booster": gradient_booster, "objective": objective,
+            "learner_model_param": {
+                **parameters, "base_score": score, "num_feature": str(n_features),
+                "boost_from_average": "1",
+            },
+        },
+    }  # fmt: skip
+
+
+def _whole(values: Any, key: str) -> str:
+    if not re.fullmatch(r"\d{1,6}", str(values[key])):
+        raise _damaged(f"{key} is no possible number")
+    return str(values[key])
+
+
+def _read_tree(
+    tree: Any, number: int, n_features: int
+) -> tuple[NumericTrees, np.ndarray, bool, dict[str, Any]]:
+    """One tree with children as places among splits or ``~`` places among leaves; which node is
+    which leaf; whether it splits by categories; and the checked tree as XGBoost writes it.
+    """
     n_nodes = int(tree["tree_param"]["num_nodes"])
 
     def array(key: str, dtype: Any) -> np.ndarray:
@@ -210,11 +278,15 @@ def _read_tree(tree: Any, number: int, n_features: int) -> tuple[NumericTrees, n
     if n_nodes < 1 or int(tree["tree_param"].get("size_leaf_vector", 1)) > 1:
         raise _damaged(f"tree {number} has no nodes, or leaves with several values")
     left, right = array("left_children", np.int64), array("right_children", np.int64)
-    feature, threshold = array("split_indices", np.int64), array("split_conditions", np.float64)
+    feature, threshold = array("split_indices", np.int64), array("split_conditions", np.float32)
     kind, to_left = array("split_type", np.int64), array("default_left", bool)
     is_split = left >= 0
     if (left >= n_nodes).any() or (right >= n_nodes).any() or (right[is_split] < 0).any():
         raise _damaged(f"a node of tree {number} points nowhere")
+    places = np.flatnonzero(is_split)
+    parents = array("parents", np.int64)
+    if (parents[left[is_split]] != places).any() or (parents[right[is_split]] != places).any():
+        raise _damaged(f"a node of tree {number} has another parent than its own")
     if (feature[is_split] < 0).any() or (feature[is_split] >= n_features).any():
         raise _damaged(f"tree {number} asks for a feature that there is not")
     if not np.isfinite(threshold[~is_split]).all() or np.isnan(threshold).any():
@@ -237,14 +309,36 @@ def _read_tree(tree: Any, number: int, n_features: int) -> tuple[NumericTrees, n
         left=child(left),
         right=child(right),
         feature=feature[is_split].astype(np.int32),
-        threshold=threshold[is_split],
+        threshold=threshold[is_split].astype(np.float64),
         missing=np.full(n_splits, NAN_IS_MISSING, np.int8),
         missing_left=to_left[is_split],
         strict=True,
     )
     if int(is_leaf.sum()) != n_splits + 1:
         raise _damaged(f"the nodes of tree {number} do not make a tree")
-    return numeric, leaf_at.astype(np.int32), bool(kind[is_split].any())
+    nothing = np.zeros(n_nodes)
+    none = np.full(n_nodes, _DELETED)
+    arrays = {
+        "left_children": np.where(is_split, left, -1),
+        "right_children": np.where(is_split, right, -1),
+        "parents": np.where(np.arange(n_nodes) > 0, np.where(used, parents, 0), none),
+        "split_indices": np.where(used, np.where(is_split, feature, 0), none),
+        "split_conditions": threshold,
+        "split_type": np.zeros(n_nodes, int),
+        "default_left": to_left.astype(int),
+        "base_weights": nothing,
+        "loss_changes": nothing,
+        "sum_hessian": nothing,
+    }
+    clean: dict[str, Any] = {key: values.tolist() for key, values in arrays.items()}
+    for key in ("categories", "categories_nodes", "categories_segments", "categories_sizes"):
+        clean[key] = []
+    clean["id"] = number
+    clean["tree_param"] = {
+        "num_deleted": str(int((~used).sum())), "num_feature": str(n_features),
+        "num_nodes": str(n_nodes), "size_leaf_vector": "1",
+    }  # fmt: skip
+    return numeric, leaf_at.astype(np.int32), bool(kind[is_split].any()), clean
 
 
 def _join(trees: list[NumericTrees]) -> tuple[NumericTrees, np.ndarray]:
