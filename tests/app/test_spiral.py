@@ -1,87 +1,37 @@
 """Spiral through AppTest: picture, knobs that refit and knobs that do not, looks, bad links."""
 
-import csv
 import doctest
-import io
 import time
-from html import escape
-from pathlib import Path
 from types import SimpleNamespace
-from urllib.parse import parse_qs
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from gbuq_core.experiments.spiral import SIDE, count_fits, run_spiral
-from gbuq_core.experiments.spiral_export import spiral_code
 from gbuq_core.experiments.spiral_plan import METHODS, PAPER, SpiralSettings
 from gbuq_core.experiments.spiral_probe import probe, ray
 from gbuq_core.experiments.spiral_scores import describe_spiral
-from gbuq_core.figures.encoding import decode_sheet
 from gbuq_core.figures.spiral import SpiralView
-from gbuq_core.jobs import RUNNER
 from pages._ui import spiral_controls
 from pages._ui.canvas import CanvasEvent
 from pages._ui.knobs import read_knob
-from pages._ui.spiral_controls import STATE, choose, looks_of, query_of, settings_of, view_of
-from pages._ui.spiral_exports import _csv, _html
-
-APP = str(Path(__file__).resolve().parents[2] / "app.py")
-SMALL = {
-    "rows": "100", "members": "3", "trees": "50", "chain_trees": "100", "cycle": "20",
-    "step": "10", "depth": "4",
-}  # fmt: skip
-SETTINGS = SpiralSettings(
-    methods=("sglb", "csglb"), rows=100, members=3, trees=50, chain_trees=100, cycle=20, step=10,
-    depth=4,
-)  # fmt: skip
-ALL = {"methods": ["SGLB", "virtual SGLB", "cSGLB", "cbSGLB"]}
-
-
-def open_spiral(small=True, **query):
-    at = AppTest.from_file(APP, default_timeout=60).run()
-    at.switch_page("pages/spiral.py")
-    for name, text in {**(SMALL if small else {}), **query}.items():
-        at.query_params[name] = text
-    return settle(at.run())
-
-
-def live_jobs():
-    return list(RUNNER._live.values())
-
-
-def settle(at):
-    """Rerun until nothing is being fitted, a minute at most: a first fit compiles kernels."""
-    for _ in range(600):
-        if at.get("bidi_component") and not live_jobs():
-            at.run()
-            break
-        time.sleep(0.05)
-        at.run()
-    assert not at.exception
-    return at
-
-
-def sheet(at, which=0):
-    """The picture, the point's charts, the ray's."""
-    return decode_sheet(at.get("bidi_component")[which].proto.bytes)
-
-
-def titles(at):
-    return [panel["title"] for panel in sheet(at).header["panels"]]
-
-
-def values_of(at, title):
-    return sheet(at).values[titles(at).index(title)]
-
-
-def notes(at):
-    return [t.value for t in at.text if not t.value.startswith("Three arms")]
-
-
-def words(at):
-    return [t.value for t in at.text]
+from pages._ui.spiral_controls import STATE, choose, settings_of, view_of
+from tests.app.spiral_page import (
+    ALL,
+    APP,
+    SETTINGS,
+    SMALL,
+    live_jobs,
+    move,
+    notes,
+    open_spiral,
+    settle,
+    sheet,
+    titles,
+    values_of,
+    words,
+)
 
 
 def test_the_examples_in_the_docstrings_hold():
@@ -116,13 +66,6 @@ def test_every_default_lies_in_its_knobs_range():
         assert not read_knob(
             knob, [str(v) for v in knob.default] if knob.kind == "choices" else [str(knob.default)]
         ).problem, knob.key
-
-
-def move(at, key, value):
-    for kind in (at.slider, at.select_slider, at.radio, at.toggle, at.multiselect):
-        if key in [widget.key for widget in kind]:
-            return kind(key=key).set_value(value).run()
-    raise AssertionError(f"no widget {key}")
 
 
 @pytest.mark.parametrize(
@@ -209,59 +152,6 @@ def test_a_burn_in_that_leaves_nothing_is_said_and_the_other_method_stays():
     assert "cSGLB: knowledge" not in titles(at)
 
 
-BAD = {
-    "rows": "7",
-    "noise": "-1",
-    "trees": "1e9",
-    "chain_trees": "0",
-    "members": "1",
-    "depth": "many",
-    "rate": "nan",
-    "rate_cyclical": "inf",
-    "step": "0",
-    "start": "2",
-    "cycle": "-5",
-    "alpha_max": "1e999",
-    "alpha_min": "0",
-    "mask": "0",
-    "exploration": "1.5",
-    "noise_free": "perhaps",
-    "temperature": "hot",
-    "random_strength": "x",
-    "burn_in": "-1",
-    "methods": "<b>x</b>",
-    "leaf_noise": "true",
-    "points": "[x](javascript:0)",
-    "flag": "3",
-    "shown": "1",
-    "log": "2",
-    "scale": "none",
-    "px": "700",
-    "py": "nan",
-    "rx": "1e999",
-    "ry": "0.5",
-    "sx": "-601",
-    "sy": "<img src=x>",
-    "along": "novelty",
-    "seed": "-1",
-}
-
-
-def test_bad_parameters_are_said_and_the_defaults_used():
-    assert BAD.keys() == {knob.key for knob in STATE.knobs}
-    at = open_spiral(small=False, **BAD)
-    told = "\n".join(notes(at))
-    for name in BAD:
-        assert f"{name} must be" in told
-        assert name not in at.query_params
-    assert titles(at)[0] == "True data uncertainty"
-
-
-def test_an_unknown_parameter_is_named():
-    at = open_spiral(colour="<img src=x>")
-    assert any("does not know are ignored" in note and '"colour"' in note for note in notes(at))
-
-
 def test_a_linked_point_shows_every_member_there():
     at = open_spiral(px="300", py="-20")
     run = run_spiral(SETTINGS)
@@ -332,51 +222,6 @@ def test_clicks_and_lines_become_numbers(event, keys, monkeypatch):
     choose(event, SIDE)
     # Half a cell from the edge is 592.5: rounded to a whole number, either side will do.
     assert session == pytest.approx(keys, abs=1.0)
-
-
-SETTINGS_AND_VIEWS = [
-    (SpiralSettings(methods=("sglb", "csglb")), SpiralView()),
-    (PAPER, SpiralView()),
-    (
-        SpiralSettings(
-            methods=("vrf", "catboost", "sgb", "cbsglb"), rows=50, noise=0.1, seed=7, members=20,
-            trees=50, chain_trees=3000, depth=1, rate=0.01, rate_cyclical=0.3, cycle=500,
-            burn_in=3, alpha_max=2.0, alpha_min=0.1, mask=0.5, exploration=0.25, noise_free=True,
-            temperature=100.0, leaf_noise=True, random_strength=0.0, step=200, start=0.25, shown=3,
-        ),
-        SpiralView(log=False, scale="own", points="all maps", flag=10),
-    ),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("settings", "view"), SETTINGS_AND_VIEWS)
-def test_a_link_restores_settings_and_view(settings, view):
-    texts = parse_qs(query_of(settings, view), keep_blank_values=True)
-    values = {knob.key: knob.default for knob in STATE.knobs}
-    knobs = {knob.key: knob for knob in STATE.knobs}
-    for name, given in texts.items():
-        reading = read_knob(knobs[name], given)
-        assert reading.problem == ""
-        values[name] = reading.value
-    assert settings_of(SimpleNamespace(**values)) == settings
-    assert view_of(SimpleNamespace(**values)) == view
-    assert looks_of(SimpleNamespace(**values)).point == (0.0, -190.0)
-
-
-def test_the_page_offers_code_link_data_and_itself():
-    at = open_spiral(seed="3", px="100")
-    blocks = [block.value for block in at.code]
-    assert spiral_code(SETTINGS._replace(seed=3)).strip() in blocks
-    assert "px=100" in blocks[-1]
-    assert "seed=3" in blocks[-1]
-    run = run_spiral(SETTINGS)
-    assert len(list(csv.reader(io.StringIO(_csv(run).decode())))) == SIDE * SIDE + 1
-    values = SimpleNamespace(**{knob.key: knob.default for knob in STATE.knobs})
-    page = _html(run, SpiralView(), looks_of(values), describe_spiral(run)).decode()
-    assert escape(describe_spiral(run)) in page
-    assert page.count('class="figure"') == 3  # the maps, the point, the line
-    assert "At (0, -190) the true probabilities are" in page
-    assert "http" not in page.split("<script")[0].replace("http-equiv", "")
 
 
 def test_scores_of_the_settings_before_stay_while_a_fit_is_on_its_way():

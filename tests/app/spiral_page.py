@@ -1,0 +1,73 @@
+"""The Spiral page as its tests see it: opening it small, waiting for fits, reading its figures."""
+
+import time
+from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
+
+from gbuq_core.experiments.spiral_plan import SpiralSettings
+from gbuq_core.figures.encoding import decode_sheet
+from gbuq_core.jobs import RUNNER
+
+APP = str(Path(__file__).resolve().parents[2] / "app.py")
+SMALL = {
+    "rows": "100", "members": "3", "trees": "50", "chain_trees": "100", "cycle": "20",
+    "step": "10", "depth": "4",
+}  # fmt: skip
+SETTINGS = SpiralSettings(
+    methods=("sglb", "csglb"), rows=100, members=3, trees=50, chain_trees=100, cycle=20, step=10,
+    depth=4,
+)  # fmt: skip
+ALL = {"methods": ["SGLB", "virtual SGLB", "cSGLB", "cbSGLB"]}
+
+
+def open_spiral(small=True, **query):
+    at = AppTest.from_file(APP, default_timeout=60).run()
+    at.switch_page("pages/spiral.py")
+    for name, text in {**(SMALL if small else {}), **query}.items():
+        at.query_params[name] = text
+    return settle(at.run())
+
+
+def live_jobs():
+    return list(RUNNER._live.values())
+
+
+def settle(at):
+    """Rerun until nothing is being fitted, a minute at most: a first fit compiles kernels."""
+    for _ in range(600):
+        if at.get("bidi_component") and not live_jobs():
+            at.run()
+            break
+        time.sleep(0.05)
+        at.run()
+    assert not at.exception
+    return at
+
+
+def sheet(at, which=0):
+    """The picture, the point's charts, the ray's."""
+    return decode_sheet(at.get("bidi_component")[which].proto.bytes)
+
+
+def titles(at):
+    return [panel["title"] for panel in sheet(at).header["panels"]]
+
+
+def values_of(at, title):
+    return sheet(at).values[titles(at).index(title)]
+
+
+def notes(at):
+    return [t.value for t in at.text if not t.value.startswith("Three arms")]
+
+
+def words(at):
+    return [t.value for t in at.text]
+
+
+def move(at, key, value):
+    for kind in (at.slider, at.select_slider, at.radio, at.toggle, at.multiselect):
+        if key in [widget.key for widget in kind]:
+            return kind(key=key).set_value(value).run()
+    raise AssertionError(f"no widget {key}")
