@@ -10,6 +10,7 @@ import numpy as np
 
 from benchmarks.report import Row, load_split, median_seconds
 from gbuq_core.ibug.affinity import TrainLeaves, nearest, pack_leaves
+from gbuq_core.jobs import effective_n_jobs
 from gbuq_core.trees.importers import LeafSource, leaf_source
 
 _K = 50
@@ -22,9 +23,18 @@ def _lightgbm(X: np.ndarray, y: np.ndarray) -> Any:
     import lightgbm
 
     model = lightgbm.LGBMRegressor(
-        n_estimators=1000, num_leaves=31, learning_rate=0.1, random_state=0, verbose=-1
+        n_estimators=1000,
+        num_leaves=31,
+        learning_rate=0.1,
+        random_state=0,
+        verbose=-1,
+        n_jobs=1,  # threads of LightGBM that wait for each other take minutes on a busy machine
     )
     return model.fit(X, y)
+
+
+def _library_leaves(model: Any, query: np.ndarray) -> np.ndarray:
+    return model.booster_.predict(query, pred_leaf=True, num_threads=effective_n_jobs(None))
 
 
 def _twin_seconds(leaves: np.ndarray, query: np.ndarray) -> float:
@@ -100,8 +110,8 @@ def _search_rows(
 
 def _lookup_rows(name: str, model: Any, source: LeafSource, query: np.ndarray) -> list[Row]:
     ours = median_seconds(lambda: source.leaf_matrix(query), 7)
-    theirs = median_seconds(lambda: model.booster_.predict(query, pred_leaf=True), 3)
-    if not np.array_equal(source.leaf_matrix(query), model.booster_.predict(query, pred_leaf=True)):
+    theirs = median_seconds(lambda: _library_leaves(model, query), 3)
+    if not np.array_equal(source.leaf_matrix(query), _library_leaves(model, query)):
         raise RuntimeError("the leaves are not LightGBM's")
     return [Row(
         f"{name}: leaf lookup of {len(query)} rows; LightGBM itself {1e3 * theirs:.0f} ms",

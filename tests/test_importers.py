@@ -85,7 +85,10 @@ REGRESSORS = {
     "forest": (lambda: RandomForestRegressor(N_TREES, random_state=0), True),
     "extra": (lambda: ExtraTreesRegressor(N_TREES, random_state=0), True),
     "own": (lambda: BoostedEnsembleRegressor(n_members=2, n_trees=N_TREES), True),
-    "own virtual": (lambda: BoostedEnsembleRegressor(ensemble="virtual", n_trees=N_TREES, truncation_step=2), True),
+    "own virtual": (
+        lambda: BoostedEnsembleRegressor(ensemble="virtual", n_trees=N_TREES, truncation_step=2),
+        True,
+    ),
 }  # fmt: skip
 
 CLASSIFIERS = {
