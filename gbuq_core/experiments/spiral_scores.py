@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gbuq_core.experiments.heart_scores import times_text
 from gbuq_core.experiments.spiral import SpiralMaps, SpiralRun, fresh_sample
 from gbuq_core.experiments.spiral_data import SIDE, SpiralTruth
 from gbuq_core.experiments.spiral_plan import METHODS
@@ -234,7 +235,7 @@ def _claims_of_independent(maps: SpiralMaps, score: SpiralScore, truth: SpiralTr
         ),
         Claim(
             "It is much smaller than data uncertainty and adds little to the total.",
-            f"{label}: data uncertainty averages {share:.2g} times as much over the map.",
+            f"{label}: data uncertainty averages {times_text(share)} as much over the map.",
             _verdict(share, MUCH_SMALLER, SMALLER),
         ),
     ]
@@ -257,7 +258,7 @@ def _claim_of_size(true: SpiralScore, virtual: SpiralScore) -> Claim:
     return Claim(
         "A virtual ensemble's knowledge uncertainty is far lower than that of independent models.",
         f"Outside the data {virtual.ku_mean_outside:.2g} nats against {true.ku_mean_outside:.2g}, "
-        f"{ratio:.2g} times lower.",
+        f"{times_text(ratio)} lower.",
         _verdict(ratio, MUCH_SMALLER, SMALLER),
     )
 
@@ -278,8 +279,8 @@ def _claims_of_cyclical(
             Claim(
                 f"{label} greatly improves on virtual SGLB in capturing high knowledge "
                 "uncertainty where there are no training rows.",
-                f"Outside the data it is {ratio:.2g} times as high, but AUROC on the farthest 40 % "
-                f"is {score.auroc_far:.2f} against {virtual[1].auroc_far:.2f}: a higher level "
+                f"Outside the data it is {times_text(ratio)} as high, but AUROC on the farthest "
+                f"40 % is {score.auroc_far:.2f} against {virtual[1].auroc_far:.2f}: a higher level "
                 f"everywhere helps only if it is higher there than elsewhere.",
                 "nearly" if ratio > SMALLER and gain < BETTER else _verdict(gain, BETTER, 0.0),
             )
