@@ -260,9 +260,10 @@ def rows_left_out() -> Shown:
     )
     answer = (
         "Yes: knowledge uncertainty among the data is "
-        f"{masked.ku_mean_inside / plain.ku_mean_inside:.1f} times as high. Burn-in wears it out more slowly, too: without the first five cycles cbSGLB keeps "
-        f"{late[1]:.2g} nats, cSGLB {late[0]:.2g}. As errors "
-        f"its members correlate by {masked.size.correlation:.2f} instead of "
+        f"{masked.ku_mean_inside / plain.ku_mean_inside:.1f} times as high. Burn-in "
+        "wears it out more slowly, too: without the first five cycles cbSGLB keeps "
+        f"{late[1]:.2g} nats, cSGLB {late[0]:.2g}. The errors of its members correlate by "
+        f"{masked.size.correlation:.2f} instead of "
         f"{plain.size.correlation:.2f}, so that {masked.n_members} of them count as "
         f"{masked.size.effective:.2f} independent ones instead of {plain.size.effective:.2f}. "
         f"Predictions gain nothing (NLL {masked.nll:.2f} against {plain.nll:.2f}), nor do far "
