@@ -4,11 +4,14 @@ from typing import NamedTuple
 
 import naive
 import numpy as np
+import pytest
 
+from gbuq_core import BoostedEnsembleClassifier, BoostedEnsembleRegressor, make_spiral
 from gbuq_core.boosting.schedule import make_schedule
 from gbuq_core.boosting.steps import StepNumbers, start_member
 from gbuq_core.trees.binning import Bins, apply_bins, binned_rows, fit_bins, single_cells
 
+KINDS = pytest.mark.parametrize("kind", [BoostedEnsembleRegressor, BoostedEnsembleClassifier])
 IS_CATEGORY = np.array([False, False, True, True])
 
 
@@ -56,3 +59,10 @@ def member(table, start, depth=2, n_leaf_sums=4, n_trees=3, cells=None):
     cells = single_cells(table.columns) if cells is None else cells
     rows = binned_rows(table.bins, cells.codes)
     return rows, start_member(rows, np.asarray(start, float), n_trees, depth, n_leaf_sums)
+
+
+def fitted(kind, method="csglb", **knobs):
+    """A small ensemble on the spiral's first two features, and the spiral."""
+    spiral = make_spiral(60, random_state=0)
+    small = {"n_trees": 60, "cycle_length": 15, "depth": 3, "random_state": 1} | knobs
+    return kind(method=method, **small).fit(spiral.X[:, :2], spiral.y), spiral

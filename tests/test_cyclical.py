@@ -7,11 +7,11 @@ import boosting_parts as parts
 import naive
 import numpy as np
 import pytest
-from boosting_parts import numbers
+from boosting_parts import KINDS, fitted, numbers
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gbuq_core import BoostedEnsembleClassifier, BoostedEnsembleRegressor, make_heart, make_spiral
+from gbuq_core import BoostedEnsembleClassifier, BoostedEnsembleRegressor, make_spiral
 from gbuq_core.boosting import load_ensemble
 from gbuq_core.boosting.gaussian_kernels import boost_gaussian, gaussian_gradients, mask_gaussian
 from gbuq_core.boosting.noise_kernels import draw_mask, mask_changes
@@ -19,12 +19,11 @@ from gbuq_core.boosting.schedule import cycle_ends, exploring, gradient_scale, m
 from gbuq_core.boosting.softmax_kernels import boost_softmax, mask_classes, softmax_gradients
 from gbuq_core.boosting.steps import unrolled_width
 from gbuq_core.boosting.targets import sum_classes, sum_gaussian, with_own_mask
-from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.errors import InvalidParameter
 from gbuq_core.seeding import MASK_ROWS, stream
 from gbuq_core.trees.binning import merge_rows, single_cells
 
 SAME_SUM = 1e-10  # sums of up to a few hundred terms in another order, through a few trees
-KINDS = pytest.mark.parametrize("kind", [BoostedEnsembleRegressor, BoostedEnsembleClassifier])
 
 
 def slow_scale(t, cycle, alpha_max, alpha_min):
@@ -185,12 +184,6 @@ def test_merged_rows_stay_exact_under_masks(repeated, rng, boost):
     np.testing.assert_allclose(merged.values, apart.values, rtol=1e-8, atol=1e-9)  # eight trees
 
 
-def fitted(kind, method="csglb", **knobs):
-    spiral = make_spiral(60, random_state=0)
-    small = {"n_trees": 60, "cycle_length": 15, "depth": 3, "random_state": 1} | knobs
-    return kind(method=method, **small).fit(spiral.X[:, :2], spiral.y), spiral
-
-
 @KINDS
 @pytest.mark.parametrize("method", ["csglb", "cbsglb"])
 def test_members_are_the_ends_of_cycles(kind, method):
@@ -239,6 +232,7 @@ def test_what_does_not_apply_is_refused(kind):
             "burn_in_cycles 2 leaves none of the 2 cycles",
         ),
         ({"method": "cbsglb", "engine": "catboost"}, "engine='catboost' has no cyclical gradients"),
+        ({"method": "csglb", "learning_rate": 0.3}, "learning_rate 0.3 times alpha_max 10 is 3"),
         ({"cycle_length": 1}, "cycle_length must be a whole number"),
         ({"burn_in_cycles": -1}, "burn_in_cycles must be a whole number"),
         ({"alpha_max": 0.0}, "alpha_max must be a number"),
@@ -290,50 +284,6 @@ def test_noise_free_exploration(kind):
 
 
 @KINDS
-@pytest.mark.parametrize("method", ["sgb", "sglb", "csglb", "cbsglb"])
-def test_traces_tell_the_loss_of_the_training_rows(kind, method):
-    model, spiral = fitted(kind, method, n_members=2)
-    X = spiral.X[:, :2]
-    check = model.validation_losses(X, spiral.y, every=1)
-    assert len(model.traces_) == model.plan_.n_models == len(check.loss)
-    for trace, losses in zip(model.traces_, check.loss, strict=True):
-        assert trace.n_trees.tolist() == check.n_trees.tolist() == list(range(1, 61))
-        # Predictions of cells are summed in another order, with divisions by the shrinkage.
-        np.testing.assert_allclose(trace.train_loss, losses, rtol=1e-8)
-        expected = gradient_scale(60, method, 15, 10.0, 1.0)
-        np.testing.assert_array_equal(trace.scale, expected)
-        assert (trace.leaf_norm > 0).all()
-    assert model.traces_[0].train_loss[-1] < model.traces_[0].train_loss[0]
-
-
-def test_leaf_norm_is_the_size_of_a_tree():
-    """Without shrinkage a tree adds what the raw outputs move by; here in logits."""
-    model, spiral = fitted(BoostedEnsembleClassifier, "sgb", n_members=1)
-    raw = np.log(model.staged_members(spiral.X[:, :2], every=1).members[:, 0])
-    moved = np.diff(raw, axis=0)
-    values = model.models_.forests[0].values
-    leaves = model.leaf_indices(spiral.X[:, :2])
-    for tree in (0, 20, 59):
-        added = values[tree][leaves[:, tree]]
-        norm = np.sqrt((added**2).sum(axis=1).mean())
-        assert model.traces_[0].leaf_norm[tree] == pytest.approx(norm, rel=1e-10)
-    centred = added - added.mean(axis=1, keepdims=True)  # logits are known up to a constant
-    again = moved[58] - moved[58].mean(axis=1, keepdims=True)
-    np.testing.assert_allclose(again, centred, atol=1e-9)
-
-
-def test_traces_are_in_the_unit_of_y():
-    """The NLL of a*y is that of y plus log a."""
-    heart = make_heart(n_per_cell=5, random_state=0)
-    knobs = {"method": "cbsglb", "n_trees": 40, "cycle_length": 10, "random_state": 0}
-    one = BoostedEnsembleRegressor(**knobs).fit(heart.X, heart.y)
-    ten = BoostedEnsembleRegressor(**knobs).fit(heart.X, 10.0 * heart.y)
-    np.testing.assert_allclose(
-        ten.traces_[0].train_loss, one.traces_[0].train_loss + math.log(10.0), rtol=1e-9
-    )
-
-
-@KINDS
 def test_saved_models_keep_their_cycles_and_traces(kind):
     model, spiral = fitted(kind, "cbsglb", burn_in_cycles=1)
     file = io.BytesIO()
@@ -347,26 +297,30 @@ def test_saved_models_keep_their_cycles_and_traces(kind):
         np.testing.assert_array_equal(one, other)
 
 
-def test_other_rows_losses_need_known_classes_and_equal_lengths():
-    model, spiral = fitted(BoostedEnsembleClassifier)
-    with pytest.raises(InvalidData, match=r"^y holds 7, a class that training had not"):
-        model.validation_losses(spiral.X[:, :2], np.full(180, 7))
-    with pytest.raises(InvalidData, match=r"^The arrays must describe the same rows"):
-        model.validation_losses(spiral.X[:, :2], spiral.y[:5])
+def test_the_longest_step_is_stable():
+    """At learning rate times alpha_max = 2 a cycle still ends near the mean; beyond, it may not."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3, 3, size=(400, 1))
+    y = np.sin(X[:, 0]) + 0.3 * rng.normal(size=400)
+    model = BoostedEnsembleRegressor(
+        method="csglb", learning_rate=0.2, n_trees=200, cycle_length=50, random_state=0
+    ).fit(X, y)
+    error = model.predict_members(X)[..., 0] - np.sin(X[:, 0])
+    assert np.sqrt((error**2).mean(axis=1)).max() < 0.3  # the noise; at 0.3 it is over 100
 
 
-def test_cyclical_fits_do_not_depend_on_threads_or_chunks(monkeypatch):
+def test_cyclical_fits_do_not_depend_on_chunks(monkeypatch):
     from gbuq_core.boosting import numba_engine
 
-    one, spiral = fitted(BoostedEnsembleClassifier, "cbsglb", n_jobs=1)
+    one, spiral = fitted(BoostedEnsembleClassifier, "cbsglb")
     monkeypatch.setattr(numba_engine, "_CHUNK_SECONDS", 1e-9)  # a tree at a time
-    other, _ = fitted(BoostedEnsembleClassifier, "cbsglb", n_jobs=2)
+    other, _ = fitted(BoostedEnsembleClassifier, "cbsglb")
     X = spiral.X[:, :2]
     np.testing.assert_array_equal(one.predict_members(X), other.predict_members(X))
 
 
 def test_most_of_cyclical_knowledge_is_of_the_first_cycles():
-    """What methods.md found on the spiral: early members are underfitted ones."""
+    """On the spiral the early members are underfitted ones; 0.05 of it is left here."""
     spiral = make_spiral(300, random_state=0)
     model = BoostedEnsembleClassifier(
         method="csglb", n_trees=800, cycle_length=80, random_strength=100.0, random_state=0

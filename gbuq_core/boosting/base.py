@@ -252,24 +252,35 @@ class BoostedEnsemble(BaseEstimator):
             for trace in getattr(self.models_, "traces", ())
         )
 
-    def validation_losses(self, X: Any, y: Any, every: int = 10) -> ValidationLosses:
+    def validation_losses(self, X: Any, y: Any, every: int | None = None) -> ValidationLosses:
         """Each model's mean negative log likelihood on other rows while it grew; refits nothing.
 
         Parameters
         ----------
         X : array-like (n_samples, n_features) or DataFrame
         y : array-like (n_samples,)
-        every : int
+        every : int, optional
             Stages as in `staged_members`.
 
         Raises
         ------
         InvalidData
             If y does not match X, or holds a class that training had not.
+
+        Examples
+        --------
+        >>> from gbuq_core import BoostedEnsembleRegressor
+        >>> X = [[0.0], [1.0], [2.0], [3.0]]
+        >>> model = BoostedEnsembleRegressor(n_members=2, n_trees=20, random_state=0)
+        >>> model.fit(X, [0.1, 0.9, 2.1, 2.9]).validation_losses(X, [0.0, 1.0, 2.0, 3.0]).loss.shape
+        (2, 2)
         """
+        target = np.asarray(y)
+        if target.ndim != 1:
+            raise InvalidData(f"y must have one value a row; got an array of shape {target.shape}.")
         n_trees, staged = self.staged_members(X, every)
-        check_same_length(X=staged[0, 0, :, 0], y=np.asarray(y))
-        losses = self._losses(staged, np.asarray(y))
+        check_same_length(X=staged[0, 0, :, 0], y=target)
+        losses = self._losses(staged, target)
         return ValidationLosses(n_trees, np.ascontiguousarray(losses.mean(axis=-1).T))
 
     def inspect_rows(self, X: Any) -> RowFlags:
@@ -286,14 +297,14 @@ class BoostedEnsemble(BaseEstimator):
         """
         return self._encode(X)[1]
 
-    def staged_members(self, X: Any, every: int = 10, at: Any = None) -> StagedMembers:
+    def staged_members(self, X: Any, every: int | None = None, at: Any = None) -> StagedMembers:
         """Every model's predictions while it grows, from one pass over the trees.
 
         Parameters
         ----------
         X : array-like (n_samples, n_features) or DataFrame
-        every : int
-            Stages are at ``every, 2 every, ...`` and all trees.
+        every : int, optional
+            Stages are at ``every, 2 every, ...`` and all trees; None means every tenth tree.
         at : array-like (n_stages,) of int, optional
             These numbers of trees instead, rising from 1 at least to all trees at most.
 
@@ -303,10 +314,20 @@ class BoostedEnsemble(BaseEstimator):
             The axis of members holds the independent models; a virtual or cyclical ensemble has one
             model here, and its members at ``t`` trees are the stages before ``t`` that
             `member_trees` selects.
+
+        Examples
+        --------
+        >>> from gbuq_core import BoostedEnsembleRegressor
+        >>> X, y = [[0.0], [1.0], [2.0]], [0.0, 1.0, 4.0]
+        >>> model = BoostedEnsembleRegressor(method="csglb", n_trees=20, cycle_length=10).fit(X, y)
+        >>> model.staged_members(X, at=model.member_trees()).members.shape
+        (2, 1, 3, 2)
         """
         matrix, _ = self._encode(X)
         if at is None:
-            step = check_number("every", every, 1, self.n_trees_, integer=True)
+            step = min(10, self.n_trees_)
+            if every is not None:
+                step = check_number("every", every, 1, self.n_trees_, integer=True)
             stages = np.unique(np.append(np.arange(step, self.n_trees_ + 1, step), self.n_trees_))
         else:
             stages = check_stages(at, self.n_trees_)

@@ -47,18 +47,20 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
     learning_rate : float or None
         None means 0.1, and 0.05 for the cyclical methods.
     subsample : float or None
-        Share of rows drawn for choosing every tree's splits; None means 0.5 for sgb and 1 for sglb.
-        Leaf values use all rows, as in CatBoost.
+        Share of rows drawn for choosing every tree's splits; None means 0.5 for sgb and 1 for the
+        others. Leaf values use all rows, as in CatBoost. (The cyclical paper would leave rows out
+        while exploring only.)
     cycle_length, burn_in_cycles : int
         Trees of a cycle (C), and how many first cycles give no member; the latter can be given to
         the predicting methods instead, and refits nothing. Cyclical methods only, like the next
         four.
     alpha_max, alpha_min : float
         The gradients' factor at a cycle's start, and the least it falls to (eq. 7 of the cyclical
-        paper). Noise is not scaled.
+        paper). Noise is not scaled. ``learning_rate * alpha_max`` is at most 2: beyond it trees
+        overshoot.
     mask_prob, exploration_fraction : float
-        cbsglb gives gradients to a random share ``mask_prob`` of the rows, drawn at each cycle's
-        start, until that fraction of the cycle is over.
+        Exploration lasts that fraction of a cycle. In it cbsglb gives gradients only to a random
+        share ``mask_prob`` of the rows, drawn at each cycle's start.
     noise_free_exploration : bool
         No Langevin noise during exploration, as in cSG-MCMC (appendix A).
     temperature : {"catboost", "posterior"} or float
@@ -108,6 +110,12 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
     ['above']
     >>> model.predict_uncertainty([[0.5]]).total.shape
     (1,)
+
+    One model in cycles of 50 trees, each of which gives a member:
+
+    >>> model = BoostedEnsembleClassifier(method="csglb", n_trees=200, cycle_length=50)
+    >>> model.fit(X, X[:, 0] > 0).member_trees()
+    array([ 50, 100, 150, 200])
     """
 
     def fit(self, X: Any, y: Any) -> Self:

@@ -24,7 +24,8 @@ def models_to_arrays(models: NumbaModels) -> dict[str, np.ndarray]:
     bins = models.bins
     stacked = (np.stack(parts) for parts in zip(*models.forests, strict=True))
     features, splits, levels, values = stacked
-    return {
+    traces = {"traces": np.stack(models.traces)} if models.traces else {}
+    return traces | {
         "features": features,
         "bins": splits,
         "levels": levels,
@@ -32,7 +33,6 @@ def models_to_arrays(models: NumbaModels) -> dict[str, np.ndarray]:
         "start": models.start,
         "decay": np.array(models.decay),
         "n_cells": np.array(models.n_cells, np.int64),
-        "traces": np.stack(models.traces),
         "borders": np.concatenate([np.empty(0), *bins.borders]),
         "border_counts": np.array([len(borders) for borders in bins.borders], np.int64),
         "n_codes": bins.n_codes,

@@ -12,6 +12,7 @@ from gbuq_core.validation import check_choice, check_number
 METHODS = ("sgb", "sglb", *CYCLICAL)
 ENSEMBLES = ("independent", "virtual")
 TEMPERATURES = ("catboost", "posterior")
+LONGEST_STEP = 2.0  # of learning rate times gradient scale
 
 
 class BoostingPlan(NamedTuple):
@@ -105,14 +106,15 @@ def make_plan(estimator: Any) -> BoostingPlan:
     elif leaf_noise is None:
         leaf_noise = temperature != "catboost" or not newton
     n_trees = check_number("n_trees", estimator.n_trees, 1, 100_000, integer=True)
-    cycle_length, alpha_max, alpha_min = _check_cycles(estimator, n_trees)
+    learning_rate = check_number("learning_rate", learning_rate, 0.0, 1.0, low_open=True)
+    cycle_length, alpha_max, alpha_min = _check_cycles(estimator, n_trees, learning_rate)
     return BoostingPlan(
         method=method,
         ensemble=ensemble,
         n_models=n_members if ensemble == "independent" else 1,
         n_trees=n_trees,
         depth=check_number("depth", estimator.depth, 1, 12, integer=True),
-        learning_rate=check_number("learning_rate", learning_rate, 0.0, 1.0, low_open=True),
+        learning_rate=learning_rate,
         subsample=check_number("subsample", subsample, 0.0, 1.0, low_open=True),
         temperature=temperature,
         leaf_noise=leaf_noise,
@@ -151,8 +153,12 @@ def _check_ensemble(ensemble: str | None, method: str) -> str:
     return ensemble
 
 
-def _check_cycles(estimator: Any, n_trees: int) -> tuple[int, float, float]:
-    """Cycle length and both ends of the gradient scale; members must come out for cyclical ones."""
+def _check_cycles(estimator: Any, n_trees: int, learning_rate: float) -> tuple[int, float, float]:
+    """Cycle length and both ends of the gradient scale.
+
+    Of the cyclical methods members must come out, and no tree may step over its target by more than
+    it was away: each moves a prediction by up to ``learning_rate * alpha_max`` of its residual.
+    """
     length = check_number("cycle_length", estimator.cycle_length, 2, 100_000, integer=True)
     burn_in = check_number("burn_in_cycles", estimator.burn_in_cycles, 0, 100_000, integer=True)
     alpha_max = check_number("alpha_max", estimator.alpha_max, 0.0, 1000.0, low_open=True)
@@ -164,6 +170,14 @@ def _check_cycles(estimator: Any, n_trees: int) -> tuple[int, float, float]:
         )
     if estimator.method in CYCLICAL:
         cycle_ends(n_trees, length, burn_in)
+        step = learning_rate * alpha_max
+        if step > LONGEST_STEP + 1e-9:
+            raise InvalidParameter(
+                f"learning_rate {learning_rate:g} times alpha_max {alpha_max:g} is {step:g}: "
+                f"above {LONGEST_STEP:g} trees overshoot what they correct and the model diverges; "
+                f"choose a learning rate up to {LONGEST_STEP / alpha_max:.3g} or a smaller "
+                "alpha_max."
+            )
     return length, alpha_max, alpha_min
 
 
