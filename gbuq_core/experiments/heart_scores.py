@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gbuq_core.experiments.claims import Claim, times_text, verdict_of
 from gbuq_core.experiments.heart import HeartMaps, HeartRun
 from gbuq_core.experiments.heart_plan import METHODS
 from gbuq_core.glossary import VIEWS
@@ -54,17 +55,6 @@ class HeartScores(NamedTuple):
     knowledge_filled: float
     least_empty: float
     most_filled: float
-
-
-class Claim(NamedTuple):
-    """A sentence of the paper, what came out here, and whether it agrees.
-
-    ``verdict`` is "holds", "nearly" or "does not hold".
-    """
-
-    paper: str
-    here: str
-    verdict: str
 
 
 def score_heart(maps: HeartMaps, view: str = "std") -> HeartScores:
@@ -196,15 +186,6 @@ def auroc_text(value: float) -> str:
     return "> 0.999" if 0.9995 <= value < 1.0 else f"{value:.3f}"
 
 
-def times_text(ratio: float) -> str:
-    """A factor in words, to two digits.
-
-    >>> times_text(1514.3), times_text(2.31)
-    ('1,500 times', '2.3 times')
-    """
-    return f"{float(f'{ratio:.2g}'):,.10g} times"
-
-
 def _claims_of_true(method: str, scores: HeartScores, run: HeartRun) -> list[Claim]:
     label, share = METHODS[method].label, scores.data_error_share
     noise = float(np.nanmean(run.data.variance))
@@ -216,18 +197,18 @@ def _claims_of_true(method: str, scores: HeartScores, run: HeartRun) -> list[Cla
             f"{label}: AUROC {auroc_text(scores.auroc_knowledge)}. The smallest value of an empty "
             f"cell is {scores.least_empty:.2g}, the largest of a filled one "
             f"{scores.most_filled:.2g}.",
-            _verdict(scores.auroc_knowledge, 1.0, NEARLY_PERFECT),
+            verdict_of(scores.auroc_knowledge, 1.0, NEARLY_PERFECT),
         ),
         Claim(
             "The noise is captured correctly in all cells with training rows.",
             f"{label}: as a std it is off by at most {100 * share:.2g} % of the truth.",
-            _verdict(-share, -DATA_TOLERANCE, -2 * DATA_TOLERANCE),
+            verdict_of(-share, -DATA_TOLERANCE, -2 * DATA_TOLERANCE),
         ),
         Claim(
             "Knowledge uncertainty is much smaller than data uncertainty.",
             f"{label}: in cells without rows its variance is {times_text(ratio)} smaller than the "
             f"noise of the others ({scores.knowledge_empty**2:.2g} against {noise:.2g}).",
-            _verdict(ratio, MUCH_SMALLER, SMALLER),
+            verdict_of(ratio, MUCH_SMALLER, SMALLER),
         ),
     ]
 
@@ -238,7 +219,7 @@ def _claims_of_virtual(method: str, scores: HeartScores, true: HeartScores | Non
         Claim(
             "A virtual ensemble detects the cells without rows perfectly too.",
             f"{label}: AUROC {auroc_text(scores.auroc_knowledge)}.",
-            _verdict(scores.auroc_knowledge, 1.0, NEARLY_PERFECT),
+            verdict_of(scores.auroc_knowledge, 1.0, NEARLY_PERFECT),
         )
     ]
     if true is not None and not math.isnan(true.knowledge_empty):
@@ -248,14 +229,10 @@ def _claims_of_virtual(method: str, scores: HeartScores, true: HeartScores | Non
                 "Its knowledge uncertainty is much smaller than that of independent models.",
                 f"{label}: in cells without rows {scores.knowledge_empty:.2g} against "
                 f"{true.knowledge_empty:.2g} as a std, {times_text(ratio)} smaller.",
-                _verdict(ratio, MUCH_SMALLER, SMALLER),
+                verdict_of(ratio, MUCH_SMALLER, SMALLER),
             )
         )
     return claims
-
-
-def _verdict(value: float, whole: float, part: float) -> str:
-    return "holds" if value >= whole else "nearly" if value >= part else "does not hold"
 
 
 def _auroc(is_empty: npt.NDArray[np.bool_], values: Array) -> float:

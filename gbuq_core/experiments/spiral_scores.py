@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gbuq_core.experiments.heart_scores import times_text
+from gbuq_core.experiments.claims import Claim, times_text, verdict_of
 from gbuq_core.experiments.spiral import SpiralMaps, SpiralRun, fresh_sample
 from gbuq_core.experiments.spiral_data import SIDE, SpiralTruth
 from gbuq_core.experiments.spiral_plan import METHODS
@@ -88,17 +88,6 @@ class SpiralScore(NamedTuple):
     n_trees: int
     seconds: float
     memory_bytes: int
-
-
-class Claim(NamedTuple):
-    """A sentence of the papers, what came out here, and whether it agrees.
-
-    ``verdict`` is "holds", "nearly" or "does not hold".
-    """
-
-    paper: str
-    here: str
-    verdict: str
 
 
 def score_spiral(maps: SpiralMaps, truth: SpiralTruth) -> SpiralScore:
@@ -225,18 +214,18 @@ def _claims_of_independent(maps: SpiralMaps, score: SpiralScore, truth: SpiralTr
             "Knowledge uncertainty tells regions outside the data from class borders.",
             f"{label}: AUROC {score.auroc_border:.2f} of all cells outside the data against class "
             f"borders (0.5 is chance); total uncertainty's is {score.auroc_border_total:.2f}.",
-            _verdict(score.auroc_border, DETECTS, HARDLY_DETECTS),
+            verdict_of(score.auroc_border, DETECTS, HARDLY_DETECTS),
         ),
         Claim(
             "It still shows traces of the class borders.",
             f"{label}: where rows are, knowledge uncertainty is {score.border_ratio:.1f} times as "
             f"high at class borders as in the middles of the arms.",
-            _verdict(score.border_ratio, TRACE, FAINT_TRACE),
+            verdict_of(score.border_ratio, TRACE, FAINT_TRACE),
         ),
         Claim(
             "It is much smaller than data uncertainty and adds little to the total.",
             f"{label}: data uncertainty averages {times_text(share)} as much over the map.",
-            _verdict(share, MUCH_SMALLER, SMALLER),
+            verdict_of(share, MUCH_SMALLER, SMALLER),
         ),
     ]
     if not math.isnan(between):
@@ -247,7 +236,9 @@ def _claims_of_independent(maps: SpiralMaps, score: SpiralScore, truth: SpiralTr
                 f"{label}: {between:.2g} nats on average in the {int(where.between.sum())} cells "
                 f"between the arms, {score.ku_mean_inside:.2g} where rows are; AUROC "
                 f"{score.auroc_between:.2f} of the former against the latter.",
-                _verdict(score.auroc_between if between > others else 0.0, DETECTS, HARDLY_DETECTS),
+                verdict_of(
+                    score.auroc_between if between > others else 0.0, DETECTS, HARDLY_DETECTS
+                ),
             ),
         )
     return claims
@@ -259,7 +250,7 @@ def _claim_of_size(true: SpiralScore, virtual: SpiralScore) -> Claim:
         "A virtual ensemble's knowledge uncertainty is far lower than that of independent models.",
         f"Outside the data {virtual.ku_mean_outside:.2g} nats against {true.ku_mean_outside:.2g}, "
         f"{times_text(ratio)} lower.",
-        _verdict(ratio, MUCH_SMALLER, SMALLER),
+        verdict_of(ratio, MUCH_SMALLER, SMALLER),
     )
 
 
@@ -282,7 +273,7 @@ def _claims_of_cyclical(
                 f"Outside the data it is {times_text(ratio)} as high, but AUROC on the farthest "
                 f"40 % is {score.auroc_far:.2f} against {virtual[1].auroc_far:.2f}: a higher level "
                 f"everywhere helps only if it is higher there than elsewhere.",
-                "nearly" if ratio > SMALLER and gain < BETTER else _verdict(gain, BETTER, 0.0),
+                "nearly" if ratio > SMALLER and gain < BETTER else verdict_of(gain, BETTER, 0.0),
             )
         )
     if true:
@@ -294,7 +285,7 @@ def _claims_of_cyclical(
                 "independent models that cost far more (shown there on weather data).",
                 f"AUROC on the farthest 40 % is {score.auroc_far:.2f} against "
                 f"{true[1].auroc_far:.2f}, with {100 * share:.3g} % of the trees.",
-                _verdict(gap, -AS_GOOD, -2 * AS_GOOD),
+                verdict_of(gap, -AS_GOOD, -2 * AS_GOOD),
             )
         )
         jitter = _ratio(score.ku_mean_border, true[1].ku_mean_border)
@@ -303,7 +294,7 @@ def _claims_of_cyclical(
                 f"At class borders {label} jitters more than independent models.",
                 f"Knowledge uncertainty there averages {score.ku_mean_border:.2g} nats against "
                 f"{true[1].ku_mean_border:.2g}.",
-                _verdict(jitter, TRACE, 1.0),
+                verdict_of(jitter, TRACE, 1.0),
             )
         )
     if true and virtual:
@@ -316,14 +307,10 @@ def _claims_of_cyclical(
                 "virtual SGLB's.",
                 f"Rank correlation of the maps of knowledge uncertainty with that of "
                 f"{true[1].n_members} independent models: {own:.2f} against {other:.2f}.",
-                _verdict(own - other, BETTER, -BETTER),
+                verdict_of(own - other, BETTER, -BETTER),
             )
         )
     return claims
-
-
-def _verdict(value: float, whole: float, part: float) -> str:
-    return "holds" if value >= whole else "nearly" if value >= part else "does not hold"
 
 
 def _ratio(above: float, below: float) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from gbuq_core.errors import InvalidParameter
+from gbuq_core.experiments.claims import times_text
 from gbuq_core.experiments.heart import HeartFit, HeartMaps, HeartRun, run_heart
 from gbuq_core.experiments.heart_data import make_painted_heart
 from gbuq_core.experiments.heart_export import heart_code, heart_csv
@@ -20,7 +21,6 @@ from gbuq_core.experiments.heart_scores import (
     check_claims,
     describe_heart,
     score_heart,
-    times_text,
 )
 from gbuq_core.figures.theme import METHOD_STYLES
 
