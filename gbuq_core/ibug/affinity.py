@@ -48,7 +48,7 @@ __all__ = [
     "pack_leaves",
 ]
 
-_QUERIES = 4 * GROUP  # query rows that share a copy of a training block
+_QUERIES = 16 * GROUP  # query rows that share a copy of a training block: fewer wait for memory
 _COMPARISONS = 2_000_000_000  # between two ticks: about 30 ms
 
 
