@@ -133,3 +133,14 @@ def test_what_has_no_cycles_is_one_sentence():
         score_table(table, "y", plan=FAST._replace(method="csglb", engine="catboost"))
     with pytest.raises(InvalidParameter, match="longer than the 40 trees"):
         score_table(table, "y", plan=FAST._replace(method="csglb", cycle_length=50))
+
+
+def test_a_cyclical_model_of_few_trees_gets_no_rate_that_overshoots():
+    """Twenty trees would need a rate of 0.3 to get far; times the largest scale that is 3."""
+    rates = {}
+    for method in ("sglb", "csglb"):
+        plan = ScorePlan(method=method, n_trees=20, depth=3)
+        scored = score_table(as_table(regression_frame(120)), "y", plan=plan)
+        rates[method] = [model.estimator.learning_rate for model in scored.models]
+    assert min(rates["sglb"]) > 0.2
+    assert rates["csglb"] == pytest.approx([0.1] * len(rates["csglb"]))

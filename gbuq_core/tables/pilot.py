@@ -30,6 +30,7 @@ FEWEST_PILOT_ROWS = 50  # below, a fifth of them says nothing
 # (NLL of csglb 5.47 to 5.43, 0.090 to 0.073 and 0.175 to 0.093), a fifth of it a worse one mostly.
 REACH = MappingProxyType({"independent": 1.0, "virtual": 0.75, "cyclical": 1.5})
 
+HIGHEST_RATE = 0.3
 _PILOT_RATE = 0.1
 _NEAR_THE_END = 0.8  # of a pilot's trees: a best stage beyond may not be the best of more trees
 _STAGE = 5  # trees between two looks at the likelihood
@@ -38,7 +39,13 @@ _SMALLEST_STD = 1e-6  # of the target's, as in predictions
 
 
 def pilot_rate(
-    pilot: Any, X: pd.DataFrame, y: NDArray[np.float64], n_trees: int, reach: float, seed: int
+    pilot: Any,
+    X: pd.DataFrame,
+    y: NDArray[np.float64],
+    n_trees: int,
+    reach: float,
+    seed: int,
+    highest: float = HIGHEST_RATE,
 ) -> float:
     """The learning rate with which ``n_trees`` trees go as far as the best stage of a pilot.
 
@@ -55,16 +62,18 @@ def pilot_rate(
     reach : float
         How far the members go on average, in units of ``n_trees``: one of `REACH`.
     seed : int
+    highest : float
+        The rate is no higher.
 
     Returns
     -------
     float
-        Between 0.001 and 0.3.
+        At least 0.001.
     """
     best = _SMALL_TABLE_TREES
     if len(y) >= FEWEST_PILOT_ROWS:
         best = _best_stage(pilot, X, y, seed)
-    return float(np.clip(_PILOT_RATE * best / (reach * n_trees), 0.001, 0.3))
+    return float(np.clip(_PILOT_RATE * best / (reach * n_trees), 0.001, highest))
 
 
 def pilot_of(ensemble: Any) -> Any:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gbuq_core.jobs import stage, tick
 from gbuq_core.metrics import nll_mixture_values
 from gbuq_core.tables.cleaning import Prepared
-from gbuq_core.tables.pilot import REACH, pilot_rate
+from gbuq_core.tables.pilot import HIGHEST_RATE, REACH, pilot_rate
 from gbuq_core.uncertainty import Uncertainty, decompose_classification, decompose_regression
 from gbuq_core.validation import check_number
 
@@ -175,7 +175,9 @@ def fit_rows(plan: ScorePlan, prepared: Prepared, rows: NDArray[np.int64]) -> An
         pilot = make_estimator(plan, prepared)
         with stage(1.0, span=PILOT_SHARE):
             reach = REACH["cyclical" if plan.cyclical else plan.ensemble]
-            rate = pilot_rate(pilot, X, y, plan.n_trees, reach, plan.seed)
+            # No tree of a cycle steps over what it corrects.
+            highest = 1.0 / estimator.alpha_max if plan.cyclical else HIGHEST_RATE
+            rate = pilot_rate(pilot, X, y, plan.n_trees, reach, plan.seed, highest)
         estimator.set_params(learning_rate=rate)
     return estimator.fit(X, y if task == "regression" else y.astype(np.int64))
 
