@@ -85,7 +85,8 @@ def test_the_kernel_without_its_compiler(target, monkeypatch):
     # The exp and cos of two math libraries may differ in the last digit, and a step too long for
     # the curvature doubles that digit at most thirty times: 2^30 times 1e-16.
     np.testing.assert_allclose(python[0], compiled[0], rtol=1e-5, atol=1e-5)
-    assert np.mean(python[1] == compiled[1]) > 0.95
+    # Of 60 points none is so near a mode's border that a shift of 1e-5 moves it across.
+    np.testing.assert_array_equal(python[1], compiled[1])
 
 
 @settings(max_examples=15)
@@ -219,12 +220,18 @@ def test_the_measured_statement_holds(race):
         assert found.min() >= 18  # 19 to 25 over 40 seeds, a little room for twelve others
         assert 22 <= found.mean() <= 25
     assert np.all(race["nsgld"].modes_visited == 25)
-    share = race["nsgld"].share_in_modes
-    assert np.all((share > 0.15) & (share < 0.24))  # "a fifth"
-    assert race["sgld"].share_in_modes.min() > 0.97
-    # Visiting is not sampling: the noisy chain is fair to the modes, and hardly ever in one.
+    # Shares over 60 other starts: mean 0.189 and std 0.0020 for N-SGLD ("a fifth"), 0.988 and
+    # 0.0035 for SGLD, 0.715 and 0.0026 for clr-SGLD, 0.602 and 0.0018 for cg-SGLD. Six std.
+    for sampler, mean, std in [
+        ("nsgld", 0.189, 0.0020),
+        ("sgld", 0.988, 0.0035),
+        ("clr", 0.715, 0.0026),
+        ("cg", 0.602, 0.0018),
+    ]:
+        assert np.abs(race[sampler].share_in_modes - mean).max() < 6 * std
+    # Visiting is not sampling: the noisy chain is fair to the modes, and hardly ever in one. At
+    # most 0.045 over 60 other starts; the others' is 0.43 and more.
     assert race["nsgld"].occupancy_error.max() < 0.1
-    assert race["clr"].share_in_modes.min() > 0.65
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -301,7 +308,12 @@ def test_a_chain_that_runs_off_is_told_of():
     assert np.all(chains.stopped_at > 0)
     for chain, stop in enumerate(chains.stopped_at):
         assert np.all(np.abs(chains.samples[chain, :stop]) <= kernels.FARTHEST)
+        # The step that ran off is written, far away; only the next one is NaN.
+        assert np.isfinite(chains.samples[chain, stop]).all()
+        assert np.abs(chains.samples[chain, stop]).max() > kernels.FARTHEST
         assert np.isnan(chains.samples[chain, stop + 1 :]).all()
+        counted = np.arange(500) < stop
+        np.testing.assert_array_equal(chains_module.count_steps(chains, chain), counted)
         assert np.all(chains.mode_index[chain, stop:] == -1)
         inside = (chains.mode_index[chain, :stop] >= 0).sum()
         assert inside > 0

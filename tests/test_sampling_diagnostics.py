@@ -25,7 +25,7 @@ from gbuq_core.sampling import (
     sample_mixture,
     visit_counts,
 )
-from gbuq_core.sampling.diagnostics import UNIFORM_SHARE
+from gbuq_core.sampling.diagnostics import UNIFORM_SHARE, cell_divergence, find_cells
 
 series = st.lists(st.floats(-1e3, 1e3, width=32), min_size=2, max_size=60)
 labels_and_kept = st.lists(
@@ -198,6 +198,26 @@ def test_divergence_equals_the_twin(rng):
             samples[:, kept].reshape(-1, 2).tolist(), cells, target.extent, UNIFORM_SHARE
         )
         np.testing.assert_allclose(grid_kl(chains, n_cells=20, together=True), [both], rtol=1e-10)
+
+
+def test_cells_of_points_count_as_a_histogram_does_and_have_its_divergence(rng):
+    target = TARGETS["banana"]
+    left, right, bottom, top = target.extent
+    points = rng.normal(0.0, 4.0, (2, 500, 2))
+    counts = np.array([
+        np.bincount(find_cells(part, target, 7), minlength=50) for part in points
+    ])  # fmt: skip
+    box = [[bottom, top], [left, right]]
+    for part, found in zip(points, counts, strict=True):
+        expected, _, _ = np.histogram2d(part[:, 1], part[:, 0], bins=7, range=box)
+        np.testing.assert_array_equal(found[:-1], expected.ravel())
+        assert found[-1] == 500 - expected.sum() > 0
+    nothing = np.zeros((1, 50))
+    found = cell_divergence(np.concatenate([counts, nothing]), target)
+    cells = cell_probabilities(target, 7)
+    twins = [naive.grid_kl(part.tolist(), cells, target.extent, UNIFORM_SHARE) for part in points]
+    np.testing.assert_allclose(found[:2], twins, rtol=1e-10)  # 50 terms, as above
+    assert np.isnan(found[2])
 
 
 @pytest.mark.parametrize("name", ["gaussians25", "two_modes", "gaussian"])

@@ -26,7 +26,8 @@ from gbuq_core.sampling import (
     modes_by_step,
     sample_mixture,
 )
-from gbuq_core.sampling.diagnostics import UNIFORM_SHARE
+from gbuq_core.sampling.chains import VISIT_SAMPLES, count_steps, count_visits
+from gbuq_core.sampling.diagnostics import cell_divergence, find_cells
 from gbuq_core.validation import check_choice
 
 Array = npt.NDArray[np.float64]
@@ -104,6 +105,8 @@ class SamplerRun(NamedTuple):
         Steps within ``size_span`` whose samples do not count: first, and first that does.
     occupancy : (n_chains, n_modes) array
         Each mode's share of the chain's samples in modes.
+    modes_explored : (n_chains,) int array
+        Modes with at least 50 steps, whether they are kept or not.
     report : ChainReport
         All diagnostics, with all steps.
     stopped : str
@@ -130,6 +133,7 @@ class SamplerRun(NamedTuple):
     size_span: int
     exploring: Ints
     occupancy: Array
+    modes_explored: Ints
     report: ChainReport
     stopped: str
     seconds: float
@@ -217,6 +221,12 @@ def run_sampler(plan: SamplerPlan) -> SamplerRun:
     ------
     InvalidParameter, MemoryLimitExceeded
         One sentence each.
+
+    Examples
+    --------
+    >>> run = run_sampler(plan_sampler(GaussiansSettings(steps=20_000), "cg"))
+    >>> len(run.steps), int(run.n_kept[-1]), bool(run.modes_visited[-1] >= 7)
+    (60, 20000, True)
     """
     chains = sample_mixture(
         plan.sampler,
@@ -263,22 +273,24 @@ def count_chains(plan: SamplerPlan, chains: Chains) -> SamplerRun:
     >>> int(run.steps[0]), int(run.steps[-1]), int(run.n_kept[-1])
     (16, 1000, 1000)
     """
-    grid = target_grid(plan.target)
+    grid, density = target_grid(plan.target), TARGETS[plan.target]
     n_chains, n_steps = chains.mode_index.shape
     frames = min(MAX_FRAMES, n_steps)
     found = modes_by_step(chains, frames)
     frame_of = np.searchsorted(found.steps, np.arange(n_steps))
-    cells = np.zeros((frames, N_BINS * N_BINS), dtype=np.int64)
+    cells = np.zeros((frames, N_BINS**2 + 1), dtype=np.int64)  # the last one is all outside
     in_modes = np.zeros((frames, grid.n_modes), dtype=np.int64)
     kept = np.zeros(frames, dtype=np.int64)
     for chain in range(n_chains):  # one at a time: the indices of all would take more memory
-        counted = chains.kept & np.isfinite(chains.samples[chain, :, 0])
+        counted = count_steps(chains, chain)
         frame = frame_of[counted]
         kept += np.bincount(frame, minlength=frames)
-        cells += _count_cells(chains.samples[chain, counted], frame, frames, grid)
-        in_modes += _count_modes(chains.mode_index[chain, counted], frame, frames, grid.n_modes)
+        places = find_cells(chains.samples[chain, counted], density, N_BINS)
+        cells += _count_pairs(frame, places, cells.shape)
+        labels = chains.mode_index[chain, counted]
+        in_modes += _count_pairs(frame[labels >= 0], labels[labels >= 0], in_modes.shape)
     cells, in_modes, n_kept = (np.cumsum(part, axis=0) for part in (cells, in_modes, kept))
-    maps = (cells / np.maximum(n_kept, 1)[:, None]).reshape(frames, N_BINS, N_BINS)
+    maps = (cells[:, :-1] / np.maximum(n_kept, 1)[:, None]).reshape(frames, N_BINS, N_BINS)
     width, height = grid.edges_x[1] - grid.edges_x[0], grid.edges_y[1] - grid.edges_y[0]
     stays, span = _spread(N_STAYS, n_steps), _repeated_steps(plan)
     sizes = _spread(N_SIZES, span)
@@ -291,8 +303,8 @@ def count_chains(plan: SamplerPlan, chains: Chains) -> SamplerRun:
         marginal_y=(maps.sum(axis=2) / height).astype(np.float32),
         modes_visited=found.found.mean(axis=0),
         share_in_modes=_share(in_modes.sum(axis=1), n_kept),
-        occupancy_error=_occupancy_errors(in_modes, TARGETS[plan.target].weights),
-        divergence=_divergences(cells, n_kept, cell_probabilities(plan.target, N_BINS)),
+        occupancy_error=_occupancy_errors(in_modes, density.weights),
+        divergence=cell_divergence(cells, density),
         path=_path(chains, found.steps),
         stay_steps=stays,
         stay_modes=chains.mode_index[0, stays].astype(np.int64),
@@ -301,6 +313,7 @@ def count_chains(plan: SamplerPlan, chains: Chains) -> SamplerRun:
         size_span=span,
         exploring=_exploring(chains.kept[:span]),
         occupancy=chains.occupancy,
+        modes_explored=_explored(chains),
         report=diagnose(chains),
         stopped=describe_stopped(chains),
         seconds=chains.seconds,
@@ -329,24 +342,17 @@ def _exploring(kept: npt.NDArray[np.bool_]) -> Ints:
     return edges.reshape(-1, 2)
 
 
-def _count_cells(
-    samples: npt.NDArray[np.float32], frame: Ints, frames: int, grid: TargetGrid
-) -> Ints:
-    """Samples (n, 2) in each cell and frame, (frames, N_BINS^2), y first; those outside in none."""
-    (left, right), (bottom, top) = grid.edges_x[[0, -1]], grid.edges_y[[0, -1]]
-    column = np.floor((samples[:, 0] - left) * (N_BINS / (right - left)))
-    row = np.floor((samples[:, 1] - bottom) * (N_BINS / (top - bottom)))
-    inside = (column >= 0) & (column < N_BINS) & (row >= 0) & (row < N_BINS)
-    cell = (row[inside] * N_BINS + column[inside]).astype(np.int64)
-    counts = np.bincount(frame[inside] * N_BINS**2 + cell, minlength=frames * N_BINS**2)
-    return counts.reshape(frames, N_BINS**2)
+def _count_pairs(frame: Ints, place: npt.NDArray[np.integer], shape: tuple[int, ...]) -> Ints:
+    """Samples in each frame and place, of ``shape``."""
+    frames, places = shape
+    return np.bincount(frame * places + place, minlength=frames * places).reshape(shape)
 
 
-def _count_modes(labels: npt.NDArray[np.int16], frame: Ints, frames: int, n_modes: int) -> Ints:
-    """Samples in each mode and frame, (frames, n_modes)."""
-    inside = labels >= 0
-    flat = frame[inside] * n_modes + labels[inside]
-    return np.bincount(flat, minlength=frames * n_modes).reshape(frames, n_modes)
+def _explored(chains: Chains) -> Ints:
+    """Modes that each chain has been in for as long as a visit takes, exploring steps included."""
+    every = np.ones_like(chains.kept)
+    n_modes = chains.occupancy.shape[1]
+    return (count_visits(chains.mode_index, every, n_modes) >= VISIT_SAMPLES).sum(axis=1)
 
 
 def _share(part: Ints, whole: Ints) -> Array:
@@ -359,17 +365,6 @@ def _occupancy_errors(in_modes: Ints, weights: Array) -> Array:
     total = in_modes.sum(axis=1)
     shares = in_modes / np.maximum(total, 1)[:, None]
     return np.where(total > 0, 0.5 * np.abs(shares - weights).sum(axis=1), 1.0)
-
-
-def _divergences(cells: Ints, n_kept: Ints, probabilities: Array) -> Array:
-    """`grid_kl` of all chains together at the end of each frame; NaN before the first sample."""
-    n_cells = cells.shape[1] + 1  # the last one is everything outside
-    truth = np.append(probabilities.ravel(), max(0.0, 1.0 - probabilities.sum()))
-    counts = np.column_stack([cells, n_kept - cells.sum(axis=1)])
-    uniform = UNIFORM_SHARE / n_cells
-    p = (1.0 - UNIFORM_SHARE) * truth / truth.sum() + uniform
-    q = (1.0 - UNIFORM_SHARE) * counts / np.maximum(n_kept, 1)[:, None] + uniform
-    return np.where(n_kept > 0, np.sum(q * np.log(q / p), axis=1), np.nan)
 
 
 def _path(chains: Chains, ends: Ints) -> Array:

@@ -40,7 +40,8 @@ class Chains(NamedTuple):
     Attributes
     ----------
     samples : ndarray of shape (n_chains, n_steps, 2), float32
-        The point after each step; the state itself is float64. NaN once a chain has run off.
+        The point after each step; the state itself is float64. Of a chain that ran off the one
+        at ``stopped_at`` is where it got to, all after it are NaN, and none of them counts.
     kept : ndarray of shape (n_steps,), bool
         Which steps count as samples; the others explore.
     modes_visited : ndarray of shape (n_chains,), int64
@@ -277,6 +278,21 @@ def _stopping_steps(samples: NDArray[np.float32]) -> NDArray[np.int64]:
     for chain in np.flatnonzero(~(np.abs(samples[:, -1]) <= FARTHEST).all(axis=1)):
         steps[chain] = np.argmin((np.abs(samples[chain]) <= FARTHEST).all(axis=1))
     return steps
+
+
+def count_steps(chains: Chains, chain: int) -> NDArray[np.bool_]:
+    """Which steps of one chain count as samples: kept ones before it ran off; (n_steps,).
+
+    Examples
+    --------
+    >>> chains = sample_mixture("clr", n_steps=400, n_cycles=1, random_state=0)
+    >>> int(count_steps(chains, 0).sum())
+    300
+    """
+    counted = chains.kept.copy()
+    if chains.stopped_at[chain] >= 0:
+        counted[chains.stopped_at[chain] :] = False
+    return counted
 
 
 def count_visits(

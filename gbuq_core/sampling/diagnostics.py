@@ -13,7 +13,7 @@ from scipy import fft
 from gbuq_core.errors import InvalidData
 from gbuq_core.parallel import parallel_map
 from gbuq_core.progress import advance
-from gbuq_core.sampling.chains import VISIT_SAMPLES, Chains
+from gbuq_core.sampling.chains import VISIT_SAMPLES, Chains, count_steps
 from gbuq_core.sampling.densities import Target
 from gbuq_core.sampling.targets import find_target
 from gbuq_core.sampling.visits import mode_changes, visit_counts
@@ -100,20 +100,20 @@ def diagnose(chains: Chains, target: str | Target | None = None) -> ChainReport:
         share_in_modes=chains.share_in_modes,
         occupancy_error=chains.occupancy_error,
         mode_changes=mode_changes(chains),
-        grid_kl=np.array([_divergence(part.counts, density) for part in parts]),
+        grid_kl=np.array([cell_divergence(part.counts, density) for part in parts]),
         sample_size=np.array([part.sample_size for part in parts]),
         mean=np.array([part.mean for part in parts]),
         covariance=np.array([part.covariance for part in parts]),
         all_modes_visited=int((together >= VISIT_SAMPLES).sum()),
         all_occupancy_error=float(apart) if together.any() else 1.0,
-        all_grid_kl=_divergence(np.sum([part.counts for part in parts], axis=0), density),
+        all_grid_kl=float(cell_divergence(sum(part.counts for part in parts), density)),
     )
 
 
 class _Described(NamedTuple):
     """The numbers of one chain's kept samples."""
 
-    counts: FloatArray
+    counts: NDArray[np.int64]
     sample_size: float
     mean: FloatArray
     covariance: FloatArray
@@ -121,7 +121,7 @@ class _Described(NamedTuple):
 
 def _describe(points: FloatArray, density: Target) -> _Described:
     advance(0)  # so that a job can be stopped between two chains
-    counts = _cell_counts(points, density, DEFAULT_CELLS)
+    counts = _count_cells(points, density, DEFAULT_CELLS)
     if len(points) < 2:
         return _Described(counts, math.nan, np.full(2, np.nan), np.full((2, 2), np.nan))
     size = float(effective_sample_size(points.T).min())
@@ -166,10 +166,10 @@ def grid_kl(
     density = _target_of(chains, target)
     cell_probabilities(density, n_cells)  # checks the number of cells
     kept = [_kept_samples(chains, chain) for chain in range(len(chains.samples))]
-    counts = [_cell_counts(points, density, n_cells) for points in kept]
+    counts = [_count_cells(points, density, n_cells) for points in kept]
     if together:
         counts = [np.sum(counts, axis=0)]
-    return np.array([_divergence(count, density) for count in counts])
+    return np.array([cell_divergence(count, density) for count in counts])
 
 
 def cell_probabilities(target: str | Target, n_cells: int = DEFAULT_CELLS) -> FloatArray:
@@ -193,6 +193,68 @@ def cell_probabilities(target: str | Target, n_cells: int = DEFAULT_CELLS) -> Fl
     """
     cells = check_number("n_cells", n_cells, 2, 500, integer=True)
     return _cell_probabilities(find_target(target), cells)
+
+
+def find_cells(points: ArrayLike, density: Target, n_cells: int) -> NDArray[np.int64]:
+    """The cell of the grid that each point lies in, row = y upwards first.
+
+    Parameters
+    ----------
+    points : array-like of shape (n, 2)
+    density : Target
+        Its ``extent`` is what the grid covers.
+    n_cells : int
+        Cells along each axis.
+
+    Returns
+    -------
+    ndarray of shape (n,), int64
+        ``row * n_cells + column``; ``n_cells**2`` for points outside.
+
+    Examples
+    --------
+    >>> from gbuq_core.sampling import TARGETS
+    >>> find_cells([[-5.9, -5.9], [5.9, -5.9], [-5.9, 5.9], [7, 0]], TARGETS["gaussians25"], 60)
+    array([   0,   59, 3540, 3600])
+    """
+    x, y = np.asarray(points, dtype=np.float64).T
+    left, right, bottom, top = density.extent
+    column = np.floor((x - left) / (right - left) * n_cells)
+    row = np.floor((y - bottom) / (top - bottom) * n_cells)
+    inside = (column >= 0) & (column < n_cells) & (row >= 0) & (row < n_cells)
+    return np.where(inside, row * n_cells + column, n_cells**2).astype(np.int64)
+
+
+def cell_divergence(counts: ArrayLike, density: Target) -> FloatArray:
+    """`grid_kl` of samples that are counted already.
+
+    Parameters
+    ----------
+    counts : array-like of shape (..., n_cells**2 + 1)
+        Samples in each cell of `find_cells`.
+    density : Target
+
+    Returns
+    -------
+    ndarray of shape (...)
+        Nats; NaN without samples.
+
+    Examples
+    --------
+    >>> from gbuq_core.sampling import TARGETS
+    >>> outside = np.append(np.zeros(3600), 1)  # ln(n_cells / share) is as far off as it gets
+    >>> round(float(cell_divergence(outside, TARGETS["gaussians25"])), 1)
+    15.1
+    """
+    given = np.asarray(counts, dtype=np.float64)
+    n = given.shape[-1]
+    inside = cell_probabilities(density, math.isqrt(n)).ravel()
+    truth = np.append(inside, max(0.0, 1.0 - inside.sum()))
+    uniform = UNIFORM_SHARE / n
+    p = (1.0 - UNIFORM_SHARE) * truth / truth.sum() + uniform
+    total = given.sum(axis=-1, keepdims=True)
+    q = (1.0 - UNIFORM_SHARE) * given / np.maximum(total, 1.0) + uniform
+    return np.where(total[..., 0] > 0, np.sum(q * np.log(q / p), axis=-1), np.nan)
 
 
 def autocorrelation(values: ArrayLike, max_lag: int | None = None) -> FloatArray:
@@ -308,32 +370,12 @@ def _target_of(chains: Chains, target: str | Target | None) -> Target:
 
 def _kept_samples(chains: Chains, chain: int) -> FloatArray:
     """The kept samples of a chain before it ran off, if it did; (n, 2) float64."""
-    stop = int(chains.stopped_at[chain])
-    end = stop if stop >= 0 else len(chains.kept)
-    return chains.samples[chain, :end][chains.kept[:end]].astype(np.float64)
+    return chains.samples[chain, count_steps(chains, chain)].astype(np.float64)
 
 
-def _cell_counts(points: FloatArray, density: Target, n_cells: int) -> FloatArray:
-    """Samples in each cell, the last entry those outside; (n_cells^2 + 1,)."""
-    left, right, bottom, top = density.extent
-    column = np.floor((points[:, 0] - left) / (right - left) * n_cells)
-    row = np.floor((points[:, 1] - bottom) / (top - bottom) * n_cells)
-    inside = (column >= 0) & (column < n_cells) & (row >= 0) & (row < n_cells)
-    cell = np.where(inside, row * n_cells + column, n_cells**2).astype(np.int64)
-    return np.bincount(cell, minlength=n_cells**2 + 1).astype(np.float64)
-
-
-def _divergence(counts: FloatArray, density: Target) -> float:
-    """KL of shares of samples (n_cells^2 + 1,) to the target; NaN without samples."""
-    if not counts.any():
-        return math.nan
-    inside = cell_probabilities(density, math.isqrt(len(counts))).ravel()
-    truth = np.append(inside, max(0.0, 1.0 - inside.sum()))
-    truth /= truth.sum()
-    uniform = UNIFORM_SHARE / len(counts)
-    p = (1.0 - UNIFORM_SHARE) * truth + uniform
-    q = (1.0 - UNIFORM_SHARE) * counts / counts.sum() + uniform
-    return float(np.sum(q * np.log(q / p)))
+def _count_cells(points: FloatArray, density: Target, n_cells: int) -> NDArray[np.int64]:
+    """Points in each cell of `find_cells`; (n_cells^2 + 1,)."""
+    return np.bincount(find_cells(points, density, n_cells), minlength=n_cells**2 + 1)
 
 
 @lru_cache(maxsize=16)

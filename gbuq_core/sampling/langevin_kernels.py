@@ -157,9 +157,11 @@ def run_chains(target, schedule, gradient_noise, seed, first_chain, first_step, 
     first_chain, first_step : int64
         The numbers of the first chain and step of this chunk, which the draws are made from.
     state : float64 array of shape (n_chains, 2)
-        Where the chains are; moved on in place, NaN once a chain has run off.
+        Where the chains are; moved on in place. A chain beyond `FARTHEST` along an axis has run
+        off and is NaN from its next step on.
     samples : float32 array of shape (n_chains, n, 2)
-        Written: the point after each step, NaN from the step that left the circle `FARTHEST`.
+        Written: the point after each step. The step that runs off still writes where it got to,
+        the ones after it NaN.
     """
     exponents = np.empty(target.means.shape[0])
     for chain in range(state.shape[0]):
