@@ -54,6 +54,10 @@ _WATCH = """([signature, key]) => {
 }"""
 
 
+# An ensemble, a virtual one whose members K chooses, and cycles; away from the sliders' ends.
+SPIRAL = "/spiral?methods=SGLB&methods=virtual+SGLB&methods=cSGLB&step=50&shown=5&flag=20"
+
+
 class Control(NamedTuple):
     """One control and the picture that answers it."""
 
@@ -77,6 +81,9 @@ CONTROLS = (
     Control("/heart", "start (nothing refitted)", slider("start"), CANVAS, "heart", 200.0),
     Control("/your_data", "K (nothing refitted)", slider("step"), CURVES, "row-map", 200.0),
     Control("/your_data", "start (nothing refitted)", slider("start"), CURVES, "row-map", 200.0),
+    Control(SPIRAL, "K (nothing refitted)", slider("step"), CANVAS, "spiral", 250.0),
+    Control(SPIRAL, "members shown (nothing refitted)", slider("shown"), CANVAS, "spiral", 250.0),
+    Control(SPIRAL, "threshold (nothing refitted)", slider("flag"), CANVAS, "spiral", 250.0),
     # Seeds go one way only, so that every press trains 10 + 1 models of 1000 trees anew.
     Control(
         "/heart", "seed (11 x 1000 trees)", slider("seed"), CANVAS, "heart", 600.0, ("ArrowRight",)
