@@ -77,7 +77,7 @@ def encode_sheet(sheet: PanelSheet, select: bool = False, ray: bool = False) -> 
     """Pack a sheet for the renderer, after checking that it can be drawn.
 
     Values travel as float32 while the sheet has at most 300,000 of them in all, as 16-bit
-    steps of each panel's range up to 2 million, as 8-bit steps above.
+    steps of each panel's range up to 1 million, as 8-bit steps above.
 
     Parameters
     ----------

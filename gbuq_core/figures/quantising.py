@@ -9,9 +9,10 @@ import numpy.typing as npt
 
 from gbuq_core.figures.panels import LOG_SPAN
 
-# Values of a whole sheet. 300,000 float32 are 1.2 MB; 2 million 16-bit steps are 4 MB.
+# Values of a whole sheet. 300,000 float32 are 1.2 MB; 1 million 16-bit steps 2 MB: more would
+# keep a slider waiting.
 FLOAT_VALUES = 300_000
-FINE_VALUES = 2_000_000
+FINE_VALUES = 1_000_000
 
 
 class Quantised(NamedTuple):
