@@ -2,7 +2,7 @@
 
 import pytest
 
-from demos.gaussians import KEPT, LESSON, MANY, NOISY, ONE, STABLE, UNEQUAL
+from demos.gaussians import BOTH, KEPT, LESSON, MANY, NOISY, ONE, STABLE, UNEQUAL
 from gbuq_core.experiments.gaussians import run_gaussians, run_sampler, target_grid
 from gbuq_core.experiments.gaussians_plan import plan_sampler
 from gbuq_core.experiments.gaussians_scores import digits, score_sampler
@@ -39,6 +39,19 @@ def test_the_limit_of_a_stable_step_lies_between_the_two_scales():
     assert score(STABLE, "cg").modes_visited == 1
     assert score(STABLE, "cg", alpha_max=7.0).modes_visited >= 7
     assert "crossed at a scale of 6.00" in ANSWERS["What throws it out"]
+
+
+def test_by_one_rule_of_what_is_kept_the_two_cycles_are_alike():
+    clr, every, cg = (
+        score(BOTH, "clr"), score(BOTH, "clr", exploration_clr=0.0), score(BOTH, "cg")
+    )  # fmt: skip
+    assert abs(cg.modes_visited - clr.modes_visited) <= 3  # of 25: "hardly"
+    assert clr.grid_kl < cg.grid_kl
+    assert clr.share_in_modes > cg.share_in_modes
+    # By the same rule the difference is a tenth of that, or of the other sign.
+    assert abs(cg.grid_kl - every.grid_kl) < 0.1 * (cg.grid_kl - clr.grid_kl)
+    assert every.share_in_modes < cg.share_in_modes
+    assert f"a KL of {digits(every.grid_kl)} nats" in ANSWERS["Cycles of the gradient"]
 
 
 def test_samples_of_the_second_half_of_a_cycle_are_better_and_fewer():

@@ -1,4 +1,4 @@
-"""What a race amounts to: scores, the paper's claims held against them, words.
+"""What a race amounts to: scores and words.
 
 Tan, Huertas and Zhao (2023), section 5.1.
 """
@@ -13,13 +13,6 @@ import numpy as np
 from gbuq_core.experiments.gaussians import GaussiansRun, SamplerRun
 from gbuq_core.sampling import SAMPLERS
 
-# The paper's "roughly 7 - 8 different modes"; what counts as trapped, as not solved and as similar
-# is ours.
-PAPER_MODES = 7
-TRAPPED, NEARLY_TRAPPED = 2, 4
-NOT_SOLVED, NEARLY_NOT_SOLVED = 0.5, 0.9  # of the share in modes that the target has
-SIMILAR, NEARLY_SIMILAR = 0.2, 0.4  # relative difference of the modes visited
-
 
 class SamplerScores(NamedTuple):
     """One sampler's scores with all steps.
@@ -30,6 +23,8 @@ class SamplerScores(NamedTuple):
         Modes with at least 50 kept samples; median over chains.
     all_modes_visited : int
         The same for all chains together.
+    modes_explored : float
+        Modes with at least 50 steps, kept or not; median over chains.
     share_in_modes, occupancy_error, grid_kl : float
         Of the kept samples of all chains together; the divergence in nats.
     mode_changes, sample_size, autocorrelation_time : float
@@ -41,6 +36,7 @@ class SamplerScores(NamedTuple):
 
     modes_visited: float
     all_modes_visited: int
+    modes_explored: float
     share_in_modes: float
     occupancy_error: float
     grid_kl: float
@@ -48,17 +44,6 @@ class SamplerScores(NamedTuple):
     sample_size: float
     autocorrelation_time: float
     seconds: float
-
-
-class Claim(NamedTuple):
-    """A sentence of the paper, what came out here, and whether it agrees.
-
-    ``verdict`` is "holds", "nearly" or "does not hold".
-    """
-
-    paper: str
-    here: str
-    verdict: str
 
 
 def score_sampler(run: SamplerRun) -> SamplerScores:
@@ -79,6 +64,7 @@ def score_sampler(run: SamplerRun) -> SamplerScores:
     return SamplerScores(
         modes_visited=float(np.median(report.modes_visited)),
         all_modes_visited=report.all_modes_visited,
+        modes_explored=float(np.median(run.modes_explored)),
         share_in_modes=float(run.share_in_modes[-1]),
         occupancy_error=report.all_occupancy_error,
         grid_kl=report.all_grid_kl,
@@ -100,6 +86,10 @@ def score_rows(race: GaussiansRun) -> list[tuple[str, ...]]:
     a_chain = ", a chain" if chains > 1 else ""
     rows = [
         (race.truth.label, *(SAMPLERS[run.sampler].label for run in race.runs)),
+        (
+            "Kept samples",
+            *(f"{int(run.n_kept[-1]):,}" for run in race.runs),
+        ),
         (
             f"Modes visited{a_chain}, of {truth.n_modes}",
             *(f"{s.modes_visited:g}" for s in scores),
@@ -137,72 +127,8 @@ def digits(value: float) -> str:
     return f"{value:#.3g}".rstrip(".")
 
 
-def check_claims(race: GaussiansRun) -> tuple[Claim, ...]:
-    """Hold the paper's statements about the 25 Gaussians against what came out (section 5.1).
-
-    Only statements about samplers that were run; none for other targets.
-    """
-    if race.settings.target != "gaussians25":
-        return ()
-    found = {run.sampler: score_sampler(run) for run in race.runs}
-    claims: list[Claim] = []
-    if "sgld" in found:
-        claims.append(_claim_of_trapping(found["sgld"], race))
-    if "nsgld" in found:
-        claims.append(_claim_of_noise(found["nsgld"], race))
-    claims += [_claim_of_cycles(key, found[key], race) for key in ("clr", "cg") if key in found]
-    if "clr" in found and "cg" in found:
-        claims.append(_claim_of_likeness(found["clr"], found["cg"]))
-    return tuple(claims)
-
-
-def _claim_of_trapping(scores: SamplerScores, race: GaussiansRun) -> Claim:
-    visited, n_modes = scores.modes_visited, race.truth.n_modes
-    return Claim(
-        "SGLD gets trapped in local modes, depending on where it starts.",
-        f"SGLD visits {visited:g} of {n_modes} modes{_chains_text(race)}"
-        f" and changes mode {digits(scores.mode_changes)} times.",
-        _verdict(-visited, -TRAPPED, -NEARLY_TRAPPED),
-    )
-
-
-def _claim_of_noise(scores: SamplerScores, race: GaussiansRun) -> Claim:
-    share = scores.share_in_modes / race.truth.share_in_modes
-    verdict = _verdict(-share, -NOT_SOLVED, -NEARLY_NOT_SOLVED)
-    if scores.modes_visited < PAPER_MODES:
-        verdict = "holds"
-    return Claim(
-        "Increasing the noise scale does not solve the problem.",
-        f"N-SGLD passes through {scores.modes_visited:g} of {race.truth.n_modes} modes, but only "
-        f"{percent(scores.share_in_modes)} of its samples lie in any of them; of the target's own "
-        f"it would be {percent(race.truth.share_in_modes)}. It samples another, hotter density.",
-        verdict,
-    )
-
-
-def _claim_of_cycles(sampler: str, scores: SamplerScores, race: GaussiansRun) -> Claim:
-    label = SAMPLERS[sampler].label
-    return Claim(
-        f"{label} explores and locates roughly 7 to 8 different modes.",
-        f"{label} visits {scores.modes_visited:g} of {race.truth.n_modes}{_chains_text(race)}, "
-        f"with {percent(scores.share_in_modes)} of its kept samples in a mode and an occupancy "
-        f"error of {digits(scores.occupancy_error)}.",
-        _verdict(scores.modes_visited, PAPER_MODES, PAPER_MODES / 2),
-    )
-
-
-def _claim_of_likeness(clr: SamplerScores, cg: SamplerScores) -> Claim:
-    most = max(clr.modes_visited, cg.modes_visited, 1.0)
-    apart = abs(clr.modes_visited - cg.modes_visited) / most
-    return Claim(
-        "Cycles of the gradient's scale explore as well as cycles of the step size.",
-        f"Modes visited: {cg.modes_visited:g} against {clr.modes_visited:g}. KL to the target: "
-        f"{digits(cg.grid_kl)} against {digits(clr.grid_kl)} nats.",
-        _verdict(-apart, -SIMILAR, -NEARLY_SIMILAR),
-    )
-
-
-def _chains_text(race: GaussiansRun) -> str:
+def chains_text(race: GaussiansRun) -> str:
+    """Of how many chains a number is the median; empty for a single one."""
     return f" (the median of {race.settings.chains} chains)" if race.settings.chains > 1 else ""
 
 
@@ -242,7 +168,7 @@ def _describe_run(run: SamplerRun, race: GaussiansRun) -> str:
     scores = score_sampler(run)
     text = (
         f"{SAMPLERS[run.sampler].label}: {scores.modes_visited:g} of {race.truth.n_modes} modes "
-        f"visited{_chains_text(race)}"
+        f"visited{chains_text(race)}"
     )
     if int(run.n_kept[-1]) == 0:
         return text + "; no sample was kept."
@@ -254,7 +180,3 @@ def _describe_run(run: SamplerRun, race: GaussiansRun) -> str:
     if not math.isnan(scores.sample_size):
         text += f", worth {digits(scores.sample_size)} independent samples a chain"
     return f"{text}. {run.stopped}".rstrip()
-
-
-def _verdict(value: float, whole: float, part: float) -> str:
-    return "holds" if value >= whole else "nearly" if value >= part else "does not hold"

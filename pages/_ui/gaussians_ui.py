@@ -8,13 +8,10 @@ from functools import partial
 import streamlit as st
 
 from gbuq_core.experiments.gaussians import GaussiansRun, target_grid
+from gbuq_core.experiments.gaussians_claims import check_claims, describe_settings
 from gbuq_core.experiments.gaussians_export import gaussians_code, gaussians_csv
 from gbuq_core.experiments.gaussians_plan import GaussiansSettings
-from gbuq_core.experiments.gaussians_scores import (
-    check_claims,
-    describe_gaussians,
-    score_rows,
-)
+from gbuq_core.experiments.gaussians_scores import describe_gaussians, score_rows
 from gbuq_core.figures.gaussians import GaussiansView, gaussians_sheet
 from gbuq_core.figures.standalone import Section, standalone_html
 from pages._ui.canvas import canvas
@@ -89,16 +86,26 @@ def draw_scores(run: GaussiansRun) -> None:
     with claims:
         st.header("The paper and this picture")
         found = check_claims(run)
+        if found:
+            st.caption(describe_settings(run.settings))
         for claim in found:
             st.markdown(f"**{claim.verdict.capitalize()}.** {claim.paper}")
             st.caption(claim.here)
-        if not found:
+        if run.settings.target != "gaussians25":
             st.text("The paper speaks about the 25 Gaussians; choose them as the target.")
+        elif run.runs and not found:
+            st.text(
+                "No statement of the paper applies: they need chains that keep at least 50 samples "
+                "and, for N-SGLD, more noise than the others have."
+            )
 
 
 _DEFINITIONS = (
-    "Modes visited: at least 50 kept samples within 3 std of it; with several chains the median. "
-    "In a mode: the share of kept samples within 3 std of any. Occupancy error: half the summed "
+    "Kept samples, of all chains: clr-SGLD and cg-SGLD keep what comes after their exploration, "
+    "which the paper gives for clr-SGLD only, 25 % of each cycle; the others keep all. All scores "
+    "but changes of mode and seconds are of kept samples, so rows compare what is kept too. Modes "
+    "visited: at least 50 kept samples within 3 std of it; with several chains the median. In a "
+    "mode: the share of kept samples within 3 std of any. Occupancy error: half the summed "
     "differences between the modes' shares and their weights. KL: the Kullback-Leibler divergence "
     "of the samples' histogram from the target's. Effective samples and autocorrelation time: of "
     "the coordinate that mixes slower, a chain's mean; neither sees a mode that the chain never "
@@ -165,5 +172,7 @@ def _html(run: GaussiansRun, view: GaussiansView) -> bytes:
     ]
     claims = check_claims(run)
     if claims:
-        sections.insert(2, Section("The paper and this picture", table=[_CLAIM_HEADS, *claims]))
+        said = describe_settings(run.settings)
+        table = [_CLAIM_HEADS, *claims]
+        sections.insert(2, Section("The paper and this picture", caption=said, table=table))
     return standalone_html(sections, "25 Gaussians", _LEAD).encode()

@@ -94,6 +94,13 @@ def test_the_page_shows_target_and_samplers_and_their_scores():
     assert len(sheet(at).header["strips"]) == 20
 
 
+def test_verdicts_say_whose_settings_they_are_about():
+    at = open_gaussians(samplers="SGLD")
+    assert "At these settings, which are not all the paper's." in [c.value for c in at.caption]
+    quiet = open_gaussians(samplers="N-SGLD", noise_nsgld="1")
+    assert any(note.startswith("No statement of the paper applies") for note in notes(quiet))
+
+
 def test_the_defaults_are_the_papers():
     values = SimpleNamespace(**{knob.key: knob.default for knob in STATE.knobs})
     assert settings_of(values) == GaussiansSettings()
