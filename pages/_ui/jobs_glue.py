@@ -258,7 +258,9 @@ def _progress_text(answer: Answer, job: Job) -> str:
     if job.state == "queued":
         return f"{label}: waiting for another fit"
     remaining = _remaining_seconds(answer, job)
-    left = f", about {seconds_text(remaining)} left" if remaining is not None else ""
+    left = ""
+    if remaining is not None and remaining > 0.1:  # a fit may outlast its estimate
+        left = f", about {seconds_text(remaining)} left"
     return f"{label}: {100 * min(job.fraction, 1.0):.0f} %{left}"
 
 
