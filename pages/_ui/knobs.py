@@ -185,6 +185,8 @@ def query_string(knobs: Iterable[Knob], values: Mapping[str, Any]) -> str:
             pairs += [(knob.key, str(v)) for v in value] or [(knob.key, "")]
         elif knob.kind == "switch":
             pairs.append((knob.key, str(value).lower()))
+        elif knob.kind in ("ladder", "choice"):  # as it is shown, 2.0 of (0.5, 2.0) for 2 too
+            pairs.append((knob.key, str(next((c for c in knob.choices if c == value), value))))
         else:
             pairs.append((knob.key, _number_text(value)))
     return urlencode(pairs)

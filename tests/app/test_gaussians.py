@@ -97,7 +97,7 @@ def test_the_page_shows_target_and_samplers_and_their_scores():
 def test_verdicts_say_whose_settings_they_are_about():
     at = open_gaussians(samplers="SGLD")
     assert "At these settings, which are not all the paper's." in [c.value for c in at.caption]
-    quiet = open_gaussians(samplers="N-SGLD", noise_nsgld="1")
+    quiet = open_gaussians(samplers="N-SGLD", noise_nsgld="1.0")
     assert any(note.startswith("No statement of the paper applies") for note in notes(quiet))
 
 
@@ -219,9 +219,9 @@ def test_another_target_has_its_own_table_and_no_claims():
 
 @pytest.mark.filterwarnings("ignore:.*ran off to infinity")
 def test_a_chain_that_runs_off_is_told():
-    at = open_gaussians(samplers="cg-SGLD", rate_cg="0.02", alpha_max="15", noise="2")
+    at = open_gaussians(samplers="cg-SGLD", rate_cg="0.02", alpha_max="15", noise="2.0")
     assert not at.exception
-    at = open_gaussians(samplers="N-SGLD", rate_nsgld="0.1", noise_nsgld="10")
+    at = open_gaussians(samplers="N-SGLD", rate_nsgld="0.1", noise_nsgld="10.0")
     assert any("N-SGLD: 1 of 1 chains ran off to infinity" in note for note in notes(at))
     assert titles(at) == ["Target", "N-SGLD"]
 
@@ -230,7 +230,7 @@ SETTINGS_AND_VIEWS = [
     (GaussiansSettings(), GaussiansView()),
     (
         GaussiansSettings(
-            samplers=("cg", "nsgld"), target="two_modes", seed=7, gradient_noise=0.3, steps=1000,
+            samplers=("cg", "nsgld"), target="two_modes", seed=7, gradient_noise=3.0, steps=1000,
             chains=20, cycles=5, rate_sgld=0.2, rate_nsgld=0.1, rate_clr=0.12, rate_cg=0.02,
             noise=0.4, noise_nsgld=1.5, exploration_clr=0.5, exploration_cg=0.25, noise_free=True,
             alpha_max=7.5, alpha_min=2.0,

@@ -11,6 +11,7 @@ from pages._ui.knobs import Knob, problem_with, query_string, quoted, read_knob
 
 KNOBS = (
     Knob("rows", "Rows", "ladder", 100, choices=(10, 100, 1000)),
+    Knob("noise", "Noise", "ladder", 0.5, choices=(0.0, 0.5, 1.0, 2.5)),
     Knob("methods", "Methods", "choices", ("SGB",), choices=("SGB", "SGLB", "vRF"), most=2),
     Knob("method", "Method", "choice", "SGB", choices=("SGB", "virtual SGLB")),
     Knob("trees", "Trees", "integer", 100, 1, 1000),
@@ -21,6 +22,7 @@ KNOBS = (
 VALUES = st.fixed_dictionaries(
     {
         "rows": st.sampled_from((10, 100, 1000)),
+        "noise": st.sampled_from((0.0, 0.5, 1.0, 2.5)),
         "methods": st.lists(st.sampled_from(("SGB", "SGLB", "vRF")), max_size=2, unique=True).map(
             tuple
         ),
@@ -49,6 +51,10 @@ def test_a_link_says_back_every_value(values):
         reading = read_knob(knob, texts[knob.key])
         assert reading.problem == ""
         assert reading.value == values[knob.key]
+
+
+def test_whole_steps_of_a_ladder_are_written_as_they_are_shown():
+    assert query_string(KNOBS, {"noise": 1.0}) == query_string(KNOBS, {"noise": 1}) == "noise=1.0"
 
 
 @given(st.sampled_from(KNOBS), st.lists(st.text(), min_size=1, max_size=3))
