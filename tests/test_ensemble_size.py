@@ -78,6 +78,13 @@ def test_one_member_and_members_without_variation():
     one_flat = effective_ensemble_size([row, row, [0.3, 0.3, 0.3]])
     assert one_flat.n_members == 3
     assert one_flat.correlation == pytest.approx(1)
+    assert one_flat.effective == pytest.approx(1)
+    # A constant member is worth nothing; counted in K, two opposites and it were impossible.
+    pair = [[0.0, 1.0, 2.0, 4.0], [4.0, 2.5, 2.0, 1.0]]
+    padded = effective_ensemble_size([*pair, [0.5] * 4])
+    assert padded.correlation < -0.5
+    assert padded.effective == effective_ensemble_size(pair).effective
+    assert 2 < padded.effective < math.inf
     only_one_varies = effective_ensemble_size([row, [0.3, 0.3, 0.3]])
     assert math.isnan(only_one_varies.correlation)
     assert math.isnan(only_one_varies.effective)

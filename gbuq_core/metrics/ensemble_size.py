@@ -24,8 +24,9 @@ class EnsembleSize(NamedTuple):
         rho, the mean correlation of two members' outputs; NaN for a single member, or if fewer than
         two members vary over the points.
     effective : float
-        K_eff. 1 if all members are alike, K if they are uncorrelated, more than K if they are
-        negatively correlated, infinite at ``rho = -1 / (K - 1)``; NaN where rho is.
+        K_eff, of the members that vary. 1 if they are all alike, K if they are uncorrelated, more
+        than K if they are negatively correlated, infinite at ``rho = -1 / (K - 1)``; NaN where rho
+        is, but 1 for a single member.
     """
 
     n_members: int
@@ -56,8 +57,9 @@ def effective_ensemble_size(members: ArrayLike, reference: ArrayLike | None = No
     Returns
     -------
     EnsembleSize
-        A member without any variation over the points has no correlation: pairs with it are left
-        out. A single member counts as 1 effective member.
+        A member without any variation over the points has no correlation: it is left out of rho
+        and of the K in the formula, though ``n_members`` counts it. A single member counts as 1
+        effective member.
 
     Raises
     ------
@@ -94,23 +96,23 @@ def effective_ensemble_size(members: ArrayLike, reference: ArrayLike | None = No
     n_members = len(values)
     if n_members == 1:
         return EnsembleSize(1, math.nan, 1.0)
-    correlation = _mean_correlation(values.reshape(n_members, -1))
-    shared = 1.0 + (n_members - 1) * correlation
+    n_varying, correlation = _mean_correlation(values.reshape(n_members, -1))
+    shared = 1.0 + (n_varying - 1) * correlation
     # Rounding leaves a rho of exactly -1 / (K - 1) on either side.
-    effective = math.inf if shared < 1e-12 else n_members / shared
+    effective = math.inf if shared < 1e-12 else n_varying / shared
     return EnsembleSize(n_members, correlation, effective)
 
 
-def _mean_correlation(rows: FloatArray) -> float:
-    """Mean correlation over all pairs of rows that vary; NaN without a pair."""
+def _mean_correlation(rows: FloatArray) -> tuple[int, float]:
+    """How many rows vary, and the mean correlation over all pairs of those; NaN without a pair."""
     centred = rows - rows.mean(axis=1, keepdims=True)
     norms = np.sqrt((centred**2).sum(axis=1))
     # Constant but for rounding, which would correlate with anything.
     varies = norms > 1e-13 * np.abs(rows).max(axis=1) * math.sqrt(rows.shape[1])
     n = int(varies.sum())
     if n < 2:
-        return math.nan
+        return n, math.nan
     units = centred[varies] / norms[varies, None]
     # The sum over all ordered pairs is the squared norm of the sum of unit vectors, less n ones.
     total = float((units.sum(axis=0) ** 2).sum())
-    return (total - n) / (n * (n - 1))
+    return n, (total - n) / (n * (n - 1))
