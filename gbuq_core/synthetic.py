@@ -241,7 +241,7 @@ def make_spiral(
     n_per_class : int
         Rows of each of the three classes.
     noise : float
-        Factor of the arms' width.
+        Factor of the arms' width, at most 1000.
     random_state : int, numpy Generator, RandomState, SeedSequence or None
 
     Returns
@@ -263,7 +263,7 @@ def make_spiral(
     (4500, 9)
     """
     n = check_number("n_per_class", n_per_class, 1, MAX_ROWS // 3, integer=True)
-    factor = check_number("noise", noise, 0.0)
+    factor = check_number("noise", noise, 0.0, MAX_SPIRAL_NOISE)
     # Three uniforms a row, arm position and both noises, so that more rows leave the first alone.
     uniforms = _generator(random_state).random((n, 3, 3))
     t = np.sqrt(uniforms[..., 0]) * (6.0 * np.pi)
@@ -275,6 +275,8 @@ def make_spiral(
     return SpiralData(spiral_features(points), np.tile(np.arange(3), n))
 
 
+# 8.2 std, the largest normal that the generator draws, stay within the million of a point.
+MAX_SPIRAL_NOISE = 1000.0
 MIN_SPIRAL_NOISE = 0.02  # with less the arms have no width to speak of, and no density
 _ARM_END = 6.0 * np.pi
 _PANEL_STDS, _PANEL_NODES = 3.0, 8  # Gauss-Legendre: within 1e-4 of the density
@@ -302,23 +304,25 @@ def spiral_log_density(points: ArrayLike, noise: float = 0.4) -> NDArray[np.floa
     Raises
     ------
     InvalidData, InvalidParameter
-        If the points are not pairs of finite numbers or the noise is too small for a density.
+        If the points are not pairs of finite numbers, or the noise is too small for a density or
+        above 1000.
 
     Examples
     --------
     >>> spiral_log_density([[88.8, 0.0]]).round(1)
     array([[-10.8, -19.3, -14.9]])
     """
+    factor = check_number("noise", noise, 0.0, MAX_SPIRAL_NOISE)
     where = check_array("points", points, 2, low=-1e6, high=1e6, min_length=2)
     if where.shape[1] != 2:
         raise InvalidData(f"points must have two columns, x and y; got {where.shape[1]}.")
-    if check_number("noise", noise, 0.0) < MIN_SPIRAL_NOISE:
+    if factor < MIN_SPIRAL_NOISE:
         raise InvalidParameter(
             f"noise must be at least {MIN_SPIRAL_NOISE:g} for the arms to have a density in the "
             f"plane; got {noise!r}."
         )
-    t, log_weight = _arm_quadrature(noise)
-    precision = 1.0 / (noise**2 * t**3)
+    t, log_weight = _arm_quadrature(factor)
+    precision = 1.0 / (factor**2 * t**3)
     log_weight = log_weight + np.log(2.0 * t / _ARM_END**2 * precision / (2.0 * np.pi))
     log_density = np.empty((len(where), 3))
     size = max(1, 400_000 // len(t))  # points at a time: the exponents stay in the cache
@@ -377,7 +381,7 @@ def _arm_quadrature(noise: float) -> tuple[NDArray[np.float64], NDArray[np.float
     edges = np.interp(np.linspace(0.0, stds[-1], n_panels + 1), stds, y)
     halves = 0.5 ** np.arange(12, 0, -1)
     tail = end - (end - edges[-2]) * halves[::-1]
-    edges = np.concatenate([edges[1] * halves, edges[1:-1], tail, [end]])
+    edges = np.unique(np.concatenate([edges[1] * halves, edges[1:-1], tail, [end]]))
     node, weight = np.polynomial.legendre.leggauss(_PANEL_NODES)
     width = np.diff(edges)[:, None]
     nodes = (edges[:-1, None] + 0.5 * width * (node + 1.0)).ravel()

@@ -8,6 +8,7 @@ from scipy.integrate import quad
 
 from gbuq_core.errors import GbuqError
 from gbuq_core.synthetic import (
+    MAX_SPIRAL_NOISE,
     MIN_SPIRAL_NOISE,
     make_spiral,
     spiral_density,
@@ -127,6 +128,8 @@ def test_the_origin_is_where_all_arms_meet():
         ([[0.0, 1.0]], 0.0, "noise must be at least"),
         ([[0.0, 1.0]], MIN_SPIRAL_NOISE / 2, "noise must be at least"),
         ([[0.0, 1.0]], float("nan"), "noise"),
+        ([[0.0, 1.0]], 5000, "noise must be a number at least 0 and at most 1000"),
+        ([[0.0, 1.0]], 1e200, "noise must be a number at least 0 and at most 1000"),
         ([[0.0, 1.0]], "much", "noise"),
         ([[0.0, 1.0, 2.0]], 0.4, "two columns"),
         ([0.0, 1.0], 0.4, "points"),
@@ -137,3 +140,11 @@ def test_impossible_densities_are_refused_by_a_sentence(points, noise, words):
     with pytest.raises(GbuqError, match=words) as caught:
         spiral_density(points, noise)
     assert str(caught.value).endswith(".")
+
+
+def test_the_most_noise_still_has_a_density_at_its_rows():
+    points = make_spiral(500, MAX_SPIRAL_NOISE, random_state=2).X[:, :2]
+    log_density = spiral_log_density(points, MAX_SPIRAL_NOISE)
+    assert np.isfinite(log_density).all()
+    # Arms are nothing beside this noise: by symmetry classes are all but equal.
+    np.testing.assert_allclose(spiral_posterior(points, MAX_SPIRAL_NOISE), 1 / 3, atol=0.01)

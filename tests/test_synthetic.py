@@ -167,6 +167,8 @@ def test_spiral_noise_grows_outwards_and_more_rows_leave_the_first_ones_alone():
         (make_wave, {"random_state": 0.5}),
         (make_spiral, {"n_per_class": 0}),
         (make_spiral, {"noise": -0.4}),
+        (make_spiral, {"noise": 5000}),
+        (make_spiral, {"noise": 1e200}),
     ],
 )
 def test_impossible_parameters_are_refused_by_a_sentence(make, arguments):
