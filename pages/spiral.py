@@ -25,8 +25,8 @@ from pages._ui.url_state import link_to, open_page, read_again
 
 LEDE = (
     "Three arms, one class each. **Data** uncertainty (DU) should repeat the truth at its left; "
-    "**knowledge** uncertainty (KU) should be high where there were no rows, between the arms and "
-    "outside. Play the trees, or click a map to ask every member at that point."
+    "**knowledge** uncertainty (KU) should be high where there were no rows: outside, and between "
+    "narrow arms. Play the trees, or click a map to ask every member at that point."
 )
 WAIT_SECONDS, QUICK = 0.6, 0.12  # the default's methods come without a flash of progress
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 VERDICTS = ("holds", "nearly", "does not hold")
@@ -42,4 +43,19 @@ def times_text(ratio: float) -> str:
     >>> times_text(1514.3), times_text(2.31)
     ('1,500 times', '2.3 times')
     """
+    if math.isinf(ratio):
+        return "infinitely many times"
     return f"{float(f'{ratio:.2g}'):,.10g} times"
+
+
+def smaller_text(ratio: float) -> str:
+    """How much smaller a number is than another one, given the other over it.
+
+    >>> smaller_text(20.0), smaller_text(0.25), smaller_text(1.01)
+    ('20 times smaller', '4 times larger', 'as large')
+    """
+    if abs(ratio - 1.0) < 0.05 or math.isnan(ratio):  # NaN: both are 0
+        return "as large"
+    if ratio > 1.0:
+        return f"{times_text(ratio)} smaller"
+    return f"{times_text(1.0 / ratio if ratio else math.inf)} larger"

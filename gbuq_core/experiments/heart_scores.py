@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gbuq_core.experiments.claims import Claim, times_text, verdict_of
+from gbuq_core.experiments.claims import Claim, smaller_text, verdict_of
 from gbuq_core.experiments.heart import HeartMaps, HeartRun
 from gbuq_core.experiments.heart_plan import METHODS
 from gbuq_core.glossary import VIEWS
@@ -206,8 +206,8 @@ def _claims_of_true(method: str, scores: HeartScores, run: HeartRun) -> list[Cla
         ),
         Claim(
             "Knowledge uncertainty is much smaller than data uncertainty.",
-            f"{label}: in cells without rows its variance is {times_text(ratio)} smaller than the "
-            f"noise of the others ({scores.knowledge_empty**2:.2g} against {noise:.2g}).",
+            f"{label}: in cells without rows its variance is {scores.knowledge_empty**2:.2g}, the "
+            f"noise of the others {noise:.2g}: {smaller_text(ratio)}.",
             verdict_of(ratio, MUCH_SMALLER, SMALLER),
         ),
     ]
@@ -228,7 +228,7 @@ def _claims_of_virtual(method: str, scores: HeartScores, true: HeartScores | Non
             Claim(
                 "Its knowledge uncertainty is much smaller than that of independent models.",
                 f"{label}: in cells without rows {scores.knowledge_empty:.2g} against "
-                f"{true.knowledge_empty:.2g} as a std, {times_text(ratio)} smaller.",
+                f"{true.knowledge_empty:.2g} as a std, {smaller_text(ratio)}.",
                 verdict_of(ratio, MUCH_SMALLER, SMALLER),
             )
         )

@@ -179,6 +179,12 @@ def fit_spiral(plan: SpiralPlan) -> SpiralFit:
     ------
     InvalidParameter, MemoryLimitExceeded
         One sentence each.
+
+    Examples
+    --------
+    >>> settings = SpiralSettings(rows=50, chain_trees=60, cycle=25)
+    >>> fit_spiral(plan_spiral(settings, "csglb")).n_trees
+    array([10, 20, 25, 30, 40, 50, 60])
     """
     data = make_spiral(plan.rows, plan.noise, plan.seed)
     fresh = fresh_sample(plan.noise, plan.seed).data
@@ -222,6 +228,13 @@ def map_spiral(fit: SpiralFit, settings: SpiralSettings) -> SpiralMaps:
     ------
     InvalidParameter
         If the truncation gives no member even with all trees.
+
+    Examples
+    --------
+    >>> settings = SpiralSettings(rows=50, chain_trees=60, start=0.5)
+    >>> fit = fit_spiral(plan_spiral(settings, "virtual_sglb"))
+    >>> [map_spiral(fit, settings._replace(step=step)).member_trees.tolist() for step in (30, 10)]
+    [[60], [40, 50, 60]]
     """
     frames = _frames(fit)
     maps = np.full((3, len(frames), len(GRID)), np.nan)

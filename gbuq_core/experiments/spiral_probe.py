@@ -138,6 +138,14 @@ def ray(
     ------
     InvalidParameter
         If the line has no length or its ends are not points of the plane.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.spiral import fit_spiral
+    >>> from gbuq_core.experiments.spiral_plan import plan_spiral
+    >>> settings = SpiralSettings(rows=50, members=2, trees=20)
+    >>> ray(fit_spiral(plan_spiral(settings, "sglb")), settings, (0, 0), (300, 400), n=6).distance
+    array([  0., 100., 200., 300., 400., 500.])
     """
     points, distance = _line(start, end, n)
     uncertainty = _decompose(predict_points(fit, settings, points)[1])

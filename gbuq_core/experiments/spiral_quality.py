@@ -24,7 +24,14 @@ from gbuq_core.experiments.spiral_plan import (
     plan_spiral,
 )
 from gbuq_core.experiments.spiral_probe import predict_points
-from gbuq_core.experiments.spiral_regions import auroc_of, mean_of, rank_correlation, spiral_regions
+from gbuq_core.experiments.spiral_regions import (
+    BETTER_THAN_CHANCE,
+    against_chance,
+    auroc_of,
+    mean_of,
+    rank_correlation,
+    spiral_regions,
+)
 from gbuq_core.experiments.spiral_scores import score_spiral
 from gbuq_core.jobs import effective_n_jobs
 from gbuq_core.uncertainty import decompose_classification
@@ -38,6 +45,7 @@ CHAINS = ("virtual_sglb", "csglb", "cbsglb")
 _N_RAYS, _N_STEPS = 72, 24
 _NEAR, _REMOTE = (1.02, 2.0), (100.0, 200.0)  # from where to where, in radii of the data
 _CONSTANT = 0.01  # relative change that counts as none
+_KNOWS = 0.8  # the AUROC of a method that knows that it left the data; below, only in part
 
 
 class BurnInEffect(NamedTuple):
@@ -166,6 +174,12 @@ def walk_off(fit: SpiralFit, settings: SpiralSettings) -> WalkOff:
     ------
     InvalidParameter
         If fewer than two members count: they cannot disagree.
+
+    Examples
+    --------
+    >>> settings = SpiralSettings(rows=50, members=2, trees=20, depth=3)
+    >>> walk_off(fit_spiral(plan_spiral(settings, "sglb")), settings).share_constant_far > 0.9
+    True
     """
     near, remote = (_along_rays(fit, settings, span) for span in (_NEAR, _REMOTE))
     change = near[:, -1] - near[:, 0]
@@ -211,6 +225,12 @@ def quality_against_compute(
         members count, whatever ``shown`` says.
     fits : mapping of SpiralPlan to SpiralFit, optional
         What is fitted already; the others of `quality_plans` are fitted now.
+
+    Examples
+    --------
+    >>> settings = SpiralSettings(rows=20, trees=5, chain_trees=40, step=10, cycle=20, depth=2)
+    >>> [(point.n_models, point.n_trees) for point in quality_against_compute(settings)]
+    [(3, 15), (5, 25), (10, 50), (30, 150), (1, 40), (1, 40), (1, 40)]
     """
     settings = settings._replace(shown=None)
     done = dict(fits or {})
@@ -273,12 +293,14 @@ def _is_constant(rays: Array) -> npt.NDArray[np.bool_]:
 
 
 def _say(label: str, off: WalkOff) -> str:
-    chance = ", no better than chance" if off.auroc_far < 0.55 else ""
+    notices = "does not know"
+    if off.auroc_far >= BETTER_THAN_CHANCE:
+        notices = "knows" if off.auroc_far >= _KNOWS else "knows only in part"
     return (
-        f"{label} does not know that it left the data: trees continue the cell at their edge. From "
-        f"the outermost row to twice its distance knowledge uncertainty goes through "
+        f"{label} {notices} that it left the data. Trees continue the cell at their edge: from the "
+        f"outermost row to twice its distance knowledge uncertainty goes through "
         f"{off.n_levels:.0f} levels on a ray, ends higher on {100 * off.share_rising:.0f} % of "
         f"{off.n_rays} rays and lower on {100 * off.share_falling:.0f} %; a hundred times as far "
         f"out it no longer changes on {100 * off.share_constant_far:.0f} %. AUROC on the farthest "
-        f"40 % of the map: {off.auroc_far:.2f}{chance}."
+        f"40 % of the map: {off.auroc_far:.2f}, {against_chance(off.auroc_far)}."
     )

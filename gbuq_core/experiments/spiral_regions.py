@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from gbuq_core.experiments.spiral_data import ARM_RADIUS, GRID, SIDE, SpiralTruth
+from gbuq_core.experiments.spiral_data import ARM_RADIUS, EXTENT, GRID, SIDE, SpiralTruth
 from gbuq_core.metrics import auroc
 
 Array = npt.NDArray[np.float64]
@@ -18,6 +19,10 @@ FAR_SHARE = 0.4  # of the grid: where the true density is lowest
 # In nats: class borders have more true data uncertainty than the first (two equal classes: 0.69),
 # the middles of the arms less than the second.
 BORDER_ENTROPY, CLEAR_ENTROPY = 0.35, 0.05
+MIN_BETWEEN = 20  # cells: with fewer there is no gap between the arms to speak of
+
+# Between them an AUROC says nothing: from seed to seed one on the far cells moves by 0.03 to 0.06.
+WORSE_THAN_CHANCE, BETTER_THAN_CHANCE = 0.45, 0.55
 
 
 class SpiralRegions(NamedTuple):
@@ -27,15 +32,16 @@ class SpiralRegions(NamedTuple):
     ----------
     far : the 40 % of the cells where the true density is lowest.
     disc : no farther from the middle than the arms' ends.
-    between : in the disc but outside the support, which holds 99 % of the rows.
-    inside : in the support.
+    inside : in the support, which holds 99 % of the rows.
+    between : outside the support, with the support on both sides along the ray from the middle:
+        gaps, not the rim. There are some if the arms are narrow, with a noise below 0.25 or so.
     border, clear : in the support, where the true data uncertainty is above 0.35, below 0.05 nats.
     """
 
     far: Cells
     disc: Cells
-    between: Cells
     inside: Cells
+    between: Cells
     border: Cells
     clear: Cells
 
@@ -46,20 +52,45 @@ def spiral_regions(truth: SpiralTruth) -> SpiralRegions:
     Examples
     --------
     >>> from gbuq_core.experiments.spiral import spiral_truth
-    >>> regions = spiral_regions(spiral_truth(0.2))
-    >>> int(regions.far.sum()), bool((regions.between & regions.far).any())
-    (2560, False)
+    >>> regions = [spiral_regions(spiral_truth(noise)) for noise in (0.1, 0.2, 0.4)]
+    >>> [int(region.between.sum()) for region in regions], int(regions[0].far.sum())
+    ([786, 199, 0], 2560)
     """
     disc = np.hypot(*GRID.T).reshape(SIDE, SIDE) <= ARM_RADIUS
     inside = truth.in_support
     return SpiralRegions(
         far=truth.log_density <= np.quantile(truth.log_density, FAR_SHARE),
         disc=disc,
-        between=disc & ~inside,
         inside=inside,
+        between=_on_both_sides(inside) & ~inside,
         border=inside & (truth.data_uncertainty > BORDER_ENTROPY),
         clear=inside & (truth.data_uncertainty < CLEAR_ENTROPY),
     )
+
+
+def _on_both_sides(inside: Cells) -> Cells:
+    """Cells that have the support nearer to the middle and farther out along their ray."""
+    crossed, nearer = _rays()
+    hits = np.append(inside.ravel(), False)[crossed]
+    both = np.any(hits & nearer, axis=1) & np.any(hits & ~nearer, axis=1)
+    return np.reshape(both, (SIDE, SIDE))
+
+
+@lru_cache(maxsize=1)
+def _rays() -> tuple[npt.NDArray[np.int16], Cells]:
+    """What each cell's ray crosses from the middle to the corners, in steps of half a cell.
+
+    Cells (6400, n_steps) by their place in `GRID`, 6400 beyond it; and which steps are nearer to
+    the middle than the cell itself.
+    """
+    width = (EXTENT[1] - EXTENT[0]) / SIDE
+    own = np.hypot(*GRID.T)[:, None]
+    radius = np.arange(0.0, EXTENT[1] * math.sqrt(2.0), width / 2.0)
+    points = (GRID / own)[:, None] * radius[:, None]
+    column, row = np.moveaxis(np.floor((points - EXTENT[0]) / width).astype(np.int16), -1, 0)
+    on_grid = (row >= 0) & (row < SIDE) & (column >= 0) & (column < SIDE)
+    crossed = np.where(on_grid, row * SIDE + column, SIDE * SIDE).astype(np.int16)
+    return crossed, radius < own
 
 
 def rank_correlation(knowledge: npt.ArrayLike, other: npt.ArrayLike) -> float:
@@ -84,6 +115,17 @@ def auroc_of(positive: Cells, negative: Cells, values: Array) -> float:
     if not cells.any() or not np.isfinite(values[cells]).all():
         return math.nan
     return auroc(positive[cells], values[cells])
+
+
+def against_chance(value: float) -> str:
+    """What an AUROC is beside one half, in words.
+
+    >>> against_chance(0.7), against_chance(0.52), against_chance(0.31)
+    ('better than chance', 'no better than chance', 'worse than chance')
+    """
+    if value < WORSE_THAN_CHANCE:
+        return "worse than chance"
+    return "better than chance" if value >= BETTER_THAN_CHANCE else "no better than chance"
 
 
 def mean_of(values: Array, cells: Cells) -> float:

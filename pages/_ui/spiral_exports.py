@@ -7,8 +7,9 @@ from functools import partial
 import streamlit as st
 
 from gbuq_core.experiments.spiral import SpiralRun
+from gbuq_core.experiments.spiral_claims import check_claims, settings_text
 from gbuq_core.experiments.spiral_export import spiral_code, spiral_csv
-from gbuq_core.experiments.spiral_scores import check_claims, score_spiral
+from gbuq_core.experiments.spiral_scores import score_spiral
 from gbuq_core.figures.spiral import SpiralView
 from gbuq_core.figures.standalone import Section, standalone_html
 from pages._ui.export_ui import Download, show_exports
@@ -82,7 +83,11 @@ def _html(run: SpiralRun, view: SpiralView, looks: Looks, words: str) -> bytes:
         Section(sheet=sheet_of(run, run.methods, view, looks, words), caption=words),
         *looks_as_sections(run.settings, run.methods, looks, view.log),
         Section("Scorecard", table=score_rows(run, scores)),
-        Section("The papers and this picture", table=[_CLAIM_HEADS, *check_claims(run)]),
+        Section(
+            "The papers and this picture",
+            settings_text(run.settings),
+            table=[_CLAIM_HEADS, *check_claims(run)],
+        ),
         Section("Python", code=spiral_code(run.settings)),
     ]
     return standalone_html(sections, "The spiral", _LEAD).encode()

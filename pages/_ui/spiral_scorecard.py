@@ -10,9 +10,11 @@ import streamlit as st
 
 from gbuq_core.errors import GbuqError
 from gbuq_core.experiments.spiral import SpiralMaps, SpiralRun
+from gbuq_core.experiments.spiral_claims import check_claims, settings_text
 from gbuq_core.experiments.spiral_plan import METHODS
 from gbuq_core.experiments.spiral_quality import burn_in_effect, walk_off
-from gbuq_core.experiments.spiral_scores import SpiralScore, check_claims, score_spiral
+from gbuq_core.experiments.spiral_regions import MIN_BETWEEN
+from gbuq_core.experiments.spiral_scores import SpiralScore, score_spiral
 from gbuq_core.figures.spiral_charts import BurnInOfMethod, burn_in_sheet
 from pages._ui.canvas import canvas
 from pages._ui.kept import keep_only, kept
@@ -32,6 +34,7 @@ def draw_scores(run: SpiralRun) -> None:
             _draw_table(run)
     with claims:
         st.header("The papers and this picture")
+        st.caption(settings_text(run.settings))
         for claim in kept("spiral-claims", run.methods, run.settings, lambda: check_claims(run)):
             st.markdown(f"**{claim.verdict.capitalize()}.** {claim.paper}")
             st.caption(claim.here)
@@ -58,11 +61,13 @@ def _draw_table(run: SpiralRun) -> None:
     first = scores[0]
     st.caption(
         "Uncertainties in nats. Far: the 40 % of the cells where the true density is lowest, "
-        "against all others. Between: cells among the arms with next to no rows, against those "
-        "with rows. 0.5 is chance. Fresh rows: 1,500 that no method has seen, of which the best "
-        f"possible prediction gets {100 * first.error_optimal:.1f} % wrong with an NLL of "
-        f"{first.nll_optimal:.3f}. Effective members: how many independent ones would be worth as "
-        "much. Seconds and megabytes: the training, and what the trained models hold."
+        "against all others. Between: cells with next to no rows but with rows on both sides along "
+        "the line from the middle, against those with rows; a dash with fewer than "
+        f"{MIN_BETWEEN}, as where arms are wide. 0.5 is chance. Fresh rows: 1,500 that no method "
+        f"has seen, of which the best possible prediction gets {100 * first.error_optimal:.1f} % "
+        f"wrong with an NLL of {first.nll_optimal:.3f}. Effective members: how many "
+        "independent ones would be worth as much. Seconds and megabytes: the training, and what "
+        "the trained models hold."
     )
 
 

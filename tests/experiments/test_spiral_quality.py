@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from gbuq_core.errors import InvalidParameter
+from gbuq_core.experiments import spiral_quality
 from gbuq_core.experiments.spiral import (
     count_fits,
     fit_spiral,
@@ -24,7 +25,7 @@ from gbuq_core.experiments.spiral_quality import (
     quality_plans,
     walk_off,
 )
-from gbuq_core.experiments.spiral_regions import rank_correlation
+from gbuq_core.experiments.spiral_regions import against_chance, rank_correlation
 from gbuq_core.experiments.spiral_scores import score_spiral
 from gbuq_core.uncertainty import decompose_classification
 
@@ -80,7 +81,23 @@ def test_walking_off_ends_on_constant_ground(method):
     assert knowledge.min() == knowledge.max()
     assert f"{off.auroc_far:.2f}" in off.sentence
     assert METHODS[method].label in off.sentence
-    assert ("no better than chance" in off.sentence) == (off.auroc_far < 0.55)
+    assert off.sentence.endswith(f"{off.auroc_far:.2f}, {against_chance(off.auroc_far)}.")
+
+
+@pytest.mark.parametrize(
+    ("value", "notices", "chance"),
+    [
+        (0.31, "does not know that it left", "worse than chance"),
+        (0.5, "does not know that it left", "no better than chance"),
+        (0.65, "knows only in part that it left", "better than chance"),
+        (0.9, "knows that it left", "better than chance"),
+    ],
+)
+def test_the_sentence_about_the_outside_follows_the_score(monkeypatch, value, notices, chance):
+    monkeypatch.setattr(spiral_quality, "auroc_of", lambda *_: value)
+    sentence = walk_off(fit_of("sglb"), SMALL).sentence
+    assert sentence.startswith(f"SGLB {notices} the data.")
+    assert sentence.endswith(f": {value:.2f}, {chance}.")
 
 
 def test_walking_off_takes_two_members():

@@ -1,88 +1,17 @@
-"""The spiral's scores on made-up maps whose right answers are known, the papers' claims, words."""
+"""The spiral's scores on made-up maps whose right answers are known, words."""
 
 import math
 
 import numpy as np
 import pytest
+from spiral_parts import TRUTH, WHERE, made_up, run_of
 
-from gbuq_core.experiments.spiral import (
-    GRID,
-    SpiralFit,
-    SpiralMaps,
-    SpiralRun,
-    fresh_sample,
-    run_spiral,
-    spiral_truth,
-)
-from gbuq_core.experiments.spiral_plan import METHODS, SpiralSettings, plan_spiral
-from gbuq_core.experiments.spiral_regions import rank_correlation, spiral_regions
-from gbuq_core.experiments.spiral_scores import check_claims, describe_spiral, score_spiral
+from gbuq_core.experiments.spiral import GRID, run_spiral, spiral_truth
+from gbuq_core.experiments.spiral_claims import check_claims
+from gbuq_core.experiments.spiral_plan import METHODS, SpiralSettings
+from gbuq_core.experiments.spiral_regions import MIN_BETWEEN, rank_correlation, spiral_regions
+from gbuq_core.experiments.spiral_scores import describe_spiral, score_spiral
 from gbuq_core.metrics import effective_ensemble_size
-from gbuq_core.synthetic import make_spiral
-
-NOISE = 0.3  # leaves more cells without rows between the arms than 0.4
-TRUTH = spiral_truth(NOISE)
-WHERE = spiral_regions(TRUTH)
-
-
-def made_up(method="sglb", far=0.01, between=0.01, outside=0.01, border=0.01, clear=0.01, seed=0):
-    """Maps with one knowledge uncertainty a region, true data uncertainty and probabilities."""
-    settings = SpiralSettings(noise=NOISE, rows=20, members=4)
-    plan = plan_spiral(settings, method)
-    knowledge = np.full((80, 80), outside)
-    for cells, value in (
-        (WHERE.inside, 0.5 * (border + clear)),
-        (WHERE.border, border),
-        (WHERE.clear, clear),
-        (WHERE.between, between),
-        (WHERE.far, far),
-    ):
-        knowledge[cells] = value
-    proba = TRUTH.proba.reshape(3, -1).T
-    errors = 0.01 * np.random.default_rng(seed).standard_normal((4, len(GRID), 3))
-    fresh = fresh_sample(NOISE, 0).proba
-    none = np.zeros((1, 1, 0, 3), np.float32)
-    fit = SpiralFit(
-        plan=plan,
-        data=make_spiral(20, NOISE, 0),
-        model=None,
-        n_trees=np.array([300]),
-        members=none,
-        fresh_members=none,
-        entropies=none[..., 0],
-        validation=np.zeros((1, 1)),
-        trace=None,
-        seconds=0.5,
-        memory_bytes=2_000_000,
-    )
-    return SpiralMaps(
-        fit=fit,
-        n_trees=np.array([plan.trees]),
-        n_members=np.array([4]),
-        total=(TRUTH.data_uncertainty + knowledge)[None],
-        data=TRUTH.data_uncertainty[None],
-        knowledge=knowledge[None],
-        proba=TRUTH.proba,
-        member_trees=np.full(4, plan.trees),
-        members=proba + errors,
-        fresh_proba=fresh,
-    )
-
-
-def run_of(*maps):
-    settings = SpiralSettings(noise=NOISE, methods=tuple(one.method for one in maps))
-    return SpiralRun(settings, make_spiral(20, NOISE, 0), TRUTH, maps)
-
-
-def claims_of(*maps):
-    """Verdicts by the first words that tell the claims apart."""
-    return {claim.paper: claim for claim in check_claims(run_of(*maps))}
-
-
-def verdict(claims, words):
-    found = [claim.verdict for paper, claim in claims.items() if words in paper]
-    assert len(found) == 1, (words, list(claims))
-    return found[0]
 
 
 def test_regions_are_what_they_say():
@@ -90,12 +19,52 @@ def test_regions_are_what_they_say():
     assert TRUTH.density[WHERE.far].max() <= TRUTH.density[~WHERE.far].min()
     radius = np.hypot(*GRID.T).reshape(80, 80)
     assert radius[WHERE.disc].max() <= (6 * np.pi) ** 2 < radius[~WHERE.disc].min()
-    assert 30 < WHERE.between.sum() < WHERE.disc.sum() / 2
     assert not (WHERE.between & WHERE.inside).any()
     assert not (WHERE.between & ~WHERE.disc).any()
     assert TRUTH.data_uncertainty[WHERE.border].min() > 0.35
     assert TRUTH.data_uncertainty[WHERE.clear].max() < 0.05
     assert WHERE.inside[WHERE.border | WHERE.clear].all()
+
+
+def in_support(truth, x, y):
+    """Whether the cell that holds a point does."""
+    column, row = int((x + 600) // 15), int((y + 600) // 15)
+    return 0 <= row < 80 and 0 <= column < 80 and bool(truth.in_support[row, column])
+
+
+@pytest.mark.parametrize(("noise", "n_cells"), [(0.1, 786), (0.2, 199), (0.4, 0), (1.0, 0)])
+def test_between_the_arms_is_no_rim(noise, n_cells):
+    truth = spiral_truth(noise)
+    between = spiral_regions(truth).between
+    assert between.sum() == n_cells
+    slow = np.zeros(6400, dtype=bool)
+    for i, (x, y) in enumerate(GRID):
+        radius = np.hypot(x, y)
+        steps = np.arange(0, 850, 7.5)
+        hit = [in_support(truth, x * step / radius, y * step / radius) for step in steps]
+        sides = [any(h for h, step in zip(hit, steps, strict=True) if out == (step >= radius))
+                 for out in (False, True)]  # fmt: skip
+        slow[i] = all(sides) and not truth.in_support.flat[i]
+    assert np.array_equal(between.ravel(), slow)
+
+
+def test_there_is_no_score_between_wide_arms():
+    assert 0 < spiral_regions(spiral_truth(0.25)).between.sum() < MIN_BETWEEN
+    maps, truth = made_up(), spiral_truth(0.25)
+    score = score_spiral(maps, truth)
+    assert math.isnan(score.auroc_between)
+    assert math.isnan(score.ku_mean_between)
+    assert np.isfinite([score.auroc_far, score.auroc_border]).all()
+    few = describe_spiral(run_of()._replace(truth=truth))
+    assert "Between the arms there is hardly a cell without rows." in few
+    assert "199 cells between the arms have next to no rows." in describe_spiral(run_of())
+
+
+@pytest.mark.parametrize(("members", "trees", "trained"), [(7, 40, 35), (30, 10, 30)])
+def test_trees_of_a_forest_are_those_trained(members, trees, trained):
+    settings = SpiralSettings(methods=("vrf",), rows=20, members=members, trees=trees)
+    run = run_spiral(settings)
+    assert score_spiral(run.methods[0], run.truth).n_trees == trained
 
 
 def test_scores_of_known_maps():
@@ -171,63 +140,6 @@ def test_rank_correlation_shares_ranks_among_equals():
     assert rank_correlation(first, second) == pytest.approx(spearmanr(first, second).statistic)
 
 
-def test_claims_about_independent_models_follow_the_numbers():
-    good = claims_of(made_up(far=0.3, between=0.3, outside=0.3, border=0.04, clear=0.01))
-    assert verdict(good, "tells regions outside") == "holds"
-    assert verdict(good, "highest between the arms") == "holds"
-    assert verdict(good, "traces of the class borders") == "holds"
-    poor = claims_of(made_up(far=0.0, between=0.0, outside=0.0))
-    assert verdict(poor, "tells regions outside") == "does not hold"
-    assert verdict(poor, "highest between the arms") == "does not hold"
-    assert verdict(poor, "traces of the class borders") == "does not hold"
-    # Higher between the arms than among rows, but not the highest: it is higher farther out.
-    beyond = claims_of(made_up(far=0.9, between=0.3, outside=0.9))
-    assert verdict(beyond, "highest between the arms") == "does not hold"
-    assert verdict(claims_of(made_up(border=0.015, clear=0.01)), "traces") == "nearly"
-
-
-def test_knowledge_is_called_small_only_where_it_is():
-    mean_data = TRUTH.data_uncertainty.mean()
-    for share, expected in ((10, "holds"), (3, "nearly"), (1, "does not hold")):
-        level = dict.fromkeys(("far", "between", "outside", "border", "clear"), mean_data / share)
-        assert verdict(claims_of(made_up(**level)), "much smaller than data") == expected
-
-
-@pytest.mark.parametrize(
-    ("factor", "expected"), [(10, "holds"), (3, "nearly"), (1, "does not hold")]
-)
-def test_virtual_ensembles_are_compared_with_independent_ones(factor, expected):
-    virtual = made_up("virtual_sglb", far=0.1 / factor, between=0.1 / factor, outside=0.1 / factor)
-    claims = claims_of(made_up(far=0.1, between=0.1, outside=0.1), virtual)
-    assert verdict(claims, "far lower than that of independent") == expected
-    assert not any("far lower" in paper for paper in claims_of(virtual))
-
-
-def test_claims_about_cycles_follow_the_numbers():
-    true = made_up(far=0.3, outside=0.2, border=0.03, clear=0.01)
-    blind = made_up("virtual_sglb", far=0.001, outside=0.001, between=0.001, border=0.003)
-    sharp = made_up("csglb", far=0.3, outside=0.2, border=0.09, clear=0.01)
-    good = claims_of(true, blind, sharp)
-    assert verdict(good, "cSGLB greatly improves on virtual SGLB") == "holds"
-    assert verdict(good, "about as well as independent models") == "holds"
-    assert verdict(good, "jitters more") == "holds"
-    assert verdict(good, "better aligned") == "holds"
-    # Ten times as high everywhere, but no better at telling where.
-    level = dict.fromkeys(("far", "between", "outside", "border", "clear"), 0.02)
-    high = claims_of(
-        true, made_up("virtual_sglb", **dict.fromkeys(level, 0.002)), made_up("csglb", **level)
-    )
-    assert verdict(high, "cSGLB greatly improves on virtual SGLB") == "nearly"
-    assert verdict(high, "about as well as independent models") == "does not hold"
-    assert verdict(high, "jitters more") == "does not hold"
-    seeing = made_up("virtual_sglb", far=0.3, outside=0.2, border=0.03, clear=0.01)
-    poor = claims_of(true, seeing, made_up("cbsglb", **level))
-    assert verdict(poor, "cbSGLB greatly improves on virtual SGLB") == "does not hold"
-    assert verdict(poor, "better aligned") == "does not hold"
-    alone = check_claims(run_of(sharp))
-    assert alone == ()
-
-
 def test_claims_and_words_of_a_true_run_name_its_numbers():
     settings = SpiralSettings(
         methods=("sglb", "virtual_sglb", "csglb", "vrf"), rows=60, members=3, trees=30,
@@ -239,7 +151,6 @@ def test_claims_and_words_of_a_true_run_name_its_numbers():
         score = score_spiral(maps, run.truth)
         assert METHODS[maps.method].label in words
         assert f"AUROC {score.auroc_far:.2f}" in words
-        assert 0 <= score.auroc_between <= 1
         assert score.nll > score.nll_optimal
     assert len(claims) == 9
     assert {claim.verdict for claim in claims} <= {"holds", "nearly", "does not hold"}
