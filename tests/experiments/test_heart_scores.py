@@ -102,6 +102,22 @@ def test_claims_are_judged_by_what_came_out(knobs, verdicts):
     assert [claim.verdict for claim in check_claims(run_of(made_up(**knobs)))] == verdicts
 
 
+@pytest.mark.parametrize(
+    ("empty", "verdict", "words"),
+    [
+        (0.0005, "holds", "smaller."),
+        (0.004, "nearly", "smaller."),
+        (0.0175, "does not hold", "as large."),
+        (0.04, "does not hold", "2.3 times larger."),
+    ],
+)
+def test_the_size_of_knowledge_is_told_as_it_is(empty, verdict, words):
+    # The mean noise of the filled cells is 0.0175.
+    *_, smaller = check_claims(run_of(made_up(empty=empty, filled=1e-6)))
+    assert smaller.verdict == verdict
+    assert smaller.here.endswith(words)
+
+
 def test_a_virtual_ensemble_is_compared_with_independent_models():
     true, virtual = made_up(empty=0.04), made_up("virtual_sglb", empty=0.0001, filled=1e-6)
     *_, detects, smaller = check_claims(run_of(true, virtual))
