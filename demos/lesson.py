@@ -64,7 +64,7 @@ class Lesson(NamedTuple):
     Attributes
     ----------
     name : str
-        Of its module and in links.
+        Of its module and of its file.
     title, lead : str
         Its heading, and what it is about in a sentence or two.
     page : str

@@ -4,6 +4,7 @@ from functools import partial
 from urllib.parse import parse_qs
 
 import streamlit as st
+from streamlit.errors import StreamlitAPIException
 
 from demos import load_lessons
 from demos.lesson import Lesson, Shown, Step, lesson_html
@@ -12,17 +13,29 @@ from pages._ui.controls import draw_knob
 from pages._ui.export_ui import Download, show_exports
 from pages._ui.jobs_glue import Request, ask, show_progress
 from pages._ui.knobs import Knob
-from pages._ui.lesson_links import OPENERS
+from pages._ui.lesson_links import OPENERS, lessons_by_name
 from pages._ui.notices import show_notice
 from pages._ui.url_state import PageState, link_to, open_page
 
-LESSONS = {lesson.name: lesson for lesson in load_lessons()}
+LESSONS = lessons_by_name(load_lessons())
+MODULES = {lesson.name: name for name, lesson in LESSONS.items()}
 MOST_STEPS = max(len(lesson.steps) for lesson in LESSONS.values())
 LESSON = Knob(
     "lesson", "Lesson", "choice", next(iter(LESSONS)), choices=tuple(LESSONS), group="page"
 )
 PART = Knob("part", "Step", "integer", 1, 1, MOST_STEPS, step=1, group="page")
 STATE = PageState(key="lessons", knobs=(LESSON, PART))
+
+
+def accept_module_names() -> None:
+    """Let older links open what they meant: they say ``lesson=gaussians`` for 25 Gaussians."""
+    said = st.query_params.get_all(LESSON.key)
+    if len(said) == 1 and said[0] in MODULES:
+        try:
+            st.query_params[LESSON.key] = MODULES[said[0]]
+        except StreamlitAPIException:
+            return  # the chooser holds it already (Back to such a link); open_page says so
+        st.rerun()  # widgets must never see the old name
 
 
 def go(part: int) -> None:
@@ -66,6 +79,7 @@ def draw_turning(part: int, n_parts: int) -> None:
         )
 
 
+accept_module_names()
 values = open_page(STATE, in_sidebar=False)
 lesson = LESSONS[values.lesson]
 part = min(values.part, len(lesson.steps))

@@ -1,11 +1,12 @@
-"""From a lesson's preset to the page that it belongs to: its address there, and its code."""
+"""What ties lessons to their pages: names in the chooser and in links, a preset's address, code."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from demos.lesson import Lesson
 from gbuq_core.experiments.gaussians_export import gaussians_code
 from gbuq_core.experiments.heart_export import heart_code
 from gbuq_core.experiments.spiral_export import spiral_code
@@ -40,3 +41,13 @@ OPENERS: Mapping[str, PresetOpener] = MappingProxyType(
         ),
     }
 )
+
+
+def lessons_by_name(lessons: Iterable[Lesson]) -> dict[str, Lesson]:
+    """Lessons by their pages' names, which the chooser shows and links say.
+
+    >>> from demos import load_lessons
+    >>> list(lessons_by_name(load_lessons()))
+    ['Heart', '25 Gaussians', 'Spiral']
+    """
+    return {OPENERS[lesson.page].entry.title: lesson for lesson in lessons}

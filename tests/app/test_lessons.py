@@ -75,13 +75,44 @@ def test_next_back_and_the_contents_turn_the_steps():
 
 
 def test_a_link_opens_its_step():
-    at = open_lessons(part="4", lesson="heart")
+    at = open_lessons(part="4", lesson="Heart")
     assert at.header[0].value == f"4. {HEART.steps[3].title}"
     assert [t.value for t in at.text] == []
 
 
+def test_the_chooser_names_lessons_as_their_pages():
+    at = open_lessons()
+    chooser = next(r for r in at.radio if r.key == "lesson")
+    assert chooser.label == "Lesson"
+    assert chooser.options == [OPENERS[lesson.page].entry.title for lesson in load_lessons()]
+    settle(chooser.set_value("25 Gaussians").run())
+    assert at.title[0].value == load_lessons()[1].title
+    assert next(c.value for c in reversed(at.code)) == "?lesson=25+Gaussians"
+
+
+@pytest.mark.parametrize("lesson", load_lessons(), ids=lambda lesson: lesson.name)
+@pytest.mark.parametrize("old", [False, True])
+def test_links_say_the_pages_name_and_may_say_the_modules(lesson, old):
+    name = lesson.name if old else OPENERS[lesson.page].entry.title
+    at = open_lessons(lesson=name, part="2")
+    assert at.title[0].value == lesson.title
+    assert at.header[0].value.startswith("2. ")
+    assert [t.value for t in at.text] == []
+    assert next(r for r in at.radio if r.key == "lesson").value == OPENERS[lesson.page].entry.title
+
+
+def test_back_to_a_link_of_the_old_kind_is_answered_in_a_sentence():
+    """The chooser holds the parameter by then, so that the page cannot reword it."""
+    at = open_lessons()
+    at.query_params["lesson"] = "gaussians"
+    settle(at.run())
+    assert any(t.value.startswith("lesson must be one of Heart, 25 Gaussians") for t in at.text)
+    assert at.title[0].value == HEART.title
+
+
 @pytest.mark.parametrize(
-    ("name", "text"), [("part", "0"), ("part", "99"), ("part", "x"), ("lesson", "<b>")]
+    ("name", "text"),
+    [("part", "0"), ("part", "99"), ("part", "x"), ("lesson", "<b>"), ("lesson", "HEART")],
 )
 def test_a_bad_parameter_is_said_and_the_first_step_shown(name, text):
     at = open_lessons(**{name: text})

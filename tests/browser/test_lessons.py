@@ -38,6 +38,19 @@ def test_a_step_opens_in_its_page_with_its_settings(page, serve):
     assert page.locator(".st-key-note-link").count() == 0
 
 
+def test_the_chooser_and_the_address_name_the_page(page, serve):
+    open_lesson(page, serve(APP), "?lesson=heart&part=2")  # as links said before
+    page.get_by_role("heading", name="2. Where nothing was ever seen").wait_for()
+    assert page.locator(".st-key-note-link").count() == 0
+    page.get_by_role("radiogroup", name="Lesson").get_by_text("25 Gaussians").click()
+    page.wait_for_url("**lesson=25*Gaussians*")
+    page.get_by_role("heading", name="What makes a chain leave a mode").wait_for()
+    page.reload()
+    page.get_by_role("heading", name="What makes a chain leave a mode").wait_for()
+    wait_ready(page, canvases=1)
+    assert page.locator(".st-key-note-link").count() == 0
+
+
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE], indirect=True)
 @pytest.mark.parametrize("colour_scheme", ["light", "dark"], indirect=True)
 def test_nothing_overflows(page, serve, viewport, colour_scheme):
