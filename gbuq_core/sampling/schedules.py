@@ -126,6 +126,11 @@ def make_schedule(
     InvalidParameter
         With one sentence for each number out of range or not the sampler's.
 
+    Notes
+    -----
+    ``exploration_fraction`` is 0.25 for clr, as the paper says, and 0 for cg, of which it says
+    nothing. So by default the two keep different samples: compare them by one rule.
+
     References
     ----------
     Tan, Huertas and Zhao (2023), section 5.1 and appendix B.1; Zhang et al. (2020), cSG-MCMC.
