@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.ensemble import GradientBoostingRegressor
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.preprocessing import StandardScaler
@@ -23,6 +24,7 @@ from gbuq_core.ibug import IBUGRegressor
 from gbuq_core.metrics import nll_gaussian
 from gbuq_core.metrics.neighbour_tuning import CANDIDATES
 from gbuq_core.metrics.scale_calibration import calibrate_scale
+from gbuq_core.trees.importers import leaf_source
 
 GBM = {"n_estimators": 30, "max_depth": 3, "random_state": 0}
 VIRTUAL = {"ensemble": "virtual", "n_trees": 60, "truncation_step": 20, "depth": 3}
@@ -217,6 +219,24 @@ def test_parameters_of_members_are_reached_by_name():
 def test_what_cannot_be_averaged_is_refused(estimators, text, table):
     with pytest.raises(GbuqError, match=text):
         AveragingRegressor(estimators).fit(*table)
+
+
+def test_members_tune_on_no_row_that_their_model_has_seen(table):
+    X, y = table
+    model = GradientBoostingRegressor(**GBM).fit(X[:200], y[:200])
+    for base in (leaf_source(model), FrozenEstimator(model)):
+        averaged = AveragingRegressor([("ibug", IBUGRegressor(base, random_state=0))])
+        with refused(InvalidParameter, "base_model of estimator 'ibug' is fitted already"):
+            averaged.fit(X[:200], y[:200])
+        averaged.fit(X[:200], y[:200], X[200:], y[200:])
+        assert len(averaged.estimators_[0].y_validation_) == len(X) - 200
+        np.testing.assert_array_equal(averaged.predict(X), model.predict(X))
+    knn = AveragingRegressor([("knn", EuclideanNeighborsRegressor(FrozenEstimator(model)))])
+    with refused(InvalidParameter, "base_model of estimator 'knn' is fitted already"):
+        knn.fit(X[:200], y[:200])
+    # clone makes it an unfitted one, which is fitted to the other rows only.
+    averaged = AveragingRegressor([("ibug", IBUGRegressor(model, random_state=0))])
+    assert averaged.fit(X, y).estimators_[0].model_ is not model
 
 
 @parametrize_with_checks(

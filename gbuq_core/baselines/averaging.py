@@ -22,6 +22,7 @@ from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.jobs import stage
 from gbuq_core.metrics.inputs import FloatArray
 from gbuq_core.metrics.scale_calibration import SCORINGS, ScaleCalibration, calibrate_scale
+from gbuq_core.trees.importers.ownership import is_owned
 from gbuq_core.validation import check_array, check_choice, check_same_length
 
 _TINIEST_SCALE = 1e-15  # what a std of 0 is raised to, so that it has a density
@@ -93,7 +94,8 @@ class AveragingRegressor(RegressorMixin, _BaseComposition):
     estimators : list of (str, estimator)
         Regressors with ``predict_distribution(X) -> (loc, scale)``. They are cloned. One whose
         ``fit`` takes validation rows (IBUG) tunes and calibrates itself on them; any other is
-        fitted without those rows, calibrated on them, and then fitted on all rows.
+        fitted without those rows, calibrated on them, and then fitted on all rows. A member whose
+        ``base_model`` is fitted already needs given validation rows: a share of X it has seen.
     scoring : {"nll", "crps"}
         What the calibration minimises.
     validation_fraction : float
@@ -146,6 +148,8 @@ class AveragingRegressor(RegressorMixin, _BaseComposition):
         """
         check_choice("scoring", self.scoring, SCORINGS)
         self._check_estimators()
+        if X_val is None:
+            self._check_unfitted()
         rows = make_tuning_rows(
             self, X, y, X_val, y_val, self.validation_fraction, self.random_state
         )
@@ -192,6 +196,15 @@ class AveragingRegressor(RegressorMixin, _BaseComposition):
         scale = np.maximum(scale, _TINIEST_SCALE)
         calibration = calibrate_scale(rows.y_val, loc, scale, self.scoring)
         return clone(member).fit(rows.X_all, rows.y_all), calibration
+
+    def _check_unfitted(self) -> None:
+        """Refuse members whose model has seen the rows that would be held out."""
+        for name, member in self.estimators:
+            if not is_owned(getattr(clone(member), "base_model", None)):
+                raise InvalidParameter(
+                    f"The base_model of estimator {name!r} is fitted already, so it has seen rows "
+                    "that would be held out of X: pass X_val and y_val."
+                )
 
     def _check_estimators(self) -> None:
         try:

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from gbuq_core.errors import InvalidData, InvalidParameter
-from gbuq_core.ibug.base_models import Rows, fit_owned, is_owned, numbers_of
+from gbuq_core.ibug.base_models import Rows, fit_owned, numbers_of
 from gbuq_core.ibug.families import FAMILIES, FITS, check_family, fit_posterior, log_density
 from gbuq_core.ibug.family_fits import FloatArray
 from gbuq_core.ibug.inputs import (
@@ -43,6 +43,7 @@ from gbuq_core.metrics.neighbour_tuning import (
 )
 from gbuq_core.metrics.scale_calibration import SCORINGS, calibrate_scale
 from gbuq_core.trees.importers import leaf_source
+from gbuq_core.trees.importers.ownership import is_owned
 from gbuq_core.validation import check_choice, check_number
 
 

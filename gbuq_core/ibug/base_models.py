@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
 
 from gbuq_core.errors import InvalidData
 from gbuq_core.jobs import effective_n_jobs, stage, tick
@@ -32,29 +30,6 @@ class Rows(NamedTuple):
 
     X: Any
     y: np.ndarray
-
-
-def is_owned(base_model: Any) -> bool:
-    """Whether the estimator has to fit the model itself: None, or one that is not fitted yet.
-
-    Examples
-    --------
-    >>> from sklearn.tree import DecisionTreeRegressor
-    >>> tree = DecisionTreeRegressor()
-    >>> is_owned(None), is_owned(tree), is_owned(tree.fit([[0.0], [1.0]], [0.0, 1.0]))
-    (True, True, False)
-    """
-    if base_model is None:
-        return True
-    if not (hasattr(base_model, "fit") and hasattr(base_model, "get_params")):
-        return False  # a booster or a leaf source
-    if hasattr(base_model, "is_fitted"):  # CatBoost
-        return not base_model.is_fitted()
-    try:
-        check_is_fitted(base_model)
-    except NotFittedError:
-        return True
-    return False
 
 
 def fit_owned(

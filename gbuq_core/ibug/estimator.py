@@ -40,7 +40,8 @@ class IBUGRegressor(RegressorMixin, TunedNeighbours):
     base_model : None, estimator, booster or leaf source
         A fitted model is used as it is, trained on the same X and y. One that is not fitted, or
         CatBoost where there is None, is fitted by this estimator: for tuning on a part of the rows,
-        and afterwards on all of them (the paper's protocol).
+        and afterwards on all of them (the paper's protocol). scikit-learn's ``clone`` makes a
+        fitted estimator an unfitted one; ``sklearn.frozen.FrozenEstimator`` around it does not.
     n_neighbors : int or "tune"
         k, at least 2; "tune" takes the best of the paper's 17 values on validation rows.
     scoring : {"nll", "crps"}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from sklearn.frozen import FrozenEstimator
+
 from gbuq_core.errors import InvalidParameter, ModelFileError
 from gbuq_core.trees.importers.source import TASKS, LeafSource
 from gbuq_core.validation import check_choice
@@ -21,7 +23,8 @@ def leaf_source(model: Any, task: str = "regression") -> LeafSource:
     model : object
         A fitted estimator or booster of LightGBM, XGBoost or CatBoost; scikit-learn's
         HistGradientBoosting, GradientBoosting, RandomForest or ExtraTrees; a boosted ensemble of
-        this project; or a `LeafSource`, which comes back as it is.
+        this project; any of them in scikit-learn's ``FrozenEstimator``; or a `LeafSource`, which
+        comes back as it is.
     task : str
         "regression" (one output) or "classification" (the trees of all classes count).
 
@@ -45,6 +48,8 @@ def leaf_source(model: Any, task: str = "regression") -> LeafSource:
     ('sklearn', 2, [[0, 0], [0, 0], [0, 0], [1, 1]])
     """
     check_choice("task", task, TASKS)
+    if isinstance(model, FrozenEstimator):
+        return leaf_source(model.estimator, task)
     if isinstance(model, LeafSource):
         if model.task != task:
             raise InvalidParameter(f"The leaf source is for {model.task}, not for {task}.")

@@ -1,0 +1,34 @@
+"""Whether an estimator that reads a model's trees has to fit the model itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils.validation import check_is_fitted
+
+
+def is_owned(base_model: Any) -> bool:
+    """Whether a model is still to be fitted: None, or an estimator that is not fitted yet.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> tree = DecisionTreeRegressor()
+    >>> is_owned(None), is_owned(tree), is_owned(tree.fit([[0.0], [1.0]], [0.0, 1.0]))
+    (True, True, False)
+    """
+    if base_model is None:
+        return True
+    if isinstance(base_model, FrozenEstimator):
+        return False  # used as it is, or refused by name where it is not fitted
+    if not (hasattr(base_model, "fit") and hasattr(base_model, "get_params")):
+        return False  # a booster or a leaf source
+    if hasattr(base_model, "is_fitted"):  # CatBoost
+        return not base_model.is_fitted()
+    try:
+        check_is_fitted(base_model)
+    except NotFittedError:
+        return True
+    return False
