@@ -142,6 +142,20 @@ def test_a_higher_level_in_the_wrong_place_is_no_improvement():
     assert "neither finds them" in claim_of(blind, "about as well").here
 
 
+@pytest.mark.parametrize(
+    ("chain", "expected", "tested"),
+    [(300, "holds", True), (600, "holds", True), (700, "nearly", False), (1600, "nearly", False)],
+)
+def test_the_price_is_tested_only_where_independent_models_cost_far_more(chain, expected, tested):
+    true, sharp = made_up(far=0.3, outside=0.2), made_up("csglb", far=0.3, outside=0.2)
+    longer = sharp._replace(fit=sharp.fit._replace(n_trees=np.array([chain])))
+    claims = claims_of(true, longer)  # the independent models have 1,200 trees
+    claim = claim_of(claims, "about as well as independent models")
+    assert f"with {100 * chain / 1200:.3g} % of the trees: as well" in claim.here
+    assert ("the price is not tested" not in claim.here) == tested
+    assert claim.verdict == expected
+
+
 def test_every_text_follows_its_verdict():
     rng = np.random.default_rng(5)
     seen = {words: set() for words in ENDS}
