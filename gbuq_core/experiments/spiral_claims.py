@@ -138,9 +138,7 @@ def _claims_of_independent(label: str, maps: SpiralMaps, score: SpiralScore) -> 
         claims.append(
             Claim(
                 "It still shows traces of the class borders.",
-                f"{label}: where rows are, knowledge uncertainty is "
-                f"{times_text(score.border_ratio)} as high at class borders as in the middles of "
-                "the arms.",
+                f"{label}: where rows are, knowledge uncertainty is {_trace_text(score)}.",
                 verdict_of(score.border_ratio, TRACE, FAINT_TRACE),
             )
         )
@@ -153,6 +151,14 @@ def _claims_of_independent(label: str, maps: SpiralMaps, score: SpiralScore) -> 
             )
         )
     return claims
+
+
+def _trace_text(score: SpiralScore) -> str:
+    """How it is at class borders beside the middles of the arms, which may have none at all."""
+    if math.isfinite(score.border_ratio):
+        ratio = times_text(score.border_ratio)
+        return f"{ratio} as high at class borders as in the middles of the arms"
+    return f"{score.ku_mean_border:.2g} nats at class borders and 0 in the middles of the arms"
 
 
 def _claim_of_struggle(virtual: SpiralScore) -> Claim:

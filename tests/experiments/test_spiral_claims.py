@@ -89,6 +89,14 @@ def test_nothing_is_claimed_of_no_knowledge_at_all():
     assert "infinitely many times" in claim_of(claims, "much smaller than data").here
 
 
+def test_borders_beside_no_knowledge_at_all_are_told_in_nats():
+    claim = claim_of(claims_of(made_up(border=0.03, clear=0.0)), "traces of the class borders")
+    assert claim.verdict == "holds"
+    assert "is 0.03 nats at class borders and 0 in the middles of the arms." in claim.here
+    assert "times" not in claim.here
+    assert "inf" not in claim.here
+
+
 @pytest.mark.parametrize(
     ("factor", "expected", "words"),
     [
