@@ -168,12 +168,12 @@ class TunedNeighbours(BaseEstimator):
             rows = Rows(numbers_of(rows.X), rows.y)
             held_out = None if held_out is None else Rows(numbers_of(held_out.X), held_out.y)
         tuned = "tune" in (self.n_neighbors, self.posterior) or self.calibrate
-        every, n_trees = rows, None
+        every, n_trees, places = rows, None, np.arange(len(rows.y))
         if held_out is not None:
             every = join_rows(rows, held_out)
             self._check_family(every.y)
         elif tuned:
-            rows, held_out = split_rows(rows, self.validation_fraction, self.seed_)
+            rows, held_out, places = split_rows(rows, self.validation_fraction, self.seed_)
         if held_out is not None:
             with stage(1, span=0.4):
                 first, n_trees = self._fit_model(rows, held_out, None)
@@ -183,6 +183,8 @@ class TunedNeighbours(BaseEstimator):
         self._rows = self._index(model, every)
         if held_out is None:
             self._tune(self._rows, None)
+        else:
+            self._recount_validation(places)
 
     def _fit_model(self, rows: Rows, held_out: Rows | None, n_trees: int | None) -> Any:
         try:
@@ -228,6 +230,12 @@ class TunedNeighbours(BaseEstimator):
             setting = self._tune_scale(near, held_out.y, fixed, self.calibrate)
             self.posterior_ = self._choose_family(setting, near, held_out.y, float(rows.y.min()))
         self.n_neighbors_, self.min_scale_, self.gamma_, self.delta_ = setting
+
+    def _recount_validation(self, places: NDArray[np.intp]) -> None:
+        """From the tuning model's rows to those of ``y_train_``, where they have these places."""
+        if self.validation_ is not None:
+            indices = places[self.validation_.indices].astype(np.int32)
+            self.validation_ = self.validation_._replace(indices=indices, fit_id=self._rows.fit_id)
 
     def _tune_scale(
         self, near: Neighborhood, y: FloatArray, n_neighbors: int, calibrate: bool
@@ -331,7 +339,7 @@ class TunedNeighbours(BaseEstimator):
             return parts[0], self._count(parts[0], n_neighbors)
         columns = zip(*(part[:4] for part in parts), strict=True)
         loc, indices, affinities, targets = (np.concatenate(column) for column in columns)
-        joined = Neighborhood(loc, indices, affinities, targets, parts[0].n_trees)
+        joined = Neighborhood(loc, indices, affinities, targets, *parts[0][4:])
         return joined, self._count(joined, n_neighbors)
 
     def _each_part(
@@ -344,7 +352,7 @@ class TunedNeighbours(BaseEstimator):
                 raise InvalidParameter(
                     "n_trees_sampled and tree_order belong to the search: pass the rows themselves."
                 )
-            yield X
+            yield self._check_found(X)
             return
         k = self.n_neighbors_ if n_neighbors is None else n_neighbors
         k = self._check_k(k, len(self._rows.y))
@@ -355,6 +363,13 @@ class TunedNeighbours(BaseEstimator):
                 yield find_neighborhood(self._rows, part, k, trees, self.n_jobs)
             except ValueError as error:
                 raise explain_missing(error, part, self.model_) from error
+
+    def _check_found(self, found: Neighborhood) -> Neighborhood:
+        if found.fit_id != self._rows.fit_id:
+            raise InvalidParameter(
+                "This neighbourhood is not of this fit: search again with find_neighborhood."
+            )
+        return found
 
     def _predict_loc(self, X: Any) -> FloatArray:
         """The model's prediction, (n_samples,)."""

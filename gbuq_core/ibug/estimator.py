@@ -78,7 +78,8 @@ class IBUGRegressor(RegressorMixin, TunedNeighbours):
     tuning_ : NeighbourTuning or None
         Scores of every k; None where k was given.
     validation_ : Neighborhood or None
-        The validation rows' neighbours, with ``y_validation_`` (n_validation,).
+        The validation rows' neighbours, with ``y_validation_`` (n_validation,): predictions and
+        affinities are those of the model for tuning, which has not seen these rows.
     model_, n_trees_ : the model and how many trees it has.
     y_train_ : ndarray of shape (n_train,)
         Targets of the rows that neighbours' indices count. Where the estimator fits the model, rows
@@ -150,7 +151,7 @@ class IBUGRegressor(RegressorMixin, TunedNeighbours):
         """The model's own prediction, (n_samples,)."""
         check_is_fitted(self, "y_train_")
         if isinstance(X, Neighborhood):
-            return X.loc
+            return self._check_found(X).loc
         return self._predict_loc(X)
 
     def predict_distribution(

@@ -94,8 +94,8 @@ def draw_seed(random_state: Any) -> int:
         ) from None
 
 
-def split_rows(rows: Rows, fraction: float, seed: int) -> tuple[Rows, Rows]:
-    """Two parts, the second with this share of the rows, at random."""
+def split_rows(rows: Rows, fraction: float, seed: int) -> tuple[Rows, Rows, np.ndarray]:
+    """Two parts, the second with this share of the rows, at random; and where the first was."""
     n_rows = len(rows.y)
     n_second = round(fraction * n_rows)
     if n_second < 1 or n_rows - n_second < 3:
@@ -104,7 +104,8 @@ def split_rows(rows: Rows, fraction: float, seed: int) -> tuple[Rows, Rows]:
             "neighbours in the rest: pass more rows, or validation rows."
         )
     order = np.random.default_rng(seed).permutation(n_rows)
-    return _take(rows, np.sort(order[n_second:])), _take(rows, np.sort(order[:n_second]))
+    first = np.sort(order[n_second:])
+    return _take(rows, first), _take(rows, np.sort(order[:n_second])), first
 
 
 def _take(rows: Rows, chosen: np.ndarray) -> Rows:

@@ -35,6 +35,8 @@ class Neighborhood(NamedTuple):
         The training rows' targets.
     n_trees : int
         The trees that counted: the largest possible affinity.
+    fit_id : int
+        Of the fit whose training rows these are; another estimator refuses them.
     """
 
     loc: FloatArray
@@ -42,6 +44,7 @@ class Neighborhood(NamedTuple):
     affinities: NDArray[np.int32]
     targets: FloatArray
     n_trees: int
+    fit_id: int
 
 
 class Setting(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -25,16 +26,22 @@ class TrainingRows(NamedTuple):
 
     source : the model's leaves and predictions (see `gbuq_core.trees.importers`)
     leaves : TrainLeaves; y : (n_rows,)
+    fit_id : a checksum of both, by which a neighbourhood is known as one of these rows
     """
 
     source: LeafSource
     leaves: TrainLeaves
     y: FloatArray
+    fit_id: int
 
 
 def index_rows(source: LeafSource, X: Any, y: FloatArray) -> TrainingRows:
     """Keep the leaves of the training rows X (n_rows, n_features) with their targets."""
-    return TrainingRows(source, pack_leaves(source.leaf_chunks(X), len(y)), y)
+    leaves = pack_leaves(source.leaf_chunks(X), len(y))
+    fit_id = 0
+    for part in (y, leaves.planes.low, leaves.planes.high, leaves.lookup):
+        fit_id = zlib.crc32(np.ascontiguousarray(part).reshape(-1).view(np.uint8).data, fit_id)
+    return TrainingRows(source, leaves, y, fit_id)
 
 
 def find_neighborhood(
@@ -57,7 +64,7 @@ def find_neighborhood(
             first = here.stop
     loc = rows.source.predict(X)
     n_trees = rows.leaves.n_trees if trees is None else len(trees)
-    return Neighborhood(loc, indices, affinities, rows.y[indices], n_trees)
+    return Neighborhood(loc, indices, affinities, rows.y[indices], n_trees, rows.fit_id)
 
 
 def select_trees(

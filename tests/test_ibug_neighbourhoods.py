@@ -1,0 +1,48 @@
+"""What a neighbourhood's indices count, and whose it is."""
+
+import copy
+
+import numpy as np
+import pytest
+from sklearn.ensemble import GradientBoostingRegressor
+
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.ibug import IBUGRegressor
+
+GBM = {"n_estimators": 20, "max_depth": 3, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(200, 3))
+    return X, X[:, 1] + (0.1 + X[:, 0]) * rng.normal(size=200)
+
+
+@pytest.mark.parametrize("given", [False, True], ids=["held out", "given"])
+def test_validation_neighbours_are_counted_among_all_training_rows(given, table):
+    X, y = table
+    model = IBUGRegressor(GradientBoostingRegressor(**GBM), random_state=0)
+    model.fit(*((X[:150], y[:150], X[150:], y[150:]) if given else (X, y)))
+    near = model.validation_
+    np.testing.assert_array_equal(model.y_train_[near.indices], near.targets)
+    assert near.indices.dtype == np.int32
+    shares = model.neighbor_class_shares(near, model.y_train_ > 0.5, 10).shares
+    np.testing.assert_allclose(shares[:, 1], (near.targets[:, :10] > 0.5).mean(axis=1))
+
+
+def test_a_neighbourhood_of_another_fit_is_refused(table):
+    X, y = table
+    gbm = GradientBoostingRegressor(**GBM).fit(X, y)
+    model = IBUGRegressor(gbm, 5).fit(X, y)
+    found = model.find_neighborhood(X[:9], 10)
+    for other in (
+        IBUGRegressor(gbm, 5).fit(X[:100], y[:100]),
+        IBUGRegressor(gbm, 5).fit(X, y + 1.0),
+        IBUGRegressor(GradientBoostingRegressor(learning_rate=0.5).fit(X, y), 5).fit(X, y),
+    ):
+        for ask in (other.predict, other.predict_distribution, other.kneighbors, other.scale_path):
+            with pytest.raises(InvalidParameter, match=r"^This neighbourhood is not of this fit.*"):
+                ask(found)
+    for same in (IBUGRegressor(gbm, 5).fit(X, y), copy.deepcopy(model)):
+        np.testing.assert_array_equal(same.predict(found), gbm.predict(X[:9]))
