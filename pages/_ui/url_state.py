@@ -45,7 +45,7 @@ What holds for every page:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import SimpleNamespace
 from typing import Any, NamedTuple, NoReturn
 from urllib.parse import urlsplit
@@ -202,14 +202,22 @@ def _refuse_bad_parameters(page: PageState) -> None:
     st.session_state[_NOTICES + page.key] = LinkNotices(
         {**old.problems, **problems}, (*old.unknown, *unknown), None
     )
-    held = 0
-    for name in (*problems, *unknown):
+    if _forget((*problems, *unknown)):
+        st.rerun()
+
+
+def _forget(names: Iterable[str]) -> int:
+    """Take parameters out of the address, but for those that widgets hold; how many left it."""
+    gone = 0
+    for name in names:
+        if name not in st.query_params:
+            continue
         try:
             del st.query_params[name]
-        except StreamlitAPIException:  # bound to a widget
-            held += 1
-    if held < len(problems) + len(unknown):
-        st.rerun()
+        except StreamlitAPIException:  # bound to a widget, which writes it by itself
+            continue
+        gone += 1
+    return gone
 
 
 def _restore(page: PageState) -> None:
@@ -258,6 +266,14 @@ def _put(knob: Knob, value: Any) -> None:
 
 
 def _apply_pending(page: PageState) -> None:
+    """Give knobs the values that a preset or `change` asked for, against what the link says.
+
+    A parameter of a knob that is not drawn is bound to no widget: it stays in the address, and
+    would be read from there once the knob is drawn. It leaves before the values are put, in a run
+    of its own, since Streamlit seeds widgets from the address that the run began with.
+    """
+    if _forget(st.session_state.get(_PENDING + page.key, {})):
+        st.rerun()
     pending = st.session_state.pop(_PENDING + page.key, {})
     for knob in page.knobs:
         if knob.key in pending:
@@ -322,11 +338,10 @@ def _draw_presets(page: PageState, values: dict[str, Any]) -> None:
                 help=preset.help or None,
                 type="primary" if active and preset is not reset else "secondary",
                 disabled=active and preset is reset,
-                on_click=_apply,
-                args=(page.knobs, wanted),
+                on_click=_ask_for,
+                args=(page, wanted),
             )
 
 
-def _apply(knobs: tuple[Knob, ...], wanted: Mapping[str, Any]) -> None:
-    for knob in knobs:
-        _put(knob, wanted[knob.key])
+def _ask_for(page: PageState, wanted: Mapping[str, Any]) -> None:
+    st.session_state[_PENDING + page.key] = dict(wanted)

@@ -121,6 +121,20 @@ def test_presets_and_reset_set_every_knob():
     assert at.button(key="_preset:left:Reset").disabled
 
 
+@pytest.mark.parametrize(("preset", "step"), [("Paper settings", 80), ("Reset", 50)])
+def test_presets_win_over_what_a_link_says_of_hidden_knobs(preset, step):
+    at = open_app(step="20", rate="0.5")
+    assert "step" not in [s.key for s in at.slider]
+    at.button(key=f"_preset:left:{preset}").click().run()
+    assert not at.exception
+    values = shown_values(at)
+    assert (values["step"], values["rate"]) == (step, 0.1)
+    assert ("step" in parse_qs(shown_link(at).removeprefix("?"))) == (step != 50)
+    assert "20" not in at.query_params.values()
+    at.radio(key="method").set_value("virtual SGLB").run()
+    assert at.slider(key="step").value == step
+
+
 def test_a_page_can_set_its_own_knobs():
     at = open_app()
     next(b for b in at.button if b.label == "Six trees").click().run()

@@ -18,7 +18,10 @@ STATE = PageState(
         Knob("cells", "Cells", "text", "", pattern=r"(\d+(,\d+)*)?", help="Numbers and commas."),
         Knob("log", "Logarithmic", "switch", False, group="view"),
     ),
-    presets=(Preset("Quick"), Preset("Paper settings", {"trees": 1000, "method": "virtual SGLB"})),
+    presets=(
+        Preset("Quick"),
+        Preset("Paper settings", {"trees": 1000, "method": "virtual SGLB", "step": 80}),
+    ),
 )
 
 st.title("Left")
