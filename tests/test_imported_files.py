@@ -10,6 +10,7 @@ import catboost
 import numpy as np
 import pandas as pd
 import pytest
+import xgboost
 from leaf_models import (
     QUIET,
     REGRESSORS,
@@ -73,6 +74,31 @@ def test_files_of_other_boosters(name, data, tmp_path):
     assert_same_parts(loaded.leaf_matrix(gaps), library_leaves(model, gaps))
     # dart: weights of trees are multiplied in another order (float32).
     np.testing.assert_allclose(loaded.predict(gaps), model.predict(gaps), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("ending", ["json", "ubj"])
+def test_an_xgboost_file_ends_at_its_best_round(ending, data, tmp_path):
+    X, _, _, _ = data
+    noise = np.random.default_rng(3).normal(size=400)  # nothing to learn: the best comes early
+    model = xgboost.XGBRegressor(n_estimators=60, early_stopping_rounds=5, max_depth=4)
+    model.fit(X[:200], noise[:200], eval_set=[(X[200:], noise[200:])])
+    assert model.best_iteration + 1 < model.get_booster().num_boosted_rounds()
+    path = tmp_path / f"model.{ending}"
+    model.save_model(path)
+    loaded = load_leaf_source(path)
+    assert loaded.n_trees == model.best_iteration + 1
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    assert_same_parts(loaded.leaf_matrix(X), library_leaves(model, X))
+
+
+@pytest.mark.parametrize("best", ["12", "-1", "two", "1e400"])
+def test_a_best_round_that_is_none_is_refused(best, data, tmp_path):
+    _, gaps, y, _ = data
+    booster = xgboost_model().fit(gaps, y).get_booster()  # 12 rounds, from 0
+    booster.set_attr(best_iteration=best)
+    booster.save_model(tmp_path / "model.json")
+    with pytest.raises(ModelFileError, match=r"damaged \(its best round is none of its rounds\)"):
+        load_leaf_source(tmp_path / "model.json")
 
 
 def test_a_lightgbm_file_keeps_its_categories(data, tmp_path):

@@ -118,7 +118,10 @@ def from_xgboost(model: Any, task: str) -> XGBoostSource:
 
 
 def from_xgboost_file(content: bytes, task: str) -> XGBoostSource:
-    """The source of a JSON or UBJ file, checked before XGBoost reads it."""
+    """The source of a JSON or UBJ file, checked before XGBoost reads it.
+
+    It predicts up to the best round, as an estimator that loads the file.
+    """
     read = read_xgboost(content)
     _check_task(read, task)
     if read.has_categories:
@@ -131,7 +134,7 @@ def from_xgboost_file(content: bytes, task: str) -> XGBoostSource:
         booster = xgboost.Booster(model_file=bytearray(json.dumps(read.clean).encode()))
     except (xgboost.core.XGBoostError, ValueError, TypeError) as error:
         raise ModelFileError(f"XGBoost cannot read the model file ({one_line(error)}).") from error
-    return XGBoostSource(booster, booster, task, read, read.n_iterations)
+    return XGBoostSource(booster, booster, task, read, read.n_best)
 
 
 def _check_task(read: XGBoostModel, task: str) -> None:

@@ -35,6 +35,8 @@ class XGBoostModel(NamedTuple):
         Thresholds of categorical splits mean nothing.
     leaf_of_node : tuple of (n_nodes,) int32
         The place of each node among its tree's leaves, -1 for the others.
+    n_best : int
+        Rounds up to the best one where early stopping found one, else all ``n_iterations``.
     """
 
     clean: dict[str, Any]
@@ -46,6 +48,7 @@ class XGBoostModel(NamedTuple):
     n_classes: int
     n_targets: int
     n_iterations: int
+    n_best: int
     objective: str
     feature_names: tuple[str, ...]
 
@@ -205,9 +208,23 @@ def _read_document(document: Any) -> XGBoostModel:
         n_classes=int(parameters["num_class"]),
         n_targets=int(parameters.get("num_target", 1)),
         n_iterations=len(indptr) - 1,
+        n_best=_best_rounds(learner, len(indptr) - 1),
         objective=str(learner["objective"]["name"]),
         feature_names=names,
     )
+
+
+def _best_rounds(learner: Any, n_iterations: int) -> int:
+    """Rounds that predict: an estimator that early stopping ended leaves out those after its best.
+
+    XGBoost keeps the best round, from 0, as an attribute of text.
+    """
+    best = learner.get("attributes", {}).get("best_iteration")
+    if best is None:
+        return n_iterations
+    if not re.fullmatch(r"\d{1,9}", str(best)) or int(best) >= n_iterations:
+        raise _damaged("its best round is none of its rounds")
+    return int(best) + 1
 
 
 def _clean(document: Any, trees: list[dict[str, Any]], n_features: int) -> dict[str, Any]:
