@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from gbuq_core.baselines import ForestEnsembleClassifier
 from gbuq_core.boosting import BoostedEnsembleClassifier
+from gbuq_core.boosting.plan import LONGEST_STEP
 from gbuq_core.boosting.schedule import cycle_ends
 from gbuq_core.boosting.truncation import truncation_points
 from gbuq_core.errors import InvalidParameter
@@ -219,14 +220,69 @@ def spiral_knobs(plan: SpiralPlan) -> dict[str, Any]:
     return {name: value for name, value in knobs.items() if value is not None}
 
 
+def why_not(plan: SpiralPlan, settings: SpiralSettings | None = None) -> str:
+    """Why a plan cannot be fitted, in a sentence; empty if it can.
+
+    With ``settings`` also why its members could not be taken, which no fit is needed to know.
+
+    Examples
+    --------
+    >>> why_not(plan_spiral(SpiralSettings(chain_trees=100, cycle=500), "csglb"))
+    'Cycle length 500 is more than the 100 trees of the model: choose shorter cycles or more trees.'
+    >>> why_not(plan_spiral(SpiralSettings(chain_trees=100, cycle=500), "sglb"))
+    ''
+    """
+    refusal = _refusal(plan)
+    if refusal or settings is None or not METHODS[plan.method].virtual:
+        return refusal
+    try:
+        member_trees(plan, settings)
+    except InvalidParameter as error:
+        return str(error)
+    return ""
+
+
+def _refusal(plan: SpiralPlan) -> str:
+    """What the estimator would refuse too, but in the words of the settings."""
+    if plan.cycle is None or plan.rate is None or plan.alpha_max is None or plan.alpha_min is None:
+        return ""
+    if plan.cycle > plan.trees:
+        return (
+            f"Cycle length {plan.cycle} is more than the {plan.trees} trees of the model: choose "
+            "shorter cycles or more trees."
+        )
+    if plan.alpha_min > plan.alpha_max:
+        return (
+            f"Smallest alpha {plan.alpha_min:g} is above largest alpha {plan.alpha_max:g}: choose "
+            "a smaller smallest or a larger largest one."
+        )
+    step = plan.rate * plan.alpha_max
+    if step > LONGEST_STEP + 1e-9:  # 0.2 * 10 is not quite 2 in binary
+        return (
+            f"Learning rate {plan.rate:g} times largest alpha {plan.alpha_max:g} is {step:.3g}: "
+            f"above {LONGEST_STEP:g} trees overshoot what they correct and the model diverges; "
+            f"choose a learning rate up to {LONGEST_STEP / plan.alpha_max:.3g} or a smaller "
+            "largest alpha."
+        )
+    return ""
+
+
 def spiral_estimator(plan: SpiralPlan) -> Any:
     """The unfitted estimator of a plan.
+
+    Raises
+    ------
+    InvalidParameter
+        With the sentence of `why_not`, if there is no such model.
 
     Examples
     --------
     >>> spiral_estimator(plan_spiral(SpiralSettings(rate=0.2), "sglb")).learning_rate
     0.2
     """
+    refusal = _refusal(plan)
+    if refusal:
+        raise InvalidParameter(refusal)
     knobs = spiral_knobs(plan)
     boosting = METHODS[plan.method].boosting
     return BoostedEnsembleClassifier(**knobs) if boosting else ForestEnsembleClassifier(**knobs)
@@ -234,6 +290,8 @@ def spiral_estimator(plan: SpiralPlan) -> Any:
 
 def estimate_spiral_seconds(plan: SpiralPlan) -> float:
     """Roughly what `fit_spiral` takes on this machine's cores.
+
+    A plan that cannot be fitted takes no time: `fit_spiral` refuses it at once (`why_not`).
 
     Examples
     --------
@@ -244,7 +302,10 @@ def estimate_spiral_seconds(plan: SpiralPlan) -> float:
     n_rows = _N_CLASSES * plan.rows
     if not METHODS[plan.method].boosting:
         return 0.1 + plan.trees * _SECONDS_PER_FOREST_TREE * n_rows / effective_n_jobs(None)
-    estimate = spiral_estimator(plan).estimate_fit(n_rows, _N_FEATURES, _N_CLASSES)
+    try:
+        estimate = spiral_estimator(plan).estimate_fit(n_rows, _N_FEATURES, _N_CLASSES)
+    except InvalidParameter:
+        return 0.0
     return 0.1 + float(estimate.seconds)
 
 
@@ -291,5 +352,17 @@ def _all_members(plan: SpiralPlan, settings: SpiralSettings, n_trees: int) -> np
             raise InvalidParameter(
                 f"The truncation step K must be a multiple of {STAGE_STEP} here; got {step}."
             )
+        if n_trees // step * step <= settings.start * n_trees:
+            raise InvalidParameter(
+                f"Truncation step {step} gives no member between tree "
+                f"{settings.start * n_trees:.0f} and tree {n_trees}: choose a smaller step, an "
+                "earlier start or more trees."
+            )
         return truncation_points(n_trees, step, settings.start)
+    n_cycles = n_trees // plan.cycle
+    if settings.burn_in >= max(n_cycles, 1):
+        raise InvalidParameter(
+            f"Burn-in {settings.burn_in} leaves none of the {n_cycles} cycles: choose a smaller "
+            "one."
+        )
     return cycle_ends(n_trees, plan.cycle, settings.burn_in)

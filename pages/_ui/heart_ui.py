@@ -84,7 +84,8 @@ def show_costs(settings: HeartSettings, answers: Sequence[Answer]) -> None:
         if seconds > _SLOW_SECONDS
     ]
     if slow:
-        parts.append(f"With these settings a fit would take: {', '.join(slow)}.")
+        told = ", ".join(slow).replace(" about ", " would take about ", 1)
+        parts.append(f"Not chosen: {told}.")
     st.caption(" ".join(parts))
 
 

@@ -9,6 +9,7 @@ import streamlit as st
 from gbuq_core.experiments.spiral import SpiralRun
 from gbuq_core.experiments.spiral_claims import check_claims, settings_text
 from gbuq_core.experiments.spiral_export import spiral_code, spiral_csv
+from gbuq_core.experiments.spiral_plan import SpiralSettings, plan_spiral, why_not
 from gbuq_core.experiments.spiral_scores import score_spiral
 from gbuq_core.figures.spiral import SpiralView
 from gbuq_core.figures.standalone import Section, standalone_html
@@ -37,7 +38,7 @@ def export_spiral(run: SpiralRun, view: SpiralView, looks: Looks, words: str, li
             "Page (HTML)", "spiral.html", "text/html", partial(_html, run, view, looks, words)
         ),
     )
-    show_exports("spiral", spiral_code(run.settings), link, downloads)
+    show_exports("spiral", spiral_code(_possible(run.settings)), link, downloads)
     with st.expander("In words"):
         st.text(words)
 
@@ -73,6 +74,13 @@ def explain_spiral() -> None:
         )
 
 
+def _possible(settings: SpiralSettings) -> SpiralSettings:
+    """Without the methods that give nothing with these settings: their code would not run."""
+    methods = settings.methods
+    given = tuple(m for m in methods if not why_not(plan_spiral(settings, m), settings))
+    return settings._replace(methods=given)
+
+
 def _csv(run: SpiralRun) -> bytes:
     return spiral_csv(run).encode()
 
@@ -88,6 +96,6 @@ def _html(run: SpiralRun, view: SpiralView, looks: Looks, words: str) -> bytes:
             settings_text(run.settings),
             table=[_CLAIM_HEADS, *check_claims(run)],
         ),
-        Section("Python", code=spiral_code(run.settings)),
+        Section("Python", code=spiral_code(_possible(run.settings))),
     ]
     return standalone_html(sections, "The spiral", _LEAD).encode()

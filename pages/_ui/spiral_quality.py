@@ -7,7 +7,12 @@ from functools import partial
 
 import streamlit as st
 
-from gbuq_core.experiments.spiral_plan import SpiralSettings, estimate_spiral_seconds
+from gbuq_core.experiments.spiral_plan import (
+    METHODS,
+    SpiralSettings,
+    estimate_spiral_seconds,
+    why_not,
+)
 from gbuq_core.experiments.spiral_quality import (
     QualityPoint,
     quality_against_compute,
@@ -60,11 +65,15 @@ def compare_compute(settings: SpiralSettings, answers: Sequence[Answer], alone: 
     answer = answers[0] if answers else None
     current = answer is not None and answer.request.key[1] == _key(settings)
     if answer is None or not current or answer.state in ("failed", "cancelled"):
+        refusal = _refusal(settings)
+        if refusal:
+            st.text(refusal)
         st.button(
             f"Compare, about {seconds_text(_estimate(settings))}",
             key="_spiral_compare",
             on_click=_want,
             args=(settings,),
+            disabled=bool(refusal),
         )
     if answer is None:
         return
@@ -114,6 +123,12 @@ def _table(points: Sequence[QualityPoint]) -> str:
 
 def _estimate(settings: SpiralSettings) -> float:
     return sum(estimate_spiral_seconds(plan) for plan in quality_plans(settings))
+
+
+def _refusal(settings: SpiralSettings) -> str:
+    """Why these settings cannot be compared; empty if they can."""
+    problems = {plan.method: why_not(plan, settings) for plan in quality_plans(settings)}
+    return next((f"{METHODS[m].label}: {text}" for m, text in problems.items() if text), "")
 
 
 def _key(settings: SpiralSettings) -> tuple[object, ...]:

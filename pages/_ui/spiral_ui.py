@@ -23,6 +23,7 @@ from gbuq_core.experiments.spiral_plan import (
     SpiralSettings,
     estimate_spiral_seconds,
     plan_spiral,
+    why_not,
 )
 from gbuq_core.experiments.spiral_scores import describe_spiral
 from gbuq_core.figures.panels import Line, Marker, PanelSheet
@@ -160,13 +161,14 @@ def show_costs(settings: SpiralSettings, answers: Sequence[Answer]) -> None:
     fits = [(answer.request.label, answer.result) for answer in answers if answer.fresh]
     taken = [f"{label} {seconds_text(fit.seconds)}" for label, fit in fits]
     parts = [f"Fitted: {', '.join(taken)}."] if taken else []
-    others = [method for method in METHODS if method not in settings.methods]
-    estimates = {m: estimate_spiral_seconds(plan_spiral(settings, m)) for m in others}
+    others = [plan_spiral(settings, m) for m in METHODS if m not in settings.methods]
+    estimates = {p.method: estimate_spiral_seconds(p) for p in others if not why_not(p)}
     slow = [
         f"{METHODS[method].label} about {seconds_text(seconds)}"
         for method, seconds in estimates.items()
         if seconds > _SLOW_SECONDS
     ]
     if slow:
-        parts.append(f"With these settings a fit would take: {', '.join(slow)}.")
+        told = ", ".join(slow).replace(" about ", " would take about ", 1)
+        parts.append(f"Not chosen: {told}.")
     st.caption(" ".join(parts))

@@ -147,7 +147,7 @@ def test_five_methods_are_refused():
 
 def test_a_burn_in_that_leaves_nothing_is_said_and_the_other_method_stays():
     at = open_spiral(burn_in="10")
-    assert any(note.startswith("cSGLB: ") and "burn" in note for note in notes(at))
+    assert any(note.startswith("cSGLB: ") and "Burn-in" in note for note in notes(at))
     assert "SGLB: knowledge" in titles(at)
     assert "cSGLB: knowledge" not in titles(at)
 
@@ -256,3 +256,55 @@ def test_a_slow_method_shows_progress_beside_the_quick_one_and_can_be_cancelled(
     at.button(key="_jobs_cancel").click().run()
     assert any(note.startswith("Cancelled.") for note in notes(at))
     assert jobs[0].stopped
+
+
+IMPOSSIBLE = [
+    ({"rate_cyclical": "0.3"}, "Learning rate 0.3 times largest alpha 10 is 3: "),
+    ({"cycle": "500"}, "Cycle length 500 is more than the 100 trees of the model: "),
+    ({"alpha_max": "1", "alpha_min": "2"}, "Smallest alpha 2 is above largest alpha 1: "),
+]
+
+
+@pytest.mark.parametrize(("query", "sentence"), IMPOSSIBLE)
+def test_a_method_that_cannot_be_fitted_is_said_and_the_other_stays(query, sentence):
+    at = open_spiral(methods=["SGLB", "cSGLB"], shown="2", **query)
+    assert any(note.startswith(f"cSGLB: {sentence}") for note in notes(at))
+    assert "SGLB: knowledge" in titles(at)
+    assert "cSGLB: knowledge" not in titles(at)
+    assert at.button(key="_spiral_compare").disabled
+    assert "cSGLB" not in at.code[0].value
+
+
+@pytest.mark.parametrize(("query", "sentence"), IMPOSSIBLE)
+def test_a_method_that_cannot_be_fitted_leaves_the_truth(query, sentence):
+    at = open_spiral(methods=["cbSGLB"], **query)
+    assert any(note.startswith(f"cbSGLB: {sentence}") for note in notes(at))
+    assert titles(at)[0] == "True data uncertainty"
+
+
+@pytest.mark.parametrize(("query", "sentence"), IMPOSSIBLE)
+def test_knobs_of_methods_that_are_not_chosen_break_nothing(query, sentence):
+    at = open_spiral(methods=["SGLB"], **query)
+    assert "SGLB: knowledge" in titles(at)
+    assert any(note.startswith(f"cSGLB: {sentence}") for note in notes(at))
+    assert at.button(key="_spiral_compare").disabled
+
+
+def test_a_slider_moved_to_what_cannot_be_fitted_and_back():
+    at = open_spiral()
+    settle(move(at, "rate_cyclical", 0.3))
+    assert any(note.startswith("cSGLB: Learning rate 0.3") for note in notes(at))
+    settle(move(at, "rate_cyclical", 0.05))
+    assert "cSGLB: knowledge" in titles(at)
+    assert not at.button(key="_spiral_compare").disabled
+
+
+def test_a_comparison_without_members_is_not_offered():
+    at = open_spiral(methods=["SGLB"], step="200", shown="2")
+    assert any(note.startswith("virtual SGLB: Truncation step 200") for note in notes(at))
+    assert at.button(key="_spiral_compare").disabled
+    at = open_spiral(methods=["SGLB", "cSGLB"], burn_in="10", shown="2")
+    assert any(
+        note.startswith("cSGLB: Burn-in 10 leaves none of the 5 cycles") for note in notes(at)
+    )
+    assert at.button(key="_spiral_compare").disabled
