@@ -134,6 +134,17 @@ def test_categories_and_missing_ones(kind, data):
     np.testing.assert_allclose(source.predict(frame), model.predict(frame), rtol=1e-12)
 
 
+@pytest.mark.parametrize("kind", ["lightgbm", "xgboost"])
+def test_a_category_column_that_no_tree_asks_for(kind, data):
+    _, gaps, y, _ = data
+    frame = pd.DataFrame(gaps, columns=list("abcd")).assign(kind=pd.Categorical(["red"] * 400))
+    make = {"lightgbm": lightgbm_model, "xgboost": lambda: xgboost_model(enable_categorical=True)}
+    model = make[kind]().fit(frame, y)
+    source = leaf_source(model)
+    assert_same_parts(source.leaf_matrix(frame), library_leaves(model, frame))
+    np.testing.assert_array_equal(source.predict(frame), model.predict(frame))
+
+
 @pytest.mark.parametrize("name", ["lightgbm", "xgboost"])
 def test_early_stopping_counts_the_trees_that_predict(name, data):
     X, _, _, _ = data

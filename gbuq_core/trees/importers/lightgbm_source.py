@@ -56,7 +56,7 @@ class LightGBMSource(LeafSource):
             self._table = make_table(text.trees)
 
     def _leaves(self, rows: Any, first: int, last: int) -> Any:
-        if self._table is not None:
+        if self._table is not None and not _has_categories(rows):
             return replay_leaves(self._table, flush_tiny(_as_floats(rows)), first, last)
         return self._library_leaves(rows, first, last)
 
@@ -122,6 +122,11 @@ def _check_task(text: LightGBMText, task: str) -> None:
         raise refuse("ranks, so its output is not in units of the target", task)
     if text.n_per_iteration > 1:
         raise refuse(f"has {text.n_per_iteration} outputs", task)
+
+
+def _has_categories(rows: Any) -> bool:
+    """Whether a frame has category columns: LightGBM knows their codes, even where no tree asks."""
+    return hasattr(rows, "iloc") and any(str(dtype) == "category" for dtype in rows.dtypes)
 
 
 def _as_floats(rows: Any) -> np.ndarray:
