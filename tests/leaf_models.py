@@ -88,7 +88,8 @@ def library_leaves(model, X):
     if hasattr(model, "calc_leaf_indexes"):
         return model.calc_leaf_indexes(X)
     if hasattr(model, "leaf_indices"):
-        return model.leaf_indices(X)
+        by_model = model.leaf_indices(X).reshape(len(X), -1, model.n_trees_)
+        return by_model.swapaxes(1, 2).reshape(len(X), -1)  # ours: iteration by iteration
     if hasattr(model, "apply"):
         return np.asarray(model.apply(X)).reshape(len(X), -1)
     return np.array([[walk_histogram_tree(p[0], row) for p in model._predictors] for row in X])

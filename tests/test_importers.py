@@ -134,6 +134,18 @@ def test_categories_and_missing_ones(kind, data):
     np.testing.assert_allclose(source.predict(frame), model.predict(frame), rtol=1e-12)
 
 
+def test_the_first_trees_of_an_ensemble_are_the_first_of_every_model(data):
+    X, _, y, _ = data
+    model = BoostedEnsembleRegressor(n_members=3, n_trees=N_TREES, random_state=0).fit(X, y)
+    leaves = leaf_source(model).leaf_matrix(X)
+    theirs = model.leaf_indices(X)
+    for member in range(3):
+        np.testing.assert_array_equal(
+            leaves[:, member::3], theirs[:, member * N_TREES : (member + 1) * N_TREES]
+        )
+    np.testing.assert_array_equal(leaf_source(model).leaf_matrix(X, slice(2, 7)), leaves[:, 2:7])
+
+
 @pytest.mark.parametrize("kind", ["lightgbm", "xgboost"])
 def test_a_category_column_that_no_tree_asks_for(kind, data):
     _, gaps, y, _ = data

@@ -1,6 +1,7 @@
 """Leaves of this project's boosted ensembles.
 
-All trees of all independent models count; virtual and cyclical ensembles have one model.
+All trees of all independent models count, iteration by iteration, so that the first ones are the
+first of every model; virtual and cyclical ensembles have one model.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ from gbuq_core.trees.importers.source import LeafSource, refuse
 
 
 class OwnSource(LeafSource):
-    """The oblivious trees of a fitted ensemble, ``2 ** depth`` leaves each."""
+    """The oblivious trees of a fitted ensemble, ``2 ** depth`` leaves each.
+
+    Tree ``iteration * n_models + model`` of the source is tree ``iteration`` of that model.
+    """
 
     kind = "gbuq"
 
@@ -23,14 +27,17 @@ class OwnSource(LeafSource):
         self.n_features = int(model.n_features_in_)
         names = getattr(model, "feature_names_in_", None)
         self.feature_names = None if names is None else tuple(map(str, names))
-        n_trees = model.plan_.n_models * model.n_trees_
+        self._n_models = int(model.plan_.n_models)
+        n_trees = self._n_models * model.n_trees_
         self.leaf_counts = np.full(n_trees, 2**model.plan_.depth, np.int64)
 
     def _as_array(self, X: Any) -> np.ndarray:
         return np.asarray(X)  # the ensemble takes text in columns declared categorical
 
     def _leaves(self, rows: Any, first: int, last: int) -> Any:
-        return self.model.leaf_indices(rows)[:, first:last]
+        iteration, member = np.divmod(np.arange(first, last), self._n_models)
+        columns = member * self.model.n_trees_ + iteration
+        return self.model.leaf_indices(rows)[:, columns]
 
     def _predict(self, rows: Any) -> Any:
         ask = self.model.predict if self.task == "regression" else self.model.predict_proba
