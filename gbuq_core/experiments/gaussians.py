@@ -111,6 +111,8 @@ class SamplerRun(NamedTuple):
         All diagnostics, with all steps.
     stopped : str
         A sentence about chains that ran off to infinity; empty if none did.
+    all_stopped : bool
+        Whether all of them did, so that no more samples come.
     seconds : float
         Of the sampling, without the counting.
     """
@@ -136,6 +138,7 @@ class SamplerRun(NamedTuple):
     modes_explored: Ints
     report: ChainReport
     stopped: str
+    all_stopped: bool
     seconds: float
 
     @property
@@ -316,6 +319,7 @@ def count_chains(plan: SamplerPlan, chains: Chains) -> SamplerRun:
         modes_explored=_explored(chains),
         report=diagnose(chains),
         stopped=describe_stopped(chains),
+        all_stopped=bool((chains.stopped_at >= 0).all()),
         seconds=chains.seconds,
     )
 

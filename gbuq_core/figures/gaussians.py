@@ -84,6 +84,7 @@ def gaussians_sheet(
         strip_columns=columns,
         strip_height=72,
         lines=_outlines(truth) if view.outlines else (),
+        hatch_label="no sample: every chain ran off to infinity",
         alt=alt,
         name="gaussians",
     )
@@ -146,16 +147,19 @@ def _panel(truth: Truth, run: Race, view: GaussiansView, frames: Ints) -> Panel:
         _limits(highest, view.log),
         log=view.log,
         points=_trail(run) if plays and view.trail else None,
+        # Chains that are gone say nothing about the cells that they never came to.
+        hatched=np.asarray(values[-1]) == 0 if run.all_stopped else None,
         accent=style.colour,
         alt=_panel_alt(truth, run),
     )
 
 
 def _panel_alt(truth: Truth, run: Race) -> str:
+    gone = " Every chain ran off to infinity." if run.all_stopped else ""
     return (
         f"{SAMPLER_STYLES[run.sampler].label}: after {int(run.steps[-1]):,} steps "
         f"{run.modes_visited[-1]:.3g} of {truth.n_modes} modes visited, "
-        f"{100 * run.share_in_modes[-1]:.3g} % of the kept samples in a mode."
+        f"{100 * run.share_in_modes[-1]:.3g} % of the kept samples in a mode.{gone}"
     )
 
 

@@ -79,7 +79,7 @@ class Race(Protocol):
     that frame, the last one last. Besides ``stay_modes`` (k,), the mode that the first chain is in
     at ``stay_steps`` (k,), -1 between modes, and ``sizes`` (j,), step size times gradient scale at
     ``size_steps`` (j,), which repeat themselves after ``size_span`` steps; ``exploring`` (e, 2) are
-    the stretches of those that give no samples.
+    the stretches of those that give no samples. ``all_stopped`` says that every chain ran off.
     """
 
     @property
@@ -118,6 +118,8 @@ class Race(Protocol):
     def size_span(self) -> int: ...  # noqa: D102
     @property
     def exploring(self) -> Ints: ...  # noqa: D102
+    @property
+    def all_stopped(self) -> bool: ...  # noqa: D102
 
 
 def chart_rows(truth: Truth, runs: Sequence[Race], charts: Collection[str]) -> list[Strip]:

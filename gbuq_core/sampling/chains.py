@@ -229,11 +229,16 @@ def describe_stopped(chains: Chains) -> str:
     n = int((chains.stopped_at >= 0).sum())
     if n == 0:
         return ""
-    first = int(chains.stopped_at[chains.stopped_at >= 0].min())
-    return (
-        f"{n} of {len(chains.stopped_at)} chains ran off to infinity, the first at step {first}: "
-        "the step is too long for the curvature there."
-    )
+    first, total = int(chains.stopped_at[chains.stopped_at >= 0].min()), len(chains.stopped_at)
+    if total == 1:
+        what = f"The chain ran off to infinity at step {first}"
+    else:
+        who = f"All {n} chains" if n == total else f"{n} of {total} chains"
+        what = f"{who} ran off to infinity,{' the first' * (n > 1)} at step {first}"
+    remedy = "lower its learning rate"
+    if chains.sampler == "cg":
+        remedy += " or its largest gradient scale"
+    return f"{what}: the step is too long for the curvature there; {remedy}."
 
 
 def _run(

@@ -43,7 +43,8 @@ def draw_gaussians(
         if answer.error:
             show_notice(f"{label}: {answer.error}", answer.slot, tone="error")
         elif answer.fresh and answer.result.stopped:
-            show_notice(f"{label}: {answer.result.stopped}", answer.slot)
+            said = answer.result.stopped
+            show_notice(f"{label}: {said[0].lower()}{said[1:]}", answer.slot)
     truth = target_grid(settings.target)
     fresh = tuple(answer.result for answer in answers if answer.fresh)
     # A run over another target cannot stand beside this one.

@@ -223,7 +223,9 @@ def test_a_race_has_its_samplers_in_order():
 def test_chains_that_run_off_are_told():
     settings = SMALL._replace(rate_nsgld=1.0)
     wild = run_sampler(plan_sampler(settings, "nsgld"))
-    assert wild.stopped.startswith("3 of 3 chains ran off to infinity")
+    assert wild.stopped.startswith("All 3 chains ran off to infinity, the first at step")
+    assert wild.stopped.endswith("; lower its learning rate.")
+    assert wild.all_stopped
     far = sample_mixture(
         "nsgld", settings.steps, settings.chains, random_state=settings.seed, learning_rate=1.0
     )
@@ -245,7 +247,17 @@ def test_chains_that_run_off_are_told():
     )
     assert run.n_kept[-1] == 2 * SMALL.steps + 500
     assert np.isfinite(run.path).all()
-    assert run.stopped.startswith("1 of 3 chains ran off to infinity")
+    assert run.stopped.startswith("1 of 3 chains ran off to infinity, at step 500: ")
+    assert not run.all_stopped
+
+
+@pytest.mark.filterwarnings("ignore:.*ran off to infinity")
+def test_a_single_chain_that_runs_off_is_told_with_a_remedy():
+    settings = GaussiansSettings(steps=1000, alpha_max=15.0, rate_cg=0.02, gradient_noise=10.0)
+    run = run_sampler(plan_sampler(settings, "cg"))
+    assert run.all_stopped
+    assert run.stopped.startswith("The chain ran off to infinity at step ")
+    assert run.stopped.endswith("; lower its learning rate or its largest gradient scale.")
 
 
 def test_before_the_first_kept_sample_there_are_no_shares():

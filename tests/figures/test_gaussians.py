@@ -45,6 +45,7 @@ class Run(NamedTuple):
     sizes: np.ndarray
     size_span: int
     exploring: np.ndarray
+    all_stopped: bool = False
 
 
 def run_of(sampler="sgld", steps=(10, 20, 30), density=0.25, span=None, sizes=(0.1, 0.05)):
@@ -186,6 +187,19 @@ def test_divergences_begin_at_zero_whatever_they_are():
     unkept = run_of()._replace(divergence=np.full(3, np.nan))
     sheet = gaussians_sheet(Grid(), [unkept])
     assert strips_by_title(sheet)["KL, nats"].y_limits == (0.0, 1.0)
+
+
+def test_cells_that_chains_never_came_to_before_they_ran_off_are_hatched():
+    density = np.zeros((3, N, N))
+    density[:, 0, 1] = 0.5
+    gone = run_of("cg")._replace(density=density, all_stopped=True)
+    sheet = gaussians_sheet(Grid(), [run_of("sgld", density=0.0), gone])
+    assert [panel.hatched is None for panel in sheet.panels] == [True, True, False]
+    np.testing.assert_array_equal(sheet.panels[2].hatched, density[-1] == 0)
+    assert "ran off to infinity" in sheet.hatch_label
+    assert "ran off" in sheet.panels[2].alt
+    assert "ran off" not in sheet.panels[1].alt
+    assert decode_sheet(encode_sheet(sheet)).header["frames"] == 3
 
 
 def test_charts_can_be_left_out():
