@@ -5,7 +5,11 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.dummy import DummyRegressor
-from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingRegressor,
+)
 from sklearn.exceptions import NotFittedError
 
 from gbuq_core.errors import GbuqError, InvalidData, InvalidParameter
@@ -161,6 +165,16 @@ def test_new_rows_are_checked(model, new):
         model.predict_density(new[0], [0.0, np.nan])
     with refused(InvalidData, "levels must lie between 0 and 1"):
         model.predict_quantiles(new[0], 1.5)
+
+
+def test_gaps_are_not_blamed_for_another_error(table):
+    X, y = table
+    gaps = np.where(X < 0.05, np.nan, X)
+    wrong = HistGradientBoostingRegressor(max_iter=5, monotonic_cst=[1, 0])
+    with pytest.raises(ValueError, match="monotonic_cst has shape"):
+        IBUGRegressor(wrong, 5).fit(gaps, y)
+    with refused(InvalidData, "does not take missing values"):
+        IBUGRegressor(GradientBoostingRegressor(**GBM), 5).fit(gaps, y)
 
 
 def test_a_fit_that_fails_leaves_nothing_fitted(table, new):

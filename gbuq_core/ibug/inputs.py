@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from typing import Any
 
@@ -124,7 +125,8 @@ def join_rows(first: Rows, second: Rows) -> Rows:
 
 def explain_missing(error: Exception, X: Any, model: Any) -> Exception:
     """A sentence in place of what a library says of NaN; any other error as it is."""
-    if isinstance(error, GbuqError) or not bool(np.any(pd.isna(X))):
+    speaks_of_it = re.search(r"\bnan\b|missing", str(error), re.IGNORECASE) is not None
+    if isinstance(error, GbuqError) or not speaks_of_it or not bool(np.any(pd.isna(X))):
         return error
     return InvalidData(
         f"X contains NaN, and {type(model).__name__} does not take missing values: fill them or "
