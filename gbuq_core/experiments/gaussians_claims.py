@@ -98,9 +98,9 @@ def _claim_of_trapping(scores: SamplerScores, race: GaussiansRun) -> Claim:
 
 
 def _claim_of_noise(scores: SamplerScores, race: GaussiansRun) -> Claim | None:
-    """None where N-SGLD's noise is no larger than the others'."""
+    """None where N-SGLD's noise is no larger than the others', or they have none to increase."""
     settings, own = race.settings, percent(race.truth.share_in_modes)
-    if settings.noise_nsgld <= settings.noise:
+    if settings.noise == 0 or settings.noise_nsgld <= settings.noise:
         return None
     visited, share = scores.modes_visited, scores.share_in_modes
     by_modes = verdict_of(-visited, -NEARLY_TRAPPED, 1 - PAPER_MODES)

@@ -97,7 +97,7 @@ def draw_scores(run: GaussiansRun) -> None:
         elif run.runs and not found:
             st.text(
                 "No statement of the paper applies: they need chains that keep at least 50 samples "
-                "and, for N-SGLD, more noise than the others have."
+                "and, for N-SGLD, more noise than the others, who need some too."
             )
 
 

@@ -99,6 +99,8 @@ def test_verdicts_say_whose_settings_they_are_about():
     assert "At these settings, which are not all the paper's." in [c.value for c in at.caption]
     quiet = open_gaussians(samplers="N-SGLD", noise_nsgld="1.0")
     assert any(note.startswith("No statement of the paper applies") for note in notes(quiet))
+    silent = open_gaussians(samplers="N-SGLD", noise="0.0", noise_nsgld="5.0")
+    assert any(note.endswith("than the others, who need some too.") for note in notes(silent))
 
 
 def test_the_defaults_are_the_papers():

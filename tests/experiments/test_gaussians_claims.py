@@ -97,6 +97,14 @@ def test_noise_that_is_not_increased_is_no_case(race):
     assert "hotter" not in colder.here  # a scale of 1 is the target's own
 
 
+def test_without_noise_there_is_none_to_increase(race):
+    """Without Langevin noise the others descend the gradient: no sampler to compare with."""
+    runs = made_up(race, "sgld", 1), made_up(race, "nsgld", 25, 0.2)
+    silent = race._replace(runs=runs, settings=SMALL._replace(noise=0.0))
+    assert [claim.paper[:4] for claim in check_claims(silent)] == ["SGLD"]
+    assert len(check_claims(silent._replace(settings=SMALL._replace(noise=0.1)))) == 2
+
+
 def test_a_little_more_noise_does_solve_it():
     """Fixed seed; cg-SGLD and clr-SGLD have 60 and 72 % of their samples in modes."""
     (claim,) = check_claims(run_gaussians(GaussiansSettings(samplers=("nsgld",), noise_nsgld=1.5)))
