@@ -1,4 +1,4 @@
-"""A scored table looked at in other ways, without training again, and put in words.
+"""A scored table looked at in other ways, without training again.
 
 `gbuq_core.tables.score_table` trains and judges. Here its models are cut at other truncation points
 or to fewer members (eq. 15 of the virtual-ensembles paper), so that no knob of the view trains.
@@ -13,7 +13,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gbuq_core.tables.cleaning import Prepared
-from gbuq_core.tables.evaluation import RegressionScores, Scores
 from gbuq_core.tables.output import predicted_values, row_errors
 from gbuq_core.tables.predicting import Predictions, all_classes, judge_members, predict_rows
 from gbuq_core.tables.protocols import FittedModel, evaluate_measured, evaluate_rows
@@ -21,7 +20,6 @@ from gbuq_core.tables.scoring import ScoredTable
 from gbuq_core.uncertainty import Uncertainty
 from gbuq_core.validation import check_number
 
-_NAMED_ROWS = 3
 _MOST_STAGE_BYTES = 32_000_000
 
 
@@ -268,74 +266,6 @@ def held_out_rows(scored: ScoredTable) -> np.ndarray:
     if scored.protocol == "held_out":
         rows[scored.models[0].rows] = False
     return rows
-
-
-def describe_table(scored: ScoredTable) -> list[str]:
-    """The result in words: how good it is, whom not to trust and why.
-
-    Plain sentences that hold the user's words.
-    """
-    known = scored.new_scores if scored.protocol == "new_file" else scored.scores
-    good = _how_good(scored.scores, scored.training.target.name)
-    sentences = [f"{_how_scored(scored)} {good}", _whom_not_to_trust(scored)]
-    if known is not None:
-        curve = known.rejection.total
-        start = float(curve.remaining[0])
-        if start > 0.0:
-            left = float(np.interp(0.1, curve.rejected, curve.remaining))
-            what = "squared error" if isinstance(known, RegressionScores) else "wrong classes"
-            sentences.append(
-                "Handing over the most uncertain tenth takes away "
-                f"{100 * (1 - left / start):.0f} % of the {what}; a random tenth takes away 10 %."
-            )
-    return sentences
-
-
-def _how_scored(scored: ScoredTable) -> str:
-    n_rows = len(scored.scored.X)
-    if scored.protocol == "out_of_fold":
-        return f"{n_rows:,} rows, each judged by a model that did not learn from it."
-    if scored.protocol == "held_out":
-        n_held = int(held_out_rows(scored).sum())
-        return (
-            f"{n_rows:,} rows; scores are those of {n_held:,} held-out ones, the others were "
-            "learnt from and look better than they are."
-        )
-    return (
-        f"{n_rows:,} rows of the second file, judged by a model of the whole first file; scores "
-        "are those of a held-out fifth of the first."
-    )
-
-
-def _how_good(scores: Scores, target: str) -> str:
-    if isinstance(scores, RegressionScores):
-        at = int(np.argmax(scores.coverage.levels))
-        name = " ".join(target.split())[:40]
-        return (
-            f'RMSE {scores.rmse:.3g} in units of "{name}" ({scores.baseline_rmse:.3g} for always '
-            f"the mean); {100 * scores.coverage.levels[at]:.0f} % intervals hold "
-            f"{100 * scores.coverage.observed[at]:.0f} % of the rows."
-        )
-    return (
-        f"{100 * scores.error_rate:.3g} % of the classes are wrong "
-        f"({100 * scores.baseline_error_rate:.3g} % for always the most frequent one)."
-    )
-
-
-def _whom_not_to_trust(scored: ScoredTable) -> str:
-    """Names the rows at the top of knowledge and of data uncertainty, with the reason."""
-    part = scored.predictions.uncertainty
-    strange = np.argsort(-part.knowledge, kind="stable")
-    noisy = np.argsort(-part.data, kind="stable")
-    return (
-        f"Trust least rows {_listed(strange)} (few training rows are like them: knowledge) and "
-        f"rows {_listed(noisy)} (rows like them differ among themselves: data)."
-    )
-
-
-def _listed(order: np.ndarray) -> str:
-    names = [f"{row + 1:d}" for row in order[:_NAMED_ROWS]]
-    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
 
 
 def _with_predictions(scored: ScoredTable, predictions: Predictions) -> pd.DataFrame:

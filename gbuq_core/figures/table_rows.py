@@ -138,6 +138,11 @@ def describe_row_map(rows: RowMap) -> str:
     """The map in words: typical uncertainties, and the most unfamiliar row."""
     at = int(np.argmax(rows.knowledge))
     share = float(np.mean(rows.data >= rows.knowledge))
+    if not rows.knowledge.any():
+        return (
+            f"{len(rows.number):,} rows. Data uncertainty has a median of "
+            f"{np.median(rows.data):.3g} ({rows.unit}); no row has knowledge uncertainty."
+        )
     return (
         f"{len(rows.number):,} rows. Data uncertainty has a median of {np.median(rows.data):.3g}, "
         f"knowledge uncertainty of {np.median(rows.knowledge):.3g} ({rows.unit}); in "

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import streamlit as st
 
-from gbuq_core.experiments.table import describe_table
 from gbuq_core.experiments.table_code import TableRecipe, table_code, table_command
+from gbuq_core.experiments.table_words import describe_table
 from gbuq_core.tables import ScoredTable, to_csv_bytes, to_parquet_bytes
 from pages._ui.data_columns import Edits
 from pages._ui.data_page import result_page

@@ -11,6 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from gbuq_core.errors import GbuqError
+from gbuq_core.experiments.table_words import why_no_knowledge
 from gbuq_core.tables.output import row_errors
 from gbuq_core.tables.scoring import ScoredTable
 from pages._ui.controls import draw_knob
@@ -69,6 +70,9 @@ def choose_rows(scored: ScoredTable, shown: Shown, find: str, rank: str, least: 
     except GbuqError as error:
         show_notice(str(error), "find", tone="note")
         keep = last if last is not None and len(last) == n_rows else np.ones(n_rows, bool)
+    if rank == "knowledge" and (missing := why_no_knowledge(scored)):
+        show_notice(f"{missing} The rows stand as in the file.", "no-knowledge", tone="note")
+        measures = {**measures, rank: np.zeros(n_rows)}  # without what is left of rounding
     found: Listing = list_rows(keep, measures[rank], least, MOST_ROWS)
     return RowList(found.positions, found.n_found, n_rows)
 

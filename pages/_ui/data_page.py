@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gbuq_core.experiments.table import describe_table
+from gbuq_core.experiments.table_words import describe_table
 from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.figures.svg import figure_svg
 from gbuq_core.figures.table_rows import row_map_figure
@@ -14,6 +14,7 @@ from pages._ui.data_results import (
     KINDS,
     Shown,
     in_unit,
+    kinds_of,
     promises_of,
     rejection_of,
     row_map_of,
@@ -30,11 +31,12 @@ def result_page(view: View, unit: str, code: str) -> bytes:
     shown = in_unit(scored, unit)
     rows = row_map_of(scored, shown, int(np.argmax(shown.total)))._replace(selected=None)
     dots = row_map_figure(rows)
-    rejection, promises = rejection_of(scored.scores), promises_of(scored)
-    target = scored.training.target
-    head = [("Rows held out", f"{scored.scores.n_rows:,}"), *score_cells(scored.scores)]
+    rejection, promises = rejection_of(scored), promises_of(scored)
+    target, kinds = scored.training.target, kinds_of(scored)
+    head = [("Rows held out", f"{scored.scores.n_rows:,}"), *score_cells(scored.scores, kinds)]
     if scored.new_scores is not None:
-        head += [(f"Second file: {name}", value) for name, value in score_cells(scored.new_scores)]
+        second = score_cells(scored.new_scores, kinds)
+        head += [(f"Second file: {name}", value) for name, value in second]
     sections = [
         Section("In words", describe_table(scored)),
         Section(

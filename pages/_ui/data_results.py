@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import streamlit as st
 
+from gbuq_core.experiments.table_words import why_no_knowledge
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.table_coverage import coverage_figure, reliability_figure
 from gbuq_core.figures.table_rejection import Ranking, rejection_figure
@@ -61,12 +62,15 @@ def draw_row_map(scored: ScoredTable, shown: Shown, row: int) -> None:
             f" {len(rows.number):,} of {len(shown.knowledge):,} rows are drawn, all extremes "
             "included."
         )
-    st.caption(note)
+    missing = why_no_knowledge(scored)
+    st.caption(f"{note} {missing}" if missing else note)
 
 
 def row_map_of(scored: ScoredTable, shown: Shown, row: int) -> RowMap:
     """The rows to draw, one of them ringed."""
     knowledge = shown.knowledge
+    if why_no_knowledge(scored):  # what is left is rounding
+        knowledge = np.zeros_like(knowledge)
     positions = np.arange(len(knowledge))
     if len(positions) > MOST_DOTS:
         # The extremes of both kinds, and every so-manyth of the others.
@@ -97,15 +101,22 @@ def draw_scores(scored: ScoredTable, digest: str) -> None:
     # Only the open one is drawn.
     first, second = st.tabs(names, key=f"judged-{names[1]}", on_change="rerun")
     with first if first.open else second:
-        figure = _rejection(digest, scores) if first.open else _promises(digest, scored)
+        figure = _rejection(digest, scored) if first.open else _promises(digest, scored)
         show_curves(figure, key="rejection" if first.open else "coverage")
     st.caption(f"Measured on {scores.n_rows:,} rows that the model did not learn from.")
 
 
-def rejection_of(scores: Scores) -> Curves:
-    """The rejection curves of all three uncertainties."""
+def kinds_of(scored: ScoredTable) -> tuple[str, ...]:
+    """The uncertainties that order the rows: without knowledge, where no row has any."""
+    return tuple(kind for kind in KINDS if kind != "knowledge" or not why_no_knowledge(scored))
+
+
+def rejection_of(scored: ScoredTable) -> Curves:
+    """The rejection curves of the uncertainties that order the rows."""
+    scores = scored.scores
     rankings = [
-        Ranking(kind, getattr(scores.rejection, kind), getattr(scores.prr, kind)) for kind in KINDS
+        Ranking(kind, getattr(scores.rejection, kind), getattr(scores.prr, kind))
+        for kind in kinds_of(scored)
     ]
     label = "squared error left" if _is_regression(scores) else "share of wrong classes left"
     return rejection_figure(rankings, label, _JUDGED_HEIGHT)
@@ -121,8 +132,8 @@ def promises_of(scored: ScoredTable) -> Curves:
 
 # A figure that did not change is not made again.
 @st.cache_resource(max_entries=64, show_spinner=False, scope="session")
-def _rejection(digest: str, _scores: Scores) -> Curves:
-    return rejection_of(_scores)
+def _rejection(digest: str, _scored: ScoredTable) -> Curves:
+    return rejection_of(_scored)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False, scope="session")
@@ -133,11 +144,13 @@ def _promises(digest: str, _scored: ScoredTable) -> Curves:
 def draw_scorecard(scored: ScoredTable, cost: str) -> None:
     """The scores as one row of numbers; no word of the user is in it."""
     cells = [("Rows held out", f"{(scored.scores).n_rows:,}")]
-    cells += score_cells(scored.scores)
+    kinds = kinds_of(scored)
+    cells += score_cells(scored.scores, kinds)
     if scored.new_scores is not None:
         cells += [("On the second file", f"{scored.new_scores.n_rows:,} rows")]
-        cells += score_cells(scored.new_scores)[:3]
-    cells.append(("Members", f"{scored.models[0].estimator.n_members}"))
+        cells += score_cells(scored.new_scores, kinds)[:3]
+    n_members = scored.models[0].estimator.n_members
+    cells.append(("Member" if n_members == 1 else "Members", f"{n_members}"))
     with st.container(horizontal=True, gap="medium", key="scorecard"):
         for head, value in cells:
             st.markdown(f"**{value}**  \n{head}", width="content")
@@ -170,8 +183,8 @@ def _is_regression(scores: Scores) -> bool:
     return isinstance(scores, RegressionScores)
 
 
-def score_cells(scores: Scores) -> list[tuple[str, str]]:
-    """Names and values of the scores, as text."""
+def score_cells(scores: Scores, kinds: tuple[str, ...] = KINDS) -> list[tuple[str, str]]:
+    """Names and values of the scores, as text; a PRR of the kinds that order the rows."""
     if isinstance(scores, RegressionScores):
         cells = [
             ("RMSE", f"{scores.rmse:#.3g}"),
@@ -193,6 +206,7 @@ def score_cells(scores: Scores) -> list[tuple[str, str]]:
             ("NLL (nats)", f"{scores.nll:#.3g}"),
             ("Calibration gap", f"{100 * scores.calibration_error:.2g} %"),
         ]
-    prrs = [f"{value:.0f}" if np.isfinite(value) else "none" for value in scores.prr]
-    cells.append(("PRR of total / data / knowledge, %", " / ".join(prrs)))
+    found_prrs = [getattr(scores.prr, kind) for kind in kinds]
+    prrs = [f"{value:.0f}" if np.isfinite(value) else "none" for value in found_prrs]
+    cells.append((f"PRR of {' / '.join(kinds)}, %", " / ".join(prrs)))
     return cells

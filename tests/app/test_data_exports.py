@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from gbuq_core.__main__ import main
-from gbuq_core.experiments.table import describe_table
+from gbuq_core.experiments.table_words import describe_table
 from gbuq_core.tables import ScorePlan, read_table, score_table
 from pages._ui.data_page import result_page
 from pages._ui.data_training import View

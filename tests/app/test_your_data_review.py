@@ -181,3 +181,20 @@ def test_what_is_typed_into_the_list_of_columns_is_laid_over_what_was_corrected_
     assert second.kinds == first.kinds
     assert second.used == ((names[1], True),)
     assert second.missing == ((names[2], ("-9", "none")),)
+
+
+def test_one_member_left_is_said_and_ranks_no_rows_by_knowledge():
+    at = open_page(table="wine", method="cSGLB", trees="50", burn_in="9", rank="knowledge")
+    assert not at.exception
+    missing = "One member is left: no knowledge uncertainty; lower the burn-in."
+    assert any(text.value.endswith(missing) for text in at.text)
+    assert not any("few training rows" in text.value for text in at.text)
+    assert any(caption.value.endswith(missing) for caption in at.caption)
+    assert says(at, "The rows stand as in the file.")
+    assert rows_of(at)["row"].tolist() == list(range(1, 179))
+    heads = [markdown.value for markdown in at.markdown]
+    assert any(head.endswith("PRR of total / data, %") for head in heads)
+    assert "**1**  \nMember" in heads
+    at.slider(key="burn_in").set_value(8).run()
+    assert not says(at, "The rows stand as in the file.")
+    assert "**2**  \nMembers" in [markdown.value for markdown in at.markdown]

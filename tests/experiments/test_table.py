@@ -13,15 +13,15 @@ import pytest
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments import table as table_room
-from gbuq_core.experiments import table_code
+from gbuq_core.experiments import table_code, table_words
 from gbuq_core.experiments.table import (
     Cut,
     cut_table,
-    describe_table,
     held_out_rows,
     stage_table,
 )
 from gbuq_core.experiments.table_code import TableRecipe, table_command
+from gbuq_core.experiments.table_words import describe_table, why_no_knowledge
 from gbuq_core.tables import (
     ReadOptions,
     ScorePlan,
@@ -46,7 +46,7 @@ def scored(request):
     return scored_builtin(request.param)
 
 
-@pytest.mark.parametrize("module", [table_room, table_code])
+@pytest.mark.parametrize("module", [table_room, table_code, table_words])
 def test_the_examples_in_the_docstrings_hold(module):
     assert doctest.testmod(module).failed == 0
 
@@ -150,6 +150,29 @@ def test_the_words_name_the_rows_of_the_largest_uncertainties(scored):
         assert f"{int(np.argmax(part)) + 1}" in words
     assert f"{len(scored.frame)} rows" in words
     assert held_out_rows(scored).all()
+
+
+LONE = {
+    "cyclical": ({"method": "csglb"}, Cut(burn_in=9), "lower the burn-in."),
+    "virtual": ({}, Cut(step=60), "choose a smaller truncation step or an earlier start."),
+    "independent": (
+        {"ensemble": "independent", "n_members": 2}, Cut(members=1), "let more members count."
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", LONE)
+@pytest.mark.parametrize("key", ["diabetes", "wine"])
+def test_one_member_left_is_unfamiliar_with_no_row(key, kind):
+    plan, cut, remedy = LONE[kind]
+    scored = scored_builtin(key, **plan)
+    assert why_no_knowledge(scored) == ""
+    seen = cut_table(scored, cut)
+    assert seen.models[0].estimator.n_members == 1
+    words = describe_table(seen)[1]
+    assert words.endswith(f"One member is left: no knowledge uncertainty; {remedy}")
+    assert "few training rows" not in words
+    assert f"{int(np.argmax(seen.predictions.uncertainty.data)) + 1}" in words
 
 
 @pytest.mark.parametrize("step", [5, 10])
