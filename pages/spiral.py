@@ -79,7 +79,8 @@ answers, compared = asked[: len(settings.methods)], asked[len(settings.methods) 
 alone = all(answer.state == "done" for answer in answers)
 with st.container():  # always there, so that the picture below stays in its place
     if not alone:
-        show_progress(asked)
+        # A comparison that was cancelled has its own button to start it again.
+        show_progress([*answers, *(one for one in compared if one.state != "cancelled")])
 explore(values, answers)
 settled = all(answer.state in ("done", "failed") for answer in answers)
 run = settled_run(run_of(settings, map_answers(settings, answers)), settled)

@@ -52,8 +52,9 @@ def quality_figure(points: Sequence[Quality], measure: str, height: int = 290) -
         figure.add_trace(_trace([p for p in points if p.method == method], measure))
     figure.update_layout(
         height=height,
-        margin={"l": 8, "r": 8, "t": 8, "b": 8},
-        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0},
+        margin={"l": 8, "r": 8, "t": 36, "b": 8},  # the plot's buttons and the highest label
+        # Under the axis title: the buttons above would cover it.
+        legend={"orientation": "h", "y": 0, "yref": "container", "yanchor": "bottom", "x": 0},
         xaxis={"type": "log", "dtick": 1, "title": {"text": "seconds of one core"}},
         yaxis={"zeroline": False, "title": {"text": MEASURES[measure]}},
     )

@@ -19,8 +19,9 @@ _RADIO_UP_TO = 4  # choices; more go into a drop-down
 
 
 def is_shown(knob: Knob, values: Mapping[str, Any]) -> bool:
-    """Whether the knob's ``needs`` are met by the values of the others."""
-    return knob.needs is None or values.get(knob.needs[0]) in knob.needs[1]
+    """Whether the knob's ``needs`` and ``when`` are met by the values of the others."""
+    needed = knob.needs is None or values.get(knob.needs[0]) in knob.needs[1]
+    return needed and (knob.when is None or knob.when(values))
 
 
 def draw_knobs(

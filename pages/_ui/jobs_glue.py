@@ -152,7 +152,7 @@ def show_progress(answers: Sequence[Answer]) -> None:
     if any(answer.state == "cancelled" for answer in answers):
         with st.container(horizontal=True, vertical_alignment="center", key="jobs-cancelled"):
             st.text("Cancelled. The picture still shows the settings before.")
-            st.button("Start again", key="_jobs_again", on_click=_forget_cancelled)
+            st.button("Start again", key="_jobs_again", on_click=start_again)
 
 
 def cost_line(answer: Answer) -> str:
@@ -278,5 +278,8 @@ def _cancel(running: Sequence[Answer]) -> None:
     RUNNER.release(session_user(), [answer.slot for answer in running])
 
 
-def _forget_cancelled() -> None:
-    st.session_state[_CANCELLED] = {}
+def start_again(slot: str | None = None) -> None:
+    """Make what was cancelled wanted again, in one slot or (None) in all: a button's callback."""
+    cancelled = st.session_state.setdefault(_CANCELLED, {})
+    for name in list(cancelled) if slot is None else [slot]:
+        cancelled.pop(name, None)

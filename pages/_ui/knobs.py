@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 from urllib.parse import urlencode
 
@@ -39,9 +39,10 @@ class Knob(NamedTuple):
     ========  ================================  ==========================================
 
     ``needs=("method", ("SGLB", "virtual SGLB"))`` draws the knob only while another one has one
-    of those values; a hidden knob keeps its value. A knob of the group ``"page"`` is drawn by the
-    page itself, where it belongs (`controls.draw_knob`). ``plain`` keeps choices that are a
-    user's words out of widgets that read Markdown.
+    of those values; a hidden knob keeps its value. ``when`` is a further condition, on the values
+    of all. A knob of the group ``"page"`` is drawn by the page itself, where it belongs
+    (`controls.draw_knob`). ``plain`` keeps choices that are a user's words out of widgets that
+    read Markdown.
     """
 
     key: str
@@ -60,6 +61,7 @@ class Knob(NamedTuple):
     needs: tuple[str, tuple[Any, ...]] | None = None
     box: bool = False
     plain: bool = False
+    when: Callable[[Mapping[str, Any]], bool] | None = None
 
 
 class Preset(NamedTuple):

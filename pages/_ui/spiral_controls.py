@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import permutations
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -37,6 +38,11 @@ def _with(*labels: str) -> tuple[str, tuple[Any, ...]]:
 
 def _labels(keep: Any) -> tuple[str, ...]:
     return tuple(method.label for method in METHODS.values() if keep(method))
+
+
+def _explores(values: Mapping[str, Any]) -> bool:
+    """Whether exploration differs from the rest of a cycle."""
+    return bool(values["noise_free"]) or METHODS["cbsglb"].label in values["methods"]
 
 
 _CYCLICAL = _labels(lambda method: method.cyclical)
@@ -125,12 +131,13 @@ _KNOBS = (
         needs=_with(*_BOOTSTRAPPED), help="The chance of a row to have a gradient in this cycle.",
     ),
     Knob(
-        "exploration", "Exploring part of a cycle", "number", _DEFAULT.exploration, 0.0, 1.0,
-        step=0.05, needs=_with(*_CYCLICAL), help="cbSGLB masks rows for so long.",
-    ),
-    Knob(
         "noise_free", "No noise while exploring", "switch", _DEFAULT.noise_free,
         needs=_with(*_CYCLICAL), help="A variant of the cyclical paper's appendix.",
+    ),
+    Knob(
+        "exploration", "Exploring part of a cycle", "number", _DEFAULT.exploration, 0.0, 1.0,
+        step=0.05, needs=_with(*_CYCLICAL), when=_explores,
+        help="So long cbSGLB masks rows, and there is no noise where the switch says so.",
     ),
     Knob(
         "temperature", "Diffusion temperature", "ladder", _DEFAULT.temperature,

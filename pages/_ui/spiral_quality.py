@@ -21,7 +21,7 @@ from gbuq_core.experiments.spiral_quality import (
 from gbuq_core.figures.spiral_quality import MEASURES, describe_quality, quality_figure
 from gbuq_core.figures.theme import METHOD_STYLES, plot_config
 from pages._ui.export_ui import picture_format
-from pages._ui.jobs_glue import Answer, Request, cost_line, seconds_text, show_progress
+from pages._ui.jobs_glue import Answer, Request, cost_line, seconds_text, show_progress, start_again
 from pages._ui.notices import show_notice
 from pages._ui.spiral_scorecard import digits
 
@@ -77,7 +77,10 @@ def compare_compute(settings: SpiralSettings, answers: Sequence[Answer], alone: 
         )
     if answer is None:
         return
-    if alone:
+    if answer.state == "cancelled":
+        if current:
+            st.text("Cancelled.")
+    elif alone:
         show_progress([answer])
     if answer.error:
         show_notice(answer.error, SLOT, tone="error")
@@ -137,3 +140,4 @@ def _key(settings: SpiralSettings) -> tuple[object, ...]:
 
 def _want(settings: SpiralSettings) -> None:
     st.session_state[_WANTED] = settings
+    start_again(SLOT)

@@ -1,6 +1,7 @@
 """Spiral through AppTest: picture, knobs that refit and knobs that do not, looks, bad links."""
 
 import doctest
+import threading
 import time
 from types import SimpleNamespace
 
@@ -13,7 +14,7 @@ from gbuq_core.experiments.spiral_plan import METHODS, PAPER, SpiralSettings
 from gbuq_core.experiments.spiral_probe import probe, ray
 from gbuq_core.experiments.spiral_scores import describe_spiral
 from gbuq_core.figures.spiral import SpiralView
-from pages._ui import spiral_controls
+from pages._ui import spiral_controls, spiral_quality
 from pages._ui.canvas import CanvasEvent
 from pages._ui.knobs import read_knob
 from pages._ui.spiral_controls import STATE, choose, settings_of, view_of
@@ -130,6 +131,18 @@ def test_knobs_of_methods_that_are_not_chosen_are_not_drawn():
     assert not keys & {"cycle", "alpha_max", "burn_in", "step", "rate", "depth", "mask"}
     assert titles(at)[2:] == ["vRF: total", "vRF: data", "vRF: knowledge"]
     assert sheet(at).header["frames"] == 1
+
+
+def test_the_exploring_part_is_asked_for_where_it_does_something():
+    def keys(at):
+        return [widget.key for widget in at.sidebar if widget.key]
+
+    at = open_spiral(methods=["cSGLB"])
+    assert "exploration" not in keys(at)
+    move(at, "noise_free", True)
+    assert keys(at).index("exploration") == keys(at).index("noise_free") + 1
+    assert "exploration" not in keys(open_spiral(methods=["SGLB"], noise_free="true"))
+    assert "exploration" in keys(open_spiral(methods=["cbSGLB"]))
 
 
 def test_no_method_leaves_the_truth_and_an_invitation():
@@ -308,3 +321,21 @@ def test_a_comparison_without_members_is_not_offered():
         note.startswith("cSGLB: Burn-in 10 leaves none of the 5 cycles") for note in notes(at)
     )
     assert at.button(key="_spiral_compare").disabled
+
+
+def test_a_cancelled_comparison_offers_one_button_which_starts_it_again(monkeypatch):
+    gate = threading.Event()
+    monkeypatch.setattr(spiral_quality, "quality_against_compute", lambda settings: gate.wait(60))
+    at = open_spiral(seed="5")
+    at.button(key="_spiral_compare").click().run()
+    at.button(key="_jobs_cancel").click().run()
+    gate.set()
+    keys = [button.key for button in at.button]
+    assert "_spiral_compare" in keys
+    assert not {"_jobs_again", "_jobs_cancel"} & set(keys)
+    assert "Cancelled." in notes(at)
+    gate.clear()
+    at.button(key="_spiral_compare").click().run()
+    assert "_jobs_cancel" in [button.key for button in at.button]
+    at.button(key="_jobs_cancel").click().run()
+    gate.set()

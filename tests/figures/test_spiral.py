@@ -317,6 +317,17 @@ def test_quality_joins_ensembles_of_one_kind_over_what_they_cost():
     assert list(quality_figure(QUALITY, "rank_correlation").data[1].y) == [0.5]
 
 
+def test_qualitys_labels_and_legend_are_out_of_the_way_of_the_plots_buttons():
+    layout = quality_figure(QUALITY, "auroc_far").layout
+    # The bar of buttons is 30 px high and lies over the upper margin, as do the highest labels.
+    assert layout.margin.t >= 30
+    assert (layout.legend.yref, layout.legend.y, layout.legend.yanchor) == (
+        "container",
+        0,
+        "bottom",
+    )
+
+
 def test_quality_in_words_leaves_out_what_there_is_not():
     words = describe_quality(QUALITY)
     assert "3 independent models: 0.3 s, AUROC 0.40, likeness 0.60" in words
