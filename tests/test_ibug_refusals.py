@@ -151,6 +151,17 @@ def test_settings_are_of_possible_k(model):
         model.setting_for(1)
 
 
+def test_settings_reach_as_far_as_the_validation_neighbours(table, new):
+    X, y = table
+    model = IBUGRegressor(GradientBoostingRegressor(**GBM), 5, random_state=0).fit(X, y)
+    width = model.validation_.targets.shape[1]
+    assert model.setting_for(width).n_neighbors == width == 208 < len(model.y_train_)
+    for ask in (model.setting_for, lambda k: model.predict_distribution(new[0], n_neighbors=k)):
+        with refused(InvalidParameter, "have 208 neighbours each, too few to calibrate"):
+            ask(209)
+    assert model.kneighbors(new[0], 209).indices.shape == (50, 209)  # needs no calibration
+
+
 def test_new_rows_are_checked(model, new):
     with pytest.raises(ValueError, match="2 features"):
         model.predict(new[0][:, :2])

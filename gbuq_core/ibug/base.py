@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.ibug.base_models import Rows, fit_owned, numbers_of
-from gbuq_core.ibug.families import FAMILIES, FITS, check_family, fit_posterior, log_density
+from gbuq_core.ibug.choosing import choose_family
+from gbuq_core.ibug.families import FAMILIES, FITS, check_family
 from gbuq_core.ibug.family_fits import FloatArray
 from gbuq_core.ibug.inputs import (
     check_rows,
@@ -45,12 +46,6 @@ from gbuq_core.metrics.scale_calibration import SCORINGS, calibrate_scale
 from gbuq_core.trees.importers import leaf_source
 from gbuq_core.trees.importers.ownership import is_owned
 from gbuq_core.validation import check_choice, check_number
-
-
-def scale_of(targets: FloatArray, setting: Setting) -> FloatArray:
-    """The calibrated scale (n_samples,) of neighbours' targets (n_samples, k or more)."""
-    k, least, gamma, delta = setting
-    return gamma * np.maximum(running_std(targets, [k])[:, 0], least) + delta
 
 
 class TunedNeighbours(BaseEstimator):
@@ -140,7 +135,10 @@ class TunedNeighbours(BaseEstimator):
         return self
 
     def setting_for(self, n_neighbors: int | None = None, calibrate: bool | None = None) -> Setting:
-        """What another k, or no calibration, would use: found on the cached validation rows."""
+        """What another k, or no calibration, would use: found on the cached validation rows.
+
+        k is at most the number of their neighbours, ``validation_.targets.shape[1]``.
+        """
         check_is_fitted(self, "y_train_")
         k = self.n_neighbors_ if n_neighbors is None else n_neighbors
         k = self._check_k(k, len(self.y_train_))
@@ -228,7 +226,12 @@ class TunedNeighbours(BaseEstimator):
                 fixed = int(self.tuning_.n_neighbors[self.tuning_.best])
             self.validation_, self.y_validation_ = near, held_out.y
             setting = self._tune_scale(near, held_out.y, fixed, self.calibrate)
-            self.posterior_ = self._choose_family(setting, near, held_out.y, float(rows.y.min()))
+            self.posterior_ = self.posterior
+            if self.posterior == "tune":
+                lowest = float(rows.y.min())
+                self.posterior_ = choose_family(
+                    setting, near, held_out.y, lowest, self.posterior_fit
+                )
         self.n_neighbors_, self.min_scale_, self.gamma_, self.delta_ = setting
 
     def _recount_validation(self, places: NDArray[np.intp]) -> None:
@@ -246,33 +249,18 @@ class TunedNeighbours(BaseEstimator):
         calibrate before that floor, which differs where validation rows have neighbours of one
         value only.
         """
-        k = min(n_neighbors, near.targets.shape[1])
-        std = running_std(near.targets, [k])[:, 0]
+        width = near.targets.shape[1]
+        if n_neighbors > width:
+            raise InvalidParameter(
+                f"The validation rows have {width} neighbours each, too few to calibrate a scale "
+                f"of {n_neighbors}: ask for at most {width}."
+            )
+        std = running_std(near.targets, [n_neighbors])[:, 0]
         least = smallest_positive(std) if self.min_scale is None else float(self.min_scale)
         if not calibrate:
             return Setting(n_neighbors, least, 1.0, 0.0)
         fitted = calibrate_scale(y, near.loc, np.maximum(std, least), self.scoring)
         return Setting(n_neighbors, least, fitted.gamma, fitted.delta)
-
-    def _choose_family(
-        self, setting: Setting, near: Neighborhood, y: FloatArray, lowest: float
-    ) -> str:
-        """The estimator's own family, or the one of lowest NLL on the validation rows.
-
-        ``lowest`` is the lowest training target: some families live above 0.
-        """
-        if self.posterior != "tune":
-            return self.posterior
-        targets = near.targets[:, : setting.n_neighbors]
-        scale = scale_of(targets, setting)
-        usable = [name for name, family in FAMILIES.items() if lowest > 0 or not family.positive]
-        nll = []
-        for name in usable:
-            fitted = fit_posterior(
-                name, near.loc, scale, targets, setting.min_scale, self.posterior_fit
-            )
-            nll.append(-log_density(fitted, y).mean())
-        return usable[int(np.argmin(nll))]
 
     def _check_parameters(self) -> None:
         if isinstance(self.base_model, type):

@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from gbuq_core.errors import InvalidData
 from gbuq_core.ibug import families
 from gbuq_core.ibug.affinity import Neighbours
-from gbuq_core.ibug.base import TunedNeighbours, scale_of
+from gbuq_core.ibug.base import TunedNeighbours
+from gbuq_core.ibug.choosing import scale_of
 from gbuq_core.ibug.families import FAMILIES, FITS, Posterior, check_family, fit_posterior
 from gbuq_core.ibug.family_fits import FloatArray
 from gbuq_core.ibug.inputs import check_target
