@@ -188,13 +188,22 @@ def plan_spiral(settings: SpiralSettings, method: str) -> SpiralPlan:
     )
 
 
+def forest_trees(plan: SpiralPlan) -> int:
+    """Trees that a forest trains: equally many a group, at least one.
+
+    >>> forest_trees(plan_spiral(SpiralSettings(members=3, trees=50), "vrf"))
+    48
+    """
+    return plan.members * max(1, plan.trees // plan.members)
+
+
 def spiral_knobs(plan: SpiralPlan) -> dict[str, Any]:
     """Arguments of the plan's estimator, only those that its method uses."""
     kind = METHODS[plan.method]
     if not kind.boosting:
         return {
             "n_groups": plan.members,
-            "trees_per_group": max(1, plan.trees // plan.members),
+            "trees_per_group": forest_trees(plan) // plan.members,
             "max_depth": FOREST_DEPTH,
             "random_state": plan.seed,
         }
@@ -301,7 +310,8 @@ def estimate_spiral_seconds(plan: SpiralPlan) -> float:
     """
     n_rows = _N_CLASSES * plan.rows
     if not METHODS[plan.method].boosting:
-        return 0.1 + plan.trees * _SECONDS_PER_FOREST_TREE * n_rows / effective_n_jobs(None)
+        seconds = forest_trees(plan) * _SECONDS_PER_FOREST_TREE * n_rows
+        return 0.1 + seconds / effective_n_jobs(None)
     try:
         estimate = spiral_estimator(plan).estimate_fit(n_rows, _N_FEATURES, _N_CLASSES)
     except InvalidParameter:

@@ -8,7 +8,14 @@ from spiral_parts import TRUTH, WHERE, made_up, run_of
 
 from gbuq_core.experiments.spiral import GRID, run_spiral, spiral_truth
 from gbuq_core.experiments.spiral_claims import check_claims
-from gbuq_core.experiments.spiral_plan import METHODS, SpiralSettings
+from gbuq_core.experiments.spiral_export import spiral_code
+from gbuq_core.experiments.spiral_plan import (
+    METHODS,
+    SpiralSettings,
+    estimate_spiral_seconds,
+    forest_trees,
+    plan_spiral,
+)
 from gbuq_core.experiments.spiral_regions import MIN_BETWEEN, rank_correlation, spiral_regions
 from gbuq_core.experiments.spiral_scores import describe_spiral, score_spiral
 from gbuq_core.metrics import effective_ensemble_size
@@ -60,11 +67,17 @@ def test_there_is_no_score_between_wide_arms():
     assert "199 cells between the arms have next to no rows." in describe_spiral(run_of())
 
 
-@pytest.mark.parametrize(("members", "trees", "trained"), [(7, 40, 35), (30, 10, 30)])
+@pytest.mark.parametrize(("members", "trees", "trained"), [(3, 50, 48), (7, 40, 35), (30, 10, 30)])
 def test_trees_of_a_forest_are_those_trained(members, trees, trained):
     settings = SpiralSettings(methods=("vrf",), rows=20, members=members, trees=trees)
     run = run_spiral(settings)
     assert score_spiral(run.methods[0], run.truth).n_trees == trained
+    assert f"one forest of {trained} trees in {members} groups" in describe_spiral(run)
+    assert f"n_groups={members}, trees_per_group={trained // members}," in spiral_code(settings)
+    plan = plan_spiral(settings, "vrf")
+    assert forest_trees(plan) == trained
+    same = plan._replace(trees=trained)
+    assert estimate_spiral_seconds(plan) == estimate_spiral_seconds(same)
 
 
 def test_scores_of_known_maps():
