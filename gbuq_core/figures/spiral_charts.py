@@ -213,7 +213,10 @@ def _member_strip(one: PointOfMethod, truth: Array) -> Strip:
     return Strip(
         f"{style.label}, members",
         x,
-        _class_lines(np.resize(one.member_proba, (len(x), 3)), truth),
+        # Nothing leads from one independent model to the next: no line between them.
+        _class_lines(
+            np.resize(one.member_proba, (len(x), 3)), truth, dots=n_members > 1 and not chain
+        ),
         x_label="member, in order of trees" if chain else "member",
         y_label="probability",
         y_limits=(0.0, 1.0),
@@ -241,8 +244,10 @@ def _path_strip(one: PointOfMethod, truth: Array) -> Strip:
     )
 
 
-def _class_lines(proba: Array, truth: Array) -> list[StripLine]:
-    lines = [StripLine(name, proba[:, i], CLASS_COLOURS[i]) for i, name in enumerate(CLASSES)]
+def _class_lines(proba: Array, truth: Array, dots: bool = False) -> list[StripLine]:
+    lines = [
+        StripLine(name, proba[:, i], CLASS_COLOURS[i], dots=dots) for i, name in enumerate(CLASSES)
+    ]
     lines += [
         StripLine(f"true {i + 1}", np.full(len(proba), truth[i]), CLASS_COLOURS[i], dash=True)
         for i, name in enumerate(CLASSES)
