@@ -13,6 +13,7 @@ from gbuq_core.experiments.gaussians_plan import (
     plan_sampler,
 )
 from pages._ui.gaussians_controls import STATE, settings_of, view_of
+from pages._ui.gaussians_lede import lede_of
 from pages._ui.gaussians_ui import (
     draw_gaussians,
     draw_scores,
@@ -23,20 +24,6 @@ from pages._ui.gaussians_ui import (
 from pages._ui.jobs_glue import Answer, Request, ask, show_progress
 from pages._ui.url_state import link_to, open_page
 
-LEDE = "Four samplers, one start, the same number of steps. Play the race: "
-WHAT_TO_SEE = {
-    "gaussians25": "**SGLD** settles in a mode and stays, **N-SGLD** shakes itself out and blurs "
-    "everything, the two **cyclical** ones are thrown out at the start of each cycle and settle "
-    "somewhere else by its end.",
-    "ring": "there are no walls, but it is a long way round. How much of it has each gone by the "
-    "end? Its twelve equal sectors count as modes.",
-    "banana": "one bent ridge, steep across and long along it. Who reaches both ends, and as often "
-    "as the target? Five stretches of equal probability count as modes.",
-    "two_modes": "80 % of the weight lies on the left. Who finds both modes, and do their shares "
-    "come out? cg-SGLD's steps, long enough for the 25 Gaussians, are too short to leave these.",
-    "gaussian": "one mode, nothing to find. Who gets its spread right? More noise widens it, a "
-    "scaled gradient narrows it.",
-}
 WAIT_SECONDS = 0.5  # 4 x 50,000 steps come without a flash of progress
 
 
@@ -67,7 +54,7 @@ st.title("Can one chain find all the modes?")
 lede = st.container(key="lede")
 values = open_page(STATE)
 settings, view = settings_of(values), view_of(values)
-lede.markdown(LEDE + WHAT_TO_SEE[settings.target])
+lede.markdown(lede_of(settings))
 answers = ask_for(settings)
 show_progress(answers)
 run = draw_gaussians(settings, view, answers)

@@ -11,7 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from gbuq_core.experiments.gaussians import GaussiansRun, SamplerRun
+from gbuq_core.experiments.gaussians_plan import GaussiansSettings
 from gbuq_core.sampling import SAMPLERS
+
+_NUMBERS = ("No", "One", "Two", "Three", "Four")
 
 
 class SamplerScores(NamedTuple):
@@ -141,6 +144,28 @@ def percent(share: float) -> str:
     return f"{digits(100 * share)} %"
 
 
+def describe_race(settings: GaussiansSettings) -> str:
+    """Who races, from where, for how long, in one sentence.
+
+    Examples
+    --------
+    >>> describe_race(GaussiansSettings())
+    'Four samplers, one start, the same number of steps.'
+    >>> describe_race(GaussiansSettings(samplers=("sgld", "cg"), chains=5))
+    'Two samplers, the same 5 starts, the same number of steps.'
+    >>> describe_race(GaussiansSettings(samplers=("cg",), chains=5))
+    'One sampler, 5 starts.'
+    """
+    several = len(settings.samplers) > 1
+    words = [f"{_NUMBERS[len(settings.samplers)]} sampler{'s' * (len(settings.samplers) != 1)}"]
+    if settings.chains > 1:
+        words.append(f"{'the same ' * several}{settings.chains} starts")
+    elif settings.samplers:
+        words.append("one start")
+    words += ["the same number of steps"] * several
+    return ", ".join(words) + "."
+
+
 def describe_gaussians(race: GaussiansRun) -> str:
     """The picture in words, from its numbers.
 
@@ -154,11 +179,12 @@ def describe_gaussians(race: GaussiansRun) -> str:
     """
     truth, settings = race.truth, race.settings
     noun = "modes" if truth.n_modes > 1 else "mode"
+    starts = "start" if settings.chains == 1 else "starts"
+    each = f" for each sampler, from the same {starts}" if len(settings.samplers) > 1 else ""
     words = [
         f"Target: {truth.label}, {truth.n_modes} {noun}; "
         f"{percent(truth.share_in_modes)} of it lies within 3 std of one. "
-        f"{settings.chains:,} chain{'s' * (settings.chains > 1)} of {settings.steps:,} steps for "
-        "each sampler, all from the same start."
+        f"{settings.chains:,} chain{'s' * (settings.chains > 1)} of {settings.steps:,} steps{each}."
     ]
     words += [_describe_run(run, race) for run in race.runs]
     return " ".join(words)

@@ -119,7 +119,7 @@ _KNOBS = (
         help="As cSG-MCMC does it (appendix A). Changes nothing without exploration.",
     ),
     Knob(
-        "noise", "Noise scale of the others", "ladder", _DEFAULT.noise,
+        "noise", "Noise scale, SGLD and cyclical", "ladder", _DEFAULT.noise,
         choices=(0.0, 0.1, 0.2, 0.4, 0.5, 0.7, 1.0, 1.5, 2.0), needs=_with("sgld", "clr", "cg"),
         help="1 is Langevin dynamics. The paper's 0.4 is ambiguous.",
     ),

@@ -11,7 +11,7 @@ from gbuq_core.experiments.gaussians import GaussiansRun, target_grid
 from gbuq_core.experiments.gaussians_claims import check_claims, describe_settings
 from gbuq_core.experiments.gaussians_export import gaussians_code, gaussians_csv
 from gbuq_core.experiments.gaussians_plan import GaussiansSettings
-from gbuq_core.experiments.gaussians_scores import describe_gaussians, score_rows
+from gbuq_core.experiments.gaussians_scores import describe_gaussians, describe_race, score_rows
 from gbuq_core.figures.gaussians import GaussiansView, gaussians_sheet
 from gbuq_core.figures.standalone import Section, standalone_html
 from pages._ui.canvas import canvas
@@ -20,10 +20,9 @@ from pages._ui.jobs_glue import Answer, seconds_text
 from pages._ui.notices import show_notice
 
 _PAPER = "https://ceur-ws.org/Vol-3381/47.pdf"
-_LEAD = (
-    "Four samplers, one target, the same number of steps. After Tan, Huertas and Zhao, Efficient "
-    "and Effective Uncertainty Quantification in Gradient Boosting via Cyclical Gradient MCMC, "
-    "section 5.1 (CEUR Vol-3381, paper 47)."
+_SOURCE = (
+    "After Tan, Huertas and Zhao, Efficient and Effective Uncertainty Quantification in Gradient "
+    "Boosting via Cyclical Gradient MCMC, section 5.1 (CEUR Vol-3381, paper 47)."
 )
 _READING = (
     "Size: step size times gradient scale; of a schedule with many cycles three are drawn. Dashed: "
@@ -176,4 +175,5 @@ def _html(run: GaussiansRun, view: GaussiansView) -> bytes:
         said = describe_settings(run.settings)
         table = [_CLAIM_HEADS, *claims]
         sections.insert(2, Section("The paper and this picture", caption=said, table=table))
-    return standalone_html(sections, "25 Gaussians", _LEAD).encode()
+    lead = f"{describe_race(run.settings)} {_SOURCE}"
+    return standalone_html(sections, "25 Gaussians", lead).encode()

@@ -4,6 +4,7 @@ import csv
 import doctest
 import io
 import time
+from itertools import combinations
 from pathlib import Path
 from types import SimpleNamespace
 from urllib.parse import parse_qs
@@ -19,9 +20,10 @@ from gbuq_core.experiments.gaussians_scores import describe_gaussians
 from gbuq_core.figures.encoding import decode_sheet
 from gbuq_core.figures.gaussians import GaussiansView
 from gbuq_core.jobs import RUNNER
-from gbuq_core.sampling import TARGETS
-from pages._ui import gaussians_controls
+from gbuq_core.sampling import SAMPLERS, TARGETS
+from pages._ui import gaussians_controls, gaussians_lede
 from pages._ui.gaussians_controls import STATE, query_of, settings_of, view_of
+from pages._ui.gaussians_lede import lede_of
 from pages._ui.gaussians_ui import _csv, _html
 from pages._ui.knobs import read_knob
 
@@ -77,7 +79,8 @@ def widget(at, key):
 
 
 def test_the_examples_in_the_docstrings_hold():
-    assert doctest.testmod(gaussians_controls).failed == 0
+    for module in (gaussians_controls, gaussians_lede):
+        assert doctest.testmod(module).failed == 0
 
 
 def test_the_page_shows_target_and_samplers_and_their_scores():
@@ -200,8 +203,31 @@ def test_an_unknown_parameter_is_named():
 def test_what_to_look_at_is_said_of_every_target(target):
     at = open_gaussians(target=TARGETS[target].label, samplers="SGLD")
     assert len(notes(at)) == (target != "gaussians25")  # that the paper does not speak of it
-    assert at.markdown[0].value.startswith("Four samplers, one start")
+    assert at.markdown[0].value.startswith("One sampler, one start. Play the run: ")
     assert titles(at) == ["Target", "SGLD"]
+
+
+def test_the_first_sentence_is_about_the_samplers_and_chains_that_were_chosen():
+    """Of a single sampler, of several chains, and of no sampler that does not race."""
+    for n in range(1, 5):
+        for samplers in combinations(SAMPLERS, n):
+            lede = lede_of(GaussiansSettings(samplers=samplers))
+            assert lede.startswith(("One", "Two", "Three", "Four")[n - 1])
+            for key in {"sgld", "nsgld"} - set(samplers):
+                assert f"**{SAMPLERS[key].label}**" not in lede
+            assert ("cyclical" in lede) == ({"clr", "cg"} <= set(samplers))
+            assert ("each cycle" in lede) == bool({"clr", "cg"} & set(samplers))
+    several = GaussiansSettings(chains=5, samplers=("sgld", "cg"), target="two_modes")
+    assert lede_of(several).startswith("Two samplers, the same 5 starts, the same number of steps.")
+    assert "cg-SGLD's steps" in lede_of(several)
+    assert "cg-SGLD's steps" not in lede_of(several._replace(samplers=("sgld", "clr")))
+    assert "chosen at the left" in lede_of(GaussiansSettings(samplers=()))
+
+
+def test_knobs_name_the_samplers_that_they_concern():
+    labels = {knob.key: knob.label for knob in STATE.knobs}
+    assert not any("others" in label for label in labels.values())
+    assert labels["noise"] == "Noise scale, SGLD and cyclical"
 
 
 def test_no_sampler_leaves_the_target_and_an_invitation():
@@ -266,5 +292,7 @@ def test_the_page_offers_code_link_data_and_itself():
     assert len(list(csv.reader(io.StringIO(_csv(race).decode())))) == 1 + 4 * 60
     page = _html(race, GaussiansView()).decode()
     assert describe_gaussians(race) in page
+    alone = run_gaussians(SETTINGS._replace(samplers=("sgld",)))
+    assert "One sampler, one start. After Tan" in _html(alone, GaussiansView()).decode()
     assert "<td>holds</td>" in page
     assert "http" not in page.split("<script")[0].replace("http-equiv", "")

@@ -16,6 +16,7 @@ from gbuq_core.experiments.gaussians_export import gaussians_code, gaussians_csv
 from gbuq_core.experiments.gaussians_plan import GaussiansSettings, plan_sampler
 from gbuq_core.experiments.gaussians_scores import (
     describe_gaussians,
+    describe_race,
     digits,
     score_rows,
     score_sampler,
@@ -44,6 +45,28 @@ def test_scores_are_the_diagnostics_of_the_chains(race):
     assert scores.mode_changes == report.mode_changes.mean()
     # One rounding of a quotient.
     assert scores.autocorrelation_time == pytest.approx(2000 / scores.sample_size, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("samplers", "chains", "race", "words"),
+    [
+        (
+            ("sgld", "nsgld", "clr"), 1, "Three samplers, one start, the same number of steps.",
+            "1 chain of 2,000 steps for each sampler, from the same start.",
+        ),
+        (
+            ("sgld", "cg"), 5, "Two samplers, the same 5 starts, the same number of steps.",
+            "5 chains of 2,000 steps for each sampler, from the same starts.",
+        ),
+        (("sgld",), 1, "One sampler, one start.", " 1 chain of 2,000 steps."),
+        (("sgld",), 5, "One sampler, 5 starts.", " 5 chains of 2,000 steps."),
+    ],
+)  # fmt: skip
+def test_who_races_from_where_is_said_of_any_number(samplers, chains, race, words):
+    settings = SMALL._replace(samplers=samplers, chains=chains)
+    assert describe_race(settings) == race
+    said = describe_gaussians(GaussiansRun(settings, target_grid(settings.target), ()))
+    assert said.endswith(words)
 
 
 def test_the_table_has_a_column_a_sampler_and_three_digits(race):
