@@ -1,4 +1,4 @@
-"""What a neighbourhood's indices count, and whose it is."""
+"""What a neighbourhood's indices count and whose it is; what is held out; how many trees count."""
 
 import copy
 
@@ -46,3 +46,13 @@ def test_a_neighbourhood_of_another_fit_is_refused(table):
                 ask(found)
     for same in (IBUGRegressor(gbm, 5).fit(X, y), copy.deepcopy(model)):
         np.testing.assert_array_equal(same.predict(found), gbm.predict(X[:9]))
+
+
+def test_catboost_stops_by_itself_even_if_nothing_is_tuned(table):
+    X, y = table
+    model = IBUGRegressor(n_neighbors=5, calibrate=False, n_jobs=1, random_state=0).fit(X, y)
+    assert 1 <= model.n_trees_ < 1000
+    assert len(model.y_validation_) == 40
+    assert model.min_scale_ > 1e-6  # of the noise, std 0.1 to 1.1, not the stand-in of 1e-15
+    assert (model.gamma_, model.delta_) == (1.0, 0.0)
+    assert len(model.y_train_) == len(X)

@@ -170,7 +170,7 @@ class TunedNeighbours(BaseEstimator):
         if held_out is not None:
             every = join_rows(rows, held_out)
             self._check_family(every.y)
-        elif tuned:
+        elif tuned or self.base_model is None:  # CatBoost stops adding trees by them
             rows, held_out, places = split_rows(rows, self.validation_fraction, self.seed_)
         if held_out is not None:
             with stage(1, span=0.4):

@@ -66,7 +66,7 @@ class IBUGRegressor(RegressorMixin, TunedNeighbours):
         validation rows, and 1e-15 without them, as in the authors' code.
     validation_fraction : float
         The share of the rows to tune on where the estimator fits the model and no validation rows
-        are given.
+        are given; CatBoost, where base_model is None, stops by them even if nothing is tuned.
     n_jobs : int or None
         Threads; None means all cores.
     random_state : int, Generator, RandomState or None
