@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.ensemble import GradientBoostingRegressor
 
 from gbuq_core.errors import InvalidParameter
@@ -46,6 +47,29 @@ def test_a_neighbourhood_of_another_fit_is_refused(table):
                 ask(found)
     for same in (IBUGRegressor(gbm, 5).fit(X, y), copy.deepcopy(model)):
         np.testing.assert_array_equal(same.predict(found), gbm.predict(X[:9]))
+
+
+@pytest.mark.parametrize("n_neighbors", [5, "tune"])
+def test_more_trees_than_there_are(n_neighbors, table):
+    X, y = table
+    knobs = {"n_neighbors": n_neighbors, "n_trees_sampled": 21, "random_state": 0}
+    owned = IBUGRegressor(GradientBoostingRegressor(**GBM), **knobs).fit(X, y)
+    every = clone(owned).set_params(n_trees_sampled=None).fit(X, y)
+    assert owned.find_neighborhood(X).n_trees == owned.n_trees_ == 20
+    np.testing.assert_array_equal(owned.predict_distribution(X), every.predict_distribution(X))
+    with pytest.raises(InvalidParameter, match=r"n_trees_sampled must be .* 20"):
+        owned.kneighbors(X, n_trees_sampled=21)
+    gbm = GradientBoostingRegressor(**GBM).fit(X[:150], y[:150])
+    with pytest.raises(InvalidParameter, match=r"n_trees_sampled must be .* 20"):
+        IBUGRegressor(gbm, **knobs).fit(X[:150], y[:150], X[150:], y[150:])
+
+
+@pytest.mark.parametrize("count", [0, 2.5, "many"])
+def test_impossible_numbers_of_trees_are_refused_before_the_fit(count, table, monkeypatch):
+    base = GradientBoostingRegressor(**GBM)
+    monkeypatch.setattr(GradientBoostingRegressor, "fit", lambda *_: pytest.fail("it was fitted"))
+    with pytest.raises(InvalidParameter, match="n_trees_sampled must be"):
+        IBUGRegressor(base, 5, n_trees_sampled=count).fit(*table)
 
 
 def test_catboost_stops_by_itself_even_if_nothing_is_tuned(table):

@@ -119,7 +119,7 @@ def bad_fits(X, y):
     yield "order", IBUGRegressor(clone(gbm), tree_order="best"), (X, y), "tree_order must be one of"
     yield "score", IBUGRegressor(clone(gbm), scoring="mse"), (X, y), "scoring must be one of"
     yield "family", IBUGRegressor(clone(gbm), posterior="cauchy"), (X, y), "posterior must be one"
-    yield "trees", IBUGRegressor(clone(gbm), n_trees_sampled=31), (X, y), "n_trees_sampled must be"
+    yield "trees", IBUGRegressor(clone(gbm), n_trees_sampled=0), (X, y), "n_trees_sampled must be"
     yield "seed", IBUGRegressor(clone(gbm), random_state="x"), (X, y), "random_state must be"
     yield "calibrate", IBUGRegressor(clone(gbm), calibrate="yes"), (X, y), "calibrate must be True"
     yield "share", IBUGRegressor(clone(gbm), validation_fraction=1.5), (X, y), "validation_fraction"

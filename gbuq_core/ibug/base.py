@@ -158,6 +158,7 @@ class TunedNeighbours(BaseEstimator):
                         "and y_val, or choose it."
                     )
         self._rows = self._index(self.base_model, rows)
+        self._trees(self._rows, self.n_trees_sampled, None)  # refused if more than there are
         self._tune(self._rows, held_out)
 
     def _fit_owned(self, rows: Rows, held_out: Rows | None) -> None:
@@ -273,6 +274,8 @@ class TunedNeighbours(BaseEstimator):
         check_choice("posterior_fit", self.posterior_fit, FITS)
         if not isinstance(self.calibrate, bool | np.bool_):
             raise InvalidParameter(f"calibrate must be True or False; got {self.calibrate!r}.")
+        if self.n_trees_sampled is not None:
+            check_number("n_trees_sampled", self.n_trees_sampled, 1, integer=True)
         if self.min_scale is not None:
             check_number("min_scale", self.min_scale, 0, low_open=True)
         check_number("validation_fraction", self.validation_fraction, 0, 0.9, low_open=True)
@@ -314,7 +317,10 @@ class TunedNeighbours(BaseEstimator):
         self, rows: TrainingRows, n_sampled: int | None, order: str | None
     ) -> NDArray[np.intp] | None:
         """The trees that count, with these choices in place of the estimator's own."""
-        count = self.n_trees_sampled if n_sampled is None else n_sampled
+        count = n_sampled
+        if count is None and self.n_trees_sampled is not None:
+            # A model that the estimator fits has as many trees as it turns out to need.
+            count = min(self.n_trees_sampled, rows.leaves.n_trees)
         chosen = self.tree_order if order is None else order
         return select_trees(rows.leaves.n_trees, count, chosen, self.seed_)
 

@@ -58,7 +58,8 @@ class IBUGRegressor(RegressorMixin, TunedNeighbours):
         Families with mean ``loc`` and std ``scale``, the shape from the neighbours; or fitted to
         the neighbours by maximum likelihood alone (see `gbuq_core.ibug.families.fit_posterior`).
     n_trees_sampled : int or None
-        How many trees count (tau in the paper); None means all.
+        How many trees count (tau in the paper); None means all, and so does a number beyond the
+        trees of a model that this estimator fits.
     tree_order : {"first", "last", "random"}
         Which ones.
     min_scale : float or None
