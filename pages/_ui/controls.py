@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import streamlit as st
 
-from pages._ui.knobs import GROUPS, Group, Knob
+from pages._ui.knobs import GROUPS, Group, Knob, choice_text
 
 HEADINGS: dict[Group, str] = {
     "data": "Data",
@@ -62,6 +63,8 @@ def draw_knob(knob: Knob) -> Any:
             # URL text 1e999, which its box of floats refuses.
             limits = [float(v) for v in (knob.low or 0, knob.high or 0, knob.default)]
             form = "%.0f" if knob.kind == "integer" else _decimals(knob)
+            if knob.kind == "integer":
+                shared |= {"on_change": _round_box, "args": (knob.key,)}
             number = st.number_input(
                 label, *limits, step=float(knob.step or 1), format=form, **shared
             )
@@ -73,7 +76,9 @@ def draw_knob(knob: Knob) -> Any:
             form = None if knob.kind == "integer" else _decimals(knob)
             return st.slider(label, *limits, step=step, format=form, **shared)
         case "ladder":
-            return st.select_slider(label, options=knob.choices, value=knob.default, **shared)
+            return st.select_slider(
+                label, options=knob.choices, value=knob.default, format_func=choice_text, **shared
+            )
         case "choice" if len(knob.choices) <= _RADIO_UP_TO and not knob.plain:
             index = knob.choices.index(knob.default)
             return st.radio(label, knob.choices, index=index, **shared)
@@ -90,6 +95,11 @@ def draw_knob(knob: Knob) -> Any:
         case "text":
             return st.text_input(label, knob.default, max_chars=200, **shared)
     raise ValueError(f"unknown kind of knob {knob.kind!r}")
+
+
+def _round_box(key: str) -> None:
+    """Make 13 of a typed 12.7, in the box, the address and the session alike."""
+    st.session_state[key] = float(math.floor(st.session_state[key] + 0.5))
 
 
 def _decimals(knob: Knob) -> str:

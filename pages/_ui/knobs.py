@@ -18,6 +18,8 @@ GROUPS: tuple[Group, ...] = ("data", "method", "knobs", "view")  # the order of 
 
 _SHOWN_CHARACTERS = 40  # of a foreign text in a notice
 _LISTED = 12  # choices in a sentence
+# Of a step: what a slider sends differs from low + n * step by rounding, in the 15th digit.
+_STEP_ROUNDING = 1e-6
 
 
 class Knob(NamedTuple):
@@ -84,15 +86,22 @@ def describe_range(knob: Knob) -> str:
 
     >>> describe_range(Knob("rows", "Rows", "integer", 200, 20, 2000))
     'a whole number from 20 to 2000'
+    >>> describe_range(Knob("step", "K", "integer", 30, 10, 200, step=10))
+    'a multiple of 10 from 10 to 200'
     """
     if knob.kind in ("integer", "number"):
         noun = "a whole number" if knob.kind == "integer" else "a number"
-        return f"{noun} from {knob.low:g} to {knob.high:g}"
+        steps = ""
+        if knob.step and not knob.box and (knob.kind == "number" or knob.step > 1):
+            multiples = knob.kind == "integer" and knob.low % knob.step == 0
+            noun = f"a multiple of {knob.step:g}" if multiples else noun
+            steps = "" if multiples else f" in steps of {knob.step:g}"
+        return f"{noun} from {knob.low:g} to {knob.high:g}{steps}"
     if knob.kind == "switch":
         return "true or false"
     if knob.kind == "text":
         return knob.help.rstrip(".").lower() if knob.help else "a short text of the right form"
-    listed = ", ".join(str(choice) for choice in knob.choices[:_LISTED])
+    listed = ", ".join(choice_text(choice) for choice in knob.choices[:_LISTED])
     if len(knob.choices) > _LISTED:
         listed += f" and {len(knob.choices) - _LISTED} more"
     if knob.kind == "choices":
@@ -108,7 +117,7 @@ def problem_with(knob: Knob, value: Any) -> bool:
             expected = int if knob.kind == "integer" else (int, float)
             if isinstance(value, bool) or not isinstance(value, expected):
                 return True
-            return not (math.isfinite(value) and knob.low <= value <= knob.high)
+            return not (math.isfinite(value) and _on_slider(knob, value))
         case "switch":
             return not isinstance(value, bool)
         case "text":
@@ -119,6 +128,25 @@ def problem_with(knob: Knob, value: Any) -> bool:
             return len(set(value)) < len(value) or any(v not in knob.choices for v in value)
         case _:
             return value not in knob.choices
+
+
+def _on_slider(knob: Knob, value: float) -> bool:
+    """Whether a finite number is in range and, but for boxes, where its slider can stand."""
+    if not knob.low <= value <= knob.high:
+        return False
+    if knob.box or not knob.step or value == knob.high:
+        return True
+    steps = (value - knob.low) / knob.step
+    return abs(steps - round(steps)) < _STEP_ROUNDING
+
+
+def choice_text(choice: Any) -> str:
+    """A choice as its widget and a link write it: 10, not 10.0.
+
+    >>> choice_text(10.0), choice_text(0.3), choice_text("virtual SGLB")
+    ('10', '0.3', 'virtual SGLB')
+    """
+    return _number_text(choice)
 
 
 def read_knob(knob: Knob, texts: Sequence[str]) -> Reading:
@@ -158,10 +186,40 @@ def _parse(knob: Knob, texts: Sequence[str]) -> Any:
         case "text":
             return text
         case "choices":
-            by_text = {str(choice): choice for choice in knob.choices}
-            return tuple(by_text.get(t) for t in texts if t != "")
+            named = (_choice(knob, t) for t in texts if t != "")
+            return tuple(dict.fromkeys(named))  # named twice is chosen once
         case _:
-            return next((choice for choice in knob.choices if str(choice) == text), None)
+            return _choice(knob, text)
+
+
+def _choice(knob: Knob, text: str) -> Any:
+    """The choice that a text names: as it is shown, as a number, or in another case."""
+    for same in (choice_text, str, _as_number, lambda choice: str(choice).casefold()):
+        wanted = same(text)
+        found = [choice for choice in knob.choices if same(choice) == wanted]
+        if wanted is not None and len(found) == 1:
+            return found[0]
+    return None
+
+
+def _as_number(choice: Any) -> float | None:
+    try:
+        return float(choice)
+    except ValueError:
+        return None
+
+
+def link_texts(knob: Knob, value: Any) -> list[str]:
+    """What a link says after ``key=`` for a value, once for each of several choices.
+
+    >>> link_texts(Knob("noise", "Noise", "ladder", 1.0, choices=(1.0, 3.0)), 3)
+    ['3']
+    """
+    if knob.kind == "choices":
+        return [choice_text(v) for v in value] or [""]
+    if knob.kind == "switch":
+        return [str(value).lower()]
+    return [_number_text(value)]
 
 
 def quoted(text: str) -> str:
@@ -181,16 +239,8 @@ def query_string(knobs: Iterable[Knob], values: Mapping[str, Any]) -> str:
     pairs: list[tuple[str, str]] = []
     for knob in knobs:
         value = values.get(knob.key, knob.default)
-        if _same(value, knob.default):
-            continue
-        if knob.kind == "choices":
-            pairs += [(knob.key, str(v)) for v in value] or [(knob.key, "")]
-        elif knob.kind == "switch":
-            pairs.append((knob.key, str(value).lower()))
-        elif knob.kind in ("ladder", "choice"):  # as it is shown, 2.0 of (0.5, 2.0) for 2 too
-            pairs.append((knob.key, str(next((c for c in knob.choices if c == value), value))))
-        else:
-            pairs.append((knob.key, _number_text(value)))
+        if not _same(value, knob.default):
+            pairs += [(knob.key, text) for text in link_texts(knob, value)]
     return urlencode(pairs)
 
 

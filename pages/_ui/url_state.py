@@ -59,7 +59,9 @@ from pages._ui.knobs import (
     Knob,
     Preset,
     Reading,
+    choice_text,
     describe_range,
+    link_texts,
     problem_with,
     query_string,
     quoted,
@@ -90,7 +92,7 @@ class PageState(NamedTuple):
 class LinkNotices(NamedTuple):
     """What was wrong with the link, kept until a control moves away from ``seen_with``."""
 
-    problems: dict[str, str]  # by knob
+    problems: dict[str, str]  # by knob, whose parameter they name
     unknown: tuple[str, ...]
     seen_with: dict[str, Any] | None
 
@@ -189,20 +191,30 @@ def _refuse_bad_parameters(page: PageState) -> None:
     knobs = {knob.key: knob for knob in page.knobs}
     problems: dict[str, str] = {}
     unknown: list[str] = []
+    respelled = False
     for name in list(st.query_params):
         if name in knobs:
-            problem = read_knob(knobs[name], st.query_params.get_all(name)).problem
-            if problem:
-                problems[name] = problem
+            reading = read_knob(knobs[name], st.query_params.get_all(name))
+            if reading.problem:
+                problems[name] = reading.problem
+            elif not _is_spelled(knobs[name], reading.value):
+                try:
+                    st.query_params[name] = link_texts(knobs[name], reading.value)
+                    respelled = True
+                except StreamlitAPIException:  # bound to a widget, which ignores the spelling
+                    written = ", ".join(quoted(t) for t in link_texts(knobs[name], reading.value))
+                    problems[name] = f"{name} is written {written} in links"
         elif name not in page.later:
             unknown.append(name)
     if not problems and not unknown:
+        if respelled:
+            st.rerun()
         return
     old = st.session_state.get(_NOTICES + page.key, LinkNotices({}, (), None))
     st.session_state[_NOTICES + page.key] = LinkNotices(
         {**old.problems, **problems}, (*old.unknown, *unknown), None
     )
-    if _forget((*problems, *unknown)):
+    if _forget((*problems, *unknown)) or respelled:
         st.rerun()
 
 
@@ -218,6 +230,13 @@ def _forget(names: Iterable[str]) -> int:
             continue
         gone += 1
     return gone
+
+
+def _is_spelled(knob: Knob, value: Any) -> bool:
+    """Whether the link writes a choice as its widget does, which knows no other spelling."""
+    if knob.kind not in ("ladder", "choice", "choices"):
+        return True
+    return st.query_params.get_all(knob.key) == link_texts(knob, value)
 
 
 def _restore(page: PageState) -> None:
@@ -293,8 +312,8 @@ def _checked(page: PageState, values: dict[str, Any]) -> dict[str, Any]:
 
 def _shown(value: Any) -> str:
     if isinstance(value, tuple):
-        return ", ".join(str(v) for v in value) or "nothing"
-    return str(value).lower() if isinstance(value, bool) else f"{value}" or "nothing"
+        return ", ".join(choice_text(v) for v in value) or "nothing"
+    return str(value).lower() if isinstance(value, bool) else choice_text(value) or "nothing"
 
 
 def _show_notices(page: PageState, values: dict[str, Any]) -> None:
@@ -308,14 +327,17 @@ def _show_notices(page: PageState, values: dict[str, Any]) -> None:
     if notices.seen_with != values:
         del st.session_state[_NOTICES + page.key]
         return
-    show_notice(_sentences(notices, values), "link")
+    show_notice(_sentences(page, notices, values), "link")
 
 
-def _sentences(notices: LinkNotices, values: Mapping[str, Any]) -> list[str]:
-    lines = [
-        f"{problem}; {_shown(values.get(key))} is used."
-        for key, problem in notices.problems.items()
-    ]
+def _sentences(page: PageState, notices: LinkNotices, values: Mapping[str, Any]) -> list[str]:
+    """The parameter as the link names it, and the control as the page does."""
+    labels = {knob.key: knob.label for knob in page.knobs}
+    lines = []
+    for key, problem in notices.problems.items():
+        value = values.get(key)
+        are = "are" if isinstance(value, tuple) and len(value) > 1 else "is"
+        lines.append(f'{problem}; {_shown(value)} {are} used for "{labels.get(key, key)}".')
     if notices.unknown:
         listed = ", ".join(quoted(name) for name in notices.unknown[:_UNKNOWN_SHOWN])
         more = len(notices.unknown) - _UNKNOWN_SHOWN

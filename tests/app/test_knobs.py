@@ -54,7 +54,7 @@ def test_a_link_says_back_every_value(values):
 
 
 def test_whole_steps_of_a_ladder_are_written_as_they_are_shown():
-    assert query_string(KNOBS, {"noise": 1.0}) == query_string(KNOBS, {"noise": 1}) == "noise=1.0"
+    assert query_string(KNOBS, {"noise": 1.0}) == query_string(KNOBS, {"noise": 1}) == "noise=1"
 
 
 @given(st.sampled_from(KNOBS), st.lists(st.text(), min_size=1, max_size=3))
@@ -66,6 +66,59 @@ def test_any_text_gives_a_possible_value_or_one_sentence(knob, texts):
         assert len(reading.problem) < 400
     else:
         assert not problem_with(knob, reading.value)
+
+
+@pytest.mark.parametrize(
+    ("key", "texts", "value"),
+    [
+        ("noise", ["1"], 1.0),
+        ("noise", ["1.0"], 1.0),
+        ("noise", ["2.50"], 2.5),
+        ("noise", ["0"], 0.0),
+        ("rows", ["1e3"], 1000),
+        ("rows", ["10.0"], 10),
+        ("method", ["VIRTUAL sglb"], "virtual SGLB"),
+        ("methods", ["sglb", "SGLB", "VRF"], ("SGLB", "vRF")),
+    ],
+)
+def test_another_spelling_of_a_choice_is_read(key, texts, value):
+    knob = next(knob for knob in KNOBS if knob.key == key)
+    assert read_knob(knob, texts) == (value, "")
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "1e999", "1.01", "-1", "True"])
+def test_other_numbers_are_no_steps_of_a_ladder(text):
+    assert read_knob(KNOBS[1], [text]).problem
+
+
+K = Knob("step", "Truncation step K", "integer", 30, 10, 200, step=10)
+START = Knob("start", "Truncation start", "number", 0.5, 0.0, 0.9, step=0.05)
+MASK = Knob("mask", "Rows kept", "number", 0.66, 0.05, 1.0, step=0.01)
+
+
+@pytest.mark.parametrize(
+    ("knob", "text", "asked_for"),
+    [
+        (K, "15", "a multiple of 10 from 10 to 200"),
+        (K, "205", "a multiple of 10 from 10 to 200"),
+        (START, "0.33", "a number from 0 to 0.9 in steps of 0.05"),
+        (MASK, "0.655", "a number from 0.05 to 1 in steps of 0.01"),
+    ],
+)
+def test_a_slider_stands_on_its_steps_only(knob, text, asked_for):
+    assert f"must be {asked_for}, but" in read_knob(knob, [text]).problem
+
+
+@pytest.mark.parametrize("knob", [K, START, MASK])
+def test_every_step_of_a_slider_can_be_linked(knob):
+    count = round((knob.high - knob.low) / knob.step)
+    for n in range(count + 1):
+        value = min(knob.low + n * knob.step, knob.high)  # with the browser's rounding errors
+        assert read_knob(knob, [str(value)]).problem == ""
+
+
+def test_a_box_takes_what_lies_between_its_steps():
+    assert read_knob(K._replace(box=True), ["15"]).value == 15
 
 
 @pytest.mark.parametrize("value", [True, "3", None, 0, 1001, float("nan"), 3.5])

@@ -112,7 +112,7 @@ def test_back_to_a_link_of_the_old_kind_is_answered_in_a_sentence():
 
 @pytest.mark.parametrize(
     ("name", "text"),
-    [("part", "0"), ("part", "99"), ("part", "x"), ("lesson", "<b>"), ("lesson", "HEART")],
+    [("part", "0"), ("part", "99"), ("part", "x"), ("lesson", "<b>"), ("lesson", "HEARTS")],
 )
 def test_a_bad_parameter_is_said_and_the_first_step_shown(name, text):
     at = open_lessons(**{name: text})

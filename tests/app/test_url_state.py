@@ -47,6 +47,7 @@ def test_a_link_restores_every_kind_of_knob():
         "method": "virtual SGLB",
         "trees": "500",
         "rate": "0.25",
+        "noise": "10",
         "seed": "7",
         "step": "20",
         "cells": "3,40",
@@ -61,6 +62,7 @@ def test_a_link_restores_every_kind_of_knob():
         "method": "virtual SGLB",
         "trees": 500,
         "rate": 0.25,
+        "noise": 10.0,
         "seed": 7,
         "step": 20,
         "cells": "3,40",
@@ -95,6 +97,46 @@ def test_a_bad_parameter_is_named_and_what_is_used_is_said(name, text, used):
     (sentence,) = notices(at)
     assert sentence.startswith(name)
     assert used in sentence
+
+
+def test_a_notice_names_the_parameter_and_the_control():
+    (sentence,) = notices(open_app(rate="7"))
+    assert sentence == (
+        'rate must be a number from 0.01 to 1 in steps of 0.01, but the link says "7"; '
+        '0.1 is used for "Learning rate".'
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "name", "value", "text"),
+    [
+        ({"noise": "3"}, "noise", 3.0, "3"),
+        ({"noise": "3.0"}, "noise", 3.0, "3"),
+        ({"noise": "0.30"}, "noise", 0.3, "0.3"),
+        ({"rows": "3e2"}, "rows", 300, "300"),
+        ({"method": "Virtual sglb"}, "method", "virtual SGLB", "virtual SGLB"),
+        ({"methods": ["SGLB", "sglb"]}, "methods", ("SGLB",), "SGLB"),
+    ],
+)
+def test_another_spelling_is_read_and_kept_as_the_widget_writes_it(query, name, value, text):
+    at = open_app(**query)
+    assert not at.exception
+    assert notices(at) == []
+    assert shown_values(at)[name] == value
+    # In the address too: a reload is the same page.
+    assert at.query_params[name] in (text, [text])
+    assert shown_values(at.run())[name] == value
+
+
+def test_back_to_another_spelling_is_answered_in_a_sentence():
+    at = open_app()
+    at.query_params["noise"] = "3.0"
+    (sentence,) = notices(at.run())
+    assert sentence == 'noise is written "3" in links; 1 is used for "Noise".'
+
+
+def test_steps_of_a_ladder_are_shown_without_needless_decimals():
+    assert open_app().select_slider(key="noise").options == ["0", "0.3", "1", "3", "10"]
 
 
 def test_unknown_parameters_are_named_and_leave_the_address():
@@ -177,3 +219,13 @@ def test_a_box_of_whole_numbers_keeps_what_is_typed():
     assert shown_values(at.run())["seed"] == 9
     at.button(key="_preset:left:Reset").click().run()
     assert shown_values(at)["seed"] == 0
+
+
+@pytest.mark.parametrize(("typed", "kept"), [(12.7, 13), (12.5, 13), (12.2, 12)])
+def test_a_box_of_whole_numbers_rounds_on_entry(typed, kept):
+    at = open_app()
+    at.number_input(key="seed").set_value(typed).run()
+    assert notices(at) == []
+    assert shown_values(at)["seed"] == kept
+    assert at.number_input(key="seed").value == kept
+    assert shown_link(at) == f"?seed={kept}"

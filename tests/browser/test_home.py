@@ -56,7 +56,7 @@ def test_a_bad_link_is_explained_in_plain_text_and_leaves_the_address(page, serv
     notice = page.locator(".st-key-note-link")
     notice.wait_for()
     text = notice.inner_text()
-    assert 'the link says "7"; 800 is used.' in text
+    assert 'the link says "7"; 800 is used for "Training rows".' in text
     assert '"zap"' in text
     assert '"<b>"' in text
     assert notice.locator("img, b, a").count() == 0

@@ -13,6 +13,7 @@ STATE = PageState(
         Knob("method", "Method", "choice", "SGB", choices=("SGB", "virtual SGLB"), group="method"),
         Knob("trees", "Trees", "integer", 100, 1, 1000),
         Knob("rate", "Learning rate", "number", 0.1, 0.01, 1.0, step=0.01),
+        Knob("noise", "Noise", "ladder", 1.0, choices=(0.0, 0.3, 1.0, 3.0, 10.0)),
         Knob("seed", "Seed", "integer", 0, 0, 99, box=True),
         Knob("step", "Truncation step", "integer", 50, 1, 100, needs=("method", ("virtual SGLB",))),
         Knob("cells", "Cells", "text", "", pattern=r"(\d+(,\d+)*)?", help="Numbers and commas."),
