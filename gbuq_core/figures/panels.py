@@ -131,6 +131,8 @@ class Panel(NamedTuple):
         Text alternative of the panel; computed from the values when empty.
     lines : sequence of Line
         Lines over this panel.
+    blank_hatched : bool
+        Whether cells without a value are hatched, in the frames that have such cells.
     """
 
     title: str
@@ -147,6 +149,7 @@ class Panel(NamedTuple):
     outlined: npt.ArrayLike | None = None
     alt: str = ""
     lines: Sequence[Line] = ()
+    blank_hatched: bool = False
 
 
 class PanelSheet(NamedTuple):
@@ -183,6 +186,8 @@ class PanelSheet(NamedTuple):
         Shown first; negative counts from the end.
     hatch_label : str
         What hatching means, for the legend under the sheet, e.g. "no training rows".
+    blank_label : str
+        Why hatched cells have no value, for the legend too.
     outline_label : str
         What the outline means.
     markers : sequence of Marker
@@ -227,6 +232,7 @@ class PanelSheet(NamedTuple):
     strips: Sequence[Strip] = ()
     strip_columns: int = 1
     strip_height: int = 120
+    blank_label: str = ""
 
 
 def shared_limits(arrays: Iterable[npt.ArrayLike], log: bool = False) -> tuple[float, float]:

@@ -157,6 +157,7 @@ def spiral_sheet(
         frame_label="trees",
         frame_values=[int(n) for n in frames] if len(frames) > 1 else None,
         frames_per_second=8,
+        blank_label=_words_of_blank(methods, frames),
         hatch_label=f"the {view.flag} % of the cells with most knowledge uncertainty",
         markers=markers,
         lines=lines,
@@ -194,6 +195,20 @@ def maps_at(maps: Maps, part: Array, frames: Ints) -> Array:
     values = np.array(part[np.maximum(stage, 0)])
     values[stage < 0] = np.nan
     return values
+
+
+def _words_of_blank(methods: Sequence[Maps], frames: Ints) -> str:
+    """From which frame on a method has members, for those that begin with none."""
+    begins = []
+    for maps in methods:
+        total = maps_at(maps, maps.total, frames)
+        there = np.asarray(np.isfinite(total).any(axis=(1, 2)))
+        if len(maps.n_trees) > 1 and there.any() and not there[0]:
+            first = frames[np.argmax(there)]
+            begins.append(f"{METHOD_STYLES[maps.method].label}: first after {first:d} trees")
+    if not begins:
+        return "knowledge takes two members"
+    return f"no member yet ({', '.join(begins)}); knowledge takes two"
 
 
 def _knowledge_limits(methods: Sequence[Maps], view: SpiralView) -> tuple[float, float]:
@@ -316,10 +331,11 @@ def _method_panels(
         if limits is None:  # a scale of its own, of the finished map
             limits = shared_limits([part[-1]], log=is_knowledge and view.log)
         known = bool(np.isfinite(part[-1]).any())
+        values = maps_at(maps, part, frames) if plays else part[-1]
         panels.append(
             Panel(
                 f"{style.label}: {_BRIEF[kind] if brief else kind}",
-                maps_at(maps, part, frames) if plays else part[-1],
+                values,
                 _NATS,
                 limits,
                 log=is_knowledge and view.log,
@@ -327,6 +343,7 @@ def _method_panels(
                 markers=() if known else _NOT_AVAILABLE,
                 alt="" if known else f"{style.label} gives no {kind} uncertainty here.",
                 accent=style.colour,
+                blank_hatched=known and bool(np.isnan(values).any()),
             )
         )
     return panels

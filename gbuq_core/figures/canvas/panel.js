@@ -206,6 +206,9 @@ function legendEntries(sheet) {
   const entries = [];
   const any = (part) => sheet.panels.some((panel) => panel[part]);
   if (sheet.hatchLabel && any('hatched')) entries.push({ kind: 'hatch', text: sheet.hatchLabel });
+  if (sheet.blankLabel && any('blankHatched')) {
+    entries.push({ kind: 'hatch', text: sheet.blankLabel });
+  }
   if (sheet.outlineLabel && any('outlined')) {
     entries.push({ kind: 'outline', text: sheet.outlineLabel });
   }

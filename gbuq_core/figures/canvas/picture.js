@@ -77,8 +77,8 @@ class Picture {
   // lines run on across neighbouring cells of any size.
   hatch(box) {
     const sets = [[], [], [], []];
-    const { hatched } = this.panel;
-    if (!hatched) return sets;
+    const { hatched, blankHatched } = this.panel;
+    if (!hatched && !blankHatched) return sets;
     const [cw, ch] = [box.w / this.nx, box.h / this.ny];
     for (let k = HATCH_SPACING / 2; k < box.w + box.h; k += HATCH_SPACING) {
       const end = Math.min(k, box.w);
@@ -102,8 +102,9 @@ class Picture {
   }
 
   hatchTone(cell) {
-    if (!this.panel.hatched[cell]) return NO_HATCH;
+    const { hatched, blankHatched } = this.panel;
     const index = this.indices[cell];
+    if (!(hatched && hatched[cell]) && !(blankHatched && index < 0)) return NO_HATCH;
     if (index < 0) return HATCH_BLANK;
     return this.panel.lut.light[index] ? HATCH_DARK : HATCH_LIGHT;
   }
