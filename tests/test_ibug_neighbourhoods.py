@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.ensemble import GradientBoostingRegressor
 
-from gbuq_core.errors import InvalidParameter
+from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.ibug import IBUGRegressor
 
 GBM = {"n_estimators": 20, "max_depth": 3, "random_state": 0}
@@ -80,3 +80,20 @@ def test_catboost_stops_by_itself_even_if_nothing_is_tuned(table):
     assert model.min_scale_ > 1e-6  # of the noise, std 0.1 to 1.1, not the stand-in of 1e-15
     assert (model.gamma_, model.delta_) == (1.0, 0.0)
     assert len(model.y_train_) == len(X)
+
+
+def test_leaf_density_is_the_share_of_training_rows_that_share_a_leaf(table):
+    X, y = table
+    gbm = GradientBoostingRegressor(**GBM).fit(X[:150], y[:150])
+    model = IBUGRegressor(gbm, 5).fit(X[:150], y[:150])
+    mine = gbm.apply(X[:150])
+    for rows in (None, X[150:]):
+        theirs = mine if rows is None else gbm.apply(rows)
+        shared = (theirs[:, None] == mine[None]).mean(axis=(0, 1))
+        # The mean of the same shares, added up in another order.
+        np.testing.assert_allclose(model.leaf_density(rows).visited, shared, rtol=1e-12)
+    assert model.leaf_density().n_leaves.tolist() == [len(np.unique(tree)) for tree in mine.T]
+    with pytest.raises(InvalidData, match="X contains NaN"):
+        model.leaf_density(np.full((2, 3), np.nan))
+    # A training row is its own neighbour, in all trees.
+    np.testing.assert_array_equal(model.kneighbors(X[:150], 2).affinities[:, 0], 20)

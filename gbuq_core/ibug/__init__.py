@@ -23,6 +23,7 @@ from gbuq_core.ibug.results import (
     ScalePath,
     Setting,
 )
+from gbuq_core.ibug.train_leaves import LeafDensity
 
 __all__ = [
     "FAMILIES",
@@ -30,6 +31,7 @@ __all__ = [
     "Distribution",
     "FamilyScores",
     "IBUGRegressor",
+    "LeafDensity",
     "Neighborhood",
     "Posterior",
     "ScalePath",

@@ -16,7 +16,7 @@ from gbuq_core.ibug.base import TunedNeighbours
 from gbuq_core.ibug.choosing import scale_of
 from gbuq_core.ibug.families import FAMILIES, FITS, Posterior, check_family, fit_posterior
 from gbuq_core.ibug.family_fits import FloatArray
-from gbuq_core.ibug.inputs import check_target
+from gbuq_core.ibug.inputs import check_target, explain_missing
 from gbuq_core.ibug.results import (
     ClassShares,
     Distribution,
@@ -24,6 +24,7 @@ from gbuq_core.ibug.results import (
     Neighborhood,
     ScalePath,
 )
+from gbuq_core.ibug.train_leaves import LeafDensity, leaf_density
 from gbuq_core.metrics.neighbour_tuning import CANDIDATES, running_std
 from gbuq_core.uncertainty import Uncertainty
 from gbuq_core.validation import check_array, check_choice
@@ -113,6 +114,8 @@ class IBUGRegressor(RegressorMixin, TunedNeighbours):
     ) -> Neighbours:
         """Training rows of highest affinity, best first, ties by lowest index.
 
+        Training rows are searched like any: each is its own first neighbour, but for its ties.
+
         Parameters
         ----------
         X : array-like, DataFrame or Neighborhood
@@ -127,6 +130,32 @@ class IBUGRegressor(RegressorMixin, TunedNeighbours):
         """
         found, k = self._look_up(X, n_neighbors, n_trees_sampled, tree_order)
         return Neighbours(found.indices[:, :k], found.affinities[:, :k])
+
+    def leaf_density(self, X: Any = None) -> LeafDensity:
+        """What share of the training rows lies in the leaves of X, tree by tree.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame, optional
+            The training rows themselves without it.
+
+        Returns
+        -------
+        LeafDensity
+            ``(n_leaves, visited, largest)``, (n_trees_,) each: what IBUG visits in each tree.
+
+        References
+        ----------
+        Brophy and Lowd (IBUG, 2022), appendix C.5.
+        """
+        check_is_fitted(self, "y_train_")
+        if X is None:
+            return leaf_density(self._rows.leaves)
+        table = self._check_new(X)
+        try:
+            return leaf_density(self._rows.leaves, self._rows.source.leaf_matrix(table))
+        except ValueError as error:
+            raise explain_missing(error, table, self.model_) from error
 
     def find_neighborhood(
         self,
