@@ -136,12 +136,13 @@ def chains_text(race: GaussiansRun) -> str:
 
 
 def percent(share: float) -> str:
-    """A share in per cent with up to three digits.
+    """A share in per cent with up to three digits, the same that `digits` gives the share.
 
     >>> percent(0.98794), percent(0.19044), percent(1.0)
     ('98.8 %', '19.0 %', '100 %')
     """
-    return f"{digits(100 * share)} %"
+    # Rounded before it is scaled: 0.6025 lies above its half, 60.25 on it.
+    return f"{digits(100 * float(f'{share:.3g}'))} %"
 
 
 def describe_race(settings: GaussiansSettings) -> str:

@@ -18,6 +18,7 @@ from gbuq_core.experiments.gaussians_scores import (
     describe_gaussians,
     describe_race,
     digits,
+    percent,
     score_rows,
     score_sampler,
 )
@@ -67,6 +68,13 @@ def test_who_races_from_where_is_said_of_any_number(samplers, chains, race, word
     assert describe_race(settings) == race
     said = describe_gaussians(GaussiansRun(settings, target_grid(settings.target), ()))
     assert said.endswith(words)
+
+
+@pytest.mark.parametrize("share", [0.6025, 0.1025, 0.9885, 0.2375, 0.5])
+def test_words_and_table_round_a_share_alike(share):
+    in_words = float(percent(share).rstrip(" %"))
+    # One rounding of a product; a differing digit is 1e-3.
+    assert in_words == pytest.approx(100 * float(digits(share)), rel=1e-12)
 
 
 def test_the_table_has_a_column_a_sampler_and_three_digits(race):
