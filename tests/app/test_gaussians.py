@@ -176,7 +176,6 @@ def test_a_knob_changes_the_picture_and_runs_only_what_depends_on_it(opened, key
         ("alpha_min", "0"),
         ("noise_free", "yes"),
         ("samplers", "<b>x</b>"),
-        ("samplers", ["SGLD", "SGLD"]),
         ("target", "donut"),
         ("seed", "-1"),
         ("gradient_noise", "[x](javascript:0)"),
@@ -192,6 +191,22 @@ def test_a_bad_parameter_is_said_and_the_default_used(name, text):
     assert any(note.startswith(f"{name} must be") for note in notes(at))
     assert name not in at.query_params
     assert titles(at)[0] == "Target"
+
+
+def test_a_sampler_named_twice_races_once():
+    at = open_gaussians(samplers=["SGLD", "sgld"])
+    assert notes(at) == notes(open_gaussians(samplers="SGLD"))
+    assert titles(at) == ["Target", "SGLD"]
+
+
+@pytest.mark.parametrize("preset", ["Paper settings", "Reset"])
+def test_presets_win_over_what_a_link_says_of_hidden_knobs(preset):
+    at = open_gaussians(samplers="cg-SGLD", steps="1000", rate_sgld="0.2", noise_nsgld="10.0")
+    at.button(key=f"_preset:gaussians:{preset}").click()
+    settle(at.run())
+    assert dict(at.query_params) == {}
+    assert at.select_slider(key="rate_sgld").value == GaussiansSettings().rate_sgld
+    assert at.select_slider(key="noise_nsgld").value == GaussiansSettings().noise_nsgld
 
 
 def test_an_unknown_parameter_is_named():

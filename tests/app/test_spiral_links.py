@@ -13,10 +13,10 @@ from gbuq_core.experiments.spiral_export import spiral_code
 from gbuq_core.experiments.spiral_plan import PAPER, SpiralSettings
 from gbuq_core.experiments.spiral_scores import describe_spiral
 from gbuq_core.figures.spiral import SpiralView
-from pages._ui.knobs import read_knob
+from pages._ui.knobs import problem_with, read_knob
 from pages._ui.spiral_controls import STATE, looks_of, query_of, settings_of, view_of
 from pages._ui.spiral_exports import _csv, _html
-from tests.app.spiral_page import SETTINGS, notes, open_spiral, titles
+from tests.app.spiral_page import SETTINGS, notes, open_spiral, settle, titles
 
 BAD = {
     "rows": "7",
@@ -98,6 +98,26 @@ def test_a_link_restores_settings_and_view(settings, view):
     assert settings_of(SimpleNamespace(**values)) == settings
     assert view_of(SimpleNamespace(**values)) == view
     assert looks_of(SimpleNamespace(**values)).point == (0.0, -190.0)
+
+
+def test_reset_wins_over_what_a_link_says_of_hidden_knobs():
+    at = open_spiral(small=False, methods="cSGLB", rows="50", chain_trees="100", cycle="20",
+                     members="2", trees="50", rate="0.3")  # fmt: skip
+    assert "members" not in [slider.key for slider in at.slider]
+    at.button(key="_preset:spiral:Reset").click().run()
+    assert not at.exception
+    assert dict(at.query_params) == {}
+    assert at.slider(key="members").value == 5
+    assert at.select_slider(key="trees").value == SpiralSettings().trees
+    assert at.select_slider(key="rate").value == SpiralSettings().rate
+    settle(at)
+    assert at.button(key="_preset:spiral:Reset").disabled
+
+
+def test_the_presets_values_are_steps_of_their_controls():
+    for preset in STATE.presets:
+        for knob in STATE.knobs:
+            assert not problem_with(knob, preset.values.get(knob.key, knob.default)), knob.key
 
 
 def test_the_page_offers_code_link_data_and_itself():

@@ -1,5 +1,6 @@
 """25 Gaussians in Chromium: knobs, the race's player, its charts, links, phones, themes."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,19 @@ def test_a_link_restores_everything_in_a_private_window(new_page, serve):
     other = open_gaussians(second, url, first.url.split("?")[1], "clr-SGLD")
     assert other.data("digest") == figure.data("digest")
     assert other.root.locator(".gbuq-panel").count() == 3
+
+
+def test_a_preset_wins_over_what_a_link_says_of_hidden_knobs(page, serve):
+    query = "steps=1000&rate_sgld=0.2&samplers=cg-SGLD&noise_nsgld=10.0&gradient_noise=3"
+    figure = open_gaussians(page, serve(APP), query)
+    assert page.locator(".st-key-note-link").count() == 0
+    page.wait_for_url(re.compile(r"[?&]gradient_noise=3(&|$)"))
+    after(page, figure, lambda: page.get_by_role("button", name="Paper settings").click())
+    page.locator(".st-key-noise_nsgld").get_by_text("5", exact=True).first.wait_for()
+    page.locator(".st-key-rate_sgld").get_by_text("0.05", exact=True).first.wait_for()
+    page.wait_for_url("**/gaussians")
+    page.reload()
+    page.locator(".st-key-rate_sgld").get_by_text("0.05", exact=True).first.wait_for()
 
 
 def test_a_bad_link_is_explained_and_the_picture_is_drawn(page, serve):
