@@ -284,3 +284,16 @@ def test_the_renderer_is_made_of_all_parts_and_parses_nothing_as_html():
 @pytest.mark.parametrize("path", sorted(FOLDER.iterdir()), ids=lambda path: path.name)
 def test_no_part_of_the_renderer_is_long(path):
     assert len(path.read_text(encoding="utf-8").splitlines()) < 400
+
+
+def test_columns_of_numbers_are_set_apart_from_columns_of_words():
+    rows = [
+        ["Score", "Value", "Said"],
+        ["1", "0.2", "0.2 of all, a few"],
+        ["2", "\u2013", "No"],
+    ]
+    page = standalone_html(Section(table=rows), title="T")
+    head, number = "<th>Score</th>", ' class="number"'
+    assert f"<tr>{head}<th{number}>Value</th><th>Said</th></tr>" in page
+    assert f"<tr><td>2</td><td{number}>\u2013</td><td>No</td></tr>" in page
+    assert ".number { text-align: right; }" in page

@@ -143,11 +143,27 @@ def _section(section: Section, number: int) -> str:
 
 def _table(rows: Sequence[Sequence[str]]) -> str:
     head, *body = rows
-    cells = "".join(f"<th>{escape(text)}</th>" for text in head)
-    lines = "\n".join(
-        "<tr>" + "".join(f"<td>{escape(text)}</td>" for text in row) + "</tr>" for row in body
-    )
+    # The first column names the rows, whatever it holds.
+    numeric = [i > 0 and all(_is_number(row[i]) for row in body) for i in range(len(head))]
+    kinds = [' class="number"' if right else "" for right in numeric]
+    cells = _cells("th", head, kinds)
+    lines = "\n".join(f"<tr>{_cells('td', row, kinds)}</tr>" for row in body)
     return (
         f'<div class="scroll"><table><thead><tr>{cells}</tr></thead>'
         f"<tbody>{lines}</tbody></table></div>"
     )
+
+
+def _cells(tag: str, row: Sequence[str], kinds: Sequence[str]) -> str:
+    return "".join(
+        f"<{tag}{kind}>{escape(text)}</{tag}>" for text, kind in zip(row, kinds, strict=True)
+    )
+
+
+def _is_number(text: str) -> bool:
+    """Whether a cell is a number, perhaps with a unit or a second one ("10 of 12"), or a dash.
+
+    >>> [_is_number(text) for text in ("0.21", "12.3 %", "10 of 12", "", "SGLB", "3 of all hold.")]
+    [True, True, True, True, False, False]
+    """
+    return not text or (text[0] in "0123456789.+-\u2212\u2013\u221e" and text.count(" ") <= 2)

@@ -27,6 +27,7 @@ _LEAD = (
     "Efficient and effective uncertainty quantification in gradient boosting via cyclical gradient "
     "MCMC (CEUR-WS 3381, paper 47), section 5.1."
 )
+_LEAST_HEIGHT = 184  # of the maps in a page of its own, which scrolls: titles have room over them
 _CLAIM_HEADS = ("The papers", "Here", "Verdict")
 
 
@@ -87,8 +88,10 @@ def _csv(run: SpiralRun) -> bytes:
 
 def _html(run: SpiralRun, view: SpiralView, looks: Looks, words: str) -> bytes:
     scores = [score_spiral(maps, run.truth) for maps in run.methods]
+    sheet = sheet_of(run, run.methods, view, looks, words)
+    height = max(sheet.panel_height, _LEAST_HEIGHT)
     sections = [
-        Section(sheet=sheet_of(run, run.methods, view, looks, words), caption=words),
+        Section(sheet=sheet._replace(panel_height=height), caption=words),
         *looks_as_sections(run.settings, run.methods, looks, view.log),
         Section("Scorecard", table=score_rows(run, scores)),
         Section(

@@ -1,8 +1,10 @@
 """Spiral through AppTest: picture, knobs that refit and knobs that do not, looks, bad links."""
 
 import doctest
+import re
 import threading
 import time
+from base64 import b64decode
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,11 +15,13 @@ from gbuq_core.experiments.spiral import SIDE, count_fits, run_spiral
 from gbuq_core.experiments.spiral_plan import METHODS, PAPER, SpiralSettings
 from gbuq_core.experiments.spiral_probe import probe, ray
 from gbuq_core.experiments.spiral_scores import describe_spiral
+from gbuq_core.figures.encoding import decode_sheet
 from gbuq_core.figures.spiral import SpiralView
 from pages._ui import spiral_controls, spiral_quality
 from pages._ui.canvas import CanvasEvent
 from pages._ui.knobs import read_knob
-from pages._ui.spiral_controls import STATE, choose, settings_of, view_of
+from pages._ui.spiral_controls import STATE, choose, looks_of, settings_of, view_of
+from pages._ui.spiral_exports import _html
 from tests.app.spiral_page import (
     ALL,
     APP,
@@ -339,3 +343,13 @@ def test_a_cancelled_comparison_offers_one_button_which_starts_it_again(monkeypa
     assert "_jobs_cancel" in [button.key for button in at.button]
     at.button(key="_jobs_cancel").click().run()
     gate.set()
+
+
+def test_the_page_for_download_has_room_for_titles_and_sets_words_from_the_left():
+    run = run_spiral(SETTINGS._replace(methods=("sglb", "virtual_sglb", "csglb", "cbsglb")))
+    values = SimpleNamespace(**{knob.key: knob.default for knob in STATE.knobs})
+    page = _html(run, SpiralView(), looks_of(values), "Words.").decode()
+    # Maps as wide as they are tall: "Density of class 1" is about 130 px long.
+    first = re.search(r'id="sheet-0">([^<]+)<', page).group(1)
+    assert decode_sheet(b64decode(first)).header["height"] >= 160
+    assert "<th>Here</th><th>Verdict</th>" in page
