@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.ensemble import GradientBoostingRegressor
+from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingRegressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsRegressor
@@ -19,6 +19,7 @@ from gbuq_core.baselines import (
     EuclideanNeighborsRegressor,
     average_distributions,
 )
+from gbuq_core.baselines.held_out import make_tuning_rows
 from gbuq_core.errors import GbuqError, InvalidData, InvalidParameter
 from gbuq_core.ibug import IBUGRegressor
 from gbuq_core.metrics import nll_gaussian
@@ -219,6 +220,26 @@ def test_parameters_of_members_are_reached_by_name():
 def test_what_cannot_be_averaged_is_refused(estimators, text, table):
     with pytest.raises(GbuqError, match=text):
         AveragingRegressor(estimators).fit(*table)
+
+
+@pytest.mark.parametrize("averaged", [False, True], ids=["alone", "averaged"])
+def test_validation_rows_may_bring_other_categories(averaged, table):
+    X, y = table
+    frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(10)])
+    levels = np.array(["red", "green", "blue"])[np.arange(len(y)) % 3]
+    fewer = np.where(levels == "blue", "red", levels)
+    parts = [
+        frame[:200].assign(kind=pd.Categorical(fewer[:200])),
+        frame[200:].assign(kind=pd.Categorical(levels[200:])),
+    ]
+    base = HistGradientBoostingRegressor(max_iter=10, categorical_features="from_dtype")
+    model = IBUGRegressor(base, 5, random_state=0)
+    model = AveragingRegressor([("ibug", model)]) if averaged else model
+    model.fit(parts[0], y[:200], parts[1], y[200:])
+    assert np.isfinite(model.predict(parts[1])).all()
+    rows = make_tuning_rows(clone(model), parts[0], y[:200], parts[1], y[200:], 0.2, 0)
+    assert rows.X_all["kind"].tolist() == [*parts[0]["kind"], *parts[1]["kind"]]
+    assert sorted(rows.X_all["kind"].cat.categories) == ["blue", "green", "red"]
 
 
 def test_members_tune_on_no_row_that_their_model_has_seen(table):

@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.trees.importers.frames import join_frames
 from gbuq_core.validation import check_number
 
 
@@ -87,5 +88,5 @@ def _take(X: Any, chosen: np.ndarray) -> Any:
 
 def _stack(X: Any, more: Any) -> Any:
     if isinstance(X, pd.DataFrame) and isinstance(more, pd.DataFrame):
-        return pd.concat([X, more], ignore_index=True)
+        return join_frames(X, more)
     return np.concatenate([np.asarray(X), np.asarray(more)])

@@ -13,6 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from gbuq_core.errors import GbuqError, InvalidData, InvalidParameter
 from gbuq_core.ibug.base_models import Rows
+from gbuq_core.trees.importers.frames import join_frames
 
 _LARGEST_TARGET = 1e75  # its fourth power is a float64 still: calibration stretches by 1e3
 
@@ -117,7 +118,7 @@ def _take(rows: Rows, chosen: np.ndarray) -> Rows:
 def join_rows(first: Rows, second: Rows) -> Rows:
     """All rows, those of ``first`` before those of ``second``."""
     if isinstance(first.X, pd.DataFrame) and isinstance(second.X, pd.DataFrame):
-        X: Any = pd.concat([first.X, second.X], ignore_index=True)
+        X: Any = join_frames(first.X, second.X)
     else:
         X = np.concatenate([np.asarray(first.X), np.asarray(second.X)])
     return Rows(X, np.concatenate([first.y, second.y]))
