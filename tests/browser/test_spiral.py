@@ -84,6 +84,21 @@ def test_a_typed_coordinate_probes_the_point(page, serve):
     page.wait_for_url("**px=210*")
 
 
+def test_a_typed_fraction_is_rounded_in_the_box_and_in_the_address(page, serve):
+    open_spiral(page, serve(APP))
+    point = Figure(page, 1)
+    box = page.get_by_label("x", exact=True).first
+
+    def type_it():
+        box.fill("12.7")
+        box.press("Enter")
+
+    after(page, point, type_it)
+    page.wait_for_url(re.compile(r"[?&]px=13(\.0)?(&|$)"))  # a box of floats writes 13.0
+    assert box.input_value() == "13"
+    assert page.locator("[class*=st-key-note-knob]").count() == 0
+
+
 def test_a_drawn_line_is_walked(page, serve):
     figure = open_spiral(page, serve(APP))
     ray = Figure(page, 2)
@@ -143,3 +158,20 @@ def test_nothing_overflows_and_the_picture_is_on_the_first_screen(
         last = panels.last.bounding_box()
         assert last["y"] + last["height"] < viewport[1]
     screenshot(page, f"spiral-{viewport[0]}-{colour_scheme}")
+
+
+@pytest.mark.parametrize(
+    ("moved", "sentence"),
+    [
+        ("rate_cyclical=0.3", "cSGLB: Learning rate 0.3 times largest alpha 10 is 3"),
+        ("cycle=500", "cSGLB: Cycle length 500 is more than the 200 trees"),
+        ("alpha_max=1&alpha_min=2", "cSGLB: Smallest alpha 2 is above largest alpha 1"),
+    ],
+)
+def test_a_method_that_cannot_be_fitted_leaves_the_page_whole(page, serve, moved, sentence):
+    query = f"rows=50&members=2&trees=50&chain_trees=200&depth=2&{moved}"
+    page.goto(f"{serve(APP)}/spiral?methods=SGLB&methods=cSGLB&{query}")
+    page.get_by_role("group", name=re.compile("^SGLB: knowledge")).wait_for()
+    assert sentence in page.locator(".st-key-error-csglb").inner_text()
+    assert page.get_by_text("encountered an error").count() == 0
+    assert page.get_by_role("button", name="Compare, about").is_disabled()
