@@ -99,21 +99,6 @@ def test_a_typed_fraction_is_rounded_in_the_box_and_in_the_address(page, serve):
     assert page.locator("[class*=st-key-note-knob]").count() == 0
 
 
-def test_a_typed_fraction_is_rounded_in_the_box_and_in_the_address(page, serve):
-    open_spiral(page, serve(APP))
-    point = Figure(page, 1)
-    box = page.get_by_label("x", exact=True).first
-
-    def type_it():
-        box.fill("12.7")
-        box.press("Enter")
-
-    after(page, point, type_it)
-    page.wait_for_url(re.compile(r"[?&]px=13(\.0)?(&|$)"))  # a box of floats writes 13.0
-    assert box.input_value() == "13"
-    assert page.locator("[class*=st-key-note-knob]").count() == 0
-
-
 def test_a_drawn_line_is_walked(page, serve):
     figure = open_spiral(page, serve(APP))
     ray = Figure(page, 2)
