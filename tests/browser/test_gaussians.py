@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.conftest import DESKTOP, PHONE, screenshot, wait_ready
 from tests.browser.figure import Figure
@@ -17,6 +18,8 @@ def open_gaussians(page, url, query=QUICK, last="cg-SGLD"):
     page.goto(f"{url}/gaussians?{query}")
     wait_ready(page, canvases=1)
     page.get_by_role("group", name=f"{last}. Arrow keys").wait_for()
+    # On a slow machine the last of the samplers may end before the others.
+    expect(page.get_by_test_id("stProgress")).to_have_count(0)
     wait_ready(page, canvases=1)
     return Figure(page)
 
