@@ -1,8 +1,4 @@
-"""Synthetic data sets, each with its true mean and noise, and where it has training rows at all.
-
-Growing a set only appends rows: the first rows, the cell means and the standard normals behind
-the noise stay as they are, so that a slider of the size or the noise changes nothing else.
-"""
+"""The spiral: three arms in the plane, and their true density and class probabilities."""
 
 from __future__ import annotations
 
@@ -10,200 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtri, softmax
+from scipy.special import softmax
 
 from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.synthetic.draws import MAX_ROWS, generator_of, normals_from
 from gbuq_core.validation import check_array, check_number
-
-# Noise variance of each heart cell in multiples of ``noise``; 0 = no training rows. From the
-# authors' code (methods of Malinin et al., section 4; figure 2a shows it).
-_HEART_ROWS = (
-    "111111111",
-    "114111411",
-    "140414041",
-    "400040004",
-    "140000041",
-    "114000411",
-    "111404111",
-    "111141111",
-    "111111111",
-)
-_HEART = np.array([[float(digit) for digit in row] for row in _HEART_ROWS])
-
-MAX_ROWS = 10_000_000
-
-
-class HeartData(NamedTuple):
-    """Two categorical features of nine levels; no training rows inside a heart.
-
-    Attributes
-    ----------
-    X : ndarray of shape (n_samples, 2)
-        Level codes 0 to 8 as float64. Rows go round the filled cells: row i is in filled cell
-        ``i % n_filled``, so fewer rows per cell are a prefix of more.
-    y : ndarray of shape (n_samples,)
-    mean : ndarray of shape (9, 9)
-        True mean of y in every cell, also the empty ones; row = feature 0, column = feature 1.
-    variance : ndarray of shape (9, 9)
-        True noise variance, NaN where there are no training rows.
-    in_support : ndarray of shape (9, 9), bool
-        Which cells have training rows.
-    grid : ndarray of shape (81, 2)
-        One row per cell in row-major order: ``predict(grid).reshape(9, 9)`` is a map.
-    cell_counts : ndarray of shape (9, 9), int64
-        Training rows per cell.
-    """
-
-    X: NDArray[np.float64]
-    y: NDArray[np.float64]
-    mean: NDArray[np.float64]
-    variance: NDArray[np.float64]
-    in_support: NDArray[np.bool_]
-    grid: NDArray[np.float64]
-    cell_counts: NDArray[np.int64]
-
-
-def make_heart(n_per_cell: int = 1000, noise: float = 0.01, random_state: Any = None) -> HeartData:
-    """The heart: 81 cells, 17 of them without training rows, noise four times larger around them.
-
-    ``y = mean[cell] + sqrt(noise * V[cell]) N(0, 1)`` with cell means uniform on (0, 1) and
-    ``V`` 1 or 4.
-
-    Parameters
-    ----------
-    n_per_cell : int
-        Training rows in each of the 64 filled cells.
-    noise : float
-        Noise variance where ``V`` is 1, in squared units of y.
-    random_state : int, numpy Generator, RandomState, SeedSequence or None
-        Seed of the cell means and of the noise.
-
-    Returns
-    -------
-    HeartData
-
-    Raises
-    ------
-    InvalidParameter
-        If ``n_per_cell``, ``noise`` or ``random_state`` is impossible.
-
-    References
-    ----------
-    Malinin et al. (2021), section 4 and figure 2; the matrix is that of the authors' code.
-
-    Examples
-    --------
-    >>> heart = make_heart(random_state=0)
-    >>> heart.X.shape, int(heart.in_support.sum())
-    ((64000, 2), 64)
-    """
-    in_support = _HEART > 0
-    n_filled = int(in_support.sum())
-    n = check_number("n_per_cell", n_per_cell, 1, MAX_ROWS // n_filled, integer=True)
-    factor = check_number("noise", noise, 0.0)
-    rng = _generator(random_state)
-    mean = rng.random((9, 9))
-    variance = np.where(in_support, factor * _HEART, np.nan)
-    # One line of the array is one row of every filled cell: more lines leave the first ones alone.
-    y = rng.standard_normal((n, n_filled))
-    y *= np.sqrt(variance[in_support])
-    y += mean[in_support]
-    grid = np.stack(np.divmod(np.arange(81), 9), axis=1).astype(np.float64)
-    return HeartData(
-        X=np.tile(grid[in_support.ravel()], (n, 1)),
-        y=y.ravel(),
-        mean=mean,
-        variance=variance,
-        in_support=in_support,
-        grid=grid,
-        cell_counts=np.where(in_support, n, 0),
-    )
-
-
-_WAVE_X = np.arange(61) / 10.0  # where y is measured
-_WAVE_BEYOND = np.arange(61, 70) / 10.0  # no rows there
-_WAVE_RARE = (_WAVE_X > 3.0) & (_WAVE_X < 4.5)
-
-
-class WaveData(NamedTuple):
-    """One feature, measured in steps of 0.1 from 0 to 6; one stretch has one row a position.
-
-    Attributes
-    ----------
-    X : ndarray of shape (n_samples, 1)
-    y : ndarray of shape (n_samples,)
-    grid : ndarray of shape (70, 1)
-        The 61 positions and 9 more beyond them.
-    mean, variance : ndarray of shape (70,)
-        The true mean and noise variance of y on the grid.
-    in_support : ndarray of shape (70,), bool
-        Where there can be training rows.
-    is_rare : ndarray of shape (70,), bool
-        Where there is one row a position however large the set: 3.1 to 4.4.
-    """
-
-    X: NDArray[np.float64]
-    y: NDArray[np.float64]
-    grid: NDArray[np.float64]
-    mean: NDArray[np.float64]
-    variance: NDArray[np.float64]
-    in_support: NDArray[np.bool_]
-    is_rare: NDArray[np.bool_]
-
-
-def make_wave(n: int = 400, noise: float = 1.0, random_state: Any = None) -> WaveData:
-    """A wave with a noisy stretch, a stretch of few rows, and an end beyond all rows.
-
-    ``y = sin(2x) + 0.3x + noise * (0.06 + 0.3 exp(-((x - 1.4) / 0.45)^2 / 2)) N(0, 1)``.
-
-    The first 14 rows are those of the rare stretch, one a position; all others lie elsewhere.
-    A position is a bin of its own for trees: bins of equally many rows would just grow wider
-    where rows are rare, and hide it.
-
-    Parameters
-    ----------
-    n : int
-        Training rows, at least 20.
-    noise : float
-        Factor of the noise's standard deviation.
-    random_state : int, numpy Generator, RandomState, SeedSequence or None
-
-    Returns
-    -------
-    WaveData
-
-    Raises
-    ------
-    InvalidParameter
-        If ``n``, ``noise`` or ``random_state`` is impossible.
-
-    Examples
-    --------
-    >>> wave = make_wave(n=200, random_state=0)
-    >>> wave.X.shape, int(wave.in_support.sum())
-    ((200, 1), 61)
-    """
-    rows = check_number("n", n, 20, MAX_ROWS, integer=True)
-    factor = check_number("noise", noise, 0.0)
-    # Two uniforms a row, position and noise, so that more rows leave the first ones alone.
-    uniforms = _generator(random_state).random((rows, 2))
-    rare, plenty = np.flatnonzero(_WAVE_RARE), np.flatnonzero(~_WAVE_RARE)
-    position = plenty[(uniforms[:, 0] * plenty.size).astype(np.int64)]
-    position[: rare.size] = rare
-    grid = np.concatenate([_WAVE_X, _WAVE_BEYOND])
-    mean = np.sin(2.0 * grid) + 0.3 * grid
-    std = factor * (0.06 + 0.3 * np.exp(-0.5 * ((grid - 1.4) / 0.45) ** 2))
-    normals = ndtri(np.maximum(uniforms[:, 1], np.finfo(np.float64).tiny))  # uniform on [0, 1)
-    in_support = np.arange(grid.size) < _WAVE_X.size
-    return WaveData(
-        X=grid[position][:, None],
-        y=mean[position] + std[position] * normals,
-        grid=grid[:, None],
-        mean=mean,
-        variance=std**2,
-        in_support=in_support,
-        is_rare=np.concatenate([_WAVE_RARE, np.zeros(_WAVE_BEYOND.size, dtype=bool)]),
-    )
 
 
 class SpiralData(NamedTuple):
@@ -265,10 +72,10 @@ def make_spiral(
     n = check_number("n_per_class", n_per_class, 1, MAX_ROWS // 3, integer=True)
     factor = check_number("noise", noise, 0.0, MAX_SPIRAL_NOISE)
     # Three uniforms a row, arm position and both noises, so that more rows leave the first alone.
-    uniforms = _generator(random_state).random((n, 3, 3))
+    uniforms = generator_of(random_state).random((n, 3, 3))
     t = np.sqrt(uniforms[..., 0]) * (6.0 * np.pi)
     angle = t + 2.0 * np.pi * np.arange(3) / 3.0
-    normals = ndtri(np.maximum(uniforms[..., 1:], np.finfo(np.float64).tiny))
+    normals = normals_from(uniforms[..., 1:])
     spread = factor * t[..., None] ** 1.5 * normals
     arm = np.stack([-np.cos(angle), np.sin(angle)], axis=-1) * t[..., None] ** 2
     points = (arm + spread).reshape(3 * n, 2)
@@ -387,14 +194,3 @@ def _arm_quadrature(noise: float) -> tuple[NDArray[np.float64], NDArray[np.float
     nodes = (edges[:-1, None] + 0.5 * width * (node + 1.0)).ravel()
     weights = (0.5 * width * weight).ravel() * 2.0 * nodes  # dt = 2 y dy
     return nodes**2, np.log(weights)
-
-
-def _generator(random_state: Any) -> np.random.Generator:
-    """A numpy Generator from anything that numpy accepts as a seed."""
-    try:
-        return np.random.default_rng(random_state)
-    except (TypeError, ValueError):
-        raise InvalidParameter(
-            "random_state must be None, a whole number of at least 0 or a numpy generator; "
-            f"got {random_state!r}."
-        ) from None

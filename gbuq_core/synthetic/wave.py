@@ -1,0 +1,96 @@
+"""The wave: one feature on a lattice, with a noisy stretch, a rare one and an end."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gbuq_core.synthetic.draws import MAX_ROWS, generator_of, normals_from
+from gbuq_core.validation import check_number
+
+_WAVE_X = np.arange(61) / 10.0  # where y is measured
+_WAVE_BEYOND = np.arange(61, 70) / 10.0  # no rows there
+_WAVE_RARE = (_WAVE_X > 3.0) & (_WAVE_X < 4.5)
+
+
+class WaveData(NamedTuple):
+    """One feature, measured in steps of 0.1 from 0 to 6; one stretch has one row a position.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_samples, 1)
+    y : ndarray of shape (n_samples,)
+    grid : ndarray of shape (70, 1)
+        The 61 positions and 9 more beyond them.
+    mean, variance : ndarray of shape (70,)
+        The true mean and noise variance of y on the grid.
+    in_support : ndarray of shape (70,), bool
+        Where there can be training rows.
+    is_rare : ndarray of shape (70,), bool
+        Where there is one row a position however large the set: 3.1 to 4.4.
+    """
+
+    X: NDArray[np.float64]
+    y: NDArray[np.float64]
+    grid: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    in_support: NDArray[np.bool_]
+    is_rare: NDArray[np.bool_]
+
+
+def make_wave(n: int = 400, noise: float = 1.0, random_state: Any = None) -> WaveData:
+    """A wave with a noisy stretch, a stretch of few rows, and an end beyond all rows.
+
+    ``y = sin(2x) + 0.3x + noise * (0.06 + 0.3 exp(-((x - 1.4) / 0.45)^2 / 2)) N(0, 1)``.
+
+    The first 14 rows are those of the rare stretch, one a position; all others lie elsewhere.
+    A position is a bin of its own for trees: bins of equally many rows would just grow wider
+    where rows are rare, and hide it.
+
+    Parameters
+    ----------
+    n : int
+        Training rows, at least 20.
+    noise : float
+        Factor of the noise's standard deviation.
+    random_state : int, numpy Generator, RandomState, SeedSequence or None
+
+    Returns
+    -------
+    WaveData
+
+    Raises
+    ------
+    InvalidParameter
+        If ``n``, ``noise`` or ``random_state`` is impossible.
+
+    Examples
+    --------
+    >>> wave = make_wave(n=200, random_state=0)
+    >>> wave.X.shape, int(wave.in_support.sum())
+    ((200, 1), 61)
+    """
+    rows = check_number("n", n, 20, MAX_ROWS, integer=True)
+    factor = check_number("noise", noise, 0.0)
+    # Two uniforms a row, position and noise, so that more rows leave the first ones alone.
+    uniforms = generator_of(random_state).random((rows, 2))
+    rare, plenty = np.flatnonzero(_WAVE_RARE), np.flatnonzero(~_WAVE_RARE)
+    position = plenty[(uniforms[:, 0] * plenty.size).astype(np.int64)]
+    position[: rare.size] = rare
+    grid = np.concatenate([_WAVE_X, _WAVE_BEYOND])
+    mean = np.sin(2.0 * grid) + 0.3 * grid
+    std = factor * (0.06 + 0.3 * np.exp(-0.5 * ((grid - 1.4) / 0.45) ** 2))
+    normals = normals_from(uniforms[:, 1])
+    in_support = np.arange(grid.size) < _WAVE_X.size
+    return WaveData(
+        X=grid[position][:, None],
+        y=mean[position] + std[position] * normals,
+        grid=grid[:, None],
+        mean=mean,
+        variance=std**2,
+        in_support=in_support,
+        is_rare=np.concatenate([_WAVE_RARE, np.zeros(_WAVE_BEYOND.size, dtype=bool)]),
+    )
