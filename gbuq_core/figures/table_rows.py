@@ -6,15 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gbuq_core.figures.colour import colour_table
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.curves.parts import Part, entry, limits, readable_dots, short
+from gbuq_core.figures.error_dots import NO_TRUTH, error_dots
 
 _RING = "#d55e00"
-_SIZE, _OPACITY = 6.0, 0.85
-_NO_TRUTH = "#7f7f7f"
-_ONE_COLOUR = "#56b4e9"
-_STEPS = 16  # of the colours of errors
+_SIZE = 6.0
 
 
 class RowMap(NamedTuple):
@@ -58,7 +55,7 @@ def row_map_figure(rows: RowMap, height: int = 330, name: str = "rows-by-uncerta
     name : str
         Of the files that the picture is saved to.
     """
-    layers, legend = _by_class(rows) if rows.is_class else _by_error(rows)
+    layers, legend = _by_class(rows) if rows.is_class else error_dots(rows.error, rows.error_label)
     top = 1.06 * float(rows.knowledge.max()) or 1.0
     panel: Part = {
         "share": 1.0,
@@ -102,7 +99,7 @@ def _by_class(rows: RowMap) -> tuple[list[Part], list[Part]]:
     groups = (
         ("right", rows.error == 0.0, "#56b4e9"),
         ("wrong", rows.error == 1.0, "#d55e00"),
-        ("no truth", np.isnan(rows.error), _NO_TRUTH),
+        ("no truth", np.isnan(rows.error), NO_TRUTH),
     )
     parts = [
         (name, readable_dots(np.flatnonzero(here), colour, 0.75, _SIZE))
@@ -110,28 +107,6 @@ def _by_class(rows: RowMap) -> tuple[list[Part], list[Part]]:
         if here.any() or (name != "no truth" and np.isfinite(rows.error).any())
     ]
     return [part for _, part in parts], [entry(name, part) for name, part in parts]
-
-
-def _by_error(rows: RowMap) -> tuple[list[Part], list[Part]]:
-    """Cividis from no error to the 98th percentile; without truths one colour and no scale."""
-    known = np.isfinite(rows.error)
-    if not known.any():
-        return [readable_dots(np.arange(len(rows.error)), _ONE_COLOUR, 0.75, _SIZE)], []
-    top = float(np.quantile(rows.error[known], 0.98)) or 1.0
-    colours = ["#{:02x}{:02x}{:02x}".format(*c) for c in colour_table("cividis")[:: 256 // _STEPS]]
-    steps = np.clip(np.nan_to_num(rows.error) / top * (_STEPS - 1), 0, _STEPS - 1)
-    steps = np.where(known, np.rint(steps), -1).astype(int)
-    layers = [readable_dots(np.flatnonzero(~known), _NO_TRUTH, _OPACITY, _SIZE)]
-    layers += [
-        readable_dots(np.flatnonzero(steps == step), colour, _OPACITY, _SIZE)
-        for step, colour in enumerate(colours)
-    ]
-    scale = {
-        "name": f"{rows.error_label}, 0 to {top:.3g} and above",
-        "kind": "scale",
-        "colours": colours,
-    }
-    return [layer for layer in layers if layer["at"]], [scale]
 
 
 def describe_row_map(rows: RowMap) -> str:
