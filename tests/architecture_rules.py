@@ -14,7 +14,7 @@ from typing import NamedTuple
 METHODS = {"boosting", "ibug", "soft_trees", "macau", "sampling", "baselines"}
 FLOORS = [
     {"errors", "validation", "seeding", "numba_cache", "resources", "glossary"},
-    {"progress", "parallel", "jobs", "uncertainty", "synthetic", "metrics", "trees"},
+    {"progress", "parallel", "jobs", "uncertainty", "synthetic", "metrics", "trees", "inputs"},
     METHODS,
     {"tables", "experiments"},
     {"__main__", "__init__"},

@@ -11,7 +11,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.preprocessing import TargetEncoder
 
 from gbuq_core.boosting import BoostedEnsembleClassifier, BoostedEnsembleRegressor
-from gbuq_core.boosting.classes import MAX_CLASSES, encode_classes
+from gbuq_core.inputs.classes import MAX_CLASSES, encode_classes
 from gbuq_core.boosting.encoding import (
     MAX_ONE_HOT_LEVELS,
     apply_encoding,

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import time
-import warnings
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import DataConversionWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from gbuq_core.boosting import numba_engine
 from gbuq_core.boosting.costs import estimate_seconds
-from gbuq_core.boosting.encoding import RowFlags, apply_encoding, as_table, fit_encoding
+from gbuq_core.boosting.encoding import RowFlags, apply_encoding, fit_encoding
 from gbuq_core.boosting.plan import BoostingPlan, langevin_numbers, make_plan, plan_schedule
 from gbuq_core.boosting.schedule import cycle_ends
 from gbuq_core.boosting.stages import (
@@ -25,6 +23,7 @@ from gbuq_core.boosting.stages import (
 )
 from gbuq_core.boosting.truncation import truncation_points
 from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.inputs.rows import check_fit_data, check_new_rows, draw_seed
 from gbuq_core.jobs import check_memory
 from gbuq_core.validation import check_number, check_same_length
 
@@ -105,7 +104,7 @@ class BoostedEnsemble(BaseEstimator):
         """Fit on the inner target (n,) or class codes (n,)."""
         began = time.perf_counter()
         self.plan_ = make_plan(self)
-        self.seed_ = self._draw_seed()
+        self.seed_ = draw_seed(self.random_state)
         n_bytes = self._engine().estimate_bytes(self.plan_, *X.shape, n_classes or 2, self.n_jobs)
         check_memory(n_bytes, "this fit")
         self.encoding_, matrix = fit_encoding(
@@ -131,61 +130,14 @@ class BoostedEnsemble(BaseEstimator):
     def _engine(self) -> Any:
         return _engine_of(self.plan_)
 
-    def _draw_seed(self) -> int:
-        state = self.random_state
-        if isinstance(state, int | np.integer) and not isinstance(state, bool):
-            return int(check_number("random_state", int(state), 0, 2**63 - 1, integer=True))
-        if state is None:
-            return int(np.random.default_rng().integers(2**31))
-        if isinstance(state, np.random.RandomState | np.random.Generator):
-            draw = state.integers if isinstance(state, np.random.Generator) else state.randint
-            return int(draw(2**31 - 1))
-        raise InvalidParameter(f"random_state must be a whole number or None; got {state!r}.")
-
     def _check_fit_data(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
-        """Check X against y, remember feature names, and return X as a table with y (n,)."""
-        if y is None:
-            raise InvalidData(
-                f"{type(self).__name__} requires y to be passed, but the target y is None."
-            )
-        table = as_table(X)
-        if np.ma.is_masked(y):
-            raise InvalidData("y is a masked array: drop the rows without a target before fitting.")
-        target = np.asarray(y)
-        if target.ndim == 2 and target.shape[1] == 1:
-            warnings.warn(
-                "A column-vector y was passed when a 1d array was expected: y.ravel() is used.",
-                DataConversionWarning,
-                stacklevel=3,
-            )
-            target = target[:, 0]
-        if target.ndim != 1:
-            raise InvalidData(f"y must have one value a row; got an array of shape {target.shape}.")
-        if len(target) != len(table):
-            raise InvalidData(f"X has {len(table)} rows but y has {len(target)}.")
-        if len(table) == 0:
-            raise InvalidData("Found array with 0 sample(s) while a minimum of 2 is required.")
-        if len(table) < 2:
-            raise InvalidData("one sample is too few to fit on: pass at least 2 rows.")
-        if table.shape[1] == 0:
-            raise InvalidData(
-                f"X has 0 feature(s) (shape={table.shape}) while a minimum of 1 is required: add a "
-                "column."
-            )
+        table, target = check_fit_data(self, X, y)
         self.__dict__.pop("models_", None)  # a fit that fails leaves no half of the one before
-        self._remember_features(X, reset=True)
         return table, target
-
-    def _remember_features(self, X: Any, *, reset: bool) -> None:
-        validate_data(self, X, reset=reset, skip_check_array=True)
 
     def _encode(self, X: Any) -> tuple[np.ndarray, RowFlags]:
         check_is_fitted(self, "models_")
-        table = as_table(X)
-        self._remember_features(X if hasattr(X, "shape") else table, reset=False)
-        if len(table) == 0:
-            raise InvalidData("Found array with 0 sample(s) while a minimum of 1 is required.")
-        return apply_encoding(self.encoding_, table)
+        return apply_encoding(self.encoding_, check_new_rows(self, X))
 
     def _raw_members(
         self,

@@ -9,8 +9,8 @@ from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 
 from gbuq_core.boosting.base import BoostedEnsemble
-from gbuq_core.boosting.classes import encode_classes
 from gbuq_core.errors import InvalidData
+from gbuq_core.inputs.classes import encode_classes
 from gbuq_core.uncertainty import Uncertainty, decompose_classification
 
 

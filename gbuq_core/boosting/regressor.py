@@ -6,13 +6,10 @@ import math
 from typing import Any, Self
 
 import numpy as np
-import pandas as pd
 from sklearn.base import RegressorMixin
 
 from gbuq_core.boosting.base import BoostedEnsemble
-from gbuq_core.boosting.encoding import refuse_dates
-from gbuq_core.boosting.targets import fit_target_scale
-from gbuq_core.errors import InvalidData
+from gbuq_core.inputs.rows import check_numeric_target, fit_target_scale
 from gbuq_core.metrics.proper_scores import nll_gaussian_values
 from gbuq_core.uncertainty import Uncertainty, decompose_regression
 
@@ -139,17 +136,7 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
             One sentence each.
         """
         table, target = self._check_fit_data(X, y)
-        refuse_dates(pd.Series(target), "y")
-        try:
-            target = np.array(target, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise InvalidData(
-                "y holds values that are not numbers: use the classifier or convert the target."
-            ) from error
-        if not np.isfinite(target).all():
-            raise InvalidData(
-                "y contains NaN or infinity: drop the rows without a finite target before fitting."
-            )
+        target = check_numeric_target(target)
         self.target_scale_ = fit_target_scale(target, self.standardize_target)
         inner = (target - self.target_scale_.centre) / self.target_scale_.spread
         return self._fit(table, inner, None)

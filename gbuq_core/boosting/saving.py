@@ -25,13 +25,13 @@ import pandas as pd
 from gbuq_core.boosting import forest_arrays
 from gbuq_core.boosting.archive import damaged, read_archive, write_archive
 from gbuq_core.boosting.base import BoostedEnsemble
-from gbuq_core.boosting.classes import MAX_CLASSES
 from gbuq_core.boosting.classifier import BoostedEnsembleClassifier
 from gbuq_core.boosting.encoding import MAX_ONE_HOT_LEVELS, ColumnCoding, Encoding
 from gbuq_core.boosting.plan import BoostingPlan, langevin_numbers, make_plan
 from gbuq_core.boosting.regressor import BoostedEnsembleRegressor
-from gbuq_core.boosting.targets import TargetScale
 from gbuq_core.errors import GbuqError, InvalidParameter, ModelFileError
+from gbuq_core.inputs.classes import MAX_CLASSES
+from gbuq_core.inputs.rows import TargetScale
 from gbuq_core.jobs import check_memory
 
 MAX_FILE_BYTES = 4 * 2**30

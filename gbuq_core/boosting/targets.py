@@ -2,60 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from gbuq_core.boosting.gaussian_kernels import LOG_STD_FLOOR, GaussianCells, GaussianSums
 from gbuq_core.boosting.softmax_kernels import ClassCells
-from gbuq_core.errors import InvalidData
+from gbuq_core.inputs.rows import exact_std
 from gbuq_core.trees.binning import Cells
-
-# Its fourth power is a float64 still: moments of residuals go that far.
-LARGEST_TARGET = 1e75
-
-
-class TargetScale(NamedTuple):
-    """``y = centre + spread * inner``; the inner target is what trees are grown on."""
-
-    centre: float
-    spread: float
-
-
-def fit_target_scale(y: np.ndarray, standardize: bool) -> TargetScale:
-    """Mean and std of ``y`` (n,), or (0, 1) when it is not to be standardised.
-
-    Raises
-    ------
-    InvalidData
-        If a square of the target could overflow.
-    """
-    largest = float(np.abs(y).max())
-    if largest > LARGEST_TARGET:
-        raise InvalidData(
-            f"y holds {largest:g}, and beyond {LARGEST_TARGET:g} variances overflow: measure it in "
-            "a larger unit."
-        )
-    if not standardize:
-        return TargetScale(0.0, 1.0)
-    spread = _std(y)
-    return TargetScale(float(np.mean(y)), spread if spread > 0.0 else 1.0)
-
-
-def _std(values: np.ndarray) -> float:
-    """Standard deviation of ``values`` (n,), exactly 0 where all are equal."""
-    return 0.0 if values.min() == values.max() else float(np.std(values))
 
 
 def gaussian_start(inner: np.ndarray) -> np.ndarray:
     """The first raw prediction (mean, log std) of the inner target."""
-    spread = _std(inner)
+    spread = exact_std(inner)
     return np.array([float(np.mean(inner)), np.log(spread) if spread > 0.0 else LOG_STD_FLOOR])
 
 
 def log_std_floor(inner: np.ndarray) -> float:
     """The log std at which boosting takes rows of the inner target to be without noise."""
-    spread = _std(inner)
+    spread = exact_std(inner)
     return LOG_STD_FLOOR + (float(np.log(spread)) if spread > 0.0 else 0.0)
 
 

@@ -1,0 +1,1 @@
+"""What every estimator does with what a user passes: tables, targets, class labels, seeds."""
