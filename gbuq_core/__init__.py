@@ -8,7 +8,16 @@ ensure_writable_cache()
 from gbuq_core.boosting import BoostedEnsembleClassifier, BoostedEnsembleRegressor  # noqa: E402
 from gbuq_core.ibug import IBUGRegressor  # noqa: E402
 from gbuq_core.sampling import sample_mixture  # noqa: E402
-from gbuq_core.synthetic import make_heart, make_spiral  # noqa: E402
+from gbuq_core.synthetic import (  # noqa: E402
+    make_daubechies,
+    make_gap,
+    make_heart,
+    make_heteroscedastic,
+    make_moons3,
+    make_spiral,
+    make_step,
+    make_tails,
+)
 from gbuq_core.uncertainty import (  # noqa: E402
     Uncertainty,
     decompose_classification,
@@ -22,7 +31,13 @@ __all__ = [
     "Uncertainty",
     "decompose_classification",
     "decompose_regression",
+    "make_daubechies",
+    "make_gap",
     "make_heart",
+    "make_heteroscedastic",
+    "make_moons3",
     "make_spiral",
+    "make_step",
+    "make_tails",
     "sample_mixture",
 ]

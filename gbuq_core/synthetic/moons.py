@@ -1,0 +1,168 @@
+"""Two interleaved half circles with a third feature that means nothing."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
+
+from gbuq_core.errors import InvalidData
+from gbuq_core.synthetic.draws import MAX_ROWS, generator_of, normals_from
+from gbuq_core.validation import check_array, check_number
+
+Floats = NDArray[np.float64]
+
+MOONS_SIDE = 60  # cells of the maps along each feature
+MOONS_EXTENT = ((-2.0, 3.0), (-2.25, 2.75))  # of the two features that matter
+MIN_MOONS_NOISE, MAX_MOONS_NOISE = 0.02, 10.0  # with less there is no width, and no probability
+_SUPPORT_STDS = 3.0
+_BLOCK = 1000  # points at a time, for bounded memory
+_CENTRES = np.array([[0.0, 0.0], [1.0, 0.5]])
+
+
+class MoonsData(NamedTuple):
+    """Two classes on half circles, and a third feature that means nothing.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_samples, 3)
+        The place in the plane, and a standard normal that has nothing to do with y.
+    y : ndarray of shape (n_samples,), int64
+        The class, 0 (the upper half circle) or 1; rows alternate.
+    grid : ndarray of shape (3600, 3)
+        The middles of 60 x 60 cells of the plane, the second feature upwards, the third 0:
+        ``predict(grid).reshape(60, 60)`` is a map.
+    axes : pair of ndarrays of shape (60,)
+        The middles along the first feature (columns of a map) and the second (rows).
+    mean, variance : ndarray of shape (60, 60)
+        Of y there: the true probability p of class 1, and ``p (1 - p)``.
+    in_support : ndarray of shape (60, 60), bool
+        Within three noise stds of a half circle: more than 99 % of the rows are.
+    """
+
+    X: Floats
+    y: NDArray[np.int64]
+    grid: Floats
+    axes: tuple[Floats, Floats]
+    mean: Floats
+    variance: Floats
+    in_support: NDArray[np.bool_]
+
+
+def make_moons3(n: int = 500, noise: float = 0.15, random_state: Any = None) -> MoonsData:
+    """Two moons in the plane and a third, irrelevant feature.
+
+    With t uniform on (0, pi), class 0 lies around ``(cos t, sin t)`` and class 1 around
+    ``(1 - cos t, 0.5 - sin t)``, each with noise N(0, noise^2) in both directions.
+
+    Parameters
+    ----------
+    n : int
+        Rows of both classes together, at least 2.
+    noise : float
+        Standard deviation around the half circles, 0.02 to 10.
+    random_state : int, numpy Generator, RandomState, SeedSequence or None
+
+    Returns
+    -------
+    MoonsData
+
+    Raises
+    ------
+    InvalidParameter
+        If ``n``, ``noise`` or ``random_state`` is impossible.
+
+    Examples
+    --------
+    >>> moons = make_moons3(random_state=0)
+    >>> moons.X.shape, moons.mean.shape
+    ((500, 3), (60, 60))
+    """
+    rows = check_number("n", n, 2, MAX_ROWS, integer=True)
+    std = check_number("noise", noise, MIN_MOONS_NOISE, MAX_MOONS_NOISE)
+    # Four uniforms a row, so that more rows leave the first ones alone.
+    uniforms = generator_of(random_state).random((rows, 4))
+    y = np.arange(rows, dtype=np.int64) % 2
+    normals = normals_from(uniforms[:, 1:])
+    plane = _on_arcs(np.pi * uniforms[:, 0], y) + std * normals[:, :2]
+    axes = tuple(
+        low + (np.arange(MOONS_SIDE) + 0.5) * (high - low) / MOONS_SIDE
+        for low, high in MOONS_EXTENT
+    )
+    cells = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)
+    mean = moons_posterior(cells, std).reshape(MOONS_SIDE, MOONS_SIDE)
+    near = _distance_to_arcs(cells) <= _SUPPORT_STDS * std
+    return MoonsData(
+        X=np.column_stack([plane, normals[:, 2]]),
+        y=y,
+        grid=np.column_stack([cells, np.zeros(len(cells))]),
+        axes=(axes[0], axes[1]),
+        mean=mean,
+        variance=mean * (1.0 - mean),
+        in_support=near.reshape(MOONS_SIDE, MOONS_SIDE),
+    )
+
+
+def moons_posterior(points: ArrayLike, noise: float = 0.15) -> Floats:
+    """The true probability of class 1 at points of the plane, by quadrature along both arcs.
+
+    Classes are equally frequent. Summed as logarithms, so that it is defined far from the moons.
+
+    Parameters
+    ----------
+    points : array-like of shape (n_points, 2)
+    noise : float
+        As for `make_moons3`.
+
+    Returns
+    -------
+    ndarray of shape (n_points,)
+
+    Raises
+    ------
+    InvalidData, InvalidParameter
+        If the points are not pairs of finite numbers, or the noise is impossible.
+
+    Examples
+    --------
+    >>> moons_posterior([[0.0, 1.0], [0.5, 0.25], [1.0, -0.5]], noise=0.3).round(2)
+    array([0.05, 0.5 , 0.95])
+    """
+    std = check_number("noise", noise, MIN_MOONS_NOISE, MAX_MOONS_NOISE)
+    where = check_array("points", points, 2, low=-1e6, high=1e6)
+    if where.shape[1] != 2:
+        raise InvalidData(f"points must have two columns; got {where.shape[1]}.")
+    # Gauss-Legendre nodes, at most 0.6 stds apart in the middle, where they are sparsest: exact to
+    # rounding for normal densities.
+    node, weight = np.polynomial.legendre.leggauss(20 + int(9.0 / std))
+    t = 0.5 * np.pi * (node + 1.0)
+    log_odds = np.zeros(len(where))
+    for label, sign in ((0, -1.0), (1, 1.0)):
+        arc = _on_arcs(t, np.full(len(t), label))
+        for low in range(0, len(where), _BLOCK):
+            x, y = where[low : low + _BLOCK].T
+            exponent = np.subtract.outer(x, arc[:, 0]) ** 2 + np.subtract.outer(y, arc[:, 1]) ** 2
+            exponent *= -0.5 / std**2
+            top = exponent.max(axis=1)
+            log_density = top + np.log(np.exp(exponent - top[:, None]) @ weight)
+            log_odds[low : low + _BLOCK] += sign * log_density
+    probability: Floats = expit(log_odds)
+    return probability
+
+
+def _on_arcs(t: Floats, y: NDArray[np.int64]) -> Floats:
+    """Places (n, 2) at angle t on the half circle of class y; the second is the first turned."""
+    sign = np.where(y == 0, 1.0, -1.0)[:, None]
+    return _CENTRES[y] + sign * np.stack([np.cos(t), np.sin(t)], axis=-1)
+
+
+def _distance_to_arcs(points: Floats) -> Floats:
+    """Distance (n,) from points of the plane to the nearer half circle."""
+    found = []
+    for centre, sign in zip(_CENTRES, (1.0, -1.0), strict=True):
+        x, y = sign * (points - centre).T
+        to_ends = np.hypot(np.abs(x) - 1.0, y)
+        found.append(np.where(y >= 0.0, np.abs(np.hypot(x, y) - 1.0), to_ends))
+    return np.minimum(*found)
