@@ -1,0 +1,223 @@
+"""What draws of a soft tree's parameters say about rows: plain functions over the kernels."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.soft_trees import tree_kernels
+from gbuq_core.soft_trees.block_kernels import MIN_RAW
+from gbuq_core.soft_trees.layout import TreeShape, inverse_softplus, softplus
+from gbuq_core.validation import check_array, check_number, check_same_length
+
+Floats = NDArray[np.float64]
+
+
+class Moments(NamedTuple):
+    """Mean and variance of the target given each draw, each (n_draws, n)."""
+
+    means: Floats
+    variances: Floats
+
+
+class Gates(NamedTuple):
+    """P(right | node) (n_draws, n, n_nodes) and P(leaf) (n_draws, n, n_leaves) of each draw."""
+
+    right: Floats
+    leaves: Floats
+
+
+class Leaves(NamedTuple):
+    """Means and stds of the leaves at each row, each (n_draws, n, n_leaves).
+
+    ``stds`` has no leaf unless the output is a mixture.
+    """
+
+    means: Floats
+    stds: Floats
+
+
+class LogLikelihood(NamedTuple):
+    """Log-likelihood, its gradient (n_parameters,) and its derivative in the raw noise."""
+
+    value: float
+    gradient: Floats
+    noise_gradient: float
+
+
+def _checked(shape: TreeShape, thetas: Any, X: Any) -> tuple[Floats, Floats]:
+    """Return ``thetas`` (n_draws, n_parameters) and the rows, feature by feature."""
+    thetas, X = check_array("thetas", thetas, 2), check_array("X", X, 2)
+    if thetas.shape[1] != shape.n_parameters:
+        raise InvalidData(
+            f"thetas must have {shape.n_parameters} columns, the parameters of the tree; "
+            f"got {thetas.shape[1]}."
+        )
+    if X.shape[1] != shape.n_features:
+        raise InvalidData(f"X must have {shape.n_features} features; got {X.shape[1]}.")
+    return np.ascontiguousarray(thetas), np.ascontiguousarray(X.T)
+
+
+def _checked_targets(shape: TreeShape, y: Any, n_rows: int) -> Floats:
+    y = check_array("y", y, 1)
+    check_same_length(X=np.empty(n_rows), y=y)
+    if shape.output == "classes" and not np.isin(y, np.arange(shape.n_classes)).all():
+        raise InvalidData(f"y must hold the class numbers 0 to {shape.n_classes - 1}.")
+    return np.ascontiguousarray(y)
+
+
+def _checked_beta(beta: float) -> float:
+    return float(check_number("beta", beta, 0, low_open=True))
+
+
+def draw_moments(shape: TreeShape, beta: float, thetas: Any, X: Any) -> Moments:
+    """Return mean and variance of the target given each draw (eq. 6 or eq. 4).
+
+    Parameters
+    ----------
+    shape : TreeShape
+        Of a "mixture" or "mean" output.
+    beta : float
+        Inverse temperature of the gates.
+    thetas : array-like of shape (n_draws, n_parameters)
+    X : array-like of shape (n, n_features)
+
+    Returns
+    -------
+    Moments
+        The variance of a mixture holds that inside the leaves and that between their means; for
+        a mean output it is 0, its noise belongs to the caller.
+
+    Examples
+    --------
+    >>> shape = TreeShape(depth=1, n_features=1, leaf="constant", output="mean")
+    >>> theta = [[1.0, 0.0, -5.0, 5.0]]  # gate at 0, leaves -5 and 5
+    >>> draw_moments(shape, 100.0, theta, [[-1.0], [0.0], [1.0]]).means
+    array([[-5.,  0.,  5.]])
+    """
+    if shape.output == "classes":
+        raise InvalidParameter("Classes have no moments; use draw_probabilities.")
+    thetas, Xt = _checked(shape, thetas, X)
+    moments = Moments(*np.empty((2, len(thetas), Xt.shape[1])))
+    tree_kernels.write_moments(shape.codes, _checked_beta(beta), thetas, Xt, *moments)
+    return moments
+
+
+def draw_probabilities(shape: TreeShape, beta: float, thetas: Any, X: Any) -> Floats:
+    """Return the class probabilities of each draw, (n_draws, n, n_classes).
+
+    Examples
+    --------
+    >>> shape = TreeShape(0, 1, "constant", "classes", 2)
+    >>> draw_probabilities(shape, 1.0, [[0.0, np.log(3.0)]], [[0.5]])
+    array([[[0.25, 0.75]]])
+    """
+    if shape.output != "classes":
+        raise InvalidParameter("Only a tree for classes has probabilities; use draw_moments.")
+    thetas, Xt = _checked(shape, thetas, X)
+    out = np.empty((len(thetas), Xt.shape[1], shape.n_classes))
+    tree_kernels.write_probabilities(shape.codes, _checked_beta(beta), thetas, Xt, out)
+    return out
+
+
+def draw_gates(shape: TreeShape, beta: float, thetas: Any, X: Any) -> Gates:
+    """Return the gates of each draw and the probabilities of the leaves (eq. 7 to 9).
+
+    Examples
+    --------
+    >>> shape = TreeShape(depth=1, n_features=1, leaf="constant", output="mean")
+    >>> draw_gates(shape, 1.0, [[1.0, 0.0, -5.0, 5.0]], [[0.0]]).leaves
+    array([[[0.5, 0.5]]])
+    """
+    thetas, Xt = _checked(shape, thetas, X)
+    size = (len(thetas), Xt.shape[1])
+    gates = Gates(np.empty((*size, shape.n_nodes)), np.empty((*size, shape.n_leaves)))
+    tree_kernels.write_gates(shape.codes, _checked_beta(beta), thetas, Xt, *gates)
+    return gates
+
+
+def draw_leaves(shape: TreeShape, thetas: Any, X: Any) -> Leaves:
+    """Return means and stds of the Gaussian leaves at rows (eq. 10 to 14), without the gates.
+
+    Examples
+    --------
+    >>> draw_leaves(TreeShape(0, 1, "linear", "mean"), [[2.0, 1.0]], [[3.0]]).means
+    array([[[7.]]])
+    """
+    if shape.output == "classes":
+        raise InvalidParameter("The leaves of a tree for classes have no mean and no std.")
+    thetas, Xt = _checked(shape, thetas, X)
+    parts = shape.split(thetas)
+
+    def lines(weights: Floats, biases: Floats) -> Floats:
+        if not weights.shape[-1]:
+            return np.repeat(biases[:, None], Xt.shape[1], axis=1)
+        return (weights @ Xt).transpose(0, 2, 1) + biases[:, None]
+
+    means = lines(parts.leaf_weights, parts.leaf_biases)
+    raws = lines(parts.scale_weights, parts.scale_biases)
+    return Leaves(means, softplus(np.maximum(raws, MIN_RAW)))
+
+
+def draw_log_densities(
+    shape: TreeShape, beta: float, thetas: Any, X: Any, y: Any, noises: Any = 1.0
+) -> Floats:
+    """Return ``log p(y_i | x_i, theta_s)`` as (n_draws, n).
+
+    Parameters
+    ----------
+    shape, beta, thetas, X
+        As in `draw_moments`.
+    y : array-like of shape (n,)
+        Targets, or class numbers.
+    noises : float or array-like of shape (n_draws,)
+        Std of the noise, of the mean output only.
+
+    Examples
+    --------
+    >>> draw_log_densities(TreeShape(0, 1, "constant", "mean"), 1.0, [[2.0]], [[0.0]], [2.0])
+    array([[-0.91893853]])
+    """
+    thetas, Xt = _checked(shape, thetas, X)
+    y = _checked_targets(shape, y, Xt.shape[1])
+    noises = np.broadcast_to(np.asarray(noises, dtype=np.float64), (len(thetas),))
+    if not (np.isfinite(noises).all() and (noises > 0).all()):
+        raise InvalidParameter("noises must be greater than 0, one number or one a draw.")
+    out = np.empty((len(thetas), Xt.shape[1]))
+    tree_kernels.write_log_densities(
+        shape.codes, _checked_beta(beta), thetas, np.ascontiguousarray(noises), Xt, y, out
+    )
+    return out
+
+
+def log_likelihood(
+    shape: TreeShape, beta: float, theta: Any, X: Any, y: Any, noise: float = 1.0
+) -> LogLikelihood:
+    """Return ``log p(y | X, theta)`` and its gradient, by hand in kernels.
+
+    Parameters
+    ----------
+    shape, beta, X, y
+        As in `draw_log_densities`.
+    theta : array-like of shape (n_parameters,)
+    noise : float
+        Std of the noise, of the mean output only.
+
+    Examples
+    --------
+    >>> shape = TreeShape(0, 1, "constant", "mean")
+    >>> log_likelihood(shape, 1.0, [2.0], [[0.0], [0.0]], [3.0, 2.0]).gradient
+    array([1.])
+    """
+    theta = check_array("theta", theta, 1)
+    thetas, Xt = _checked(shape, theta[None], X)
+    y = _checked_targets(shape, y, Xt.shape[1])
+    raw_noise = float(inverse_softplus(check_number("noise", noise, 0, low_open=True)))
+    gradient = np.empty(shape.n_parameters + 1)
+    value = tree_kernels.log_likelihood_gradient(
+        shape.codes, _checked_beta(beta), thetas[0], raw_noise, Xt, y, gradient
+    )
+    return LogLikelihood(float(value), gradient[:-1], float(gradient[-1]))

@@ -1,0 +1,194 @@
+"""Where each parameter of a soft tree stands in the one vector that its posterior is about.
+
+    node weights | node biases | leaf weights | leaf biases | scale weights | scale biases
+     (nodes, p)     (nodes,)      (leaves, p)    (leaves,)     (leaves, p)      (leaves,)
+
+Node ``i`` has the children ``2 i + 1`` (left) and ``2 i + 2`` (right); what is numbered beyond the
+last node is a leaf, from left to right.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.soft_trees.block_kernels import CLASSES, MEAN, MIXTURE, ShapeCodes
+from gbuq_core.validation import check_choice, check_number
+
+LEAVES = ("constant", "linear")
+OUTPUTS = ("mixture", "mean", "classes")
+MAX_DEPTH = 6
+
+_CODES = {"mixture": MIXTURE, "mean": MEAN, "classes": CLASSES}
+
+
+class TreeParts(NamedTuple):
+    """What each group of parameters is; arrays, or slices of the vector.
+
+    Attributes
+    ----------
+    node_weights : array of shape (..., n_nodes, n_features)
+    node_biases : array of shape (..., n_nodes)
+        A gate turns right with probability ``sigmoid(beta (w.x + b))`` (eq. 9).
+    leaf_weights : array of shape (..., n_leaves, n_features)
+        Slopes of the leaf means (eq. 13), of size 0 in constant leaves. For classes one row a
+        leaf and class, (..., n_leaves, n_classes, n_features).
+    leaf_biases : array of shape (..., n_leaves) or (..., n_leaves, n_classes)
+    scale_weights : array of shape (..., n_leaves, n_features)
+        Slopes of the raw leaf stds (eq. 14); of size 0 but in linear leaves of a mixture.
+    scale_biases : array of shape (..., n_leaves)
+        The leaf std is the softplus of the raw one; of size 0 but in a mixture.
+    """
+
+    node_weights: Any
+    node_biases: Any
+    leaf_weights: Any
+    leaf_biases: Any
+    scale_weights: Any
+    scale_biases: Any
+
+
+class TreeShape(NamedTuple):
+    """A complete binary soft tree.
+
+    Attributes
+    ----------
+    depth : int
+        0 is a single leaf.
+    n_features : int
+    leaf : {"linear", "constant"}
+        Whether the leaves are linear in the features or constant.
+    output : {"mixture", "mean", "classes"}
+        "mixture" is the mixture of Gaussians of eq. 6, "mean" the weighted mean of the leaves
+        with one noise for all rows (section 4.2), "classes" a mixture of softmax leaves (ours).
+    n_classes : int
+        0 but for classes.
+
+    Examples
+    --------
+    >>> shape = TreeShape(depth=2, n_features=1)
+    >>> shape.n_nodes, shape.n_leaves, shape.n_parameters
+    (3, 4, 22)
+    >>> theta = np.zeros(shape.n_parameters)
+    >>> shape.split(theta).leaf_biases[:] = [1.0, 2.0, 3.0, 4.0]  # a view: theta changes
+    >>> theta[shape.slices.leaf_biases]
+    array([1., 2., 3., 4.])
+    """
+
+    depth: int
+    n_features: int
+    leaf: str = "linear"
+    output: str = "mixture"
+    n_classes: int = 0
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of gates."""
+        return int(2**self.depth - 1)
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves."""
+        return int(2**self.depth)
+
+    @property
+    def _shapes(self) -> TreeParts:
+        p, per_leaf = self.n_features, (self.n_classes,) if self.output == "classes" else ()
+        n_nodes, n_leaves = self.n_nodes, self.n_leaves
+        slopes = p if self.leaf == "linear" else 0
+        n_scales = n_leaves if self.output == "mixture" else 0
+        return TreeParts(
+            (n_nodes, p),
+            (n_nodes,),
+            (n_leaves, *per_leaf, slopes),
+            (n_leaves, *per_leaf),
+            (n_scales, slopes),
+            (n_scales,),
+        )
+
+    @property
+    def slices(self) -> TreeParts:
+        """Where each group stands in the vector, as slices."""
+        ends = np.cumsum([0, *(int(np.prod(shape)) for shape in self._shapes)])
+        return TreeParts(*(slice(int(a), int(b)) for a, b in pairwise(ends)))
+
+    @property
+    def n_parameters(self) -> int:
+        """Length of the parameter vector."""
+        return int(self.slices.scale_biases.stop)
+
+    @property
+    def codes(self) -> ShapeCodes:
+        """The shape as kernels take it."""
+        return ShapeCodes(
+            self.depth,
+            self.n_features,
+            int(self.leaf == "linear"),
+            _CODES[self.output],
+            self.n_classes if self.output == "classes" else 1,
+        )
+
+    def split(self, thetas: NDArray[np.float64]) -> TreeParts:
+        """Return the groups of ``thetas`` (..., n_parameters); views of a contiguous array."""
+        return TreeParts(
+            *(
+                thetas[..., part].reshape(*thetas.shape[:-1], *shape)
+                for part, shape in zip(self.slices, self._shapes, strict=True)
+            )
+        )
+
+
+def tree_shape(
+    depth: int, n_features: int, leaf: str = "linear", output: str = "mixture", n_classes: int = 0
+) -> TreeShape:
+    """Return a `TreeShape` after checking its arguments.
+
+    Raises
+    ------
+    InvalidParameter
+        With one sentence that names what is out of range.
+
+    Examples
+    --------
+    >>> tree_shape(1, 2, "constant", "classes", 3).n_parameters
+    9
+    """
+    check_choice("leaf", leaf, LEAVES)
+    check_choice("output", output, OUTPUTS)
+    if output != "classes" and n_classes != 0:
+        raise InvalidParameter(f"n_classes must be 0 unless output is 'classes'; got {n_classes}.")
+    least = 2 if output == "classes" else 0
+    return TreeShape(
+        check_number("depth", depth, 0, MAX_DEPTH, integer=True),
+        check_number("n_features", n_features, 1, integer=True),
+        leaf,
+        output,
+        check_number("n_classes", n_classes, least, integer=True),
+    )
+
+
+def softplus(raw: ArrayLike) -> NDArray[np.float64]:
+    """Return ``log(1 + exp(raw))`` without overflow.
+
+    Examples
+    --------
+    >>> softplus([-1000.0, 0.0, 1000.0])
+    array([0.00000000e+00, 6.93147181e-01, 1.00000000e+03])
+    """
+    return np.logaddexp(0.0, np.asarray(raw, dtype=np.float64))
+
+
+def inverse_softplus(value: ArrayLike) -> NDArray[np.float64]:
+    """Return the raw number whose softplus is ``value`` > 0.
+
+    Examples
+    --------
+    >>> inverse_softplus(softplus([-20.0, 0.5, 40.0]))
+    array([-20. ,   0.5,  40. ])
+    """
+    positive = np.asarray(value, dtype=np.float64)
+    return positive + np.log(-np.expm1(-positive))
