@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gbuq_core.figures.curves.parts import stretches
 from gbuq_core.figures.panels import PanelSheet
 from gbuq_core.figures.spiral import CLASS_COLOURS, CLASSES
 from gbuq_core.figures.strips import Strip, StripLine
@@ -122,7 +123,7 @@ def ray_sheet(
     alt : str
         The picture in words.
     """
-    shaded = _runs(distance, inside)
+    shaded = stretches(distance, inside)
     tinted = "where the data are" if shaded else ""
     lines = [
         StripLine(METHOD_STYLES[one.method].label, one.values, METHOD_STYLES[one.method].colour)
@@ -253,22 +254,6 @@ def _class_lines(proba: Array, truth: Array, dots: bool = False) -> list[StripLi
         for i, name in enumerate(CLASSES)
     ]
     return lines
-
-
-def _runs(x: Array, inside: npt.NDArray[np.bool_]) -> list[tuple[float, float]]:
-    """The stretches of x inside.
-
-    >>> _runs(np.arange(4.0), np.array([True, True, False, True]))
-    [(0.0, 1.5), (2.5, 3.0)]
-    """
-    if not np.any(inside):
-        return []
-    turns = np.flatnonzero(np.diff(inside.astype(np.int8)))
-    middles = (x[turns] + x[turns + 1]) / 2
-    edges = [float(v) for v in middles]
-    edges = [float(x[0]), *edges] if inside[0] else edges
-    edges = [*edges, float(x[-1])] if inside[-1] else edges
-    return list(zip(edges[::2], edges[1::2], strict=True))
 
 
 def _limits(arrays: Sequence[Array], log: bool, span: float = 1e-5) -> tuple[float, float] | None:

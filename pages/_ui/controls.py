@@ -75,6 +75,11 @@ def draw_knob(knob: Knob) -> Any:
             step = cast(knob.step) if knob.step else None
             form = None if knob.kind == "integer" else _decimals(knob)
             return st.slider(label, *limits, step=step, format=form, **shared)
+        case "range":
+            ends = [int(v) for v in (knob.low or 0, knob.high or 0)]
+            step = int(knob.step) if knob.step else None
+            low, high = st.slider(label, *ends, tuple(knob.default), step=step, **shared)
+            return int(low), int(high)
         case "ladder":
             return st.select_slider(
                 label, options=knob.choices, value=knob.default, format_func=choice_text, **shared

@@ -23,13 +23,14 @@ def show_curves(figure: Curves, key: str, on_pick: Callable[[int], None] | None 
     key : str
         Keeps the figure in place over reruns; unique on the page.
     on_pick : callable, optional
-        Called with the name of the dot that was clicked, before the page runs, in a figure whose
-        dots can be picked; never with a name that is not in this figure.
+        Called before the page runs with the name of the dot that was clicked, or with the position
+        of the x where there are no dots; never with one that is not in this figure.
     """
     if on_pick is None:
         _MOUNT(key=key, data=figure.spec)
         return
-    names = frozenset(figure.spec["read"]["names"])
+    read = figure.spec["read"]
+    names = frozenset(read.get("names", range(len(read["x"]))))
 
     def picked() -> None:
         state = st.session_state.get(key)

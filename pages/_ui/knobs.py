@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 from urllib.parse import urlencode
 
-Kind = Literal["integer", "number", "ladder", "choice", "choices", "switch", "text"]
+Kind = Literal["integer", "number", "ladder", "choice", "choices", "switch", "text", "range"]
 Group = Literal["data", "method", "knobs", "view", "page"]
 GROUPS: tuple[Group, ...] = ("data", "method", "knobs", "view")  # the order of the pipeline
 
@@ -38,6 +38,7 @@ class Knob(NamedTuple):
     choices   tuple of str, at most ``most``    drop-down with several entries
     switch    bool                              toggle
     text      str that matches ``pattern``      text box
+    range     (low, high), two int in order     slider with two ends
     ========  ================================  ==========================================
 
     ``needs=("method", ("SGLB", "virtual SGLB"))`` draws the knob only while another one has one
@@ -97,6 +98,8 @@ def describe_range(knob: Knob) -> str:
             noun = f"a multiple of {knob.step:g}" if multiples else noun
             steps = "" if multiples else f" in steps of {knob.step:g}"
         return f"{noun} from {knob.low:g} to {knob.high:g}{steps}"
+    if knob.kind == "range":
+        return f"two whole numbers from {knob.low:g} to {knob.high:g}, the lower one first"
     if knob.kind == "switch":
         return "true or false"
     if knob.kind == "text":
@@ -118,6 +121,8 @@ def problem_with(knob: Knob, value: Any) -> bool:
             if isinstance(value, bool) or not isinstance(value, expected):
                 return True
             return not (math.isfinite(value) and _on_slider(knob, value))
+        case "range":
+            return not _is_range(knob, value)
         case "switch":
             return not isinstance(value, bool)
         case "text":
@@ -140,6 +145,14 @@ def _on_slider(knob: Knob, value: float) -> bool:
     return abs(steps - round(steps)) < _STEP_ROUNDING
 
 
+def _is_range(knob: Knob, value: Any) -> bool:
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        return False
+    if any(isinstance(end, bool) or not isinstance(end, int) for end in value):
+        return False
+    return value[0] <= value[1] and all(_on_slider(knob, end) for end in value)
+
+
 def choice_text(choice: Any) -> str:
     """A choice as its widget and a link write it: 10, not 10.0.
 
@@ -160,7 +173,7 @@ def read_knob(knob: Knob, texts: Sequence[str]) -> Reading:
     >>> read_knob(rows, ["-3"]).problem
     'rows must be a whole number from 20 to 2000, but the link says "-3"'
     """
-    if knob.kind != "choices" and len(texts) != 1:
+    if knob.kind not in ("choices", "range") and len(texts) != 1:
         return Reading(None, f"{knob.key} is given {len(texts)} times in the link")
     try:
         value = _parse(knob, texts)
@@ -181,6 +194,9 @@ def _parse(knob: Knob, texts: Sequence[str]) -> Any:
             return int(number) if number.is_integer() else None
         case "number":
             return float(text)
+        case "range":
+            ends = [float(t) for t in texts]
+            return tuple(int(end) for end in ends) if all(e.is_integer() for e in ends) else None
         case "switch":
             return {"true": True, "false": False}.get(text.lower())
         case "text":
@@ -217,6 +233,8 @@ def link_texts(knob: Knob, value: Any) -> list[str]:
     """
     if knob.kind == "choices":
         return [choice_text(v) for v in value] or [""]
+    if knob.kind == "range":
+        return [_number_text(end) for end in value]
     if knob.kind == "switch":
         return [str(value).lower()]
     return [_number_text(value)]

@@ -275,6 +275,8 @@ def _held(knob: Knob) -> Any:
     value = st.session_state.get(knob.key, knob.default)
     if knob.kind == "choices":
         return tuple(value)
+    if knob.kind == "range":
+        return tuple(int(end) for end in value)
     if knob.kind == "integer" and isinstance(value, float) and value.is_integer():
         return int(value)
     return value

@@ -18,6 +18,7 @@ KNOBS = (
     Knob("rate", "Learning rate", "number", 0.1, 0.0, 1.0),
     Knob("cells", "Cells", "text", "", pattern=r"(\d+(,\d+)*)?"),
     Knob("log", "Logarithmic", "switch", False),
+    Knob("brush", "Part", "range", (0, 100), 0, 100, step=5),
 )
 VALUES = st.fixed_dictionaries(
     {
@@ -31,6 +32,9 @@ VALUES = st.fixed_dictionaries(
         "rate": st.floats(0.0, 1.0),
         "cells": st.lists(st.integers(0, 80)).map(lambda c: ",".join(map(str, c))),
         "log": st.booleans(),
+        "brush": st.lists(st.integers(0, 20), min_size=2, max_size=2).map(
+            lambda ends: tuple(5 * end for end in sorted(ends))
+        ),
     }
 )
 
@@ -51,6 +55,15 @@ def test_a_link_says_back_every_value(values):
         reading = read_knob(knob, texts[knob.key])
         assert reading.problem == ""
         assert reading.value == values[knob.key]
+
+
+@pytest.mark.parametrize(
+    "texts", [["80"], ["80", "20"], ["0", "7"], ["0", "105"], ["0", "5", "10"], ["a", "5"]]
+)
+def test_a_range_has_two_ends_in_order_where_its_slider_can_stand(texts):
+    brush = KNOBS[-1]
+    assert "two whole numbers from 0 to 100, the lower one first" in read_knob(brush, texts).problem
+    assert read_knob(brush, ["20", "80.0"]).value == (20, 80)
 
 
 def test_whole_steps_of_a_ladder_are_written_as_they_are_shown():

@@ -54,3 +54,18 @@ def limits(*values: Any, headroom: float = 0.04) -> list[float]:
     low, high = (min(0.0, float(every.min())), float(every.max())) if len(every) else (0.0, 1.0)
     high += headroom * (high - low)
     return [low, high if high > low else low + 1.0]
+
+
+def stretches(x: np.ndarray, inside: np.ndarray) -> list[tuple[float, float]]:
+    """The stretches of x, in order, that are inside; each ends half-way to its neighbour outside.
+
+    >>> stretches(np.arange(4.0), np.array([True, True, False, True]))
+    [(0.0, 1.5), (2.5, 3.0)]
+    """
+    if not np.any(inside):
+        return []
+    turns = np.flatnonzero(np.diff(inside.astype(np.int8)))
+    edges = [float(v) for v in (x[turns] + x[turns + 1]) / 2]
+    edges = [float(x[0]), *edges] if inside[0] else edges
+    edges = [*edges, float(x[-1])] if inside[-1] else edges
+    return list(zip(edges[::2], edges[1::2], strict=True))

@@ -1,4 +1,5 @@
 // Dots as the picture: reading the nearest, opening it, and looking closer at a part of them.
+// Where curves are the picture, a click chooses an x.
 
 const REACH = 24; // pixels between a pointer and the dot it means
 const SHORTEST_DRAG = 8; // pixels; less is a click
@@ -26,16 +27,32 @@ Object.assign(CurvesView.prototype, {
 
   click(event) {
     if (this.dragged) this.dragged = false;
-    else if (this.spec.pick) this.pick(this.dotNear(event));
+    else if (this.spec.pick) this.pick(this.meant(event));
+  },
+
+  // The dot, or the place along x, that a pointer means.
+  meant(event) {
+    return this.spec.read.y ? this.dotNear(event) : this.placeNear(event);
+  },
+
+  placeNear({ offsetX }) {
+    const { x } = this.spec.read;
+    let nearest = 0;
+    for (let i = 1; i < x.length; i++) {
+      if (Math.abs(this.px(x[i]) - offsetX) < Math.abs(this.px(x[nearest]) - offsetX)) nearest = i;
+    }
+    return nearest;
   },
 
   pick(index) {
-    if (index !== null && this.spec.pick && this.send) this.send(this.spec.read.names[index]);
+    const { names } = this.spec.read;
+    if (index !== null && this.spec.pick && this.send) this.send(names ? names[index] : index);
   },
 
   // A rectangle drawn with the mouse becomes the whole picture; a finger scrolls the page.
   press(event) {
-    if (!this.spec.pick || event.pointerType === 'touch' || event.button !== 0) return;
+    if (!this.spec.pick || !this.spec.read.y) return;
+    if (event.pointerType === 'touch' || event.button !== 0) return;
     event.preventDefault();
     this.svg.focus({ preventScroll: true });
     this.svg.setPointerCapture(event.pointerId);

@@ -2,17 +2,7 @@
 
 Object.assign(CurvesView.prototype, {
   readNear(event) {
-    const { x, y } = this.spec.read;
-    if (y) {
-      this.read(this.dotNear(event));
-      return;
-    }
-    let nearest = 0;
-    const pixel = event.offsetX;
-    for (let i = 1; i < x.length; i++) {
-      if (Math.abs(this.px(x[i]) - pixel) < Math.abs(this.px(x[nearest]) - pixel)) nearest = i;
-    }
-    this.read(nearest);
+    this.read(this.meant(event));
   },
 
   key(event) {
