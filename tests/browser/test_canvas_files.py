@@ -131,3 +131,23 @@ def test_a_standalone_page_follows_a_change_of_theme(page, tmp_path):
     figure.wait_for("Number(node.dataset.draws) > x", drawn)
     theme = "node => node.parentElement.gbuqSheet.view.theme.background"
     assert figure.root.evaluate(theme) == "rgb(20, 22, 27)"
+
+
+@pytest.mark.parametrize("viewport", [(900, 700)], indirect=True)
+def test_a_title_wider_than_its_map_is_whole(page, tmp_path, viewport):
+    titles = [f"{name}: KU" for name in ("truth", "SGLB", "virtual SGLB", "cSGLB", "cbSGLB")]
+    panels = [Panel(title, np.eye(4), "nats", accent="#0072b2") for title in titles]
+    path = tmp_path / "titles.html"
+    extent = (-600, 600)
+    sheet = PanelSheet(
+        panels, columns=5, y_label="y", x_extent=extent, y_extent=extent, panel_height=110
+    )
+    path.write_text(standalone_html(sheet, title="Titles"), encoding="utf-8")
+    page.goto(path.as_uri())
+    figure = Figure(page)
+    figure.wait_for("node.dataset.ready === '1'")
+    root = ElementTree.fromstring(Path(download(figure, "SVG").path()).read_text("utf-8"))
+    texts = [node for node in root.iter(f"{SVG}text") if node.get("font-weight") == "600"]
+    assert [node.text for node in texts] == titles
+    left = "node => node.parentElement.gbuqSheet.view.views[2].place.map.x"
+    assert float(texts[2].get("x")) < figure.root.evaluate(left), "it begins beside its map"

@@ -7,16 +7,19 @@ function drawFrame(pen, sheet, panel, place, frame, theme) {
   drawAxes(pen, sheet, place, theme);
 }
 
-function drawHeading(pen, panel, { map, crowded }, theme) {
-  let x = map.x;
+// A title wider than its map begins left of it, as far as its panel reaches; one wider than the
+// panel is set smaller, and only then cut. Maps are rounded to whole pixels, so that the last panel
+// may end a little outside the figure: titles keep off its edge.
+function drawHeading(pen, panel, { map, crowded, ...place }, theme) {
+  const w = place.w - 3;
   const y = 13;
-  if (panel.accent) {
-    pen.rect(x, y - 9, 9, 9, panel.accent);
-    x += 15;
-  }
-  const room = map.x + map.w - x;
-  const title = fitText(panel.title, room, theme, SIZE.title, 600);
-  pen.text(title, x, y, { size: SIZE.title, weight: 600, colour: theme.text });
+  const mark = panel.accent ? 15 : 0;
+  const needed = (size) => mark + textWidth(panel.title, theme, size, 600);
+  const size = needed(SIZE.title) <= w ? SIZE.title : SIZE.label;
+  const x = Math.max(0, Math.min(map.x, w - needed(size)));
+  if (panel.accent) pen.rect(x, y - 9, 9, 9, panel.accent);
+  const title = fitText(panel.title, w - x - mark, theme, size, 600);
+  pen.text(title, x + mark, y, { size, weight: 600, colour: theme.text });
   const remark = fitText(panel.subtitle, map.w, theme, SIZE.label);
   const style = { size: SIZE.label, colour: theme.soft };
   if (crowded) pen.text(remark, map.x, y + SUBTITLE_ROW, style);
