@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from gbuq_core.errors import InvalidData, InvalidParameter
-from gbuq_core.trees.importers.frames import join_frames
+from gbuq_core.errors import InvalidData
+from gbuq_core.inputs.held_out import hold_out, stack_rows, take_rows
+from gbuq_core.inputs.rows import draw_seed
 from gbuq_core.validation import check_number
 
 
@@ -41,21 +41,9 @@ def make_tuning_rows(
         raise InvalidData("X_val and y_val belong together: pass both or neither.")
     if X_val is not None:
         X_val, y_val = check_rows(estimator, X_val, y_val, reset=False)
-        return TuningRows(X, y, X_val, y_val, _stack(X, X_val), np.concatenate([y, y_val]))
-    n_val = round(fraction * len(y))
-    if n_val < 1 or len(y) - n_val < 3:
-        raise InvalidData(
-            f"n_samples = {len(y)} is too few to hold out a share of {fraction:g}: pass more rows, "
-            "or validation rows."
-        )
-    try:
-        order = check_random_state(random_state).permutation(len(y))
-    except ValueError:
-        raise InvalidParameter(
-            f"random_state must be a whole number, a RandomState or None; got {random_state!r}."
-        ) from None
-    first, second = np.sort(order[n_val:]), np.sort(order[:n_val])
-    return TuningRows(_take(X, first), y[first], _take(X, second), y[second], X, y)
+        return TuningRows(X, y, X_val, y_val, stack_rows(X, X_val), np.concatenate([y, y_val]))
+    first, second = hold_out(len(y), fraction, draw_seed(random_state))
+    return TuningRows(take_rows(X, first), y[first], take_rows(X, second), y[second], X, y)
 
 
 def check_new_rows(estimator: Any, X: Any) -> Any:
@@ -80,13 +68,3 @@ def _check(estimator: Any, X: Any, *y: Any, **rules: Any) -> Any:
     if not frame:
         return checked
     return (X, checked[1]) if y else X
-
-
-def _take(X: Any, chosen: np.ndarray) -> Any:
-    return X.iloc[chosen] if isinstance(X, pd.DataFrame) else X[chosen]
-
-
-def _stack(X: Any, more: Any) -> Any:
-    if isinstance(X, pd.DataFrame) and isinstance(more, pd.DataFrame):
-        return join_frames(X, more)
-    return np.concatenate([np.asarray(X), np.asarray(more)])

@@ -3,53 +3,43 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.ibug.base_models import Rows, fit_owned, numbers_of
-from gbuq_core.ibug.choosing import choose_family
+from gbuq_core.ibug.choosing import score_rows
 from gbuq_core.ibug.families import FAMILIES, FITS, check_family
 from gbuq_core.ibug.family_fits import FloatArray
 from gbuq_core.ibug.inputs import (
     check_rows,
     check_target,
-    draw_seed,
     explain_missing,
-    join_rows,
-    split_rows,
 )
-from gbuq_core.ibug.results import Neighborhood, Setting
+from gbuq_core.ibug.recalibrating import ValidationRows
+from gbuq_core.ibug.results import Setting
 from gbuq_core.ibug.search import (
     TREE_ORDERS,
     TrainingRows,
-    find_neighborhood,
+    TreeChoice,
     index_rows,
-    row_parts,
     select_trees,
 )
+from gbuq_core.inputs.held_out import hold_out, stack_rows, take_rows
+from gbuq_core.inputs.rows import draw_seed
 from gbuq_core.jobs import effective_n_jobs, stage
-from gbuq_core.metrics.neighbour_tuning import (
-    CANDIDATES,
-    TINIEST_SCALE,
-    NeighbourTuning,
-    running_std,
-    smallest_positive,
-    tune_neighbors,
-)
-from gbuq_core.metrics.scale_calibration import SCORINGS, calibrate_scale
+from gbuq_core.metrics.neighbour_tuning import TINIEST_SCALE, NeighbourTuning
+from gbuq_core.metrics.scale_calibration import SCORINGS
 from gbuq_core.trees.importers import leaf_source
 from gbuq_core.trees.importers.ownership import is_owned
 from gbuq_core.validation import check_choice, check_number
 
 
 class TunedNeighbours(BaseEstimator):
-    """Base of `IBUGRegressor`, with its constructor and fit; not for use by itself."""
+    """Base of `IBUGRegressor`: its constructor and fit; not for use by itself."""
 
     def __init__(
         self,
@@ -125,28 +115,15 @@ class TunedNeighbours(BaseEstimator):
                 self._fit_owned(rows, held_out)
             else:
                 self._fit_given(rows, held_out)
+            self._tune()
         leaves = self._rows.leaves
         self.n_trees_ = leaves.n_trees
         self.memory_bytes_ = leaves.n_bytes + self._rows.y.nbytes
-        if self.validation_ is not None:
-            self.memory_bytes_ += sum(part.nbytes for part in self.validation_[:4])
+        if self._validation is not None:
+            self.memory_bytes_ += self._validation.n_bytes
         self.fit_seconds_ = time.perf_counter() - began
         self.y_train_ = self._rows.y  # last: with it the estimator counts as fitted
         return self
-
-    def setting_for(self, n_neighbors: int | None = None, calibrate: bool | None = None) -> Setting:
-        """What another k, or no calibration, would use: found on the cached validation rows.
-
-        k is at most the number of their neighbours, ``validation_.targets.shape[1]``.
-        """
-        check_is_fitted(self, "y_train_")
-        k = self.n_neighbors_ if n_neighbors is None else n_neighbors
-        k = self._check_k(k, len(self.y_train_))
-        on = self.calibrate if calibrate is None else calibrate
-        min_scale, gamma, delta = self.min_scale_, self.gamma_, self.delta_
-        if self.validation_ is not None and (k != self.n_neighbors_ or on != self.calibrate):
-            return self._tune_scale(self.validation_, self.y_validation_, k, on)
-        return Setting(k, min_scale, gamma, delta) if on else Setting(k, min_scale, 1.0, 0.0)
 
     def _fit_given(self, rows: Rows, held_out: Rows | None) -> None:
         """Use the model as it is; tune on the rows held out, if there are any."""
@@ -157,9 +134,13 @@ class TunedNeighbours(BaseEstimator):
                         f"{name}='tune' needs rows that the fitted model has not seen: pass X_val "
                         "and y_val, or choose it."
                     )
-        self._rows = self._index(self.base_model, rows)
-        self._trees(self._rows, self.n_trees_sampled, None)  # refused if more than there are
-        self._tune(self._rows, held_out)
+        self._check_fixed_k(len(rows.y))
+        with stage(1, span=0.6):
+            self._rows = self._index(self.base_model, rows)
+        n_trees = self._rows.leaves.n_trees
+        if self.n_trees_sampled is not None:  # refused if more than there are
+            select_trees(n_trees, self.n_trees_sampled, self.tree_order, self.seed_)
+        self._validation = self._watch(self._rows, held_out, None, rows.y)
 
     def _fit_owned(self, rows: Rows, held_out: Rows | None) -> None:
         """Fit the model on a part of the rows, tune on the rest, and refit it on all of them."""
@@ -169,21 +150,22 @@ class TunedNeighbours(BaseEstimator):
         tuned = "tune" in (self.n_neighbors, self.posterior) or self.calibrate
         every, n_trees, places = rows, None, np.arange(len(rows.y))
         if held_out is not None:
-            every = join_rows(rows, held_out)
+            every = Rows(stack_rows(rows.X, held_out.X), np.concatenate([rows.y, held_out.y]))
             self._check_family(every.y)
         elif tuned or self.base_model is None:  # CatBoost stops adding trees by them
-            rows, held_out, places = split_rows(rows, self.validation_fraction, self.seed_)
+            places, others = hold_out(len(rows.y), self.validation_fraction, self.seed_)
+            held_out = Rows(take_rows(rows.X, others), rows.y[others])
+            rows = Rows(take_rows(rows.X, places), rows.y[places])
+        self._check_fixed_k(len(rows.y))
+        self._validation = None
         if held_out is not None:
             with stage(1, span=0.4):
                 first, n_trees = self._fit_model(rows, held_out, None)
-            with stage(1, span=0.2):
-                self._tune(self._index(first, rows), held_out)
-        model, _ = self._fit_model(every, None, n_trees)
-        self._rows = self._index(model, every)
-        if held_out is None:
-            self._tune(self._rows, None)
-        else:
-            self._recount_validation(places)
+            with stage(1, span=0.1):
+                self._validation = self._watch(self._index(first, rows), held_out, places, every.y)
+        with stage(1, span=0.4):
+            model, _ = self._fit_model(every, None, n_trees)
+            self._rows = self._index(model, every)
 
     def _fit_model(self, rows: Rows, held_out: Rows | None, n_trees: int | None) -> Any:
         try:
@@ -206,62 +188,43 @@ class TunedNeighbours(BaseEstimator):
         except ValueError as error:
             raise explain_missing(error, rows.X, model) from error
 
-    def _tune(self, rows: TrainingRows, held_out: Rows | None) -> None:
-        """Choose k, the least scale, the calibration and the family (algorithm 3)."""
-        n_train = len(rows.y)
-        fixed = None if self.n_neighbors == "tune" else self._check_k(self.n_neighbors, n_train)
-        self.tuning_: NeighbourTuning | None = None
-        self.validation_: Neighborhood | None = None
-        self.y_validation_ = np.empty(0)
+    def _watch(
+        self,
+        rows: TrainingRows,
+        held_out: Rows | None,
+        places: NDArray[np.intp] | None,
+        y_train: FloatArray,
+    ) -> ValidationRows | None:
+        """Where the trees of the model for tuning put the validation rows."""
         if held_out is None:
-            assert fixed is not None
-            least = TINIEST_SCALE if self.min_scale is None else float(self.min_scale)
-            setting = Setting(fixed, least, 1.0, 0.0)
-            self.posterior_ = self.posterior
-        else:
-            widest = max(fixed or 0, min(CANDIDATES[-1], n_train))
-            trees = self._trees(rows, None, None)
-            near = find_neighborhood(rows, held_out.X, widest, trees, self.n_jobs)
-            if fixed is None:
-                self.tuning_ = tune_neighbors(held_out.y, near.loc, near.targets, self.scoring)
-                fixed = int(self.tuning_.n_neighbors[self.tuning_.best])
-            self.validation_, self.y_validation_ = near, held_out.y
-            setting = self._tune_scale(near, held_out.y, fixed, self.calibrate)
-            self.posterior_ = self.posterior
-            if self.posterior == "tune":
-                lowest = float(rows.y.min())
-                self.posterior_ = choose_family(
-                    setting, near, held_out.y, lowest, self.posterior_fit
-                )
+            return None
+        X, y = held_out
+        found = (rows.source, rows.leaves, X, y, places, y_train, self.seed_, self.n_jobs)
+        try:
+            return ValidationRows(*found)
+        except ValueError as error:
+            raise explain_missing(error, X, rows.source.model) from error
+
+    def _tune(self) -> None:
+        """Choose k, the least scale, the calibration and the family (algorithm 3)."""
+        self.n_trees_ = self._rows.leaves.n_trees
+        choice, seen = self._choose_trees(None, None), self._validation
+        self.tuning_: NeighbourTuning | None = None
+        self.y_validation_ = np.empty(0) if seen is None else seen.y
+        fixed = self.n_neighbors
+        if fixed == "tune":
+            self.tuning_ = self._need_validation("n_neighbors='tune'").tuning(choice, self.scoring)
+            fixed = self.tuning_.n_neighbors[self.tuning_.best]
+        self.min_scale_ = TINIEST_SCALE if self.min_scale is None else float(self.min_scale)
+        setting = self._setting(int(fixed), None, choice)
         self.n_neighbors_, self.min_scale_, self.gamma_, self.delta_ = setting
-
-    def _recount_validation(self, places: NDArray[np.intp]) -> None:
-        """From the tuning model's rows to those of ``y_train_``, where they have these places."""
-        if self.validation_ is not None:
-            indices = places[self.validation_.indices].astype(np.int32)
-            self.validation_ = self.validation_._replace(indices=indices, fit_id=self._rows.fit_id)
-
-    def _tune_scale(
-        self, near: Neighborhood, y: FloatArray, n_neighbors: int, calibrate: bool
-    ) -> Setting:
-        """The least scale and the calibration for one k, from the validation rows' neighbours.
-
-        What is calibrated is what is predicted: a std that is at least ``min_scale``. The authors
-        calibrate before that floor, which differs where validation rows have neighbours of one
-        value only.
-        """
-        width = near.targets.shape[1]
-        if n_neighbors > width:
-            raise InvalidParameter(
-                f"The validation rows have {width} neighbours each, too few to calibrate a scale "
-                f"of {n_neighbors}: ask for at most {width}."
-            )
-        std = running_std(near.targets, [n_neighbors])[:, 0]
-        least = smallest_positive(std) if self.min_scale is None else float(self.min_scale)
-        if not calibrate:
-            return Setting(n_neighbors, least, 1.0, 0.0)
-        fitted = calibrate_scale(y, near.loc, np.maximum(std, least), self.scoring)
-        return Setting(n_neighbors, least, fitted.gamma, fitted.delta)
+        self.posterior_ = self.posterior
+        if self.posterior == "tune":
+            seen = self._need_validation("posterior='tune'")
+            near = seen.neighborhood(choice, self.n_neighbors_, self.n_trees_, self._rows.fit_id)
+            self.posterior_ = score_rows(
+                [(near, setting, seen.y)], self._rows.y, self.posterior_fit, self.n_jobs
+            ).best
 
     def _check_parameters(self) -> None:
         if isinstance(self.base_model, type):
@@ -297,11 +260,15 @@ class TunedNeighbours(BaseEstimator):
         table = check_rows(self, X_val, reset=False)
         return Rows(table, check_target("y_val", y_val, len(table)))
 
+    def _check_fixed_k(self, n_train: int) -> None:
+        """Refuse, before anything is fitted, a k that so many rows of the model for tuning lack."""
+        if self.n_neighbors != "tune":
+            self._check_k(self.n_neighbors, n_train)
+
     def _check_k(self, n_neighbors: Any, n_train: int) -> int:
         """Return k if it is a number that makes sense for so many training rows."""
         if isinstance(n_neighbors, str):
             check_choice("n_neighbors", n_neighbors, ("tune",))
-            raise InvalidParameter("n_neighbors must be a number here; 'tune' is for the fit.")
         k: int = check_number("n_neighbors", n_neighbors, 1, integer=True)
         if k == 1:
             raise InvalidParameter(
@@ -313,76 +280,38 @@ class TunedNeighbours(BaseEstimator):
             )
         return k
 
-    def _trees(
-        self, rows: TrainingRows, n_sampled: int | None, order: str | None
-    ) -> NDArray[np.intp] | None:
+    def _need_validation(self, what: str) -> ValidationRows:
+        if self._validation is None:
+            raise InvalidParameter(
+                f"{what} needs validation rows and the fit had none: fit with X_val and y_val."
+            )
+        return self._validation
+
+    def _choose_trees(self, n_sampled: int | None, order: str | None) -> TreeChoice:
         """The trees that count, with these choices in place of the estimator's own."""
-        count = n_sampled
+        count, n_trees = n_sampled, self._rows.leaves.n_trees
         if count is None and self.n_trees_sampled is not None:
             # A model that the estimator fits has as many trees as it turns out to need.
-            count = min(self.n_trees_sampled, rows.leaves.n_trees)
+            count = min(self.n_trees_sampled, n_trees)
         chosen = self.tree_order if order is None else order
-        return select_trees(rows.leaves.n_trees, count, chosen, self.seed_)
+        check_choice("tree_order", chosen, TREE_ORDERS)
+        if count is not None:
+            count = check_number("n_trees_sampled", count, 1, n_trees, integer=True)
+        return TreeChoice(None, "first") if count in (None, n_trees) else TreeChoice(count, chosen)
 
-    def _look_up(
-        self, X: Any, n_neighbors: int | None, n_sampled: int | None, order: str | None
-    ) -> tuple[Neighborhood, int]:
-        """The neighbours of X, found or given, and how many of them count."""
-        parts = list(self._each_part(X, n_neighbors, n_sampled, order))
-        if len(parts) == 1:
-            return parts[0], self._count(parts[0], n_neighbors)
-        columns = zip(*(part[:4] for part in parts), strict=True)
-        loc, indices, affinities, targets = (np.concatenate(column) for column in columns)
-        joined = Neighborhood(loc, indices, affinities, targets, *parts[0][4:])
-        return joined, self._count(joined, n_neighbors)
+    def _choose_k(self, n_neighbors: int | str | None, choice: TreeChoice) -> int:
+        """k: the fitted one, the best with these trees, or a number."""
+        if n_neighbors is None:
+            return int(self.n_neighbors_)
+        if isinstance(n_neighbors, str):
+            check_choice("n_neighbors", n_neighbors, ("tune",))
+            scores = self._need_validation("n_neighbors='tune'").tuning(choice, self.scoring)
+            return int(scores.n_neighbors[scores.best])
+        return self._check_k(n_neighbors, len(self._rows.y))
 
-    def _each_part(
-        self, X: Any, n_neighbors: int | None, n_sampled: int | None, order: str | None
-    ) -> Iterator[Neighborhood]:
-        """The neighbours of some rows of X after the other; of a given neighbourhood, itself."""
-        check_is_fitted(self, "y_train_")
-        if isinstance(X, Neighborhood):
-            if n_sampled is not None or order is not None:
-                raise InvalidParameter(
-                    "n_trees_sampled and tree_order belong to the search: pass the rows themselves."
-                )
-            yield self._check_found(X)
-            return
-        k = self.n_neighbors_ if n_neighbors is None else n_neighbors
-        k = self._check_k(k, len(self._rows.y))
-        trees = self._trees(self._rows, n_sampled, order)
-        table = self._check_new(X)
-        for part in row_parts(table, k):
-            try:
-                yield find_neighborhood(self._rows, part, k, trees, self.n_jobs)
-            except ValueError as error:
-                raise explain_missing(error, part, self.model_) from error
-
-    def _check_found(self, found: Neighborhood) -> Neighborhood:
-        if found.fit_id != self._rows.fit_id:
-            raise InvalidParameter(
-                "This neighbourhood is not of this fit: search again with find_neighborhood."
-            )
-        return found
-
-    def _predict_loc(self, X: Any) -> FloatArray:
-        """The model's prediction, (n_samples,)."""
-        table = self._check_new(X)
-        try:
-            return np.asarray(self._rows.source.predict(table), dtype=np.float64)
-        except ValueError as error:
-            raise explain_missing(error, table, self.model_) from error
-
-    def _check_new(self, X: Any) -> Any:
-        table = check_rows(self, X, reset=False)
-        return numbers_of(table) if self.base_model is None else table
-
-    def _count(self, found: Neighborhood, n_neighbors: int | None) -> int:
-        width = found.targets.shape[1]
-        k = self._check_k(self.n_neighbors_ if n_neighbors is None else n_neighbors, 2**31)
-        if k > width:
-            raise InvalidParameter(
-                f"This neighbourhood holds {width} neighbours a row and {k} are asked for: search "
-                "again with more."
-            )
-        return k
+    def _setting(self, k: int, calibrate: bool | None, choice: TreeChoice) -> Setting:
+        """The least scale and calibration of one k with these trees."""
+        on = self.calibrate if calibrate is None else calibrate
+        if self._validation is None:
+            return Setting(k, self.min_scale_, 1.0, 0.0)
+        return self._validation.setting(choice, k, on, self.scoring, self.min_scale)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
+from threadpoolctl import threadpool_limits
 
 from gbuq_core.errors import InvalidData
 from gbuq_core.jobs import effective_n_jobs, stage, tick
@@ -52,12 +53,24 @@ def fit_owned(
         How many trees CatBoost has otherwise.
     seed : int
         Of CatBoost, and of the user's estimator where its own random state is None.
+    n_jobs : int or None
+        Threads of CatBoost, and of the user's estimator where its own number is not set; None
+        leaves that to its library.
     """
     if base_model is not None:
         model = clone(base_model)
-        if model.get_params(deep=False).get("random_state", seed) is None:
-            model.set_params(random_state=seed)
-        return BaseFit(model.fit(rows.X, rows.y), None)
+        given = model.get_params(deep=False)
+        if given.get("random_state", seed) is None:
+            model.set_params(random_state=seed % 2**32)  # as large as scikit-learn takes it
+        if n_jobs is None:
+            return BaseFit(model.fit(rows.X, rows.y), None)
+        n_threads = effective_n_jobs(n_jobs)
+        if given.get("n_jobs", n_threads) is None:
+            model.set_params(n_jobs=n_threads)
+        elif type(model).__module__.startswith("catboost") and "thread_count" not in given:
+            model.set_params(thread_count=n_threads)
+        with threadpool_limits(n_threads, user_api="openmp"):  # HistGradientBoosting
+            return BaseFit(model.fit(rows.X, rows.y), None)
     import catboost
 
     limit = n_trees or _MOST_TREES

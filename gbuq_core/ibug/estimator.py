@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,12 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gbuq_core.errors import InvalidData
-from gbuq_core.ibug import families
 from gbuq_core.ibug.affinity import Neighbours
-from gbuq_core.ibug.base import TunedNeighbours
-from gbuq_core.ibug.choosing import scale_of
-from gbuq_core.ibug.families import FAMILIES, FITS, Posterior, check_family, fit_posterior
+from gbuq_core.ibug.choosing import ScoredPart, join_posteriors, scale_of, score_rows
+from gbuq_core.ibug.families import FITS, Posterior, log_density, quantile
 from gbuq_core.ibug.family_fits import FloatArray
 from gbuq_core.ibug.inputs import check_target, explain_missing
+from gbuq_core.ibug.looking_up import SearchedNeighbours, count_rows
 from gbuq_core.ibug.results import (
     ClassShares,
     Distribution,
@@ -25,12 +25,13 @@ from gbuq_core.ibug.results import (
     ScalePath,
 )
 from gbuq_core.ibug.train_leaves import LeafDensity, leaf_density
+from gbuq_core.jobs import check_memory
 from gbuq_core.metrics.neighbour_tuning import CANDIDATES, running_std
 from gbuq_core.uncertainty import Uncertainty
 from gbuq_core.validation import check_array, check_choice
 
 
-class IBUGRegressor(RegressorMixin, TunedNeighbours):
+class IBUGRegressor(RegressorMixin, SearchedNeighbours):
     """Instance-based uncertainty: any boosted trees' predictions, with the spread of neighbours.
 
     The affinity of two rows is the number of trees in which they share a leaf (equation 1). The
@@ -45,7 +46,9 @@ class IBUGRegressor(RegressorMixin, TunedNeighbours):
         and afterwards on all of them (the paper's protocol). scikit-learn's ``clone`` makes a
         fitted estimator an unfitted one; ``sklearn.frozen.FrozenEstimator`` around it does not.
     n_neighbors : int or "tune"
-        k, at least 2; "tune" takes the best of the paper's 17 values on validation rows.
+        k, at least 2; "tune" takes the best of the paper's 17 values on validation rows. At a
+        prediction from other trees k stays, unless "tune" is passed there: calibration is always
+        that of the trees that count (see `setting_for`).
     scoring : {"nll", "crps"}
         What tuning and calibration minimise.
     calibrate : bool
@@ -56,8 +59,11 @@ class IBUGRegressor(RegressorMixin, TunedNeighbours):
         "student-t", "logistic", "gumbel", "weibull", "kde", or "tune" for the one of lowest NLL on
         validation rows.
     posterior_fit : {"matched", "likelihood"}
-        Families with mean ``loc`` and std ``scale``, the shape from the neighbours; or fitted to
-        the neighbours by maximum likelihood alone (see `gbuq_core.ibug.families.fit_posterior`).
+        "matched": families with mean ``loc`` and std ``scale``, so that only a shape (of skew-
+        normal and Student t) comes from the neighbours. "likelihood": everything is fitted to the
+        neighbours by maximum likelihood, and the model's prediction and the calibration are left
+        out. A KDE stands on the neighbours either way: its mean is theirs, and neither ``loc``
+        nor the calibration moves it. See `gbuq_core.ibug.families.fit_posterior`.
     n_trees_sampled : int or None
         How many trees count (tau in the paper); None means all, and so does a number beyond the
         trees of a model that this estimator fits.
@@ -65,14 +71,17 @@ class IBUGRegressor(RegressorMixin, TunedNeighbours):
         Which ones.
     min_scale : float or None
         The least std before calibration, in units of y. None means the smallest positive one on the
-        validation rows, and 1e-15 without them, as in the authors' code.
+        validation rows, and 1e-15 without them, as in the authors' code. These 1e-15 are the one
+        number here that does not follow the unit of y, so a target must vary by much more.
     validation_fraction : float
         The share of the rows to tune on where the estimator fits the model and no validation rows
         are given; CatBoost, where base_model is None, stops by them even if nothing is tuned.
     n_jobs : int or None
-        Threads; None means all cores.
+        Threads of the search, and of the fit of a model whose own number is not set; None means
+        all cores, and leaves the model's library its default.
     random_state : int, Generator, RandomState or None
-        Of the split, of random trees and of CatBoost.
+        Of the split (the rows that `EuclideanNeighborsRegressor` holds out too), of random trees
+        and of the model that is fitted here.
 
     Attributes
     ----------
@@ -82,12 +91,16 @@ class IBUGRegressor(RegressorMixin, TunedNeighbours):
         Scores of every k; None where k was given.
     validation_ : Neighborhood or None
         The validation rows' neighbours, with ``y_validation_`` (n_validation,): predictions and
-        affinities are those of the model for tuning, which has not seen these rows.
+        affinities are those of the model for tuning, which has not seen these rows. Made anew
+        from a compact form each time it is asked for (see `find_validation`).
     model_, n_trees_ : the model and how many trees it has.
     y_train_ : ndarray of shape (n_train,)
         Targets of the rows that neighbours' indices count. Where the estimator fits the model, rows
         given as validation follow those of X: both are trained on in the end.
-    n_features_in_, feature_names_in_, fit_seconds_, memory_bytes_ : as usual.
+    n_features_in_, feature_names_in_, fit_seconds_ : as usual.
+    memory_bytes_ : int
+        Leaves of the training and validation rows, of both models where the estimator fits them,
+        targets, and the most that is kept of searches for other trees; without ``model_``.
 
     References
     ----------
@@ -108,7 +121,7 @@ class IBUGRegressor(RegressorMixin, TunedNeighbours):
     def kneighbors(
         self,
         X: Any,
-        n_neighbors: int | None = None,
+        n_neighbors: int | str | None = None,
         n_trees_sampled: int | None = None,
         tree_order: str | None = None,
     ) -> Neighbours:
@@ -120,7 +133,7 @@ class IBUGRegressor(RegressorMixin, TunedNeighbours):
         ----------
         X : array-like, DataFrame or Neighborhood
         n_neighbors, n_trees_sampled, tree_order : optional
-            In place of the estimator's own; nothing is refitted.
+            In place of the estimator's own, as for `setting_for`; nothing is refitted.
 
         Returns
         -------
@@ -128,8 +141,9 @@ class IBUGRegressor(RegressorMixin, TunedNeighbours):
             ``(indices, affinities)``, (n_samples, n_neighbors) int32 each: positions in the
             training rows, and numbers of trees.
         """
-        found, k = self._look_up(X, n_neighbors, n_trees_sampled, tree_order)
-        return Neighbours(found.indices[:, :k], found.affinities[:, :k])
+        k, choice = self._resolve(X, n_neighbors, n_trees_sampled, tree_order)
+        found = self._look_up(X, k, choice)
+        return Neighbours(found.indices, found.affinities)
 
     def leaf_density(self, X: Any = None) -> LeafDensity:
         """What share of the training rows lies in the leaves of X, tree by tree.
@@ -160,23 +174,31 @@ class IBUGRegressor(RegressorMixin, TunedNeighbours):
     def find_neighborhood(
         self,
         X: Any,
-        n_neighbors: int | None = None,
+        n_neighbors: int | str | None = None,
         n_trees_sampled: int | None = None,
         tree_order: str | None = None,
     ) -> Neighborhood:
         """Search once for many k: its result can stand in place of X in all methods.
 
-        Without ``n_neighbors`` it holds as many as the largest k that tuning looks at.
+        Without ``n_neighbors`` it holds as many as the largest k that tuning looks at. It remembers
+        its trees, so that predictions from it are calibrated for these.
         """
         check_is_fitted(self, "y_train_")
-        if n_neighbors is None:
+        if n_neighbors is None and not isinstance(X, Neighborhood):
             n_neighbors = max(self.n_neighbors_, min(CANDIDATES[-1], len(self.y_train_)))
-        return self._look_up(X, n_neighbors, n_trees_sampled, tree_order)[0]
+        k, choice = self._resolve(X, n_neighbors, n_trees_sampled, tree_order)
+        return self._look_up(X, k, choice)
 
-    def neighbor_targets(self, X: Any, n_neighbors: int | None = None) -> FloatArray:
+    def neighbor_targets(
+        self,
+        X: Any,
+        n_neighbors: int | str | None = None,
+        n_trees_sampled: int | None = None,
+        tree_order: str | None = None,
+    ) -> FloatArray:
         """Targets of the neighbours, nearest first: (n_samples, n_neighbors), in units of y."""
-        found, k = self._look_up(X, n_neighbors, None, None)
-        return found.targets[:, :k]
+        k, choice = self._resolve(X, n_neighbors, n_trees_sampled, tree_order)
+        return self._look_up(X, k, choice).targets
 
     def predict(self, X: Any) -> FloatArray:
         """The model's own prediction, (n_samples,)."""
@@ -188,7 +210,7 @@ class IBUGRegressor(RegressorMixin, TunedNeighbours):
     def predict_distribution(
         self,
         X: Any,
-        n_neighbors: int | None = None,
+        n_neighbors: int | str | None = None,
         calibrate: bool | None = None,
         n_trees_sampled: int | None = None,
         tree_order: str | None = None,
@@ -199,12 +221,13 @@ class IBUGRegressor(RegressorMixin, TunedNeighbours):
         ----------
         X : array-like, DataFrame or Neighborhood
         n_neighbors, calibrate, n_trees_sampled, tree_order : optional
-            In place of the estimator's own; nothing is refitted (see `setting_for`).
+            In place of the estimator's own; nothing is refitted, but the calibration is that of
+            this k and these trees (see `setting_for`).
         """
-        loc, scale, setting = [], [], None
-        for found in self._each_part(X, n_neighbors, n_trees_sampled, tree_order):
-            k = self._count(found, n_neighbors)
-            setting = setting or self.setting_for(k, calibrate)
+        k, choice = self._resolve(X, n_neighbors, n_trees_sampled, tree_order)
+        setting = self._setting(k, calibrate, choice)
+        loc, scale = [], []
+        for found in self._each_part(X, k, choice):
             loc.append(found.loc)
             scale.append(scale_of(found.targets, setting))
         return Distribution(np.concatenate(loc), np.concatenate(scale))
@@ -224,7 +247,7 @@ class IBUGRegressor(RegressorMixin, TunedNeighbours):
         X: Any,
         posterior: str | None = None,
         posterior_fit: str | None = None,
-        n_neighbors: int | None = None,
+        n_neighbors: int | str | None = None,
         calibrate: bool | None = None,
         n_trees_sampled: int | None = None,
         tree_order: str | None = None,
@@ -244,44 +267,55 @@ class IBUGRegressor(RegressorMixin, TunedNeighbours):
         Posterior
             For `log_density`, `cdf`, `quantile` and `sample` of `gbuq_core.ibug`.
         """
-        check_is_fitted(self, "y_train_")
-        family = check_family(self.posterior_ if posterior is None else posterior, self.y_train_)
-        fit = self.posterior_fit if posterior_fit is None else posterior_fit
-        check_choice("posterior_fit", fit, FITS)
-        found, k = self._look_up(X, n_neighbors, n_trees_sampled, tree_order)
-        setting = self.setting_for(k, calibrate)
-        near = found.targets[:, :k]
-        scale = scale_of(near, setting)
-        return fit_posterior(family, found.loc, scale, near, setting.min_scale, fit)
+        k, _ = self._resolve(X, n_neighbors, n_trees_sampled, tree_order)
+        family = self.posterior_ if posterior is None else posterior
+        held = 2 * k if family == "kde" else 6  # a KDE keeps the neighbours' targets
+        check_memory(8 * count_rows(X) * held, "these posteriors")
+        given = (n_neighbors, calibrate, n_trees_sampled, tree_order)
+        parts = self._each_posterior(X, posterior, posterior_fit, *given)
+        return join_posteriors(list(parts))
 
     def predict_density(
         self, X: Any, y_grid: ArrayLike, posterior: str | None = None, **choices: Any
     ) -> FloatArray:
-        """Density of y on a grid (m,), the same for all rows, or (n_samples, m): (n_samples, m)."""
-        fitted = self.predict_posterior(X, posterior, **choices)
+        """Density of y on a grid (m,), the same for all rows, or (n_samples, m): (n_samples, m).
+
+        ``choices`` as for `predict_posterior`.
+        """
         grid = check_array("y_grid", y_grid, 2 if np.ndim(y_grid) == 2 else 1)
-        n_rows = len(fitted.scale)
+        n_rows = count_rows(X)
         if grid.ndim == 2 and len(grid) != n_rows:
             raise InvalidData(
                 f"y_grid must be one grid, or one for each of the {n_rows} rows; got shape "
                 f"{grid.shape}."
             )
+        check_memory(16 * n_rows * grid.shape[-1], "these densities")
         points = np.broadcast_to(grid, (n_rows, grid.shape[-1]))
-        return np.exp(families.log_density(fitted, points))
+        out: list[FloatArray] = []
+        for fitted in self._each_posterior(X, posterior, **choices):
+            first = sum(len(part) for part in out)
+            out.append(np.exp(log_density(fitted, points[first : first + len(fitted.scale)])))
+        return np.concatenate(out)
 
     def predict_quantiles(
         self, X: Any, levels: ArrayLike, posterior: str | None = None, **choices: Any
     ) -> FloatArray:
-        """Quantiles of every row's posterior at ``levels`` (m,) in (0, 1): (n_samples, m)."""
-        return families.quantile(self.predict_posterior(X, posterior, **choices), levels)
+        """Quantiles of every row's posterior at ``levels`` (m,) in (0, 1): (n_samples, m).
+
+        ``choices`` as for `predict_posterior`.
+        """
+        parts = self._each_posterior(X, posterior, **choices)
+        return np.concatenate([quantile(fitted, levels) for fitted in parts])
 
     def score_families(
         self,
         X: Any,
         y: Any,
         posterior_fit: str | None = None,
-        n_neighbors: int | None = None,
+        n_neighbors: int | str | None = None,
         calibrate: bool | None = None,
+        n_trees_sampled: int | None = None,
+        tree_order: str | None = None,
     ) -> FamilyScores:
         """Mean NLL of all nine families on rows that the model has not seen.
 
@@ -289,24 +323,30 @@ class IBUGRegressor(RegressorMixin, TunedNeighbours):
         ----------
         X : array-like, DataFrame or Neighborhood
         y : array-like of shape (n_samples,)
-        posterior_fit, n_neighbors, calibrate : optional
+        posterior_fit, n_neighbors, calibrate, n_trees_sampled, tree_order : optional
             As for `predict_posterior`.
         """
-        found, k = self._look_up(X, n_neighbors, None, None)
-        target = check_target("y", y, len(found.loc))
-        nll, refusals = np.full(len(FAMILIES), np.nan), [""] * len(FAMILIES)
-        for i, name in enumerate(FAMILIES):
-            try:
-                fitted = self.predict_posterior(found, name, posterior_fit, k, calibrate)
-            except InvalidData as error:
-                refusals[i] = str(error)
-            else:
-                nll[i] = -families.log_density(fitted, target).mean()
-        best = tuple(FAMILIES)[int(np.nanargmin(nll))]
-        return FamilyScores(tuple(FAMILIES), nll, tuple(refusals), best)
+        k, choice = self._resolve(X, n_neighbors, n_trees_sampled, tree_order)
+        fit = self.posterior_fit if posterior_fit is None else posterior_fit
+        check_choice("posterior_fit", fit, FITS)
+        setting = self._setting(k, calibrate, choice)
+        target = check_target("y", y, count_rows(X))
+
+        def parts() -> Iterator[ScoredPart]:
+            first = 0
+            for found in self._each_part(X, k, choice):
+                yield found, setting, target[first : first + len(found.loc)]
+                first += len(found.loc)
+
+        return score_rows(parts(), self.y_train_, fit, self.n_jobs)
 
     def neighbor_class_shares(
-        self, X: Any, labels: ArrayLike, n_neighbors: int | None = None
+        self,
+        X: Any,
+        labels: ArrayLike,
+        n_neighbors: int | str | None = None,
+        n_trees_sampled: int | None = None,
+        tree_order: str | None = None,
     ) -> ClassShares:
         """The share of each class among a row's neighbours; our own view, not the paper's.
 
@@ -315,9 +355,10 @@ class IBUGRegressor(RegressorMixin, TunedNeighbours):
         X : array-like, DataFrame or Neighborhood
         labels : array-like of shape (n_train,)
             A class for every training row, in their order.
-        n_neighbors : int, optional
+        n_neighbors, n_trees_sampled, tree_order : optional
+            As for `kneighbors`.
         """
-        found, k = self._look_up(X, n_neighbors, None, None)
+        k, choice = self._resolve(X, n_neighbors, n_trees_sampled, tree_order)
         given = np.asarray(labels)
         if given.shape != self.y_train_.shape:
             raise InvalidData(
@@ -325,14 +366,24 @@ class IBUGRegressor(RegressorMixin, TunedNeighbours):
                 f"shape {given.shape}."
             )
         classes, codes = np.unique(given, return_inverse=True)
-        near = codes[found.indices[:, :k]]
-        shares = np.stack([(near == code).mean(axis=1) for code in range(len(classes))], axis=1)
-        return ClassShares(classes, shares)
+        shares = []
+        for found in self._each_part(X, k, choice):
+            near = codes[found.indices]
+            columns = [(near == code).mean(axis=1) for code in range(len(classes))]
+            shares.append(np.stack(columns, axis=1))
+        return ClassShares(classes, np.concatenate(shares))
 
-    def scale_path(self, X: Any, n_neighbors: ArrayLike | None = None) -> ScalePath:
+    def scale_path(
+        self,
+        X: Any,
+        n_neighbors: ArrayLike | None = None,
+        n_trees_sampled: int | None = None,
+        tree_order: str | None = None,
+    ) -> ScalePath:
         """How each row's std grows with k: without floor and calibration, (n_samples, n_k).
 
-        ``n_neighbors`` (n_k,) rising; the paper's candidates by default.
+        ``n_neighbors`` (n_k,) rising, the paper's candidates by default; the rest as for
+        `kneighbors`.
         """
         check_is_fitted(self, "y_train_")
         held = X.targets.shape[1] if isinstance(X, Neighborhood) else len(self.y_train_)
@@ -340,5 +391,7 @@ class IBUGRegressor(RegressorMixin, TunedNeighbours):
             counts = [k for k in CANDIDATES if k <= held]
         else:
             counts = [int(k) for k in np.atleast_1d(n_neighbors)]
-        found, _ = self._look_up(X, max(counts, default=0), None, None)
-        return ScalePath(np.array(counts), running_std(found.targets, counts))
+        k, choice = self._resolve(X, max(counts, default=0), n_trees_sampled, tree_order)
+        parts = self._each_part(X, k, choice)
+        scale = np.concatenate([running_std(found.targets, counts) for found in parts])
+        return ScalePath(np.array(counts), scale)

@@ -250,18 +250,20 @@ def fit_posterior(
         return Posterior(family, np.zeros(len(targets)), bandwidth, None, targets)
     if fit == "matched":
         return Posterior(family, *chosen.match(loc, scale, targets))
-    matched = chosen.match(mean, np.maximum(std, min_scale), targets)
-    if narrow.all():
-        return Posterior(family, *matched)
-    likeliest = chosen.maximise(targets[~narrow])
-    for found, kept in zip(likeliest, matched, strict=True):
-        if found is not None and kept is not None:
-            kept[~narrow] = found
+    if not narrow.any():
+        found = chosen.maximise(targets)
+    else:
+        found = chosen.match(mean, np.maximum(std, min_scale), targets)
+        if not narrow.all():
+            likeliest = chosen.maximise(targets[~narrow])
+            for fresh, kept in zip(likeliest, found, strict=True):
+                if fresh is not None and kept is not None:
+                    kept[~narrow] = fresh
     if chosen.positive:
-        return Posterior(family, *matched)
+        return Posterior(family, *found)
     # Most targets equal and a few apart: a Laplace or a Student t may shrink onto those.
-    width = np.maximum(matched.scale, 0.01 * min_scale)
-    return Posterior(family, matched.loc, width, matched.shape)
+    width = np.maximum(found.scale, 0.01 * min_scale)
+    return Posterior(family, found.loc, width, found.shape)
 
 
 def log_density(posterior: Posterior, y: ArrayLike) -> FloatArray:

@@ -1,4 +1,4 @@
-"""What the estimator is given, checked: rows, targets, seeds, parts of rows."""
+"""What the estimator is given, checked: rows and targets."""
 
 from __future__ import annotations
 
@@ -11,11 +11,8 @@ import pandas as pd
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import validate_data
 
-from gbuq_core.errors import GbuqError, InvalidData, InvalidParameter
-from gbuq_core.ibug.base_models import Rows
-from gbuq_core.trees.importers.frames import join_frames
-
-_LARGEST_TARGET = 1e75  # its fourth power is a float64 still: calibration stretches by 1e3
+from gbuq_core.errors import GbuqError, InvalidData
+from gbuq_core.inputs.rows import LARGEST_TARGET
 
 
 def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
@@ -29,6 +26,8 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
                 f"Found array with {len(X)} sample(s) and {X.shape[1]} feature(s) "
                 f"(shape={X.shape}) while a minimum of 1 is required."
             )
+        if not reset:
+            _check_names(estimator, X)
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         numbers = X.select_dtypes("number")
         infinite = [
@@ -45,6 +44,24 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
         )
     except ValueError as error:
         raise InvalidData(str(error)) from error
+
+
+def _check_names(estimator: Any, X: pd.DataFrame) -> None:
+    """Refuse columns of other names, or in another order, than at the fit."""
+    known, given = getattr(estimator, "feature_names_in_", None), list(X.columns)
+    if known is None or given == list(known) or len(given) != len(known):
+        return  # scikit-learn counts the columns
+    if set(given) == set(known):
+        raise InvalidData(
+            "The feature names must be in the order of the fit: pass "
+            "X[estimator.feature_names_in_]."
+        )
+    odd, gone = next(name for name in given if name not in set(known)), set(known) - set(given)
+    first = next(name for name in known if name in gone)
+    raise InvalidData(
+        f"The feature names must be those of the fit: {odd!r} was not among them, and {first!r} is "
+        "missing."
+    )
 
 
 def check_target(name: str, y: Any, n_rows: int) -> np.ndarray:
@@ -77,51 +94,12 @@ def check_target(name: str, y: Any, n_rows: int) -> np.ndarray:
             f"{name} contains NaN or infinity: drop the rows without a finite target."
         )
     largest = float(np.abs(numbers).max())
-    if largest > _LARGEST_TARGET:
+    if largest > LARGEST_TARGET:
         raise InvalidData(
-            f"{name} holds {largest:g}, and beyond {_LARGEST_TARGET:g} variances overflow: measure "
+            f"{name} holds {largest:g}, and beyond {LARGEST_TARGET:g} variances overflow: measure "
             "it in a larger unit."
         )
     return numbers
-
-
-def draw_seed(random_state: Any) -> int:
-    """A seed from what NumPy and scikit-learn call a random state."""
-    try:
-        return int(np.random.default_rng(random_state).integers(2**31 - 1))
-    except (TypeError, ValueError):
-        raise InvalidParameter(
-            "random_state must be a whole number from 0, a generator or None; got "
-            f"{random_state!r}."
-        ) from None
-
-
-def split_rows(rows: Rows, fraction: float, seed: int) -> tuple[Rows, Rows, np.ndarray]:
-    """Two parts, the second with this share of the rows, at random; and where the first was."""
-    n_rows = len(rows.y)
-    n_second = round(fraction * n_rows)
-    if n_second < 1 or n_rows - n_second < 3:
-        raise InvalidData(
-            f"n_samples = {n_rows} is too few to hold out a share of {fraction:g} and find "
-            "neighbours in the rest: pass more rows, or validation rows."
-        )
-    order = np.random.default_rng(seed).permutation(n_rows)
-    first = np.sort(order[n_second:])
-    return _take(rows, first), _take(rows, np.sort(order[:n_second])), first
-
-
-def _take(rows: Rows, chosen: np.ndarray) -> Rows:
-    X = rows.X.iloc[chosen] if isinstance(rows.X, pd.DataFrame) else rows.X[chosen]
-    return Rows(X, rows.y[chosen])
-
-
-def join_rows(first: Rows, second: Rows) -> Rows:
-    """All rows, those of ``first`` before those of ``second``."""
-    if isinstance(first.X, pd.DataFrame) and isinstance(second.X, pd.DataFrame):
-        X: Any = join_frames(first.X, second.X)
-    else:
-        X = np.concatenate([np.asarray(first.X), np.asarray(second.X)])
-    return Rows(X, np.concatenate([first.y, second.y]))
 
 
 def explain_missing(error: Exception, X: Any, model: Any) -> Exception:

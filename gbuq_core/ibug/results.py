@@ -37,6 +37,8 @@ class Neighborhood(NamedTuple):
         The trees that counted: the largest possible affinity.
     fit_id : int
         Of the fit whose training rows these are; another estimator refuses them.
+    tree_order : {"first", "last", "random"}
+        Which trees counted: the scale is calibrated for these.
     """
 
     loc: FloatArray
@@ -45,6 +47,7 @@ class Neighborhood(NamedTuple):
     targets: FloatArray
     n_trees: int
     fit_id: int
+    tree_order: str
 
 
 class Setting(NamedTuple):

@@ -21,6 +21,13 @@ TREE_ORDERS = ("first", "last", "random")
 _PART = 4_000_000  # neighbours at a time: 64 MB of indices, affinities and targets
 
 
+class TreeChoice(NamedTuple):
+    """Which trees count: the first, last or random ``n_trees``; (None, "first") for all."""
+
+    n_trees: int | None
+    order: str
+
+
 class TrainingRows(NamedTuple):
     """Where the trees put the training rows, and their targets.
 
@@ -45,13 +52,14 @@ def index_rows(source: LeafSource, X: Any, y: FloatArray) -> TrainingRows:
 
 
 def find_neighborhood(
-    rows: TrainingRows, X: Any, k: int, trees: NDArray[np.intp] | None, n_jobs: int | None
+    rows: TrainingRows, X: Any, k: int, choice: TreeChoice, seed: int, n_jobs: int | None
 ) -> Neighborhood:
     """The k nearest training rows of each row of X (n_samples, n_features), some rows at a time.
 
-    ``trees`` (m,) are those that count, None for all.
+    ``seed`` is that of random trees.
     """
     n_rows = len(X)
+    trees = select_trees(rows.leaves.n_trees, choice.n_trees, choice.order, seed)
     check_memory(n_rows * (16 * k + 8), "these neighbours")
     indices = np.empty((n_rows, k), np.int32)
     affinities = np.empty((n_rows, k), np.int32)
@@ -64,7 +72,8 @@ def find_neighborhood(
             first = here.stop
     loc = rows.source.predict(X)
     n_trees = rows.leaves.n_trees if trees is None else len(trees)
-    return Neighborhood(loc, indices, affinities, rows.y[indices], n_trees, rows.fit_id)
+    targets = rows.y[indices]
+    return Neighborhood(loc, indices, affinities, targets, n_trees, rows.fit_id, choice.order)
 
 
 def select_trees(
@@ -95,9 +104,30 @@ def select_trees(
     return every[:count] if order == "first" else every[::-1][:count]
 
 
-def row_parts(X: Any, n_neighbors: int) -> Iterator[Any]:
-    """Rows of an array or a frame, as many at a time as bound the memory of their neighbours."""
+def parts_of(n_rows: int, n_neighbors: int) -> Iterator[slice]:
+    """As many rows at a time as bound the memory of their neighbours.
+
+    Examples
+    --------
+    >>> list(parts_of(5, 4_000_000 // 3))
+    [slice(0, 3, None), slice(3, 5, None)]
+    """
     step = max(1, _PART // n_neighbors)
+    for start in range(0, n_rows, step):
+        yield slice(start, min(start + step, n_rows))
+
+
+def row_parts(X: Any, n_neighbors: int) -> Iterator[Any]:
+    """Rows of an array, a frame or a neighbourhood, some at a time (see `parts_of`)."""
+    if isinstance(X, Neighborhood):
+        for part in parts_of(len(X.loc), n_neighbors):
+            yield X._replace(
+                loc=X.loc[part],
+                indices=X.indices[part, :n_neighbors],
+                affinities=X.affinities[part, :n_neighbors],
+                targets=X.targets[part, :n_neighbors],
+            )
+        return
     take = X.iloc if hasattr(X, "iloc") else X
-    for start in range(0, len(X), step):
-        yield take[start : start + step]
+    for part in parts_of(len(X), n_neighbors):
+        yield take[part]

@@ -140,7 +140,19 @@ def tune_neighbors(
             f"Too few training rows to choose among {min(candidates)} neighbours or more: there "
             f"are {near.shape[1]}."
         )
-    scale = running_std(near, counts)
+    return score_counts(y, loc, running_std(near, counts), counts, scoring)
+
+
+def score_counts(
+    y: FloatArray, loc: FloatArray, scale: FloatArray, counts: Sequence[int], scoring: str = "nll"
+) -> NeighbourTuning:
+    """The scores of the stds (n_samples, n_counts) of several k, as `running_std` finds them.
+
+    Examples
+    --------
+    >>> score_counts(np.zeros(2), np.zeros(2), np.array([[1.0, 9.0], [1.0, 9.0]]), [3, 5]).best
+    0
+    """
     scores = np.empty((2, len(counts)))
     for row, name in enumerate(("nll", "crps")):
         mean_score = scoring_function(name)

@@ -1,0 +1,248 @@
+"""Validation rows in the trees of the model for tuning: any k and any trees calibrated on them.
+
+Where the rows ended is kept, not their neighbours: so the least scale and the calibration are found
+with exactly the trees that count, whichever these are (Brophy and Lowd, IBUG, 2022, algorithm 3 and
+section 4.1).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.ibug.affinity import nearest
+from gbuq_core.ibug.family_fits import FloatArray
+from gbuq_core.ibug.results import Neighborhood, Setting
+from gbuq_core.ibug.search import TreeChoice, parts_of, select_trees
+from gbuq_core.ibug.train_leaves import TrainLeaves
+from gbuq_core.jobs import check_memory, stage
+from gbuq_core.metrics.neighbour_tuning import (
+    CANDIDATES,
+    NeighbourTuning,
+    running_std,
+    score_counts,
+    smallest_positive,
+)
+from gbuq_core.metrics.scale_calibration import calibrate_scale
+from gbuq_core.trees.importers import LeafSource
+
+Value = TypeVar("Value")
+
+_KEPT_BYTES = 16_000_000  # neighbours of validation rows that are kept, for one choice at least
+_MOST_CHOICES = 8
+_MOST_SETTINGS = 2048
+
+
+class Recent(Generic[Value]):
+    """The latest values by key, up to a number of them; a copy or a pickle of it is empty.
+
+    Examples
+    --------
+    >>> squares = Recent(limit=1)
+    >>> squares.get(3, lambda: 9), squares.get(3, lambda: 0), squares.get(4, lambda: 16)
+    (9, 9, 16)
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._values: OrderedDict[Hashable, Value] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        """The value of a key, made if it is not kept; without the lock, so perhaps twice."""
+        with self._lock:
+            if key in self._values:
+                self._values.move_to_end(key)
+                return self._values[key]
+        value = make()
+        with self._lock:
+            self._values[key] = value
+            while len(self._values) > self.limit:
+                self._values.popitem(last=False)
+        return value
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.limit,)
+
+
+class _Near(NamedTuple):
+    """Neighbours of all validation rows, (n_validation, k) each, in few bytes.
+
+    indices count the training rows of the estimator, not those of the model for tuning.
+    """
+
+    indices: NDArray[Any]
+    affinities: NDArray[Any]
+
+
+class ValidationRows:
+    """The validation rows, and what every choice of k and of trees makes of them.
+
+    Parameters
+    ----------
+    source : LeafSource
+        The model for tuning, which has not seen these rows.
+    leaves : TrainLeaves
+        Where that model's training rows ended.
+    X, y : rows and (n_validation,) targets
+    places : ndarray of shape (n_fitted,) or None
+        The training rows of the model for tuning among those of ``y_train``; None: the same.
+    y_train : ndarray of shape (n_train,)
+    seed : int
+        Of random trees.
+    n_jobs : int or None
+    """
+
+    def __init__(
+        self,
+        source: LeafSource,
+        leaves: TrainLeaves,
+        X: Any,
+        y: FloatArray,
+        places: NDArray[np.intp] | None,
+        y_train: FloatArray,
+        seed: int,
+        n_jobs: int | None,
+    ) -> None:
+        self.y = y
+        self.loc = source.predict(X)
+        self._leaves, self._places, self._y_train = leaves, places, y_train
+        self._seed, self._n_jobs = seed, n_jobs
+        dtype = np.min_scalar_type(int(source.leaf_counts.max()))
+        check_memory(len(y) * leaves.n_trees * dtype.itemsize, "the leaves of the validation rows")
+        self._own = np.empty((len(y), leaves.n_trees), dtype)
+        first = 0
+        for chunk in source.leaf_chunks(X):
+            self._own[first : first + len(chunk)] = chunk
+            first += len(chunk)
+        size = self._entry_bytes()
+        self._near: Recent[_Near] = Recent(max(1, min(_MOST_CHOICES, _KEPT_BYTES // size)))
+        self._settings: Recent[Setting] = Recent(_MOST_SETTINGS)
+        self._tunings: Recent[NeighbourTuning] = Recent(_MOST_CHOICES * 8)
+
+    @property
+    def width(self) -> int:
+        """How many neighbours of a row are kept: as many as tuning looks at."""
+        return min(CANDIDATES[-1], self._leaves.n_rows)
+
+    @property
+    def n_bytes(self) -> int:
+        """What it holds at most, neighbours kept for later included."""
+        held = self._own.nbytes + self.loc.nbytes + self.y.nbytes
+        if self._places is not None:  # else the estimator's own leaves
+            held += self._leaves.n_bytes + self._places.nbytes
+        return held + self._near.limit * self._entry_bytes()
+
+    def tuning(self, choice: TreeChoice, scoring: str) -> NeighbourTuning:
+        """The scores of every candidate k with these trees (algorithm 3)."""
+        key = self._key(choice)
+
+        def make() -> NeighbourTuning:
+            counts = [k for k in CANDIDATES if k <= self.width]
+            return score_counts(self.y, self.loc, self._std(key, counts), counts, scoring)
+
+        return self._tunings.get((key, scoring), make)
+
+    def setting(
+        self,
+        choice: TreeChoice,
+        n_neighbors: int,
+        calibrate: bool,
+        scoring: str,
+        min_scale: float | None,
+    ) -> Setting:
+        """The least scale and the calibration for one k with these trees.
+
+        What is calibrated is what is predicted: a std that is at least ``min_scale``. The authors
+        calibrate before that floor, which differs where validation rows have neighbours of one
+        value only.
+        """
+        if n_neighbors > self._leaves.n_rows:
+            raise InvalidParameter(
+                f"The validation rows have {self._leaves.n_rows} neighbours each, too few to "
+                f"calibrate a scale of {n_neighbors}: ask for at most {self._leaves.n_rows}."
+            )
+        key = self._key(choice)
+
+        def make() -> Setting:
+            std = self._std(key, [n_neighbors])[:, 0]
+            least = smallest_positive(std) if min_scale is None else float(min_scale)
+            if not calibrate:
+                return Setting(n_neighbors, least, 1.0, 0.0)
+            fitted = calibrate_scale(self.y, self.loc, np.maximum(std, least), scoring)
+            return Setting(n_neighbors, least, fitted.gamma, fitted.delta)
+
+        known = (key, n_neighbors, bool(calibrate), scoring, min_scale)
+        return self._settings.get(known, make)
+
+    def neighborhood(
+        self, choice: TreeChoice, n_neighbors: int, n_trees: int, fit_id: int
+    ) -> Neighborhood:
+        """The rows with their neighbours: ``n_neighbors``, or as many as are kept if more.
+
+        ``n_trees`` is the number of trees of the estimator's model that the choice means.
+        """
+        key, k = self._key(choice), max(self.width, n_neighbors)
+        check_memory(len(self.y) * 32 * k, "these neighbours")
+        near = self._kept(key) if k == self.width else _joined(list(self._search(key, k)))
+        indices = near.indices.astype(np.int32)
+        return Neighborhood(
+            self.loc,
+            indices,
+            near.affinities.astype(np.int32),
+            self._y_train[indices],
+            n_trees,
+            fit_id,
+            choice.order,
+        )
+
+    def _key(self, choice: TreeChoice) -> TreeChoice:
+        """The choice among the trees of the model for tuning, which may have fewer."""
+        count = choice.n_trees
+        every = count is None or count >= self._leaves.n_trees
+        return TreeChoice(None, "first") if every else choice
+
+    def _entry_bytes(self) -> int:
+        indices, affinities = self._dtypes()
+        return max(1, len(self.y) * self.width * (indices.itemsize + affinities.itemsize))
+
+    def _dtypes(self) -> tuple[np.dtype[Any], np.dtype[Any]]:
+        return np.min_scalar_type(len(self._y_train)), np.min_scalar_type(self._leaves.n_trees)
+
+    def _kept(self, key: TreeChoice) -> _Near:
+        return self._near.get(key, lambda: _joined(list(self._search(key, self.width))))
+
+    def _search(self, key: TreeChoice, k: int) -> Iterator[_Near]:
+        """Neighbours of some rows after the other, which bounds the memory of the search."""
+        trees = select_trees(self._leaves.n_trees, key.n_trees, key.order, self._seed)
+        index_type, affinity_type = self._dtypes()
+        with stage(len(self.y)):
+            for part in parts_of(len(self.y), k):
+                own = self._own[part]
+                with stage(1, span=len(own)):
+                    indices, affinities = nearest(self._leaves, own, k, trees, self._n_jobs)
+                if self._places is not None:
+                    indices = self._places[indices]
+                yield _Near(indices.astype(index_type), affinities.astype(affinity_type))
+
+    def _std(self, key: TreeChoice, counts: list[int]) -> FloatArray:
+        """Std of the first k targets for each k of ``counts``, (n_validation, n_counts)."""
+        if counts[-1] <= self.width:
+            kept = self._kept(key).indices[:, : counts[-1]]
+            near = (kept[part] for part in parts_of(len(kept), counts[-1]))
+        else:
+            near = (part.indices for part in self._search(key, counts[-1]))
+        return np.concatenate([running_std(self._y_train[rows], counts) for rows in near])
+
+
+def _joined(parts: list[_Near]) -> _Near:
+    if len(parts) == 1:
+        return parts[0]
+    indices, affinities = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return _Near(indices, affinities)
