@@ -1,0 +1,277 @@
+"""The data of the Neighbours page: synthetic sets with their truth, and two built-in tables.
+
+Fresh rows (of a synthetic set) or held-out rows (of a table) are what everything is scored on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gbuq_core.synthetic import make_heteroscedastic, make_ripples, make_wave
+from gbuq_core.validation import check_choice
+
+Array = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+N_FRESH = 1000  # rows of a synthetic set that are nobody's training rows
+HELD_OUT = 0.2  # of a table
+_FRESH_STREAM, _SPLIT_STREAM = 1, 2  # of the seed
+_SLOPE, _SPOT = 0.1, 0.5  # the usual noise of two sets, which ``noise`` multiplies
+
+
+class DatasetInfo(NamedTuple):
+    """A set of the page: its name, "1d", "2d" or "table", and a sentence about it."""
+
+    label: str
+    kind: str
+    about: str
+
+
+_DATASETS = {
+    "heteroscedastic": DatasetInfo(
+        "Growing noise",
+        "1d",
+        "y = x/2 + sin x + 0.1 x times normal noise on x from 0 to 10: the noise grows with x, and "
+        "no rows lie outside (the set of the MACAU paper).",
+    ),
+    "wave": DatasetInfo(
+        "Wave",
+        "1d",
+        "A wave measured in steps of 0.1 from 0 to 6 with a noisy stretch around 1.4, few rows "
+        "from 3.1 to 4.4, and none beyond 6.",
+    ),
+    "ripples": DatasetInfo(
+        "Ripples",
+        "2d",
+        "Ripples over a square, ten times noisier in one spot, with a disc that has no rows.",
+    ),
+    "diabetes": DatasetInfo(
+        "Diabetes",
+        "table",
+        "442 patients, ten measurements, and how far the disease progressed within a year (Efron "
+        "et al., 2004).",
+    ),
+    "wine": DatasetInfo(
+        "Wine: alcohol",
+        "table",
+        "178 Italian wines of three cultivars; alcohol from twelve chemical measurements (Forina "
+        "et al., 1991).",
+    ),
+}
+DATASETS: Mapping[str, DatasetInfo] = MappingProxyType(_DATASETS)
+
+
+class NeighboursData(NamedTuple):
+    """Training rows, rows to score on, and the truth where it is known; arrays are read-only.
+
+    Attributes
+    ----------
+    key, title, kind : str
+        A key of `DATASETS`, its label, and "1d", "2d" or "table".
+    n_inputs : int
+        Inputs that a picture can lie over: 1, 2, or 0 for a table.
+    X, y : ndarray of shape (n_rows, n_features), (n_rows,)
+        Training rows; the estimator holds some of them out to tune on.
+    feature_names, target_name, unit
+        ``unit`` of y; empty where the source gives none.
+    X_test, y_test : ndarray of shape (n_test, n_features), (n_test,)
+        Fresh rows of the same law, or the rows of a table that were held out.
+    grid : ndarray of shape (n_grid, n_inputs) or None
+        Where curves or maps are drawn; None for a table.
+    grid_shape : tuple of int or None
+        ``prediction.reshape(grid_shape)`` is a curve or a map, the second feature upwards.
+    axes : tuple of ndarray or None
+        Places along each input.
+    true_mean, true_std, in_support : ndarray of shape (n_grid,) or None
+        The mean of y, the std of its noise, and where training rows can lie.
+    test_mean, test_std : ndarray of shape (n_test,) or None
+        The same truth at the fresh rows.
+    labels : ndarray of shape (n_rows,) or None
+        A class of every training row, which the model does not see; ``label_name`` says what.
+    """
+
+    key: str
+    title: str
+    kind: str
+    n_inputs: int
+    X: Array
+    y: Array
+    feature_names: tuple[str, ...]
+    target_name: str
+    unit: str
+    X_test: Array
+    y_test: Array
+    grid: Array | None = None
+    grid_shape: tuple[int, ...] | None = None
+    axes: tuple[Array, ...] | None = None
+    true_mean: Array | None = None
+    true_std: Array | None = None
+    in_support: Mask | None = None
+    test_mean: Array | None = None
+    test_std: Array | None = None
+    labels: npt.NDArray[Any] | None = None
+    label_name: str = ""
+
+
+@lru_cache(maxsize=8)
+def load_neighbours_data(
+    key: str, rows: int | None = 800, noise: float | None = 1.0, seed: int = 0
+) -> NeighboursData:
+    """Draw a synthetic set, or split a table.
+
+    Parameters
+    ----------
+    key : str
+        A key of `DATASETS`.
+    rows : int or None
+        Training rows of a synthetic set; a table has the rows it has.
+    noise : float or None
+        A factor of the set's usual noise std; a table has the noise it has.
+    seed : int
+        Of the draw or the split.
+
+    Raises
+    ------
+    InvalidParameter
+        One sentence.
+
+    Examples
+    --------
+    >>> data = load_neighbours_data("wine")
+    >>> data.X.shape, data.X_test.shape, sorted(set(data.labels.tolist()))[0]
+    ((142, 12), (36, 12), 'cultivar 1')
+    """
+    info = DATASETS[check_choice("data", key, tuple(DATASETS))]
+    if info.kind == "table":
+        data = _table(key, info, seed)
+    else:
+        count, factor = 800 if rows is None else rows, 1.0 if noise is None else noise
+        data = _SYNTHETIC[key](info, count, factor, seed)
+    for part in data:
+        for array in part if isinstance(part, tuple) else (part,):
+            if isinstance(array, np.ndarray):
+                array.setflags(write=False)
+    return data
+
+
+def _wave(info: DatasetInfo, rows: int, noise: float, seed: int) -> NeighboursData:
+    wave = make_wave(rows, noise, seed)
+    fresh = make_wave(N_FRESH, noise, [seed, _FRESH_STREAM])
+    place = np.searchsorted(wave.grid[:, 0], fresh.X[:, 0] - 0.05)
+    true_std = np.sqrt(wave.variance)
+    return NeighboursData(
+        "wave",
+        info.label,
+        info.kind,
+        1,
+        wave.X,
+        wave.y,
+        ("x",),
+        "y",
+        "",
+        fresh.X,
+        fresh.y,
+        wave.grid,
+        (len(wave.grid),),
+        (wave.grid[:, 0],),
+        wave.mean,
+        true_std,
+        wave.in_support,
+        wave.mean[place],
+        true_std[place],
+    )
+
+
+def _heteroscedastic(info: DatasetInfo, rows: int, noise: float, seed: int) -> NeighboursData:
+    curve = make_heteroscedastic(rows, _SLOPE * noise, seed)
+    fresh = make_heteroscedastic(N_FRESH, _SLOPE * noise, [seed, _FRESH_STREAM])
+    # Far out trees are constant: a third of the empty stretches shows it.
+    shown = np.flatnonzero((curve.grid[:, 0] >= -3.0) & (curve.grid[:, 0] <= 13.0))
+    grid = curve.grid[shown]
+    return NeighboursData(
+        "heteroscedastic",
+        info.label,
+        info.kind,
+        1,
+        curve.X,
+        curve.y,
+        ("x",),
+        "y",
+        "",
+        fresh.X,
+        fresh.y,
+        grid,
+        (len(grid),),
+        (grid[:, 0],),
+        curve.mean[shown],
+        np.sqrt(curve.variance[shown]),
+        curve.in_support[shown],
+        fresh.row_mean,
+        np.sqrt(fresh.row_variance),
+    )
+
+
+def _ripples(info: DatasetInfo, rows: int, noise: float, seed: int) -> NeighboursData:
+    ripples = make_ripples(rows, _SPOT * noise, seed)
+    fresh = make_ripples(N_FRESH, _SPOT * noise, [seed, _FRESH_STREAM])
+    return NeighboursData(
+        "ripples",
+        info.label,
+        info.kind,
+        2,
+        ripples.X,
+        ripples.y,
+        ("x1", "x2"),
+        "y",
+        "",
+        fresh.X,
+        fresh.y,
+        ripples.grid,
+        ripples.mean.shape,
+        ripples.axes,
+        ripples.mean.ravel(),
+        np.sqrt(ripples.variance).ravel(),
+        ripples.in_support.ravel(),
+        fresh.row_mean,
+        np.sqrt(fresh.row_variance),
+    )
+
+
+_SYNTHETIC = {"wave": _wave, "heteroscedastic": _heteroscedastic, "ripples": _ripples}
+_TARGETS = {"diabetes": ("disease progression", ""), "wine": ("alcohol", "cultivar")}
+
+
+def _table(key: str, info: DatasetInfo, seed: int) -> NeighboursData:
+    """A built-in table split at random; all columns but target and label are features."""
+    from gbuq_core.tables.builtin import load_builtin  # brings pyarrow, which the others do without
+
+    table = load_builtin(key).table
+    columns = {name: table.data.column(name).to_numpy() for name in table.names}
+    target, label = _TARGETS[key]
+    features = [name for name in columns if name not in (target, label)]
+    X = np.column_stack([columns[name] for name in features]).astype(np.float64)
+    y = columns[target].astype(np.float64)
+    order = np.random.default_rng([seed, _SPLIT_STREAM]).permutation(len(y))
+    n_test = round(HELD_OUT * len(y))
+    train, test = np.sort(order[n_test:]), np.sort(order[:n_test])
+    return NeighboursData(
+        key,
+        info.label,
+        info.kind,
+        0,
+        X[train],
+        y[train],
+        tuple(features),
+        target,
+        "",
+        X[test],
+        y[test],
+        labels=columns[label].astype(str)[train] if label else None,
+        label_name=label,
+    )
