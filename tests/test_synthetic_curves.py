@@ -46,7 +46,7 @@ STEEPEST = {  # bounds of the slopes; the wavelet's is that of its finest differ
     make_tails: 2.1,
     make_gap: 2.0,
     make_step: 0.0,
-    make_daubechies: 40.0,
+    make_daubechies: 62.5,
     make_heteroscedastic: 1.5,
 }
 ROWS = 20_000

@@ -1,0 +1,201 @@
+"""A Gaussian process: the familiar reference for functions that fan out away from the data.
+
+Rasmussen and Williams (2006), "Gaussian processes for machine learning", equations 2.23 to 2.25,
+with the marginal likelihood (5.8) and its gradient from scikit-learn.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Self
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.optimize import minimize
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
+
+from gbuq_core.baselines.sampled_functions import Moments, SampledFunctionsRegressor
+from gbuq_core.errors import InvalidData
+from gbuq_core.inputs.rows import draw_seed
+from gbuq_core.jobs import advance, check_memory, stage
+from gbuq_core.metrics.inputs import FloatArray
+from gbuq_core.validation import check_number
+
+MAX_GP_ROWS = 5000  # time grows with the cube
+_MAX_STEPS = 100  # of the optimiser from one start
+_SIGNAL_VARIANCE = (1e-4, 1e4)  # bounds on the standardised scale
+_LENGTH_SCALE = (1e-2, 1e3)
+_NOISE_VARIANCE = (1e-6, 1e1)
+
+
+class GaussianProcessBaseline(SampledFunctionsRegressor):
+    """A Gaussian process with a smooth kernel (RBF) and constant noise.
+
+    Features and target are standardised inside. Length scale, signal variance and noise variance
+    are those of the highest marginal likelihood.
+
+    Parameters
+    ----------
+    n_draws : int
+        Functions that `sample_functions` draws by default.
+    n_restarts : int
+        Starts of the optimiser at random besides the first.
+    random_state : int, RandomState, Generator or None
+        Of the restarts and the draws.
+
+    Attributes
+    ----------
+    length_scale_ : float
+        In stds of the features.
+    signal_variance_, noise_variance_ : float
+        In squared units of y.
+    log_marginal_likelihood_ : float
+        In nats, of the standardised target.
+    n_features_in_, feature_names_in_ : as usual
+    fit_seconds_ : float
+
+    References
+    ----------
+    Rasmussen and Williams (2006), sections 2.2 and 5.4.
+
+    Examples
+    --------
+    >>> x = np.linspace(-1.0, 1.0, 30)[:, None]
+    >>> model = GaussianProcessBaseline(random_state=0).fit(x, np.sin(3 * x[:, 0]))
+    >>> near, far = model.predict_uncertainty([[0.0], [3.0]]).knowledge
+    >>> bool(far > 100 * near)
+    True
+    """
+
+    def __init__(self, n_draws: int = 100, n_restarts: int = 1, random_state: Any = None) -> None:
+        self.n_draws = n_draws
+        self.n_restarts = n_restarts
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Find the kernel of the highest marginal likelihood.
+
+        Parameters
+        ----------
+        X : array-like (n_samples, n_features)
+            Numbers without gaps, at most 5,000 rows.
+        y : array-like (n_samples,)
+
+        Raises
+        ------
+        InvalidParameter, InvalidData
+            If a parameter is impossible, or X and y are no finite numbers or too many.
+        """
+        began = time.perf_counter()
+        check_number("n_draws", self.n_draws, 1, 100_000, integer=True)
+        restarts = check_number("n_restarts", self.n_restarts, 0, 100, integer=True)
+        self.seed_ = draw_seed(self.random_state)
+        matrix, target = self._read_training_rows(X, y)
+        if len(target) > MAX_GP_ROWS:
+            raise InvalidData(
+                f"X has {len(target)} rows, and a Gaussian process takes at most {MAX_GP_ROWS}: "
+                "its time grows with the cube of the rows."
+            )
+        check_memory(8.0 * 8 * len(target) ** 2, "this Gaussian process")
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._centre, spread = matrix.mean(axis=0), matrix.std(axis=0)
+        if not (np.isfinite(self._centre).all() and np.isfinite(spread).all()):
+            raise InvalidData("X holds numbers whose squares overflow: use larger units.")
+        self._spread = np.where(spread > 0.0, spread, 1.0)
+        with _one_blas_thread():
+            self._optimise((matrix - self._centre) / self._spread, target, restarts)
+        signal, noise = self._kernel.k1, self._kernel.k2
+        square = self.target_scale_.spread**2
+        self.length_scale_ = float(signal.k2.length_scale)
+        self.signal_variance_ = float(signal.k1.constant_value) * square
+        self.noise_variance_ = float(noise.noise_level) * square
+        self.fit_seconds_ = time.perf_counter() - began
+        return self
+
+    def sample_functions(self, X: Any, n_draws: int | None = None) -> FloatArray:
+        """Functions drawn jointly at all rows, without noise: (n_draws, n_samples), units of y.
+
+        Draw i is the same whatever the number of draws, for the same rows X; other rows give other
+        functions.
+
+        Raises
+        ------
+        InvalidParameter, InvalidData, MemoryLimitExceeded
+            If the number of draws is impossible, rows do not fit, or their covariance is too large.
+        """
+        check_is_fitted(self)
+        count = self.n_draws if n_draws is None else n_draws
+        count = check_number("n_draws", count, 1, 100_000, integer=True)
+        rows = self._standardised(self._read_new_rows(X))
+        check_memory(8.0 * len(rows) * (4.0 * len(rows) + count), "this draw of functions")
+        with _one_blas_thread():
+            mean, half = self._condition(rows)
+            values, vectors = np.linalg.eigh(self._kernel.k1(rows) - half.T @ half)
+        normals = np.random.default_rng(self.seed_).standard_normal((count, len(rows)))
+        root = vectors * np.sqrt(np.maximum(values, 0.0))  # rounding leaves values below 0
+        centre, spread = self.target_scale_
+        return centre + spread * (mean + normals @ root.T)
+
+    def _moments(self, matrix: FloatArray) -> Moments:
+        rows = self._standardised(matrix)
+        with _one_blas_thread():
+            mean, half = self._condition(rows)
+        signal = self._kernel.k1
+        variance = np.maximum(signal.diag(rows) - (half**2).sum(axis=0), 0.0)
+        return Moments(mean, variance, np.full(len(rows), float(self._kernel.k2.noise_level)))
+
+    def _values_per_row(self) -> int:
+        return 4 * len(self._X)
+
+    def _standardised(self, matrix: FloatArray) -> FloatArray:
+        return (matrix - self._centre) / self._spread
+
+    def _condition(self, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Posterior mean (m,), and ``L^-1 k(training, rows)`` (n, m) that gives the variance."""
+        across = self._kernel.k1(self._X, rows)
+        half = solve_triangular(self._lower, across, lower=True, check_finite=False)
+        return across.T @ self._weights, half
+
+    def _optimise(self, X: FloatArray, y: FloatArray, restarts: int) -> None:
+        from sklearn.gaussian_process import GaussianProcessRegressor
+        from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+
+        kernel = ConstantKernel(1.0, _SIGNAL_VARIANCE) * RBF(1.0, _LENGTH_SCALE)
+        kernel = kernel + WhiteKernel(0.1, _NOISE_VARIANCE)
+        # Without an optimiser of its own, which would neither report progress nor end early.
+        process = GaussianProcessRegressor(kernel, optimizer=None).fit(X, y)
+
+        def loss(theta: FloatArray) -> tuple[float, FloatArray]:
+            advance(0.0)
+            value, gradient = process.log_marginal_likelihood(theta, eval_gradient=True)
+            return -value, -gradient
+
+        rng = np.random.default_rng(self.seed_)
+        low, high = kernel.bounds.T
+        starts = [kernel.theta, *(rng.uniform(0.5 * low, 0.5 * high) for _ in range(restarts))]
+        best = None
+        with stage(len(starts)):
+            for start in starts:
+                found = minimize(
+                    loss,
+                    np.clip(start, low, high),
+                    jac=True,
+                    method="L-BFGS-B",
+                    bounds=kernel.bounds,
+                    options={"maxiter": _MAX_STEPS},
+                )
+                advance(1.0)
+                if best is None or found.fun < best.fun:
+                    best = found
+        fitted = GaussianProcessRegressor(kernel.clone_with_theta(best.x), optimizer=None).fit(X, y)
+        self._kernel, self._X = fitted.kernel_, X
+        self._lower, self._weights = fitted.L_, fitted.alpha_
+        self.log_marginal_likelihood_ = -float(best.fun)
+
+
+def _one_blas_thread() -> Any:
+    """For matrices of a few hundred rows: more threads mostly wait for each other (seventyfold on
+    a busy machine), and the order of sums would depend on them.
+    """
+    return threadpool_limits(1, user_api="blas")

@@ -1,0 +1,105 @@
+"""What the Bayesian baselines share: numbers without gaps in, draws, moments and variances out."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from gbuq_core.baselines.held_out import check_new_rows, check_rows
+from gbuq_core.errors import InvalidData
+from gbuq_core.inputs.columns import read_numbers
+from gbuq_core.inputs.rows import TargetScale, check_numeric_target, fit_target_scale
+from gbuq_core.metrics.inputs import FloatArray
+from gbuq_core.uncertainty import Uncertainty
+
+_BLOCK_VALUES = 4_000_000  # numbers of one block of rows in memory, 32 MB
+
+
+class Distribution(NamedTuple):
+    """Mean and std of y, (n_samples,) each, in units of y."""
+
+    loc: FloatArray
+    scale: FloatArray
+
+
+class Moments(NamedTuple):
+    """Of the mean function and of the noise, (n_samples,) each, on the inner scale."""
+
+    mean: FloatArray
+    knowledge: FloatArray
+    data: FloatArray
+
+
+class SampledFunctionsRegressor(RegressorMixin, BaseEstimator, ABC):
+    """Predictions of a posterior over functions from `_moments` on the standardised target."""
+
+    target_scale_: TargetScale
+
+    def predict(self, X: Any) -> FloatArray:
+        """Mean over the posterior, (n_samples,)."""
+        return self.predict_distribution(X).loc
+
+    def predict_distribution(self, X: Any) -> Distribution:
+        """``(loc, scale)`` of y, (n_samples,) each: the scale is the std with the noise."""
+        moments = self._all_moments(X)
+        centre, spread = self.target_scale_
+        std = np.sqrt(moments.knowledge + moments.data)
+        return Distribution(centre + spread * moments.mean, spread * std)
+
+    def predict_uncertainty(self, X: Any) -> Uncertainty:
+        """Total, data and knowledge uncertainty: variances of y, (n_samples,) each.
+
+        Knowledge is the variance of the mean function over the posterior, data the noise.
+        """
+        moments = self._all_moments(X)
+        square = self.target_scale_.spread**2
+        data, knowledge = square * moments.data, square * moments.knowledge
+        return Uncertainty(data + knowledge, data, knowledge)
+
+    @abstractmethod
+    def _moments(self, matrix: FloatArray) -> Moments:
+        """Moments at the rows of a matrix (n, p)."""
+
+    @abstractmethod
+    def _values_per_row(self) -> int:
+        """Numbers that `_moments` holds for each row."""
+
+    def _all_moments(self, X: Any) -> Moments:
+        """Block by block, so that memory is bounded whatever the number of rows."""
+        matrix = self._read_new_rows(X)
+        size = max(1, _BLOCK_VALUES // self._values_per_row())
+        blocks = [self._moments(matrix[i : i + size]) for i in range(0, len(matrix), size)]
+        return Moments(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
+
+    def _read_training_rows(self, X: Any, y: Any) -> tuple[FloatArray, FloatArray]:
+        """Matrix (n, p) and standardised target (n,); remembers the columns and the scale."""
+        given = np.asarray(y)
+        if given.ndim == 1 and given.dtype.kind in "OUSmM":  # text and dates
+            check_numeric_target(given)
+        rows, target = check_rows(self, X, y, reset=True)
+        matrix = _numbers(rows)
+        self.target_scale_ = fit_target_scale(target)
+        return matrix, (target - self.target_scale_.centre) / self.target_scale_.spread
+
+    def _read_new_rows(self, X: Any) -> FloatArray:
+        check_is_fitted(self)
+        return _numbers(check_new_rows(self, X))
+
+
+def _numbers(rows: Any) -> FloatArray:
+    """A table as (n, p) float64 without gaps."""
+    if isinstance(rows, pd.DataFrame):
+        names = rows.columns
+        rows = np.stack([read_numbers(rows[name], str(name)) for name in names], axis=1)
+    matrix = np.asarray(rows, dtype=np.float64)
+    if np.isnan(matrix).any():
+        raise InvalidData(
+            "Input X contains NaN, which this baseline cannot read: fill the gaps or drop those "
+            "rows."
+        )
+    return matrix
