@@ -58,13 +58,20 @@ def load_split(data_dir: Path, name: str, split: int) -> Split:
     return Split(X[~is_test], y[~is_test], X[is_test], y[is_test])
 
 
-def parse_arguments(description: str, sections: list[str]) -> argparse.Namespace:
-    """The options that every benchmark takes."""
+def make_parser(
+    description: str, sections: list[str], default: list[str] | None = None
+) -> argparse.ArgumentParser:
+    """The options that every benchmark takes; without ``--only`` the default sections run."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--data-dir", type=Path, help="folder of <name>.csv.gz and <name>_splits")
-    parser.add_argument("--only", nargs="+", choices=sections, default=sections)
+    parser.add_argument("--only", nargs="+", choices=sections, default=default or sections)
     parser.add_argument("--json", type=Path, help="where to write the numbers")
-    return parser.parse_args()
+    return parser
+
+
+def parse_arguments(description: str, sections: list[str]) -> argparse.Namespace:
+    """What was given of them."""
+    return make_parser(description, sections).parse_args()
 
 
 def report(title: str, rows: list[Row], json_path: Path | None) -> None:

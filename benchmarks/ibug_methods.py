@@ -1,0 +1,278 @@
+"""The methods of the score benchmark on one split: each predicts a mean and a std of every row.
+
+What has hyperparameters besides k is tuned by validation RMSE, as in the paper; k, the calibration
+and NGBoost's number of trees are chosen by the score that is reported, each time anew.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+import time
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from benchmarks.ibug_data import SCORES, Parts
+from benchmarks.ibug_models import TREES, Trained, tune_model
+from gbuq_core import BoostedEnsembleRegressor, IBUGRegressor, decompose_regression
+from gbuq_core.baselines import EuclideanNeighborsRegressor, average_distributions
+from gbuq_core.ibug import Neighborhood
+from gbuq_core.metrics import crps_gaussian, nll_gaussian, rmse
+from gbuq_core.metrics.neighbour_tuning import running_std, smallest_positive, tune_neighbors
+from gbuq_core.metrics.scale_calibration import calibrate_scale
+
+SCORINGS = ("crps", "nll")
+SGLB_GRID = ((4, 0.1), (6, 0.1), (8, 0.1), (6, 0.3))  # depth, learning rate
+NGBOOST_TREES, NGBOOST_RATE, NGBOOST_ROWS = 500, 0.04, 4000
+_TINIEST = 1e-15
+
+Scales = dict[str, np.ndarray]
+
+
+class Missing(Exception):
+    """A method whose package is not installed; the message says so in one sentence."""
+
+
+class Predicted(NamedTuple):
+    """Test rows' means for each score of `SCORES`, and stds for each of `SCORINGS`, (n_test,) each.
+
+    settings : what was chosen; fit_seconds, predict_seconds : processor time of tuning and training
+    together, and of predicting the test rows.
+    """
+
+    loc: Scales
+    scale: Scales
+    settings: dict[str, Any]
+    fit_seconds: float
+    predict_seconds: float
+
+
+class ScaleChoice(NamedTuple):
+    """``gamma * max(std of k neighbours, least) + delta``."""
+
+    k: int
+    least: float
+    gamma: float
+    delta: float
+
+    def apply(self, near: np.ndarray) -> np.ndarray:
+        """Stds (n_rows,) from the neighbours' targets (n_rows, k or more)."""
+        return self.gamma * np.maximum(running_std(near, [self.k])[:, 0], self.least) + self.delta
+
+
+def choose_scale(y: np.ndarray, near: Neighborhood, scoring: str) -> ScaleChoice:
+    """What ``IBUGRegressor(scoring=scoring)`` would choose on these validation rows."""
+    tuning = tune_neighbors(y, near.loc, near.targets, scoring)
+    k = int(tuning.n_neighbors[tuning.best])
+    std = running_std(near.targets, [k])[:, 0]
+    least = smallest_positive(std)
+    fitted = calibrate_scale(y, near.loc, np.maximum(std, least), scoring)
+    return ScaleChoice(k, least, fitted.gamma, fitted.delta)
+
+
+def score(parts: Parts, predicted: Predicted) -> dict[str, float]:
+    """CRPS, NLL and RMSE on the test rows, of what was tuned for each."""
+    y, loc, scale = parts.y_test, predicted.loc, predicted.scale
+    return {
+        "crps": crps_gaussian(y, loc["crps"], scale["crps"]),
+        "nll": nll_gaussian(y, loc["nll"], scale["nll"]),
+        "rmse": rmse(y, loc["rmse"]),
+    }
+
+
+class SplitMethods:
+    """All methods on one split; models that several of them need are trained once."""
+
+    def __init__(self, parts: Parts, pgbm_python: Path | None, trees: tuple[int, ...] = TREES):
+        self.parts = parts
+        self.pgbm_python = pgbm_python
+        self.trees = trees
+        self._models: dict[str, Trained] = {}
+        self._ibug: dict[str, Predicted] = {}
+
+    def model(self, library: str) -> Trained:
+        """The library's tuned models."""
+        if library not in self._models:
+            self._models[library] = tune_model(library, self.parts, self.trees)
+        return self._models[library]
+
+    def ibug(self, library: str) -> Predicted:
+        """IBUG on a library's model; one search serves both scores."""
+        if library not in self._ibug:
+            self._ibug[library] = self._find_ibug(library)
+        return self._ibug[library]
+
+    def _find_ibug(self, library: str) -> Predicted:
+        p, trained = self.parts, self.model(library)
+        began = time.process_time()
+        fitted = fit_ibug(trained, p)
+        near = fitted.find_validation()
+        chosen = {s: choose_scale(p.y_val, near, s) for s in SCORINGS}
+        seconds = trained.seconds + time.process_time() - began
+        found = fitted.find_neighborhood(p.X_test, max(each.k for each in chosen.values()))
+        scale = {s: each.apply(found.targets) for s, each in chosen.items()}
+        fitted.find_neighborhood(p.X_test[:8])  # compiled by now
+        began = time.process_time()
+        fitted.predict_distribution(p.X_test)
+        predict_seconds = time.process_time() - began
+        settings = {**trained.settings, **{s: each._asdict() for s, each in chosen.items()}}
+        return Predicted(same_loc(found.loc), scale, settings, seconds, predict_seconds)
+
+    @cached_property
+    def sglb(self) -> Predicted:
+        """The virtual ensemble of this project, calibrated."""
+        p, began = self.parts, time.process_time()
+        best: tuple[float, tuple[int, float], int, Any] | None = None
+        for knobs in SGLB_GRID:
+            model = _make_sglb(p.seed, knobs, self.trees[-1]).fit(p.X_fit, p.y_fit)
+            for n_trees in self.trees:
+                loc, scale = virtual_ensemble(model, p.X_val, n_trees)
+                error = rmse(p.y_val, loc)
+                if best is None or error < best[0]:
+                    best = (error, knobs, n_trees, (loc, scale))
+        assert best is not None
+        _, knobs, n_trees, (loc, scale) = best
+        fitted = {s: calibrate_scale(p.y_val, loc, scale, s) for s in SCORINGS}
+        model = _make_sglb(p.seed, knobs, n_trees).fit(p.X_all, p.y_all)
+        seconds, began = time.process_time() - began, time.process_time()
+        loc, scale = model.predict_distribution(p.X_test)
+        predict_seconds = time.process_time() - began
+        settings = {"knobs": knobs, "n_trees": n_trees, **{s: fitted[s][:2] for s in SCORINGS}}
+        scales = {s: fitted[s].apply(scale) for s in SCORINGS}
+        return Predicted(same_loc(loc), scales, settings, seconds, predict_seconds)
+
+    def average(self) -> Predicted:
+        """IBUG+CBU: the mean of both, each calibrated before."""
+        one, two = self.ibug("catboost"), self.sglb
+        scales = {}
+        for s in SCORINGS:
+            pairs = [(each.loc[s], each.scale[s]) for each in (one, two)]
+            loc, scales[s] = average_distributions(*pairs)
+        return Predicted(
+            same_loc(loc), scales, {}, one.fit_seconds + two.fit_seconds,
+            one.predict_seconds + two.predict_seconds,
+        )  # fmt: skip
+
+    def euclidean(self, with_model: bool) -> Predicted:
+        """kNN, or kNN-CB with CatBoost's mean and its most important features."""
+        p = self.parts
+        base = self.model("catboost") if with_model else None
+        began = time.process_time()
+        locs, scales, settings = {}, {}, {}
+        for s in SCORINGS:
+            model = EuclideanNeighborsRegressor(base, scoring=s, random_state=p.seed)
+            model.fit(p.X_fit, p.y_fit, p.X_val, p.y_val)
+            mid = time.process_time()
+            locs[s], scales[s] = model.predict_distribution(p.X_test)
+            predict_seconds = time.process_time() - mid
+            settings[s] = [model.n_neighbors_, model.n_mean_neighbors_, model.gamma_, model.delta_]
+        locs["rmse"] = locs["nll"]
+        seconds = time.process_time() - began - 2 * predict_seconds
+        seconds += base.seconds if base is not None else 0.0
+        return Predicted(locs, scales, settings, seconds, predict_seconds)
+
+    def ngboost(self) -> Predicted:
+        """NGBoost, its number of trees chosen by each of the three scores."""
+        p, began = self.parts, time.process_time()
+        model = _fit_ngboost(p.X_fit, p.y_fit, NGBOOST_TREES, p.seed)
+        staged = [(d.loc, d.scale) for d in model.staged_pred_dist(p.X_val)]
+        of_score = {
+            "crps": [crps_gaussian(p.y_val, *d) for d in staged],
+            "nll": [nll_gaussian(p.y_val, *d) for d in staged],
+            "rmse": [rmse(p.y_val, d[0]) for d in staged],
+        }
+        trees = {s: int(np.argmin(values)) + 1 for s, values in of_score.items()}
+        fitted = {s: calibrate_scale(p.y_val, *staged[trees[s] - 1], s) for s in SCORINGS}
+        model = _fit_ngboost(p.X_all, p.y_all, max(trees.values()), p.seed)
+        seconds, began = time.process_time() - began, time.process_time()
+        found = {s: model.pred_dist(p.X_test, max_iter=trees[s]) for s in SCORES}
+        predict_seconds = (time.process_time() - began) / len(SCORES)
+        scales = {s: fitted[s].apply(found[s].scale) for s in SCORINGS}
+        locs = {s: np.asarray(found[s].loc) for s in SCORES}
+        settings = {"n_trees": trees, **{s: fitted[s][:2] for s in SCORINGS}}
+        return Predicted(locs, scales, settings, seconds, predict_seconds)
+
+    def pgbm(self) -> Predicted:
+        """PGBM, calibrated, in the interpreter that has it."""
+        if self.pgbm_python is None:
+            raise Missing("PGBM is not installed: pass --pgbm-python.")
+        p = self.parts
+        with tempfile.TemporaryDirectory() as folder:
+            rows, results = Path(folder, "rows.npz"), Path(folder, "results.npz")
+            np.savez(
+                rows, X_fit=p.X_fit, y_fit=p.y_fit, X_val=p.X_val, y_val=p.y_val, X_test=p.X_test,
+                seed=p.seed, trees=self.trees,
+            )  # fmt: skip
+            script = Path(__file__).with_name("ibug_pgbm.py")
+            # More threads than free cores, and OpenMP's wait for each other burns minutes.
+            environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+            command = [self.pgbm_python, script, rows, results]
+            subprocess.run(command, check=True, env=environment)
+            with np.load(results, allow_pickle=False) as found:
+                r = {name: found[name] for name in found.files}
+        scale = np.maximum(r["val_scale"], _TINIEST)
+        fitted = {s: calibrate_scale(p.y_val, r["val_loc"], scale, s) for s in SCORINGS}
+        scales = {s: fitted[s].apply(np.maximum(r["test_scale"], _TINIEST)) for s in SCORINGS}
+        settings = {"leaves": int(r["leaves"]), "n_trees": int(r["n_trees"])}
+        settings |= {s: fitted[s][:2] for s in SCORINGS}
+        seconds = float(r["fit_seconds"]), float(r["predict_seconds"])
+        return Predicted(same_loc(r["test_loc"]), scales, settings, *seconds)
+
+
+METHODS = {
+    "IBUG CatBoost": lambda split: split.ibug("catboost"),
+    "virtual SGLB": lambda split: split.sglb,
+    "IBUG+CBU": lambda split: split.average(),
+    "IBUG LightGBM": lambda split: split.ibug("lightgbm"),
+    "IBUG XGBoost": lambda split: split.ibug("xgboost"),
+    "PGBM": lambda split: split.pgbm(),
+    "kNN": lambda split: split.euclidean(False),
+    "kNN-CB": lambda split: split.euclidean(True),
+    "NGBoost": lambda split: split.ngboost(),
+}
+
+
+def fit_ibug(trained: Trained, parts: Parts, **choices: Any) -> IBUGRegressor:
+    """IBUG tuned on the validation part with models that are trained already."""
+    model = IBUGRegressor(trained, n_jobs=1, random_state=parts.seed, **choices)
+    return model.fit(parts.X_fit, parts.y_fit, parts.X_val, parts.y_val)
+
+
+def same_loc(loc: np.ndarray) -> Scales:
+    """One mean for all scores."""
+    return dict.fromkeys(SCORES, np.asarray(loc))
+
+
+def virtual_ensemble(model: Any, X: np.ndarray, n_trees: int) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and std of the virtual ensemble that the first ``n_trees`` trees of a model make."""
+    stages = model.member_trees(50, 0.0)
+    members = model.predict_members(X, truncation_step=50, truncation_start=0.0)
+    chosen = members[(stages > n_trees / 2) & (stages <= n_trees)]
+    means, variances = chosen[..., 0], chosen[..., 1]
+    return means.mean(axis=0), np.sqrt(decompose_regression(means, variances).total)
+
+
+def _make_sglb(seed: int, knobs: tuple[int, float], n_trees: int) -> BoostedEnsembleRegressor:
+    depth, learning_rate = knobs
+    return BoostedEnsembleRegressor(
+        ensemble="virtual", n_trees=n_trees, depth=depth, learning_rate=learning_rate,
+        max_bins=255, n_jobs=1, random_state=seed,
+    )  # fmt: skip
+
+
+def _fit_ngboost(X: np.ndarray, y: np.ndarray, n_trees: int, seed: int) -> Any:
+    """NGBoost; of more than 4,000 rows each tree sees a random 4,000 (the paper bags, too)."""
+    try:
+        import ngboost
+    except ImportError:
+        raise Missing("NGBoost is not installed: pip install ngboost.") from None
+    share = min(1.0, NGBOOST_ROWS / len(y))
+    model = ngboost.NGBRegressor(
+        n_estimators=n_trees, learning_rate=NGBOOST_RATE, minibatch_frac=share, verbose=False,
+        random_state=seed,
+    )  # fmt: skip
+    return model.fit(X, y)

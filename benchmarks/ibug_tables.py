@@ -1,0 +1,276 @@
+"""The score benchmark's tables: means and standard errors, ranks, verdicts, the paper's numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from benchmarks.ibug_data import COMPARABLE, SCORES
+
+FOCUS = "IBUG+CBU"
+# The methods of the paper's table 1; the authors' CBU is a CatBoost model.
+OF_THE_PAPER = ("NGBoost", "PGBM", "virtual SGLB", "IBUG CatBoost", FOCUS)
+# Tables 1, 2 and 16 (CRPS), 8 (NLL) and 7 (RMSE): mean and standard error of 10 folds.
+PAPER: dict[str, dict[str, dict[str, tuple[float, float]]]] = {
+    "crps": {
+        "concrete": {
+            "NGBoost": (3.410, 0.182), "PGBM": (1.927, 0.086), "virtual SGLB": (1.788, 0.077),
+            "IBUG CatBoost": (1.849, 0.098), FOCUS: (1.741, 0.082), "kNN": (4.645, 0.140),
+            "kNN-CB": (1.872, 0.085),
+        },
+        "power": {
+            "NGBoost": (2.105, 0.023), "PGBM": (1.531, 0.019), "virtual SGLB": (1.473, 0.022),
+            "IBUG CatBoost": (1.542, 0.020), FOCUS: (1.471, 0.021), "kNN": (2.074, 0.022),
+            "kNN-CB": (1.553, 0.020), "IBUG LightGBM": (1.536, 0.022),
+            "IBUG XGBoost": (1.518, 0.018),
+        },
+        "protein": {
+            "NGBoost": (5427.0, 5409.0), "PGBM": (1.823, 0.011), "virtual SGLB": (1.788, 0.009),
+            "IBUG CatBoost": (1.784, 0.008), FOCUS: (1.742, 0.009), "kNN": (3.241, 0.010),
+            "kNN-CB": (1.787, 0.008), "IBUG LightGBM": (1.683, 0.009),
+            "IBUG XGBoost": (1.788, 0.008),
+        },
+    },
+    "nll": {
+        "concrete": {
+            "NGBoost": (3.043, 0.030), "PGBM": (2.802, 0.083), "virtual SGLB": (2.766, 0.086),
+            "IBUG CatBoost": (2.980, 0.146), FOCUS: (2.695, 0.060),
+        },
+        "power": {
+            "NGBoost": (2.752, 0.032), "PGBM": (2.518, 0.021), "virtual SGLB": (2.538, 0.019),
+            "IBUG CatBoost": (2.575, 0.036), FOCUS: (2.514, 0.017),
+        },
+        "protein": {
+            "NGBoost": (2.840, 0.014), "PGBM": (2.661, 0.005), "virtual SGLB": (2.553, 0.009),
+            "IBUG CatBoost": (2.653, 0.054), FOCUS: (2.516, 0.010),
+        },
+    },
+    "rmse": {
+        "concrete": {
+            "NGBoost": (5.485, 0.182), "PGBM": (3.840, 0.209), "virtual SGLB": (3.682, 0.202),
+            "IBUG CatBoost": (3.629, 0.183), FOCUS: (3.617, 0.188),
+        },
+        "power": {
+            "NGBoost": (3.836, 0.045), "PGBM": (3.017, 0.056), "virtual SGLB": (2.924, 0.065),
+            "IBUG CatBoost": (2.941, 0.059), FOCUS: (2.912, 0.063),
+        },
+        "protein": {
+            "NGBoost": (4.525, 0.040), "PGBM": (3.455, 0.021), "virtual SGLB": (3.520, 0.019),
+            "IBUG CatBoost": (3.512, 0.017), FOCUS: (3.493, 0.018),
+        },
+    },
+}  # fmt: skip
+
+
+class MeanError(NamedTuple):
+    """A mean over splits and its standard error; the error is NaN for a single split."""
+
+    mean: float
+    error: float
+
+
+class Verdict(NamedTuple):
+    """How a method stands against the best of its rivals.
+
+    rival : the rival of lowest mean; difference : the method minus that rival, paired over splits;
+    word : "first", "tied" (at most one standard error of the difference behind) or "behind".
+    """
+
+    rival: str
+    difference: MeanError
+    word: str
+
+
+def mean_error(values: Sequence[float]) -> MeanError:
+    """Mean and standard error (std with n - 1, over the root of n) of values of several splits."""
+    found = np.asarray(values, dtype=np.float64)
+    if len(found) < 2:
+        return MeanError(float(found.mean()), float("nan"))
+    return MeanError(float(found.mean()), float(found.std(ddof=1) / np.sqrt(len(found))))
+
+
+def judge(
+    by_method: Mapping[str, Sequence[float]], rivals: Sequence[str], focus: str = FOCUS
+) -> Verdict | None:
+    """The verdict on ``focus``; None where it or all rivals are missing. Lower scores are better.
+
+    Every method's scores stand in the order of the same splits.
+    """
+    others = [m for m in rivals if m != focus and m in by_method]
+    if focus not in by_method or not others:
+        return None
+    rival = min(others, key=lambda method: float(np.mean(by_method[method])))
+    behind = mean_error(np.subtract(by_method[focus], by_method[rival]))
+    if behind.mean <= 0:
+        word = "first"
+    else:  # one split has no standard error, and then nothing counts as tied
+        word = "tied" if behind.mean <= behind.error else "behind"
+    return Verdict(rival, behind, word)
+
+
+def ranks(by_method: Mapping[str, Sequence[float]]) -> dict[str, float]:
+    """Mean rank over splits, 1 for the lowest score; equal scores share the mean of their ranks."""
+    table = np.array(list(by_method.values()), dtype=np.float64)
+    below = (table[None, :, :] < table[:, None, :]).sum(axis=1)
+    equal = (table[None, :, :] == table[:, None, :]).sum(axis=1)
+    return dict(zip(by_method, (below + (equal + 1) / 2).mean(axis=1).tolist(), strict=True))
+
+
+def collect(
+    results: Mapping[str, Mapping[str, Any]], name: str, score: str, methods: Sequence[str]
+) -> dict[str, list[float]]:
+    """Scores by method over the splits of a set that all of the methods found there have."""
+    found: dict[str, dict[int, float]] = {}
+    for key, result in results.items():
+        which, split, method = key.split("/")
+        if which == name and method in methods:
+            found.setdefault(method, {})[int(split)] = float(result[score])
+    if not found:
+        return {}
+    common = sorted(set.intersection(*(set(each) for each in found.values())))
+    return {m: [found[m][split] for split in common] for m in methods if m in found and common}
+
+
+def score_table(
+    results: Mapping[str, Mapping[str, Any]], name: str, methods: Sequence[str]
+) -> list[str]:
+    """Markdown lines of one set: a row for each method, ours beside the paper's."""
+    by_score = {s: collect(results, name, s, methods) for s in SCORES}
+    if not by_score["crps"]:
+        return []
+    n_splits = len(next(iter(by_score["crps"].values())))
+    with_paper = name in COMPARABLE
+    head = ["method"]
+    for s in SCORES:
+        head += [s.upper(), "paper", "rank"] if with_paper else [s.upper(), "rank"]
+    lines = [
+        f"\n### {name}, {n_splits} split{'s' * (n_splits > 1)}\n",
+        _line(head),
+        _line(["---"] * len(head)),
+    ]
+    places = {s: ranks(by_score[s]) for s in SCORES}
+    for method in methods:
+        cells = [method]
+        for s in SCORES:
+            missing = method not in by_score[s]
+            cells.append("not installed" if missing else _number(mean_error(by_score[s][method])))
+            if with_paper:
+                theirs = PAPER[s][name].get(method)
+                cells.append("" if theirs is None else _number(MeanError(*theirs)))
+            cells.append("" if missing else f"{places[s][method]:.1f}")
+        lines.append(_line(cells))
+    return lines
+
+
+def verdict_lines(
+    results: Mapping[str, Mapping[str, Any]], sets: Sequence[str], methods: Sequence[str]
+) -> list[str]:
+    """Markdown lines: IBUG+CBU against all rivals and against those of the paper's table 1."""
+    lines = [
+        f"\n### {FOCUS}: first, or tied within one standard error of the paired difference\n",
+        _line(["set", "score", "against all", "against the paper's five"]),
+        _line(["---"] * 4),
+    ]
+    for name in sets:
+        for s in SCORES:
+            by_method = collect(results, name, s, methods)
+            cells = [_verdict(judge(by_method, some)) for some in (methods, OF_THE_PAPER)]
+            if by_method:
+                lines.append(_line([name, s.upper(), *cells]))
+    for s in SCORES:
+        counts = []
+        for some in (methods, OF_THE_PAPER):
+            found = [judge(collect(results, name, s, methods), some) for name in sets]
+            words = [each.word for each in found if each is not None]
+            counts.append(f"{sum(w != 'behind' for w in words)} of {len(words)} sets")
+        lines.append(_line(["all sets", s.upper(), *counts]))
+    return lines
+
+
+def rank_lines(
+    results: Mapping[str, Mapping[str, Any]], sets: Sequence[str], methods: Sequence[str]
+) -> list[str]:
+    """Markdown lines: every method's rank, averaged over the sets it was run on."""
+    lines = ["\n### Mean rank over the sets\n", _line(["method", *(s.upper() for s in SCORES)])]
+    lines.append(_line(["---"] * (1 + len(SCORES))))
+    by_set = {s: [collect(results, name, s, methods) for name in sets] for s in SCORES}
+    found = {s: [ranks(each) for each in by_set[s] if each] for s in SCORES}
+    for method in methods:
+        cells = []
+        for s in SCORES:
+            here = [each[method] for each in found[s] if method in each]
+            cells.append(f"{np.mean(here):.2f}" if here else "not installed")
+        lines.append(_line([method, *cells]))
+    return lines
+
+
+def cost_lines(
+    results: Mapping[str, Mapping[str, Any]], sets: Sequence[str], methods: Sequence[str]
+) -> list[str]:
+    """Markdown lines: processor time of tuning and training, and of predicting a row."""
+    lines = ["\n### Processor time: tuning and training (s), prediction (ms a row)\n"]
+    lines += [_line(["method", *sets]), _line(["---"] * (1 + len(sets)))]
+    for method in methods:
+        cells = []
+        for name in sets:
+            fit = collect(results, name, "fit_cpu_seconds", [method]).get(method)
+            row = collect(results, name, "predict_cpu_ms", [method]).get(method)
+            known = fit is not None and row is not None
+            cells.append(f"{np.mean(fit):.1f}, {np.mean(row):.3f}" if known else "")
+        lines.append(_line([method, *cells]))
+    return lines
+
+
+def curve_lines(curves: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
+    """Markdown lines of NLL and time against tau; ``curves`` holds each set's splits."""
+    lines = []
+    for name, splits in curves.items():
+        lines.append(f"\n### {name}: NLL (and ms of processor time a row) against tau\n")
+        tables = [each["tau"] for each in splits]
+        shares = sorted({record["share"] for record in tables[0]})
+        lines.append(_line(["order", *(f"{100 * share:g} %" for share in shares)]))
+        lines.append(_line(["---"] * (1 + len(shares))))
+        for order in dict.fromkeys(record["order"] for record in tables[0]):
+            cells = []
+            for share in shares:
+                here = [r for t in tables for r in t if (r["order"], r["share"]) == (order, share)]
+                nll = mean_error([r["nll"] for r in here])
+                cells.append(f"{_number(nll)}, {np.mean([r['cpu_ms'] for r in here]):.3f} ms")
+            lines.append(_line([order, *cells]))
+    return lines
+
+
+def family_lines(curves: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
+    """Markdown lines: test NLL of the chosen family below that of the normal."""
+    lines = ["\n### The family chosen on validation rows: test NLL, normal minus chosen (nats)\n"]
+    head = ["set", "matched to the calibrated mean and std", "fitted by likelihood"]
+    lines += [_line(head), _line(["---"] * 3)]
+    for name, splits in curves.items():
+        cells = [name]
+        for fit in ("matched", "likelihood"):
+            here = [each["families"][fit] for each in splits]
+            normal = [each["families"]["matched"]["normal"] for each in splits]
+            gain = mean_error([n - r["nll"] for n, r in zip(normal, here, strict=True)])
+            chosen = ", ".join(sorted({r["chosen"] for r in here}))
+            cells.append(f"{gain.mean:+.3f} ({gain.error:.3f}): {chosen}")
+        lines.append(_line(cells))
+    return lines
+
+
+def _verdict(verdict: Verdict | None) -> str:
+    if verdict is None:
+        return ""
+    d = verdict.difference
+    return f"{verdict.word} ({d.mean:+.4f} +- {d.error:.4f} to {verdict.rival})"
+
+
+def _number(value: MeanError) -> str:
+    if not np.isfinite(value.error):
+        return f"{value.mean:.3f}"
+    return f"{value.mean:.3f} ({value.error:.3f})"
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cells) + " |"

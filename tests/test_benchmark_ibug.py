@@ -1,0 +1,107 @@
+"""The IBUG benchmark: standard errors, ties, ranks, and that its shortcuts change nothing."""
+
+import numpy as np
+import pytest
+from sklearn.ensemble import GradientBoostingRegressor
+
+from benchmarks.ibug_data import Parts
+from benchmarks.ibug_methods import SplitMethods, choose_scale, fit_ibug, virtual_ensemble
+from benchmarks.ibug_models import Trained
+from benchmarks.ibug_tables import collect, judge, mean_error, ranks
+from gbuq_core import BoostedEnsembleRegressor, IBUGRegressor
+from gbuq_core.baselines import AveragingRegressor
+
+
+def _base():
+    return GradientBoostingRegressor(n_estimators=15, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def parts():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(260, 2))
+    y = np.sin(6 * X[:, 0]) + (0.05 + X[:, 1]) * rng.normal(size=260)
+    return Parts(X[:160], y[:160], X[160:220], y[160:220], X[220:], y[220:], 3)
+
+
+@pytest.fixture(scope="module")
+def trained(parts):
+    rows = [(parts.X_fit, parts.y_fit), (parts.X_all, parts.y_all)]
+    models = {len(y): _base().fit(X, y) for X, y in rows}
+    return Trained(models, {}, 0.0)
+
+
+def test_standard_error_of_splits():
+    assert mean_error([1.0, 2.0, 3.0]) == pytest.approx((2.0, 1 / np.sqrt(3)))
+    assert np.isnan(mean_error([1.0]).error)
+
+
+@pytest.mark.parametrize(
+    ("differences", "word"),
+    # The mean of (-1, 1, 1, 1) is 0.5 and so is its standard error.
+    [([-1.0, 1.0, 1.0, 1.0], "tied"), ([-0.9, 1.0, 1.0, 1.0], "behind"), ([-2, 1, 1, -1], "first")],
+)
+def test_tie_is_one_standard_error_of_the_paired_difference(differences, word):
+    rival = np.array([0.0, 100.0, 10.0, 1.0])  # spread between splits does not count
+    verdict = judge({"ours": rival + differences, "b": rival, "c": rival + 5}, ["b", "c"], "ours")
+    assert (verdict.rival, verdict.word) == ("b", word)
+
+
+def test_one_split_is_never_tied():
+    assert judge({"ours": [2.0], "b": [1.0]}, ["b"], "ours").word == "behind"
+    assert judge({"ours": [2.0]}, ["b", "ours"], "ours") is None
+
+
+def test_ranks_share_ties():
+    found = ranks({"a": [1.0, 2.0], "b": [1.0, 3.0], "c": [0.0, 4.0]})
+    assert found == {"a": 1.75, "b": 2.25, "c": 2.0}
+
+
+def test_only_splits_that_every_method_has_are_compared():
+    results = {f"x/{s}/a": {"nll": s} for s in range(3)} | {
+        "x/2/b": {"nll": 7},
+        "y/0/a": {"nll": 9},
+    }
+    assert collect(results, "x", "nll", ["a", "b", "absent"]) == {"a": [2.0], "b": [7.0]}
+    assert collect(results, "z", "nll", ["a"]) == {}
+
+
+@pytest.mark.parametrize("scoring", ["nll", "crps"])
+def test_one_search_gives_what_a_fit_for_each_score_gives(parts, trained, scoring):
+    """One fit serves both scores, and equals IBUG that trains its own models, to the last bit."""
+    chosen = choose_scale(parts.y_val, fit_ibug(trained, parts).find_validation(), scoring)
+    alone = IBUGRegressor(_base(), scoring=scoring, random_state=3)
+    alone.fit(parts.X_fit, parts.y_fit, parts.X_val, parts.y_val)
+    found = alone.find_neighborhood(parts.X_test)
+    assert (chosen.k, chosen.gamma) == (alone.n_neighbors_, alone.gamma_)
+    np.testing.assert_array_equal(
+        chosen.apply(found.targets), alone.predict_distribution(found).scale
+    )
+
+
+def test_first_trees_make_the_shorter_virtual_ensemble(parts):
+    knobs = {"ensemble": "virtual", "depth": 2, "random_state": 0}
+    long, short = (
+        BoostedEnsembleRegressor(n_trees=n, **knobs).fit(parts.X_fit, parts.y_fit)
+        for n in (200, 100)
+    )
+    loc, scale = virtual_ensemble(long, parts.X_test, 100)
+    expected_loc, expected_scale = short.predict_distribution(parts.X_test)
+    np.testing.assert_allclose(loc, expected_loc, rtol=1e-9)  # sums in another order
+    np.testing.assert_allclose(scale, expected_scale, rtol=1e-9)
+
+
+def test_average_is_that_of_the_averaging_estimator(parts, trained, monkeypatch):
+    here = SplitMethods(parts, None, trees=(100,))
+    here._models["catboost"] = trained
+    monkeypatch.setattr("benchmarks.ibug_methods.SGLB_GRID", ((2, 0.1),))
+    found = here.average()
+    sglb = BoostedEnsembleRegressor(
+        ensemble="virtual", n_trees=100, depth=2, learning_rate=0.1, max_bins=255, random_state=3
+    )
+    pair = [("ibug", IBUGRegressor(trained, scoring="crps", random_state=3)), ("sglb", sglb)]
+    model = AveragingRegressor(pair, scoring="crps")
+    model.fit(parts.X_fit, parts.y_fit, parts.X_val, parts.y_val)
+    loc, scale = model.predict_distribution(parts.X_test)
+    np.testing.assert_allclose(found.loc["crps"], loc, rtol=1e-9)  # sums in another order
+    np.testing.assert_allclose(found.scale["crps"], scale, rtol=1e-9)
