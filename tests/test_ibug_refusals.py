@@ -61,11 +61,12 @@ def test_tuning_on_rows_that_the_model_has_seen_is_refused(table, fitted_gbm):
 @pytest.mark.parametrize(
     ("k", "text"),
     [
-        (1, "at least 2: a single neighbour has no spread"),
-        (0, "must be a whole number at least 1"),
+        (1, "at least 2, as a single neighbour has no spread; got 1"),
+        (0, "at least 2, as a single neighbour has no spread; got 0"),
+        (-3, "must be a whole number"),
         (161, "at most 160, the number of training rows; got 161"),
         (2.5, "must be a whole number"),
-        ("many", "must be one of 'tune'"),
+        ("many", "must be a whole number or 'tune'; got 'many'"),
         (True, "must be a whole number"),
     ],
 )

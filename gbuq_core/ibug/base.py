@@ -37,6 +37,8 @@ from gbuq_core.trees.importers import leaf_source
 from gbuq_core.trees.importers.ownership import is_owned
 from gbuq_core.validation import check_choice, check_number
 
+_LEAST_SPREAD = 1e3 * TINIEST_SCALE  # of y: three digits of its std are more than nothing
+
 
 class TunedNeighbours(BaseEstimator):
     """Base of `IBUGRegressor`: its constructor and fit; not for use by itself."""
@@ -106,6 +108,12 @@ class TunedNeighbours(BaseEstimator):
         if rows.y.min() == rows.y.max():
             raise InvalidData(
                 f"y has one value only ({rows.y[0]:g}): equal neighbours have no spread to show."
+            )
+        spread = rows.y.max() - rows.y.min()
+        if spread < _LEAST_SPREAD:
+            raise InvalidData(
+                f"y varies by {spread:g} only, and a std below {TINIEST_SCALE:g} counts as none: "
+                "measure it in a smaller unit."
             )
         self._check_family(rows.y)
         held_out = self._check_validation(X_val, y_val)
@@ -235,8 +243,7 @@ class TunedNeighbours(BaseEstimator):
         check_choice("tree_order", self.tree_order, TREE_ORDERS)
         check_choice("posterior", self.posterior, (*FAMILIES, "tune"))
         check_choice("posterior_fit", self.posterior_fit, FITS)
-        if not isinstance(self.calibrate, bool | np.bool_):
-            raise InvalidParameter(f"calibrate must be True or False; got {self.calibrate!r}.")
+        _check_flag(self.calibrate)
         if self.n_trees_sampled is not None:
             check_number("n_trees_sampled", self.n_trees_sampled, 1, integer=True)
         if self.min_scale is not None:
@@ -268,11 +275,13 @@ class TunedNeighbours(BaseEstimator):
     def _check_k(self, n_neighbors: Any, n_train: int) -> int:
         """Return k if it is a number that makes sense for so many training rows."""
         if isinstance(n_neighbors, str):
-            check_choice("n_neighbors", n_neighbors, ("tune",))
-        k: int = check_number("n_neighbors", n_neighbors, 1, integer=True)
-        if k == 1:
             raise InvalidParameter(
-                "n_neighbors must be at least 2: a single neighbour has no spread."
+                f"n_neighbors must be a whole number or 'tune'; got {n_neighbors!r}."
+            )
+        k: int = check_number("n_neighbors", n_neighbors, 0, integer=True)
+        if k < 2:
+            raise InvalidParameter(
+                f"n_neighbors must be at least 2, as a single neighbour has no spread; got {k}."
             )
         if k > n_train:
             raise InvalidParameter(
@@ -303,15 +312,20 @@ class TunedNeighbours(BaseEstimator):
         """k: the fitted one, the best with these trees, or a number."""
         if n_neighbors is None:
             return int(self.n_neighbors_)
-        if isinstance(n_neighbors, str):
-            check_choice("n_neighbors", n_neighbors, ("tune",))
+        if isinstance(n_neighbors, str) and n_neighbors == "tune":
             scores = self._need_validation("n_neighbors='tune'").tuning(choice, self.scoring)
             return int(scores.n_neighbors[scores.best])
         return self._check_k(n_neighbors, len(self._rows.y))
 
     def _setting(self, k: int, calibrate: bool | None, choice: TreeChoice) -> Setting:
         """The least scale and calibration of one k with these trees."""
-        on = self.calibrate if calibrate is None else calibrate
+        on = _check_flag(self.calibrate if calibrate is None else calibrate)
         if self._validation is None:
             return Setting(k, self.min_scale_, 1.0, 0.0)
         return self._validation.setting(choice, k, on, self.scoring, self.min_scale)
+
+
+def _check_flag(calibrate: Any) -> bool:
+    if not isinstance(calibrate, bool | np.bool_):
+        raise InvalidParameter(f"calibrate must be True or False; got {calibrate!r}.")
+    return bool(calibrate)

@@ -6,6 +6,7 @@ negative log-likelihood on validation rows, and fitted to each row's neighbours.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -33,11 +34,12 @@ from gbuq_core.ibug.family_fits import (
     standardise,
     weibull,
 )
+from gbuq_core.resources import check_memory
 from gbuq_core.validation import check_array, check_choice, check_number
 
 _SQRT_6_OVER_PI = float(np.sqrt(6.0) / np.pi)
 _LOG_SQRT_2_PI = 0.5 * float(np.log(2.0 * np.pi))
-_BLOCK = 2_000_000  # numbers of a KDE's temporary (rows x points x neighbours): 16 MB
+_BLOCK = 2_000_000  # numbers of a temporary (rows x points, x neighbours of a KDE): 16 MB
 
 
 class Family(NamedTuple):
@@ -308,6 +310,7 @@ def sample(posterior: Posterior, n_draws: int, random_state: Any = None) -> Floa
     count = check_number("n_draws", n_draws, 1, 1_000_000, integer=True)
     random = np.random.default_rng(random_state)
     n_rows = len(posterior.scale)
+    check_memory(32 * n_rows * count, "these draws")
     if posterior.centres is None:
         return _of_scipy(posterior, "ppf", random.uniform(size=(n_rows, count))).T
     chosen = random.integers(posterior.centres.shape[1], size=(n_rows, count))
@@ -338,11 +341,14 @@ def _arguments(posterior: Posterior, ndim: int) -> list[FloatArray]:
 
 def _of_scipy(posterior: Posterior, name: str, y: ArrayLike) -> FloatArray:
     points = np.asarray(y, dtype=np.float64)
-    with np.errstate(over="ignore", divide="ignore"):  # far outside a narrow density: log 0
-        values = getattr(_distribution(posterior), name)(
-            points, *_arguments(posterior, points.ndim)
-        )
-    return np.asarray(values, dtype=np.float64)
+    function, given = getattr(_distribution(posterior), name), _arguments(posterior, points.ndim)
+    out = np.empty(points.shape)
+    step = max(1, _BLOCK // max(1, math.prod(points.shape[1:])))
+    for start in range(0, len(points), step):
+        rows = slice(start, start + step)
+        with np.errstate(over="ignore", divide="ignore"):  # far outside a narrow density: log 0
+            out[rows] = function(points[rows], *(part[rows] for part in given))
+    return out
 
 
 def _log_kernel_mean(z: FloatArray, bandwidth: FloatArray) -> FloatArray:

@@ -26,6 +26,9 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
                 f"Found array with {len(X)} sample(s) and {X.shape[1]} feature(s) "
                 f"(shape={X.shape}) while a minimum of 1 is required."
             )
+        if not X.columns.is_unique:
+            twice = X.columns[X.columns.duplicated()][0]
+            raise InvalidData(f"X has several columns {twice!r}: give each a name of its own.")
         if not reset:
             _check_names(estimator, X)
         validate_data(estimator, X, reset=reset, skip_check_array=True)
@@ -43,25 +46,24 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
             estimator, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"
         )
     except ValueError as error:
-        raise InvalidData(str(error)) from error
+        raise InvalidData(" ".join(str(error).split())) from error
 
 
 def _check_names(estimator: Any, X: pd.DataFrame) -> None:
     """Refuse columns of other names, or in another order, than at the fit."""
     known, given = getattr(estimator, "feature_names_in_", None), list(X.columns)
-    if known is None or given == list(known) or len(given) != len(known):
-        return  # scikit-learn counts the columns
-    if set(given) == set(known):
+    if known is None or given == list(known):
+        return
+    extra = [repr(name) for name in given if name not in set(known)]
+    missing = [repr(name) for name in known if name not in set(given)]
+    if not extra and not missing:
         raise InvalidData(
             "The feature names must be in the order of the fit: pass "
             "X[estimator.feature_names_in_]."
         )
-    odd, gone = next(name for name in given if name not in set(known)), set(known) - set(given)
-    first = next(name for name in known if name in gone)
-    raise InvalidData(
-        f"The feature names must be those of the fit: {odd!r} was not among them, and {first!r} is "
-        "missing."
-    )
+    parts = [f"{extra[0]} was not among them"] if extra else []
+    parts += [f"{missing[0]} is missing"] if missing else []
+    raise InvalidData(f"The feature names must be those of the fit: {', and '.join(parts)}.")
 
 
 def check_target(name: str, y: Any, n_rows: int) -> np.ndarray:

@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gbuq_core.errors import ModelFileError
+from gbuq_core.errors import GbuqError, ModelFileError
 from gbuq_core.trees.importers.replaying import NAN_IS_MISSING, NumericTrees, check_structure
+from gbuq_core.trees.importers.source import refuse
 
 _NUMBERS = {b"i": ">i1", b"U": ">u1", b"I": ">i2", b"l": ">i4", b"L": ">i8", b"d": ">f4",
             b"D": ">f8"}  # fmt: skip
@@ -64,7 +65,7 @@ def read_xgboost(content: bytes) -> XGBoostModel:
     try:
         document = _parse(content)
         return _read_document(document)
-    except ModelFileError:
+    except GbuqError:
         raise
     except (
         AttributeError, EOFError, LookupError, OverflowError, RecursionError, TypeError, ValueError,
@@ -292,8 +293,10 @@ def _read_tree(
             raise _damaged(f"{key} of tree {number} is too short or too long")
         return values.astype(dtype)
 
-    if n_nodes < 1 or int(tree["tree_param"].get("size_leaf_vector", 1)) > 1:
-        raise _damaged(f"tree {number} has no nodes, or leaves with several values")
+    if n_nodes < 1:
+        raise _damaged(f"tree {number} has no nodes")
+    if int(tree["tree_param"].get("size_leaf_vector", 1)) > 1:
+        raise refuse("has leaves with several values, one an output", "regression")
     left, right = array("left_children", np.int64), array("right_children", np.int64)
     feature, threshold = array("split_indices", np.int64), array("split_conditions", np.float32)
     kind, to_left = array("split_type", np.int64), array("default_left", bool)
