@@ -45,6 +45,15 @@ class ShapeCodes(NamedTuple):
     n_classes: int
 
 
+class Bits(NamedTuple):
+    """Two float64 arrays of the exponential, and the same memory as int64."""
+
+    shifted: np.ndarray
+    powers: np.ndarray
+    shifted_bits: np.ndarray
+    power_bits: np.ndarray
+
+
 class Scratch(NamedTuple):
     """The arrays of one block, flat and float64 (m = rows of the block).
 
@@ -53,7 +62,7 @@ class Scratch(NamedTuple):
     ``exp(log_reach) / spread``; ``shares`` likewise: responsibilities, summed over subtrees;
     ``means`` (n_leaves n_classes, m), ``raws``, ``smalls``, ``inverses`` (n_leaves, m): outputs of
     the leaves, raw stds, ``exp(-|raw|)`` and 1 / std; ``peaks``, ``totals`` (m,): of log-sum-exp;
-    ``shifted`` and ``powers``: of the exponential.
+    ``exponents``: arguments of the exponential; ``bits``: what it needs itself.
     """
 
     logits: np.ndarray
@@ -67,8 +76,8 @@ class Scratch(NamedTuple):
     inverses: np.ndarray
     peaks: np.ndarray
     totals: np.ndarray
-    shifted: np.ndarray
-    powers: np.ndarray
+    exponents: np.ndarray
+    bits: Bits
 
 
 @njit(nogil=True, cache=True)
@@ -77,6 +86,7 @@ def allocate_scratch(codes):
     n_leaves = 2**codes.depth
     n_nodes = n_leaves - 1
     heads = n_leaves * codes.n_classes
+    shifted, powers = np.empty(heads * BLOCK), np.empty(heads * BLOCK)
     return Scratch(
         np.empty(n_nodes * BLOCK),
         np.empty(n_nodes * BLOCK),
@@ -90,19 +100,19 @@ def allocate_scratch(codes):
         np.empty(BLOCK),
         np.empty(BLOCK),
         np.empty(heads * BLOCK),
-        np.empty(heads * BLOCK),
+        Bits(shifted, powers, shifted.view(np.int64), powers.view(np.int64)),
     )
 
 
 @njit(nogil=True, cache=True, fastmath={"contract"})
-def exp_into(x, out, n, scratch):
+def exp_into(x, out, n, bits):
     """Write ``exp(x)`` into ``out`` of ``n`` numbers <= 0; relative error < 4e-16.
 
     ``exp(x) = 2^k exp(r)`` with ``|r| <= ln(2) / 2`` and a Taylor polynomial of degree 12. Below
-    -708 the result is ``exp(-708)``: nothing underflows. ``x`` may be ``scratch.powers``; were it
-    ``out``, the loop would not be vectorised.
+    -708 the result is ``exp(-708)``: nothing underflows. Were ``x`` also ``out``, the loop would
+    not be vectorised.
     """
-    shifted, powers = scratch.shifted, scratch.powers
+    shifted, powers, whole, exponents = bits
     for i in range(n):
         v = x[i] if x[i] > -708.0 else -708.0
         s = v * _LOG2_E + _ROUND
@@ -121,7 +131,6 @@ def exp_into(x, out, n, scratch):
         p = p * r + 0.5
         p = p * r + 1.0
         out[i] = p * r + 1.0
-    whole, exponents = shifted.view(np.int64), powers.view(np.int64)
     for i in range(n):
         exponents[i] = (whole[i] + 1023) << 52
     for i in range(n):
@@ -246,12 +255,12 @@ def evaluate_gates(codes, beta, theta, Xt, start, m, scratch):
     """Write the gates of a block: ``logits`` = beta (w.x + b) (eq. 9) and ``small`` = exp(-|.|)."""
     n_nodes = 2**codes.depth - 1
     p = codes.n_features
-    logits, exponents = scratch.logits, scratch.powers
+    logits, exponents = scratch.logits, scratch.exponents
     affine(theta, 0, n_nodes * p, n_nodes, p, Xt, start, m, logits)
     for i in range(n_nodes * m):
         logits[i] *= beta
         exponents[i] = -abs(logits[i])
-    exp_into(exponents, scratch.small, n_nodes * m, scratch)
+    exp_into(exponents, scratch.small, n_nodes * m, scratch.bits)
 
 
 @njit(nogil=True, cache=True, fastmath={"contract"})

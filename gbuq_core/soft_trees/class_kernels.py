@@ -44,7 +44,7 @@ def evaluate_softmax(codes, theta, Xt, start, m, scratch):
             row = logits[first + c * m : first + (c + 1) * m]
             for i in range(m):
                 row[i] -= largest[i]
-    exp_into(logits, scratch.smalls, n_leaves * n_classes * m, scratch)
+    exp_into(logits, scratch.smalls, n_leaves * n_classes * m, scratch.bits)
     for leaf in range(n_leaves):
         total = sums[leaf * m : (leaf + 1) * m]
         for i in range(m):
@@ -78,7 +78,7 @@ def _weigh_leaves(codes, y, start, m, scratch):
     for leaf in range(n_leaves):
         for i in range(m):
             exponents[leaf * m + i] -= peaks[i]
-    exp_into(exponents, shares, n_leaves * m, scratch)
+    exp_into(exponents, shares, n_leaves * m, scratch.bits)
     for leaf in range(n_leaves):
         for i in range(m):
             at = leaf * m + i

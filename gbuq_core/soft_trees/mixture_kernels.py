@@ -36,13 +36,13 @@ def evaluate_leaves(codes, theta, Xt, start, m, scratch):
     n_leaves = 2**codes.depth
     leaf_weights, leaf_biases, scale_weights, scale_biases, slopes = leaf_places(codes)
     raws, smalls, inverses = scratch.raws, scratch.smalls, scratch.inverses
-    exponents = scratch.powers
+    exponents = scratch.exponents
     affine(theta, leaf_weights, leaf_biases, n_leaves, slopes, Xt, start, m, scratch.means)
     affine(theta, scale_weights, scale_biases, n_leaves, slopes, Xt, start, m, raws)
     for i in range(n_leaves * m):
         raw = raws[i] if raws[i] > MIN_RAW else MIN_RAW
         exponents[i] = -abs(raw)
-    exp_into(exponents, smalls, n_leaves * m, scratch)
+    exp_into(exponents, smalls, n_leaves * m, scratch.bits)
     for i in range(n_leaves * m):
         positive = raws[i] if raws[i] > 0.0 else 0.0
         inverses[i] = 1.0 / (positive + log1p_unit(smalls[i]))
@@ -80,7 +80,7 @@ def weigh_leaves(codes, y, start, m, scratch):
         exponent = exponents[leaf * m : (leaf + 1) * m]
         for i in range(m):
             exponent[i] -= peaks[i]
-    exp_into(exponents, shares, n_leaves * m, scratch)
+    exp_into(exponents, shares, n_leaves * m, scratch.bits)
     for i in range(n_leaves * m):
         shares[i] = shares[i] * inverses[i] / spread[i]
     for i in range(m):

@@ -14,12 +14,11 @@ from gbuq_core.errors import InvalidParameter
 from gbuq_core.soft_trees.gaussian import LowRankGaussian
 from gbuq_core.soft_trees.gaussian_kernels import start_columns
 from gbuq_core.soft_trees.layout import TreeShape, inverse_softplus, softplus
-from gbuq_core.soft_trees.training_kernels import Plan, State, elbo_gradient, run_steps
+from gbuq_core.soft_trees.training_kernels import Plan, State, run_steps
 from gbuq_core.validation import check_array, check_number
 
 __all__ = [
     "copy_state",
-    "elbo_gradient",
     "factor_rate",
     "noise_of",
     "posterior",

@@ -158,12 +158,15 @@ def _elbo_gradient(plan, state, Xt, y, n_rows, gradient, draw, scratch, work):
     base = np.uint64(stream(plan.seed, plan.member, state.step[0], TRAINING))
     for s in range(plan.n_draws):
         if plan.antithetic == 1 and s % 2 == 1:
-            own[:] = -own
-            shared[:] = -shared
+            for d in range(n):
+                own[d] = -own[d]
+            for c in range(rank):
+                shared[c] = -shared[c]
         else:
             fill_draw(base, s * (n + rank), shared, own)
         combine(state.mean, scale, state.columns, own, shared, draw.theta)
-        draw.gradient[:] = 0.0
+        for i in range(n + 1):
+            draw.gradient[i] = 0.0
         value += weight * add_gradient(
             plan.codes, plan.beta, draw.theta, state.raw_noise[0], Xt, y, scratch, draw.gradient
         )
@@ -178,20 +181,6 @@ def _elbo_gradient(plan, state, Xt, y, n_rows, gradient, draw, scratch, work):
         gradient.raw_noise[0] += weight * draw.gradient[n]
     for d in range(n):
         gradient.raw_scale[d] *= slope[d]
-    return value
-
-
-@njit(nogil=True, cache=True)
-def elbo_gradient(plan, state, Xt, y, out):
-    """Write the gradient of the next step into ``out``, laid out as ``state.values``.
-
-    Returns the estimate of the ELBO; all rows count, and nothing but ``out`` changes.
-    """
-    rank, n = state.columns.shape
-    gradient, draw = _allocate_gradient(rank, n), _allocate_draw(rank, n)
-    scratch, work = allocate_scratch(plan.codes), allocate_kl_work(rank, n)
-    value = _elbo_gradient(plan, state, Xt, y, y.shape[0], gradient, draw, scratch, work)
-    out[:] = gradient.values
     return value
 
 

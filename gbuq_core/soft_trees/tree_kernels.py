@@ -76,7 +76,8 @@ def write_log_densities(codes, beta, thetas, noises, Xt, y, out):
                 class_log_densities(codes, beta, theta, Xt, y, start, m, scratch)
             else:
                 mean_log_densities(codes, beta, theta, noises[s], Xt, y, start, m, scratch)
-            out[s, start : start + m] = scratch.totals[:m]
+            for i in range(m):
+                out[s, start + i] = scratch.totals[i]
 
 
 @njit(nogil=True, cache=True)
@@ -87,7 +88,7 @@ def _leaf_probabilities(codes, beta, theta, Xt, start, m, scratch):
     n_leaves = 2**codes.depth
     leaves = slice((n_leaves - 1) * m, (2 * n_leaves - 1) * m)
     shares, spread = scratch.shares[leaves], scratch.spread[leaves]
-    exp_into(scratch.log_reach[leaves], shares, n_leaves * m, scratch)
+    exp_into(scratch.log_reach[leaves], shares, n_leaves * m, scratch.bits)
     for i in range(n_leaves * m):
         shares[i] /= spread[i]
 
@@ -105,15 +106,17 @@ def write_moments(codes, beta, thetas, Xt, means, variances):
         for start in range(0, n, BLOCK):
             m = min(BLOCK, n - start)
             mean, variance = means[s, start : start + m], variances[s, start : start + m]
-            variance[:] = 0.0
+            for i in range(m):
+                mean[i] = 0.0
+                variance[i] = 0.0
             if codes.output != MIXTURE:
                 average_leaves(codes, beta, thetas[s], Xt, start, m, scratch)
-                mean[:] = scratch.log_reach[:m]
+                for i in range(m):
+                    mean[i] = scratch.log_reach[i]
                 continue
             _leaf_probabilities(codes, beta, thetas[s], Xt, start, m, scratch)
             evaluate_leaves(codes, thetas[s], Xt, start, m, scratch)
             shares = scratch.shares[(n_leaves - 1) * m :]
-            mean[:] = 0.0
             for leaf in range(n_leaves):
                 own = slice(leaf * m, (leaf + 1) * m)
                 share, loc, inverse = shares[own], scratch.means[own], scratch.inverses[own]
