@@ -91,15 +91,15 @@ def _skew_normal_likelihood(z: FloatArray, skewness: FloatArray) -> FloatArray:
 
 def best_inverse_df(z: FloatArray) -> FloatArray:
     """Most likely 1/df of a Student t of mean 0 and std 1, (n,), for standardised z (n, k)."""
-    square = z * z
+    return _climb(lambda inverse: _student_t_likelihood(z, inverse), _INVERSE_DF, len(z))
 
-    def likelihood(inverse: FloatArray) -> FloatArray:
-        df = 1.0 / inverse
-        constant = gammaln(0.5 * (df + 1.0)) - gammaln(0.5 * df) - 0.5 * np.log(df - 2.0)
-        tails = np.log1p(square / (df - 2.0)[:, None]).mean(axis=1)
-        return constant - 0.5 * (df + 1.0) * tails
 
-    return _climb(likelihood, _INVERSE_DF, len(z))
+def _student_t_likelihood(z: FloatArray, inverse_df: FloatArray) -> FloatArray:
+    """Mean log density, less a constant, of each row of z (n, k) at its 1/df (n,)."""
+    df = 1.0 / inverse_df
+    constant = gammaln(0.5 * (df + 1.0)) - gammaln(0.5 * df) - 0.5 * np.log(df - 2.0)
+    tails = np.log1p(z * z / (df - 2.0)[:, None]).mean(axis=1)
+    return constant - 0.5 * (df + 1.0) * tails
 
 
 def _climb(
