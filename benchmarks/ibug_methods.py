@@ -10,6 +10,7 @@ import os
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.ibug_data import SCORES, Parts
-from benchmarks.ibug_models import TREES, Trained, tune_model
+from benchmarks.ibug_models import TREES, Trained, retrain, tune_model
+from benchmarks.ibug_pgbm import LEAVES
 from gbuq_core import BoostedEnsembleRegressor, IBUGRegressor, decompose_regression
 from gbuq_core.baselines import EuclideanNeighborsRegressor, average_distributions
 from gbuq_core.ibug import Neighborhood
@@ -87,17 +89,30 @@ def score(parts: Parts, predicted: Predicted) -> dict[str, float]:
 class SplitMethods:
     """All methods on one split; models that several of them need are trained once."""
 
-    def __init__(self, parts: Parts, pgbm_python: Path | None, trees: tuple[int, ...] = TREES):
+    def __init__(
+        self,
+        parts: Parts,
+        pgbm_python: Path | None,
+        trees: tuple[int, ...] = TREES,
+        known: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> None:
+        """``known`` holds settings by method, chosen on another split, in place of the grids."""
         self.parts = parts
         self.pgbm_python = pgbm_python
         self.trees = trees
+        self.known = known or {}
         self._models: dict[str, Trained] = {}
         self._ibug: dict[str, Predicted] = {}
 
     def model(self, library: str) -> Trained:
         """The library's tuned models."""
         if library not in self._models:
-            self._models[library] = tune_model(library, self.parts, self.trees)
+            settings = self.known.get(IBUG_ON[library])
+            if settings is None:
+                self._models[library] = tune_model(library, self.parts, self.trees)
+            else:
+                knobs = {name: v for name, v in settings.items() if name not in SCORINGS}
+                self._models[library] = retrain(library, self.parts, knobs)
         return self._models[library]
 
     def ibug(self, library: str) -> Predicted:
@@ -127,9 +142,11 @@ class SplitMethods:
         """The virtual ensemble of this project, calibrated."""
         p, began = self.parts, time.process_time()
         best: tuple[float, tuple[int, float], int, Any] | None = None
-        for knobs in SGLB_GRID:
-            model = _make_sglb(p.seed, knobs, self.trees[-1]).fit(p.X_fit, p.y_fit)
-            for n_trees in self.trees:
+        known = self.known.get("virtual SGLB")
+        grid, trees = (SGLB_GRID, self.trees) if known is None else _one_point(known, "knobs")
+        for knobs in grid:
+            model = _make_sglb(p.seed, knobs, trees[-1]).fit(p.X_fit, p.y_fit)
+            for n_trees in trees:
                 loc, scale = virtual_ensemble(model, p.X_val, n_trees)
                 error = rmse(p.y_val, loc)
                 if best is None or error < best[0]:
@@ -200,12 +217,13 @@ class SplitMethods:
         """PGBM, calibrated, in the interpreter that has it."""
         if self.pgbm_python is None:
             raise Missing("PGBM is not installed: pass --pgbm-python.")
-        p = self.parts
+        p, known = self.parts, self.known.get("PGBM")
+        leaves, trees = (LEAVES, self.trees) if known is None else _one_point(known, "leaves")
         with tempfile.TemporaryDirectory() as folder:
             rows, results = Path(folder, "rows.npz"), Path(folder, "results.npz")
             np.savez(
                 rows, X_fit=p.X_fit, y_fit=p.y_fit, X_val=p.X_val, y_val=p.y_val, X_test=p.X_test,
-                seed=p.seed, trees=self.trees,
+                seed=p.seed, leaves=leaves, trees=trees,
             )  # fmt: skip
             script = Path(__file__).with_name("ibug_pgbm.py")
             # More threads than free cores, and OpenMP's wait for each other burns minutes.
@@ -223,7 +241,12 @@ class SplitMethods:
         return Predicted(same_loc(r["test_loc"]), scales, settings, *seconds)
 
 
-METHODS = {
+IBUG_ON = {
+    "catboost": "IBUG CatBoost",
+    "lightgbm": "IBUG LightGBM",
+    "xgboost": "IBUG XGBoost",
+}
+METHODS: dict[str, Callable[[SplitMethods], Predicted]] = {
     "IBUG CatBoost": lambda split: split.ibug("catboost"),
     "virtual SGLB": lambda split: split.sglb,
     "IBUG+CBU": lambda split: split.average(),
@@ -254,6 +277,11 @@ def virtual_ensemble(model: Any, X: np.ndarray, n_trees: int) -> tuple[np.ndarra
     chosen = members[(stages > n_trees / 2) & (stages <= n_trees)]
     means, variances = chosen[..., 0], chosen[..., 1]
     return means.mean(axis=0), np.sqrt(decompose_regression(means, variances).total)
+
+
+def _one_point(settings: Mapping[str, Any], knob: str) -> tuple[list[Any], tuple[int]]:
+    """A grid of one point, and its number of trees."""
+    return [settings[knob]], (int(settings["n_trees"]),)
 
 
 def _make_sglb(seed: int, knobs: tuple[int, float], n_trees: int) -> BoostedEnsembleRegressor:

@@ -27,10 +27,11 @@ def main() -> None:
     """Tune, predict the validation rows, train on all rows, predict the test rows."""
     with np.load(sys.argv[1], allow_pickle=False) as rows:
         parts = {name: rows[name] for name in rows.files}
-    seed, trees = int(parts["seed"]), tuple(int(n) for n in parts["trees"])
+    seed, trees = int(parts["seed"]), [int(n) for n in parts["trees"]]
     began = time.process_time()
-    best, chosen = np.inf, (LEAVES[0], trees[0])
-    for leaves in LEAVES:
+    grid = [int(n) for n in parts["leaves"]]
+    best, chosen = np.inf, (grid[0], trees[0])
+    for leaves in grid:
         model = _make(trees[-1], leaves, seed).fit(parts["X_fit"], parts["y_fit"])
         for n_trees, loc in enumerate(model.staged_predict(parts["X_val"]), start=1):
             error = np.sqrt(np.mean((loc - parts["y_val"]) ** 2))
