@@ -165,9 +165,9 @@ def start_state(
 
     Examples
     --------
-    >>> state = start_state(TreeShape(1, 1), np.zeros(11), 0.1, rank=2)
+    >>> state = start_state(TreeShape(1, 1), np.zeros(10), 0.1, rank=2)
     >>> state.mean.shape, state.columns.shape
-    ((11,), (2, 11))
+    ((10,), (2, 10))
     """
     n = shape.n_parameters
     mean = check_array("mean", mean, 1)
@@ -211,8 +211,8 @@ def posterior(state: State) -> LowRankGaussian:
 
     Examples
     --------
-    >>> posterior(start_state(TreeShape(1, 1), np.zeros(11), 0.1, rank=2)).factor.shape
-    (11, 2)
+    >>> posterior(start_state(TreeShape(1, 1), np.zeros(10), 0.1, rank=2)).factor.shape
+    (10, 2)
     """
     return LowRankGaussian(
         state.mean.copy(), softplus(state.raw_scale), np.ascontiguousarray(state.columns.T)
