@@ -70,8 +70,14 @@ def spiral_regions(truth: SpiralTruth) -> SpiralRegions:
 
 def _on_both_sides(inside: Cells) -> Cells:
     """Cells that have the support nearer to the middle and farther out along their ray."""
+    return _on_both_sides_of(np.ascontiguousarray(inside, dtype=bool).tobytes())
+
+
+@lru_cache(maxsize=8)
+def _on_both_sides_of(support: bytes) -> Cells:
+    """Of the same support for every method and score: worked out once."""
     crossed, nearer = _rays()
-    hits = np.append(inside.ravel(), False)[crossed]
+    hits = np.append(np.frombuffer(support, dtype=bool), False)[crossed]
     both = np.any(hits & nearer, axis=1) & np.any(hits & ~nearer, axis=1)
     return np.reshape(both, (SIDE, SIDE))
 

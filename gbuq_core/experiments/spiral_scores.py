@@ -6,6 +6,7 @@ Malinin et al. (2021), section 4, and Tan, Huertas and Zhao (cyclical SGLB), sec
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -128,8 +129,14 @@ def score_spiral(maps: SpiralMaps, truth: SpiralTruth) -> SpiralScore:
     )
 
 
-def describe_spiral(run: SpiralRun) -> str:
+def describe_spiral(run: SpiralRun, scores: Sequence[SpiralScore] | None = None) -> str:
     """The picture in words, from its numbers.
+
+    Parameters
+    ----------
+    run : SpiralRun
+    scores : sequence of SpiralScore, optional
+        `score_spiral` of each of its methods, where that is known already.
 
     Examples
     --------
@@ -146,7 +153,9 @@ def describe_spiral(run: SpiralRun) -> str:
         f"{truth.data_uncertainty[where.inside].mean():.2g} nats there and is highest at the "
         f"borders of classes. {_describe_gaps(int(where.between.sum()))}"
     ]
-    words += [_describe_method(maps, truth) for maps in run.methods]
+    if scores is None:
+        scores = [score_spiral(maps, truth) for maps in run.methods]
+    words += [_describe_method(*one) for one in zip(run.methods, scores, strict=True)]
     return " ".join(words)
 
 
@@ -156,8 +165,8 @@ def _describe_gaps(n_cells: int) -> str:
     return f"{n_cells} cells between the arms have next to no rows."
 
 
-def _describe_method(maps: SpiralMaps, truth: SpiralTruth) -> str:
-    kind, score = METHODS[maps.method], score_spiral(maps, truth)
+def _describe_method(maps: SpiralMaps, score: SpiralScore) -> str:
+    kind = METHODS[maps.method]
     trees = f"{int(maps.n_trees[-1]):,} trees"
     what = f"{score.n_members} models of {trees}"
     if kind.virtual:

@@ -67,22 +67,28 @@ def quantise(
         return Quantised(stack.astype(np.float32), None)
     kind = np.uint16 if total <= FINE_VALUES else np.uint8
     top = int(np.iinfo(kind).max) - 2
-    usable = np.isfinite(stack) & ((stack > 0) | (not log))
+    usable = stack > 0 if log else np.isfinite(stack)
+    every = bool(usable.all())
+    known = stack if every else stack[usable]
     if frame_spans is not None:
         span: Any = frame_spans
-    elif usable.any():
-        span = [[float(stack[usable].min())], [float(stack[usable].max())]]
+    elif known.size:
+        span = [[float(known.min())], [float(known.max())]]
     else:
         span = [[1.0], [1.0]]
-    lo, hi = (np.reshape(side, (-1, 1, 1)) for side in span)
-    safe = np.where(usable, stack, lo)
-    below, width = (safe / lo, hi / lo) if log else (safe - lo, hi - lo)
+    lo, hi = (np.reshape(side, (-1, 1, 1)).astype(np.float64) for side in span)
+    safe = stack if every else np.where(usable, stack, lo)
+    share, width = (safe / lo, hi / lo) if log else (safe - lo, hi - lo)
     if log:
-        below, width = np.log(below), np.log(width)
-    share = np.divide(below, width, out=np.zeros_like(safe), where=width > 0)
-    codes = np.rint(np.clip(share, 0.0, 1.0) * top)
-    codes = np.where(usable, codes, np.where(np.isnan(stack), top + 2, top + 1))
-    return Quantised(codes.astype(kind), span)
+        np.log(share, out=share)
+        width = np.log(width)
+    # In place from here on: a slider waits for this.
+    share *= np.divide(top, width, out=np.zeros_like(width), where=width > 0)
+    np.clip(share, 0.0, top, out=share)
+    codes = np.rint(share, out=share).astype(kind)
+    if not every:
+        codes[~usable] = np.where(np.isnan(stack[~usable]), top + 2, top + 1)
+    return Quantised(codes, span)
 
 
 def frame_limits(

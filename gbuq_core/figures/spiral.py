@@ -192,7 +192,7 @@ def common_frames(methods: Sequence[Maps]) -> Ints:
 def maps_at(maps: Maps, part: Array, frames: Ints) -> Array:
     """A method's maps (n_frames, ny, nx) at other tree counts; NaN before its first stage."""
     stage = np.searchsorted(maps.n_trees, frames, side="right") - 1
-    values = np.array(part[np.maximum(stage, 0)])
+    values: Array = part[np.maximum(stage, 0)]
     values[stage < 0] = np.nan
     return values
 

@@ -20,6 +20,7 @@ from pages._ui.canvas import canvas
 from pages._ui.kept import keep_only, kept
 
 _BURNT = "spiral-burn-in:"  # what is kept of each cyclical method
+_SCORES = "spiral-score:"  # and of each method
 _LEVELS = ("sglb", "virtual_sglb")  # drawn beside burn-in for comparison
 
 
@@ -44,13 +45,12 @@ def draw_scores(run: SpiralRun) -> None:
 
 
 def scores_of(run: SpiralRun) -> list[SpiralScore]:
-    """The methods' scores, worked out once."""
-    return kept(
-        "spiral-scores",
-        run.methods,
-        run.settings,
-        lambda: [score_spiral(maps, run.truth) for maps in run.methods],
-    )
+    """The methods' scores, each worked out once for its maps."""
+    keep_only(_SCORES, {_SCORES + maps.method for maps in run.methods})
+    return [
+        kept(_SCORES + maps.method, [maps], None, lambda maps=maps: score_spiral(maps, run.truth))
+        for maps in run.methods
+    ]
 
 
 def _draw_table(run: SpiralRun) -> None:

@@ -34,6 +34,7 @@ from pages._ui.jobs_glue import Answer, seconds_text
 from pages._ui.kept import keep_only, kept, last_kept
 from pages._ui.notices import show_notice
 from pages._ui.spiral_controls import Looks, choose
+from pages._ui.spiral_scorecard import scores_of
 
 _MAPS = "spiral-maps:"  # what is kept of each method
 _SLOW_SECONDS = 1.0  # methods whose cost is told before they are chosen
@@ -88,7 +89,8 @@ def settled_run(run: SpiralRun, done: bool) -> SpiralRun:
 
 def words_of(run: SpiralRun) -> str:
     """The picture in words, worked out once."""
-    return kept("spiral-words", run.methods, run.settings, lambda: describe_spiral(run))
+    scores = scores_of(run)
+    return kept("spiral-words", run.methods, run.settings, lambda: describe_spiral(run, scores))
 
 
 def sheet_of(
