@@ -245,8 +245,9 @@ def _strip_header(
                 # The last of the order is black, which a dark page swallows.
                 "colour": line.colour or OKABE_ITO[i % (len(OKABE_ITO) - 1)],
                 "dash": bool(line.dash),
-                "step": bool(line.step),
+                "step": bool(line.step or line.bars),
                 "dots": bool(line.dots),
+                "bars": bool(line.bars),
             }
         )
     return {

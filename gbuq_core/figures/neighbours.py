@@ -78,7 +78,7 @@ class Surface(NamedTuple):
 
 def course_figure(
     course: Course,
-    chosen: int,
+    at: float,
     near: Near,
     inside: Mask | None = None,
     y_label: str = "y",
@@ -90,8 +90,8 @@ def course_figure(
     Parameters
     ----------
     course : Course
-    chosen : int
-        Position of the chosen x.
+    at : float
+        The chosen x.
     near : Near
     inside : (m,) bool array, optional
         Where the scale lies in the range that is looked at.
@@ -104,7 +104,6 @@ def course_figure(
     low, high = float(spread.min()), float(spread.max())
     upper = [low - 0.06 * (high - low), high + 0.06 * (high - low)]
     lower = [0.0, round_up(1.05 * float(max(scale.max(), course.true_std.max())))]
-    at = float(x[chosen])
     picked = [] if inside is None else stretches(x, inside)
     gaps: list[Part] = [
         {"kind": "hatch", "from": a, "to": b} for a, b in stretches(x, ~course.in_support)
@@ -197,9 +196,9 @@ def surface_sheet(
     at = np.concatenate([few, near.rows]).astype(np.int64)
     group = np.repeat([0, 1], [len(few), len(near.rows)])
     names = ("training rows", f"the {len(near.rows)} neighbours")
-    rows = Points(X[at, 0], X[at, 1], group, names, ("#c8c8c8", NEAR), 2.2, 0.85)
+    rows = Points(X[at, 0], X[at, 1], group, names, ("#c8c8c8", NEAR), 2.7, 0.85)
     only_near = Points(
-        X[near.rows, 0], X[near.rows, 1], None, names[1:], (NEAR,), radius=2.2, opacity=0.85
+        X[near.rows, 0], X[near.rows, 1], None, names[1:], (NEAR,), radius=3.4, opacity=0.9
     )
     empty = ~surface.in_support
     maps = (

@@ -15,6 +15,7 @@ from gbuq_core.figures.strips import Strip, StripLine
 
 _BARS, _MOST_BARS = 0.2, 24  # opacity, number
 _OTHER = "#9a9a9a"  # readable on white and on black
+_PALE = "#b4b4b4"
 
 
 class Families(NamedTuple):
@@ -53,11 +54,9 @@ class Reasons(NamedTuple):
     Attributes
     ----------
     edges : ndarray of shape (n_bins + 1,)
-        Of affinities, in [0, 1], with how many of all training rows have them in ``counts``
-        (n_bins,).
-    counts : ndarray
-    cut : float
-        The affinity of the last neighbour.
+        Of affinities, in [0, 1].
+    counts, near_counts : ndarray of shape (n_bins,)
+        How many of all training rows, and of the neighbours, have them.
     k : ndarray of shape (n_k,)
         Increasing, with the point's scale for each in ``scale`` (n_k,).
     scale : ndarray
@@ -73,7 +72,7 @@ class Reasons(NamedTuple):
 
     edges: Array
     counts: Array
-    cut: float
+    near_counts: Array
     k: Array
     scale: Array
     chosen_k: int
@@ -163,19 +162,18 @@ def reasons_sheet(reasons: Reasons, unit: str = "", alt: str = "") -> PanelSheet
         Of the target.
     alt : str
     """
-    counts = np.append(reasons.counts, reasons.counts[-1:]).astype(np.float64)
-    counts[counts <= 0] = np.nan
-    most = float(np.nanmax(counts, initial=1.0))
+    every, near = (_bars(counts) for counts in (reasons.counts, reasons.near_counts))
     affinity = Strip(
         "Affinity of all training rows",
         100.0 * reasons.edges,
-        [StripLine("training rows", counts, "text", step=True)],
+        [
+            StripLine("training rows", every, _PALE, bars=True),
+            StripLine(f"the {reasons.chosen_k} neighbours", near, NEAR, bars=True),
+        ],
         "trees with a shared leaf (%)",
         "rows",
-        (0.7, 1.5 * most),
+        (0.7, 1.4 * float(np.nanmax(every, initial=1.0))),
         log=True,
-        shaded=[(100.0 * reasons.cut, 100.0 * float(reasons.edges[-1]))],
-        shaded_label=f"the {reasons.chosen_k} neighbours",
     )
     lines = [StripLine("scale", reasons.scale, IBUG.colour)]
     seen = float(np.nanmax(reasons.scale, initial=0.0))
@@ -214,6 +212,13 @@ def reasons_sheet(reasons: Reasons, unit: str = "", alt: str = "") -> PanelSheet
         alt=alt,
         name="why-this-scale",
     )
+
+
+def _bars(counts: Array) -> Array:
+    """Heights at the left edges, the last once more at the right end; nothing where none are."""
+    heights = np.append(counts, counts[-1:]).astype(np.float64)
+    heights[heights <= 0] = np.nan
+    return heights
 
 
 def _curve(y: Array, density: Array, colour: str, width: float) -> Part:

@@ -12,6 +12,7 @@ from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.curves.parts import Part, entry, line, readable_dots, short
 from gbuq_core.figures.error_dots import error_dots
 from gbuq_core.figures.neighbours_parts import (
+    CHOSEN_RANGE,
     IBUG,
     NEAR,
     Array,
@@ -98,6 +99,7 @@ def training_figure(
     target: npt.ArrayLike,
     near: Near,
     chosen: tuple[float, float, float],
+    marked: Mask | None = None,
     labels: tuple[str, str] = ("", "target"),
     alt: str = "",
     height: int = 400,
@@ -113,6 +115,8 @@ def training_figure(
     chosen : (value, loc, scale)
         The chosen row's value in that column, and what is predicted for it; drawn as a bar of two
         scales up and down.
+    marked : (n_rows,) bool array, optional
+        Rows behind the predictions that a range of scales highlights.
     labels : (str, str)
         Of the axes.
     alt : str
@@ -127,8 +131,12 @@ def training_figure(
     kept = np.union1d(others_of(len(target), near), near.rows).astype(np.int64)
     kept = kept[np.isin(kept, seen)]
     place = {int(row): i for i, row in enumerate(kept)}
-    others = [i for row, i in place.items() if not share[row]]
+    chosen_rows = set(near.rows.tolist())  # one may share no tree at all
+    others = [i for row, i in place.items() if row not in chosen_rows]
     layers: list[Part] = [readable_dots(others, "text", 0.28, 4.5)]
+    if marked is not None:
+        blue = [i for row, i in place.items() if marked[row] and row not in chosen_rows]
+        layers.append(readable_dots(blue, CHOSEN_RANGE, 0.8, 5.0))
     for rows, size, opacity in by_strength(near):
         at = [place[int(row)] for row in rows if int(row) in place]
         layers.append(readable_dots(at, NEAR, opacity, size))
@@ -153,8 +161,8 @@ def training_figure(
         "panels": [panel],
         "legend": [
             {"name": f"the {len(near.rows)} neighbours", **dot_look(NEAR)},
-            {"name": "other training rows", "kind": "dots", "colour": "text", "opacity": 0.5},
             entry("prediction \u00b1 2 scales", bar),
+            *([_BEHIND] if marked is not None else []),
         ],
         "read": {
             "x": short(across[kept]),
@@ -168,3 +176,12 @@ def training_figure(
         },
     }
     return Curves(spec)
+
+
+_BEHIND: Part = {
+    "name": "behind the range",
+    "kind": "dots",
+    "colour": CHOSEN_RANGE,
+    "opacity": 0.8,
+    "size": 5.0,
+}

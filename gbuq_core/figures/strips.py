@@ -31,6 +31,9 @@ class StripLine(NamedTuple):
         Each value holds from its own x to the next one.
     dots : bool
         A dot at each value and no line between them.
+    bars : bool
+        A bar from the foot of the plot up to each value, as wide as to the next x; holds like a
+        step.
     """
 
     name: str
@@ -39,6 +42,7 @@ class StripLine(NamedTuple):
     dash: bool = False
     step: bool = False
     dots: bool = False
+    bars: bool = False
 
 
 class Strip(NamedTuple):

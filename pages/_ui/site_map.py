@@ -47,6 +47,15 @@ GAUSSIANS = Entry(
     "Can one chain find all the modes? Four samplers race with one start and one budget.",
 )
 
+NEIGHBOURS = Entry(
+    "pages/neighbours.py",
+    "neighbours",
+    "Neighbours",
+    "Experiments",
+    "Which training rows does a prediction come from? Click a place and see them, and why its "
+    "scale is what it is.",
+)
+
 YOUR_DATA = Entry(
     "pages/your_data.py",
     "your_data",  # as the file: another name is unknown to a cold server
@@ -64,7 +73,7 @@ LESSONS = Entry(
 )
 
 # In the order of the navigation; sections appear in the order of their first page.
-PAGES: tuple[Entry, ...] = (HOME, HEART, SPIRAL, GAUSSIANS, YOUR_DATA, LESSONS)
+PAGES: tuple[Entry, ...] = (HOME, HEART, SPIRAL, GAUSSIANS, NEIGHBOURS, YOUR_DATA, LESSONS)
 
 
 def sections() -> dict[str, list[Entry]]:

@@ -16,7 +16,14 @@ from gbuq_core.figures.neighbours_charts import (
     family_figure,
     reasons_sheet,
 )
-from gbuq_core.figures.neighbours_parts import MOST_DOTS, NEAR, Near, by_strength, others_of
+from gbuq_core.figures.neighbours_parts import (
+    CHOSEN_RANGE,
+    MOST_DOTS,
+    NEAR,
+    Near,
+    by_strength,
+    others_of,
+)
 from gbuq_core.figures.neighbours_rows import HeldOut, held_out_figure, training_figure
 from gbuq_core.figures.svg import figure_svg
 
@@ -56,7 +63,7 @@ def reasons():
     return Reasons(
         edges=np.linspace(0.0, 1.0, 6),
         counts=np.array([100, 10, 0, 5, 2]),
-        cut=0.6,
+        near_counts=np.array([0, 0, 0, 1, 2]),
         k=np.array([2.0, 3.0, 4.0]),
         scale=np.array([0.5, 0.7, 0.6]),
         chosen_k=3,
@@ -79,7 +86,7 @@ def test_the_examples_hold():
 
 
 def test_neighbours_are_drawn_by_their_affinity_and_nowhere_else(course, near):
-    figure = course_figure(course, 4, near)
+    figure = course_figure(course, 0.4, near)
     strong = layers(figure, "dots", colour=NEAR)
     at = [(x, y) for part in strong for x, y in zip(part["x"], part["y"], strict=True)]
     wanted = [(course.x_rows[row], course.y_rows[row]) for row in (7, 0, 3)]  # the weakest first
@@ -92,7 +99,7 @@ def test_neighbours_are_drawn_by_their_affinity_and_nowhere_else(course, near):
 
 
 def test_the_band_is_two_scales_wide_and_the_rule_at_the_chosen_x(course, near):
-    figure = course_figure(course, 4, near)
+    figure = course_figure(course, 0.4, near)
     (band,) = layers(figure, "band")
     np.testing.assert_allclose(band["low"], course.loc - 2 * course.scale, **ROUNDING)
     np.testing.assert_allclose(band["high"], course.loc + 2 * course.scale, **ROUNDING)
@@ -105,19 +112,19 @@ def test_the_band_is_two_scales_wide_and_the_rule_at_the_chosen_x(course, near):
 
 def test_a_range_of_scales_is_tinted_where_it_holds_and_not_announced_elsewhere(course, near):
     inside = course.scale > 0.25
-    figure = course_figure(course, 4, near, inside)
+    figure = course_figure(course, 0.4, near, inside)
     tinted = layers(figure, "band", 1)
     assert [(part["x"][0], part["x"][-1]) for part in tinted] == [(0.75, 1.0)]
     names = [entry["name"] for entry in figure.spec["legend"]]
     assert "scale in the chosen range" in names
-    nothing = course_figure(course, 4, near, np.zeros(11, dtype=bool))
+    nothing = course_figure(course, 0.4, near, np.zeros(11, dtype=bool))
     assert not layers(nothing, "band", 1)
     assert "scale in the chosen range" not in [e["name"] for e in nothing.spec["legend"]]
 
 
 def test_where_there_are_no_rows_is_hatched(course, near):
     for panel in (0, 1):
-        (gap,) = layers(course_figure(course, 4, near), "hatch", panel)
+        (gap,) = layers(course_figure(course, 0.4, near), "hatch", panel)
         assert (gap["from"], gap["to"]) == (0.75, 1.0)
 
 
@@ -186,17 +193,28 @@ def test_without_truths_dots_have_one_colour_and_no_legend():
 def test_training_rows_without_a_value_are_left_out(near):
     across = np.arange(10.0)
     across[7] = np.nan
-    figure = training_figure(across, np.arange(10.0) * 2, near, (4.5, 9.0, 1.5), ("age", "y"))
+    figure = training_figure(
+        across, np.arange(10.0) * 2, near, (4.5, 9.0, 1.5), labels=("age", "y")
+    )
     read = figure.spec["read"]
     assert read["names"] == [0, 1, 2, 3, 4, 5, 6, 8, 9]
     strong = [read["names"][i] for part in layers(figure, "dots", colour=NEAR) for i in part["at"]]
     assert strong == [0, 3]
     (bar,) = layers(figure, "line")
     assert bar["y"] == [6.0, 12.0]
+    assert not layers(figure, "dots", colour=CHOSEN_RANGE)
     missing = training_figure(across, np.arange(10.0), near, (np.nan, 9.0, 1.5))
     assert "ring" not in missing.spec["panels"][0]
     assert not layers(missing, "line")
     json.dumps(missing.spec, allow_nan=False)
+
+
+def test_rows_behind_a_range_are_blue_unless_they_are_neighbours(near):
+    marked = np.isin(np.arange(10), [0, 5, 6])
+    figure = training_figure(np.arange(10.0), np.arange(10.0), near, (4.5, 9.0, 1.5), marked)
+    (blue,) = layers(figure, "dots", colour=CHOSEN_RANGE)
+    assert blue["at"] == [5, 6]
+    assert any("behind the range" in entry["name"] for entry in figure.spec["legend"])
 
 
 def test_the_chosen_family_is_strong_and_the_bars_have_the_area_of_the_targets(families):
@@ -231,13 +249,16 @@ def test_equal_targets_give_no_bars(families):
 def test_reasons_show_the_cut_the_path_and_the_score(reasons):
     sheet = reasons_sheet(reasons, "mm")
     affinity, scale, score = sheet.strips
-    np.testing.assert_array_equal(
-        np.asarray(affinity.lines[0].y), [100.0, 10.0, np.nan, 5.0, 2.0, 2.0]
-    )
-    assert affinity.shaded == [(60.0, 100.0)]
+    every, near = (np.asarray(line.y) for line in affinity.lines)
+    np.testing.assert_array_equal(every, [100.0, 10.0, np.nan, 5.0, 2.0, 2.0])
+    np.testing.assert_array_equal(near, [np.nan, np.nan, np.nan, 1.0, 2.0, 2.0])
+    assert all(line.bars for line in affinity.lines)
     assert list(scale.marks) == list(score.marks) == [3.0]
     assert [line.name for line in scale.lines] == ["scale", "true noise"]
-    assert len(decode_sheet(encode_sheet(sheet)).header["strips"]) == 3
+    sent = decode_sheet(encode_sheet(sheet)).header["strips"]
+    assert [[line["bars"] for line in strip["lines"]] for strip in sent] == [
+        [True, True], [False, False], [False],
+    ]  # fmt: skip
 
 
 def test_one_k_alone_draws_no_curve_of_scores(reasons):

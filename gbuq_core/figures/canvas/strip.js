@@ -111,12 +111,27 @@ function drawStripLines(pen, strip, plot, frame, theme) {
   for (const line of strip.lines) {
     const flat = linePath(strip, line, frame, plot);
     const colour = strokeOf(line, theme);
+    if (line.bars) {
+      drawBars(pen, strip, line, frame, plot, colour);
+      continue;
+    }
     if (!line.dots) pen.path(flat, colour, 1.8, line.dash ? STRIP_DASH : null);
     for (let i = 0; i < flat.length; i += 2) {
       const lonely = !(flat[i - 1] === flat[i - 1] && i) && !(flat[i + 3] === flat[i + 3] && i + 3 < flat.length);
       const drawn = flat[i + 1] === flat[i + 1];
       if (drawn && (line.dots || lonely)) pen.circle(flat[i], flat[i + 1], 2.2, { fill: colour });
     }
+  }
+}
+
+// Bars stand on the foot of the plot, a hair apart.
+function drawBars(pen, strip, line, frame, plot, colour) {
+  const foot = plot.y + plot.h;
+  for (let i = 0; i + 1 < strip.x.length; i++) {
+    const [left, right] = [stripX(strip, plot, strip.x[i]), stripX(strip, plot, strip.x[i + 1])];
+    const top = stripY(strip, plot, lineValue(strip, line, frame, i));
+    const gap = right - left > 4 ? 1 : 0;
+    if (top < foot) pen.rect(left, top, Math.max(right - left - gap, 0.5), foot - top, colour);
   }
 }
 
@@ -239,8 +254,8 @@ function stripEntries(strip, narrow) {
   if (!strip.legend || (strip.legend === 'narrow' && !narrow)) return [];
   const entries = [];
   const alone = strip.lines.length === 1 && strip.lines[0].name === strip.title;
-  for (const { name, colour, dash, dots } of strip.lines) {
-    if (name && !alone) entries.push({ kind: 'line', text: name, colour, dash, dots });
+  for (const { name, colour, dash, dots, bars } of strip.lines) {
+    if (name && !alone) entries.push({ kind: 'line', text: name, colour, dash, dots, bars });
   }
   if (strip.markLabel && strip.marks.length) entries.push({ kind: 'mark', text: strip.markLabel });
   if (strip.shadedLabel && strip.shaded.length) {
@@ -255,6 +270,7 @@ function drawStripLegendMark(pen, entry, x, y, theme) {
   else if (entry.kind === 'shade') {
     pen.rect(x + 1, y, 15, 14, theme.shade);
     drawEdge(pen, { x: x + 1, y, w: 15, h: 14 }, theme.faint);
-  } else if (entry.dots) pen.circle(x + 8, y + 7, 3, { fill: colour });
+  } else if (entry.bars) pen.rect(x + 1, y + 1, 15, 12, colour);
+  else if (entry.dots) pen.circle(x + 8, y + 7, 3, { fill: colour });
   else pen.path([x + 1, y + 7, x + 17, y + 7], colour, 2.2, entry.dash ? STRIP_DASH : null);
 }

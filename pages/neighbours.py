@@ -1,0 +1,81 @@
+"""Neighbours: which training rows does a prediction come from? (IBUG; Brophy and Lowd 2022)."""
+
+from types import SimpleNamespace
+
+import streamlit as st
+
+from gbuq_core.errors import GbuqError
+from pages._ui.jobs_glue import Answer, ask, cost_line, show_progress
+from pages._ui.neighbours_controls import STATE, settings_of
+from pages._ui.neighbours_exports import explain_neighbours, export_neighbours, words_of
+from pages._ui.neighbours_looks import draw_look, draw_rows
+from pages._ui.neighbours_scorecard import baseline_requests, baseline_slots, scores_or_say
+from pages._ui.neighbours_ui import SLOT, Found, draw_choice, draw_picture, find, fit_request
+from pages._ui.notices import show_notice
+from pages._ui.url_state import link_to, open_page, read_again
+
+LEDE = (
+    "Two rows are alike if many trees put them into one leaf. The training rows most alike to a "
+    "new one are its **neighbours**, in orange: where their targets spread, the prediction is "
+    "uncertain. Click the picture to choose another place."
+)
+WAIT_SECONDS = 0.6  # the default comes without a flash of progress
+EMPTY = "The picture appears with the first fit."
+
+
+@st.fragment
+def explore(values: SimpleNamespace, answer: Answer) -> None:
+    """The picture and what is looked at in it: a click or a range runs nothing else again."""
+    values = read_again(STATE, values)
+    found = find_or_say(values, answer)
+    if found is None:
+        return
+    draw_picture(found)
+    draw_choice(found)
+    st.caption(
+        f"{cost_line(answer)}. Moving k, the trees that count or the calibration fits nothing."
+    )
+    draw_look(found)
+    draw_rows(found)
+    export_neighbours(found, link_to(STATE, values))
+    with st.expander("In words"):
+        st.text(words_of(found))
+
+
+def find_or_say(values: SimpleNamespace, answer: Answer) -> Found | None:
+    """What there is to show, or the reason why there is nothing."""
+    if answer.error or answer.result is None:
+        if answer.error:
+            show_notice(answer.error, "neighbours", tone="error")
+        else:
+            st.text(EMPTY)
+        return None
+    try:
+        found = find(values, answer)
+    except GbuqError as error:
+        show_notice(str(error), "neighbours", tone="error")
+        return None
+    if not answer.fresh:
+        st.caption("Still the settings before.")
+    notes = [*found.view.notes, *found.look.notes]
+    if notes:
+        show_notice(list(dict.fromkeys(notes)), "range")
+    return found
+
+
+st.title("Which training rows does a prediction come from?")
+with st.container(key="lede"):
+    st.markdown(LEDE)
+values = open_page(STATE)
+settings = settings_of(values)
+(answer,) = ask([fit_request(settings)], WAIT_SECONDS, others=baseline_slots())
+with st.container():  # always there, so that the picture below stays in its place
+    if answer.state != "done":
+        show_progress([answer])
+explore(values, answer)
+if answer.state == "done" and not answer.error:
+    # The picture does not wait for what it is compared with.
+    baselines = ask(baseline_requests(settings), others=(SLOT,))
+    show_progress(baselines)
+    scores_or_say(find(values, answer), baselines)
+explain_neighbours()
