@@ -8,7 +8,6 @@ the trees that count; `view_neighbours` turns them into scales for any k and cal
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import math
 import threading
@@ -26,13 +25,14 @@ from gbuq_core.experiments.neighbours_plan import (
     NeighboursSettings,
     check_view,
     neighbours_model,
+    one_thread,
 )
 from gbuq_core.ibug import FamilyScores, IBUGRegressor, Neighborhood, Setting
 from gbuq_core.ibug.affinity import TrainLeaves, pack_leaves
 from gbuq_core.ibug.choosing import scale_of
 from gbuq_core.metrics import crps_gaussian, nll_gaussian, rmse
 from gbuq_core.metrics.neighbour_tuning import NeighbourTuning
-from gbuq_core.trees.importers import leaf_source
+from gbuq_core.trees.importers import LeafSource, leaf_source
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -51,8 +51,10 @@ class NeighboursFit(NamedTuple):
         Of the model.
     most_k : int
         The largest k that can be calibrated and shown.
+    source : LeafSource
+        The leaves of any row in the model's trees.
     grid_leaves : TrainLeaves or None
-        The grid's leaves, for maps of affinity.
+        Those of the grid, for maps of affinity.
     seconds, memory_bytes : float, int
         Cost of the fit, tuning included, and what IBUG holds besides the model.
     """
@@ -62,6 +64,7 @@ class NeighboursFit(NamedTuple):
     model: IBUGRegressor
     n_trees: int
     most_k: int
+    source: LeafSource
     grid_leaves: TrainLeaves | None
     seconds: float
     memory_bytes: int
@@ -86,7 +89,7 @@ class NeighboursSearch(NamedTuple):
     tuning : NeighbourTuning
         Validation scores of every candidate k with these trees.
     seconds : float
-        Of the search for the test rows.
+        Of the search.
     notes : tuple of str
         What was brought into range, a sentence each.
     """
@@ -162,6 +165,7 @@ class Brushed(NamedTuple):
 
 
 _WIDTHS = (61, 201, 701)
+_PER_ROW = ("loc", "indices", "affinities", "targets")
 _LOCK, _COUNT = threading.Lock(), [0]
 
 
@@ -189,12 +193,12 @@ def fit_neighbours(plan: NeighboursPlan) -> NeighboursFit:
     data = load_neighbours_data(plan.data, plan.rows, plan.noise, plan.seed)
     model = IBUGRegressor(base, validation_fraction=VALIDATION_FRACTION, random_state=plan.seed)
     began = time.perf_counter()
-    with _one_thread(plan.library):
+    with one_thread(plan.library):
         model.fit(data.X, data.y)
     seconds = time.perf_counter() - began
-    grid_leaves = None
+    source, grid_leaves = leaf_source(model.model_), None
     if data.grid is not None:
-        grid_leaves = pack_leaves(leaf_source(model.model_).leaf_matrix(data.grid))
+        grid_leaves = pack_leaves(source.leaf_matrix(data.grid))
     with _LOCK:
         _COUNT[0] += 1
     return NeighboursFit(
@@ -203,6 +207,7 @@ def fit_neighbours(plan: NeighboursPlan) -> NeighboursFit:
         model,
         int(model.n_trees_),
         int(model.find_validation().targets.shape[1]),
+        source,
         grid_leaves,
         seconds,
         int(model.memory_bytes_),
@@ -246,21 +251,23 @@ def search_neighbours(fit: NeighboursFit, settings: NeighboursSettings) -> Neigh
     if settings.tau is not None and settings.tau != count:
         notes = (f"The model has {fit.n_trees} trees: {count} of them count, not {settings.tau}.",)
     trees: dict[str, Any] = {"n_trees_sampled": count, "tree_order": order}
-    data, model = fit.data, fit.model
+    data = fit.data
+    rows = data.X_test if data.grid is None else np.concatenate([data.X_test, data.grid])
     began = time.perf_counter()
-    near_test = model.find_neighborhood(data.X_test, width, **trees)
+    with one_thread(fit.plan.library):
+        near = fit.model.find_neighborhood(rows, width, **trees)
     seconds = time.perf_counter() - began
-    grid_loc = grid_targets = None
+    n_test, grid_loc, grid_targets = len(data.X_test), None, None
     if data.grid is not None:
-        near_grid = model.find_neighborhood(data.grid, width, **trees)
-        grid_loc, grid_targets = near_grid.loc, near_grid.targets.astype(np.float32)
+        grid_loc, grid_targets = near.loc[n_test:], near.targets[n_test:].astype(np.float32)
+        near = near._replace(**{name: getattr(near, name)[:n_test].copy() for name in _PER_ROW})
     tuning = scored_by(fit, settings).tuning_for(**trees)
     assert tuning is not None  # the fit held rows out
     return NeighboursSearch(
         count,
         order,
         width,
-        near_test,
+        near,
         grid_loc,
         grid_targets,
         tuning,
@@ -388,12 +395,3 @@ def _check(settings: NeighboursSettings) -> None:
     refusal = check_view(settings)
     if refusal:
         raise InvalidParameter(refusal)
-
-
-def _one_thread(library: str) -> contextlib.AbstractContextManager[Any]:
-    """HistGradientBoosting has no number of threads: so few rows take longer on several."""
-    if library != "hist":
-        return contextlib.nullcontext()
-    from threadpoolctl import threadpool_limits
-
-    return threadpool_limits(1, user_api="openmp")

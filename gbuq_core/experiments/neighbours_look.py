@@ -6,7 +6,7 @@ Brophy and Lowd (IBUG, 2022), algorithms 1 and 2, equation 3.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,12 +23,17 @@ from gbuq_core.experiments.neighbours import (
     search_neighbours,
     view_neighbours,
 )
-from gbuq_core.experiments.neighbours_plan import BEST_FAMILY, NeighboursSettings, plan_neighbours
-from gbuq_core.ibug import FAMILIES, FamilyScores, log_density
+from gbuq_core.experiments.neighbours_plan import (
+    BEST_FAMILY,
+    NeighboursSettings,
+    one_thread,
+    plan_neighbours,
+)
+from gbuq_core.ibug import FAMILIES, FamilyScores, check_family, fit_posterior, log_density
 from gbuq_core.ibug.affinity import count_affinities
+from gbuq_core.ibug.choosing import scale_of
 from gbuq_core.ibug.search import select_trees
 from gbuq_core.metrics.neighbour_tuning import running_std
-from gbuq_core.trees.importers import leaf_source
 
 _N_Y = 201
 _REACH = 4.5  # stds to either side of a prediction that densities are drawn over
@@ -142,21 +147,23 @@ def look_at(
     place = _place(fit, settings, notes)
     model = scored_by(fit, settings)
     count, order, k = search.n_trees, search.order, view.k
-    near = model.find_neighborhood(
-        place.x[None, :], len(fit.data.y), n_trees_sampled=count, tree_order=order
-    )
+    with one_thread(fit.plan.library):
+        near = model.find_neighborhood(
+            place.x[None, :], len(fit.data.y), n_trees_sampled=count, tree_order=order
+        )
     row_affinities = np.empty(len(fit.data.y), np.int32)
     row_affinities[near.indices[0]] = near.affinities[0]
-    choices: dict[str, Any] = {"n_neighbors": k, "calibrate": settings.calibrate}
-    loc, scale = (float(part[0]) for part in model.predict_distribution(near, **choices))
-    y_grid = _y_grid(loc, scale, near.targets[0, :k], place.target)
+    targets, scales = near.targets[:, :k], scale_of(near.targets, view.setting)
+    loc, scale = float(near.loc[0]), float(scales[0])
+    y_grid = _y_grid(loc, scale, targets[0], place.target)
     densities, refusals = {}, {}
     for name in FAMILIES:
         try:
-            posterior = model.predict_posterior(near, name, **choices)
+            check_family(name, fit.data.y)
         except InvalidData as error:
             refusals[name] = str(error)
         else:
+            posterior = fit_posterior(name, near.loc, scales, targets, view.setting.min_scale)
             densities[name] = np.exp(log_density(posterior, y_grid[None, :])[0])
     path_k = np.arange(2, fit.most_k + 1)
     shares = None
@@ -171,7 +178,7 @@ def look_at(
         k,
         near.indices[0, :k],
         near.affinities[0, :k],
-        near.targets[0, :k],
+        targets[0],
         fit.data.X[near.indices[0, :k]],
         row_affinities,
         count,
@@ -256,7 +263,7 @@ def _map_affinity(
     if fit.grid_leaves is None:
         return None
     trees = select_trees(fit.n_trees, search.n_trees, search.order, fit.model.seed_)
-    leaves = leaf_source(fit.model.model_).leaf_matrix(x[None, :])
+    leaves = fit.source.leaf_matrix(x[None, :])
     return count_affinities(fit.grid_leaves, leaves, trees)[0].astype(np.int64)
 
 

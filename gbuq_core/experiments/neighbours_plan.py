@@ -6,6 +6,8 @@ Brophy and Lowd, "Instance-based uncertainty estimation for gradient-boosted reg
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import importlib.util
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -314,6 +316,16 @@ def neighbours_model(plan: NeighboursPlan) -> Any:
         raise InvalidParameter(refusal)
     module, name = MODEL_CLASSES[plan.library]
     return getattr(importlib.import_module(module), name)(**neighbours_knobs(plan))
+
+
+def one_thread(library: str) -> contextlib.AbstractContextManager[Any]:
+    """HistGradientBoosting has no number of threads: within this context it uses one."""
+    if library != "hist":
+        return contextlib.nullcontext()
+    from threadpoolctl import threadpool_limits
+
+    limits: contextlib.AbstractContextManager[Any] = threadpool_limits(1, user_api="openmp")
+    return limits
 
 
 # Seconds on one core of a 2020s server: a first import, and a tree with its row's work.

@@ -240,6 +240,16 @@ def test_class_shares_are_those_of_the_neighbours(fits, searches):
     }
 
 
+def test_densities_are_the_estimators(fits, searches):
+    settings, fit = SMALL["wine"]._replace(k=12, chosen=5, tau=20, order="last"), fits["wine"]
+    look = look_at(fit, search_neighbours(fit, settings), settings)
+    near = fit.model.find_neighborhood(fit.data.X_test[5:6], 12, 20, "last")
+    for name, density in look.densities.items():
+        expected = fit.model.predict_density(near, look.y_grid, name, n_neighbors=12)[0]
+        np.testing.assert_array_equal(density, expected)
+    assert look.scale == fit.model.predict_distribution(near, 12).scale[0]
+
+
 def test_the_best_family_is_that_of_lowest_nll(fits, searches):
     settings = SMALL["wine"]._replace(family="best")
     view = view_neighbours(fits["wine"], searches["wine"], settings)
