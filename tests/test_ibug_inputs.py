@@ -76,6 +76,7 @@ def test_too_few_rows_to_hold_some_out(n_rows, fraction):
 # Columns
 
 
+@pytest.mark.filterwarnings("error")  # nor does the library warn of names
 def test_frames_are_held_to_the_names_and_the_order_of_the_fit(frame, table):
     base = GradientBoostingRegressor(n_estimators=5, random_state=0)
     named = IBUGRegressor(base, 5, random_state=0).fit(frame, table[1])

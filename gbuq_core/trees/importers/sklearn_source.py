@@ -41,6 +41,10 @@ class ForestSource(LeafSource):
         return rows
 
     def _leaves(self, rows: Any, first: int, last: int) -> Any:
+        from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
+
+        if isinstance(self.model, GradientBoostingClassifier | GradientBoostingRegressor):
+            rows = np.asarray(rows)  # its trees, which it asks, know no names and warn of them
         try:
             nodes = np.asarray(self.model.apply(rows)).reshape(len(rows), -1)
         except (ValueError, TypeError) as error:
