@@ -1,0 +1,259 @@
+"""What the three estimators share: knobs, rows, fitting, draws of parameters, pictures."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from gbuq_core.errors import InvalidData
+from gbuq_core.inputs.columns import RowFlags
+from gbuq_core.inputs.rows import check_fit_data, check_new_rows, draw_seed
+from gbuq_core.jobs import check_memory, effective_n_jobs, parallel_map
+from gbuq_core.soft_trees.fitting import FitKnobs, estimate_bytes, estimate_seconds
+from gbuq_core.soft_trees.inputs import apply_inputs, fit_inputs
+from gbuq_core.soft_trees.layout import LEAVES, MAX_DEPTH, TreeShape
+from gbuq_core.soft_trees.results import FittedTree, SoftTreeEstimate
+from gbuq_core.validation import check_choice, check_number, check_same_length
+
+MAX_DRAWS = 10_000
+_BLOCK_CELLS = 400_000  # draws x rows of one block of a prediction
+
+
+class SoftTrees(BaseEstimator):
+    """Base of the estimators, with their common knobs; not for use by itself."""
+
+    def __init__(
+        self,
+        depth: int,
+        leaf: str,
+        rank: int,
+        beta: float,
+        prior_scale: float,
+        n_steps: int,
+        learning_rate: float,
+        n_draws: int,
+        n_gradient_draws: int,
+        n_restarts: int,
+        batch_size: int | None,
+        flat_tolerance: float,
+        categorical_features: Any,
+        n_jobs: int | None,
+        random_state: Any,
+    ) -> None:
+        self.depth = depth
+        self.leaf = leaf
+        self.rank = rank
+        self.beta = beta
+        self.prior_scale = prior_scale
+        self.n_steps = n_steps
+        self.learning_rate = learning_rate
+        self.n_draws = n_draws
+        self.n_gradient_draws = n_gradient_draws
+        self.n_restarts = n_restarts
+        self.batch_size = batch_size
+        self.flat_tolerance = flat_tolerance
+        self.categorical_features = categorical_features
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _knobs(self) -> FitKnobs:
+        """The checked knobs.
+
+        Raises
+        ------
+        InvalidParameter
+            One sentence.
+        """
+        check_number("depth", self.depth, 0, MAX_DEPTH, integer=True)
+        check_choice("leaf", self.leaf, LEAVES)
+        check_number("n_draws", self.n_draws, 1, MAX_DRAWS, integer=True)
+        effective_n_jobs(self.n_jobs)
+        batch = self.batch_size
+        if batch is not None:
+            batch = check_number("batch_size", batch, 1, integer=True)
+        return FitKnobs(
+            beta=check_number("beta", self.beta, 0, 1000, low_open=True),
+            prior_scale=check_number("prior_scale", self.prior_scale, 0, 1000, low_open=True),
+            rank=check_number("rank", self.rank, 0, 500, integer=True),
+            n_steps=check_number("n_steps", self.n_steps, 1, 1_000_000, integer=True),
+            learning_rate=check_number("learning_rate", self.learning_rate, 0, 1, low_open=True),
+            n_gradient_draws=check_number(
+                "n_gradient_draws", self.n_gradient_draws, 1, 100, integer=True
+            ),
+            batch_size=batch,
+            n_restarts=check_number("n_restarts", self.n_restarts, 1, 100, integer=True),
+            flat_tolerance=check_number("flat_tolerance", self.flat_tolerance, 0, 1000),
+        )
+
+    def _shape(self, n_features: int) -> TreeShape:
+        """The shape of each tree on ``n_features`` matrix columns."""
+        raise NotImplementedError
+
+    def _begin(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Check the data, remember the columns and return the matrix and the raw target."""
+        self.__dict__.pop("trees_", None)  # a fit that fails leaves no half of the one before
+        table, target = check_fit_data(self, X, y)
+        self.seed_ = draw_seed(self.random_state)
+        self.encoding_, matrix = fit_inputs(table, self.categorical_features)
+        return matrix, target
+
+    def _end(self, trees: tuple[FittedTree, ...], n_rows: int, began: float) -> None:
+        self.trees_ = trees
+        self.n_rows_ = n_rows
+        self.n_steps_ = sum(len(tree.elbo.step) for tree in trees)
+        self.memory_bytes_ = sum(tree.n_bytes for tree in trees)
+        self.fit_seconds_ = time.perf_counter() - began
+
+    def _check_memory(self, shape: TreeShape, n_rows: int, knobs: FitKnobs) -> None:
+        check_memory(estimate_bytes(shape, n_rows, knobs), "this fit")
+
+    def estimate_fit(self, n_rows: int, n_features: int) -> SoftTreeEstimate:
+        """Roughly what `fit` costs on ``n_rows`` x ``n_features`` numbers, with one thread."""
+        knobs, shape = self._knobs(), self._shape(n_features)
+        return SoftTreeEstimate(
+            self._n_trees() * estimate_seconds(shape, n_rows, knobs),
+            estimate_bytes(shape, n_rows, knobs),
+        )
+
+    def _n_trees(self) -> int:
+        return 1
+
+    def _only_tree(self) -> FittedTree:
+        check_is_fitted(self, "trees_")
+        only: FittedTree = self.trees_[0]
+        return only
+
+    def _encode(self, X: Any) -> np.ndarray:
+        check_is_fitted(self, "trees_")
+        return apply_inputs(self.encoding_, check_new_rows(self, X))[0]
+
+    def inspect_rows(self, X: Any) -> RowFlags:
+        """Tell which rows hold a level or a missing value that training had not.
+
+        Parameters
+        ----------
+        X : array-like (n_samples, n_features) or DataFrame
+
+        Returns
+        -------
+        RowFlags
+            ``unseen_level`` and ``new_missing`` (n_samples,) bool, and the ``columns`` concerned.
+        """
+        check_is_fitted(self, "trees_")
+        return apply_inputs(self.encoding_, check_new_rows(self, X))[1]
+
+    def _check_draws(self, n_draws: int | None, seed: int | None) -> tuple[int, int]:
+        """Number and seed of the draws: those of the estimator where there are none."""
+        check_is_fitted(self, "trees_")
+        n = check_number("n_draws", self.n_draws if n_draws is None else n_draws, 1, MAX_DRAWS,
+                         integer=True)  # fmt: skip
+        if seed is None:
+            return n, self.seed_
+        return n, check_number("seed", seed, 0, 2**63 - 1, integer=True)
+
+    def draw_parameters(
+        self, n_draws: int | None = None, seed: int | None = None
+    ) -> tuple[np.ndarray, ...]:
+        """Parameter vectors from each tree's posterior, (n_draws, n_parameters) a tree.
+
+        Draw number i depends on the seed and on i only: more draws keep the earlier ones.
+
+        Parameters
+        ----------
+        n_draws, seed : int, optional
+            In place of the estimator's ``n_draws`` and of ``seed_``; nothing is refitted.
+        """
+        n, seed = self._check_draws(n_draws, seed)
+        return tuple(tree.posterior.draw(n, seed, member=t) for t, tree in enumerate(self.trees_))
+
+    def _by_rows(
+        self, fn: Callable[[np.ndarray], np.ndarray], matrix: np.ndarray, n_draws: int
+    ) -> np.ndarray:
+        """``fn(rows)``, whose second axis are rows, block by block of rows in several threads."""
+        size = max(1, _BLOCK_CELLS // n_draws)
+        if len(matrix) <= size:
+            return fn(matrix)
+        blocks = [matrix[i : i + size] for i in range(0, len(matrix), size)]
+        return np.concatenate(parallel_map(fn, blocks, self.n_jobs), axis=1)
+
+    def _log_densities_by_draw(
+        self, matrix: np.ndarray, y: Any, n_draws: int, seed: int
+    ) -> np.ndarray:
+        """Log density, or log probability, of y given each draw, (n_draws, n_samples)."""
+        raise NotImplementedError
+
+    def _given_each_draw(self, X: Any, y: Any, n_draws: int | None, seed: int | None) -> np.ndarray:
+        n, seed = self._check_draws(n_draws, seed)
+        matrix = self._encode(X)
+        target = np.asarray(y)
+        if target.ndim != 1:
+            raise InvalidData(f"y must have one value a row; got an array of shape {target.shape}.")
+        check_same_length(X=matrix[:, 0], y=target)
+        return self._log_densities_by_draw(matrix, target, n, seed)
+
+    def log_densities(
+        self, X: Any, y: Any, n_draws: int | None = None, seed: int | None = None
+    ) -> np.ndarray:
+        """Log of the predictive density, or class probability, at y, (n_samples,), in nats.
+
+        The Monte-Carlo average of eq. 2: the mean of the densities over the draws.
+
+        Parameters
+        ----------
+        X : array-like (n_samples, n_features) or DataFrame
+        y : array-like (n_samples,)
+        n_draws, seed : int, optional
+            In place of the estimator's ``n_draws`` and of ``seed_``; nothing is refitted.
+        """
+        by_draw = self._given_each_draw(X, y, n_draws, seed)
+        mean: np.ndarray = logsumexp(by_draw, axis=0) - math.log(len(by_draw))
+        return mean
+
+    def log_score(
+        self, X: Any, y: Any, n_draws: int | None = None, seed: int | None = None
+    ) -> float:
+        """The mean of `log_densities` over the rows: higher is better."""
+        return float(self.log_densities(X, y, n_draws, seed).mean())
+
+    def validation_elbo(
+        self, X: Any, y: Any, n_draws: int | None = None, seed: int | None = None
+    ) -> float:
+        """The evidence lower bound for each row, with its likelihood from other rows, in nats.
+
+        The mean over draws and rows of the log density, less the KL of the posterior to the prior
+        (eq. 21) for each training row. Parameters as in `log_densities`.
+        """
+        fit = float(self._given_each_draw(X, y, n_draws, seed).mean())
+        return fit - sum(tree.posterior.kl(self.prior_scale) for tree in self.trees_) / self.n_rows_
+
+    def _picture_parameters(
+        self, draw: int | None, tree: int, snapshot: int | None, seed: int | None
+    ) -> tuple[FittedTree, np.ndarray]:
+        """The tree and the parameters (1, P) that a picture is of."""
+        check_is_fitted(self, "trees_")
+        chosen = self.trees_[check_number("tree", tree, 0, len(self.trees_) - 1, integer=True)]
+        if snapshot is not None:
+            n = len(chosen.snapshots.step)
+            return chosen, chosen.snapshots.means[
+                check_number("snapshot", snapshot, 0, n - 1, integer=True)
+            ][None]
+        if draw is None:
+            return chosen, chosen.posterior.mean[None]
+        number = check_number("draw", draw, 0, MAX_DRAWS - 1, integer=True)
+        _, seed = self._check_draws(1, seed)
+        return chosen, chosen.posterior.draw(1, seed, first=number, member=tree)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True  # in columns declared categorical
+        tags.target_tags.required = True
+        return tags

@@ -1,0 +1,179 @@
+"""From a user's table to the standardised matrix that soft trees read.
+
+Numbers are centred and scaled, gaps filled with the median and marked by a column of their own,
+categories spread over one column a level (supplement 2.1 of Cinquin et al. standardises the same
+way). Columns that are constant in training are left out: a gate cannot learn from them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from gbuq_core.errors import InvalidData
+from gbuq_core.inputs.columns import (
+    RowFlags,
+    as_table,
+    category_positions,
+    factorize,
+    find_levels,
+    level_codes,
+    read_numbers,
+)
+
+MAX_LEVELS = 32  # levels of a category with a column of their own; the rarer ones share one
+MAX_COLUMNS = 4096
+FARTHEST = 1e6  # standardised numbers beyond are cut: squares of leaf lines stay finite
+_ROUNDING = 1e-13  # a spread below this share of the values is rounding
+
+
+class SoftColumn(NamedTuple):
+    """How one input column becomes matrix columns.
+
+    ``levels`` have a column each; ``has_rest`` tells of one for all rarer and unknown levels;
+    ``has_missing`` of one for gaps. ``median`` fills the gaps of numbers.
+    """
+
+    name: str
+    is_number: bool
+    levels: tuple[Any, ...]
+    has_rest: bool
+    has_missing: bool
+    median: float
+
+
+class SoftEncoding(NamedTuple):
+    """The codings of all columns; the matrix columns that vary, their means and stds (p,)."""
+
+    columns: tuple[SoftColumn, ...]
+    names: tuple[str, ...]
+    kept: np.ndarray
+    centre: np.ndarray
+    spread: np.ndarray
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of the matrix, at least 1: without any that varies there is one of zeros."""
+        return max(1, len(self.names))
+
+
+def fit_inputs(X: Any, declared: Any = None) -> tuple[SoftEncoding, np.ndarray]:
+    """Learn the coding of every column and return it with the training matrix (n, p).
+
+    Parameters
+    ----------
+    X : DataFrame or array-like of shape (n_samples, n_features)
+        NaN is missing.
+    declared : None, "from_dtype" or list of names or positions
+        Which columns are categories.
+
+    Raises
+    ------
+    InvalidData
+        If a column cannot be read, or there are more than `MAX_COLUMNS` of them in the end.
+
+    Examples
+    --------
+    >>> encoding, matrix = fit_inputs([[1.0, 5.0], [3.0, 5.0]])
+    >>> matrix.tolist(), encoding.names
+    ([[-1.0], [1.0]], ('0',))
+    """
+    table = as_table(X)
+    is_category = category_positions(table, declared)
+    columns = tuple(
+        _fit_column(table.iloc[:, i], str(label), not is_category[i])
+        for i, label in enumerate(table.columns)
+    )
+    names = [name for column in columns for name in _names(column)]
+    if len(names) > MAX_COLUMNS:
+        raise InvalidData(
+            f"X has {len(names)} columns after encoding, more than the {MAX_COLUMNS} that are "
+            "supported: drop some."
+        )
+    raw = np.hstack([_read_column(c, table.iloc[:, i])[0] for i, c in enumerate(columns)])
+    largest = np.abs(raw).max(axis=0)
+    unit = np.where(largest > 0.0, largest, 1.0)
+    centre, spread = unit * (raw / unit).mean(axis=0), unit * (raw / unit).std(axis=0)
+    kept = (raw.min(axis=0) < raw.max(axis=0)) & (spread > _ROUNDING * largest)
+    encoding = SoftEncoding(
+        columns, tuple(n for n, k in zip(names, kept, strict=True) if k), kept,
+        centre[kept], spread[kept],
+    )  # fmt: skip
+    return encoding, _standardise(encoding, raw)
+
+
+def apply_inputs(encoding: SoftEncoding, X: Any) -> tuple[np.ndarray, RowFlags]:
+    """The matrix (n, p) of new rows, and what in them training had never seen."""
+    table = as_table(X)
+    unseen, new_missing = np.zeros(len(table), bool), np.zeros(len(table), bool)
+    flagged, parts = [], []
+    for i, column in enumerate(encoding.columns):
+        part, strange, missing = _read_column(column, table.iloc[:, i])
+        missing = missing & (not column.has_missing)
+        unseen |= strange
+        new_missing |= missing
+        if strange.any() or missing.any():
+            flagged.append(column.name)
+        parts.append(part)
+    flags = RowFlags(unseen, new_missing, tuple(flagged))
+    return _standardise(encoding, np.hstack(parts)), flags
+
+
+def _standardise(encoding: SoftEncoding, raw: np.ndarray) -> np.ndarray:
+    if not encoding.names:
+        return np.zeros((len(raw), 1))
+    with np.errstate(over="ignore"):  # cut to FARTHEST below
+        matrix = (raw[:, encoding.kept] - encoding.centre) / encoding.spread
+    return np.ascontiguousarray(np.clip(matrix, -FARTHEST, FARTHEST))
+
+
+def _fit_column(values: pd.Series, name: str, is_number: bool) -> SoftColumn:
+    if is_number:
+        numbers = read_numbers(values, name)
+        missing = np.isnan(numbers)
+        median = 0.0 if missing.all() else float(np.median(numbers[~missing]))
+        return SoftColumn(name, True, (), False, bool(missing.any()), median)
+    codes, distinct = factorize(values, name)
+    levels = find_levels(distinct)
+    found, missing = level_codes(codes, distinct, levels)
+    has_rest = len(levels) > MAX_LEVELS
+    if has_rest:
+        rows_of = np.bincount(found[~missing], minlength=len(levels))
+        commonest = np.sort(np.argsort(-rows_of, kind="stable")[: MAX_LEVELS - 1])
+        levels = tuple(levels[i] for i in commonest)
+    return SoftColumn(name, False, levels, has_rest, bool(missing.any()), 0.0)
+
+
+def _names(column: SoftColumn) -> list[str]:
+    """What the matrix columns of one input column are called."""
+    if column.is_number:
+        names = [column.name]
+    else:
+        names = [f"{column.name} = {level}" for level in column.levels]
+        names += [f"{column.name} = rarer"] * column.has_rest
+    return names + [f"{column.name} missing"] * column.has_missing
+
+
+def _read_column(
+    column: SoftColumn, values: pd.Series
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Matrix columns before standardisation, which levels training had not, which gaps there are.
+
+    An unknown level has zeros in all columns of known levels.
+    """
+    if column.is_number:
+        numbers = read_numbers(values, column.name)
+        missing = np.isnan(numbers)
+        strange = np.zeros(len(numbers), bool)
+        parts = [np.where(missing, column.median, numbers)]
+    else:
+        codes, missing = level_codes(*factorize(values, column.name), column.levels)
+        rest = (codes < 0) & ~missing
+        strange = rest & (not column.has_rest)
+        parts = [codes == level for level in range(len(column.levels))]
+        parts += [rest] * column.has_rest
+    parts += [missing] * column.has_missing
+    matrix = np.column_stack(parts).astype(np.float64) if parts else np.empty((len(values), 0))
+    return matrix, strange, missing

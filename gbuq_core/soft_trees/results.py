@@ -1,0 +1,147 @@
+"""What fitted soft trees hand out."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gbuq_core.soft_trees.gaussian import LowRankGaussian
+from gbuq_core.soft_trees.layout import TreeShape
+
+
+class ElboPath(NamedTuple):
+    """How the evidence lower bound rose.
+
+    Attributes
+    ----------
+    step : ndarray of shape (n_steps,), int64
+        1, 2, ...
+    elbo : ndarray of shape (n_steps,)
+        The estimate of each step from its own few draws, in nats of the standardised target.
+    """
+
+    step: np.ndarray
+    elbo: np.ndarray
+
+
+class Snapshots(NamedTuple):
+    """Posterior means through training.
+
+    Attributes
+    ----------
+    step : ndarray of shape (n_snapshots,), int64
+        Steps taken; the first is 0, the start.
+    means : ndarray of shape (n_snapshots, n_parameters)
+    """
+
+    step: np.ndarray
+    means: np.ndarray
+
+
+class FittedTree(NamedTuple):
+    """One tree's variational posterior and how it came about.
+
+    Attributes
+    ----------
+    shape : TreeShape
+        Where each parameter stands: ``shape.split(posterior.mean)``.
+    beta : float
+    posterior : LowRankGaussian
+        ``mean`` (P,), ``scale`` (P,) and ``factor`` (P, rank).
+    noise : float or None
+        Noise std of a mean output, in units of the inner target.
+    elbo : ElboPath
+    snapshots : Snapshots
+    """
+
+    shape: TreeShape
+    beta: float
+    posterior: LowRankGaussian
+    noise: float | None
+    elbo: ElboPath
+    snapshots: Snapshots
+
+    @property
+    def final_elbo(self) -> float:
+        """Mean of the last twentieth of the path, in nats."""
+        path = self.elbo.elbo
+        return float(path[-max(1, len(path) // 20) :].mean())
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory of its arrays."""
+        arrays = (*self.posterior, *self.elbo, *self.snapshots)
+        return sum(array.nbytes for array in arrays)
+
+
+class TreePicture(NamedTuple):
+    """One tree over rows, for its posterior mean, a draw or a moment of its training.
+
+    Attributes
+    ----------
+    gates : ndarray of shape (n_nodes, n_samples)
+        Probability of going right at each node; node i has the children 2 i + 1 and 2 i + 2.
+    reach : ndarray of shape (n_leaves, n_samples)
+        Probability of each leaf, from left to right.
+    leaf_means : ndarray of shape (n_leaves, n_samples)
+        In units of y. The first tree of a boosted sum holds the mean of y; the others' leaves are
+        what they add.
+    leaf_stds : ndarray of shape (n_leaves, n_samples), or (0, n_samples)
+        In units of y; none where the tree predicts a mean only.
+    output : ndarray of shape (n_samples,)
+        ``sum over leaves of reach * leaf_means`` (eq. 4).
+    """
+
+    gates: np.ndarray
+    reach: np.ndarray
+    leaf_means: np.ndarray
+    leaf_stds: np.ndarray
+    output: np.ndarray
+
+
+class ClassTreePicture(NamedTuple):
+    """One tree of classes over rows: as `TreePicture`, with a probability for every class.
+
+    Attributes
+    ----------
+    gates : ndarray of shape (n_nodes, n_samples)
+    reach : ndarray of shape (n_leaves, n_samples)
+    leaf_probabilities : ndarray of shape (n_leaves, n_samples, n_classes)
+    output : ndarray of shape (n_samples, n_classes)
+    """
+
+    gates: np.ndarray
+    reach: np.ndarray
+    leaf_probabilities: np.ndarray
+    output: np.ndarray
+
+
+class SoftTreeEstimate(NamedTuple):
+    """Roughly what a fit costs, before it begins."""
+
+    seconds: float
+    bytes: int
+
+
+class TunedSoftTree(NamedTuple):
+    """What `tune_soft_tree` tried.
+
+    Attributes
+    ----------
+    best : dict
+        The knobs of the highest score.
+    estimator : estimator
+        Fitted to all rows with them.
+    knobs : tuple of dict
+        Every combination.
+    scores : ndarray of shape (n_combinations,)
+        Mean log predictive density of the validation rows in nats, or the ELBO for each row.
+    scoring : str
+    """
+
+    best: dict[str, float]
+    estimator: object
+    knobs: tuple[dict[str, float], ...]
+    scores: np.ndarray
+    scoring: str
