@@ -1,4 +1,18 @@
 """Pages run through Streamlit's AppTest, without a browser."""
 
+from functools import cache
+
+import pytest
+from streamlit.components.v2 import manifest_scanner
+
 # Scripts that Streamlit runs, not modules to import.
 collect_ignore = ["apps"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def installed_components_are_looked_up_once():
+    """As a server does at its start; each AppTest reads the metadata of every package instead."""
+    with pytest.MonkeyPatch.context() as patch:
+        scan = cache(manifest_scanner.scan_component_manifests)
+        patch.setattr(manifest_scanner, "scan_component_manifests", scan)
+        yield
