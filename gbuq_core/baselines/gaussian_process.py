@@ -174,10 +174,10 @@ class GaussianProcessBaseline(SampledFunctionsRegressor):
         rng = np.random.default_rng(self.seed_)
         low, high = kernel.bounds.T
         starts = [kernel.theta, *(rng.uniform(0.5 * low, 0.5 * high) for _ in range(restarts))]
-        best = None
+        found = []
         with stage(len(starts)):
             for start in starts:
-                found = minimize(
+                optimum = minimize(
                     loss,
                     np.clip(start, low, high),
                     jac=True,
@@ -186,8 +186,8 @@ class GaussianProcessBaseline(SampledFunctionsRegressor):
                     options={"maxiter": _MAX_STEPS},
                 )
                 advance(1.0)
-                if best is None or found.fun < best.fun:
-                    best = found
+                found.append(optimum)
+        best = min(found, key=lambda optimum: float(optimum.fun))
         fitted = GaussianProcessRegressor(kernel.clone_with_theta(best.x), optimizer=None).fit(X, y)
         self._kernel, self._X = fitted.kernel_, X
         self._lower, self._weights = fitted.L_, fitted.alpha_

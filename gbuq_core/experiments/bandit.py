@@ -173,34 +173,24 @@ def _build_sglb(plan: BanditPlan, seed: int) -> Any:
 
     return BoostedEnsembleRegressor(
         method="sglb",
-        ensemble=plan.ensemble,
-        n_trees=plan.n_trees,
         truncation_step=5,
         depth=3,
-        temperature=plan.temperature,
         n_jobs=1,
         random_state=seed,
+        **dict(plan.model),
     )
 
 
 def _build_xbart(plan: BanditPlan, seed: int) -> Any:
     from gbuq_core.baselines import XBARTRegressor
 
-    return XBARTRegressor(
-        n_trees=plan.n_trees, n_draws=plan.n_draws, n_burn_in=BURN_IN, random_state=seed
-    )
+    return XBARTRegressor(n_burn_in=BURN_IN, random_state=seed, **dict(plan.model))
 
 
 def _build_vst(plan: BanditPlan, seed: int) -> Any:
     from gbuq_core.soft_trees import VariationalSoftTreeRegressor
 
-    return VariationalSoftTreeRegressor(
-        depth=plan.depth,
-        rank=plan.rank,
-        n_steps=plan.gradient_steps,
-        n_jobs=1,
-        random_state=seed,
-    )
+    return VariationalSoftTreeRegressor(n_jobs=1, random_state=seed, **dict(plan.model))
 
 
 _BUILDERS = {"sglb": _build_sglb, "xbart": _build_xbart, "vst": _build_vst}

@@ -81,8 +81,8 @@ class BanditSettings(NamedTuple):
 class BanditPlan(NamedTuple):
     """What one policy's run depends on, and nothing else: the key of its result.
 
-    The fields are those of `BanditSettings`; those that the policy does not use are None, so that
-    moving them runs nothing again.
+    ``model`` holds the estimator's own parameters, as pairs of name and value; knobs that the
+    policy does not use are None or absent, so that moving them runs nothing again.
     """
 
     policy: str
@@ -95,13 +95,7 @@ class BanditPlan(NamedTuple):
     seed: int
     refit_every: int | None
     initial_pulls: int | None
-    ensemble: str | None
-    temperature: str | float | None
-    n_trees: int | None
-    n_draws: int | None
-    depth: int | None
-    rank: int | None
-    gradient_steps: int | None
+    model: tuple[tuple[str, Any], ...]
 
 
 def plan_bandit(settings: BanditSettings, policy: str) -> BanditPlan:
@@ -141,7 +135,7 @@ def plan_bandit(settings: BanditSettings, policy: str) -> BanditPlan:
         seed=check_number("seed", settings.seed, 0, 2**31 - 1, integer=True),
         refit_every=None if policy == "random" else every,
         initial_pulls=None if policy == "random" else pulls,
-        **_model_knobs(settings, policy),
+        model=_model_parameters(settings, policy),
     )
     fits = count_fits(plan)
     if fits > _MAX_FITS:
@@ -152,23 +146,26 @@ def plan_bandit(settings: BanditSettings, policy: str) -> BanditPlan:
     return plan
 
 
-def _model_knobs(settings: BanditSettings, policy: str) -> dict[str, Any]:
-    """The policy's own knobs, checked; None for those of others."""
-    found: dict[str, Any] = dict.fromkeys(BanditPlan._fields[-7:])
+def _model_parameters(settings: BanditSettings, policy: str) -> tuple[tuple[str, Any], ...]:
+    """The parameters of the policy's estimator, checked."""
+
+    def whole(knob: str, low: int, high: int) -> int:
+        number: int = check_number(knob, getattr(settings, knob), low, high, integer=True)
+        return number
+
+    found: dict[str, Any] = {}
     if policy == "sglb":
         found["ensemble"] = check_choice("sglb_ensemble", settings.sglb_ensemble, SGLB_ENSEMBLES)
         found["temperature"] = _check_temperature(settings.sglb_temperature)
-        found["n_trees"] = check_number("n_trees", settings.n_trees, 20, 2000, integer=True)
+        found["n_trees"] = whole("n_trees", 20, 2000)
     elif policy == "xbart":
-        found["n_trees"] = check_number("xbart_trees", settings.xbart_trees, 1, 200, integer=True)
-        found["n_draws"] = check_number("xbart_draws", settings.xbart_draws, 2, 1000, integer=True)
+        found["n_trees"] = whole("xbart_trees", 1, 200)
+        found["n_draws"] = whole("xbart_draws", 2, 1000)
     elif policy == "vst":
-        found["depth"] = check_number("vst_depth", settings.vst_depth, 1, 6, integer=True)
-        found["rank"] = check_number("vst_rank", settings.vst_rank, 0, 50, integer=True)
-        found["gradient_steps"] = check_number(
-            "vst_steps", settings.vst_steps, 50, 20_000, integer=True
-        )
-    return found
+        found["depth"] = whole("vst_depth", 1, 6)
+        found["rank"] = whole("vst_rank", 0, 50)
+        found["n_steps"] = whole("vst_steps", 50, 20_000)
+    return tuple(found.items())
 
 
 def _check_temperature(value: str | float) -> str | float:
@@ -209,18 +206,15 @@ def estimate_bandit_seconds(plan: BanditPlan) -> float:
     True
     """
     rows = 0.5 * plan.n_steps / plan.n_arms
-    seconds = 0.0
+    model, seconds = dict(plan.model), 0.0
     if plan.policy == "sglb":
-        models = 10 if plan.ensemble == "independent" else 1
-        seconds = models * (plan.n_trees or 0) * (_SGLB_TREE + rows * _SGLB_ROW_TREE)
+        models = 10 if model["ensemble"] == "independent" else 1
+        seconds = models * model["n_trees"] * (_SGLB_TREE + rows * _SGLB_ROW_TREE)
     elif plan.policy == "xbart":
-        trees = (plan.n_trees or 0) * (BURN_IN + (plan.n_draws or 0))
+        trees = model["n_trees"] * (BURN_IN + model["n_draws"])
         seconds = trees * (_XBART_TREE + rows * _XBART_ROW_TREE)
     elif plan.policy == "vst":
         from gbuq_core.soft_trees import VariationalSoftTreeRegressor
 
-        model = VariationalSoftTreeRegressor(
-            depth=plan.depth, rank=plan.rank, n_steps=plan.gradient_steps
-        )
-        seconds = model.estimate_fit(int(rows), 1)[0]
+        seconds = VariationalSoftTreeRegressor(**model).estimate_fit(int(rows), 1)[0]
     return 0.05 + count_fits(plan) * seconds
