@@ -247,7 +247,7 @@ def search_neighbours(fit: NeighboursFit, settings: NeighboursSettings) -> Neigh
     """
     _check(settings)
     count, order, width = search_key(fit, settings)
-    notes = ()
+    notes: tuple[str, ...] = ()
     if settings.tau is not None and settings.tau != count:
         notes = (f"The model has {fit.n_trees} trees: {count} of them count, not {settings.tau}.",)
     trees: dict[str, Any] = {"n_trees_sampled": count, "tree_order": order}
@@ -315,7 +315,7 @@ def view_neighbours(
     scale = scale_of(search.near_test.targets, setting)
     grid_scale = None
     if search.grid_targets is not None:
-        grid_scale = scale_of(search.grid_targets, setting)
+        grid_scale = scale_of(search.grid_targets[:, : setting.n_neighbors].astype(float), setting)
     y, loc = fit.data.y_test, search.near_test.loc
     return NeighboursView(
         settings,

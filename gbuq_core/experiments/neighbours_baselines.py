@@ -105,11 +105,13 @@ def fit_baseline(plan: NeighboursPlan, key: str, scoring: str = "nll") -> Baseli
     model.fit(data.X, data.y)
     seconds = time.perf_counter() - began
     loc, scale = model.predict_distribution(data.X_test)
-    on_grid = (None, None) if data.grid is None else model.predict_distribution(data.grid)
+    grid_loc = grid_scale = None
+    if data.grid is not None:
+        grid_loc, grid_scale = model.predict_distribution(data.grid)
     held = data.X.nbytes + data.y.nbytes
     if key == "cbu":
         held = int(model.estimators_[0].memory_bytes_)
-    return BaselineFit(key, loc, scale, *on_grid, seconds, held)
+    return BaselineFit(key, loc, scale, grid_loc, grid_scale, seconds, held)
 
 
 def baseline_model(plan: NeighboursPlan, key: str, scoring: str) -> Any:

@@ -126,7 +126,12 @@ def average_with(own: BaselineFit, other: BaselineFit) -> BaselineFit:
     """IBUG and virtual SGLB averaged (section 5.2), both calibrated on their own."""
     loc, scale = average_distributions((own.loc, own.scale), (other.loc, other.scale))
     grid_loc = grid_scale = None
-    if own.grid_loc is not None and other.grid_loc is not None:
+    if (
+        own.grid_loc is not None
+        and own.grid_scale is not None
+        and other.grid_loc is not None
+        and other.grid_scale is not None
+    ):
         grid_loc, grid_scale = average_distributions(
             (own.grid_loc, own.grid_scale), (other.grid_loc, other.grid_scale)
         )
@@ -263,7 +268,9 @@ def integrate_posterior(
     below = low[:, None] + (y - low)[:, None] * step
     above = y[:, None] + (high - y)[:, None] * step
     under, over = (np.clip(cdf(posterior, at), 0.0, 1.0) for at in (below, above))
-    crps = np.trapezoid(under**2, below, axis=1) + np.trapezoid((1.0 - over) ** 2, above, axis=1)
+    crps: Array = np.asarray(
+        np.trapezoid(under**2, below, axis=1) + np.trapezoid((1.0 - over) ** 2, above, axis=1)
+    )
     places, mass = np.hstack([below, above[:, 1:]]), np.hstack([under, over[:, 1:]])
     ends = [_crossing(places, mass, level) for level in (0.5 - LEVEL / 2, 0.5 + LEVEL / 2)]
     return crps, ends[1] - ends[0]

@@ -8,6 +8,8 @@ from gbuq_core.experiments.neighbours_look import NeighboursLook, runs_flat
 from gbuq_core.experiments.neighbours_plan import LIBRARIES
 from gbuq_core.metrics import rmse
 
+_HIGHER = 1.5  # times the scale elsewhere that counts as marking a region
+
 
 def describe_neighbours(
     fit: NeighboursFit, search: NeighboursSearch, view: NeighboursView, look: NeighboursLook
@@ -75,9 +77,8 @@ def _describe_look(data: NeighboursData, look: NeighboursLook) -> str:
         away = abs(look.target - look.loc) / look.scale
         text += f" Observed was {look.target:.4g}, {away:.2g} scales away."
     if look.class_shares:
-        most = max(look.class_shares, key=lambda each: look.class_shares[each])
-        share = 100 * look.class_shares[most]
-        text += f" Of the neighbours {share:.0f} % are {most}, which the model was not told."
+        most, share = max(look.class_shares.items(), key=lambda pair: pair[1])
+        text += f" Of the neighbours {100 * share:.0f} % are {most}, which the model was not told."
     return text
 
 
@@ -103,9 +104,12 @@ def describe_empty(data: NeighboursData, view: NeighboursView) -> str:
     out, near = ~data.in_support, data.in_support
     error = rmse(data.true_mean[out], view.grid_loc[out])
     scale, inside = float(view.grid_scale[out].mean()), float(view.grid_scale[near].mean())
-    says = "tells" if scale >= error / 2.0 else "does not tell"
+    if scale >= _HIGHER * inside:
+        says = "the scale is higher there, as the nearest rows' targets spread more"
+    else:
+        says = "the scale does not tell that rows are missing"
     return (
         f"{none} Where there are no training rows the scale averages {scale:.3g} ({inside:.3g} "
         f"where there are), the true noise {float(data.true_std[out].mean()):.3g}, and the "
-        f"prediction is off by {error:.3g}: the scale {says} how wrong the prediction is there."
+        f"prediction is off by {error:.3g} (root mean square): {says}."
     )

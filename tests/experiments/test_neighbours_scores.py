@@ -160,9 +160,12 @@ def test_words_carry_the_numbers(run, wine):
 
 def test_words_admit_that_the_scale_misses_the_empty_region(run):
     data, view = run.fit.data, run.view
-    error = rmse(data.true_mean[~data.in_support], view.grid_loc[~data.in_support])
-    misses = view.grid_scale[~data.in_support].mean() < error / 2
-    assert ("does not tell" in describe_empty(data, view)) == misses
+    inside, outside = view.grid_scale[data.in_support].mean(), view.grid_scale[~data.in_support]
+    words = describe_empty(data, view)
+    assert ("does not tell that rows are missing" in words) == (outside.mean() < 1.5 * inside)
+    assert f"averages {outside.mean():.3g} ({inside:.3g} where there are)" in words
+    raised = view._replace(grid_scale=np.where(data.in_support, 1.0, 9.0))
+    assert "the scale is higher there" in describe_empty(data, raised)
 
 
 @pytest.mark.parametrize(
