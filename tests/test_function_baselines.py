@@ -255,3 +255,25 @@ def test_a_constant_target_is_a_constant_for_the_process():
 )
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)
+
+
+def test_roots_of_singular_covariances_are_found(tails, monkeypatch):
+    model = GaussianProcessBaseline(random_state=0).fit(tails.X, tails.y)
+    twice = np.repeat(tails.grid[::20], 2, axis=0)  # each row twice: rank of half the rows
+
+    def fail(matrix):
+        raise np.linalg.LinAlgError
+
+    quick = model.sample_functions(twice, 4000)
+    monkeypatch.setattr(np.linalg, "cholesky", fail)
+    slow = model.sample_functions(twice, 4000)
+    known = model.predict_uncertainty(twice).knowledge
+    for draws in (quick, slow):
+        # The jitter's std is 1e-4 of the prior's; twins differ by sqrt(2) of it, five times at most
+        # in 4,000 draws.
+        apart = np.abs(draws[:, ::2] - draws[:, 1::2]).max()
+        assert apart < 8e-4 * np.sqrt(model.signal_variance_)
+        # Five standard errors of a variance of 4,000 draws, and the jitter.
+        np.testing.assert_allclose(
+            draws.var(axis=0), known, rtol=5 * np.sqrt(2 / 4000), atol=1e-7 * model.signal_variance_
+        )

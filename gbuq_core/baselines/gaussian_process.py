@@ -7,13 +7,14 @@ with the marginal likelihood (5.8) and its gradient from scikit-learn.
 from __future__ import annotations
 
 import time
+from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from gbuq_core.baselines.sampled_functions import Moments, SampledFunctionsRegressor
 from gbuq_core.errors import InvalidData
@@ -23,6 +24,7 @@ from gbuq_core.metrics.inputs import FloatArray
 from gbuq_core.validation import check_number
 
 MAX_GP_ROWS = 5000  # time grows with the cube
+_JITTER = 1e-8
 _MAX_STEPS = 100  # of the optimiser from one start
 _SIGNAL_VARIANCE = (1e-4, 1e4)  # bounds on the standardised scale
 _LENGTH_SCALE = (1e-2, 1e3)
@@ -129,13 +131,26 @@ class GaussianProcessBaseline(SampledFunctionsRegressor):
         count = check_number("n_draws", count, 1, 100_000, integer=True)
         rows = self._standardised(self._read_new_rows(X))
         check_memory(8.0 * len(rows) * (4.0 * len(rows) + count), "this draw of functions")
+        normals = np.random.default_rng(self.seed_).standard_normal((count, len(rows)))
+        centre, spread = self.target_scale_
         with _one_blas_thread():
             mean, half = self._condition(rows)
-            values, vectors = np.linalg.eigh(self._kernel.k1(rows) - half.T @ half)
-        normals = np.random.default_rng(self.seed_).standard_normal((count, len(rows)))
-        root = vectors * np.sqrt(np.maximum(values, 0.0))  # rounding leaves values below 0
-        centre, spread = self.target_scale_
-        return centre + spread * (mean + normals @ root.T)
+            root = self._root(self._kernel.k1(rows) - half.T @ half)
+            return centre + spread * (mean + normals @ root.T)
+
+    def _root(self, covariance: FloatArray) -> FloatArray:
+        """A matrix (m, m) whose product with its transpose is the covariance, which it may change.
+
+        Nearby rows make it singular but for rounding: the diagonal gets a millionth of a percent of
+        the prior's variance. Where that is not enough, eigenvalues do, twenty times slower.
+        """
+        covariance[np.diag_indices_from(covariance)] += _JITTER * self._kernel.k1.k1.constant_value
+        try:
+            root: FloatArray = np.linalg.cholesky(covariance)
+        except np.linalg.LinAlgError:
+            values, vectors = np.linalg.eigh(covariance)
+            root = vectors * np.sqrt(np.maximum(values, 0.0))
+        return root
 
     def _moments(self, matrix: FloatArray) -> Moments:
         rows = self._standardised(matrix)
@@ -198,4 +213,10 @@ def _one_blas_thread() -> Any:
     """For matrices of a few hundred rows: more threads mostly wait for each other (seventyfold on
     a busy machine), and the order of sums would depend on them.
     """
-    return threadpool_limits(1, user_api="blas")
+    return _libraries().limit(limits=1, user_api="blas")
+
+
+@lru_cache(maxsize=1)
+def _libraries() -> ThreadpoolController:
+    """The process's libraries with threads; to look for them takes 10 ms."""
+    return ThreadpoolController()
