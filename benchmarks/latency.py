@@ -67,6 +67,7 @@ class Control(NamedTuple):
     signature: str  # JavaScript: (key) => text that changes with the picture
     key: str
     budget_ms: float
+    # Of several keys in one press only the last counts: the others open and move a list.
     presses: tuple[str, ...] = ("ArrowLeft", "ArrowLeft", "ArrowRight", "ArrowRight")
 
 
@@ -74,6 +75,19 @@ def slider(key: str) -> str:
     """What takes the arrow keys of a slider."""
     return f".st-key-{key} input[type=range], .st-key-{key} [role=slider]"
 
+
+def switch(key: str) -> str:
+    """What takes the space bar of a switch."""
+    return f".st-key-{key} input[type=checkbox]"
+
+
+def choice(key: str) -> str:
+    """What takes the arrow keys of a drop-down, which a first one opens."""
+    return f".st-key-{key} input"
+
+
+COURSE = "neighbours-course"
+MOVES = ("ArrowRight", "ArrowRight", "ArrowLeft", "ArrowLeft")
 
 CONTROLS = (
     Control("/", "rows (refit)", slider("rows"), CURVES, "wave", 150.0),
@@ -84,6 +98,18 @@ CONTROLS = (
     Control(SPIRAL, "K (nothing refitted)", slider("step"), CANVAS, "spiral", 250.0),
     Control(SPIRAL, "members shown (nothing refitted)", slider("shown"), CANVAS, "spiral", 250.0),
     Control(SPIRAL, "threshold (nothing refitted)", slider("flag"), CANVAS, "spiral", 250.0),
+    Control("/neighbours", "k (nothing refitted)", slider("k"), CURVES, COURSE, 150.0, MOVES),
+    Control("/neighbours", "calibration", switch("calibrate"), CURVES, COURSE, 150.0, ("Space",)),
+    Control(
+        "/neighbours",
+        "family",
+        choice("family"),
+        CURVES,
+        "neighbours-families",
+        150.0,
+        ("ArrowDown ArrowDown Enter", "ArrowDown ArrowUp Enter"),
+    ),
+    Control("/neighbours", "trees that count", slider("tau"), CURVES, COURSE, 200.0),
     # Seeds go one way only, so that every press trains 10 + 1 models of 1000 trees anew.
     Control(
         "/heart", "seed (11 x 1000 trees)", slider("seed"), CANVAS, "heart", 600.0, ("ArrowRight",)
@@ -100,8 +126,11 @@ def measure(page: Page, url: str, control: Control, repeats: int) -> list[float]
     times = []
     for press in range(repeats + 2):
         page.wait_for_timeout(600)  # let the last rerun end
+        *before, last = control.presses[press % len(control.presses)].split()
+        for key in before:
+            page.keyboard.press(key)
         page.evaluate(_WATCH, [control.signature, control.key])
-        page.keyboard.press(control.presses[press % len(control.presses)])
+        page.keyboard.press(last)
         page.wait_for_function("window.gbuqLatency !== null")
         times.append(page.evaluate("window.gbuqLatency"))
     return times[2:]
@@ -111,6 +140,7 @@ def main() -> None:
     """Measure every control and print the medians."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=20)
+    parser.add_argument("--page", default="", help="only controls whose page holds this text")
     parser.add_argument("--json", type=Path, help="where to write the numbers")
     arguments = parser.parse_args()
     rows = []
@@ -120,7 +150,7 @@ def main() -> None:
             with sync_playwright() as playwright:
                 browser = playwright.chromium.launch(executable_path=_chromium(), args=list(_FLAGS))
                 size = {"width": DESKTOP[0], "height": DESKTOP[1]}
-                for control in CONTROLS:
+                for control in (one for one in CONTROLS if arguments.page in one.page):
                     page = browser.new_page(viewport=size)
                     times = measure(page, url, control, arguments.repeats)
                     page.close()

@@ -6,6 +6,7 @@ import streamlit as st
 
 from gbuq_core.errors import GbuqError
 from pages._ui.jobs_glue import Answer, ask, cost_line, show_progress
+from pages._ui.kept import kept, last_kept
 from pages._ui.neighbours_controls import STATE, settings_of
 from pages._ui.neighbours_exports import explain_neighbours, export_neighbours, words_of
 from pages._ui.neighbours_looks import draw_look, draw_rows
@@ -73,9 +74,14 @@ with st.container():  # always there, so that the picture below stays in its pla
     if answer.state != "done":
         show_progress([answer])
 explore(values, answer)
-if answer.state == "done" and not answer.error:
-    # The picture does not wait for what it is compared with.
-    baselines = ask(baseline_requests(settings), others=(SLOT,))
-    show_progress(baselines)
-    scores_or_say(find(values, answer), baselines)
+if answer.result is not None and not answer.error:
+    if answer.state == "done":
+        # The picture does not wait for what it is compared with.
+        asked = ask(baseline_requests(settings), others=(SLOT,))
+        baselines = kept("neighbours-asked", asked, None, lambda: asked)
+        show_progress(baselines)
+    else:
+        baselines = last_kept("neighbours-asked") or []
+        st.caption("Below, still the settings before.")
+    scores_or_say(values, answer, baselines)
 explain_neighbours()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from types import SimpleNamespace
 
 import streamlit as st
 
@@ -26,7 +27,7 @@ from gbuq_core.experiments.neighbours_scores import NeighboursScore, score_neigh
 from gbuq_core.figures.theme import METHOD_STYLES
 from pages._ui.jobs_glue import Answer, Request
 from pages._ui.kept import kept
-from pages._ui.neighbours_ui import Found
+from pages._ui.neighbours_ui import Found, find
 from pages._ui.neighbours_words import digits
 from pages._ui.notices import show_notice
 
@@ -151,9 +152,9 @@ def _say_what_is_missing(found: Found, answers: Sequence[Answer]) -> None:
         st.caption(f"Still on the way: {', '.join(waiting)}.")
 
 
-def scores_or_say(found: Found, answers: Sequence[Answer]) -> None:
+def scores_or_say(values: SimpleNamespace, answer: Answer, baselines: Sequence[Answer]) -> None:
     """The scorecard, or one sentence why there is none."""
     try:
-        draw_scorecard(found, answers)
+        draw_scorecard(find(values, answer), baselines)
     except GbuqError as error:
         show_notice(str(error), "scores", tone="error")

@@ -1,0 +1,76 @@
+"""The Neighbours page as its tests see it: opening it small, waiting for fits, reading figures."""
+
+import json
+import time
+from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
+
+from gbuq_core.experiments.neighbours_plan import NeighboursSettings
+from gbuq_core.figures.encoding import decode_sheet
+from gbuq_core.jobs import RUNNER
+
+APP = str(Path(__file__).resolve().parents[2] / "app.py")
+SMALL = {"rows": "200", "trees": "20", "k": "15"}
+SETTINGS = NeighboursSettings(rows=200, trees=20, k=15, point=(7.0,))
+
+
+def open_neighbours(small=True, **query):
+    at = AppTest.from_file(APP, default_timeout=60).run()
+    at.switch_page("pages/neighbours.py")
+    for name, text in {**(SMALL if small else {}), **query}.items():
+        at.query_params[name] = text
+    return settle(at.run())
+
+
+def live_jobs():
+    return list(RUNNER._live.values())
+
+
+def settle(at):
+    """Rerun until nothing is being fitted, a minute at most: a first fit compiles kernels."""
+    for _ in range(600):
+        if not live_jobs():
+            at.run()
+            break
+        time.sleep(0.05)
+        at.run()
+    assert not at.exception
+    return at
+
+
+def curves(at, name):
+    """The specification of the figure of curves with this name."""
+    specs = [json.loads(part.proto.json) for part in at.get("bidi_component") if part.proto.json]
+    return next(spec for spec in specs if spec["name"] == name)
+
+
+def sheet(at, name):
+    """The sheet with this name."""
+    found = [part.proto.bytes for part in at.get("bidi_component") if part.proto.bytes]
+    return next(one for one in map(decode_sheet, found) if one.header["name"] == name)
+
+
+def drawn(at):
+    """Everything that is drawn, to tell one picture from another."""
+    parts = at.get("bidi_component")
+    return [part.proto.json or part.proto.bytes for part in parts]
+
+
+def table(at, start):
+    return next(m.value for m in at.markdown if m.value.startswith(start))
+
+
+def words(at):
+    return [t.value for t in at.text]
+
+
+def move(at, key, value):
+    kinds = (
+        at.slider, at.select_slider, at.radio, at.toggle, at.multiselect, at.selectbox,
+        at.number_input,
+    )  # fmt: skip
+    for kind in kinds:
+        if key in [widget.key for widget in kind]:
+            return kind(key=key).set_value(value).run()
+    raise AssertionError(f"no widget {key}")

@@ -1,0 +1,247 @@
+"""Neighbours through AppTest: pictures of three kinds, knobs that refit nothing, looks, states."""
+
+import doctest
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from gbuq_core.experiments.neighbours import count_fits
+from gbuq_core.experiments.neighbours_data import DATASETS, load_neighbours_data
+from gbuq_core.experiments.neighbours_look import run_neighbours
+from gbuq_core.experiments.neighbours_words import describe_neighbours
+from gbuq_core.figures.neighbours_parts import NEAR
+from pages._ui import neighbours_controls, neighbours_words
+from pages._ui.canvas import CanvasEvent
+from pages._ui.neighbours_controls import FEATURES, PLACES, choose_place
+from pages._ui.neighbours_ui import _pick_cell
+from tests.app.neighbours_page import (
+    APP,
+    SETTINGS,
+    SMALL,
+    curves,
+    drawn,
+    live_jobs,
+    move,
+    open_neighbours,
+    settle,
+    sheet,
+    table,
+    words,
+)
+
+
+@pytest.fixture(scope="module")
+def run():
+    return run_neighbours(SETTINGS)
+
+
+def strong_dots(spec, panel=0):
+    return [
+        (x, y)
+        for part in spec["panels"][panel]["layers"]
+        if part["kind"] == "dots" and part["colour"] == NEAR
+        for x, y in zip(part["x"], part["y"], strict=True)
+    ]
+
+
+@pytest.mark.parametrize("module", [neighbours_controls, neighbours_words])
+def test_the_examples_in_the_docstrings_hold(module):
+    assert doctest.testmod(module).failed == 0
+
+
+def test_the_tables_columns_and_rows_are_those_of_the_knobs():
+    for key, info in DATASETS.items():
+        data = load_neighbours_data(key)
+        if info.kind == "table":
+            assert FEATURES[key] == data.feature_names
+            assert PLACES[key][0].high == len(data.y_test)
+        else:
+            for axis, knob in zip(data.axes, PLACES[key], strict=True):
+                assert knob.low <= axis[0]
+                assert axis[-1] <= knob.high
+                assert axis[0] <= knob.default <= axis[-1]
+
+
+def test_the_chosen_place_its_neighbours_and_their_numbers_are_shown_at_once(run):
+    at = open_neighbours()
+    look = run.look
+    wanted = sorted(zip(look.features[:, 0], look.targets, strict=True))
+    # Numbers are sent with five significant digits.
+    np.testing.assert_allclose(sorted(strong_dots(curves(at, "neighbours"))), wanted, rtol=5.1e-5)
+    (said,) = [text for text in words(at) if text.startswith("At x = 7: IBUG predicts")]
+    assert "Its 15 neighbours lie at x from" in said
+    assert describe_neighbours(run.fit, run.search, run.view, look) in words(at)
+    listed = at.dataframe[0].value
+    np.testing.assert_array_equal(listed["training row"], look.indices + 1)
+    np.testing.assert_allclose(listed["y"], look.targets)
+    assert [s["title"] for s in sheet(at, "why-this-scale").header["strips"]] == [
+        "Affinity of all training rows", "Its scale against k", "The score that chooses k",
+    ]  # fmt: skip
+    assert "**Normal**" in table(at, "| Distribution |")
+    assert "| Score | IBUG | one scale for all rows |" in table(at, "| Score |")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "figure"),
+    [
+        ("k", "31", "neighbours"),
+        ("tau", 10, "neighbours"),
+        ("calibrate", False, "neighbours"),
+        ("family", "Laplace", "posterior-families"),
+        ("x", 3.0, "neighbours"),
+        ("scales", (80, 100), "neighbours"),
+    ],
+)
+def test_a_knob_of_the_view_changes_the_picture_and_fits_nothing(key, value, figure):
+    at = open_neighbours(k="3")  # too few to be sure of: calibration widens the scale
+    before, fits = curves(at, figure), count_fits()
+    move(at, key, value)
+    assert not at.exception
+    assert not at.get("progress")
+    assert curves(at, figure) != before
+    assert count_fits() == fits
+
+
+def test_the_order_of_trees_is_asked_for_where_some_do_not_count():
+    at = open_neighbours()
+    assert "order" not in [radio.key for radio in at.radio]
+    move(at, "tau", 10)
+    before = drawn(at)
+    move(at, "order", "last")
+    assert drawn(at) != before
+
+
+def test_the_trees_knobs_follow_the_library_and_refit():
+    at = open_neighbours()
+    fits = count_fits()
+    settle(move(at, "leaves", 4))
+    assert count_fits() <= fits + 1  # another test may have asked for the same fit
+    settle(move(at, "library", "SGLB (one model)"))
+    assert "leaves" not in [slider.key for slider in at.select_slider]
+    assert "depth" in [slider.key for slider in at.slider]
+    assert curves(at, "neighbours")
+
+
+def test_two_inputs_are_maps_with_the_neighbours_on_them():
+    at = open_neighbours(data="Ripples", scales=["80", "100"])
+    maps = sheet(at, "neighbours")
+    assert [panel["title"] for panel in maps.header["panels"]] == [
+        "True noise", "Estimated scale", "Affinity with the point",
+    ]  # fmt: skip
+    share = maps.values[2][0]
+    # The point itself shares every tree with the cell it lies in; steps of a 65,535th.
+    assert share.max() == pytest.approx(1.0, abs=2e-5)
+    assert any(text.startswith("Percentiles 80 to 100 are scales from") for text in words(at))
+    assert at.dataframe[1].value["scale"].is_monotonic_decreasing
+
+
+def test_a_table_is_a_map_of_held_out_rows_beside_the_training_rows():
+    at = open_neighbours(data="Wine: alcohol", wine_row="4")
+    held_out, training = curves(at, "held-out-rows"), curves(at, "training-rows")
+    data = load_neighbours_data("wine", None, None, 0)
+    assert held_out["read"]["names"] == list(range(1, len(data.y_test) + 1))
+    assert held_out["pick"]
+    assert not training["pick"]
+    assert any(text.startswith("Cultivar among the 15:") for text in words(at))
+    assert set(at.dataframe[0].value["cultivar"]) <= set(data.labels)
+    move(at, "wine_by", "proline")
+    assert curves(at, "training-rows")["x"]["label"] == "proline"
+    assert curves(at, "held-out-rows") == held_out
+
+
+def test_a_range_in_which_no_row_lies_is_said_and_draws_the_picture():
+    at = open_neighbours(data="Wine: alcohol", scales=["45", "45"])
+    (said,) = [text for text in words(at) if text.startswith("Percentiles 45 to 45")]
+    assert "none of the 36 held-out rows" in said or "1 of 36" in said
+    assert curves(at, "held-out-rows")
+
+
+def test_a_place_without_rows_says_whose_scale_it_is():
+    at = open_neighbours(x="12")
+    assert any("There are no rows here" in text for text in words(at))
+
+
+@pytest.mark.parametrize(
+    ("data", "place", "session"),
+    [
+        ("heteroscedastic", (99.0,), {"x": 13.0}),
+        ("ripples", (0.123456, -7.0), {"x1": 0.12, "x2": -1.0}),
+        ("wine", (3.0,), {"wine_row": 3.0}),
+    ],
+)
+def test_a_click_becomes_numbers_in_range(data, place, session, monkeypatch):
+    state = {}
+    monkeypatch.setattr(neighbours_controls.st, "session_state", state)
+    choose_place(data, place)
+    assert state == session
+
+
+def test_of_several_cells_the_middle_is_looked_at(monkeypatch):
+    state = {}
+    monkeypatch.setattr(neighbours_controls.st, "session_state", state)
+    axes = np.array([-0.5, 0.0, 0.5]), np.array([-1.0, 0.0, 1.0])
+    _pick_cell("ripples", axes, CanvasEvent(lassoed=[(0, 2), (2, 2)]))
+    assert state == {"x1": 0.5, "x2": 0.0}
+    _pick_cell("ripples", axes, CanvasEvent())
+    assert state == {"x1": 0.5, "x2": 0.0}
+
+
+def test_a_library_that_is_not_installed_is_said_and_the_page_stays_whole(monkeypatch):
+    from gbuq_core.experiments import neighbours_plan
+
+    found = neighbours_plan.importlib.util.find_spec
+    monkeypatch.setattr(
+        neighbours_plan.importlib.util,
+        "find_spec",
+        lambda name, *rest: None if name == "catboost" else found(name, *rest),
+    )
+    at = open_neighbours(library="CatBoost", seed="23")
+    assert any(text.startswith("CatBoost is not installed:") for text in words(at))
+    assert not at.get("bidi_component")
+    assert "library" in [box.key for box in at.selectbox]
+
+
+def test_baselines_are_fitted_when_they_are_chosen():
+    at = open_neighbours(compare=["kNN", "IBUG + virtual SGLB"])
+    settle(at)
+    assert "| Score | IBUG | kNN | IBUG + virtual SGLB |" in table(at, "| Score |")
+
+
+def test_a_baseline_that_there_cannot_be_is_said():
+    at = open_neighbours(library="SGLB (one model)", compare="kNN-CB")
+    assert any(text.startswith("kNN-CB: kNN-CB takes the most important") for text in words(at))
+    assert table(at, "| Score |").startswith("| Score | IBUG |\n")
+
+
+def test_a_running_fit_leaves_the_picture_and_can_be_cancelled():
+    at = open_neighbours()
+    before = curves(at, "neighbours")
+    scores = table(at, "| Score |")
+    # Minutes on any machine, stopped at once.
+    at.selectbox(key="library").set_value("SGLB (one model)")
+    at.select_slider(key="rows").set_value(10000)
+    at.select_slider(key="trees").set_value(2000).run()
+    jobs = [job for job in live_jobs() if job.key[0] == "neighbours"]
+    assert len(jobs) == 1
+    assert curves(at, "neighbours") == before
+    assert table(at, "| Score |") == scores
+    assert "Still the settings before." in [c.value for c in at.caption]
+    at.button(key="_jobs_cancel").click().run()
+    assert jobs[0].stopped
+    assert any(text.startswith("Cancelled.") for text in words(at))
+    assert curves(at, "neighbours") == before
+
+
+def test_a_first_fit_that_is_cancelled_leaves_a_sentence():
+    at = AppTest.from_file(APP, default_timeout=60).run()
+    at.switch_page("pages/neighbours.py")
+    slow = {**SMALL, "library": "SGLB (one model)", "rows": "10000", "trees": "2000"}
+    for name, text in slow.items():
+        at.query_params[name] = text
+    at.run()
+    assert "The picture appears with the first fit." in words(at)
+    at.button(key="_jobs_cancel").click().run()
+    assert not at.exception
+    assert any(text.startswith("Cancelled.") for text in words(at))
+    assert "_jobs_again" in [button.key for button in at.button]

@@ -1,0 +1,111 @@
+"""Neighbours in Chromium: clicks on three kinds of pictures, a range, links, phones, themes."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.browser.conftest import DESKTOP, PHONE, assert_no_exception, screenshot, wait_ready
+from tests.browser.figure import Figure
+
+APP = Path(__file__).resolve().parents[2] / "app.py"
+# Small enough for a busy machine.
+QUICK = "rows=200&trees=20&k=15"
+OVERFLOW = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+COLD = 90_000  # ms: kernels may have to be compiled first, on a machine that does other things too
+PICTURES = {"1d": "neighbours-course", "2d": "neighbours-maps", "table": "neighbours-rows"}
+
+
+def open_neighbours(page, url, query=QUICK, kind="1d"):
+    page.goto(f"{url}/neighbours?{query}")
+    picture = page.locator(f".st-key-{PICTURES[kind]} :is(.gbuq-curves > svg, .gbuq)").first
+    picture.wait_for(timeout=COLD)
+    page.get_by_text("In the 90 % interval").wait_for(timeout=COLD)
+    wait_ready(page)
+    return picture
+
+
+def chosen(page):
+    """The sentence about what is looked at."""
+    return page.get_by_text(re.compile(r"IBUG predicts")).first.inner_text()
+
+
+def test_a_click_on_the_curves_chooses_x_and_the_link_remembers_it(page, new_page, serve):
+    url = serve(APP)
+    picture = open_neighbours(page, url)
+    assert chosen(page).startswith("At x = 7:")
+    box = picture.bounding_box()
+    page.mouse.click(box["x"] + 0.3 * box["width"], box["y"] + 60)
+    page.wait_for_url(re.compile(r"[?&]x=\d"))
+    wait_ready(page)
+    said = chosen(page)
+    assert not said.startswith("At x = 7:")
+    other = new_page()
+    open_neighbours(other, url, page.url.split("?")[1])
+    assert chosen(other) == said
+
+
+def test_the_keyboard_reads_and_chooses(page, serve):
+    picture = open_neighbours(page, serve(APP))
+    picture.focus()
+    page.keyboard.press("End")
+    page.get_by_text("x 13.0").first.wait_for()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**x=13*")
+    page.get_by_text("There are no rows here").first.wait_for()
+
+
+def test_a_click_on_a_map_chooses_the_point(page, serve):
+    open_neighbours(page, serve(APP), QUICK + "&data=Ripples", "2d")
+    Figure(page).click(10, 10)
+    page.wait_for_url("**x1=-0.65*")
+    page.get_by_text("At x1 = -0.65, x2 = -0.65: IBUG").first.wait_for()
+    assert_no_exception(page)
+
+
+def test_a_range_marks_cells_and_lists_rows_and_stays_in_the_link(page, serve):
+    open_neighbours(page, serve(APP), QUICK + "&data=Ripples", "2d")
+    low = page.locator(".st-key-scales [role=slider], .st-key-scales input[type=range]").first
+    low.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url("**scales=5&scales=100*")
+    page.get_by_text("Percentiles 5 to 100 are scales from").first.wait_for()
+    page.get_by_text("scale in the chosen range").first.wait_for(state="attached")
+    page.get_by_role("heading", name="Rows whose scale lies in the range").wait_for()
+
+
+def test_a_click_on_a_dot_chooses_the_row(page, serve):
+    picture = open_neighbours(page, serve(APP), "trees=20&k=15&data=Diabetes", "table")
+    before = chosen(page)
+    picture.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**diabetes_row=2*")
+    page.get_by_text("Held-out row 2 of 88: IBUG").first.wait_for()
+    assert chosen(page) != before
+
+
+def test_a_bad_link_is_explained_and_the_picture_is_drawn(page, serve):
+    open_neighbours(page, serve(APP), QUICK + "&x=99&scales=9&what=1")
+    text = page.locator(".st-key-note-link").inner_text()
+    assert "x must be a number from -3 to 13" in text
+    assert "scales must be two whole numbers from 0 to 100" in text
+    assert '"what"' in text
+
+
+@pytest.mark.parametrize("kind", ["1d", "2d", "table"])
+@pytest.mark.parametrize(
+    ("viewport", "colour_scheme"), [(DESKTOP, "light"), (PHONE, "dark")], indirect=True
+)
+def test_nothing_overflows_and_the_picture_is_on_the_first_screen(
+    page, serve, kind, viewport, colour_scheme
+):
+    data = {"1d": "", "2d": "&data=Ripples", "table": "&data=Wine%3A+alcohol"}[kind]
+    picture = open_neighbours(page, serve(APP), QUICK + data, kind)
+    assert not page.evaluate(OVERFLOW)
+    if kind == "2d":
+        picture = picture.locator(".gbuq-panel").first
+    box = picture.bounding_box()
+    assert box["y"] + box["height"] < viewport[1]
+    screenshot(page, f"neighbours-{kind}-{viewport[0]}-{colour_scheme}")
