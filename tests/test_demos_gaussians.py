@@ -1,13 +1,12 @@
 """What the lesson on chains says in fixed sentences is so, at its own settings."""
 
 import pytest
+from lesson_parts import computed
 
-from demos.gaussians import BOTH, KEPT, LESSON, MANY, NOISY, ONE, STABLE, UNEQUAL
+from demos.gaussians import BOTH, KEPT, MANY, NOISY, ONE, STABLE, UNEQUAL
 from gbuq_core.experiments.gaussians import run_gaussians, run_sampler, target_grid
 from gbuq_core.experiments.gaussians_plan import plan_sampler
 from gbuq_core.experiments.gaussians_scores import digits, score_sampler
-
-ANSWERS = {step.title: step.compute().answer for step in LESSON.steps}
 
 
 def score(preset, sampler, **knobs):
@@ -17,7 +16,7 @@ def score(preset, sampler, **knobs):
 def test_sgld_stays_in_one_mode_whatever_the_seed():
     for seed in range(6):
         assert score(ONE, "sgld", seed=seed).modes_visited == 1
-    assert "with five other seeds 1 each" in ANSWERS["Trapped"]
+    assert "with five other seeds 1 each" in computed("gaussians", "Trapped").answer
 
 
 def test_much_noise_blurs_and_a_little_more_of_it_does_better():
@@ -25,7 +24,7 @@ def test_much_noise_blurs_and_a_little_more_of_it_does_better():
     assert much.modes_visited > 7
     assert much.share_in_modes < 0.5 < mild.share_in_modes
     assert mild.grid_kl < much.grid_kl
-    assert f"KL {digits(mild.grid_kl)} nats" in ANSWERS["More noise"]
+    assert f"KL {digits(mild.grid_kl)} nats" in computed("gaussians", "More noise").answer
 
 
 def test_each_cycle_takes_two_frames():
@@ -38,7 +37,7 @@ def test_the_limit_of_a_stable_step_lies_between_the_two_scales():
     assert STABLE.settings.alpha_max < limit < 7
     assert score(STABLE, "cg").modes_visited == 1
     assert score(STABLE, "cg", alpha_max=7.0).modes_visited >= 7
-    assert "crossed at a scale of 6.00" in ANSWERS["What throws it out"]
+    assert "crossed at a scale of 6.00" in computed("gaussians", "What throws it out").answer
 
 
 def test_by_one_rule_of_what_is_kept_the_two_cycles_are_alike():
@@ -51,7 +50,8 @@ def test_by_one_rule_of_what_is_kept_the_two_cycles_are_alike():
     # By the same rule the difference is a tenth of that, or of the other sign.
     assert abs(cg.grid_kl - every.grid_kl) < 0.1 * (cg.grid_kl - clr.grid_kl)
     assert every.share_in_modes < cg.share_in_modes
-    assert f"a KL of {digits(every.grid_kl)} nats" in ANSWERS["Cycles of the gradient"]
+    answer = computed("gaussians", "Cycles of the gradient").answer
+    assert f"a KL of {digits(every.grid_kl)} nats" in answer
 
 
 def test_samples_of_the_second_half_of_a_cycle_are_better_and_fewer():

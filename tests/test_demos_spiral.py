@@ -5,6 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from lesson_parts import computed, fits_made_once
 
 from demos import spiral
 from demos.spiral import LESSON, largest_rise
@@ -20,14 +21,14 @@ from gbuq_core.experiments.spiral_scores import score_spiral
 STEPS = {step.title: step for step in LESSON.steps}
 
 
-@cache
 def shown(title):
-    return STEPS[title].compute()
+    return computed("spiral", title)
 
 
 @cache
 def run_of(title, **knobs):
-    return run_spiral(STEPS[title].preset.settings._replace(**knobs))
+    with fits_made_once():
+        return run_spiral(STEPS[title].preset.settings._replace(**knobs))
 
 
 def scores_of(title, **knobs):

@@ -1,0 +1,29 @@
+"""Steps of lessons, each computed once for all tests, from fits of the spiral made once."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from unittest.mock import patch
+
+from demos import NAMES, load_lessons
+from gbuq_core.experiments import spiral, spiral_quality
+
+_fit_once = cache(spiral.fit_spiral)  # a plan says all that a fit depends on
+
+
+@contextmanager
+def fits_made_once() -> Iterator[None]:
+    """Inside, the experiment trains no plan of the spiral a second time."""
+    with (
+        patch.object(spiral, "fit_spiral", _fit_once),
+        patch.object(spiral_quality, "fit_spiral", _fit_once),
+    ):
+        yield
+
+
+@cache
+def computed(name, title):
+    """What a lesson's step shows."""
+    steps = {step.title: step for step in load_lessons()[NAMES.index(name)].steps}
+    with fits_made_once():
+        return steps[title].compute()
