@@ -146,7 +146,7 @@ class GaussianProcessBaseline(SampledFunctionsRegressor):
         """
         covariance[np.diag_indices_from(covariance)] += _JITTER * self._kernel.k1.k1.constant_value
         try:
-            root: FloatArray = np.linalg.cholesky(covariance)
+            root = np.linalg.cholesky(covariance).astype(np.float64, copy=False)
         except np.linalg.LinAlgError:
             values, vectors = np.linalg.eigh(covariance)
             root = vectors * np.sqrt(np.maximum(values, 0.0))
