@@ -94,8 +94,9 @@ def describe_empty(data: NeighboursData, view: NeighboursView) -> str:
     True
     """
     none = (
-        "One model has no members that could disagree, so IBUG has no knowledge uncertainty: its "
-        "scale is data uncertainty, sqrt(mean((y_i - mean y)^2)) over the k neighbours."
+        "One model has no members that could disagree, so knowledge uncertainty is 0 by "
+        "construction: IBUG's scale is the std of k neighbours' targets, "
+        "sqrt(mean((y_i - mean y)^2)), calibrated on errors where rows are."
     )
     if view.grid_scale is None or view.grid_loc is None or data.in_support is None:
         return none

@@ -152,7 +152,7 @@ def test_one_tree_makes_no_claim_about_few():
 def test_words_carry_the_numbers(run, wine):
     words = describe_neighbours(run.fit, run.search, run.view, run.look)
     assert f"k = {run.view.k}, the best on the validation rows" in words
-    assert "no knowledge uncertainty" in words
+    assert "knowledge uncertainty is 0 by construction" in words
     assert "which the model was not told" in describe_neighbours(
         wine.fit, wine.search, wine.view, wine.look
     )
