@@ -18,7 +18,7 @@ from pages._ui.url_state import link_to, open_page, read_again
 LEDE = (
     "Two rows are alike if many trees put them into one leaf. The training rows most alike to a "
     "new one are its **neighbours**, in orange: where their targets spread, the prediction is "
-    "uncertain. Click the picture to choose another place."
+    "uncertain. Click the picture to choose another place or row."
 )
 WAIT_SECONDS = 0.6  # the default comes without a flash of progress
 EMPTY = "The picture appears with the first fit."

@@ -160,8 +160,8 @@ def training_figure(
         "x": {"range": room_around(np.append(across[seen], value)), "label": labels[0]},
         "panels": [panel],
         "legend": [
-            {"name": f"the {len(near.rows)} neighbours", **dot_look(NEAR)},
-            entry("prediction \u00b1 2 scales", bar),
+            {"name": f"{len(near.rows)} neighbours", **dot_look(NEAR)},
+            entry("\u00b1 2 scales", bar),
             *([_BEHIND] if marked is not None else []),
         ],
         "read": {

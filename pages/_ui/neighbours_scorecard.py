@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import streamlit as st
 
 from gbuq_core.errors import GbuqError
+from gbuq_core.experiments.claims import Claim
 from gbuq_core.experiments.neighbours_baselines import (
     BaselineFit,
     fit_baseline,
@@ -26,11 +27,13 @@ from gbuq_core.experiments.neighbours_plan import (
 from gbuq_core.experiments.neighbours_scores import NeighboursScore, score_neighbours
 from gbuq_core.figures.theme import METHOD_STYLES
 from pages._ui.jobs_glue import Answer, Request
-from pages._ui.kept import kept
+from pages._ui.kept import kept, last_kept
 from pages._ui.neighbours_ui import Found, find
 from pages._ui.neighbours_words import digits
 from pages._ui.notices import show_notice
 
+_CLAIMS = "neighbours-claims"  # what is kept
+_CHECKED = "_neighbours_checked"  # the settings that claims were last asked for
 _SLOTS = tuple(f"baseline-{key}" for key in BASELINES)
 
 
@@ -74,17 +77,35 @@ def draw_scorecard(found: Found, answers: Sequence[Answer]) -> None:
         st.caption(_how_to_read(found))
     with claims:
         st.header("The paper and this picture")
-        fits = list(fitted.values())
-        names = tuple(sorted(fitted))
-        bare = _bare(found)
-        for claim in kept(
-            "neighbours-claims",
-            [found.search, *fits],
-            (bare, names),
+        _draw_claims(found, fitted)
+
+
+def _draw_claims(found: Found, fitted: dict[str, BaselineFit]) -> None:
+    """Checked at first and when asked again: it takes longer than a slider may."""
+    depends = _bare(found), tuple(sorted(fitted))
+    if last_kept(_CLAIMS) is None:
+        st.session_state[_CHECKED] = depends
+    if st.session_state[_CHECKED] == depends:
+        claims: tuple[Claim, ...] = kept(
+            _CLAIMS,
+            [],
+            depends,
             lambda: check_neighbours_claims(found.fit, found.search, found.view, fitted),
-        ):
-            st.markdown(f"**{claim.verdict.capitalize()}.** {claim.paper}")
-            st.caption(claim.here[:1].upper() + claim.here[1:])
+        )
+    else:
+        claims = last_kept(_CLAIMS)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption("Of the settings before.", width="content")
+            st.button(
+                "Check these settings", key="_neighbours_check", on_click=_check, args=(depends,)
+            )
+    for claim in claims:
+        st.markdown(f"**{claim.verdict.capitalize()}.** {claim.paper}")
+        st.caption(claim.here[:1].upper() + claim.here[1:])
+
+
+def _check(depends: tuple[object, ...]) -> None:
+    st.session_state[_CHECKED] = depends
 
 
 def scores_of(found: Found, fitted: dict[str, BaselineFit]) -> tuple[NeighboursScore, ...]:
@@ -119,8 +140,16 @@ def score_rows(scores: Sequence[NeighboursScore]) -> list[tuple[str, ...]]:
         if any(value != "\u2013" for value in values):
             lines.append((title, *values))
     lines.append(("Seconds", *(digits(one.seconds) for one in scores)))
-    lines.append(("Megabytes", *(digits(one.memory_bytes / 1e6) for one in scores)))
+    lines.append(("Megabytes", *(_megabytes(one.memory_bytes) for one in scores)))
     return lines
+
+
+def _megabytes(n_bytes: int) -> str:
+    """
+    >>> _megabytes(8), _megabytes(2_660_000)
+    ('< 0.001', '2.66')
+    """
+    return "< 0.001" if n_bytes < 1000 else digits(n_bytes / 1e6)
 
 
 def _how_to_read(found: Found) -> str:

@@ -13,6 +13,8 @@ import threading
 import streamlit as st
 
 from gbuq_core.boosting.warmup import warm_up as warm_up_boosting
+from gbuq_core.experiments.neighbours_look import run_neighbours
+from gbuq_core.experiments.neighbours_plan import NeighboursSettings, library_missing
 from gbuq_core.sampling.warmup import warm_up as warm_up_sampling
 
 _DONE = threading.Event()
@@ -36,6 +38,12 @@ def _warm_up() -> None:
     try:
         warm_up_boosting()
         warm_up_sampling()
+        gc.collect()
+        gc.freeze()
+        _DONE.set()
+        # Nobody's first picture of neighbours waits for its libraries, nor for scipy's tables.
+        if not library_missing(NeighboursSettings().library):
+            run_neighbours(NeighboursSettings(rows=60, trees=3, k=5))
         gc.collect()
         gc.freeze()
     except Exception:  # a page that needs what failed here will say so itself

@@ -11,7 +11,7 @@ from gbuq_core.experiments.neighbours_data import DATASETS, load_neighbours_data
 from gbuq_core.experiments.neighbours_look import run_neighbours
 from gbuq_core.experiments.neighbours_words import describe_neighbours
 from gbuq_core.figures.neighbours_parts import NEAR
-from pages._ui import neighbours_controls, neighbours_words
+from pages._ui import neighbours_controls, neighbours_scorecard, neighbours_words
 from pages._ui.canvas import CanvasEvent
 from pages._ui.neighbours_controls import FEATURES, PLACES, choose_place
 from pages._ui.neighbours_ui import _pick_cell
@@ -45,7 +45,7 @@ def strong_dots(spec, panel=0):
     ]
 
 
-@pytest.mark.parametrize("module", [neighbours_controls, neighbours_words])
+@pytest.mark.parametrize("module", [neighbours_controls, neighbours_scorecard, neighbours_words])
 def test_the_examples_in_the_docstrings_hold(module):
     assert doctest.testmod(module).failed == 0
 
