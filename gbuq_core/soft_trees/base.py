@@ -37,7 +37,7 @@ class SoftTrees(BaseEstimator):
         beta: float,
         prior_scale: float,
         n_steps: int,
-        learning_rate: float,
+        learning_rate: float | None,
         n_draws: int,
         n_gradient_draws: int,
         n_restarts: int,
@@ -78,12 +78,15 @@ class SoftTrees(BaseEstimator):
         batch = self.batch_size
         if batch is not None:
             batch = check_number("batch_size", batch, 1, integer=True)
+        rate = self.learning_rate
+        if rate is not None:
+            rate = check_number("learning_rate", rate, 0, 1, low_open=True)
         return FitKnobs(
             beta=check_number("beta", self.beta, 0, 1000, low_open=True),
             prior_scale=check_number("prior_scale", self.prior_scale, 0, 1000, low_open=True),
             rank=check_number("rank", self.rank, 0, 500, integer=True),
             n_steps=check_number("n_steps", self.n_steps, 1, 1_000_000, integer=True),
-            learning_rate=check_number("learning_rate", self.learning_rate, 0, 1, low_open=True),
+            learning_rate=rate,
             n_gradient_draws=check_number(
                 "n_gradient_draws", self.n_gradient_draws, 1, 100, integer=True
             ),

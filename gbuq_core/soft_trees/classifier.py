@@ -57,13 +57,13 @@ class VariationalSoftTreeClassifier(ClassifierMixin, SoftTrees):
         depth: int = 3,
         leaf: str = "linear",
         rank: int = 5,
-        beta: float = 4.0,
+        beta: float = 5.0,
         prior_scale: float = 2.5,
         n_steps: int = 3000,
-        learning_rate: float = 0.03,
+        learning_rate: float | None = None,
         n_draws: int = 100,
         n_gradient_draws: int = 2,
-        n_restarts: int = 1,
+        n_restarts: int = 2,
         batch_size: int | None = None,
         flat_tolerance: float = 0.001,
         categorical_features: Any = None,
@@ -149,7 +149,8 @@ class VariationalSoftTreeClassifier(ClassifierMixin, SoftTrees):
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of every row, (n_samples,)."""
-        labels: np.ndarray = self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+        codes = np.argmax(self.predict_proba(X), axis=1)
+        labels: np.ndarray = self.classes_[codes]
         return labels
 
     def predict_uncertainty(

@@ -21,6 +21,7 @@ from gbuq_core.soft_trees.training import (
 
 ALL_ROWS_UP_TO = 5_000  # beyond, each step sees a minibatch unless batch_size says otherwise
 DEFAULT_BATCH = 1_000
+ALL_ROWS_RATE, BATCH_RATE = 0.03, 0.005  # learning rates where none is given
 N_SNAPSHOTS = 60
 START_SCALE = 0.05  # posterior stds at the start
 START_NOISE = 0.5  # and the noise std of a mean output, in units of the target's std
@@ -42,7 +43,7 @@ class FitKnobs(NamedTuple):
     prior_scale: float
     rank: int
     n_steps: int
-    learning_rate: float
+    learning_rate: float | None
     n_gradient_draws: int
     batch_size: int | None
     n_restarts: int
@@ -130,10 +131,14 @@ class Climb:
         self._shape, self._knobs, n_rows = shape, knobs, len(target)
         self._columns = np.ascontiguousarray(matrix.T)
         self._target = np.ascontiguousarray(target, dtype=np.float64)
+        batch = batch_rows(n_rows, knobs.batch_size)
+        rate = knobs.learning_rate
+        if rate is None:
+            rate = ALL_ROWS_RATE if batch is None else BATCH_RATE
         self._plan = training_plan(
             shape, n_rows, beta=knobs.beta, prior_scale=knobs.prior_scale, rank=knobs.rank,
-            n_steps=knobs.n_steps, learning_rate=knobs.learning_rate,
-            n_draws=knobs.n_gradient_draws, batch_size=batch_rows(n_rows, knobs.batch_size),
+            n_steps=knobs.n_steps, learning_rate=rate, n_draws=knobs.n_gradient_draws,
+            batch_size=batch,
             learn_noise=shape.output == "mean" and knobs.noise is None, seed=seed, member=lane,
         )  # fmt: skip
         self._state = start_state(

@@ -43,8 +43,9 @@ class VariationalSoftTreeRegressor(SoftTreeRegression):
         Std of every parameter's normal prior (eq. 15), on the standardised scale.
     n_steps : int
         Adam steps at most.
-    learning_rate : float
-        Highest rate; it warms up and falls to 0 along a cosine. V's is lower for higher ranks.
+    learning_rate : float or None
+        Highest rate; it warms up and falls to 0 along a cosine. V's is lower for higher ranks. None
+        means 0.03, and 0.005 with minibatches, whose gradients are noisier.
     n_draws : int
         Draws of the parameters that predictions average over; the predicting methods take others.
     n_gradient_draws : int
@@ -107,13 +108,13 @@ class VariationalSoftTreeRegressor(SoftTreeRegression):
         depth: int = 3,
         leaf: str = "linear",
         rank: int = 5,
-        beta: float = 4.0,
+        beta: float = 5.0,
         prior_scale: float = 2.5,
         n_steps: int = 3000,
-        learning_rate: float = 0.03,
+        learning_rate: float | None = None,
         n_draws: int = 100,
         n_gradient_draws: int = 2,
-        n_restarts: int = 1,
+        n_restarts: int = 2,
         batch_size: int | None = None,
         flat_tolerance: float = 0.001,
         output: str = "mixture",
