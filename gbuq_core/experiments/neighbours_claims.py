@@ -20,7 +20,7 @@ from gbuq_core.experiments.neighbours import (
     scored_by,
 )
 from gbuq_core.experiments.neighbours_baselines import BaselineFit
-from gbuq_core.experiments.neighbours_plan import BASELINES, ORDERS
+from gbuq_core.experiments.neighbours_plan import BASELINES, ORDERS, one_thread
 from gbuq_core.experiments.neighbours_scores import average_with, family_posterior
 from gbuq_core.experiments.spiral_regions import rank_correlation
 from gbuq_core.ibug import FAMILIES, log_density
@@ -103,13 +103,12 @@ def check_neighbours_claims(
     'k nearest training rows quantify the range of outcom'
     """
     baselines = {} if baselines is None else baselines
-    claims = []
-    if fit.data.true_std is not None:
-        claims += _claim_of_noise(fit, view)
-    claims.append(_claim_of_k(fit, search, view))
-    claims.append(_claim_of_calibration(fit, search, view))
-    if fit.n_trees > 1:
-        claims += _claims_of_trees(fit, view)
+    claims = _claim_of_noise(fit, view)
+    with one_thread(fit.plan.library):
+        claims.append(_claim_of_k(fit, search, view))
+        claims.append(_claim_of_calibration(fit, search, view))
+        if fit.n_trees > 1:
+            claims += _claims_of_trees(fit, view)
     claims.append(_claim_of_family(fit, search, view))
     claims += _claims_of_baselines(fit, view, baselines)
     return tuple(claims)
