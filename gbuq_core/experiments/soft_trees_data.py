@@ -1,0 +1,373 @@
+"""The data of the Soft trees page: four curves of the paper, or points that the user places.
+
+Cinquin et al., "Variational boosted soft trees" (2022), figures 2 and 5 to 7.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.synthetic import CurveData, make_daubechies, make_gap, make_step, make_tails
+from gbuq_core.validation import check_choice
+
+Array = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+Points = tuple[tuple[float, float], ...]
+
+OWN = "own"
+LEAST_POINTS, MOST_POINTS = 5, 400  # of a fit, of a picture
+MOST_COORDINATE = 1000.0  # of an own point, to either side of 0
+POINT_DIGITS = 3  # decimals that a link keeps
+BOARD = ((-3.0, 3.0), (-2.0, 2.0))  # what the picture of own points shows at least
+N_FRESH = 1000  # rows that are nobody's training rows
+_FRESH_STREAM = 1  # of the seed
+_OWN_GRID = 400
+_UNDER_CLICK = 0.02  # of the picture's width or height
+_MARGIN = 0.35  # of the points' width, shown on either side of them
+_NEIGHBOURS_APART = 0.08  # of the points' width: a wider space between two of them is empty
+_PAD, _DRAWN_PAD = 0.12, 0.35  # of the height, above and below own points and drawn rows
+
+
+class SoftDataset(NamedTuple):
+    """A set of the page: its name, a sentence about it, and where its rows cannot lie."""
+
+    label: str
+    about: str
+    empty: str
+
+
+_DATASETS = {
+    "tails": SoftDataset(
+        "Tails",
+        "Rows in the middle only: x from -1 to 1, y = 0.7 sin 3x and noise.",
+        "beyond the rows on both sides",
+    ),
+    "gap": SoftDataset(
+        "Gap",
+        "Two clouds of rows with nothing in between: x from -2 to -0.8 and from 0.8 to 2, "
+        "y = sin 2x and noise.",
+        "in the gap and beyond the rows",
+    ),
+    "step": SoftDataset("Step", "A jump from 0 to 1 at x = 0, and noise.", ""),
+    "wavelet": SoftDataset(
+        "Wavelet",
+        "A Daubechies wavelet (db4): flat, then fast up and down, and noise.",
+        "",
+    ),
+    OWN: SoftDataset(
+        "Own points",
+        "Points that you place yourself.",
+        "where you placed none",
+    ),
+}
+DATASETS: Mapping[str, SoftDataset] = MappingProxyType(_DATASETS)
+_MAKERS: dict[str, Callable[..., CurveData]] = {
+    "tails": make_tails,
+    "gap": make_gap,
+    "step": make_step,
+    "wavelet": make_daubechies,
+}
+_THINNED = {"gap": 2}  # every second point of 601
+
+# Where the page begins when somebody wants to place points: a bend, a space, two more.
+OWN_START: Points = (
+    (-2.0, -0.9),
+    (-1.7, -0.6),
+    (-1.4, -0.1),
+    (-1.1, 0.5),
+    (-0.8, 0.8),
+    (-0.5, 0.9),
+    (-0.2, 0.7),
+    (1.3, -0.4),
+    (1.5, -0.2),
+    (1.7, 0.1),
+)
+
+
+class SoftData(NamedTuple):
+    """Training rows, the grid that pictures are drawn on, and the truth; arrays are read-only.
+
+    Attributes
+    ----------
+    key, title : str
+        A key of `DATASETS` and its label.
+    X, y : ndarray of shape (n_rows, 1), (n_rows,)
+    x : ndarray of shape (n_grid,)
+        Evenly spaced over the picture; 301 to 441 places.
+    x_range, y_range : (float, float)
+        What the picture shows.
+    support : ndarray of shape (n_grid,), bool
+        Where training rows can lie. For own points: no farther from the next one than 4 % of
+        their width.
+    true_mean, true_std : ndarray of shape (n_grid,), or None
+        Mean of y and std of its noise; unknown for own points.
+    target_std : float
+        Std of the training y: the unit of errors on the page; 1 where all are equal.
+    fresh_X, fresh_y, fresh_mean : ndarray of shape (1000, 1), (1000,), (1000,), or None
+        Other rows of the same law and their true mean.
+    """
+
+    key: str
+    title: str
+    X: Array
+    y: Array
+    x: Array
+    x_range: tuple[float, float]
+    y_range: tuple[float, float]
+    support: Mask
+    true_mean: Array | None
+    true_std: Array | None
+    target_std: float
+    fresh_X: Array | None = None
+    fresh_y: Array | None = None
+    fresh_mean: Array | None = None
+
+    @property
+    def grid(self) -> Array:
+        """``x`` as a column, (n_grid, 1)."""
+        return self.x[:, None]
+
+
+@lru_cache(maxsize=16)
+def load_soft_data(
+    key: str, rows: int = 150, noise: float = 0.1, seed: int = 0, points: Points = OWN_START
+) -> SoftData:
+    """Draw a set, or take the points.
+
+    Parameters
+    ----------
+    key : str
+        A key of `DATASETS`.
+    rows, noise, seed
+        Of a drawn set: training rows, std of the noise in units of y, seed.
+    points : tuple of (x, y)
+        Of the key "own" only; see `check_points`.
+
+    Raises
+    ------
+    InvalidParameter
+        One sentence.
+
+    Examples
+    --------
+    >>> data = load_soft_data("gap", rows=50)
+    >>> data.X.shape, data.x.shape, data.support.mean().round(2)
+    ((50, 1), (301,), np.float64(0.41))
+    """
+    check_choice("data", key, tuple(DATASETS))
+    if key == OWN:
+        data = _own_data(check_points(points))
+    else:
+        data = _drawn_data(key, rows, noise, seed)
+    for array in data:
+        if isinstance(array, np.ndarray):
+            array.setflags(write=False)
+    return data
+
+
+def _drawn_data(key: str, rows: int, noise: float, seed: int) -> SoftData:
+    make = _MAKERS[key]
+    curve = make(rows, noise, seed)
+    fresh = make(N_FRESH, noise, [seed, _FRESH_STREAM])
+    shown = slice(None, None, _THINNED.get(key, 1))
+    x = curve.grid[shown, 0].copy()
+    mean = curve.mean[shown].copy()
+    lowest = min(float(curve.y.min()), float(mean.min()))
+    highest = max(float(curve.y.max()), float(mean.max()))
+    return SoftData(
+        key,
+        DATASETS[key].label,
+        curve.X,
+        curve.y,
+        x,
+        (float(x[0]), float(x[-1])),
+        _span(np.array([lowest, highest]), _DRAWN_PAD),
+        curve.in_support[shown].copy(),
+        mean,
+        np.sqrt(curve.variance[shown]),
+        _spread_of(curve.y),
+        fresh.X,
+        fresh.y,
+        fresh.row_mean,
+    )
+
+
+def _own_data(points: Points) -> SoftData:
+    placed = np.array(points, dtype=np.float64).reshape(-1, 2)
+    X, y = placed[:, :1].copy(), placed[:, 1].copy()
+    low, high = _span(X, 0.0)
+    width = high - low
+    left = min(BOARD[0][0], low - _MARGIN * width)
+    right = max(BOARD[0][1], high + _MARGIN * width)
+    x = np.linspace(left, right, _OWN_GRID)
+    nearest = np.abs(x[:, None] - X[:, 0]).min(axis=1, initial=np.inf)
+    y_low, y_high = _span(y, _PAD)
+    return SoftData(
+        OWN,
+        DATASETS[OWN].label,
+        X,
+        y,
+        x,
+        (left, right),
+        (min(BOARD[1][0], y_low), max(BOARD[1][1], y_high)),
+        nearest <= 0.5 * _NEIGHBOURS_APART * width,
+        None,
+        None,
+        _spread_of(y),
+    )
+
+
+def _span(values: Array, pad: float) -> tuple[float, float]:
+    """Least and greatest, and a part of their distance to either side; (0, 0) of none."""
+    if not values.size:
+        return 0.0, 0.0
+    low, high = float(values.min()), float(values.max())
+    return low - pad * (high - low), high + pad * (high - low)
+
+
+def _spread_of(y: Array) -> float:
+    spread = float(y.std()) if y.size else 0.0
+    return spread if spread > 0.0 else 1.0
+
+
+def check_points(points: Any) -> Points:
+    """Own points as pairs of floats, each rounded to the decimals that a link keeps.
+
+    None at all are fine for a picture; `why_no_fit` tells whether they are enough for a fit.
+
+    Raises
+    ------
+    InvalidParameter
+        One sentence: no pairs of finite numbers, too many or too far out.
+
+    Examples
+    --------
+    >>> check_points([(0, 0), (2, 0.12345)])
+    ((0.0, 0.0), (2.0, 0.123))
+    """
+    if isinstance(points, str) or not isinstance(points, Iterable):
+        raise InvalidParameter("points must be a list of pairs (x, y).")
+    found = tuple(_checked_point(i, point) for i, point in enumerate(points))
+    if len(found) > MOST_POINTS:
+        raise InvalidParameter(
+            f"There are {len(found)} points, and at most {MOST_POINTS} fit: remove some."
+        )
+    return found
+
+
+def why_no_fit(points: Points) -> str:
+    """Why checked points are not enough for a fit, in a sentence; empty if they are.
+
+    Examples
+    --------
+    >>> why_no_fit(((0.0, 0.0), (1.0, 1.0)))
+    'A fit needs at least 5 points; there are 2: add 3.'
+    """
+    if len(points) < LEAST_POINTS:
+        return (
+            f"A fit needs at least {LEAST_POINTS} points; there are {len(points)}: add "
+            f"{LEAST_POINTS - len(points)}."
+        )
+    for axis, name in enumerate("xy"):
+        if len({point[axis] for point in points}) == 1:
+            return f"All points have {name} = {points[0][axis]:g}: add one at another {name}."
+    return ""
+
+
+def toggle_point(points: Points, x: float, y: float, data: SoftData) -> Points:
+    """What a click does: remove the point under it, or else add one there.
+
+    A point is under the click if it is nearer than a fiftieth of the picture in both directions.
+
+    Raises
+    ------
+    InvalidParameter
+        As `check_points`.
+
+    Examples
+    --------
+    >>> data = load_soft_data(OWN)
+    >>> len(toggle_point(OWN_START, -2.0, -0.9, data)), len(toggle_point(OWN_START, 0, 2, data))
+    (9, 11)
+    """
+    (wanted,) = check_points([(x, y)])
+    scales = (data.x_range[1] - data.x_range[0], data.y_range[1] - data.y_range[0])
+
+    def distance(point: tuple[float, float]) -> float:
+        return max(abs(a - b) / scale for a, b, scale in zip(point, wanted, scales, strict=True))
+
+    nearest = min(points, key=distance, default=None)
+    if nearest is None or distance(nearest) > _UNDER_CLICK:
+        return check_points((*points, wanted))
+    i = points.index(nearest)
+    return points[:i] + points[i + 1 :]
+
+
+def _checked_point(number: int, point: Any) -> tuple[float, float]:
+    try:
+        x, y = (float(value) for value in point)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidParameter(f"Point {number + 1} must be a pair of numbers (x, y).") from None
+    for value in (x, y):
+        if not math.isfinite(value) or abs(value) > MOST_COORDINATE:
+            raise InvalidParameter(
+                f"Point {number + 1} must lie between -{MOST_COORDINATE:g} and "
+                f"{MOST_COORDINATE:g}; got {value:g}."
+            )
+    return round(x, POINT_DIGITS) + 0.0, round(y, POINT_DIGITS) + 0.0  # + 0.0: no minus zero
+
+
+_COORDINATE = r"-?\d{1,4}(?:\.\d{1,9})?"
+POINTS_PATTERN = rf"(?:{_COORDINATE}_{_COORDINATE}(?:~{_COORDINATE}_{_COORDINATE}){{0,399}})?"
+
+
+def encode_points(points: Iterable[tuple[float, float]]) -> str:
+    """Points as text for a link: ``x_y~x_y``, of characters that need no escape in a URL.
+
+    Examples
+    --------
+    >>> encode_points([(-1.25, 0.5), (0.0, 0.3333)])
+    '-1.25_0.5~0_0.333'
+    """
+    return "~".join(f"{_coordinate(x)}_{_coordinate(y)}" for x, y in points)
+
+
+def _coordinate(value: float) -> str:
+    text = f"{value:.{POINT_DIGITS}f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
+
+
+def decode_points(text: str) -> Points:
+    """The points of a link's text, checked; inverse of `encode_points` up to its rounding.
+
+    Raises
+    ------
+    InvalidParameter
+        One sentence.
+
+    Examples
+    --------
+    >>> decode_points(encode_points(OWN_START)) == OWN_START
+    True
+    """
+    pairs = []
+    for number, part in enumerate(text.split("~") if text else []):
+        if number >= MOST_POINTS:
+            raise InvalidParameter(f"There are more than {MOST_POINTS} points: remove some.")
+        if not re.fullmatch(f"{_COORDINATE}_{_COORDINATE}", part):
+            raise InvalidParameter(
+                f"Point {number + 1} must be written x_y with plain numbers, as in -1.25_0.5; got "
+                f"{part[:40]!r}."
+            )
+        x, y = part.split("_")
+        pairs.append((float(x), float(y)))
+    return check_points(pairs)

@@ -1,0 +1,174 @@
+"""The Soft trees page to take away: tables, and Python that computes the picture again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from gbuq_core.experiments.soft_trees import SoftFit, SoftRun, SoftView, data_of
+from gbuq_core.experiments.soft_trees_data import OWN, SoftData
+from gbuq_core.experiments.soft_trees_models import MODEL_CLASSES, soft_knobs
+from gbuq_core.experiments.soft_trees_plan import (
+    METHODS,
+    SoftPlan,
+    SoftSettings,
+    plan_soft,
+)
+from gbuq_core.experiments.soft_trees_rank import RankRun
+
+_MAKERS = {
+    "tails": "make_tails",
+    "gap": "make_gap",
+    "step": "make_step",
+    "wavelet": "make_daubechies",
+}
+
+
+def soft_code(settings: SoftSettings) -> str:
+    """Python that fits the methods and draws their functions with public names.
+
+    Examples
+    --------
+    >>> "rank=5" in soft_code(SoftSettings())
+    True
+    """
+    plans = [plan_soft(settings, method) for method in settings.methods]
+    modules: dict[str, list[str]] = {}
+    for plan in plans:
+        module, name = MODEL_CLASSES[plan.method]
+        modules.setdefault(module, []).append(name)
+    lines = ["import numpy as np", ""]
+    if settings.data != OWN:
+        modules.setdefault("gbuq_core.synthetic", []).append(_MAKERS[settings.data])
+    lines += [
+        f"from {module} import {', '.join(sorted(set(names)))}"
+        for module, names in sorted(modules.items())
+    ]
+    data = data_of(settings)
+    lines += ["", *_data_lines(settings, data), ""]
+    for plan in plans:
+        lines += [*_method_lines(plan, settings), ""]
+    return "\n".join(lines).replace("'", '"').rstrip() + "\n"
+
+
+def _data_lines(settings: SoftSettings, data: SoftData) -> list[str]:
+    low, high = data.x_range
+    grid = f"grid = np.linspace({low!r}, {high!r}, {len(data.x)})[:, None]"
+    if settings.data == OWN:
+        points = ", ".join(f"({x:g}, {y:g})" for x, y in settings.points)
+        return [f"points = np.array([{points}])", "X, y = points[:, :1], points[:, 1]", grid]
+    make = _MAKERS[settings.data]
+    return [
+        f"rows = {make}(n={settings.rows}, noise={settings.noise!r}, random_state={settings.seed})",
+        "X, y = rows.X, rows.y",
+        grid,
+    ]
+
+
+def _method_lines(plan: SoftPlan, settings: SoftSettings) -> list[str]:
+    _, name = MODEL_CLASSES[plan.method]
+    knobs = [f"    {key}={value!r}," for key, value in soft_knobs(plan).items()]
+    kind = METHODS[plan.method]
+    lines = [f"# {kind.label}", f"{plan.method} = {name}(", *knobs, ").fit(X, y)"]
+    seed = "" if settings.draw_seed is None else f", seed={settings.draw_seed}"
+    own = plan.method
+    if kind.family == "soft":
+        draw = f"{own}.sample_functions(grid, n_draws={settings.draws}{seed})"
+    elif own == "sglb":
+        draw = f"{own}.predict_members(grid)[: {settings.draws}, :, 0]"
+    else:
+        draws = min(settings.draws, plan_kept(plan) or settings.draws)
+        draw = f"{own}.sample_functions(grid, n_draws={draws})"
+    lines += [
+        f"functions = {draw}",
+        f"total, data, knowledge = {own}.predict_uncertainty(grid)  # variances",
+        f"print('{kind.label}', functions.shape, np.sqrt(knowledge).mean())",
+    ]
+    if own == settings.methods[0] and kind.family == "soft":
+        which = "None" if settings.draw is None else str(settings.draw)
+        lines.append(
+            f"picture = {own}.tree_picture(grid, draw={which})  # gates, reach, leaf_means, ..."
+        )
+    return lines
+
+
+def plan_kept(plan: SoftPlan) -> int | None:
+    """How many functions a fit of the plan keeps; None where they are drawn anew."""
+    if plan.method == "sglb":
+        return plan.members
+    return int(soft_knobs(plan)["n_draws"]) if plan.method == "xbart" else None
+
+
+def soft_curves_csv(run: SoftRun) -> str:
+    """One line a place and method: mean, variances, truth; numbers with nine digits.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.soft_trees import run_soft
+    >>> run = run_soft(SoftSettings(methods=("gp",), rows=30, draws=5))
+    >>> soft_curves_csv(run).splitlines()[0]
+    'method,x,mean,total,data,knowledge,true_mean,has_rows'
+    """
+    names = ["method", "x", "mean", "total", "data", "knowledge", "true_mean", "has_rows"]
+    truth = run.data.true_mean
+    truth = np.full(len(run.data.x), np.nan) if truth is None else truth
+    rows = (
+        (view.label, *row)
+        for view in run.views
+        for row in zip(
+            view.x, view.loc, view.total, view.data, view.knowledge, truth, run.data.support,
+            strict=True,
+        )
+    )  # fmt: skip
+    return _table(names, rows)
+
+
+def soft_functions_csv(view: SoftView) -> str:
+    """One line a place, one column a drawn function."""
+    names = ["x", *(f"draw_{i + 1}" for i in range(len(view.functions)))]
+    return _table(names, zip(view.x, *view.functions, strict=True))
+
+
+def soft_rows_csv(data: SoftData) -> str:
+    """The training rows."""
+    return _table(["x", "y"], zip(data.X[:, 0], data.y, strict=True))
+
+
+def soft_parameters_csv(fit: SoftFit) -> str:
+    """One line a parameter of a soft tree: mean and std of its posterior, standardised scale."""
+    from gbuq_core.experiments.soft_trees_look import covariance_view
+
+    rows = []
+    for tree in range(len(fit.frames)):
+        view = covariance_view(fit, tree)
+        rows += [
+            (tree + 1, label, mean, scale)
+            for label, mean, scale in zip(view.labels, view.mean, view.scale, strict=True)
+        ]
+    return _table(["tree", "parameter", "mean", "std"], rows)
+
+
+def rank_csv(run: RankRun) -> str:
+    """One line a rank and seed: AUROC of knowledge uncertainty, log score of held-out rows."""
+    rows = [
+        (int(rank), run.settings.seed + seed, run.auroc[i, seed], run.log_score[i, seed])
+        for i, rank in enumerate(run.ranks)
+        for seed in range(run.auroc.shape[1])
+    ]
+    return _table(["rank", "seed", "auroc", "log_score"], rows)
+
+
+def _table(names: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
+    lines = [",".join(_cell(value) for value in row) for row in rows]
+    return "\n".join([",".join(names), *lines, ""])
+
+
+def _cell(value: object) -> str:
+    """A value as a CSV cell; texts here hold neither commas nor quotes."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool | np.bool_):
+        return str(bool(value))
+    number = float(value)  # type: ignore[arg-type]
+    return "" if np.isnan(number) else f"{number:.9g}"

@@ -1,0 +1,98 @@
+"""The Soft trees page in words, from its numbers."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from gbuq_core.experiments.claims import times_text
+from gbuq_core.experiments.soft_trees import SoftFit, SoftRun
+from gbuq_core.experiments.soft_trees_data import DATASETS, SoftData
+from gbuq_core.experiments.soft_trees_look import CovarianceView, TreeView
+from gbuq_core.experiments.soft_trees_scores import SoftScore, score_all
+
+_FLAT_SHARE = 0.05  # of the rise: the last tenth of a bound that is flat rose less
+
+
+def describe_soft(run: SoftRun, scores: tuple[SoftScore, ...] | None = None) -> str:
+    """The picture in words: the data, then each method's functions.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.soft_trees import run_soft
+    >>> from gbuq_core.experiments.soft_trees_plan import SoftSettings
+    >>> describe_soft(run_soft(SoftSettings(methods=("gp",), rows=30)))[:52]
+    'Tails: 30 rows; there are none beyond the rows on bo'
+    """
+    scores = score_all(run) if scores is None else scores
+    return " ".join([describe_data(run.data), *(describe_method(score) for score in scores)])
+
+
+def describe_data(data: SoftData) -> str:
+    """Rows, and where there are none."""
+    text = f"{data.title}: {len(data.y):,} rows"
+    if bool(data.support.all()) or not DATASETS[data.key].empty:
+        return f"{text} all over the picture."
+    return f"{text}; there are none {DATASETS[data.key].empty}."
+
+
+def describe_method(score: SoftScore) -> str:
+    """One method's functions in a sentence."""
+    if math.isnan(score.inside):
+        return f"{score.label}: no place of the picture has rows."
+    text = f"{score.label}: functions differ by {score.inside:.2g} target stds where rows are"
+    if not math.isnan(score.fan_out):
+        text += f" and by {score.outside:.2g} where none are ({times_text(score.fan_out)} as much)"
+    if not math.isnan(score.rmse):
+        text += (
+            f"; their mean is off by {score.rmse:.2g} target stds, and 90 % intervals hold "
+            f"{100 * score.coverage:.0f} % of fresh rows"
+        )
+    return f"{text}."
+
+
+def describe_tree(view: TreeView) -> str:
+    """The tree in words: its gates from left to right, and how many leaves matter."""
+    used = int((view.reach.max(axis=1) > 0.5).sum())
+    n_leaves = len(view.reach)
+    splits = np.sort(view.splits[np.isfinite(view.splits)])
+    text = f"{view.title}. {used} of {n_leaves} leaves rule somewhere in the picture"
+    if len(splits):
+        text += f"; gates are even at x = {', '.join(f'{x:.2f}' for x in splits)}"
+    elif len(view.gates):
+        text += "; no gate is even anywhere in the picture"
+    return f"{text}."
+
+
+def describe_covariance(view: CovarianceView) -> str:
+    """The posterior's covariance in words."""
+    text = f"{view.n_parameters} parameters, rank {view.rank}"
+    if view.strongest is None:
+        return f"{text}: all are independent (mean field)."
+    first, second, value = view.strongest
+    return (
+        f"{text}: the factor holds {100 * view.shared:.0f} % of their variances; {first} and "
+        f"{second} have the largest correlation, {value:+.2f}."
+    )
+
+
+def describe_elbo(fit: SoftFit) -> str:
+    """Whether the evidence lower bound has settled; empty for methods without one."""
+    if not fit.elbo:
+        return ""
+    steps = [len(path.step) for path in fit.elbo]
+    flat = [_is_flat(path.elbo) for path in fit.elbo]
+    of = "" if len(steps) == 1 else f" of {len(steps)} trees in all"
+    end = "is flat at the end" if all(flat) else "still rises at the end: take more steps"
+    return f"{fit.label}: {sum(steps):,} steps{of}; the evidence lower bound {end}."
+
+
+def _is_flat(elbo: np.ndarray) -> bool:
+    """Whether the mean over the last tenth rose by little of the whole rise."""
+    tenth = max(1, len(elbo) // 10)
+    if len(elbo) < 3 * tenth:
+        return False
+    last, before = elbo[-tenth:].mean(), elbo[-2 * tenth : -tenth].mean()
+    rise = abs(last - elbo[:tenth].mean())
+    return bool(last - before <= _FLAT_SHARE * max(rise, 1e-12))
