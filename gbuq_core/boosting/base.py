@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbuq_core.boosting import numba_engine
 from gbuq_core.boosting.costs import estimate_seconds
-from gbuq_core.boosting.encoding import RowFlags, apply_encoding, fit_encoding
+from gbuq_core.boosting.encoding import apply_encoding, fit_encoding
 from gbuq_core.boosting.plan import BoostingPlan, langevin_numbers, make_plan, plan_schedule
 from gbuq_core.boosting.schedule import cycle_ends
 from gbuq_core.boosting.stages import (
@@ -23,6 +23,7 @@ from gbuq_core.boosting.stages import (
 )
 from gbuq_core.boosting.truncation import truncation_points
 from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.inputs.columns import RowFlags
 from gbuq_core.inputs.rows import check_fit_data, check_new_rows, draw_seed
 from gbuq_core.jobs import check_memory
 from gbuq_core.validation import check_number, check_same_length

@@ -23,7 +23,7 @@ from gbuq_core.figures.neighbours_parts import (
 )
 from gbuq_core.figures.panels import Marker, Panel, PanelSheet, Points, shared_limits
 
-_TRUTH = {"colour": "text", "width": 1.4, "dash": "6 5"}
+_TRUTH: Part = {"colour": "text", "width": 1.4, "dash": "6 5"}
 _TINT = 0.16
 _HINT = "Point at the picture, or use its arrow keys, to read values; click or Enter chooses x."
 
