@@ -285,10 +285,15 @@ def _one_point(settings: Mapping[str, Any], knob: str) -> tuple[list[Any], tuple
 
 
 def _make_sglb(seed: int, knobs: tuple[int, float], n_trees: int) -> BoostedEnsembleRegressor:
+    """As the paper's CatBoost: 254 borders, and the target in its own unit.
+
+    A standardised target makes the noise's gradients as large as the mean's, and then they choose
+    more of the splits: on power the RMSE is 3.4 in place of 3.0, with CatBoost too.
+    """
     depth, learning_rate = knobs
     return BoostedEnsembleRegressor(
         ensemble="virtual", n_trees=n_trees, depth=depth, learning_rate=learning_rate,
-        max_bins=255, n_jobs=1, random_state=seed,
+        max_bins=255, standardize_target=False, n_jobs=1, random_state=seed,
     )  # fmt: skip
 
 

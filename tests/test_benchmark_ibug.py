@@ -97,8 +97,9 @@ def test_average_is_that_of_the_averaging_estimator(parts, trained, monkeypatch)
     monkeypatch.setattr("benchmarks.ibug_methods.SGLB_GRID", ((2, 0.1),))
     found = here.average()
     sglb = BoostedEnsembleRegressor(
-        ensemble="virtual", n_trees=100, depth=2, learning_rate=0.1, max_bins=255, random_state=3
-    )
+        ensemble="virtual", n_trees=100, depth=2, learning_rate=0.1, max_bins=255,
+        standardize_target=False, random_state=3,
+    )  # fmt: skip
     pair = [("ibug", IBUGRegressor(trained, scoring="crps", random_state=3)), ("sglb", sglb)]
     model = AveragingRegressor(pair, scoring="crps")
     model.fit(parts.X_fit, parts.y_fit, parts.X_val, parts.y_val)
