@@ -54,6 +54,7 @@ METHOD_COLOURS = {
     "vst": "#7b3294",
     "vsgbm": "#cc79a7",
     "macau": "#8c564b",
+    "xbart": "#808000",
     "baseline": "#a6a6a6",
 }
 

@@ -248,6 +248,7 @@ def _strip_header(
                 "step": bool(line.step or line.bars),
                 "dots": bool(line.dots),
                 "bars": bool(line.bars),
+                "weight": _weight(line.weight, body),
             }
         )
     return {
@@ -268,6 +269,13 @@ def _strip_header(
         "frameX": None if frame_x is None else body.add(frame_x, "f4"),
         "alt": _text(strip.alt or describe_strip(strip, start), 2 * MAX_TEXT),
     }
+
+
+def _weight(weight: npt.ArrayLike | None, body: _Body) -> dict[str, Any] | None:
+    """Opacities in 255 steps, which no eye tells apart."""
+    if weight is None:
+        return None
+    return body.add(np.rint(255.0 * np.asarray(weight, dtype=np.float64)), "u1")
 
 
 def _mask(mask: npt.ArrayLike | None, body: _Body) -> dict[str, Any] | None:

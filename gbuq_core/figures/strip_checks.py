@@ -110,6 +110,12 @@ def _line_problems(line: StripLine, n: int, mode: str, n_frames: int | None) -> 
         yield f"line {line.name!r} has a row a frame, which takes mode 'frame'."
     elif y.ndim == 2 and n_frames is not None and len(y) not in (1, n_frames):
         yield f"line {line.name!r} has {len(y)} frames, the sheet {n_frames}."
+    if line.weight is not None:
+        weight = _numbers(line.weight)
+        if weight is None or weight.shape != y.shape:
+            yield f"line {line.name!r} needs as many weights as values."
+        elif not np.all((weight >= 0) & (weight <= 1)):
+            yield f"line {line.name!r} needs weights in [0, 1]."
     if line.colour not in ("", "text") and not HEX.fullmatch(line.colour):
         yield f"line {line.name!r}: colour must look like #0072b2 or be 'text'."
 

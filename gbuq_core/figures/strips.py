@@ -34,6 +34,8 @@ class StripLine(NamedTuple):
     bars : bool
         A bar from the foot of the plot up to each value, as wide as to the next x; holds like a
         step.
+    weight : (n,) or (n_frames, n) array, optional
+        Opacity of the line at each value, in [0, 1]; of the shape of ``y``.
     """
 
     name: str
@@ -43,6 +45,7 @@ class StripLine(NamedTuple):
     step: bool = False
     dots: bool = False
     bars: bool = False
+    weight: npt.ArrayLike | None = None
 
 
 class Strip(NamedTuple):

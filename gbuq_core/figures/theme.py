@@ -36,6 +36,8 @@ _STYLES = {
     "macau": MethodStyle("MACAU", METHOD_COLOURS["macau"]),
     "vrf": MethodStyle("vRF", _BASELINE, "dash"),
     "forests": MethodStyle("ten forests", _BASELINE, "dot"),
+    "xbart": MethodStyle("XBART", METHOD_COLOURS["xbart"]),
+    "gp": MethodStyle("Gaussian process", _BASELINE, "longdash"),
     "catboost": MethodStyle("CatBoost", _BASELINE, "dashdot"),
     "virtual_catboost": MethodStyle("virtual CatBoost", _BASELINE, "longdashdot"),
 }

@@ -32,7 +32,10 @@ function decodeSheet(data) {
     strip.x = read(strip.x);
     strip.whole = strip.x.every(Number.isInteger);
     strip.frameX = read(strip.frameX);
-    for (const line of strip.lines) line.y = read(line.y);
+    for (const line of strip.lines) {
+      line.y = read(line.y);
+      line.weight = read(line.weight);
+    }
   }
   return sheet;
 }

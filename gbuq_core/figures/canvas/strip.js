@@ -115,12 +115,35 @@ function drawStripLines(pen, strip, plot, frame, theme) {
       drawBars(pen, strip, line, frame, plot, colour);
       continue;
     }
+    if (line.weight) {
+      drawWeighted(pen, strip, line, frame, plot, colour);
+      continue;
+    }
     if (!line.dots) pen.path(flat, colour, 1.8, line.dash ? STRIP_DASH : null);
     for (let i = 0; i < flat.length; i += 2) {
       const lonely = !(flat[i - 1] === flat[i - 1] && i) && !(flat[i + 3] === flat[i + 3] && i + 3 < flat.length);
       const drawn = flat[i + 1] === flat[i + 1];
       if (drawn && (line.dots || lonely)) pen.circle(flat[i], flat[i + 1], 2.2, { fill: colour });
     }
+  }
+}
+
+// A line whose opacity is its weight: a path for each stretch of one of eight levels.
+function drawWeighted(pen, strip, line, frame, plot, colour) {
+  const n = strip.x.length;
+  const first = Math.min(frame, line.frames - 1) * n;
+  const levelAt = (i) => Math.round((8 * line.weight[first + i]) / 255);
+  const ink = parseColour(colour);
+  const corner = (i) => [
+    stripX(strip, plot, strip.x[i]), stripY(strip, plot, lineValue(strip, line, frame, i)),
+  ];
+  for (let start = 0; start < n - 1;) {
+    const level = levelAt(start);
+    let end = start + 1;
+    const flat = corner(start);
+    while (end < n && (levelAt(end) === level || end === start + 1)) flat.push(...corner(end++));
+    if (level) pen.path(flat, rgba(ink, level / 8), 2.2);
+    start = end - 1;
   }
 }
 

@@ -62,6 +62,8 @@ class CurvesView {
     this.at = null; // index of the x or of the dot that is read
     this.window = null; // the stretch of both axes that is looked at, if not the whole
     this.send = null; // who is told that a dot was chosen
+    this.tickLabels = true; // beside the panel that is drawn
+    this.xTitle = true; // and below it
     this.svg.addEventListener('pointermove', (event) => this.readNear(event));
     this.svg.addEventListener('pointerleave', () => this.read(null));
     this.svg.addEventListener('pointerdown', (event) => this.press(event));
@@ -86,20 +88,8 @@ class CurvesView {
     const { spec, svg } = this;
     this.width = this.root.clientWidth;
     if (!this.width) return;
-    this.theme = readTheme(this.root);
-    const [r, g, b] = parseColour(this.theme.background);
-    this.dark = 0.299 * r + 0.587 * g + 0.114 * b < 128;
-    svg.replaceChildren();
-    for (const [key, value] of Object.entries({
-      width: this.width, height: spec.height, viewBox: `0 0 ${this.width} ${spec.height}`,
-      'font-family': this.theme.font, 'font-size': 12, 'aria-label': spec.alt,
-    })) svg.setAttribute(key, value);
-    const defs = svgNode('defs', {}, svg);
-    const hatch = svgNode('pattern', {
-      id: 'hatch', width: 7, height: 7, patternUnits: 'userSpaceOnUse',
-      patternTransform: 'rotate(45)',
-    }, defs);
-    svgNode('line', { x1: 0, y1: 0, x2: 0, y2: 7, stroke: this.theme.line }, hatch);
+    this.setTheme();
+    this.start(spec.height);
     const inner = spec.height - MARGIN.top - MARGIN.bottom - GAP * (spec.panels.length - 1);
     const [lo, hi] = this.window?.x ?? spec.x.range;
     this.left = this.leftOf(inner);
@@ -123,6 +113,29 @@ class CurvesView {
     this.read(this.at);
   }
 
+  setTheme() {
+    this.theme = readTheme(this.root);
+    const [r, g, b] = parseColour(this.theme.background);
+    this.dark = 0.299 * r + 0.587 * g + 0.114 * b < 128;
+  }
+
+  // An empty drawing of this height.
+  start(height) {
+    const { spec, svg } = this;
+    this.height = height;
+    svg.replaceChildren();
+    for (const [key, value] of Object.entries({
+      width: this.width, height, viewBox: `0 0 ${this.width} ${height}`,
+      'font-family': this.theme.font, 'font-size': 12, 'aria-label': spec.alt,
+    })) svg.setAttribute(key, value);
+    const defs = svgNode('defs', {}, svg);
+    const hatch = svgNode('pattern', {
+      id: 'hatch', width: 7, height: 7, patternUnits: 'userSpaceOnUse',
+      patternTransform: 'rotate(45)',
+    }, defs);
+    svgNode('line', { x1: 0, y1: 0, x2: 0, y2: 7, stroke: this.theme.line }, hatch);
+  }
+
   ticksOf(panel, height) {
     const [lo, hi] = this.window?.y ?? panel.range;
     return { lo, hi, ...linearTicks(lo, hi, Math.max(4, height / 45)) };
@@ -131,7 +144,7 @@ class CurvesView {
   // Room for the longest number beside the axis.
   leftOf(inner) {
     const longest = this.spec.panels.flatMap((panel) => {
-      const { labels } = this.ticksOf(panel, inner * panel.share);
+      const { labels } = this.ticksOf(panel, inner * (panel.share ?? 1));
       return labels.map((label) => textWidth(label, this.theme, 12));
     });
     return Math.max(MARGIN.left, 30 + Math.max(...longest));
@@ -146,11 +159,11 @@ class CurvesView {
       const y = tenth(py(tick));
       svgNode('line', { x1: this.left, x2: this.right, y1: y, y2: y, stroke: theme.faint }, svg);
       const place = { x: this.left - 8, y: y + 4, 'text-anchor': 'end', fill: theme.soft };
-      svgNode('text', place, svg, labels[k]);
+      if (this.tickLabels) svgNode('text', place, svg, labels[k]);
     });
     const middle = top + height / 2;
     const turned = { transform: `translate(13,${middle}) rotate(-90)`, 'text-anchor': 'middle' };
-    svgNode('text', { ...turned, fill: theme.soft }, svg, panel.label);
+    if (this.tickLabels) svgNode('text', { ...turned, fill: theme.soft }, svg, panel.label);
     const clip = svgNode('clipPath', { id: `panel-${i}` }, svg.firstChild);
     const box = { x: this.left, y: top, width: this.right - this.left, height };
     svgNode('rect', box, clip);
@@ -206,6 +219,7 @@ class CurvesView {
       const place = { x: tenth(this.px(tick)), y: this.bottom + 17, 'text-anchor': 'middle' };
       svgNode('text', { ...place, fill: theme.soft }, svg, labels[k]);
     });
+    if (!this.xTitle) return;
     const place = { x: (this.left + this.right) / 2, y: this.bottom + 34, 'text-anchor': 'middle' };
     svgNode('text', { ...place, fill: theme.soft }, svg, spec.x.label);
   }

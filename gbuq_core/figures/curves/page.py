@@ -19,6 +19,7 @@ _PARTS = (
     _CANVAS / "theme.js",
     _HERE / "curves.js",
     _HERE / "picking.js",
+    _HERE / "facets.js",
     _HERE / "reading.js",
 )
 _START = """

@@ -43,9 +43,9 @@ Object.assign(CurvesView.prototype, {
   // The figure as a file of its own: the drawing with its legend as a line of text above it.
   asSvg() {
     const head = 28;
-    const { width, theme, spec } = this;
+    const { width, height, theme, spec } = this;
     const file = svgNode('svg', {
-      xmlns: SVG, width, height: spec.height + head, viewBox: `0 0 ${width} ${spec.height + head}`,
+      xmlns: SVG, width, height: height + head, viewBox: `0 0 ${width} ${height + head}`,
       'font-family': theme.font, 'font-size': 12,
     });
     svgNode('title', {}, file, spec.alt);
@@ -98,7 +98,7 @@ function saveFile(blob, name) {
 
 // The entry: Streamlit calls the default export on every rerun with the same element.
 export function mount(parent, spec, send = null) {
-  parent.gbuqCurves ??= new CurvesView(parent);
+  parent.gbuqCurves ??= spec.facets ? new FacetsView(parent) : new CurvesView(parent);
   parent.gbuqCurves.send = send;
   parent.gbuqCurves.update(spec);
   return parent.gbuqCurves;

@@ -1,0 +1,182 @@
+// Panels of one size side by side on shared axes, each with a title: methods compared. On a
+// narrow page they stand under each other. Where the reader places points, a click adds one, and a
+// click on a point takes it away.
+
+const NARROW = 640; // pixels of the figure
+const NARROW_HEIGHT = 190; // of a panel's plot there
+const HEADING = 22;
+const BETWEEN = 14;
+const GRAB = 11; // pixels between a pointer and the point it means
+
+class FacetsView extends CurvesView {
+  draw() {
+    const { spec, svg } = this;
+    this.width = this.root.clientWidth;
+    if (!this.width) return;
+    this.setTheme();
+    const narrow = this.width < NARROW;
+    const columns = narrow ? 1 : Math.min(spec.facets, spec.panels.length);
+    const rows = Math.ceil(spec.panels.length / columns);
+    const plot = narrow ? Math.min(NARROW_HEIGHT, spec.height) : spec.height;
+    const cell = HEADING + plot + (narrow ? 24 : MARGIN.bottom);
+    this.start(MARGIN.top + rows * cell);
+    this.boxes = this.boxesOf(columns, cell, plot);
+    this.whole.hidden = true;
+    const [lo, hi] = spec.x.range;
+    spec.panels.forEach((panel, i) => {
+      const box = this.boxes[i];
+      Object.assign(this, { left: box.x, right: box.x + box.width, bottom: box.y + box.height });
+      this.shownX = [lo, hi];
+      this.px = (x) => box.x + ((x - lo) / (hi - lo)) * box.width;
+      this.tickLabels = box.first;
+      this.panel(panel, box.y, box.height, i);
+      this.xTitle = i + columns >= spec.panels.length;
+      this.xAxis();
+      this.heading(panel, box);
+    });
+    const rule = { stroke: this.theme.soft, 'stroke-width': 1, visibility: 'hidden' };
+    this.rules = this.boxes.map(({ y, height }) => (
+      svgNode('line', { ...rule, y1: y, y2: y + height, class: 'rule' }, svg)));
+    const spot = { r: 7, fill: 'none', stroke: this.theme.text, 'stroke-width': 1.5 };
+    this.spot = svgNode('circle', { ...spot, visibility: 'hidden', class: 'rule' }, svg);
+    this.drawLegend();
+    this.read(this.at);
+  }
+
+  boxesOf(columns, cell, plot) {
+    const left = this.leftOf(plot);
+    const width = (this.width - left - MARGIN.right - BETWEEN * (columns - 1)) / columns;
+    return this.spec.panels.map((_, i) => {
+      const [row, column] = [Math.floor(i / columns), i % columns];
+      const x = left + column * (width + BETWEEN);
+      return { x, y: MARGIN.top + HEADING + row * cell, width, height: plot, first: !column };
+    });
+  }
+
+  heading(panel, { x, y, width }) {
+    const colour = inkOf(panel.colour, this.theme, this.dark);
+    svgNode('rect', { x, y: y - 17, width: 10, height: 10, fill: colour }, this.svg);
+    const bold = { x: x + 16, y: y - 8, fill: this.theme.text, 'font-weight': 600 };
+    const title = fitText(panel.title, width - 16, this.theme, 13, 600);
+    svgNode('text', { ...bold, 'font-size': 13 }, this.svg, title);
+    const room = width - 28 - textWidth(title, this.theme, 13, 600);
+    const note = fitText(panel.note ?? '', room, this.theme, 12);
+    const place = { x: x + width, y: y - 8, fill: this.theme.soft, 'text-anchor': 'end' };
+    if (note.length > 4) svgNode('text', place, this.svg, note);
+  }
+
+  layer(layer, group, py, box) {
+    if (layer.kind === 'sheaf') this.sheaf(layer, group, py, box);
+    else super.layer(layer, group, py, box);
+  }
+
+  // Many thin lines over evenly spaced x, as 16-bit steps of a range: a path each, so that they
+  // darken where they agree.
+  sheaf({ from, to, count, range: [low, high], data, colour, opacity, width }, group, py, box) {
+    const bytes = Uint8Array.from(atob(data), (one) => one.charCodeAt(0));
+    const codes = new Uint16Array(bytes.buffer);
+    const [first, last] = [this.px(from), this.px(to)];
+    const stride = Math.max(1, Math.floor((1.5 * count) / (last - first)));
+    const [origin, scale] = [py(low), (py(high) - py(low)) / 65535];
+    const stroke = inkOf(colour, this.theme, this.dark);
+    const pen = { fill: 'none', stroke, 'stroke-width': width, 'stroke-opacity': opacity };
+    const sheaf = svgNode('g', pen, group);
+    const across = (last - first) / (count - 1);
+    for (let start = 0; start < codes.length; start += count) {
+      let path = '';
+      for (let i = 0; i < count; i += stride) {
+        const x = tenth(first + i * across);
+        path += `${i ? 'L' : 'M'}${x},${tenth(origin + scale * codes[start + i])}`;
+      }
+      svgNode('path', { d: path }, sheaf);
+    }
+  }
+
+  boxNear({ offsetX, offsetY }) {
+    return this.boxes.findIndex(({ x, y, width, height }) => (
+      offsetX >= x && offsetX <= x + width && offsetY >= y && offsetY <= y + height));
+  }
+
+  // Where a pointer is, in units of the axes; null outside the panels.
+  placeOf(event) {
+    const box = this.boxes[this.boxNear(event)];
+    if (!box) return null;
+    const [[left, right], [low, high]] = [this.spec.x.range, this.spec.panels[0].range];
+    const x = left + ((event.offsetX - box.x) / box.width) * (right - left);
+    const y = high - ((event.offsetY - box.y) / box.height) * (high - low);
+    return { x, y, box, right: (right - left) / box.width, up: (high - low) / box.height };
+  }
+
+  // Number of the reader's point that a pointer means, or null.
+  grabbed(place) {
+    let [nearest, least] = [null, GRAB * GRAB];
+    const { x, y } = this.spec.place;
+    for (let i = 0; i < x.length; i++) {
+      const across = (x[i] - place.x) / place.right;
+      const up = (y[i] - place.y) / place.up;
+      const distance = across * across + up * up;
+      if (distance <= least) [nearest, least] = [i, distance];
+    }
+    return nearest;
+  }
+
+  meant(event) {
+    const place = this.placeOf(event);
+    if (!place) return null;
+    const { x } = this.spec.read;
+    const share = (place.x - x[0]) / (x[x.length - 1] - x[0]);
+    return Math.min(Math.max(Math.round(share * (x.length - 1)), 0), x.length - 1);
+  }
+
+  readNear(event) {
+    this.read(this.meant(event));
+    this.spot.setAttribute('visibility', 'hidden');
+    const place = this.spec.place ? this.placeOf(event) : null;
+    this.svg.style.cursor = place ? 'crosshair' : '';
+    if (!place) return;
+    const at = this.grabbed(place);
+    if (at === null) return;
+    this.svg.style.cursor = 'pointer';
+    const { box } = place;
+    const [left, high] = [this.spec.x.range[0], this.spec.panels[0].range[1]];
+    this.spot.setAttribute('cx', box.x + (this.spec.place.x[at] - left) / place.right);
+    this.spot.setAttribute('cy', box.y + (high - this.spec.place.y[at]) / place.up);
+    this.spot.setAttribute('visibility', 'visible');
+  }
+
+  press() {}
+
+  click(event) {
+    const place = this.spec.place && this.send ? this.placeOf(event) : null;
+    if (!place) return;
+    const point = this.grabbed(place);
+    this.send(point === null ? { x: place.x, y: place.y } : { point });
+  }
+
+  pick() {}
+
+  read(index) {
+    const { x, label, values } = this.spec.read;
+    this.at = index !== null && index < x.length ? index : null;
+    if (this.at === null) this.svg.style.cursor = '';
+    this.rules.forEach((rule, i) => {
+      const { x: left, width } = this.boxes[i];
+      const [lo, hi] = this.spec.x.range;
+      const at = this.at === null ? 0 : left + ((x[this.at] - lo) / (hi - lo)) * width;
+      rule.setAttribute('x1', at);
+      rule.setAttribute('x2', at);
+      rule.setAttribute('visibility', this.at === null ? 'hidden' : 'visible');
+    });
+    if (this.at === null) {
+      this.spot.setAttribute('visibility', 'hidden');
+      this.readout.textContent = this.spec.hint;
+      return;
+    }
+    const said = (value) => formatValue(Number(value.toPrecision(3)));
+    const parts = values.map(({ name, at: all, spread }) => {
+      const more = spread ? ` \u00b1 ${said(spread[this.at])}` : '';
+      return `${name} ${said(all[this.at])}${more}`;
+    });
+    this.readout.textContent = [`${label} ${formatValue(x[this.at])}`, ...parts].join('   ');
+  }
+}
