@@ -49,7 +49,7 @@ def test_the_keyboard_reads_and_chooses(page, serve):
     picture = open_neighbours(page, serve(APP))
     picture.focus()
     page.keyboard.press("End")
-    page.get_by_text("x 13.0").first.wait_for()
+    page.get_by_text(re.compile(r"^x 13\b")).first.wait_for()
     page.keyboard.press("Enter")
     page.wait_for_url("**x=13*")
     page.get_by_text("There are no rows here").first.wait_for()
@@ -70,7 +70,6 @@ def test_a_range_marks_cells_and_lists_rows_and_stays_in_the_link(page, serve):
     page.keyboard.press("ArrowRight")
     page.wait_for_url("**scales=5&scales=100*")
     page.get_by_text("Percentiles 5 to 100 are scales from").first.wait_for()
-    page.get_by_text("scale in the chosen range").first.wait_for(state="attached")
     page.get_by_role("heading", name="Rows whose scale lies in the range").wait_for()
 
 
