@@ -8,6 +8,12 @@ ensure_writable_cache()
 from gbuq_core.boosting import BoostedEnsembleClassifier, BoostedEnsembleRegressor  # noqa: E402
 from gbuq_core.ibug import IBUGRegressor  # noqa: E402
 from gbuq_core.sampling import sample_mixture  # noqa: E402
+from gbuq_core.soft_trees import (  # noqa: E402
+    VariationalSoftGBMRegressor,
+    VariationalSoftTreeClassifier,
+    VariationalSoftTreeRegressor,
+    tune_soft_tree,
+)
 from gbuq_core.synthetic import (  # noqa: E402
     make_daubechies,
     make_gap,
@@ -29,6 +35,9 @@ __all__ = [
     "BoostedEnsembleRegressor",
     "IBUGRegressor",
     "Uncertainty",
+    "VariationalSoftGBMRegressor",
+    "VariationalSoftTreeClassifier",
+    "VariationalSoftTreeRegressor",
     "decompose_classification",
     "decompose_regression",
     "make_daubechies",
@@ -40,4 +49,5 @@ __all__ = [
     "make_step",
     "make_tails",
     "sample_mixture",
+    "tune_soft_tree",
 ]

@@ -125,7 +125,8 @@ class VariationalSoftGBMRegressor(SoftTreeRegression):
         self.shape_ = self._shape(matrix.shape[1])
         self._check_memory(self.shape_, len(matrix), knobs)
         left = (numbers - scale.centre) / scale.spread
-        inner, trees = left, []
+        inner = left
+        trees: list[FittedTree] = []
         with stage(n_trees):
             for number in range(n_trees):
                 if number:
@@ -187,16 +188,14 @@ class VariationalSoftGBMRegressor(SoftTreeRegression):
         n, seed = self._check_draws(n_draws, seed)
         thetas = self.draw_parameters(n, seed)
         matrix = self._encode(X)
-        by_tree = [
-            self._by_rows(
-                lambda m, tree=tree, theta=theta: (
-                    draw_moments(tree.shape, tree.beta, theta, m).means
-                ),
-                matrix,
-                n,
+
+        def contribution(number: int) -> np.ndarray:
+            tree, theta = self.trees_[number], thetas[number]
+            return self._by_rows(
+                lambda rows: draw_moments(tree.shape, tree.beta, theta, rows).means, matrix, n
             )
-            for tree, theta in zip(self.trees_, thetas, strict=True)
-        ]
+
+        by_tree = [contribution(number) for number in range(len(thetas))]
         sums = np.cumsum(by_tree, axis=0)
         staged: np.ndarray = self.target_scale_.centre + self.target_scale_.spread * sums
         return staged

@@ -21,7 +21,6 @@ from gbuq_core.soft_trees.training import (
 
 ALL_ROWS_UP_TO = 5_000  # beyond, each step sees a minibatch unless batch_size says otherwise
 DEFAULT_BATCH = 1_000
-ALL_ROWS_RATE, BATCH_RATE = 0.03, 0.005  # learning rates where none is given
 N_SNAPSHOTS = 60
 START_SCALE = 0.05  # posterior stds at the start
 START_NOISE = 0.5  # and the noise std of a mean output, in units of the target's std
@@ -62,6 +61,19 @@ def batch_rows(n_rows: int, batch_size: int | None) -> int | None:
     if batch_size is None:
         return DEFAULT_BATCH if n_rows > ALL_ROWS_UP_TO else None
     return batch_size if batch_size < n_rows else None
+
+
+def default_rate(n_features: int, minibatches: bool) -> float:
+    """The learning rate where none is given.
+
+    A gate adds up the steps of all its weights, and minibatches make gradients noisier.
+
+    Examples
+    --------
+    >>> default_rate(1, False), round(default_rate(9, True), 4)
+    (0.03, 0.0033)
+    """
+    return 0.03 / n_features**0.5 / (3.0 if minibatches else 1.0)
 
 
 def fit_tree(
@@ -134,7 +146,7 @@ class Climb:
         batch = batch_rows(n_rows, knobs.batch_size)
         rate = knobs.learning_rate
         if rate is None:
-            rate = ALL_ROWS_RATE if batch is None else BATCH_RATE
+            rate = default_rate(shape.n_features, batch is not None)
         self._plan = training_plan(
             shape, n_rows, beta=knobs.beta, prior_scale=knobs.prior_scale, rank=knobs.rank,
             n_steps=knobs.n_steps, learning_rate=rate, n_draws=knobs.n_gradient_draws,

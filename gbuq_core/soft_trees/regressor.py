@@ -45,7 +45,7 @@ class VariationalSoftTreeRegressor(SoftTreeRegression):
         Adam steps at most.
     learning_rate : float or None
         Highest rate; it warms up and falls to 0 along a cosine. V's is lower for higher ranks. None
-        means 0.03, and 0.005 with minibatches, whose gradients are noisier.
+        means ``0.03 / sqrt(columns)``, and a third of that with minibatches.
     n_draws : int
         Draws of the parameters that predictions average over; the predicting methods take others.
     n_gradient_draws : int
