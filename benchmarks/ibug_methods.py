@@ -217,6 +217,7 @@ class SplitMethods:
         """PGBM, calibrated, in the interpreter that has it."""
         if self.pgbm_python is None:
             raise Missing("PGBM is not installed: pass --pgbm-python.")
+        check_pgbm(self.pgbm_python)
         p, known = self.parts, self.known.get("PGBM")
         leaves, trees = (LEAVES, self.trees) if known is None else _one_point(known, "leaves")
         with tempfile.TemporaryDirectory() as folder:
@@ -257,6 +258,16 @@ METHODS: dict[str, Callable[[SplitMethods], Predicted]] = {
     "kNN-CB": lambda split: split.euclidean(True),
     "NGBoost": lambda split: split.ngboost(),
 }
+
+
+def check_pgbm(python: Path) -> None:
+    """Raise `Missing` where an interpreter cannot import PGBM."""
+    try:
+        found = subprocess.run([python, "-c", "import pgbm.sklearn"], capture_output=True)
+    except OSError:
+        raise Missing(f"PGBM is not installed: {python} is no interpreter.") from None
+    if found.returncode != 0:
+        raise Missing(f"PGBM is not installed: {python} cannot import it.")
 
 
 def fit_ibug(trained: Trained, parts: Parts, **choices: Any) -> IBUGRegressor:

@@ -1,11 +1,13 @@
 """The IBUG benchmark: standard errors, ties, ranks, and that its shortcuts change nothing."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from sklearn.ensemble import GradientBoostingRegressor
 
 from benchmarks.ibug_data import Parts
-from benchmarks.ibug_methods import SplitMethods, choose_scale, fit_ibug, virtual_ensemble
+from benchmarks.ibug_methods import Missing, SplitMethods, choose_scale, fit_ibug, virtual_ensemble
 from benchmarks.ibug_models import Trained
 from benchmarks.ibug_tables import collect, judge, mean_error, ranks
 from gbuq_core import BoostedEnsembleRegressor, IBUGRegressor
@@ -106,3 +108,9 @@ def test_average_is_that_of_the_averaging_estimator(parts, trained, monkeypatch)
     loc, scale = model.predict_distribution(parts.X_test)
     np.testing.assert_allclose(found.loc["crps"], loc, rtol=1e-9)  # sums in another order
     np.testing.assert_allclose(found.scale["crps"], scale, rtol=1e-9)
+
+
+@pytest.mark.parametrize("python", [None, Path("no-such-python")])
+def test_pgbm_is_left_out_in_a_sentence(parts, python):
+    with pytest.raises(Missing, match=r"^PGBM is not installed: .*\.$"):
+        SplitMethods(parts, python).pgbm()
