@@ -131,6 +131,15 @@ def test_xbart_finds_a_step_and_extends_it_as_a_constant():
     np.testing.assert_array_equal(far[:, 0], far[:, 1])
 
 
+def test_xbart_splits_columns_of_few_values():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 4, size=(200, 3)).astype(float)
+    y = X[:, 0] + 0.1 * rng.standard_normal(200)
+    predicted = XBARTRegressor(**TREES).fit(X, y).predict(X)
+    # 0.3 is far above the noise and far below y's std of 1.1, which the mean of y would leave
+    assert np.sqrt(np.mean((predicted - X[:, 0]) ** 2)) < 0.3
+
+
 def test_gaussian_process_agrees_with_scikit_learn(tails):
     model = GaussianProcessBaseline(random_state=0).fit(tails.X, tails.y)
     square = tails.y.var()

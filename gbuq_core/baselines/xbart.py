@@ -18,6 +18,8 @@ from gbuq_core.jobs import tick
 from gbuq_core.metrics.inputs import FloatArray
 from gbuq_core.validation import check_number
 
+_TIES_APART = 1e-6  # in stds of the column
+
 
 class XBARTRegressor(SampledFunctionsRegressor):
     """Trees drawn sweep by sweep; every kept sweep is one function and one noise variance.
@@ -110,7 +112,7 @@ class XBARTRegressor(SampledFunctionsRegressor):
         model = _stochtree().BARTModel()
         seed = _short_seed(self.random_state)
         model.sample(
-            X_train=_writable(matrix),
+            X_train=_writable(_apart(matrix, seed)),
             y_train=target,
             num_gfr=self.n_burn_in + self.n_draws,
             num_burnin=0,
@@ -201,6 +203,21 @@ class XBARTRegressor(SampledFunctionsRegressor):
 def _short_seed(random_state: Any) -> int:
     """A seed of 31 bits, as the library's are, that differs for all seeds of this project."""
     return int(np.random.SeedSequence(draw_seed(random_state)).generate_state(1)[0] >> 1)
+
+
+def _apart(matrix: FloatArray, seed: int) -> FloatArray:
+    """Equal values of a column moved apart by about a millionth of its std.
+
+    Growing from the root, the library hardly splits a column of repeated values: on a table of
+    integers it would predict the mean of y.
+    """
+    rng = np.random.default_rng(seed)
+    moved = matrix.copy()
+    for column in moved.T:
+        _, codes, counts = np.unique(column, return_inverse=True, return_counts=True)
+        tied = counts[codes] > 1
+        column[tied] += _TIES_APART * column.std() * rng.standard_normal(int(tied.sum()))
+    return moved
 
 
 def _writable(matrix: FloatArray) -> FloatArray:
