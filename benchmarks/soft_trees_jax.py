@@ -13,6 +13,8 @@ import importlib.util
 import os
 import statistics
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -159,14 +161,28 @@ def step_rows(repeats: int = 15) -> list[Row]:
     return rows
 
 
+@contextmanager
+def one_core() -> Iterator[None]:
+    """All of it on one core, where the system lets a process choose."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
 def main() -> None:
-    """Print the table, on one core where the system lets a process choose."""
+    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=15)
     repeats = parser.parse_args().repeats
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    for row in step_rows(repeats):
+    with one_core():
+        rows = step_rows(repeats)
+    for row in rows:
         print(f"{row.what}: {row.measured} (bar: {row.bar})")
 
 
