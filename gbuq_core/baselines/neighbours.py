@@ -54,7 +54,7 @@ class _Space(NamedTuple):
 
 
 class _Tuned(NamedTuple):
-    """One choice of columns: the scores of every k and the calibrated score of the best."""
+    """One choice of columns: every k's score, and what the scale of the best one is made of."""
 
     columns: np.ndarray
     tuning: NeighbourTuning

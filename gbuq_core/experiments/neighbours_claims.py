@@ -29,7 +29,7 @@ from gbuq_core.metrics.neighbour_tuning import CANDIDATES
 
 # What counts as agreeing; the paper uses words, the numbers are ours.
 FOLLOWS, HARDLY_FOLLOWS = 0.8, 0.5  # rank correlation of scale and true noise
-NEAR_BEST, FAIRLY_NEAR = 0.02, 0.1  # nats from the best k in hindsight
+NEAR_BEST, FAIRLY_NEAR = 0.02, 0.1  # nats, or shares of a CRPS, from the best k in hindsight
 STABLE, FAIRLY_STABLE = 0.02, 0.1  # nats lost with few trees
 FEW_TREES = 0.1  # of all trees; performance drops at "roughly 1-5 %" in section 5.6
 PAPERS_TREES = 2000  # of most of the models in table 5
@@ -139,17 +139,25 @@ def _claim_of_k(fit: NeighboursFit, search: NeighboursSearch, view: NeighboursVi
     model, y = scored_by(fit, view.settings), fit.data.y_test
     trees: dict[str, Any] = {"n_trees_sampled": search.n_trees, "tree_order": search.order}
     near = model.find_neighborhood(fit.data.X_test, fit.most_k, **trees)
-    candidates = [k for k in CANDIDATES if k <= fit.most_k]
-    nll = {
-        k: float(nll_gaussian_values(y, *_predict(model, near, k, view)).mean()) for k in candidates
+    by_nll = view.settings.scoring == "nll"
+    values_of = nll_gaussian_values if by_nll else crps_gaussian_values
+    score = {
+        k: float(values_of(y, *_predict(model, near, k, view)).mean())
+        for k in CANDIDATES
+        if k <= fit.most_k
     }
-    tuned = int(search.tuning.n_neighbors[search.tuning.best])
-    best, worst = (choose(nll, key=lambda k: nll[k]) for choose in (min, max))
-    lost = nll[tuned] - nll[best]
+    # A search serves both scorings, so that its own choice may be that of the other one.
+    tuning = model.tuning_for(**trees)
+    tuned = int(tuning.n_neighbors[tuning.best])
+    best, worst = (choose(score, key=lambda k: score[k]) for choose in (min, max))
+    lost = score[tuned] - score[best]
+    if not by_nll:  # a CRPS has the unit of y, and a scale that is off by 2 % costs 0.02 nats
+        lost /= score[best]
     return Claim(
         "k tuned on validation rows gives good probabilistic predictions (algorithm 3).",
-        f"k = {tuned} was chosen, NLL {nll[tuned]:.3f} on the test rows; the best in hindsight of "
-        f"{len(nll)} k is {best} with {nll[best]:.3f}, the worst {worst} with {nll[worst]:.3f}.",
+        f"k = {tuned} was chosen, {view.settings.scoring.upper()} {score[tuned]:.4g} on the test "
+        f"rows; the best in hindsight of {len(score)} k is {best} with {score[best]:.4g}, the "
+        f"worst {worst} with {score[worst]:.4g}.",
         verdict_of(-lost, -NEAR_BEST, -FAIRLY_NEAR),
     )
 
@@ -187,8 +195,8 @@ def _claims_of_trees(fit: NeighboursFit, view: NeighboursView) -> list[Claim]:
     by_order = {order: nll_of(few, order) for order in ORDERS}
     lost = gap_between(by_order["first"], every)
     means = {order: float(values.mean()) for order, values in by_order.items()}
-    best = min(means, key=lambda order: means[order])
-    behind = gap_between(by_order["first"], by_order[best])
+    rival = min((order for order in ORDERS if order != "first"), key=lambda order: means[order])
+    behind = gap_between(by_order["first"], by_order[rival])
     trees = f"{few} of {fit.n_trees} trees"
     return [
         Claim(
@@ -202,8 +210,8 @@ def _claims_of_trees(fit: NeighboursFit, view: NeighboursView) -> list[Claim]:
             "Taking the first trees generally works best (section 4.1).",
             f"with {trees} NLL is "
             + ", ".join(f"{value:.3f} ({order})" for order, value in means.items())
-            + f": {'the first ones are best' if best == 'first' else _gap_text(behind)}.",
-            no_worse(behind),
+            + f"; the first beside the {rival} ones: {_gap_text(behind)}.",
+            better(behind),
         ),
     ]
 
@@ -264,7 +272,7 @@ def _claims_of_baselines(
                 "on average (table 1).",
                 f"CRPS {averaged.mean():.4g}, and the best of the others is {best} with "
                 f"{crps[best].mean():.4g}: {_gap_text(gap)}.",
-                no_worse(gap),
+                better(gap),
             )
         )
     return claims

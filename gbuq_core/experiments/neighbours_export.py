@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from gbuq_core.experiments.neighbours import NeighboursFit, NeighboursView
+from gbuq_core.experiments.neighbours import NeighboursFit, NeighboursSearch, NeighboursView
 from gbuq_core.experiments.neighbours_data import DATASETS, HELD_OUT
-from gbuq_core.experiments.neighbours_look import NeighboursLook
+from gbuq_core.experiments.neighbours_look import FIRST_POINTS, NeighboursLook
 from gbuq_core.experiments.neighbours_plan import (
     BEST_FAMILY,
     MODEL_CLASSES,
@@ -57,8 +57,35 @@ train, test = np.sort(order[n_test:]), np.sort(order[:n_test])
 X, X_test, y, y_test = X[train], X[test], y[train], y[test]"""
 
 
+def as_shown(
+    settings: NeighboursSettings,
+    search: NeighboursSearch,
+    view: NeighboursView,
+    look: NeighboursLook,
+) -> NeighboursSettings:
+    """The settings with the k, trees, family and place in use, which need not be those asked for.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.neighbours_look import run_neighbours
+    >>> run = run_neighbours(NeighboursSettings(rows=100, trees=10, k=701, tau=99))
+    >>> shown = as_shown(*run[:1], *run[2:])
+    >>> shown.k, shown.tau, shown.point
+    (80, 10, (8.0,))
+    """
+    return settings._replace(
+        k=None if view.tuned else view.k,
+        tau=None if settings.tau is None else search.n_trees,
+        family=settings.family if settings.family == BEST_FAMILY else look.family,
+        chosen=look.row,
+        point=tuple(look.x.tolist()) if look.row is None else None,
+    )
+
+
 def neighbours_code(settings: NeighboursSettings) -> str:
     """Python that computes predictions, scales and a row's neighbours with public names.
+
+    Numbers out of range it hands on as they are: pass what `as_shown` makes of them.
 
     Examples
     --------
@@ -106,16 +133,16 @@ def _use_lines(settings: NeighboursSettings) -> list[str]:
     row = _row_text(settings)
     lines = [
         "",
-        f"near = model.find_neighborhood(X_test, n_neighbors=len(y){trees})",
+        f"near = model.find_neighborhood(X_test{trees})",
         f"loc, scale = model.predict_distribution(near, {choices})",
         "print(f'RMSE {rmse(y_test, loc):.4g}, NLL {nll_gaussian(y_test, loc, scale):.4g}, '",
         "      f'CRPS {crps_gaussian(y_test, loc, scale):.4g}')",
         "",
         f"chosen = {row}",
-        f"one = model.find_neighborhood(chosen, n_neighbors=len(y){trees})",
+        f"one = model.find_neighborhood(chosen{trees})",
         f"k = model.setting_for({k!r}{trees}).n_neighbors",
-        "for row, trees in zip(one.indices[0, :k], one.affinities[0, :k]):",
-        "    print(row, trees, y[row], X[row])",
+        "for row, shared in zip(one.indices[0, :k], one.affinities[0, :k]):",
+        "    print(f'training row {row + 1}: {shared} trees, y = {y[row]:.4g}, X = {X[row]}')",
         "",
         f"ranked = model.score_families(model.find_validation({trees[2:]}), "
         "model.y_validation_, "
@@ -132,8 +159,12 @@ def _use_lines(settings: NeighboursSettings) -> list[str]:
 
 
 def _row_text(settings: NeighboursSettings) -> str:
-    if DATASETS[settings.data].kind != "table" and settings.point is not None:
-        return f"np.array([{[float(value) for value in settings.point]}])"
+    if DATASETS[settings.data].kind != "table":
+        point = settings.point
+        if point is None and settings.chosen is None:
+            point = FIRST_POINTS[settings.data]
+        if point is not None:
+            return f"np.array([{[float(value) for value in point]}])"
     row = 0 if settings.chosen is None else settings.chosen
     return f"X_test[{row}:{row + 1}]"
 
@@ -188,7 +219,7 @@ def neighbours_map_csv(fit: NeighboursFit, view: NeighboursView, look: Neighbour
 
 
 def neighbours_rows_csv(fit: NeighboursFit, look: NeighboursLook) -> str:
-    """One line a neighbour: row number, trees shared, target, features, class if there is one.
+    """One line a neighbour: row number from 1, trees shared, target, features, class if any.
 
     Examples
     --------
@@ -200,7 +231,7 @@ def neighbours_rows_csv(fit: NeighboursFit, look: NeighboursLook) -> str:
     data = fit.data
     names = ["training_row", "affinity", "trees", data.target_name, *data.feature_names]
     trees = np.full(look.k, look.n_trees)
-    columns = [look.indices, look.affinities, trees, look.targets, *look.features.T]
+    columns = [look.indices + 1, look.affinities, trees, look.targets, *look.features.T]
     if data.labels is not None:
         names.append(data.label_name)
         columns.append(data.labels[look.indices])

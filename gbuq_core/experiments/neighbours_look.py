@@ -37,7 +37,7 @@ from gbuq_core.metrics.neighbour_tuning import running_std
 
 _N_Y = 201
 _REACH = 4.5  # stds to either side of a prediction that densities are drawn over
-_FIRST_POINTS = {"heteroscedastic": (8.0,), "wave": (1.4,), "ripples": (0.5, -0.5)}
+FIRST_POINTS = {"heteroscedastic": (8.0,), "wave": (1.4,), "ripples": (0.5, -0.5)}
 
 
 class NeighboursLook(NamedTuple):
@@ -222,6 +222,36 @@ def run_neighbours(settings: NeighboursSettings | None = None) -> NeighboursRun:
     return NeighboursRun(settings, fit, search, view, look_at(fit, search, settings, view))
 
 
+def affinity_by_trees(fit: NeighboursFit, x: Array) -> npt.NDArray[np.int64]:
+    """In how many of the first 1, 2, ... trees each place of the grid shares a leaf with x.
+
+    Parameters
+    ----------
+    fit : NeighboursFit
+        Of data with a grid.
+    x : ndarray of shape (n_features,)
+
+    Returns
+    -------
+    ndarray of shape (n_trees, n_grid)
+
+    Examples
+    --------
+    >>> settings = NeighboursSettings(rows=200, trees=20, point=(9.0,))
+    >>> run = run_neighbours(settings)
+    >>> grown = affinity_by_trees(run.fit, run.look.x)
+    >>> grown.shape, bool((grown[-1] == run.look.map_affinity).all())
+    ((20, 321), True)
+    """
+    assert fit.grid_leaves is not None
+    leaves = fit.source.leaf_matrix(np.asarray(x, np.float64)[None, :])
+    shared = [
+        count_affinities(fit.grid_leaves, leaves, np.array([tree]))[0]
+        for tree in range(fit.n_trees)
+    ]
+    return np.cumsum(np.array(shared, np.int64), axis=0)
+
+
 def _place(fit: NeighboursFit, settings: NeighboursSettings, notes: list[str]) -> _Place:
     """The place or row to look at; what makes no sense is replaced, with a sentence."""
     data = fit.data
@@ -234,13 +264,14 @@ def _place(fit: NeighboursFit, settings: NeighboursSettings, notes: list[str]) -
             f"{'s' if data.n_inputs > 1 else ''}: another one is shown."
         )
     if data.n_inputs and settings.chosen is None:
-        point = np.array(_FIRST_POINTS[data.key])
+        point = np.array(FIRST_POINTS[data.key])
         return _Place(_place_text(data.feature_names, point), point, None, None)
     row = 0 if settings.chosen is None else settings.chosen
     if not 0 <= row < len(data.y_test):
         notes.append(f"There are {len(data.y_test)} test rows, from 0: row {row} is none of them.")
         row = min(max(row, 0), len(data.y_test) - 1)
-    return _Place(f"test row {row}", data.X_test[row], row, float(data.y_test[row]))
+    kind = "fresh" if data.n_inputs else "held-out"
+    return _Place(f"{kind} row {row + 1}", data.X_test[row], row, float(data.y_test[row]))
 
 
 def _place_text(names: tuple[str, ...], point: Array) -> str:

@@ -26,7 +26,7 @@ from gbuq_core.experiments.neighbours import (
 from gbuq_core.experiments.neighbours_baselines import BaselineFit
 from gbuq_core.experiments.neighbours_data import NeighboursData
 from gbuq_core.experiments.neighbours_plan import BASELINES
-from gbuq_core.ibug import FAMILIES, Posterior, cdf, log_density
+from gbuq_core.ibug import FAMILIES, Posterior, cdf, log_density, moments
 from gbuq_core.metrics import coverage, crps_gaussian, nll_gaussian, pit_coverage, rmse
 
 LEVEL = 0.9  # of the intervals
@@ -90,7 +90,8 @@ def score_neighbours(
         Those that were fitted; one that is missing is left out.
     family : str
         The family in use (`NeighboursLook.family`); another one than the normal gets a line of its
-        own, with CRPS and interval from its distribution function.
+        own, with CRPS and interval from its distribution function; a kernel density has another
+        mean than the model too, and its scale is not compared with the noise.
 
     Examples
     --------
@@ -218,6 +219,14 @@ def _score_family(
     posterior, y = family_posterior(fit, search, view, family), fit.data.y_test
     share = pit_coverage(np.clip(cdf(posterior, y), 0.0, 1.0), [LEVEL])
     crps, width = integrate_posterior(posterior, y, view.loc, view.scale)
+    if posterior.centres is not None:  # kernels stand on the neighbours, not on loc and scale
+        normal = normal._replace(
+            rmse=rmse(y, moments(posterior)[0]),
+            scale_error_inside=math.nan,
+            scale_error_outside=math.nan,
+            mean_scale_inside=math.nan,
+            mean_scale_outside=math.nan,
+        )
     return normal._replace(
         key="family",
         label=f"IBUG, {FAMILIES[family].label}",

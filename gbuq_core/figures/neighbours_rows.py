@@ -106,6 +106,8 @@ def training_figure(
 ) -> Curves:
     """Training rows by one column and their target, with the neighbours of the chosen row.
 
+    Rows are read by their number, from 1.
+
     Parameters
     ----------
     across : (n_rows,) array
@@ -167,7 +169,7 @@ def training_figure(
         "read": {
             "x": short(across[kept]),
             "y": short(target[kept]),
-            "names": kept.tolist(),
+            "names": (kept + 1).tolist(),
             "label": "training row",
             "values": [
                 {"name": "target", "at": short(target[kept])},

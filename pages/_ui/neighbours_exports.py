@@ -7,6 +7,7 @@ from functools import partial
 import streamlit as st
 
 from gbuq_core.experiments.neighbours_export import (
+    as_shown,
     neighbours_code,
     neighbours_csv,
     neighbours_map_csv,
@@ -52,7 +53,11 @@ def export_neighbours(found: Found, link: str) -> None:
             _encoded(neighbours_map_csv, fit, view, look),
         )
         downloads.insert(1, picture)
-    show_exports("neighbours", neighbours_code(found.settings), link, downloads)
+    show_exports("neighbours", _code(found), link, downloads)
+
+
+def _code(found: Found) -> str:
+    return neighbours_code(as_shown(found.settings, found.search, found.view, found.look))
 
 
 def words_of(found: Found) -> str:
@@ -75,12 +80,13 @@ def explain_neighbours() -> None:
         )
         st.markdown(
             "The mean is the model's own prediction; only the spread comes from the neighbours. "
-            "k is the best of seventeen on validation rows (algorithm 2), and the scale is then "
-            "multiplied by one factor or shifted by one constant for all rows (equation 3): on the "
+            "k is the best of seventeen on validation rows (algorithm 3), and the scale is then "
+            "multiplied by one factor or shifted by one constant for all rows (equation 2): on the "
             "std, as in the authors' code. After tuning the model is trained on all rows. Nine "
-            "families are fitted to the neighbours' targets with this mean and spread, and the "
-            "best is chosen by its NLL on validation rows. Fewer trees may count, the first, the "
-            "last or random ones (section 4.1)."
+            "families are fitted to the neighbours' targets (equation 3), with this mean and "
+            "spread but for the kernel density, which stands on the targets themselves; the best "
+            "is chosen by its NLL on validation rows. Fewer trees may count, the first, the last "
+            "or random ones (section 4.1)."
         )
 
 
@@ -110,7 +116,7 @@ def _html(found: Found) -> bytes:
         Section("Why this scale", sheet=(reasons := reasons_of(found)), caption=reasons.alt),
         Section("The neighbours", table=[tuple(str(name) for name in frame.columns), *listed]),
         Section("Scorecard", table=score_rows(scores_of(found, {}))),
-        Section("Python", code=neighbours_code(found.settings)),
+        Section("Python", code=_code(found)),
     ]
     return standalone_html(sections, "Neighbours", _LEAD).encode()
 

@@ -8,13 +8,20 @@ import pytest
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.claims import VERDICTS
+from gbuq_core.experiments.neighbours import view_neighbours
 from gbuq_core.experiments.neighbours_baselines import (
     fit_baseline,
     needed_fits,
     why_no_baseline,
 )
-from gbuq_core.experiments.neighbours_claims import check_neighbours_claims
+from gbuq_core.experiments.neighbours_claims import (
+    better,
+    check_neighbours_claims,
+    gap_between,
+    no_worse,
+)
 from gbuq_core.experiments.neighbours_export import (
+    as_shown,
     neighbours_code,
     neighbours_csv,
     neighbours_map_csv,
@@ -138,6 +145,40 @@ def test_claims_say_what_their_verdict_says(run, baselines):
     assert len(claims) == len(without) + 3
 
 
+def test_a_tie_is_no_gain(run, baselines):
+    gap = gap_between(np.zeros(4), np.array([-1.0, 1.0, 0.1, -0.1]))
+    assert (no_worse(gap), better(gap)) == ("holds", "nearly")
+    claims = check_neighbours_claims(run.fit, run.search, run.view, baselines)
+    best = [c for c in claims if "first trees generally" in c.paper or "averaged" in c.paper]
+    assert len(best) == 2
+    for claim in best:
+        assert (claim.verdict == "holds") == (" better (standard" in claim.here)
+        assert (claim.verdict == "nearly") == ("a tie (" in claim.here)
+
+
+def test_the_claim_of_k_is_of_the_score_that_tunes(run):
+    # A search serves both scorings; here they choose different k.
+    other = view_neighbours(run.fit, run.search, SETTINGS._replace(scoring="crps"))
+    assert other.k != run.view.k
+    for view, name in ((run.view, "NLL"), (other, "CRPS")):
+        (claim,) = (
+            each
+            for each in check_neighbours_claims(run.fit, run.search, view)
+            if each.paper.startswith("k tuned")
+        )
+        score = view.test_nll if name == "NLL" else view.test_crps
+        assert claim.here.startswith(f"k = {view.k} was chosen, {name} {score:.4g} on")
+
+
+def test_kernels_are_scored_by_their_own_mean(run):
+    view = run.view._replace(settings=SETTINGS._replace(baselines=()))
+    normal, kernels = score_neighbours(run.fit, run.search, view, {}, "kde")
+    own = run.search.near_test.targets[:, : view.k].mean(axis=1)
+    assert kernels.rmse == pytest.approx(rmse(run.fit.data.y_test, own), rel=1e-12)  # sums' order
+    assert kernels.rmse != normal.rmse
+    assert np.isnan([kernels.scale_error_inside, kernels.mean_scale_outside]).all()
+
+
 def test_claims_leave_out_what_is_not_known(wine):
     claims = check_neighbours_claims(wine.fit, wine.search, wine.view)
     assert not any("true noise" in claim.here for claim in claims)
@@ -174,17 +215,25 @@ def test_words_admit_that_the_scale_misses_the_empty_region(run):
         {},
         {"data": "wine", "library": "sglb", "family": "best", "tau": 9, "order": "random"},
         {"data": "ripples", "library": "xgboost", "point": (0.1, 0.2), "k": 7, "calibrate": False},
+        {"data": "diabetes", "k": 701, "tau": 99, "chosen": 10**6},  # more than there are
+        {"k": 1, "family": "weibull"},  # refused: the targets reach below 0
     ],
 )
 def test_the_code_computes_the_same(change, capsys):
     settings = SETTINGS._replace(rows=150, trees=12, k=20, scoring="crps")._replace(**change)
-    namespace = {}
-    exec(neighbours_code(settings), namespace)  # the code is this project's own
     own = run_neighbours(settings)
+    namespace = {}
+    code = neighbours_code(as_shown(settings, own.search, own.view, own.look))
+    exec(code, namespace)  # the code is this project's own
     np.testing.assert_array_equal(namespace["scale"], own.view.scale)
-    if settings.point:
-        np.testing.assert_array_equal(namespace["one"].indices[0, : own.view.k], own.look.indices)
-    assert f"RMSE {own.view.test_rmse:.4g}" in capsys.readouterr().out
+    np.testing.assert_array_equal(namespace["one"].indices[0, : own.view.k], own.look.indices)
+    said = capsys.readouterr().out
+    assert f"RMSE {own.view.test_rmse:.4g}" in said
+    assert f"training row {own.look.indices[0] + 1}: {own.look.affinities[0]} trees" in said
+
+
+def test_the_code_without_a_place_looks_where_the_picture_does(run):
+    assert f"chosen = np.array([{run.look.x.tolist()}])" in neighbours_code(SETTINGS)
 
 
 def test_tables_to_take_away(run, wine):
@@ -192,7 +241,7 @@ def test_tables_to_take_away(run, wine):
     assert len(rows) == len(wine.view.loc)
     assert float(rows[3]["scale"]) == pytest.approx(wine.view.scale[3], rel=1e-8)  # nine digits
     near = list(csv.DictReader(io.StringIO(neighbours_rows_csv(wine.fit, wine.look))))
-    assert [int(row["training_row"]) for row in near] == wine.look.indices.tolist()
+    assert [int(row["training_row"]) - 1 for row in near] == wine.look.indices.tolist()
     assert near[0]["cultivar"].startswith("cultivar ")
     places = list(csv.DictReader(io.StringIO(neighbours_map_csv(run.fit, run.view, run.look))))
     assert [row["in_support"] == "True" for row in places] == run.fit.data.in_support.tolist()

@@ -197,9 +197,9 @@ def test_training_rows_without_a_value_are_left_out(near):
         across, np.arange(10.0) * 2, near, (4.5, 9.0, 1.5), labels=("age", "y")
     )
     read = figure.spec["read"]
-    assert read["names"] == [0, 1, 2, 3, 4, 5, 6, 8, 9]
+    assert read["names"] == [1, 2, 3, 4, 5, 6, 7, 9, 10]  # as the list of neighbours counts them
     strong = [read["names"][i] for part in layers(figure, "dots", colour=NEAR) for i in part["at"]]
-    assert strong == [0, 3]
+    assert strong == [1, 4]
     (bar,) = layers(figure, "line")
     assert bar["y"] == [6.0, 12.0]
     assert not layers(figure, "dots", colour=CHOSEN_RANGE)
