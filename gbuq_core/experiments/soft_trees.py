@@ -45,8 +45,10 @@ class SoftFit(NamedTuple):
         ``step`` and ``elbo`` (n_steps,) of each tree; none for methods without.
     frames : tuple of ndarray of shape (n_frames,), int64
         Steps at which each tree's training was kept, the start (0) first; none for methods without.
-    seconds, memory_bytes : float, int
-        Of the training, and what the model holds (of another library: what Python can see of it).
+    seconds : float
+        Of the training.
+    memory_bytes : int or None
+        What the model holds; None where a library does not tell.
     """
 
     plan: SoftPlan
@@ -55,7 +57,7 @@ class SoftFit(NamedTuple):
     elbo: tuple[ElboPath, ...]
     frames: tuple[np.ndarray, ...]
     seconds: float
-    memory_bytes: int
+    memory_bytes: int | None
 
     @property
     def method(self) -> str:
@@ -158,7 +160,7 @@ def fit_soft(plan: SoftPlan) -> SoftFit:
         tuple(tree.elbo for tree in trees),
         tuple(tree.snapshots.step for tree in trees),
         seconds,
-        held_bytes(model),
+        None if METHODS[plan.method].package == "stochtree" else held_bytes(model),
     )
 
 

@@ -326,7 +326,7 @@ def _checked_point(number: int, point: Any) -> tuple[float, float]:
     return round(x, POINT_DIGITS) + 0.0, round(y, POINT_DIGITS) + 0.0  # + 0.0: no minus zero
 
 
-_COORDINATE = r"-?\d{1,4}(?:\.\d{1,9})?"
+_COORDINATE = r"-?[0-9]{1,4}(?:\.[0-9]{1,9})?"
 POINTS_PATTERN = rf"(?:{_COORDINATE}_{_COORDINATE}(?:~{_COORDINATE}_{_COORDINATE}){{0,399}})?"
 
 

@@ -71,26 +71,38 @@ def _method_lines(plan: SoftPlan, settings: SoftSettings) -> list[str]:
     knobs = [f"    {key}={value!r}," for key, value in soft_knobs(plan).items()]
     kind = METHODS[plan.method]
     lines = [f"# {kind.label}", f"{plan.method} = {name}(", *knobs, ").fit(X, y)"]
-    seed = "" if settings.draw_seed is None else f", seed={settings.draw_seed}"
     own = plan.method
+    seed = "" if settings.draw_seed is None else f", seed={settings.draw_seed}"
+    kept = plan_kept(plan)
+    draws = settings.draws if kept is None else min(settings.draws, kept)
+    if kind.family == "process" and seed:
+        lines.append(f"{own}.seed_ = {settings.draw_seed}  # of the draws")
+    how = f", n_draws={draws}{seed}" if kind.family == "soft" else ""
     if kind.family == "soft":
-        draw = f"{own}.sample_functions(grid, n_draws={settings.draws}{seed})"
+        draw = f"{own}.sample_functions(grid{how})"
     elif own == "sglb":
-        draw = f"{own}.predict_members(grid)[: {settings.draws}, :, 0]"
+        draw = f"{own}.predict_members(grid)[:{draws}, :, 0]"
     else:
-        draws = min(settings.draws, plan_kept(plan) or settings.draws)
         draw = f"{own}.sample_functions(grid, n_draws={draws})"
     lines += [
         f"functions = {draw}",
-        f"total, data, knowledge = {own}.predict_uncertainty(grid)  # variances",
+        f"total, data, knowledge = {own}.predict_uncertainty(grid{how})  # variances",
         f"print('{kind.label}', functions.shape, np.sqrt(knowledge).mean())",
     ]
-    if own == settings.methods[0] and kind.family == "soft":
-        which = "None" if settings.draw is None else str(settings.draw)
-        lines.append(
-            f"picture = {own}.tree_picture(grid, draw={which})  # gates, reach, leaf_means, ..."
-        )
+    if kind.family == "soft":
+        lines += [
+            f"picture = {own}.tree_picture(grid, {_picture_arguments(plan, settings, seed)})",
+            "print(picture.gates.shape, picture.leaf_means.shape)",
+        ]
     return lines
+
+
+def _picture_arguments(plan: SoftPlan, settings: SoftSettings, seed: str) -> str:
+    """Which tree, and at which moment or for which draw."""
+    tree = min(settings.tree, plan.trees - 1) if plan.trees else 0
+    if settings.frame is not None:
+        return f"tree={tree}, snapshot={settings.frame}"
+    return f"draw={settings.draw}, tree={tree}{seed}"
 
 
 def plan_kept(plan: SoftPlan) -> int | None:

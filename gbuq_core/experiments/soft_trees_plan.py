@@ -150,7 +150,7 @@ class SoftSettings(NamedTuple):
     restarts: int = 1
     trees: int = 5
     members: int = 20
-    sglb_trees: int = 200
+    sglb_trees: int = 100
     temperature: str | float = "catboost"
     xbart_trees: int = 30
     draws: int = 100

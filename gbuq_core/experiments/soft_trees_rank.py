@@ -80,7 +80,7 @@ class RankSettings(NamedTuple):
         Of the trees, as in `soft_trees_plan.SoftSettings`.
     """
 
-    data: str = "moons3"
+    data: str = "diabetes"
     ranks: tuple[int, ...] = (0, 1, 2, 5, 10, 20)
     n_seeds: int = 5
     seed: int = 0
@@ -141,7 +141,7 @@ def plan_rank(settings: RankSettings) -> RankSettings:
     Examples
     --------
     >>> plan_rank(RankSettings(ranks=(0, 5, 400, 500))).ranks
-    (0, 5, 44)
+    (0, 5, 121)
     """
     refusal = why_no_rank(settings)
     if refusal:
@@ -228,7 +228,7 @@ def run_rank(settings: RankSettings | None = None) -> RankRun:
 
     Examples
     --------
-    >>> run = run_rank(RankSettings(ranks=(0, 3), n_seeds=2, rows=40, steps=60, depth=1))
+    >>> run = run_rank(RankSettings("moons3", (0, 3), n_seeds=2, rows=40, steps=60, depth=1))
     >>> run.auroc.shape, run.mean.shape
     ((2, 2), (2,))
     """
@@ -290,7 +290,7 @@ def rank_rows(settings: RankSettings, seed: int) -> RankRows:
 
     Examples
     --------
-    >>> rows = rank_rows(RankSettings(data="diabetes"), 0)
+    >>> rows = rank_rows(RankSettings(), 0)
     >>> rows.X.shape, rows.X_test.shape, rows.X_foreign.shape
     ((354, 10), (88, 10), (88, 10))
     """
@@ -329,7 +329,7 @@ def describe_rank(run: RankRun) -> str:
 
     Examples
     --------
-    >>> run = run_rank(RankSettings(ranks=(0, 3), n_seeds=2, rows=40, steps=60, depth=1))
+    >>> run = run_rank(RankSettings("moons3", (0, 3), n_seeds=2, rows=40, steps=60, depth=1))
     >>> describe_rank(run)[:44]
     'Two moons, 2 seeds: AUROC of knowledge uncer'
     """

@@ -44,7 +44,9 @@ class SoftScore(NamedTuple):
     nll : float
         Of fresh rows, in nats, in units of y: of the mixture over draws (of a Gaussian process,
         which is one normal, of that).
-    seconds, memory_bytes : float, int
+    seconds : float
+    memory_bytes : int or None
+        None where a library does not tell.
     """
 
     method: str
@@ -59,7 +61,7 @@ class SoftScore(NamedTuple):
     coverage_high: float
     nll: float
     seconds: float
-    memory_bytes: int
+    memory_bytes: int | None
 
 
 def score_soft(fit: SoftFit, view: SoftView, settings: SoftSettings) -> SoftScore:

@@ -12,8 +12,6 @@ from gbuq_core.experiments.soft_trees_data import DATASETS, SoftData
 from gbuq_core.experiments.soft_trees_look import CovarianceView, TreeView
 from gbuq_core.experiments.soft_trees_scores import SoftScore, score_all
 
-_FLAT_SHARE = 0.05  # of the rise: the last tenth of a bound that is flat rose less
-
 
 def describe_soft(run: SoftRun, scores: tuple[SoftScore, ...] | None = None) -> str:
     """The picture in words: the data, then each method's functions.
@@ -43,13 +41,22 @@ def describe_method(score: SoftScore) -> str:
         return f"{score.label}: no place of the picture has rows."
     text = f"{score.label}: functions differ by {score.inside:.2g} target stds where rows are"
     if not math.isnan(score.fan_out):
-        text += f" and by {score.outside:.2g} where none are ({times_text(score.fan_out)} as much)"
+        text += f" and by {score.outside:.2g} where none are ({_as_much(score.fan_out)})"
     if not math.isnan(score.rmse):
         text += (
             f"; their mean is off by {score.rmse:.2g} target stds, and 90 % intervals hold "
             f"{100 * score.coverage:.0f} % of fresh rows"
         )
     return f"{text}."
+
+
+def _as_much(ratio: float) -> str:
+    """A factor in words.
+
+    >>> _as_much(5.81), _as_much(1.02)
+    ('5.8 times as much', 'as much')
+    """
+    return "as much" if abs(ratio - 1.0) < 0.05 else f"{times_text(ratio)} as much"
 
 
 def describe_tree(view: TreeView) -> str:
@@ -78,21 +85,25 @@ def describe_covariance(view: CovarianceView) -> str:
 
 
 def describe_elbo(fit: SoftFit) -> str:
-    """Whether the evidence lower bound has settled; empty for methods without one."""
-    if not fit.elbo:
+    """How far the evidence lower bound has come; empty for methods without one."""
+    if not fit.elbo or fit.plan.steps is None:
         return ""
-    steps = [len(path.step) for path in fit.elbo]
-    flat = [_is_flat(path.elbo) for path in fit.elbo]
-    of = "" if len(steps) == 1 else f" of {len(steps)} trees in all"
-    end = "is flat at the end" if all(flat) else "still rises at the end: take more steps"
-    return f"{fit.label}: {sum(steps):,} steps{of}; the evidence lower bound {end}."
+    most = fit.plan.steps
+    early = sum(len(path.step) < most for path in fit.elbo)
+    if len(fit.elbo) == 1:
+        path = fit.elbo[0].elbo
+        text = f"{fit.label}: {len(path):,} of {most:,} steps"
+        text += ", as the evidence lower bound was flat" if early else ""
+        return f"{text}; it changed by {_last_rise(path):+.2g} nats in the last tenth."
+    rises = [_last_rise(path.elbo) for path in fit.elbo]
+    return (
+        f"{fit.label}: {early} of {len(rises)} trees stopped before {most:,} steps, as their "
+        f"evidence lower bound was flat; in the last tenth none rose by more than "
+        f"{max(rises):.2g} nats."
+    )
 
 
-def _is_flat(elbo: np.ndarray) -> bool:
-    """Whether the mean over the last tenth rose by little of the whole rise."""
+def _last_rise(elbo: np.ndarray) -> float:
+    """The mean over the last tenth of the steps less that over the tenth before."""
     tenth = max(1, len(elbo) // 10)
-    if len(elbo) < 3 * tenth:
-        return False
-    last, before = elbo[-tenth:].mean(), elbo[-2 * tenth : -tenth].mean()
-    rise = abs(last - elbo[:tenth].mean())
-    return bool(last - before <= _FLAT_SHARE * max(rise, 1e-12))
+    return float(elbo[-tenth:].mean() - elbo[-2 * tenth : -tenth].mean())
