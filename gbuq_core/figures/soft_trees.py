@@ -21,6 +21,7 @@ SHOWS: tuple[Show, ...] = ("both", "functions", "bands")
 MOST_DOTS = 1000
 _TRUTH = {"colour": "text", "width": 1.4, "dash": "6 5"}
 _INK = {"colour": "text", "opacity": 0.35, "size": 4.0}
+_PLACED_INK = {"colour": "text", "opacity": 0.85, "size": 7.0}
 _DATA_OPACITY, _KNOWLEDGE_OPACITY = 0.16, 0.42
 _FAINTER = 0.5  # bands behind functions, times
 _COLUMNS = 4  # panels in a row, or 3 if there are more
@@ -61,7 +62,7 @@ class Functions(NamedTuple):
     method : str
         A key of `METHOD_STYLES`.
     x : ndarray of shape (n,)
-        Evenly spaced.
+        Evenly spaced; empty while there is nothing to show but the rows.
     functions : ndarray of shape (n_functions, n)
         Drawn from the posterior; those that are to be drawn as lines.
     loc : ndarray of shape (n,)
@@ -103,20 +104,21 @@ def functions_figure(
         Whether clicks add and remove points.
     alt : str
     height : int
-        Pixels of a panel's plot on a wide page; with several rows of panels, shared among them.
+        Pixels of a panel's plot on a wide page; several rows of panels share a little more.
     """
     facets = len(methods) if len(methods) <= _COLUMNS else _COLUMNS - 1
     rows_of_panels = -(-max(len(methods), 1) // max(facets, 1))
     low, high = scene.y_range
     shown = {"range": [float(low), float(high)], "label": "y"}
-    behind, before = _hatches(scene), _rows_and_truth(scene)
+    behind = _hatches(scene) if methods else []
+    before = _rows_and_truth(scene, _PLACED_INK if place else _INK)
     panels: list[Part] = [
         {
             **shown,
             "title": METHOD_STYLES[one.method].label,
             "note": one.note,
             "colour": METHOD_STYLES[one.method].colour,
-            "layers": [*behind, *_belief(one, scene, show, n_std), *before, _mean(one)],
+            "layers": [*behind, *_belief(one, scene, show, n_std), *before, *_mean(one)],
         }
         for one in methods
     ]
@@ -125,7 +127,7 @@ def functions_figure(
     spec = {
         "name": "soft-trees",
         "alt": alt,
-        "height": int(height if rows_of_panels == 1 else height / rows_of_panels - 22),
+        "height": int(height if rows_of_panels == 1 else 1.15 * height / rows_of_panels),
         "hint": _PLACE_HINT if place else _HINT,
         "facets": max(facets, 1),
         "x": {"range": [float(scene.x[0]), float(scene.x[-1])], "label": "x"},
@@ -201,6 +203,8 @@ def _belief(one: Functions, scene: Scene, show: Show, n_std: float) -> list[Part
     """Rim, band, rim from below, and functions over them."""
     colour = METHOD_STYLES[one.method].colour
     parts: list[Part] = []
+    if not len(one.x):
+        return parts
     if show != "functions":
         faint = _FAINTER if show == "both" and len(one.functions) else 1.0
         inner = n_std * np.sqrt(one.data)
@@ -219,8 +223,20 @@ def _belief(one: Functions, scene: Scene, show: Show, n_std: float) -> list[Part
     return parts
 
 
-def _mean(one: Functions) -> Part:
-    return line(one.x, one.loc, METHOD_STYLES[one.method].colour, 2.4)
+def _mean(one: Functions) -> list[Part]:
+    if not len(one.x):
+        return []
+    return [line(one.x, one.loc, METHOD_STYLES[one.method].colour, 2.4)]
+
+
+def pending(method: str, note: str) -> Functions:
+    """A panel for a method whose functions are still on their way.
+
+    >>> pending("vst", "being fitted").loc.shape
+    (0,)
+    """
+    nothing = np.empty(0)
+    return Functions(method, nothing, np.empty((0, 0)), nothing, nothing, nothing, note)
 
 
 def _hatches(scene: Scene) -> list[Part]:
@@ -228,9 +244,9 @@ def _hatches(scene: Scene) -> list[Part]:
     return [{"kind": "hatch", "from": low, "to": high} for low, high in gaps]
 
 
-def _rows_and_truth(scene: Scene) -> list[Part]:
+def _rows_and_truth(scene: Scene, ink: Part) -> list[Part]:
     few = np.linspace(0, len(scene.x_rows) - 1, min(len(scene.x_rows), MOST_DOTS)).astype(np.int64)
-    dots = {"kind": "dots", "x": short(scene.x_rows[few]), "y": short(scene.y_rows[few]), **_INK}
+    dots = {"kind": "dots", "x": short(scene.x_rows[few]), "y": short(scene.y_rows[few]), **ink}
     if scene.true_mean is None:
         return [dots]
     return [dots, line(scene.x, scene.true_mean, **_TRUTH)]
@@ -253,7 +269,7 @@ def _legend(methods: Sequence[Functions], scene: Scene, show: Show, n_std: float
     if scene.true_mean is not None:
         entries.append({"name": "truth", "kind": "line", **_TRUTH})
     entries.append({"name": "rows", "kind": "dots", **_INK, "opacity": 0.6})
-    if not scene.support.all():
+    if methods and not scene.support.all():
         entries.append({"name": "no rows", "kind": "hatch", "colour": "text"})
     return entries
 
@@ -264,6 +280,8 @@ def _read(scene: Scene, methods: Sequence[Functions]) -> Part:
     if scene.true_mean is not None:
         values.append({"name": "truth", "at": short(scene.true_mean)})
     for one in methods:
+        if not len(one.x):
+            continue
         std = np.sqrt(one.data + one.knowledge)
         values.append(
             {

@@ -12,6 +12,7 @@ from gbuq_core.figures.colour import OKABE_ITO
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.curves.parts import Part, line, short
 from gbuq_core.figures.panels import Line, Panel, PanelSheet
+from gbuq_core.figures.soft_trees import Scene
 from gbuq_core.figures.strips import Strip, StripLine
 from gbuq_core.figures.theme import METHOD_STYLES
 
@@ -92,10 +93,10 @@ def tree_sheet(
     alt : str
     """
     n_nodes, n_leaves = frames.gates.shape[1], frames.reach.shape[1]
-    x, at, rows_y = _places(frames)
+    x, at, rows_y = places(frames)
     kept = _kept_frames(len(frames.steps), len(x) * (n_nodes + 2 * n_leaves + 1))
     gates, reach, leaves, output = (
-        _resample(part[kept], frames.x, x)
+        resample(part[kept], frames.x, x)
         for part in (frames.gates, frames.reach, frames.leaves, frames.output[:, None])
     )
     dots = np.full(len(x), np.nan)
@@ -106,6 +107,7 @@ def tree_sheet(
             x,
             [
                 StripLine("rows", dots, "#9a9a9a", dots=True),
+                StripLine("the tree", output[:, 0], "text"),
                 *(
                     StripLine(
                         f"leaf {i + 1}",
@@ -115,7 +117,6 @@ def tree_sheet(
                     )
                     for i in range(n_leaves)
                 ),
-                StripLine("the tree", output[:, 0], "text"),
             ],
             "x",
             "what each says; opacity: reach",
@@ -347,7 +348,7 @@ def _gate_name(node: int) -> str:
     return "root" if not node else f"gate {level + 1}.{node - 2**level + 2}"
 
 
-def _places(frames: TreeFrames) -> tuple[Array, Ints, Array]:
+def places(frames: TreeFrames | Scene) -> tuple[Array, Ints, Array]:
     """Where the pictures have x, rows among them; the rows' places there; their y."""
     grid = np.linspace(frames.x[0], frames.x[-1], _TREE_X)
     few = np.linspace(0, len(frames.x_rows) - 1, min(len(frames.x_rows), _TREE_ROWS)).astype(
@@ -366,7 +367,7 @@ def _kept_frames(n_frames: int, values: int) -> Ints:
     return np.unique(np.linspace(0, n_frames - 1, min(n_frames, most)).astype(np.int64))
 
 
-def _resample(parts: Array, old: Array, new: Array) -> Array:
+def resample(parts: Array, old: Array, new: Array) -> Array:
     """Curves ``(m, k, n)`` over increasing ``old`` at ``new`` places, linearly."""
     right = np.clip(np.searchsorted(old, new), 1, len(old) - 1)
     share = np.clip((new - old[right - 1]) / (old[right] - old[right - 1]), 0.0, 1.0)

@@ -98,7 +98,7 @@ def draw_knob(knob: Knob) -> Any:
         case "switch":
             return st.toggle(label, knob.default, **shared)
         case "text":
-            return st.text_input(label, knob.default, max_chars=200, **shared)
+            return st.text_input(label, knob.default, max_chars=knob.most or 200, **shared)
     raise ValueError(f"unknown kind of knob {knob.kind!r}")
 
 

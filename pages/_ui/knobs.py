@@ -37,7 +37,7 @@ class Knob(NamedTuple):
     choice    one str of ``choices``            radio up to four choices, else a drop-down
     choices   tuple of str, at most ``most``    drop-down with several entries
     switch    bool                              toggle
-    text      str that matches ``pattern``      text box
+    text      str that matches ``pattern``      text box of ``most`` characters (200)
     range     (low, high), two int in order     slider with two ends
     ========  ================================  ==========================================
 

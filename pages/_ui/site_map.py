@@ -56,6 +56,14 @@ NEIGHBOURS = Entry(
     "scale is what it is.",
 )
 
+SOFT_TREES = Entry(
+    "pages/soft_trees.py",
+    "soft_trees",
+    "Soft trees",
+    "Experiments",
+    "How many functions fit these points? Place some, and see where methods agree and fan out.",
+)
+
 YOUR_DATA = Entry(
     "pages/your_data.py",
     "your_data",  # as the file: another name is unknown to a cold server
@@ -73,7 +81,16 @@ LESSONS = Entry(
 )
 
 # In the order of the navigation; sections appear in the order of their first page.
-PAGES: tuple[Entry, ...] = (HOME, HEART, SPIRAL, GAUSSIANS, NEIGHBOURS, YOUR_DATA, LESSONS)
+PAGES: tuple[Entry, ...] = (
+    HOME,
+    HEART,
+    SPIRAL,
+    GAUSSIANS,
+    SOFT_TREES,
+    NEIGHBOURS,
+    YOUR_DATA,
+    LESSONS,
+)
 
 
 def sections() -> dict[str, list[Entry]]:

@@ -129,7 +129,7 @@ def test_many_methods_share_the_height_of_one_row(scene, methods):
     one = functions_figure(scene, methods).spec["height"]
     many = functions_figure(scene, methods * 3).spec
     assert many["facets"] == 3
-    assert many["height"] < 0.5 * one
+    assert one < 2 * many["height"] < 1.3 * one
 
 
 def test_without_a_method_the_readers_points_still_stand_in_the_picture(scene):
@@ -182,7 +182,7 @@ def test_the_tree_is_drawn_as_it_was_at_each_moment(frames):
         frames.y_rows.astype(np.float32).tolist()
     )
     np.testing.assert_allclose(elbo.frame_x, [1.0, 50.0, 100.0])
-    opacity = sheet.strips[0].lines[1].weight
+    opacity = next(line for line in sheet.strips[0].lines if line.name == "leaf 1").weight
     np.testing.assert_allclose(opacity[1], np.interp(leaves.x, frames.x, frames.reach[1, 0]), **FEW)
 
 

@@ -1,0 +1,163 @@
+"""Inside the soft trees: gates and leaves through the training, the boosted sum, correlations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+
+import numpy as np
+import streamlit as st
+
+from gbuq_core.experiments.soft_trees import SoftFit
+from gbuq_core.experiments.soft_trees_look import (
+    CovarianceView,
+    StagesView,
+    TreeView,
+    covariance_view,
+    stages_view,
+    tree_frames,
+    tree_view,
+)
+from gbuq_core.experiments.soft_trees_plan import METHODS, SOFT_METHODS, SoftSettings
+from gbuq_core.experiments.soft_trees_words import (
+    describe_covariance,
+    describe_elbo,
+    describe_tree,
+)
+from gbuq_core.figures.panels import PanelSheet
+from gbuq_core.figures.soft_trees_charts import (
+    TreeFrames,
+    correlation_sheet,
+    level_words,
+    stages_sheet,
+    tree_sheet,
+)
+from gbuq_core.figures.theme import METHOD_STYLES
+from pages._ui.canvas import canvas
+from pages._ui.controls import draw_knob
+from pages._ui.kept import kept
+from pages._ui.soft_controls import DRAW, TREE, WHOSE
+from pages._ui.soft_ui import Shown
+
+_EMPTY = "Choose VST or VSGBM at the left to see the inside of a soft tree."
+_READ = (
+    "Each gate sends a point to the right with a probability between 0 and 1, so every leaf has a "
+    "share in every prediction. **Leaves** are drawn as strongly as they are reached, "
+    "over the sum of all, the line in ink. Play to see gates and leaves find their places in "
+    "training."
+)
+_MOST_CORRELATED = 400  # parameters of a picture
+
+
+def draw_looks(values: SimpleNamespace, settings: SoftSettings, shown: Sequence[Shown]) -> None:
+    """The tree that is chosen, and what its posterior is like."""
+    st.header("The tree itself")
+    fits = {one.fit.method: one.fit for one in shown if one.fit is not None and one.view}
+    soft = [key for key in SOFT_METHODS if key in fits]
+    if not soft:
+        st.text(_EMPTY if not set(SOFT_METHODS) & set(settings.methods) else "Not fitted yet.")
+        return
+    st.markdown(_READ)
+    fit = fits[_choose(values, soft, fits)]
+    tree = min(settings.tree, len(fit.frames) - 1)
+    look = tree_view(fit, settings._replace(tree=tree))
+    sheet = tree_sheet_of(fit, look)
+    canvas(sheet, key="soft-tree")
+    for note in look.notes:
+        st.caption(note)
+    st.text(f"{describe_tree(look)} {describe_elbo(fit)}", width="stretch")
+    st.caption(f"Gates by level: {level_words(len(look.gates))}." if len(look.gates) else "")
+    left, right = st.columns([0.5, 0.5], gap="large")
+    with left:
+        st.header("What varies together")
+        words = draw_correlations(fit, tree)
+    with right:
+        if fit.method == "vsgbm":
+            st.header("The sum, tree by tree")
+            draw_stages(fit, settings)
+        st.text(words, width="stretch")
+
+
+def _choose(values: SimpleNamespace, soft: Sequence[str], fits: dict[str, SoftFit]) -> str:
+    """Which method's tree, which tree, which draw: the knobs beside the picture."""
+    with st.container(horizontal=True, key="soft-choice", vertical_alignment="bottom"):
+        chosen = next((key for key in soft if METHODS[key].label == values.whose), soft[0])
+        if len(soft) > 1:
+            with st.container(width=180):
+                draw_knob(WHOSE)
+        if len(fits[chosen].frames) > 1:
+            with st.container(width=280):
+                draw_knob(TREE)
+        with st.container(width=340):
+            draw_knob(DRAW)
+    return chosen
+
+
+def tree_sheet_of(fit: SoftFit, look: TreeView) -> PanelSheet:
+    """The tree of the posterior mean through its training, or one draw as it stands."""
+    data = fit.data
+    if look.draw is None:
+        moments = kept("soft-tree-frames", [fit], look.tree, lambda: tree_frames(fit, look.tree))
+        steps, parts = (
+            moments.step,
+            (moments.gates, moments.reach, moments.leaf_means, moments.output),
+        )
+    else:
+        steps = np.array([look.n_steps])
+        parts = tuple(part[None] for part in (look.gates, look.reach, look.leaf_means, look.output))
+    path = fit.elbo[look.tree]
+    own = fit.method == "vst"
+    frames = TreeFrames(
+        look.x, steps, *parts, path.step.astype(np.float64), path.elbo,
+        data.X[:, 0] if own else np.empty(0), data.y if own else np.empty(0),
+    )  # fmt: skip
+    limits = data.y_range if own or not look.tree else _limits(look.output, data.target_std)
+    return tree_sheet(frames, limits, alt=describe_tree(look))
+
+
+def _limits(output: np.ndarray, room: float) -> tuple[float, float]:
+    """A later tree of a sum adds to what the others say: around 0."""
+    half = max(float(np.abs(output).max()), room)
+    return -1.3 * half, 1.3 * half
+
+
+def draw_correlations(fit: SoftFit, tree: int) -> str:
+    """How the tree's parameters vary together; the same in words."""
+    view = correlations_of(fit, tree)
+    words = describe_covariance(view)
+    if view.n_parameters > _MOST_CORRELATED:
+        return f"{words} That is too many for a picture."
+    canvas(correlation_sheet_of(view), key="soft-correlation")
+    return words
+
+
+def correlations_of(fit: SoftFit, tree: int) -> CovarianceView:
+    """The posterior's covariance, worked out once."""
+    return kept("soft-covariance", [fit], tree, lambda: covariance_view(fit, tree))
+
+
+def correlation_sheet_of(view: CovarianceView) -> PanelSheet:
+    """The heatmap."""
+    return correlation_sheet(
+        view.correlation,
+        view.labels,
+        [first for _, first, _ in view.groups],
+        subtitle=f"rank {view.rank} of {view.n_parameters}",
+        alt=describe_covariance(view),
+    )
+
+
+def draw_stages(fit: SoftFit, settings: SoftSettings) -> None:
+    """The boosted sum tree by tree."""
+    view: StagesView = kept(
+        "soft-stages",
+        [fit],
+        (settings.draws, settings.draw_seed),
+        lambda: stages_view(fit, settings),
+    )
+    words = ", ".join(f"{value:.3g}" for value in view.rmse)
+    words = f"RMSE to the rows after each tree: {words}."
+    colour = METHOD_STYLES["vsgbm"].colour
+    sheet = stages_sheet(view.x, view.functions, fit.data.y_range, colour, words)
+    canvas(sheet, key="soft-stages")
+    st.text(words, width="stretch")

@@ -1,0 +1,175 @@
+"""Two comparisons that take a while and are started by a button: the bandit, and ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from gbuq_core.errors import GbuqError
+from gbuq_core.experiments.bandit import BanditRun, describe_bandit, run_policies
+from gbuq_core.experiments.bandit_plan import BanditSettings, estimate_bandit_seconds, plan_bandit
+from gbuq_core.experiments.soft_trees_claims import check_rank_claim
+from gbuq_core.experiments.soft_trees_plan import SoftSettings, method_missing
+from gbuq_core.experiments.soft_trees_rank import (
+    RANK_DATASETS,
+    RankRun,
+    RankSettings,
+    describe_rank,
+    estimate_rank_seconds,
+    plan_rank,
+    run_rank,
+    why_no_rank,
+)
+from gbuq_core.figures.soft_trees_charts import RankLine, Regret, rank_figure, regret_sheet
+from pages._ui.canvas import canvas
+from pages._ui.controls import draw_knob
+from pages._ui.curves import show_curves
+from pages._ui.jobs_glue import Answer, Request, cost_line, seconds_text, show_progress, start_again
+from pages._ui.notices import show_notice
+from pages._ui.soft_controls import FOREIGN, PLAY, bandit_of, rank_data_of
+
+_WANTED = "_soft_wanted:"  # the settings that a panel was last asked about, by slot
+BANDIT, RANK = "soft-bandit", "soft-rank"
+SLOTS = (BANDIT, RANK)
+_ABOUT_BANDIT = (
+    "Five arms pay in five places of [-1, 1], each in its own, and nobody says where. **Thompson "
+    "sampling** draws one function for each arm and pulls the arm whose value is highest: whoever "
+    "is sure too early stops looking and pays for it step by step. Two repetitions; SGLB, XBART "
+    "and VST with the page's depth and rank, fitted anew every 50 steps."
+)
+_ABOUT_RANK = (
+    "Is more knowledge uncertainty a sign of a foreign row? VST with posteriors from mean field "
+    "(rank 0) upwards, five seeds each: the AUROC of knowledge uncertainty between held-out rows "
+    "and foreign ones (figure 3 of the paper)."
+)
+
+
+class Panel(NamedTuple):
+    """One comparison: its settings of today, cost, refusal, and how it is made and drawn."""
+
+    slot: str
+    label: str
+    settings: Any
+    estimate: float
+    refusal: str
+    make: Callable[[Any, object], Any]
+    draw: Callable[[Any], None]
+
+
+def panels_of(values: SimpleNamespace, settings: SoftSettings) -> tuple[Panel, Panel]:
+    """Both comparisons with today's settings."""
+    played = bandit_of(values)
+    available = tuple(p for p in played.policies if p == "random" or not method_missing(p))
+    played = played._replace(policies=available)
+    cost, refusal = 0.0, ""
+    try:
+        cost = sum(estimate_bandit_seconds(plan_bandit(played, p)) for p in played.policies)
+    except GbuqError as error:
+        refusal = str(error)
+    ranked = RankSettings(
+        data=rank_data_of(values),
+        rows=RANK_DATASETS[rank_data_of(values)].rows or 200,
+        seed=settings.seed,
+        leaf=settings.leaf,
+        beta=settings.beta,
+        prior_scale=settings.prior_scale,
+    )
+    why = why_no_rank(ranked)
+    return (
+        Panel(BANDIT, "Bandit", played, cost, refusal, play, draw_bandit),
+        Panel(
+            RANK, "Ranks", ranked if why else plan_rank(ranked),
+            0.0 if why else estimate_rank_seconds(ranked), why, compare_ranks, draw_ranks,
+        ),
+    )  # fmt: skip
+
+
+def play(settings: BanditSettings, job: object) -> tuple[BanditRun, ...]:
+    """Let all policies play; the runner calls this in another thread."""
+    return run_policies(settings)
+
+
+def compare_ranks(settings: RankSettings, job: object) -> RankRun:
+    """Fit every rank; the runner calls this in another thread."""
+    return run_rank(settings)
+
+
+def panel_requests(panels: Sequence[Panel]) -> list[Request]:
+    """The comparisons that the reader asked for; later settings leave them as they are."""
+    wanted = ((one, st.session_state.get(_WANTED + one.slot)) for one in panels)
+    return [
+        Request(one.slot, (one.slot, asked), partial(one.make, asked), one.label, one.estimate)
+        for one, asked in wanted
+        if asked is not None
+    ]
+
+
+def draw_panels(panels: Sequence[Panel], answers: Sequence[Answer], alone: bool) -> None:
+    """Both panels; ``alone`` says that nothing else on the page shows its progress."""
+    found = {answer.slot: answer for answer in answers}
+    for one, heading, about, knob in (
+        (panels[0], "Whoever knows what it does not know explores", _ABOUT_BANDIT, PLAY),
+        (panels[1], "What the rank buys", _ABOUT_RANK, FOREIGN),
+    ):
+        st.header(heading)
+        st.markdown(about)
+        _draw_panel(one, knob, found.get(one.slot), alone)
+
+
+def _draw_panel(one: Panel, knob: Any, answer: Answer | None, alone: bool) -> None:
+    current = answer is not None and answer.request.key[1] == one.settings
+    with st.container(horizontal=True, vertical_alignment="bottom", key=f"{one.slot}-choice"):
+        with st.container(width=320):
+            draw_knob(knob)
+        if answer is None or not current or answer.state in ("failed", "cancelled"):
+            st.button(
+                f"Run, about {seconds_text(one.estimate)}",
+                key=f"_{one.slot}-run",
+                on_click=_want,
+                args=(one.slot, one.settings),
+                disabled=bool(one.refusal),
+            )
+    if one.refusal:
+        show_notice(one.refusal, one.slot)
+    if answer is None:
+        return
+    if answer.state == "cancelled":
+        if current:
+            st.text("Cancelled.")
+    elif alone:
+        show_progress([answer])
+    if answer.error:
+        show_notice(answer.error, one.slot, tone="error")
+    elif answer.result is not None:
+        if not (current and answer.fresh):
+            st.caption("Still the settings before.")
+        one.draw(answer.result)
+        st.caption(f"{cost_line(answer).replace('Fitted', 'Computed')}.")
+
+
+def draw_bandit(runs: tuple[BanditRun, ...]) -> None:
+    """Cumulative regret of the policies, with the result in words."""
+    words = describe_bandit(runs)
+    lines = [Regret(run.plan.policy, run.label, run.mean, run.standard_error) for run in runs]
+    canvas(regret_sheet(lines, words), key=BANDIT)
+    st.text(words, width="stretch")
+
+
+def draw_ranks(run: RankRun) -> None:
+    """AUROC against rank, with the result in words and the paper's statement."""
+    words = describe_rank(run)
+    line = RankLine(run.label, run.ranks, run.mean, run.standard_error)
+    show_curves(rank_figure([line], alt=words), RANK)
+    st.text(words, width="stretch")
+    claim = check_rank_claim(run)
+    st.markdown(f"**{claim.verdict.capitalize()}.** {claim.paper}")
+    st.caption(claim.here[:1].upper() + claim.here[1:])
+
+
+def _want(slot: str, settings: Any) -> None:
+    st.session_state[_WANTED + slot] = settings
+    start_again(slot)

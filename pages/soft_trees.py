@@ -1,0 +1,77 @@
+"""Soft trees: how many functions fit the same points? (Cinquin et al. 2022)."""
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+
+import streamlit as st
+
+from gbuq_core.errors import GbuqError
+from pages._ui.jobs_glue import Answer, ask, show_progress
+from pages._ui.notices import show_notice
+from pages._ui.soft_controls import STATE, settings_of
+from pages._ui.soft_exports import explain_soft, export_soft, words_of
+from pages._ui.soft_looks import draw_looks
+from pages._ui.soft_panels import draw_panels, panel_requests, panels_of
+from pages._ui.soft_scorecard import draw_scores
+from pages._ui.soft_ui import (
+    draw_picture,
+    refusals_of,
+    requests_of,
+    run_of,
+    show_costs,
+    view_answers,
+)
+from pages._ui.url_state import link_to, open_page, read_again
+
+LEDE = (
+    "Each thin line is a **function** that a model holds possible after it has seen the rows. "
+    "Where rows are, they should agree; where none are (hatched), they should **fan out**: that is "
+    "knowledge uncertainty. Compare how far each method's lines part."
+)
+WAIT_SECONDS, QUICK = 0.9, 0.12  # the default's methods come without a flash of progress
+
+
+@st.fragment
+def look_inside(values: SimpleNamespace, answers: Sequence[Answer]) -> None:
+    """The trees themselves: another draw or tree runs nothing else again."""
+    values = read_again(STATE, values)
+    settings = settings_of(values)
+    try:
+        draw_looks(values, settings, view_answers(settings, answers))
+    except GbuqError as error:
+        show_notice(str(error), "looks", tone="error")
+
+
+@st.fragment
+def compare(values: SimpleNamespace, answers: Sequence[Answer], alone: bool) -> None:
+    """The bandit and the ranks."""
+    values = read_again(STATE, values)
+    draw_panels(panels_of(values, settings_of(values)), answers, alone)
+
+
+st.title("How many functions fit these points?")
+with st.container(key="lede"):
+    st.markdown(LEDE)
+values = open_page(STATE)
+settings = settings_of(values)
+fits = requests_of(settings)
+compared = panel_requests(panels_of(values, settings))
+# While a comparison runs nobody waits for it.
+asked = ask([*fits, *compared], WAIT_SECONDS if not compared else QUICK)
+answers, others = asked[: len(fits)], asked[len(fits) :]
+alone = all(answer.state == "done" for answer in answers)
+shown = view_answers(settings, answers)
+draw_picture(values, settings, shown, refusals_of(settings))
+with st.container(key="soft-progress"):  # below the picture, which stays under the pointer
+    if not alone:
+        # A comparison that was cancelled has its own button to start it again.
+        show_progress([*answers, *(one for one in others if one.state != "cancelled")])
+show_costs(settings, shown)
+run = run_of(settings, shown)
+export_soft(run, shown, link_to(STATE, values))
+look_inside(values, answers)
+draw_scores(run)
+with st.expander("In words"):
+    st.text(words_of(run), width="stretch")
+compare(values, others, alone)
+explain_soft()

@@ -1,0 +1,241 @@
+"""Soft trees through AppTest: the picture, knobs of the view, own points, the tree, states."""
+
+import doctest
+
+import numpy as np
+import pytest
+
+from gbuq_core.experiments.bandit import run_policies
+from gbuq_core.experiments.soft_trees import count_fits, run_soft
+from gbuq_core.experiments.soft_trees_data import OWN_START, decode_points, encode_points
+from gbuq_core.experiments.soft_trees_plan import PAPER, SoftSettings
+from gbuq_core.experiments.soft_trees_scores import score_all
+from gbuq_core.experiments.soft_trees_words import describe_soft
+from gbuq_core.figures.curves import Curves
+from gbuq_core.figures.encoding import decode_strips
+from gbuq_core.figures.soft_trees import unpack_sheaf
+from pages._ui import soft_controls, soft_scorecard
+from pages._ui.curves import Placed, read_place
+from pages._ui.soft_controls import STATE, query_of
+from pages._ui.soft_scorecard import score_rows
+from tests.app.neighbours_page import drawn, table
+from tests.app.soft_page import (
+    SETTINGS,
+    curves,
+    functions,
+    live_jobs,
+    move,
+    open_soft,
+    settle,
+    sheet,
+    words,
+)
+
+FEW = "-2_0~-1_1~0_0.5~1_-1~2_0"  # points
+OWN = {"data": "Own points", "points": FEW}
+
+
+@pytest.fixture(scope="module")
+def run():
+    return run_soft(SETTINGS)
+
+
+@pytest.mark.parametrize("module", [soft_controls, soft_scorecard])
+def test_the_examples_in_the_docstrings_hold(module):
+    assert doctest.testmod(module).failed == 0
+
+
+def test_the_functions_of_the_fit_are_drawn_and_told(run):
+    at = open_soft()
+    (panel,) = functions(at)["panels"]
+    (sheaf,) = [part for part in panel["layers"] if part["kind"] == "sheaf"]
+    low, high = sheaf["range"]
+    wanted = np.clip(run.views[0].functions[:20], low, high)
+    # 65,535 steps: half a step.
+    np.testing.assert_allclose(unpack_sheaf(sheaf)[1], wanted, atol=(high - low) / 1.3e5)
+    assert "fans out" in panel["note"]
+    assert describe_soft(run) in words(at)
+    lines = table(at, "| Score |").splitlines()
+    listed = score_rows(score_all(run))
+    # Seconds are another run's.
+    same = [row for row in listed if row[0] not in ("Seconds", "Megabytes")]
+    assert all("| " + " | ".join(row) + " |" in lines for row in same)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("show", "bands"), ("shown", 5), ("draws", 50), ("draw_seed", 3)]
+)
+def test_a_knob_of_the_view_changes_the_picture_and_fits_nothing(key, value):
+    at = open_soft()
+    before, fits = functions(at), count_fits()
+    move(at, key, value)
+    assert not at.exception
+    assert not at.get("progress")
+    assert functions(at) != before
+    assert count_fits() == fits
+
+
+def test_a_draw_of_the_tree_fits_nothing_and_stands_still():
+    at = open_soft()
+    before, fits = sheet(at, "soft-tree").header, count_fits()
+    assert before["frames"] > 5
+    move(at, "draw", 3)
+    after = sheet(at, "soft-tree").header
+    assert after["frames"] == 1
+    assert count_fits() == fits
+
+
+def test_the_tree_is_the_fits_own(run):
+    at = open_soft()
+    (part,) = [
+        part.proto.bytes
+        for part in at.get("bidi_component")
+        if part.proto.bytes and b'"name": "soft-tree"' in part.proto.bytes
+    ]
+    gates = next(strip for strip in decode_strips(part) if strip.header["title"] == "Gates")
+    model = run.fits[0].model
+    wanted = model.gates(gates.x[:, None].astype(np.float64))
+    # Drawn linearly between places of the picture, 0.01 apart, where gates rise by up to 0.1.
+    np.testing.assert_allclose(gates.lines["root"][-1], wanted[0], atol=2e-3)
+
+
+def test_a_sum_of_trees_is_shown_tree_by_tree():
+    at = open_soft(methods="VSGBM", trees="2")
+    assert sheet(at, "soft-stages").header["frameValues"] == [1.0, 2.0]
+    before = sheet(at, "soft-tree").header["digest"]
+    fits = count_fits()
+    move(at, "tree", 2)
+    assert sheet(at, "soft-tree").header["digest"] != before
+    assert count_fits() == fits
+
+
+def test_own_points_are_drawn_and_can_be_placed_and_taken_away():
+    at = open_soft(**OWN)
+    spec = functions(at)
+    assert spec["place"] == {"x": [-2, -1, 0, 1, 2], "y": [0, 1, 0.5, -1, 0]}
+    points = decode_points(FEW)
+    figure = Curves(spec)
+    assert read_place({"x": 0.5, "y": 1}, figure) == Placed(0.5, 1.0)
+    assert read_place({"point": 4}, figure) == Placed(point=4)
+    with pytest.MonkeyPatch.context() as patch:
+        state = {}
+        patch.setattr(soft_controls.st, "session_state", state)
+        soft_controls.place(points, Placed(0.123, 1.0))
+        assert decode_points(state["points"])[-1] == (0.12, 1.0)
+        soft_controls.place(points, Placed(point=1))
+        assert decode_points(state["points"]) == (points[0], *points[2:])
+        soft_controls.place(points * 80, Placed(0.0, 0.0))
+        assert "at most 400" in state[soft_controls.REFUSED]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [None, 3, {}, {"point": 5}, {"point": -1}, {"point": True}, {"point": "0"}, {"x": 1.0},
+     {"x": 99.0, "y": 0.0}, {"x": 0.0, "y": np.nan}, {"x": "0", "y": 0.0}, {"x": True, "y": 0}],
+)  # fmt: skip
+def test_a_click_that_is_none_changes_nothing(message):
+    spec = {
+        "place": {"x": [0.0] * 5, "y": [0.0] * 5},
+        "x": {"range": [-3, 3]},
+        "panels": [{"range": [-2, 2]}],
+    }
+    assert read_place(message, Curves(spec)) is None
+
+
+def test_too_few_points_are_drawn_and_explained():
+    at = open_soft(data="Own points", points="0_0~1_1")
+    assert "A fit needs at least 5 points; there are 2: add 3." in words(at)
+    (panel,) = functions(at)["panels"]
+    assert panel["title"] == "Rows"
+    assert functions(at)["place"]["x"] == [0, 1]
+    assert not live_jobs()
+
+
+def test_an_empty_board_can_be_filled():
+    at = open_soft(data="Own points", points="")
+    assert functions(at)["place"] == {"x": [], "y": []}
+    assert not at.exception
+
+
+def test_clear_empties_the_board():
+    at = open_soft(**OWN)
+    at.button(key="_soft_clear").click().run()
+    assert functions(at)["place"]["x"] == []
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ({"rank": "-1"}, "rank must be one of"),
+        ({"methods": "Oracle"}, "methods must be some of"),
+        ({"data": "Own points", "points": "1_2~x"}, "points must be"),
+        ({"beta": "nan"}, "beta must be one of"),
+    ],
+)
+def test_a_bad_link_is_told_and_the_default_is_used(query, said):
+    at = open_soft(**query)
+    assert any(said in text for text in words(at))
+    assert functions(at)["panels"]
+
+
+def test_a_point_far_out_is_told_and_the_first_points_are_used():
+    at = open_soft(data="Own points", points="9999_0~1_1~2_2~3_3~4_1")
+    assert any("must lie between" in text for text in words(at))
+    assert len(functions(at)["place"]["x"]) == len(OWN_START)
+
+
+def test_without_a_method_the_page_says_what_to_do():
+    at = open_soft(methods="")
+    assert any("Choose a method" in text for text in words(at))
+    assert any("Choose VST or VSGBM" in text for text in words(at))
+
+
+def test_a_method_without_trees_leaves_the_tree_out():
+    at = open_soft(methods="Gaussian process")
+    assert "Choose VST or VSGBM at the left to see the inside of a soft tree." in words(at)
+
+
+def test_a_link_restores_settings():
+    settings = SoftSettings(methods=("vst", "gp"), data="own", points=OWN_START[:6], draw=2)
+    query = query_of(settings)
+    assert "draw=3" in query
+    assert encode_points(OWN_START[:6]).split("~")[0] in query
+    assert query_of(SoftSettings()) == ""
+
+
+def test_presets_are_what_their_names_say():
+    own, paper = STATE.presets
+    assert own.values["data"] == "Own points"
+    assert len(paper.values["methods"]) == len(PAPER.methods)
+
+
+def test_the_bandit_runs_on_its_button_and_is_not_computed_again(monkeypatch):
+    # What all policies do is tested with the experiment; here one that fits nothing is enough.
+    monkeypatch.setattr(
+        "pages._ui.soft_panels.run_policies",
+        lambda settings: run_policies(settings._replace(policies=("random",))),
+    )
+    at = open_soft(bandit_steps="200")
+    settle(at.button(key="_soft-bandit-run").click().run())
+    assert sheet(at, "bandit").header["frames"] == 200
+    assert any(text.startswith("Cumulative regret after 200 steps: Random") for text in words(at))
+    monkeypatch.setattr("pages._ui.soft_panels.run_policies", lambda settings: 1 / 0)
+    move(at, "shown", 5)
+    assert sheet(at, "bandit").header["frames"] == 200
+
+
+def test_a_comparison_that_fails_says_so_and_can_be_started_again(monkeypatch):
+    at = open_soft()
+    monkeypatch.setattr("pages._ui.soft_panels.run_rank", lambda settings: 1 / 0)
+    settle(at.button(key="_soft-rank-run").click().run())
+    assert any("The fit failed (ZeroDivisionError)" in text for text in words(at))
+    assert at.button(key="_soft-rank-run")
+
+
+def test_everything_drawn_has_words():
+    at = open_soft()
+    assert all(drawn(at))
+    assert functions(at)["alt"]
+    assert sheet(at, "soft-correlation").header["alt"]
+    with pytest.raises(StopIteration):
+        curves(at, "ood-rank")
