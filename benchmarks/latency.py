@@ -86,7 +86,7 @@ def choice(key: str) -> str:
     return f".st-key-{key} input"
 
 
-COURSE = "neighbours-course"
+COURSE, SOFT = "neighbours-course", "soft-functions"
 MOVES = ("ArrowRight", "ArrowRight", "ArrowLeft", "ArrowLeft")
 
 CONTROLS = (
@@ -110,6 +110,17 @@ CONTROLS = (
         ("ArrowDown ArrowDown Enter", "ArrowDown ArrowUp Enter"),
     ),
     Control("/neighbours", "trees that count", slider("tau"), CURVES, COURSE, 200.0),
+    Control("/soft_trees", "seed of the draws", slider("draw_seed"), CURVES, SOFT, 200.0, MOVES),
+    Control("/soft_trees", "functions drawn", slider("shown"), CURVES, SOFT, 200.0),
+    Control(
+        "/soft_trees?methods=VST&shown=100&draw_seed=3",
+        "seed, 100 functions",
+        slider("draw_seed"),
+        CURVES,
+        SOFT,
+        200.0,
+    ),
+    Control("/soft_trees", "draw of the tree", slider("draw"), CANVAS, "soft-tree", 200.0, MOVES),
     # Seeds go one way only, so that every press trains 10 + 1 models of 1000 trees anew.
     Control(
         "/heart", "seed (11 x 1000 trees)", slider("seed"), CANVAS, "heart", 600.0, ("ArrowRight",)

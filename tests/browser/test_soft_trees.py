@@ -1,0 +1,91 @@
+"""Soft trees in Chromium: points placed by clicks, a link, the tree played, phones, themes."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.browser.conftest import DESKTOP, PHONE, assert_no_exception, screenshot, wait_ready
+from tests.browser.figure import Figure
+
+APP = Path(__file__).resolve().parents[2] / "app.py"
+# Small enough for a busy machine.
+QUICK = "rows=50&steps=200&depth=2&methods=VST"
+OWN = QUICK + "&data=Own+points&points=-2_0~-1_1~0_0.5~1_-1~2_0"
+OVERFLOW = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+COLD = 90_000  # ms: kernels may have to be compiled first, on a machine that does other things too
+PICTURE = ".st-key-soft-functions .gbuq-curves > svg"
+
+
+def open_soft(page, url, query=QUICK):
+    page.goto(f"{url}/soft_trees?{query}")
+    page.get_by_text("In the 90 % interval").wait_for(timeout=COLD)
+    wait_ready(page)
+    return page.locator(PICTURE).first
+
+
+def test_a_click_places_a_point_and_another_takes_it_away(page, new_page, serve):
+    url = serve(APP)
+    picture = open_soft(page, url, OWN)
+    box = picture.bounding_box()
+    at = box["x"] + 0.6 * box["width"], box["y"] + 90
+    page.mouse.click(*at)
+    page.get_by_text("6 points.").wait_for()
+    page.wait_for_url(re.compile(r"points=.*~2_0~0\.\d+_1\.\d+$"))
+    wait_ready(page)
+    assert picture.bounding_box()["y"] == box["y"]  # the next click means the same place
+    other = new_page()
+    open_soft(other, url, page.url.split("?")[1])
+    other.get_by_text("6 points.").wait_for()
+    page.mouse.click(*at)
+    page.get_by_text("5 points.").wait_for()
+    assert_no_exception(page)
+
+
+def test_too_few_points_leave_a_board_to_click_on(page, serve):
+    url = serve(APP)
+    page.goto(f"{url}/soft_trees?{QUICK}&data=Own+points&points=0_0")
+    page.get_by_text("A fit needs at least 5 points; there are 1: add 4.").wait_for(timeout=COLD)
+    box = page.locator(PICTURE).first.bounding_box()
+    page.mouse.click(box["x"] + 0.8 * box["width"], box["y"] + 120)
+    page.get_by_text("there are 2: add 3.").wait_for()
+
+
+def test_every_panel_is_read_at_once_and_by_the_keyboard(page, serve):
+    picture = open_soft(page, serve(APP), QUICK + "&methods=Gaussian+process")
+    picture.focus()
+    page.keyboard.press("Home")
+    readout = page.locator(".st-key-soft-functions .gbuq-curves-readout").inner_text()
+    assert re.search(r"x \u22122\.2.*truth.*VST .* \u00b1 .*Gaussian process .* \u00b1 ", readout)
+
+
+def test_the_tree_plays_its_training_in_the_browser(page, serve):
+    open_soft(page, serve(APP))
+    root = page.locator(".st-key-soft-tree .gbuq")
+    figure = Figure(page)
+    last = figure.frame()
+    assert last > 5
+    root.get_by_role("button", name=re.compile("play", re.IGNORECASE)).first.click()
+    figure.wait_for("Number(node.dataset.frame) < x", last)
+
+
+def test_a_bad_link_is_explained_and_the_picture_is_drawn(page, serve):
+    open_soft(page, serve(APP), QUICK + "&rank=9999&points=1&what=1")
+    text = page.locator(".st-key-note-link").inner_text()
+    assert "rank must be one of" in text
+    assert "points must be" in text
+    assert '"what"' in text
+
+
+@pytest.mark.parametrize(
+    ("viewport", "colour_scheme"), [(DESKTOP, "light"), (PHONE, "dark")], indirect=True
+)
+def test_nothing_overflows_and_the_picture_is_on_the_first_screen(
+    page, serve, viewport, colour_scheme
+):
+    picture = open_soft(page, serve(APP), QUICK + "&methods=Gaussian+process")
+    assert not page.evaluate(OVERFLOW)
+    box = picture.bounding_box()
+    height = box["height"] if viewport == DESKTOP else box["height"] / 2  # a panel each
+    assert box["y"] + height < viewport[1]
+    screenshot(page, f"soft-trees-{viewport[0]}-{colour_scheme}")
