@@ -127,7 +127,7 @@ def data_of(plan_or_settings: SoftPlan | SoftSettings) -> SoftData:
     given = plan_or_settings
     if given.data == "own":
         return load_soft_data("own", points=given.points or ())
-    return load_soft_data(given.data, given.rows, given.noise, given.seed)  # type: ignore[arg-type]
+    return load_soft_data(given.data, given.rows, given.noise, given.seed)
 
 
 def fit_soft(plan: SoftPlan) -> SoftFit:
@@ -205,9 +205,14 @@ def predict_soft(
         uncertainty = fit.model.predict_uncertainty(X)
         return functions, Moments(fit.model.predict(X), *uncertainty), ()
     members, notes = soft_members(fit, settings, X)
+    return *moments_of(members), notes
+
+
+def moments_of(members: Array) -> tuple[Array, Moments]:
+    """Functions (n_draws, n) and moments of the mean and variance of every draw (n_draws, n, 2)."""
     functions = np.ascontiguousarray(members[..., 0])
     uncertainty = decompose_regression(functions, members[..., 1])
-    return functions, Moments(functions.mean(axis=0), *uncertainty), notes
+    return functions, Moments(functions.mean(axis=0), *uncertainty)
 
 
 def soft_members(fit: SoftFit, settings: SoftSettings, X: Array) -> tuple[Array, tuple[str, ...]]:

@@ -28,7 +28,7 @@ LEAST_POINTS, MOST_POINTS = 5, 400  # of a fit, of a picture
 MOST_COORDINATE = 1000.0  # of an own point, to either side of 0
 POINT_DIGITS = 3  # decimals that a link keeps
 BOARD = ((-3.0, 3.0), (-2.0, 2.0))  # what the picture of own points shows at least
-N_FRESH = 1000  # rows that are nobody's training rows
+N_FRESH = 500  # rows that are nobody's training rows
 _FRESH_STREAM = 1  # of the seed
 _OWN_GRID = 400
 _UNDER_CLICK = 0.02  # of the picture's width or height
@@ -112,7 +112,7 @@ class SoftData(NamedTuple):
         Mean of y and std of its noise; unknown for own points.
     target_std : float
         Std of the training y: the unit of errors on the page; 1 where all are equal.
-    fresh_X, fresh_y, fresh_mean : ndarray of shape (1000, 1), (1000,), (1000,), or None
+    fresh_X, fresh_y, fresh_mean : ndarray of shape (500, 1), (500,), (500,), or None
         Other rows of the same law and their true mean.
     """
 

@@ -12,7 +12,15 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from gbuq_core.experiments.soft_trees import SoftFit, SoftRun, SoftView, predict_soft, soft_members
+from gbuq_core.experiments.soft_trees import (
+    Moments,
+    SoftFit,
+    SoftRun,
+    SoftView,
+    moments_of,
+    predict_soft,
+    soft_members,
+)
 from gbuq_core.experiments.soft_trees_data import Array
 from gbuq_core.experiments.soft_trees_plan import METHODS, SoftSettings
 from gbuq_core.metrics import nll_gaussian, nll_mixture
@@ -42,8 +50,8 @@ class SoftScore(NamedTuple):
     coverage, coverage_low, coverage_high : float
         Share of fresh rows in their central 90 % intervals, and its exact binomial band at 95 %.
     nll : float
-        Of fresh rows, in nats, in units of y: of the mixture over draws (of a Gaussian process,
-        which is one normal, of that).
+        Of fresh rows, in nats, in units of y: of the mixture over all draws; of a Gaussian
+        process, which is one normal, of that.
     seconds : float
     memory_bytes : int or None
         None where a library does not tell.
@@ -80,14 +88,13 @@ def score_soft(fit: SoftFit, view: SoftView, settings: SoftSettings) -> SoftScor
     inside, outside = inside / data.target_std, outside / data.target_std
     rmse, nll, share, low, high = _NAN, _NAN, _NAN, _NAN, _NAN
     if data.fresh_X is not None and data.fresh_y is not None and data.fresh_mean is not None:
-        _, moments, _ = predict_soft(fit, settings, data.fresh_X)
+        moments, nll = _fresh(fit, settings, data.fresh_X, data.fresh_y)
         error = np.square(moments.loc - data.fresh_mean).mean()
         rmse = math.sqrt(float(error)) / data.target_std
         std = np.sqrt(moments.total)
         held = int((np.abs(data.fresh_y - moments.loc) <= _HALF_WIDTH * std).sum())
         share = held / len(data.fresh_y)
         low, high = (float(end) for end in binomial_band(held, len(data.fresh_y)))
-        nll = _nll(fit, settings, data.fresh_X, data.fresh_y, moments.loc, std)
     return SoftScore(
         fit.method,
         fit.label,
@@ -124,11 +131,13 @@ def _agreement(view: SoftView, where: np.ndarray) -> float:
     return common / both if both > 0.0 else 1.0
 
 
-def _nll(fit: SoftFit, settings: SoftSettings, X: Array, y: Array, loc: Array, std: Array) -> float:
-    family = METHODS[fit.method].family
-    if family == "process":
-        return nll_gaussian(y, loc, std)
-    if family == "soft":
-        return -float(fit.model.log_score(X, y, settings.draws, settings.draw_seed))
+def _fresh(fit: SoftFit, settings: SoftSettings, X: Array, y: Array) -> tuple[Moments, float]:
+    """Moments at fresh rows, and their mean negative log likelihood."""
+    if METHODS[fit.method].family == "process":
+        moments = predict_soft(fit, settings, X)[1]
+        return moments, nll_gaussian(y, moments.loc, np.sqrt(moments.total))
     members, _ = soft_members(fit, settings, X)
-    return nll_mixture(y, members[..., 0], members[..., 1])
+    moments = moments_of(members)[1]
+    if fit.method == "vst":  # each draw is a mixture itself: its leaves'
+        return moments, -float(fit.model.log_score(X, y, settings.draws, settings.draw_seed))
+    return moments, nll_mixture(y, members[..., 0], members[..., 1])

@@ -39,7 +39,7 @@ def test_sets_lie_in_their_picture(key):
 def test_the_truth_explains_fresh_rows(key):
     data = load_soft_data(key, rows=30, noise=0.2, seed=1)
     left = data.fresh_y - data.fresh_mean
-    assert left.std() == pytest.approx(0.2, rel=0.1)  # four standard errors of 1,000 normals
+    assert left.std() == pytest.approx(0.2, rel=0.13)  # four standard errors of 500 normals
     assert not np.intersect1d(data.X[:, 0], data.fresh_X[:, 0]).size
     on_grid = np.interp(data.fresh_X[:, 0], data.x, data.true_mean)
     near_jump = np.abs(data.fresh_X[:, 0]) < 0.01 if key == "step" else False
