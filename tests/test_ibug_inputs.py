@@ -157,7 +157,7 @@ def bad_models(X, y):
     yield "xgboost classes", booster, "is a classifier"
     narrow = HistGradientBoostingRegressor(max_iter=3).fit(X[:, :2], y)
     yield "features", narrow, "was trained on 2 features and X has 3"
-    yield "text", "model.txt", "A str is no tree model"
+    yield "text", "model.txt", "A model file has to be read first"
 
 
 def test_models_of_several_outputs_or_classes_are_refused_by_name(table):
@@ -184,6 +184,9 @@ def test_model_files_that_are_damaged_or_lie_are_refused(table):
     ):
         with refused(GbuqError, "model file"):
             IBUGRegressor(load_leaf_source(bad), 5).fit(X, y)
+    for unread in ("model.txt", text):
+        with refused(InvalidParameter, "A model file has to be read first"):
+            IBUGRegressor(unread, 5).fit(X, y)
     whole = IBUGRegressor(load_leaf_source(text), 5).fit(X, y)
     np.testing.assert_allclose(whole.predict(X), fitted.predict(X), rtol=1e-12)  # summed elsewhere
 
@@ -207,6 +210,17 @@ def test_choices_after_the_fit_are_checked(model, table):
         model.predict_distribution(X, calibrate="no")
     with refused(InvalidParameter, "posterior_fit must be one of"):
         model.score_families(X, table[1], posterior_fit="guess")
+    for counts, text in (
+        ([], "several that rise"),
+        ([5, 3], "several that rise"),
+        ([3, 3], "several that rise"),
+        ([2.7], "whole number"),
+        (["a"], "number"),
+        ([0, 4], "at least 1"),
+        (10_000, "at most"),
+    ):
+        with refused(InvalidParameter, text):
+            model.scale_path(X, counts)
 
 
 # Memory

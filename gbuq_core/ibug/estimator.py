@@ -15,7 +15,7 @@ from gbuq_core.ibug.affinity import Neighbours
 from gbuq_core.ibug.choosing import ScoredPart, join_posteriors, scale_of, score_rows
 from gbuq_core.ibug.families import FITS, Posterior, log_density, quantile
 from gbuq_core.ibug.family_fits import FloatArray
-from gbuq_core.ibug.inputs import check_target, explain_missing
+from gbuq_core.ibug.inputs import check_counts, check_target, explain_missing
 from gbuq_core.ibug.looking_up import SearchedNeighbours, count_rows
 from gbuq_core.ibug.results import (
     ClassShares,
@@ -390,7 +390,7 @@ class IBUGRegressor(RegressorMixin, SearchedNeighbours):
         if n_neighbors is None:
             counts = [k for k in CANDIDATES if k <= held]
         else:
-            counts = [int(k) for k in np.atleast_1d(n_neighbors)]
+            counts = check_counts(n_neighbors)
         k, choice = self._resolve(X, max(counts, default=0), n_trees_sampled, tree_order)
         parts = self._each_part(X, k, choice)
         scale = np.concatenate([running_std(found.targets, counts) for found in parts])

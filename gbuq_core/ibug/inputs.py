@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import warnings
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import validate_data
 
-from gbuq_core.errors import GbuqError, InvalidData
+from gbuq_core.errors import GbuqError, InvalidData, InvalidParameter
 from gbuq_core.inputs.rows import LARGEST_TARGET
+from gbuq_core.validation import check_number
 
 
 def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
@@ -102,6 +105,23 @@ def check_target(name: str, y: Any, n_rows: int) -> np.ndarray:
             "it in a larger unit."
         )
     return numbers
+
+
+def check_counts(n_neighbors: ArrayLike) -> list[int]:
+    """Several numbers of neighbours, or say in a sentence why they are none.
+
+    Examples
+    --------
+    >>> check_counts([3, 5])
+    [3, 5]
+    """
+    given = np.atleast_1d(np.asarray(n_neighbors)).tolist()
+    counts = [check_number("n_neighbors", k, 1, integer=True) for k in given]
+    if not counts or any(left >= right for left, right in itertools.pairwise(counts)):
+        raise InvalidParameter(
+            f"n_neighbors must be one number or several that rise; got {counts!r}."
+        )
+    return counts
 
 
 def explain_missing(error: Exception, X: Any, model: Any) -> Exception:

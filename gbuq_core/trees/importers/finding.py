@@ -48,6 +48,11 @@ def leaf_source(model: Any, task: str = "regression") -> LeafSource:
     ('sklearn', 2, [[0, 0], [0, 0], [0, 0], [1, 1]])
     """
     check_choice("task", task, TASKS)
+    if isinstance(model, str | bytes | Path):
+        raise InvalidParameter(
+            "A model file has to be read first: pass what "
+            "gbuq_core.trees.importers.load_leaf_source makes of its path or its bytes."
+        )
     if isinstance(model, FrozenEstimator):
         return leaf_source(model.estimator, task)
     if isinstance(model, LeafSource):
