@@ -2,12 +2,12 @@
 
     python -m benchmarks.soft_trees --data-dir DIR [--only fit curves jax gbm power redraw]
     python -m benchmarks.soft_trees --data-dir DIR --only tables [--sets concrete power ...]
-        [--methods "VST linear" ...] [--splits 3] [--out FILE.json]
+        [--methods "VST linear" ...] [--splits 3] [--quick] [--out FILE.json]
 
-The tables take an hour on two cores that others use as well; with ``--out`` an interrupted run goes
-on where it was. What is timed is processor time with one thread: see `benchmarks.soft_trees_curves`
-and `benchmarks.soft_trees_jax`. Without JAX its part says so. The time of a slider in a browser is
-measured by `benchmarks.latency`.
+The tables take about eight minutes of an idle core, half of it with ``--quick``; with ``--out`` an
+interrupted run goes on where it was. What is timed is processor time with one thread: see
+`benchmarks.soft_trees_curves` and `benchmarks.soft_trees_jax`. Without JAX its part says so. The
+time of a slider in a browser is measured by `benchmarks.latency`.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", choices=sets, default=list(sets))
     parser.add_argument("--methods", nargs="+", choices=methods, default=list(methods))
     parser.add_argument("--splits", type=int, choices=range(1, 21), default=3)
+    parser.add_argument("--quick", action="store_true", help="fewer steps, models and settings")
     parser.add_argument("--out", type=Path, help="where scores are kept, to go on with")
     arguments = parser.parse_args()
     data_dir = arguments.data_dir
@@ -47,8 +48,9 @@ def main() -> None:
         elif section == "power":
             rows += soft_trees_scores.power(data_dir)
         else:
+            effort = soft_trees_scores.QUICK if arguments.quick else soft_trees_scores.FULL
             rows += soft_trees_scores.tables(
-                data_dir, arguments.sets, arguments.methods, arguments.splits, arguments.out
+                data_dir, arguments.sets, arguments.methods, arguments.splits, arguments.out, effort
             )
     report("Soft trees", rows, arguments.json)
 

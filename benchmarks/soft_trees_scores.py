@@ -3,9 +3,9 @@
 Cinquin et al., "Variational boosted soft trees" (2022), sections 5.1 and 5.2. Foreign rows are, as
 there, rows of another set with as many of its features, standardised; the paper's song set is not
 among the built-in ones, so they are proteins, and Boston's houses where proteins have too few
-features. Tuning is modest: a handful of settings each (`GRIDS`), by the log-likelihood of a fifth
-of the training rows of split 0, kept for the other splits. The paper tunes by Bayesian
-optimisation. Every (set, split, method) is written at once.
+features. Tuning is modest: a handful of settings each (`GRIDS`; the first two with ``--quick``), by
+the log-likelihood of a fifth of the training rows of split 0, kept for the other splits. The paper
+tunes by Bayesian optimisation. Every (set, split, method) is written at once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import math
 import time
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,46 +30,56 @@ from gbuq_core.soft_trees import VariationalSoftGBMRegressor, VariationalSoftTre
 SETS = ("concrete", "energy", "power", "wine")
 FOREIGN = {"concrete": "protein", "energy": "protein", "power": "protein", "wine": "boston"}
 METHODS = ("VST const.", "VST linear", "VSGBM const.", "VSGBM linear", "SGLB", "XBART")
-STEPS, TREES_OF_VSGBM, RANK, DRAWS, MEMBERS_OF_SGLB = 2000, 5, 5, 100, 10
+TREES_OF_VSGBM, RANK, DRAWS = 5, 5, 100
 GRIDS: dict[str, list[dict[str, Any]]] = {
     "VST const.": [{"depth": 4, "beta": 5.0}, {"depth": 4, "beta": 2.0}, {"depth": 5, "beta": 5.0}],
     "VST linear": [{"depth": 3, "beta": 5.0}, {"depth": 3, "beta": 2.0}, {"depth": 4, "beta": 2.0}],
     "VSGBM const.": [{"depth": 4, "beta": 5.0}, {"depth": 4, "beta": 2.0}],
     "VSGBM linear": [{"depth": 3, "beta": 5.0}, {"depth": 3, "beta": 2.0}],
     "SGLB": [
+        {"depth": 4, "learning_rate": 0.1, "n_trees": 300},
         {"depth": 4, "learning_rate": 0.03, "n_trees": 300},
         {"depth": 4, "learning_rate": 0.03, "n_trees": 1000},
         {"depth": 6, "learning_rate": 0.03, "n_trees": 300},
-        {"depth": 4, "learning_rate": 0.1, "n_trees": 300},
     ],
-    "XBART": [{"n_trees": 10}, {"n_trees": 30}],
+    "XBART": [{"n_trees": 30}, {"n_trees": 10}],
 }
 POWER_BAR_SECONDS, POWER_PAPER = 60.0, 0.24
 
 
-def protocol() -> dict[str, Any]:
+class Effort(NamedTuple):
+    """Adam steps of a soft tree, models of SGLB, and how many settings of a grid are tried."""
+
+    steps: int
+    members: int
+    settings: int
+
+
+FULL, QUICK = Effort(2000, 10, 4), Effort(1000, 5, 2)
+
+
+def protocol(effort: Effort) -> dict[str, Any]:
     """What results must have in common to stand in one table."""
     return {
         "grids": GRIDS,
-        "steps": STEPS,
+        "effort": effort._asdict(),
         "trees": TREES_OF_VSGBM,
         "rank": RANK,
         "draws": DRAWS,
-        "members": MEMBERS_OF_SGLB,
         "foreign": FOREIGN,
     }
 
 
-def make_model(method: str, settings: dict[str, Any], seed: int) -> Any:
+def make_model(method: str, settings: dict[str, Any], seed: int, effort: Effort) -> Any:
     """An unfitted regressor, with one thread."""
     if method == "SGLB":
         return BoostedEnsembleRegressor(
-            method="sglb", n_members=MEMBERS_OF_SGLB, n_jobs=1, random_state=seed, **settings
+            method="sglb", n_members=effort.members, n_jobs=1, random_state=seed, **settings
         )
     if method == "XBART":
         return XBARTRegressor(n_draws=DRAWS, random_state=seed, **settings)
     leaf = "constant" if method.endswith("const.") else "linear"
-    common = {"leaf": leaf, "rank": RANK, "n_steps": STEPS, "n_draws": DRAWS, "n_jobs": 1}
+    common = {"leaf": leaf, "rank": RANK, "n_steps": effort.steps, "n_draws": DRAWS, "n_jobs": 1}
     if method.startswith("VSGBM"):
         return VariationalSoftGBMRegressor(
             n_trees=TREES_OF_VSGBM, random_state=seed, **common, **settings
@@ -101,25 +111,27 @@ def foreign_rows(data_dir: Path, name: str, X_train: np.ndarray, n: int, seed: i
     return np.asarray(X_train.mean(axis=0) + X_train.std(axis=0) * chosen)
 
 
-def tune(data_dir: Path, name: str, method: str) -> tuple[dict[str, Any], float]:
+def tune(data_dir: Path, name: str, method: str, effort: Effort) -> tuple[dict[str, Any], float]:
     """The best of a method's grid on split 0, and its validation log-likelihood."""
     parts = load_parts(data_dir, name, 0)
     spread = float(parts.y_fit.std())
     best: tuple[dict[str, Any], float] = {}, -math.inf
-    for settings in GRIDS[method]:
-        model = make_model(method, settings, 0).fit(parts.X_fit, parts.y_fit)
+    for settings in GRIDS[method][: effort.settings]:
+        model = make_model(method, settings, 0, effort).fit(parts.X_fit, parts.y_fit)
         value = log_likelihood(model, parts.X_val, parts.y_val, spread)
         if value > best[1]:
             best = settings, value
     return best
 
 
-def measure(data_dir: Path, name: str, split: int, method: str, tuned: dict[str, Any]) -> Any:
+def measure(
+    data_dir: Path, name: str, split: int, method: str, tuned: dict[str, Any], effort: Effort
+) -> dict[str, float]:
     """Scores and costs of one method on one split."""
     data = load_split(data_dir, name, split)
     spread = float(data.y_train.std())
     began = time.process_time()
-    model = make_model(method, tuned, split).fit(data.X_train, data.y_train)
+    model = make_model(method, tuned, split, effort).fit(data.X_train, data.y_train)
     seconds = time.process_time() - began
     foreign = foreign_rows(data_dir, name, data.X_train, len(data.y_test), split)
     both = np.concatenate([data.X_test, foreign])
@@ -132,7 +144,14 @@ def measure(data_dir: Path, name: str, split: int, method: str, tuned: dict[str,
     }
 
 
-def run(data_dir: Path, sets: list[str], methods: list[str], n_splits: int, store: Store) -> None:
+def run(
+    data_dir: Path,
+    sets: list[str],
+    methods: list[str],
+    n_splits: int,
+    store: Store,
+    effort: Effort,
+) -> None:
     """Measure what the store does not hold yet."""
     warnings.filterwarnings("ignore", module="stochtree")  # about columns of few values
     for name in sets:
@@ -144,10 +163,10 @@ def run(data_dir: Path, sets: list[str], methods: list[str], n_splits: int, stor
                 began = time.perf_counter()
                 first = store.results.get(Store.key(name, 0, method))
                 if first is None:
-                    settings, validation = tune(data_dir, name, method)
+                    settings, validation = tune(data_dir, name, method, effort)
                 else:
                     settings, validation = first["settings"], first["validation"]
-                found = measure(data_dir, name, split, method, settings)
+                found = measure(data_dir, name, split, method, settings, effort)
                 store.put(key, {**found, "settings": settings, "validation": validation})
                 print(
                     f"{key}: log-likelihood {found['log_likelihood']:.3f}, AUROC "
@@ -158,11 +177,16 @@ def run(data_dir: Path, sets: list[str], methods: list[str], n_splits: int, stor
 
 
 def tables(
-    data_dir: Path, sets: list[str], methods: list[str], n_splits: int, out: Path | None
+    data_dir: Path,
+    sets: list[str],
+    methods: list[str],
+    n_splits: int,
+    out: Path | None,
+    effort: Effort,
 ) -> list[Row]:
     """Measure, print the tables, and return the verdicts as rows of the benchmark's report."""
-    store = Store(out, protocol())
-    run(data_dir, sets, methods, n_splits, store)
+    store = Store(out, protocol(effort))
+    run(data_dir, sets, methods, n_splits, store, effort)
     print("\n".join(score_tables(store.results, sets, METHODS)))
     print("\n".join(setting_lines(store.results, sets, METHODS)))
     return [verdict_row(store.results, sets, label) for label in FAMILIES]
