@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from importlib import import_module
 
-NAMES = ("heart", "gaussians", "spiral")  # in the order in which they are best taken
+NAMES = ("heart", "gaussians", "spiral", "neighbours")  # in the order in which they are best taken
 
 
 def load_lessons():
     """Return every lesson, in order.
 
     >>> [lesson.name for lesson in load_lessons()]
-    ['heart', 'gaussians', 'spiral']
+    ['heart', 'gaussians', 'spiral', 'neighbours']
     """
     return tuple(import_module(f"demos.{name}").LESSON for name in NAMES)

@@ -1,4 +1,4 @@
-"""Steps of lessons, each computed once for all tests, from fits of the spiral made once."""
+"""Steps of lessons, each computed once for all tests, from fits that are made once."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,17 +6,19 @@ from functools import cache
 from unittest.mock import patch
 
 from demos import NAMES, load_lessons
-from gbuq_core.experiments import spiral, spiral_quality
+from gbuq_core.experiments import neighbours_look, spiral, spiral_quality
 
 _fit_once = cache(spiral.fit_spiral)  # a plan says all that a fit depends on
+_trees_once = cache(neighbours_look.fit_neighbours)
 
 
 @contextmanager
 def fits_made_once() -> Iterator[None]:
-    """Inside, the experiment trains no plan of the spiral a second time."""
+    """Inside, the experiments train no plan of the spiral or of neighbours a second time."""
     with (
         patch.object(spiral, "fit_spiral", _fit_once),
         patch.object(spiral_quality, "fit_spiral", _fit_once),
+        patch.object(neighbours_look, "fit_neighbours", _trees_once),
     ):
         yield
 

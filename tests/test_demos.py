@@ -46,7 +46,8 @@ def test_each_step_is_computed_with_numbers_and_a_picture(lesson, step):
     assert re.search(r"\d", shown.answer)
     assert "nan" not in " ".join([*shown.text, shown.answer]).lower()
     header = decode_sheet(encode_sheet(shown.sheet)).header
-    assert header["frames"] >= 25  # training or a race can be played
+    # Training or a race can be played; of neighbours only what grows with trees or with k.
+    assert header["frames"] >= 25 or lesson.name == "neighbours"
     assert header["alt"]
 
 

@@ -152,6 +152,48 @@ def family_figure(families: Families, label: str = "y", alt: str = "", height: i
     return Curves(spec)
 
 
+def family_strip(families: Families, label: str = "y", beside: str = "") -> Strip:
+    """The same as a small chart of a sheet.
+
+    Parameters
+    ----------
+    families : Families
+    label : str
+        Of the target.
+    beside : str
+        Another family to be drawn strongly, in the page's own ink.
+    """
+    y, targets = families.y, families.targets
+    inside = targets[(targets >= y[0]) & (targets <= y[-1])]
+    heights, edges = _histogram(inside, len(targets))
+    at = np.searchsorted(edges, y, side="right") - 1
+    there = (at >= 0) & (at < len(heights))
+    bars = np.full(len(y), np.nan)
+    bars[there] = heights[at[there]]
+    bars[bars <= 0] = np.nan
+    seen = np.concatenate([bars, families.density[families.chosen]])
+    lines = [
+        StripLine("neighbours", bars, NEAR, bars=True),
+        *(
+            StripLine(name, density, "text" if name == beside else _OTHER, dash=name != beside)
+            for name, density in families.density.items()
+            if name != families.chosen
+        ),
+        StripLine(families.chosen, families.density[families.chosen], IBUG.colour),
+    ]
+    marked = families.truth is not None
+    return Strip(
+        "The neighbours' targets",
+        y,
+        lines,
+        label,
+        "density",
+        (0.0, 1.12 * float(np.nanmax(seen))),
+        marks=[families.truth] if families.truth is not None else (),
+        mark_label=families.truth_name if marked else "",
+    )
+
+
 def reasons_sheet(reasons: Reasons, unit: str = "", alt: str = "") -> PanelSheet:
     """Affinities of all training rows, the scale against k, and the score that chose k.
 

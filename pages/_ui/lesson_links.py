@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 from demos.lesson import Lesson
 from gbuq_core.experiments.gaussians_export import gaussians_code
 from gbuq_core.experiments.heart_export import heart_code
+from gbuq_core.experiments.neighbours_export import neighbours_code
 from gbuq_core.experiments.spiral_export import spiral_code
-from pages._ui import gaussians_controls, heart_controls, spiral_controls
-from pages._ui.site_map import GAUSSIANS, HEART, SPIRAL, Entry
+from pages._ui import gaussians_controls, heart_controls, neighbours_controls, spiral_controls
+from pages._ui.site_map import GAUSSIANS, HEART, NEIGHBOURS, SPIRAL, Entry
 
 
 class PresetOpener(NamedTuple):
@@ -39,6 +40,11 @@ OPENERS: Mapping[str, PresetOpener] = MappingProxyType(
             lambda preset: spiral_controls.query_of(preset.settings, preset.view),
             lambda preset: spiral_code(preset.settings),
         ),
+        "neighbours": PresetOpener(
+            NEIGHBOURS,
+            lambda preset: neighbours_controls.query_of(preset.settings),
+            lambda preset: neighbours_code(preset.settings),
+        ),
     }
 )
 
@@ -48,6 +54,6 @@ def lessons_by_name(lessons: Iterable[Lesson]) -> dict[str, Lesson]:
 
     >>> from demos import load_lessons
     >>> list(lessons_by_name(load_lessons()))
-    ['Heart', '25 Gaussians', 'Spiral']
+    ['Heart', '25 Gaussians', 'Spiral', 'Neighbours']
     """
     return {OPENERS[lesson.page].entry.title: lesson for lesson in lessons}

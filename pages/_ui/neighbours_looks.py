@@ -7,7 +7,8 @@ import pandas as pd
 import streamlit as st
 
 from gbuq_core.figures.curves import Curves
-from gbuq_core.figures.neighbours_charts import Families, Reasons, family_figure, reasons_sheet
+from gbuq_core.figures.neighbours_charts import Families, family_figure, reasons_sheet
+from gbuq_core.figures.neighbours_sources import reasons_from
 from gbuq_core.figures.panels import PanelSheet
 from gbuq_core.ibug import FAMILIES, FamilyScores
 from pages._ui.canvas import canvas
@@ -16,9 +17,6 @@ from pages._ui.neighbours_ui import Found, near_of, ranked_of
 from pages._ui.neighbours_words import digits, title_of, truth_at
 
 MOST_ROWS = 200  # of a list
-_BINS = 50  # of a histogram of affinities, if there are more trees
-_LEAST_REACH, _REACH = 60, 4  # of k that a scale is drawn up to: so many, or times k
-_SCORES = {"nll": "NLL (nats)", "crps": "CRPS"}
 
 
 def draw_look(found: Found) -> None:
@@ -60,29 +58,13 @@ def families_of(found: Found) -> Curves:
 
 def reasons_of(found: Found) -> PanelSheet:
     """Affinities of all training rows, the scale against k, the score that chooses k."""
-    look, view, tuning = found.look, found.view, found.search.tuning
-    n = look.n_trees
-    bins = min(n + 1, _BINS)
-    edges = np.linspace(-0.5, n + 0.5, bins + 1)
-    counts, near = (
-        np.histogram(part, bins=edges)[0] for part in (look.row_affinities, look.affinities)
-    )
-    drawn = look.path_k <= max(_LEAST_REACH, _REACH * look.k)
-    tried = tuning.n_neighbors <= look.path_k[drawn][-1]
-    _, least, gamma, delta = view.setting
-    known = truth_at(found.fit, look)
-    scores = tuning.nll if found.settings.scoring == "nll" else tuning.crps
-    reasons = Reasons(
-        np.clip(edges / n, 0.0, 1.0),
-        counts,
-        near,
-        look.path_k[drawn].astype(np.float64),
-        gamma * np.maximum(look.path_std[drawn], least) + delta,
-        look.k,
+    look, known = found.look, truth_at(found.fit, found.look)
+    reasons = reasons_from(
+        look,
+        found.view.setting,
+        found.search.tuning,
+        found.settings.scoring,
         None if known is None else known[1],
-        tuning.n_neighbors[tried].astype(np.float64),
-        scores[tried],
-        _SCORES[found.settings.scoring],
     )
     return reasons_sheet(reasons, found.fit.data.unit, _reason_text(found))
 

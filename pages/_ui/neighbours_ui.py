@@ -30,9 +30,10 @@ from gbuq_core.experiments.neighbours_plan import (
     plan_neighbours,
 )
 from gbuq_core.figures.curves import Curves
-from gbuq_core.figures.neighbours import Course, Surface, course_figure, surface_sheet
+from gbuq_core.figures.neighbours import Course, course_figure, surface_sheet
 from gbuq_core.figures.neighbours_parts import Near
 from gbuq_core.figures.neighbours_rows import HeldOut, held_out_figure, training_figure
+from gbuq_core.figures.neighbours_sources import near_from, surface_from
 from gbuq_core.figures.panels import PanelSheet
 from gbuq_core.ibug import FamilyScores
 from pages._ui.canvas import CanvasEvent, canvas
@@ -170,8 +171,7 @@ def draw_choice(found: Found) -> None:
 
 def near_of(found: Found) -> Near:
     """The neighbours as the figures read them."""
-    look = found.look
-    return Near(look.indices.astype(np.int64), look.affinities / look.n_trees)
+    return near_from(found.look)
 
 
 def course_of(found: Found) -> Curves:
@@ -190,17 +190,8 @@ def course_of(found: Found) -> Curves:
 def surface_of(found: Found) -> PanelSheet:
     """The maps over two inputs."""
     data, view, look = found.fit.data, found.view, found.look
+    surface = surface_from(data, view.grid_scale, look.map_affinity / look.n_trees)
     shape = data.grid_shape
-    x_extent, y_extent = (_edges(axis) for axis in data.axes)
-    surface = Surface(
-        data.true_std.reshape(shape),
-        view.grid_scale.reshape(shape),
-        (look.map_affinity / look.n_trees).reshape(shape),
-        data.in_support.reshape(shape),
-        data.X,
-        x_extent,
-        y_extent,
-    )
     inside = None if found.brushed is None else found.brushed.grid.reshape(shape)
     point = float(look.x[0]), float(look.x[1])
     return surface_sheet(surface, point, near_of(found), inside, data.unit, found.words)
@@ -255,11 +246,6 @@ def behind_range(found: Found) -> np.ndarray | None:
         for rows in (brushed.rows, ~brushed.rows)
     )
     return (inside > 0) & (inside >= _MORE_OFTEN * outside)
-
-
-def _edges(axis: np.ndarray) -> tuple[float, float]:
-    half = 0.5 * float(axis[1] - axis[0])
-    return float(axis[0]) - half, float(axis[-1]) + half
 
 
 def _pick_x(data: str, x: np.ndarray, place: int) -> None:

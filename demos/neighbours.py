@@ -1,0 +1,387 @@
+"""Lesson: which training rows a prediction comes from, and what they know of its uncertainty.
+
+Brophy and Lowd, "Instance-based uncertainty estimation for gradient-boosted regression trees"
+(IBUG, 2022), sections 3 and 4.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from demos.lesson import Lesson, Shown, Step, main
+from demos.neighbours_parts import (
+    maps_of,
+    reasons_of,
+    same_colours,
+    scale_panel,
+    score_of,
+    viewed,
+    with_strips,
+)
+from gbuq_core.experiments.neighbours import (
+    rank_families,
+    search_neighbours,
+    view_neighbours,
+)
+from gbuq_core.experiments.neighbours_look import affinity_by_trees, run_neighbours
+from gbuq_core.experiments.neighbours_plan import ORDERS, NeighboursSettings
+from gbuq_core.experiments.neighbours_words import describe_neighbours
+from gbuq_core.figures.colour import OKABE_ITO
+from gbuq_core.figures.neighbours_charts import Families, family_strip
+from gbuq_core.figures.neighbours_parts import IBUG
+from gbuq_core.figures.neighbours_sources import near_from
+from gbuq_core.figures.panels import PanelSheet, Strip, StripLine
+from gbuq_core.ibug import FAMILIES
+from gbuq_core.metrics import auroc
+from gbuq_core.synthetic import ripples_truth
+
+
+class NeighboursPreset(NamedTuple):
+    """What the Neighbours page is opened with."""
+
+    settings: NeighboursSettings
+
+
+NOISY_SPOT, QUIET, HOLE = (0.5, -0.5), (-0.5, -0.5), (-0.35, 0.35)
+_RIPPLES = NeighboursSettings(data="ripples", rows=2000)
+SPOT = NeighboursPreset(_RIPPLES._replace(point=NOISY_SPOT))
+STILL = NeighboursPreset(_RIPPLES._replace(point=QUIET))
+FEW = NeighboursPreset(_RIPPLES._replace(point=NOISY_SPOT, k=3, calibrate=False))
+CALIBRATED = NeighboursPreset(_RIPPLES._replace(point=NOISY_SPOT, k=5))
+LAST = NeighboursPreset(_RIPPLES._replace(point=NOISY_SPOT, tau=5, order="last"))
+SKEWED = NeighboursPreset(NeighboursSettings(data="diabetes", family="best", chosen=12))
+EMPTY = NeighboursPreset(_RIPPLES._replace(point=HOLE))
+MOST_FRAMES_K = 61
+COVERED_K = (3, 5, 7, 9, 11, 15, 21, 31, 41, 61, 91, 121, 151)
+COUNTS = (1, 2, 5, 10, 20, 50, 100)
+_ORDER_COLOURS = dict(zip(ORDERS, (OKABE_ITO[0], OKABE_ITO[1], OKABE_ITO[3]), strict=True))
+
+
+def shared_leaves() -> Shown:
+    """Affinity is a count of shared leaves."""
+    run = run_neighbours(SPOT.settings)
+    look, data = run.look, run.fit.data
+    grown = affinity_by_trees(run.fit, look.x)
+    trees = np.arange(1, len(grown) + 1)
+    sheet = maps_of(run)
+    shape = data.grid_shape
+    share = (grown / trees[:, None]).reshape(len(grown), *shape)
+    # Only the neighbours' dots: those of all rows would hide the boxes.
+    growing = sheet.panels[2]._replace(values=share, points=sheet.panels[1].points)
+    sheet = sheet._replace(
+        panels=[*sheet.panels[:2], growing], frame_label="tree", frame_values=trees.tolist()
+    )
+    alike = int((look.row_affinities >= 0.5 * look.n_trees).sum())
+    near_by_distance = np.argsort(np.hypot(*(data.X - look.x).T), kind="stable")[: look.k]
+    both = len(np.intersect1d(near_by_distance, look.indices))
+    text = (
+        f"{len(data.y):,} rows lie on a square, and {look.n_trees} boosted trees predict y from "
+        "them. Each tree cuts the square into boxes, its leaves. Two rows are alike in a tree if "
+        "they lie in the same box; their affinity is the number of trees in which they do.",
+        "The ring is a new row. Play the trees: the third map is the share of the trees so far "
+        "in which each place shares a box with it.",
+    )
+    answer = (
+        f"Here {look.cut}. One tree says little: the ring's first box holds "
+        f"{100 * float((grown[0] > 0).mean()):.0f} % of the square. With all {look.n_trees} the "
+        f"boxes add up to a hill around the ring. Of the {len(data.y):,} rows {alike} share half "
+        f"of the trees or more, and even the least alike shares {look.row_affinities.min()}; the "
+        f"{look.k} of highest affinity, with {look.affinities[0]} to {look.cut} shared trees, are "
+        f"the neighbours, in orange. Of these {both} are also among the {look.k} nearest by "
+        "distance: a box ends where a tree has found y to change, however near the next row is."
+    )
+    still = [strip._replace(mode="frame") for strip in reasons_of(run)[:1]]  # of all trees
+    return Shown(text, answer, with_strips(sheet, still))
+
+
+def two_places() -> Shown:
+    """The scale is the spread of the neighbours' targets, for better or worse."""
+    noisy, run = run_neighbours(SPOT.settings), run_neighbours(STILL.settings)
+    truths = [ripples_truth([place]) for place in (NOISY_SPOT, QUIET)]
+    noise = [float(np.sqrt(truth.variance[0])) for truth in truths]
+    slope = float(ripples_truth(run.look.features).mean.std())
+    far = float(np.hypot(*(run.look.features - run.look.x).T).max())
+    text = (
+        "The prediction is the model's own. Its scale, the standard deviation of a normal, is "
+        f"that of its {run.look.k} neighbours' targets, after a small correction.",
+        f"The noise is {noise[0]:.2g} at the middle of the spot of the picture before and "
+        f"{noise[1]:.2g} here. The last chart follows the scale against k, the number of "
+        "neighbours.",
+    )
+    answer = (
+        f"It finds the spot: {noisy.look.scale:#.2g} there, {run.look.scale:#.2g} here. But the "
+        f"spot's noise is underrated and this place's overrated ({noise[1]:.2g}). The neighbours "
+        f"lie up to {far:.2g} away, and from one to the other the true mean itself has a standard "
+        f"deviation of {slope:.2g}: what a ripple changes between neighbours counts as noise. "
+        "That is why the map shows the slopes of the ripples, which the true noise has not."
+    )
+    return Shown(text, answer, with_strips(maps_of(run), reasons_of(run)[:2]))
+
+
+def how_many() -> Shown:
+    """Few neighbours are unreliable, many are not alike."""
+    run = run_neighbours(FEW.settings)
+    ks = np.arange(2, MOST_FRAMES_K + 1)
+    settings = run.settings
+    search = search_neighbours(run.fit, settings._replace(k=MOST_FRAMES_K))
+    views = [view_neighbours(run.fit, search, settings._replace(k=int(k))) for k in ks]
+    tuning = search.tuning
+    best = int(tuning.n_neighbors[tuning.best])
+    nll = np.array([view.test_nll for view in views])
+    tried = np.full(len(ks), np.nan)
+    places = np.searchsorted(ks, tuning.n_neighbors[tuning.n_neighbors <= ks[-1]])
+    tried[places] = tuning.nll[: len(places)]
+    sheet = maps_of(run)
+    scales = np.array([view.grid_scale for view in views])
+    top = float(run.fit.data.true_std.max())
+    panels = [
+        sheet.panels[0]._replace(limits=(0.0, top)),
+        scale_panel(sheet, "Estimated scale", scales)._replace(limits=(0.0, top)),
+    ]
+    strip = Strip(
+        "NLL without calibration",
+        ks,
+        [
+            StripLine("fresh rows", nll, IBUG.colour),
+            StripLine("validation rows, the k that are tried", tried, "text", dots=True),
+        ],
+        "k, neighbours that count",
+        "nats",
+        (float(np.nanmin([nll, tried])) - 0.1, 1.0),
+        marks=[best],
+        mark_label=f"chosen: k = {best}",
+        frame_x=ks,
+    )
+    at = {k: views[k - 2] for k in (3, best, MOST_FRAMES_K)}
+    errors = {k: score_of(run, view).scale_error_inside for k, view in at.items()}
+    text = (
+        f"The same fit with k from 2 to {MOST_FRAMES_K}, and no correction of the scale. Play it.",
+        f"To choose k, a fifth of the rows is kept aside: {len(tuning.n_neighbors)} values are "
+        "tried by the negative log-likelihood (NLL) of those rows, and the trees are fitted again "
+        "to all rows.",
+    )
+    answer = (
+        f"Three rows happen to agree now and then; a scale near zero follows, and one miss costs "
+        f"much: the NLL of fresh rows is {at[3].test_nll:.2f}, with k = {best} it is "
+        f"{at[best].test_nll:.2f}. "
+        f"With k = {MOST_FRAMES_K} it is {at[MOST_FRAMES_K].test_nll:.2f} again: the neighbours "
+        "come from all sides of a ripple. The scale is off from the true noise by "
+        f"{errors[3]:#.2g}, {errors[best]:#.2g} and {errors[MOST_FRAMES_K]:.2g}. Tuning chose "
+        f"k = {best}; the best for fresh rows would have been {int(ks[nll.argmin()])}, with "
+        f"{nll.min():.2f}."
+    )
+    sheet = sheet._replace(
+        panels=panels, columns=2, frame_label="k =", frame_values=ks.tolist(),
+        start_frame=best - 2,
+    )  # fmt: skip
+    return Shown(text, answer, with_strips(sheet, [strip]))
+
+
+def one_number_for_all() -> Shown:
+    """Calibration corrects the level of the scale, not its map."""
+    run = run_neighbours(CALIBRATED.settings)
+    search = search_neighbours(run.fit, run.settings._replace(k=COVERED_K[-1]))
+    scores = {
+        calibrate: [
+            score_of(
+                run,
+                view_neighbours(
+                    run.fit, search, run.settings._replace(k=k, calibrate=calibrate)
+                ),
+            )
+            for k in COVERED_K
+        ]
+        for calibrate in (False, True)
+    }  # fmt: skip
+    bare = viewed(run, calibrate=False)
+    sheet = maps_of(run)
+    panels = same_colours(
+        [
+            sheet.panels[0],
+            scale_panel(sheet, "Not calibrated", bare.grid_scale),
+            scale_panel(sheet, "Calibrated", run.view.grid_scale),
+        ]
+    )
+    raw, done = (100.0 * np.array([s.coverage for s in scores[on]]) for on in (False, True))
+    strip = Strip(
+        "Fresh rows within the 90 % interval",
+        np.array(COVERED_K, float),
+        [
+            StripLine("not calibrated", raw, "text"),
+            StripLine("calibrated", done, IBUG.colour),
+            StripLine("as promised", np.full(len(raw), 90.0), "text", dash=True),
+        ],
+        "k, neighbours that count",
+        "%",
+    )
+    at = COVERED_K.index(5)
+    before, after = scores[False][at], scores[True][at]
+    _, _, gamma, delta = run.view.setting
+    how = f"adds {delta:g} to every scale" if delta else f"multiplies every scale by {gamma:g}"
+    text = (
+        "Of 100 intervals for 90 % some 90 should hold their row. Calibration looks for one "
+        "factor, or one constant to add, for all scales at once, again on the rows kept aside.",
+        f"The maps are for k = {run.view.k}; the chart is for {len(COVERED_K)} values of k.",
+    )
+    answer = (
+        f"For k = {run.view.k} it {how}: {100 * before.coverage:.0f} % of the intervals held "
+        f"before, {100 * after.coverage:.0f} % do now, and the NLL of fresh rows falls from "
+        f"{before.nll:.2f} to {after.nll:.2f}. The map's error against the true noise does not "
+        f"shrink: {before.scale_error_inside:.2g} before, {after.scale_error_inside:.2g} after. "
+        "One number for all rows corrects the level, not the places. It makes a bad k bearable: "
+        f"over the {len(COVERED_K)} values of k the coverage goes from {raw.min():.0f} to "
+        f"{raw.max():.0f} % without it and from {done.min():.0f} to {done.max():.0f} % with it, "
+        "since it is tuned for NLL, not for coverage."
+    )
+    return Shown(text, answer, with_strips(sheet._replace(panels=panels), [strip]))
+
+
+def trees_that_count() -> Shown:
+    """The first trees tell rows apart best."""
+    run = run_neighbours(LAST.settings)
+    views = {
+        order: [viewed(run, order=order, tau=count) for count in COUNTS] for order in ORDERS
+    }  # fmt: skip
+    everything = views["first"][-1]
+    nll = {order: np.array([view.test_nll for view in found]) for order, found in views.items()}
+    sheet = maps_of(run)
+    at, more = COUNTS.index(LAST.settings.tau), COUNTS.index(20)
+    panels = same_colours(
+        [
+            scale_panel(
+                sheet, f"{order.capitalize()} {COUNTS[at]} trees", views[order][at].grid_scale
+            )
+            for order in ORDERS
+        ]
+    )
+    strip = Strip(
+        "NLL of fresh rows",
+        np.array(COUNTS, float),
+        [StripLine(order, nll[order], _ORDER_COLOURS[order]) for order in ORDERS],
+        "trees that count",
+        "nats",
+    )
+    ks = {order: views[order][at].k for order in ORDERS}
+    text = (
+        "Counting leaves in all trees takes time. It can be done over a few of them, with k "
+        f"tuned anew: the first, the last or random {COUNTS[at]} of {run.fit.n_trees}.",
+        "Early trees predict y itself, late ones what is left of it.",
+    )
+    answer = (
+        f"The first ones: with {COUNTS[at]} trees the NLL of fresh rows is "
+        f"{nll['first'][at]:.2f} for the first, {nll['random'][at]:.2f} for random and "
+        f"{nll['last'][at]:.2f} for the last ones, against {everything.test_nll:.2f} for all "
+        f"{COUNTS[-1]}. A late tree splits what the trees before it left over, so that sharing "
+        f"its leaf says less of y. With {COUNTS[more]} trees it is {nll['first'][more]:.2f}, "
+        f"{nll['random'][more]:.2f} and {nll['last'][more]:.2f}: some of the early ones must be "
+        f"among them, and then the order hardly matters. Tuning took k = {ks['first']}, "
+        f"{ks['random']} and {ks['last']} for {COUNTS[at]} trees."
+    )
+    return Shown(text, answer, with_strips(sheet._replace(panels=panels), [strip]))
+
+
+def skewed_neighbours() -> Shown:
+    """Nine families over the same targets, and the danger of choosing one."""
+    run = run_neighbours(SKEWED.settings)
+    fit, look, k = run.fit, run.look, run.view.k
+    ranked = rank_families(fit, run.search, run.view)
+    fresh = fit.model.score_families(
+        run.search.near_test, fit.data.y_test, n_neighbors=k, calibrate=run.settings.calibrate
+    )
+    chosen = dict(zip(ranked.families, ranked.nll, strict=True))
+    held_out = dict(zip(fresh.families, fresh.nll, strict=True))
+    label = {name: family.label.lower() for name, family in FAMILIES.items()}
+    families = Families(
+        look.y_grid,
+        {label[name]: density for name, density in look.densities.items()},
+        label[look.family],
+        look.targets,
+        near_from(look).share,
+        look.target,
+    )
+    below = float(fit.data.y.min())
+    under = look.y_grid <= below
+    impossible = float(np.trapezoid(look.densities["normal"][under], look.y_grid[under]))
+    sheet = PanelSheet(
+        [], alt=describe_neighbours(fit, run.search, run.view, look), name="neighbours"
+    )  # fmt: skip
+    strips = [family_strip(families, fit.data.target_name, label["normal"]), *reasons_of(run)[:2]]
+    text = (
+        f"Patients with diabetes: {len(fit.data.y)} to learn from, {len(fit.data.y_test)} kept "
+        f"apart. The target is how far the disease went within a year. Of the patient shown, "
+        f"the {k} neighbours' targets pile up on the left and trail off to the right.",
+        "IBUG may put any family of distributions over them: nine are tried here, with the mean "
+        "of the prediction and the spread of the neighbours.",
+    )
+    answer = (
+        f"It puts {100 * impossible:.0f} % of its weight below {below:g}, the lowest of all "
+        f"training targets. On the validation rows the {label[ranked.best]} does best, with an "
+        f"NLL of {chosen[ranked.best]:.2f} nats against the normal's {chosen['normal']:.2f}. But "
+        f"those are {len(fit.model.y_validation_)} rows. On the {len(fit.data.y_test)} that "
+        f"nobody has used it has {held_out[ranked.best]:.2f}, the normal {held_out['normal']:.2f}, "
+        f"and the {label[fresh.best]} would have had {held_out[fresh.best]:.2f}: with "
+        "nine candidates and so few rows the choice is partly luck."
+    )
+    return Shown(text, answer, with_strips(sheet, strips))
+
+
+def nothing_there() -> Shown:
+    """A scale is not knowledge: the hole does not show in it."""
+    run = run_neighbours(EMPTY.settings)
+    data, look, view = run.fit.data, run.look, run.view
+    empty = ~data.in_support
+    error = np.abs(view.grid_loc - data.true_mean)
+    nearest = run.fit.model.find_neighborhood(data.grid, 2).affinities[:, 0]
+    sheet = maps_of(run)
+    wrong = scale_panel(sheet, "Error of the prediction", error)
+    panels = [*same_colours([*sheet.panels[:2], wrong._replace(accent=None)])]
+    far = np.hypot(*(look.features - look.x).T)
+    truth = ripples_truth([HOLE])
+    text = (
+        "No row lies in the hatched disc. Its noise would be small, but nobody has seen the "
+        "ripples there.",
+        f"The ring is in its middle, and its {look.k} neighbours are in orange.",
+    )
+    answer = (
+        f"No. Predictions in the disc are off by {error[empty].mean():.2g} on average, elsewhere "
+        f"by {error[~empty].mean():.2g}; the scale averages {view.grid_scale[empty].mean():.2g} in "
+        f"it and {view.grid_scale[~empty].mean():.2g} elsewhere. Ordered by scale, cells of the "
+        f"disc come before others with AUROC {auroc(empty, view.grid_scale):.2f}, where 0.5 is "
+        f"chance. At the ring IBUG says {look.loc:.2f} \u00b1 {look.scale:.2f}, the truth is "
+        f"{truth.mean[0]:.2f}: its neighbours are {far.min():.2g} to {far.max():.2g} away and "
+        "agree with each other. One model has no members that could disagree, so that knowledge "
+        "uncertainty is nil by construction. A hint remains that the method does not use: the "
+        f"nearest row shares {nearest[empty].mean():.0f} of {look.n_trees} trees in the disc and "
+        f"{nearest[~empty].mean():.0f} elsewhere, which finds the disc with AUROC "
+        f"{auroc(empty, -nearest):.2f}."
+    )
+    return Shown(text, answer, sheet._replace(panels=panels))
+
+
+LESSON = Lesson(
+    name="neighbours",
+    title="Which training rows a prediction comes from",
+    lead="Seven pictures of one method, about ten minutes. All numbers are computed as you read.",
+    page="neighbours",
+    source="After Brophy and Lowd, Instance-based uncertainty estimation for gradient-boosted "
+    "regression trees, sections 3 and 4 (arXiv 2205.11412).",
+    steps=(
+        Step("Shared leaves", "How many of the trees must a row share to be a neighbour?", SPOT,
+             shared_leaves),
+        Step("A quiet place", "Is the scale the noise?", STILL, two_places),
+        Step("How many neighbours", "What is wrong with three of them, and with sixty?", FEW,
+             how_many),
+        Step("One number for all", "What does calibration mend, and what not?", CALIBRATED,
+             one_number_for_all),
+        Step("Which trees count", "Which few trees could stand for all?", LAST, trees_that_count),
+        Step("Skewed neighbours", "What is wrong with a normal, and is another family better?",
+             SKEWED, skewed_neighbours),
+        Step("Nothing there", "Does the scale tell you that you are in the disc?", EMPTY,
+             nothing_there),
+    ),
+)  # fmt: skip
+
+if __name__ == "__main__":
+    raise SystemExit(main(LESSON))

@@ -1,0 +1,72 @@
+"""What the steps of the lesson on neighbours share: the page's maps and charts, and other views."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gbuq_core.experiments.neighbours import NeighboursView, search_neighbours, view_neighbours
+from gbuq_core.experiments.neighbours_look import NeighboursRun
+from gbuq_core.experiments.neighbours_scores import NeighboursScore, score_neighbours
+from gbuq_core.experiments.neighbours_words import describe_neighbours
+from gbuq_core.figures.neighbours import surface_sheet
+from gbuq_core.figures.neighbours_charts import reasons_sheet
+from gbuq_core.figures.neighbours_sources import near_from, reasons_from, surface_from
+from gbuq_core.figures.panels import Panel, PanelSheet, Strip, shared_limits
+from gbuq_core.synthetic import ripples_truth
+
+
+def maps_of(run: NeighboursRun) -> PanelSheet:
+    """The page's three maps."""
+    surface = surface_from(run.fit.data, run.view.grid_scale, _share(run))
+    words = describe_neighbours(run.fit, run.search, run.view, run.look)
+    return surface_sheet(surface, run.settings.point, near_from(run.look), alt=words)
+
+
+def _share(run: NeighboursRun) -> np.ndarray:
+    return run.look.map_affinity / run.look.n_trees
+
+
+def reasons_of(run: NeighboursRun) -> Sequence[Strip]:
+    """The page's charts of why the scale is what it is."""
+    true_std = None
+    if run.settings.point is not None:
+        truth = ripples_truth([run.settings.point], 0.5 * run.settings.noise)
+        true_std = float(np.sqrt(truth.variance[0]))
+    tuning, scoring = run.search.tuning, run.settings.scoring
+    reasons = reasons_from(run.look, run.view.setting, tuning, scoring, true_std)
+    return reasons_sheet(reasons, run.fit.data.unit).strips
+
+
+def with_strips(sheet: PanelSheet, strips: Sequence[Strip]) -> PanelSheet:
+    """The sheet with these charts under its maps, in one row."""
+    return sheet._replace(strips=strips, strip_columns=len(strips), strip_height=130)
+
+
+def scale_panel(sheet: PanelSheet, title: str, scale: np.ndarray) -> Panel:
+    """The sheet's map of the estimated scale with another one in it, (..., n_grid)."""
+    panel = sheet.panels[1]
+    shape = np.shape(panel.values)[-2:]
+    return panel._replace(
+        title=title,
+        values=scale.reshape(*scale.shape[:-1], *shape),
+        points=None,
+    )
+
+
+def same_colours(panels: Sequence[Panel]) -> list[Panel]:
+    """The maps with one scale of colours, from 0."""
+    limits = (0.0, shared_limits([panel.values for panel in panels])[1])
+    return [panel._replace(limits=limits) for panel in panels]
+
+
+def viewed(run: NeighboursRun, **knobs: object) -> NeighboursView:
+    """The same fit through other knobs of the view, searched again where they ask for it."""
+    settings = run.settings._replace(**knobs)
+    return view_neighbours(run.fit, search_neighbours(run.fit, settings), settings)
+
+
+def score_of(run: NeighboursRun, view: NeighboursView) -> NeighboursScore:
+    """IBUG's scores on fresh rows."""
+    return score_neighbours(run.fit, run.search, view)[0]
