@@ -78,19 +78,17 @@ _MAKERS: dict[str, Callable[..., CurveData]] = {
 }
 _THINNED = {"gap": 2}  # every second point of 601
 
-# Where the page begins when somebody wants to place points: a bend, a space, two more.
+# Where the page begins when somebody wants to place points: a valley, a space, a slope.
+# fmt: off
 OWN_START: Points = (
-    (-2.0, -0.9),
-    (-1.7, -0.6),
-    (-1.4, -0.1),
-    (-1.1, 0.5),
-    (-0.8, 0.8),
-    (-0.5, 0.9),
-    (-0.2, 0.7),
-    (1.3, -0.4),
-    (1.5, -0.2),
-    (1.7, 0.1),
+    (-2.27, 0.96), (-2.17, 0.5), (-2.0, 0.45), (-1.93, 0.23),
+    (-1.76, 0.1), (-1.64, -0.4), (-1.48, -0.49), (-1.39, -0.58),
+    (-1.21, -0.97), (-1.1, -0.82), (-0.94, -0.97), (-0.83, -0.9),
+    (-0.7, -0.86), (-0.55, -0.93), (-0.4, -0.74), (-0.31, -0.55),
+    (1.13, 0.97), (1.27, 0.84), (1.37, 0.56), (1.54, 0.31),
+    (1.68, 0.03), (1.84, -0.23), (1.97, -0.41), (2.08, -0.58),
 )
+# fmt: on
 
 
 class SoftData(NamedTuple):
@@ -296,8 +294,8 @@ def toggle_point(points: Points, x: float, y: float, data: SoftData) -> Points:
     Examples
     --------
     >>> data = load_soft_data(OWN)
-    >>> len(toggle_point(OWN_START, -2.0, -0.9, data)), len(toggle_point(OWN_START, 0, 2, data))
-    (9, 11)
+    >>> len(toggle_point(OWN_START, -2, 0.45, data)), len(toggle_point(OWN_START, 0, 2, data))
+    (23, 25)
     """
     (wanted,) = check_points([(x, y)])
     scales = (data.x_range[1] - data.x_range[0], data.y_range[1] - data.y_range[0])

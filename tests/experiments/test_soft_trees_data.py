@@ -52,7 +52,7 @@ def test_the_truth_explains_fresh_rows(key):
 def test_own_points_make_their_own_support():
     data = load_soft_data(OWN)
     inside = data.support[(data.x > -2.0) & (data.x < -0.2)]
-    between = data.support[(data.x > 0.1) & (data.x < 1.0)]
+    between = data.support[(data.x > 0.0) & (data.x < 0.9)]
     assert inside.all()
     assert not between.any()
     assert data.true_mean is None
