@@ -26,6 +26,17 @@ BLOCK = 128
 # squared residual of any row stays finite. There the gradient in the raw std is zero.
 MIN_RAW = -30.0
 
+# What keeps compiling short. Each call's code is optimised again in its caller, so small functions
+# used once are inlined (`inline="always"`) and no call is more than a few levels deep; a wrapper
+# for C is never needed, one for Python only of what Python calls (OUTER); and dividing by zero
+# gives infinity as in NumPy, not an exception on every division's path.
+OUTER = {"error_model": "numpy", "no_cfunc_wrapper": True}
+INNER = {**OUTER, "no_cpython_wrapper": True}
+
+# Where the gates' weights begin; of type int64, as all other places: for a literal 0 every function
+# that takes a place would be compiled once more.
+FIRST = np.int64(0)
+
 HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 
 _LOG2_E = 1.4426950408889634
@@ -80,7 +91,7 @@ class Scratch(NamedTuple):
     bits: Bits
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def allocate_scratch(codes):
     """Scratch for one block of any size."""
     n_leaves = 2**codes.depth
@@ -104,7 +115,7 @@ def allocate_scratch(codes):
     )
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@njit(nogil=True, cache=True, **OUTER, fastmath={"contract"})
 def exp_into(x, out, n, bits):
     """Write ``exp(x)`` into ``out`` of ``n`` numbers <= 0; relative error < 4e-16.
 
@@ -137,7 +148,7 @@ def exp_into(x, out, n, bits):
         out[i] *= powers[i]
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"}, inline="always")
+@njit(nogil=True, cache=True, inline="always", fastmath={"contract"})
 def log1p_unit(t):
     """``log(1 + t)`` for t in [0, 1]; relative error < 5e-16.
 
@@ -158,7 +169,7 @@ def log1p_unit(t):
     return 2.0 * w * p + (0.0 if low else _HALF_LN2)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def softplus_scalar(raw):
     """``log(1 + exp(raw))`` and its derivative for one number."""
     small = math.exp(-abs(raw))
@@ -166,7 +177,7 @@ def softplus_scalar(raw):
     return max(raw, 0.0) + math.log1p(small), slope
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@njit(nogil=True, cache=True, **INNER, fastmath={"contract"})
 def affine(theta, weights, biases, heads, slopes, Xt, start, m, out):
     """Write ``w_h . x + b_h`` of ``heads`` rows of parameters on a block into ``out`` (heads, m).
 
@@ -196,74 +207,54 @@ def affine(theta, weights, biases, heads, slopes, Xt, start, m, out):
             j += 1
 
 
-@njit(nogil=True, cache=True, fastmath={"contract", "reassoc"})
-def _sum_of(values, m):
-    total = 0.0
-    for i in range(m):
-        total += values[i]
-    return total
-
-
-@njit(nogil=True, cache=True, fastmath={"contract", "reassoc"})
-def _dot4(values, x0, x1, x2, x3, m):
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    for i in range(m):
-        a += values[i] * x0[i]
-        b += values[i] * x1[i]
-        c += values[i] * x2[i]
-        d += values[i] * x3[i]
-    return a, b, c, d
-
-
-@njit(nogil=True, cache=True, fastmath={"contract", "reassoc"})
-def _dot(values, x, m):
-    total = 0.0
-    for i in range(m):
-        total += values[i] * x[i]
-    return total
-
-
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, **INNER, fastmath={"contract", "reassoc"})
 def add_affine_gradient(slope, weights, biases, heads, slopes, Xt, start, m, factor, gradient):
     """Add ``factor`` times the gradient through `affine`, given that in its output, ``slope``."""
     for h in range(heads):
         row = slope[h * m : (h + 1) * m]
-        gradient[biases + h] += factor * _sum_of(row, m)
+        total = 0.0
+        for i in range(m):
+            total += row[i]
+        gradient[biases + h] += factor * total
         first = weights + h * slopes
         j = 0
         while j + 3 < slopes:
-            a, b, c, d = _dot4(
-                row,
-                Xt[j, start : start + m],
-                Xt[j + 1, start : start + m],
-                Xt[j + 2, start : start + m],
-                Xt[j + 3, start : start + m],
-                m,
-            )
+            x0, x1 = Xt[j, start : start + m], Xt[j + 1, start : start + m]
+            x2, x3 = Xt[j + 2, start : start + m], Xt[j + 3, start : start + m]
+            a, b, c, d = 0.0, 0.0, 0.0, 0.0
+            for i in range(m):
+                a += row[i] * x0[i]
+                b += row[i] * x1[i]
+                c += row[i] * x2[i]
+                d += row[i] * x3[i]
             gradient[first + j] += factor * a
             gradient[first + j + 1] += factor * b
             gradient[first + j + 2] += factor * c
             gradient[first + j + 3] += factor * d
             j += 4
         while j < slopes:
-            gradient[first + j] += factor * _dot(row, Xt[j, start : start + m], m)
+            x0 = Xt[j, start : start + m]
+            total = 0.0
+            for i in range(m):
+                total += row[i] * x0[i]
+            gradient[first + j] += factor * total
             j += 1
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@njit(nogil=True, cache=True, **INNER, fastmath={"contract"})
 def evaluate_gates(codes, beta, theta, Xt, start, m, scratch):
     """Write the gates of a block: ``logits`` = beta (w.x + b) (eq. 9) and ``small`` = exp(-|.|)."""
     n_nodes = 2**codes.depth - 1
     p = codes.n_features
     logits, exponents = scratch.logits, scratch.exponents
-    affine(theta, 0, n_nodes * p, n_nodes, p, Xt, start, m, logits)
+    affine(theta, FIRST, n_nodes * p, n_nodes, p, Xt, start, m, logits)
     for i in range(n_nodes * m):
         logits[i] *= beta
         exponents[i] = -abs(logits[i])
     exp_into(exponents, scratch.small, n_nodes * m, scratch.bits)
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@njit(nogil=True, cache=True, **INNER, fastmath={"contract"})
 def reach_nodes(codes, m, scratch):
     """Write ``log_reach`` and ``spread`` of all nodes and leaves (eq. 7 in log space).
 
@@ -291,7 +282,7 @@ def reach_nodes(codes, m, scratch):
             spread_right[i] = product
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@njit(nogil=True, cache=True, **INNER, fastmath={"contract"})
 def gate_slopes(codes, m, scratch):
     """Turn leaf responsibilities into the gradient of the log-likelihood in the gates' logits.
 

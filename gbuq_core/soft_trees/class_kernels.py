@@ -11,8 +11,13 @@ import math
 from numba import njit
 
 from gbuq_core.soft_trees.block_kernels import (
+    BLOCK,
+    FIRST,
+    INNER,
+    OUTER,
     add_affine_gradient,
     affine,
+    allocate_scratch,
     evaluate_gates,
     exp_into,
     gate_slopes,
@@ -21,7 +26,7 @@ from gbuq_core.soft_trees.block_kernels import (
 from gbuq_core.soft_trees.mixture_kernels import leaf_places
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@njit(nogil=True, cache=True, **INNER, fastmath={"contract"})
 def evaluate_softmax(codes, theta, Xt, start, m, scratch):
     """Write the leaves of a block, (n_leaves, n_classes, m).
 
@@ -56,7 +61,7 @@ def evaluate_softmax(codes, theta, Xt, start, m, scratch):
                 total[i] += row[i]
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@njit(nogil=True, cache=True, **INNER, fastmath={"contract"})
 def _weigh_leaves(codes, y, start, m, scratch):
     """Write the ``shares`` of the leaves at the classes, ``peaks`` and ``totals``."""
     n_leaves, n_classes = 2**codes.depth, codes.n_classes
@@ -86,8 +91,8 @@ def _weigh_leaves(codes, y, start, m, scratch):
             totals[i] += shares[at]
 
 
-@njit(nogil=True, cache=True)
-def class_log_densities(codes, beta, theta, Xt, y, start, m, scratch):
+@njit(nogil=True, cache=True, **INNER, fastmath={"contract"})
+def _block_log_densities(codes, beta, theta, Xt, y, start, m, scratch):
     """Write the log probabilities of a block's classes into ``totals``."""
     evaluate_gates(codes, beta, theta, Xt, start, m, scratch)
     reach_nodes(codes, m, scratch)
@@ -97,15 +102,15 @@ def class_log_densities(codes, beta, theta, Xt, y, start, m, scratch):
         scratch.totals[i] = scratch.peaks[i] + math.log(scratch.totals[i])
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
-def class_gradient(codes, beta, theta, Xt, y, start, m, scratch, gradient):
+@njit(nogil=True, cache=True, **INNER, fastmath={"contract"})
+def _block_gradient(codes, beta, theta, Xt, y, start, m, scratch, gradient):
     """Add the gradient of a block's log-likelihood to ``gradient``; return the log-likelihood.
 
     In the logit of class ``c`` of leaf ``l``: ``share_l (1[c = y] - softmax_c)``.
     """
     n_leaves, n_classes, p = 2**codes.depth, codes.n_classes, codes.n_features
     n_nodes = n_leaves - 1
-    class_log_densities(codes, beta, theta, Xt, y, start, m, scratch)
+    _block_log_densities(codes, beta, theta, Xt, y, start, m, scratch)
     value = 0.0
     for i in range(m):
         value += scratch.totals[i]
@@ -124,8 +129,35 @@ def class_gradient(codes, beta, theta, Xt, y, start, m, scratch, gradient):
             slope[(leaf * n_classes + int(y[start + i])) * m + i] += shares[leaf * m + i]
     gate_slopes(codes, m, scratch)
     weights, biases, _, _, slopes = leaf_places(codes)
-    add_affine_gradient(scratch.logits, 0, n_nodes * p, n_nodes, p, Xt, start, m, beta, gradient)
+    add_affine_gradient(
+        scratch.logits, FIRST, n_nodes * p, n_nodes, p, Xt, start, m, beta, gradient
+    )
     add_affine_gradient(
         slope, weights, biases, n_leaves * n_classes, slopes, Xt, start, m, 1.0, gradient
     )
     return value
+
+
+@njit(nogil=True, cache=True, **OUTER, fastmath={"contract"})
+def class_gradient(codes, beta, theta, raw_noise, Xt, y, scratch, gradient):
+    """Return ``log p(y | X, theta)`` and add its gradient to ``gradient`` (n_parameters + 1,).
+
+    Classes have no noise: ``raw_noise`` is not read, the last entry not written.
+    """
+    value = 0.0
+    for start in range(0, y.shape[0], BLOCK):
+        m = min(BLOCK, y.shape[0] - start)
+        value += _block_gradient(codes, beta, theta, Xt, y, start, m, scratch, gradient)
+    return value
+
+
+@njit(nogil=True, cache=True, **OUTER, fastmath={"contract"})
+def write_class_log_densities(codes, beta, thetas, noises, Xt, y, out):
+    """Write ``log p(y_i | x_i, theta_s)`` into ``out`` (n_draws, n); ``noises`` is not read."""
+    scratch = allocate_scratch(codes)
+    for s in range(thetas.shape[0]):
+        for start in range(0, y.shape[0], BLOCK):
+            m = min(BLOCK, y.shape[0] - start)
+            _block_log_densities(codes, beta, thetas[s], Xt, y, start, m, scratch)
+            for i in range(m):
+                out[s, start + i] = scratch.totals[i]

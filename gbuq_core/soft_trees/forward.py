@@ -8,12 +8,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gbuq_core.errors import InvalidData, InvalidParameter
-from gbuq_core.soft_trees import tree_kernels
-from gbuq_core.soft_trees.block_kernels import MIN_RAW
+from gbuq_core.soft_trees.block_kernels import MIN_RAW, allocate_scratch
+from gbuq_core.soft_trees.class_kernels import class_gradient, write_class_log_densities
 from gbuq_core.soft_trees.layout import TreeShape, inverse_softplus, softplus
+from gbuq_core.soft_trees.mean_kernels import (
+    mean_gradient,
+    write_mean_log_densities,
+    write_means,
+)
+from gbuq_core.soft_trees.mixture_kernels import mixture_gradient, write_mixture_log_densities
+from gbuq_core.soft_trees.tree_kernels import (
+    write_gates,
+    write_mixture_moments,
+    write_probabilities,
+)
 from gbuq_core.validation import check_array, check_number, check_same_length
 
 Floats = NDArray[np.float64]
+
+# One kernel an output: nobody waits until those of the others are compiled.
+_MOMENTS = {"mixture": write_mixture_moments, "mean": write_means}
+_LOG_DENSITIES = {
+    "mixture": write_mixture_log_densities,
+    "mean": write_mean_log_densities,
+    "classes": write_class_log_densities,
+}
+_GRADIENTS = {"mixture": mixture_gradient, "mean": mean_gradient, "classes": class_gradient}
 
 
 class Moments(NamedTuple):
@@ -102,7 +122,7 @@ def draw_moments(shape: TreeShape, beta: float, thetas: Any, X: Any) -> Moments:
         raise InvalidParameter("Classes have no moments; use draw_probabilities.")
     thetas, Xt = _checked(shape, thetas, X)
     moments = Moments(*np.empty((2, len(thetas), Xt.shape[1])))
-    tree_kernels.write_moments(shape.codes, _checked_beta(beta), thetas, Xt, *moments)
+    _MOMENTS[shape.output](shape.codes, _checked_beta(beta), thetas, Xt, *moments)
     return moments
 
 
@@ -119,7 +139,7 @@ def draw_probabilities(shape: TreeShape, beta: float, thetas: Any, X: Any) -> Fl
         raise InvalidParameter("Only a tree for classes has probabilities; use draw_moments.")
     thetas, Xt = _checked(shape, thetas, X)
     out = np.empty((len(thetas), Xt.shape[1], shape.n_classes))
-    tree_kernels.write_probabilities(shape.codes, _checked_beta(beta), thetas, Xt, out)
+    write_probabilities(shape.codes, _checked_beta(beta), thetas, Xt, out)
     return out
 
 
@@ -135,7 +155,7 @@ def draw_gates(shape: TreeShape, beta: float, thetas: Any, X: Any) -> Gates:
     thetas, Xt = _checked(shape, thetas, X)
     size = (len(thetas), Xt.shape[1])
     gates = Gates(np.empty((*size, shape.n_nodes)), np.empty((*size, shape.n_leaves)))
-    tree_kernels.write_gates(shape.codes, _checked_beta(beta), thetas, Xt, *gates)
+    write_gates(shape.codes, _checked_beta(beta), thetas, Xt, *gates)
     return gates
 
 
@@ -187,7 +207,7 @@ def draw_log_densities(
     if not (np.isfinite(noises).all() and (noises > 0).all()):
         raise InvalidParameter("noises must be greater than 0, one number or one a draw.")
     out = np.empty((len(thetas), Xt.shape[1]))
-    tree_kernels.write_log_densities(
+    _LOG_DENSITIES[shape.output](
         shape.codes, _checked_beta(beta), thetas, np.ascontiguousarray(noises), Xt, y, out
     )
     return out
@@ -216,8 +236,9 @@ def log_likelihood(
     thetas, Xt = _checked(shape, theta[None], X)
     y = _checked_targets(shape, y, Xt.shape[1])
     raw_noise = float(inverse_softplus(check_number("noise", noise, 0, low_open=True)))
-    gradient = np.empty(shape.n_parameters + 1)
-    value = tree_kernels.log_likelihood_gradient(
-        shape.codes, _checked_beta(beta), thetas[0], raw_noise, Xt, y, gradient
+    gradient = np.zeros(shape.n_parameters + 1)
+    codes, beta = shape.codes, _checked_beta(beta)
+    value = _GRADIENTS[shape.output](
+        codes, beta, thetas[0], raw_noise, Xt, y, allocate_scratch(codes), gradient
     )
     return LogLikelihood(float(value), gradient[:-1], float(gradient[-1]))

@@ -13,9 +13,11 @@ import numpy as np
 from numba import njit
 
 from gbuq_core.seeding import normal_at, stream
+from gbuq_core.soft_trees.block_kernels import INNER, OUTER
 
 # What a stream is for; the numbers lie beyond those of trees and samplers, so one seed serves all.
-PARAMETERS, TRAINING, BATCHES, FACTOR_START = range(32, 36)
+# Of type int64: for literals `stream` would be compiled for each.
+PARAMETERS, TRAINING, BATCHES, FACTOR_START = (np.int64(purpose) for purpose in range(32, 36))
 
 
 class KLWork(NamedTuple):
@@ -26,13 +28,13 @@ class KLWork(NamedTuple):
     whitened: np.ndarray
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def allocate_kl_work(rank, n_parameters):
     """Scratch for one Gaussian."""
     return KLWork(np.zeros((rank, rank)), np.zeros((rank, rank)), np.empty((rank, n_parameters)))
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@njit(nogil=True, cache=True, inline="always", fastmath={"contract"})
 def combine(mean, scale, columns, own, shared, out):
     """Write ``mean + scale * own + V shared`` into ``out`` (n_parameters,): one draw of theta."""
     for d in range(mean.shape[0]):
@@ -43,7 +45,7 @@ def combine(mean, scale, columns, own, shared, out):
             out[d] += amount * column[d]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, **INNER)
 def fill_draw(base, first, shared, own):
     """Write the standard normals of one draw, number ``first`` on of a stream."""
     for c in range(shared.shape[0]):
@@ -53,7 +55,7 @@ def fill_draw(base, first, shared, own):
         own[d] = normal_at(base, first + d)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, **OUTER, fastmath={"contract"})
 def draw_parameters(mean, scale, columns, seed, member, first, out):
     """Write draws number ``first`` on into ``out`` (n_draws, n_parameters).
 
@@ -61,11 +63,16 @@ def draw_parameters(mean, scale, columns, seed, member, first, out):
     """
     shared, own = np.empty(columns.shape[0]), np.empty(mean.shape[0])
     for s in range(out.shape[0]):
-        fill_draw(np.uint64(stream(seed, member, first + s, PARAMETERS)), 0, shared, own)
+        fill_draw(
+            np.uint64(stream(seed, member, first + s, PARAMETERS)),
+            np.int64(0),
+            shared,
+            own,
+        )
         combine(mean, scale, columns, own, shared, out[s])
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, **OUTER)
 def start_columns(seed, member, size, columns):
     """Write the start of V: normals of std ``size`` (at zero its gradient vanishes)."""
     for c in range(columns.shape[0]):
@@ -74,7 +81,7 @@ def start_columns(seed, member, size, columns):
             columns[c, d] = size * normal_at(base, d)
 
 
-@njit(nogil=True, cache=True, fastmath={"contract", "reassoc"})
+@njit(nogil=True, cache=True, **INNER, fastmath={"contract", "reassoc"})
 def _dot(a, b):
     # reassoc: lets the compiler sum in lanes.
     total = 0.0
@@ -83,7 +90,7 @@ def _dot(a, b):
     return total
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, **INNER)
 def _factorise(scale, columns, work):
     """Write ``V^T / scale`` and ``L^-1``, ``L L^T = I + V^T diag(scale^-2) V``; return log det."""
     rank, cholesky, inverse, whitened = columns.shape[0], work.cholesky, work.inverse, work.whitened
@@ -109,7 +116,7 @@ def _factorise(scale, columns, work):
     return log_det
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@njit(nogil=True, cache=True, **OUTER, fastmath={"contract"})
 def kl_gradient(gaussian, prior_scale, work, to_mean, to_scale, to_columns):
     """Return KL(q || N(0, prior_scale^2 I)) (eq. 21) and write its gradients.
 

@@ -7,16 +7,21 @@ import math
 from numba import njit
 
 from gbuq_core.soft_trees.block_kernels import (
+    BLOCK,
+    FIRST,
     HALF_LOG_TWO_PI,
+    INNER,
+    OUTER,
     add_affine_gradient,
     affine,
+    allocate_scratch,
     evaluate_gates,
     softplus_scalar,
 )
 from gbuq_core.soft_trees.mixture_kernels import leaf_places
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@njit(nogil=True, cache=True, **INNER, fastmath={"contract"})
 def average_leaves(codes, beta, theta, Xt, start, m, scratch):
     """Write each node's mean output given that it is reached, and ``shares``: P(reached).
 
@@ -53,18 +58,8 @@ def average_leaves(codes, beta, theta, Xt, start, m, scratch):
             own[i] = likely * near + unlikely * far
 
 
-@njit(nogil=True, cache=True)
-def mean_log_densities(codes, beta, theta, noise, Xt, y, start, m, scratch):
-    """Write the log densities of a block, with the std ``noise``, into ``totals``."""
-    average_leaves(codes, beta, theta, Xt, start, m, scratch)
-    constant = -HALF_LOG_TWO_PI - math.log(noise)
-    for i in range(m):
-        residual = (y[start + i] - scratch.log_reach[i]) / noise
-        scratch.totals[i] = constant - 0.5 * residual * residual
-
-
-@njit(nogil=True, cache=True, fastmath={"contract"})
-def mean_gradient(codes, beta, theta, raw_noise, Xt, y, start, m, scratch, gradient):
+@njit(nogil=True, cache=True, **INNER, fastmath={"contract"})
+def _block_gradient(codes, beta, theta, raw_noise, Xt, y, start, m, scratch, gradient):
     """Add the gradient of a block's log-likelihood to ``gradient``; return the log-likelihood.
 
     The last entry of ``gradient`` (n_parameters + 1,) is that in the raw noise, whose softplus is
@@ -95,6 +90,49 @@ def mean_gradient(codes, beta, theta, raw_noise, Xt, y, start, m, scratch, gradi
         for i in range(m):
             row[i] *= pulls[i]
     weights, biases, _, _, slopes = leaf_places(codes)
-    add_affine_gradient(scratch.logits, 0, n_nodes * p, n_nodes, p, Xt, start, m, beta, gradient)
+    add_affine_gradient(
+        scratch.logits, FIRST, n_nodes * p, n_nodes, p, Xt, start, m, beta, gradient
+    )
     add_affine_gradient(leaf_slopes, weights, biases, n_leaves, slopes, Xt, start, m, 1.0, gradient)
     return -0.5 * squares - m * (HALF_LOG_TWO_PI + math.log(noise))
+
+
+@njit(nogil=True, cache=True, **OUTER, fastmath={"contract"})
+def mean_gradient(codes, beta, theta, raw_noise, Xt, y, scratch, gradient):
+    """Return ``log p(y | X, theta)`` and add its gradient to ``gradient`` (n_parameters + 1,)."""
+    value = 0.0
+    for start in range(0, y.shape[0], BLOCK):
+        m = min(BLOCK, y.shape[0] - start)
+        value += _block_gradient(codes, beta, theta, raw_noise, Xt, y, start, m, scratch, gradient)
+    return value
+
+
+@njit(nogil=True, cache=True, **OUTER, fastmath={"contract"})
+def write_mean_log_densities(codes, beta, thetas, noises, Xt, y, out):
+    """Write ``log p(y_i | x_i, theta_s)`` into ``out`` (n_draws, n), with stds ``noises``."""
+    scratch = allocate_scratch(codes)
+    for s in range(thetas.shape[0]):
+        constant = -HALF_LOG_TWO_PI - math.log(noises[s])
+        for start in range(0, y.shape[0], BLOCK):
+            m = min(BLOCK, y.shape[0] - start)
+            average_leaves(codes, beta, thetas[s], Xt, start, m, scratch)
+            for i in range(m):
+                residual = (y[start + i] - scratch.log_reach[i]) / noises[s]
+                out[s, start + i] = constant - 0.5 * residual * residual
+
+
+@njit(nogil=True, cache=True, **OUTER, fastmath={"contract"})
+def write_means(codes, beta, thetas, Xt, means, variances):
+    """Write the mean of the target given each draw into ``means`` (n_draws, n), 0 into the other.
+
+    The variance is that of the noise alone, which is left out.
+    """
+    scratch = allocate_scratch(codes)
+    n = Xt.shape[1]
+    for s in range(thetas.shape[0]):
+        for start in range(0, n, BLOCK):
+            m = min(BLOCK, n - start)
+            average_leaves(codes, beta, thetas[s], Xt, start, m, scratch)
+            for i in range(m):
+                means[s, start + i] = scratch.log_reach[i]
+                variances[s, start + i] = 0.0

@@ -7,10 +7,15 @@ import math
 from numba import njit
 
 from gbuq_core.soft_trees.block_kernels import (
+    BLOCK,
+    FIRST,
     HALF_LOG_TWO_PI,
+    INNER,
     MIN_RAW,
+    OUTER,
     add_affine_gradient,
     affine,
+    allocate_scratch,
     evaluate_gates,
     exp_into,
     gate_slopes,
@@ -19,7 +24,7 @@ from gbuq_core.soft_trees.block_kernels import (
 )
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def leaf_places(codes):
     """Where leaf weights, leaf biases, scale weights and scale biases begin; slopes a leaf."""
     n_leaves = 2**codes.depth
@@ -30,7 +35,7 @@ def leaf_places(codes):
     return leaf_weights, leaf_biases, scale_weights, scale_weights + n_leaves * slopes, slopes
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@njit(nogil=True, cache=True, **INNER, fastmath={"contract"})
 def evaluate_leaves(codes, theta, Xt, start, m, scratch):
     """Write the leaves of a block: ``means``, ``raws``, ``smalls`` = exp(-|raw|), ``inverses``."""
     n_leaves = 2**codes.depth
@@ -48,7 +53,7 @@ def evaluate_leaves(codes, theta, Xt, start, m, scratch):
         inverses[i] = 1.0 / (positive + log1p_unit(smalls[i]))
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@njit(nogil=True, cache=True, **INNER, fastmath={"contract"})
 def weigh_leaves(codes, y, start, m, scratch):
     """Write the ``shares`` of the leaves at the targets, ``peaks`` and ``totals``.
 
@@ -91,18 +96,7 @@ def weigh_leaves(codes, y, start, m, scratch):
             totals[i] += share[i]
 
 
-@njit(nogil=True, cache=True)
-def mixture_log_densities(codes, beta, theta, Xt, y, start, m, scratch):
-    """Write the log densities of a block into ``totals``."""
-    evaluate_gates(codes, beta, theta, Xt, start, m, scratch)
-    reach_nodes(codes, m, scratch)
-    evaluate_leaves(codes, theta, Xt, start, m, scratch)
-    weigh_leaves(codes, y, start, m, scratch)
-    for i in range(m):
-        scratch.totals[i] = scratch.peaks[i] + math.log(scratch.totals[i]) - HALF_LOG_TWO_PI
-
-
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@njit(nogil=True, cache=True, **INNER, fastmath={"contract"})
 def _leaf_slopes(codes, m, scratch):
     """Turn ``means`` and ``raws`` into the gradient in them, with ``shares`` normalised."""
     n_leaves = 2**codes.depth
@@ -125,26 +119,46 @@ def _leaf_slopes(codes, m, scratch):
         raws[i] = pull * (residual * residual - 1.0) * slope
 
 
-@njit(nogil=True, cache=True)
-def mixture_gradient(codes, beta, theta, Xt, y, start, m, scratch, gradient):
-    """Add the gradient of a block's log-likelihood to ``gradient``; return the log-likelihood."""
-    evaluate_gates(codes, beta, theta, Xt, start, m, scratch)
-    reach_nodes(codes, m, scratch)
-    evaluate_leaves(codes, theta, Xt, start, m, scratch)
-    weigh_leaves(codes, y, start, m, scratch)
-    value = -HALF_LOG_TWO_PI * m
-    for i in range(m):
-        value += scratch.peaks[i] + math.log(scratch.totals[i])
-    _leaf_slopes(codes, m, scratch)
-    gate_slopes(codes, m, scratch)
-    n_leaves, p = 2**codes.depth, codes.n_features
+@njit(nogil=True, cache=True, **OUTER, fastmath={"contract"})
+def mixture_gradient(codes, beta, theta, raw_noise, Xt, y, scratch, gradient):
+    """Return ``log p(y | X, theta)`` and add its gradient to ``gradient`` (n_parameters + 1,).
+
+    A mixture has no noise of its own: ``raw_noise`` is not read, the last entry not written.
+    """
+    n, p, n_leaves = y.shape[0], codes.n_features, 2**codes.depth
     n_nodes = n_leaves - 1
     weights, biases, scale_weights, scale_biases, slopes = leaf_places(codes)
-    add_affine_gradient(scratch.logits, 0, n_nodes * p, n_nodes, p, Xt, start, m, beta, gradient)
-    add_affine_gradient(
-        scratch.means, weights, biases, n_leaves, slopes, Xt, start, m, 1.0, gradient
-    )
-    add_affine_gradient(
-        scratch.raws, scale_weights, scale_biases, n_leaves, slopes, Xt, start, m, 1.0, gradient
-    )
+    value = -HALF_LOG_TWO_PI * n
+    for start in range(0, n, BLOCK):
+        m = min(BLOCK, n - start)
+        evaluate_gates(codes, beta, theta, Xt, start, m, scratch)
+        reach_nodes(codes, m, scratch)
+        evaluate_leaves(codes, theta, Xt, start, m, scratch)
+        weigh_leaves(codes, y, start, m, scratch)
+        for i in range(m):
+            value += scratch.peaks[i] + math.log(scratch.totals[i])
+        _leaf_slopes(codes, m, scratch)
+        gate_slopes(codes, m, scratch)
+        logits, means, raws = scratch.logits, scratch.means, scratch.raws
+        add_affine_gradient(logits, FIRST, n_nodes * p, n_nodes, p, Xt, start, m, beta, gradient)
+        add_affine_gradient(means, weights, biases, n_leaves, slopes, Xt, start, m, 1.0, gradient)
+        add_affine_gradient(
+            raws, scale_weights, scale_biases, n_leaves, slopes, Xt, start, m, 1.0, gradient
+        )
     return value
+
+
+@njit(nogil=True, cache=True, **OUTER, fastmath={"contract"})
+def write_mixture_log_densities(codes, beta, thetas, noises, Xt, y, out):
+    """Write ``log p(y_i | x_i, theta_s)`` into ``out`` (n_draws, n); ``noises`` is not read."""
+    scratch = allocate_scratch(codes)
+    for s in range(thetas.shape[0]):
+        for start in range(0, y.shape[0], BLOCK):
+            m = min(BLOCK, y.shape[0] - start)
+            evaluate_gates(codes, beta, thetas[s], Xt, start, m, scratch)
+            reach_nodes(codes, m, scratch)
+            evaluate_leaves(codes, thetas[s], Xt, start, m, scratch)
+            weigh_leaves(codes, y, start, m, scratch)
+            for i in range(m):
+                log_total = math.log(scratch.totals[i])
+                out[s, start + i] = scratch.peaks[i] + log_total - HALF_LOG_TWO_PI

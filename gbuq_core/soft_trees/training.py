@@ -11,10 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gbuq_core.errors import InvalidParameter
+from gbuq_core.soft_trees.block_kernels import CLASSES, MEAN, MIXTURE
 from gbuq_core.soft_trees.gaussian import LowRankGaussian
 from gbuq_core.soft_trees.gaussian_kernels import start_columns
 from gbuq_core.soft_trees.layout import TreeShape, inverse_softplus, softplus
-from gbuq_core.soft_trees.training_kernels import Plan, State, run_steps
+from gbuq_core.soft_trees.training_kernels import (
+    Plan,
+    State,
+    run_class_steps,
+    run_mean_steps,
+    run_mixture_steps,
+)
 from gbuq_core.validation import check_array, check_number
 
 __all__ = [
@@ -28,6 +35,8 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
+
+_RUNS = {MIXTURE: run_mixture_steps, MEAN: run_mean_steps, CLASSES: run_class_steps}
 
 # The rank up to which V trains at the learning rate of all else.
 _FULL_RATE_RANK = 5
@@ -200,6 +209,27 @@ def start_state(
 def _with_views(values: Floats, rank: int, n: int, *others: Any) -> State:
     columns = values[2 * n : (2 + rank) * n].reshape(rank, n)
     return State(values, values[:n], values[n : 2 * n], columns, values[(2 + rank) * n :], *others)
+
+
+def run_steps(
+    plan: Plan, state: State, Xt: Floats, y: Floats, elbo_path: Floats, n_steps: int
+) -> None:
+    """Do the next ``n_steps`` steps of the plan, or as many as are left of it.
+
+    Each output has a kernel of its own: nobody waits until those of the others are compiled.
+
+    Parameters
+    ----------
+    plan : Plan
+    state : State
+        Changed in place.
+    Xt : float64 array of shape (n_features, n), C-contiguous
+    y : float64 array of shape (n,)
+    elbo_path : float64 array of shape (plan.n_steps,)
+        Written: the estimate of the ELBO in nats before each step.
+    n_steps : int
+    """
+    _RUNS[plan.codes.output](plan, state, Xt, y, elbo_path, n_steps)
 
 
 def copy_state(state: State) -> State:

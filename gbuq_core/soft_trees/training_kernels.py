@@ -13,7 +13,14 @@ import numpy as np
 from numba import njit
 
 from gbuq_core.seeding import bits_at, stream
-from gbuq_core.soft_trees.block_kernels import ShapeCodes, allocate_scratch, softplus_scalar
+from gbuq_core.soft_trees.block_kernels import (
+    INNER,
+    OUTER,
+    ShapeCodes,
+    allocate_scratch,
+    softplus_scalar,
+)
+from gbuq_core.soft_trees.class_kernels import class_gradient
 from gbuq_core.soft_trees.gaussian_kernels import (
     BATCHES,
     TRAINING,
@@ -22,7 +29,8 @@ from gbuq_core.soft_trees.gaussian_kernels import (
     fill_draw,
     kl_gradient,
 )
-from gbuq_core.soft_trees.tree_kernels import add_gradient
+from gbuq_core.soft_trees.mean_kernels import mean_gradient
+from gbuq_core.soft_trees.mixture_kernels import mixture_gradient
 
 _BETA_1, _BETA_2, _EPSILON = 0.9, 0.999, 1e-8  # the defaults of Adam
 
@@ -92,19 +100,21 @@ class Draw(NamedTuple):
     gradient: np.ndarray
 
 
-@njit(nogil=True, cache=True)
-def _allocate_gradient(rank, n):
+@njit(nogil=True, cache=True, inline="always")
+def _allocate_gradient(state):
+    rank, n = state.columns.shape
     values = np.empty((2 + rank) * n + 1)
     columns = values[2 * n : (2 + rank) * n].reshape((rank, n))
     return Gradient(values, values[:n], values[n : 2 * n], columns, values[(2 + rank) * n :])
 
 
-@njit(nogil=True, cache=True)
-def _allocate_draw(rank, n):
+@njit(nogil=True, cache=True, inline="always")
+def _allocate_draw(state):
+    rank, n = state.columns.shape
     return Draw(np.empty(n), np.empty(n), np.empty(n), np.empty(rank), np.empty(n), np.empty(n + 1))
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def rate_share(step, warm_up, n_steps):
     """Learning rate at a step over the largest: a linear warm-up, then a cosine down to 0."""
     if step < warm_up:
@@ -112,7 +122,7 @@ def rate_share(step, warm_up, n_steps):
     return 0.5 + 0.5 * math.cos(math.pi * (step - warm_up) / max(n_steps - warm_up, 1))
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, **INNER)
 def _shuffle(order, base):
     """Fisher and Yates's shuffle of 0 .. n - 1."""
     for row in range(order.shape[0]):
@@ -122,69 +132,93 @@ def _shuffle(order, base):
         order[last], order[other] = order[other], order[last]
 
 
-@njit(nogil=True, cache=True)
-def _take_batch(plan, state, Xt, y, batch_X, batch_y):
-    """Gather the rows of this step; every epoch has an order of its own and drops its remainder."""
-    per_epoch = y.shape[0] // plan.batch_size
-    epoch, number = state.step[0] // per_epoch, state.step[0] % per_epoch
-    if number == 0:
-        _shuffle(state.order, np.uint64(stream(plan.seed, plan.member, epoch, BATCHES)))
-    for i in range(plan.batch_size):
-        row = state.order[number * plan.batch_size + i]
-        batch_y[i] = y[row]
-        for j in range(Xt.shape[0]):
-            batch_X[j, i] = Xt[j, row]
+@njit(nogil=True, cache=True, inline="always")
+def _allocate_batch(plan, Xt, y):
+    """Room for the rows of a minibatch; for none where a step takes all rows."""
+    size = plan.batch_size if 0 < plan.batch_size < y.shape[0] else 0
+    return np.empty((Xt.shape[0], size)), np.empty(size)
 
 
-@njit(nogil=True, cache=True)
-def _elbo_gradient(plan, state, Xt, y, n_rows, gradient, draw, scratch, work):
-    """Write an unbiased estimate of the ELBO's gradient; return that of the ELBO, in nats.
+@njit(nogil=True, cache=True, inline="always")
+def _rows_of_step(plan, state, Xt, y, batch):
+    """Return all rows or, of minibatches, those of this step, gathered into ``batch``.
 
-    The likelihood of the rows given is scaled to ``n_rows``. With antithetic draws every second
-    one is the mirror image of the one before.
+    Every epoch has an order of its own and drops its remainder.
     """
-    rank, n = state.columns.shape
-    scale, slope, own, shared = draw.scale, draw.slope, draw.own, draw.shared
-    for d in range(n):
-        scale[d], slope[d] = softplus_scalar(state.raw_scale[d])
-    gaussian = (state.mean, scale, state.columns)
-    value = -kl_gradient(
+    X_step, y_step = Xt, y
+    size = batch[1].shape[0]
+    if size > 0:
+        X_step, y_step = batch
+        per_epoch = y.shape[0] // size
+        epoch, number = state.step[0] // per_epoch, state.step[0] % per_epoch
+        if number == 0:
+            _shuffle(state.order, np.uint64(stream(plan.seed, plan.member, epoch, BATCHES)))
+        for i in range(size):
+            row = state.order[number * size + i]
+            y_step[i] = y[row]
+            for j in range(Xt.shape[0]):
+                X_step[j, i] = Xt[j, row]
+    return X_step, y_step
+
+
+@njit(nogil=True, cache=True, **INNER, fastmath={"contract"})
+def _begin_step(plan, state, gradient, draw, work):
+    """Write scales and the gradient of minus the KL; return minus the KL, in nats."""
+    for d in range(state.mean.shape[0]):
+        draw.scale[d], draw.slope[d] = softplus_scalar(state.raw_scale[d])
+    gaussian = (state.mean, draw.scale, state.columns)
+    divergence = kl_gradient(
         gaussian, plan.prior_scale, work, gradient.mean, gradient.raw_scale, gradient.columns
     )
     gradient.raw_noise[0] = 0.0
     for i in range(gradient.values.shape[0]):
         gradient.values[i] = -gradient.values[i]
-    weight = n_rows / max(y.shape[0], 1) / plan.n_draws
-    base = np.uint64(stream(plan.seed, plan.member, state.step[0], TRAINING))
-    for s in range(plan.n_draws):
-        if plan.antithetic == 1 and s % 2 == 1:
-            for d in range(n):
-                own[d] = -own[d]
-            for c in range(rank):
-                shared[c] = -shared[c]
-        else:
-            fill_draw(base, s * (n + rank), shared, own)
-        combine(state.mean, scale, state.columns, own, shared, draw.theta)
-        for i in range(n + 1):
-            draw.gradient[i] = 0.0
-        value += weight * add_gradient(
-            plan.codes, plan.beta, draw.theta, state.raw_noise[0], Xt, y, scratch, draw.gradient
-        )
+    return -divergence
+
+
+@njit(nogil=True, cache=True, **INNER, fastmath={"contract"})
+def _begin_draw(plan, state, s, draw):
+    """Write draw ``s`` of the parameters; antithetic, every second one mirrors the one before."""
+    rank, n = state.columns.shape
+    if plan.antithetic == 1 and s % 2 == 1:
         for d in range(n):
-            pull = weight * draw.gradient[d]
-            gradient.mean[d] += pull
-            gradient.raw_scale[d] += pull * own[d]
+            draw.own[d] = -draw.own[d]
         for c in range(rank):
-            amount, column = weight * shared[c], gradient.columns[c]
-            for d in range(n):
-                column[d] += amount * draw.gradient[d]
-        gradient.raw_noise[0] += weight * draw.gradient[n]
+            draw.shared[c] = -draw.shared[c]
+    else:
+        base = np.uint64(stream(plan.seed, plan.member, state.step[0], TRAINING))
+        fill_draw(base, s * (n + rank), draw.shared, draw.own)
+    combine(state.mean, draw.scale, state.columns, draw.own, draw.shared, draw.theta)
+    for i in range(n + 1):
+        draw.gradient[i] = 0.0
+
+
+@njit(nogil=True, cache=True, **INNER, fastmath={"contract"})
+def _end_draw(weight, draw, gradient):
+    """Add ``weight`` times the log-likelihood's gradient at the draw to that of the ELBO."""
+    rank, n = gradient.columns.shape
     for d in range(n):
-        gradient.raw_scale[d] *= slope[d]
-    return value
+        pull = weight * draw.gradient[d]
+        gradient.mean[d] += pull
+        gradient.raw_scale[d] += pull * draw.own[d]
+    for c in range(rank):
+        amount, column = weight * draw.shared[c], gradient.columns[c]
+        for d in range(n):
+            column[d] += amount * draw.gradient[d]
+    gradient.raw_noise[0] += weight * draw.gradient[n]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always", fastmath={"contract"})
+def _end_step(plan, state, gradient, draw, value, elbo_path):
+    """Note the ELBO's estimate, then ascend."""
+    for d in range(state.mean.shape[0]):
+        gradient.raw_scale[d] *= draw.slope[d]
+    elbo_path[state.step[0]] = value
+    _adam(plan, state, gradient)
+    state.step[0] += 1
+
+
+@njit(nogil=True, cache=True, **INNER, fastmath={"contract"})
 def _adam(plan, state, gradient):
     """One ascent step of Adam (Kingma and Ba, 2014), V at a rate of its own."""
     rank, n = state.columns.shape
@@ -205,34 +239,64 @@ def _adam(plan, state, gradient):
         begin = ends[group]
 
 
-@njit(nogil=True, cache=True)
-def run_steps(plan, state, Xt, y, elbo_path, n_steps):
-    """Do the next ``n_steps`` steps of the plan, or as many as are left of it.
-
-    Parameters
-    ----------
-    plan : Plan
-    state : State
-        Changed in place.
-    Xt : float64 array of shape (n_features, n), C-contiguous
-    y : float64 array of shape (n,)
-    elbo_path : float64 array of shape (plan.n_steps,)
-        Written: the estimate of the ELBO in nats before each step.
-    n_steps : int
-    """
+@njit(nogil=True, cache=True, **OUTER, fastmath={"contract"})
+def run_mixture_steps(plan, state, Xt, y, elbo_path, n_steps):
+    """Do steps of the plan for a tree of Gaussian leaves; see `training.run_steps`."""
+    gradient, draw = _allocate_gradient(state), _allocate_draw(state)
     rank, n = state.columns.shape
-    n_rows = y.shape[0]
-    gradient, draw = _allocate_gradient(rank, n), _allocate_draw(rank, n)
     scratch, work = allocate_scratch(plan.codes), allocate_kl_work(rank, n)
-    batched = 0 < plan.batch_size < n_rows
-    size = plan.batch_size if batched else 0
-    batch_X, batch_y = np.empty((Xt.shape[0], size)), np.empty(size)
+    batch = _allocate_batch(plan, Xt, y)
     for _ in range(min(n_steps, plan.n_steps - state.step[0])):
-        X_step, y_step = Xt, y
-        if batched:
-            _take_batch(plan, state, Xt, y, batch_X, batch_y)
-            X_step, y_step = batch_X, batch_y
-        value = _elbo_gradient(plan, state, X_step, y_step, n_rows, gradient, draw, scratch, work)
-        elbo_path[state.step[0]] = value
-        _adam(plan, state, gradient)
-        state.step[0] += 1
+        X_step, y_step = _rows_of_step(plan, state, Xt, y, batch)
+        weight = y.shape[0] / max(y_step.shape[0], 1) / plan.n_draws
+        value = _begin_step(plan, state, gradient, draw, work)
+        for s in range(plan.n_draws):
+            _begin_draw(plan, state, s, draw)
+            value += weight * mixture_gradient(
+                plan.codes, plan.beta, draw.theta, state.raw_noise[0],
+                X_step, y_step, scratch, draw.gradient,
+            )  # fmt: skip
+            _end_draw(weight, draw, gradient)
+        _end_step(plan, state, gradient, draw, value, elbo_path)
+
+
+@njit(nogil=True, cache=True, **OUTER, fastmath={"contract"})
+def run_mean_steps(plan, state, Xt, y, elbo_path, n_steps):
+    """Do steps of the plan for a tree of a mean output; see `training.run_steps`."""
+    gradient, draw = _allocate_gradient(state), _allocate_draw(state)
+    rank, n = state.columns.shape
+    scratch, work = allocate_scratch(plan.codes), allocate_kl_work(rank, n)
+    batch = _allocate_batch(plan, Xt, y)
+    for _ in range(min(n_steps, plan.n_steps - state.step[0])):
+        X_step, y_step = _rows_of_step(plan, state, Xt, y, batch)
+        weight = y.shape[0] / max(y_step.shape[0], 1) / plan.n_draws
+        value = _begin_step(plan, state, gradient, draw, work)
+        for s in range(plan.n_draws):
+            _begin_draw(plan, state, s, draw)
+            value += weight * mean_gradient(
+                plan.codes, plan.beta, draw.theta, state.raw_noise[0],
+                X_step, y_step, scratch, draw.gradient,
+            )  # fmt: skip
+            _end_draw(weight, draw, gradient)
+        _end_step(plan, state, gradient, draw, value, elbo_path)
+
+
+@njit(nogil=True, cache=True, **OUTER, fastmath={"contract"})
+def run_class_steps(plan, state, Xt, y, elbo_path, n_steps):
+    """Do steps of the plan for a tree of softmax leaves; see `training.run_steps`."""
+    gradient, draw = _allocate_gradient(state), _allocate_draw(state)
+    rank, n = state.columns.shape
+    scratch, work = allocate_scratch(plan.codes), allocate_kl_work(rank, n)
+    batch = _allocate_batch(plan, Xt, y)
+    for _ in range(min(n_steps, plan.n_steps - state.step[0])):
+        X_step, y_step = _rows_of_step(plan, state, Xt, y, batch)
+        weight = y.shape[0] / max(y_step.shape[0], 1) / plan.n_draws
+        value = _begin_step(plan, state, gradient, draw, work)
+        for s in range(plan.n_draws):
+            _begin_draw(plan, state, s, draw)
+            value += weight * class_gradient(
+                plan.codes, plan.beta, draw.theta, state.raw_noise[0],
+                X_step, y_step, scratch, draw.gradient,
+            )  # fmt: skip
+            _end_draw(weight, draw, gradient)
+        _end_step(plan, state, gradient, draw, value, elbo_path)

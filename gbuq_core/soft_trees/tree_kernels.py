@@ -1,7 +1,7 @@
-"""A soft tree on rows: what draws of its parameters predict, and the log-likelihood's gradient.
+"""What draws of a soft tree's parameters predict for rows.
 
-Rows come feature by feature, ``Xt`` (n_features, n) C-contiguous, and ``y`` (n,) float64: targets,
-or the numbers of the classes. ``thetas`` is (n_draws, n_parameters) float64.
+Rows come feature by feature, ``Xt`` (n_features, n) C-contiguous; ``thetas`` is
+(n_draws, n_parameters) float64.
 """
 
 from __future__ import annotations
@@ -10,77 +10,18 @@ from numba import njit
 
 from gbuq_core.soft_trees.block_kernels import (
     BLOCK,
-    CLASSES,
-    MIXTURE,
+    INNER,
+    OUTER,
     allocate_scratch,
     evaluate_gates,
     exp_into,
     reach_nodes,
 )
-from gbuq_core.soft_trees.class_kernels import (
-    class_gradient,
-    class_log_densities,
-    evaluate_softmax,
-)
-from gbuq_core.soft_trees.mean_kernels import average_leaves, mean_gradient, mean_log_densities
-from gbuq_core.soft_trees.mixture_kernels import (
-    evaluate_leaves,
-    mixture_gradient,
-    mixture_log_densities,
-)
+from gbuq_core.soft_trees.class_kernels import evaluate_softmax
+from gbuq_core.soft_trees.mixture_kernels import evaluate_leaves
 
 
-@njit(nogil=True, cache=True)
-def add_gradient(codes, beta, theta, raw_noise, Xt, y, scratch, gradient):
-    """Return ``log p(y | X, theta)`` and add its gradient to ``gradient`` (n_parameters + 1,).
-
-    The last entry is the derivative in ``raw_noise``, of the mean output only.
-    """
-    value = 0.0
-    n = Xt.shape[1]
-    for start in range(0, n, BLOCK):
-        m = min(BLOCK, n - start)
-        if codes.output == MIXTURE:
-            value += mixture_gradient(codes, beta, theta, Xt, y, start, m, scratch, gradient)
-        elif codes.output == CLASSES:
-            value += class_gradient(codes, beta, theta, Xt, y, start, m, scratch, gradient)
-        else:
-            value += mean_gradient(
-                codes, beta, theta, raw_noise, Xt, y, start, m, scratch, gradient
-            )
-    return value
-
-
-@njit(nogil=True, cache=True)
-def log_likelihood_gradient(codes, beta, theta, raw_noise, Xt, y, gradient):
-    """`add_gradient` from zero, with scratch of its own."""
-    gradient[:] = 0.0
-    return add_gradient(codes, beta, theta, raw_noise, Xt, y, allocate_scratch(codes), gradient)
-
-
-@njit(nogil=True, cache=True)
-def write_log_densities(codes, beta, thetas, noises, Xt, y, out):
-    """Write ``log p(y_i | x_i, theta_s)`` into ``out`` (n_draws, n).
-
-    ``noises`` (n_draws,) is the std of the mean output; others do not read it.
-    """
-    scratch = allocate_scratch(codes)
-    n = Xt.shape[1]
-    for s in range(thetas.shape[0]):
-        theta = thetas[s]
-        for start in range(0, n, BLOCK):
-            m = min(BLOCK, n - start)
-            if codes.output == MIXTURE:
-                mixture_log_densities(codes, beta, theta, Xt, y, start, m, scratch)
-            elif codes.output == CLASSES:
-                class_log_densities(codes, beta, theta, Xt, y, start, m, scratch)
-            else:
-                mean_log_densities(codes, beta, theta, noises[s], Xt, y, start, m, scratch)
-            for i in range(m):
-                out[s, start + i] = scratch.totals[i]
-
-
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, **INNER, fastmath={"contract"})
 def _leaf_probabilities(codes, beta, theta, Xt, start, m, scratch):
     """Write the leaves' probabilities of a block into ``shares`` (as all nodes' are numbered)."""
     evaluate_gates(codes, beta, theta, Xt, start, m, scratch)
@@ -93,12 +34,11 @@ def _leaf_probabilities(codes, beta, theta, Xt, start, m, scratch):
         shares[i] /= spread[i]
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
-def write_moments(codes, beta, thetas, Xt, means, variances):
+@njit(nogil=True, cache=True, **OUTER, fastmath={"contract"})
+def write_mixture_moments(codes, beta, thetas, Xt, means, variances):
     """Write mean and variance of the target given each draw, each (n_draws, n).
 
-    The variance of the mixture is that inside its leaves plus that between their means; the mean
-    output has none but its noise, which is left out.
+    The variance is that inside the leaves plus that between their means.
     """
     scratch = allocate_scratch(codes)
     n, n_leaves = Xt.shape[1], 2**codes.depth
@@ -109,17 +49,12 @@ def write_moments(codes, beta, thetas, Xt, means, variances):
             for i in range(m):
                 mean[i] = 0.0
                 variance[i] = 0.0
-            if codes.output != MIXTURE:
-                average_leaves(codes, beta, thetas[s], Xt, start, m, scratch)
-                for i in range(m):
-                    mean[i] = scratch.log_reach[i]
-                continue
             _leaf_probabilities(codes, beta, thetas[s], Xt, start, m, scratch)
             evaluate_leaves(codes, thetas[s], Xt, start, m, scratch)
             shares = scratch.shares[(n_leaves - 1) * m :]
             for leaf in range(n_leaves):
                 own = slice(leaf * m, (leaf + 1) * m)
-                share, loc, inverse = shares[own], scratch.means[own], scratch.inverses[own]
+                share, loc = shares[own], scratch.means[own]
                 for i in range(m):
                     mean[i] += share[i] * loc[i]
             for leaf in range(n_leaves):
@@ -130,7 +65,7 @@ def write_moments(codes, beta, thetas, Xt, means, variances):
                     variance[i] += share[i] * (std * std + off * off)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, **OUTER, fastmath={"contract"})
 def write_probabilities(codes, beta, thetas, Xt, out):
     """Write the class probabilities of each draw into ``out`` (n_draws, n, n_classes)."""
     scratch = allocate_scratch(codes)
@@ -150,7 +85,7 @@ def write_probabilities(codes, beta, thetas, Xt, out):
                         out[s, start + i, c] += share * scratch.smalls[at]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, **OUTER, fastmath={"contract"})
 def write_gates(codes, beta, thetas, Xt, gates, leaves):
     """Write P(right) into ``gates`` and P(leaf) into ``leaves``.
 
