@@ -16,6 +16,7 @@ from gbuq_core.boosting.warmup import warm_up as warm_up_boosting
 from gbuq_core.experiments.neighbours_look import run_neighbours
 from gbuq_core.experiments.neighbours_plan import NeighboursSettings, library_missing
 from gbuq_core.sampling.warmup import warm_up as warm_up_sampling
+from gbuq_core.soft_trees.warmup import warm_up as warm_up_soft_trees
 
 _DONE = threading.Event()
 _LOG = logging.getLogger(__name__)
@@ -44,6 +45,7 @@ def _warm_up() -> None:
         # Nobody's first picture of neighbours waits for its libraries, nor for scipy's tables.
         if not library_missing(NeighboursSettings().library):
             run_neighbours(NeighboursSettings(rows=60, trees=3, k=5))
+        warm_up_soft_trees()
         gc.collect()
         gc.freeze()
     except Exception:  # a page that needs what failed here will say so itself
