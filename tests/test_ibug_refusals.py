@@ -110,6 +110,7 @@ def bad_fits(X, y):
     yield "outputs", own, (X, np.column_stack([y, y])), "one value a row, not several targets"
     yield "constant", own, (X, np.full(len(X), 2.5)), r"one value only \(2.5\)"
     yield "gap in y", own, (X, gap_y), "y contains NaN or infinity"
+    yield "masked y", own, (X, np.ma.masked_less(y, 5.0)), "y is a masked array"
     yield "huge y", own, (X, 1e200 * y), "beyond 1e\\+75 variances overflow"
     yield "text in y", own, (X, ["a"] * len(X)), "y holds values that are not numbers"
     yield "gap in X", own, (gaps, y), "contains NaN"

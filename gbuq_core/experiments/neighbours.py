@@ -87,7 +87,8 @@ class NeighboursSearch(NamedTuple):
     grid_targets : ndarray of shape (n_grid, width), float32, or None
         The targets of the neighbours of every place of the grid, nearest first.
     tuning : NeighbourTuning
-        Validation scores of every candidate k with these trees.
+        Validation scores of every candidate k with these trees; ``best`` by the scoring that was
+        set when it was searched, while both scores are there.
     seconds : float
         Of the search.
     notes : tuple of str

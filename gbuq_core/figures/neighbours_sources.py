@@ -64,7 +64,8 @@ def reasons_from(
         The true noise there, where it is known.
     """
     n = look.n_trees
-    edges = np.linspace(-0.5, n + 0.5, min(n + 1, _BINS) + 1)
+    width = -(-(n + 1) // _BINS)  # whole numbers of trees, or bars would differ by their room
+    edges = np.arange(-0.5, n + 0.5 + width, width)
     counts, near = (
         np.histogram(part, bins=edges)[0] for part in (look.row_affinities, look.affinities)
     )

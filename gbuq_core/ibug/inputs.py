@@ -73,6 +73,8 @@ def check_target(name: str, y: Any, n_rows: int) -> np.ndarray:
     """Return a regression target as float64 (n_rows,), or say in a sentence what is wrong."""
     if y is None:
         raise InvalidData(f"IBUGRegressor requires y to be passed, but the target {name} is None.")
+    if np.ma.is_masked(y):
+        raise InvalidData(f"{name} is a masked array: drop the rows without a target.")
     target = np.asarray(y)
     if target.ndim == 2 and target.shape[1] == 1:
         warnings.warn(

@@ -121,7 +121,7 @@ _VIEW = (
     Knob(
         "family", "Distribution", "choice", _label_of(_FAMILY_LABELS, _DEFAULT.family),
         choices=tuple(_FAMILY_LABELS), group="view",
-        help="Fitted to the neighbours' targets; its mean and spread are IBUG's.",
+        help="Fitted to the neighbours' targets; mean and spread are IBUG's, but for the kernels.",
     ),
     Knob(
         "compare", "Compare in the scorecard", "choices",

@@ -79,7 +79,7 @@ def _reason_text(found: Found) -> str:
         if zero
         else "Every training row shares a leaf with it in some tree"
     )
-    parts = [f"{strangers}. The {k} nearest share {look.cut} or more of {look.n_trees}"]
+    parts = [f"{strangers}. The {k} nearest share {look.cut} or more of {look.n_trees} trees"]
     if look.n_tied:
         parts[0] += f" ({look.n_tied} more share {look.cut}: of equals the first rows count)"
     change = ""
@@ -92,6 +92,8 @@ def _reason_text(found: Found) -> str:
     if gamma == 1.0 and not delta:
         change += ", not calibrated" if not found.settings.calibrate else ", calibration leaves it"
     parts.append(f"The std of their targets is {digits(std)}{change}: scale {digits(look.scale)}")
+    if gamma != 1.0 or delta:
+        parts.append("The chart against k calibrates every k as this one")
     return ". ".join(parts) + "."
 
 
@@ -109,8 +111,9 @@ def _draw_ranking(found: Found, ranked: FamilyScores) -> None:
     lowest = digits(float(found.fit.data.y.min()))
     why = f" {' and '.join(refused)} take no targets up to 0; the lowest is {lowest}."
     st.caption(
-        "Mean negative log-likelihood in nats, lower is better. All have the mean and spread of "
-        f"IBUG; shapes are fitted to the neighbours.{why if refused else ''}"
+        "Mean negative log-likelihood in nats, lower is better. All but the kernel density, which "
+        "stands on the targets themselves, have the mean and spread of IBUG; shapes are fitted to "
+        f"the neighbours.{why if refused else ''}"
     )
 
 

@@ -2,6 +2,7 @@
 
 import doctest
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ from gbuq_core.figures.neighbours_parts import (
     others_of,
 )
 from gbuq_core.figures.neighbours_rows import HeldOut, held_out_figure, training_figure
+from gbuq_core.figures.neighbours_sources import reasons_from
 from gbuq_core.figures.svg import figure_svg
 
 # Numbers are sent with five significant digits.
@@ -267,3 +269,21 @@ def test_one_k_alone_draws_no_curve_of_scores(reasons):
         "Affinity of all training rows",
         "Its scale against k",
     ]
+
+
+@pytest.mark.parametrize("n_trees", [1, 49, 60, 70, 100, 1000])
+def test_bars_of_affinity_hold_equally_many_numbers_of_trees(n_trees):
+    every = np.arange(n_trees + 1, dtype=np.int32)  # each once
+    k = np.arange(2, 4)
+    look = SimpleNamespace(
+        n_trees=n_trees, row_affinities=every, affinities=every[-1:], path_k=k, path_std=k * 1.0,
+        k=2,
+    )  # fmt: skip
+    tuning = SimpleNamespace(n_neighbors=np.array([3]), nll=np.zeros(1), crps=np.zeros(1))
+    reasons = reasons_from(look, (2, 0.1, 1.0, 0.0), tuning, "nll", None)
+    assert len(set(reasons.counts[:-1].tolist())) <= 1
+    assert reasons.counts.sum() == n_trees + 1
+    assert len(reasons.counts) <= 51
+    assert reasons.near_counts[-1] == 1
+    assert (np.diff(reasons.edges) > 0).all()
+    assert (reasons.edges[0], reasons.edges[-1]) == (0.0, 1.0)
