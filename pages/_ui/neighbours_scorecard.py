@@ -160,10 +160,13 @@ def _how_to_read(found: Found) -> str:
         if data.n_inputs
         else ""
     )
+    set_apart = ""
+    if not found.settings.calibrate and needed_fits(found.settings.baselines):
+        set_apart = " IBUG is not calibrated, as set; kNN and virtual SGLB always are."
     return (
         f"On {rows}; lower is better, but for the interval, which should hold 90 %.{truth} "
         "Seconds: training and tuning. Megabytes: what is held besides the model. "
-        f"{METHOD_STYLES['ibug'].label} takes its mean from the trees as they are."
+        f"{METHOD_STYLES['ibug'].label} takes its mean from the trees as they are.{set_apart}"
     )
 
 

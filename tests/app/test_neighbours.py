@@ -206,6 +206,9 @@ def test_baselines_are_fitted_when_they_are_chosen():
     at = open_neighbours(compare=["kNN", "IBUG + virtual SGLB"])
     settle(at)
     assert "| Score | IBUG | kNN | IBUG + virtual SGLB |" in table(at, "| Score |")
+    assert not any("IBUG is not calibrated" in caption.value for caption in at.caption)
+    move(at, "calibrate", False)
+    assert any("IBUG is not calibrated" in caption.value for caption in at.caption)
 
 
 def test_a_baseline_that_there_cannot_be_is_said():
