@@ -312,8 +312,9 @@ def skewed_neighbours() -> Shown:
         f"Patients with diabetes: {len(fit.data.y)} to learn from, {len(fit.data.y_test)} kept "
         f"apart. The target is how far the disease went within a year. Of the patient shown, "
         f"the {k} neighbours' targets pile up on the left and trail off to the right.",
-        "IBUG may put any family of distributions over them: nine are tried here, with the mean "
-        "of the prediction and the spread of the neighbours.",
+        "IBUG may put any family of distributions over them: nine are tried here. Eight keep the "
+        "prediction as their mean, and the neighbours' spread; the kernel density takes both "
+        "from the neighbours.",
     )
     answer = (
         f"It puts {100 * impossible:.0f} % of its weight below {below:g}, the lowest of all "

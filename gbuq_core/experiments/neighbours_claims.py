@@ -155,7 +155,7 @@ def _claim_of_k(fit: NeighboursFit, search: NeighboursSearch, view: NeighboursVi
         lost /= score[best]
     return Claim(
         "k tuned on validation rows gives good probabilistic predictions (algorithm 3).",
-        f"k = {tuned} was chosen, {view.settings.scoring.upper()} {score[tuned]:.4g} on the test "
+        f"Tuning chose k = {tuned}, {view.settings.scoring.upper()} {score[tuned]:.4g} on the test "
         f"rows; the best in hindsight of {len(score)} k is {best} with {score[best]:.4g}, the "
         f"worst {worst} with {score[worst]:.4g}.",
         verdict_of(-lost, -NEAR_BEST, -FAIRLY_NEAR),

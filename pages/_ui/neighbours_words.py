@@ -38,8 +38,8 @@ def describe_choice(fit: NeighboursFit, look: NeighboursLook) -> str:
     elif known is not None:
         head += f"; the true mean is {digits(known[0])} and the true noise {digits(known[1])}"
     first, last = int(look.affinities[0]), int(look.affinities[-1])
-    shared = f"{last} to {first}" if last < first else f"{first}"
-    parts = [head, f"{_where(fit, look)} and share its leaf in {shared} of {look.n_trees} trees"]
+    shared = f"{last:,} to {first:,}" if last < first else f"{first:,}"
+    parts = [head, f"{_where(fit, look)} and share its leaf in {shared} of {look.n_trees:,} trees"]
     if not supported(fit, look):
         parts.append(
             "There are no rows here: the neighbours are the last ones before the empty part, and "
@@ -52,8 +52,9 @@ def _where(fit: NeighboursFit, look: NeighboursLook) -> str:
     """Where the neighbours lie, as the beginning of a sentence."""
     low, high = digits(float(look.targets.min())), digits(float(look.targets.max()))
     if fit.data.n_inputs == 1:
-        x = look.features[:, 0]
-        return f"Its {look.k} neighbours lie at x from {x.min():.3g} to {x.max():.3g}"
+        first, last = (f"{end(look.features[:, 0]):.3g}" for end in (np.min, np.max))
+        at = f"x from {first} to {last}" if first != last else f"x = {first}"
+        return f"Its {look.k} neighbours lie at {at}"
     if fit.data.n_inputs == 2:
         far = np.hypot(*(look.features - look.x).T)
         return f"Its {look.k} neighbours lie within {digits(float(far.max()))} of it"
@@ -89,7 +90,11 @@ def describe_brush(
         return ""
     rows = "fresh rows" if fit.data.n_inputs else "held-out rows"
     low, high = digits(brushed.low), digits(brushed.high)
-    head = f"Percentiles {scales[0]} to {scales[1]} are scales from {low} to {high}: "
+    head = (
+        f"Percentiles {scales[0]} to {scales[1]} are scales from {low} to {high}: "
+        if scales[0] != scales[1]
+        else f"Percentile {scales[0]} is a scale of {low}: "
+    )
     if not brushed.n_rows:
         cells = "" if brushed.grid is None or not brushed.grid.any() else ", some places do"
         return head + f"none of the {len(view.scale):,} {rows} has such a scale{cells}. Widen it."

@@ -1,0 +1,53 @@
+"""Neighbours in words: a range of one place, large numbers of trees, what families keep."""
+
+import numpy as np
+import pytest
+
+from gbuq_core.experiments.neighbours import Brushed, brush_scale
+from gbuq_core.experiments.neighbours_look import look_at, run_neighbours
+from gbuq_core.experiments.neighbours_plan import NeighboursSettings
+from pages._ui.neighbours_words import describe_brush, describe_choice
+
+
+@pytest.fixture(scope="module")
+def run():
+    return run_neighbours(NeighboursSettings(rows=200, trees=20, k=15, point=(7.0,)))
+
+
+def test_one_percentile_is_one_scale(run):
+    top = float(run.view.scale.max())
+    settings = run.settings._replace(scale_low=top, scale_high=top)
+    brushed = brush_scale(run.fit, run.view._replace(settings=settings))
+    words = describe_brush(run.fit, run.view, brushed, (100, 100))
+    assert words.startswith("Percentile 100 is a scale of ")
+    assert describe_brush(run.fit, run.view, brushed, (95, 100)).startswith("Percentiles 95 to 100")
+
+
+def test_a_range_without_a_row_says_so(run):
+    none = Brushed(9.0, 9.5, np.zeros(1000, bool), None, 0, np.nan, np.nan)
+    assert "none of the 1,000 fresh rows" in describe_brush(run.fit, run.view, none, (0, 0))
+
+
+def test_neighbours_at_one_place_are_not_a_range(run):
+    same = run.look._replace(features=np.full_like(run.look.features, 6.98))
+    assert "lie at x = 6.98 and" in describe_choice(run.fit, same)
+    assert "lie at x from " in describe_choice(run.fit, run.look)
+
+
+def test_many_trees_are_written_as_elsewhere(run):
+    many = run.look._replace(affinities=np.full(15, 1999), n_trees=2000)
+    assert "in 1,999 of 2,000 trees" in describe_choice(run.fit, many)
+
+
+def test_all_families_but_the_kernel_density_keep_the_prediction_as_their_mean():
+    """What the page's caption says; the place is one where the two means differ."""
+    run = run_neighbours(NeighboursSettings(data="diabetes", trees=50, chosen=12))
+    look = look_at(run.fit, run.search, run.settings, run.view)
+    means = {}
+    for name, density in look.densities.items():
+        mass = np.trapezoid(density, look.y_grid)
+        means[name] = float(np.trapezoid(density * look.y_grid, look.y_grid) / mass)
+    away = {name: abs(mean - look.loc) / look.scale for name, mean in means.items()}
+    # The grid ends 4.5 scales away: it cuts off little of a tail.
+    assert max(value for name, value in away.items() if name != "kde") < 0.05
+    assert abs(means["kde"] - look.targets.mean()) / look.scale < 0.02 < away["kde"]
