@@ -17,7 +17,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.experiments.soft_trees_data import Array, SoftData, load_soft_data
+from gbuq_core.experiments.soft_trees_data import (
+    OWN,
+    Array,
+    SoftData,
+    check_points,
+    load_soft_data,
+)
 from gbuq_core.experiments.soft_trees_models import soft_model
 from gbuq_core.experiments.soft_trees_plan import (
     METHODS,
@@ -125,8 +131,8 @@ def data_of(plan_or_settings: SoftPlan | SoftSettings) -> SoftData:
     (40, 1)
     """
     given = plan_or_settings
-    if given.data == "own":
-        return load_soft_data("own", points=given.points or ())
+    if given.data == OWN:
+        return load_soft_data(OWN, points=check_points(given.points or ()))
     return load_soft_data(given.data, given.rows, given.noise, given.seed)
 
 

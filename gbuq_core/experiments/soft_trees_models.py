@@ -77,13 +77,16 @@ def soft_model(plan: SoftPlan) -> Any:
     return getattr(importlib.import_module(module), name)(**soft_knobs(plan))
 
 
-# Seconds on one core of a 2020s server: XBART's tree and sweep, and its row; a Gaussian process.
+# Seconds on one core of a 2020s server: a tree of a sweep of XBART, and each of its rows; a
+# Gaussian process, and each pair of its rows.
 _XBART_TREE, _XBART_ROW = 3e-5, 1.5e-7
-_GP_BASE, _GP_ROW = 0.05, 2.5e-8
+_GP_BASE, _GP_ROW_PAIR = 0.05, 7e-6
 
 
 def estimate_soft_seconds(plan: SoftPlan) -> float:
     """Roughly what `fit_soft` takes on one core; 0 for a plan that is refused at once.
+
+    Soft trees often take a third of it, as their training stops once the bound is flat.
 
     Examples
     --------
@@ -98,5 +101,5 @@ def estimate_soft_seconds(plan: SoftPlan) -> float:
     if plan.method == "xbart":
         return 0.02 + (KEPT_SWEEPS + 15) * (plan.trees or 1) * (_XBART_TREE + rows * _XBART_ROW)
     if plan.method == "gp":
-        return _GP_BASE + _GP_ROW * 100.0 * rows**2
+        return _GP_BASE + _GP_ROW_PAIR * rows**2
     return float(soft_model(plan).estimate_fit(rows, 1).seconds)

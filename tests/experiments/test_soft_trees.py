@@ -336,4 +336,6 @@ def test_a_missing_package_is_named(monkeypatch):
 def test_a_run_holds_its_data_and_methods_in_order(run):
     assert [view.method for view in run.views] == list(METHODS)
     assert run.data is data_of(SMALL)
+    own = SMALL._replace(data="own", points=[[0, 1], [2, 3]])  # as JSON has them
+    assert data_of(own).X.tolist() == [[0.0], [2.0]]
     assert all(why_not(plan_soft(PAPER, method)) == "" for method in PAPER.methods)
