@@ -140,7 +140,7 @@ def test_claims_say_what_their_verdict_says(run, baselines):
     assert all(claim.verdict in VERDICTS for claim in claims)
     noise, by_k = claims[0], claims[1]
     assert noise.verdict == "holds"  # the noise grows fivefold and more over x
-    assert f"k = {run.view.k} was chosen" in by_k.here
+    assert f"Tuning chose k = {run.view.k}" in by_k.here
     without = check_neighbours_claims(run.fit, run.search, run.view)
     assert len(claims) == len(without) + 3
 
@@ -167,7 +167,7 @@ def test_the_claim_of_k_is_of_the_score_that_tunes(run):
             if each.paper.startswith("k tuned")
         )
         score = view.test_nll if name == "NLL" else view.test_crps
-        assert claim.here.startswith(f"k = {view.k} was chosen, {name} {score:.4g} on")
+        assert claim.here.startswith(f"Tuning chose k = {view.k}, {name} {score:.4g} on")
 
 
 def test_kernels_are_scored_by_their_own_mean(run):
