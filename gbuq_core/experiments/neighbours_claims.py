@@ -148,6 +148,7 @@ def _claim_of_k(fit: NeighboursFit, search: NeighboursSearch, view: NeighboursVi
     }
     # A search serves both scorings, so that its own choice may be that of the other one.
     tuning = model.tuning_for(**trees)
+    assert tuning is not None  # the fit held rows out
     tuned = int(tuning.n_neighbors[tuning.best])
     best, worst = (choose(score, key=lambda k: score[k]) for choose in (min, max))
     lost = score[tuned] - score[best]
