@@ -93,10 +93,11 @@ def describe_empty(data: NeighboursData, view: NeighboursView) -> str:
     >>> describe_empty(run.fit.data, run.view).startswith("One model has no members")
     True
     """
+    fitted = ", calibrated on errors where rows are" if view.settings.calibrate else ""
     none = (
         "One model has no members that could disagree, so knowledge uncertainty is 0 by "
         "construction: IBUG's scale is the std of k neighbours' targets, "
-        "sqrt(mean((y_i - mean y)^2)), calibrated on errors where rows are."
+        f"sqrt(mean((y_i - mean y)^2)){fitted}."
     )
     if view.grid_scale is None or view.grid_loc is None or data.in_support is None:
         return none

@@ -205,6 +205,9 @@ def test_words_admit_that_the_scale_misses_the_empty_region(run):
     words = describe_empty(data, view)
     assert ("does not tell that rows are missing" in words) == (outside.mean() < 1.5 * inside)
     assert f"averages {outside.mean():.3g} ({inside:.3g} where there are)" in words
+    assert "calibrated on errors" in words
+    plain = view._replace(settings=view.settings._replace(calibrate=False))
+    assert "calibrated on errors" not in describe_empty(data, plain)
     raised = view._replace(grid_scale=np.where(data.in_support, 1.0, 9.0))
     assert "the scale is higher there" in describe_empty(data, raised)
 
