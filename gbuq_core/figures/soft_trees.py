@@ -19,6 +19,7 @@ Show = Literal["functions", "bands", "both"]
 SHOWS: tuple[Show, ...] = ("both", "functions", "bands")
 
 MOST_DOTS = 1000
+_BAND_X = 220  # places of a band, which is smoother than functions
 _TRUTH = {"colour": "text", "width": 1.4, "dash": "6 5"}
 _INK = {"colour": "text", "opacity": 0.35, "size": 4.0}
 _PLACED_INK = {"colour": "text", "opacity": 0.85, "size": 7.0}
@@ -207,10 +208,12 @@ def _belief(one: Functions, scene: Scene, show: Show, n_std: float) -> list[Part
         return parts
     if show != "functions":
         faint = _FAINTER if show == "both" and len(one.functions) else 1.0
-        inner = n_std * np.sqrt(one.data)
-        outer = n_std * np.sqrt(one.data + one.knowledge)
+        few = np.linspace(0, len(one.x) - 1, min(len(one.x), _BAND_X)).astype(np.int64)
+        x, loc = one.x[few], one.loc[few]
+        inner = n_std * np.sqrt(one.data[few])
+        outer = n_std * np.sqrt(one.data[few] + one.knowledge[few])
         parts += [
-            band(one.x, one.loc + a, one.loc + b, colour, faint * opacity)
+            band(x, loc + a, loc + b, colour, faint * opacity)
             for a, b, opacity in (
                 (-outer, -inner, _KNOWLEDGE_OPACITY),
                 (-inner, inner, _DATA_OPACITY),

@@ -19,7 +19,7 @@ from gbuq_core.figures.theme import METHOD_STYLES
 Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-MOST_VALUES = 250_000  # that a tree's frames send
+MOST_VALUES = 160_000  # that a tree's frames send
 _FEWEST_FRAMES = 8
 _TREE_X, _TREE_ROWS = 140, 80  # places and rows of the tree's pictures
 _STEPS_DRAWN = 300  # of a bandit

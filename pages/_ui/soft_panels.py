@@ -126,13 +126,15 @@ def _draw_panel(one: Panel, knob: Any, answer: Answer | None, alone: bool) -> No
         with st.container(width=320):
             draw_knob(knob)
         if answer is None or not current or answer.state in ("failed", "cancelled"):
-            st.button(
+            asked = st.button(
                 f"Run, about {seconds_text(one.estimate)}",
                 key=f"_{one.slot}-run",
                 on_click=_want,
                 args=(one.slot, one.settings),
                 disabled=bool(one.refusal),
             )
+            if asked:  # the page asks for jobs, not the fragment that this is drawn in
+                st.rerun()
     if one.refusal:
         show_notice(one.refusal, one.slot)
     if answer is None:
