@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from importlib import import_module
 
-NAMES = ("heart", "gaussians", "spiral", "neighbours")  # in the order in which they are best taken
+# In the order in which they are best taken.
+NAMES = ("heart", "gaussians", "spiral", "neighbours", "soft_trees")
 
 
 def load_lessons():
     """Return every lesson, in order.
 
     >>> [lesson.name for lesson in load_lessons()]
-    ['heart', 'gaussians', 'spiral', 'neighbours']
+    ['heart', 'gaussians', 'spiral', 'neighbours', 'soft_trees']
     """
     return tuple(import_module(f"demos.{name}").LESSON for name in NAMES)

@@ -6,19 +6,21 @@ from functools import cache
 from unittest.mock import patch
 
 from demos import NAMES, load_lessons
-from gbuq_core.experiments import neighbours_look, spiral, spiral_quality
+from gbuq_core.experiments import neighbours_look, soft_trees, spiral, spiral_quality
 
 _fit_once = cache(spiral.fit_spiral)  # a plan says all that a fit depends on
 _trees_once = cache(neighbours_look.fit_neighbours)
+_soft_once = cache(soft_trees.fit_soft)
 
 
 @contextmanager
 def fits_made_once() -> Iterator[None]:
-    """Inside, the experiments train no plan of the spiral or of neighbours a second time."""
+    """Inside, the experiments train no plan of the spiral, neighbours or soft trees twice."""
     with (
         patch.object(spiral, "fit_spiral", _fit_once),
         patch.object(spiral_quality, "fit_spiral", _fit_once),
         patch.object(neighbours_look, "fit_neighbours", _trees_once),
+        patch.object(soft_trees, "fit_soft", _soft_once),
     ):
         yield
 

@@ -61,19 +61,19 @@ def functions_strip(
     spotlight: bool = False,
     y_range: tuple[float, float] | None = None,
 ) -> Strip:
-    """Rows, truth, functions and their mean as a chart; where rows can lie is tinted.
+    """Rows, truth, functions and in ink their mean as a chart; where rows can lie is tinted.
 
     Parameters
     ----------
     scene : Scene
     title : str
     functions : ndarray of shape (n_functions, n) or (n_frames, n_functions, n)
-        Over the scene's x; the mean is of all of them.
+        Over the scene's x.
     colour : str
         ``#rrggbb`` of the functions.
     spotlight : bool
-        Whether each frame lifts one of the functions out, instead of showing others; they have no
-        frames of their own then.
+        Whether each frame has one of the functions in ink instead; they have no frames of their
+        own then.
     y_range : (float, float), optional
         The scene's own without it.
     """
@@ -86,9 +86,8 @@ def functions_strip(
     if scene.true_mean is not None:
         truth = resample(scene.true_mean[None], scene.x, x)[0]
         lines.append(StripLine("truth", truth, _GREY, dash=True))
-    lines.append(StripLine("mean", drawn.mean(axis=-2), "text"))
-    if spotlight:
-        lines.append(StripLine("this function", drawn, colour))
+    strong = ("this function", drawn) if spotlight else ("mean", drawn.mean(axis=-2))
+    lines.append(StripLine(*strong, "text"))
     lines += [
         StripLine(f"function {i + 1}", drawn[..., i, :], colour, weight=faint)
         for i in range(drawn.shape[-2])

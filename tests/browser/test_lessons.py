@@ -42,7 +42,8 @@ def test_the_chooser_and_the_address_name_the_page(page, serve):
     open_lesson(page, serve(APP), "?lesson=heart&part=2")  # as links said before
     page.get_by_role("heading", name="2. Where nothing was ever seen").wait_for()
     assert page.locator(".st-key-note-link").count() == 0
-    page.get_by_role("radiogroup", name="Lesson").get_by_text("25 Gaussians").click()
+    page.get_by_role("combobox", name="Lesson").click()
+    page.get_by_role("option", name="25 Gaussians").click()
     page.wait_for_url("**lesson=25*Gaussians*")
     page.get_by_role("heading", name="What makes a chain leave a mode").wait_for()
     page.reload()

@@ -1,0 +1,72 @@
+"""What the steps of the lesson on soft trees share: charts, and runs over seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gbuq_core.experiments.soft_trees import SoftRun, run_soft
+from gbuq_core.experiments.soft_trees_plan import SoftSettings
+from gbuq_core.experiments.soft_trees_scores import SoftScore, score_all
+from gbuq_core.figures.panels import PanelSheet, Strip, StripLine
+from gbuq_core.figures.soft_trees_strips import functions_strip, scene_from
+from gbuq_core.figures.theme import METHOD_STYLES
+
+VST, VSGBM = METHOD_STYLES["vst"].colour, METHOD_STYLES["vsgbm"].colour
+SEEDS = (0, 1, 2)
+
+
+def names(names: Sequence[str]) -> str:
+    """Words with an "and" before the last.
+
+    >>> names(["SGLB", "VST"]), names(["1", "2", "3"])
+    ('SGLB and VST', '1, 2 and 3')
+    """
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def charts_of(strips: Sequence[Strip], alt: str, columns: int = 2, height: int = 170) -> PanelSheet:
+    """A sheet of charts alone."""
+    return PanelSheet(
+        [], strips=strips, strip_columns=columns, strip_height=height, alt=alt, name="soft-trees"
+    )  # fmt: skip
+
+
+def spread_strip(run: SoftRun, title: str) -> Strip:
+    """Knowledge and data uncertainty over x, as stds."""
+    (view,), data = run.views, run.data
+    lines = [
+        StripLine("knowledge", np.sqrt(view.knowledge), VST),
+        StripLine("data", np.sqrt(view.data), "text"),
+    ]
+    shaded = functions_strip(scene_from(data), "", view.functions[:1], VST).shaded
+    return Strip(
+        title, view.x, lines, "x", "std of y", mode="frame", shaded=shaded,
+        shaded_label="rows can lie here",
+    )  # fmt: skip
+
+
+def blend_width(gate: np.ndarray, x: np.ndarray) -> float:
+    """Width of x over which both sides of a gate (n,) have a say of a tenth or more.
+
+    >>> blend_width(np.array([0.0, 0.3, 0.7, 1.0]), np.array([0.0, 1.0, 2.0, 3.0]))
+    1.5
+    """
+    return float(np.mean((gate >= 0.1) & (gate <= 0.9)) * (x[-1] - x[0]))
+
+
+def numbers(runs: Sequence[SoftRun]) -> list[SoftScore]:
+    """The first method's numbers of every run."""
+    return [score_all(run)[0] for run in runs]
+
+
+def over_seeds(settings: SoftSettings, **knobs: Any) -> list[SoftRun]:
+    """The same with other seeds of rows and fits."""
+    return [run_soft(settings._replace(seed=seed, **knobs)) for seed in SEEDS]
+
+
+def mean_of(scores: Sequence[SoftScore], name: str) -> float:
+    """The mean of one of their numbers."""
+    return float(np.mean([getattr(score, name) for score in scores]))
