@@ -70,12 +70,11 @@ def draw_looks(values: SimpleNamespace, settings: SoftSettings, shown: Sequence[
     left, right = st.columns([0.5, 0.5], gap="large")
     with left:
         st.header("What varies together")
-        words = draw_correlations(fit, tree)
+        draw_correlations(fit, tree)
     with right:
         if fit.method == "vsgbm":
             st.header("The sum, tree by tree")
             draw_stages(fit, settings)
-        st.text(words, width="stretch")
 
 
 def _choose(values: SimpleNamespace, soft: Sequence[str], fits: dict[str, SoftFit]) -> str:
@@ -121,14 +120,14 @@ def _limits(output: np.ndarray, room: float) -> tuple[float, float]:
     return -1.3 * half, 1.3 * half
 
 
-def draw_correlations(fit: SoftFit, tree: int) -> str:
-    """How the tree's parameters vary together; the same in words."""
+def draw_correlations(fit: SoftFit, tree: int) -> None:
+    """How the tree's parameters vary together, in words and as a map."""
     view = correlations_of(fit, tree)
-    words = describe_covariance(view)
-    if view.n_parameters > _MOST_CORRELATED:
-        return f"{words} That is too many for a picture."
-    canvas(correlation_sheet_of(view), key="soft-correlation")
-    return words
+    many = view.n_parameters > _MOST_CORRELATED
+    more = " That is too many for a picture." if many else ""
+    st.text(f"{describe_covariance(view)}{more}", width="stretch")
+    if not many:
+        canvas(correlation_sheet_of(view), key="soft-correlation")
 
 
 def correlations_of(fit: SoftFit, tree: int) -> CovarianceView:
@@ -158,6 +157,6 @@ def draw_stages(fit: SoftFit, settings: SoftSettings) -> None:
     words = ", ".join(f"{value:.3g}" for value in view.rmse)
     words = f"RMSE to the rows after each tree: {words}."
     colour = METHOD_STYLES["vsgbm"].colour
+    st.text(words, width="stretch")
     sheet = stages_sheet(view.x, view.functions, fit.data.y_range, colour, words)
     canvas(sheet, key="soft-stages")
-    st.text(words, width="stretch")

@@ -111,16 +111,19 @@ def panel_requests(panels: Sequence[Panel]) -> list[Request]:
 def draw_panels(panels: Sequence[Panel], answers: Sequence[Answer], alone: bool) -> None:
     """Both panels; ``alone`` says that nothing else on the page shows its progress."""
     found = {answer.slot: answer for answer in answers}
+    running = [answer for answer in answers if answer.state == "running"] if alone else []
     for one, heading, about, knob in (
         (panels[0], "Whoever knows what it does not know explores", _ABOUT_BANDIT, PLAY),
         (panels[1], "What the rank buys", _ABOUT_RANK, FOREIGN),
     ):
         st.header(heading)
         st.markdown(about)
-        _draw_panel(one, knob, found.get(one.slot), alone)
+        _draw_panel(one, knob, found.get(one.slot))
+        if running and running[0].slot == one.slot:  # one bar each, and one Cancel for both
+            show_progress(running)
 
 
-def _draw_panel(one: Panel, knob: Any, answer: Answer | None, alone: bool) -> None:
+def _draw_panel(one: Panel, knob: Any, answer: Answer | None) -> None:
     current = answer is not None and answer.request.key[1] == one.settings
     with st.container(horizontal=True, vertical_alignment="bottom", key=f"{one.slot}-choice"):
         with st.container(width=320):
@@ -139,11 +142,8 @@ def _draw_panel(one: Panel, knob: Any, answer: Answer | None, alone: bool) -> No
         show_notice(one.refusal, one.slot)
     if answer is None:
         return
-    if answer.state == "cancelled":
-        if current:
-            st.text("Cancelled.")
-    elif alone:
-        show_progress([answer])
+    if answer.state == "cancelled" and current:
+        st.text("Cancelled.")
     if answer.error:
         show_notice(answer.error, one.slot, tone="error")
     elif answer.result is not None:

@@ -48,6 +48,7 @@ from pages._ui.soft_controls import (
 _VIEWS = "soft-view:"  # what is kept of each method
 _SLOW_SECONDS = 1.0  # methods whose cost is told before they are chosen
 _HEIGHT = 370
+_STATES = {"cancelled": "cancelled", "failed": "no result"}  # of a panel without functions
 
 
 class Shown(NamedTuple):
@@ -150,7 +151,8 @@ def figure_of(
 def _functions(one: Shown, settings: SoftSettings, data: SoftData) -> Functions:
     method = one.answer.slot
     if one.view is None or not _belongs(one, settings):
-        return pending(method, "no result" if one.problem else "being fitted")
+        state = "no result" if one.problem else _STATES.get(one.answer.state, "being fitted")
+        return pending(method, state)
     view = one.view
     note = spread_note(view, data) if one.answer.fresh else "settings before"
     lines = view.functions[: settings.shown]

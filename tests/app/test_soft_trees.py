@@ -16,8 +16,10 @@ from gbuq_core.figures.encoding import decode_strips
 from gbuq_core.figures.soft_trees import unpack_sheaf
 from pages._ui import soft_controls, soft_scorecard
 from pages._ui.curves import Placed, read_place
+from pages._ui.jobs_glue import Answer, Request
 from pages._ui.soft_controls import STATE, query_of
 from pages._ui.soft_scorecard import score_rows
+from pages._ui.soft_ui import figure_of, view_answers
 from tests.app.neighbours_page import drawn, table
 from tests.app.soft_page import (
     SETTINGS,
@@ -230,6 +232,21 @@ def test_a_comparison_that_fails_says_so_and_can_be_started_again(monkeypatch):
     settle(at.button(key="_soft-rank-run").click().run())
     assert any("The fit failed (ZeroDivisionError)" in text for text in words(at))
     assert at.button(key="_soft-rank-run")
+
+
+@pytest.mark.parametrize(
+    ("state", "error", "note"),
+    [
+        ("running", "", "being fitted"),
+        ("cancelled", "", "cancelled"),
+        ("failed", "The fit failed (X).", "no result"),
+    ],
+)
+def test_a_panel_without_functions_keeps_its_place_and_says_why(state, error, note):
+    answer = Answer("vst", Request("vst", 1, print), state, None, False, None, error, None)
+    spec = figure_of(SETTINGS, view_answers(SETTINGS, [answer])).spec
+    assert [(panel["title"], panel["note"]) for panel in spec["panels"]] == [("VST", note)]
+    assert len(spec["panels"][0]["layers"][-2]["x"]) == SETTINGS.rows
 
 
 def test_everything_drawn_has_words():
