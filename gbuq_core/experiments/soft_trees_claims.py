@@ -31,7 +31,7 @@ FANS_OUT, HARDLY_FANS_OUT = 4.0, 2.0
 AGREES, HARDLY_AGREES = 0.15, 0.3  # std of the functions where there are rows, in target stds
 MORE, HARDLY_MORE = 1.5, 1.0  # times the other's fan-out
 UNDERFITS, HARDLY_UNDERFITS = 1.2, 1.0  # times the RMSE of the best tree method
-RISES, HARDLY_RISES = 2.0, 0.0  # standard errors
+RISES, HARDLY_RISES = 2.0, 1.0  # standard errors
 
 
 def check_claims(run: SoftRun, scores: tuple[SoftScore, ...] | None = None) -> tuple[Claim, ...]:
@@ -169,7 +169,10 @@ def check_rank_claim(run: RankRun) -> Claim:
     gain, error = rank_gain(run)
     low, high = int(run.ranks[0]), int(run.ranks[-1])
     spread = "" if math.isnan(error) else f" (standard error {error:.3f})"
-    size = gain / error if error > 0.0 else math.copysign(math.inf, gain) if gain else 0.0
+    if math.isnan(error):  # one seed tells no more than a direction
+        size = HARDLY_RISES if gain > 0.0 else 0.0
+    else:
+        size = gain / error if error > 0.0 else math.copysign(math.inf, gain) if gain else 0.0
     return Claim(
         "Detection of foreign rows generally improves with the rank of the posterior's covariance "
         "(section 5.2 and figure 3, which shows the sets where it does most).",

@@ -78,17 +78,20 @@ def _method_lines(plan: SoftPlan, settings: SoftSettings) -> list[str]:
     if kind.family == "process" and seed:
         lines.append(f"{own}.seed_ = {settings.draw_seed}  # of the draws")
     how = f", n_draws={draws}{seed}" if kind.family == "soft" else ""
-    if kind.family == "soft":
-        draw = f"{own}.sample_functions(grid{how})"
-    elif own == "sglb":
-        draw = f"{own}.predict_members(grid)[:{draws}, :, 0]"
+    if kind.family == "kept":  # as many as the picture shows, which may be fewer than there are
+        drawn = f"(grid)[:{draws}]" if own == "sglb" else f"(grid, n_draws={draws})"
+        lines += [
+            f"members = {own}.predict_members{drawn}  # mean and variance of each",
+            "functions = members[..., 0]",
+            "data, knowledge = members[..., 1].mean(axis=0), functions.var(axis=0)  # variances",
+        ]
     else:
-        draw = f"{own}.sample_functions(grid, n_draws={draws})"
-    lines += [
-        f"functions = {draw}",
-        f"total, data, knowledge = {own}.predict_uncertainty(grid{how})  # variances",
-        f"print('{kind.label}', functions.shape, np.sqrt(knowledge).mean())",
-    ]
+        draw = how if kind.family == "soft" else f", n_draws={draws}"
+        lines += [
+            f"functions = {own}.sample_functions(grid{draw})",
+            f"total, data, knowledge = {own}.predict_uncertainty(grid{how})  # variances",
+        ]
+    lines.append(f"print('{kind.label}', functions.shape, np.sqrt(knowledge).mean())")
     if kind.family == "soft":
         lines += [
             f"picture = {own}.tree_picture(grid, {_picture_arguments(plan, settings, seed)})",

@@ -195,6 +195,17 @@ def test_the_code_draws_the_same_functions(runs, data):
     assert names["gp"].seed_ == 9
 
 
+def test_the_code_takes_as_few_kept_functions_as_the_picture(runs):
+    run = runs["tails"]
+    for method in ("sglb", "xbart"):
+        fit = next(fit for fit in run.fits if fit.method == method)
+        few = run.settings._replace(methods=(method,), draws=5)  # of 6 members, of 100 sweeps
+        view = view_soft(fit, few)
+        exec(soft_code(few), names := {})
+        for name in ("functions", "data", "knowledge"):
+            np.testing.assert_allclose(names[name], getattr(view, name), rtol=1e-9, atol=1e-15)
+
+
 def test_the_code_names_only_what_it_uses():
     text = soft_code(SoftSettings(methods=("vsgbm",), tree=8, frame=2, data="gap"))
     assert "make_gap" in text
@@ -259,6 +270,15 @@ def test_the_rank_claim_follows_the_numbers(ranked):
     assert check_rank_claim(falling).verdict == "does not hold"
     one = ranked._replace(ranks=np.array([5]), auroc=rising.auroc[:1], mean=rising.mean[:1])
     assert check_rank_claim(one).verdict == "does not hold"
+
+
+def test_a_gain_within_its_error_is_no_rise(ranked):
+    noise = np.array([[0.5, 0.6], [0.62, 0.5]])  # +0.12 and -0.1: +0.01 with an error of 0.11
+    assert check_rank_claim(ranked._replace(auroc=noise, mean=noise.mean(axis=1))).verdict == (
+        "does not hold"
+    )
+    alone = ranked._replace(auroc=np.array([[0.5], [0.9]]), mean=np.array([0.5, 0.9]))
+    assert check_rank_claim(alone).verdict == "nearly"  # one seed tells a direction at most
 
 
 def test_rank_plans_drop_what_does_not_matter():
