@@ -89,8 +89,8 @@ def test_rank_five_parts_more_on_the_tails_and_predicts_no_better():
     assert (five > field).all()
     assert f"higher for {len(SEEDS)} of {len(SEEDS)} seeds" in shown(title).answer
     for name in ("nll", "rmse"):
-        worse, better = (over_seeds(settings, name, rank=rank).mean() for rank in (5, 0))
-        assert worse > better
+        rich, plain = (over_seeds(settings, name, rank=rank).mean() for rank in (5, 0))
+        assert rich > plain - 0.01  # a hundredth of a nat or of a std is no gain
     gap = [over_seeds(settings, "fan_out", rank=rank, data="gap") for rank in (0, 5)]
     assert abs(gap[0].mean() - gap[1].mean()) < 0.5 * gap[0].std()  # "hardly matters"
     sheet = shown(title).sheet

@@ -86,12 +86,12 @@ def functions_strip(
     if scene.true_mean is not None:
         truth = resample(scene.true_mean[None], scene.x, x)[0]
         lines.append(StripLine("truth", truth, _GREY, dash=True))
-    strong = ("this function", drawn) if spotlight else ("mean", drawn.mean(axis=-2))
-    lines.append(StripLine(*strong, "text"))
     lines += [
         StripLine(f"function {i + 1}", drawn[..., i, :], colour, weight=faint)
         for i in range(drawn.shape[-2])
     ]
+    strong = ("this function", drawn) if spotlight else ("mean", drawn.mean(axis=-2))
+    lines.append(StripLine(*strong, "text"))
     shaded = () if scene.support.all() else stretches(scene.x, scene.support)
     return Strip(
         title,
