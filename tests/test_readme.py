@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
+from demos import NAMES
+
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -39,6 +41,20 @@ def test_the_scale_of_neighbours_follows_the_noise():
     np.testing.assert_allclose(names["scale"], [0.1, 0.9], rtol=0.6)
     assert names["rows"].shape == names["affinities"].shape
     assert names["affinities"].max() <= names["model"].n_trees_
+
+
+def test_functions_of_a_soft_tree_fan_out_in_the_gap():
+    names = {}
+    exec(blocks("python")[3], names)
+    assert names["functions"].shape == (100, 3)
+    assert names["middle"] > 10 * max(names["left"], names["right"])  # some 100 when written
+    x = names["gap"].X
+    assert ((x > -0.8) & (x < 0.8)).sum() == 0
+
+
+def test_the_lessons_that_the_readme_names_are_all_there_are():
+    (row,) = re.findall(r"^\| Lessons \|.*$", README, flags=re.MULTILINE)
+    assert sorted(re.findall(r"demos\.(\w+)", row)) == sorted(NAMES)
 
 
 def test_each_command_is_one_line_from_a_fresh_environment():
