@@ -20,7 +20,7 @@ SHOWS: tuple[Show, ...] = ("both", "functions", "bands")
 
 MOST_DOTS = 1000
 _BAND_X = 220  # places of a band, which is smoother than functions
-_TRUTH = {"colour": "text", "width": 1.4, "dash": "6 5"}
+_TRUTH: Part = {"colour": "text", "width": 1.4, "dash": "6 5"}
 _INK = {"colour": "text", "opacity": 0.35, "size": 4.0}
 _PLACED_INK = {"colour": "text", "opacity": 0.85, "size": 7.0}
 _DATA_OPACITY, _KNOWLEDGE_OPACITY = 0.16, 0.42
