@@ -23,7 +23,7 @@ _SECTIONS = ["fit", "curves", "jax", "gbm", "power", "redraw", "tables"]
 def jax() -> list[Row]:
     """A training step of ours against JAX's, on one core."""
     with soft_trees_jax.one_core():
-        return soft_trees_jax.step_rows()
+        return soft_trees_jax.step_rows(repeats=5)
 
 
 def main() -> None:
