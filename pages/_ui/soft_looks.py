@@ -105,12 +105,12 @@ def tree_sheet_of(fit: SoftFit, look: TreeView) -> PanelSheet:
         steps = np.array([look.n_steps])
         parts = tuple(part[None] for part in (look.gates, look.reach, look.leaf_means, look.output))
     path = fit.elbo[look.tree]
-    own = fit.method == "vst"
+    own = not look.tree  # later trees of a sum see what the first ones leave
     frames = TreeFrames(
         look.x, steps, *parts, path.step.astype(np.float64), path.elbo,
         data.X[:, 0] if own else np.empty(0), data.y if own else np.empty(0),
     )  # fmt: skip
-    limits = data.y_range if own or not look.tree else _limits(look.output, data.target_std)
+    limits = data.y_range if own else _limits(look.output, data.target_std)
     return tree_sheet(frames, limits, alt=describe_tree(look))
 
 
