@@ -338,8 +338,7 @@ def what_it_costs() -> Shown:
         f"The whole training of the tree over the gap, {len(path.step):,} steps of gradient "
         "ascent on the evidence lower bound (ELBO): how well the draws explain the rows, less "
         "how far the Gaussian has moved from the prior.",
-        "Play it: gates find their places first; leaves, drawn as strongly as they are reached, "
-        "follow.",
+        "Play it: leaves are drawn as strongly as they are reached, under the tree in ink.",
     )
     answer = (
         f"On this machine the fits took, in seconds: {seconds}; with full rank the VST took "

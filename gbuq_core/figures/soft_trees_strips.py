@@ -90,8 +90,8 @@ def functions_strip(
         StripLine(f"function {i + 1}", drawn[..., i, :], colour, weight=faint)
         for i in range(drawn.shape[-2])
     ]
-    strong = ("this function", drawn) if spotlight else ("mean", drawn.mean(axis=-2))
-    lines.append(StripLine(*strong, "text"))
+    name, strong = ("this function", drawn) if spotlight else ("mean", drawn.mean(axis=-2))
+    lines.append(StripLine(name, strong, "text"))
     shaded = () if scene.support.all() else stretches(scene.x, scene.support)
     return Strip(
         title,
