@@ -12,7 +12,7 @@ sum in lanes. Neither assumes anything about infinities or signs.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -30,8 +30,8 @@ MIN_RAW = -30.0
 # used once are inlined (`inline="always"`) and no call is more than a few levels deep; a wrapper
 # for C is never needed, one for Python only of what Python calls (OUTER); and dividing by zero
 # gives infinity as in NumPy, not an exception on every division's path.
-OUTER = {"error_model": "numpy", "no_cfunc_wrapper": True}
-INNER = {**OUTER, "no_cpython_wrapper": True}
+OUTER: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True}
+INNER: dict[str, Any] = {**OUTER, "no_cpython_wrapper": True}
 
 # Where the gates' weights begin; of type int64, as all other places: for a literal 0 every function
 # that takes a place would be compiled once more.
