@@ -137,7 +137,7 @@ def functions_figure(
         "read": _read(scene, methods),
     }
     if place:
-        spec["place"] = {"x": short(scene.x_rows), "y": short(scene.y_rows)}
+        spec["place"] = {"x": scene.x_rows.tolist(), "y": scene.y_rows.tolist()}  # come back
     return Curves(spec)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import streamlit as st
 
@@ -15,12 +15,7 @@ _MOUNT = st.components.v2.component(
 )
 
 
-class Placed(NamedTuple):
-    """A click where the reader places points: at (x, y), or on the point of this number."""
-
-    x: float = 0.0
-    y: float = 0.0
-    point: int | None = None
+Placed = tuple[tuple[float, float], ...]  # the points after a click
 
 
 def show_curves(
@@ -40,16 +35,16 @@ def show_curves(
         Called before the page runs with the name of the dot that was clicked, or with the position
         of the x where there are no dots; never with one that is not in this figure.
     on_place : callable, optional
-        Called before the page runs with a click into a figure in which points are placed; never
-        outside its axes, nor on a point that it does not have.
+        Called before the page runs with all points after a click into a figure in which points
+        are placed: clicks may come faster than the page runs, and the last one counts.
     """
     if on_place is not None:
 
         def placed() -> None:
             state = st.session_state.get(key)
-            click = read_place(state.get("pick") if isinstance(state, dict) else None, figure)
-            if click is not None:
-                on_place(click)
+            points = read_place(state.get("pick") if isinstance(state, dict) else None)
+            if points is not None:
+                on_place(points)
 
         _MOUNT(key=key, data=figure.spec, on_pick_change=placed)
         return
@@ -75,20 +70,20 @@ def read_pick(message: Any, names: frozenset[int]) -> int | None:
     return int(message) if message in names else None
 
 
-def read_place(message: Any, figure: Curves) -> Placed | None:
-    """The click that a browser sent into this figure, or None: the browser is the user's."""
+def read_place(message: Any) -> Placed | None:
+    """The points that a browser sent, or None if they are none: the browser is the user's.
+
+    >>> read_place({"x": [0, 1], "y": [0.5, -1]}), read_place({"x": [0], "y": ["1"]})
+    (((0.0, 0.5), (1.0, -1.0)), None)
+    """
     if not isinstance(message, dict):
         return None
-    if "point" in message:
-        point = read_pick(message["point"], frozenset(range(len(figure.spec["place"]["x"]))))
-        return None if point is None else Placed(point=point)
     x, y = message.get("x"), message.get("y")
-    for value, (low, high) in (
-        (x, figure.spec["x"]["range"]),
-        (y, figure.spec["panels"][0]["range"]),
-    ):
+    if not isinstance(x, list) or not isinstance(y, list) or len(x) != len(y):
+        return None
+    for value in (*x, *y):
         if isinstance(value, bool) or not isinstance(value, int | float):
             return None
-        if not (math.isfinite(value) and low <= value <= high):
+        if not math.isfinite(value):
             return None
-    return Placed(float(x), float(y))
+    return tuple((float(a), float(b)) for a, b in zip(x, y, strict=True))

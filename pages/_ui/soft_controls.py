@@ -272,16 +272,13 @@ def query_of(settings: SoftSettings) -> str:
     return query_string(STATE.knobs, values)
 
 
-def place(points: Points, click: Placed) -> None:
-    """Add or remove a point: a callback of the picture, before the page runs."""
-    if click.point is not None:
-        chosen = points[: click.point] + points[click.point + 1 :]
-    else:
-        try:
-            chosen = check_points((*points, (round(click.x, 2), round(click.y, 2))))
-        except GbuqError as error:
-            st.session_state[REFUSED] = str(error)
-            return
+def place(placed: Placed) -> None:
+    """Take over the points of the picture: its callback, before the page runs."""
+    try:
+        chosen = check_points(placed)
+    except GbuqError as error:
+        st.session_state[REFUSED] = str(error)
+        return
     st.session_state[POINTS.key] = encode_points(chosen)
 
 

@@ -59,8 +59,8 @@ def draw_looks(values: SimpleNamespace, settings: SoftSettings, shown: Sequence[
         return
     st.markdown(_READ)
     fit = fits[_choose(values, soft, fits)]
-    tree = min(settings.tree, len(fit.frames) - 1)
-    look = tree_view(fit, settings._replace(tree=tree))
+    look = tree_view(fit, settings)
+    tree = look.tree
     sheet = tree_sheet_of(fit, look)
     canvas(sheet, key="soft-tree")
     for note in look.notes:

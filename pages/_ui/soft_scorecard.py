@@ -9,6 +9,7 @@ import streamlit as st
 
 from gbuq_core.experiments.soft_trees import SoftRun
 from gbuq_core.experiments.soft_trees_claims import check_claims
+from gbuq_core.experiments.soft_trees_data import N_FRESH
 from gbuq_core.experiments.soft_trees_scores import SoftScore, score_soft
 from pages._ui.kept import keep_only, kept
 
@@ -16,8 +17,8 @@ _SCORES = "soft-score:"  # what is kept of each method
 _HOW = (
     "Stds of the functions and errors in units of the target's std. Agreement: the share of the "
     "functions' variation, where rows are, that all of them have in common. RMSE to the true mean, "
-    "intervals and NLL (in nats): 1,000 fresh rows. A dash where the data do not tell: own points "
-    "have no truth, step and wavelet no empty places. Seconds: the training alone."
+    f"intervals and NLL (in nats): {N_FRESH:,} fresh rows. A dash where the data do not tell: "
+    "own points have no truth, step and wavelet no empty places. Seconds: the training alone."
 )
 
 

@@ -125,7 +125,7 @@ def draw_picture(
     """The panels, and below them what is missing."""
     figure = figure_of(settings, shown, show_of(values), settings.data == OWN)
     if settings.data == OWN:
-        show_curves(figure, "soft-functions", on_place=partial(place, settings.points))
+        show_curves(figure, "soft-functions", on_place=place)
         _draw_points(settings)
     else:
         show_curves(figure, "soft-functions")
@@ -145,7 +145,9 @@ def figure_of(
     scene = Scene(data.x, data.y_range, data.X[:, 0], data.y, data.support, data.true_mean)
     methods = [_functions(one, settings, data) for one in shown]
     words = " ".join([describe_data(data), *(f"{m.method}: {m.note}." for m in methods if m.note)])
-    return functions_figure(scene, methods, show, place=own, alt=words, height=_HEIGHT)
+    return functions_figure(
+        scene, methods, show, place=own and data.key == OWN, alt=words, height=_HEIGHT
+    )
 
 
 def _functions(one: Shown, settings: SoftSettings, data: SoftData) -> Functions:

@@ -74,6 +74,7 @@ _PAGE_NOW = "_page_now"
 _RESTORED, _VALUES, _NOTICES, _PENDING = "_restored:", "_values:", "_notices:", "_pending:"
 
 _UNKNOWN_SHOWN = 3
+_LONG_TEXT = 80  # characters: a value of so many is cut in a sentence
 
 
 class PageState(NamedTuple):
@@ -315,6 +316,8 @@ def _checked(page: PageState, values: dict[str, Any]) -> dict[str, Any]:
 def _shown(value: Any) -> str:
     if isinstance(value, tuple):
         return ", ".join(choice_text(v) for v in value) or "nothing"
+    if isinstance(value, str) and len(value) > _LONG_TEXT:
+        return quoted(value)
     return str(value).lower() if isinstance(value, bool) else choice_text(value) or "nothing"
 
 

@@ -6,16 +6,15 @@ import numpy as np
 import pytest
 
 from gbuq_core.experiments.bandit import run_policies
-from gbuq_core.experiments.soft_trees import count_fits, run_soft
+from gbuq_core.experiments.soft_trees import count_fits, fit_soft, run_soft
 from gbuq_core.experiments.soft_trees_data import OWN_START, decode_points, encode_points
-from gbuq_core.experiments.soft_trees_plan import PAPER, SoftSettings
+from gbuq_core.experiments.soft_trees_plan import PAPER, SoftSettings, plan_soft
 from gbuq_core.experiments.soft_trees_scores import score_all
 from gbuq_core.experiments.soft_trees_words import describe_soft
-from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.encoding import decode_strips
 from gbuq_core.figures.soft_trees import unpack_sheaf
 from pages._ui import soft_controls, soft_scorecard
-from pages._ui.curves import Placed, read_place
+from pages._ui.curves import read_place
 from pages._ui.jobs_glue import Answer, Request
 from pages._ui.soft_controls import STATE, query_of
 from pages._ui.soft_scorecard import score_rows
@@ -109,6 +108,8 @@ def test_a_sum_of_trees_is_shown_tree_by_tree():
     move(at, "tree", 2)
     assert sheet(at, "soft-tree").header["digest"] != before
     assert count_fits() == fits
+    move(at, "tree", 9)
+    assert "There are 2 trees: the last is shown, not tree 9." in [one.value for one in at.caption]
 
 
 def test_own_points_are_drawn_and_can_be_placed_and_taken_away():
@@ -116,32 +117,34 @@ def test_own_points_are_drawn_and_can_be_placed_and_taken_away():
     spec = functions(at)
     assert spec["place"] == {"x": [-2, -1, 0, 1, 2], "y": [0, 1, 0.5, -1, 0]}
     points = decode_points(FEW)
-    figure = Curves(spec)
-    assert read_place({"x": 0.5, "y": 1}, figure) == Placed(0.5, 1.0)
-    assert read_place({"point": 4}, figure) == Placed(point=4)
     with pytest.MonkeyPatch.context() as patch:
         state = {}
         patch.setattr(soft_controls.st, "session_state", state)
-        soft_controls.place(points, Placed(0.123, 1.0))
-        assert decode_points(state["points"])[-1] == (0.12, 1.0)
-        soft_controls.place(points, Placed(point=1))
-        assert decode_points(state["points"]) == (points[0], *points[2:])
-        soft_controls.place(points * 80, Placed(0.0, 0.0))
+        soft_controls.place((*points, (0.12, 1.0)))
+        assert decode_points(state["points"]) == (*points, (0.12, 1.0))
+        soft_controls.place(points[1:])
+        assert decode_points(state["points"]) == points[1:]
+        soft_controls.place(points * 81)
         assert "at most 400" in state[soft_controls.REFUSED]
+        assert decode_points(state["points"]) == points[1:]
 
 
 @pytest.mark.parametrize(
     "message",
-    [None, 3, {}, {"point": 5}, {"point": -1}, {"point": True}, {"point": "0"}, {"x": 1.0},
-     {"x": 99.0, "y": 0.0}, {"x": 0.0, "y": np.nan}, {"x": "0", "y": 0.0}, {"x": True, "y": 0}],
+    [None, 3, {}, {"x": 1.0, "y": 1.0}, {"x": [1.0]}, {"x": [1.0], "y": []},
+     {"x": [0.0], "y": [np.nan]}, {"x": ["0"], "y": [0.0]}, {"x": [True], "y": [0]}],
 )  # fmt: skip
 def test_a_click_that_is_none_changes_nothing(message):
-    spec = {
-        "place": {"x": [0.0] * 5, "y": [0.0] * 5},
-        "x": {"range": [-3, 3]},
-        "panels": [{"range": [-2, 2]}],
-    }
-    assert read_place(message, Curves(spec)) is None
+    assert read_place(message) is None
+
+
+def test_points_are_not_placed_among_the_rows_of_the_set_before():
+    tails = SETTINGS._replace(methods=("vst",), steps=60)
+    plan = plan_soft(tails, "vst")
+    wanted = Request("vst", 1, print)
+    answer = Answer("vst", wanted, "running", fit_soft(plan), False, 0.1, "", None)
+    shown = view_answers(tails, [answer])
+    assert "place" not in figure_of(tails._replace(data="own"), shown, own=True).spec
 
 
 def test_too_few_points_are_drawn_and_explained():
@@ -172,6 +175,7 @@ def test_clear_empties_the_board():
         ({"methods": "Oracle"}, "methods must be some of"),
         ({"data": "Own points", "points": "1_2~x"}, "points must be"),
         ({"beta": "nan"}, "beta must be one of"),
+        ({"data": "Own points", "points": "x"}, '\u2026" is used for "Points".'),
     ],
 )
 def test_a_bad_link_is_told_and_the_default_is_used(query, said):

@@ -42,6 +42,14 @@ def test_a_click_places_a_point_and_another_takes_it_away(page, new_page, serve)
     assert_no_exception(page)
 
 
+def test_clicks_that_come_faster_than_the_page_are_all_kept(page, serve):
+    box = open_soft(page, serve(APP), OWN).bounding_box()
+    for share in (0.3, 0.5, 0.7):
+        page.mouse.click(box["x"] + share * box["width"], box["y"] + 90)
+    page.get_by_text("8 points.").wait_for()
+    assert_no_exception(page)
+
+
 def test_too_few_points_leave_a_board_to_click_on(page, serve):
     url = serve(APP)
     page.goto(f"{url}/soft_trees?{QUICK}&data=Own+points&points=0_0")

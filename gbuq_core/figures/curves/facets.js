@@ -7,8 +7,29 @@ const NARROW_HEIGHT = 190; // of a panel's plot there
 const HEADING = 22;
 const BETWEEN = 14;
 const GRAB = 11; // pixels between a pointer and the point it means
+const PATIENCE = 3000; // milliseconds in which the page takes over the points that were clicked
+
+function samePoints(one, other) {
+  const { x, y } = one;
+  return x.length === other.x.length && x.every((at, i) => at === other.x[i] && y[i] === other.y[i]);
+}
 
 class FacetsView extends CurvesView {
+  update(spec) {
+    super.update(spec);
+    this.points();
+  }
+
+  // The reader's points: those of the last click until the page has them, so that the next click
+  // does not undo it.
+  points() {
+    const { place } = this.spec;
+    const { placed } = this;
+    const late = placed && Date.now() - placed.since > PATIENCE;
+    if (!place || late || (placed && samePoints(placed, place))) this.placed = null;
+    return this.placed ?? place;
+  }
+
   draw() {
     const { spec, svg } = this;
     this.width = this.root.clientWidth;
@@ -110,7 +131,7 @@ class FacetsView extends CurvesView {
   // Number of the reader's point that a pointer means, or null.
   grabbed(place) {
     let [nearest, least] = [null, GRAB * GRAB];
-    const { x, y } = this.spec.place;
+    const { x, y } = this.points();
     for (let i = 0; i < x.length; i++) {
       const across = (x[i] - place.x) / place.right;
       const up = (y[i] - place.y) / place.up;
@@ -139,8 +160,8 @@ class FacetsView extends CurvesView {
     this.svg.style.cursor = 'pointer';
     const { box } = place;
     const [left, high] = [this.spec.x.range[0], this.spec.panels[0].range[1]];
-    this.spot.setAttribute('cx', box.x + (this.spec.place.x[at] - left) / place.right);
-    this.spot.setAttribute('cy', box.y + (high - this.spec.place.y[at]) / place.up);
+    this.spot.setAttribute('cx', box.x + (this.points().x[at] - left) / place.right);
+    this.spot.setAttribute('cy', box.y + (high - this.points().y[at]) / place.up);
     this.spot.setAttribute('visibility', 'visible');
   }
 
@@ -150,7 +171,13 @@ class FacetsView extends CurvesView {
     const place = this.spec.place && this.send ? this.placeOf(event) : null;
     if (!place) return;
     const point = this.grabbed(place);
-    this.send(point === null ? { x: place.x, y: place.y } : { point });
+    const [x, y] = [this.points().x.slice(), this.points().y.slice()];
+    for (const [all, value] of [[x, place.x], [y, place.y]]) {
+      if (point === null) all.push(Math.round(value * 100) / 100);
+      else all.splice(point, 1);
+    }
+    this.placed = { x, y, since: Date.now() };
+    this.send({ x, y });
   }
 
   pick() {}
