@@ -83,7 +83,7 @@ def figure_svg(figure: Curves, width: int = 760, height: int = 380) -> str:
             parts += _layer(layer, spec.get("read", {}), frame)
         parts += _ring(panel, frame)
         top = floor + _GAP
-    return "".join([*parts, *_legend(spec["legend"]), "</svg>"])
+    return "".join([*parts, *_legend(spec["legend"], width - _RIGHT), "</svg>"])
 
 
 def _ticks(low: float, high: float) -> np.ndarray:
@@ -152,12 +152,14 @@ def _ring(panel: Part, frame: _Frame) -> list[str]:
     return [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="8" {style}/>']
 
 
-def _legend(entries: Sequence[Part]) -> list[str]:
-    parts, x = [], _LEFT
-    for entry in entries:
-        width = 16
+def _legend(entries: Sequence[Part], right: float) -> list[str]:
+    """Entries in one line, closer together where they would not end left of ``right``."""
+    widths = [6 * len(e["colours"]) if e["kind"] == "scale" else 16 for e in entries]
+    steps = [width + 23 + 7 * len(e["name"]) for width, e in zip(widths, entries, strict=True)]
+    closer = min(1.0, (right - _LEFT) / max(1, sum(steps) - 18))
+    parts, x = [], float(_LEFT)
+    for entry, width, step in zip(entries, widths, steps, strict=True):
         if entry["kind"] == "scale":
-            width = 6 * len(entry["colours"])
             parts += [
                 f'<rect x="{x + 6 * i:.0f}" y="10" width="6.5" height="9" fill="{escape(colour)}"/>'
                 for i, colour in enumerate(entry["colours"])
@@ -168,7 +170,7 @@ def _legend(entries: Sequence[Part]) -> list[str]:
         else:
             parts.append(f'<rect x="{x:.0f}" y="11" width="16" height="8" {_fill(entry)}/>')
         parts.append(_text(x + width + 5, 19, entry["name"], "start"))
-        x += width + 5 + 7 * len(entry["name"]) + 18
+        x += step * closer
     return parts
 
 

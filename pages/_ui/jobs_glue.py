@@ -149,9 +149,12 @@ def show_progress(answers: Sequence[Answer]) -> None:
                 "for them: seconds, or half a minute on a machine that never ran this before."
             )
         _poll(running)
-    if any(answer.state == "cancelled" for answer in answers):
+    cancelled = [answer for answer in answers if answer.state == "cancelled"]
+    if cancelled:
+        kept = any(answer.result is not None for answer in cancelled)
         with st.container(horizontal=True, vertical_alignment="center", key="jobs-cancelled"):
-            st.text("Cancelled. The picture still shows the settings before.")
+            more = " The picture still shows the settings before." if kept else ""
+            st.text(f"Cancelled.{more}")
             st.button("Start again", key="_jobs_again", on_click=start_again)
 
 

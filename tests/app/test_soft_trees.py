@@ -13,7 +13,7 @@ from gbuq_core.experiments.soft_trees_scores import score_all
 from gbuq_core.experiments.soft_trees_words import describe_soft
 from gbuq_core.figures.encoding import decode_strips
 from gbuq_core.figures.soft_trees import unpack_sheaf
-from pages._ui import soft_controls, soft_scorecard
+from pages._ui import jobs_glue, soft_controls, soft_scorecard
 from pages._ui.curves import read_place
 from pages._ui.jobs_glue import Answer, Request
 from pages._ui.soft_controls import STATE, query_of
@@ -251,6 +251,16 @@ def test_a_panel_without_functions_keeps_its_place_and_says_why(state, error, no
     spec = figure_of(SETTINGS, view_answers(SETTINGS, [answer])).spec
     assert [(panel["title"], panel["note"]) for panel in spec["panels"]] == [("VST", note)]
     assert len(spec["panels"][0]["layers"][-2]["x"]) == SETTINGS.rows
+
+
+def test_a_cancelled_first_fit_leaves_no_picture_of_before(monkeypatch):
+    said = []
+    monkeypatch.setattr(jobs_glue.st, "text", said.append)
+    monkeypatch.setattr(jobs_glue.st, "button", lambda *given, **more: False)
+    answer = Answer("vst", Request("vst", 1, print), "cancelled", None, False, None, "", None)
+    jobs_glue.show_progress([answer])
+    jobs_glue.show_progress([answer._replace(result=1)])
+    assert said == ["Cancelled.", "Cancelled. The picture still shows the settings before."]
 
 
 def test_everything_drawn_has_words():

@@ -1,6 +1,7 @@
 """Still pictures: every point where the axes say, every word escaped."""
 
 import doctest
+import re
 from xml.etree import ElementTree as tree
 
 import numpy as np
@@ -75,3 +76,13 @@ def test_a_scale_has_all_its_colours_and_the_open_dot_its_ring():
 def test_ticks_are_round_and_zero_has_no_sign():
     np.testing.assert_allclose(svg._ticks(-0.3, 7.4), np.arange(8))
     assert not np.signbit(svg._ticks(-0.3, 7.4)[0])
+
+
+def test_a_long_legend_ends_within_the_picture():
+    names = ["mean", "sampled functions", "data \u00b1 2 std", "knowledge, on top", "truth", "rows"]
+    entries = [{"kind": "band", "name": name, "colour": "text"} for name in (*names, "no rows")]
+    panel = {"share": 1.0, "range": [0, 1], "label": "y", "layers": []}
+    spec = {"x": {"range": [0, 1], "label": "x"}, "panels": [panel], "legend": entries}
+    text = figure_svg(Curves(spec), width=760)
+    start = float(re.search(r'<text x="([0-9.]+)"[^>]*>no rows<', text).group(1))
+    assert start + 7 * len("no rows") <= 760
