@@ -152,7 +152,7 @@ def test_a_table_is_a_map_of_held_out_rows_beside_the_training_rows():
 
 def test_a_range_in_which_no_row_lies_is_said_and_draws_the_picture():
     at = open_neighbours(data="Wine: alcohol", scales=["45", "45"])
-    (said,) = [text for text in words(at) if text.startswith("Percentiles 45 to 45")]
+    (said,) = [text for text in words(at) if text.startswith("Percentile 45")]
     assert "none of the 36 held-out rows" in said or "1 of 36" in said
     assert curves(at, "held-out-rows")
 
