@@ -101,7 +101,7 @@ CONTROLS = (
     Control("/neighbours", "k (nothing refitted)", slider("k"), CURVES, COURSE, 150.0, MOVES),
     Control("/neighbours", "calibration", switch("calibrate"), CURVES, COURSE, 150.0, ("Space",)),
     Control(
-        "/neighbours",
+        "/neighbours?data=Diabetes",  # targets that no family refuses: every press draws another
         "family",
         choice("family"),
         CURVES,
