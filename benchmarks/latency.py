@@ -107,7 +107,7 @@ CONTROLS = (
         CURVES,
         "neighbours-families",
         150.0,
-        ("ArrowDown ArrowDown Enter", "ArrowDown ArrowUp Enter"),
+        ("ArrowDown ArrowDown Enter", "ArrowDown ArrowUp ArrowUp ArrowUp Enter"),
     ),
     Control("/neighbours", "trees that count", slider("tau"), CURVES, COURSE, 200.0),
     Control("/soft_trees", "seed of the draws", slider("draw_seed"), CURVES, SOFT, 200.0, MOVES),
