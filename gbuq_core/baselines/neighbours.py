@@ -17,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from gbuq_core.baselines.held_out import TuningRows, check_new_rows, make_tuning_rows
+from gbuq_core.baselines.sampled_functions import Distribution
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.metrics.inputs import FloatArray
 from gbuq_core.metrics.neighbour_tuning import (
@@ -30,13 +31,6 @@ from gbuq_core.metrics.scale_calibration import SCORINGS, calibrate_scale
 from gbuq_core.validation import check_choice, check_number
 
 IMPORTANT = (5, 10, 20)  # the paper's numbers of features
-
-
-class LocScale(NamedTuple):
-    """Mean and std of each row's prediction, (n_samples,) each, in units of y."""
-
-    loc: FloatArray
-    scale: FloatArray
 
 
 class _Space(NamedTuple):
@@ -159,7 +153,7 @@ class EuclideanNeighborsRegressor(RegressorMixin, BaseEstimator):
         """Mean, (n_samples,)."""
         return self.predict_distribution(X).loc
 
-    def predict_distribution(self, X: Any) -> LocScale:
+    def predict_distribution(self, X: Any) -> Distribution:
         """``(loc, scale)`` of every row, (n_samples,) each, in units of y."""
         check_is_fitted(self, "columns_")
         matrix = _numbers(check_new_rows(self, X))
@@ -169,7 +163,7 @@ class EuclideanNeighborsRegressor(RegressorMixin, BaseEstimator):
         else:
             loc = np.asarray(self.model_.predict(matrix), dtype=np.float64)
         std = np.maximum(running_std(near, [self.n_neighbors_])[:, 0], self.min_scale_)
-        return LocScale(loc, self.gamma_ * std + self.delta_)
+        return Distribution(loc, self.gamma_ * std + self.delta_)
 
     def _model_for(self, X: FloatArray, y: FloatArray, prefit: bool) -> Any:
         if self.base_model is None or prefit:

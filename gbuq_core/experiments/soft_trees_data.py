@@ -31,7 +31,6 @@ BOARD = ((-3.0, 3.0), (-2.0, 2.0))  # what the picture of own points shows at le
 N_FRESH = 500  # rows that are nobody's training rows
 _FRESH_STREAM = 1  # of the seed
 _OWN_GRID = 400
-_UNDER_CLICK = 0.02  # of the picture's width or height
 _MARGIN = 0.35  # of the points' width, shown on either side of them
 _NEIGHBOURS_APART = 0.08  # of the points' width: a wider space between two of them is empty
 _PAD, _DRAWN_PAD = 0.12, 0.35  # of the height, above and below own points and drawn rows
@@ -279,35 +278,6 @@ def why_no_fit(points: Points) -> str:
         if len({point[axis] for point in points}) == 1:
             return f"All points have {name} = {points[0][axis]:g}: add one at another {name}."
     return ""
-
-
-def toggle_point(points: Points, x: float, y: float, data: SoftData) -> Points:
-    """What a click does: remove the point under it, or else add one there.
-
-    A point is under the click if it is nearer than a fiftieth of the picture in both directions.
-
-    Raises
-    ------
-    InvalidParameter
-        As `check_points`.
-
-    Examples
-    --------
-    >>> data = load_soft_data(OWN)
-    >>> len(toggle_point(OWN_START, -2, 0.45, data)), len(toggle_point(OWN_START, 0, 2, data))
-    (23, 25)
-    """
-    (wanted,) = check_points([(x, y)])
-    scales = (data.x_range[1] - data.x_range[0], data.y_range[1] - data.y_range[0])
-
-    def distance(point: tuple[float, float]) -> float:
-        return max(abs(a - b) / scale for a, b, scale in zip(point, wanted, scales, strict=True))
-
-    nearest = min(points, key=distance, default=None)
-    if nearest is None or distance(nearest) > _UNDER_CLICK:
-        return check_points((*points, wanted))
-    i = points.index(nearest)
-    return points[:i] + points[i + 1 :]
 
 
 def _checked_point(number: int, point: Any) -> tuple[float, float]:

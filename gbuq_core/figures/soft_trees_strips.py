@@ -28,7 +28,7 @@ def scene_from(data: Any) -> Scene:
     return Scene(data.x, data.y_range, data.X[:, 0], data.y, data.support, data.true_mean)
 
 
-def frames_from(moments: Any, path: Any, data: Any) -> TreeFrames:
+def frames_from(moments: Any, path: Any, data: Any, rows: bool = True) -> TreeFrames:
     """A tree's training.
 
     Parameters
@@ -38,6 +38,8 @@ def frames_from(moments: Any, path: Any, data: Any) -> TreeFrames:
         Of the same tree.
     data : SoftData
         Whose rows are shown.
+    rows : bool
+        Whether they are: a later tree of a sum does not see them as they are.
     """
     return TreeFrames(
         moments.x,
@@ -48,8 +50,8 @@ def frames_from(moments: Any, path: Any, data: Any) -> TreeFrames:
         moments.output,
         path.step.astype(np.float64),
         path.elbo,
-        data.X[:, 0],
-        data.y,
+        data.X[:, 0] if rows else np.empty(0),
+        data.y if rows else np.empty(0),
     )
 
 

@@ -17,9 +17,10 @@ from gbuq_core.inputs.columns import RowFlags
 from gbuq_core.inputs.rows import check_fit_data, check_new_rows, draw_seed
 from gbuq_core.jobs import check_memory, effective_n_jobs, parallel_map
 from gbuq_core.soft_trees.fitting import FitKnobs, estimate_bytes, estimate_seconds
+from gbuq_core.soft_trees.gaussian import LowRankGaussian
 from gbuq_core.soft_trees.inputs import apply_inputs, fit_inputs
 from gbuq_core.soft_trees.layout import LEAVES, MAX_DEPTH, TreeShape
-from gbuq_core.soft_trees.results import FittedTree, SoftTreeEstimate
+from gbuq_core.soft_trees.results import ElboPath, FittedTree, Snapshots, SoftTreeEstimate
 from gbuq_core.validation import check_choice, check_number, check_same_length
 
 MAX_DRAWS = 10_000
@@ -260,3 +261,22 @@ class SoftTrees(BaseEstimator):
         tags.input_tags.string = True  # in columns declared categorical
         tags.target_tags.required = True
         return tags
+
+
+class OneTree(SoftTrees):
+    """Base of the estimators of a single tree; not for use by itself."""
+
+    @property
+    def posterior_(self) -> LowRankGaussian:
+        """The posterior of the parameters."""
+        return self._only_tree().posterior
+
+    @property
+    def elbo_path_(self) -> ElboPath:
+        """How the evidence lower bound rose."""
+        return self._only_tree().elbo
+
+    @property
+    def path_(self) -> Snapshots:
+        """The posterior mean through training."""
+        return self._only_tree().snapshots

@@ -11,16 +11,15 @@ from sklearn.base import ClassifierMixin
 
 from gbuq_core.errors import InvalidData
 from gbuq_core.inputs.classes import encode_classes
-from gbuq_core.soft_trees.base import SoftTrees
+from gbuq_core.soft_trees.base import OneTree
 from gbuq_core.soft_trees.fitting import fit_tree
 from gbuq_core.soft_trees.forward import draw_gates, draw_probabilities
-from gbuq_core.soft_trees.gaussian import LowRankGaussian
 from gbuq_core.soft_trees.layout import TreeShape
-from gbuq_core.soft_trees.results import ClassTreePicture, ElboPath, Snapshots
+from gbuq_core.soft_trees.results import ClassTreePicture
 from gbuq_core.uncertainty import Uncertainty, decompose_classification
 
 
-class VariationalSoftTreeClassifier(ClassifierMixin, SoftTrees):
+class VariationalSoftTreeClassifier(ClassifierMixin, OneTree):
     """One soft decision tree with softmax leaves and a posterior over all of its parameters.
 
     The paper stops at regression; this is our own extension of it: leaf l gives class c the
@@ -104,21 +103,6 @@ class VariationalSoftTreeClassifier(ClassifierMixin, SoftTrees):
         tree = fit_tree(self.shape_, matrix, codes, knobs, self.seed_, n_jobs=self.n_jobs)
         self._end((tree,), len(matrix), began)
         return self
-
-    @property
-    def posterior_(self) -> LowRankGaussian:
-        """The posterior of the parameters."""
-        return self._only_tree().posterior
-
-    @property
-    def elbo_path_(self) -> ElboPath:
-        """How the evidence lower bound rose."""
-        return self._only_tree().elbo
-
-    @property
-    def path_(self) -> Snapshots:
-        """The posterior mean through training."""
-        return self._only_tree().snapshots
 
     def predict_members(
         self, X: Any, n_draws: int | None = None, seed: int | None = None

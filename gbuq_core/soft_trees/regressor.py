@@ -9,16 +9,15 @@ import numpy as np
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.inputs.rows import check_numeric_target, fit_target_scale
+from gbuq_core.soft_trees.base import OneTree
 from gbuq_core.soft_trees.fitting import fit_tree
 from gbuq_core.soft_trees.forward import draw_log_densities, draw_moments
-from gbuq_core.soft_trees.gaussian import LowRankGaussian
 from gbuq_core.soft_trees.layout import TreeShape
 from gbuq_core.soft_trees.regression import Draws, SoftTreeRegression
-from gbuq_core.soft_trees.results import ElboPath, Snapshots
 from gbuq_core.validation import check_choice, check_number
 
 
-class VariationalSoftTreeRegressor(SoftTreeRegression):
+class VariationalSoftTreeRegressor(OneTree, SoftTreeRegression):
     """One soft decision tree with a Gaussian posterior over all of its parameters (VST).
 
     Every gate sends a row right with probability ``sigmoid(beta (w.x + b))``; the target is a
@@ -172,21 +171,6 @@ class VariationalSoftTreeRegressor(SoftTreeRegression):
         self.noise_ = None if tree.noise is None else scale.spread * tree.noise
         self._end((tree,), len(matrix), began)
         return self
-
-    @property
-    def posterior_(self) -> LowRankGaussian:
-        """The posterior of the parameters."""
-        return self._only_tree().posterior
-
-    @property
-    def elbo_path_(self) -> ElboPath:
-        """How the evidence lower bound rose."""
-        return self._only_tree().elbo
-
-    @property
-    def path_(self) -> Snapshots:
-        """The posterior mean through training."""
-        return self._only_tree().snapshots
 
     def _draws(self, n_draws: int, seed: int) -> Draws:
         noise = self._only_tree().noise or 0.0

@@ -12,6 +12,7 @@ from gbuq_core.experiments.soft_trees import SoftFit
 from gbuq_core.experiments.soft_trees_look import (
     CovarianceView,
     StagesView,
+    TreeFrames,
     TreeView,
     covariance_view,
     stages_view,
@@ -26,12 +27,12 @@ from gbuq_core.experiments.soft_trees_words import (
 )
 from gbuq_core.figures.panels import PanelSheet
 from gbuq_core.figures.soft_trees_charts import (
-    TreeFrames,
     correlation_sheet,
     level_words,
     stages_sheet,
     tree_sheet,
 )
+from gbuq_core.figures.soft_trees_strips import frames_from
 from gbuq_core.figures.theme import METHOD_STYLES
 from pages._ui.canvas import canvas
 from pages._ui.controls import draw_knob
@@ -97,19 +98,12 @@ def tree_sheet_of(fit: SoftFit, look: TreeView) -> PanelSheet:
     data = fit.data
     if look.draw is None:
         moments = kept("soft-tree-frames", [fit], look.tree, lambda: tree_frames(fit, look.tree))
-        steps, parts = (
-            moments.step,
-            (moments.gates, moments.reach, moments.leaf_means, moments.output),
-        )
     else:
+        parts = (look.gates, look.reach, look.leaf_means, look.output)
         steps = np.array([look.n_steps])
-        parts = tuple(part[None] for part in (look.gates, look.reach, look.leaf_means, look.output))
-    path = fit.elbo[look.tree]
+        moments = TreeFrames(look.tree, steps, look.x, *(part[None] for part in parts))
     own = not look.tree  # later trees of a sum see what the first ones leave
-    frames = TreeFrames(
-        look.x, steps, *parts, path.step.astype(np.float64), path.elbo,
-        data.X[:, 0] if own else np.empty(0), data.y if own else np.empty(0),
-    )  # fmt: skip
+    frames = frames_from(moments, fit.elbo[look.tree], data, own)
     limits = data.y_range if own else _limits(look.output, data.target_std)
     return tree_sheet(frames, limits, alt=describe_tree(look))
 

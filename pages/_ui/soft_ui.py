@@ -30,7 +30,8 @@ from gbuq_core.experiments.soft_trees_plan import (
 )
 from gbuq_core.experiments.soft_trees_words import describe_data
 from gbuq_core.figures.curves import Curves
-from gbuq_core.figures.soft_trees import Functions, Scene, functions_figure, pending
+from gbuq_core.figures.soft_trees import Functions, functions_figure, pending
+from gbuq_core.figures.soft_trees_strips import scene_from
 from pages._ui.controls import draw_knob
 from pages._ui.curves import show_curves
 from pages._ui.jobs_glue import Answer, Request, seconds_text
@@ -142,11 +143,10 @@ def figure_of(
         old = next((one.fit for one in shown if one.fit is not None), None)
         if old is not None:
             data, settings = old.data, settings._replace(**_data_of_plan(old.plan))
-    scene = Scene(data.x, data.y_range, data.X[:, 0], data.y, data.support, data.true_mean)
     methods = [_functions(one, settings, data) for one in shown]
     words = " ".join([describe_data(data), *(f"{m.method}: {m.note}." for m in methods if m.note)])
     return functions_figure(
-        scene, methods, show, place=own and data.key == OWN, alt=words, height=_HEIGHT
+        scene_from(data), methods, show, place=own and data.key == OWN, alt=words, height=_HEIGHT
     )
 
 

@@ -17,7 +17,6 @@ from gbuq_core.experiments.soft_trees_data import (
     decode_points,
     encode_points,
     load_soft_data,
-    toggle_point,
     why_no_fit,
 )
 
@@ -106,15 +105,9 @@ def test_bad_points_are_refused(points):
         check_points(points)
 
 
-def test_a_click_adds_or_removes():
-    data = load_soft_data(OWN)
-    added = toggle_point(OWN_START, 0.5, 1.5, data)
-    assert added == (*OWN_START, (0.5, 1.5))
-    assert toggle_point(added, 0.52, 1.48, data) == OWN_START  # near enough in both directions
-    assert len(toggle_point(added, 0.5, 0.5, data)) == len(added) + 1
-    full = tuple((i / 10.0, 0.0) for i in range(MOST_POINTS))
+def test_too_many_points_are_refused_with_what_to_do():
     with pytest.raises(InvalidParameter, match="remove some"):
-        toggle_point(full, 0.0, 1.9, load_soft_data(OWN, points=full))
+        check_points([(i / 10.0, 0.0) for i in range(MOST_POINTS + 1)])
 
 
 def test_points_that_make_no_fit_are_told_apart():
