@@ -1,0 +1,404 @@
+"""The methods and knobs of the Heteroscedastic page, and which of them a fit depends on.
+
+MACAU (doi 10.5121/csit.2023.131920), section 4.1, figure 1 and table 1. Where foreign rows are
+drawn, the conformal factor, the level and what is drawn refit nothing.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from gbuq_core.errors import GbuqError, InvalidParameter
+from gbuq_core.validation import check_choice, check_number
+
+MOST_METHODS = 6
+LEAST_ROWS, MOST_ROWS = 100, 20_000
+MOST_NOISE_SLOPE = 2.0
+MOST_TREES, MOST_LEAVES, MOST_CHILD_SAMPLES = 500, 255, 500
+LEAST_SUBSAMPLE = 0.02
+LEAST_JUDGED, MOST_JUDGED = 100, 20_000  # test rows, foreign rows
+SUPPORT = (0.0, 10.0)  # where rows are
+LEFTMOST, RIGHTMOST = -30.0, 40.0  # how far foreign rows may lie
+NEAREST = 0.5  # and the narrowest range of them on either side
+LEAST_LEVEL, MOST_LEVEL = 0.05, 0.99
+PARTS = ("total", "data", "knowledge")
+
+_FOREST = ("trees", "subsample", "max_leaves", "min_child_samples")
+_MACAU_SCORES = (*PARTS, "novelty", "conditional_novelty", "inference_novelty")
+
+
+class HeteroMethod(NamedTuple):
+    """A method of the page.
+
+    Attributes
+    ----------
+    label, about : str
+        How people write it, and a sentence.
+    parts : tuple of str
+        Which of `PARTS` it has; none for methods that only score rows.
+    scores : tuple of str
+        Keys of `SCORES`: what it can tell foreign rows by.
+    knobs : tuple of str
+        Fields of `HeteroSettings` that its fit depends on besides rows, noise and seed.
+    colour : str
+        A key of `gbuq_core.figures.colour.METHOD_COLOURS`.
+    package : str
+        What has to be installed.
+    """
+
+    label: str
+    about: str
+    parts: tuple[str, ...]
+    scores: tuple[str, ...]
+    knobs: tuple[str, ...] = _FOREST
+    colour: str = "baseline"
+    package: str = "gbuq_core"
+
+
+_METHODS = {
+    "macau_linear": HeteroMethod(
+        "MACAU (linear)",
+        "A random forest with a Bayesian linear model in every leaf.",
+        PARTS,
+        _MACAU_SCORES,
+        colour="macau",
+    ),
+    "macau_basic": HeteroMethod(
+        "MACAU (basic)",
+        "A random forest with the mean and the variance of every leaf.",
+        PARTS,
+        _MACAU_SCORES,
+        colour="macau",
+    ),
+    "forest": HeteroMethod(
+        "Random forest",
+        "How much the trees of a random forest differ, and nothing else.",
+        ("total", "knowledge"),
+        ("total",),
+        package="lightgbm",
+    ),
+    "quantile": HeteroMethod(
+        "Quantile regression",
+        "Random forests of LightGBM, one for each quantile.",
+        ("total",),
+        ("total",),
+        package="lightgbm",
+    ),
+    "conformal_forest": HeteroMethod(
+        "Conformal forest",
+        "A random forest and one width for all rows, from rows held out.",
+        ("total",),
+        ("total",),
+        package="lightgbm",
+    ),
+    "conformal_linear": HeteroMethod(
+        "Conformal linear",
+        "A straight line and one width for all rows, from rows held out.",
+        ("total",),
+        ("total",),
+        (),
+        package="sklearn",
+    ),
+    "cqr": HeteroMethod(
+        "Conformal quantiles",
+        "Quantile forests whose interval is widened by rows held out.",
+        ("total",),
+        ("total",),
+        package="lightgbm",
+    ),
+    "gnll": HeteroMethod(
+        "GNLL",
+        "A random forest, and a log-linear model of its noise.",
+        ("total", "data"),
+        ("total",),
+        package="lightgbm",
+    ),
+    "ngboost": HeteroMethod(
+        "NGBoost",
+        "Natural gradient boosting of the mean and the log std of a normal.",
+        ("total", "data"),
+        ("total",),
+        ("trees",),
+        package="ngboost",
+    ),
+    "catboost": HeteroMethod(
+        "CatBoost",
+        "Boosting of mean and variance; a virtual ensemble tells what it does not know.",
+        PARTS,
+        PARTS,
+        ("trees",),
+        package="catboost",
+    ),
+    "isolation": HeteroMethod(
+        "Isolation forest",
+        "How few random cuts set a row apart. It predicts nothing.",
+        (),
+        ("isolation",),
+        ("trees",),
+        package="sklearn",
+    ),
+    "distance": HeteroMethod(
+        "Distance to the rows",
+        "One Mahalanobis distance for all rows, the global twin of novelty. It predicts nothing.",
+        (),
+        ("distance",),
+        (),
+        package="sklearn",
+    ),
+}
+METHODS: Mapping[str, HeteroMethod] = MappingProxyType(_METHODS)
+PREDICTING = tuple(key for key, method in METHODS.items() if method.parts)
+
+
+class HeteroScoreKind(NamedTuple):
+    """A number that can tell foreign rows: its name, a sentence, its unit."""
+
+    label: str
+    about: str
+    unit: str
+
+
+_SCORES = {
+    "total": HeteroScoreKind("Total uncertainty", "Data and knowledge uncertainty.", "squared units of y"),
+    "data": HeteroScoreKind("Data uncertainty", "Noise that more rows would not remove.", "squared units of y"),
+    "knowledge": HeteroScoreKind(
+        "Knowledge uncertainty", "How far the trees or members differ.", "squared units of y"
+    ),
+    "novelty": HeteroScoreKind(
+        "Novelty", "Distance to the rows of the leaf, over all features, as a z-score.", "z"
+    ),
+    "conditional_novelty": HeteroScoreKind(
+        "Conditional novelty", "The same over the features that lead to the leaf.", "z"
+    ),
+    "inference_novelty": HeteroScoreKind(
+        "Inference novelty", "How unusual the prediction is for its leaf, without its sign.", "|z|"
+    ),
+    "isolation": HeteroScoreKind("Isolation", "Score of an isolation forest.", "score"),
+    "distance": HeteroScoreKind("Distance", "Distance to all rows.", "distance"),
+}
+SCORES: Mapping[str, HeteroScoreKind] = MappingProxyType(_SCORES)
+
+
+class HeteroSettings(NamedTuple):
+    """Everything that the page depends on.
+
+    Attributes
+    ----------
+    methods : tuple of str
+        One to six keys of `METHODS`.
+    rows, noise_slope, seed : int, float, int
+        Training rows, std of the noise per unit of x, seed of rows and fits.
+    trees, subsample, max_leaves, min_child_samples
+        Of the random forests; NGBoost, CatBoost and isolation forests take the trees.
+    left_from, right_to : float
+        Foreign rows lie from ``left_from`` to 0 and from 10 to ``right_to``.
+    ood_rows, test_rows : int
+        Foreign rows and rows of the training law that scores are measured on.
+    conformal : bool
+        Whether every std is stretched so that intervals hold their level on fresh rows.
+    level : float
+        Of the interval that is drawn.
+    bands : tuple of str
+        Which of `PARTS` are drawn.
+    score : str
+        A key of `SCORES`: the curve that is drawn.
+    """
+
+    methods: tuple[str, ...] = ("macau_linear", "macau_basic", "catboost")
+    rows: int = 2000
+    noise_slope: float = 0.1
+    seed: int = 0
+    trees: int = 100
+    subsample: float = 0.1
+    max_leaves: int = 31
+    min_child_samples: int = 20
+    left_from: float = -10.0
+    right_to: float = 20.0
+    ood_rows: int = 6000
+    test_rows: int = 2000
+    conformal: bool = False
+    level: float = 0.95
+    bands: tuple[str, ...] = ("data", "knowledge")
+    score: str = "novelty"
+
+
+# Six of the paper's figure: both forms of MACAU and what it says most about.
+PAPER = HeteroSettings(
+    methods=("macau_linear", "macau_basic", "forest", "quantile", "ngboost", "catboost")
+)
+
+
+class HeteroPlan(NamedTuple):
+    """What one method's fit depends on, and nothing else: the key of its result.
+
+    Knobs that the method does not use are None, so that moving them refits nothing.
+    """
+
+    method: str
+    rows: int
+    noise_slope: float
+    seed: int
+    trees: int | None
+    subsample: float | None
+    max_leaves: int | None
+    min_child_samples: int | None
+
+
+class MeasurePlan(NamedTuple):
+    """What a measurement of a fit depends on besides the fit."""
+
+    test_rows: int
+    ood_rows: int
+    left_from: float
+    right_to: float
+
+
+def plan_hetero(settings: HeteroSettings, method: str) -> HeteroPlan:
+    """What a method's fit depends on.
+
+    Raises
+    ------
+    InvalidParameter
+        If there is no such method.
+
+    Examples
+    --------
+    >>> base = HeteroSettings()
+    >>> view = base._replace(conformal=True, level=0.5, left_from=-2.0, score="knowledge")
+    >>> plan_hetero(view, "macau_linear") == plan_hetero(base, "macau_linear")
+    True
+    >>> plan_hetero(base._replace(subsample=0.8), "catboost") == plan_hetero(base, "catboost")
+    True
+    """
+    knobs = METHODS[check_choice("method", method, tuple(METHODS))].knobs
+    return HeteroPlan(
+        method,
+        settings.rows,
+        settings.noise_slope,
+        settings.seed,
+        *(getattr(settings, knob) if knob in knobs else None for knob in _FOREST),
+    )
+
+
+def plan_measure(settings: HeteroSettings) -> MeasurePlan:
+    """What a measurement depends on besides the fit."""
+    return MeasurePlan(
+        settings.test_rows, settings.ood_rows, settings.left_from, settings.right_to
+    )
+
+
+def method_missing(method: str) -> str:
+    """Why a method cannot be used, in a sentence; empty if it can. Nothing is imported.
+
+    Examples
+    --------
+    >>> method_missing("macau_basic")
+    ''
+    """
+    kind = METHODS[check_choice("method", method, tuple(METHODS))]
+    if importlib.util.find_spec(kind.package) is not None:
+        return ""
+    return (
+        f"{kind.label} is not installed: choose another method, or install the package "
+        f"{kind.package}."
+    )
+
+
+def why_not(plan: HeteroPlan) -> str:
+    """Why a plan cannot be fitted, in a sentence; empty if it can.
+
+    Examples
+    --------
+    >>> why_not(plan_hetero(HeteroSettings(rows=3), "catboost"))
+    'rows must be a whole number at least 100 and at most 20000; got 3.'
+    >>> why_not(plan_hetero(HeteroSettings(rows=200), "macau_basic"))
+    'Trees of 20 rows (0.1 of 200) cannot be cut into two leaves of 20: take more rows, ...
+    """
+    try:
+        _check(plan)
+    except GbuqError as error:
+        return str(error)
+    return _too_few(plan) or method_missing(plan.method)
+
+
+def _check(plan: HeteroPlan) -> None:
+    def number(name: str, low: float, high: float, **more: bool) -> None:
+        value = getattr(plan, name)
+        if value is not None:
+            check_number(name, value, low, high, **more)
+
+    check_choice("method", plan.method, tuple(METHODS))
+    number("rows", LEAST_ROWS, MOST_ROWS, integer=True)
+    number("noise_slope", 0.0, MOST_NOISE_SLOPE)
+    number("seed", 0, 2**31 - 1, integer=True)
+    number("trees", 1, MOST_TREES, integer=True)
+    number("subsample", LEAST_SUBSAMPLE, 1.0)
+    number("max_leaves", 2, MOST_LEAVES, integer=True)
+    number("min_child_samples", 1, MOST_CHILD_SAMPLES, integer=True)
+
+
+def _too_few(plan: HeteroPlan) -> str:
+    """A forest whose trees see too few rows for a single cut."""
+    if plan.subsample is None or plan.min_child_samples is None:
+        return ""
+    seen = int(plan.subsample * plan.rows)
+    if seen >= 2 * plan.min_child_samples:
+        return ""
+    return (
+        f"Trees of {seen} rows ({plan.subsample:g} of {plan.rows:,}) cannot be cut into two "
+        f"leaves of {plan.min_child_samples}: take more rows, a larger subsample or smaller leaves."
+    )
+
+
+def check_view(settings: HeteroSettings) -> str:
+    """Why what is chosen, measured or drawn makes no sense whatever the fits; empty if it does.
+
+    Examples
+    --------
+    >>> check_view(HeteroSettings(left_from=5.0))
+    'left_from must be a number at least -30 and at most -0.5; got 5.0.'
+    >>> check_view(HeteroSettings(methods=()))
+    'Choose at least one method.'
+    """
+    try:
+        _check_methods(settings.methods)
+        check_measure(plan_measure(settings))
+        check_number("level", settings.level, LEAST_LEVEL, MOST_LEVEL)
+        check_choice("conformal", settings.conformal, (False, True))
+        for band in settings.bands:
+            check_choice("bands", band, PARTS)
+        check_choice("score", settings.score, tuple(SCORES))
+    except GbuqError as error:
+        return str(error)
+    return ""
+
+
+def check_measure(plan: MeasurePlan) -> None:
+    """Refuse impossible numbers and ranges of judged rows.
+
+    Raises
+    ------
+    InvalidParameter
+        One sentence.
+    """
+    check_number("test_rows", plan.test_rows, LEAST_JUDGED, MOST_JUDGED, integer=True)
+    check_number("ood_rows", plan.ood_rows, LEAST_JUDGED, MOST_JUDGED, integer=True)
+    check_number("left_from", plan.left_from, LEFTMOST, SUPPORT[0] - NEAREST)
+    check_number("right_to", plan.right_to, SUPPORT[1] + NEAREST, RIGHTMOST)
+
+
+def _check_methods(methods: tuple[str, ...]) -> None:
+    for method in methods:
+        check_choice("methods", method, tuple(METHODS))
+    if not methods:
+        raise InvalidParameter("Choose at least one method.")
+    if len(set(methods)) < len(methods):
+        raise InvalidParameter("A method is chosen twice: choose each once.")
+    if len(methods) > MOST_METHODS:
+        raise InvalidParameter(
+            f"{len(methods)} methods are chosen, and at most {MOST_METHODS} fit side by side: "
+            "remove some."
+        )
