@@ -41,6 +41,7 @@ class LightGBMSource(LeafSource):
         _check_task(text, task)
         self.model, self.task = model, task
         self._booster = booster
+        self.trees, self.has_categories = text.trees, text.has_categories
         self.n_features = text.n_features
         made_up = tuple(f"Column_{i}" for i in range(text.n_features))
         self.feature_names = None if text.feature_names == made_up else text.feature_names
@@ -54,6 +55,12 @@ class LightGBMSource(LeafSource):
             check_structure(text.trees)
         else:
             self._table = make_table(text.trees)
+
+    @property
+    def averages(self) -> bool:
+        """Whether its trees are averaged, as a random forest's, or added up."""
+        head = self._booster.model_to_string(num_iteration=1).partition("\n\n")[0]
+        return "average_output" in head.split("\n")
 
     def _leaves(self, rows: Any, first: int, last: int) -> Any:
         if self._table is not None and not _has_categories(rows):

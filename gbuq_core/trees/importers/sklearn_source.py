@@ -22,12 +22,12 @@ class ForestSource(LeafSource):
 
     def __init__(self, model: Any, task: str) -> None:
         _describe(self, model, task)
-        self._trees = [tree.tree_ for tree in np.ravel(model.estimators_)]
+        self.trees = [tree.tree_ for tree in np.ravel(model.estimators_)]
         # Place of each node among its tree's leaves.
         self._leaf_of_node = [
-            np.cumsum(tree.children_left < 0).astype(np.int32) - 1 for tree in self._trees
+            np.cumsum(tree.children_left < 0).astype(np.int32) - 1 for tree in self.trees
         ]
-        self.leaf_counts = np.array([tree.n_leaves for tree in self._trees], np.int64)
+        self.leaf_counts = np.array([tree.n_leaves for tree in self.trees], np.int64)
 
     def check_rows(self, X: Any) -> Any:
         """As of every source; ``apply`` lets missing values pass that ``predict`` refuses."""

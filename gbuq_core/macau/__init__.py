@@ -1,0 +1,15 @@
+"""MACAU: a model in every leaf of a random forest, for uncertainty and novelty of predictions.
+
+Follows Merilinna, "Advanced uncertainty quantification and novelty detection for random forest
+models" (2023), doi 10.5121/csit.2023.131920, section 3.
+"""
+
+from gbuq_core.macau.leaves import (
+    LeafScaling,
+    LeafTable,
+    fit_scaling,
+    make_leaf_table,
+    number_leaves,
+)
+
+__all__ = ["LeafScaling", "LeafTable", "fit_scaling", "make_leaf_table", "number_leaves"]

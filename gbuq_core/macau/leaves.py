@@ -1,0 +1,187 @@
+"""All leaves of a forest as one table: their training rows, features, and scaling."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gbuq_core.macau.scaling_kernels import scale_tree
+from gbuq_core.parallel import parallel_map
+from gbuq_core.progress import advance
+from gbuq_core.resources import check_memory
+from gbuq_core.trees.importers.paths import LeafPaths
+from gbuq_core.trees.importers.source import LeafSource
+
+
+class LeafTable(NamedTuple):
+    """The leaves of all trees one after the other.
+
+    Where training rows left a leaf of the forest empty (it was trained on others), one more leaf
+    stands at the end, with all rows and all features: new rows of empty leaves belong to it.
+
+    first : (n_trees + 1,) int64
+        Leaf g of tree t has the number ``first[t] + g``.
+    begin : (n_leaves + 1,) int64
+        Leaf g has the rows ``rows[begin[g]:begin[g + 1]]``.
+    rows : (begin[-1],) int32
+        Training rows, ordered by leaf within each tree, ascending within each leaf.
+    path_begin : (n_leaves + 1,) int64
+        Leaf g has the features ``path[path_begin[g]:path_begin[g + 1]]``.
+    path : (path_begin[-1],) int32
+        Features on the path to the leaf, ascending; all features where there are none.
+    fallback : int
+        Number of the leaf of all rows, or -1 where no leaf is empty.
+    """
+
+    first: np.ndarray
+    begin: np.ndarray
+    rows: np.ndarray
+    path_begin: np.ndarray
+    path: np.ndarray
+    fallback: int
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees."""
+        return len(self.first) - 1
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves, with the one of all rows where there is one."""
+        return len(self.begin) - 1
+
+
+class LeafScaling(NamedTuple):
+    """What maps a feature to a leaf's own units: ``(x - centre) / scale``, gaps filled by median.
+
+    median, centre, scale : (n_leaves, n_features) float64
+        Medians and interquartile ranges of the leaf's rows, as scikit-learn's SimpleImputer and
+        RobustScaler find them one after the other; scale 1 where the range is 0. A feature that is
+        missing in all rows of the leaf has median 0 and scale infinity, so that it is always 0:
+        the imputer drops such a column. Leaves without rows: 0, 0, 1.
+    """
+
+    median: np.ndarray
+    centre: np.ndarray
+    scale: np.ndarray
+
+
+def make_leaf_table(leaf_matrix: np.ndarray, source: LeafSource, paths: LeafPaths) -> LeafTable:
+    """Order the training rows by leaf.
+
+    Parameters
+    ----------
+    leaf_matrix : (n, n_trees) int32
+        Leaves of the training rows, by ``source.leaf_matrix``.
+    source : LeafSource
+    paths : LeafPaths
+        By `gbuq_core.trees.importers.paths.leaf_paths`.
+
+    Returns
+    -------
+    LeafTable
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import RandomForestRegressor
+    >>> from gbuq_core.trees.importers import leaf_source
+    >>> from gbuq_core.trees.importers.paths import leaf_paths
+    >>> X, y = np.array([[0.0, 3.0], [1.0, 3.0], [2.0, 3.0]]), [0.0, 1.0, 9.0]
+    >>> forest = RandomForestRegressor(1, max_leaf_nodes=2, bootstrap=False).fit(X, y)
+    >>> source = leaf_source(forest)
+    >>> table = make_leaf_table(source.leaf_matrix(X), source, leaf_paths(source))
+    >>> table.begin.tolist(), table.rows.tolist(), table.path.tolist()
+    ([0, 2, 3], [0, 1, 2], [0, 0])
+    """
+    n_rows, n_trees = leaf_matrix.shape
+    counts = source.leaf_counts[:n_trees]
+    first = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    rows = np.empty(n_trees * n_rows, np.int32)
+    sizes = np.zeros(int(first[-1]), np.int64)
+    for tree in range(n_trees):
+        leaves = np.ascontiguousarray(leaf_matrix[:, tree])
+        rows[tree * n_rows : (tree + 1) * n_rows] = np.argsort(leaves, kind="stable")
+        sizes[first[tree] : first[tree + 1]] = np.bincount(leaves, minlength=counts[tree])
+    fallback = -1
+    path_begin, path = _fill_paths(paths, source.n_features)
+    if (sizes == 0).any():
+        fallback = len(sizes)
+        sizes = np.append(sizes, n_rows)
+        rows = np.append(rows, np.arange(n_rows, dtype=np.int32))
+        path_begin = np.append(path_begin, path_begin[-1] + source.n_features)
+        path = np.append(path, np.arange(source.n_features, dtype=np.int32))
+    begin = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    return LeafTable(first, begin, rows, path_begin, path, fallback)
+
+
+def _fill_paths(paths: LeafPaths, n_features: int) -> tuple[np.ndarray, np.ndarray]:
+    """The paths, with all features for leaves that have none."""
+    counts = np.diff(paths.begin)
+    if (counts > 0).all():
+        return paths.begin, paths.features
+    sizes = np.where(counts > 0, counts, n_features)
+    begin = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    filled = np.arange(begin[-1]) - np.repeat(begin[:-1], sizes)  # 0, 1, ... in every leaf
+    filled[np.repeat(counts > 0, sizes)] = paths.features
+    return begin, filled.astype(np.int32)
+
+
+def number_leaves(table: LeafTable, leaf_matrix: np.ndarray) -> np.ndarray:
+    """Numbers in the table of new rows' leaves (n, n_trees): (n, n_trees) int64.
+
+    Examples
+    --------
+    >>> begin = np.array([0, 2, 2, 4])  # leaf 1 of the only tree is empty
+    >>> table = LeafTable(np.array([0, 2]), begin, np.zeros(4), begin, np.zeros(4), fallback=2)
+    >>> number_leaves(table, np.array([[0], [1]])).tolist()
+    [[0], [2]]
+    """
+    numbers: np.ndarray = leaf_matrix + table.first[:-1]
+    if table.fallback >= 0:
+        empty = table.begin[numbers] == table.begin[numbers + 1]
+        numbers[empty] = table.fallback
+    return numbers
+
+
+def fit_scaling(X: np.ndarray, table: LeafTable, n_jobs: int | None = None) -> LeafScaling:
+    """Fit the scaling of every feature in every leaf.
+
+    Parameters
+    ----------
+    X : (n, n_features) float64
+        The training rows; NaN is missing.
+    table : LeafTable
+    n_jobs : int, optional
+
+    Returns
+    -------
+    LeafScaling
+
+    Examples
+    --------
+    >>> begin = np.array([0, 3])
+    >>> table = LeafTable(np.array([0, 1]), begin, np.arange(3), begin, np.zeros(3), -1)
+    >>> scaling = fit_scaling(np.array([[1.0], [2.0], [5.0]]), table)
+    >>> scaling.centre.tolist(), scaling.scale.tolist()
+    ([[2.0]], [[2.0]])
+    """
+    shape = (table.n_leaves, X.shape[1])
+    check_memory(16 * shape[0] * shape[1] + 12 * X.size, "the scaling of these leaves")
+    centre, scale = np.zeros(shape), np.ones(shape)
+    # Once sorted, a column's values fall into the leaves in their order, and no leaf is sorted.
+    order = np.argsort(X, axis=0, kind="stable").T.astype(np.int32)  # NaN last
+    present = (~np.isnan(X)).sum(axis=0)
+    columns = np.ascontiguousarray(X.T)
+    spans = [(int(table.first[t]), int(table.first[t + 1])) for t in range(table.n_trees)]
+    if table.fallback >= 0:
+        spans.append((table.fallback, table.fallback + 1))
+
+    def work(span: tuple[int, int]) -> None:
+        scale_tree(
+            columns, order, present, table.rows, table.begin, span[0], span[1], centre, scale
+        )
+        advance(0.0)
+
+    parallel_map(work, spans, n_jobs)
+    return LeafScaling(centre, centre, scale)  # filled-in medians leave the median where it is
