@@ -1,7 +1,6 @@
-"""Maps of what is new to a model, side by side: each score's own values, or comparable ranks.
+"""Maps of what is new to a model, side by side, and of what an edit of its rows changes.
 
-Scores of different units cannot share a scale, ranks can: the share of the map's cells with a lower
-score. Training rows lie on every map, the leaves of the trees that find a place most novel on one.
+Training rows lie on every map; the leaves of the trees that find a place most novel on one.
 """
 
 from __future__ import annotations
@@ -23,7 +22,6 @@ MACAU = METHOD_STYLES["macau"]
 CLASS_COLOURS = ("#e69f00", "#56b4e9", "#cc79a7", "#f0e442", "#ffffff")
 ELLIPSE = "#ffffff"
 ELLIPSE_STDS = 2.0
-RANK_UNIT = "% of cells below"
 _MOST_POINTS = 1500
 _CORNERS = 48  # of an ellipse
 _DIFFERENCE = "viridis"
@@ -64,11 +62,13 @@ class ScoreMap(NamedTuple):
     ----------
     title, unit : str
     values : ndarray of shape (ny, nx)
-        Higher is newer.
+        Higher is newer; own values or ranks.
     accent : str or None
         The method's colour, ``#rrggbb``.
-    positive : bool
-        Whether a logarithmic scale can show it.
+    limits : (low, high) or None
+        Of the colours; the map's own without it.
+    log : bool
+        Logarithmic colours.
     ellipses : bool
         Whether the leaves of the trees are drawn on this one.
     """
@@ -77,7 +77,8 @@ class ScoreMap(NamedTuple):
     unit: str
     values: Array
     accent: str | None = None
-    positive: bool = False
+    limits: tuple[float, float] | None = None
+    log: bool = False
     ellipses: bool = False
 
 
@@ -88,47 +89,9 @@ class Ellipses(NamedTuple):
     covariance: Array
 
 
-class MapView(NamedTuple):
-    """Ranks or own values; logarithmic colours where a score's own values allow them."""
-
-    ranks: bool = True
-    log: bool = False
-
-
-def rank_cells(values: npt.ArrayLike) -> Array:
-    """Of each cell, the percentage of the others with a lower score; half of those with the same.
-
-    Parameters
-    ----------
-    values : array_like of any shape
-        NaN has no rank and counts for none.
-
-    Returns
-    -------
-    ndarray
-        In [0, 100], of the same shape.
-
-    Examples
-    --------
-    >>> rank_cells([3.0, 1.0, 1.0]).tolist()
-    [100.0, 25.0, 25.0]
-    """
-    array = np.asarray(values, dtype=np.float64)
-    ranks = np.full(array.shape, np.nan)
-    there = np.isfinite(array)
-    flat = array[there]
-    if flat.size:
-        ordered = np.sort(flat)
-        below = np.searchsorted(ordered, flat, side="left")
-        upto = np.searchsorted(ordered, flat, side="right")
-        ranks[there] = 100.0 * (below + upto - 1) / 2 / max(flat.size - 1, 1)
-    return ranks
-
-
 def maps_sheet(
     ground: Ground,
     maps: Sequence[ScoreMap],
-    view: MapView | None = None,
     point: tuple[float, float] | None = None,
     leaves: Ellipses | None = None,
     region: Mask | None = None,
@@ -141,8 +104,7 @@ def maps_sheet(
     ----------
     ground : Ground
     maps : sequence of ScoreMap
-        At least one.
-    view : MapView, optional
+        At least one, or ``spread``.
     point : (x, y), optional
         The place that is looked at.
     leaves : Ellipses, optional
@@ -153,8 +115,7 @@ def maps_sheet(
         How far the scores' ranks lie apart, in percentage points: one more map.
     alt : str
     """
-    view = MapView() if view is None else view
-    panels = [_score_panel(one, view, ground, leaves) for one in maps]
+    panels = [_score_panel(one, ground, leaves) for one in maps]
     if spread is not None:
         apart = Panel("Where ranks disagree", spread, "points apart", (0.0, 100.0))
         panels.append(apart._replace(points=_dots(ground)))
@@ -236,17 +197,16 @@ def ellipse_corners(leaves: Ellipses, stds: float = ELLIPSE_STDS) -> tuple[Array
     return flat[0], flat[1]
 
 
-def _score_panel(one: ScoreMap, view: MapView, ground: Ground, leaves: Ellipses | None) -> Panel:
+def _score_panel(one: ScoreMap, ground: Ground, leaves: Ellipses | None) -> Panel:
     lines: tuple[Line, ...] = ()
     if one.ellipses and leaves is not None and len(leaves.centre):
         lines = (Line(*ellipse_corners(leaves), ELLIPSE),)
-    values = rank_cells(one.values) if view.ranks else one.values
     return Panel(
         one.title,
-        values,
-        RANK_UNIT if view.ranks else one.unit,
-        (0.0, 100.0) if view.ranks else None,
-        log=view.log and one.positive and not view.ranks,
+        one.values,
+        one.unit,
+        one.limits,
+        log=one.log,
         points=_dots(ground),
         accent=one.accent,
         lines=lines,

@@ -5,7 +5,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from scipy.stats import rankdata
 
 from gbuq_core.figures import novelty, novelty_charts
 from gbuq_core.figures.encoding import decode_sheet, decode_strips, encode_sheet
@@ -13,12 +12,10 @@ from gbuq_core.figures.novelty import (
     CLASS_COLOURS,
     Ellipses,
     Ground,
-    MapView,
     ScoreMap,
     change_sheet,
     ellipse_corners,
     maps_sheet,
-    rank_cells,
 )
 from gbuq_core.figures.novelty_charts import histogram_edges, share_figure, tree_sheet
 
@@ -42,8 +39,10 @@ def ground(rng):
 def maps(rng):
     return [
         ScoreMap("Truth", "nats", rng.normal(size=(NY, NX))),
-        ScoreMap("Novelty", "z-score", rng.normal(size=(NY, NX)), "#8c564b", ellipses=True),
-        ScoreMap("KU", "variance of p", rng.random((NY, NX)), "#8c564b", positive=True),
+        ScoreMap(
+            "Novelty", "%", 100 * rng.random((NY, NX)), "#8c564b", (0.0, 100.0), ellipses=True
+        ),
+        ScoreMap("KU", "variance of p", rng.random((NY, NX)), "#8c564b", log=True),
     ]
 
 
@@ -58,32 +57,13 @@ def test_the_examples_hold(module):
     assert doctest.testmod(module).failed == 0
 
 
-def test_ranks_are_scipys_average_ranks(rng):
-    values = rng.integers(0, 5, (7, 9)).astype(float)  # many ties
-    wanted = 100.0 * (rankdata(values) - 1) / (values.size - 1)
-    # The same whole numbers divided in another order: a few roundings of 100.
-    np.testing.assert_allclose(rank_cells(values).ravel(), wanted, rtol=0, atol=1e-12)
-
-
-def test_ranks_do_not_depend_on_the_unit_and_leave_gaps_out(rng):
-    values = rng.normal(size=30)
-    np.testing.assert_array_equal(rank_cells(values), rank_cells(np.exp(values)))
-    gap = np.append(values, np.nan)
-    np.testing.assert_array_equal(rank_cells(gap)[:-1], rank_cells(values))
-    assert np.isnan(rank_cells(gap)[-1])
-    assert np.isnan(rank_cells([np.nan, np.nan])).all()
-
-
-def test_maps_in_ranks_share_one_scale_and_own_values_keep_their_units(ground, maps):
-    ranks = maps_sheet(ground, maps, MapView(ranks=True, log=True))
-    assert {panel.limits for panel in ranks.panels} == {(0.0, 100.0)}
-    assert {panel.unit for panel in ranks.panels} == {novelty.RANK_UNIT}
-    assert not any(panel.log for panel in ranks.panels)
-    own = maps_sheet(ground, maps, MapView(ranks=False, log=True))
-    assert [panel.unit for panel in own.panels] == ["nats", "z-score", "variance of p"]
-    assert [panel.log for panel in own.panels] == [False, False, True]
-    assert {panel.colour_map for panel in [*ranks.panels, *own.panels]} == {"cividis"}
-    decoded = decode_sheet(encode_sheet(own))
+def test_maps_keep_their_units_scales_and_numbers(ground, maps):
+    sheet = maps_sheet(ground, maps)
+    assert [panel.unit for panel in sheet.panels] == ["nats", "%", "variance of p"]
+    assert [panel.limits for panel in sheet.panels] == [None, (0.0, 100.0), None]
+    assert [panel.log for panel in sheet.panels] == [False, False, True]
+    assert {panel.colour_map for panel in sheet.panels} == {"cividis"}
+    decoded = decode_sheet(encode_sheet(sheet))
     for one, values in zip(maps, decoded.values, strict=True):
         # Travels as float32: half a unit in its last place.
         np.testing.assert_allclose(values[0], one.values, rtol=6e-8)
