@@ -8,14 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
-from gbuq_core.errors import InvalidData
 from gbuq_core.synthetic.draws import MAX_ROWS, generator_of, normals_from
-from gbuq_core.validation import check_array, check_number
-
-Floats = NDArray[np.float64]
+from gbuq_core.synthetic.plane import Extent, Floats, cell_middles, check_points
+from gbuq_core.validation import check_number
 
 MOONS_SIDE = 60  # cells of the maps along each feature
-MOONS_EXTENT = ((-2.0, 3.0), (-2.25, 2.75))  # of the two features that matter
+MOONS_EXTENT: Extent = ((-2.0, 3.0), (-2.25, 2.75))  # of the two features that matter
 MIN_MOONS_NOISE, MAX_MOONS_NOISE = 0.02, 10.0  # with less there is no width, and no probability
 _SUPPORT_STDS = 3.0
 _BLOCK = 1000  # points at a time, for bounded memory
@@ -87,28 +85,25 @@ def make_moons3(n: int = 500, noise: float = 0.15, random_state: Any = None) -> 
     y = np.arange(rows, dtype=np.int64) % 2
     normals = normals_from(uniforms[:, 1:])
     plane = _on_arcs(np.pi * uniforms[:, 0], y) + std * normals[:, :2]
-    axes = tuple(
-        low + (np.arange(MOONS_SIDE) + 0.5) * (high - low) / MOONS_SIDE
-        for low, high in MOONS_EXTENT
-    )
-    cells = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)
+    axes, cells = cell_middles(MOONS_EXTENT, MOONS_SIDE)
     mean = moons_posterior(cells, std).reshape(MOONS_SIDE, MOONS_SIDE)
     near = _distance_to_arcs(cells) <= _SUPPORT_STDS * std
     return MoonsData(
         X=np.column_stack([plane, normals[:, 2]]),
         y=y,
         grid=np.column_stack([cells, np.zeros(len(cells))]),
-        axes=(axes[0], axes[1]),
+        axes=axes,
         mean=mean,
         variance=mean * (1.0 - mean),
         in_support=near.reshape(MOONS_SIDE, MOONS_SIDE),
     )
 
 
-def moons_posterior(points: ArrayLike, noise: float = 0.15) -> Floats:
-    """The true probability of class 1 at points of the plane, by quadrature along both arcs.
+def moons_log_density(points: ArrayLike, noise: float = 0.15) -> Floats:
+    """Log of each class's density in the plane of the two features that matter, by quadrature.
 
-    Classes are equally frequent. Summed as logarithms, so that it is defined far from the moons.
+    ``p(x, y | class) = 1/pi int_0^pi N((x, y); arc(t), noise^2 I) dt``, summed as logarithms, so
+    that it is finite far from the moons, where the density itself underflows.
 
     Parameters
     ----------
@@ -118,7 +113,8 @@ def moons_posterior(points: ArrayLike, noise: float = 0.15) -> Floats:
 
     Returns
     -------
-    ndarray of shape (n_points,)
+    ndarray of shape (n_points, 2)
+        Natural logarithms of densities per unit area.
 
     Raises
     ------
@@ -127,28 +123,46 @@ def moons_posterior(points: ArrayLike, noise: float = 0.15) -> Floats:
 
     Examples
     --------
-    >>> moons_posterior([[0.0, 1.0], [0.5, 0.25], [1.0, -0.5]], noise=0.3).round(2)
-    array([0.05, 0.5 , 0.95])
+    >>> moons_log_density([[0.0, 1.0], [0.5, 0.25]]).round(1)
+    array([[-0.2, -7.9],
+           [-4.2, -4.2]])
     """
     std = check_number("noise", noise, MIN_MOONS_NOISE, MAX_MOONS_NOISE)
-    where = check_array("points", points, 2, low=-1e6, high=1e6)
-    if where.shape[1] != 2:
-        raise InvalidData(f"points must have two columns; got {where.shape[1]}.")
+    where = check_points(points)
     # Gauss-Legendre nodes, at most 0.6 stds apart in the middle, where they are sparsest: exact to
     # rounding for normal densities.
     node, weight = np.polynomial.legendre.leggauss(20 + int(9.0 / std))
     t = 0.5 * np.pi * (node + 1.0)
-    log_odds = np.zeros(len(where))
-    for label, sign in ((0, -1.0), (1, 1.0)):
+    log_density = np.empty((len(where), 2))
+    for label in range(2):
         arc = _on_arcs(t, np.full(len(t), label))
         for low in range(0, len(where), _BLOCK):
             x, y = where[low : low + _BLOCK].T
             exponent = np.subtract.outer(x, arc[:, 0]) ** 2 + np.subtract.outer(y, arc[:, 1]) ** 2
             exponent *= -0.5 / std**2
             top = exponent.max(axis=1)
-            log_density = top + np.log(np.exp(exponent - top[:, None]) @ weight)
-            log_odds[low : low + _BLOCK] += sign * log_density
-    probability: Floats = expit(log_odds)
+            summed = np.exp(exponent - top[:, None]) @ weight
+            log_density[low : low + _BLOCK, label] = top + np.log(summed)
+    # The weights sum to 2, and t to pi has the density 1 / pi.
+    return log_density - np.log(4.0 * np.pi * std**2)
+
+
+def moons_posterior(points: ArrayLike, noise: float = 0.15) -> Floats:
+    """The true probability of class 1 at points of the plane; classes are equally frequent.
+
+    Parameters and errors as for `moons_log_density`.
+
+    Returns
+    -------
+    ndarray of shape (n_points,)
+
+    Examples
+    --------
+    >>> moons_posterior([[0.0, 1.0], [0.5, 0.25], [1.0, -0.5]], noise=0.3).round(2)
+    array([0.05, 0.5 , 0.95])
+    """
+    by_class = moons_log_density(points, noise)
+    probability: Floats = expit(by_class[:, 1] - by_class[:, 0])
     return probability
 
 

@@ -1,0 +1,168 @@
+"""Blobs in two opposite corners: the other two corners are empty, yet lie beside rows both ways."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
+
+from gbuq_core.synthetic.draws import MAX_ROWS, generator_of, normals_from
+from gbuq_core.synthetic.plane import Extent, Floats, cell_middles, check_points
+from gbuq_core.validation import check_number
+
+BLOBS_SIDE = 60  # cells of the maps along each feature
+BLOBS_EXTENT: Extent = ((-7.0, 7.0), (-7.0, 7.0))
+MIN_BLOBS_NOISE, MAX_BLOBS_NOISE = 0.02, 10.0  # with less there is no width, and no density
+
+# Class 0 is the first blob; class 1 is the second, which touches it, and the third, each half the
+# time. Stds along the blob's own axes are in units of the noise; the third is turned by 45 degrees.
+_CENTRES = np.array([[-2.0, 2.0], [-0.6, 2.6], [2.0, -2.0]])
+_STDS = np.array([[1.0, 1.0], [1.0, 1.0], [1.5, 0.5]])
+_TURN = np.sqrt(0.5) * np.array([[1.0, 1.0], [-1.0, 1.0]])  # rows: the third's own axes
+_AXES = np.stack([np.eye(2), np.eye(2), _TURN])
+_SUPPORT_STDS = float(np.sqrt(-2.0 * np.log(0.01)))  # 99 % of a normal in the plane lie within
+
+
+class BlobsData(NamedTuple):
+    """Two classes of three normal blobs.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_samples, 2)
+    y : ndarray of shape (n_samples,), int64
+        The class, 0 or 1; rows alternate.
+    grid : ndarray of shape (3600, 2)
+        The middles of 60 x 60 cells, the second feature upwards:
+        ``predict(grid).reshape(60, 60)`` is a map.
+    axes : pair of ndarrays of shape (60,)
+        The middles along the first feature (columns of a map) and the second (rows).
+    mean, variance : ndarray of shape (60, 60)
+        Of y there: the true probability p of class 1, and ``p (1 - p)``.
+    log_density : ndarray of shape (60, 60)
+        Log of the true density of a row of either class, per unit area.
+    in_support : ndarray of shape (60, 60), bool
+        Within the ellipse of a blob that holds 99 % of its rows.
+    """
+
+    X: Floats
+    y: NDArray[np.int64]
+    grid: Floats
+    axes: tuple[Floats, Floats]
+    mean: Floats
+    variance: Floats
+    log_density: Floats
+    in_support: NDArray[np.bool_]
+
+
+def make_blobs(n: int = 500, noise: float = 0.6, random_state: Any = None) -> BlobsData:
+    """Normal blobs: two classes that touch on the upper left, and a tilted blob on the lower right.
+
+    Class 0 is N((-2, 2), noise^2 I). Class 1 is, half the time each, N((-0.6, 2.6), noise^2 I) or a
+    normal around (2, -2) with std 1.5 noise along the diagonal and 0.5 noise across it.
+
+    Parameters
+    ----------
+    n : int
+        Rows of both classes together, at least 2.
+    noise : float
+        Standard deviation of the round blobs, 0.02 to 10.
+    random_state : int, numpy Generator, RandomState, SeedSequence or None
+
+    Returns
+    -------
+    BlobsData
+
+    Raises
+    ------
+    InvalidParameter
+        If ``n``, ``noise`` or ``random_state`` is impossible.
+
+    Examples
+    --------
+    >>> blobs = make_blobs(random_state=0)
+    >>> blobs.X.shape, blobs.mean.shape
+    ((500, 2), (60, 60))
+    """
+    rows = check_number("n", n, 2, MAX_ROWS, integer=True)
+    std = check_number("noise", noise, MIN_BLOBS_NOISE, MAX_BLOBS_NOISE)
+    # Three uniforms a row, so that more rows leave the first ones alone.
+    uniforms = generator_of(random_state).random((rows, 3))
+    y = np.arange(rows, dtype=np.int64) % 2
+    blob = np.where(y == 0, 0, np.where(uniforms[:, 0] < 0.5, 1, 2))
+    along = std * _STDS[blob] * normals_from(uniforms[:, 1:])
+    axes, cells = cell_middles(BLOBS_EXTENT, BLOBS_SIDE)
+    shape = (BLOBS_SIDE, BLOBS_SIDE)
+    by_class = blobs_log_density(cells, std)
+    mean = expit(by_class[:, 1] - by_class[:, 0]).reshape(shape)
+    return BlobsData(
+        X=_CENTRES[blob] + np.einsum("ij,ijk->ik", along, _AXES[blob]),
+        y=y,
+        grid=cells,
+        axes=axes,
+        mean=mean,
+        variance=mean * (1.0 - mean),
+        log_density=(np.logaddexp(*by_class.T) - np.log(2.0)).reshape(shape),
+        in_support=(_squares(cells, std).min(axis=1) <= _SUPPORT_STDS**2).reshape(shape),
+    )
+
+
+def blobs_log_density(points: ArrayLike, noise: float = 0.6) -> Floats:
+    """Log of each class's density in the plane, in closed form.
+
+    Parameters
+    ----------
+    points : array-like of shape (n_points, 2)
+    noise : float
+        As for `make_blobs`.
+
+    Returns
+    -------
+    ndarray of shape (n_points, 2)
+        Natural logarithms of densities per unit area.
+
+    Raises
+    ------
+    InvalidData, InvalidParameter
+        If the points are not pairs of finite numbers, or the noise is impossible.
+
+    Examples
+    --------
+    >>> blobs_log_density([[-2.0, 2.0], [2.0, -2.0], [2.0, 2.0]]).round(1)
+    array([[ -0.8,  -4.7],
+           [-45.3,  -1.2],
+           [-23. , -11.4]])
+    """
+    std = check_number("noise", noise, MIN_BLOBS_NOISE, MAX_BLOBS_NOISE)
+    log_blobs = -0.5 * _squares(check_points(points), std)
+    log_blobs -= np.log(2.0 * np.pi * std**2 * _STDS.prod(axis=1))
+    second = np.logaddexp(log_blobs[:, 1], log_blobs[:, 2]) - np.log(2.0)
+    return np.column_stack([log_blobs[:, 0], second])
+
+
+def blobs_posterior(points: ArrayLike, noise: float = 0.6) -> Floats:
+    """The true probability of class 1; classes are equally frequent.
+
+    Parameters and errors as for `blobs_log_density`.
+
+    Returns
+    -------
+    ndarray of shape (n_points,)
+
+    Examples
+    --------
+    >>> blobs_posterior([[-2.0, 2.0], [-0.6, 2.6], [2.0, -2.0]]).round(2)
+    array([0.02, 0.93, 1.  ])
+    """
+    by_class = blobs_log_density(points, noise)
+    probability: Floats = expit(by_class[:, 1] - by_class[:, 0])
+    return probability
+
+
+def _squares(points: Floats, std: float) -> Floats:
+    """Squared Mahalanobis distance (n, 3) of points to each blob."""
+    away = points[:, None, :] - _CENTRES
+    along = np.einsum("njd,jkd->njk", away, _AXES) / (std * _STDS)
+    squares: Floats = (along**2).sum(axis=-1)
+    return squares

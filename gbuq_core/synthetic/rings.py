@@ -1,0 +1,161 @@
+"""Two rings, one inside the other: an empty middle that no axis-parallel cut finds at once."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, i0e
+
+from gbuq_core.synthetic.draws import MAX_ROWS, generator_of, normals_from
+from gbuq_core.synthetic.plane import Extent, Floats, cell_middles, check_points
+from gbuq_core.validation import check_number
+
+RINGS_SIDE = 60  # cells of the maps along each feature
+RINGS_EXTENT: Extent = ((-4.0, 4.0), (-4.0, 4.0))
+RING_RADII = (1.0, 2.0)
+MIN_RINGS_NOISE, MAX_RINGS_NOISE = 0.02, 10.0  # with less there is no width, and no density
+_SUPPORT_STDS = 3.0
+
+
+class RingsData(NamedTuple):
+    """Two classes on concentric rings.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_samples, 2)
+    y : ndarray of shape (n_samples,), int64
+        The class, 0 (the inner ring) or 1; rows alternate.
+    grid : ndarray of shape (3600, 2)
+        The middles of 60 x 60 cells, the second feature upwards:
+        ``predict(grid).reshape(60, 60)`` is a map.
+    axes : pair of ndarrays of shape (60,)
+        The middles along the first feature (columns of a map) and the second (rows).
+    mean, variance : ndarray of shape (60, 60)
+        Of y there: the true probability p of class 1, and ``p (1 - p)``.
+    log_density : ndarray of shape (60, 60)
+        Log of the true density of a row of either class, per unit area.
+    in_support : ndarray of shape (60, 60), bool
+        Within three noise stds of a ring: more than 99 % of the rows are.
+    """
+
+    X: Floats
+    y: NDArray[np.int64]
+    grid: Floats
+    axes: tuple[Floats, Floats]
+    mean: Floats
+    variance: Floats
+    log_density: Floats
+    in_support: NDArray[np.bool_]
+
+
+def make_rings(n: int = 500, noise: float = 0.15, random_state: Any = None) -> RingsData:
+    """Two concentric rings of radius 1 and 2, with an empty middle.
+
+    With t uniform on (0, 2 pi), class k lies around ``r_k (cos t, sin t)``, with noise
+    N(0, noise^2) in both directions.
+
+    Parameters
+    ----------
+    n : int
+        Rows of both classes together, at least 2.
+    noise : float
+        Standard deviation around the rings, 0.02 to 10.
+    random_state : int, numpy Generator, RandomState, SeedSequence or None
+
+    Returns
+    -------
+    RingsData
+
+    Raises
+    ------
+    InvalidParameter
+        If ``n``, ``noise`` or ``random_state`` is impossible.
+
+    Examples
+    --------
+    >>> rings = make_rings(random_state=0)
+    >>> rings.X.shape, rings.mean.shape
+    ((500, 2), (60, 60))
+    """
+    rows = check_number("n", n, 2, MAX_ROWS, integer=True)
+    std = check_number("noise", noise, MIN_RINGS_NOISE, MAX_RINGS_NOISE)
+    # Three uniforms a row, so that more rows leave the first ones alone.
+    uniforms = generator_of(random_state).random((rows, 3))
+    y = np.arange(rows, dtype=np.int64) % 2
+    angle = 2.0 * np.pi * uniforms[:, 0]
+    ring = np.array(RING_RADII)[y, None] * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+    axes, cells = cell_middles(RINGS_EXTENT, RINGS_SIDE)
+    shape = (RINGS_SIDE, RINGS_SIDE)
+    by_class = rings_log_density(cells, std)
+    mean = expit(by_class[:, 1] - by_class[:, 0]).reshape(shape)
+    away = np.abs(np.hypot(*cells.T)[:, None] - np.array(RING_RADII)).min(axis=1)
+    return RingsData(
+        X=ring + std * normals_from(uniforms[:, 1:]),
+        y=y,
+        grid=cells,
+        axes=axes,
+        mean=mean,
+        variance=mean * (1.0 - mean),
+        log_density=(np.logaddexp(*by_class.T) - np.log(2.0)).reshape(shape),
+        in_support=(away <= _SUPPORT_STDS * std).reshape(shape),
+    )
+
+
+def rings_log_density(points: ArrayLike, noise: float = 0.15) -> Floats:
+    """Log of each class's density in the plane, in closed form.
+
+    A ring of radius r blurred by N(0, s^2 I) has, at distance d from the middle, the density
+    ``exp(-(d - r)^2 / (2 s^2)) I0e(d r / s^2) / (2 pi s^2)``, where ``I0e(z) = exp(-z) I0(z)`` is
+    the scaled Bessel function: finite far from the rings, where the density underflows.
+
+    Parameters
+    ----------
+    points : array-like of shape (n_points, 2)
+    noise : float
+        As for `make_rings`.
+
+    Returns
+    -------
+    ndarray of shape (n_points, 2)
+        Natural logarithms of densities per unit area.
+
+    Raises
+    ------
+    InvalidData, InvalidParameter
+        If the points are not pairs of finite numbers, or the noise is impossible.
+
+    Examples
+    --------
+    >>> rings_log_density([[1.0, 0.0], [0.0, 0.0]]).round(1)
+    array([[ -0.9, -23.4],
+           [-20.3, -86.9]])
+    """
+    std = check_number("noise", noise, MIN_RINGS_NOISE, MAX_RINGS_NOISE)
+    distance = np.hypot(*check_points(points).T)[:, None]
+    radii = np.array(RING_RADII)
+    log_bessel = np.log(i0e(distance * radii / std**2))
+    log_density: Floats = (
+        -0.5 * ((distance - radii) / std) ** 2 + log_bessel - np.log(2.0 * np.pi * std**2)
+    )
+    return log_density
+
+
+def rings_posterior(points: ArrayLike, noise: float = 0.15) -> Floats:
+    """The true probability of class 1, the outer ring; classes are equally frequent.
+
+    Parameters and errors as for `rings_log_density`.
+
+    Returns
+    -------
+    ndarray of shape (n_points,)
+
+    Examples
+    --------
+    >>> rings_posterior([[1.0, 0.0], [0.0, 1.55], [0.0, 2.0]], noise=0.3).round(2)
+    array([0.  , 0.55, 0.99])
+    """
+    by_class = rings_log_density(points, noise)
+    probability: Floats = expit(by_class[:, 1] - by_class[:, 0])
+    return probability
