@@ -78,6 +78,25 @@ _TERMS = {
         "A row's distance from the training rows of its leaves, calibrated on those rows.",
         "z-score",
     ),
+    "conditional_novelty": Term(
+        "Conditional novelty",
+        "Novelty over the features that lead to the row's leaves, and no others.",
+        "z-score",
+    ),
+    "inference_novelty": Term(
+        "Inference novelty",
+        "How unusual a prediction is among those that its leaves made for their training rows.",
+        "z-score",
+    ),
+    "out_of_distribution": Term(
+        "Out-of-distribution rows",
+        "Rows from where no training rows come from, which a good score tells from the others.",
+    ),
+    "conformal": Term(
+        "Conformal interval",
+        "An interval whose width is set on held-out rows, so that it holds its share of new ones.",
+        "units of y",
+    ),
     "loc": Term("Location", "The centre of the predicted distribution.", "units of y"),
     "scale": Term("Scale", "The standard deviation of the predicted distribution.", "units of y"),
     "rejection_curve": Term(

@@ -54,8 +54,10 @@ METHOD_COLOURS = {
     "vst": "#7b3294",
     "vsgbm": "#cc79a7",
     "macau": "#8c564b",
+    "macau_basic": "#b5836b",  # the same hue, lighter
     "xbart": "#808000",
     "baseline": "#a6a6a6",
+    "darker_baseline": "#8f8f8f",
 }
 
 

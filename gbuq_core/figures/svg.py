@@ -132,6 +132,8 @@ def _layer(layer: Part, read: Part, frame: _Frame) -> list[str]:
     if layer["kind"] == "line":
         points = _points(frame.across(layer["x"]), frame.down(layer["y"]))
         return [f'<polyline points="{points}" {_stroke(layer)}/>']
+    if layer["kind"] == "words":
+        return [_text(_LEFT + 6, frame.top + 14, layer["text"], "start")]
     source, places = layer, range(len(layer.get("x", ())))
     if "at" in layer:
         source, places = read, layer["at"]

@@ -63,6 +63,7 @@ class CurvesView {
     this.window = null; // the stretch of both axes that is looked at, if not the whole
     this.send = null; // who is told that a dot was chosen
     this.tickLabels = true; // beside the panel that is drawn
+    this.axisLabel = true; // what they measure
     this.xTitle = true; // and below it
     this.svg.addEventListener('pointermove', (event) => this.readNear(event));
     this.svg.addEventListener('pointerleave', () => this.read(null));
@@ -163,7 +164,7 @@ class CurvesView {
     });
     const middle = top + height / 2;
     const turned = { transform: `translate(13,${middle}) rotate(-90)`, 'text-anchor': 'middle' };
-    if (this.tickLabels) svgNode('text', { ...turned, fill: theme.soft }, svg, panel.label);
+    if (this.tickLabels && this.axisLabel) svgNode('text', { ...turned, fill: theme.soft }, svg, panel.label);
     const clip = svgNode('clipPath', { id: `panel-${i}` }, svg.firstChild);
     const box = { x: this.left, y: top, width: this.right - this.left, height };
     svgNode('rect', box, clip);

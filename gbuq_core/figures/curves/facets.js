@@ -1,11 +1,12 @@
 // Panels of one size side by side on shared axes, each with a title: methods compared. On a
-// narrow page they stand under each other. Where the reader places points, a click adds one, and a
-// click on a point takes it away.
+// narrow page they stand under each other. A panel may have a lower one, which shares its x. Where
+// the reader places points, a click adds one, and a click on a point takes it away.
 
 const NARROW = 640; // pixels of the figure
 const NARROW_HEIGHT = 190; // of a panel's plot there
 const HEADING = 22;
 const BETWEEN = 14;
+const BELOW_GAP = 8; // between a panel and its lower one
 const GRAB = 11; // pixels between a pointer and the point it means
 const PATIENCE = 3000; // milliseconds in which the page takes over the points that were clicked
 
@@ -39,9 +40,10 @@ class FacetsView extends CurvesView {
     const columns = narrow ? 1 : Math.min(spec.facets, spec.panels.length);
     const rows = Math.ceil(spec.panels.length / columns);
     const plot = narrow ? Math.min(NARROW_HEIGHT, spec.height) : spec.height;
-    const cell = HEADING + plot + (narrow ? 24 : MARGIN.bottom);
+    const lower = spec.below ? BELOW_GAP + spec.below : 0;
+    const cell = HEADING + plot + lower + (narrow ? 24 : MARGIN.bottom);
     this.start(MARGIN.top + rows * cell);
-    this.boxes = this.boxesOf(columns, cell, plot);
+    this.boxes = this.boxesOf(columns, cell, plot, lower);
     this.whole.hidden = true;
     const [lo, hi] = spec.x.range;
     spec.panels.forEach((panel, i) => {
@@ -50,7 +52,8 @@ class FacetsView extends CurvesView {
       this.shownX = [lo, hi];
       this.px = (x) => box.x + ((x - lo) / (hi - lo)) * box.width;
       this.tickLabels = box.first;
-      this.panel(panel, box.y, box.height, i);
+      this.panel(panel, box.y, plot, i);
+      this.belowOf(panel, box, i);
       this.xTitle = i + columns >= spec.panels.length;
       this.xAxis();
       this.heading(panel, box);
@@ -64,14 +67,35 @@ class FacetsView extends CurvesView {
     this.read(this.at);
   }
 
-  boxesOf(columns, cell, plot) {
+  boxesOf(columns, cell, plot, lower) {
     const left = this.leftOf(plot);
-    const width = (this.width - left - MARGIN.right - BETWEEN * (columns - 1)) / columns;
+    const between = this.spec.between ?? BETWEEN;
+    const width = (this.width - left - MARGIN.right - between * (columns - 1)) / columns;
+    const height = plot + lower;
     return this.spec.panels.map((_, i) => {
       const [row, column] = [Math.floor(i / columns), i % columns];
-      const x = left + column * (width + BETWEEN);
-      return { x, y: MARGIN.top + HEADING + row * cell, width, height: plot, first: !column };
+      const x = left + column * (width + between);
+      return { x, y: MARGIN.top + HEADING + row * cell, width, height, first: !column };
     });
+  }
+
+  // The lower panel has numbers of its own beside it where its scale is not its row's.
+  belowOf({ below }, box, i) {
+    if (!below) return;
+    const { below: height } = this.spec;
+    this.tickLabels = box.first || below.own;
+    this.axisLabel = box.first;
+    this.panel(below, box.y + box.height - height, height, `${i}-below`);
+    this.axisLabel = true;
+    this.tickLabels = box.first;
+  }
+
+  leftOf(plot) {
+    const below = this.spec.panels.flatMap((panel) => (panel.below ? [panel.below] : []));
+    const longest = below.flatMap((panel) => (
+      this.ticksOf(panel, this.spec.below).labels.map((label) => textWidth(label, this.theme, 12))
+    ));
+    return Math.max(super.leftOf(plot), 30 + Math.max(0, ...longest));
   }
 
   heading(panel, { x, y, width }) {
@@ -88,7 +112,16 @@ class FacetsView extends CurvesView {
 
   layer(layer, group, py, box) {
     if (layer.kind === 'sheaf') this.sheaf(layer, group, py, box);
+    else if (layer.kind === 'words') this.words(layer, group, box);
     else super.layer(layer, group, py, box);
+  }
+
+  // A line of text at the panel's upper left, legible over what is drawn there.
+  words({ text }, group, box) {
+    const { background, soft } = this.theme;
+    const halo = { stroke: background, 'stroke-width': 4, 'paint-order': 'stroke' };
+    const fitted = fitText(text, box.width - 12, this.theme, 12);
+    svgNode('text', { x: box.x + 6, y: box.y + 14, fill: soft, ...halo }, group, fitted);
   }
 
   // Many thin lines over evenly spaced x, as 16-bit steps of a range: a path each, so that they

@@ -1,0 +1,421 @@
+"""Noise that grows, and places without rows: a panel a method, and below each how novel x is.
+
+Upper panels show what a method predicts beside the truth: data uncertainty as the light inner
+band, knowledge uncertainty as the darker rim outside it, so that the outer edge is the total. Lower
+panels share x and show a score that should rise where there are no rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gbuq_core.figures.curves import Curves
+from gbuq_core.figures.curves.parts import Part, band, line, short, stretches
+from gbuq_core.figures.theme import METHOD_STYLES
+
+Array = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+USUAL = 95  # % of in-distribution rows lie below the mark
+_COLUMNS = 4  # panels in a row, or 3 if there are more
+_MOST_X = 241  # places of a line
+_BAND_X = 181  # of a band
+_MOST_DOTS, _MOST_DOTS_IN_ALL = 700, 2100
+_DATA, _TOTAL, _KNOWLEDGE = 0.2, 0.32, 0.48  # opacities
+_BEYOND = 0.3  # of the area above the mark
+_TRUTH: Part = {"colour": "text", "width": 1.4, "dash": "6 5"}
+_NOISE: Part = {"colour": "text", "width": 0.8, "dash": "3 3"}
+_INK: Part = {"colour": "text", "opacity": 0.22, "size": 3.0}
+_MARK: Part = {"colour": "text", "width": 1.0, "dash": "2 3"}
+_EDGE: Part = {"width": 1.2}
+_SAMPLED: Part = {"colour": "text", "width": 5.0}
+_HEADROOM = 2.1  # stds of noise around the truth that the picture holds
+_LEAST = 1e-3  # of a score on a logarithmic scale
+_HINT = "Point at the picture, or use its arrow keys, to read values."
+
+
+class Ground(NamedTuple):
+    """What all methods see; arrays over ``x`` are (n,).
+
+    Attributes
+    ----------
+    x : ndarray
+        Increasing; what the picture spans.
+    support : ndarray, bool
+        Where rows can lie; elsewhere is hatched.
+    true_mean, true_std : ndarray
+    x_rows, y_rows : ndarray of shape (n_rows,)
+        Training rows, of which a part is drawn.
+    foreign : tuple of (low, high)
+        Where out-of-distribution rows are drawn, which a score has to tell from the others.
+    """
+
+    x: Array
+    support: Mask
+    true_mean: Array
+    true_std: Array
+    x_rows: Array
+    y_rows: Array
+    foreign: tuple[tuple[float, float], ...] = ()
+
+
+class Judged(NamedTuple):
+    """A score over x.
+
+    Attributes
+    ----------
+    key : str
+        Panels with the same one can share a scale.
+    label : str
+        With its unit.
+    values : ndarray of shape (n,)
+    usual : float
+        What `USUAL` % of fresh rows from where training rows are do not exceed.
+    """
+
+    key: str
+    label: str
+    values: Array
+    usual: float
+
+
+class Belief(NamedTuple):
+    """What one method predicts; arrays are (n,) over the ground's x.
+
+    Attributes
+    ----------
+    method : str
+        A key of `METHOD_STYLES`.
+    loc : ndarray or None
+        The mean; None for a method that only scores rows, or has no result yet.
+    parts : tuple of str
+        Which of total, data, knowledge it has.
+    data, knowledge : ndarray or None
+        Stds.
+    lower, upper : ndarray or None
+        Ends of the interval.
+    edges : bool
+        Whether these are drawn as lines of their own.
+    judged : Judged or None
+    note : str
+        At the right of the panel's title.
+    """
+
+    method: str
+    loc: Array | None = None
+    parts: tuple[str, ...] = ()
+    data: Array | None = None
+    knowledge: Array | None = None
+    lower: Array | None = None
+    upper: Array | None = None
+    edges: bool = False
+    judged: Judged | None = None
+    note: str = ""
+
+
+class Look(NamedTuple):
+    """What of it is shown.
+
+    Attributes
+    ----------
+    bands : tuple of str
+        Of total, data, knowledge.
+    n_std : float
+        Half the width of bands and of the true noise.
+    width : str
+        The same for the legend.
+    logarithmic, own_scale : bool
+        Of the scores.
+    edges : str
+        What the lines at the ends of intervals are; none without.
+    """
+
+    bands: tuple[str, ...] = ("data", "knowledge")
+    n_std: float = 2.0
+    width: str = "\u00b1 2 std"
+    logarithmic: bool = False
+    own_scale: bool = False
+    edges: str = ""
+
+
+def pending(method: str, note: str) -> Belief:
+    """A panel for a method whose result is still on its way.
+
+    >>> pending("gnll", "being fitted").loc is None
+    True
+    """
+    return Belief(method, note=note)
+
+
+def heteroscedastic_figure(
+    ground: Ground,
+    beliefs: Sequence[Belief],
+    look: Look = Look(),  # noqa: B008 - immutable
+    alt: str = "",
+    height: int = 270,
+    below: int = 84,
+) -> Curves:
+    """Panels of methods on shared axes, with a score under each; without one, the rows alone.
+
+    Parameters
+    ----------
+    ground : Ground
+    beliefs : sequence of Belief
+    look : Look
+    alt : str
+        The picture in words.
+    height, below : int
+        Pixels of a panel's plot and of its lower one; two rows of panels share a little more.
+    """
+    columns = len(beliefs) if len(beliefs) <= _COLUMNS else _COLUMNS - 1
+    rows_of_panels = -(-max(len(beliefs), 1) // max(columns, 1))
+    if rows_of_panels > 1:
+        height, below = int(0.52 * height), int(0.68 * below)
+    seen = _Seen(ground, look, [one.judged for one in beliefs])
+    panels = [_panel(one, seen, len(beliefs)) for one in beliefs]
+    if not panels:
+        panels = [_bare(seen)]
+    spec = {
+        "name": "heteroscedastic",
+        "alt": alt,
+        "height": height,
+        "hint": _HINT,
+        "facets": max(columns, 1),
+        "x": {"range": [float(ground.x[0]), float(ground.x[-1])], "label": "x"},
+        "panels": panels,
+        "legend": _legend(beliefs, look, ground),
+        "read": _read(ground, beliefs),
+    }
+    if beliefs:
+        spec["below"] = below
+        if any(panel["below"]["own"] for panel in panels):
+            spec["between"] = 44  # room for numbers
+    return Curves(spec)
+
+
+def panel_alone(figure: Curves, index: int) -> Curves:
+    """One method of a `heteroscedastic_figure` for a still picture: its panel over its score."""
+    panel = figure.spec["panels"][index]
+    parts = [{**panel, "share": 1.0}]
+    if "below" in panel:
+        parts = [{**panel, "share": 0.72}, {**panel["below"], "share": 0.28}]
+    alt = f"{panel['title']}. {figure.spec['alt']}"
+    return Curves({**figure.spec, "panels": parts, "alt": alt})
+
+
+class _Seen:
+    """What panels share: places that are drawn, axes, and parts behind and before."""
+
+    def __init__(self, ground: Ground, look: Look, judged: Sequence[Judged | None]) -> None:
+        n = len(ground.x)
+        self.ground, self.look = ground, look
+        self.lines = np.linspace(0, n - 1, min(n, _MOST_X)).astype(np.int64)
+        self.bands = np.linspace(0, n - 1, min(n, _BAND_X)).astype(np.int64)
+        spread = _HEADROOM * ground.true_std
+        low = float((ground.true_mean - spread).min())
+        high = float((ground.true_mean + spread).max())
+        room = 0.03 * (high - low)
+        self.y = [low - room, high + room]
+        known = [one for one in judged if one is not None]
+        keys = list(dict.fromkeys(one.key for one in known))
+        self.one_scale = not look.own_scale and len(keys) <= 1
+        self.scales = {key: self._range([j for j in known if j.key == key]) for key in keys}
+
+    def at(self, judged: Judged) -> Array:
+        """Values as they are drawn."""
+        return self._scaled(judged.values[self.lines])
+
+    def mark(self, judged: Judged) -> float:
+        return float(self._scaled(np.array([judged.usual]))[0])
+
+    def range_of(self, judged: Judged) -> list[float]:
+        return self._range([judged]) if self.look.own_scale else self.scales[judged.key]
+
+    def _scaled(self, values: Array) -> Array:
+        if not self.look.logarithmic:
+            return values
+        logs: Array = np.log10(np.maximum(values, _LEAST))
+        return logs
+
+    def _range(self, judged: Sequence[Judged]) -> list[float]:
+        every = np.concatenate([np.append(self.at(one), self.mark(one)) for one in judged])
+        every = every[np.isfinite(every)]
+        low = float(every.min()) if len(every) else 0.0
+        high = float(every.max()) if len(every) else 1.0
+        if not self.look.logarithmic:
+            low = min(low, 0.0)
+        room = max(0.06 * (high - low), 1e-9)
+        # The name of the score stands above the curve.
+        return [low - room, high + 3.5 * room]
+
+
+def _panel(one: Belief, seen: _Seen, n_panels: int) -> Part:
+    style = METHOD_STYLES[one.method]
+    return {
+        "range": seen.y,
+        "label": "y",
+        "title": style.label,
+        "note": one.note,
+        "colour": style.colour,
+        "layers": [
+            *_hatches(seen.ground),
+            _dots(seen.ground, n_panels),
+            *_bands(one, seen),
+            *_truth(seen),
+            *_mean(one, seen),
+        ],
+        "below": _below(one, seen),
+    }
+
+
+def _bare(seen: _Seen) -> Part:
+    layers = [*_hatches(seen.ground), _dots(seen.ground, 1), *_truth(seen)]
+    return {"range": seen.y, "label": "y", "title": "Rows", "colour": "text", "layers": layers}
+
+
+def _bands(one: Belief, seen: _Seen) -> list[Part]:
+    """The light band, the rim outside it from below, the whole as one band or as its outline."""
+    if one.loc is None:
+        return []
+    ground, look, colour = seen.ground, seen.look, METHOD_STYLES[one.method].colour
+    x, loc = ground.x[seen.bands], one.loc[seen.bands]
+    zero = np.zeros_like(loc)
+    has = {"data": one.data, "knowledge": one.knowledge}
+    std = {
+        part: zero if values is None or part not in one.parts else values[seen.bands]
+        for part, values in has.items()
+    }
+    whole = one.parts == ("total",)
+    parts: list[Part] = []
+    if whole and look.bands and one.lower is not None and one.upper is not None:
+        ends = one.lower[seen.bands], one.upper[seen.bands]
+        parts.append(band(x, *ends, colour, _TOTAL))
+    inner = look.n_std * std["data"] if "data" in look.bands else zero
+    if not whole and "data" in one.parts and "data" in look.bands:
+        parts.append(band(x, loc - inner, loc + inner, colour, _DATA))
+    if not whole and "knowledge" in one.parts and "knowledge" in look.bands:
+        outer = np.hypot(inner, look.n_std * std["knowledge"])
+        parts.append(band(x, loc - outer, loc - inner, colour, _KNOWLEDGE))
+        parts.append(band(x, loc + inner, loc + outer, colour, _KNOWLEDGE))
+    if not whole and "total" in look.bands:
+        edge = look.n_std * np.hypot(std["data"], std["knowledge"])
+        parts += [line(x, loc + sign * edge, colour, **_EDGE) for sign in (-1.0, 1.0)]
+    if one.edges and one.lower is not None and one.upper is not None:
+        ends = one.lower[seen.bands], one.upper[seen.bands]
+        parts += [line(x, end, colour, dash="1 3", width=1.8) for end in ends]
+    return parts
+
+
+def _truth(seen: _Seen) -> list[Part]:
+    ground, look = seen.ground, seen.look
+    x, mean = ground.x[seen.lines], ground.true_mean[seen.lines]
+    spread = look.n_std * ground.true_std[seen.lines]
+    noise = [line(x, mean + sign * spread, **_NOISE) for sign in (-1.0, 1.0)]
+    return [*noise, line(x, mean, **_TRUTH)]
+
+
+def _mean(one: Belief, seen: _Seen) -> list[Part]:
+    if one.loc is None:
+        return []
+    x = seen.ground.x[seen.lines]
+    return [line(x, one.loc[seen.lines], METHOD_STYLES[one.method].colour, 2.2)]
+
+
+def _below(one: Belief, seen: _Seen) -> Part:
+    """The score, what is beyond the mark, the mark, and where the foreign rows are drawn."""
+    layers = _hatches(seen.ground)
+    if one.judged is None:
+        shown = next(iter(seen.scales.values()), [0.0, 1.0])
+        text = "" if one.loc is None and not one.parts else "no such score"
+        layers += [{"kind": "words", "text": text}] if text else []
+        return {"range": shown, "label": "", "layers": layers, "own": False}
+    colour = METHOD_STYLES[one.method].colour
+    judged, shown = one.judged, seen.range_of(one.judged)
+    x, values, mark = seen.ground.x[seen.lines], seen.at(judged), seen.mark(judged)
+    if math.isfinite(mark):
+        above = np.maximum(values, mark)
+        layers.append(band(x, np.full(len(x), mark), above, colour, _BEYOND))
+        layers.append(line(x[[0, -1]], [mark, mark], **_MARK))
+    layers.append(line(x, values, colour, 1.8))
+    for low, high in seen.ground.foreign:
+        layers.append(line([low, high], [shown[0], shown[0]], **_SAMPLED))
+    label = f"log\u2081\u2080 {judged.label}" if seen.look.logarithmic else judged.label
+    layers.append({"kind": "words", "text": label})
+    return {"range": shown, "label": "score", "layers": layers, "own": not seen.one_scale}
+
+
+def _hatches(ground: Ground) -> list[Part]:
+    gaps = stretches(ground.x, ~ground.support)
+    return [{"kind": "hatch", "from": low, "to": high} for low, high in gaps]
+
+
+def _dots(ground: Ground, n_panels: int) -> Part:
+    most = min(_MOST_DOTS, _MOST_DOTS_IN_ALL // max(n_panels, 1), len(ground.x_rows))
+    few = np.linspace(0, len(ground.x_rows) - 1, most).astype(np.int64)
+    places = {"x": short(ground.x_rows[few]), "y": short(ground.y_rows[few])}
+    return {"kind": "dots", **places, **_INK}
+
+
+def _legend(beliefs: Sequence[Belief], look: Look, ground: Ground) -> list[Part]:
+    """In the colour of a single method, in the page's ink for several."""
+    several = len({METHOD_STYLES[one.method].colour for one in beliefs}) != 1
+    colour = "text" if several else METHOD_STYLES[beliefs[0].method].colour
+    shown = [one for one in beliefs if one.loc is not None]
+    has = {part for one in shown for part in one.parts if one.parts != ("total",)}
+    entries: list[Part] = []
+    if shown:
+        entries.append({"name": "prediction", "kind": "line", "colour": colour, "width": 2.2})
+    area = {"kind": "band", "colour": colour}
+    for part, opacity, name in (
+        ("data", _DATA, f"data {look.width}"),
+        ("knowledge", _KNOWLEDGE, "knowledge, outside it"),
+    ):
+        if part in has and part in look.bands:
+            entries.append({"name": name, **area, "opacity": opacity})
+    if "total" in has and "total" in look.bands:
+        entries.append({"name": "total", "kind": "line", "colour": colour, **_EDGE})
+    if any(one.parts == ("total",) for one in shown):
+        entries.append({"name": "total, not split", **area, "opacity": _TOTAL})
+    if look.edges and any(one.edges for one in shown):
+        dotted = {"kind": "line", "colour": colour, "width": 1.8, "dash": "1 3"}
+        entries.append({"name": look.edges, **dotted})
+    entries.append({"name": "true mean", "kind": "line", **_TRUTH})
+    entries.append({"name": f"true {look.width}", "kind": "line", **_NOISE})
+    entries.append({"name": "rows", "kind": "dots", **_INK, "opacity": 0.6})
+    if not ground.support.all():
+        entries.append({"name": "no rows", "kind": "hatch", "colour": "text"})
+    if any(one.judged is not None for one in beliefs):
+        entries.append({"name": f"{USUAL} % of in-distribution rows", "kind": "line", **_MARK})
+        if ground.foreign:
+            entries.append({"name": "OOD rows", "kind": "line", **_SAMPLED})
+    return entries
+
+
+def _read(ground: Ground, beliefs: Sequence[Belief]) -> Part:
+    """Means with the std of the noise or of all uncertainty, and each score."""
+    n = len(ground.x)
+    few = np.linspace(0, n - 1, min(n, _MOST_X)).astype(np.int64)
+    values: list[Part] = [
+        {
+            "name": "truth",
+            "at": short(ground.true_mean[few]),
+            "spread": short(ground.true_std[few]),
+        }
+    ]
+    for one in beliefs:
+        label = METHOD_STYLES[one.method].label
+        if one.loc is not None:
+            said: Part = {"name": label, "at": short(one.loc[few])}
+            if one.data is not None or one.knowledge is not None:
+                stds = [np.zeros(n) if part is None else part for part in (one.data, one.knowledge)]
+                said["spread"] = short(np.hypot(*stds)[few])
+            values.append(said)
+        if one.judged is not None:
+            name = one.judged.label if one.loc is not None else f"{label} {one.judged.label}"
+            values.append({"name": name, "at": short(one.judged.values[few])})
+    return {"x": short(ground.x[few]), "label": "x", "values": values}

@@ -1,0 +1,210 @@
+"""The picture of growing noise draws the numbers it is given: bands, truth, and a score below."""
+
+import doctest
+import json
+
+import numpy as np
+import pytest
+
+from gbuq_core.figures import heteroscedastic
+from gbuq_core.figures.heteroscedastic import (
+    Belief,
+    Ground,
+    Judged,
+    Look,
+    heteroscedastic_figure,
+    panel_alone,
+    pending,
+)
+from gbuq_core.figures.svg import figure_svg
+from gbuq_core.figures.theme import METHOD_STYLES
+
+ROUNDING = {"rtol": 5.1e-5, "atol": 1e-9}  # five significant digits are sent
+ALL = ("total", "data", "knowledge")
+
+
+@pytest.fixture
+def ground(rng):
+    x = np.linspace(-10.0, 20.0, 121)  # few enough to be drawn as they are
+    rows = rng.uniform(0.0, 10.0, 3000)
+    return Ground(
+        x, (x >= 0) & (x <= 10), x / 2 + np.sin(x), 0.1 * np.abs(x), rows, rows / 2,
+        ((-5.0, 0.0), (10.0, 15.0)),
+    )  # fmt: skip
+
+
+def belief(ground, method="macau_linear", **more):
+    n = len(ground.x)
+    judged = Judged("novelty", "novelty (z)", np.abs(ground.x - 5.0) - 5.0, 0.5)
+    given = {
+        "loc": ground.x / 2, "parts": ALL, "data": np.full(n, 0.3), "knowledge": np.full(n, 0.4),
+        "lower": ground.x / 2 - 1.0, "upper": ground.x / 2 + 2.0, "judged": judged, **more,
+    }  # fmt: skip
+    return Belief(method, **given)
+
+
+def layers(panel, kind, **looks):
+    return [
+        part
+        for part in panel["layers"]
+        if part["kind"] == kind and all(part.get(k) == v for k, v in looks.items())
+    ]
+
+
+def test_the_examples_hold():
+    assert doctest.testmod(heteroscedastic).failed == 0
+
+
+def test_data_are_the_inner_band_and_the_rim_ends_at_the_total(ground):
+    (panel,) = heteroscedastic_figure(ground, [belief(ground)]).spec["panels"]
+    inner, low, high = layers(panel, "band")
+    np.testing.assert_allclose(inner["high"], ground.x / 2 + 0.6, **ROUNDING)
+    np.testing.assert_allclose(low["high"], inner["low"])
+    np.testing.assert_allclose(high["low"], inner["high"])
+    # 2 sqrt(0.3^2 + 0.4^2) = 1.
+    np.testing.assert_allclose(high["high"], ground.x / 2 + 1.0, **ROUNDING)
+    np.testing.assert_allclose(low["low"], ground.x / 2 - 1.0, **ROUNDING)
+    assert low["opacity"] == high["opacity"] > inner["opacity"]
+    (mean,) = layers(panel, "line", colour=METHOD_STYLES["macau_linear"].colour)
+    np.testing.assert_allclose(mean["y"], ground.x / 2, **ROUNDING)
+
+
+def test_the_truth_is_dashed_with_its_noise(ground):
+    spec = heteroscedastic_figure(ground, [belief(ground)], Look(n_std=1.5)).spec
+    low, high, mean = layers(spec["panels"][0], "line", colour="text")
+    np.testing.assert_allclose(mean["y"], ground.true_mean, **ROUNDING)
+    np.testing.assert_allclose(high["y"], ground.true_mean + 0.15 * np.abs(ground.x), **ROUNDING)
+    np.testing.assert_allclose(low["y"], ground.true_mean - 0.15 * np.abs(ground.x), **ROUNDING)
+    assert all(part["dash"] for part in (low, high, mean))
+    assert low["width"] < mean["width"]
+
+
+@pytest.mark.parametrize(
+    ("bands", "n_bands", "n_lines"),
+    [((), 0, 0), (("data",), 1, 0), (("knowledge",), 2, 0), (("total",), 0, 2), (ALL, 3, 2)],
+)
+def test_each_part_can_be_left_out(ground, bands, n_bands, n_lines):
+    spec = heteroscedastic_figure(ground, [belief(ground)], Look(bands=bands)).spec
+    colour = METHOD_STYLES["macau_linear"].colour
+    assert len(layers(spec["panels"][0], "band")) == n_bands
+    assert len(layers(spec["panels"][0], "line", colour=colour)) == 1 + n_lines
+    names = " ".join(entry["name"] for entry in spec["legend"])
+    assert ("knowledge" in names) == ("knowledge" in bands)
+
+
+def test_a_method_without_a_part_has_no_band_for_it(ground):
+    noise = belief(ground, "ngboost", parts=("total", "data"), knowledge=None)
+    forest = belief(ground, "forest", parts=("total", "knowledge"), data=None)
+    first, second = heteroscedastic_figure(ground, [noise, forest]).spec["panels"]
+    assert len(layers(first, "band")) == 1
+    low, high = layers(second, "band")
+    np.testing.assert_allclose(low["high"], ground.x / 2, **ROUNDING)
+    np.testing.assert_allclose(high["high"], ground.x / 2 + 0.8, **ROUNDING)
+
+
+def test_an_interval_that_is_not_split_is_one_band_between_its_ends(ground):
+    one = belief(ground, "quantile", parts=("total",), data=None, knowledge=None)
+    (panel,) = heteroscedastic_figure(ground, [one]).spec["panels"]
+    (whole,) = layers(panel, "band")
+    np.testing.assert_allclose(whole["low"], one.lower, **ROUNDING)
+    np.testing.assert_allclose(whole["high"], one.upper, **ROUNDING)
+
+
+def test_the_score_lies_below_with_its_mark_and_what_is_beyond(ground):
+    spec = heteroscedastic_figure(ground, [belief(ground)]).spec
+    below = spec["panels"][0]["below"]
+    (curve,) = [part for part in layers(below, "line") if len(part["x"]) > 2]
+    np.testing.assert_allclose(curve["y"], np.abs(ground.x - 5.0) - 5.0, **ROUNDING)
+    (beyond,) = layers(below, "band")
+    assert np.min(beyond["low"]) == np.max(beyond["low"]) == 0.5
+    np.testing.assert_allclose(beyond["high"], np.maximum(curve["y"], 0.5), **ROUNDING)
+    sampled = [part["x"] for part in layers(below, "line", width=5.0)]
+    assert sampled == [[-5.0, 0.0], [10.0, 15.0]]
+    assert [part["text"] for part in layers(below, "words")] == ["novelty (z)"]
+    hatched = [(part["from"], part["to"]) for part in layers(below, "hatch")]
+    np.testing.assert_allclose(hatched, [(-10.0, -0.125), (10.125, 20.0)])
+    low, high = below["range"]
+    assert low < -5.0 < 10.0 < high
+
+
+def test_scores_share_a_scale_unless_they_differ_or_are_asked_not_to(ground):
+    small = Judged("novelty", "novelty (z)", np.linspace(0.0, 1.0, len(ground.x)), 0.9)
+    two = [belief(ground), belief(ground, "macau_basic", judged=small)]
+    shared = heteroscedastic_figure(ground, two).spec
+    ranges = [panel["below"]["range"] for panel in shared["panels"]]
+    assert ranges[0] == ranges[1]
+    assert not any(panel["below"]["own"] for panel in shared["panels"])
+    own = heteroscedastic_figure(ground, two, Look(own_scale=True)).spec
+    assert own["panels"][1]["below"]["range"][1] < 2.0
+    assert own["between"] > 14
+    three = [*two, belief(ground, "catboost", judged=small._replace(key="knowledge"))]
+    mixed = heteroscedastic_figure(ground, three).spec
+    assert mixed["panels"][0]["below"]["range"] == mixed["panels"][1]["below"]["range"]
+    assert mixed["panels"][2]["below"]["range"] != mixed["panels"][0]["below"]["range"]
+    assert all(panel["below"]["own"] for panel in mixed["panels"])
+
+
+def test_a_logarithmic_score_says_so(ground):
+    tens = Judged("knowledge", "knowledge std", np.geomspace(1e-5, 10.0, len(ground.x)), 1.0)
+    spec = heteroscedastic_figure(
+        ground, [belief(ground, judged=tens)], Look(logarithmic=True)
+    ).spec
+    below = spec["panels"][0]["below"]
+    (curve,) = [part for part in layers(below, "line") if len(part["x"]) > 2]
+    assert curve["y"][0] == -3.0  # the floor
+    assert curve["y"][-1] == pytest.approx(1.0)
+    assert layers(below, "words")[0]["text"] == "log\u2081\u2080 knowledge std"
+    assert spec["read"]["values"][-1]["at"][-1] == pytest.approx(10.0)
+
+
+def test_dotted_ends_are_named(ground):
+    look = Look(edges="conformal, 90 %")
+    spec = heteroscedastic_figure(ground, [belief(ground, edges=True)], look).spec
+    low, high = layers(spec["panels"][0], "line", dash="1 3")
+    np.testing.assert_allclose(low["y"], ground.x / 2 - 1.0, **ROUNDING)
+    np.testing.assert_allclose(high["y"], ground.x / 2 + 2.0, **ROUNDING)
+    assert "conformal, 90 %" in [entry["name"] for entry in spec["legend"]]
+
+
+def test_methods_that_only_score_or_have_no_result_keep_their_panel(ground):
+    empty = [belief(ground, "isolation", loc=None, parts=()), pending("gnll", "being fitted")]
+    spec = heteroscedastic_figure(ground, empty).spec
+    assert [panel["note"] for panel in spec["panels"]] == ["", "being fitted"]
+    assert not any(layers(panel, "band") for panel in spec["panels"])
+    assert len(layers(spec["panels"][0], "dots")[0]["x"]) == 700
+    assert [part["name"] for part in spec["read"]["values"]] == [
+        "truth", "Isolation forest novelty (z)",
+    ]  # fmt: skip
+    assert not layers(spec["panels"][1]["below"], "words")
+
+
+def test_without_a_method_the_rows_stand_alone(ground):
+    (panel,) = heteroscedastic_figure(ground, []).spec["panels"]
+    assert panel["title"] == "Rows"
+    assert "below" not in panel
+    assert layers(panel, "dots")
+
+
+def test_two_rows_of_panels_are_lower_and_send_fewer_dots(ground):
+    one = heteroscedastic_figure(ground, [belief(ground)] * 3).spec
+    two = heteroscedastic_figure(ground, [belief(ground)] * 6).spec
+    assert one["facets"] == two["facets"] == 3
+    assert 0.4 * one["height"] < two["height"] < 0.6 * one["height"]
+    assert len(layers(two["panels"][0], "dots")[0]["x"]) == 350
+
+
+def test_the_read_out_gives_means_stds_and_scores(ground):
+    values = heteroscedastic_figure(ground, [belief(ground)]).spec["read"]["values"]
+    assert [value["name"] for value in values] == ["truth", "MACAU (linear)", "novelty (z)"]
+    np.testing.assert_allclose(values[1]["spread"], 0.5, **ROUNDING)
+    assert all(len(value["at"]) == len(ground.x) for value in values)
+
+
+def test_a_method_alone_is_a_still_picture(ground):
+    figure = heteroscedastic_figure(ground, [belief(ground)], alt="In words.")
+    alone = panel_alone(figure, 0)
+    assert alone.alt == "MACAU (linear). In words."
+    picture = figure_svg(alone)
+    assert "novelty (z)" in picture
+    assert picture.count("<polygon") == 4  # three bands and what is beyond the mark
+    json.dumps(figure.spec, allow_nan=False)
