@@ -1,0 +1,392 @@
+"""Novelty of rows: how far they lie from the training rows of their leaves, as z-scores.
+
+Merilinna (2023), section 3.2. Distances are Mahalanobis distances within a leaf; a quantile
+transform a tree makes z-scores of them, which are averaged over the trees.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+
+from gbuq_core.macau.covariance_kernels import fit_leaves, write_contributions, write_distances
+from gbuq_core.macau.leaves import LeafScaling, LeafTable
+from gbuq_core.macau.novelty_kernels import (
+    MAX_QUANTILES,
+    write_clipped,
+    write_leaf_quantiles,
+    write_quantiles,
+    write_rising,
+)
+from gbuq_core.macau.results import Novelty
+from gbuq_core.parallel import parallel_map
+from gbuq_core.progress import advance
+from gbuq_core.resources import check_memory
+
+TAILS = ("rise", "clip")
+_BLOCK_CELLS = 200_000  # rows x trees of one block of a score
+_VARIANCES = (1e-60, 1e120)  # of features in their own units; anything else is no measurement
+# Where scikit-learn's transform to a normal ends.
+_CLIP = float(-ndtri(1e-7 - np.spacing(1.0)))
+
+
+class NoveltyModel(NamedTuple):
+    """Covariances of all leaves, on their own scaling, and the trees' quantiles of distances.
+
+    location : (n_leaves, n_features) float64
+        Means of the leaves' rows.
+    factor : (n_leaves, n_features (n_features + 1) / 2) float64
+        W with ``S^-1 = W^T W`` for all features: see `gbuq_core.macau.covariance_kernels`.
+    path_first : (n_leaves + 1,) int64
+        W for the path features of leaf g is ``path_factor[path_first[g]:path_first[g + 1]]``.
+    path_factor : (path_first[-1],) float64
+    quantile_begin : (n_trees + 1,) int64
+        Tree t has the quantiles ``quantiles[quantile_begin[t]:quantile_begin[t + 1]]``.
+    quantiles, path_quantiles : (quantile_begin[-1],) float64
+        Of the training rows' distances, at evenly spaced levels.
+    """
+
+    location: np.ndarray
+    factor: np.ndarray
+    path_first: np.ndarray
+    path_factor: np.ndarray
+    quantile_begin: np.ndarray
+    quantiles: np.ndarray
+    path_quantiles: np.ndarray
+
+
+class LeafQuantiles(NamedTuple):
+    """Quantiles of what each leaf's model predicts for its training rows.
+
+    Leaf g has ``quantiles[begin[g]:begin[g + 1]]``; begin (n_leaves + 1,) int64.
+    """
+
+    begin: np.ndarray
+    quantiles: np.ndarray
+
+
+class DistanceScores(NamedTuple):
+    """Mahalanobis distances of rows and their z-scores, in all and in path features.
+
+    Each (n, n_trees) float64.
+    """
+
+    distances: np.ndarray
+    z: np.ndarray
+    path_distances: np.ndarray
+    path_z: np.ndarray
+
+
+def fit_novelty(
+    X: np.ndarray, table: LeafTable, scaling: LeafScaling, n_jobs: int | None = None
+) -> NoveltyModel:
+    """Fit the covariances of every leaf, and every tree's quantiles of the training distances.
+
+    Parameters
+    ----------
+    X : (n, n_features) float64, C-contiguous
+        The training rows; NaN is missing.
+    table, scaling : LeafTable, LeafScaling
+    n_jobs : int, optional
+
+    Returns
+    -------
+    NoveltyModel
+
+    Raises
+    ------
+    MemoryLimitExceeded
+        One sentence.
+
+    Notes
+    -----
+    Covariances are scikit-learn's OAS on features that were imputed and scaled within the leaf.
+    Their shrinkage takes care of constant and collinear features: a feature that is constant in
+    the leaf has the mean variance times the shrinkage. Where nothing varies (one row, or equal
+    ones), the distance is measured in the whole training set's stds of each feature, or in its
+    own units where it is constant there too. scikit-learn's pseudo-inverse gives a distance of 0
+    to every row there, however far it is.
+
+    All n training distances make the quantiles; scikit-learn draws 10,000 of them beyond that.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 1.0], [3.0, 1.0]])
+    >>> begin, path = np.array([0, 4]), np.zeros(4, np.int32)
+    >>> table = LeafTable(np.array([0, 1]), begin, np.arange(4, dtype=np.int32),
+    ...                   np.array([0, 1]), path[:1], -1)
+    >>> ones = np.ones((1, 2))
+    >>> model = fit_novelty(X, table, LeafScaling(ones, ones, ones))
+    >>> (1.0 / model.path_factor**2).round(2).tolist()  # the variance of the only path feature
+    [1.25]
+    """
+    p, n_leaves = X.shape[1], table.n_leaves
+    lengths = np.diff(table.path_begin)
+    path_first = np.concatenate([[0], np.cumsum(lengths * (lengths + 1) // 2)]).astype(np.int64)
+    m = min(MAX_QUANTILES, len(X))
+    n_cells = n_leaves * (p + p * (p + 1) // 2) + int(path_first[-1]) + 2 * m * table.n_trees
+    check_memory(8 * n_cells, "the covariances of these leaves")
+    model = NoveltyModel(
+        np.empty((n_leaves, p)), np.empty((n_leaves, p * (p + 1) // 2)), path_first,
+        np.empty(path_first[-1]), m * np.arange(table.n_trees + 1, dtype=np.int64),
+        np.empty(m * table.n_trees), np.empty(m * table.n_trees),
+    )  # fmt: skip
+    variances = _variances(X)
+
+    def fit(low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
+        n_rows = table.begin[high] - table.begin[low]
+        distances, path_distances = np.empty(n_rows), np.empty(n_rows)
+        fit_leaves(X, low, high, table, scaling, model, variances, distances, path_distances)
+        return distances, path_distances
+
+    def work(tree: int) -> None:
+        distances, path_distances = fit(int(table.first[tree]), int(table.first[tree + 1]))
+        own = slice(tree * m, (tree + 1) * m)
+        write_quantiles(np.sort(distances), model.quantiles[own])
+        write_quantiles(np.sort(path_distances), model.path_quantiles[own])
+        advance(0.0)
+
+    parallel_map(work, range(table.n_trees), n_jobs)
+    if table.fallback >= 0:
+        fit(table.fallback, table.fallback + 1)
+    return model
+
+
+def _variances(X: np.ndarray) -> np.ndarray:
+    """Variances of the features over all rows, (n_features,); 1 for those that do not vary."""
+    present = ~np.isnan(X)
+    counts = np.maximum(present.sum(axis=0), 1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        means = np.where(present, X, 0.0).sum(axis=0) / counts
+        squares = np.where(present, (X - means) ** 2, 0.0).sum(axis=0) / counts
+    squares = np.nan_to_num(squares, nan=_VARIANCES[1], posinf=_VARIANCES[1])
+    return np.where(squares > _VARIANCES[0], np.minimum(squares, _VARIANCES[1]), 1.0)
+
+
+def fit_inference(
+    predictions: np.ndarray, table: LeafTable, n_jobs: int | None = None
+) -> LeafQuantiles:
+    """Fit every leaf's quantiles of its model's predictions for its training rows.
+
+    Parameters
+    ----------
+    predictions : (len(table.rows),) float64
+        What the leaf's model predicts for each of ``table.rows``.
+    table : LeafTable
+    n_jobs : int, optional
+
+    Returns
+    -------
+    LeafQuantiles
+
+    Examples
+    --------
+    >>> begin = np.array([0, 2, 3])
+    >>> table = LeafTable(np.array([0, 2]), begin, np.arange(3), begin, np.zeros(3), -1)
+    >>> fit_inference(np.array([5.0, 1.0, 4.0]), table).quantiles.tolist()
+    [1.0, 5.0, 4.0]
+    """
+    sizes = np.minimum(np.diff(table.begin), MAX_QUANTILES)
+    begin = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    values, quantiles = predictions.copy(), np.empty(begin[-1])
+    bounds = [*table.first.tolist(), table.n_leaves]  # the last span: the leaf of all rows, if any
+
+    def work(span: int) -> None:
+        for g in range(bounds[span], bounds[span + 1]):
+            values[table.begin[g] : table.begin[g + 1]].sort()
+        write_leaf_quantiles(values, table.begin, begin, bounds[span], bounds[span + 1], quantiles)
+
+    parallel_map(work, range(len(bounds) - 1), n_jobs)
+    return LeafQuantiles(begin, quantiles)
+
+
+def z_scores(
+    values: np.ndarray,
+    tables: np.ndarray,
+    begin: np.ndarray,
+    quantiles: np.ndarray,
+    tail: str,
+    *,
+    of_leaves: bool = False,
+) -> np.ndarray:
+    """Where values stand among the training values, as z-scores.
+
+    Parameters
+    ----------
+    values : (n, k) float64
+    tables : (n, k) int64
+        Which quantile table each of them is looked up in: ``quantiles[begin[g]:begin[g + 1]]``.
+    begin, quantiles : arrays
+    tail : {"rise", "clip"}
+        "clip": scikit-learn's ``QuantileTransformer(output_distribution="normal")``, which ends at
+        +-5.2. "rise": with m quantiles, z is ``ndtri((1/2 + (m - 1) share) / m)`` for the share of
+        the training values below; beyond the least and the largest of them, of z-scores -e and e,
+        it goes on linearly by e for each half of their range. It never falls as the value rises,
+        and it always rises beyond the training values.
+    of_leaves : bool
+        Where a leaf's training values are all one, the z-score is the difference to it, in the
+        values' own units: what the authors' RobustScaler gives. With "rise" that holds for trees'
+        distances too, which are measured in stds.
+
+    Returns
+    -------
+    (n, k) float64 array
+
+    Examples
+    --------
+    >>> quantiles, begin = np.array([1.0, 2.0, 3.0]), np.array([0, 3])
+    >>> values, tables = np.array([[2.0, 3.0, 4.0, 5.0]]), np.zeros((1, 4), np.int64)
+    >>> z_scores(values, tables, begin, quantiles, "rise").round(2).tolist()
+    [[0.0, 0.97, 1.93, 2.9]]
+    >>> z_scores(values, tables, begin, quantiles, "clip").round(2).tolist()
+    [[0.0, 5.2, 5.2, 5.2]]
+    """
+    shares, excess = np.empty(values.shape), np.empty(values.shape)
+    if tail == "clip":
+        write_clipped(values, tables, begin, quantiles, of_leaves, shares, excess)
+        z: np.ndarray = np.clip(ndtri(shares), -_CLIP, _CLIP)
+    else:
+        longest = int(np.diff(begin).max(initial=1))
+        edges = ndtri(1.0 - 0.5 / np.arange(1, longest + 1))
+        write_rising(values, tables, begin, quantiles, np.append(0.0, edges), shares, excess)
+        z = ndtri(shares)
+    z += excess
+    return z
+
+
+def score_novelty(
+    X: np.ndarray,
+    numbers: np.ndarray,
+    predictions: np.ndarray,
+    table: LeafTable,
+    scaling: LeafScaling,
+    model: NoveltyModel,
+    inference: LeafQuantiles,
+    tail: str,
+    n_jobs: int | None = None,
+    counted: np.ndarray | None = None,
+) -> Novelty:
+    """Score rows: means and spreads over the trees of their z-scores.
+
+    Parameters
+    ----------
+    X : (n, n_features) float64, C-contiguous
+    numbers : (n, n_trees) int64
+        The rows' leaves, by `gbuq_core.macau.leaves.number_leaves`.
+    predictions : (n, n_trees) float64
+        What the models of these leaves predict for the rows.
+    table, scaling, model, inference : as fitted
+    tail : {"rise", "clip"}
+    n_jobs : int, optional
+    counted : (n, n_trees) bool array, optional
+        Whose predictions count for the inference novelty of a row; all of them without it.
+
+    Returns
+    -------
+    Novelty
+        Means, and spreads around them in which a tree weighs as many as its leaf has training
+        rows, less one (the authors' weights; equal ones where they are all 0).
+    """
+    size = max(1, _BLOCK_CELLS // max(1, table.n_trees))
+    out = np.empty((6, len(X)))
+
+    def work(start: int) -> None:
+        rows = slice(start, start + size)
+        scores = score_distances(X[rows], numbers[rows], table, scaling, model, tail)
+        z_inference = z_scores(
+            predictions[rows], numbers[rows], inference.begin, inference.quantiles, tail,
+            of_leaves=True,
+        )  # fmt: skip
+        weights = np.maximum(np.diff(table.begin)[numbers[rows]] - 1.0, 0.0)
+        for k, z in enumerate((scores.z, scores.path_z, z_inference)):
+            chosen = None if k < 2 or counted is None else counted[rows]
+            out[k, rows], out[3 + k, rows] = _mean_and_spread(z, weights, chosen)
+        advance(0.0)
+
+    parallel_map(work, range(0, len(X), size), n_jobs)
+    return Novelty(*out)
+
+
+def score_distances(
+    X: np.ndarray,
+    numbers: np.ndarray,
+    table: LeafTable,
+    scaling: LeafScaling,
+    model: NoveltyModel,
+    tail: str,
+) -> DistanceScores:
+    """Distances and their z-scores tree by tree, for as many rows as memory holds.
+
+    Parameters as in `score_novelty`.
+    """
+    distances, path_distances = np.empty(numbers.shape), np.empty(numbers.shape)
+    write_distances(X, numbers, table, scaling, model, distances, path_distances)
+    trees = np.tile(np.arange(table.n_trees, dtype=np.int64), (len(X), 1))
+    z = z_scores(distances, trees, model.quantile_begin, model.quantiles, tail)
+    z_path = z_scores(path_distances, trees, model.quantile_begin, model.path_quantiles, tail)
+    return DistanceScores(distances, z, path_distances, z_path)
+
+
+def _mean_and_spread(
+    scores: np.ndarray, weights: np.ndarray, chosen: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and weighted standard deviation over the trees, (n,) each."""
+    if chosen is None:
+        mean = scores.mean(axis=1)
+        total = weights.sum(axis=1)
+        weights = np.where(total[:, None] > 0.0, weights, 1.0)
+    else:
+        mean = (scores * chosen).sum(axis=1) / chosen.sum(axis=1)
+        weights = weights * chosen
+        weights = np.where(weights.sum(axis=1)[:, None] > 0.0, weights, chosen)
+    squares = (weights * (scores - mean[:, None]) ** 2).sum(axis=1)
+    return mean, np.sqrt(squares / weights.sum(axis=1))
+
+
+def explain_novelty(
+    X: np.ndarray,
+    numbers: np.ndarray,
+    table: LeafTable,
+    scaling: LeafScaling,
+    model: NoveltyModel,
+    conditional: bool = False,
+    normalize: bool = False,
+    n_jobs: int | None = None,
+) -> np.ndarray:
+    """How much each feature adds to the rows' squared distances, (n, n_features).
+
+    Shapley values of the squared Mahalanobis distance have a closed form,
+    ``phi = d * (S^-1 d)`` with the deviation d from the leaf's mean (Mayrhofer and Filzmoser,
+    "Multivariate outlier explanations using Shapley values and Mahalanobis distances", 2023). They
+    may be negative: of correlated features, one can make the other's value likelier.
+
+    Parameters
+    ----------
+    X, numbers, table, scaling, model, n_jobs : as in `score_novelty`
+    conditional : bool
+        Distances in the path features; the others count 0 in such a tree.
+    normalize : bool
+        Shares that sum to 1, and zeros for a row without any distance.
+
+    Returns
+    -------
+    (n, n_features) float64 array
+        Means over the trees; a row's sum is its mean squared distance.
+    """
+    size = max(1, _BLOCK_CELLS // max(1, table.n_trees * X.shape[1]))
+
+    def work(start: int) -> np.ndarray:
+        rows = slice(start, start + size)
+        parts = np.empty((len(X[rows]), table.n_trees, X.shape[1]))
+        write_contributions(X[rows], numbers[rows], table, scaling, model, conditional, parts)
+        advance(0.0)
+        mean: np.ndarray = parts.mean(axis=1)
+        return mean
+
+    out = np.concatenate(parallel_map(work, range(0, len(X), size), n_jobs))
+    if normalize:
+        total = out.sum(axis=1, keepdims=True)
+        out = np.divide(out, total, out=np.zeros_like(out), where=total > 0.0)
+    return out
