@@ -88,9 +88,9 @@ _TERMS = {
         "How unusual a prediction is among those that its leaves made for their training rows.",
         "z-score",
     ),
-    "out_of_distribution": Term(
-        "Out-of-distribution rows",
-        "Rows from where no training rows come from, which a good score tells from the others.",
+    "foreign_rows": Term(
+        "Foreign rows",
+        "Rows from where no training row comes from, also called out of distribution (OOD).",
     ),
     "conformal": Term(
         "Conformal interval",

@@ -20,13 +20,14 @@ from gbuq_core.figures.theme import METHOD_STYLES
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
+Ends = tuple[Array, Array]
 
 USUAL = 95  # % of in-distribution rows lie below the mark
 _COLUMNS = 4  # panels in a row, or 3 if there are more
 _MOST_X = 241  # places of a line
 _BAND_X = 181  # of a band
 _MOST_DOTS, _MOST_DOTS_IN_ALL = 700, 2100
-_DATA, _TOTAL, _KNOWLEDGE = 0.2, 0.32, 0.48  # opacities
+_DATA, _KNOWLEDGE = 0.2, 0.48  # opacities
 _BEYOND = 0.3  # of the area above the mark
 _TRUTH: Part = {"colour": "text", "width": 1.4, "dash": "6 5"}
 _NOISE: Part = {"colour": "text", "width": 0.8, "dash": "3 3"}
@@ -52,7 +53,7 @@ class Ground(NamedTuple):
     x_rows, y_rows : ndarray of shape (n_rows,)
         Training rows, of which a part is drawn.
     foreign : tuple of (low, high)
-        Where out-of-distribution rows are drawn, which a score has to tell from the others.
+        Where foreign rows are drawn, which a score has to tell from the others.
     """
 
     x: Array
@@ -93,14 +94,10 @@ class Belief(NamedTuple):
         A key of `METHOD_STYLES`.
     loc : ndarray or None
         The mean; None for a method that only scores rows, or has no result yet.
-    parts : tuple of str
-        Which of total, data, knowledge it has.
     data, knowledge : ndarray or None
         Stds.
-    lower, upper : ndarray or None
-        Ends of the interval.
-    edges : bool
-        Whether these are drawn as lines of their own.
+    inner, outer : (ndarray, ndarray) or None
+        Ends of the interval from data uncertainty alone, and of the whole one.
     judged : Judged or None
     note : str
         At the right of the panel's title.
@@ -108,12 +105,10 @@ class Belief(NamedTuple):
 
     method: str
     loc: Array | None = None
-    parts: tuple[str, ...] = ()
     data: Array | None = None
     knowledge: Array | None = None
-    lower: Array | None = None
-    upper: Array | None = None
-    edges: bool = False
+    inner: Ends | None = None
+    outer: Ends | None = None
     judged: Judged | None = None
     note: str = ""
 
@@ -131,8 +126,6 @@ class Look(NamedTuple):
         The same for the legend.
     logarithmic, own_scale : bool
         Of the scores.
-    edges : str
-        What the lines at the ends of intervals are; none without.
     """
 
     bands: tuple[str, ...] = ("data", "knowledge")
@@ -140,7 +133,6 @@ class Look(NamedTuple):
     width: str = "\u00b1 2 std"
     logarithmic: bool = False
     own_scale: bool = False
-    edges: str = ""
 
 
 def pending(method: str, note: str) -> Belief:
@@ -279,35 +271,25 @@ def _bare(seen: _Seen) -> Part:
 
 
 def _bands(one: Belief, seen: _Seen) -> list[Part]:
-    """The light band, the rim outside it from below, the whole as one band or as its outline."""
+    """The light band, the rim outside it from below, and the outline of the whole."""
     if one.loc is None:
         return []
-    ground, look, colour = seen.ground, seen.look, METHOD_STYLES[one.method].colour
-    x, loc = ground.x[seen.bands], one.loc[seen.bands]
-    zero = np.zeros_like(loc)
-    has = {"data": one.data, "knowledge": one.knowledge}
-    std = {
-        part: zero if values is None or part not in one.parts else values[seen.bands]
-        for part, values in has.items()
-    }
-    whole = one.parts == ("total",)
+    colour, shown, at = METHOD_STYLES[one.method].colour, seen.look.bands, seen.bands
+    x, loc = seen.ground.x[at], one.loc[at]
     parts: list[Part] = []
-    if whole and look.bands and one.lower is not None and one.upper is not None:
-        ends = one.lower[seen.bands], one.upper[seen.bands]
-        parts.append(band(x, *ends, colour, _TOTAL))
-    inner = look.n_std * std["data"] if "data" in look.bands else zero
-    if not whole and "data" in one.parts and "data" in look.bands:
-        parts.append(band(x, loc - inner, loc + inner, colour, _DATA))
-    if not whole and "knowledge" in one.parts and "knowledge" in look.bands:
-        outer = np.hypot(inner, look.n_std * std["knowledge"])
-        parts.append(band(x, loc - outer, loc - inner, colour, _KNOWLEDGE))
-        parts.append(band(x, loc + inner, loc + outer, colour, _KNOWLEDGE))
-    if not whole and "total" in look.bands:
-        edge = look.n_std * np.hypot(std["data"], std["knowledge"])
-        parts += [line(x, loc + sign * edge, colour, **_EDGE) for sign in (-1.0, 1.0)]
-    if one.edges and one.lower is not None and one.upper is not None:
-        ends = one.lower[seen.bands], one.upper[seen.bands]
-        parts += [line(x, end, colour, dash="1 3", width=1.8) for end in ends]
+    low = high = loc
+    if one.inner is not None and "data" in shown:
+        low, high = (end[at] for end in one.inner)
+        parts.append(band(x, low, high, colour, _DATA))
+    if one.knowledge is not None and "knowledge" in shown:
+        half = seen.look.n_std * one.knowledge[at]
+        outer = loc - half, loc + half
+        if one.outer is not None and "data" in shown:
+            outer = one.outer[0][at], one.outer[1][at]
+        parts.append(band(x, outer[0], low, colour, _KNOWLEDGE))
+        parts.append(band(x, high, outer[1], colour, _KNOWLEDGE))
+    if one.outer is not None and "total" in shown:
+        parts += [line(x, end[at], colour, **_EDGE) for end in one.outer]
     return parts
 
 
@@ -331,8 +313,6 @@ def _below(one: Belief, seen: _Seen) -> Part:
     layers = _hatches(seen.ground)
     if one.judged is None:
         shown = next(iter(seen.scales.values()), [0.0, 1.0])
-        text = "" if one.loc is None and not one.parts else "no such score"
-        layers += [{"kind": "words", "text": text}] if text else []
         return {"range": shown, "label": "", "layers": layers, "own": False}
     colour = METHOD_STYLES[one.method].colour
     judged, shown = one.judged, seen.range_of(one.judged)
@@ -366,7 +346,10 @@ def _legend(beliefs: Sequence[Belief], look: Look, ground: Ground) -> list[Part]
     several = len({METHOD_STYLES[one.method].colour for one in beliefs}) != 1
     colour = "text" if several else METHOD_STYLES[beliefs[0].method].colour
     shown = [one for one in beliefs if one.loc is not None]
-    has = {part for one in shown for part in one.parts if one.parts != ("total",)}
+    has = {
+        "data": any(one.inner is not None for one in shown),
+        "knowledge": any(one.knowledge is not None for one in shown),
+    }
     entries: list[Part] = []
     if shown:
         entries.append({"name": "prediction", "kind": "line", "colour": colour, "width": 2.2})
@@ -375,15 +358,10 @@ def _legend(beliefs: Sequence[Belief], look: Look, ground: Ground) -> list[Part]
         ("data", _DATA, f"data {look.width}"),
         ("knowledge", _KNOWLEDGE, "knowledge, outside it"),
     ):
-        if part in has and part in look.bands:
+        if has[part] and part in look.bands:
             entries.append({"name": name, **area, "opacity": opacity})
-    if "total" in has and "total" in look.bands:
+    if any(one.outer is not None for one in shown) and "total" in look.bands:
         entries.append({"name": "total", "kind": "line", "colour": colour, **_EDGE})
-    if any(one.parts == ("total",) for one in shown):
-        entries.append({"name": "total, not split", **area, "opacity": _TOTAL})
-    if look.edges and any(one.edges for one in shown):
-        dotted = {"kind": "line", "colour": colour, "width": 1.8, "dash": "1 3"}
-        entries.append({"name": look.edges, **dotted})
     entries.append({"name": "true mean", "kind": "line", **_TRUTH})
     entries.append({"name": f"true {look.width}", "kind": "line", **_NOISE})
     entries.append({"name": "rows", "kind": "dots", **_INK, "opacity": 0.6})
@@ -392,7 +370,7 @@ def _legend(beliefs: Sequence[Belief], look: Look, ground: Ground) -> list[Part]
     if any(one.judged is not None for one in beliefs):
         entries.append({"name": f"{USUAL} % of in-distribution rows", "kind": "line", **_MARK})
         if ground.foreign:
-            entries.append({"name": "OOD rows", "kind": "line", **_SAMPLED})
+            entries.append({"name": "foreign rows", "kind": "line", **_SAMPLED})
     return entries
 
 

@@ -37,8 +37,9 @@ def belief(ground, method="macau_linear", **more):
     n = len(ground.x)
     judged = Judged("novelty", "novelty (z)", np.abs(ground.x - 5.0) - 5.0, 0.5)
     given = {
-        "loc": ground.x / 2, "parts": ALL, "data": np.full(n, 0.3), "knowledge": np.full(n, 0.4),
-        "lower": ground.x / 2 - 1.0, "upper": ground.x / 2 + 2.0, "judged": judged, **more,
+        "loc": ground.x / 2, "data": np.full(n, 0.3), "knowledge": np.full(n, 0.4),
+        "inner": (ground.x / 2 - 0.6, ground.x / 2 + 0.6),
+        "outer": (ground.x / 2 - 1.0, ground.x / 2 + 1.0), "judged": judged, **more,
     }  # fmt: skip
     return Belief(method, **given)
 
@@ -92,22 +93,24 @@ def test_each_part_can_be_left_out(ground, bands, n_bands, n_lines):
     assert ("knowledge" in names) == ("knowledge" in bands)
 
 
-def test_a_method_without_a_part_has_no_band_for_it(ground):
-    noise = belief(ground, "ngboost", parts=("total", "data"), knowledge=None)
-    forest = belief(ground, "forest", parts=("total", "knowledge"), data=None)
-    first, second = heteroscedastic_figure(ground, [noise, forest]).spec["panels"]
-    assert len(layers(first, "band")) == 1
-    low, high = layers(second, "band")
+def test_knowledge_without_data_lies_around_the_mean(ground):
+    spec = heteroscedastic_figure(ground, [belief(ground)], Look(bands=("knowledge",))).spec
+    low, high = layers(spec["panels"][0], "band")
     np.testing.assert_allclose(low["high"], ground.x / 2, **ROUNDING)
     np.testing.assert_allclose(high["high"], ground.x / 2 + 0.8, **ROUNDING)
 
 
-def test_an_interval_that_is_not_split_is_one_band_between_its_ends(ground):
-    one = belief(ground, "quantile", parts=("total",), data=None, knowledge=None)
-    (panel,) = heteroscedastic_figure(ground, [one]).spec["panels"]
-    (whole,) = layers(panel, "band")
-    np.testing.assert_allclose(whole["low"], one.lower, **ROUNDING)
-    np.testing.assert_allclose(whole["high"], one.upper, **ROUNDING)
+def test_a_method_without_a_part_has_no_band_for_it(ground):
+    skew = ground.x / 2 - 1.0, ground.x / 2 + 2.0
+    noise = belief(ground, "quantile", knowledge=None, inner=skew, outer=skew)
+    forest = belief(ground, "forest", data=None, inner=None)
+    first, second = heteroscedastic_figure(ground, [noise, forest]).spec["panels"]
+    (whole,) = layers(first, "band")
+    np.testing.assert_allclose(whole["low"], skew[0], **ROUNDING)
+    np.testing.assert_allclose(whole["high"], skew[1], **ROUNDING)
+    low, high = layers(second, "band")
+    np.testing.assert_allclose(low["high"], ground.x / 2, **ROUNDING)
+    np.testing.assert_allclose(high["high"], ground.x / 2 + 1.0, **ROUNDING)
 
 
 def test_the_score_lies_below_with_its_mark_and_what_is_beyond(ground):
@@ -157,17 +160,8 @@ def test_a_logarithmic_score_says_so(ground):
     assert spec["read"]["values"][-1]["at"][-1] == pytest.approx(10.0)
 
 
-def test_dotted_ends_are_named(ground):
-    look = Look(edges="conformal, 90 %")
-    spec = heteroscedastic_figure(ground, [belief(ground, edges=True)], look).spec
-    low, high = layers(spec["panels"][0], "line", dash="1 3")
-    np.testing.assert_allclose(low["y"], ground.x / 2 - 1.0, **ROUNDING)
-    np.testing.assert_allclose(high["y"], ground.x / 2 + 2.0, **ROUNDING)
-    assert "conformal, 90 %" in [entry["name"] for entry in spec["legend"]]
-
-
 def test_methods_that_only_score_or_have_no_result_keep_their_panel(ground):
-    empty = [belief(ground, "isolation", loc=None, parts=()), pending("gnll", "being fitted")]
+    empty = [belief(ground, "isolation", loc=None), pending("gnll", "being fitted")]
     spec = heteroscedastic_figure(ground, empty).spec
     assert [panel["note"] for panel in spec["panels"]] == ["", "being fitted"]
     assert not any(layers(panel, "band") for panel in spec["panels"])
@@ -176,6 +170,7 @@ def test_methods_that_only_score_or_have_no_result_keep_their_panel(ground):
         "truth", "Isolation forest novelty (z)",
     ]  # fmt: skip
     assert not layers(spec["panels"][1]["below"], "words")
+    assert layers(spec["panels"][0]["below"], "words")
 
 
 def test_without_a_method_the_rows_stand_alone(ground):
