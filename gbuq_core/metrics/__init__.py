@@ -1,13 +1,14 @@
 """Scores of predictions and of their uncertainty; lower is better unless a docstring says else.
 
 Proper scores (CRPS, NLL, check and interval score), calibration (coverage with its binomial band,
-PIT, reliability) and ranking (rejection curves, PRR, AUROC), as Malinin et al. (2021), section 5,
-and Brophy and Lowd (IBUG, 2022) report them, and the effective size of an ensemble. ``scale`` is
-always a standard deviation.
+PIT, reliability, split conformal factors) and ranking (rejection curves, PRR, AUROC), as Malinin et
+al. (2021), section 5, and Brophy and Lowd (IBUG, 2022) report them, and the effective size of an
+ensemble. ``scale`` is always a standard deviation.
 """
 
 from gbuq_core.metrics.binomial import binomial_band
 from gbuq_core.metrics.class_calibration import Reliability, calibration_error, reliability
+from gbuq_core.metrics.conformal import CONFORMAL_LEVELS, ConformalScales, conformal_scales
 from gbuq_core.metrics.ensemble_size import EnsembleSize, effective_ensemble_size
 from gbuq_core.metrics.intervals import (
     DEFAULT_LEVELS,
@@ -39,7 +40,9 @@ from gbuq_core.metrics.proper_scores import (
 from gbuq_core.metrics.ranking import RejectionCurve, auroc, prr, rejection_curve
 
 __all__ = [
+    "CONFORMAL_LEVELS",
     "DEFAULT_LEVELS",
+    "ConformalScales",
     "Coverage",
     "EnsembleSize",
     "PitHistogram",
@@ -49,6 +52,7 @@ __all__ = [
     "binomial_band",
     "calibration_error",
     "check_score",
+    "conformal_scales",
     "coverage",
     "crps_ensemble",
     "crps_gaussian",

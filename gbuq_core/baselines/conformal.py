@@ -1,0 +1,303 @@
+"""Inductive conformal prediction through mapie: one constant width, or quantiles moved apart.
+
+The library sees predictions, not rows: its "features" are the columns that the model predicted, so
+that it neither copies nor asks a model again.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.linear_model import LinearRegression
+
+from gbuq_core.baselines.interval_regressor import Intervals, Parts, missing_package
+from gbuq_core.baselines.lightgbm_forest import LightGBMForest
+from gbuq_core.baselines.quantiles import normal_through_quantiles
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.inputs.held_out import hold_out
+from gbuq_core.metrics.conformal import (
+    CONFORMAL_LEVELS,
+    check_calibration_rows,
+    check_levels,
+)
+from gbuq_core.metrics.inputs import FloatArray
+from gbuq_core.validation import check_choice, check_number
+
+MODELS = ("forest", "linear")
+
+
+class _ConformalRegressor(LightGBMForest):
+    """What both share: levels, and rows held out to calibrate on."""
+
+    levels: Sequence[float]
+    calibration_fraction: float
+
+    def predict_intervals(self, X: Any) -> Intervals:
+        """The library's interval of each level, in units of y."""
+        ends = self._ends(self._predicted(self._read_new_rows(X)))
+        centre, spread = self.target_scale_
+        return Intervals(self.levels_, *(centre + spread * ends))
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_number("calibration_fraction", self.calibration_fraction, 0.0, 0.9, low_open=True)
+        self.levels_ = np.sort(check_levels(self.levels))
+
+    def _fit(self, X: FloatArray, y: FloatArray) -> None:
+        regression = _mapie()
+        held = hold_out(len(y), self.calibration_fraction, self.seed_)
+        check_calibration_rows(len(held.tuned), self._hardest_levels())
+        self.n_calibration_ = len(held.tuned)
+        self._fit_model(X[held.fitted], y[held.fitted])
+        self._calibrate(regression, self._predicted(X[held.tuned]), y[held.tuned])
+
+    def _hardest_levels(self) -> FloatArray:
+        return self.levels_
+
+    def _fit_model(self, X: FloatArray, y: FloatArray) -> None:
+        raise NotImplementedError
+
+    def _predicted(self, X: FloatArray) -> FloatArray:
+        """What the library sees of the rows, (n_samples, n_columns)."""
+        raise NotImplementedError
+
+    def _calibrate(self, regression: Any, predicted: FloatArray, y: FloatArray) -> None:
+        raise NotImplementedError
+
+    def _ends(self, predicted: FloatArray) -> FloatArray:
+        """Lower and upper ends on the inner scale, (2, n_levels, n_samples)."""
+        raise NotImplementedError
+
+
+class ConformalRegressor(_ConformalRegressor):
+    """A model's prediction with one constant width for all rows (inductive conformal prediction).
+
+    A share of the rows is held out of the fit. An interval's half width is the
+    ``ceil((n + 1) level)``-th smallest of the absolute residuals there, so that fresh rows of the
+    same kind are covered at least as often as the level says, on average over all rows: where the
+    noise varies, too often here and too seldom there.
+
+    Parameters
+    ----------
+    model : {"forest", "linear"}
+        LightGBM's random forest, or ordinary least squares (which cannot read NaN).
+    n_trees, max_leaves, min_child_samples, subsample, random_state, n_jobs
+        As for `ForestVarianceRegressor`.
+    levels : sequence of float
+        Nominal coverage of the intervals.
+    calibration_fraction : float
+        Share of the rows to calibrate on.
+
+    Attributes
+    ----------
+    levels_ : ndarray of shape (n_levels,)
+        Ascending.
+    residual_scale_ : float
+        In units of y.
+    n_calibration_ : int
+    fit_seconds_ : float
+
+    Notes
+    -----
+    Conformal prediction gives intervals and no distribution. Where one is asked for (CRPS) it is
+    the normal with the root mean square of the calibration residuals as its std: the second moment
+    of the residual distribution that the intervals are cut from. It counts as data uncertainty.
+
+    References
+    ----------
+    Papadopoulos et al. (2002); MACAU, section 4 and table 1 ("Inductive conformal prediction").
+
+    Examples
+    --------
+    >>> from gbuq_core.synthetic import make_heteroscedastic
+    >>> data = make_heteroscedastic(500, random_state=0)
+    >>> model = ConformalRegressor(n_trees=20, random_state=0).fit(data.X, data.y)
+    >>> levels, lower, upper = model.predict_intervals([[1.0], [9.0]])
+    >>> bool(np.ptp(upper - lower, axis=1).max() < 1e-12)  # the same width everywhere
+    True
+    """
+
+    def __init__(
+        self,
+        model: str = "forest",
+        n_trees: int = 100,
+        max_leaves: int = 31,
+        min_child_samples: int = 20,
+        subsample: float = 0.8,
+        levels: Sequence[float] = CONFORMAL_LEVELS,
+        calibration_fraction: float = 0.25,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(n_trees, max_leaves, min_child_samples, subsample, random_state, n_jobs)
+        self.model = model
+        self.levels = levels
+        self.calibration_fraction = calibration_fraction
+
+    @property
+    def _reads_gaps(self) -> bool:  # type: ignore[override]
+        return self.model != "linear"
+
+    @property
+    def _name(self) -> str:  # type: ignore[override]
+        return "a linear regression" if self.model == "linear" else "LightGBM"
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_choice("model", self.model, MODELS)
+
+    def _fit_model(self, X: FloatArray, y: FloatArray) -> None:
+        linear = self.model == "linear"
+        self.model_ = LinearRegression().fit(X, y) if linear else self._grow(X, y)
+
+    def _predicted(self, X: FloatArray) -> FloatArray:
+        return np.asarray(self.model_.predict(X), dtype=np.float64)[:, None]
+
+    def _calibrate(self, regression: Any, predicted: FloatArray, y: FloatArray) -> None:
+        self.conformal_ = regression.SplitConformalRegressor(
+            _Column(0), confidence_level=self.levels_.tolist(), prefit=True
+        ).conformalize(predicted, y)
+        inner = float(np.sqrt(np.mean(np.square(self.conformal_.conformity_scores))))
+        self._inner_scale = inner
+        self.residual_scale_ = inner * self.target_scale_.spread
+
+    def _ends(self, predicted: FloatArray) -> FloatArray:
+        return self.conformal_.predict_interval(predicted)[1].transpose(1, 2, 0)
+
+    def _parts(self, X: FloatArray) -> Parts:
+        variance = np.full(len(X), self._inner_scale**2)
+        return Parts(self._predicted(X)[:, 0], variance, np.zeros(len(X)))
+
+
+class ConformalizedQuantileRegressor(_ConformalRegressor):
+    """Quantile forests whose intervals are moved apart until held-out rows are covered (CQR).
+
+    For each level the forests of its two ends are shifted outwards by the same amount, a conformal
+    quantile of how far rows lie beyond them (inwards if it is negative). Widths vary with x as the
+    forests' do, and coverage holds on average.
+
+    Parameters
+    ----------
+    n_trees, max_leaves, min_child_samples, subsample, random_state, n_jobs
+        As for `ForestVarianceRegressor`; of each quantile's forest.
+    levels : sequence of float
+        Nominal coverage of the intervals; each takes two forests, and the median one more.
+    calibration_fraction : float
+        Share of the rows to calibrate on.
+
+    Attributes
+    ----------
+    levels_ : ndarray of shape (n_levels,)
+        Ascending.
+    n_calibration_ : int
+    fit_seconds_ : float
+
+    Notes
+    -----
+    ``loc`` and ``scale`` are those of the normal closest to the ends of all intervals and the
+    median in least squares. They count as data uncertainty.
+
+    References
+    ----------
+    Romano, Patterson and Candes (2019), algorithm 1.
+
+    Examples
+    --------
+    >>> from gbuq_core.synthetic import make_heteroscedastic
+    >>> data = make_heteroscedastic(500, random_state=0)
+    >>> model = ConformalizedQuantileRegressor(n_trees=20, random_state=0).fit(data.X, data.y)
+    >>> levels, lower, upper = model.predict_intervals([[1.0], [9.0]])
+    >>> quiet, noisy = (upper - lower)[-1]
+    >>> bool(noisy > quiet)
+    True
+    """
+
+    def __init__(
+        self,
+        n_trees: int = 100,
+        max_leaves: int = 31,
+        min_child_samples: int = 20,
+        subsample: float = 0.8,
+        levels: Sequence[float] = CONFORMAL_LEVELS,
+        calibration_fraction: float = 0.25,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(n_trees, max_leaves, min_child_samples, subsample, random_state, n_jobs)
+        self.levels = levels
+        self.calibration_fraction = calibration_fraction
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        tails = 0.5 * (1.0 - self.levels_)
+        self.quantiles_ = np.unique(np.concatenate([tails, [0.5], 1.0 - tails]))
+        if len(self.quantiles_) != 2 * len(tails) + 1:
+            raise InvalidParameter(f"levels must all differ; got {self.levels!r}.")
+
+    def _fit_model(self, X: FloatArray, y: FloatArray) -> None:
+        self.boosters_ = [
+            self._grow(X, y, objective="quantile", alpha=float(q)) for q in self.quantiles_
+        ]
+
+    def _predicted(self, X: FloatArray) -> FloatArray:
+        """Sorted within each row: the forests' quantiles may cross."""
+        return np.sort(np.stack([b.predict(X) for b in self.boosters_], axis=1), axis=1)
+
+    def _calibrate(self, regression: Any, predicted: FloatArray, y: FloatArray) -> None:
+        middle = len(self.levels_)
+        self.conformal_ = [
+            regression.ConformalizedQuantileRegressor(
+                [_Column(middle - 1 - i), _Column(middle + 1 + i), _Column(middle)],
+                confidence_level=float(level),
+                prefit=True,
+            ).conformalize(predicted, y)
+            for i, level in enumerate(self.levels_)
+        ]
+
+    def _ends(self, predicted: FloatArray) -> FloatArray:
+        with warnings.catch_warnings():
+            # Ends moved inwards may cross the median or each other, which it warns of.
+            warnings.simplefilter("ignore")
+            ends = [
+                each.predict_interval(predicted, symmetric_correction=True)[1][:, :, 0].T
+                for each in self.conformal_
+            ]
+        return np.sort(np.stack(ends, axis=1), axis=0)
+
+    def _parts(self, X: FloatArray) -> Parts:
+        predicted = self._predicted(X)
+        lower, upper = self._ends(predicted)
+        middle = predicted[:, len(self.levels_)][None]
+        quantiles = np.sort(np.concatenate([lower[::-1], middle, upper]), axis=0)
+        loc, scale = normal_through_quantiles(self.quantiles_, quantiles)
+        return Parts(loc, scale * scale, np.zeros(len(X)))
+
+
+class _Column(RegressorMixin, BaseEstimator):
+    """A fitted "model" for the library: a column of what was predicted already."""
+
+    fitted_ = True  # what it looks for
+
+    def __init__(self, column: int = 0) -> None:
+        self.column = column
+
+    def fit(self, X: Any, y: Any) -> _Column:
+        """There is nothing to fit."""
+        return self
+
+    def predict(self, X: Any) -> FloatArray:
+        """The column."""
+        return np.asarray(X)[:, self.column]
+
+
+def _mapie() -> Any:
+    """The regressors of mapie, imported at their first use, or one sentence if it is missing."""
+    try:
+        import mapie.regression
+    except (ImportError, OSError) as error:
+        raise missing_package("mapie", "Conformal prediction") from error
+    return mapie.regression

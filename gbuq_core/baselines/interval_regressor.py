@@ -1,0 +1,184 @@
+"""What the baselines with a predicted scale share: rows in; mean, data and knowledge parts out."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from gbuq_core.baselines.held_out import check_new_rows, check_rows
+from gbuq_core.baselines.sampled_functions import Distribution
+from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.inputs.columns import read_numbers
+from gbuq_core.inputs.rows import TargetScale, check_numeric_target, draw_seed, fit_target_scale
+from gbuq_core.jobs import effective_n_jobs
+from gbuq_core.metrics.inputs import FloatArray
+from gbuq_core.uncertainty import Uncertainty
+
+
+class Parts(NamedTuple):
+    """Mean and the two variances, (n_samples,) each, on the inner scale of the target."""
+
+    loc: FloatArray
+    data: FloatArray
+    knowledge: FloatArray
+
+
+class Intervals(NamedTuple):
+    """Central intervals, in units of y.
+
+    levels : ndarray of shape (n_levels,)
+        Nominal coverage.
+    lower, upper : ndarray of shape (n_levels, n_samples)
+    """
+
+    levels: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+
+
+class IntervalRegressor(RegressorMixin, BaseEstimator, ABC):
+    """A regressor with a mean and a std of its own for each row.
+
+    The target is standardised inside, so that its unit does not matter. A part of the uncertainty
+    that a method does not have is 0.
+    """
+
+    _reads_gaps = True  # whether X may hold NaN
+    _name = "this baseline"
+    _standardizes = True
+    target_scale_: TargetScale
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is impossible or the library is not installed.
+        InvalidData
+            If X or y cannot be used; one sentence.
+        """
+        began = time.perf_counter()
+        self._check_parameters()
+        if hasattr(self, "n_jobs"):
+            effective_n_jobs(self.n_jobs)
+        self.seed_ = short_seed(getattr(self, "random_state", None))
+        rows, target = check_training_rows(self, X, y)
+        matrix = self._numbers(rows)
+        self.target_scale_ = fit_target_scale(target, self._standardizes)
+        self._fit(matrix, (target - self.target_scale_.centre) / self.target_scale_.spread)
+        self.fit_seconds_ = time.perf_counter() - began
+        return self
+
+    def predict(self, X: Any) -> FloatArray:
+        """Mean of y, (n_samples,)."""
+        centre, spread = self.target_scale_ if self._is_fitted() else (0.0, 1.0)
+        return centre + spread * self._loc(self._read_new_rows(X))
+
+    def predict_distribution(self, X: Any) -> Distribution:
+        """``(loc, scale)`` of y, (n_samples,) each: the scale is the std of all parts together."""
+        parts = self._parts(self._read_new_rows(X))
+        centre, spread = self.target_scale_
+        scale = np.sqrt(parts.data + parts.knowledge)
+        return Distribution(centre + spread * parts.loc, spread * scale)
+
+    def predict_uncertainty(self, X: Any) -> Uncertainty:
+        """Total, data and knowledge uncertainty: variances of y, (n_samples,) each."""
+        parts = self._parts(self._read_new_rows(X))
+        square = self.target_scale_.spread**2
+        data, knowledge = square * parts.data, square * parts.knowledge
+        return Uncertainty(data + knowledge, data, knowledge)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self._reads_gaps
+        return tags
+
+    @abstractmethod
+    def _check_parameters(self) -> None:
+        """Refuse impossible parameters."""
+
+    @abstractmethod
+    def _fit(self, X: FloatArray, y: FloatArray) -> None:
+        """Fit on a matrix (n, p) and the inner target (n,)."""
+
+    @abstractmethod
+    def _parts(self, X: FloatArray) -> Parts:
+        """Mean and variances at the rows of a matrix, on the inner scale."""
+
+    def _loc(self, X: FloatArray) -> FloatArray:
+        """The mean alone, where that is cheaper."""
+        return self._parts(X).loc
+
+    def _is_fitted(self) -> bool:
+        return hasattr(self, "target_scale_")
+
+    def _read_new_rows(self, X: Any) -> FloatArray:
+        check_is_fitted(self, "fit_seconds_")
+        return self._numbers(check_new_rows(self, X))
+
+    def _numbers(self, rows: Any) -> FloatArray:
+        return read_matrix(rows, self._reads_gaps, self._name)
+
+
+def check_training_rows(estimator: Any, X: Any, y: Any) -> tuple[Any, FloatArray]:
+    """Rows as given and targets (n,) float64; at least two of them."""
+    given = np.asarray(y)
+    if given.ndim == 1 and given.dtype.kind in "OUSmM":  # text and dates
+        check_numeric_target(given)
+    rows, target = check_rows(estimator, X, y, reset=True)
+    if len(target) < 2:
+        raise InvalidData("n_samples = 1 is too few: pass at least 2 rows.")
+    return rows, target
+
+
+def read_matrix(rows: Any, reads_gaps: bool, name: str) -> FloatArray:
+    """A table of numbers as (n, p) float64.
+
+    Raises
+    ------
+    InvalidData
+        If a column holds no numbers, or a value is missing where that cannot be read.
+    """
+    if isinstance(rows, pd.DataFrame):
+        names = rows.columns
+        columns = [read_numbers(rows.iloc[:, i], str(names[i])) for i in range(len(names))]
+        rows = np.stack(columns, axis=1)
+    try:
+        matrix = np.ascontiguousarray(rows, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidData("X holds text or categories: code them as numbers first.") from None
+    if not reads_gaps and np.isnan(matrix).any():
+        raise InvalidData(
+            f"Input X contains NaN, which {name} cannot read: fill the gaps or drop those rows."
+        )
+    return matrix
+
+
+def short_seed(random_state: Any) -> int:
+    """A seed of 31 bits, as the libraries' are, that differs for all seeds of this project.
+
+    Examples
+    --------
+    >>> short_seed(3) == short_seed(3), short_seed(3) == short_seed(4)
+    (True, False)
+    """
+    return int(np.random.SeedSequence(draw_seed(random_state)).generate_state(1)[0] >> 1)
+
+
+def missing_package(package: str, what: str) -> InvalidParameter:
+    """The one sentence for a library that is not there."""
+    return InvalidParameter(
+        f"{what} needs the package {package}, which is not installed: pip install {package}."
+    )
