@@ -1,0 +1,372 @@
+"""The data of the Novelty maps page: two features, and where the truth is known, their density.
+
+The map reaches well out of the rows, as what a model says there is the question. Its cells stay
+where they are whatever the number of rows, the noise and the seed, so that a lasso keeps its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import softmax
+
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.synthetic import (
+    blobs_log_density,
+    make_blobs,
+    make_moons3,
+    make_rings,
+    make_spiral,
+    moons_log_density,
+    rings_log_density,
+    spiral_log_density,
+)
+from gbuq_core.synthetic.plane import Extent, cell_middles
+from gbuq_core.validation import check_choice
+
+Array = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+Whole = npt.NDArray[np.int64]
+
+SIDE = 60  # cells of the maps along each feature
+N_CELLS = SIDE * SIDE
+THIRD_NAME = "irrelevant feature"
+_THIRD_STREAM, _QUANTILE_STREAM = 3, 2  # of the seed
+_QUANTILE_ROWS, _LEAST_MASS = 3000, 0.01  # of the rows lie outside the support
+_MARGIN = 0.6  # of a table's range, to either side
+
+
+class DatasetInfo(NamedTuple):
+    """A set of the page: its name, and a sentence about it."""
+
+    label: str
+    about: str
+
+
+_DATASETS = {
+    "moons": DatasetInfo(
+        "Moons", "Two interleaved half circles, a class each; noise 0.15 around them."
+    ),
+    "spiral": DatasetInfo(
+        "Spiral", "Three spiral arms, a class each, that widen outwards with gaps between them."
+    ),
+    "rings": DatasetInfo(
+        "Rings", "A ring of radius 1 inside one of radius 2, a class each: the middle is empty."
+    ),
+    "blobs": DatasetInfo(
+        "Blobs",
+        "Two touching blobs on the upper left and a tilted one on the lower right: the two other "
+        "corners are empty, yet lie beside rows along either feature.",
+    ),
+    "table": DatasetInfo("A table", "Two columns of a real table; nobody knows its density."),
+}
+DATASETS: Mapping[str, DatasetInfo] = MappingProxyType(_DATASETS)
+
+# The edges of each synthetic map, and the usual noise, which ``noise`` multiplies.
+_PLANES: dict[str, tuple[Extent, float]] = {
+    "moons": (((-3.5, 4.5), (-3.75, 4.25)), 0.15),
+    "spiral": (((-600.0, 600.0), (-600.0, 600.0)), 0.2),
+    "rings": (((-5.0, 5.0), (-5.0, 5.0)), 0.15),
+    "blobs": (((-7.0, 7.0), (-7.0, 7.0)), 0.6),
+}
+_DEFAULT_COLUMNS = {
+    "diabetes": ("body mass index (kg/m\u00b2)", "log of serum triglycerides"),
+    "wine": ("alcohol", "flavanoids"),
+    "breast_cancer": ("mean radius", "mean texture"),
+}
+
+
+class TableChoice(NamedTuple):
+    """A built-in table: its task, its numeric columns, and the two that are shown by default."""
+
+    key: str
+    title: str
+    task: str
+    columns: tuple[str, ...]
+    default: tuple[str, str]
+
+
+class NoveltyData(NamedTuple):
+    """Training rows over a map, and the truth where it is known; arrays are read-only.
+
+    Attributes
+    ----------
+    key, title : str
+        A key of `DATASETS`; its label, or the table's.
+    task : {"classification", "regression"}
+    X : ndarray of shape (n_rows, n_features)
+        The place, and the irrelevant third feature if there is one.
+    y : ndarray of shape (n_rows,)
+        Class codes from 0, int64; or numbers.
+    classes : tuple of str
+        Their names; empty for a regression.
+    feature_names, target_name
+    extent : ((low, high), (low, high))
+        Outer edges of the map.
+    axes : pair of ndarrays of shape (60,)
+        The middles of the cells along the first feature (columns) and the second (rows).
+    grid : ndarray of shape (3600, 2)
+        The middles of the cells, the second feature upwards: ``.reshape(60, 60)`` is a map.
+    cell : ndarray of shape (n_rows,), int64
+        The number of each row's cell; -1 for a row outside the map.
+    log_density : ndarray of shape (3600,) or None
+        Of a row of any class, per unit area, natural logarithm; the third feature is left out.
+    in_support : ndarray of shape (3600,), bool, or None
+        Where the density exceeds that of all but 1 % of the rows.
+    true_proba : ndarray of shape (3600, n_classes) or None
+        True class probabilities.
+    row_log_density : ndarray of shape (n_rows,) or None
+        The density at the training rows.
+    """
+
+    key: str
+    title: str
+    task: str
+    X: Array
+    y: npt.NDArray[np.float64 | np.int64]
+    classes: tuple[str, ...]
+    feature_names: tuple[str, ...]
+    target_name: str
+    extent: Extent
+    axes: tuple[Array, Array]
+    grid: Array
+    cell: Whole
+    log_density: Array | None = None
+    in_support: Mask | None = None
+    true_proba: Array | None = None
+    row_log_density: Array | None = None
+
+
+@lru_cache(maxsize=1)
+def table_choices() -> tuple[TableChoice, ...]:
+    """The built-in tables and the columns that a map can lie over.
+
+    Examples
+    --------
+    >>> [(choice.key, choice.task, len(choice.columns)) for choice in table_choices()]
+    [('diabetes', 'regression', 9), ('wine', 'classification', 13),
+     ('breast_cancer', 'classification', 30)]
+    """
+    from gbuq_core.tables.builtin import BUILTIN_TABLES, load_builtin
+
+    choices = []
+    for about in BUILTIN_TABLES:
+        loaded = load_builtin(about.key)
+        columns = tuple(
+            column.name
+            for column in loaded.schema.columns
+            if column.kind == "numeric" and column.name != about.target
+        )
+        default = _DEFAULT_COLUMNS[about.key]
+        choices.append(TableChoice(about.key, about.title, about.task, columns, default))
+    return tuple(choices)
+
+
+def check_columns(table: str, columns: tuple[str, str] | None) -> tuple[str, str]:
+    """The two columns of a table that are shown, the default ones without a choice.
+
+    Raises
+    ------
+    InvalidParameter
+        One sentence.
+
+    Examples
+    --------
+    >>> check_columns("wine", None)
+    ('alcohol', 'flavanoids')
+    """
+    choices = {choice.key: choice for choice in table_choices()}
+    choice = choices[check_choice("table", table, tuple(choices))]
+    if columns is None:
+        return choice.default
+    pair = tuple(columns)
+    if len(pair) != 2 or pair[0] == pair[1] or not set(pair) <= set(choice.columns):
+        raise InvalidParameter(
+            f"columns must be two different numeric columns of the table {choice.title}; "
+            f"got {columns!r}."
+        )
+    return pair[0], pair[1]
+
+
+@lru_cache(maxsize=16)
+def load_novelty_data(
+    key: str,
+    rows: int | None = 600,
+    noise: float | None = 1.0,
+    seed: int = 0,
+    third: bool = False,
+    table: str | None = None,
+    columns: tuple[str, str] | None = None,
+) -> NoveltyData:
+    """Draw a synthetic set, or take two columns of a table.
+
+    Parameters
+    ----------
+    key : str
+        A key of `DATASETS`.
+    rows : int or None
+        Training rows of a synthetic set; a table has the rows it has.
+    noise : float or None
+        A factor of the set's usual noise.
+    seed : int
+        Of the draw.
+    third : bool
+        Whether there is a third feature, standard normal, that has nothing to do with y.
+    table, columns
+        A key of `table_choices` and two of its columns; for the set "table".
+
+    Raises
+    ------
+    InvalidParameter
+        One sentence.
+
+    Examples
+    --------
+    >>> data = load_novelty_data("rings", third=True)
+    >>> data.X.shape, data.grid.shape, data.true_proba.shape
+    ((600, 3), (3600, 2), (3600, 2))
+    """
+    if check_choice("data", key, tuple(DATASETS)) == "table":
+        chosen = "diabetes" if table is None else table
+        data = _table(chosen, check_columns(chosen, columns))
+    else:
+        count, factor = 600 if rows is None else rows, 1.0 if noise is None else noise
+        data = _synthetic(key, count, factor, seed)
+    if third:
+        extra = np.random.default_rng([seed, _THIRD_STREAM]).standard_normal(len(data.y))
+        data = data._replace(
+            X=np.column_stack([data.X, extra]), feature_names=(*data.feature_names, THIRD_NAME)
+        )
+    for part in data:
+        for array in part if isinstance(part, tuple) else (part,):
+            if isinstance(array, np.ndarray):
+                array.setflags(write=False)
+    return data
+
+
+def cell_numbers(extent: Extent, points: Array) -> Whole:
+    """The cell (n,) of each point (n, 2 or more); -1 outside the map.
+
+    Examples
+    --------
+    >>> cell_numbers(((0.0, 60.0), (0.0, 60.0)), np.array([[0.5, 0.5], [3.2, 1.0], [-1.0, 0.0]]))
+    array([ 0, 63, -1])
+    """
+    places = []
+    for axis, (low, high) in enumerate(extent):
+        places.append(np.floor((points[:, axis] - low) * (SIDE / (high - low))))
+    column, row = places
+    inside = (column >= 0) & (column < SIDE) & (row >= 0) & (row < SIDE)
+    return np.where(inside, row * SIDE + column, -1).astype(np.int64)
+
+
+def _synthetic(key: str, rows: int, factor: float, seed: int) -> NoveltyData:
+    extent, usual = _PLANES[key]
+    X, y = _draw(key, rows, factor * usual, seed)
+    axes, grid = cell_middles(extent, SIDE)
+    truth = _truth(key, factor * usual)
+    n_classes = truth.proba.shape[1]
+    return NoveltyData(
+        key,
+        DATASETS[key].label,
+        "classification",
+        X,
+        y,
+        tuple(f"class {label}" for label in range(n_classes)),
+        ("x1", "x2"),
+        "class",
+        extent,
+        axes,
+        grid,
+        cell_numbers(extent, X),
+        truth.log_density,
+        truth.in_support,
+        truth.proba,
+        _either(_log_density(key, X, factor * usual)),
+    )
+
+
+class _Truth(NamedTuple):
+    log_density: Array
+    in_support: Mask
+    proba: Array
+
+
+@lru_cache(maxsize=16)
+def _truth(key: str, noise: float) -> _Truth:
+    """What is true at the cells of a synthetic set's map."""
+    by_class = _log_density(key, cell_middles(_PLANES[key][0], SIDE)[1], noise)
+    sample = _draw(key, _QUANTILE_ROWS, noise, (0, _QUANTILE_STREAM))[0]
+    limit = np.quantile(_either(_log_density(key, sample, noise)), _LEAST_MASS)
+    log_density = _either(by_class)
+    truth = _Truth(log_density, log_density > limit, softmax(by_class, axis=1))
+    for array in truth:
+        array.setflags(write=False)
+    return truth
+
+
+def _draw(
+    key: str, rows: int, noise: float, seed: int | tuple[int, int]
+) -> tuple[Array, npt.NDArray[np.int64]]:
+    if key == "moons":
+        moons = make_moons3(rows, noise, seed)
+        return moons.X[:, :2].copy(), moons.y
+    if key == "spiral":
+        spiral = make_spiral(-(-rows // 3), noise, seed)
+        return spiral.X[:rows, :2].copy(), spiral.y[:rows].copy()
+    drawn = (make_rings if key == "rings" else make_blobs)(rows, noise, seed)
+    return drawn.X, drawn.y
+
+
+def _log_density(key: str, points: Array, noise: float) -> Array:
+    functions = {
+        "moons": moons_log_density,
+        "spiral": spiral_log_density,
+        "rings": rings_log_density,
+        "blobs": blobs_log_density,
+    }
+    return functions[key](points, noise)
+
+
+def _either(by_class: Array) -> Array:
+    """Log density of a row of any class from those of each (n, n_classes)."""
+    marginal: Array = np.logaddexp.reduce(by_class, axis=1) - np.log(by_class.shape[1])
+    return marginal
+
+
+def _table(key: str, columns: tuple[str, str]) -> NoveltyData:
+    from gbuq_core.tables.builtin import load_builtin
+
+    loaded = load_builtin(key)
+    values = [loaded.table.data.column(name).to_numpy().astype(np.float64) for name in columns]
+    target = loaded.table.data.column(loaded.about.target).to_numpy()
+    classes: tuple[str, ...] = ()
+    if loaded.about.task == "classification":
+        names, y = np.unique(target.astype(str), return_inverse=True)
+        classes, y = tuple(names.tolist()), y.astype(np.int64)
+    else:
+        y = target.astype(np.float64)
+    X = np.column_stack(values)
+    low, high = X.min(axis=0), X.max(axis=0)
+    margin = _MARGIN * (high - low)
+    first, second = zip((low - margin).tolist(), (high + margin).tolist(), strict=True)
+    axes, grid = cell_middles((first, second), SIDE)
+    return NoveltyData(
+        "table",
+        loaded.about.title,
+        loaded.about.task,
+        X,
+        y,
+        classes,
+        columns,
+        loaded.about.target,
+        (first, second),
+        axes,
+        grid,
+        cell_numbers((first, second), X),
+    )
