@@ -266,7 +266,7 @@ def score_novelty(
     inference: LeafQuantiles,
     tail: str,
     n_jobs: int | None = None,
-    counted: np.ndarray | None = None,
+    trees: np.ndarray | None = None,
 ) -> Novelty:
     """Score rows: means and spreads over the trees of their z-scores.
 
@@ -280,8 +280,8 @@ def score_novelty(
     table, scaling, model, inference : as fitted
     tail : {"rise", "clip"}
     n_jobs : int, optional
-    counted : (n, n_trees) bool array, optional
-        Whose predictions count for the inference novelty of a row; all of them without it.
+    trees : (k,) int64 array, optional
+        The trees that predict, where not all of them do: ``predictions`` is then (n, k).
 
     Returns
     -------
@@ -291,18 +291,20 @@ def score_novelty(
     """
     size = max(1, _BLOCK_CELLS // max(1, table.n_trees))
     out = np.empty((6, len(X)))
+    n_rows_in = np.diff(table.begin)
 
     def work(start: int) -> None:
         rows = slice(start, start + size)
-        scores = score_distances(X[rows], numbers[rows], table, scaling, model, tail)
-        z_inference = z_scores(
-            predictions[rows], numbers[rows], inference.begin, inference.quantiles, tail,
+        leaves = numbers[rows]
+        predicting = leaves if trees is None else leaves[:, trees]
+        scores = score_distances(X[rows], leaves, table, scaling, model, tail)
+        z = z_scores(
+            predictions[rows], predicting, inference.begin, inference.quantiles, tail,
             of_leaves=True,
         )  # fmt: skip
-        weights = np.maximum(np.diff(table.begin)[numbers[rows]] - 1.0, 0.0)
-        for k, z in enumerate((scores.z, scores.path_z, z_inference)):
-            chosen = None if k < 2 or counted is None else counted[rows]
-            out[k, rows], out[3 + k, rows] = _mean_and_spread(z, weights, chosen)
+        out[0, rows], out[3, rows] = _mean_and_spread(scores.z, n_rows_in[leaves])
+        out[1, rows], out[4, rows] = _mean_and_spread(scores.path_z, n_rows_in[leaves])
+        out[2, rows], out[5, rows] = _mean_and_spread(z, n_rows_in[predicting])
         advance(0.0)
 
     parallel_map(work, range(0, len(X), size), n_jobs)
@@ -329,18 +331,11 @@ def score_distances(
     return DistanceScores(distances, z, path_distances, z_path)
 
 
-def _mean_and_spread(
-    scores: np.ndarray, weights: np.ndarray, chosen: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and weighted standard deviation over the trees, (n,) each."""
-    if chosen is None:
-        mean = scores.mean(axis=1)
-        total = weights.sum(axis=1)
-        weights = np.where(total[:, None] > 0.0, weights, 1.0)
-    else:
-        mean = (scores * chosen).sum(axis=1) / chosen.sum(axis=1)
-        weights = weights * chosen
-        weights = np.where(weights.sum(axis=1)[:, None] > 0.0, weights, chosen)
+def _mean_and_spread(scores: np.ndarray, n_rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean over the trees, and the spread around it weighted by rows - 1, (n,) each."""
+    mean = scores.mean(axis=1)
+    weights = np.maximum(n_rows - 1.0, 0.0)
+    weights[weights.sum(axis=1) == 0.0] = 1.0
     squares = (weights * (scores - mean[:, None]) ** 2).sum(axis=1)
     return mean, np.sqrt(squares / weights.sum(axis=1))
 

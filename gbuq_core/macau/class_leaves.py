@@ -1,0 +1,198 @@
+"""The models of a class in the leaves of its trees: logistic regressions, or shares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from gbuq_core.macau.leaves import LeafScaling, LeafTable
+from gbuq_core.macau.logistic_kernels import fit_logistic_leaves, write_class_members
+from gbuq_core.macau.novelty import LeafQuantiles, fit_inference
+from gbuq_core.parallel import parallel_map
+from gbuq_core.progress import advance
+from gbuq_core.resources import check_memory
+
+# An eigenvalue below this share of the largest one is no information, on a scale on which every
+# feature has as much.
+_NO_INFORMATION = 1e-12
+
+
+class LogisticLeaves(NamedTuple):
+    """A logistic regression in every leaf, on its path features and its own scaling.
+
+    weights : (len(table.path) + n_leaves,) float64
+        Leaf g with k features has k weights and then its intercept, which is infinite where all of
+        its rows are of one class: the first of them stands at ``table.path_begin[g] + g``.
+    first : (n_leaves + 1,) int64
+        Leaf g has the covariance (k, k) ``covariance[first[g]:first[g + 1]]`` of equation 3.
+    covariance : (first[-1],) float64
+    """
+
+    weights: np.ndarray
+    first: np.ndarray
+    covariance: np.ndarray
+
+
+class ClassLeaves(NamedTuple):
+    """What the leaves of some trees say about one class against all others.
+
+    trees : (k,) int64
+        The trees that are about this class.
+    logistic : LogisticLeaves or None
+    shares : (n_leaves,) float64
+        The class's shares in the leaves.
+    quantiles : LeafQuantiles
+        Of the probabilities of the leaves' training rows.
+    """
+
+    trees: np.ndarray
+    logistic: LogisticLeaves | None
+    shares: np.ndarray
+    quantiles: LeafQuantiles
+
+
+class ClassMembers(NamedTuple):
+    """Probability of a class and its variance by the models of each tree, (n, k) float64 each."""
+
+    mean: np.ndarray
+    variance: np.ndarray
+
+
+def fit_class(
+    X: np.ndarray,
+    target: np.ndarray,
+    trees: np.ndarray,
+    table: LeafTable,
+    scaling: LeafScaling,
+    linear: bool,
+    n_jobs: int | None = None,
+) -> ClassLeaves:
+    """Fit the models of one class in the leaves of its trees.
+
+    Parameters
+    ----------
+    X : (n, n_features) float64, C-contiguous
+        The training rows; NaN is missing.
+    target : (n,) float64
+        1 for rows of the class, else 0.
+    trees : (k,) int64
+    table, scaling : LeafTable, LeafScaling
+    linear : bool
+        Whether leaves have logistic regressions, or only the class's share.
+    n_jobs : int, optional
+
+    Returns
+    -------
+    ClassLeaves
+        Logistic regressions are those of scikit-learn's defaults (L2 penalty with C = 1, none on
+        the intercept). A leaf whose rows are of one class predicts that class, with variance 0.
+
+    Raises
+    ------
+    MemoryLimitExceeded
+        One sentence.
+
+    References
+    ----------
+    Merilinna (2023), section 3.1.2, equation 3.
+    """
+    labels = target[table.rows]
+    sizes = np.maximum(np.diff(table.begin), 1)
+    filled = np.append(labels, 0.0)  # so that reduceat may start at the end
+    shares = np.add.reduceat(filled, table.begin[:-1]) / sizes
+    shares[np.diff(table.begin) == 0] = 0.0
+    if not linear:
+        fitted = np.repeat(shares, np.diff(table.begin))
+        return ClassLeaves(trees, None, shares, fit_inference(fitted, table, n_jobs))
+    lengths = np.diff(table.path_begin)
+    first = np.concatenate([[0], np.cumsum(lengths**2)]).astype(np.int64)
+    n_weights = len(table.path) + table.n_leaves
+    check_memory(8 * (n_weights + 2 * int(first[-1]) + 2 * len(labels)), "these leaf models")
+    model = LogisticLeaves(np.zeros(n_weights), first, np.zeros(first[-1]))
+    fitted = np.zeros(len(table.rows))
+
+    def work(span: tuple[int, int]) -> None:
+        fit_logistic_leaves(X, target, *span, table, scaling, model, fitted)
+        advance(0.0)
+
+    spans = [(int(table.first[t]), int(table.first[t + 1])) for t in trees]
+    if table.fallback >= 0:
+        spans.append((table.fallback, table.fallback + 1))
+    parallel_map(work, spans, n_jobs)
+    _invert(model, lengths)
+    return ClassLeaves(trees, model, shares, fit_inference(fitted, table, n_jobs))
+
+
+def _invert(model: LogisticLeaves, lengths: np.ndarray) -> None:
+    """Overwrite ``X^T V X`` of every leaf by its pseudo-inverse.
+
+    Each feature is brought to a diagonal of one before, so that what counts as no information
+    does not depend on the features' scales.
+    """
+    for k in np.unique(lengths):
+        for leaves in _pieces(np.flatnonzero(lengths == k), int(k)):
+            cells = model.first[leaves][:, None] + np.arange(k * k)
+            matrices = model.covariance[cells].reshape(-1, k, k)
+            spread = np.sqrt(np.diagonal(matrices, axis1=1, axis2=2))
+            spread[spread == 0.0] = 1.0
+            unit = spread[:, :, None] * spread[:, None, :]
+            inverses = np.linalg.pinv(matrices / unit, rcond=_NO_INFORMATION, hermitian=True)
+            model.covariance[cells] = (inverses / unit).reshape(-1, k * k)
+
+
+def _pieces(leaves: np.ndarray, k: int) -> Iterator[np.ndarray]:
+    """Leaves in pieces whose k x k matrices stay small."""
+    size = max(1, 1_000_000 // (k * k))
+    for start in range(0, len(leaves), size):
+        yield leaves[start : start + size]
+
+
+def predict_class(
+    X: np.ndarray,
+    numbers: np.ndarray,
+    table: LeafTable,
+    scaling: LeafScaling,
+    leaves: ClassLeaves,
+    n_jobs: int | None = None,
+) -> ClassMembers:
+    """Probability of a class and its variance in every tree about it.
+
+    Parameters
+    ----------
+    X : (n, n_features) float64, C-contiguous
+    numbers : (n, n_trees) int64
+        The rows' leaves in all trees.
+    table, scaling : LeafTable, LeafScaling
+    leaves : ClassLeaves
+    n_jobs : int, optional
+
+    Returns
+    -------
+    ClassMembers
+        Logistic regressions have the delta method's variance: there is none at the point to which
+        the leaf's features are centred, since the intercept counts as known. Shares q have the
+        variance ``q (1 - q)`` of the labels.
+
+    References
+    ----------
+    Merilinna (2023), equations 4 and 5.
+    """
+    own = np.ascontiguousarray(numbers[:, leaves.trees])
+    model = leaves.logistic
+    if model is None:
+        mean = leaves.shares[own]
+        return ClassMembers(mean, mean * (1.0 - mean))
+    out = ClassMembers(np.empty(own.shape), np.empty(own.shape))
+    size = max(1, 200_000 // max(1, own.shape[1]))
+
+    def work(start: int) -> None:
+        rows = slice(start, start + size)
+        write_class_members(
+            X[rows], own[rows], table, scaling, model, out.mean[rows], out.variance[rows]
+        )
+        advance(0.0)
+
+    parallel_map(work, range(0, len(X), size), n_jobs)
+    return out
