@@ -11,5 +11,18 @@ from gbuq_core.macau.leaves import (
     make_leaf_table,
     number_leaves,
 )
+from gbuq_core.macau.regressor import MacauRegressor
+from gbuq_core.macau.results import Distribution, LeafEllipses, Novelty, NoveltyDetail
 
-__all__ = ["LeafScaling", "LeafTable", "fit_scaling", "make_leaf_table", "number_leaves"]
+__all__ = [
+    "Distribution",
+    "LeafEllipses",
+    "LeafScaling",
+    "LeafTable",
+    "MacauRegressor",
+    "Novelty",
+    "NoveltyDetail",
+    "fit_scaling",
+    "make_leaf_table",
+    "number_leaves",
+]

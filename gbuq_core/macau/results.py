@@ -68,3 +68,15 @@ class LeafEllipses(NamedTuple):
     n_rows: np.ndarray
     z: np.ndarray
     distance: np.ndarray
+
+
+class Distribution(NamedTuple):
+    """Mean and standard deviation of y for each row, in units of y.
+
+    Attributes
+    ----------
+    loc, scale : ndarray of shape (n_samples,)
+    """
+
+    loc: np.ndarray
+    scale: np.ndarray

@@ -28,7 +28,7 @@ def _filled_at(values, n_present, n_all, rank, median):
 def _filled_quantile(values, n_present, n_all, share, median):
     """The quantile between places as numpy interpolates it, from the nearer of the two."""
     place = share * (n_all - 1)
-    low = int(math.floor(place))
+    low = np.int64(math.floor(place))
     part = place - low
     below = _filled_at(values, n_present, n_all, low, median)
     above = _filled_at(values, n_present, n_all, min(low + 1, n_all - 1), median)

@@ -1,0 +1,313 @@
+"""What the regressor and the classifier share: knobs, rows, the forest's leaves, novelty."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from gbuq_core.errors import InvalidData
+from gbuq_core.inputs.columns import read_numbers
+from gbuq_core.inputs.rows import check_fit_data, check_new_rows, draw_seed
+from gbuq_core.macau import inspecting, novelty
+from gbuq_core.macau.forest import ForestKnobs, check_knobs, find_forest, rows_for
+from gbuq_core.macau.leaves import (
+    LeafScaling,
+    LeafTable,
+    fit_scaling,
+    make_leaf_table,
+    number_leaves,
+)
+from gbuq_core.macau.novelty import LeafQuantiles, NoveltyModel
+from gbuq_core.macau.results import LeafEllipses, Novelty, NoveltyDetail
+from gbuq_core.parallel import parallel_map
+from gbuq_core.progress import advance, stage
+from gbuq_core.resources import held_bytes
+from gbuq_core.trees.importers.paths import leaf_paths
+from gbuq_core.validation import check_choice
+
+LEAF_MODELS = ("linear", "basic")
+COMBINATIONS = ("variance", "std")
+_BLOCK_CELLS = 4_000_000  # rows x trees that are located at a time
+_SHARE_CELLS = 200_000  # rows x trees of one share of a thread
+
+
+class Located(NamedTuple):
+    """New rows X (n, n_features) float64 and the numbers of their leaves (n, n_trees) int64."""
+
+    X: np.ndarray
+    numbers: np.ndarray
+
+
+class Members(NamedTuple):
+    """What each tree's leaf models say, (n, n_trees) each."""
+
+    means: np.ndarray
+    variances: np.ndarray
+
+
+class LeafModels(BaseEstimator):
+    """Base of the estimators, with their common knobs; not for use by itself."""
+
+    def __init__(
+        self,
+        leaf_model: str,
+        base_model: Any,
+        combine: str,
+        tail: str,
+        n_trees: int,
+        max_leaves: int,
+        min_child_samples: int,
+        subsample: float,
+        n_jobs: int | None,
+        random_state: Any,
+    ) -> None:
+        self.leaf_model = leaf_model
+        self.base_model = base_model
+        self.combine = combine
+        self.tail = tail
+        self.n_trees = n_trees
+        self.max_leaves = max_leaves
+        self.min_child_samples = min_child_samples
+        self.subsample = subsample
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _fit_leaf_models(self, X: np.ndarray, target: np.ndarray) -> None:
+        """Fit the models of all leaves to rows X and targets or class codes (n,)."""
+        raise NotImplementedError
+
+    def _write_members(self, rows: Located, means: np.ndarray, variances: np.ndarray) -> None:
+        """Write means and variances (n, n_trees) of rows by their leaves' models."""
+        raise NotImplementedError
+
+    def _training_values(self, X: np.ndarray) -> np.ndarray:
+        """What inference novelty compares, of all training rows in their leaves, (table.rows,)."""
+        raise NotImplementedError
+
+    def _inference_values(self, members: Members) -> np.ndarray:
+        """The same of new rows, (n, n_trees)."""
+        return members.means
+
+    def _begin(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray, ForestKnobs]:
+        """Check the knobs and the data; return X as numbers, the raw target and the knobs."""
+        self.__dict__.pop("_table", None)  # a fit that fails leaves no half of the one before
+        check_choice("leaf_model", self.leaf_model, LEAF_MODELS)
+        check_choice("combine", self.combine, COMBINATIONS)
+        check_choice("tail", self.tail, novelty.TAILS)
+        self.seed_ = draw_seed(self.random_state)
+        knobs = ForestKnobs(
+            self.n_trees, self.max_leaves, self.min_child_samples, self.subsample,
+            self.seed_ % 2**31, self.n_jobs,
+        )  # fmt: skip
+        check_knobs(knobs)
+        table, target = check_fit_data(self, X, y)
+        return read_matrix(table), target, knobs
+
+    def _fit_leaves(
+        self, X: np.ndarray, target: np.ndarray, labels: Any, n_classes: int, knobs: ForestKnobs
+    ) -> None:
+        """Find the forest and fit everything in its leaves.
+
+        ``target`` is what leaf models and a new forest are fitted to (class codes), ``labels``
+        what an unfitted ``base_model`` is given.
+        """
+        with stage(4.0):
+            given = target if self.base_model is None else labels
+            names = getattr(self, "feature_names_in_", None)
+            rows = X if names is None else pd.DataFrame(X, columns=list(names))
+            with stage(1.0, span=1.0):
+                source = find_forest(self.base_model, rows, given, n_classes, knobs)
+            leaves = source.leaf_matrix(rows_for(source, X))
+            table = make_leaf_table(leaves, source, leaf_paths(source))
+            self._scaling: LeafScaling = fit_scaling(X, table, self.n_jobs)
+            self.forest_ = source
+            self.n_leaves_ = int(table.first[-1])
+            self._table: LeafTable = table
+            try:
+                with stage(table.n_trees, span=1.5):
+                    self._fit_leaf_models(X, target)
+                with stage(table.n_trees, span=1.5):
+                    self._fit_novelty(X)
+            except BaseException:
+                self.__dict__.pop("_table", None)
+                raise
+
+    def _fit_novelty(self, X: np.ndarray) -> None:
+        self._distances: NoveltyModel = novelty.fit_novelty(
+            X, self._table, self._scaling, self.n_jobs
+        )
+        self._quantiles: LeafQuantiles = novelty.fit_inference(
+            self._training_values(X), self._table, self.n_jobs
+        )
+
+    def _end(self, began: float) -> None:
+        self.memory_bytes_ = held_bytes(
+            [value for name, value in self.__dict__.items() if name.startswith("_")]
+        )
+        self.fit_seconds_ = time.perf_counter() - began
+
+    def _by_leaf(self, fn: Callable[[int, int], None]) -> None:
+        """``fn(low, high)`` for the leaves of every tree, in several threads."""
+        bounds = [*self._table.first.tolist(), self._table.n_leaves]  # last: the leaf of all rows
+
+        def work(span: int) -> None:
+            fn(bounds[span], bounds[span + 1])
+            advance(1.0 if span < self._table.n_trees else 0.0)
+
+        parallel_map(work, range(len(bounds) - 1), self.n_jobs)
+
+    def _blocks(self, X: Any) -> Iterator[Located]:
+        """New rows with their leaves, block by block."""
+        check_is_fitted(self, "_table")
+        matrix = read_matrix(check_new_rows(self, X))
+        size = max(1, _BLOCK_CELLS // self._table.n_trees)
+        for start in range(0, len(matrix), size):
+            part = matrix[start : start + size]
+            leaves = self.forest_.leaf_matrix(rows_for(self.forest_, part))
+            yield Located(part, number_leaves(self._table, leaves))
+
+    def _members(self, rows: Located) -> Members:
+        means, variances = np.empty(rows.numbers.shape), np.empty(rows.numbers.shape)
+        size = max(1, _SHARE_CELLS // self._table.n_trees)
+
+        def work(start: int) -> None:
+            share = slice(start, start + size)
+            part = Located(rows.X[share], rows.numbers[share])
+            self._write_members(part, means[share], variances[share])
+            advance(0.0)
+
+        parallel_map(work, range(0, len(means), size), self.n_jobs)
+        if not (np.isfinite(means).all() and np.isfinite(variances).all()):
+            raise InvalidData(
+                "X holds values so far from those of the fit that linear leaf models overflow: "
+                "check the units of its columns."
+            )
+        return Members(means, variances)
+
+    def score_novelty(self, X: Any) -> Novelty:
+        """How unlike the training rows each row is.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame (n_samples, n_features)
+
+        Returns
+        -------
+        Novelty
+            Three z-scores, means over the trees, and their spreads; (n_samples,) each.
+        """
+        parts = []
+        for rows in self._blocks(X):
+            values = self._inference_values(self._members(rows))
+            parts.append(
+                novelty.score_novelty(
+                    rows.X, rows.numbers, values, self._table, self._scaling, self._distances,
+                    self._quantiles, self.tail, self.n_jobs,
+                )
+            )  # fmt: skip
+        return Novelty(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+    def explain_novelty(
+        self, X: Any, conditional: bool = False, normalize: bool = False
+    ) -> np.ndarray:
+        """What each feature adds to the squared distance of each row, (n_samples, n_features).
+
+        Parameters
+        ----------
+        X : array-like or DataFrame (n_samples, n_features)
+        conditional : bool
+            Of the distances in path features only, which conditional novelty is made of.
+        normalize : bool
+            Shares that sum to 1.
+
+        Returns
+        -------
+        ndarray
+            Shapley values, means over the trees; their sum is the mean squared distance.
+        """
+        parts = [
+            novelty.explain_novelty(
+                rows.X, rows.numbers, self._table, self._scaling, self._distances,
+                conditional, normalize, self.n_jobs,
+            )
+            for rows in self._blocks(X)
+        ]  # fmt: skip
+        return np.concatenate(parts)
+
+    def inspect_novelty(self, X: Any) -> NoveltyDetail:
+        """Every tree's leaf, distance and z-score of a few rows."""
+        parts = [
+            inspecting.inspect_novelty(
+                rows.X, rows.numbers, self._table, self._scaling, self._distances, self.tail
+            )
+            for rows in self._blocks(X)
+        ]
+        return NoveltyDetail(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+    def leaf_ellipses(
+        self, X_one_row: Any, features: tuple[int, int], trees: Any = None
+    ) -> LeafEllipses:
+        """The leaves of one row as ellipses in two features, for drawing.
+
+        Parameters
+        ----------
+        X_one_row : array-like or DataFrame (1, n_features)
+        features : pair of int
+            Positions of the two features.
+        trees : sequence of int, optional
+            Which trees; all without it.
+        """
+        rows = next(self._blocks(X_one_row))
+        if len(rows.X) != 1:
+            raise InvalidData(f"Ellipses are those of one row; got {len(rows.X)} rows.")
+        return inspecting.leaf_ellipses(
+            rows.X, rows.numbers, self._table, self._scaling, self._distances, self.tail,
+            features, trees,
+        )  # fmt: skip
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = True
+        return tags
+
+
+def read_matrix(table: pd.DataFrame) -> np.ndarray:
+    """The table's numbers (n, n_features) as C-contiguous float64 with NaN for missing ones.
+
+    Raises
+    ------
+    InvalidData
+        If a column holds text, dates or infinity.
+
+    Examples
+    --------
+    >>> read_matrix(pd.DataFrame({"a": [1, 2], "b": [0.5, None]}))
+    array([[1. , 0.5],
+           [2. , nan]])
+    """
+    matrix = np.empty(table.shape)
+    for position, name in enumerate(table.columns):
+        column = table.iloc[:, position]
+        if isinstance(column.dtype, pd.CategoricalDtype) or column.dtype.kind in "US":
+            raise _not_numbers(name)
+        try:
+            matrix[:, position] = read_numbers(column, str(name))
+        except InvalidData as error:
+            if "categorical_features" in str(error):
+                raise _not_numbers(name) from None
+            raise
+    return matrix
+
+
+def _not_numbers(name: Any) -> InvalidData:
+    return InvalidData(
+        f"Column {str(name)!r} holds values that are not numbers: code it as numbers (one column a "
+        "level, for instance), since leaf models are linear."
+    )

@@ -1,0 +1,119 @@
+"""The random forest whose leaves get models: the user's, or one of LightGBM."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.resources import effective_n_jobs
+from gbuq_core.trees.importers import LeafSource, leaf_source
+from gbuq_core.trees.importers.ownership import is_owned
+from gbuq_core.trees.lightgbm_forest import check_forest, grow_forest
+
+
+class ForestKnobs(NamedTuple):
+    """What a forest is grown with; see `gbuq_core.trees.lightgbm_forest.grow_forest`."""
+
+    n_trees: int
+    max_leaves: int
+    min_child_samples: int
+    subsample: float
+    seed: int
+    n_jobs: int | None
+
+
+def find_forest(
+    base_model: Any, rows: Any, target: np.ndarray, n_classes: int, knobs: ForestKnobs
+) -> LeafSource:
+    """The forest's leaves: of a fitted model, of one that is fitted here, or of a new forest.
+
+    Parameters
+    ----------
+    base_model : None, estimator, booster or LeafSource
+    rows : DataFrame or (n, n_features) float64
+        The training rows.
+    target : (n,) array
+        y; classes as codes from 0 where there is no ``base_model``.
+    n_classes : int
+        0 for a regression. One tree stands for each class if there are more than two.
+    knobs : ForestKnobs
+
+    Returns
+    -------
+    LeafSource
+        Whether it is a forest, `gbuq_core.trees.importers.paths.leaf_paths` tells.
+
+    Raises
+    ------
+    InvalidParameter, InvalidData
+        One sentence.
+
+    Examples
+    --------
+    >>> x = np.linspace(0.0, 1.0, 200)[:, None]
+    >>> find_forest(None, x, x[:, 0], 0, ForestKnobs(5, 31, 20, 0.8, 0, None)).n_trees
+    5
+    """
+    task = "classification" if n_classes else "regression"
+    if base_model is None:
+        return leaf_source(_grow(np.asarray(rows, np.float64), target, n_classes, knobs), task)
+    if is_owned(base_model):
+        model = clone(base_model)
+        given = model.get_params(deep=False)
+        if given.get("random_state", 0) is None:
+            model.set_params(random_state=knobs.seed)
+        if given.get("n_jobs", 1) is None:
+            model.set_params(n_jobs=effective_n_jobs(knobs.n_jobs))
+        base_model = model.fit(rows, target)
+    return leaf_source(base_model, task)
+
+
+def _grow(X: np.ndarray, target: np.ndarray, n_classes: int, knobs: ForestKnobs) -> Any:
+    settings: dict[str, Any] = {}
+    labels = np.asarray(target, np.float64)
+    if n_classes == 2:
+        settings = {"objective": "binary"}
+    elif n_classes > 2:
+        settings = {"objective": "multiclass", "num_class": n_classes}
+    else:  # LightGBM's targets are float32
+        spread = float(np.std(labels))
+        labels = (labels - labels.mean()) / (spread if spread > 0.0 else 1.0)
+    return grow_forest(X, labels, **knobs._asdict(), **settings)
+
+
+def check_knobs(knobs: ForestKnobs) -> None:
+    """Check the numbers a forest is grown with.
+
+    Raises
+    ------
+    InvalidParameter
+        One sentence.
+
+    Examples
+    --------
+    >>> check_knobs(ForestKnobs(5, 31, 20, 0.8, 0, None))
+    """
+    check_forest(knobs.n_trees, knobs.max_leaves, knobs.min_child_samples, knobs.subsample)
+    effective_n_jobs(knobs.n_jobs)
+
+
+def rows_for(source: LeafSource, matrix: np.ndarray) -> Any:
+    """Numbers (n, n_features) as the source's model knows them: with names where it has some.
+
+    Raises
+    ------
+    InvalidParameter
+        If the model was trained on another number of features.
+    """
+    if matrix.shape[1] != source.n_features:
+        raise InvalidParameter(
+            f"The forest was trained on {source.n_features} features and X has "
+            f"{matrix.shape[1]}: pass the columns that it was trained on."
+        )
+    if source.feature_names is None:
+        return matrix
+    return pd.DataFrame(matrix, columns=list(source.feature_names))

@@ -1,0 +1,253 @@
+"""MACAU for regression: Bayesian linear models in the leaves of a random forest."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from gbuq_core.inputs.rows import check_numeric_target, fit_target_scale
+from gbuq_core.macau.ard_kernels import (
+    LinearLeaves,
+    fit_linear_leaves,
+    predict_linear_rows,
+    predict_linear_training,
+)
+from gbuq_core.macau.base import LeafModels, Located, Members
+from gbuq_core.macau.results import Distribution
+from gbuq_core.resources import check_memory
+from gbuq_core.uncertainty import Uncertainty
+
+
+class MacauRegressor(RegressorMixin, LeafModels):
+    """Random forest with a model in every leaf: data, knowledge and total uncertainty, and novelty.
+
+    In each leaf of each tree, a Bayesian linear regression with automatic relevance determination
+    (ARD) is fitted to all training rows that end there, on the features asked about on the way.
+    Its predictive variance is the data uncertainty of the tree, and the spread of the trees'
+    predictions the knowledge uncertainty. Rows far from the training rows of their leaves are
+    novel; since linear models extrapolate, the trees also disagree about them.
+
+    Parameters
+    ----------
+    leaf_model : {"linear", "basic"}
+        ARD regression, or mean and variance of the leaf's targets.
+    base_model : None, forest or leaf source
+        A fitted random forest, used as it is: LightGBM with ``boosting_type="rf"`` (estimator or
+        booster), scikit-learn's RandomForestRegressor or ExtraTreesRegressor, or a `LeafSource` of
+        one. An estimator that is not fitted is fitted first. None grows a LightGBM forest.
+    combine : {"variance", "std"}
+        "variance": the law of total variance (eq. 2). "std": the authors' code, which averages the
+        leaves' standard deviations and adds them to that of the predictions.
+    tail : {"rise", "clip"}
+        Whether novelty goes on rising beyond the training rows, or ends at 5.2 as in the authors'
+        code.
+    n_trees, max_leaves, min_child_samples, subsample : int, int, int, float
+        Of the forest that is grown where there is no ``base_model``: trees, leaves of a tree at
+        most, rows of a leaf at least, and the share of the rows that each tree sees, below 1.
+    n_jobs : int or None
+        Threads; None means all cores. Results do not depend on it.
+    random_state : int, Generator, RandomState or None
+
+    Attributes
+    ----------
+    forest_ : LeafSource
+        The forest, as its leaves are read.
+    n_leaves_ : int
+        Leaves of all trees.
+    n_features_in_, feature_names_in_, fit_seconds_, memory_bytes_ : as usual.
+
+    Notes
+    -----
+    Missing values are filled with the leaf's median; features are centred by it and divided by the
+    interquartile range. A feature that is missing throughout a leaf is left out there. A constant
+    feature has no weight, and collinear ones share it. In a leaf of one row, or of equal targets,
+    the prediction is that target; its variance is tiny at the leaf's rows and, in a leaf of one
+    row, rises with the squared distance to it. Where fewer rows than features allow an exact fit,
+    the variance is what rounding leaves of it, in scikit-learn's ARD too.
+
+    ARD's priors are those of scikit-learn, fixed numbers: in other units of y, predictions are not
+    the same. With targets of a spread far below 1, weights look so small that all of them are
+    pruned, and "linear" becomes "basic": give y a spread of 1 or more.
+
+    The forest's leaves are those of all rows passed to `fit`, not only of the rows that a tree was
+    grown on. A leaf that none of them reaches takes the model of all rows.
+
+    References
+    ----------
+    Merilinna, "Advanced uncertainty quantification and novelty detection for random forest models"
+    (2023), sections 3.1.1 and 3.2.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.uniform(0.0, 10.0, size=(500, 1))
+    >>> y = np.sin(x[:, 0]) + 0.1 * x[:, 0] * rng.normal(size=500)
+    >>> model = MacauRegressor(n_trees=20, random_state=0).fit(x, y)
+    >>> quiet, noisy, far = model.predict_uncertainty([[1.0], [9.0], [15.0]]).data
+    >>> bool(noisy > 4 * quiet)
+    True
+    >>> bool(np.diff(model.score_novelty([[5.0], [15.0]]).novelty)[0] > 3)
+    True
+    """
+
+    def __init__(
+        self,
+        leaf_model: str = "linear",
+        base_model: Any = None,
+        combine: str = "variance",
+        tail: str = "rise",
+        n_trees: int = 100,
+        max_leaves: int = 31,
+        min_child_samples: int = 20,
+        subsample: float = 0.8,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            leaf_model, base_model, combine, tail, n_trees, max_leaves, min_child_samples,
+            subsample, n_jobs, random_state,
+        )  # fmt: skip
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the forest, unless there is one, and the models of its leaves.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame (n_samples, n_features)
+            Numbers; missing values are NaN.
+        y : array-like (n_samples,)
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InvalidData, InvalidParameter, MemoryLimitExceeded
+            One sentence.
+        """
+        began = time.perf_counter()
+        matrix, raw, knobs = self._begin(X, y)
+        target = check_numeric_target(raw)
+        fit_target_scale(target)  # refuses targets whose variance overflows
+        self._fit_leaves(matrix, target, target, 0, knobs)
+        self._end(began)
+        return self
+
+    def _fit_leaf_models(self, X: np.ndarray, target: np.ndarray) -> None:
+        table = self._table
+        lengths = np.diff(table.path_begin) if self.leaf_model == "linear" else np.zeros(0, int)
+        sigma_begin = np.concatenate([[0], np.cumsum(lengths**2)]).astype(np.int64)
+        check_memory(8 * int(sigma_begin[-1]), "the linear models of these leaves")
+        n_weights = int(lengths.sum())
+        model = LinearLeaves(
+            np.zeros(table.n_leaves), np.zeros(table.n_leaves), np.zeros(n_weights),
+            np.zeros(n_weights), sigma_begin, np.zeros(int(sigma_begin[-1])),
+        )  # fmt: skip
+        if self.leaf_model == "linear":
+            self._by_leaf(
+                lambda low, high: fit_linear_leaves(
+                    X, target, low, high, table, self._scaling, model
+                )
+            )
+        else:
+            _fit_basic(target, table.begin, table.rows, model)
+        self._model = model
+
+    def _write_members(self, rows: Located, means: np.ndarray, variances: np.ndarray) -> None:
+        if self.leaf_model == "linear":
+            predict_linear_rows(
+                rows.X, rows.numbers, self._table, self._scaling, self._model, means, variances
+            )
+        else:
+            means[:] = self._model.level[rows.numbers]
+            variances[:] = self._model.noise[rows.numbers]
+
+    def _training_values(self, X: np.ndarray) -> np.ndarray:
+        table, model = self._table, self._model
+        if self.leaf_model == "basic":
+            return np.repeat(model.level, np.diff(table.begin))
+        means = np.empty(len(table.rows))
+        self._by_leaf(
+            lambda low, high: predict_linear_training(
+                X, low, high, table, self._scaling, model, means
+            )
+        )
+        return means
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Mean over the trees of their leaf models' predictions, (n_samples,), in units of y."""
+        return np.concatenate([self._members(rows).means.mean(axis=1) for rows in self._blocks(X)])
+
+    def predict_members(self, X: Any) -> np.ndarray:
+        """Mean and variance of every tree's leaf model, (n_trees, n_samples, 2).
+
+        Parameters
+        ----------
+        X : array-like or DataFrame (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray
+            Means in units of y, and variances in squared units.
+        """
+        check_is_fitted(self, "_table")
+        check_memory(32 * np.shape(X)[0] * self._table.n_trees, "these predictions of all trees")
+        parts = [np.stack(self._members(rows), axis=2) for rows in self._blocks(X)]
+        return np.concatenate(parts).transpose(1, 0, 2)
+
+    def predict_uncertainty(self, X: Any) -> Uncertainty:
+        """Total, data and knowledge uncertainty, (n_samples,) each.
+
+        Data uncertainty is the mean over the trees of the leaf models' variances, knowledge
+        uncertainty the variance of their predictions, and total uncertainty the sum, in squared
+        units of y (eq. 2). With ``combine="std"`` these are the mean of the standard deviations,
+        the standard deviation of the predictions and the sum of both, in units of y.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame (n_samples, n_features)
+        """
+        parts = [self._combine(self._members(rows)) for rows in self._blocks(X)]
+        return Uncertainty(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+    def predict_distribution(self, X: Any) -> Distribution:
+        """``(loc, scale)`` of every row: the prediction, and the root of the total variance.
+
+        With ``combine="std"`` the scale is the total of `predict_uncertainty` itself.
+        """
+        loc, scale = [], []
+        for rows in self._blocks(X):
+            members = self._members(rows)
+            total = self._combine(members).total
+            loc.append(members.means.mean(axis=1))
+            scale.append(total if self.combine == "std" else np.sqrt(total))
+        return Distribution(np.concatenate(loc), np.concatenate(scale))
+
+    def _combine(self, members: Members) -> Uncertainty:
+        if self.combine == "std":
+            data = np.sqrt(members.variances).mean(axis=1)
+            knowledge = members.means.std(axis=1)
+        else:
+            data = members.variances.mean(axis=1)
+            knowledge = members.means.var(axis=1)
+        return Uncertainty(data + knowledge, data, knowledge)
+
+
+def _fit_basic(y: np.ndarray, begin: np.ndarray, rows: np.ndarray, model: LinearLeaves) -> None:
+    """Write mean and variance of each leaf's targets; empty leaves stay as they are."""
+    sizes = np.diff(begin)
+    filled = np.flatnonzero(sizes)
+    starts = begin[filled]
+    values = y[rows]
+    means = np.add.reduceat(values, starts) / sizes[filled]
+    # The mean of equal numbers may differ from them by its rounding.
+    equal = np.minimum.reduceat(values, starts) == np.maximum.reduceat(values, starts)
+    means[equal] = values[starts[equal]]
+    values -= np.repeat(means, sizes[filled])
+    model.level[filled] = means
+    model.noise[filled] = np.add.reduceat(values**2, starts) / sizes[filled]

@@ -1,0 +1,23 @@
+"""Compile, or load from the cache, the kernels that a first MACAU fit needs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gbuq_core.macau.regressor import MacauRegressor
+
+
+def warm_up() -> None:
+    """Fit a tiny forest and predict with it, so that no user waits.
+
+    Some seconds the first time ever, well under one with a warm cache. Logistic leaves of classes
+    have kernels of their own, compiled when somebody first asks for them.
+
+    Examples
+    --------
+    >>> warm_up()
+    """
+    x = np.linspace(-1.0, 1.0, 16)[:, None]
+    model = MacauRegressor(n_trees=2, min_child_samples=4, random_state=0, n_jobs=1)
+    model.fit(x, x[:, 0] ** 2).score_novelty(x)
+    model.explain_novelty(x)
