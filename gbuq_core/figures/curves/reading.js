@@ -100,6 +100,7 @@ function saveFile(blob, name) {
 export function mount(parent, spec, send = null) {
   parent.gbuqCurves ??= spec.facets ? new FacetsView(parent) : new CurvesView(parent);
   parent.gbuqCurves.send = send;
+  parent.gbuqCurves.calls = (parent.gbuqCurves.calls ?? 0) + 1;
   parent.gbuqCurves.update(spec);
   return parent.gbuqCurves;
 }
@@ -107,10 +108,14 @@ export function mount(parent, spec, send = null) {
 export default function ({ data, parentElement, setTriggerValue }) {
   if (!data) return undefined;
   mount(parentElement, data, (name) => setTriggerValue('pick', name));
+  const view = parentElement.gbuqCurves;
+  const call = view.calls;
   return () => {
-    if (!parentElement.gbuqCurves) return;
-    parentElement.gbuqCurves.observer.disconnect();
-    parentElement.gbuqCurves.root.remove();
+    // When new data overtake the loading of this module, Streamlit cleans up after the first call
+    // once the second has drawn: the figure is then the second's.
+    if (parentElement.gbuqCurves !== view || view.calls !== call) return;
+    view.observer.disconnect();
+    view.root.remove();
     delete parentElement.gbuqCurves;
   };
 }
