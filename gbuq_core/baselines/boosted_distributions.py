@@ -212,7 +212,7 @@ class CatBoostUncertaintyRegressor(_BoostedNormal):
         catboost = _catboost()
         self._check_target(y, "CatBoost")
         # A share of all rows is no sampling to CatBoost.
-        sampling = {"bootstrap_type": "No"}
+        sampling: dict[str, Any] = {"bootstrap_type": "No"}
         if self.subsample < 1.0:
             sampling = {"bootstrap_type": "Bernoulli", "subsample": float(self.subsample)}
         model = catboost.CatBoostRegressor(

@@ -6,7 +6,7 @@ that it neither copies nor asks a model again.
 
 from __future__ import annotations
 
-import warnings
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,13 +16,14 @@ from sklearn.linear_model import LinearRegression
 
 from gbuq_core.baselines.interval_regressor import Intervals, Parts, missing_package
 from gbuq_core.baselines.lightgbm_forest import LightGBMForest
-from gbuq_core.baselines.quantiles import normal_through_quantiles
-from gbuq_core.errors import InvalidParameter
+from gbuq_core.baselines.quantiles import quantile_scale
+from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.inputs.held_out import hold_out
 from gbuq_core.metrics.conformal import (
     CONFORMAL_LEVELS,
     check_calibration_rows,
     check_levels,
+    conformal_rank,
 )
 from gbuq_core.metrics.inputs import FloatArray
 from gbuq_core.validation import check_choice, check_number
@@ -50,13 +51,20 @@ class _ConformalRegressor(LightGBMForest):
     def _fit(self, X: FloatArray, y: FloatArray) -> None:
         regression = _mapie()
         held = hold_out(len(y), self.calibration_fraction, self.seed_)
-        check_calibration_rows(len(held.tuned), self._hardest_levels())
+        self._check_calibration(len(held.tuned))
         self.n_calibration_ = len(held.tuned)
         self._fit_model(X[held.fitted], y[held.fitted])
         self._calibrate(regression, self._predicted(X[held.tuned]), y[held.tuned])
 
-    def _hardest_levels(self) -> FloatArray:
-        return self.levels_
+    def _check_calibration(self, n_rows: int) -> None:
+        """Refuse too few rows; the library asks for one more than the level needs."""
+        check_calibration_rows(n_rows, self.levels_)
+        needed = math.ceil(1.0 / min(self.levels_[0], 1.0 - self.levels_[-1]) * (1.0 - 1e-9))
+        if n_rows < needed:
+            raise InvalidData(
+                f"{n_rows} calibration rows are too few for these levels, for which mapie needs "
+                f"at least {needed}: pass more rows or levels nearer to a half."
+            )
 
     def _fit_model(self, X: FloatArray, y: FloatArray) -> None:
         raise NotImplementedError
@@ -193,13 +201,15 @@ class ConformalizedQuantileRegressor(_ConformalRegressor):
     ----------
     levels_ : ndarray of shape (n_levels,)
         Ascending.
+    shifts_ : ndarray of shape (n_levels,)
+        How far both ends of each level are moved outwards, in units of y.
     n_calibration_ : int
     fit_seconds_ : float
 
     Notes
     -----
-    ``loc`` and ``scale`` are those of the normal closest to the ends of all intervals and the
-    median in least squares. They count as data uncertainty.
+    ``loc`` is the mean of one more forest, ``scale`` the middle one of the stds that the intervals
+    of a normal with these widths would have. It counts as data uncertainty.
 
     References
     ----------
@@ -239,9 +249,7 @@ class ConformalizedQuantileRegressor(_ConformalRegressor):
             raise InvalidParameter(f"levels must all differ; got {self.levels!r}.")
 
     def _fit_model(self, X: FloatArray, y: FloatArray) -> None:
-        self.boosters_ = [
-            self._grow(X, y, objective="quantile", alpha=float(q)) for q in self.quantiles_
-        ]
+        self.mean_booster_, self.boosters_ = self._grow_quantiles(X, y, self.quantiles_)
 
     def _predicted(self, X: FloatArray) -> FloatArray:
         """Sorted within each row: the forests' quantiles may cross."""
@@ -249,32 +257,34 @@ class ConformalizedQuantileRegressor(_ConformalRegressor):
 
     def _calibrate(self, regression: Any, predicted: FloatArray, y: FloatArray) -> None:
         middle = len(self.levels_)
-        self.conformal_ = [
-            regression.ConformalizedQuantileRegressor(
-                [_Column(middle - 1 - i), _Column(middle + 1 + i), _Column(middle)],
-                confidence_level=float(level),
-                prefit=True,
-            ).conformalize(predicted, y)
-            for i, level in enumerate(self.levels_)
-        ]
+        shifts = []
+        for i, level in enumerate(self.levels_):
+            columns = [_Column(middle - 1 - i), _Column(middle + 1 + i), _Column(middle)]
+            scores = np.sort(
+                regression.ConformalizedQuantileRegressor(
+                    columns, confidence_level=float(level), prefit=True
+                )
+                .conformalize(predicted, y)
+                .conformity_scores[2]
+            )
+            shifts.append(scores[conformal_rank(len(y), float(level)) - 1])
+        self._inner_shifts = np.array(shifts)
+        self.shifts_ = self._inner_shifts * self.target_scale_.spread
 
     def _ends(self, predicted: FloatArray) -> FloatArray:
-        with warnings.catch_warnings():
-            # Ends moved inwards may cross the median or each other, which it warns of.
-            warnings.simplefilter("ignore")
-            ends = [
-                each.predict_interval(predicted, symmetric_correction=True)[1][:, :, 0].T
-                for each in self.conformal_
-            ]
-        return np.sort(np.stack(ends, axis=1), axis=0)
+        # Not by the library: where shifted ends cross the median, it takes over the process's log.
+        middle, shifts = len(self.levels_), self._inner_shifts[:, None]
+        lower = predicted.T[:middle][::-1] - shifts
+        upper = predicted.T[middle + 1 :] + shifts
+        return np.sort(np.stack([lower, upper]), axis=0)
 
     def _parts(self, X: FloatArray) -> Parts:
-        predicted = self._predicted(X)
-        lower, upper = self._ends(predicted)
-        middle = predicted[:, len(self.levels_)][None]
-        quantiles = np.sort(np.concatenate([lower[::-1], middle, upper]), axis=0)
-        loc, scale = normal_through_quantiles(self.quantiles_, quantiles)
-        return Parts(loc, scale * scale, np.zeros(len(X)))
+        ends = np.sort(np.concatenate(self._ends(self._predicted(X))), axis=0)
+        scale = quantile_scale(np.delete(self.quantiles_, len(self.levels_)), ends)
+        return Parts(self._loc(X), scale * scale, np.zeros(len(X)))
+
+    def _loc(self, X: FloatArray) -> FloatArray:
+        return np.asarray(self.mean_booster_.predict(X), dtype=np.float64)
 
 
 class _Column(RegressorMixin, BaseEstimator):

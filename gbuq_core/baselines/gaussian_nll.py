@@ -101,10 +101,10 @@ def log_variance_nll(
     (0.5, array([0., 0.]))
     """
     eta = coefficients[0] + X @ coefficients[1:]
-    with np.errstate(over="ignore"):  # a step too far is infinitely bad
+    with np.errstate(over="ignore", invalid="ignore"):  # a step too far is infinitely bad
         ratio = squares * np.exp(-eta)
-    slope = 0.5 * (1.0 - ratio)
-    gradient = np.concatenate([[slope.mean()], slope @ X / len(X)])
+        slope = 0.5 * (1.0 - ratio)
+        gradient = np.concatenate([[slope.mean()], slope @ X / len(X)])
     return float(0.5 * np.mean(eta + ratio)), gradient
 
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from gbuq_core.baselines.held_out import check_new_rows, check_rows
 from gbuq_core.baselines.sampled_functions import Distribution
 from gbuq_core.errors import InvalidData, InvalidParameter
-from gbuq_core.inputs.columns import read_numbers
+from gbuq_core.inputs.columns import refuse_dates
 from gbuq_core.inputs.rows import TargetScale, check_numeric_target, draw_seed, fit_target_scale
 from gbuq_core.jobs import effective_n_jobs
 from gbuq_core.metrics.inputs import FloatArray
@@ -83,8 +83,8 @@ class IntervalRegressor(RegressorMixin, BaseEstimator, ABC):
 
     def predict(self, X: Any) -> FloatArray:
         """Mean of y, (n_samples,)."""
-        centre, spread = self.target_scale_ if self._is_fitted() else (0.0, 1.0)
-        return centre + spread * self._loc(self._read_new_rows(X))
+        loc = self._loc(self._read_new_rows(X))
+        return self.target_scale_.centre + self.target_scale_.spread * loc
 
     def predict_distribution(self, X: Any) -> Distribution:
         """``(loc, scale)`` of y, (n_samples,) each: the scale is the std of all parts together."""
@@ -121,9 +121,6 @@ class IntervalRegressor(RegressorMixin, BaseEstimator, ABC):
         """The mean alone, where that is cheaper."""
         return self._parts(X).loc
 
-    def _is_fitted(self) -> bool:
-        return hasattr(self, "target_scale_")
-
     def _read_new_rows(self, X: Any) -> FloatArray:
         check_is_fitted(self, "fit_seconds_")
         return self._numbers(check_new_rows(self, X))
@@ -152,8 +149,7 @@ def read_matrix(rows: Any, reads_gaps: bool, name: str) -> FloatArray:
         If a column holds no numbers, or a value is missing where that cannot be read.
     """
     if isinstance(rows, pd.DataFrame):
-        names = rows.columns
-        columns = [read_numbers(rows.iloc[:, i], str(names[i])) for i in range(len(names))]
+        columns = [_read_column(rows.iloc[:, i], name) for i, name in enumerate(rows.columns)]
         rows = np.stack(columns, axis=1)
     try:
         matrix = np.ascontiguousarray(rows, dtype=np.float64)
@@ -163,7 +159,19 @@ def read_matrix(rows: Any, reads_gaps: bool, name: str) -> FloatArray:
         raise InvalidData(
             f"Input X contains NaN, which {name} cannot read: fill the gaps or drop those rows."
         )
+    if np.isinf(matrix).any():
+        raise InvalidData("Input X contains infinity: replace it by numbers.")
     return matrix
+
+
+def _read_column(values: pd.Series, name: Any) -> FloatArray:
+    refuse_dates(values, f"column {str(name)!r}")
+    try:
+        return values.to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError):
+        raise InvalidData(
+            f"Column {str(name)!r} holds text or categories: code it as numbers first."
+        ) from None
 
 
 def short_seed(random_state: Any) -> int:

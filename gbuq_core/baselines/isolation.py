@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import RobustScaler
@@ -37,14 +38,12 @@ class NoveltyScore(BaseEstimator, ABC):
         began = time.perf_counter()
         self._check_parameters()
         self.seed_ = short_seed(getattr(self, "random_state", None))
+        kind = None if isinstance(X, pd.DataFrame) else "numeric"  # a frame column by column
         try:
-            # Names and the number of columns; values are checked one by one below.
-            validate_data(self, X, reset=True, ensure_all_finite="allow-nan", dtype=None)
+            validate_data(self, X, reset=True, ensure_all_finite="allow-nan", dtype=kind)
         except ValueError as error:
             raise InvalidData(str(error)) from error
         matrix = self._matrix(X)
-        if np.isinf(matrix).any():
-            raise InvalidData("Input X contains infinity: replace it by numbers.")
         tick(0)
         self._fit(matrix)
         self.fit_seconds_ = time.perf_counter() - began

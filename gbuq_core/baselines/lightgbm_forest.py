@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gbuq_core.baselines.interval_regressor import IntervalRegressor, Parts
+from gbuq_core.jobs import stage
 from gbuq_core.metrics.inputs import FloatArray
 from gbuq_core.trees.lightgbm_forest import check_forest, grow_forest, tree_values
 
@@ -47,6 +48,19 @@ class LightGBMForest(IntervalRegressor):
             n_jobs=self.n_jobs,
             **settings,
         )
+
+    def _grow_quantiles(
+        self, X: FloatArray, y: FloatArray, quantiles: FloatArray
+    ) -> tuple[Any, list[Any]]:
+        """A forest of the mean, and one of each quantile."""
+        with stage(1 + len(quantiles)):
+            with stage(1, span=1):
+                mean = self._grow(X, y)
+            boosters = []
+            for quantile in quantiles:
+                with stage(1, span=1):
+                    boosters.append(self._grow(X, y, objective="quantile", alpha=float(quantile)))
+        return mean, boosters
 
 
 class ForestVarianceRegressor(LightGBMForest):

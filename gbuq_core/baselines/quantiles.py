@@ -1,4 +1,4 @@
-"""Quantile regression forests of LightGBM, and the normal that passes closest to the quantiles."""
+"""Quantile regression forests of LightGBM, and the std that their quantiles ask for."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ class QuantileForestRegressor(LightGBMForest):
     """One random forest with the pinball loss for each quantile of y.
 
     Forests of different quantiles know nothing of each other, so their predictions can cross: they
-    are sorted within each row. ``loc`` and ``scale`` are those of the normal whose quantiles come
-    closest to the predicted ones in least squares. All of it counts as data uncertainty.
+    are sorted within each row. ``loc`` is the mean of one more forest with the squared loss, which
+    finds the curve better than the median's, as that only sees on which side of it a row is. Each
+    pair of quantiles, first and last, second and last but one, asks for a std; ``scale`` is the
+    middle one of these, so that a badly found tail does not decide. It counts as data uncertainty.
 
     Parameters
     ----------
@@ -35,6 +37,7 @@ class QuantileForestRegressor(LightGBMForest):
     ----------
     boosters_ : list of lightgbm.Booster
         One a quantile, on the standardised target.
+    mean_booster_ : lightgbm.Booster
     quantiles_ : ndarray of shape (n_quantiles,)
     fit_seconds_ : float
 
@@ -96,16 +99,17 @@ class QuantileForestRegressor(LightGBMForest):
         self.quantiles_ = check_quantiles(self.quantiles)
 
     def _fit(self, X: FloatArray, y: FloatArray) -> None:
-        self.boosters_ = [
-            self._grow(X, y, objective="quantile", alpha=float(q)) for q in self.quantiles_
-        ]
+        self.mean_booster_, self.boosters_ = self._grow_quantiles(X, y, self.quantiles_)
 
     def _inner_quantiles(self, X: FloatArray) -> FloatArray:
         return np.sort([booster.predict(X) for booster in self.boosters_], axis=0)
 
     def _parts(self, X: FloatArray) -> Parts:
-        loc, scale = normal_through_quantiles(self.quantiles_, self._inner_quantiles(X))
-        return Parts(loc, scale * scale, np.zeros(len(X)))
+        scale = quantile_scale(self.quantiles_, self._inner_quantiles(X))
+        return Parts(self._loc(X), scale * scale, np.zeros(len(X)))
+
+    def _loc(self, X: FloatArray) -> FloatArray:
+        return np.asarray(self.mean_booster_.predict(X), dtype=np.float64)
 
     def _positions(self, quantiles: Sequence[float]) -> np.ndarray:
         wanted = check_quantiles(quantiles, at_least=1)
@@ -131,31 +135,28 @@ def check_quantiles(quantiles: Any, at_least: int = 2) -> FloatArray:
     return levels
 
 
-def normal_through_quantiles(
-    quantiles: FloatArray, values: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Mean and std of the normal that comes closest to given quantiles, in least squares.
+def quantile_scale(quantiles: FloatArray, values: FloatArray) -> FloatArray:
+    """The std of a normal by pairs of quantiles: the median of what the pairs ask for.
 
-    A normal's quantile is ``loc + scale z_q``: a straight line over the standard normal's.
+    The pair ``a < b`` asks for ``(y_b - y_a) / (z_b - z_a)``, z being the standard normal's.
 
     Parameters
     ----------
     quantiles : ndarray of shape (n_quantiles,)
+        Ascending; the first is paired with the last, the second with the last but one.
     values : ndarray of shape (n_quantiles, n_samples)
-        Ascending along the first axis, so that the std is not negative.
+        Ascending along the first axis.
 
     Returns
     -------
-    loc, scale : ndarray of shape (n_samples,)
+    ndarray of shape (n_samples,)
 
     Examples
     --------
-    >>> values = np.array([[1.0], [2.0], [3.0]])
-    >>> loc, scale = normal_through_quantiles(np.array([0.1, 0.5, 0.9]), values)
-    >>> loc.round(4), (1 / scale).round(4)
-    (array([2.]), array([1.2816]))
+    >>> quantile_scale(np.array([0.1, 0.5, 0.9]), np.array([[1.0], [2.0], [3.0]])).round(4)
+    array([0.7803])
     """
     z = ndtri(quantiles)
-    centred = z - z.mean()
-    scale = centred @ values / (centred @ centred)
-    return values.mean(axis=0) - z.mean() * scale, np.maximum(scale, 0.0)
+    n_pairs = len(z) // 2
+    gaps = values[::-1][:n_pairs] - values[:n_pairs]
+    return np.median(gaps / (z[::-1][:n_pairs] - z[:n_pairs])[:, None], axis=0)

@@ -1,0 +1,459 @@
+"""The peers of MACAU behind one interface: what they find, what they share and what they refuse."""
+
+import copy
+import sys
+
+import lightgbm
+import numpy as np
+import pandas as pd
+import pytest
+from catboost import CatBoostRegressor
+from ngboost import NGBRegressor
+from scipy.optimize import minimize
+from sklearn.base import clone
+from sklearn.ensemble import IsolationForest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from gbuq_core.baselines import (
+    BASELINES,
+    CatBoostUncertaintyRegressor,
+    DistanceScore,
+    ForestVarianceRegressor,
+    GaussianNLLRegressor,
+    IsolationForestScore,
+    NGBoostRegressor,
+    QuantileForestRegressor,
+    baseline_missing,
+)
+from gbuq_core.baselines.gaussian_nll import fit_log_variance, log_variance_nll
+from gbuq_core.errors import Cancelled, GbuqError, InvalidData, InvalidParameter
+from gbuq_core.metrics import auroc, coverage, crps_gaussian
+from gbuq_core.progress import Place, Progress, at
+from gbuq_core.synthetic import make_heteroscedastic
+from gbuq_core.trees.lightgbm_forest import grow_forest, tree_values
+
+REGRESSORS = [key for key, each in BASELINES.items() if "novelty" not in each.has]
+SCORES = [key for key, each in BASELINES.items() if "novelty" in each.has]
+READ_GAPS = {"forest", "quantile", "conformal_forest", "cqr", "catboost", "isolation"}
+
+
+def refused(kind, text):
+    return pytest.raises(kind, match=rf"^[^\n]*{text}[^\n]*\.$")
+
+
+def make(key):
+    return BASELINES[key].make(20, 0.5, 0, 1)
+
+
+@pytest.fixture(scope="module")
+def curve():
+    return make_heteroscedastic(1000, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def fresh():
+    return make_heteroscedastic(2000, random_state=1)
+
+
+@pytest.fixture(scope="module")
+def fitted(curve):
+    return {key: make(key).fit(curve.X, curve.y) for key in BASELINES}
+
+
+# What they find
+
+
+def excess(model, fresh):
+    """CRPS above that of the true normals."""
+    x = fresh.X[:, 0]
+    truth = crps_gaussian(fresh.y, 0.5 * x + np.sin(x), 0.1 * x + 1e-12)
+    return crps_gaussian(fresh.y, *model.predict_distribution(fresh.X)) - truth
+
+
+# Measured: 0.081, 0.029, 0.049, 0.211, 0.048, 0.011, 0.022, 0.012 with 20 trees; the standard error
+# of such a difference on 2,000 rows is below 0.005, and seeds move it by as much again.
+MOST_EXCESS = {
+    "forest": 0.11,
+    "quantile": 0.06,
+    "conformal_forest": 0.07,
+    "conformal_linear": 0.25,
+    "cqr": 0.08,
+    "gnll": 0.03,
+    "ngboost": 0.05,
+    "catboost": 0.03,
+}
+
+
+@pytest.mark.parametrize("key", REGRESSORS)
+def test_the_curve_and_its_noise_are_found(key, fitted, fresh):
+    assert 0.0 < excess(fitted[key], fresh) < MOST_EXCESS[key]
+
+
+@pytest.mark.parametrize("key", ["quantile", "cqr", "gnll", "ngboost", "catboost"])
+def test_noise_that_grows_is_found_row_by_row(key, fitted, fresh):
+    data = np.sqrt(fitted[key].predict_uncertainty(fresh.X).data)
+    x = fresh.X[:, 0]
+    quiet, noisy = data[(x > 1) & (x < 3)].mean(), data[(x > 7) & (x < 9)].mean()
+    # True means 0.2 and 0.8. Quantile forests and a log-linear std overstate the small one.
+    assert noisy > 1.8 * quiet
+    assert 0.5 < noisy < 1.4
+
+
+def test_a_forest_knows_no_noise(fitted, fresh):
+    # Coverage far below its level: the noise is missing. The binomial band excludes 95 %.
+    found = coverage(fresh.y, *fitted["forest"].predict_distribution(fresh.X), levels=[0.95])
+    assert found.high[0] < 0.7
+
+
+def test_gnll_finds_a_log_linear_noise(rng):
+    X = rng.uniform(-1, 1, size=(4000, 2))
+    y = 3.0 + np.exp(0.5 + X[:, 0]) * rng.normal(size=4000)
+    model = GaussianNLLRegressor(20, subsample=0.1, random_state=0, n_jobs=1).fit(X, y)
+    # log s^2 = 1 + 2 x_0. Standard errors are sqrt(2/n / var x) = 0.04 for a slope: five of them.
+    # The forest's own error adds to the residuals, most where the noise is small (0.15).
+    np.testing.assert_allclose(model.coef_, [2.0, 0.0], atol=0.2 + 0.15)
+    assert model.intercept_ == pytest.approx(1.0, abs=0.25)
+
+
+def test_novelty_tells_rows_from_outside(fitted, curve, rng):
+    outside = np.concatenate([rng.uniform(-10, -1, 500), rng.uniform(11, 20, 500)])[:, None]
+    truth = np.r_[np.zeros(len(curve.X)), np.ones(1000)]
+    for key in SCORES:
+        scores = fitted[key].score_novelty(np.r_[curve.X, outside])
+        # One unit, a tenth of the range, lies between the two; 0.95 leaves room for single rows
+        # at the edges that an isolation forest of 20 trees cuts off.
+        assert auroc(truth, scores) > 0.95, key
+    far = fitted["distance"].score_novelty([[20.0], [30.0]])
+    assert far[1] > far[0]  # goes on rising, where trees stop
+    flat = fitted["isolation"].score_novelty([[20.0], [30.0]])
+    assert flat[1] == flat[0]
+
+
+# The Gaussian NLL
+
+
+def test_the_gradient_of_the_nll_is_that_of_finite_differences(rng):
+    X, squares = rng.normal(size=(50, 3)), rng.exponential(size=50)
+    c = rng.normal(size=4)
+    _, gradient = log_variance_nll(c, X, squares)
+    step = 1e-5
+    numeric = [
+        (log_variance_nll(c + d, X, squares)[0] - log_variance_nll(c - d, X, squares)[0])
+        / (2 * step)
+        for d in step * np.eye(4)
+    ]
+    # Central differences: step^2 of the third derivative and eps/step of rounding, near 1e-10.
+    np.testing.assert_allclose(gradient, numeric, rtol=1e-7, atol=1e-8)
+
+
+def test_newton_reaches_the_minimum_that_a_general_optimiser_finds(rng):
+    X = rng.normal(size=(200, 3))
+    squares = np.exp(1.0 + X @ [0.5, -1.0, 0.0]) * rng.chisquare(1, 200)
+    found = fit_log_variance(X, squares)
+    theirs = minimize(log_variance_nll, np.zeros(4), (X, squares), jac=True, options={"gtol": 1e-9})
+    # The ridge is 5e-9 a row: coefficients move by as much over the smallest curvature, 0.1 or so.
+    np.testing.assert_allclose(found, theirs.x, atol=1e-5)
+    # Convex: the mean of two points is not above the mean of their values.
+    a, b = rng.normal(size=(2, 4))
+    middle = log_variance_nll((a + b) / 2, X, squares)[0]
+    assert middle <= (log_variance_nll(a, X, squares)[0] + log_variance_nll(b, X, squares)[0]) / 2
+
+
+def test_degenerate_residuals_have_a_log_variance():
+    X = np.linspace(-1, 1, 20)[:, None]
+    np.testing.assert_allclose(fit_log_variance(X, np.zeros(20)), [np.log(1e-12), 0.0], atol=1e-6)
+    twice = np.hstack([X, X, np.zeros((20, 1))])
+    found = fit_log_variance(twice, np.exp(2.0 * X[:, 0]))
+    # Two equal columns share the slope of 2; the ridge pulls it by 1e-8 or so.
+    np.testing.assert_allclose(found, [0.0, 1.0, 1.0, 0.0], atol=1e-4)
+    outlier = np.r_[1e12, np.full(19, 1e-12)]
+    assert np.isfinite(fit_log_variance(X, outlier)).all()
+
+
+# The same as the library called plainly
+
+
+def standard(curve):
+    return (curve.y - curve.y.mean()) / curve.y.std()
+
+
+PLAIN = {
+    "boosting_type": "rf",
+    "n_estimators": 20,
+    "num_leaves": 31,
+    "min_child_samples": 20,
+    "subsample": 0.5,
+    "subsample_freq": 1,
+    "n_jobs": 1,
+    "verbosity": -1,
+    "deterministic": True,
+    "force_row_wise": True,
+}
+
+
+def test_the_forest_is_lightgbms(fitted, curve):
+    model = fitted["forest"]
+    plain = lightgbm.LGBMRegressor(**PLAIN, seed=model.seed_).fit(curve.X, standard(curve))
+    expected = curve.y.mean() + curve.y.std() * plain.predict(curve.grid)
+    np.testing.assert_allclose(model.predict(curve.grid), expected, rtol=1e-9)
+    members = model.predict_members(curve.grid)
+    assert members.shape == (20, len(curve.grid))
+    loc, scale = model.predict_distribution(curve.grid)
+    np.testing.assert_allclose(loc, expected, rtol=1e-9)
+    np.testing.assert_allclose(scale, members.std(axis=0), rtol=1e-9)
+
+
+def test_quantiles_are_lightgbms_and_do_not_cross(fitted, curve):
+    model = fitted["quantile"]
+    raw = np.array(
+        [
+            lightgbm.LGBMRegressor(**PLAIN, seed=model.seed_, objective="quantile", alpha=q)
+            .fit(curve.X, standard(curve))
+            .predict(curve.grid)
+            for q in model.quantiles_
+        ]
+    )
+    assert (np.diff(raw, axis=0) < 0).any()  # they do cross on their own
+    expected = curve.y.mean() + curve.y.std() * np.sort(raw, axis=0)
+    np.testing.assert_allclose(model.predict_quantiles(curve.grid), expected, rtol=1e-9)
+    np.testing.assert_array_equal(
+        model.predict_quantiles(curve.grid, [0.1, 0.9]), model.predict_quantiles(curve.grid)[[1, 5]]
+    )
+    levels, lower, upper = model.predict_intervals(curve.grid)
+    np.testing.assert_allclose(levels, [0.5, 0.8, 0.95])
+    np.testing.assert_array_equal(lower[1], model.predict_quantiles(curve.grid, [0.1])[0])
+    np.testing.assert_array_equal(upper[1], model.predict_quantiles(curve.grid, [0.9])[0])
+    with refused(InvalidParameter, "among those that were fitted"):
+        model.predict_quantiles(curve.grid, [0.3])
+
+
+def test_boosting_is_the_libraries(fitted, curve):
+    y, std = standard(curve), curve.y.std()
+    model = fitted["ngboost"]
+    plain = NGBRegressor(
+        n_estimators=20,
+        learning_rate=0.25,
+        minibatch_frac=0.5,
+        random_state=model.seed_,
+        verbose=False,
+    ).fit(curve.X, y)
+    assert model.learning_rate_ == 0.25  # 0.01 x 500 / 20
+    scale = model.predict_distribution(curve.grid).scale
+    np.testing.assert_allclose(scale, std * plain.pred_dist(curve.grid).scale, rtol=1e-9)
+
+    model = fitted["catboost"]
+    theirs = CatBoostRegressor(
+        loss_function="RMSEWithUncertainty",
+        iterations=20,
+        depth=3,
+        learning_rate=0.3,
+        bootstrap_type="Bernoulli",
+        subsample=0.5,
+        random_seed=model.seed_,
+        thread_count=1,
+        verbose=False,
+        allow_writing_files=False,
+    ).fit(curve.X, y)
+    parts = theirs.virtual_ensembles_predict(
+        curve.grid, prediction_type="VirtEnsembles", virtual_ensembles_count=10
+    )
+    _, data, knowledge = model.predict_uncertainty(curve.grid)
+    # Their members are (mean, variance): the law of total variance over them, in float64.
+    np.testing.assert_allclose(data, std**2 * parts[:, :, 1].mean(axis=1), rtol=1e-6)
+    np.testing.assert_allclose(knowledge, std**2 * parts[:, :, 0].var(axis=1), rtol=1e-6)
+    np.testing.assert_allclose(model.predict_knowledge(curve.grid), knowledge)
+
+
+def test_the_isolation_forest_is_scikit_learns(fitted, curve):
+    model = fitted["isolation"]
+    plain = IsolationForest(n_estimators=20, max_samples=256, random_state=model.seed_)
+    expected = -plain.fit(curve.X).score_samples(curve.grid)
+    np.testing.assert_array_equal(model.score_novelty(curve.grid), expected)
+
+
+def test_trees_without_a_split_say_the_mean_of_their_rows():
+    # LightGBM's own say their distance from the mean, as if the mean were 0.
+    x, y = np.linspace(0, 1, 400)[:, None], np.linspace(100, 104, 400)
+    forest = grow_forest(x, y, n_trees=30, subsample=0.1, n_jobs=1)
+    values = tree_values(forest, x)
+    bare = np.ptp(values, axis=1) == 0.0
+    assert 0 < bare.sum() < 30
+    # The mean of 40 rows of std 1.15: five standard errors. A tree of one constant value.
+    assert np.abs(values[bare] - 102.0).max() < 5 * 1.15 / np.sqrt(40)
+    np.testing.assert_allclose(values.mean(axis=0), forest.predict(x))
+    shares = grow_forest(x, (y > 103).astype(float), objective="binary", subsample=0.01, n_jobs=1)
+    # Four rows a tree cannot be split: the share of the class, less what their log-odds move.
+    assert shares.predict(x[:1])[0] == pytest.approx(0.25, abs=0.1)
+    with refused(InvalidData, "leaves none to grow a tree on"):
+        grow_forest(x[:5], y[:5], subsample=0.1)
+
+
+# What they share
+
+
+@pytest.mark.parametrize("key", REGRESSORS)
+def test_parts_add_up_and_missing_ones_are_nothing(key, fitted, curve):
+    model, has = fitted[key], BASELINES[key].has
+    total, data, knowledge = model.predict_uncertainty(curve.grid)
+    np.testing.assert_allclose(total, data + knowledge, rtol=1e-12)
+    loc, scale = model.predict_distribution(curve.grid)
+    np.testing.assert_allclose(scale**2, total, rtol=1e-9)
+    np.testing.assert_array_equal(model.predict(curve.grid), loc)
+    for part, name in ((data, "data"), (knowledge, "knowledge")):
+        assert part.any() == (name in has)
+    assert hasattr(model, "predict_knowledge") == ("knowledge" in has)
+    assert model.fit_seconds_ > 0.0
+
+
+@pytest.mark.parametrize("key", BASELINES)
+def test_seeds_copies_and_frames(key, fitted, curve):
+    def predict(model, rows):
+        return (
+            model.predict_distribution(rows)[1] if key in REGRESSORS else model.score_novelty(rows)
+        )
+
+    grid, expected = curve.grid[::20], predict(fitted[key], curve.grid[::20])
+    frame = pd.DataFrame(curve.X, columns=["x"])
+    named = clone(fitted[key]).fit(frame, curve.y)
+    np.testing.assert_array_equal(predict(named, pd.DataFrame(grid, columns=["x"])), expected)
+    with pytest.raises(ValueError, match="feature names"):
+        predict(named, pd.DataFrame(grid, columns=["z"]))
+    np.testing.assert_array_equal(predict(copy.deepcopy(fitted[key]), grid), expected)
+    if key not in ("conformal_linear", "distance"):
+        other = clone(fitted[key]).set_params(random_state=1).fit(curve.X, curve.y)
+        assert not np.array_equal(predict(other, grid), expected)
+
+
+@pytest.mark.parametrize("key", ["forest", "quantile", "catboost", "gnll"])
+def test_units_do_not_matter(key, fitted, curve):
+    loc, scale = fitted[key].predict_distribution(curve.grid)
+    moved = clone(fitted[key]).fit(curve.X, 1e6 * curve.y - 3e9)
+    there, wide = moved.predict_distribution(curve.grid)
+    # y loses three digits to the large centre, and labels are float32 inside: a borderline split
+    # may fall elsewhere in single trees.
+    assert np.median(np.abs((there + 3e9) / 1e6 - loc)) < 1e-4
+    assert np.median(np.abs(wide / 1e6 / scale - 1)) < 1e-3
+
+
+def test_threads_do_not_matter(curve):
+    one, two = (grow_forest(curve.X, curve.y, n_trees=3, n_jobs=n, seed=7) for n in (1, 2))
+    assert (
+        one.model_to_string(num_iteration=3).split("parameters:")[0]
+        == (two.model_to_string(num_iteration=3).split("parameters:")[0])
+    )
+
+
+@pytest.mark.parametrize("key", BASELINES)
+def test_gaps_are_read_or_refused(key, curve):
+    X = np.where(curve.X > 9, np.nan, curve.X)[:400]
+    model = make(key)
+    if key not in READ_GAPS:
+        with refused(InvalidData, "NaN, which .* cannot read"):
+            model.fit(X, curve.y[:400])
+        return
+    model.fit(X, curve.y[:400])
+    score = model.predict if key in REGRESSORS else model.score_novelty
+    assert np.isfinite(score([[np.nan], [1.0]])).all()
+
+
+def test_a_fit_ends_when_nobody_wants_it(curve):
+    seen = []
+
+    def refuse():
+        seen.append(progress.done)
+        if len(seen) == 40:
+            raise Cancelled
+
+    progress = Progress(1)
+    with at(Place(progress=progress, checks=(refuse,))), pytest.raises(Cancelled):
+        make("quantile").fit(curve.X, curve.y)
+    assert seen == sorted(seen)
+    assert 0.0 < seen[-1] < 0.5  # the second of eight forests
+
+
+# What they refuse
+
+
+@pytest.mark.parametrize("key", BASELINES)
+def test_impossible_rows_are_one_sentence(key, curve):
+    model = make(key)
+    for X in (
+        np.array([[np.inf], [1.0]]),
+        pd.DataFrame({"x": ["a", "b"]}),
+        pd.DataFrame({"x": pd.to_datetime(["2020-01-01", "2021-01-01"])}),
+    ):
+        with pytest.raises(InvalidData, match=r"^[^\n]*\.$"):
+            model.fit(X, [1.0, 2.0])
+    if key in REGRESSORS:
+        with refused(InvalidData, "not numbers"):
+            model.fit(curve.X[:3], ["a", "b", "c"])
+        with refused(InvalidData, "."):
+            model.fit(curve.X[:3], [1.0, np.nan, 2.0])
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        (ForestVarianceRegressor(n_trees=0), "n_trees"),
+        (ForestVarianceRegressor(subsample=1.0), "subsample"),
+        (ForestVarianceRegressor(max_leaves=1), "max_leaves"),
+        (ForestVarianceRegressor(min_child_samples=0), "min_child_samples"),
+        (ForestVarianceRegressor(random_state="seed"), "random_state"),
+        (ForestVarianceRegressor(n_jobs=0), "n_jobs"),
+        (QuantileForestRegressor(quantiles=(0.9, 0.1)), "quantiles"),
+        (QuantileForestRegressor(quantiles=(0.0, 0.5)), "quantiles"),
+        (QuantileForestRegressor(quantiles=(0.5,)), "quantiles"),
+        (NGBoostRegressor(subsample=0.0), "subsample"),
+        (NGBoostRegressor(learning_rate=-1.0), "learning_rate"),
+        (CatBoostUncertaintyRegressor(depth=17), "depth"),
+        (CatBoostUncertaintyRegressor(n_members=1), "n_members"),
+        (CatBoostUncertaintyRegressor(n_trees=10), "n_trees"),
+        (CatBoostUncertaintyRegressor(standardize_target="no"), "standardize_target"),
+        (IsolationForestScore(max_rows=1), "max_rows"),
+        (DistanceScore(n_neighbors=0), "n_neighbors"),
+    ],
+)
+def test_impossible_parameters_are_refused(model, name, curve):
+    with refused(InvalidParameter, name):
+        model.fit(curve.X, curve.y)
+
+
+def test_hopeless_targets_and_tables():
+    X, constant = np.arange(60.0)[:, None], np.full(60, 4.0)
+    for key in ("ngboost", "catboost"):
+        with refused(InvalidData, "one value only"):
+            make(key).fit(X, constant)
+    with refused(InvalidData, "CatBoost cannot be fitted to these rows"):
+        make("catboost").fit(np.zeros((60, 1)), X[:, 0])
+    for key in ("forest", "quantile", "gnll", "conformal_linear"):
+        model = (
+            BASELINES[key]
+            .make(5, 0.5, 0, 1)
+            .set_params(**({"calibration_fraction": 0.5} if key == "conformal_linear" else {}))
+        )
+        np.testing.assert_allclose(model.fit(X, constant).predict(X), 4.0)
+    with refused(InvalidData, "is fewer than 2"):
+        NGBoostRegressor(subsample=0.01).fit(X, X[:, 0])
+
+
+def test_missing_libraries_are_one_sentence(curve, monkeypatch):
+    for key, package in (("forest", "lightgbm"), ("ngboost", "ngboost"), ("catboost", "catboost")):
+        assert baseline_missing(key) == ""
+        monkeypatch.setitem(sys.modules, package, None)
+        with refused(InvalidParameter, f"need.* the package {package}"):
+            make(key).fit(curve.X, curve.y)
+    monkeypatch.setattr("gbuq_core.baselines.intervals.find_spec", lambda name: None)
+    assert baseline_missing("cqr").endswith("pip install mapie.")
+    with pytest.raises(GbuqError):
+        baseline_missing("macau")
+
+
+@parametrize_with_checks(
+    [
+        ForestVarianceRegressor(n_trees=3, n_jobs=1),
+        CatBoostUncertaintyRegressor(n_trees=4, n_members=2, n_jobs=1),
+        DistanceScore(n_neighbors=2),
+    ]
+)
+def test_scikit_learn_conventions(estimator, check):
+    check(estimator)
