@@ -28,7 +28,7 @@ Mask = npt.NDArray[np.bool_]
 
 N_CALIBRATION = 1000
 SHOWN = (-10.0, 20.0)  # the picture, at least: that of the paper
-PER_UNIT = 20  # places of the grid per unit of x
+PER_UNIT, PER_UNIT_BEYOND = 20, 4  # places of the grid per unit of x, there and beyond
 _CALIBRATION, _TEST, _FOREIGN = 1, 2, 3  # streams of the seed
 
 
@@ -38,11 +38,11 @@ class HeteroData(NamedTuple):
     Attributes
     ----------
     X, y : ndarray of shape (n_rows, 1), (n_rows,)
-    x : ndarray of shape (1401,)
-        From -30 to 40: as far as foreign rows may lie.
-    true_mean, true_variance : ndarray of shape (1401,)
+    x : ndarray of shape (761,)
+        Increasing, from -30 to 40, as far as foreign rows may lie; denser from -10 to 20.
+    true_mean, true_variance : ndarray of shape (761,)
         Mean and noise variance of y; beyond the rows they follow the formula.
-    support : ndarray of shape (1401,), bool
+    support : ndarray of shape (761,), bool
         Where rows can lie.
     calibration_X, calibration_y : ndarray of shape (1000, 1), (1000,)
         Rows of the same law that no fit sees.
@@ -62,7 +62,7 @@ class HeteroData(NamedTuple):
 
     @property
     def grid(self) -> Array:
-        """``x`` as a column, (1401, 1)."""
+        """``x`` as a column, (761, 1)."""
         return self.x[:, None]
 
 
@@ -91,11 +91,17 @@ def load_hetero_data(rows: int = 2000, noise_slope: float = 0.1, seed: int = 0) 
     --------
     >>> data = load_hetero_data(rows=500)
     >>> data.X.shape, data.x.shape, data.x[data.support][[0, -1]]
-    ((500, 1), (1401,), array([ 0., 10.]))
+    ((500, 1), (761,), array([ 0., 10.]))
     """
     drawn = make_heteroscedastic(rows, noise_slope, seed)
     calibration = make_heteroscedastic(N_CALIBRATION, noise_slope, [seed, _CALIBRATION])
-    x = np.arange(LEFTMOST * PER_UNIT, RIGHTMOST * PER_UNIT + 1) / PER_UNIT
+    x = np.concatenate(
+        [
+            _places(LEFTMOST, SHOWN[0], PER_UNIT_BEYOND)[:-1],
+            _places(*SHOWN, PER_UNIT),
+            _places(SHOWN[1], RIGHTMOST, PER_UNIT_BEYOND)[1:],
+        ]
+    )
     data = HeteroData(
         drawn.X,
         drawn.y,
@@ -111,6 +117,10 @@ def load_hetero_data(rows: int = 2000, noise_slope: float = 0.1, seed: int = 0) 
         if isinstance(array, np.ndarray):
             array.setflags(write=False)
     return data
+
+
+def _places(low: float, high: float, per_unit: int) -> Array:
+    return np.arange(low * per_unit, high * per_unit + 1) / per_unit
 
 
 def true_mean(x: Array) -> Array:

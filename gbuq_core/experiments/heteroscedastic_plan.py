@@ -11,19 +11,22 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+from gbuq_core.baselines.intervals import BASELINES
 from gbuq_core.errors import GbuqError, InvalidParameter
+from gbuq_core.metrics.conformal import CONFORMAL_LEVELS
 from gbuq_core.validation import check_choice, check_number
 
 MOST_METHODS = 6
 LEAST_ROWS, MOST_ROWS = 100, 20_000
 MOST_NOISE_SLOPE = 2.0
-MOST_TREES, MOST_LEAVES, MOST_CHILD_SAMPLES = 500, 255, 500
-LEAST_SUBSAMPLE = 0.02
+LEAST_TREES, MOST_TREES = 4, 500
+MOST_LEAVES, MOST_CHILD_SAMPLES = 255, 500
+LEAST_SUBSAMPLE, MOST_SUBSAMPLE = 0.02, 0.99
 LEAST_JUDGED, MOST_JUDGED = 100, 20_000  # test rows, foreign rows
 SUPPORT = (0.0, 10.0)  # where rows are
 LEFTMOST, RIGHTMOST = -30.0, 40.0  # how far foreign rows may lie
 NEAREST = 0.5  # and the narrowest range of them on either side
-LEAST_LEVEL, MOST_LEVEL = 0.05, 0.99
+LEVELS = CONFORMAL_LEVELS  # of the intervals
 PARTS = ("total", "data", "knowledge")
 
 _FOREST = ("trees", "subsample", "max_leaves", "min_child_samples")
@@ -58,6 +61,14 @@ class HeteroMethod(NamedTuple):
     package: str = "gbuq_core"
 
 
+def _peer(
+    key: str, knobs: tuple[str, ...] = _FOREST, scores: tuple[str, ...] = ("total",)
+) -> HeteroMethod:
+    peer = BASELINES[key]
+    parts = tuple(part for part in peer.has if part in PARTS)
+    return HeteroMethod(peer.label, peer.about, parts, scores, knobs, "baseline", peer.package)
+
+
 _METHODS = {
     "macau_linear": HeteroMethod(
         "MACAU (linear)",
@@ -73,81 +84,16 @@ _METHODS = {
         _MACAU_SCORES,
         colour="macau",
     ),
-    "forest": HeteroMethod(
-        "Random forest",
-        "How much the trees of a random forest differ, and nothing else.",
-        ("total", "knowledge"),
-        ("total",),
-        package="lightgbm",
-    ),
-    "quantile": HeteroMethod(
-        "Quantile regression",
-        "Random forests of LightGBM, one for each quantile.",
-        ("total",),
-        ("total",),
-        package="lightgbm",
-    ),
-    "conformal_forest": HeteroMethod(
-        "Conformal forest",
-        "A random forest and one width for all rows, from rows held out.",
-        ("total",),
-        ("total",),
-        package="lightgbm",
-    ),
-    "conformal_linear": HeteroMethod(
-        "Conformal linear",
-        "A straight line and one width for all rows, from rows held out.",
-        ("total",),
-        ("total",),
-        (),
-        package="sklearn",
-    ),
-    "cqr": HeteroMethod(
-        "Conformal quantiles",
-        "Quantile forests whose interval is widened by rows held out.",
-        ("total",),
-        ("total",),
-        package="lightgbm",
-    ),
-    "gnll": HeteroMethod(
-        "GNLL",
-        "A random forest, and a log-linear model of its noise.",
-        ("total", "data"),
-        ("total",),
-        package="lightgbm",
-    ),
-    "ngboost": HeteroMethod(
-        "NGBoost",
-        "Natural gradient boosting of the mean and the log std of a normal.",
-        ("total", "data"),
-        ("total",),
-        ("trees",),
-        package="ngboost",
-    ),
-    "catboost": HeteroMethod(
-        "CatBoost",
-        "Boosting of mean and variance; a virtual ensemble tells what it does not know.",
-        PARTS,
-        PARTS,
-        ("trees",),
-        package="catboost",
-    ),
-    "isolation": HeteroMethod(
-        "Isolation forest",
-        "How few random cuts set a row apart. It predicts nothing.",
-        (),
-        ("isolation",),
-        ("trees",),
-        package="sklearn",
-    ),
-    "distance": HeteroMethod(
-        "Distance to the rows",
-        "One Mahalanobis distance for all rows, the global twin of novelty. It predicts nothing.",
-        (),
-        ("distance",),
-        (),
-        package="sklearn",
-    ),
+    "forest": _peer("forest"),
+    "quantile": _peer("quantile"),
+    "conformal_forest": _peer("conformal_forest"),
+    "conformal_linear": _peer("conformal_linear", ()),
+    "cqr": _peer("cqr"),
+    "gnll": _peer("gnll"),
+    "ngboost": _peer("ngboost", ("trees",)),
+    "catboost": _peer("catboost", ("trees",), PARTS),
+    "isolation": _peer("isolation", ("trees",), ("isolation",)),
+    "distance": _peer("distance", (), ("distance",)),
 }
 METHODS: Mapping[str, HeteroMethod] = MappingProxyType(_METHODS)
 PREDICTING = tuple(key for key, method in METHODS.items() if method.parts)
@@ -162,8 +108,12 @@ class HeteroScoreKind(NamedTuple):
 
 
 _SCORES = {
-    "total": HeteroScoreKind("Total uncertainty", "Data and knowledge uncertainty.", "squared units of y"),
-    "data": HeteroScoreKind("Data uncertainty", "Noise that more rows would not remove.", "squared units of y"),
+    "total": HeteroScoreKind(
+        "Total uncertainty", "Data and knowledge uncertainty.", "squared units of y"
+    ),
+    "data": HeteroScoreKind(
+        "Data uncertainty", "Noise that more rows would not remove.", "squared units of y"
+    ),
     "knowledge": HeteroScoreKind(
         "Knowledge uncertainty", "How far the trees or members differ.", "squared units of y"
     ),
@@ -177,7 +127,9 @@ _SCORES = {
         "Inference novelty", "How unusual the prediction is for its leaf, without its sign.", "|z|"
     ),
     "isolation": HeteroScoreKind("Isolation", "Score of an isolation forest.", "score"),
-    "distance": HeteroScoreKind("Distance", "Distance to all rows.", "distance"),
+    "distance": HeteroScoreKind(
+        "Distance", "Mean distance to the nearest training rows.", "distance"
+    ),
 }
 SCORES: Mapping[str, HeteroScoreKind] = MappingProxyType(_SCORES)
 
@@ -192,7 +144,8 @@ class HeteroSettings(NamedTuple):
     rows, noise_slope, seed : int, float, int
         Training rows, std of the noise per unit of x, seed of rows and fits.
     trees, subsample, max_leaves, min_child_samples
-        Of the random forests; NGBoost, CatBoost and isolation forests take the trees.
+        Of the random forests; NGBoost, CatBoost and isolation forests take the trees and keep
+        their libraries' share of the rows.
     left_from, right_to : float
         Foreign rows lie from ``left_from`` to 0 and from 10 to ``right_to``.
     ood_rows, test_rows : int
@@ -200,7 +153,7 @@ class HeteroSettings(NamedTuple):
     conformal : bool
         Whether every std is stretched so that intervals hold their level on fresh rows.
     level : float
-        Of the interval that is drawn.
+        Of the interval that is drawn: one of `LEVELS`.
     bands : tuple of str
         Which of `PARTS` are drawn.
     score : str
@@ -285,9 +238,7 @@ def plan_hetero(settings: HeteroSettings, method: str) -> HeteroPlan:
 
 def plan_measure(settings: HeteroSettings) -> MeasurePlan:
     """What a measurement depends on besides the fit."""
-    return MeasurePlan(
-        settings.test_rows, settings.ood_rows, settings.left_from, settings.right_to
-    )
+    return MeasurePlan(settings.test_rows, settings.ood_rows, settings.left_from, settings.right_to)
 
 
 def method_missing(method: str) -> str:
@@ -334,8 +285,8 @@ def _check(plan: HeteroPlan) -> None:
     number("rows", LEAST_ROWS, MOST_ROWS, integer=True)
     number("noise_slope", 0.0, MOST_NOISE_SLOPE)
     number("seed", 0, 2**31 - 1, integer=True)
-    number("trees", 1, MOST_TREES, integer=True)
-    number("subsample", LEAST_SUBSAMPLE, 1.0)
+    number("trees", LEAST_TREES, MOST_TREES, integer=True)
+    number("subsample", LEAST_SUBSAMPLE, MOST_SUBSAMPLE)
     number("max_leaves", 2, MOST_LEAVES, integer=True)
     number("min_child_samples", 1, MOST_CHILD_SAMPLES, integer=True)
 
@@ -366,8 +317,11 @@ def check_view(settings: HeteroSettings) -> str:
     try:
         _check_methods(settings.methods)
         check_measure(plan_measure(settings))
-        check_number("level", settings.level, LEAST_LEVEL, MOST_LEVEL)
-        check_choice("conformal", settings.conformal, (False, True))
+        if settings.level not in LEVELS:
+            listed = ", ".join(f"{level:g}" for level in LEVELS)
+            raise InvalidParameter(f"level must be one of {listed}; got {settings.level!r}.")
+        if not isinstance(settings.conformal, bool):
+            raise InvalidParameter(f"conformal must be True or False; got {settings.conformal!r}.")
         for band in settings.bands:
             check_choice("bands", band, PARTS)
         check_choice("score", settings.score, tuple(SCORES))

@@ -1,0 +1,272 @@
+"""Which scores tell foreign rows of ten features: every feature cut at its median, both ways round.
+
+MACAU (doi 10.5121/csit.2023.131920), section 4.2 and the columns "Synth(AUC)" of table 1: a linear
+target of ten features of which five matter. One half of a feature's values is the training law and
+the other foreign: half of the former trains, the rest of them and all of the latter are judged.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gbuq_core.baselines.isolation import IsolationForestScore
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.jobs import stage, tick
+from gbuq_core.macau import MacauRegressor
+from gbuq_core.metrics import auroc
+from gbuq_core.validation import check_choice, check_number
+
+Array = npt.NDArray[np.float64]
+
+LAWS = ("uniform", "normal")
+SCORES = (
+    "novelty",
+    "conditional_novelty",
+    "inference_novelty",
+    "knowledge",
+    "data",
+    "total",
+    "isolation",
+)
+# Table 1, "Synth(AUC)": mean over the experiments, of MACAU with linear leaves.
+PAPER_AUROC: Mapping[str, float] = MappingProxyType(
+    {
+        "novelty": 1.0,
+        "conditional_novelty": 0.61,
+        "inference_novelty": 0.6,
+        "knowledge": 0.5,
+        "data": 0.5,
+        "total": 0.5,
+        "isolation": 0.86,
+    }
+)
+_COEFFICIENT, _NOISE = 100.0, 10.0  # weights are uniform up to the first; std of the noise
+
+
+class ProtocolSettings(NamedTuple):
+    """What the experiments depend on.
+
+    Attributes
+    ----------
+    rows, features, relevant, seed : int
+        The paper's 10,000, 10 and 5.
+    law : {"uniform", "normal"}
+        Of the features, independent of each other. The paper does not give its own.
+    leaf_model : {"linear", "basic"}
+    trees, max_leaves, min_child_samples, subsample
+        Of the forests; the paper's section 4.2.
+    experiments : tuple of (feature, half) or None
+        Which to run: the feature from 0, and the half that trains, 0 the low one; None runs all.
+    """
+
+    rows: int = 10_000
+    features: int = 10
+    relevant: int = 5
+    seed: int = 0
+    law: str = "uniform"
+    leaf_model: str = "linear"
+    trees: int = 100
+    max_leaves: int = 31
+    min_child_samples: int = 20
+    subsample: float = 0.8
+    experiments: tuple[tuple[int, int], ...] | None = None
+
+
+class ProtocolRun(NamedTuple):
+    """AUROC of every score in every experiment.
+
+    Attributes
+    ----------
+    settings : ProtocolSettings
+    feature, half : ndarray of shape (n_experiments,), int64
+        Which feature is cut, and which half trains.
+    relevant : ndarray of shape (n_experiments,), bool
+        Whether the target depends on that feature.
+    auroc : ndarray of shape (n_scores, n_experiments)
+        In the order of `SCORES`; foreign rows are positive.
+    seconds : float
+    """
+
+    settings: ProtocolSettings
+    feature: npt.NDArray[np.int64]
+    half: npt.NDArray[np.int64]
+    relevant: npt.NDArray[np.bool_]
+    auroc: Array
+    seconds: float
+
+    def mean(self, score: str) -> float:
+        """Mean AUROC of a score over the experiments."""
+        return float(self.auroc[SCORES.index(check_choice("score", score, SCORES))].mean())
+
+
+class ProtocolRow(NamedTuple):
+    """A score over the experiments, beside the paper's mean.
+
+    low, high : the 2.5th and 97.5th percentile of the experiments, as the table's brackets;
+    relevant, irrelevant : means over the features that the target does and does not depend on.
+    """
+
+    key: str
+    mean: float
+    low: float
+    high: float
+    relevant: float
+    irrelevant: float
+    paper: float
+
+
+def make_linear(
+    rows: int, features: int, relevant: int, law: str, seed: int
+) -> tuple[Array, Array]:
+    """A linear target of the first ``relevant`` features, with noise.
+
+    Returns
+    -------
+    X : ndarray of shape (rows, features)
+        Uniform or normal, with mean 0 and std 1.
+    y : ndarray of shape (rows,)
+        Weights are uniform between 10 and 100, the noise has a std of 10.
+
+    Examples
+    --------
+    >>> X, y = make_linear(500, 10, 5, "uniform", 0)
+    >>> bool(abs(np.corrcoef(X[:, 9], y)[0, 1]) < 0.15)  # the last feature does not matter
+    True
+    """
+    rng = np.random.default_rng([seed, 0])
+    weights = np.zeros(features)
+    weights[:relevant] = rng.uniform(0.1 * _COEFFICIENT, _COEFFICIENT, relevant)
+    if law == "uniform":
+        X = rng.uniform(-math.sqrt(3.0), math.sqrt(3.0), (rows, features))
+    else:
+        X = rng.normal(size=(rows, features))
+    return X, X @ weights + _NOISE * rng.normal(size=rows)
+
+
+def run_protocol(settings: ProtocolSettings | None = None) -> ProtocolRun:
+    """Run the experiments one after the other; reports progress and can be cancelled.
+
+    Raises
+    ------
+    InvalidParameter, InvalidData
+        One sentence.
+
+    Examples
+    --------
+    >>> few = ProtocolSettings(rows=600, trees=10, experiments=((0, 0),))
+    >>> run_protocol(few).mean("novelty") > 0.7
+    True
+    """
+    settings = ProtocolSettings() if settings is None else settings
+    chosen = _check(settings)
+    X, y = make_linear(*settings[:3], settings.law, settings.seed)
+    found = np.zeros((len(SCORES), len(chosen)))
+    began = time.perf_counter()
+    with stage(len(chosen)):
+        for i, (feature, half) in enumerate(chosen):
+            tick(i)
+            with stage(1, span=1):
+                found[:, i] = _run_one(settings, X, y, feature, half)
+    cut = np.array(chosen, dtype=np.int64)
+    return ProtocolRun(
+        settings,
+        cut[:, 0],
+        cut[:, 1],
+        cut[:, 0] < settings.relevant,
+        found,
+        time.perf_counter() - began,
+    )
+
+
+def summarise_protocol(run: ProtocolRun) -> tuple[ProtocolRow, ...]:
+    """The scores over the experiments, in the order of `SCORES`; NaN for what was not run."""
+    rows = []
+    for key, values in zip(SCORES, run.auroc, strict=True):
+        low, high = np.percentile(values, [2.5, 97.5])
+        matters, matters_not = (
+            float(values[kind].mean()) if kind.any() else math.nan
+            for kind in (run.relevant, ~run.relevant)
+        )
+        rows.append(
+            ProtocolRow(
+                key,
+                float(values.mean()),
+                float(low),
+                float(high),
+                matters,
+                matters_not,
+                PAPER_AUROC[key],
+            )
+        )
+    return tuple(rows)
+
+
+def split_rows(
+    X: Array, feature: int, half: int, seed: int
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Rows that train, rows of the same half that are judged, and the foreign ones.
+
+    Examples
+    --------
+    >>> X = np.arange(8.0)[:, None]
+    >>> train, known, foreign = split_rows(X, 0, 1, 0)
+    >>> sorted([*train, *known]), foreign.tolist()
+    ([np.int64(4), np.int64(5), np.int64(6), np.int64(7)], [0, 1, 2, 3])
+    """
+    is_high = X[:, feature] > np.median(X[:, feature])
+    own = is_high if half else ~is_high
+    inside = np.random.default_rng([seed, 1, feature, half]).permutation(np.flatnonzero(own))
+    return inside[: len(inside) // 2], inside[len(inside) // 2 :], np.flatnonzero(~own)
+
+
+def _run_one(
+    settings: ProtocolSettings, X: Array, y: Array, feature: int, half: int
+) -> list[float]:
+    train, known, foreign = split_rows(X, feature, half, settings.seed)
+    judged = X[np.concatenate([known, foreign])]
+    model = MacauRegressor(
+        settings.leaf_model,
+        n_trees=settings.trees,
+        max_leaves=settings.max_leaves,
+        min_child_samples=settings.min_child_samples,
+        subsample=settings.subsample,
+        random_state=settings.seed,
+    ).fit(X[train], y[train])
+    isolation = IsolationForestScore(settings.trees, random_state=settings.seed).fit(X[train])
+    novelty, uncertainty = model.score_novelty(judged), model.predict_uncertainty(judged)
+    scores = {
+        "novelty": novelty.novelty,
+        "conditional_novelty": novelty.conditional_novelty,
+        "inference_novelty": np.abs(novelty.inference_novelty),
+        "knowledge": uncertainty.knowledge,
+        "data": uncertainty.data,
+        "total": uncertainty.total,
+        "isolation": isolation.score_novelty(judged),
+    }
+    is_foreign = np.repeat([0.0, 1.0], [len(known), len(foreign)])
+    return [auroc(is_foreign, scores[key]) for key in SCORES]
+
+
+def _check(settings: ProtocolSettings) -> tuple[tuple[int, int], ...]:
+    """The experiments to run."""
+    check_number("rows", settings.rows, 200, 1_000_000, integer=True)
+    check_number("features", settings.features, 1, 1000, integer=True)
+    check_number("relevant", settings.relevant, 0, settings.features, integer=True)
+    check_number("seed", settings.seed, 0, 2**31 - 1, integer=True)
+    check_choice("law", settings.law, LAWS)
+    every = tuple((j, half) for j in range(settings.features) for half in (0, 1))
+    if settings.experiments is None:
+        return every
+    if not settings.experiments or not set(settings.experiments) <= set(every):
+        raise InvalidParameter(
+            "experiments must be pairs of a feature, from 0, and a half, 0 or 1; got "
+            f"{settings.experiments!r}."
+        )
+    return tuple(settings.experiments)
