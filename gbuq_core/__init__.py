@@ -7,7 +7,7 @@ ensure_writable_cache()
 
 from gbuq_core.boosting import BoostedEnsembleClassifier, BoostedEnsembleRegressor  # noqa: E402
 from gbuq_core.ibug import IBUGRegressor  # noqa: E402
-from gbuq_core.macau import MacauRegressor  # noqa: E402
+from gbuq_core.macau import MacauClassifier, MacauRegressor  # noqa: E402
 from gbuq_core.sampling import sample_mixture  # noqa: E402
 from gbuq_core.soft_trees import (  # noqa: E402
     VariationalSoftGBMRegressor,
@@ -35,6 +35,7 @@ __all__ = [
     "BoostedEnsembleClassifier",
     "BoostedEnsembleRegressor",
     "IBUGRegressor",
+    "MacauClassifier",
     "MacauRegressor",
     "Uncertainty",
     "VariationalSoftGBMRegressor",

@@ -4,6 +4,7 @@ Follows Merilinna, "Advanced uncertainty quantification and novelty detection fo
 models" (2023), doi 10.5121/csit.2023.131920, section 3.
 """
 
+from gbuq_core.macau.classifier import MacauClassifier
 from gbuq_core.macau.leaves import (
     LeafScaling,
     LeafTable,
@@ -19,6 +20,7 @@ __all__ = [
     "LeafEllipses",
     "LeafScaling",
     "LeafTable",
+    "MacauClassifier",
     "MacauRegressor",
     "Novelty",
     "NoveltyDetail",
