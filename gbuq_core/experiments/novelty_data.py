@@ -265,6 +265,17 @@ def cell_numbers(extent: Extent, points: Array) -> Whole:
     return np.where(inside, row * SIDE + column, -1).astype(np.int64)
 
 
+def true_log_density(key: str, points: Array, factor: float = 1.0) -> Array:
+    """Log density (n,) of a row of any class of a synthetic set, at points (n, 2) of the plane.
+
+    Examples
+    --------
+    >>> true_log_density("rings", np.array([[1.0, 0.0], [0.0, 0.0]])).round(1)
+    array([ -1.5, -21. ])
+    """
+    return _either(_log_density(key, points, factor * _PLANES[key][1]))
+
+
 def _synthetic(key: str, rows: int, factor: float, seed: int) -> NoveltyData:
     extent, usual = _PLANES[key]
     X, y = _draw(key, rows, factor * usual, seed)
