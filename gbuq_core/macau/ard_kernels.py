@@ -5,7 +5,8 @@ learning and the relevance vector machine", 2001; MacKay, "Bayesian interpolatio
 ``w_j ~ N(0, 1 / lambda_j)``, noise ``N(0, 1 / alpha)``, and in turn
 
     sigma = (diag(lambda) + alpha Z^T Z)^-1,  w = alpha sigma Z^T y
-    gamma_j = 1 - lambda_j sigma_jj,  lambda_j = gamma_j / w_j^2,  alpha = (n - sum gamma) / |y - Z w|^2
+    gamma_j = 1 - lambda_j sigma_jj,  lambda_j = gamma_j / w_j^2
+    alpha = (n - sum gamma) / |y - Z w|^2
 
 until w moves by less than `TOLERANCE`; features with ``lambda_j >= PRUNED`` leave for good. Rows
 are met once, for ``Z^T Z`` and ``Z^T y``: an iteration costs p^3 and not n p^2.
@@ -13,7 +14,7 @@ are met once, for ``Z^T Z`` and ``Z^T y``: an iteration costs p^3 and not n p^2.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -27,6 +28,11 @@ _EPS = 2.220446049250313e-16
 _CANCELLED = 1e-6
 # Below so many times the cutoff of the pseudo-inverse an inverse is taken through eigenvalues.
 _DOUBTFUL = 100.0
+
+# What keeps compiling short: no wrappers that nobody calls, no checks of divisors, and functions
+# that are used once are inlined, since the code of each call is optimised again in its caller.
+OUTER: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True}
+INNER: dict[str, Any] = {**OUTER, "no_cpython_wrapper": True}
 
 
 class LinearLeaves(NamedTuple):
@@ -49,7 +55,7 @@ class LinearLeaves(NamedTuple):
     sigma: np.ndarray
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always", **INNER)
 def _invert_cholesky(a, k, out):
     """Inverse of the positive definite a[:k, :k] into out; False where it is doubtful."""
     lower = np.empty((k, k))
@@ -86,12 +92,14 @@ def _invert_cholesky(a, k, out):
     return inverse_trace * trace * _DOUBTFUL * k * _EPS < 1.0
 
 
-@njit(nogil=True, cache=True)
-def _invert(a, k, out):
-    """Inverse of a[:k, :k] into out; of a nearly singular one, scipy's pseudo-inverse."""
-    if _invert_cholesky(a, k, out):
-        return
-    values, vectors = np.linalg.eigh(a[:k, :k].copy())
+@njit(nogil=True, cache=True, **INNER)
+def _invert_eigen(a, k, out):
+    """Pseudo-inverse of the symmetric a[:k, :k] into out, with scipy's cutoff of eigenvalues."""
+    square = np.empty((k, k))
+    for i in range(k):
+        for j in range(k):
+            square[i, j] = a[i, j]
+    values, vectors = np.linalg.eigh(square)
     cutoff = k * _EPS * max(abs(values[0]), abs(values[k - 1]))
     for i in range(k):
         for j in range(k):
@@ -102,7 +110,7 @@ def _invert(a, k, out):
             out[i, j] = s
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, **INNER)
 def _invert_by_rows(z, alpha, penalty, kept, k, sigma):
     """Covariance of the k kept weights from an inverse of as many rows as z has (Woodbury)."""
     n = len(z)
@@ -114,7 +122,7 @@ def _invert_by_rows(z, alpha, penalty, kept, k, sigma):
                 s += z[a, kept[i]] * z[b, kept[i]] / penalty[kept[i]]
             inner[a, b] = s
         inner[a, a] += 1.0 / alpha
-    _invert(inner, n, inverse)
+    _invert_eigen(inner, n, inverse)
     for i in range(k):
         for j in range(k):
             s = 0.0
@@ -125,7 +133,7 @@ def _invert_by_rows(z, alpha, penalty, kept, k, sigma):
         sigma[i, i] += 1.0 / penalty[kept[i]]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always", **INNER)
 def _covariance(z, gram, alpha, penalty, kept, k, work, sigma):
     """Covariance of the k kept weights into sigma[:k, :k].
 
@@ -137,13 +145,15 @@ def _covariance(z, gram, alpha, penalty, kept, k, work, sigma):
         for j in range(k):
             work[i, j] = alpha * gram[kept[i], kept[j]]
         work[i, i] += penalty[kept[i]]
+    if _invert_cholesky(work, k, sigma):
+        return
     if len(z) >= len(gram):
-        _invert(work, k, sigma)
-    elif not _invert_cholesky(work, k, sigma):
+        _invert_eigen(work, k, sigma)
+    else:
         _invert_by_rows(z, alpha, penalty, kept, k, sigma)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always", **INNER)
 def _squared_errors(z, y, gram, moment, power, weight):
     """|y - Z w|^2 from the moments, or from the rows where those cancel."""
     p = len(weight)
@@ -167,24 +177,11 @@ def _squared_errors(z, y, gram, moment, power, weight):
     return total
 
 
-@njit(nogil=True, cache=True)
-def _set_weights(alpha, sigma, moment, kept, k, weight):
-    for i in range(k):
-        s = 0.0
-        for j in range(k):
-            s += sigma[i, j] * moment[kept[j]]
-        weight[kept[i]] = alpha * s
-
-
-@njit(nogil=True, cache=True)
-def fit_ard(z, y, weight, sigma_out):
-    """Fit one leaf to centred features z (n, p) and targets y (n,); return 1 / alpha.
-
-    Writes weight (p,) and sigma_out (p, p), with zeros for pruned features.
-    """
-    n, p = z.shape
-    gram, moment, power = np.zeros((p, p)), np.zeros(p), 0.0
-    for row in range(n):
+@njit(nogil=True, cache=True, inline="always", **INNER)
+def _moments(z, y, gram, moment):
+    """Write Z^T Z and Z^T y, and return y^T y."""
+    p, power = len(moment), 0.0
+    for row in range(len(y)):
         power += y[row] * y[row]
         for i in range(p):
             moment[i] += z[row, i] * y[row]
@@ -193,14 +190,31 @@ def fit_ard(z, y, weight, sigma_out):
     for i in range(p):
         for j in range(i):
             gram[j, i] = gram[i, j]
+    return power
+
+
+@njit(nogil=True, cache=True, inline="always", **INNER)
+def fit_ard(z, y, weight, covariance):
+    """Fit one leaf to centred features z (n, p) and targets y (n,); return 1 / alpha.
+
+    Writes weight (p,) and covariance (p * p,), which must be 0 and stay so for pruned features.
+    """
+    n, p = z.shape
+    gram, moment = np.zeros((p, p)), np.zeros(p)
+    power = _moments(z, y, gram, moment)
     alpha = 1.0 / (power / n + _EPS)
     penalty, kept, k = np.ones(p), np.arange(p), p
-    previous = np.zeros(p)
-    work, sigma = np.empty((p, p)), np.empty((p, p))
-    weight[:] = 0.0
-    for iteration in range(MAX_ITERATIONS):
+    previous, work, sigma = np.zeros(p), np.empty((p, p)), np.empty((p, p))
+    iteration, last = 0, False
+    while k > 0:
         _covariance(z, gram, alpha, penalty, kept, k, work, sigma)
-        _set_weights(alpha, sigma, moment, kept, k, weight)
+        for i in range(k):
+            s = 0.0
+            for j in range(k):
+                s += sigma[i, j] * moment[kept[j]]
+            weight[kept[i]] = alpha * s
+        if last:
+            break
         errors = _squared_errors(z, y, gram, moment, power, weight)
         gamma_sum, still = 0.0, 0
         for i in range(k):
@@ -219,19 +233,16 @@ def fit_ard(z, y, weight, sigma_out):
         for i in range(p):
             moved += abs(previous[i] - weight[i])
             previous[i] = weight[i]
-        if k == 0 or (iteration > 0 and moved < TOLERANCE):
-            break
-    sigma_out[:] = 0.0
-    if k > 0:
-        _covariance(z, gram, alpha, penalty, kept, k, work, sigma)
-        _set_weights(alpha, sigma, moment, kept, k, weight)
-        for i in range(k):
-            for j in range(k):
-                sigma_out[kept[i], kept[j]] = sigma[i, j]
+        # Once more for the last alpha and lambda.
+        last = iteration == MAX_ITERATIONS - 1 or (iteration > 0 and moved < TOLERANCE)
+        iteration += 1
+    for i in range(k):
+        for j in range(k):
+            covariance[kept[i] * p + kept[j]] = sigma[i, j]
     return 1.0 / alpha
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always", **INNER)
 def _scaled(x, leaf, feature, scaling):
     """One value on the leaf's scaling; a missing one is the median."""
     if np.isnan(x):
@@ -239,7 +250,7 @@ def _scaled(x, leaf, feature, scaling):
     return (x - scaling.centre[leaf, feature]) / scaling.scale[leaf, feature]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, **OUTER)
 def fit_linear_leaves(X, y, low, high, table, scaling, model):
     """Fit the leaves ``low:high`` to their rows of X (n, n_features) and y (n,)."""
     for leaf in range(low, high):
@@ -255,23 +266,27 @@ def fit_linear_leaves(X, y, low, high, table, scaling, model):
             value = y[rows[i]]
             level += value
             least, most = min(least, value), max(most, value)
-            for j in range(p):
-                z[i, j] = _scaled(X[rows[i], path[j]], leaf, path[j], scaling)
         # The mean of equal numbers may differ from them by its rounding.
         level = least if least == most else level / n
         for i in range(n):
             target[i] = y[rows[i]] - level
         for j in range(p):
-            mean = z[:, j].sum() / n
-            z[:, j] -= mean
+            mean = 0.0
+            for i in range(n):
+                z[i, j] = _scaled(X[rows[i], path[j]], leaf, path[j], scaling)
+                mean += z[i, j]
+            mean /= n
+            for i in range(n):
+                z[i, j] -= mean
             model.offset[first + j] = mean
         begin = model.sigma_begin[leaf]
-        sigma = model.sigma[begin : begin + p * p].reshape((p, p))
         model.level[leaf] = level
-        model.noise[leaf] = fit_ard(z, target, model.weight[first : first + p], sigma)
+        model.noise[leaf] = fit_ard(
+            z, target, model.weight[first : first + p], model.sigma[begin : begin + p * p]
+        )
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, **INNER)
 def _predict_one(x, leaf, table, scaling, model, deviation):
     """Mean and variance of y at the row x (n_features,) by the model of a leaf."""
     first, last = table.path_begin[leaf], table.path_begin[leaf + 1]
@@ -293,7 +308,7 @@ def _predict_one(x, leaf, table, scaling, model, deviation):
     return mean, max(variance, model.noise[leaf])
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, **OUTER)
 def predict_linear_rows(X, numbers, table, scaling, model, means, variances):
     """Means and variances (n, n_trees) of rows X (n, n_features) in the leaves ``numbers``."""
     deviation = np.empty(X.shape[1])
@@ -304,7 +319,7 @@ def predict_linear_rows(X, numbers, table, scaling, model, means, variances):
             )
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, **OUTER)
 def predict_linear_training(X, low, high, table, scaling, model, means):
     """Means (len(table.rows),) of the training rows in their own leaves ``low:high``."""
     deviation = np.empty(X.shape[1])

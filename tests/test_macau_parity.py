@@ -1,0 +1,46 @@
+"""The authors' implementation: every column of its answers, on the LightGBM forests beside them.
+
+Novelties in the reference are the per-tree z-scores of scikit-learn's transform, averaged, so the
+tail is clipped; uncertainties are averaged standard deviations.
+"""
+
+import numpy as np
+import pytest
+
+from gbuq_core.macau import MacauRegressor
+from gbuq_core.trees.importers import load_leaf_source
+
+pytestmark = pytest.mark.parity
+
+# Of the column's spread. ARD stops where its weights move by less than 1e-3: what is left of two
+# programs that stop at the same step is rounding, worst (1e-9) where a leaf is fitted exactly and
+# its tiny variance is a difference of large numbers.
+CLOSE = 1e-6
+
+
+def answers(model, X):
+    """The ten columns of the reference."""
+    spread, novelty = model.predict_uncertainty(X), model.score_novelty(X)
+    return {
+        "prediction": model.predict(X),
+        **novelty._asdict(),
+        "aleatoric_std": spread.data,
+        "epistemic_std": spread.knowledge,
+        "total_std": spread.total,
+    }
+
+
+def check(data, leaf_model, mine):
+    for name, expected in zip(data["columns"], data[leaf_model].T, strict=True):
+        worst = np.abs(mine[str(name)] - expected).max()
+        # A constant column (inference novelty of basic leaves is 0) has to be met exactly.
+        assert worst <= CLOSE * expected.std(), (leaf_model, name, worst)
+
+
+@pytest.mark.parametrize("leaf_model", ["linear", "basic"])
+def test_concrete(leaf_model, reference_dir):
+    data = np.load(reference_dir / "macau_concrete.npz")
+    source = load_leaf_source(reference_dir / "macau_concrete.lgb.txt")
+    model = MacauRegressor(leaf_model, source, combine="std", tail="clip")
+    model.fit(data["X_fit"], data["y_fit"])
+    check(data, leaf_model, answers(model, data["X_test"]))
