@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 from catboost import CatBoostRegressor
 from ngboost import NGBRegressor
-from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.ensemble import IsolationForest
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -19,18 +18,15 @@ from gbuq_core.baselines import (
     CatBoostUncertaintyRegressor,
     DistanceScore,
     ForestVarianceRegressor,
-    GaussianNLLRegressor,
     IsolationForestScore,
     NGBoostRegressor,
     QuantileForestRegressor,
     baseline_missing,
 )
-from gbuq_core.baselines.gaussian_nll import fit_log_variance, log_variance_nll
 from gbuq_core.errors import Cancelled, GbuqError, InvalidData, InvalidParameter
 from gbuq_core.metrics import auroc, coverage, crps_gaussian
 from gbuq_core.progress import Place, Progress, at
 from gbuq_core.synthetic import make_heteroscedastic
-from gbuq_core.trees.lightgbm_forest import grow_forest, tree_values
 
 REGRESSORS = [key for key, each in BASELINES.items() if "novelty" not in each.has]
 SCORES = [key for key, each in BASELINES.items() if "novelty" in each.has]
@@ -70,13 +66,13 @@ def excess(model, fresh):
     return crps_gaussian(fresh.y, *model.predict_distribution(fresh.X)) - truth
 
 
-# Measured: 0.081, 0.029, 0.049, 0.211, 0.048, 0.011, 0.022, 0.012 with 20 trees; the standard error
-# of such a difference on 2,000 rows is below 0.005, and seeds move it by as much again.
+# Measured with seed 0: 0.075, 0.050, 0.038, 0.214, 0.048, 0.012, 0.035, 0.020; other seeds of the
+# models move that by up to 0.007. The limits leave at least a quarter above the measured value.
 MOST_EXCESS = {
     "forest": 0.11,
-    "quantile": 0.06,
-    "conformal_forest": 0.07,
-    "conformal_linear": 0.25,
+    "quantile": 0.07,
+    "conformal_forest": 0.06,
+    "conformal_linear": 0.28,
     "cqr": 0.08,
     "gnll": 0.03,
     "ngboost": 0.05,
@@ -105,16 +101,6 @@ def test_a_forest_knows_no_noise(fitted, fresh):
     assert found.high[0] < 0.7
 
 
-def test_gnll_finds_a_log_linear_noise(rng):
-    X = rng.uniform(-1, 1, size=(4000, 2))
-    y = 3.0 + np.exp(0.5 + X[:, 0]) * rng.normal(size=4000)
-    model = GaussianNLLRegressor(20, subsample=0.1, random_state=0, n_jobs=1).fit(X, y)
-    # log s^2 = 1 + 2 x_0. Standard errors are sqrt(2/n / var x) = 0.04 for a slope: five of them.
-    # The forest's own error adds to the residuals, most where the noise is small (0.15).
-    np.testing.assert_allclose(model.coef_, [2.0, 0.0], atol=0.2 + 0.15)
-    assert model.intercept_ == pytest.approx(1.0, abs=0.25)
-
-
 def test_novelty_tells_rows_from_outside(fitted, curve, rng):
     outside = np.concatenate([rng.uniform(-10, -1, 500), rng.uniform(11, 20, 500)])[:, None]
     truth = np.r_[np.zeros(len(curve.X)), np.ones(1000)]
@@ -127,47 +113,6 @@ def test_novelty_tells_rows_from_outside(fitted, curve, rng):
     assert far[1] > far[0]  # goes on rising, where trees stop
     flat = fitted["isolation"].score_novelty([[20.0], [30.0]])
     assert flat[1] == flat[0]
-
-
-# The Gaussian NLL
-
-
-def test_the_gradient_of_the_nll_is_that_of_finite_differences(rng):
-    X, squares = rng.normal(size=(50, 3)), rng.exponential(size=50)
-    c = rng.normal(size=4)
-    _, gradient = log_variance_nll(c, X, squares)
-    step = 1e-5
-    numeric = [
-        (log_variance_nll(c + d, X, squares)[0] - log_variance_nll(c - d, X, squares)[0])
-        / (2 * step)
-        for d in step * np.eye(4)
-    ]
-    # Central differences: step^2 of the third derivative and eps/step of rounding, near 1e-10.
-    np.testing.assert_allclose(gradient, numeric, rtol=1e-7, atol=1e-8)
-
-
-def test_newton_reaches_the_minimum_that_a_general_optimiser_finds(rng):
-    X = rng.normal(size=(200, 3))
-    squares = np.exp(1.0 + X @ [0.5, -1.0, 0.0]) * rng.chisquare(1, 200)
-    found = fit_log_variance(X, squares)
-    theirs = minimize(log_variance_nll, np.zeros(4), (X, squares), jac=True, options={"gtol": 1e-9})
-    # The ridge is 5e-9 a row: coefficients move by as much over the smallest curvature, 0.1 or so.
-    np.testing.assert_allclose(found, theirs.x, atol=1e-5)
-    # Convex: the mean of two points is not above the mean of their values.
-    a, b = rng.normal(size=(2, 4))
-    middle = log_variance_nll((a + b) / 2, X, squares)[0]
-    assert middle <= (log_variance_nll(a, X, squares)[0] + log_variance_nll(b, X, squares)[0]) / 2
-
-
-def test_degenerate_residuals_have_a_log_variance():
-    X = np.linspace(-1, 1, 20)[:, None]
-    np.testing.assert_allclose(fit_log_variance(X, np.zeros(20)), [np.log(1e-12), 0.0], atol=1e-6)
-    twice = np.hstack([X, X, np.zeros((20, 1))])
-    found = fit_log_variance(twice, np.exp(2.0 * X[:, 0]))
-    # Two equal columns share the slope of 2; the ridge pulls it by 1e-8 or so.
-    np.testing.assert_allclose(found, [0.0, 1.0, 1.0, 0.0], atol=1e-4)
-    outlier = np.r_[1e12, np.full(19, 1e-12)]
-    assert np.isfinite(fit_log_variance(X, outlier)).all()
 
 
 # The same as the library called plainly
@@ -271,23 +216,6 @@ def test_the_isolation_forest_is_scikit_learns(fitted, curve):
     np.testing.assert_array_equal(model.score_novelty(curve.grid), expected)
 
 
-def test_trees_without_a_split_say_the_mean_of_their_rows():
-    # LightGBM's own say their distance from the mean, as if the mean were 0.
-    x, y = np.linspace(0, 1, 400)[:, None], np.linspace(100, 104, 400)
-    forest = grow_forest(x, y, n_trees=30, subsample=0.1, n_jobs=1)
-    values = tree_values(forest, x)
-    bare = np.ptp(values, axis=1) == 0.0
-    assert 0 < bare.sum() < 30
-    # The mean of 40 rows of std 1.15: five standard errors. A tree of one constant value.
-    assert np.abs(values[bare] - 102.0).max() < 5 * 1.15 / np.sqrt(40)
-    np.testing.assert_allclose(values.mean(axis=0), forest.predict(x))
-    shares = grow_forest(x, (y > 103).astype(float), objective="binary", subsample=0.01, n_jobs=1)
-    # Four rows a tree cannot be split: the share of the class, less what their log-odds move.
-    assert shares.predict(x[:1])[0] == pytest.approx(0.25, abs=0.1)
-    with refused(InvalidData, "leaves none to grow a tree on"):
-        grow_forest(x[:5], y[:5], subsample=0.1)
-
-
 # What they share
 
 
@@ -333,14 +261,6 @@ def test_units_do_not_matter(key, fitted, curve):
     # may fall elsewhere in single trees.
     assert np.median(np.abs((there + 3e9) / 1e6 - loc)) < 1e-4
     assert np.median(np.abs(wide / 1e6 / scale - 1)) < 1e-3
-
-
-def test_threads_do_not_matter(curve):
-    one, two = (grow_forest(curve.X, curve.y, n_trees=3, n_jobs=n, seed=7) for n in (1, 2))
-    assert (
-        one.model_to_string(num_iteration=3).split("parameters:")[0]
-        == (two.model_to_string(num_iteration=3).split("parameters:")[0])
-    )
 
 
 @pytest.mark.parametrize("key", BASELINES)

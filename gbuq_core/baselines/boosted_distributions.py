@@ -52,7 +52,7 @@ class NGBoostRegressor(_BoostedNormal):
         Share of the rows that each iteration sees.
     learning_rate : float or None
         None keeps the product of the library's own rate and number of trees, 0.01 x 500, and is at
-        most 0.3: with 0.01 and 100 trees the std stays near where it starts, everywhere too wide.
+        most 0.3: with 0.01 and 100 trees the std stays near where it starts, far too wide.
     random_state : int, RandomState, Generator or None
 
     Attributes
