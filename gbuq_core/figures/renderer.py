@@ -27,6 +27,7 @@ PARTS = (
     "choosing.js",
     "ray.js",
     "reading.js",
+    "calls.js",
     "mount.js",
 )
 

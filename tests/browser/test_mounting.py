@@ -1,4 +1,4 @@
-"""Streamlit calls a figure's module for each new data, and cleans up after calls it gave up."""
+"""Streamlit calls a figure's module for new data, and cleans up after calls that it gave up."""
 
 import base64
 
@@ -12,39 +12,46 @@ from gbuq_core.figures.panels import Panel, PanelSheet
 from gbuq_core.figures.renderer import renderer_source
 from gbuq_core.figures.theme import METHOD_STYLES
 
-# Both calls wait for the module, as they do when data overtake its loading. Streamlit then runs
-# the first call's clean-up in a promise of its own: after the second call has drawn.
-OVERTAKEN = """async ([source, data, binary]) => {
+# When data overtake the loading of the module, the call with the older data is made all the same,
+# before or after that with the newer ones, and cleaned up. What is drawn after each step?
+OVERTAKEN = """async ([source, older, newer, olderFirst]) => {
   const url = URL.createObjectURL(new Blob([source], { type: 'text/javascript' }));
+  const { default: module } = await import(url);
   const parentElement = document.body.appendChild(document.createElement('div'));
-  const given = binary ? Uint8Array.from(atob(data), (c) => c.charCodeAt(0)) : data;
-  const call = async () =>
-    (await import(url)).default({ data: given, parentElement, setTriggerValue: () => {} });
-  const [first, second] = await Promise.all([call(), call()]);
-  const counts = [];
-  for (const cleanUp of [first, second]) {
-    cleanUp();
-    counts.push(parentElement.childElementCount);
-  }
-  await call();
-  return [...counts, parentElement.childElementCount];
+  const call = (given) => {
+    const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+    const data = typeof given === 'string' ? bytes(given) : given;
+    return module({ data, parentElement, setTriggerValue: () => {} });
+  };
+  const drawn = () => parentElement.outerHTML.match(/older|newer/)?.[0] ?? 'nothing';
+  let cleanUpOlder, cleanUpNewer;
+  if (olderFirst) cleanUpOlder = call(older);
+  cleanUpNewer = call(newer);
+  if (!olderFirst) cleanUpOlder = call(older);
+  const seen = [];
+  cleanUpOlder();
+  seen.push(drawn());
+  parentElement.remove(); // the page no longer has the figure
+  cleanUpNewer();
+  seen.push(drawn());
+  return seen;
 }"""
 
 
-def a_sheet():
-    sheet = PanelSheet([Panel("Knowledge", np.eye(4), "nats")])
-    return renderer_source(), base64.b64encode(encode_sheet(sheet)).decode(), True
+def a_sheet(title):
+    return base64.b64encode(encode_sheet(PanelSheet([Panel(title, np.eye(4), "nats")]))).decode()
 
 
-def curves():
+def curves(title):
     x = np.linspace(0.0, 1.0, 5)
     bands = Bands(x, x, x, x, true_mean=x, true_variance=x, x_rows=x, y_rows=x)
     limits = Limits(y=(-1.0, 1.0), variance=(0.0, 1.0))
-    return curves_source(), bands_figure(bands, METHOD_STYLES["sglb"], limits).spec, False
+    return bands_figure(bands, METHOD_STYLES["sglb"], limits).spec | {"alt": title}
 
 
-@pytest.mark.parametrize("figure", [a_sheet, curves])
-def test_a_figure_outlives_the_clean_up_of_an_overtaken_call(page, figure):
+@pytest.mark.parametrize(("source", "data"), [(renderer_source, a_sheet), (curves_source, curves)])
+@pytest.mark.parametrize("older_first", [True, False])
+def test_a_figure_outlives_the_clean_up_of_an_overtaken_call(page, source, data, older_first):
     page.goto("about:blank")
-    # Drawn by two calls: there after the first's clean-up, gone after the second's, drawn anew.
-    assert page.evaluate(OVERTAKEN, list(figure())) == [1, 0, 1]
+    given = [source(), data("older"), data("newer"), older_first]
+    assert page.evaluate(OVERTAKEN, given) == ["newer", "nothing"]

@@ -13,10 +13,11 @@ from gbuq_core.figures.html_page import html_page
 _HERE = Path(__file__).parent
 _CANVAS = _HERE.parent / "canvas"
 
-# Themes and tick marks are the canvas renderer's; the rest builds on them in this order.
+# What is the canvas renderer's, and what builds on it, in this order.
 _PARTS = (
     _CANVAS / "format.js",
     _CANVAS / "theme.js",
+    _CANVAS / "calls.js",
     _HERE / "curves.js",
     _HERE / "picking.js",
     _HERE / "facets.js",

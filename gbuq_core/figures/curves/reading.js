@@ -100,22 +100,16 @@ function saveFile(blob, name) {
 export function mount(parent, spec, send = null) {
   parent.gbuqCurves ??= spec.facets ? new FacetsView(parent) : new CurvesView(parent);
   parent.gbuqCurves.send = send;
-  parent.gbuqCurves.calls = (parent.gbuqCurves.calls ?? 0) + 1;
   parent.gbuqCurves.update(spec);
   return parent.gbuqCurves;
 }
 
 export default function ({ data, parentElement, setTriggerValue }) {
   if (!data) return undefined;
-  mount(parentElement, data, (name) => setTriggerValue('pick', name));
-  const view = parentElement.gbuqCurves;
-  const call = view.calls;
-  return () => {
-    // When new data overtake the loading of this module, Streamlit cleans up after the first call
-    // once the second has drawn: the figure is then the second's.
-    if (parentElement.gbuqCurves !== view || view.calls !== call) return;
-    view.observer.disconnect();
-    view.root.remove();
+  const draw = () => mount(parentElement, data, (name) => setTriggerValue('pick', name));
+  return drawForCall(parentElement, draw, () => {
+    parentElement.gbuqCurves?.observer.disconnect();
+    parentElement.gbuqCurves?.root.remove();
     delete parentElement.gbuqCurves;
-  };
+  });
 }
