@@ -67,7 +67,7 @@ KINDS = ("plain", "collinear", "constant column", "whole numbers")
 
 
 @given(st.integers(0, 2**32), st.integers(2, 40), st.integers(1, 8), st.sampled_from(KINDS))
-@settings(max_examples=80)
+@settings(max_examples=60)
 def test_ard_is_scikit_learns(seed, n, p, kind):
     X, y, rows = problem(seed, n, p, kind)
     theirs = twin(X, y, rows)

@@ -1,0 +1,310 @@
+"""MacauRegressor: conventions, what its numbers are made of, other forests, and refusals."""
+
+import threading
+
+import lightgbm
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.ensemble import (
+    ExtraTreesRegressor,
+    GradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.tree import DecisionTreeRegressor
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from gbuq_core import MacauRegressor
+from gbuq_core.errors import Cancelled, InvalidData, InvalidParameter
+from gbuq_core.jobs import JobRunner
+from gbuq_core.macau.leaves import make_leaf_table, number_leaves
+from gbuq_core.trees.importers import leaf_source
+from gbuq_core.trees.importers.paths import leaf_paths
+
+SMALL = {"n_trees": 6, "min_child_samples": 10, "random_state": 0}
+
+
+@pytest.fixture
+def table(rng):
+    X = rng.uniform(-3.0, 3.0, size=(240, 3))
+    return X, 3.0 * X[:, 0] + 5.0 * np.sin(X[:, 1]) + rng.normal(size=240)
+
+
+def refused(kind, text):
+    """One sentence that holds ``text``."""
+    return pytest.raises(kind, match=rf"^[^\n]*{text}[^\n]*\.$")
+
+
+def everything(model, X):
+    """All numbers of a fitted model, one row a column of X's row."""
+    parts = (model.predict_uncertainty(X), model.score_novelty(X), [model.predict(X)])
+    return np.array([column for part in parts for column in part])
+
+
+def own_words(estimator):
+    return {
+        "check_dtype_object": "text is refused with InvalidData, a ValueError, in our own words"
+    }
+
+
+@parametrize_with_checks([MacauRegressor(n_trees=2, n_jobs=1)], expected_failed_checks=own_words)
+def test_scikit_learn_conventions(estimator, check):
+    check(estimator)
+
+
+def test_a_clone_fits_the_same(table):
+    model = MacauRegressor(**SMALL).fit(*table)
+    again = clone(model).fit(*table)
+    np.testing.assert_array_equal(everything(model, table[0]), everything(again, table[0]))
+    assert model.forest_.n_trees == 6
+    assert model.n_leaves_ == model.forest_.leaf_counts.sum()
+    assert model.memory_bytes_ > 0
+
+
+@pytest.mark.parametrize("leaf_model", ["linear", "basic"])
+def test_uncertainty_is_the_law_of_total_variance_over_the_trees(table, leaf_model):
+    X, y = table
+    model = MacauRegressor(leaf_model, **SMALL).fit(X, y)
+    means, variances = np.moveaxis(model.predict_members(X[:9]), 2, 0)
+    assert means.shape == (6, 9)
+    total, data, knowledge = model.predict_uncertainty(X[:9])
+    # Sums of six numbers in another order.
+    np.testing.assert_allclose(model.predict(X[:9]), means.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(data, variances.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(knowledge, means.var(axis=0), rtol=1e-12)
+    np.testing.assert_array_equal(total, data + knowledge)
+    loc, scale = model.predict_distribution(X[:9])
+    np.testing.assert_array_equal(loc, model.predict(X[:9]))
+    np.testing.assert_array_equal(scale, np.sqrt(total))
+    stds = model.set_params(combine="std").predict_uncertainty(X[:9])
+    np.testing.assert_allclose(stds.data, np.sqrt(variances).mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(stds.knowledge, means.std(axis=0), rtol=1e-12)
+    np.testing.assert_array_equal(stds.total, stds.data + stds.knowledge)
+
+
+def test_basic_leaves_hold_mean_and_variance_of_all_their_rows(table):
+    X, y = table
+    model = MacauRegressor("basic", **SMALL).fit(X, y)
+    leaves = model.forest_.leaf_matrix(X)
+    members = model.predict_members(X[:5])
+    for tree in range(6):
+        for row in range(5):
+            mine = y[leaves[:, tree] == leaves[row, tree]]
+            np.testing.assert_allclose(members[tree, row], [mine.mean(), mine.var()], rtol=1e-12)
+
+
+def test_linear_leaves_extrapolate_and_then_disagree(table):
+    X = table[0][:, :1]
+    y = 3.0 * X[:, 0] + table[1] / 10.0  # a line, with waves and noise around it
+    far = np.array([[9.0]])  # beyond all rows, where the line goes on to 27
+    linear, basic = (MacauRegressor(kind, **SMALL).fit(X, y) for kind in ("linear", "basic"))
+    assert linear.predict(far)[0] > y.max() > basic.predict(far)[0]
+    inside = linear.predict_uncertainty(X).knowledge
+    assert linear.predict_uncertainty(far).knowledge[0] > np.quantile(inside, 0.99)
+
+
+def test_threads_blocks_tables_and_types_change_nothing(table, monkeypatch):
+    X, y = table
+    expected = everything(MacauRegressor(n_jobs=1, **SMALL).fit(X, y), X)
+    for n_jobs in (2, -1):
+        other = MacauRegressor(n_jobs=n_jobs, **SMALL).fit(X, y)
+        np.testing.assert_array_equal(everything(other, X), expected)
+    frame = pd.DataFrame(X, columns=["a b", "c", "d"])
+    named = MacauRegressor(**SMALL).fit(frame, pd.Series(y))
+    np.testing.assert_array_equal(everything(named, frame), expected)
+    assert list(named.feature_names_in_) == ["a b", "c", "d"]
+    monkeypatch.setattr("gbuq_core.macau.base._BLOCK_CELLS", 60)
+    monkeypatch.setattr("gbuq_core.macau.base._SHARE_CELLS", 24)
+    np.testing.assert_array_equal(everything(named, frame), expected)
+
+
+def test_the_order_of_the_rows_and_of_the_features_does_not_matter(table, rng):
+    X, y = table
+    forest = RandomForestRegressor(5, min_samples_leaf=8, random_state=0).fit(X, y)
+    expected = everything(MacauRegressor(base_model=forest, random_state=0).fit(X, y), X)
+    order = rng.permutation(len(X))
+    other = MacauRegressor(base_model=forest, random_state=0).fit(X[order], y[order])
+    # Sums over a leaf in another order; ARD leaves of 1e-9 of the spread in parity.
+    np.testing.assert_allclose(everything(other, X), expected, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", [RandomForestRegressor, ExtraTreesRegressor])
+def test_scikit_learn_forests_with_tiny_leaves(table, kind):
+    X, y = table
+    forest = kind(4, min_samples_leaf=1, random_state=0).fit(X, y)
+    model = MacauRegressor(base_model=forest).fit(X, y)
+    assert np.isfinite(everything(model, 3.0 * X)).all()
+    assert (model.predict_uncertainty(3.0 * X).data > 0.0).all()
+    unfitted = MacauRegressor(base_model=kind(4, min_samples_leaf=1, random_state=0)).fit(X, y)
+    np.testing.assert_array_equal(everything(unfitted, X), everything(model, X))
+
+
+def test_paths_are_those_of_the_trees(table):
+    X, y = table
+    forest = RandomForestRegressor(3, max_leaf_nodes=9, random_state=0).fit(X, y)
+    source = leaf_source(forest)
+    paths = leaf_paths(source)
+    leaves = source.leaf_matrix(X)
+    first = 0
+    for number, tree in enumerate(forest.estimators_):
+        visited = tree.decision_path(X).toarray().astype(bool)
+        for row in range(20):
+            asked = tree.tree_.feature[visited[row]]
+            leaf = first + leaves[row, number]
+            mine = paths.features[paths.begin[leaf] : paths.begin[leaf + 1]]
+            np.testing.assert_array_equal(mine, np.unique(asked[asked >= 0]))
+        first += source.leaf_counts[number]
+
+
+def test_lightgbm_paths_are_those_of_its_own_table(table):
+    model = MacauRegressor(**SMALL).fit(*table)
+    booster, paths = model.forest_.model, leaf_paths(model.forest_)
+    nodes = booster.trees_to_dataframe().set_index("node_index")
+    first = np.concatenate([[0], np.cumsum(model.forest_.leaf_counts)])
+    for name in nodes.index[nodes["split_feature"].isna()]:
+        tree, leaf = name.split("-L")
+        found, at = set(), nodes.loc[name, "parent_index"]
+        while isinstance(at, str):
+            found.add(int(nodes.loc[at, "split_feature"].removeprefix("Column_")))
+            at = nodes.loc[at, "parent_index"]
+        g = first[int(tree)] + int(leaf)
+        mine = paths.features[paths.begin[g] : paths.begin[g + 1]]
+        assert mine.tolist() == sorted(found)
+
+
+def test_rows_of_leaves_that_no_training_row_reached_get_the_model_of_all_rows(table):
+    X, y = table
+    forest = RandomForestRegressor(2, max_leaf_nodes=4, random_state=0).fit(X, y)
+    leaves = forest.estimators_[0].apply(X)
+    kept = leaves != leaves[0]
+    model = MacauRegressor("basic", forest).fit(X[kept], y[kept])
+    source = leaf_source(forest)
+    leaf_table = make_leaf_table(source.leaf_matrix(X[kept]), source, leaf_paths(source))
+    assert number_leaves(leaf_table, source.leaf_matrix(X[:1]))[0, 0] == leaf_table.fallback
+    mean, variance = model.predict_members(X[:1])[0, 0]
+    np.testing.assert_allclose([mean, variance], [y[kept].mean(), y[kept].var()], rtol=1e-12)
+    linear = MacauRegressor(base_model=forest).fit(X[kept], y[kept])
+    assert np.isfinite(everything(linear, X)).all()
+
+
+def test_missing_constant_and_collinear_features(table, rng):
+    X, y = table
+    gaps = np.where(rng.random(X.shape) < 0.2, np.nan, X)
+    odd = np.column_stack([gaps, np.full(240, 5.0), -gaps[:, 0], np.full(240, np.nan)])
+    model = MacauRegressor(**SMALL).fit(odd, y)
+    rows = np.vstack([odd[:20], np.full((1, 6), np.nan), odd[:1] + [0, 0, 0, 9.0, 0, 0]])
+    assert np.isfinite(everything(model, rows)).all()
+    r2 = 1.0 - np.var(y - model.predict(odd)) / np.var(y)
+    assert r2 > 0.5  # a fifth of the values is missing, and the noise is a tenth of the variance
+
+
+@pytest.mark.parametrize("rows", [2, 5, 30])
+def test_tables_too_small_to_split_are_one_leaf(rng, rows):
+    X = rng.normal(size=(rows, 2))
+    model = MacauRegressor("basic", n_trees=3, random_state=0).fit(X, X[:, 0])
+    np.testing.assert_allclose(model.predict(X), X[:, 0].mean(), rtol=1e-12)
+    linear = MacauRegressor(n_trees=3, random_state=0).fit(X, X[:, 0])
+    assert np.isfinite(everything(linear, X)).all()
+
+
+def test_a_constant_target_is_predicted_everywhere(table):
+    X, _ = table
+    model = MacauRegressor(**SMALL).fit(X, np.full(240, 0.1))
+    np.testing.assert_array_equal(model.predict_members(3.0 * X)[..., 0], 0.1)
+    np.testing.assert_array_equal(model.predict_uncertainty(X).knowledge < 1e-30, True)
+
+
+def test_models_that_are_no_forest_of_numbers_are_refused(table):
+    X, y = table
+    boosted = lightgbm.LGBMRegressor(n_estimators=2, verbose=-1).fit(X, y)
+    with refused(InvalidParameter, "adds its trees up"):
+        MacauRegressor(base_model=boosted).fit(X, y)
+    with refused(InvalidParameter, "random forest"):
+        MacauRegressor(base_model=GradientBoostingRegressor(n_estimators=2)).fit(X, y)
+    with refused(InvalidParameter, "DecisionTreeRegressor"):
+        MacauRegressor(base_model=DecisionTreeRegressor()).fit(X, y)
+    labels = (y > 0).astype(int)
+    with refused(InvalidParameter, "is a classifier"):
+        MacauRegressor(base_model=RandomForestClassifier(2).fit(X, labels)).fit(X, y)
+    codes = np.column_stack([X, np.arange(240) % 4])
+    categorical = lightgbm.LGBMRegressor(
+        boosting_type="rf",
+        subsample=0.7,
+        subsample_freq=1,
+        n_estimators=3,
+        verbose=-1,
+        min_data_per_group=5,
+    ).fit(codes, y + 9.0 * (codes[:, 3] == 2), categorical_feature=[3])
+    with refused(InvalidParameter, "splits by categories"):
+        MacauRegressor(base_model=categorical).fit(codes, y)
+    forest = RandomForestRegressor(2).fit(X, y)
+    with refused(InvalidParameter, "trained on 3 features"):
+        MacauRegressor(base_model=forest).fit(codes, y)
+
+
+def test_rows_and_targets_that_make_no_sense_are_refused(table):
+    X, y = table
+    model = MacauRegressor(**SMALL)
+    with refused(InvalidData, "infinity"):
+        model.fit(np.where(X > 2.9, np.inf, X), y)
+    with refused(InvalidData, "NaN or infinity"):
+        model.fit(X, np.where(y > 5.0, np.nan, y))
+    with refused(InvalidData, "not numbers"):
+        model.fit(X, np.where(y > 0.0, "yes", "no"))
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    with refused(InvalidData, "'b' holds values that are not numbers"):
+        model.fit(frame.assign(b="text"), y)
+    with refused(InvalidData, "beyond 1e\\+75"):
+        model.fit(X, y * 1e80)
+    model.fit(frame, y)
+    with refused(InvalidData, "infinity"):
+        model.predict(frame.replace(frame.iloc[0, 0], np.inf))
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame.rename(columns={"a": "z"}))
+    with refused(InvalidData, "overflow"):
+        model.predict_uncertainty(frame * 1e300)
+    with refused(InvalidData, "one row"):
+        model.leaf_ellipses(frame, (0, 1))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("leaf_model", "quadratic"), ("combine", "sum"), ("tail", "long"), ("n_trees", 0),
+        ("max_leaves", 1), ("min_child_samples", 0), ("subsample", 1.0), ("subsample", 0.0),
+        ("n_jobs", 0), ("random_state", "x"),
+    ],
+)  # fmt: skip
+def test_impossible_knobs_are_refused(table, name, value):
+    with refused(InvalidParameter, name):
+        MacauRegressor(**{name: value}).fit(*table)
+
+
+def test_a_failed_fit_leaves_nothing_of_the_one_before(table):
+    X, y = table
+    model = MacauRegressor(**SMALL).fit(X, y)
+    with pytest.raises(InvalidData):
+        model.fit(X, y * np.nan)
+    with pytest.raises(Exception, match="not fitted"):
+        model.predict(X)
+
+
+def test_progress_reaches_the_end_and_stops_on_request(table):
+    runner = JobRunner()
+    done = runner.want("user", "short", lambda job: MacauRegressor(**SMALL).fit(*table))
+    assert isinstance(done.result(60), MacauRegressor)
+    # Rounding of a dozen shares.
+    assert done.fraction == pytest.approx(1.0, abs=1e-9)
+    begun = threading.Event()
+
+    def long(job):
+        begun.set()
+        return MacauRegressor(n_trees=10_000, min_child_samples=1).fit(*table)
+
+    job = runner.want("user", "long", long)
+    assert begun.wait(60)
+    runner.release("user")
+    with pytest.raises(Cancelled):
+        job.result(60)
