@@ -48,6 +48,8 @@ from gbuq_core.experiments.heteroscedastic_predictions import (
 from gbuq_core.jobs import stage
 from gbuq_core.resources import held_bytes
 
+Ends = Array | None
+
 
 class HeteroFit(NamedTuple):
     """A trained method, and what it says about the grid and the calibration rows.
@@ -236,9 +238,7 @@ def view_hetero(fit: HeteroFit, settings: HeteroSettings) -> HeteroView:
     at = fit.grid.take(shown)
     factor = hetero_factor(fit, settings, settings.level)
     lower, upper = interval_of(at, settings.level, factor if settings.conformal else None)
-    inner = None
-    if at.loc is not None and "data" in METHODS[fit.method].parts:
-        inner = factor * float(ndtri(0.5 + settings.level / 2.0)) * np.sqrt(at.data)
+    inner_lower, inner_upper = _inner(fit.method, at, settings.level, factor, (lower, upper))
     return HeteroView(
         fit.method,
         fit.label,
@@ -254,12 +254,25 @@ def view_hetero(fit: HeteroFit, settings: HeteroSettings) -> HeteroView:
         factor * np.sqrt(at.total),
         lower,
         upper,
-        None if inner is None or at.loc is None else at.loc - inner,
-        None if inner is None or at.loc is None else at.loc + inner,
+        inner_lower,
+        inner_upper,
         factor,
         at.curves,
         at.signed_inference,
     )
+
+
+def _inner(
+    method: str, at: Prediction, level: float, factor: float, interval: tuple[Ends, Ends]
+) -> tuple[Ends, Ends]:
+    """The part of an interval that data uncertainty takes: all of it, where there is no other."""
+    parts = METHODS[method].parts
+    if at.loc is None or "data" not in parts:
+        return None, None
+    if "knowledge" not in parts:
+        return interval
+    half = factor * float(ndtri(0.5 + level / 2.0)) * np.sqrt(at.data)
+    return at.loc - half, at.loc + half
 
 
 def hetero_factor(fit: HeteroFit, settings: HeteroSettings, level: float) -> float:

@@ -89,8 +89,8 @@ def follow_rays(x: Array, values: Array) -> tuple[Ray, Ray]:
     --------
     >>> x = np.arange(-10.0, 20.5, 0.5)
     >>> left, right = follow_rays(x, np.abs(x))
-    >>> left.spearman.round(6), round(right.slope, 6), right.last
-    (np.float64(1.0), 1.0, 20.0)
+    >>> round(left.spearman, 6), round(right.slope, 6), right.last
+    (1.0, 1.0, 20.0)
     """
     rays = []
     for side, away in (("left", SUPPORT[0] - x), ("right", x - SUPPORT[1])):
@@ -103,7 +103,7 @@ def follow_rays(x: Array, values: Array) -> tuple[Ray, Ray]:
         slope, offset = np.polyfit(distance, curve, 1)
         left_over = float(np.square(curve - offset - slope * distance).sum())
         spread = float(np.square(curve - curve.mean()).sum())
-        rank = spearmanr(distance, curve).statistic
+        rank = float(spearmanr(distance, curve).statistic)
         rays.append(
             Ray(
                 side,
