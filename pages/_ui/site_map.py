@@ -64,6 +64,15 @@ SOFT_TREES = Entry(
     "How many functions fit these points? Place some, and see where methods agree and fan out.",
 )
 
+NOVELTY = Entry(
+    "pages/novelty.py",
+    "novelty",
+    "Novelty maps",
+    "Experiments",
+    "What makes a place new to the model? Compare scores with the truth, erase rows, and predict "
+    "what the maps will do.",
+)
+
 YOUR_DATA = Entry(
     "pages/your_data.py",
     "your_data",  # as the file: another name is unknown to a cold server
@@ -88,6 +97,7 @@ PAGES: tuple[Entry, ...] = (
     GAUSSIANS,
     SOFT_TREES,
     NEIGHBOURS,
+    NOVELTY,
     YOUR_DATA,
     LESSONS,
 )

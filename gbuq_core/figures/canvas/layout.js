@@ -31,7 +31,7 @@ function layoutSheet(sheet, width, theme, ratio) {
   const narrow = width < NARROW;
   const columns = narrow ? 1 : Math.min(sheet.columns, sheet.panels.length);
   const maps = sheet.panels.length;
-  const yTicks = maps ? tickTexts(sheet.y, sheet.ny) : [];
+  const yTicks = maps ? tickTexts(sheet.y, sheet.ny, sheet.height) : [];
   for (const strip of sheet.strips) yTicks.push(...stripTicks(strip, sheet.stripHeight).labels);
   const widest = Math.max(0, ...yTicks.map((text) => textWidth(text, theme, SIZE.tick)));
   const tickWidth = snap(Math.min(widest, LABEL_LIMIT) + 9);
@@ -186,11 +186,13 @@ function mapSize(sheet, room, most, ratio) {
   return { w, h };
 }
 
-function tickTexts(axis, n) {
+// Maps of up to `most` pixels; fewer ticks may have longer texts (2.5 for 2).
+function tickTexts(axis, n, most) {
   if (axis.labels) return axis.labels;
   if (axis.extent) {
     const [a, b] = axis.extent;
-    return linearTicks(Math.min(a, b), Math.max(a, b), 5).labels;
+    const counts = [2, 3, 5, clamp(most / 58, 2, 9)];
+    return counts.flatMap((count) => linearTicks(Math.min(a, b), Math.max(a, b), count).labels);
   }
   return [String(n - 1)];
 }

@@ -1,0 +1,76 @@
+"""Novelty's scorecard: which score knows where the rows are, and what the paper says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from gbuq_core.experiments.claims import Claim
+from gbuq_core.experiments.novelty_claims import check_novelty_claims
+from gbuq_core.experiments.novelty_scores import MapScore, score_maps
+from pages._ui.kept import kept
+from pages._ui.neighbours_words import digits
+from pages._ui.novelty_looks import table_of
+from pages._ui.novelty_ui import Found
+
+
+def draw_scorecard(found: Found) -> None:
+    """The scores beside the paper's statements."""
+    scores, claims = st.columns([0.58, 0.42], gap="large")
+    with scores:
+        st.header("Scorecard")
+        with st.container(key="table-scores"):
+            st.markdown(table_of(score_rows(scores_of(found))))
+        st.caption(_how_to_read(found))
+    with claims:
+        st.header("The paper and this picture")
+        for claim in claims_of(found):
+            st.markdown(f"**{claim.verdict.capitalize()}.** {claim.paper}")
+            st.caption(claim.here[:1].upper() + claim.here[1:])
+
+
+def scores_of(found: Found) -> tuple[MapScore, ...]:
+    """The scores, worked out once."""
+    return kept("novelty-scores", [found.maps], None, lambda: score_maps(found.fit, found.maps))
+
+
+def claims_of(found: Found) -> tuple[Claim, ...]:
+    """The paper's statements, checked once."""
+    return kept(
+        "novelty-claims", [found.maps], None, lambda: check_novelty_claims(found.fit, found.maps)
+    )
+
+
+def score_rows(scores: Sequence[MapScore]) -> list[tuple[str, ...]]:
+    """A line a score; first the headings. A column without a number is left out."""
+    columns = [
+        ("AUROC", [digits(one.auroc) for one in scores]),
+        ("AUROC, crossings", [digits(one.auroc_crossings) for one in scores]),
+        ("Rank correlation", [digits(one.rank_correlation) for one in scores]),
+        ("Seconds", [digits(one.seconds) for one in scores]),
+        ("Megabytes", [_megabytes(one.memory_bytes) for one in scores]),
+    ]
+    told = [(name, texts) for name, texts in columns if set(texts) != {"\u2013"}]
+    lines = zip([one.label for one in scores], *(texts for _, texts in told), strict=True)
+    return [("Score", *(name for name, _ in told)), *lines]
+
+
+def _megabytes(n_bytes: int) -> str:
+    """
+    >>> _megabytes(8), _megabytes(2_660_000)
+    ('< 0.001', '2.66')
+    """
+    return "< 0.001" if n_bytes < 1000 else digits(n_bytes / 1e6)
+
+
+def _how_to_read(found: Found) -> str:
+    cost = "Seconds and megabytes: the fit behind a score; MACAU's scores share one."
+    if found.fit.data.in_support is None:
+        return f"Of this table nobody knows where rows can lie, so there is no AUROC. {cost}"
+    return (
+        "AUROC: the chance that a cell where rows hardly ever lie has a higher score than one "
+        "where they do; crossings: among such cells only those with rows beside them along both "
+        "features. Rank correlation: Spearman's, with minus the log of the true density, while "
+        f"no edit changes it. {cost}"
+    )

@@ -1,0 +1,108 @@
+"""Novelty maps: what makes a place new to the model? (MACAU, 2023, section 3.2)."""
+
+from contextlib import suppress
+from types import SimpleNamespace
+
+import streamlit as st
+
+from gbuq_core.errors import GbuqError
+from gbuq_core.experiments.novelty_edits import Edit
+from gbuq_core.experiments.novelty_plan import check_view, plan_novelty, why_not
+from pages._ui.jobs_glue import Answer, ask, cost_line, show_progress
+from pages._ui.notices import show_notice
+from pages._ui.novelty_change import changed_of, draw_change, say_verdict
+from pages._ui.novelty_controls import STATE, edits_or_say, settings_of
+from pages._ui.novelty_edits import draw_tools
+from pages._ui.novelty_exports import explain_novelty, export_novelty
+from pages._ui.novelty_looks import draw_place
+from pages._ui.novelty_scorecard import draw_scorecard
+from pages._ui.novelty_ui import Found, draw_picture, find, fit_requests, say_contradiction
+from pages._ui.url_state import link_to, open_page, read_again
+
+LEDE = (
+    "A forest knows a place through the training rows in its leaves. **Novelty** asks how far it "
+    "lies from them, **knowledge uncertainty** (KU) whether the trees disagree. Click a place to "
+    "see why it is new, or take rows away: first say what the maps will do."
+)
+WAIT_SECONDS = 1.0  # the default comes without a flash of progress
+EMPTY = "The maps appear with the first fit."
+
+
+@st.fragment
+def explore(
+    values: SimpleNamespace, edits: tuple[Edit, ...], now: Answer, before: Answer | None
+) -> None:
+    """The maps and what is looked at in them: a click or a lasso runs nothing else again."""
+    values = read_again(STATE, values)
+    found = find_or_say(values, edits, now)
+    if found is None:
+        return
+    draw_tools(found.fit, edits)
+    if not draw_picture(found):
+        st.text("Choose a map at the left to see it.")
+    say_contradiction(found)
+    changed = changed_of(found, before)
+    say_verdict(found, changed)
+    st.caption(f"{cost_line(now)}. Choosing maps, ranks, leaves or places fits nothing.")
+    draw_change(found, before, changed)
+    draw_place(found)
+    export_novelty(found, changed, link_to(STATE, values))
+    with st.expander("In words"):
+        st.text(found.words)
+
+
+def find_or_say(values: SimpleNamespace, edits: tuple[Edit, ...], now: Answer) -> Found | None:
+    """What there is to show, or the reason why there is nothing."""
+    if now.error or now.result is None:
+        if now.error:
+            show_notice(now.error, "novelty", tone="error")
+        else:
+            st.text(EMPTY)
+        return None
+    try:
+        found = find(values, now, edits)
+    except GbuqError as error:
+        show_notice(str(error), "novelty", tone="error")
+        return None
+    if not now.fresh:
+        st.caption("Still the settings before.")
+    notes = [found.shown.note, *found.view.notes, *found.look.notes]
+    notes = [note for note in notes if note]
+    if notes:
+        show_notice(list(dict.fromkeys(notes)), "range")
+    return found
+
+
+def scores_or_say(values: SimpleNamespace, edits: tuple[Edit, ...], now: Answer) -> None:
+    """The scorecard; why there is none is said where the maps would be."""
+    with suppress(GbuqError):
+        draw_scorecard(find(values, now, edits))
+
+
+st.title("What makes a place new to the model?")
+with st.container(key="lede"):
+    st.markdown(LEDE)
+values = open_page(STATE)
+edits, problem = edits_or_say(values)
+settings = settings_of(values, edits)
+if edits and not problem:
+    problem = why_not(plan_novelty(settings))
+    bare = settings._replace(edits=())
+    if problem and not why_not(plan_novelty(bare)):
+        settings, edits = bare, ()
+        problem = f"{problem} The maps are those without edits, which stay in their box."
+if problem:
+    show_notice(problem, "edits")
+problem = why_not(plan_novelty(settings)) or check_view(settings)
+if problem:
+    show_notice(problem, "novelty", tone="error")
+else:
+    answers = ask(fit_requests(settings), WAIT_SECONDS)
+    now, before = answers[0], (answers[1] if len(answers) > 1 else None)
+    with st.container():  # always there, so that the picture below stays in its place
+        if any(answer.state != "done" for answer in answers):
+            show_progress(answers)
+    explore(values, edits, now, before)
+    if now.result is not None and not now.error:
+        scores_or_say(values, edits, now)
+explain_novelty()
