@@ -15,6 +15,7 @@ _MAX_STEPS = 100
 _MAX_HALVINGS = 40
 # On the gradient's largest entry, for each row. scikit-learn's own default stops at 1e-4.
 _TOLERANCE = 1e-10
+_LOSS_ROUNDING = 1e-12  # so much may a loss rise: near the end, its fall is less than that
 _LEAST_PIVOT = 1e-14  # of the largest one: what is below is rounding
 _FARTHEST = 1e60  # scaled values are cut there, as for distances
 
@@ -116,15 +117,15 @@ def fit_logistic(Z, y, weights):
         if largest <= _TOLERANCE * n:
             break
         _solve(hessian, step)
-        length, reached = 1.0, np.inf
+        length, reached, allowed = 1.0, np.inf, loss + _LOSS_ROUNDING * abs(loss)
         for _ in range(_MAX_HALVINGS):
             for a in range(k + 1):
                 trial[a] = weights[a] - length * step[a]
             reached = _loss(Z, y, trial)
-            if reached <= loss:
+            if reached <= allowed:
                 break
             length *= 0.5
-        if not reached <= loss:
+        if not reached <= allowed:
             break
         for a in range(k + 1):
             weights[a] = trial[a]
