@@ -23,7 +23,7 @@ from gbuq_core.macau.leaves import make_leaf_table, number_leaves
 from gbuq_core.trees.importers import leaf_source
 from gbuq_core.trees.importers.paths import leaf_paths
 
-SMALL = {"n_trees": 6, "min_child_samples": 10, "random_state": 0}
+SMALL = {"n_trees": 6, "min_child_samples": 10, "random_state": 0, "n_jobs": 1}
 
 
 @pytest.fixture
@@ -107,9 +107,9 @@ def test_linear_leaves_extrapolate_and_then_disagree(table):
 
 def test_threads_blocks_tables_and_types_change_nothing(table, monkeypatch):
     X, y = table
-    expected = everything(MacauRegressor(n_jobs=1, **SMALL).fit(X, y), X)
-    for n_jobs in (2, -1):
-        other = MacauRegressor(n_jobs=n_jobs, **SMALL).fit(X, y)
+    expected = everything(MacauRegressor(**SMALL).fit(X, y), X)
+    for n_jobs in (2, None):
+        other = MacauRegressor(**{**SMALL, "n_jobs": n_jobs}).fit(X, y)
         np.testing.assert_array_equal(everything(other, X), expected)
     frame = pd.DataFrame(X, columns=["a b", "c", "d"])
     named = MacauRegressor(**SMALL).fit(frame, pd.Series(y))
@@ -203,9 +203,9 @@ def test_missing_constant_and_collinear_features(table, rng):
 @pytest.mark.parametrize("rows", [2, 5, 30])
 def test_tables_too_small_to_split_are_one_leaf(rng, rows):
     X = rng.normal(size=(rows, 2))
-    model = MacauRegressor("basic", n_trees=3, random_state=0).fit(X, X[:, 0])
+    model = MacauRegressor("basic", n_trees=3, random_state=0, n_jobs=1).fit(X, X[:, 0])
     np.testing.assert_allclose(model.predict(X), X[:, 0].mean(), rtol=1e-12)
-    linear = MacauRegressor(n_trees=3, random_state=0).fit(X, X[:, 0])
+    linear = MacauRegressor(n_trees=3, random_state=0, n_jobs=1).fit(X, X[:, 0])
     assert np.isfinite(everything(linear, X)).all()
 
 
@@ -218,7 +218,7 @@ def test_a_constant_target_is_predicted_everywhere(table):
 
 def test_models_that_are_no_forest_of_numbers_are_refused(table):
     X, y = table
-    boosted = lightgbm.LGBMRegressor(n_estimators=2, verbose=-1).fit(X, y)
+    boosted = lightgbm.LGBMRegressor(n_estimators=2, verbose=-1, n_jobs=1).fit(X, y)
     with refused(InvalidParameter, "adds its trees up"):
         MacauRegressor(base_model=boosted).fit(X, y)
     with refused(InvalidParameter, "random forest"):
@@ -235,6 +235,7 @@ def test_models_that_are_no_forest_of_numbers_are_refused(table):
         subsample_freq=1,
         n_estimators=3,
         verbose=-1,
+        n_jobs=1,
         min_data_per_group=5,
     ).fit(codes, y + 9.0 * (codes[:, 3] == 2), categorical_feature=[3])
     with refused(InvalidParameter, "splits by categories"):
