@@ -35,8 +35,9 @@ _INK: Part = {"colour": "text", "opacity": 0.22, "size": 3.0}
 _MARK: Part = {"colour": "text", "width": 1.0, "dash": "2 3"}
 _EDGE: Part = {"width": 1.2}
 _SAMPLED: Part = {"colour": "text", "width": 5.0}
-_HEADROOM = 2.1  # stds of noise around the truth that the picture holds
-_LEAST = 1e-3  # of a score on a logarithmic scale
+_HEADROOM = 2.6  # stds of noise around the truth that the picture holds where rows are
+_LEAST = 0.05  # of a score on a logarithmic scale, times its mark
+_FLAT = 1e-9  # a score that is the same everywhere
 _HINT = "Point at the picture, or use its arrow keys, to read values."
 
 
@@ -149,8 +150,8 @@ def heteroscedastic_figure(
     beliefs: Sequence[Belief],
     look: Look = Look(),  # noqa: B008 - immutable
     alt: str = "",
-    height: int = 270,
-    below: int = 84,
+    height: int = 316,
+    below: int = 96,
 ) -> Curves:
     """Panels of methods on shared axes, with a score under each; without one, the rows alone.
 
@@ -185,8 +186,8 @@ def heteroscedastic_figure(
     }
     if beliefs:
         spec["below"] = below
-        if any(panel["below"]["own"] for panel in panels):
-            spec["between"] = 44  # room for numbers
+        numbered = any(panel["below"]["own"] for panel in panels)
+        spec["between"] = 44 if numbered else 26  # numbers beside the scores, or below alone
     return Curves(spec)
 
 
@@ -208,7 +209,7 @@ class _Seen:
         self.ground, self.look = ground, look
         self.lines = np.linspace(0, n - 1, min(n, _MOST_X)).astype(np.int64)
         self.bands = np.linspace(0, n - 1, min(n, _BAND_X)).astype(np.int64)
-        spread = _HEADROOM * ground.true_std
+        spread = np.where(ground.support, _HEADROOM, 1.0) * ground.true_std
         low = float((ground.true_mean - spread).min())
         high = float((ground.true_mean + spread).max())
         room = 0.03 * (high - low)
@@ -220,18 +221,19 @@ class _Seen:
 
     def at(self, judged: Judged) -> Array:
         """Values as they are drawn."""
-        return self._scaled(judged.values[self.lines])
+        return self._scaled(judged.values[self.lines], judged.usual)
 
     def mark(self, judged: Judged) -> float:
-        return float(self._scaled(np.array([judged.usual]))[0])
+        return float(self._scaled(np.array([judged.usual]), judged.usual)[0])
 
     def range_of(self, judged: Judged) -> list[float]:
         return self._range([judged]) if self.look.own_scale else self.scales[judged.key]
 
-    def _scaled(self, values: Array) -> Array:
+    def _scaled(self, values: Array, usual: float) -> Array:
         if not self.look.logarithmic:
             return values
-        logs: Array = np.log10(np.maximum(values, _LEAST))
+        least = _LEAST * usual if usual > 0.0 else _LEAST
+        logs: Array = np.log10(np.maximum(values, least))
         return logs
 
     def _range(self, judged: Sequence[Judged]) -> list[float]:
@@ -241,7 +243,8 @@ class _Seen:
         high = float(every.max()) if len(every) else 1.0
         if not self.look.logarithmic:
             low = min(low, 0.0)
-        room = max(0.06 * (high - low), 1e-9)
+        high = high if high - low > _FLAT else low + 1.0
+        room = 0.06 * (high - low)
         # The name of the score stands above the curve.
         return [low - room, high + 3.5 * room]
 
@@ -312,8 +315,7 @@ def _below(one: Belief, seen: _Seen) -> Part:
     """The score, what is beyond the mark, the mark, and where the foreign rows are drawn."""
     layers = _hatches(seen.ground)
     if one.judged is None:
-        shown = next(iter(seen.scales.values()), [0.0, 1.0])
-        return {"range": shown, "label": "", "layers": layers, "own": False}
+        return {"range": [0.0, 1.0], "label": "", "layers": layers, "own": False, "empty": True}
     colour = METHOD_STYLES[one.method].colour
     judged, shown = one.judged, seen.range_of(one.judged)
     x, values, mark = seen.ground.x[seen.lines], seen.at(judged), seen.mark(judged)

@@ -44,13 +44,13 @@ _STYLES = {
     "virtual_catboost": MethodStyle("virtual CatBoost", _BASELINE, "longdashdot"),
     "forest": MethodStyle("Random forest", _BASELINE),
     "quantile": MethodStyle("Quantile regression", _DARKER, "dash"),
-    "conformal_forest": MethodStyle("Conformal forest", _DARKER, "dot"),
-    "conformal_linear": MethodStyle("Conformal linear", _DARKER, "dashdot"),
+    "conformal_forest": MethodStyle("Conformal, forest", _DARKER, "dot"),
+    "conformal_linear": MethodStyle("Conformal, linear", _DARKER, "dashdot"),
     "cqr": MethodStyle("Conformal quantiles", _DARKER, "longdash"),
     "gnll": MethodStyle("GNLL", _DARKER, "longdashdot"),
     "ngboost": MethodStyle("NGBoost", _DARKER),
     "isolation": MethodStyle("Isolation forest", _BASELINE, "2px 2px"),
-    "distance": MethodStyle("Distance to the rows", _DARKER, "2px 2px"),
+    "distance": MethodStyle("Nearest rows", _DARKER, "2px 2px"),
 }
 METHOD_STYLES: Mapping[str, MethodStyle] = MappingProxyType(_STYLES)
 

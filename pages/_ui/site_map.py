@@ -47,6 +47,15 @@ GAUSSIANS = Entry(
     "Can one chain find all the modes? Four samplers race with one start and one budget.",
 )
 
+HETEROSCEDASTIC = Entry(
+    "pages/heteroscedastic.py",
+    "heteroscedastic",
+    "Heteroscedastic",
+    "Experiments",
+    "Does the model know its noise, and where it has seen nothing? Up to six methods beside the "
+    "truth, each over its novelty.",
+)
+
 NEIGHBOURS = Entry(
     "pages/neighbours.py",
     "neighbours",
@@ -95,6 +104,7 @@ PAGES: tuple[Entry, ...] = (
     HEART,
     SPIRAL,
     GAUSSIANS,
+    HETEROSCEDASTIC,
     SOFT_TREES,
     NEIGHBOURS,
     NOVELTY,

@@ -25,6 +25,8 @@ _CSS = """
 :is(.st-key-methods, [class*="st-key-table-"]) [data-testid="stMarkdownContainer"] {
   overflow-x: auto;
 }
+/* Numbers that belong together stay on one line. */
+[class*="st-key-table-hetero"] :is(th, td) { white-space: nowrap; }
 /* Links to pages line up with the text below them. */
 .st-key-pages [data-testid="stPageLink"] a {
   padding-left: 0; text-decoration: underline; text-underline-offset: 0.2em;

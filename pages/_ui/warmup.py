@@ -13,8 +13,11 @@ import threading
 import streamlit as st
 
 from gbuq_core.boosting.warmup import warm_up as warm_up_boosting
+from gbuq_core.experiments.heteroscedastic import run_hetero
+from gbuq_core.experiments.heteroscedastic_plan import HeteroSettings, method_missing
 from gbuq_core.experiments.neighbours_look import run_neighbours
 from gbuq_core.experiments.neighbours_plan import NeighboursSettings, library_missing
+from gbuq_core.macau.warmup import warm_up as warm_up_macau
 from gbuq_core.sampling.warmup import warm_up as warm_up_sampling
 from gbuq_core.soft_trees.warmup import warm_up as warm_up_soft_trees
 
@@ -46,6 +49,10 @@ def _warm_up() -> None:
         if not library_missing(NeighboursSettings().library):
             run_neighbours(NeighboursSettings(rows=60, trees=3, k=5))
         warm_up_soft_trees()
+        warm_up_macau()
+        small = HeteroSettings(rows=200, subsample=0.8, trees=4, test_rows=100, ood_rows=100)
+        methods = tuple(method for method in small.methods if not method_missing(method))
+        run_hetero(small._replace(methods=methods))
         gc.collect()
         gc.freeze()
     except Exception:  # a page that needs what failed here will say so itself

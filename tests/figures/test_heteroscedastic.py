@@ -139,7 +139,7 @@ def test_scores_share_a_scale_unless_they_differ_or_are_asked_not_to(ground):
     assert not any(panel["below"]["own"] for panel in shared["panels"])
     own = heteroscedastic_figure(ground, two, Look(own_scale=True)).spec
     assert own["panels"][1]["below"]["range"][1] < 2.0
-    assert own["between"] > 14
+    assert own["between"] > shared["between"]
     three = [*two, belief(ground, "catboost", judged=small._replace(key="knowledge"))]
     mixed = heteroscedastic_figure(ground, three).spec
     assert mixed["panels"][0]["below"]["range"] == mixed["panels"][1]["below"]["range"]
@@ -154,10 +154,18 @@ def test_a_logarithmic_score_says_so(ground):
     ).spec
     below = spec["panels"][0]["below"]
     (curve,) = [part for part in layers(below, "line") if len(part["x"]) > 2]
-    assert curve["y"][0] == -3.0  # the floor
+    assert curve["y"][0] == pytest.approx(np.log10(0.05), abs=1e-4)  # the floor, of a mark of 1
     assert curve["y"][-1] == pytest.approx(1.0)
     assert layers(below, "words")[0]["text"] == "log\u2081\u2080 knowledge std"
     assert spec["read"]["values"][-1]["at"][-1] == pytest.approx(10.0)
+
+
+def test_a_score_that_is_the_same_everywhere_has_an_axis(ground):
+    flat = Judged("inference_novelty", "|inference novelty|, z", np.zeros(len(ground.x)), 0.0)
+    for look in (Look(), Look(logarithmic=True)):
+        spec = heteroscedastic_figure(ground, [belief(ground, judged=flat)], look).spec
+        low, high = spec["panels"][0]["below"]["range"]
+        assert high - low > 0.9
 
 
 def test_methods_that_only_score_or_have_no_result_keep_their_panel(ground):

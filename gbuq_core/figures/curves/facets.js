@@ -83,7 +83,7 @@ class FacetsView extends CurvesView {
   belowOf({ below }, box, i) {
     if (!below) return;
     const { below: height } = this.spec;
-    this.tickLabels = box.first || below.own;
+    this.tickLabels = !below.empty && (box.first || below.own);
     this.axisLabel = box.first;
     this.panel(below, box.y + box.height - height, height, `${i}-below`);
     this.axisLabel = true;

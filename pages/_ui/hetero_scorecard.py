@@ -1,0 +1,217 @@
+"""Heteroscedastic's scorecard beside the paper's table 1, and the paper's statements."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+
+import streamlit as st
+
+from gbuq_core.experiments.heteroscedastic import (
+    HeteroFit,
+    HeteroMeasure,
+    HeteroRun,
+    measure_hetero,
+)
+from gbuq_core.experiments.heteroscedastic_claims import check_claims
+from gbuq_core.experiments.heteroscedastic_data import data_of
+from gbuq_core.experiments.heteroscedastic_models import estimate_measure_seconds
+from gbuq_core.experiments.heteroscedastic_plan import (
+    METHODS,
+    SCORES,
+    HeteroSettings,
+    MeasurePlan,
+    plan_measure,
+)
+from gbuq_core.experiments.heteroscedastic_scores import HeteroScore, LevelCoverage, score_hetero
+from pages._ui.controls import draw_knob
+from pages._ui.hetero_controls import SORT, SORTS
+from pages._ui.hetero_ui import Shown
+from pages._ui.jobs_glue import Answer, Request
+from pages._ui.kept import keep_only, kept
+from pages._ui.notices import show_notice
+
+_SCORES, _CLAIMS = "hetero-score:", "hetero-claims"  # what is kept
+_SLOT = "measure-"
+_NONE = "\u2013"
+
+
+def measure(fit: HeteroFit, plan: MeasurePlan, job: object) -> HeteroMeasure:
+    """Predict test and foreign rows; the runner calls this in another thread."""
+    return measure_hetero(fit, plan)
+
+
+def measure_slots() -> tuple[str, ...]:
+    """The places of measurements, whichever methods are chosen."""
+    return tuple(_SLOT + key for key in METHODS)
+
+
+def measure_requests(settings: HeteroSettings, shown: Sequence[Shown]) -> list[Request]:
+    """The measurements of the fits that are there."""
+    plan = plan_measure(settings)
+    return [
+        Request(
+            _SLOT + one.fit.method,
+            ("heteroscedastic-measure", one.fit.plan, plan),
+            partial(measure, one.fit, plan),
+            f"Scores of {one.fit.label}",
+            estimate_measure_seconds(one.fit.plan, plan),
+        )
+        for one in shown
+        if one.fit is not None and one.fresh
+    ]
+
+
+def run_of(
+    settings: HeteroSettings, shown: Sequence[Shown], measured: Sequence[Answer]
+) -> HeteroRun:
+    """What belongs to these settings: methods that are fitted and measured."""
+    found = {one.slot: one.result for one in measured if one.fresh and not one.error}
+    ready = [
+        (one.fit, one.view, found[_SLOT + one.fit.method])
+        for one in shown
+        if one.fresh and one.fit and one.view and _SLOT + one.fit.method in found
+    ]
+    settings = settings._replace(methods=tuple(fit.method for fit, _, _ in ready))
+    fits, views, measures = zip(*ready, strict=True) if ready else ((), (), ())
+    return HeteroRun(settings, data_of(settings), fits, views, measures)
+
+
+def scores_of(run: HeteroRun) -> tuple[HeteroScore, ...]:
+    """The methods' scores, each worked out once for what it predicts."""
+    keep_only(_SCORES, {_SCORES + fit.method for fit in run.fits})
+    depends = (run.settings.conformal, run.settings.level)
+    return tuple(
+        kept(
+            _SCORES + fit.method, [fit, found], depends,
+            lambda fit=fit, found=found: score_hetero(fit, found, run.settings),
+        )
+        for fit, found in zip(run.fits, run.measures, strict=True)
+    )  # fmt: skip
+
+
+def sorted_scores(scores: Sequence[HeteroScore], by: str) -> list[HeteroScore]:
+    """Best first; methods without that number last."""
+    keys = {
+        SORTS[0]: lambda one: one.excess,
+        SORTS[1]: lambda one: max((abs(c.observed - c.level) for c in one.coverage), default=None),
+        SORTS[2]: lambda one: -max((a.value for a in one.auroc), default=math.nan),
+        SORTS[3]: lambda one: one.fit_seconds,
+    }
+
+    def place(one: HeteroScore) -> float:
+        value = keys[by](one)
+        return math.inf if value is None or math.isnan(value) else float(value)
+
+    return sorted(scores, key=place)
+
+
+def draw_scores(settings: HeteroSettings, run: HeteroRun, by: str) -> None:
+    """Both tables and the paper's statements."""
+    found = sorted_scores(scores_of(run), by)
+    with st.container(horizontal=True, vertical_alignment="bottom", key="hetero-scorehead"):
+        st.header("Scorecard", width="content")
+        with st.container(width=220):
+            draw_knob(SORT)
+    if not found:
+        st.text("Scores appear with the first fit.")
+    else:
+        _table("hetero-intervals", interval_rows(found))
+        st.caption(_how_intervals(found, settings))
+        _table("hetero-ood", ood_rows(found))
+        st.caption(
+            "AUROC of each score for telling "
+            f"{settings.ood_rows:,} foreign rows from {settings.test_rows:,} test rows: 1 tells "
+            "all, 0.5 is chance, 0 is the wrong way round. After the slash the paper's table 1."
+        )
+    st.header("The paper and this picture")
+    claims = kept(
+        _CLAIMS,
+        list(run.measures),
+        (run.settings.conformal, run.settings.level, run.settings.methods),
+        lambda: check_claims(run, tuple(found)),
+    )
+    columns = st.columns(2, gap="large")
+    for i, claim in enumerate(claims):
+        with columns[i % 2]:
+            st.markdown(f"**{claim.verdict.capitalize()}.** {claim.paper}")
+            st.caption(claim.here[:1].upper() + claim.here[1:])
+    if not claims:
+        st.text("The paper says nothing about these methods alone.", width="stretch")
+
+
+def say_what_failed(measured: Sequence[Answer]) -> None:
+    """Measurements that ended without a result."""
+    for answer in measured:
+        if answer.error:
+            show_notice(f"{answer.request.label}: {answer.error}", answer.slot, tone="error")
+
+
+def _table(key: str, rows: Sequence[tuple[str, ...]]) -> None:
+    head, *body = ("| " + " | ".join(row) + " |" for row in rows)
+    with st.container(key=f"table-{key}"):
+        st.markdown("\n".join([head, "|:--|" + "--:|" * (len(rows[0]) - 1), *body]))
+
+
+def interval_rows(scores: Sequence[HeteroScore]) -> list[tuple[str, ...]]:
+    """A line a method: CRPS beside the paper's and the truth's, coverage, errors, costs."""
+    levels = [f"In {100 * c.level:g} %" for c in _levels(scores)]
+    lines: list[tuple[str, ...]] = [
+        ("Method", "CRPS / paper", "Above the truth", *levels,
+         "RMSE of the mean", "RMSE of the std", "Fit, s", "Scores, s", "MB")
+    ]  # fmt: skip
+    for one in scores:
+        held = math.nan if one.memory_bytes is None else one.memory_bytes / 1e6
+        covered = [_covered(c) for c in one.coverage] or [_NONE] * len(levels)
+        costs = (digits(one.fit_seconds), digits(one.score_seconds), digits(held))
+        errors = (digits(one.rmse), digits(one.std_error))
+        crps = _beside(one.crps, one.paper_crps)
+        lines.append((one.label, crps, digits(one.excess), *covered, *errors, *costs))
+    return lines
+
+
+def ood_rows(scores: Sequence[HeteroScore]) -> list[tuple[str, ...]]:
+    """A line a method and a column a score that one of them has."""
+    keys = [key for key in SCORES if any(a.key == key for one in scores for a in one.auroc)]
+    lines: list[tuple[str, ...]] = [("AUROC / paper", *(SCORES[key].label for key in keys))]
+    for one in scores:
+        found = {a.key: _beside(a.value, a.paper) for a in one.auroc}
+        lines.append((one.label, *(found.get(key, _NONE) for key in keys)))
+    return lines
+
+
+def _levels(scores: Sequence[HeteroScore]) -> tuple[LevelCoverage, ...]:
+    return next((one.coverage for one in scores if one.coverage), ())
+
+
+def _covered(found: LevelCoverage) -> str:
+    """The share held and how many points that is from nominal; bold beyond sampling error."""
+    off = 100 * (found.observed - found.level)
+    text = f"{100 * found.observed:.1f} % ({off:+.1f})".replace("-", "\u2212")
+    return text if found.low <= found.level <= found.high else f"**{text}**"
+
+
+def _beside(value: float, paper: float) -> str:
+    return digits(value) if not math.isfinite(paper) else f"{digits(value)} / {paper:g}"
+
+
+def digits(value: float) -> str:
+    """Three significant digits; a dash where there is no such number.
+
+    >>> digits(0.01234), digits(float("nan"))
+    ('0.0123', '–')
+    """
+    return _NONE if not math.isfinite(value) else f"{value:#.3g}".rstrip(".")
+
+
+def _how_intervals(scores: Sequence[HeteroScore], settings: HeteroSettings) -> str:
+    truth = digits(scores[0].truth_crps)
+    kinds = {one.crps_kind: one.label for one in scores if one.crps_kind not in ("", "normal")}
+    kind = "".join(f" CRPS of {label}: {how}." for how, label in kinds.items())
+    return (
+        f"On {settings.test_rows:,} fresh rows, in units of y; lower is better. The truth's own "
+        f"CRPS on them is {truth}; the paper's test rows are others, with a best value that "
+        f"differs by about 0.01.{kind} In parentheses: points away from the level; bold where "
+        "sampling error does not explain it. RMSE: to the true mean and the true std."
+    )

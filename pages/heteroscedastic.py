@@ -1,0 +1,65 @@
+"""Heteroscedastic: does the model know its noise, and where it has seen nothing? (MACAU, 4.1)."""
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+
+import streamlit as st
+
+from gbuq_core.experiments.heteroscedastic_plan import METHODS
+from pages._ui.hetero_controls import STATE, draw_view_knobs, settings_of
+from pages._ui.hetero_exports import explain_hetero, export_hetero, words_of
+from pages._ui.hetero_scorecard import (
+    draw_scores,
+    measure_requests,
+    measure_slots,
+    run_of,
+    say_what_failed,
+)
+from pages._ui.hetero_ui import (
+    draw_picture,
+    refusals_of,
+    requests_of,
+    show_costs,
+    view_answers,
+)
+from pages._ui.jobs_glue import Answer, ask, show_progress
+from pages._ui.url_state import link_to, open_page, read_again
+
+LEDE = (
+    "Noise grows with x, and rows end at 0 and 10 (hatched beyond). Between, the **light band** "
+    "should follow the thin dashed lines, the true noise. Outside, the **dark rim** should widen, "
+    "and the curve below each panel should leave its mark behind."
+)
+WAIT_SECONDS = 1.5  # the default's methods come without a flash of progress
+QUICK = 0.12
+
+
+@st.fragment
+def explore(values: SimpleNamespace, answers: Sequence[Answer]) -> None:
+    """The picture, its scores and all that refits nothing."""
+    draw_view_knobs(values)
+    values = read_again(STATE, values)
+    settings = settings_of(values)
+    shown = view_answers(settings, answers)
+    figure = draw_picture(values, settings, shown, refusals_of(settings))
+    progress = st.container(key="hetero-progress")
+    show_costs(settings, shown)
+    measured = ask(measure_requests(settings, shown), QUICK, others=tuple(METHODS))
+    with progress:  # below the picture, which stays in its place
+        waiting = [answer for answer in (*answers, *measured) if answer.state != "done"]
+        if waiting:
+            show_progress(waiting)
+    say_what_failed(measured)
+    run = run_of(settings, shown, measured)
+    export_hetero(settings, run, figure, link_to(STATE, values))
+    draw_scores(settings, run, values.sort)
+    with st.expander("In words"):
+        st.text(words_of(run), width="stretch")
+
+
+st.title("Does the model know its noise, and where it has seen nothing?")
+with st.container(key="lede"):
+    st.markdown(LEDE)
+values = open_page(STATE)
+explore(values, ask(requests_of(settings_of(values)), WAIT_SECONDS, others=measure_slots()))
+explain_hetero()

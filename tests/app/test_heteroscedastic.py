@@ -1,0 +1,278 @@
+"""Heteroscedastic through AppTest: the picture, every knob, links, presets, states, exports."""
+
+import doctest
+import math
+
+import numpy as np
+import pytest
+
+from gbuq_core.experiments.heteroscedastic import count_fits, fit_hetero, run_hetero, view_hetero
+from gbuq_core.experiments.heteroscedastic_plan import (
+    METHODS,
+    PAPER,
+    HeteroSettings,
+    plan_hetero,
+)
+from gbuq_core.experiments.heteroscedastic_scores import score_all
+from gbuq_core.experiments.heteroscedastic_words import describe_hetero
+from gbuq_core.figures.theme import METHOD_STYLES
+from pages._ui import hetero_controls, hetero_scorecard, hetero_ui
+from pages._ui.hetero_controls import CHOSEN_SCORES, SORTS, STATE, query_of
+from pages._ui.hetero_exports import _html
+from pages._ui.hetero_scorecard import interval_rows, ood_rows, sorted_scores
+from pages._ui.hetero_ui import figure_of, view_answers
+from pages._ui.jobs_glue import Answer, Request
+from tests.app.hetero_page import SETTINGS, move, open_hetero, picture, settle, words
+from tests.app.neighbours_page import drawn, table
+
+
+@pytest.fixture(scope="module")
+def run():
+    return run_hetero(SETTINGS)
+
+
+@pytest.fixture(scope="module")
+def at():
+    """One page that tests of view knobs move; each leaves it as it found it."""
+    return open_hetero()
+
+
+def lines_of(panel, n):
+    return [part for part in panel["layers"] if part["kind"] == "line" and len(part["x"]) == n]
+
+
+@pytest.mark.parametrize("module", [hetero_controls, hetero_scorecard, hetero_ui])
+def test_the_examples_in_the_docstrings_hold(module):
+    assert doctest.testmod(module).failed == 0
+
+
+def test_figures_write_methods_as_the_experiment_does():
+    assert {key: METHOD_STYLES[key].label for key in METHODS} == {
+        key: method.label for key, method in METHODS.items()
+    }
+
+
+def test_what_is_fitted_is_drawn_and_told(at, run):
+    (panel,) = picture(at)["panels"]
+    (view,) = run.views
+    mean = lines_of(panel, 241)[-1]
+    np.testing.assert_allclose(
+        np.interp(view.x, mean["x"], mean["y"]), view.loc,
+        # A tree's step may lie between two of the 241 places, 0.125 apart: steps are below 0.4.
+        atol=0.4,
+    )  # fmt: skip
+    at_places = np.isin(np.round(view.x, 6), np.round(mean["x"], 6))
+    assert at_places.sum() > 100
+    same = np.interp(view.x[at_places], mean["x"], mean["y"])
+    np.testing.assert_allclose(same, view.loc[at_places], rtol=5.1e-5, atol=1e-4)
+    assert describe_hetero(run, score_all(run)) in words(at)
+
+
+def test_tables_hold_the_scores(at, run):
+    found = score_all(run)
+    cells = [cell.strip() for cell in table(at, "| Method |").splitlines()[-1].split("|")[1:-1]]
+    wanted = interval_rows(found)[1]
+    assert cells[:8] == list(wanted[:8])  # seconds are another run's
+    assert "| " + " | ".join(ood_rows(found)[1]) + " |" in table(at, "| AUROC").splitlines()
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "before"),
+    [
+        ("show_total", True, False),
+        ("show_data", False, True),
+        ("show_knowledge", False, True),
+        ("own_scale", True, False),
+        ("level", 0.5, 0.95),
+        ("conformal", True, False),
+        ("left_from", -4, -10),
+        ("right_to", 30, 20),
+        *((("score", hetero_controls.SCORES[key].label, "Novelty")) for key in CHOSEN_SCORES[1:]),
+    ],
+)
+def test_a_knob_of_the_view_changes_the_picture_and_fits_nothing(at, key, value, before):
+    old, fits = picture(at), count_fits()
+    move(at, key, value)
+    changed = picture(at) != old
+    move(at, key, before)
+    assert changed
+    assert picture(at) == old
+    assert count_fits() == fits
+
+
+def test_a_score_can_be_drawn_on_a_logarithmic_scale(at):
+    settle(move(at, "score", "Knowledge uncertainty"))
+    old = picture(at)["panels"][0]["below"]
+    settle(move(at, "log", True))
+    below = picture(at)["panels"][0]["below"]
+    assert below["layers"][-1]["text"].startswith("log")
+    top = max(part["y"][0] for part in old["layers"] if part.get("dash"))
+    logs = [part["y"][0] for part in below["layers"] if part.get("dash")]
+    assert logs == [pytest.approx(math.log10(top), abs=1e-4)]
+    settle(move(at, "log", False))
+    settle(move(at, "score", "Novelty"))
+
+
+@pytest.mark.parametrize("by", SORTS[1:])
+def test_the_table_can_be_sorted(at, by):
+    fits = count_fits()
+    move(at, "sort", by)
+    assert table(at, "| Method |")
+    assert count_fits() == fits
+    move(at, "sort", SORTS[0])
+
+
+def test_sorting_puts_the_best_first_and_methods_without_a_number_last(run):
+    (one,) = score_all(run)
+    worse = one._replace(excess=one.excess + 1.0, fit_seconds=0.0, auroc=())
+    none = one._replace(excess=math.nan, coverage=(), fit_seconds=9.0)
+    assert sorted_scores([none, worse, one], "CRPS") == [one, worse, none]
+    assert sorted_scores([none, worse, one], "seconds")[0] == worse
+    assert sorted_scores([worse, one, none], "coverage")[-1] == none
+    assert sorted_scores([worse, one], SORTS[2])[-1] == worse
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("rows", 1000), ("noise_slope", 0.5), ("seed", 3), ("trees", 10), ("subsample", 0.4),
+        ("min_child_samples", 5), ("max_leaves", 4),
+    ],
+)  # fmt: skip
+def test_a_knob_of_the_fit_fits_again(at, key, value):
+    old, fits = picture(at), count_fits()
+    before = at.session_state[key]
+    settle(move(at, key, value))
+    assert count_fits() == fits + 1
+    assert picture(at) != old
+    settle(move(at, key, before))
+
+
+def test_methods_stand_side_by_side_and_say_what_they_lack():
+    page = open_hetero(methods=["MACAU (basic)", "Conformal, linear", "Isolation forest"])
+    panels = picture(page)["panels"]
+    assert [panel["title"] for panel in panels] == [
+        "MACAU (basic)", "Conformal, linear", "Isolation forest",
+    ]  # fmt: skip
+    assert [panel["note"] for panel in panels] == ["", "data only", "predicts nothing"]
+    texts = [panel["below"]["layers"][-1]["text"] for panel in panels]
+    assert texts[0] == "novelty, z"
+    assert texts[2] == "isolation; no novelty"
+    assert all(panel["below"]["own"] for panel in panels)
+
+
+BAD = {
+    "rows": ("-1", "rows must be one of"),
+    "noise_slope": ("nan", "noise_slope must be one of"),
+    "seed": ("31", "seed must be a whole number from 0 to 30"),
+    "trees": ("0", "trees must be one of"),
+    "subsample": ("2", "subsample must be one of"),
+    "min_child_samples": ("x", "min_child_samples must be one of"),
+    "max_leaves": ("1", "max_leaves must be one of"),
+    "left_from": ("5", "left_from must be a whole number from -30 to -1"),
+    "right_to": ("1e999", "right_to must be a whole number from 11 to 40"),
+    "show_total": ("2", "show_total must be true or false"),
+    "show_data": ("maybe", "show_data must be true or false"),
+    "show_knowledge": ("-", "show_knowledge must be true or false"),
+    "score": ("Age", "score must be one of"),
+    "log": ("x", "log must be true or false"),
+    "own_scale": ("x", "own_scale must be true or false"),
+    "level": ("1", "level must be one of"),
+    "conformal": ("2", "conformal must be true or false"),
+    "sort": ("colour", "sort must be one of"),
+    "what": ("1", 'does not know are ignored: "what"'),
+}
+
+
+def test_each_bad_word_of_a_link_is_told_and_the_default_is_used():
+    page = open_hetero(methods="", **{name: text for name, (text, _) in BAD.items()})
+    for _, said in BAD.values():
+        assert any(said in text for text in words(page)), said
+    assert set(BAD) - {"what"} | {"methods"} == {knob.key for knob in STATE.knobs}
+    assert picture(page)["panels"]
+    assert page.slider(key="seed").value == 0
+
+
+@pytest.mark.parametrize(
+    "methods", ["Oracle", [method.label for method in METHODS.values()][:7]], ids=["none", "many"]
+)
+def test_methods_that_cannot_be_are_told(methods):
+    page = open_hetero(methods=methods)
+    assert any("methods must be at most 6 of" in text for text in words(page))
+    assert len(picture(page)["panels"]) == 3
+
+
+def test_leaves_that_a_tree_cannot_have_are_explained():
+    page = open_hetero(rows="200", subsample="0.05")
+    assert any("cannot be cut into two leaves" in text for text in words(page))
+    assert picture(page)["panels"][0]["title"] == "Rows"
+
+
+def test_without_a_method_the_page_says_what_to_do():
+    page = open_hetero(methods="")
+    assert "Choose a method at the left to see what it predicts." in words(page)
+
+
+def test_a_link_restores_settings():
+    settings = HeteroSettings(
+        methods=("gnll",), score="knowledge", bands=("total",), level=0.8, right_to=12.0
+    )
+    query = query_of(settings)
+    for part in ("methods=GNLL", "level=0.8", "right_to=12", "show_total=true", "show_data=false"):
+        assert part in query
+    assert query_of(HeteroSettings()) == ""
+
+
+def test_presets_are_what_their_names_say():
+    paper, one, more = (preset.values for preset in STATE.presets)
+    assert len(paper["methods"]) == len(PAPER.methods)
+    assert (one["min_child_samples"], more["subsample"]) == (1, 0.8)
+
+
+@pytest.mark.parametrize(
+    ("state", "error", "note"),
+    [
+        ("running", "", "being fitted"),
+        ("cancelled", "", "cancelled"),
+        ("failed", "The fit failed (X).", "no result"),
+    ],
+)
+def test_a_panel_without_a_prediction_keeps_its_place_and_says_why(state, error, note):
+    answer = Answer("gnll", Request("gnll", 1, print), state, None, False, None, error, None)
+    spec = hetero_figure([answer]).spec
+    assert [(panel["title"], panel["note"]) for panel in spec["panels"]] == [("GNLL", note)]
+
+
+def hetero_figure(answers, **more):
+    from types import SimpleNamespace
+
+    values = SimpleNamespace(**{"log": False, "score": "Novelty", "own_scale": False, **more})
+    return figure_of(values, SETTINGS, view_answers(SETTINGS, answers))
+
+
+def test_a_fit_of_other_rows_is_shown_with_its_own_until_the_next_is_there():
+    plan = plan_hetero(SETTINGS._replace(rows=300, seed=1), "conformal_linear")
+    fit = fit_hetero(plan)
+    request = Request("conformal_linear", 1, print)
+    answer = Answer("conformal_linear", request, "running", fit, False, 0.1, "", None)
+    (panel,) = hetero_figure([answer]).spec["panels"]
+    assert panel["note"] == "settings before"
+    dots = next(part for part in panel["layers"] if part["kind"] == "dots")
+    assert len(dots["x"]) == 300
+    view = view_hetero(fit, SETTINGS)
+    np.testing.assert_allclose(lines_of(panel, 241)[-1]["y"][-1], view.loc[-1], rtol=5.1e-5)
+
+
+def test_the_page_to_take_away_holds_picture_words_scores_and_code(run):
+    answer = Answer(
+        "macau_basic", Request("macau_basic", 1, print), "done", run.fits[0], True, 0.1, "", None
+    )
+    page = _html(SETTINGS, run, hetero_figure([answer])).decode()
+    for part in ("MACAU (basic)", "In words", "AUROC / paper", "Python", "data:image/svg"):
+        assert part in page
+    assert "**" not in page.split("Scorecard")[1].split("Python")[0]
+
+
+def test_everything_drawn_has_words(at):
+    assert all(drawn(at))
+    assert "in-distribution rows lie below" in picture(at)["alt"]

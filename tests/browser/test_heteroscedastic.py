@@ -1,0 +1,69 @@
+"""Heteroscedastic in Chromium: a slider moves the picture, a link restores it, phones, themes."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.browser.conftest import DESKTOP, PHONE, assert_no_exception, screenshot, wait_ready
+
+APP = Path(__file__).resolve().parents[2] / "app.py"
+# Small enough for a busy machine.
+QUICK = "rows=500&trees=20&subsample=0.2&methods=MACAU+%28basic%29&methods=Conformal%2C+linear"
+OVERFLOW = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+COLD = 90_000  # ms: kernels may have to be compiled first, on a machine that does other things too
+ROOT = ".st-key-hetero-panels .gbuq-curves"
+DRAWN = "node => node.querySelector('svg[tabindex]').innerHTML"
+
+
+def open_hetero(page, url, query=QUICK):
+    page.goto(f"{url}/heteroscedastic?{query}")
+    page.get_by_text("RMSE of the mean").wait_for(timeout=COLD)
+    wait_ready(page)
+    return page.locator(ROOT).first
+
+
+def test_a_slider_of_the_view_moves_the_picture_and_a_link_restores_it(page, new_page, serve):
+    url = serve(APP)
+    root = open_hetero(page, url)
+    before = root.evaluate(DRAWN)
+    slider = page.get_by_role("slider", name="Right of 10, up to")
+    slider.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url(re.compile("right_to=21"))
+    page.wait_for_function(f"before => ({DRAWN})(document.querySelector('{ROOT}')) !== before",
+                           arg=before)  # fmt: skip
+    wait_ready(page)
+    moved = root.evaluate(DRAWN)
+    page.get_by_text("Knowledge: rim").click()
+    page.wait_for_url(re.compile("show_knowledge=false"))
+    page.wait_for_function(f"before => ({DRAWN})(document.querySelector('{ROOT}')) !== before",
+                           arg=moved)  # fmt: skip
+    wait_ready(page)
+    other = new_page()
+    restored = open_hetero(other, url, page.url.split("?")[1])
+    assert restored.evaluate(DRAWN) == root.evaluate(DRAWN)
+    assert_no_exception(page)
+
+
+def test_every_panel_and_its_score_are_read_at_once_by_the_keyboard(page, serve):
+    root = open_hetero(page, serve(APP))
+    root.locator("svg[tabindex]").focus()
+    page.keyboard.press("Home")
+    readout = root.locator(".gbuq-curves-readout").inner_text()
+    pattern = r"x \u221210 .*truth .* \u00b1 .*MACAU \(basic\) .* \u00b1 .*novelty, z .*Conformal"
+    assert re.search(pattern, readout)
+
+
+@pytest.mark.parametrize(
+    ("viewport", "colour_scheme"), [(DESKTOP, "light"), (PHONE, "dark")], indirect=True
+)
+def test_nothing_overflows_and_the_picture_is_on_the_first_screen(
+    page, serve, viewport, colour_scheme
+):
+    root = open_hetero(page, serve(APP))
+    assert not page.evaluate(OVERFLOW)
+    box = root.bounding_box()
+    height = box["height"] if viewport == DESKTOP else box["height"] / 2  # a panel each
+    assert box["y"] + height < viewport[1]
+    screenshot(page, f"heteroscedastic-{viewport[0]}-{colour_scheme}")
