@@ -134,7 +134,7 @@ def describe_change(change: MapChange) -> str:
             f"{region.after:.3g} ({region.change:+.2g})."
         )
     parts.append(
-        f"A change within {change.threshold:.2g}, a tenth of the standard deviation over the map "
-        "before, counts as staying."
+        f"A change within {change.threshold:.2g}, half of the standard deviation over the training "
+        "rows before, counts as staying."
     )
     return " ".join(parts)

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gbuq_core.errors import GbuqError, InvalidData, InvalidParameter
@@ -40,6 +40,7 @@ def half(data, right=False):
     return np.flatnonzero((column >= SIDE // 2) == right)
 
 
+@settings(max_examples=30)
 @given(CELLS)
 def test_runs_hold_the_cells_and_nothing_else(cells):
     runs = runs_of(list(cells))
@@ -50,6 +51,7 @@ def test_runs_hold_the_cells_and_nothing_else(cells):
     assert mask_of(runs).sum() == len(cells)
 
 
+@settings(max_examples=30)
 @given(st.lists(EDITS, max_size=4))
 def test_links_carry_edits(edits):
     try:

@@ -1,0 +1,433 @@
+"""Fits, maps, ranks, places, changes, claims and exports of the Novelty maps page."""
+
+import numpy as np
+import pytest
+from scipy.stats import rankdata
+
+from gbuq_core.errors import GbuqError, InvalidData, InvalidParameter
+from gbuq_core.experiments.claims import VERDICTS
+from gbuq_core.experiments.novelty import (
+    at_places,
+    count_fits,
+    fit_novelty_maps,
+    map_novelty,
+    maps_key,
+    predict_places,
+    ranks_of,
+    run_novelty,
+    view_novelty,
+)
+from gbuq_core.experiments.novelty_claims import check_novelty_claims
+from gbuq_core.experiments.novelty_compare import (
+    OPTIONS,
+    QUESTIONS,
+    compare_maps,
+    judge_prediction,
+    questions_for,
+)
+from gbuq_core.experiments.novelty_data import N_CELLS, SIDE
+from gbuq_core.experiments.novelty_edits import cells_within, edit_of, mask_of
+from gbuq_core.experiments.novelty_export import novelty_code, novelty_csv, novelty_rows_csv
+from gbuq_core.experiments.novelty_look import explain_place
+from gbuq_core.experiments.novelty_plan import (
+    METHODS,
+    NoveltySettings,
+    before_edits,
+    check_view,
+    estimate_novelty_bytes,
+    estimate_novelty_seconds,
+    plan_novelty,
+    why_not,
+)
+from gbuq_core.experiments.novelty_ranks import compare_ranks, rank_among, rank_cells
+from gbuq_core.experiments.novelty_scores import crossings, score_maps, support_of
+from gbuq_core.experiments.novelty_words import (
+    describe_change,
+    describe_novelty,
+    describe_place,
+)
+
+QUICK = NoveltySettings(rows=300, trees=20)
+WINE = QUICK._replace(data="table", table="wine", trees=6)
+SPIRAL = QUICK._replace(data="spiral", trees=6)
+DIABETES = QUICK._replace(data="table")
+
+
+@pytest.fixture(scope="module")
+def moons():
+    return run_novelty(QUICK._replace(third=True))
+
+
+@pytest.fixture(scope="module")
+def rings():
+    return run_novelty(QUICK._replace(data="rings"))
+
+
+def box(run, x, y, width):
+    corners = [(x - width, y - width), (x + width, y - width)]
+    corners += [(x + width, y + width), (x - width, y + width)]
+    return cells_within(run.fit.data.axes, corners)
+
+
+def test_maps_are_the_estimators_own_scores(moons):
+    fit, maps = moons.fit, moons.maps
+    places = at_places(fit, fit.data.grid)
+    assert places.shape == (N_CELLS, 3)
+    novel, uncertain = fit.model.score_novelty(places), fit.model.predict_uncertainty(places)
+    np.testing.assert_allclose(maps.of("novelty"), novel.novelty)
+    np.testing.assert_allclose(maps.of("conditional"), novel.conditional_novelty)
+    np.testing.assert_allclose(maps.of("inference"), np.abs(novel.inference_novelty))
+    np.testing.assert_allclose(maps.of("knowledge"), uncertain.knowledge)
+    np.testing.assert_allclose(maps.of("data"), uncertain.data)
+    np.testing.assert_array_equal(maps.of("truth"), -fit.data.log_density)
+    assert maps.keys == tuple(METHODS)
+    assert predict_places(fit, places).shape == (N_CELLS, 2)
+    own = fit.model.score_novelty(fit.rows.X)
+    np.testing.assert_allclose(maps.of_rows("novelty"), own.novelty)
+
+
+def test_distances_are_those_to_the_nearest_other_rows(moons):
+    fit, maps = moons.fit, moons.maps
+    X = fit.rows.X
+    spread = np.subtract(*np.quantile(X, [0.75, 0.25], axis=0))
+    for cell in (0, 1830, 3599):
+        x = np.append(fit.data.grid[cell], 0.0)
+        away = np.sort(np.sqrt((((X - x) / spread) ** 2).sum(axis=1)))
+        assert maps.of("distance")[cell] == pytest.approx(away[:10].mean())
+    away = np.sort(np.sqrt((((X - X[7]) / spread) ** 2).sum(axis=1)))
+    assert away[0] == 0.0
+    assert maps.of_rows("distance")[7] == pytest.approx(away[1:11].mean())
+
+
+def test_view_knobs_fit_nothing(moons):
+    fit, before = moons.fit, count_fits()
+    for change in (
+        {"third_at": 3.0},
+        {"tail": "clip"},
+        {"neighbours": 3},
+        {"ranks": "rows"},
+        {"methods": ("data",), "compared": ("data", "truth")},
+        {"point": (0.0, 0.0), "n_top": 2},
+        {"score": "knowledge"},
+    ):
+        settings = moons.settings._replace(**change)
+        assert plan_novelty(settings) == fit.plan
+        maps = moons.maps
+        if maps_key(fit, settings) != maps_key(fit, moons.settings):
+            maps = map_novelty(fit, settings)
+        view_novelty(fit, maps, settings)
+    assert count_fits() == before
+    assert maps_key(fit, moons.settings) != maps_key(fit, moons.settings._replace(third_at=3.0))
+
+
+def test_the_authors_tail_ends_where_scikit_learns_does(moons):
+    clipped = map_novelty(moons.fit, moons.settings._replace(tail="clip"))
+    assert clipped.of("novelty").max() < 5.21
+    assert moons.maps.of("novelty").max() > 8.0
+    assert moons.fit.model.tail == "rise"  # the fit is shared: nobody changes it
+    below = clipped.of("novelty") < 1.0
+    # Where hardly any tree is beyond its rows, the tails agree.
+    assert np.abs(clipped.of("novelty") - moons.maps.of("novelty"))[below].mean() < 0.2
+
+
+def test_an_irrelevant_feature_counts_for_novelty_only(moons):
+    far = map_novelty(moons.fit, moons.settings._replace(third_at=6.0))
+    rise = {
+        key: (far.of(key) - moons.maps.of(key))[moons.fit.data.in_support].mean()
+        for key in ("novelty", "conditional", "distance")
+    }
+    assert rise["novelty"] > 3.0  # the feature is six stds away, and leaves know its width
+    assert rise["conditional"] < 0.3 * rise["novelty"]
+    assert rise["distance"] > 1.0
+    look = explain_place(moons.fit, far, moons.settings, (0.0, 1.0))
+    assert look.x[2] == 6.0
+    assert look.shares[2] > 0.8
+
+
+def test_ranks_are_percentiles(rng):
+    values = rng.integers(0, 30, 500).astype(float)
+    expected = (rankdata(values) - 1.0) / 499 * 100
+    np.testing.assert_allclose(rank_cells(values), expected)
+    rows = rng.integers(0, 30, 80).astype(float)
+    naive = [
+        100 * ((rows < value).sum() + 0.5 * (rows == value).sum()) / 80 for value in values
+    ]  # one value at a time
+    np.testing.assert_allclose(rank_among(values, rows), naive)
+    values[3] = np.nan
+    assert np.isnan(rank_cells(values)[3])
+    assert np.isnan(rank_among(values, rows)[3])
+    assert np.isfinite(np.delete(rank_cells(values), 3)).all()
+    assert rank_cells([2.0]).tolist() == [0.0]
+    assert np.isnan(rank_among([1.0], [])).all()
+
+
+def test_disagreement_names_who_says_what(moons):
+    apart = moons.view.disagreement
+    ranks = np.array([ranks_of(moons.maps, key) for key in apart.keys])
+    cells = np.arange(N_CELLS)
+    np.testing.assert_allclose(apart.spread, ranks[apart.most, cells] - ranks[apart.least, cells])
+    assert (ranks <= ranks[apart.most, cells]).all()
+    same = compare_ranks(("a", "b"), ranks[[0, 0]])
+    assert same.spread.max() == 0.0
+    by_rows = view_novelty(moons.fit, moons.maps, moons.settings._replace(ranks="rows"))
+    assert by_rows.units[0] == "% of training rows below"
+    assert by_rows.shown.max() <= 100.0
+
+
+def test_leaves_stretch_over_the_middle_of_the_rings():
+    # The inner ring is pure: a leaf of it has its ellipse, and its best-known place, in the hole.
+    run = run_novelty(NoveltySettings(data="rings", trees=30))
+    hole = box(run, 0.0, 0.0, 0.3)
+    assert not run.fit.data.in_support[hole].any()
+    assert ranks_of(run.maps, "novelty")[hole].max() < 10.0
+    assert ranks_of(run.maps, "truth")[hole].min() > 10.0
+    scores = {score.key: score for score in score_maps(run.fit, run.maps)}
+    assert scores["novelty"].auroc_crossings < 0.9 < scores["distance"].auroc_crossings
+    assert scores["novelty"].auroc > 0.95
+    assert "truth" not in scores
+
+
+def test_a_place_is_explained_by_its_trees(moons):
+    fit, maps = moons.fit, moons.maps
+    look = explain_place(fit, maps, moons.settings, (1.0, 2.5))
+    assert look.z.mean() == pytest.approx(look.value_of("novelty"))
+    assert look.contributions.sum() == pytest.approx((look.distance**2).mean())
+    assert look.shares.sum() == pytest.approx(1.0)
+    assert look.conditional_shares.sum() == pytest.approx(1.0)
+    np.testing.assert_array_equal(np.sort(look.z)[::-1][: len(look.top)], look.z[look.top])
+    np.testing.assert_array_equal(look.ellipses.tree, look.top)
+    leaves, own = (fit.model.forest_.leaf_matrix(X) for X in (fit.rows.X, look.x[None]))
+    for tree, rows, size in zip(look.top, look.leaf_rows, look.ellipses.n_rows, strict=True):
+        np.testing.assert_array_equal(rows, np.flatnonzero(leaves[:, tree] == own[0, tree]))
+        assert len(rows) == size >= fit.plan.min_leaf * fit.plan.subsample * 0.5
+    column, row = look.cell % SIDE, look.cell // SIDE
+    steps = [axis[1] - axis[0] for axis in fit.data.axes]
+    assert abs(fit.data.axes[0][column] - 1.0) <= steps[0] / 2
+    assert abs(fit.data.axes[1][row] - 2.5) <= steps[1] / 2
+    # At the middle of a cell the values are the map's, and the ranks of it or so.
+    exact = explain_place(fit, maps, moons.settings, tuple(fit.data.grid[look.cell]))
+    for value in exact.values:
+        assert value.value == pytest.approx(maps.of(value.key)[look.cell])
+        rank = ranks_of(maps, value.key)[look.cell]
+        assert value.rank_cells == pytest.approx(rank, abs=0.05)  # it counts itself by half
+        among = ranks_of(maps, value.key, "rows")[look.cell]
+        assert value.rank_rows == pytest.approx(among)
+    assert look.nearest_row == np.argmin(
+        (
+            ((fit.rows.X[:, :2] - [1.0, 2.5]) / np.subtract(
+                *np.quantile(fit.rows.X[:, :2], [0.75, 0.25], axis=0)))
+            ** 2
+        ).sum(axis=1)
+    )  # fmt: skip
+
+
+def test_any_place_is_answered(moons):
+    for point in ((float("nan"), 0.0), "x", (1.0,), (1e400, 0.0)):
+        look = explain_place(moons.fit, moons.maps, moons.settings._replace(point=point))
+        assert len(look.notes) == 1
+        assert look.point == (0.5, 1.6)
+    far = explain_place(moons.fit, moons.maps, moons.settings, (50.0, 50.0))
+    assert far.cell == -1
+    assert np.isfinite([value.value for value in far.values]).all()
+
+
+@pytest.mark.parametrize("settings", [WINE, DIABETES, SPIRAL])
+def test_every_kind_of_data_is_mapped(settings):
+    run = run_novelty(settings)
+    assert np.isfinite(run.maps.values).all()
+    known = settings.data != "table"
+    assert ("truth" in run.maps.keys) == known
+    assert bool(run.view.notes) != known
+    look = explain_place(run.fit, run.maps, settings)
+    assert len(look.top) == 6
+    assert len(describe_place(run.fit, look)) > 100
+    assert len(describe_novelty(run.fit, run.maps, run.view)) > 100
+    for score in score_maps(run.fit, run.maps):
+        assert np.isfinite(score.auroc) == known
+        assert score.seconds > 0.0
+        assert score.memory_bytes > 0
+    assert novelty_csv(run.fit, run.maps).count("\n") == N_CELLS + 1
+    assert novelty_rows_csv(run.fit, run.maps).count("\n") == len(run.fit.rows.y) + 1
+
+
+def test_edits_change_what_they_are_said_to(rings):
+    cells = box(rings, 0.0, 2.0, 0.6)
+    mask = mask_of(edit_of("remove", cells).runs)
+
+    def edited(kind, **more):
+        edit = edit_of(kind, cells, **more)
+        return run_novelty(rings.settings._replace(edits=(edit,)))
+
+    gone, flipped = edited("remove"), edited("flip")
+    for key in ("distance", "isolation"):
+        assert judge_prediction(f"{key}_inside", "rise", rings.maps, gone.maps, mask).right
+    # Neither method looks at y; both see the same rows.
+    for key in ("distance", "isolation"):
+        change = compare_maps(rings.maps, flipped.maps, key, mask)
+        np.testing.assert_array_equal(change.difference, 0.0)
+    assert judge_prediction("data_inside", "rise", rings.maps, flipped.maps, mask).right
+    crowded = edited("duplicate", copies=20)
+    change = compare_maps(rings.maps, crowded.maps, "distance", mask)
+    assert change.inside.change < 0.0
+    assert change.inside.n_cells + change.outside.n_cells == N_CELLS
+    support = support_of(gone.fit)
+    assert not support[mask].any()
+    assert np.isnan(score_maps(gone.fit, gone.maps)[0].rank_correlation)
+    assert before_edits(gone.fit.plan) == rings.fit.plan
+    assert len(describe_change(change)) > 50
+
+
+def test_a_change_is_judged_by_the_mean_and_the_stated_threshold(rings):
+    maps = rings.maps
+    mask = np.arange(N_CELLS) < 120
+    std = maps.of_rows("novelty").std()
+    at = maps.keys.index("novelty")
+    for by, outcome in ((0.6, "rise"), (0.4, "stay"), (-0.4, "stay"), (-0.6, "fall")):
+        values = maps.values.copy()
+        values[at, mask] += by * std
+        for answer in OPTIONS:
+            judged = judge_prediction(
+                "novelty_inside", answer, maps, maps._replace(values=values), mask
+            )
+            assert judged.outcome == outcome
+            assert judged.right == (answer == outcome)
+            assert judged.change == pytest.approx(by * std)
+        change = compare_maps(maps, maps._replace(values=values), "novelty", mask)
+        assert change.outside.change == 0.0
+        assert mask[change.farthest]
+    with pytest.raises(InvalidParameter, match="no cells"):
+        judge_prediction("novelty_inside", "rise", maps, maps, np.zeros(N_CELLS, bool))
+    with pytest.raises(InvalidParameter):
+        judge_prediction("novelty_inside", "perhaps", maps, maps, mask)
+    with pytest.raises(InvalidParameter):
+        judge_prediction("nothing", "rise", maps, maps, mask)
+    for kind in ("remove", "add", "duplicate", "flip"):
+        assert len(questions_for([edit_of(kind, [1])])) == 3
+    assert questions_for([]) == ()
+    assert all(question.score in METHODS for question in QUESTIONS)
+
+
+def test_claims_say_what_their_verdicts_do(moons):
+    claims = check_novelty_claims(moons.fit, moons.maps)
+    assert {claim.verdict for claim in claims} <= set(VERDICTS)
+    assert len(claims) == 10
+    scores = {score.key: score for score in score_maps(moons.fit, moons.maps)}
+    assert f"{scores['novelty'].auroc:.3f}" in claims[0].here
+    third = next(claim for claim in claims if "do see it" in claim.here)
+    assert third.verdict == "holds"  # 0.05 of the rise, and 0.1 is the level
+    constant = next(claim for claim in claims if "cannot use inference" in claim.paper)
+    assert "0.500" in constant.here  # a constant in each leaf is always typical
+    assert len(check_novelty_claims(*run_novelty(DIABETES)[1:3])) == 1
+
+
+def test_crossings_lie_beside_the_support_both_ways():
+    support = np.zeros((SIDE, SIDE), dtype=bool)
+    support[5:10, 5:10] = support[20:30, 40:50] = True
+    found = crossings(support.ravel()).reshape(SIDE, SIDE)
+    expected = np.zeros_like(found)
+    expected[5:10, 40:50] = expected[20:30, 5:10] = True
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_edits_that_leave_nothing_are_refused_with_a_sentence():
+    everything = edit_of("remove", range(N_CELLS))
+    plan = plan_novelty(QUICK._replace(edits=(everything,)))
+    assert "every training row" in why_not(plan)
+    with pytest.raises(InvalidData, match="every training row"):
+        fit_novelty_maps(plan)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"rows": 49},
+        {"rows": 5001},
+        {"noise": 0.0},
+        {"noise": float("nan")},
+        {"seed": -1},
+        {"trees": 0},
+        {"leaves": 1},
+        {"min_leaf": 0},
+        {"subsample": 1.0},
+        {"leaf_model": "cubic"},
+        {"edits": (edit_of("remove", [1]),) * 21},
+    ],
+)
+def test_impossible_plans_are_one_sentence(change):
+    plan = plan_novelty(NoveltySettings()._replace(**change))
+    sentence = why_not(plan)
+    assert sentence.endswith(".")
+    with pytest.raises(GbuqError):
+        fit_novelty_maps(plan)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"tail": "up"},
+        {"ranks": "deciles"},
+        {"third_at": float("inf")},
+        {"neighbours": 0},
+        {"n_top": 0},
+        {"score": "magic"},
+        {"methods": ()},
+        {"methods": ("magic",)},
+        {"compared": ("novelty", "novelty")},
+    ],
+)
+def test_impossible_views_are_one_sentence(moons, change):
+    settings = moons.settings._replace(**change)
+    assert check_view(settings).endswith(".")
+    with pytest.raises(InvalidParameter):
+        view_novelty(moons.fit, moons.maps, settings)
+
+
+def test_small_and_odd_forests_are_mapped():
+    for change in (
+        {"rows": 50, "trees": 1, "leaves": 2},
+        {"rows": 60, "min_leaf": 500, "trees": 3},
+        {"leaf_model": "basic", "trees": 2},
+        {"rows": 100, "min_leaf": 1, "trees": 2},
+    ):
+        run = run_novelty(QUICK._replace(**change))
+        assert np.isfinite(run.maps.values).all()
+        look = explain_place(run.fit, run.maps, run.settings)
+        assert len(look.top) == min(6, run.fit.n_trees)
+        check_novelty_claims(run.fit, run.maps)
+
+
+def test_estimates_grow_with_the_work():
+    small, spiral = plan_novelty(QUICK), plan_novelty(QUICK._replace(data="spiral"))
+    for estimate in (estimate_novelty_seconds, estimate_novelty_bytes):
+        assert estimate(spiral) > estimate(small) > 0
+        assert estimate(small._replace(trees=200)) > estimate(small)
+    real = fit_novelty_maps(small).memory_bytes
+    assert 0.2 < estimate_novelty_bytes(small) / real < 5.0
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        QUICK._replace(trees=5),
+        DIABETES._replace(
+            trees=5,
+            edits=(edit_of("remove", [1700, 1701]),),
+            third=True,
+            third_at=1.5,
+            point=(30.0, 5.0),
+        ),
+    ],
+)
+def test_exported_python_computes_the_same_maps(settings, capsys):
+    exec(compile(novelty_code(settings), "exported", "exec"), {})
+    said = capsys.readouterr().out
+    maps = run_novelty(settings).maps
+    for name, key in (
+        ("novelty", "novelty"),
+        ("knowledge uncertainty", "knowledge"),
+        ("isolation forest", "isolation"),
+        ("distance to rows", "distance"),
+    ):
+        values = maps.of(key)
+        assert f"{name}: {values.min():.4g} to {values.max():.4g}" in said
+    assert said.count("training rows in the leaf") == 5
