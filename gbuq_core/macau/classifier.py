@@ -216,7 +216,8 @@ class MacauClassifier(ClassifierMixin, LeafModels):
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of every row, (n_samples,)."""
-        labels: np.ndarray = self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+        codes = np.argmax(self.predict_proba(X), axis=1)  # first: it tells what is not fitted
+        labels: np.ndarray = self.classes_[codes]
         return labels
 
     def predict_uncertainty(self, X: Any) -> Uncertainty:
