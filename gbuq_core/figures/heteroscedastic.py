@@ -9,20 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.curves.parts import Part, band, line, short, stretches
+from gbuq_core.figures.heteroscedastic_scene import USUAL, Array, Belief, Ground, Judged, Look
 from gbuq_core.figures.theme import METHOD_STYLES
 
-Array = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
-Ends = tuple[Array, Array]
-
-USUAL = 95  # % of in-distribution rows lie below the mark
 _COLUMNS = 4  # panels in a row, or 3 if there are more
 _MOST_X = 241  # places of a line
 _BAND_X = 181  # of a band
@@ -36,113 +30,10 @@ _MARK: Part = {"colour": "text", "width": 1.0, "dash": "2 3"}
 _EDGE: Part = {"width": 1.2}
 _SAMPLED: Part = {"colour": "text", "width": 5.0}
 _HEADROOM = 2.6  # stds of noise around the truth that the picture holds where rows are
+_FOLLOWED = 0.35  # of the truth's range that a mean is followed beyond it
 _LEAST = 0.05  # of a score on a logarithmic scale, times its mark
 _FLAT = 1e-9  # a score that is the same everywhere
 _HINT = "Point at the picture, or use its arrow keys, to read values."
-
-
-class Ground(NamedTuple):
-    """What all methods see; arrays over ``x`` are (n,).
-
-    Attributes
-    ----------
-    x : ndarray
-        Increasing; what the picture spans.
-    support : ndarray, bool
-        Where rows can lie; elsewhere is hatched.
-    true_mean, true_std : ndarray
-    x_rows, y_rows : ndarray of shape (n_rows,)
-        Training rows, of which a part is drawn.
-    foreign : tuple of (low, high)
-        Where foreign rows are drawn, which a score has to tell from the others.
-    """
-
-    x: Array
-    support: Mask
-    true_mean: Array
-    true_std: Array
-    x_rows: Array
-    y_rows: Array
-    foreign: tuple[tuple[float, float], ...] = ()
-
-
-class Judged(NamedTuple):
-    """A score over x.
-
-    Attributes
-    ----------
-    key : str
-        Panels with the same one can share a scale.
-    label : str
-        With its unit.
-    values : ndarray of shape (n,)
-    usual : float
-        What `USUAL` % of fresh rows from where training rows are do not exceed.
-    """
-
-    key: str
-    label: str
-    values: Array
-    usual: float
-
-
-class Belief(NamedTuple):
-    """What one method predicts; arrays are (n,) over the ground's x.
-
-    Attributes
-    ----------
-    method : str
-        A key of `METHOD_STYLES`.
-    loc : ndarray or None
-        The mean; None for a method that only scores rows, or has no result yet.
-    data, knowledge : ndarray or None
-        Stds.
-    inner, outer : (ndarray, ndarray) or None
-        Ends of the interval from data uncertainty alone, and of the whole one.
-    judged : Judged or None
-    note : str
-        At the right of the panel's title.
-    """
-
-    method: str
-    loc: Array | None = None
-    data: Array | None = None
-    knowledge: Array | None = None
-    inner: Ends | None = None
-    outer: Ends | None = None
-    judged: Judged | None = None
-    note: str = ""
-
-
-class Look(NamedTuple):
-    """What of it is shown.
-
-    Attributes
-    ----------
-    bands : tuple of str
-        Of total, data, knowledge.
-    n_std : float
-        Half the width of bands and of the true noise.
-    width : str
-        The same for the legend.
-    logarithmic, own_scale : bool
-        Of the scores.
-    """
-
-    bands: tuple[str, ...] = ("data", "knowledge")
-    n_std: float = 2.0
-    width: str = "\u00b1 2 std"
-    logarithmic: bool = False
-    own_scale: bool = False
-
-
-def pending(method: str, note: str) -> Belief:
-    """A panel for a method whose result is still on its way.
-
-    >>> pending("gnll", "being fitted").loc is None
-    True
-    """
-    return Belief(method, note=note)
 
 
 def heteroscedastic_figure(
@@ -169,7 +60,7 @@ def heteroscedastic_figure(
     rows_of_panels = -(-max(len(beliefs), 1) // max(columns, 1))
     if rows_of_panels > 1:
         height, below = int(0.52 * height), int(0.68 * below)
-    seen = _Seen(ground, look, [one.judged for one in beliefs])
+    seen = _Seen(ground, look, beliefs)
     panels = [_panel(one, seen, len(beliefs)) for one in beliefs]
     if not panels:
         panels = [_bare(seen)]
@@ -204,17 +95,13 @@ def panel_alone(figure: Curves, index: int) -> Curves:
 class _Seen:
     """What panels share: places that are drawn, axes, and parts behind and before."""
 
-    def __init__(self, ground: Ground, look: Look, judged: Sequence[Judged | None]) -> None:
+    def __init__(self, ground: Ground, look: Look, beliefs: Sequence[Belief]) -> None:
         n = len(ground.x)
         self.ground, self.look = ground, look
         self.lines = np.linspace(0, n - 1, min(n, _MOST_X)).astype(np.int64)
         self.bands = np.linspace(0, n - 1, min(n, _BAND_X)).astype(np.int64)
-        spread = np.where(ground.support, _HEADROOM, 1.0) * ground.true_std
-        low = float((ground.true_mean - spread).min())
-        high = float((ground.true_mean + spread).max())
-        room = 0.03 * (high - low)
-        self.y = [low - room, high + room]
-        known = [one for one in judged if one is not None]
+        self.y = _limits(ground, [one.loc for one in beliefs if one.loc is not None])
+        known = [one.judged for one in beliefs if one.judged is not None]
         keys = list(dict.fromkeys(one.key for one in known))
         self.one_scale = not look.own_scale and len(keys) <= 1
         self.scales = {key: self._range([j for j in known if j.key == key]) for key in keys}
@@ -247,6 +134,17 @@ class _Seen:
         room = 0.06 * (high - low)
         # The name of the score stands above the curve.
         return [low - room, high + 3.5 * room]
+
+
+def _limits(ground: Ground, means: Sequence[Array]) -> list[float]:
+    """Of y: the truth with its noise, and means unless they lead far away from it."""
+    spread = np.where(ground.support, _HEADROOM, 1.0) * ground.true_std
+    low, high = float((ground.true_mean - spread).min()), float((ground.true_mean + spread).max())
+    room = _FOLLOWED * (high - low)
+    every = np.concatenate([*means, [low, high]])
+    low, high = max(float(every.min()), low - room), min(float(every.max()), high + room)
+    edge = 0.03 * (high - low)
+    return [low - edge, high + edge]
 
 
 def _panel(one: Belief, seen: _Seen, n_panels: int) -> Part:

@@ -134,7 +134,7 @@ def draw_scores(settings: HeteroSettings, run: HeteroRun, by: str) -> None:
     )
     columns = st.columns(2, gap="large")
     for i, claim in enumerate(claims):
-        with columns[i % 2]:
+        with columns[2 * i // len(claims)]:  # read down, then right
             st.markdown(f"**{claim.verdict.capitalize()}.** {claim.paper}")
             st.caption(claim.here[:1].upper() + claim.here[1:])
     if not claims:

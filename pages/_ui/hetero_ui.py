@@ -32,14 +32,14 @@ from gbuq_core.experiments.heteroscedastic_plan import (
 )
 from gbuq_core.experiments.heteroscedastic_words import describe_data
 from gbuq_core.figures.curves import Curves
-from gbuq_core.figures.heteroscedastic import (
+from gbuq_core.figures.heteroscedastic import heteroscedastic_figure
+from gbuq_core.figures.heteroscedastic_scene import (
     USUAL,
     Belief,
     Ends,
     Ground,
     Judged,
     Look,
-    heteroscedastic_figure,
     pending,
 )
 from gbuq_core.figures.theme import METHOD_STYLES

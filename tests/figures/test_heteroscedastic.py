@@ -6,16 +6,9 @@ import json
 import numpy as np
 import pytest
 
-from gbuq_core.figures import heteroscedastic
-from gbuq_core.figures.heteroscedastic import (
-    Belief,
-    Ground,
-    Judged,
-    Look,
-    heteroscedastic_figure,
-    panel_alone,
-    pending,
-)
+from gbuq_core.figures import heteroscedastic_scene
+from gbuq_core.figures.heteroscedastic import heteroscedastic_figure, panel_alone
+from gbuq_core.figures.heteroscedastic_scene import Belief, Ground, Judged, Look, pending
 from gbuq_core.figures.svg import figure_svg
 from gbuq_core.figures.theme import METHOD_STYLES
 
@@ -53,7 +46,7 @@ def layers(panel, kind, **looks):
 
 
 def test_the_examples_hold():
-    assert doctest.testmod(heteroscedastic).failed == 0
+    assert doctest.testmod(heteroscedastic_scene).failed == 0
 
 
 def test_data_are_the_inner_band_and_the_rim_ends_at_the_total(ground):
@@ -145,6 +138,18 @@ def test_scores_share_a_scale_unless_they_differ_or_are_asked_not_to(ground):
     assert mixed["panels"][0]["below"]["range"] == mixed["panels"][1]["below"]["range"]
     assert mixed["panels"][2]["below"]["range"] != mixed["panels"][0]["below"]["range"]
     assert all(panel["below"]["own"] for panel in mixed["panels"])
+
+
+def test_means_are_followed_out_of_the_truths_range_but_not_far(ground):
+    low, high = heteroscedastic_figure(ground, []).spec["panels"][0]["range"]
+    off = ground.x / 2 + np.where(ground.x > 10.0, 6.0, 0.0)
+    near, far = (
+        heteroscedastic_figure(ground, [belief(ground, loc=loc)]).spec["panels"][0]["range"]
+        for loc in (off, 1e3 * off)
+    )
+    assert high < near[1] < far[1] < high + 0.5 * (high - low)
+    assert near[1] > 16.0
+    assert far[0] < low
 
 
 def test_a_logarithmic_score_says_so(ground):
