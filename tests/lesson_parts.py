@@ -1,5 +1,6 @@
 """Steps of lessons, each computed once for all tests, from fits that are made once."""
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -29,5 +30,7 @@ def fits_made_once() -> Iterator[None]:
 def computed(name, title):
     """What a lesson's step shows."""
     steps = {step.title: step for step in load_lessons()[NAMES.index(name)].steps}
-    with fits_made_once():
+    with fits_made_once(), warnings.catch_warnings():
+        warnings.simplefilter("error")  # it would be printed beside a lesson that is written
+        warnings.simplefilter("ignore", DeprecationWarning)  # this one would not
         return steps[title].compute()

@@ -2,15 +2,18 @@
 
 import doctest
 import re
+import runpy
 import subprocess
 import sys
+from functools import partial
+from html import escape
 from pathlib import Path
 
 import pytest
 from lesson_parts import computed
 
 import demos
-from demos import NAMES, load_lessons
+from demos import NAMES, lesson, load_lessons
 from demos.lesson import Lesson, Shown, Step, lesson_html, main
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.heart import run_heart
@@ -19,7 +22,7 @@ from gbuq_core.figures.encoding import decode_sheet, encode_sheet
 from gbuq_core.figures.panels import Panel, PanelSheet
 
 ROOT = Path(__file__).resolve().parents[1]
-STEPS = [(lesson, step) for lesson in load_lessons() for step in lesson.steps]
+STEPS = [(given, step) for given in load_lessons() for step in given.steps]
 
 
 def test_the_examples_in_the_docstrings_hold():
@@ -32,23 +35,23 @@ def small_lesson(compute=None):
     return Lesson("small", "A small lesson", "One step.", "heart", "Nobody (2026).", [step])
 
 
-@pytest.mark.parametrize("lesson", load_lessons(), ids=lambda lesson: lesson.name)
-def test_a_lesson_has_five_to_eight_steps_with_different_titles(lesson):
-    assert 5 <= len(lesson.steps) <= 8
-    assert len({step.title for step in lesson.steps}) == len(lesson.steps)
-    assert all(step.question.endswith("?") for step in lesson.steps)
+@pytest.mark.parametrize("given", load_lessons(), ids=lambda given: given.name)
+def test_a_lesson_has_five_to_eight_steps_with_different_titles(given):
+    assert 5 <= len(given.steps) <= 8
+    assert len({step.title for step in given.steps}) == len(given.steps)
+    assert all(step.question.endswith("?") for step in given.steps)
 
 
-@pytest.mark.parametrize(("lesson", "step"), STEPS, ids=lambda part: getattr(part, "title", ""))
-def test_each_step_is_computed_with_numbers_and_a_picture(lesson, step):
-    shown = computed(lesson.name, step.title)
+@pytest.mark.parametrize(("given", "step"), STEPS, ids=lambda part: getattr(part, "title", ""))
+def test_each_step_is_computed_with_numbers_and_a_picture(given, step):
+    shown = computed(given.name, step.title)
     assert 1 <= len(shown.text) <= 3
     assert re.search(r"\d", shown.answer)
     assert "nan" not in " ".join([*shown.text, shown.answer]).lower()
     header = decode_sheet(encode_sheet(shown.sheet)).header
     # Training or a race can be played; of neighbours only what grows with trees or with k, of soft
     # trees some ranks and trees.
-    assert header["frames"] >= 25 or lesson.name in ("neighbours", "soft_trees")
+    assert header["frames"] >= 25 or given.name in ("neighbours", "soft_trees")
     assert header["alt"]
 
 
@@ -119,14 +122,31 @@ def test_the_output_must_be_named(capsys):
     assert "--out" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_each_lesson_runs_as_a_module(name, tmp_path):
+def test_a_lesson_runs_as_a_program(tmp_path):
     out = tmp_path / "lesson.html"
     process = subprocess.run(
-        [sys.executable, "-m", f"demos.{name}", "--out", str(out)],
+        [sys.executable, "-m", "demos.gaussians", "--out", str(out)],
         cwd=ROOT, capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert process.stderr == ""
+    assert out.read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_lesson_is_a_module_that_writes_it(name, tmp_path, monkeypatch):
+    """What its steps show, minutes of work, is taken from where it was computed before."""
+    out = tmp_path / "lesson.html"
+
+    def write(given):
+        steps = [step._replace(compute=partial(computed, name, step.title)) for step in given.steps]
+        return main(given._replace(steps=steps), ["--out", str(out)])
+
+    monkeypatch.setattr(lesson, "main", write)
+    monkeypatch.delitem(sys.modules, f"demos.{name}")  # it has been imported under its own name
+    with pytest.raises(SystemExit) as stop:
+        runpy.run_module(f"demos.{name}", run_name="__main__")
+    assert stop.value.code == 0
     page = out.read_text(encoding="utf-8")
-    lesson = load_lessons()[NAMES.index(name)]
-    assert page.count('class="figure"') == len(lesson.steps)
+    titles = [step.title for step in load_lessons()[NAMES.index(name)].steps]
+    assert page.count('class="figure"') == len(titles)
+    assert all(escape(title) in page for title in titles)
