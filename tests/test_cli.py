@@ -22,6 +22,8 @@ def interrupt():
         time.sleep(0.01)
     os.kill(os.getpid(), signal.SIGINT)
 
+# Tests that run in a shell's background are deaf to it, and so are their children.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 seen = []
 begin = jobs.Job.__init__
 jobs.Job.__init__ = lambda job, *rest: (begin(job, *rest), seen.append(job))[0]
