@@ -53,9 +53,9 @@ class ProtocolSettings(NamedTuple):
     rows, features, relevant, seed : int
         The paper's 10,000, 10 and 5.
     law : {"uniform", "normal"}
-        Of the features, independent of each other. The paper does not give its own; with uniform
-        ones conditional novelty and uncertainties come out as in its table, with normal ones
-        novelty is lower.
+        Of the features, independent of each other. The paper does not give its own. Of its novelty
+        of 1.00, uniform ones give 0.95 and normal ones 0.83; of isolation's 0.86, 0.72 and 0.59;
+        the other scores are its own with both.
     leaf_model : {"linear", "basic"}
     trees, max_leaves, min_child_samples, subsample
         Of the forests; the paper's section 4.2.
