@@ -49,7 +49,7 @@ def check_novelty_claims(fit: NoveltyFit, maps: NoveltyMaps) -> tuple[Claim, ...
         claims += _claim_of_ellipses(scores)
     if fit.plan.third:
         claims.append(_claim_of_third(fit))
-    claims.append(_claim_of_rise(fit, maps, support))
+    claims += _claim_of_rise(fit, maps, support)
     if support is not None:
         claims += _claims_of_leaf_models(fit, maps, support)
     return tuple(claims)
@@ -133,31 +133,37 @@ def _claim_of_third(fit: NoveltyFit) -> Claim:
     )
 
 
-def _claim_of_rise(fit: NoveltyFit, maps: NoveltyMaps, support: Mask | None) -> Claim:
+def _claim_of_rise(fit: NoveltyFit, maps: NoveltyMaps, support: Mask | None) -> list[Claim]:
     """Whether the knowledge uncertainty of linear leaves goes on rising outside."""
     outside = ~support if support is not None else None
     if outside is None or not outside.any():  # farther from the rows than any row is
         outside = maps.of("distance") > maps.of_rows("distance").max()
     known = maps.of("knowledge")[outside], maps.of("distance")[outside]
     agreement = rank_correlation(*known) if outside.any() else math.nan
+    if math.isnan(agreement):  # one tree, or trees that all agree
+        return []
     linear = fit.plan.leaf_model == "linear"
     squeezed = ""
     if linear and fit.data.task == "classification":
         squeezed = " (of classes: a probability ends at 0 or 1, and then all trees agree)"
     found = f"away from the rows its rank correlation with the distance to them is {agreement:.2f}"
     if linear:
-        return Claim(
-            "MACAU (linear) exhibits a linear increase in epistemic uncertainty out of "
-            "distribution (section 4.1).",
-            f"{found}{squeezed}.",
-            verdict_of(agreement, FOLLOWS, HARDLY_FOLLOWS),
+        return [
+            Claim(
+                "MACAU (linear) exhibits a linear increase in epistemic uncertainty out of "
+                "distribution (section 4.1).",
+                f"{found}{squeezed}.",
+                verdict_of(agreement, FOLLOWS, HARDLY_FOLLOWS),
+            )
+        ]
+    return [
+        Claim(
+            "MACAU (basic), lacking extrapolation, struggles to express its epistemic uncertainty "
+            "out of distribution (section 4.1).",
+            f"{found}.",
+            verdict_of(-agreement, -HARDLY_FOLLOWS, -FOLLOWS),
         )
-    return Claim(
-        "MACAU (basic), lacking extrapolation, struggles to express its epistemic uncertainty out "
-        "of distribution (section 4.1).",
-        f"{found}.",
-        verdict_of(-agreement, -HARDLY_FOLLOWS, -FOLLOWS),
-    )
+    ]
 
 
 def _claims_of_leaf_models(fit: NoveltyFit, maps: NoveltyMaps, support: Mask) -> list[Claim]:

@@ -120,8 +120,8 @@ def explain_place(
     ----------
     fit, maps, settings
     point : (x, y), optional
-        Counts before that of the settings; one that is no pair of finite numbers is replaced, with
-        a note.
+        Counts before that of the settings; one that is no pair of numbers within a million is
+        replaced, with a note.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def explain_place(
 def _point(fit: NoveltyFit, given: Any, notes: list[str]) -> tuple[float, float]:
     point = None if given is None else finite_point(given)
     if given is not None and point is None:
-        notes.append("A place of this map is two finite numbers: another one is shown.")
+        notes.append("A place is two numbers within a million: another one is shown.")
     if point is not None:
         return point
     if fit.data.key in _FIRST_POINTS:

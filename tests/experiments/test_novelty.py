@@ -222,7 +222,7 @@ def test_a_place_is_explained_by_its_trees(moons):
 
 
 def test_any_place_is_answered(moons):
-    for point in ((float("nan"), 0.0), "x", (1.0,), (1e400, 0.0)):
+    for point in ((float("nan"), 0.0), "x", (1.0,), (1e400, 0.0), (0.0, -1e7)):
         look = explain_place(moons.fit, moons.maps, moons.settings._replace(point=point))
         assert len(look.notes) == 1
         assert look.point == (0.5, 1.6)
