@@ -196,6 +196,12 @@ class JobRunner:
         self._finished: OrderedDict[Hashable, Job] = OrderedDict()
         self._slots: dict[Hashable, dict[str, Job]] = {}
 
+    @property
+    def busy(self) -> bool:
+        """Whether somebody waits for a result."""
+        with self._lock:
+            return bool(self._live)
+
     def want(
         self,
         user: Hashable,

@@ -63,6 +63,15 @@ def assert_cancelled(job, fit):
         job.result()
 
 
+def test_a_runner_is_busy_while_somebody_waits(runner):
+    assert not runner.busy
+    job, fit = start(runner, "ann", "key")
+    assert runner.busy
+    runner.release("ann")
+    assert_cancelled(job, fit)
+    assert not runner.busy
+
+
 def test_a_result_and_its_states(runner):
     go_on = threading.Event()
     job = runner.want("ann", "key", lambda job: go_on.wait(HANG) and job.key)

@@ -1,7 +1,8 @@
 """What is done once when the server starts, in a thread of its own.
 
-Kernels are loaded on tiny arrays, so that nobody's first slider waits for them. Then what is
-alive is frozen: Python's collector need not walk through every library again after each run.
+Kernels are loaded on tiny arrays, so that nobody's first slider waits for them; what somebody has
+asked for goes first. Then what is alive is frozen: Python's collector need not walk through every
+library again after each run.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import gc
 import logging
 import threading
+import time
+from collections.abc import Callable
 
 import streamlit as st
 
@@ -17,9 +20,14 @@ from gbuq_core.experiments.heteroscedastic import run_hetero
 from gbuq_core.experiments.heteroscedastic_plan import HeteroSettings, method_missing
 from gbuq_core.experiments.neighbours_look import run_neighbours
 from gbuq_core.experiments.neighbours_plan import NeighboursSettings, library_missing
+from gbuq_core.jobs import RUNNER
 from gbuq_core.macau.warmup import warm_up as warm_up_macau
 from gbuq_core.sampling.warmup import warm_up as warm_up_sampling
 from gbuq_core.soft_trees.warmup import warm_up as warm_up_soft_trees
+
+_FIRST_PAGE_SECONDS = 3.0  # that a page without fits delays the warm-up
+_PATIENCE_SECONDS = 60.0  # where somebody always fits something
+_LOOK_SECONDS = 0.05
 
 _DONE = threading.Event()
 _LOG = logging.getLogger(__name__)
@@ -34,28 +42,54 @@ def start_warm_up() -> threading.Thread:
 
 
 def is_warm() -> bool:
-    """Whether the warm-up has ended, well or not."""
+    """Whether the warm-up of the first pages has ended, well or not."""
     return _DONE.is_set()
 
 
+def _neighbours() -> None:
+    """Nobody's first picture of neighbours waits for its libraries, nor for scipy's tables."""
+    if not library_missing(NeighboursSettings().library):
+        run_neighbours(NeighboursSettings(rows=60, trees=3, k=5))
+
+
+def _heteroscedastic() -> None:
+    small = HeteroSettings(rows=200, subsample=0.8, trees=4, test_rows=100, ood_rows=100)
+    methods = tuple(method for method in small.methods if not method_missing(method))
+    run_hetero(small._replace(methods=methods))
+
+
+# Each compiles or loads the kernels of some pages; those of the first pages come first.
+FIRST_STEPS = (warm_up_boosting, warm_up_sampling)
+LATER_STEPS = (_neighbours, warm_up_soft_trees, warm_up_macau, _heteroscedastic)
+
+
 def _warm_up() -> None:
-    try:
-        warm_up_boosting()
-        warm_up_sampling()
-        gc.collect()
-        gc.freeze()
-        _DONE.set()
-        # Nobody's first picture of neighbours waits for its libraries, nor for scipy's tables.
-        if not library_missing(NeighboursSettings().library):
-            run_neighbours(NeighboursSettings(rows=60, trees=3, k=5))
-        warm_up_soft_trees()
-        warm_up_macau()
-        small = HeteroSettings(rows=200, subsample=0.8, trees=4, test_rows=100, ood_rows=100)
-        methods = tuple(method for method in small.methods if not method_missing(method))
-        run_hetero(small._replace(methods=methods))
-        gc.collect()
-        gc.freeze()
-    except Exception:  # a page that needs what failed here will say so itself
-        _LOG.exception("The warm-up failed")
-    finally:
-        _DONE.set()
+    _wait_for_a_page()
+    _take(FIRST_STEPS)
+    _DONE.set()
+    _take(LATER_STEPS)
+
+
+def _take(steps: tuple[Callable[[], None], ...]) -> None:
+    for step in steps:
+        _let_pages_go_first()
+        try:
+            step()
+        except Exception:  # a page that needs what failed here will say so itself
+            _LOG.exception("A part of the warm-up failed")
+    gc.collect()
+    gc.freeze()
+
+
+def _wait_for_a_page() -> None:
+    """The page that started the server is about to ask for its fits: they compile what it needs."""
+    deadline = time.monotonic() + _FIRST_PAGE_SECONDS
+    while not RUNNER.busy and time.monotonic() < deadline:
+        time.sleep(_LOOK_SECONDS)
+
+
+def _let_pages_go_first() -> None:
+    """One kernel is compiled at a time: somebody's fit must not wait for those of other pages."""
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while RUNNER.busy and time.monotonic() < deadline:
+        time.sleep(_LOOK_SECONDS)
