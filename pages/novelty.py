@@ -7,7 +7,6 @@ import streamlit as st
 
 from gbuq_core.errors import GbuqError
 from gbuq_core.experiments.novelty_edits import Edit
-from gbuq_core.experiments.novelty_plan import check_view, plan_novelty, why_not
 from pages._ui.jobs_glue import Answer, ask, cost_line, show_progress
 from pages._ui.notices import show_notice
 from pages._ui.novelty_change import changed_of, draw_change, say_verdict
@@ -15,8 +14,17 @@ from pages._ui.novelty_controls import STATE, edits_or_say, settings_of
 from pages._ui.novelty_edits import draw_tools
 from pages._ui.novelty_exports import explain_novelty, export_novelty
 from pages._ui.novelty_looks import draw_place
-from pages._ui.novelty_scorecard import draw_scorecard
-from pages._ui.novelty_ui import Found, draw_picture, find, fit_requests, say_contradiction
+from pages._ui.novelty_scorecard import CLAIMS, claim_request, draw_scorecard
+from pages._ui.novelty_ui import (
+    BEFORE,
+    SLOT,
+    Found,
+    draw_picture,
+    find,
+    fit_requests,
+    problem_with,
+    say_contradiction,
+)
 from pages._ui.url_state import link_to, open_page, read_again
 
 LEDE = (
@@ -76,7 +84,12 @@ def find_or_say(values: SimpleNamespace, edits: tuple[Edit, ...], now: Answer) -
 def scores_or_say(values: SimpleNamespace, edits: tuple[Edit, ...], now: Answer) -> None:
     """The scorecard; why there is none is said where the maps would be."""
     with suppress(GbuqError):
-        draw_scorecard(find(values, now, edits))
+        found = find(values, now, edits)
+        # The picture does not wait for what it is compared with.
+        (claims,) = ask([claim_request(found)], others=(SLOT, BEFORE))
+        draw_scorecard(found, claims)
+        if claims.state != "done":
+            show_progress([claims])
 
 
 st.title("What makes a place new to the model?")
@@ -86,18 +99,18 @@ values = open_page(STATE)
 edits, problem = edits_or_say(values)
 settings = settings_of(values, edits)
 if edits and not problem:
-    problem = why_not(plan_novelty(settings))
+    problem = problem_with(settings)
     bare = settings._replace(edits=())
-    if problem and not why_not(plan_novelty(bare)):
+    if problem and not problem_with(bare):
         settings, edits = bare, ()
         problem = f"{problem} The maps are those without edits, which stay in their box."
 if problem:
     show_notice(problem, "edits")
-problem = why_not(plan_novelty(settings)) or check_view(settings)
+problem = problem_with(settings)
 if problem:
     show_notice(problem, "novelty", tone="error")
 else:
-    answers = ask(fit_requests(settings), WAIT_SECONDS)
+    answers = ask(fit_requests(settings), WAIT_SECONDS, others=(CLAIMS,))
     now, before = answers[0], (answers[1] if len(answers) > 1 else None)
     with st.container():  # always there, so that the picture below stays in its place
         if any(answer.state != "done" for answer in answers):

@@ -225,7 +225,7 @@ def _dots(ground: Ground) -> Points:
 
 def _columns(n: int) -> int:
     """One row of up to four maps, then two rows of nearly the same length."""
-    return n if n <= 4 else 3 if n <= 6 else 4
+    return n if n <= 4 else 3 if n <= 6 else 4 if n <= 8 else 5
 
 
 def _sheet(

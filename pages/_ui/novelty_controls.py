@@ -126,7 +126,7 @@ _METHOD = (
 _VIEW = (
     Knob(
         "maps", "Maps", "choices", _labels_of(MAP_LABELS, _SHOWN), choices=tuple(MAP_LABELS),
-        most=8, group="view",
+        group="view",
     ),
     Knob(
         "show", "Show", "choice", "ranks among cells", choices=tuple(RANK_LABELS), group="view",

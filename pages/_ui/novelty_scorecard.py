@@ -3,31 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
 from gbuq_core.experiments.claims import Claim
+from gbuq_core.experiments.novelty import NoveltyFit, NoveltyMaps, maps_key
 from gbuq_core.experiments.novelty_claims import check_novelty_claims
 from gbuq_core.experiments.novelty_scores import MapScore, score_maps
+from pages._ui.jobs_glue import Answer, Request
 from pages._ui.kept import kept
 from pages._ui.neighbours_words import digits
+from pages._ui.notices import show_notice
 from pages._ui.novelty_looks import table_of
 from pages._ui.novelty_ui import Found
 
+CLAIMS = "novelty-claims"  # the slot
 
-def draw_scorecard(found: Found) -> None:
+
+def claim_request(found: Found) -> Request:
+    """The paper's statements, which take longer to check than a slider may."""
+    settings = found.settings
+    key = CLAIMS, found.fit.plan, *maps_key(found.fit, settings)
+    return Request(
+        CLAIMS, key, partial(check, found.fit, found.maps), "The paper's statements", 0.5
+    )
+
+
+def check(fit: NoveltyFit, maps: NoveltyMaps, job: object) -> tuple[Claim, ...]:
+    """Hold the maps against the paper; the runner calls this in another thread."""
+    return check_novelty_claims(fit, maps)
+
+
+def draw_scorecard(found: Found, claims: Answer) -> None:
     """The scores beside the paper's statements."""
-    scores, claims = st.columns([0.58, 0.42], gap="large")
+    scores, statements = st.columns([0.58, 0.42], gap="large")
     with scores:
         st.header("Scorecard")
         with st.container(key="table-scores"):
             st.markdown(table_of(score_rows(scores_of(found))))
         st.caption(_how_to_read(found))
-    with claims:
+    with statements:
         st.header("The paper and this picture")
-        for claim in claims_of(found):
-            st.markdown(f"**{claim.verdict.capitalize()}.** {claim.paper}")
-            st.caption(claim.here[:1].upper() + claim.here[1:])
+        _draw_claims(claims)
 
 
 def scores_of(found: Found) -> tuple[MapScore, ...]:
@@ -35,11 +53,19 @@ def scores_of(found: Found) -> tuple[MapScore, ...]:
     return kept("novelty-scores", [found.maps], None, lambda: score_maps(found.fit, found.maps))
 
 
+def _draw_claims(answer: Answer) -> None:
+    if answer.error:
+        show_notice(answer.error, "claims", tone="error")
+    if not answer.fresh:
+        st.caption("Of the settings before." if answer.result else "Being checked.")
+    for claim in answer.result or ():
+        st.markdown(f"**{claim.verdict.capitalize()}.** {claim.paper}")
+        st.caption(claim.here[:1].upper() + claim.here[1:])
+
+
 def claims_of(found: Found) -> tuple[Claim, ...]:
-    """The paper's statements, checked once."""
-    return kept(
-        "novelty-claims", [found.maps], None, lambda: check_novelty_claims(found.fit, found.maps)
-    )
+    """The paper's statements, for a page to take away."""
+    return check_novelty_claims(found.fit, found.maps)
 
 
 def score_rows(scores: Sequence[MapScore]) -> list[tuple[str, ...]]:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import streamlit as st
 
+from gbuq_core.errors import GbuqError
 from gbuq_core.experiments.novelty import (
     NoveltyFit,
     NoveltyMaps,
@@ -24,8 +25,10 @@ from gbuq_core.experiments.novelty_look import PlaceLook, explain_place
 from gbuq_core.experiments.novelty_plan import (
     METHODS,
     NoveltySettings,
+    check_view,
     estimate_novelty_seconds,
     plan_novelty,
+    why_not,
 )
 from gbuq_core.experiments.novelty_scores import support_of
 from gbuq_core.experiments.novelty_words import describe_disagreement, describe_novelty
@@ -54,6 +57,14 @@ class Found(NamedTuple):
     look: PlaceLook
     cell: tuple[int, int]
     words: str
+
+
+def problem_with(settings: NoveltySettings) -> str:
+    """Why these settings cannot be fitted or shown, in a sentence; nothing if they can."""
+    try:
+        return why_not(plan_novelty(settings)) or check_view(settings)
+    except GbuqError as error:
+        return str(error)
 
 
 class Made(NamedTuple):

@@ -108,7 +108,7 @@ def test_an_ellipse_has_the_mahalanobis_distance_it_says(leaves):
     np.testing.assert_allclose(flat, 0.5, rtol=1e-12)
 
 
-@pytest.mark.parametrize(("n", "columns"), [(1, 1), (4, 4), (5, 3), (6, 3), (7, 4), (8, 4)])
+@pytest.mark.parametrize(("n", "columns"), [(1, 1), (4, 4), (5, 3), (6, 3), (7, 4), (8, 4), (9, 5)])
 def test_four_maps_stand_in_one_row_and_more_in_two(ground, maps, n, columns):
     many = [maps[0]._replace(title=f"Map {i}") for i in range(n)]
     assert maps_sheet(ground, many).columns == columns

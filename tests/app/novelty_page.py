@@ -1,0 +1,50 @@
+"""The Novelty maps page as its tests see it: opening it small, reading maps, editing by lasso."""
+
+import threading
+from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
+
+from gbuq_core.experiments.novelty_edits import edit_of
+from gbuq_core.experiments.novelty_links import encode_edits
+from gbuq_core.figures.encoding import decode_sheet
+from tests.app.neighbours_page import live_jobs, move, settle, sheet, table, words
+
+APP = str(Path(__file__).resolve().parents[2] / "app.py")
+SMALL = {"rows": "200", "trees": "10"}
+# The upper left part of the moons, and a corner where there are no rows.
+LEFT = [(row, column) for row in range(28, 40) for column in range(14, 26)]
+CORNER = [(row, column) for row in range(52, 56) for column in range(3, 7)]
+ERASED = encode_edits([edit_of("remove", LEFT)])
+
+__all__ = [
+    "has_sheet",
+    "live_jobs",
+    "move",
+    "open_novelty",
+    "settle",
+    "sheet",
+    "table",
+    "titles",
+    "words",
+]
+
+
+def open_novelty(small=True, **query):
+    at = AppTest.from_file(APP, default_timeout=90).run()
+    for thread in threading.enumerate():
+        if thread.name == "gbuq-warm-up":  # it fits, too
+            thread.join(90)
+    at.switch_page("pages/novelty.py")
+    for name, text in {**(SMALL if small else {}), **query}.items():
+        at.query_params[name] = text
+    return settle(at.run())
+
+
+def titles(at, name="novelty"):
+    return [panel["title"] for panel in sheet(at, name).header["panels"]]
+
+
+def has_sheet(at, name):
+    found = [part.proto.bytes for part in at.get("bidi_component") if part.proto.bytes]
+    return name in [decode_sheet(one).header["name"] for one in found]

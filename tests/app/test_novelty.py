@@ -1,0 +1,380 @@
+"""Novelty maps through AppTest: every control, edits with their predictions, links, states."""
+
+import doctest
+from types import SimpleNamespace
+from urllib.parse import parse_qs
+
+import numpy as np
+import pytest
+
+from gbuq_core.experiments.novelty import count_fits, run_novelty
+from gbuq_core.experiments.novelty_edits import edit_of
+from gbuq_core.experiments.novelty_links import decode_edits, encode_edits
+from gbuq_core.experiments.novelty_look import explain_place
+from gbuq_core.experiments.novelty_plan import NoveltySettings
+from gbuq_core.experiments.novelty_words import describe_novelty
+from pages._ui import novelty_controls, novelty_edits, novelty_looks, novelty_scorecard
+from pages._ui.canvas import CanvasEvent
+from pages._ui.knobs import problem_with, read_knob
+from pages._ui.novelty_controls import STATE, cell_of, query_of, settings_of
+from pages._ui.novelty_edits import on_maps
+from pages._ui.novelty_exports import _html
+from tests.app.novelty_page import (
+    CORNER,
+    ERASED,
+    LEFT,
+    has_sheet,
+    move,
+    open_novelty,
+    sheet,
+    table,
+    titles,
+    words,
+)
+
+DEFAULT_TITLES = [
+    "\u2212log true density", "Novelty", "Conditional novelty", "Knowledge uncertainty",
+    "Isolation forest", "Where ranks disagree",
+]  # fmt: skip
+BAD = {
+    "data": "<b>x</b>",
+    "table": "[x](javascript:0)",
+    "diabetes_x": "<img src=x>",
+    "diabetes_y": "42",
+    "wine_x": "",
+    "wine_y": "price",
+    "breast_cancer_x": "mean",
+    "breast_cancer_y": "nan",
+    "rows": "7",
+    "noise": "-1",
+    "third": "perhaps",
+    "seed": "1.5",
+    "edits": "a b",
+    "trees": "1e9",
+    "leaves": "nan",
+    "leaf_model": "cubic",
+    "min_leaf": "0",
+    "subsample": "inf",
+    "tail": "up",
+    "maps": "everything",
+    "show": "none",
+    "log": "2",
+    "third_at": "99",
+    "neighbours": "0",
+    "compared": "all",
+    "drawn": "1000",
+    "column": "61",
+    "row": "0",
+    "score": "truth",
+}
+
+
+@pytest.fixture(scope="module")
+def run():
+    return run_novelty(
+        NoveltySettings(rows=200, trees=10, ranks="cells", methods=novelty_controls._SHOWN[:-1])
+    )
+
+
+@pytest.mark.parametrize("module", [novelty_controls, novelty_scorecard])
+def test_the_examples_in_the_docstrings_hold(module):
+    assert doctest.testmod(module).failed == 0
+
+
+def test_maps_numbers_and_words_of_the_default_are_those_of_the_experiment(run):
+    at = open_novelty()
+    assert titles(at) == DEFAULT_TITLES
+    maps = sheet(at, "novelty")
+    for title, values in zip(DEFAULT_TITLES[:-1], maps.values, strict=False):
+        key = next(k for k, m in novelty_controls.METHODS.items() if m.label == title)
+        shown = run.view.shown[run.view.keys.index(key)].reshape(60, 60)
+        np.testing.assert_allclose(values[0], shown, rtol=1e-6)  # travels as float32
+    spread = run.view.disagreement.spread.reshape(60, 60)
+    np.testing.assert_allclose(maps.values[-1][0], spread, rtol=1e-6, atol=1e-5)
+    assert {panel["unit"] for panel in maps.header["panels"][:-1]} == {"% of cells below"}
+    assert describe_novelty(run.fit, run.maps, run.view) in words(at)
+    assert "| Score |" in table(at, "| Score | AUROC")
+
+
+def test_the_chosen_place_is_explained_by_its_features_trees_and_scores(run):
+    at = open_novelty(column="10", row="55")
+    x, y = run.fit.data.axes
+    look = explain_place(run.fit, run.maps, run.settings, (float(x[9]), float(y[54])))
+    assert f"At {look.title}: what makes it new" in [head.value for head in at.header]
+    lines = table(at, "| Score | Value").splitlines()
+    assert len(lines) == 2 + len(look.values)
+    assert all(line.count("|") - line.count("\\|") == 5 for line in lines)
+    (strip,) = sheet(at, "trees").header["strips"]
+    assert strip["marks"] == [pytest.approx(look.z.mean())]
+    (ellipses,) = sheet(at, "novelty").header["panels"][1]["lines"]
+    assert ellipses["x"].count(None) == len(look.top) == 6
+    assert sheet(at, "novelty").header["markers"][0]["x"] == pytest.approx(x[9])
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("maps", ["Novelty", "Data uncertainty"]),
+        ("show", "ranks among rows"),
+        ("show", "own values"),
+        ("compared", ["Novelty", "Data uncertainty"]),
+        ("neighbours", 1),
+        ("drawn", 1),
+        ("tail", "clipped, as the authors'"),
+        ("column", 3.0),
+    ],
+)
+def test_a_knob_of_the_view_changes_the_picture_and_fits_nothing(key, value):
+    at = open_novelty(show="own values" if key == "tail" else "ranks among cells")
+    before, fits = sheet(at, "novelty"), count_fits()
+    move(at, key, value)
+    assert not at.exception
+    assert not at.get("progress")
+    assert sheet(at, "novelty").header["digest"] != before.header["digest"]
+    assert count_fits() == fits
+
+
+def test_logarithmic_colours_are_for_own_values_of_variances_and_distances():
+    at = open_novelty()
+    assert "log" not in [toggle.key for toggle in at.toggle]
+    move(at, "show", "own values")
+    move(at, "log", True)
+    logs = {p["title"]: p["log"] for p in sheet(at, "novelty").header["panels"]}
+    assert logs["Knowledge uncertainty"]
+    assert not logs["Novelty"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("min_leaf", 5), ("leaf_model", "mean or share"), ("subsample", 0.5),
+                       ("leaves", 2), ("noise", 2), ("seed", 3)],
+)  # fmt: skip
+def test_a_knob_of_data_or_method_changes_the_maps(key, value):
+    at = open_novelty(rows="100")
+    before = sheet(at, "novelty").header["digest"]
+    move(at, key, value)
+    for _ in range(600):
+        if sheet(at, "novelty").header["digest"] != before:
+            break
+        at.run()
+    assert not at.exception
+    assert sheet(at, "novelty").header["digest"] != before
+
+
+def test_the_third_feature_has_a_knob_of_its_own_and_a_share():
+    at = open_novelty(third="true", third_at="4")
+    assert any("irrelevant feature" in text for text in words(at))
+    before, fits = sheet(at, "novelty").header["digest"], count_fits()
+    move(at, "third_at", 0.0)
+    assert sheet(at, "novelty").header["digest"] != before
+    assert count_fits() == fits
+
+
+def test_a_table_has_its_two_columns_and_no_truth():
+    at = open_novelty(data="A table", table="Wine", show="own values")
+    assert titles(at) == DEFAULT_TITLES[1:]
+    header = sheet(at, "novelty").header
+    assert (header["x"]["label"], header["y"]["label"]) == ("alcohol", "flavanoids")
+    assert header["hatchLabel"] == ""
+    assert "rows" not in [slider.key for slider in at.select_slider]
+    assert any("Nobody knows the density" in text for text in words(at))
+    move(at, "wine_x", "flavanoids")
+    assert any("two different numeric columns" in text for text in words(at))
+    assert not at.exception
+
+
+def test_without_a_map_the_page_says_what_to_do():
+    at = open_novelty()
+    move(at, "maps", [])
+    assert "Choose a map at the left to see it." in words(at)
+    move(at, "maps", ["Novelty", "where ranks disagree"])
+    move(at, "compared", ["Novelty"])
+    assert titles(at) == ["Novelty"]
+    assert any(text.startswith("Ranks disagree between two scores") for text in words(at))
+
+
+def lasso(at, tool, cells=LEFT):
+    """What a lasso with a tool leaves in the session, then a run: AppTest has no browser."""
+    kind = novelty_edits.TOOLS[tool]
+    at.session_state[novelty_edits._WAITING] = edit_of(kind, cells, 0 if kind == "add" else None)
+    return at.run()
+
+
+def answers(at):
+    return [radio for radio in at.radio if str(radio.key).startswith(novelty_edits._ANSWER)]
+
+
+def test_an_edit_asks_for_a_prediction_first_and_then_judges_it():
+    at = lasso(open_novelty(), "erase")
+    assert at.text_input(key="edits").value == ""
+    assert at.button(key="_novelty_apply").disabled
+    assert sheet(at, "novelty").header["outlineLabel"] == "under the lasso"
+    for radio, said in zip(answers(at), ("rise", "fall"), strict=True):
+        radio.set_value(said)
+    at.run()
+    at.button(key="_novelty_apply").click().run()
+    wait_for_change(at)
+    assert at.text_input(key="edits").value == ERASED
+    assert any(text.startswith("Removed ") for text in words(at))
+    assert sum(text.startswith(("As you said: ", "You said it would ")) for text in words(at)) == 2
+    assert [p["title"] for p in sheet(at, "novelty-change").header["panels"]] == [
+        "Before", "After", "Difference",
+    ]  # fmt: skip
+    before, after, difference = (v[0] for v in sheet(at, "novelty-change").values)
+    # Three float32, each of them rounded: a few steps of the largest.
+    np.testing.assert_allclose(after - before, difference, atol=4e-7 * np.abs(after).max())
+    at.button(key="_novelty_undo").click().run()
+    assert at.text_input(key="edits").value == ""
+    assert not has_sheet(at, "novelty-change")
+
+
+def wait_for_change(at):
+    for _ in range(600):
+        if has_sheet(at, "novelty-change"):
+            break
+        at.run()
+    assert not at.exception
+
+
+def test_a_lasso_can_be_cancelled_and_leaves_nothing():
+    at = lasso(open_novelty(), "flip")
+    before = at.text_input(key="edits").value
+    at.button(key="_novelty_cancel").click().run()
+    assert not answers(at)
+    assert at.text_input(key="edits").value == before
+    assert sheet(at, "novelty").header["outlineLabel"] == ""
+
+
+def test_an_edit_that_cannot_be_is_said_and_nothing_is_lost():
+    at = open_novelty(edits=encode_edits([edit_of("flip", LEFT)]))
+    held = at.text_input(key="edits").value
+    lasso(at, "erase", [(row, column) for row in range(60) for column in range(60)])
+    assert any(
+        t == "These edits remove every training row. Nothing was changed." for t in words(at)
+    )
+    assert at.text_input(key="edits").value == held
+    assert not answers(at)
+    assert has_sheet(at, "novelty-change")
+
+
+def test_edits_of_a_link_are_restored_without_a_prediction():
+    at = open_novelty(edits=ERASED)
+    assert any(text.startswith("Removed ") for text in words(at))
+    assert any(text.startswith("No prediction was made") for text in words(at))
+    before = sheet(at, "novelty-change").header["digest"]
+    move(at, "score", "Knowledge uncertainty")
+    assert sheet(at, "novelty-change").header["digest"] != before
+    at.button(key="_novelty_clear").click().run()
+    assert at.text_input(key="edits").value == ""
+
+
+def test_edits_that_cannot_be_applied_are_said_and_the_maps_are_those_without_them():
+    everything = [(row, column) for row in range(60) for column in range(60)]
+    at = open_novelty(edits=encode_edits([edit_of("remove", everything)]))
+    assert any("remove every training row" in text for text in words(at))
+    assert any("stay in their box" in text for text in words(at))
+    assert titles(at) == DEFAULT_TITLES
+    assert at.text_input(key="edits").value
+
+
+def test_damaged_edits_are_said_and_left_out():
+    at = open_novelty(edits=ERASED[:-3] + "AAA")
+    assert any("damaged" in text for text in words(at))
+    assert titles(at) == DEFAULT_TITLES
+
+
+@pytest.mark.parametrize(
+    ("tool", "kind", "copies"),
+    [("erase", "remove", 1), ("add", "add", 3), ("duplicate", "duplicate", 3), ("flip", "flip", 1)],
+)
+def test_a_lasso_becomes_the_tools_edit(tool, kind, copies, monkeypatch):
+    state = {novelty_edits._TOOL: tool, novelty_edits._COPIES: 3, novelty_edits._LABEL: 1}
+    monkeypatch.setattr(novelty_edits.st, "session_state", state)
+    on_maps(True, CanvasEvent(lassoed=CORNER))
+    label = 1 if tool == "add" else None
+    assert state[novelty_edits._WAITING] == edit_of(kind, CORNER, label, copies=copies)
+
+
+def test_a_click_or_a_lasso_looks_at_a_cell(monkeypatch):
+    state = {}
+    monkeypatch.setattr(novelty_edits.st, "session_state", state)
+    monkeypatch.setattr(novelty_controls.st, "session_state", state)
+    on_maps(True, CanvasEvent(clicked=(2, 4, 59)))
+    assert state == {"row": 5.0, "column": 60.0}
+    on_maps(True, CanvasEvent(lassoed=[(0, 2), (2, 2)]))
+    assert state == {"row": 2.0, "column": 3.0}
+    on_maps(True, CanvasEvent())
+    assert state == {"row": 2.0, "column": 3.0}
+
+
+def test_too_many_edits_are_refused():
+    data = SimpleNamespace(data=None, plan=None)
+    many = tuple(edit_of("flip", [(0, 0)]) for _ in range(20))
+    said = novelty_edits.why_not_one_more(data, many, many[0])
+    assert said == "There are 20 edits already: undo some of them."
+
+
+def test_bad_parameters_are_said_and_the_defaults_used():
+    assert BAD.keys() == {knob.key for knob in STATE.knobs}
+    at = open_novelty(small=False, **BAD, what="1")
+    said = "\n".join(words(at))
+    for knob in STATE.knobs:
+        assert f"{knob.key} must be" in said
+    assert '"what"' in said
+    assert titles(at) == DEFAULT_TITLES
+
+
+def values_of(query):
+    texts = parse_qs(query, keep_blank_values=True)
+    return SimpleNamespace(
+        **{
+            knob.key: read_knob(knob, texts[knob.key]).value if knob.key in texts else knob.default
+            for knob in STATE.knobs
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        NoveltySettings(ranks="cells"),
+        NoveltySettings("rings", rows=300, noise=2.0, third=True, third_at=-2.5, tail="clip"),
+        NoveltySettings("table", table="wine", columns=("alcohol", "hue"), ranks="rows"),
+        NoveltySettings(edits=(edit_of("add", LEFT, 1, copies=4), edit_of("flip", CORNER))),
+        NoveltySettings(leaf_model="basic", trees=50, leaves=8, min_leaf=5, subsample=0.3,
+                        neighbours=1, score="isolation", n_top=2, seed=4,
+                        methods=("truth", "distance"), compared=("novelty", "data")),
+    ],
+)  # fmt: skip
+def test_a_link_of_settings_says_them_back(settings):
+    values = values_of(query_of(settings))
+    read = settings_of(values, decode_edits(values.edits))
+    methods = tuple(sorted(settings.methods))
+    settings = settings._replace(columns=settings.columns or read.columns, methods=methods)
+    assert read._replace(methods=tuple(sorted(read.methods))) == settings
+
+
+def test_every_default_and_preset_lies_in_its_knobs_range():
+    knobs = {knob.key: knob for knob in STATE.knobs}
+    for knob in STATE.knobs:
+        assert not problem_with(knob, knob.default), knob.key
+    for preset in STATE.presets:
+        for key, value in preset.values.items():
+            assert not problem_with(knobs[key], value), (preset.name, key)
+    assert cell_of(values_of("")) == (49, 44)
+
+
+def test_the_page_to_take_away_holds_maps_edits_numbers_and_code():
+    at = open_novelty(edits=ERASED)
+    link = next(code.value for code in at.code if "edits=" in code.value)
+    assert ERASED in link
+    kept = at.session_state["_kept"]
+    found = SimpleNamespace(result=at.session_state["_jobs_last"]["novelty"].result)
+    assert kept
+    from pages._ui.novelty_ui import find
+
+    values = values_of(link.split("?")[1])
+    whole = find(values, found, decode_edits(ERASED))
+    page = _html(whole, None).decode()
+    assert "MacauClassifier(" in page
+    assert page.count("<h2>") >= 5
+    assert novelty_looks.place_rows(whole)[0][0] == "Score"
