@@ -216,6 +216,26 @@ def test_a_constant_target_is_predicted_everywhere(table):
     np.testing.assert_array_equal(model.predict_uncertainty(X).knowledge < 1e-30, True)
 
 
+@pytest.mark.parametrize(("unit", "shift"), [(2.0**-20, 0.0), (2.0**20, 0.0), (2.0**-20, 1e-4)])
+def test_the_unit_of_the_target_is_only_a_unit(table, unit, shift):
+    X, y = table
+    here = MacauRegressor(**SMALL).fit(X, y)
+    there = MacauRegressor(**SMALL).fit(X, unit * y + shift)
+    # A power of 2 rounds nothing. A shift, some 10 stds of the smaller targets, takes 4 of their
+    # 53 bits (1e-15), which iterations enlarge: they stop at moves of 1e-3.
+    close = {"rtol": 1e-9, "atol": 1e-9} if shift else {"rtol": 0.0, "atol": 0.0}
+    np.testing.assert_allclose((there.predict(X) - shift) / unit, here.predict(X), **close)
+    for mine, other in zip(here.predict_uncertainty(X), there.predict_uncertainty(X), strict=True):
+        np.testing.assert_allclose(other / unit**2, mine, **close)
+    for mine, other in zip(here.score_novelty(X), there.score_novelty(X), strict=True):
+        np.testing.assert_allclose(other, mine, **close)
+    members = there.predict_members(X[:9])
+    np.testing.assert_allclose(members[..., 0].mean(axis=0), there.predict(X[:9]), rtol=1e-12)
+    raw = MacauRegressor(**SMALL, standardize_target=False).fit(X, 2.0**-20 * y)
+    assert (raw._model.weight == 0.0).all()  # the trap: priors prune what looks that small
+    assert (there._model.weight != 0.0).any()
+
+
 def test_models_that_are_no_forest_of_numbers_are_refused(table):
     X, y = table
     boosted = lightgbm.LGBMRegressor(n_estimators=2, verbose=-1, n_jobs=1).fit(X, y)
@@ -275,7 +295,7 @@ def test_rows_and_targets_that_make_no_sense_are_refused(table):
     [
         ("leaf_model", "quadratic"), ("combine", "sum"), ("tail", "long"), ("n_trees", 0),
         ("max_leaves", 1), ("min_child_samples", 0), ("subsample", 1.0), ("subsample", 0.0),
-        ("n_jobs", 0), ("random_state", "x"),
+        ("n_jobs", 0), ("random_state", "x"), ("standardize_target", "yes"),
     ],
 )  # fmt: skip
 def test_impossible_knobs_are_refused(table, name, value):

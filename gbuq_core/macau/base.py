@@ -114,11 +114,11 @@ class LeafModels(BaseEstimator):
     ) -> None:
         """Find the forest and fit everything in its leaves.
 
-        ``target`` is what leaf models and a new forest are fitted to (class codes), ``labels``
-        what an unfitted ``base_model`` is given.
+        ``target`` is what leaf models are fitted to (numbers, or class codes), as a new forest of
+        classes is; ``labels`` what any other forest is given.
         """
         with stage(4.0):
-            given = target if self.base_model is None else labels
+            given = target if self.base_model is None and n_classes else labels
             names = getattr(self, "feature_names_in_", None)
             rows = X if names is None else pd.DataFrame(X, columns=list(names))
             with stage(1.0, span=1.0):

@@ -9,7 +9,8 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gbuq_core.inputs.rows import check_numeric_target, fit_target_scale
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.inputs.rows import TargetScale, check_numeric_target, fit_target_scale
 from gbuq_core.macau.ard_kernels import (
     LinearLeaves,
     fit_linear_leaves,
@@ -48,6 +49,9 @@ class MacauRegressor(RegressorMixin, LeafModels):
     n_trees, max_leaves, min_child_samples, subsample : int, int, int, float
         Of the forest that is grown where there is no ``base_model``: trees, leaves of a tree at
         most, rows of a leaf at least, and the share of the rows that each tree sees, below 1.
+    standardize_target : bool
+        Fit the leaf models to ``(y - mean) / std``, so that results do not depend on the unit of
+        y. False: to y itself, as the authors do.
     n_jobs : int or None
         Threads; None means all cores. Results do not depend on it.
     random_state : int, Generator, RandomState or None
@@ -58,6 +62,8 @@ class MacauRegressor(RegressorMixin, LeafModels):
         The forest, as its leaves are read.
     n_leaves_ : int
         Leaves of all trees.
+    target_scale_ : TargetScale
+        The mean and the std that y was standardised by; 0 and 1 where it was not.
     n_features_in_, feature_names_in_, fit_seconds_, memory_bytes_ : as usual.
 
     Notes
@@ -69,9 +75,9 @@ class MacauRegressor(RegressorMixin, LeafModels):
     row, rises with the squared distance to it. Where fewer rows than features allow an exact fit,
     the variance is what rounding leaves of it, in scikit-learn's ARD too.
 
-    ARD's priors are those of scikit-learn, fixed numbers: in other units of y, predictions are not
-    the same. With targets of a spread far below 1, weights look so small that all of them are
-    pruned, and "linear" becomes "basic": give y a spread of 1 or more.
+    ARD's priors are those of scikit-learn, fixed numbers, so that the unit of the target matters to
+    it: without ``standardize_target``, weights of targets of a spread far below 1 look so small
+    that all of them are pruned, and "linear" becomes "basic".
 
     The forest's leaves are those of all rows passed to `fit`, not only of the rows that a tree was
     grown on. A leaf that none of them reaches takes the model of all rows.
@@ -104,9 +110,11 @@ class MacauRegressor(RegressorMixin, LeafModels):
         max_leaves: int = 31,
         min_child_samples: int = 20,
         subsample: float = 0.8,
+        standardize_target: bool = True,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
+        self.standardize_target = standardize_target
         super().__init__(
             leaf_model, base_model, combine, tail, n_trees, max_leaves, min_child_samples,
             subsample, n_jobs, random_state,
@@ -132,9 +140,15 @@ class MacauRegressor(RegressorMixin, LeafModels):
         """
         began = time.perf_counter()
         matrix, raw, knobs = self._begin(X, y)
+        if not isinstance(self.standardize_target, bool | np.bool_):
+            raise InvalidParameter(
+                f"standardize_target must be True or False; got {self.standardize_target!r}."
+            )
         target = check_numeric_target(raw)
-        fit_target_scale(target)  # refuses targets whose variance overflows
-        self._fit_leaves(matrix, target, target, 0, knobs)
+        scale = fit_target_scale(target, bool(self.standardize_target))
+        self.target_scale_: TargetScale = scale
+        inner = (target - scale.centre) / scale.spread
+        self._fit_leaves(matrix, inner, target, 0, knobs)
         self._end(began)
         return self
 
@@ -181,7 +195,8 @@ class MacauRegressor(RegressorMixin, LeafModels):
 
     def predict(self, X: Any) -> np.ndarray:
         """Mean over the trees of their leaf models' predictions, (n_samples,), in units of y."""
-        return np.concatenate([self._members(rows).means.mean(axis=1) for rows in self._blocks(X)])
+        parts = [self._locate(self._members(rows)) for rows in self._blocks(X)]
+        return np.concatenate(parts)
 
     def predict_members(self, X: Any) -> np.ndarray:
         """Mean and variance of every tree's leaf model, (n_trees, n_samples, 2).
@@ -198,7 +213,10 @@ class MacauRegressor(RegressorMixin, LeafModels):
         check_is_fitted(self, "_table")
         check_memory(32 * np.shape(X)[0] * self._table.n_trees, "these predictions of all trees")
         parts = [np.stack(self._members(rows), axis=2) for rows in self._blocks(X)]
-        return np.concatenate(parts).transpose(1, 0, 2)
+        members = np.concatenate(parts).transpose(1, 0, 2)
+        members *= [self.target_scale_.spread, self.target_scale_.spread**2]
+        members[..., 0] += self.target_scale_.centre
+        return members
 
     def predict_uncertainty(self, X: Any) -> Uncertainty:
         """Total, data and knowledge uncertainty, (n_samples,) each.
@@ -224,17 +242,23 @@ class MacauRegressor(RegressorMixin, LeafModels):
         for rows in self._blocks(X):
             members = self._members(rows)
             total = self._combine(members).total
-            loc.append(members.means.mean(axis=1))
+            loc.append(self._locate(members))
             scale.append(total if self.combine == "std" else np.sqrt(total))
         return Distribution(np.concatenate(loc), np.concatenate(scale))
 
+    def _locate(self, members: Members) -> np.ndarray:
+        """Mean over the trees (n,), in units of y."""
+        located: np.ndarray = members.means.mean(axis=1) * self.target_scale_.spread
+        return located + self.target_scale_.centre
+
     def _combine(self, members: Members) -> Uncertainty:
+        unit = self.target_scale_.spread
         if self.combine == "std":
-            data = np.sqrt(members.variances).mean(axis=1)
-            knowledge = members.means.std(axis=1)
+            data = np.sqrt(members.variances).mean(axis=1) * unit
+            knowledge = members.means.std(axis=1) * unit
         else:
-            data = members.variances.mean(axis=1)
-            knowledge = members.means.var(axis=1)
+            data = members.variances.mean(axis=1) * unit**2
+            knowledge = members.means.var(axis=1) * unit**2
         return Uncertainty(data + knowledge, data, knowledge)
 
 
