@@ -31,7 +31,8 @@ def describe_novelty(fit: NoveltyFit, maps: NoveltyMaps, view: NoveltyView) -> s
     data, rows = fit.data, fit.rows
     parts = [
         f"{data.title}: MACAU ({fit.plan.leaf_model}) with {fit.n_trees:,} "
-        f"tree{'s' if fit.n_trees > 1 else ''} on {len(rows.y):,} rows of {rows.X.shape[1]} features; the map has 60 x 60 cells of "
+        f"tree{'s' if fit.n_trees > 1 else ''} on {len(rows.y):,} rows of "
+        f"{rows.X.shape[1]} features; the map has 60 x 60 cells of "
         f"{data.feature_names[0]} and {data.feature_names[1]}."
     ]
     parts += [outcome.text for outcome in rows.outcomes]
