@@ -23,6 +23,12 @@ def open_hetero(page, url, query=QUICK):
     return page.locator(ROOT).first
 
 
+def wait_until_another(page, root, before):
+    """Until the picture, which lives in a shadow of its own, is drawn anew."""
+    changed = f"([node, before]) => ({DRAWN})(node) !== before"
+    page.wait_for_function(changed, arg=[root.element_handle(), before])
+
+
 def test_a_slider_of_the_view_moves_the_picture_and_a_link_restores_it(page, new_page, serve):
     url = serve(APP)
     root = open_hetero(page, url)
@@ -31,14 +37,12 @@ def test_a_slider_of_the_view_moves_the_picture_and_a_link_restores_it(page, new
     slider.focus()
     page.keyboard.press("ArrowRight")
     page.wait_for_url(re.compile("right_to=21"))
-    page.wait_for_function(f"before => ({DRAWN})(document.querySelector('{ROOT}')) !== before",
-                           arg=before)  # fmt: skip
+    wait_until_another(page, root, before)
     wait_ready(page)
     moved = root.evaluate(DRAWN)
     page.get_by_text("Knowledge: rim").click()
     page.wait_for_url(re.compile("show_knowledge=false"))
-    page.wait_for_function(f"before => ({DRAWN})(document.querySelector('{ROOT}')) !== before",
-                           arg=moved)  # fmt: skip
+    wait_until_another(page, root, moved)
     wait_ready(page)
     other = new_page()
     restored = open_hetero(other, url, page.url.split("?")[1])
