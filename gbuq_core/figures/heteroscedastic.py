@@ -61,9 +61,12 @@ def heteroscedastic_figure(
     if rows_of_panels > 1:
         height, below = int(0.52 * height), int(0.68 * below)
     seen = _Seen(ground, look, beliefs)
-    panels = [_panel(one, seen, len(beliefs)) for one in beliefs]
+    # The same parts in every panel: made once.
+    behind, truth = [*_hatches(ground), _dots(ground, len(beliefs))], _truth(seen)
+    panels = [_panel(one, seen, behind, truth) for one in beliefs]
     if not panels:
-        panels = [_bare(seen)]
+        rows = {"title": "Rows", "colour": "text", "layers": [*behind, *truth]}
+        panels = [{"range": seen.y, "label": "y", **rows}]
     spec = {
         "name": "heteroscedastic",
         "alt": alt,
@@ -147,7 +150,7 @@ def _limits(ground: Ground, means: Sequence[Array]) -> list[float]:
     return [low - edge, high + edge]
 
 
-def _panel(one: Belief, seen: _Seen, n_panels: int) -> Part:
+def _panel(one: Belief, seen: _Seen, behind: Sequence[Part], truth: Sequence[Part]) -> Part:
     style = METHOD_STYLES[one.method]
     return {
         "range": seen.y,
@@ -155,20 +158,9 @@ def _panel(one: Belief, seen: _Seen, n_panels: int) -> Part:
         "title": style.label,
         "note": one.note,
         "colour": style.colour,
-        "layers": [
-            *_hatches(seen.ground),
-            _dots(seen.ground, n_panels),
-            *_bands(one, seen),
-            *_truth(seen),
-            *_mean(one, seen),
-        ],
+        "layers": [*behind, *_bands(one, seen), *truth, *_mean(one, seen)],
         "below": _below(one, seen),
     }
-
-
-def _bare(seen: _Seen) -> Part:
-    layers = [*_hatches(seen.ground), _dots(seen.ground, 1), *_truth(seen)]
-    return {"range": seen.y, "label": "y", "title": "Rows", "colour": "text", "layers": layers}
 
 
 def _bands(one: Belief, seen: _Seen) -> list[Part]:
