@@ -86,7 +86,13 @@ def choice(key: str) -> str:
     return f".st-key-{key} input"
 
 
+def radio(key: str) -> str:
+    """What takes the arrow keys of a few choices side by side."""
+    return f".st-key-{key} input[type=radio]:checked"
+
+
 COURSE, SOFT = "neighbours-course", "soft-functions"
+HETERO, MAPS = "hetero-panels", "novelty-maps"
 MOVES = ("ArrowRight", "ArrowRight", "ArrowLeft", "ArrowLeft")
 
 CONTROLS = (
@@ -121,6 +127,23 @@ CONTROLS = (
         200.0,
     ),
     Control("/soft_trees", "draw of the tree", slider("draw"), CANVAS, "soft-tree", 200.0, MOVES),
+    Control("/heteroscedastic", "foreign rows from", slider("left_from"), CURVES, HETERO, 200.0),
+    Control("/heteroscedastic", "level of the bands", slider("level"), CURVES, HETERO, 200.0),
+    Control("/heteroscedastic", "total", switch("show_total"), CURVES, HETERO, 200.0, ("Space",)),
+    Control(
+        "/heteroscedastic", "conformal", switch("conformal"), CURVES, HETERO, 200.0, ("Space",)
+    ),
+    Control("/novelty", "ranks or values", radio("show"), CANVAS, MAPS, 200.0, MOVES),
+    Control("/novelty", "leaves drawn", slider("drawn"), CANVAS, MAPS, 200.0),
+    Control(
+        "/novelty",
+        "place looked at",
+        ".st-key-column input",
+        CANVAS,
+        MAPS,
+        200.0,
+        ("ArrowUp", "ArrowUp", "ArrowDown", "ArrowDown"),
+    ),
     # Seeds go one way only, so that every press trains 10 + 1 models of 1000 trees anew.
     Control(
         "/heart", "seed (11 x 1000 trees)", slider("seed"), CANVAS, "heart", 600.0, ("ArrowRight",)
