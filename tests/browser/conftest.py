@@ -22,10 +22,12 @@ from pathlib import Path
 
 import pytest
 
+from pages._ui import warmup
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 DESKTOP, PHONE = (1440, 900), (390, 844)
 START_TIMEOUT = 60  # seconds until a server that imports everything answers
-WAIT = 30_000  # milliseconds until a page shows what it should
+WAIT = 60_000  # milliseconds until a page shows what it should, on a machine that is busy
 
 _FLAGS = (
     "--no-sandbox",
@@ -127,12 +129,21 @@ def stop_server(process: subprocess.Popen) -> None:
 
 
 @pytest.fixture(scope="session")
-def serve(tmp_path_factory) -> Iterator[Callable[[Path], str]]:
+def compiled_kernels():
+    """All kernels of the pages are in the cache, so that no page waits half a minute for them."""
+    for step in (*warmup.FIRST_STEPS, *warmup.LATER_STEPS):
+        step()
+
+
+@pytest.fixture(scope="session")
+def serve(tmp_path_factory, request) -> Iterator[Callable[[Path], str]]:
     """Return a function that gives the URL of a running app, started at its first use."""
     running: dict[Path, tuple[subprocess.Popen, str]] = {}
 
     def url_of(app: Path) -> str:
         if app not in running or running[app][0].poll() is not None:
+            if app == REPOSITORY / "app.py":
+                request.getfixturevalue("compiled_kernels")
             running[app] = start_server(app, tmp_path_factory.mktemp("home"))
         return running[app][1]
 
