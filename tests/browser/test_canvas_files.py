@@ -100,8 +100,12 @@ def example_page() -> str:
     return standalone_html(sections, title="A lesson & its picture", lead="Needs no server.")
 
 
-@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], indirect=True, ids=["desk", "phone"])
-@pytest.mark.parametrize("colour_scheme", ["light", "dark"], indirect=True)
+@pytest.mark.parametrize(
+    ("viewport", "colour_scheme"),
+    [(DESKTOP, "light"), (PHONE, "dark")],
+    indirect=True,
+    ids=["desk", "phone"],
+)
 def test_a_standalone_page_works_without_a_server(page, tmp_path, viewport, colour_scheme):
     path = tmp_path / "lesson.html"
     path.write_text(example_page(), encoding="utf-8")

@@ -112,8 +112,9 @@ def test_a_bad_link_is_explained_and_the_picture_is_drawn(page, serve):
     assert '"what"' in text
 
 
-@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], indirect=True)
-@pytest.mark.parametrize("colour_scheme", ["light", "dark"], indirect=True)
+@pytest.mark.parametrize(
+    ("viewport", "colour_scheme"), [(DESKTOP, "light"), (PHONE, "dark")], indirect=True
+)
 def test_nothing_overflows_and_the_picture_is_on_the_first_screen(
     page, serve, viewport, colour_scheme
 ):

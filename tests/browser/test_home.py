@@ -75,8 +75,9 @@ def test_going_back_restores_what_the_address_says(page, serve):
     page.wait_for_selector(f"{SLIDER}[aria-valuetext='400']")
 
 
-@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], indirect=True)
-@pytest.mark.parametrize("colour_scheme", ["light", "dark"], indirect=True)
+@pytest.mark.parametrize(
+    ("viewport", "colour_scheme"), [(DESKTOP, "light"), (PHONE, "dark")], indirect=True
+)
 def test_nothing_overflows_and_the_picture_is_on_the_first_screen(
     page, serve, viewport, colour_scheme
 ):

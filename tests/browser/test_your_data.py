@@ -42,8 +42,9 @@ def nasty_file():
     return ("\n".join(lines) + "\n").encode()
 
 
-@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], indirect=True)
-@pytest.mark.parametrize("colour_scheme", ["light", "dark"], indirect=True)
+@pytest.mark.parametrize(
+    ("viewport", "colour_scheme"), [(DESKTOP, "light"), (PHONE, "dark")], indirect=True
+)
 def test_a_built_in_table_is_scored_at_once(page, serve, viewport, colour_scheme):
     open_page(page, serve(APP))
     assert page.get_by_text("each judged by a model").count() == 1
