@@ -226,7 +226,7 @@ def _judged(view: HeteroView, key: str) -> Judged | None:
     if curve.key in PARTS:
         values = np.sqrt(values)
     if curve.key != key:
-        label += f"; no {SCORES[key].label.lower()}"
+        label += f"; no {SCORES[key].label.lower().removesuffix(' uncertainty')}"
     # Rows are uniform where they can lie, as the places of the picture are.
     return Judged(curve.key, label, values, float(np.quantile(values[view.support], USUAL / 100.0)))
 
