@@ -123,8 +123,8 @@ def draw_scores(settings: HeteroSettings, run: HeteroRun, by: str) -> None:
         st.caption(
             "AUROC of each score for telling "
             f"{settings.ood_rows:,} foreign rows from {settings.test_rows:,} test rows: 1 tells "
-            "all, 0.5 is chance, 0 is the wrong way round. After the slash the paper's table 1, of its "
-            "own settings."
+            "all, 0.5 is chance, 0 is the wrong way round. After the slash the paper's table 1, of "
+            "its own settings."
         )
     st.header("The paper and this picture")
     claims = kept(
