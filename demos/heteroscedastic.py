@@ -1,0 +1,366 @@
+"""Lesson: what a forest knows of its noise, and of where it has never been.
+
+"MACAU: uncertainty from leaf models" (doi 10.5121/csit.2023.131920), section 4.1, figure 1 and
+table 1.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from demos import heteroscedastic_answers as answers
+from demos.heteroscedastic_parts import (
+    auroc_strip,
+    backdrop_of,
+    both,
+    charts_of,
+    crps_strip,
+    each_interval,
+    held_by_place,
+    interval_lines,
+    means_of_trees,
+    over_x,
+    run_of,
+    told_by_distance,
+    tree_lines,
+    wide,
+)
+from demos.lesson import Lesson, Shown, Step, main
+from gbuq_core.experiments.heteroscedastic import HeteroRun, HeteroView, view_hetero
+from gbuq_core.experiments.heteroscedastic_claims import check_claims, follow_rays
+from gbuq_core.experiments.heteroscedastic_data import Array
+from gbuq_core.experiments.heteroscedastic_plan import LEVELS, METHODS, SUPPORT, HeteroSettings
+from gbuq_core.experiments.heteroscedastic_scores import HeteroScore, score_all
+from gbuq_core.experiments.heteroscedastic_words import describe_hetero
+from gbuq_core.figures.panels import Strip, StripLine
+from gbuq_core.figures.theme import METHOD_STYLES
+
+
+class HeteroPreset(NamedTuple):
+    """What the Heteroscedastic page is opened with."""
+
+    settings: HeteroSettings
+
+
+_BASE = HeteroSettings()
+_TWO = ("macau_linear", "macau_basic")
+NOISE = HeteroPreset(
+    _BASE._replace(methods=("macau_linear", "forest", "catboost"), bands=("total", "data"))
+)
+PARTS = HeteroPreset(_BASE._replace(methods=_TWO, score="data"))
+BEYOND = HeteroPreset(_BASE._replace(score="knowledge"))
+NOVELTY = HeteroPreset(_BASE._replace(methods=(*_TWO, "isolation")))
+ALIKE = HeteroPreset(_BASE._replace(methods=("macau_linear",), subsample=0.8, score="knowledge"))
+TINY = HeteroPreset(ALIKE.settings._replace(subsample=0.1, min_child_samples=1, max_leaves=255))
+AVERAGE = HeteroPreset(
+    _BASE._replace(
+        methods=("macau_linear", "forest", "conformal_forest"), level=0.8, conformal=True,
+        bands=("total",),
+    )
+)  # fmt: skip
+TABLE = HeteroPreset(_BASE._replace(methods=(*_TWO, "forest", "quantile", "gnll", "catboost")))
+MORE = ("conformal_forest", "conformal_linear", "isolation")  # a page shows six
+SEEDS = (1, 2, 3)
+PLAYED, STILL = 24, 12  # trees that are played; that stand behind others
+DISTANCES = np.linspace(0.0, 10.0, 9)
+THIRDS, FINE = 3, 10  # parts of x that coverage is told and drawn for
+_NOVELTIES = ("novelty", "conditional_novelty", "inference_novelty")
+_NEAR = (-2.0, 10.0)  # of a novelty: what is usual, and a little more
+
+
+def _scores(run: HeteroRun) -> dict[str, HeteroScore]:
+    return {score.method: score for score in score_all(run)}
+
+
+def _colour(method: str) -> str:
+    return METHOD_STYLES[method].colour
+
+
+def noise_that_grows() -> Shown:
+    """Who sees it: models of the noise do, the spread between trees does not."""
+    run = run_of(NOISE.settings)
+    behind, scores = backdrop_of(run), _scores(run)
+    widths = np.array([wide(level) for level in LEVELS])
+    strips = []
+    for fit, view in zip(run.fits, run.views, strict=True):
+        views = [view_hetero(fit, run.settings._replace(level=level)) for level in LEVELS]
+        ends = [[each.lower for each in views], [each.upper for each in views]]
+        lines = [*behind.lines(widths), *interval_lines(behind, view, ends)]
+        strips.append(behind.strip(view.label, lines))
+    noise = np.where(run.views[0].support, np.sqrt(run.views[0].true_variance), np.nan)
+    curves = [("noise", noise, "text", True)]
+    curves += [
+        (view.label, view.scale, _colour(view.method), view.method == "catboost")
+        for view in run.views
+    ]
+    strips.append(over_x(behind, "Std of y", curves, "std"))
+    sheet = charts_of(strips, describe_hetero(run))._replace(
+        frame_label="interval for", frame_values=[f"{100 * level:.0f} %" for level in LEVELS],
+        frames_per_second=1.0,
+    )  # fmt: skip
+    low, high = SUPPORT
+    text = (
+        f"{len(run.data.y):,} rows of one feature, all of them between {low:g} and {high:g}. The "
+        f"mean swings upwards; around it is noise whose std is {run.settings.noise_slope:g} x.",
+        "Three models say a mean and an interval. Grey dashes are the true interval. Play the "
+        "levels.",
+    )
+    return Shown(text, answers.who_sees_noise(scores), sheet)
+
+
+def data_and_knowledge() -> Shown:
+    """The law of total variance, tree by tree."""
+    run = run_of(PARTS.settings)
+    behind, scores = backdrop_of(run), _scores(run)
+    strips, stds = [], []
+    noise = np.where(run.views[0].support, np.sqrt(run.views[0].true_variance), np.nan)
+    for fit, view in zip(run.fits, run.views, strict=True):
+        trees = means_of_trees(fit, behind.grid, PLAYED)
+        colour = _colour(view.method)
+        lines = [*behind.lines(), *tree_lines(behind, trees, colour, played=True)]
+        strips.append(behind.strip(view.label, lines))
+        parts = [
+            ("noise", noise, "text", True),
+            ("data", np.sqrt(view.data), colour, False),
+            ("knowledge", np.sqrt(view.knowledge), colour, True),
+        ]
+        stds.append(over_x(behind, f"Parts of {view.label}", parts, "std", y_limits=(0.0, 1.6)))
+    sheet = charts_of([*strips, *stds], describe_hetero(run))._replace(
+        frame_label="tree", frame_values=list(range(1, PLAYED + 1)), frames_per_second=2.0,
+        start_frame=0,
+    )  # fmt: skip
+    gap = max(float(np.abs(v.total - v.data - v.knowledge).max()) for v in run.views)
+    plan = run.fits[0].plan
+    seen = round(float(plan.subsample or 0.0) * plan.rows)
+    text = (
+        f"MACAU is a random forest of {plan.trees} trees, each fitted to {seen} of the rows. A "
+        "leaf says a mean and a variance of y: a plain leaf those of its rows, a leaf with a "
+        "Bayesian linear model those of a line.",
+        "The variance of y over all trees is the mean of the leaves' variances, called data "
+        "uncertainty, and the variance of the leaves' means, called knowledge uncertainty: the "
+        "law of total variance. Play the trees.",
+    )
+    answer = answers.data_or_knowledge(scores["macau_linear"], scores["macau_basic"], gap)
+    return Shown(text, answer, sheet)
+
+
+def out_of_the_rows() -> Shown:
+    """Lines part where rows end, constants do not."""
+    run = run_of(BEYOND.settings)
+    behind, scores = backdrop_of(run), _scores(run)
+    strips = []
+    for fit, view in zip(run.fits[:2], run.views[:2], strict=True):
+        trees = means_of_trees(fit, behind.grid, STILL)
+        lines = tree_lines(behind, trees, _colour(view.method), played=False)
+        strips.append(behind.strip(f"Trees of {view.label}", [*behind.lines(), *lines]))
+    stds = [
+        (view.label, np.sqrt(view.knowledge), _colour(view.method), view.method == "macau_basic")
+        for view in run.views
+    ]
+    strips.append(over_x(behind, "Knowledge uncertainty", stds, "std"))
+    strips.append(_told_strip(run))
+    others = [
+        run_of(run.settings._replace(methods=("catboost",), seed=seed)) for seed in SEEDS
+    ]  # fmt: skip
+    seeds = np.array([_scores(other)["catboost"].auroc_of("knowledge") for other in others])
+    rays = {view.method: follow_rays(view.x, np.sqrt(view.knowledge)) for view in run.views}
+    text = (
+        "Nothing has been seen below 0 or above 10. What is right there nobody can say; what can "
+        "be asked is that a model says that it does not know. Tinted is where rows are.",
+        "AUROC judges whether a number tells foreign rows from fresh ones of the usual kind: 1 is "
+        "always, 0.5 is chance. The last chart has it by how far away they are.",
+    )
+    answer = answers.who_notices_the_end(rays, scores, seeds)
+    return Shown(text, answer, charts_of(strips, describe_hetero(run)))
+
+
+def _told_strip(run: HeteroRun) -> Strip:
+    """AUROC of knowledge for foreign rows at a distance."""
+    middles = 0.5 * (DISTANCES[1:] + DISTANCES[:-1])
+    lines = [
+        StripLine(
+            METHODS[measure.method].label, told_by_distance(measure, "knowledge", DISTANCES),
+            _colour(measure.method), dash=measure.method == "macau_basic",
+        )
+        for measure in run.measures
+    ]  # fmt: skip
+    lines.append(StripLine("chance", np.full(len(middles), 0.5), "text", dash=True))
+    return Strip(
+        "Told by knowledge", middles, lines, "distance from the rows", "AUROC", (0.0, 1.05),
+        mode="frame",
+    )  # fmt: skip
+
+
+def three_novelties() -> Shown:
+    """Scores made for the question, and the one that a plain leaf cannot have."""
+    run = run_of(NOVELTY.settings)
+    behind, scores = backdrop_of(run), _scores(run)
+    linear, basic, forest = run.views
+    beyond = {}
+    for measure in run.measures:
+        for near, far in zip(measure.of_test.curves, measure.of_foreign.curves, strict=True):
+            if near.key in (*_NOVELTIES, "isolation"):
+                usual = np.quantile(near.values, 0.95)
+                beyond[measure.method, near.key] = float((far.values > usual).mean())
+    strips = []
+    for key in _NOVELTIES:
+        curves = [
+            (view.label, _values(view, key), _colour(view.method), view is basic)
+            for view in (linear, basic)
+        ]
+        title = (linear.curve(key) or linear.curves[0]).label
+        unit = "|z|" if key == "inference_novelty" else "z"
+        strips.append(over_x(behind, title, curves, unit, y_limits=_NEAR))
+    isolation = [(forest.label, _values(forest, "isolation"), _colour("isolation"), False)]
+    strips.append(over_x(behind, forest.label, isolation, "score"))
+    same = all(
+        np.allclose(_values(view, "novelty"), _values(view, "conditional_novelty"))
+        for view in (linear, basic)
+    )
+    flat = float(_values(basic, "inference_novelty").max()) < 1e-9
+    text = (
+        "Uncertainty of y is one thing; whether x is new another. MACAU has three scores for "
+        "that, each the mean over trees of a z-score within the leaf: novelty compares x with the "
+        "leaf's rows, conditional novelty over the features that lead to the leaf, and inference "
+        "novelty compares the prediction with what the leaf usually predicts.",
+        "The axes are cut off at 10, which curves leave far behind. The last is an isolation "
+        "forest, which knows no y.",
+    )
+    told = [scores[method] for method in run.settings.methods]
+    answer = f"{answers.which_novelty(told, beyond)} {answers.why_novelty(same, flat)}"
+    return Shown(text, answer.strip(), charts_of(strips, describe_hetero(run)))
+
+
+def _values(view: HeteroView, key: str) -> Array:
+    curve = view.curve(key)
+    assert curve is not None
+    return curve.values
+
+
+def alike_or_tiny() -> Shown:
+    """What a forest's two knobs do to knowledge and to the mean."""
+    presets = (_BASE._replace(methods=("macau_linear",)), ALIKE.settings, TINY.settings)
+    runs = [run_of(settings) for settings in presets]
+    behind = backdrop_of(runs[0])
+    titles = (
+        f"Share {_BASE.subsample:g}, leaves of {_BASE.min_child_samples}",
+        f"Share {ALIKE.settings.subsample:g}",
+        f"Leaves of {TINY.settings.min_child_samples}",
+    )
+    strips, stds = [], []
+    inks = ((_colour("macau_linear"), False), ("text", False), ("text", True))
+    for run, title, (ink, dash) in zip(runs, titles, inks, strict=True):
+        trees = means_of_trees(run.fits[0], behind.grid, STILL)
+        lines = tree_lines(behind, trees, _colour("macau_linear"), played=False)
+        strips.append(behind.strip(title, [*behind.lines(), *lines]))
+        stds.append((title, np.sqrt(run.views[0].knowledge), ink, dash))
+    strips.append(over_x(behind, "Knowledge uncertainty", stds, "std", y_limits=(0.0, 2.6)))
+    base, more, tiny = (_scores(run)["macau_linear"] for run in runs)
+    far = [float(np.sqrt(run.views[0].knowledge[-1])) for run in runs]
+    text = (
+        f"So far each tree saw {100 * _BASE.subsample:.0f} % of the rows, and leaves held "
+        f"{_BASE.min_child_samples} of them at least. Why so few, and so many? Here a forest sees "
+        f"{100 * ALIKE.settings.subsample:.0f} %, and another may have leaves of a single row.",
+        f"Drawn are {STILL} of the {_BASE.trees} trees, and their mean in ink.",
+    )
+    answer = answers.what_breaks(base, more, tiny, far, ALIKE.settings.subsample)
+    return Shown(text, answer, charts_of(strips, describe_hetero(runs[1])))
+
+
+def on_average() -> Shown:
+    """Conformal prediction holds its level over all rows, and not everywhere."""
+    settings = AVERAGE.settings
+    runs = [run_of(settings._replace(conformal=on)) for on in (False, True)]
+    run, level = runs[1], settings.level
+    behind = backdrop_of(run)
+    strips, lines, overall, thirds = [], [], [], []
+    edges = np.linspace(*SUPPORT, FINE + 1)
+    for i, view in enumerate(run.views):
+        views = [each.views[i] for each in runs]
+        ends = [[each.lower for each in views], [each.upper for each in views]]
+        strips.append(
+            behind.strip(
+                view.label,
+                [*behind.lines(wide(level)), *interval_lines(behind, view, ends)],
+            )
+        )
+        factors = (None, view.factor)
+        held = np.stack([held_by_place(run, i, level, FINE, factor) for factor in factors])
+        shown = 100 * np.column_stack([held, held[:, -1]])  # a step needs its right end
+        dash = view.method == "conformal_forest"
+        lines.append(StripLine(view.label, shown, _colour(view.method), dash, step=True))
+        overall.append(float(held_by_place(run, i, level, 1, view.factor)[0]))
+        thirds.append(held_by_place(run, i, level, THIRDS, view.factor))
+    promised = np.full(len(edges), 100 * level)
+    lines.append(StripLine("promised", promised, "text", dash=True))
+    strips.append(
+        Strip(f"Fresh rows held, by tenths of x, level {100 * level:.0f} %", edges, lines, "x",
+              "%", (0.0, 102.0), mode="frame")
+    )  # fmt: skip
+    sheet = charts_of(strips, describe_hetero(run))._replace(
+        frame_label="stretched", frame_values=["no", "yes"], frames_per_second=1.0
+    )
+    labels = [view.label.replace(",", "") for view in run.views]  # as they are listed
+    factors_told = answers.names(
+        [f"{label} {view.factor:.2f}" for label, view in zip(labels, run.views, strict=True)]
+    )
+    text = (
+        "A conformal step asks 1,000 rows that no fit has seen by how much intervals have to be "
+        f"stretched so that {100 * level:.0f} % of them hold, and stretches all by that factor: "
+        f"{factors_told}. The third method is conformal by itself: one width for all rows.",
+        "Play it: without, and with the step.",
+    )
+    return Shown(text, answers.right_on_average(labels, overall, thirds, level), sheet)
+
+
+def beside_the_table() -> Shown:
+    """What of table 1 comes out, method by method."""
+    run = both(run_of(TABLE.settings), run_of(TABLE.settings._replace(methods=MORE)))
+    found = _scores(run)
+    scores = [found[method] for method in run.settings.methods]
+    behind = backdrop_of(run)
+    strips = [each_interval(run, behind), crps_strip(scores), auroc_strip(scores)]
+    sheet = charts_of(strips, describe_hetero(run, tuple(scores)), columns=3, height=240)._replace(
+        frame_label="method", frame_values=[score.label for score in scores],
+        frames_per_second=0.8, start_frame=0,
+    )  # fmt: skip
+    text = (
+        f"{len(scores)} rows of the paper's table, fitted here. CRPS judges prediction and noise "
+        f"together, in units of y; less is better, and the truth itself has "
+        f"{scores[0].truth_crps:.3f} on these rows.",
+        "Play the methods: the one shown is orange in the charts beside it. What lies on the "
+        "dashes is as in the paper.",
+    )
+    answer = answers.what_reproduces(check_claims(run, tuple(scores)), scores)
+    return Shown(text, answer, sheet)
+
+
+LESSON = Lesson(
+    name="heteroscedastic",
+    title="What a forest knows of its noise, and of where it has never been",
+    lead="Seven pictures of one feature, about ten minutes. All numbers are computed as you read.",
+    page="heteroscedastic",
+    source="After the paper on MACAU, section 4.1, figure 1 and table 1 "
+    "(doi 10.5121/csit.2023.131920).",
+    steps=(
+        Step("Noise that grows", "Which of the three sees that noise grows?", NOISE,
+             noise_that_grows),
+        Step("Data and knowledge", "How much of the uncertainty would more rows remove?", PARTS,
+             data_and_knowledge),
+        Step("Out of the rows", "Which of the three notices that the rows end?", BEYOND,
+             out_of_the_rows),
+        Step("Three novelties", "Which scores tell foreign rows, and which cannot?", NOVELTY,
+             three_novelties),
+        Step("Trees too much alike", "What breaks with more rows a tree, or fewer a leaf?", ALIKE,
+             alike_or_tiny),
+        Step("Right on average", "Do the intervals hold their level wherever x is?", AVERAGE,
+             on_average),
+        Step("Beside the table", "What of the paper's table comes out here?", TABLE,
+             beside_the_table),
+    ),
+)  # fmt: skip
+
+if __name__ == "__main__":
+    raise SystemExit(main(LESSON))

@@ -1,0 +1,300 @@
+"""What the lesson on growing noise answers, whatever the numbers are.
+
+Levels of agreement are those of `heteroscedastic_claims`; what would be said of other numbers is
+written here too, so that no sentence outlives the numbers that it was written beside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from gbuq_core.experiments.claims import Claim
+from gbuq_core.experiments.heteroscedastic_claims import (
+    BLIND,
+    CALLED_DATA,
+    CHANCE,
+    FOLLOWS,
+    KNOWS,
+    RISES_LINEARLY,
+    SEPARATES,
+    Ray,
+)
+from gbuq_core.experiments.heteroscedastic_data import Array
+from gbuq_core.experiments.heteroscedastic_scores import HeteroScore
+
+_SAME = 0.05  # relative change that counts as none
+_EVEN = 0.05  # coverages of thirds that lie as near to each other
+
+
+def names(words: Sequence[str]) -> str:
+    """Words with an "and" before the last.
+
+    >>> names(["a", "b", "c"]), names(["a"])
+    ('a, b and c', 'a')
+    """
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def change(old: float, new: float, form: str = ".2g") -> str:
+    """A change as a verb and two numbers.
+
+    >>> change(1.0, 0.5), change(0.5, 1.0), change(0.5, 0.51)
+    ('falls from 1 to 0.5', 'rises from 0.5 to 1', 'stays near 0.51')
+    """
+    if abs(new - old) <= _SAME * max(abs(old), abs(new)):
+        return f"stays near {new:{form}}"
+    return f"{'rises' if new > old else 'falls'} from {old:{form}} to {new:{form}}"
+
+
+def who_sees_noise(scores: Mapping[str, HeteroScore]) -> str:
+    """Which stds follow the noise, and what those that do not lack."""
+    noise = next(iter(scores.values())).mean_noise
+    sees = [s for s in scores.values() if s.std_error <= FOLLOWS * noise]
+    blind = [s for s in scores.values() if s.std_error > FOLLOWS * noise]
+    parts = [f"The noise's std is {noise:.2f} on average over fresh rows."]
+    if sees:
+        off = names([f"{s.std_error:.2f}" for s in sees])
+        several = f"follow it: their stds are off by {off}."
+        one = f"follows it: its std is off by {off}."
+        parts.append(f"{names([s.label for s in sees])} {several if len(sees) > 1 else one}")
+    else:
+        parts.append("None of them follows it.")
+    for score in blind:
+        last = score.coverage[-1]
+        parts.append(
+            f"{score.label} does not ({score.std_error:.2f}): its std is "
+            f"{100 * score.noise_ratio:.0f} % of the noise, and its {100 * last.level:.0f} % "
+            f"intervals hold {100 * last.observed:.0f} % of fresh rows."
+        )
+    if "forest" in scores:
+        parts.append(_why_forest(scores["forest"].std_error > FOLLOWS * noise))
+    return " ".join(parts)
+
+
+def _why_forest(blind: bool) -> str:
+    why = (
+        "A forest's spread is how far the means of its trees differ. A mean over many rows hardly "
+        "moves with their noise, so that the spread says how unsure the mean is, not how far y "
+        "lies from it."
+    )
+    return why if blind else f"That is chance: {why[0].lower()}{why[1:]}"
+
+
+def data_or_knowledge(linear: HeteroScore, basic: HeteroScore, gap: float) -> str:
+    """Shares of the two parts, and what a leaf's slope does to them."""
+    exact = "to the last digit" if gap < 1e-9 else f"to within {gap:.1g}"
+    shares = [f"{100 * s.data_share:.0f} %" for s in (linear, basic)]
+    nearly = all(s.data_share >= CALLED_DATA for s in (linear, basic))
+    parts = [
+        f"The two parts add up to the total {exact}. Where rows are, {shares[0]} of it is data "
+        f"uncertainty for {linear.label} and {shares[1]} for {basic.label}. "
+        + ("That is as it should be:" if nearly else "Nearly all of it should be:")
+        + " so many rows pin the mean down, and what is left is noise that no further row removes."
+    ]
+    if basic.noise_ratio > linear.noise_ratio + _SAME:
+        parts.append(
+            "The plain leaf still says too much. It gives one mean to a stretch of x over which "
+            "the truth goes up and down, and counts that as noise: its std is "
+            f"{basic.noise_ratio:.2f} times the true one on average, that of leaves with a line "
+            f"{linear.noise_ratio:.2f} times."
+        )
+    else:
+        parts.append(
+            "A line in the leaf changes little of the noise: the std is "
+            f"{linear.noise_ratio:.2f} times the true one with it and {basic.noise_ratio:.2f} "
+            "times without."
+        )
+    better = "nearer" if linear.rmse < basic.rmse else "no nearer"
+    parts.append(
+        f"With lines the mean is {better} to the truth too: off by {linear.rmse:.2f} instead of "
+        f"{basic.rmse:.2f}."
+    )
+    return " ".join(parts)
+
+
+def who_notices_the_end(
+    rays: Mapping[str, tuple[Ray, Ray]], scores: Mapping[str, HeteroScore], seeds: Array
+) -> str:
+    """How knowledge uncertainty goes outwards; seeds are CatBoost's AUROC for several."""
+    parts = []
+    for key, (left, right) in rays.items():
+        score = scores[key]
+        value = score.auroc_of("knowledge")
+        parts.append(
+            f"{score.label}: {_outwards(left, right)} Its AUROC for foreign rows is {value:.2f}, "
+            f"{_as_a_judge(value)}."
+        )
+    low, high = float(seeds.min()), float(seeds.max())
+    told = ", ".join(f"{value:.2f}" for value in seeds)
+    parts.append(f"With other seeds CatBoost has an AUROC of {told}:")
+    if high - low > 2 * CHANCE:
+        parts.append(
+            "two flat values, one a side, that chance puts high or low among those of other rows."
+        )
+    else:
+        parts.append("chance moves that little.")
+    return " ".join(parts)
+
+
+def _as_a_judge(value: float) -> str:
+    """An AUROC in words.
+
+    >>> _as_a_judge(0.97), _as_a_judge(0.8), _as_a_judge(0.5), _as_a_judge(0.2)
+    ('most are told', 'some are told', 'none are told', 'worse than chance')
+    """
+    if value >= KNOWS:
+        return "most are told"
+    if value > BLIND:
+        return "some are told"
+    return "none are told" if value >= 0.5 - CHANCE else "worse than chance"
+
+
+def _outwards(left: Ray, right: Ray) -> str:
+    both = (left, right)
+    if all(ray.spearman == 0.0 for ray in both):
+        return (
+            f"not at all, its std stays at {left.first:.2g} on the left and {right.first:.2g} on "
+            "the right, however far one goes."
+        )
+    ends = (
+        f"from {left.first:.2g} to {left.last:.2g} on the left and from {right.first:.2g} to "
+        f"{right.last:.2g} on the right"
+    )
+    if all(ray.slope > 0.0 and ray.linear >= RISES_LINEARLY for ray in both):
+        return f"its std rises in a straight line, {ends}."
+    if all(ray.slope > 0.0 for ray in both):
+        return f"its std rises, {ends}."
+    return f"its std does not rise on both sides, it goes {ends}."
+
+
+def which_novelty(scores: Sequence[HeteroScore], beyond: Mapping[tuple[str, str], float]) -> str:
+    """AUROC of each score, and shares of foreign rows beyond what is usual among others."""
+    told, blind = [], []
+    for score in scores:
+        for found in score.auroc:
+            if (score.method, found.key) not in beyond:
+                continue
+            share = 100 * beyond[score.method, found.key]
+            line = f"{_score_of(score, found.label)} ({found.value:.2f}, {share:.0f} %)"
+            (told if found.value >= SEPARATES else blind).append(line)
+    parts = [
+        "In brackets the AUROC, and how many foreign rows lie beyond what 95 % of fresh rows from "
+        "between 0 and 10 stay below."
+    ]
+    if told:
+        parts.append(f"All or nearly all are told by {names(told)}.")
+    if blind:
+        parts.append(f"Not by {names(blind)}.")
+    return " ".join(parts)
+
+
+def _score_of(score: HeteroScore, label: str) -> str:
+    """A score and whose it is, unless that is all that the method says."""
+    if len(score.auroc) == 1 and np.isnan(score.crps):
+        return f"the {score.label.lower()}"
+    return f"{label.lower()} of {score.label}"
+
+
+def why_novelty(same: bool, flat: bool) -> str:
+    """What one feature and a leaf without a line make of the scores."""
+    parts = []
+    if same:
+        parts.append(
+            "There is one feature, so that the features of a leaf's path are all there are: "
+            "novelty and conditional novelty are the same here."
+        )
+    else:
+        parts.append("Novelty and conditional novelty differ, although there is one feature.")
+    if flat:
+        parts.append(
+            "Inference novelty asks whether a prediction is unusual for its leaf, and a leaf that "
+            "predicts one value has no unusual one. It can be 0 where nothing has been seen."
+        )
+    return " ".join(parts)
+
+
+def what_breaks(
+    base: HeteroScore, more: HeteroScore, tiny: HeteroScore, far: Sequence[float], share: float
+) -> str:
+    """Larger samples and smaller leaves beside the defaults; far: stds at the right end."""
+    known, inference = (
+        [s.auroc_of(key) for s in (base, more, tiny)] for key in ("knowledge", "inference_novelty")
+    )
+    parts = [
+        f"With a share of {share:g} two trees have {100 * share:.0f} % of their rows in common: "
+        f"the std of knowledge at the right end {change(far[0], far[1])}, and its AUROC "
+        f"{change(known[0], known[1], '.2f')}. The mean's error "
+        f"{change(base.rmse, more.rmse)}.",
+        f"With leaves of one row the mean's error {change(base.rmse, tiny.rmse)}, that of the std "
+        f"{change(base.std_error, tiny.std_error)}, and 95 % intervals hold "
+        f"{100 * tiny.coverage[-1].observed:.0f} % instead of "
+        f"{100 * base.coverage[-1].observed:.0f} %. Knowledge {change(far[0], far[2])} at the "
+        f"right end; its AUROC {change(known[0], known[2], '.2f')}.",
+    ]
+    told = ", ".join(f"{value:.3f}" for value in inference)
+    if min(inference) >= SEPARATES:
+        parts.append(f"Inference novelty bears all of it: AUROC {told}.")
+    else:
+        parts.append(f"Inference novelty does not bear all of it: AUROC {told}.")
+    return " ".join(parts)
+
+
+def right_on_average(
+    labels: Sequence[str], overall: Sequence[float], thirds: Sequence[Array], level: float
+) -> str:
+    """Coverage of all test rows, and of thirds of x."""
+    held = names([f"{label} {100 * o:.0f} %" for label, o in zip(labels, overall, strict=True)])
+    parts = [f"{100 * level:.0f} % are promised over all fresh rows. Held are: {held}."]
+    told = [
+        f"{label} {', '.join(f'{100 * share:.0f}' for share in shares)} %"
+        for label, shares in zip(labels, thirds, strict=True)
+    ]
+    parts.append(f"By thirds of x, from left to right: {'; '.join(told)}.")
+    spread = np.array([np.ptp(shares) for shares in thirds])
+    worst, best = int(spread.argmax()), int(spread.argmin())
+    if spread[worst] <= _EVEN:
+        parts.append("So all of them are right in each third as well.")
+        return " ".join(parts)
+    parts.append(
+        "The promise is about all rows together. It is kept by intervals that are too wide in one "
+        f"place and too narrow in another: {labels[worst]} is "
+        f"{100 * spread[worst]:.0f} points apart between its best and its worst third"
+        + (f", {labels[best]} {100 * spread[best]:.0f}." if best != worst else ".")
+    )
+    parts.append(
+        "One factor cannot move coverage from one place to another; a std that follows the noise "
+        "has to be there before."
+    )
+    return " ".join(parts)
+
+
+def what_reproduces(claims: Sequence[Claim], scores: Sequence[HeteroScore]) -> str:
+    """Counted verdicts, statements that fail, and the largest differences of the tables."""
+    by = {
+        verdict: [claim for claim in claims if claim.verdict == verdict]
+        for verdict in ("holds", "nearly", "does not hold")
+    }
+    parts = [
+        f"Of {len(claims)} statements {len(by['holds'])} hold here, {len(by['nearly'])} nearly and "
+        f"{len(by['does not hold'])} not."
+    ]
+    parts += [f"Not: {claim.paper} Here: {claim.here}" for claim in by["does not hold"]]
+    parts += [f"Nearly: {claim.paper}" for claim in by["nearly"]]
+    known = [s for s in scores if not np.isnan(s.crps + s.paper_crps)]
+    if known:
+        off = max(known, key=lambda s: abs(s.crps - s.paper_crps))
+        parts.append(
+            f"The largest difference in CRPS has {off.label}: {off.crps:.2f} here and "
+            f"{off.paper_crps:.2f} in the table."
+        )
+    cells = [(s, cell) for s in scores for cell in s.auroc if not np.isnan(cell.paper)]
+    if cells:
+        near = sum(abs(cell.value - cell.paper) <= CHANCE for _, cell in cells)
+        score, cell = max(cells, key=lambda pair: abs(pair[1].value - pair[1].paper))
+        parts.append(
+            f"Of {len(cells)} AUROCs {near} are within {CHANCE:g} of the table's; farthest off is "
+            f"{cell.label.lower()} of {score.label}, {cell.value:.2f} instead of {cell.paper:.2f}."
+        )
+    return " ".join(parts)

@@ -1,0 +1,295 @@
+"""What the steps of the lesson on growing noise share: runs that fit nothing twice, and charts."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+
+from gbuq_core.experiments.heteroscedastic import (
+    HeteroFit,
+    HeteroMeasure,
+    HeteroRun,
+    HeteroView,
+    fit_hetero,
+    measure_hetero,
+    view_hetero,
+)
+from gbuq_core.experiments.heteroscedastic_data import Array, data_of
+from gbuq_core.experiments.heteroscedastic_plan import (
+    SUPPORT,
+    HeteroPlan,
+    HeteroSettings,
+    MeasurePlan,
+    plan_hetero,
+    plan_measure,
+)
+from gbuq_core.experiments.heteroscedastic_predictions import interval_of
+from gbuq_core.experiments.heteroscedastic_scores import HeteroScore
+from gbuq_core.figures.curves.parts import stretches
+from gbuq_core.figures.panels import PanelSheet, Strip, StripLine
+from gbuq_core.figures.theme import METHOD_STYLES
+from gbuq_core.jobs import stage
+from gbuq_core.metrics import auroc
+
+GREY, ORANGE = "#9a9a9a", "#d55e00"
+_ROWS, _EVERY = 150, 2  # rows that a chart shows, and every how many places of the grid
+_FAINT, _FAINT_ROWS = 0.35, 0.6
+_HEADROOM = 3.2  # stds of noise around the truth that charts hold
+_KEPT = 16  # fits that steps share; the lesson has fewer
+
+# Seconds of work each, so that steps that show the same fit do not train it again.
+_fit = lru_cache(maxsize=_KEPT)(fit_hetero)
+
+
+@lru_cache(maxsize=_KEPT)
+def _measure(plan: HeteroPlan, measure_plan: MeasurePlan) -> HeteroMeasure:
+    return measure_hetero(_fit(plan), measure_plan)
+
+
+def run_of(settings: HeteroSettings) -> HeteroRun:
+    """What `run_hetero` returns, with fits and measurements shared between the steps."""
+    plans = [plan_hetero(settings, method) for method in settings.methods]
+    fits, measures = [], []
+    with stage(len(plans)):
+        for plan in plans:
+            with stage(1, span=1):
+                fits.append(_fit(plan))
+            measures.append(_measure(plan, plan_measure(settings)))
+    views = tuple(view_hetero(fit, settings) for fit in fits)
+    return HeteroRun(settings, data_of(settings), tuple(fits), views, tuple(measures))
+
+
+def both(first: HeteroRun, second: HeteroRun) -> HeteroRun:
+    """Two runs of the same rows as one."""
+    settings = first.settings._replace(methods=first.settings.methods + second.settings.methods)
+    return first._replace(
+        settings=settings,
+        fits=first.fits + second.fits,
+        views=first.views + second.views,
+        measures=first.measures + second.measures,
+    )
+
+
+class Backdrop(NamedTuple):
+    """Rows and truth behind every curve.
+
+    x : (n,), places of the grid and of the rows, increasing; grid : (m,), what curves are given
+    over; rows, truth : (n,); noise : (n,), its std, NaN where no rows are; y_limits : (low, high);
+    shaded : where rows lie.
+    """
+
+    x: Array
+    grid: Array
+    rows: Array
+    truth: Array
+    noise: Array
+    y_limits: tuple[float, float]
+    shaded: Sequence[tuple[float, float]]
+
+    def at(self, curves: Array) -> Array:
+        """Curves (..., m) over the grid at the chart's places (..., n)."""
+        flat = np.reshape(curves, (-1, len(self.grid)))
+        found = np.stack([np.interp(self.x, self.grid, curve) for curve in flat])
+        return found.reshape(*np.shape(curves)[:-1], len(self.x))
+
+    def lines(self, z: float | Array = 0.0) -> list[StripLine]:
+        """Rows, the true mean, and z stds of noise around it: one z, or one a frame; none at 0."""
+        faint = np.full(len(self.x), _FAINT_ROWS)
+        lines = [
+            StripLine("row", self.rows, GREY, dots=True, weight=faint),
+            StripLine("true mean", self.truth, "text", dash=True),
+        ]
+        if np.any(z):
+            width = np.multiply.outer(z, self.noise)
+            for name, ends in (("true upper end", width), ("true lower end", -width)):
+                lines.append(StripLine(name, self.truth + ends, "text", dash=True))
+        return lines
+
+    def strip(self, title: str, lines: Sequence[StripLine]) -> Strip:
+        """A chart of y over x."""
+        return Strip(
+            title, self.x, lines, "x", "y", self.y_limits, mode="frame", shaded=self.shaded,
+            shaded_label="rows lie here", legend=False,
+        )  # fmt: skip
+
+
+def backdrop_of(run: HeteroRun) -> Backdrop:
+    """The rows and the truth of a run."""
+    view, data = run.views[0], run.data
+    few = np.linspace(0, len(data.y) - 1, min(len(data.y), _ROWS)).astype(np.int64)
+    places = np.concatenate([view.x[::_EVERY], data.X[few, 0]])
+    order = np.argsort(places, kind="stable")
+    rows = np.concatenate([np.full(len(places) - len(few), np.nan), data.y[few]])[order]
+    x, true_std = places[order], np.sqrt(view.true_variance)
+    inside = np.where(view.support, _HEADROOM * true_std, 0.0)
+    low, high = float((view.true_mean - inside).min()), float((view.true_mean + inside).max())
+    within = (x >= SUPPORT[0]) & (x <= SUPPORT[1])
+    return Backdrop(
+        x,
+        view.x,
+        rows,
+        np.interp(x, view.x, view.true_mean),
+        np.where(within, np.interp(x, view.x, true_std), np.nan),
+        (low - 1.0, high + 1.0),
+        stretches(view.x, view.support),
+    )
+
+
+def interval_lines(behind: Backdrop, view: HeteroView, ends: Sequence[Any]) -> list[StripLine]:
+    """A method's mean and the two ends of its interval, each (m,) or (n_frames, m)."""
+    assert view.loc is not None
+    colour = METHOD_STYLES[view.method].colour
+    lower, upper = (behind.at(np.asarray(end)) for end in ends)
+    return [
+        StripLine("upper end", upper, colour),
+        StripLine("lower end", lower, colour),
+        StripLine("mean", behind.at(view.loc), colour),
+    ]
+
+
+def tree_lines(behind: Backdrop, trees: Array, colour: str, played: bool) -> list[StripLine]:
+    """Means of trees (n_trees, m) in colour behind their mean; or one a frame."""
+    drawn = behind.at(trees)
+    mean = StripLine("mean of the trees", drawn.mean(axis=0), "text")
+    if played:
+        return [mean, StripLine("this tree", drawn, colour)]
+    faint = np.full(len(behind.x), _FAINT)
+    lines = [StripLine(f"tree {i + 1}", y, colour, weight=faint) for i, y in enumerate(drawn)]
+    return [*lines, mean]
+
+
+def over_x(
+    behind: Backdrop, title: str, lines: Sequence[tuple[str, Array, str, bool]], unit: str,
+    **more: Any,
+) -> Strip:  # fmt: skip
+    """Curves over the grid, each a name, values (m,) or (n_frames, m), a colour, dashed or not."""
+    grid = behind.grid[::_EVERY]
+    drawn = [
+        StripLine(name, np.asarray(values)[..., ::_EVERY], colour, dash=dash)
+        for name, values, colour, dash in lines
+    ]
+    return Strip(
+        title, grid, drawn, "x", unit, mode="frame", shaded=behind.shaded,
+        shaded_label="rows lie here", **more,
+    )  # fmt: skip
+
+
+def charts_of(strips: Sequence[Strip], alt: str, columns: int = 2, height: int = 190) -> PanelSheet:
+    """A sheet of charts alone."""
+    return PanelSheet(
+        [], strips=strips, strip_columns=columns, strip_height=height, alt=alt,
+        name="heteroscedastic",
+    )  # fmt: skip
+
+
+def means_of_trees(fit: HeteroFit, x: Array, n_trees: int) -> Array:
+    """What the first trees of MACAU say at places x (m,), as (n_trees, m)."""
+    means: Array = fit.model.predict_members(x[:, None])[:n_trees, :, 0]
+    return means
+
+
+def held_by_place(
+    run: HeteroRun, index: int, level: float, n_parts: int, factor: float | None
+) -> Array:
+    """Share of test rows in a method's intervals, for equal parts of x from left to right.
+
+    Parameters
+    ----------
+    factor : float or None
+        Of a conformal step at this level; None takes the method's own intervals.
+    """
+    measure = run.measures[index]
+    lower, upper = interval_of(measure.of_test, level, factor)
+    assert lower is not None
+    assert upper is not None
+    held = (lower <= measure.test.y) & (measure.test.y <= upper)
+    part = parts_of(measure.test.X[:, 0], n_parts)
+    return np.array([held[part == i].mean() for i in range(n_parts)])
+
+
+def parts_of(x: Array, n_parts: int) -> np.ndarray:
+    """Which of equal parts of the rows' range each x lies in.
+
+    >>> parts_of(np.array([0.0, 3.0, 4.0, 10.0]), 3).tolist()
+    [0, 0, 1, 2]
+    """
+    low, high = SUPPORT
+    found: np.ndarray = np.floor(n_parts * (x - low) / (high - low)).astype(np.int64)
+    return np.clip(found, 0, n_parts - 1)
+
+
+def told_by_distance(measure: HeteroMeasure, key: str, edges: Array) -> Array:
+    """AUROC of a score for foreign rows whose distance is between edges, (n_edges - 1,)."""
+    known, foreign = (
+        next(curve.values for curve in at.curves if curve.key == key)
+        for at in (measure.of_test, measure.of_foreign)
+    )
+    x = measure.foreign_X[:, 0]
+    away = np.maximum(SUPPORT[0] - x, x - SUPPORT[1])
+    found = []
+    for low, high in itertools.pairwise(edges):
+        these = foreign[(away > low) & (away <= high)]
+        is_foreign = np.repeat([0.0, 1.0], [len(known), len(these)])
+        found.append(auroc(is_foreign, np.concatenate([known, these])))
+    return np.array(found)
+
+
+def wide(level: float) -> float:
+    """Half the width of a normal's interval of a level, in stds."""
+    return float(ndtri(0.5 + level / 2.0))
+
+
+def each_interval(run: HeteroRun, behind: Backdrop) -> Strip:
+    """A method a frame: its mean and its interval; nothing for one that only scores."""
+    nothing = np.full(len(run.views[0].x), np.nan)
+    curves = [
+        np.stack([nothing if part is None else part for part in (view.loc, view.lower, view.upper)])
+        for view in run.views
+    ]
+    mean, lower, upper = (behind.at(np.stack(part)) for part in zip(*curves, strict=True))
+    lines = [
+        *behind.lines(wide(run.settings.level)),
+        StripLine("upper end", upper, METHOD_STYLES["macau"].colour),
+        StripLine("lower end", lower, METHOD_STYLES["macau"].colour),
+        StripLine("mean", mean, "text"),
+    ]
+    return behind.strip(f"{100 * run.settings.level:.0f} % interval", lines)
+
+
+def crps_strip(scores: Sequence[HeteroScore]) -> Strip:
+    """CRPS here over that of the paper, a method a frame."""
+    pairs = [(i, score.paper_crps, score.crps) for i, score in enumerate(scores)]
+    return _beside_strip("CRPS", pairs, len(scores))
+
+
+def auroc_strip(scores: Sequence[HeteroScore]) -> Strip:
+    """The same for every score's AUROC."""
+    pairs = [
+        (i, cell.paper, cell.value) for i, score in enumerate(scores) for cell in score.auroc
+    ]  # fmt: skip
+    return _beside_strip("AUROC", pairs, len(scores))
+
+
+def _beside_strip(
+    title: str, pairs: Sequence[tuple[int, float, float]], n_frames: int
+) -> Strip:  # fmt: skip
+    """Numbers of frames, in the paper and here; those of the frame in ink."""
+    known = sorted((paper, here, frame) for frame, paper, here in pairs if paper == paper)
+    x, y, frame = (np.array(part) for part in zip(*known, strict=True))
+    room = 0.05 * float(np.ptp(x))
+    x = np.concatenate([[x[0] - room], x, [x[-1] + room]])  # dots need room at the sides
+    y = np.concatenate([[np.nan], y, [np.nan]])
+    frame = np.concatenate([[-1], frame, [-1]])
+    this = np.where(np.arange(n_frames)[:, None] == frame, y, np.nan)
+    low, high = min(x[0], np.nanmin(y) - room), max(x[-1], np.nanmax(y) + room)
+    lines = [
+        StripLine("as in the paper", x, "text", dash=True),
+        StripLine("all", y, GREY, dots=True),
+        StripLine("this method", this, ORANGE, dots=True),
+    ]
+    return Strip(title, x, lines, f"{title} in the paper", "here", (low, high), mode="frame")
