@@ -175,6 +175,8 @@ STATE = PageState(
                 "third": True,
                 "third_at": 3.0,
                 "show": "ranks among rows",
+                "column": 27,  # among the rows
+                "row": 36,
                 "maps": _labels_of(MAP_LABELS, (_TRUTH, "novelty", "conditional")),
             },
             "Far out along a feature that no tree splits on: novelty sees it, conditional "

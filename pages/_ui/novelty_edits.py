@@ -170,6 +170,7 @@ def on_maps(classes: bool, event: CanvasEvent) -> None:
         st.session_state[_REFUSED] = str(error)
         return
     st.session_state[_WAITING] = edit
+    st.toast("Above the maps: first say what will happen.")
 
 
 def waiting_mask() -> npt.NDArray[np.bool_] | None:

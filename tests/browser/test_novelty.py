@@ -1,0 +1,110 @@
+"""Novelty maps in Chromium: a click explains, a lasso asks before it erases, links, themes."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.browser.conftest import DESKTOP, PHONE, assert_no_exception, screenshot, wait_ready
+from tests.browser.figure import Figure
+
+APP = Path(__file__).resolve().parents[2] / "app.py"
+# Small enough for a busy machine.
+QUICK = "rows=200&trees=10"
+OVERFLOW = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+COLD = 90_000  # ms: kernels may have to be compiled first, on a machine that does other things too
+
+
+def open_novelty(page, url, query=QUICK):
+    page.goto(f"{url}/novelty?{query}")
+    page.locator(".gbuq[data-ready='1']").first.wait_for(timeout=COLD)
+    page.get_by_role("heading", name="The paper and this picture").wait_for(timeout=COLD)
+    wait_ready(page, canvases=2)  # the maps, and the trees of the place
+    return Figure(page)
+
+
+def after(page, figure, action):
+    """Do something and wait until the maps are others."""
+    before = figure.data("digest")
+    action()
+    figure.wait_for("node.dataset.digest !== x", before)
+    wait_ready(page, canvases=2)
+
+
+def choose_tool(page, name):
+    page.get_by_role("radio", name=name, exact=True).click()
+    wait_ready(page, canvases=2)
+
+
+def predict(page, *answers):
+    asked = page.locator(".st-key-novelty-prediction [role=radiogroup]")
+    for i, answer in enumerate(answers):
+        asked.nth(i).get_by_text(answer, exact=True).click()
+
+
+def test_a_click_explains_a_place_and_the_link_remembers_it(page, new_page, serve):
+    url = serve(APP)
+    figure = open_novelty(page, url)
+    after(page, figure, lambda: figure.click(50, 10, panel=1))
+    page.wait_for_url(re.compile(r"column=11(\.0)?&row=51"))
+    heading = page.get_by_role("heading", name=re.compile("^At x1 = -2.1")).first
+    heading.wait_for()
+    other = new_page()
+    open_novelty(other, url, page.url.split("?")[1])
+    other.get_by_role("heading", name=heading.inner_text()).wait_for()
+
+
+def test_the_keyboard_reads_and_chooses_a_cell(page, serve):
+    figure = open_novelty(page, serve(APP))
+    figure.root.locator(".gbuq-panel").first.focus()
+    page.keyboard.press("Home")
+    after(page, figure, lambda: page.keyboard.press("Enter"))
+    page.wait_for_url(re.compile(r"column=1(\.0)?&"))
+    assert_no_exception(page)
+
+
+def test_a_lasso_erases_only_after_a_prediction_and_the_link_restores_it(page, new_page, serve):
+    url = serve(APP)
+    figure = open_novelty(page, url)
+    choose_tool(page, "erase")
+    after(page, figure, lambda: figure.drag((28, 14), (40, 26), panel=1))
+    apply = page.get_by_role("button", name=re.compile("^Erase rows in 169 cells")).first
+    assert apply.is_disabled()
+    assert "edits=" not in page.url
+    predict(page, "rise", "stay")
+    wait_ready(page, canvases=2)
+    after(page, figure, apply.click)
+    page.wait_for_url("**edits=*")
+    page.get_by_role("heading", name="What the last edit changed").wait_for()
+    page.get_by_text(
+        re.compile("^(As you said|You said it would rise): the mean of Novelty")
+    ).wait_for()
+    changed = figure.data("digest")
+    other = new_page()
+    again = open_novelty(other, url, page.url.split("?")[1])
+    other.get_by_text("No prediction was made").wait_for()
+    assert again.data("digest") == changed
+    after(page, figure, lambda: page.get_by_role("button", name="Undo").click())
+    page.wait_for_function("!location.search.includes('edits')")
+
+
+def test_a_bad_link_is_explained_and_the_maps_are_drawn(page, serve):
+    open_novelty(page, serve(APP), QUICK + "&row=99&edits=AQAB&what=1")
+    assert "row must be" in page.locator(".st-key-note-link").inner_text()
+    page.get_by_text("The edits in the link are damaged").wait_for()
+
+
+@pytest.mark.parametrize(
+    ("viewport", "colour_scheme"), [(DESKTOP, "light"), (PHONE, "dark")], indirect=True
+)
+def test_nothing_overflows_and_the_first_map_is_on_the_first_screen(
+    page, serve, viewport, colour_scheme
+):
+    figure = open_novelty(page, serve(APP))
+    assert not page.evaluate(OVERFLOW)
+    panels = figure.root.locator(".gbuq-panel")
+    last = panels.nth(5 if viewport == DESKTOP else 0).bounding_box()
+    assert last["y"] + last["height"] < viewport[1]
+    boxes = [panels.nth(i).bounding_box() for i in range(6)]
+    assert len({round(box["x"]) for box in boxes}) == (3 if viewport == DESKTOP else 1)
+    screenshot(page, f"novelty-{viewport[0]}-{colour_scheme}")
