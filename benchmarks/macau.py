@@ -7,7 +7,8 @@
 Everything but the tables (table1, sensitivity, protocol, scores) takes a minute of an idle core;
 they take some minutes each, and with ``--out`` an interrupted run goes on where it was. The
 authors' numbers for ``parity`` are looked for in ``--reference-dir`` or ``GBUQ_REFERENCE_DIR``. The
-time of a slider in a browser is measured by `benchmarks.latency`.
+time of a slider in a browser is measured by `benchmarks.latency`. On a busy machine speed is best
+measured with ``--jobs 1``: LightGBM's threads wait for each other with the processor running.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from pathlib import Path
 from benchmarks import macau_hetero, macau_novelty, macau_scores, macau_speed
 from benchmarks.report import Row, make_parser, report
 
-_SECTIONS = ["speed", "parity", "rays", "table1", "sensitivity", "protocol", "scores"]
+_SECTIONS = ["speed", "large", "parity", "rays", "table1", "sensitivity", "protocol", "scores"]
 
 
 def main() -> None:
@@ -27,6 +28,7 @@ def main() -> None:
     sets = macau_scores.SETS
     parser.add_argument("--sets", nargs="+", choices=sets, default=list(sets))
     parser.add_argument("--splits", type=int, choices=range(1, 21), default=5)
+    parser.add_argument("--jobs", type=int, help="threads of speed and large; all without it")
     parser.add_argument("--seeds", type=int, choices=range(1, 21), default=5)
     parser.add_argument("--reference-dir", type=Path, default=os.environ.get("GBUQ_REFERENCE_DIR"))
     parser.add_argument("--out", type=Path, help="folder where tables are kept, to go on with")
@@ -39,7 +41,9 @@ def main() -> None:
         kept = None if out is None else out / f"macau_{section}.json"
         match section:
             case "speed":
-                rows += macau_speed.speed(data_dir)
+                rows += macau_speed.speed(data_dir, arguments.jobs)
+            case "large":
+                rows += macau_speed.large(arguments.jobs)
             case "rays":
                 rows += macau_novelty.rays(data_dir)
             case "table1" | "sensitivity":

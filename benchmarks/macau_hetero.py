@@ -102,8 +102,8 @@ def _verdicts(results: dict[str, dict[str, Any]]) -> list[Row]:
         Row(
             f"1-D: CRPS over the truth's own ({truth:.4f} here), from the least",
             ", ".join(f"{METHODS[m].label} {known[m]:+.4f}" for m in order),
-            "MACAU lowest or tied",
-            None,
+            "MACAU (linear) lowest",
+            order[0] == "macau_linear" if "macau_linear" in known else None,
             known,
         )
     ]
