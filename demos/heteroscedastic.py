@@ -104,8 +104,7 @@ def noise_that_grows() -> Shown:
     text = (
         f"{len(run.data.y):,} rows of one feature, all of them between {low:g} and {high:g}. The "
         f"mean swings upwards; around it is noise whose std is {run.settings.noise_slope:g} x.",
-        "Three models say a mean and an interval. Grey dashes are the true interval. Play the "
-        "levels.",
+        "Three models say a mean and an interval. Dashes are the true ones. Play the levels.",
     )
     return Shown(text, answers.who_sees_noise(scores), sheet)
 
@@ -296,7 +295,7 @@ def on_average() -> Shown:
     promised = np.full(len(edges), 100 * level)
     lines.append(StripLine("promised", promised, "text", dash=True))
     strips.append(
-        Strip(f"Fresh rows held, by tenths of x, level {100 * level:.0f} %", edges, lines, "x",
+        Strip("Fresh rows held, by tenths of x", edges, lines, "x",
               "%", (0.0, 102.0), mode="frame")
     )  # fmt: skip
     sheet = charts_of(strips, describe_hetero(run))._replace(

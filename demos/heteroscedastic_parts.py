@@ -37,8 +37,8 @@ from gbuq_core.jobs import stage
 from gbuq_core.metrics import auroc
 
 GREY, ORANGE = "#9a9a9a", "#d55e00"
-_ROWS, _EVERY = 150, 2  # rows that a chart shows, and every how many places of the grid
-_FAINT, _FAINT_ROWS = 0.35, 0.6
+_ROWS, _EVERY = 100, 2  # rows that a chart shows, and every how many places of the grid
+_FAINT = 0.35
 _HEADROOM = 3.2  # stds of noise around the truth that charts hold
 _KEPT = 16  # fits that steps share; the lesson has fewer
 
@@ -99,9 +99,8 @@ class Backdrop(NamedTuple):
 
     def lines(self, z: float | Array = 0.0) -> list[StripLine]:
         """Rows, the true mean, and z stds of noise around it: one z, or one a frame; none at 0."""
-        faint = np.full(len(self.x), _FAINT_ROWS)
         lines = [
-            StripLine("row", self.rows, GREY, dots=True, weight=faint),
+            StripLine("row", self.rows, GREY, dots=True),
             StripLine("true mean", self.truth, "text", dash=True),
         ]
         if np.any(z):

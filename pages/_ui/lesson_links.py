@@ -9,17 +9,27 @@ from typing import Any, NamedTuple
 from demos.lesson import Lesson
 from gbuq_core.experiments.gaussians_export import gaussians_code
 from gbuq_core.experiments.heart_export import heart_code
+from gbuq_core.experiments.heteroscedastic_export import hetero_code
 from gbuq_core.experiments.neighbours_export import neighbours_code
 from gbuq_core.experiments.soft_trees_export import soft_code
 from gbuq_core.experiments.spiral_export import spiral_code
 from pages._ui import (
     gaussians_controls,
     heart_controls,
+    hetero_controls,
     neighbours_controls,
     soft_controls,
     spiral_controls,
 )
-from pages._ui.site_map import GAUSSIANS, HEART, NEIGHBOURS, SOFT_TREES, SPIRAL, Entry
+from pages._ui.site_map import (
+    GAUSSIANS,
+    HEART,
+    HETEROSCEDASTIC,
+    NEIGHBOURS,
+    SOFT_TREES,
+    SPIRAL,
+    Entry,
+)
 
 
 class PresetOpener(NamedTuple):
@@ -57,6 +67,11 @@ OPENERS: Mapping[str, PresetOpener] = MappingProxyType(
             lambda preset: soft_controls.query_of(preset.settings),
             lambda preset: soft_code(preset.settings),
         ),
+        "heteroscedastic": PresetOpener(
+            HETEROSCEDASTIC,
+            lambda preset: hetero_controls.query_of(preset.settings),
+            lambda preset: hetero_code(preset.settings),
+        ),
     }
 )
 
@@ -66,6 +81,6 @@ def lessons_by_name(lessons: Iterable[Lesson]) -> dict[str, Lesson]:
 
     >>> from demos import load_lessons
     >>> list(lessons_by_name(load_lessons()))
-    ['Heart', '25 Gaussians', 'Spiral', 'Neighbours', 'Soft trees']
+    ['Heart', '25 Gaussians', 'Spiral', 'Neighbours', 'Soft trees', 'Heteroscedastic']
     """
     return {OPENERS[lesson.page].entry.title: lesson for lesson in lessons}

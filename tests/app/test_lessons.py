@@ -14,6 +14,7 @@ from gbuq_core.figures.encoding import decode_sheet
 from pages._ui import (
     gaussians_controls,
     heart_controls,
+    hetero_controls,
     neighbours_controls,
     soft_controls,
     spiral_controls,
@@ -29,6 +30,7 @@ CONTROLS = {
     "spiral": spiral_controls,
     "neighbours": neighbours_controls,
     "soft_trees": soft_controls,
+    "heteroscedastic": hetero_controls,
 }
 
 
