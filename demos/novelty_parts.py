@@ -1,0 +1,303 @@
+"""What the steps of the lesson on novelty share: fits that are made once, maps, words for ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from gbuq_core.experiments.novelty import (
+    NoveltyFit,
+    NoveltyMaps,
+    NoveltyRun,
+    at_places,
+    fit_novelty_maps,
+    map_novelty,
+    maps_key,
+    ranks_of,
+    scorer,
+    unit_of,
+    view_novelty,
+)
+from gbuq_core.experiments.novelty_compare import compare_maps, outcome_of
+from gbuq_core.experiments.novelty_data import load_novelty_data
+from gbuq_core.experiments.novelty_edits import Edit, cells_within, edit_of, mask_of
+from gbuq_core.experiments.novelty_look import PlaceLook
+from gbuq_core.experiments.novelty_plan import METHODS, NoveltyPlan, NoveltySettings, plan_novelty
+from gbuq_core.experiments.novelty_ranks import rank_among
+from gbuq_core.experiments.novelty_scores import MapScore, score_maps, support_of
+from gbuq_core.experiments.novelty_words import describe_novelty
+from gbuq_core.figures.novelty import (
+    CLASS_COLOURS,
+    MACAU,
+    Ellipses,
+    Ground,
+    ScoreMap,
+    maps_sheet,
+)
+from gbuq_core.figures.panels import (
+    Panel,
+    PanelSheet,
+    Points,
+    Strip,
+    StripLine,
+    shared_limits,
+)
+from gbuq_core.figures.theme import METHOD_STYLES
+
+_FITS, _MAPS = 6, 8  # that a process keeps: steps share those of moons, blobs and rings
+_OTHERS = ("isolation", "distance")  # scores that are not MACAU's
+_WENT = {"rise": "rises", "stay": "stays", "fall": "falls"}
+
+
+@lru_cache(maxsize=_FITS)
+def fit_of(plan: NoveltyPlan) -> NoveltyFit:
+    """The forests of a plan, made once for steps that follow each other."""
+    return fit_novelty_maps(plan)
+
+
+@lru_cache(maxsize=_MAPS)
+def _scored(plan: NoveltyPlan, tail: str, third_at: float, neighbours: int) -> NoveltyMaps:
+    own = {name: value for name, value in plan._asdict().items() if value is not None}
+    settings = NoveltySettings(**own)._replace(
+        tail=tail, third_at=third_at, neighbours=neighbours
+    )  # fmt: skip
+    return map_novelty(fit_of(plan), settings)
+
+
+def run_of(settings: NoveltySettings) -> NoveltyRun:
+    """As `run_novelty`, with fits and maps that are there already.
+
+    >>> settings = NoveltySettings(rows=200, trees=10)
+    >>> run_of(settings).fit is run_of(settings._replace(tail="clip")).fit
+    True
+    """
+    plan = plan_novelty(settings)
+    fit = fit_of(plan)
+    maps = _scored(plan, *maps_key(fit, settings))
+    return NoveltyRun(settings, fit, maps, view_novelty(fit, maps, settings))
+
+
+def box_edit(data: str, kind: str, x: tuple[float, float], y: tuple[float, float]) -> Edit:
+    """An edit of the cells within a box, on the map of a synthetic set.
+
+    >>> box_edit("moons", "remove", (0.0, 0.2), (0.0, 0.2)).runs
+    ((1706, 2), (1766, 2))
+    """
+    corners = [(x[0], y[0]), (x[1], y[0]), (x[1], y[1]), (x[0], y[1])]
+    return edit_of(kind, cells_within(load_novelty_data(data).axes, corners))
+
+
+def as_map(values: np.ndarray) -> np.ndarray:
+    """Values (..., 3600) of cells as rows and columns.
+
+    >>> as_map(np.zeros((2, 3600))).shape
+    (2, 60, 60)
+    """
+    return values.reshape(*values.shape[:-1], 60, 60)
+
+
+def ground_of(fit: NoveltyFit) -> Ground:
+    """The rows that were trained on, and the axes of the maps."""
+    data, rows, support = fit.data, fit.rows, support_of(fit)
+    return Ground(
+        *data.extent, rows.X[:, :2], rows.y.astype(np.int64), tuple(data.classes),
+        None if support is None else as_map(support), *data.feature_names[:2],
+    )  # fmt: skip
+
+
+def accent_of(key: str) -> str | None:
+    """The colour of the method that a score comes from; the truth has none."""
+    if key in _OTHERS:
+        return METHOD_STYLES["vrf"].colour
+    return None if key == "truth" else MACAU.colour
+
+
+def score_map(run: NoveltyRun, key: str, title: str = "", ellipses: bool = False) -> ScoreMap:
+    """One score as the page draws it: its own values, or ranks from 0 to 100."""
+    ranks = run.settings.ranks
+    values = run.maps.of(key) if ranks == "value" else ranks_of(run.maps, key, ranks)
+    limits = None if ranks == "value" else (0.0, 100.0)
+    unit = unit_of(run.fit, key, ranks)
+    return ScoreMap(
+        title or METHODS[key].label, unit, as_map(values), accent_of(key), limits, ellipses=ellipses
+    )
+
+
+def sheet_of(
+    run: NoveltyRun,
+    maps: Sequence[ScoreMap],
+    look: PlaceLook | None = None,
+    apart: bool = False,
+    point: tuple[float, float] | None = None,
+) -> PanelSheet:
+    """The page's row of maps."""
+    leaves = None if look is None else Ellipses(look.ellipses.centre, look.ellipses.covariance)
+    spread = run.view.disagreement.spread if apart and run.view.disagreement else None
+    return maps_sheet(
+        ground_of(run.fit),
+        maps,
+        point if look is None else look.point,
+        leaves,
+        spread=None if spread is None else as_map(spread),
+        alt=describe_novelty(run.fit, run.maps, run.view),
+    )
+
+
+def edit_sheet(before: NoveltyRun, after: NoveltyRun, keys: Sequence[str], alt: str) -> PanelSheet:
+    """Scores before the last edit, and on the second of two frames after it, with the change.
+
+    The first frame gives nothing away, so that one can say first what will happen.
+    """
+    panels, dots = [], _dots(before.fit, after.fit)
+    for key in keys:
+        pair = np.stack([before.maps.of(key), after.maps.of(key)])
+        change = pair[1] - pair[0]
+        most = float(np.abs(change).max()) or 1.0
+        unit, label = unit_of(after.fit, key), METHODS[key].label
+        panels += [
+            Panel(label, as_map(pair), unit, shared_limits([pair]), points=dots,
+                  accent=accent_of(key)),
+            Panel(f"{label}: change", as_map(np.stack([np.full_like(change, np.nan), change])),
+                  unit, (-most, most), colour_map="viridis", blank_hatched=True),
+        ]  # fmt: skip
+    region = as_map(mask_of(after.settings.edits[-1].runs))
+    ground = ground_of(before.fit)
+    return PanelSheet(
+        [panel._replace(outlined=region) for panel in panels],
+        columns=4 if len(panels) == 4 else 3,
+        x_label=ground.x_label, y_label=ground.y_label,
+        x_extent=ground.x_extent, y_extent=ground.y_extent,
+        panel_height=300 if len(panels) <= 4 else 205,
+        frame_label="training rows", frame_values=("before the edit", "after it"),
+        frames_per_second=1.0, start_frame=0,
+        outline_label="where rows are edited", blank_label="before the edit", alt=alt,
+    )  # fmt: skip
+
+
+def _dots(before: NoveltyFit, after: NoveltyFit) -> Points:
+    """All rows of before; those that an edit takes away, or gives another class, go with it."""
+    old, kept, names = before.rows, after.rows, before.data.classes
+    now = dict(zip(kept.origin.tolist(), kept.y.tolist(), strict=True))
+    last = [now.get(row) == label for row, label in enumerate(old.y.tolist())]
+    other = [old.y[row] != label for row, label in now.items()]
+    new_X, new_y = kept.X[other], kept.y[other]
+    n, m = len(old.y), len(new_y)
+    return Points(
+        np.concatenate([old.X[:, 0], new_X[:, 0]]),
+        np.concatenate([old.X[:, 1], new_X[:, 1]]),
+        np.concatenate([old.y, new_y]).astype(np.int64),
+        tuple(names), CLASS_COLOURS, radius=1.5,
+        appear=np.repeat([0, 1], [n, m]),
+        vanish=np.concatenate([np.where(last, 2, 1), np.full(m, 2)]),
+    )  # fmt: skip
+
+
+def scores_of(run: NoveltyRun) -> dict[str, MapScore]:
+    """Scores of the maps against the truth, by key."""
+    return {score.key: score for score in score_maps(run.fit, run.maps)}
+
+
+def went(before: NoveltyRun, after: NoveltyRun, key: str) -> str:
+    """Whether the last edit made a score rise, stay or fall under its outline, with numbers."""
+    mask = mask_of(after.settings.edits[-1].runs)
+    change = compare_maps(before.maps, after.maps, key, mask)
+    outcome = _WENT[outcome_of(change.inside.change, change.threshold)]
+    return f"{outcome} ({digits(change.inside.before)} to {digits(change.inside.after)})"
+
+
+def went_elsewhere(
+    before: NoveltyRun, edit: Edit, keys: tuple[str, ...] = ("novelty", "knowledge")
+) -> list[str]:
+    """The same for an edit of another picture, scored under its outline alone."""
+    mask = mask_of(edit.runs)
+    fit = fit_novelty_maps(before.fit.plan._replace(edits=(edit,)))
+    places = at_places(fit, fit.data.grid[mask])
+    model = scorer(fit, before.maps.tail)
+    now = {
+        "novelty": lambda: model.score_novelty(places).novelty,
+        "knowledge": lambda: model.predict_uncertainty(places).knowledge,
+    }
+    texts = []
+    for key in keys:
+        old, new = float(before.maps.of(key)[mask].mean()), float(now[key]().mean())
+        threshold = compare_maps(before.maps, before.maps, key, mask).threshold
+        outcome = _WENT[outcome_of(new - old, threshold)]
+        texts.append(f"{outcome} ({digits(old)} to {digits(new)})")
+    return texts
+
+
+def digits(value: float) -> str:
+    """A score with two significant digits, or two decimals from 1 on.
+
+    >>> digits(0.0123), digits(2.345), digits(-12.0), digits(0.00002)
+    ('0.012', '2.35', '-12.00', 'below 0.0001')
+    """
+    if 0.0 < value < 1e-4:
+        return "below 0.0001"
+    return f"{value:.2f}" if abs(value) >= 1 else f"{value:.2g}"
+
+
+def listed(parts: Sequence[str]) -> str:
+    """Words with an "and" before the last.
+
+    >>> listed(["a"]), listed(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+
+def with_strips(sheet: PanelSheet, strips: Sequence[Strip]) -> PanelSheet:
+    """The sheet with charts under its maps."""
+    return sheet._replace(strips=strips, strip_columns=len(strips), strip_height=130)
+
+
+def share_of_steps(values: np.ndarray) -> float:
+    """The share of cells (3600,) with exactly the score of the cell to their left.
+
+    >>> share_of_steps(np.zeros(3600)), share_of_steps(np.arange(3600.0))
+    (1.0, 0.0)
+    """
+    square = as_map(values)
+    return float((square[:, 1:] == square[:, :-1]).mean())
+
+
+def feature_strip(fit: NoveltyFit) -> tuple[Strip, dict[str, np.ndarray]]:
+    """Mean ranks among the training rows, over cells where rows can lie, for a third feature.
+
+    Returns the chart and each score's means at -4, -3, ..., 4.
+    """
+    at = np.arange(-4.0, 5.0)
+    cells = fit.data.grid[fit.data.in_support]
+    places = np.concatenate([at_places(fit, cells, value) for value in at])
+    model = scorer(fit, "rise")
+    here, rows = model.score_novelty(places), model.score_novelty(fit.rows.X)
+    means = {
+        key: rank_among(getattr(here, name), getattr(rows, name)).reshape(len(at), -1).mean(axis=1)
+        for key, name in (("novelty", "novelty"), ("conditional", "conditional_novelty"))
+    }
+    lines = [
+        StripLine("novelty", means["novelty"], MACAU.colour),
+        StripLine("conditional novelty", means["conditional"], "text", dash=True),
+    ]
+    return Strip(
+        "Mean rank where rows can lie", at, lines, "third feature, standard deviations",
+        "% of training rows below", (0.0, 100.0), mode="frame",
+    ), means  # fmt: skip
+
+
+def walk_strip(
+    x: np.ndarray, z: Sequence[np.ndarray], inside: np.ndarray, title: str
+) -> Strip:  # fmt: skip
+    """Novelty along a row of the map, rising and clipped."""
+    lines = [
+        StripLine("rising", z[0], MACAU.colour),
+        StripLine("clipped", z[1], "text", dash=True),
+    ]
+    half = (x[1] - x[0]) / 2
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], inside.astype(np.int64), [0]])))
+    bands = [(x[a] - half, x[b - 1] + half) for a, b in edges.reshape(-1, 2).tolist()]
+    return Strip(
+        title, x, lines, "x1", "z", mode="frame", shaded=bands, shaded_label="rows can lie here"
+    )
