@@ -122,7 +122,7 @@ def test_more_rows_than_the_prior_knows_prune_what_is_noise(rng):
 @settings(max_examples=60)
 def test_scaling_is_scikit_learns_bit_by_bit(seed, n, gaps):
     rng = np.random.default_rng(seed)
-    X = rng.integers(-3, 4, size=(n, 4)) * rng.choice([1.0, 1e-16, 1e9], size=4)
+    X = rng.integers(-3, 4, size=(n, 4)) * rng.choice([1.0, 1e-12, 1e9], size=4)
     X[rng.random(X.shape) < gaps] = np.nan
     scaling = fit_scaling(X, one_leaf(n, range(4)), n_jobs=1)
     there = ~np.isnan(X).all(axis=0)
@@ -133,6 +133,16 @@ def test_scaling_is_scikit_learns_bit_by_bit(seed, n, gaps):
         np.testing.assert_array_equal(scaling.median[0, there], imputer.statistics_)
         np.testing.assert_array_equal(scaling.centre[0, there], scaler.center_)
         np.testing.assert_array_equal(scaling.scale[0, there], scaler.scale_)
+
+
+def test_tiny_units_are_scaled_and_rounding_is_not(rng):
+    x = rng.normal(size=(20, 1))
+    rounding = np.where(np.arange(20) % 2, 0.3, 0.1 + 0.2)  # two floats, one beside the other
+    table = one_leaf(20, range(3))
+    scaling = fit_scaling(np.hstack([x, 2.0**-60 * x, rounding[:, None]]), table, n_jobs=1)
+    # scikit-learn takes any range below 2e-15 for 0, whatever the numbers' size.
+    assert scaling.scale[0, 1] == 2.0**-60 * scaling.scale[0, 0]
+    assert scaling.scale[0, 2] == 1.0
 
 
 def test_a_leaf_is_imputed_and_scaled_before_its_regression(rng):

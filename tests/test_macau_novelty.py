@@ -102,7 +102,7 @@ def test_shrinkage_is_scikit_learns(n, p, seed):
     covariance = X.T @ X / n
     mean_variance = np.trace(covariance) / p
     S = np.tril(covariance) / mean_variance
-    weight = shrink(S, n)
+    weight = shrink(S, p, n)
     twin = OAS().fit(X)
     # A few hundred roundings of numbers near 1.
     np.testing.assert_allclose(

@@ -14,10 +14,12 @@ are met once, for ``Z^T Z`` and ``Z^T y``: an iteration costs p^3 and not n p^2.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+
+from gbuq_core.macau.compiling import INNER, OUTER
 
 MAX_ITERATIONS = 300
 TOLERANCE = 1e-3  # of the sum of the moves of all weights
@@ -28,11 +30,6 @@ _EPS = 2.220446049250313e-16
 _CANCELLED = 1e-6
 # Below so many times the cutoff of the pseudo-inverse an inverse is taken through eigenvalues.
 _DOUBTFUL = 100.0
-
-# What keeps compiling short: no wrappers that nobody calls, no checks of divisors, and functions
-# that are used once are inlined, since the code of each call is optimised again in its caller.
-OUTER: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True}
-INNER: dict[str, Any] = {**OUTER, "no_cpython_wrapper": True}
 
 
 class LinearLeaves(NamedTuple):
@@ -133,7 +130,7 @@ def _invert_by_rows(z, alpha, penalty, kept, k, sigma):
         sigma[i, i] += 1.0 / penalty[kept[i]]
 
 
-@njit(nogil=True, cache=True, inline="always", **INNER)
+@njit(nogil=True, cache=True, **INNER)
 def _covariance(z, gram, alpha, penalty, kept, k, work, sigma):
     """Covariance of the k kept weights into sigma[:k, :k].
 
@@ -193,7 +190,7 @@ def _moments(z, y, gram, moment):
     return power
 
 
-@njit(nogil=True, cache=True, inline="always", **INNER)
+@njit(nogil=True, cache=True, **INNER)
 def fit_ard(z, y, weight, covariance):
     """Fit one leaf to centred features z (n, p) and targets y (n,); return 1 / alpha.
 

@@ -13,6 +13,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from gbuq_core.macau.compiling import INNER, OUTER
+
 # Deviations in interquartile ranges are cut here and variances below are nothing, so that no
 # square and no quotient of finite inputs overflows.
 _FARTHEST = 1e60
@@ -20,7 +22,7 @@ _NO_VARIANCE = 1e-60
 _LEAST_PIVOT = 1e-14  # below it is rounding: shrinkage keeps pivots above 1 / (n + 1)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, **INNER)
 def scale_row(x, g, scaling, out):
     """Write row ``x`` (p,), gaps filled and scaled as in leaf ``g``, into ``out`` (p,)."""
     for j in range(x.shape[0]):
@@ -29,7 +31,7 @@ def scale_row(x, g, scaling, out):
         out[j] = min(max(value, -_FARTHEST), _FARTHEST)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, **INNER)
 def _deviate(x, g, scaling, location, out):
     """Write the deviation of row ``x`` from the mean of leaf ``g``, scaled, into ``out`` (p,)."""
     scale_row(x, g, scaling, out)
@@ -37,12 +39,14 @@ def _deviate(x, g, scaling, location, out):
         out[j] -= location[g, j]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, **INNER)
 def _write_moments(X, rows, g, scaling, location, covariance, row):
     """Write mean (into row g of ``location``) and covariance (lower triangle), divided by n."""
     n, p = len(rows), X.shape[1]
-    location[g] = 0.0
-    covariance[:, :] = 0.0
+    for j in range(p):
+        location[g, j] = 0.0
+        for k in range(j + 1):
+            covariance[j, k] = 0.0
     for i in rows:
         scale_row(X[i], g, scaling, row)
         for j in range(p):
@@ -59,14 +63,13 @@ def _write_moments(X, rows, g, scaling, location, covariance, row):
             covariance[j, k] /= max(n, 1)
 
 
-@njit(nogil=True, cache=True)
-def shrink(S, n):
-    """Shrink the k x k covariance of n rows (lower triangle, mean variance 1) in place.
+@njit(nogil=True, cache=True, **OUTER)
+def shrink(S, k, n):
+    """Shrink the covariance S[:k, :k] of n rows (lower triangle, mean variance 1) in place.
 
     Oracle approximating shrinkage towards the identity (Chen et al., 2010, equation 23, without
     the factor 2 / p, as scikit-learn has it). Returns the weight of the identity.
     """
-    k = S.shape[0]
     squares = 0.0
     for a in range(k):
         for b in range(a):
@@ -82,10 +85,9 @@ def shrink(S, n):
     return weight
 
 
-@njit(nogil=True, cache=True)
-def _invert_factor(S, out):
-    """Overwrite S (k, k) by its Cholesky factor and write the factor's inverse into ``out``."""
-    k = S.shape[0]
+@njit(nogil=True, cache=True, **INNER)
+def _invert_factor(S, k, out):
+    """Overwrite S[:k, :k] by its Cholesky factor; write the factor's inverse into ``out``."""
     for a in range(k):
         for b in range(a + 1):
             total = S[a, b]
@@ -101,32 +103,34 @@ def _invert_factor(S, out):
             out[a * (a + 1) // 2 + b] = total / S[a, a]
 
 
-@njit(nogil=True, cache=True)
-def write_factor(covariance, features, n, fallback, S, out):
+@njit(nogil=True, cache=True, **INNER)
+def _write_factor(covariance, features, n, fallback, S, out):
     """Shrink the covariance of some ``features`` (k,) and write its W into ``out``.
 
-    ``covariance`` (p, p) has a lower triangle only, ``S`` is scratch of the same shape. Where no
-    feature varies, W is that of the diagonal of ``fallback`` (p,): see `fit_novelty`.
+    ``covariance`` (p, p) has a lower triangle only, ``S`` (p, p) is scratch. Where no feature
+    varies, W is that of the diagonal of ``fallback`` (p,): see `fit_novelty`.
     """
     k = len(features)
     mean_variance = 0.0
     for j in features:
         mean_variance += covariance[j, j] / k
     if not mean_variance > _NO_VARIANCE:
-        out[: k * (k + 1) // 2] = 0.0
         for a in range(k):
-            out[a * (a + 1) // 2 + a] = 1.0 / np.sqrt(fallback[features[a]])
+            at = a * (a + 1) // 2
+            for b in range(a):
+                out[at + b] = 0.0
+            out[at + a] = 1.0 / np.sqrt(fallback[features[a]])
         return
     for a in range(k):
         for b in range(a + 1):
             S[a, b] = covariance[features[a], features[b]] / mean_variance
-    shrink(S[:k, :k], n)
-    _invert_factor(S[:k, :k], out)
+    shrink(S, k, n)
+    _invert_factor(S, k, out)
     for i in range(k * (k + 1) // 2):
         out[i] /= np.sqrt(mean_variance)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, **INNER)
 def _distance(factor, features, deviation):
     """Length of ``W d`` for the deviations ``d`` of some features."""
     total, at = 0.0, 0
@@ -139,60 +143,44 @@ def _distance(factor, features, deviation):
     return np.sqrt(total)
 
 
-@njit(nogil=True, cache=True)
-def _write_both_distances(x, g, table, scaling, model, features, deviation, out, out_path, at):
-    """Write the distance of row ``x`` to leaf ``g`` in all and in its path features."""
-    _deviate(x, g, scaling, model.location, deviation)
-    distance = _distance(model.factor[g], features, deviation)
-    path = table.path[table.path_begin[g] : table.path_begin[g + 1]]
-    out[at] = distance
-    if len(path) == len(features):
-        out_path[at] = distance
-    else:
-        own = model.path_factor[model.path_first[g] : model.path_first[g + 1]]
-        out_path[at] = _distance(own, path, deviation)
-
-
-@njit(nogil=True, cache=True)
-def fit_leaves(X, low, high, table, scaling, model, fallback, distances, path_distances):
-    """Fit leaves ``low`` to ``high`` into ``model``, and write their training rows' distances.
-
-    Both are (begin[high] - begin[low],), in the order of ``table.rows``.
-    """
-    p, start = X.shape[1], table.begin[low]
-    row, features = np.empty(p), np.arange(p).astype(table.path.dtype)
+@njit(nogil=True, cache=True, **OUTER)
+def fit_leaves(X, low, high, table, scaling, model, fallback):
+    """Fit leaves ``low`` to ``high`` into ``model``."""
+    p = X.shape[1]
+    row, everything = np.empty(p), np.arange(p).astype(table.path.dtype)
     covariance, S = np.empty((p, p)), np.empty((p, p))
     for g in range(low, high):
         rows = table.rows[table.begin[g] : table.begin[g + 1]]
         _write_moments(X, rows, g, scaling, model.location, covariance, row)
-        write_factor(covariance, features, len(rows), fallback, S, model.factor[g])
-        path = table.path[table.path_begin[g] : table.path_begin[g + 1]]
-        own = model.path_factor[model.path_first[g] : model.path_first[g + 1]]
-        write_factor(covariance, path, len(rows), fallback, S, own)
-        for r in range(len(rows)):
-            _write_both_distances(
-                X[rows[r]], g, table, scaling, model, features, row, distances, path_distances,
-                table.begin[g] - start + r,
-            )  # fmt: skip
+        for of_path in range(2):  # one call, since each is compiled anew
+            features, out = everything, model.factor[g]
+            if of_path == 1:
+                features = table.path[table.path_begin[g] : table.path_begin[g + 1]]
+                out = model.path_factor[model.path_first[g] : model.path_first[g + 1]]
+            _write_factor(covariance, features, len(rows), fallback, S, out)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, **OUTER)
 def write_distances(X, numbers, table, scaling, model, distances, path_distances):
     """Write distances of rows X (n, p) to the leaves ``numbers`` (n, n_trees), shaped like these.
 
     In all features, and in those on the path to the leaf.
     """
     p = X.shape[1]
-    deviation, features = np.empty(p), np.arange(p).astype(table.path.dtype)
+    deviation, everything = np.empty(p), np.arange(p).astype(table.path.dtype)
     for i in range(X.shape[0]):
         for t in range(numbers.shape[1]):
-            _write_both_distances(
-                X[i], numbers[i, t], table, scaling, model, features, deviation,
-                distances[i], path_distances[i], t,
-            )  # fmt: skip
+            g = numbers[i, t]
+            _deviate(X[i], g, scaling, model.location, deviation)
+            distances[i, t] = _distance(model.factor[g], everything, deviation)
+            path = table.path[table.path_begin[g] : table.path_begin[g + 1]]
+            path_distances[i, t] = distances[i, t]
+            if len(path) < p:
+                own = model.path_factor[model.path_first[g] : model.path_first[g + 1]]
+                path_distances[i, t] = _distance(own, path, deviation)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, **OUTER)
 def write_contributions(X, numbers, table, scaling, model, conditional, out):
     """Write ``d * (S^-1 d)`` of rows X for each tree into ``out`` (n, n_trees, p).
 
@@ -209,7 +197,8 @@ def write_contributions(X, numbers, table, scaling, model, conditional, out):
             if conditional:
                 features = table.path[table.path_begin[g] : table.path_begin[g + 1]]
                 factor = model.path_factor[model.path_first[g] : model.path_first[g + 1]]
-            out[i, t] = 0.0
+            for j in range(p):
+                out[i, t, j] = 0.0
             for a in range(len(features)):
                 at = a * (a + 1) // 2
                 whitened[a] = 0.0

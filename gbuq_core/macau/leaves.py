@@ -57,7 +57,8 @@ class LeafScaling(NamedTuple):
 
     median, centre, scale : (n_leaves, n_features) float64
         Medians and interquartile ranges of the leaf's rows, as scikit-learn's SimpleImputer and
-        RobustScaler find them one after the other; scale 1 where the range is 0. A feature that is
+        RobustScaler find them one after the other; scale 1 where the range is 0 but for rounding
+        (of values below 1 relative to them, so that no unit is too small). A feature that is
         missing in all rows of the leaf has median 0 and scale infinity, so that it is always 0:
         the imputer drops such a column. Leaves without rows: 0, 0, 1.
     """

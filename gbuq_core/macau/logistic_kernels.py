@@ -11,6 +11,8 @@ import math
 import numpy as np
 from numba import njit
 
+from gbuq_core.macau.compiling import INNER, OUTER
+
 _MAX_STEPS = 100
 _MAX_HALVINGS = 40
 # On the gradient's largest entry, for each row. scikit-learn's own default stops at 1e-4.
@@ -20,14 +22,14 @@ _LEAST_PIVOT = 1e-14  # of the largest one: what is below is rounding
 _FARTHEST = 1e60  # scaled values are cut there, as for distances
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, **INNER)
 def _sigmoid(z):
     """``1 / (1 + exp(-z))`` without overflow."""
     t = math.exp(-abs(z))
     return (1.0 if z >= 0.0 else t) / (1.0 + t)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, **INNER)
 def _logit(Z, i, weights):
     """Log odds of row i."""
     k = len(weights) - 1
@@ -37,7 +39,7 @@ def _logit(Z, i, weights):
     return z
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, **INNER)
 def _loss(Z, y, weights):
     """Negative log likelihood of the rows and half the squared weights, without the intercept."""
     total = 0.0
@@ -49,7 +51,7 @@ def _loss(Z, y, weights):
     return total
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, **INNER)
 def _write_derivatives(Z, y, weights, gradient, hessian):
     """Write gradient (k + 1,) and Hessian (lower triangle) of `_loss`."""
     k = len(weights) - 1
@@ -70,7 +72,7 @@ def _write_derivatives(Z, y, weights, gradient, hessian):
         hessian[a, a] += 1.0
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, **INNER)
 def _solve(A, b):
     """Overwrite b by ``A^-1 b`` and the positive definite A (lower triangle) by its factor."""
     largest = 0.0
@@ -94,7 +96,7 @@ def _solve(A, b):
         b[i] /= A[i, i]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, **OUTER)
 def fit_logistic(Z, y, weights):
     """Fit the logistic regression of y (n,), 0 or 1, both there, on Z (n, k) by Newton's method.
 
@@ -132,7 +134,7 @@ def fit_logistic(Z, y, weights):
         loss = reached
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, **INNER)
 def _scaled(X, row, g, j, scaling):
     """Feature j of a row, its gap filled, on the scaling of leaf g."""
     value = scaling.median[g, j] if np.isnan(X[row, j]) else X[row, j]
@@ -140,7 +142,7 @@ def _scaled(X, row, g, j, scaling):
     return min(max(value, -_FARTHEST), _FARTHEST)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, **OUTER)
 def fit_logistic_leaves(X, target, low, high, table, scaling, model, fitted):
     """Fit leaves ``low`` to ``high`` into ``model.weights``; write its training probabilities.
 
@@ -175,7 +177,7 @@ def fit_logistic_leaves(X, target, low, high, table, scaling, model, fitted):
                     information[a * k + b] += p * (1.0 - p) * Z[r, a] * Z[r, b]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, **OUTER)
 def write_class_members(X, numbers, table, scaling, model, means, variances):
     """Write probability and variance of rows X in leaves ``numbers`` (n, k), shaped like these.
 

@@ -135,22 +135,23 @@ def fit_novelty(
     )  # fmt: skip
     variances = _variances(X)
 
-    def fit(low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
-        n_rows = table.begin[high] - table.begin[low]
-        distances, path_distances = np.empty(n_rows), np.empty(n_rows)
-        fit_leaves(X, low, high, table, scaling, model, variances, distances, path_distances)
-        return distances, path_distances
-
     def work(tree: int) -> None:
-        distances, path_distances = fit(int(table.first[tree]), int(table.first[tree + 1]))
+        low, high = int(table.first[tree]), int(table.first[tree + 1])
+        fit_leaves(X, low, high, table, scaling, model, variances)
+        numbers = np.empty((len(X), 1), np.int64)
+        rows = table.rows[table.begin[low] : table.begin[high]]
+        numbers[rows, 0] = np.repeat(np.arange(low, high), np.diff(table.begin[low : high + 1]))
+        distances, path_distances = np.empty(numbers.shape), np.empty(numbers.shape)
+        write_distances(X, numbers, table, scaling, model, distances, path_distances)
         own = slice(tree * m, (tree + 1) * m)
-        write_quantiles(np.sort(distances), model.quantiles[own])
-        write_quantiles(np.sort(path_distances), model.path_quantiles[own])
+        write_quantiles(np.sort(distances[:, 0]), model.quantiles[own])
+        write_quantiles(np.sort(path_distances[:, 0]), model.path_quantiles[own])
         advance(0.0)
 
     parallel_map(work, range(table.n_trees), n_jobs)
     if table.fallback >= 0:
-        fit(table.fallback, table.fallback + 1)
+        last = table.fallback
+        fit_leaves(X, last, last + 1, table, scaling, model, variances)
     return model
 
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from numba import njit
 
+from gbuq_core.macau.compiling import INNER, OUTER
+
 MAX_QUANTILES = 1000  # scikit-learn's default number
 _EDGE = 1e-7  # so near the smallest or largest training value scikit-learn takes it for that
 _ROUNDING = 1e-9  # a range below this share of the values is rounding: they count as one value
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, **OUTER)
 def write_quantiles(values, out):
     """Write the ``len(out)`` evenly spaced quantiles of ``values`` (n,), ascending.
 
@@ -34,7 +36,7 @@ def write_quantiles(values, out):
             out[i] = max(out[i], out[i - 1])
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, **OUTER)
 def write_leaf_quantiles(values, begin, quantile_begin, low, high, out):
     """Write the tables of leaves ``low`` to ``high``; values come by leaf, ascending within it."""
     for g in range(low, high):
@@ -44,7 +46,7 @@ def write_leaf_quantiles(values, begin, quantile_begin, low, high, out):
             )
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, **INNER)
 def _count_below(quantiles, x, with_equal):
     """How many of the ascending ``quantiles`` are below x, or not above it."""
     low, high = 0, len(quantiles)
@@ -57,7 +59,7 @@ def _count_below(quantiles, x, with_equal):
     return low
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, **INNER)
 def _share_below(x, quantiles):
     """The share of training values below x, between 0 and 1; half of those equal to it count."""
     m = len(quantiles)
@@ -73,7 +75,7 @@ def _share_below(x, quantiles):
     return 0.5 * (left + right - 1) / (m - 1)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, **INNER)
 def clipped_share(x, quantiles):
     """scikit-learn's quantile transform to [0, 1]: 0 and 1 at and beyond the training values."""
     if x - _EDGE < quantiles[0]:
@@ -83,14 +85,14 @@ def clipped_share(x, quantiles):
     return _share_below(x, quantiles)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, **INNER)
 def _is_single(quantiles):
     """Whether the training values are one value, but for rounding."""
     low, high = quantiles[0], quantiles[-1]
     return not high - low > _ROUNDING * max(abs(low), abs(high))
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, **OUTER)
 def write_clipped(values, tables, begin, quantiles, single_is_centre, shares, excess):
     """Write shares and excesses of ``values`` (n, k) in tables of these numbers (n, k).
 
@@ -107,7 +109,7 @@ def write_clipped(values, tables, begin, quantiles, single_is_centre, shares, ex
                 shares[i, t] = clipped_share(values[i, t], own)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, **OUTER)
 def write_rising(values, tables, begin, quantiles, edges, shares, excess):
     """Write shares and excesses that keep rising beyond the training values, (n, k) each.
 

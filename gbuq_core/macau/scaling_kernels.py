@@ -7,11 +7,14 @@ import math
 import numpy as np
 from numba import njit
 
-# Below this scikit-learn's scalers take a range for 0.
+from gbuq_core.macau.compiling import INNER, OUTER
+
+# Below this scikit-learn's scalers take a range for 0: rounding. Of numbers below 1 it is a share,
+# so that tiny units are none.
 _NO_RANGE = 10.0 * 2.220446049250313e-16
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, **INNER)
 def _filled_at(values, n_present, n_all, rank, median):
     """Place ``rank`` among ``values[:n_present]`` (ascending) and medians for the missing rest."""
     # The medians stand right behind the values below and equal to the lower middle.
@@ -24,7 +27,7 @@ def _filled_at(values, n_present, n_all, rank, median):
     return values[rank - gaps]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, **INNER)
 def _filled_quantile(values, n_present, n_all, share, median):
     """The quantile between places as numpy interpolates it, from the nearer of the two."""
     place = share * (n_all - 1)
@@ -37,7 +40,7 @@ def _filled_quantile(values, n_present, n_all, share, median):
     return below + (above - below) * part
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, **OUTER)
 def scale_tree(columns, order, present, rows, begin, first, last, centre, scale):
     """Write centre and scale (n_leaves, n_features) of the leaves ``first:last`` of one tree.
 
@@ -75,8 +78,9 @@ def scale_tree(columns, order, present, rows, begin, first, last, centre, scale)
             median = mine[middle]
             if n_present % 2 == 0:
                 median = 0.5 * (mine[middle - 1] + median)
-            spread = _filled_quantile(mine, n_present, n_all, 0.75, median) - _filled_quantile(
-                mine, n_present, n_all, 0.25, median
-            )
+            lower = _filled_quantile(mine, n_present, n_all, 0.25, median)
+            upper = _filled_quantile(mine, n_present, n_all, 0.75, median)
+            size = min(1.0, max(abs(lower), abs(upper)))
+            is_range = upper > lower and upper - lower >= _NO_RANGE * size
             centre[leaf, feature] = median
-            scale[leaf, feature] = spread if spread >= _NO_RANGE else 1.0
+            scale[leaf, feature] = upper - lower if is_range else 1.0
