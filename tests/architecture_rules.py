@@ -5,6 +5,7 @@
 
 import ast
 import re
+from collections import defaultdict
 from functools import cache
 from pathlib import PurePosixPath
 from typing import NamedTuple
@@ -62,8 +63,19 @@ def parsed(module):
     return ast.parse(module.text)
 
 
+@cache
+def nodes_by_kind(module):
+    found = defaultdict(list)
+    for node in ast.walk(parsed(module)):
+        found[type(node)].append(node)
+    return found
+
+
 def nodes(module, kind):
-    return [node for node in ast.walk(parsed(module)) if isinstance(node, kind)]
+    return nodes_by_kind(module).get(kind, [])
+
+
+HOLD_IMPORTS = (ast.stmt, ast.ExceptHandler, ast.match_case)  # no expression does
 
 
 @cache
@@ -82,7 +94,8 @@ def imports(module):
                 found.append(Import(f"{base}.{alias.name}", at_import, node.level > 0))
         inside = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
         for child in ast.iter_child_nodes(node):
-            visit(child, at_import and not inside)
+            if isinstance(child, HOLD_IMPORTS):
+                visit(child, at_import and not inside)
 
     visit(parsed(module), True)
     return found
