@@ -52,6 +52,14 @@ def test_functions_of_a_soft_tree_fan_out_in_the_gap():
     assert ((x > -0.8) & (x < 0.8)).sum() == 0
 
 
+def test_leaf_models_know_the_noise_and_novelty_the_rows():
+    names = {}
+    exec(blocks("python")[4], names)
+    # The noise's std is 0.1 and 0.9; a leaf is wide, which adds up to a third at x = 1.
+    np.testing.assert_allclose(names["noise"][:2], [0.1, 0.9], rtol=0.5)
+    assert names["novelty"][2] > 40.0 > 10.0 * np.abs(names["novelty"][:2]).max()
+
+
 def test_the_lessons_that_the_readme_names_are_all_there_are():
     (row,) = re.findall(r"^\| Lessons \|.*$", README, flags=re.MULTILINE)
     assert sorted(re.findall(r"demos\.(\w+)", row)) == sorted(NAMES)
