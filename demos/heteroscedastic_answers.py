@@ -171,30 +171,25 @@ def _outwards(left: Ray, right: Ray) -> str:
 
 def which_novelty(scores: Sequence[HeteroScore], beyond: Mapping[tuple[str, str], float]) -> str:
     """AUROC of each score, and shares of foreign rows beyond what is usual among others."""
-    told, blind = [], []
-    for score in scores:
-        for found in score.auroc:
-            if (score.method, found.key) not in beyond:
-                continue
-            share = 100 * beyond[score.method, found.key]
-            line = f"{_score_of(score, found.label)} ({found.value:.2f}, {share:.0f} %)"
-            (told if found.value >= SEPARATES else blind).append(line)
     parts = [
         "In brackets the AUROC, and how many foreign rows lie beyond what 95 % of fresh rows from "
         "between 0 and 10 stay below."
     ]
-    if told:
-        parts.append(f"All or nearly all are told by {names(told)}.")
-    if blind:
-        parts.append(f"Not by {names(blind)}.")
+    for score in scores:
+        asked = [found for found in score.auroc if (score.method, found.key) in beyond]
+        shown = {
+            found.key: f"{found.label.lower()} ({found.value:.2f}, "
+            f"{100 * beyond[score.method, found.key]:.0f} %)"
+            for found in asked
+        }
+        told = [shown[found.key] for found in asked if found.value >= SEPARATES]
+        blind = [shown[found.key] for found in asked if not found.value >= SEPARATES]
+        if told:
+            more = f", but not by {names(blind)}" if blind else ""
+            parts.append(f"{score.label} tells all or nearly all by {names(told)}{more}.")
+        elif blind:
+            parts.append(f"{score.label} does not tell them by {names(blind)}.")
     return " ".join(parts)
-
-
-def _score_of(score: HeteroScore, label: str) -> str:
-    """A score and whose it is, unless that is all that the method says."""
-    if len(score.auroc) == 1 and np.isnan(score.crps):
-        return f"the {score.label.lower()}"
-    return f"{label.lower()} of {score.label}"
 
 
 def why_novelty(same: bool, flat: bool) -> str:

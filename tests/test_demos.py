@@ -50,8 +50,10 @@ def test_each_step_is_computed_with_numbers_and_a_picture(given, step):
     assert "nan" not in " ".join([*shown.text, shown.answer]).lower()
     header = decode_sheet(encode_sheet(shown.sheet)).header
     # Training or a race can be played; of neighbours only what grows with trees or with k, of soft
-    # trees some ranks and trees.
-    assert header["frames"] >= 25 or given.name in ("neighbours", "soft_trees")
+    # trees some ranks and trees, of growing noise some levels, trees and methods;
+    # of novelty before and after.
+    few = ("neighbours", "soft_trees", "heteroscedastic", "novelty")
+    assert header["frames"] >= 25 or given.name in few
     assert header["alt"]
 
 

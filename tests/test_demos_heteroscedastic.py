@@ -162,8 +162,8 @@ def test_one_feature_leaves_two_novelties_the_same():
     for label in ("MACAU (linear)", "MACAU (basic)"):
         np.testing.assert_allclose(*(line_of(strip, label) for strip in same))
     assert line_of(strip_of(title, "Inference novelty"), "MACAU (basic)").max() < 1e-9
-    assert "Not by inference novelty of MACAU (basic) (0.50, 0 %)." in shown(title).answer
-    assert "the isolation forest (1.00, 100 %)" in shown(title).answer
+    answer = shown(title).answer
+    assert "but not by inference novelty (0.50, 0 %). Isolation forest tells" in answer
 
 
 def test_alike_trees_know_less_of_where_they_have_not_been():
@@ -256,10 +256,13 @@ def test_what_is_said_of_the_end_depends_on_the_curve(left, right, said):
 def test_what_is_said_of_novelties_depends_on_who_tells():
     both = score("A", auroc=judged(("novelty", 1.0, 1.0), ("total", 0.2, 0.5)))
     told = answers.which_novelty([both], {("forest", "novelty"): 1.0})
-    assert told.endswith("All or nearly all are told by novelty of A (1.00, 100 %).")
+    assert told.endswith("A tells all or nearly all by novelty (1.00, 100 %).")
+    told = answers.which_novelty(
+        [both], {("forest", "novelty"): 1.0, ("forest", "total"): 0.25, ("other", "data"): 1.0}
+    )
+    assert told.endswith("by novelty (1.00, 100 %), but not by total (0.20, 25 %).")
     told = answers.which_novelty([both], {("forest", "total"): 0.25})
-    assert told.endswith("Not by total of A (0.20, 25 %).")
-    assert "told by" not in told
+    assert told.endswith("A does not tell them by total (0.20, 25 %).")
     assert "are the same here" in answers.why_novelty(True, False)
     assert answers.why_novelty(False, True).startswith("Novelty and conditional novelty differ")
     assert "has no unusual one" not in answers.why_novelty(False, False)
