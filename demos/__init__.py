@@ -8,13 +8,13 @@ from __future__ import annotations
 from importlib import import_module
 
 # In the order in which they are best taken.
-NAMES = ("heart", "gaussians", "spiral", "neighbours", "soft_trees", "heteroscedastic")
+NAMES = ("heart", "gaussians", "spiral", "neighbours", "soft_trees", "heteroscedastic", "novelty")
 
 
 def load_lessons():
     """Return every lesson, in order.
 
     >>> [lesson.name for lesson in load_lessons()]
-    ['heart', 'gaussians', 'spiral', 'neighbours', 'soft_trees', 'heteroscedastic']
+    ['heart', 'gaussians', 'spiral', 'neighbours', 'soft_trees', 'heteroscedastic', 'novelty']
     """
     return tuple(import_module(f"demos.{name}").LESSON for name in NAMES)

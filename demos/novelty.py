@@ -118,7 +118,8 @@ def beside_the_truth() -> Shown:
             + " on these rows."
         )
     )
-    return Shown(text, answer, sheet_of(run, [score_map(run, key) for key in _MAPS]))
+    sheet = sheet_of(run, [score_map(run, key) for key in _MAPS])
+    return Shown(text, answer, sheet._replace(panel_height=240))
 
 
 def who_is_right() -> Shown:
@@ -189,23 +190,17 @@ def unused_feature() -> Shown:
         "depends on what is odd about it."
     )
     maps = [score_map(run, key) for key in THIRD.settings.methods]
-    sheet = sheet_of(run, maps, explain_place(fit, run.maps, run.settings, _middle(THIRD)))
-    return Shown(text, answer, with_strips(sheet._replace(columns=3, panel_height=240), [strip]))
-
-
-def _middle(preset: NoveltyPreset, cell: tuple[int, int] | None = None) -> tuple[float, float]:
-    """The place in the middle of a cell."""
-    row, column = preset.cell if cell is None else cell
-    x, y = run_of(preset.settings).fit.data.axes
-    return float(x[column]), float(y[row])
+    sheet = sheet_of(run, maps)._replace(panel_height=240)
+    return Shown(text, answer, with_strips(sheet, [strip]))
 
 
 def why_here() -> Shown:
     """The ellipse of a leaf that goes round the hole covers it; shares of the distance."""
     run = run_of(RINGS.settings)
+    x, y = run.fit.data.axes
     middle, out, corner = (
-        explain_place(run.fit, run.maps, run.settings, _middle(RINGS, cell))
-        for cell in (None, _OUT, _CORNER)
+        explain_place(run.fit, run.maps, run.settings, (float(x[column]), float(y[row])))
+        for row, column in (RINGS.cell, _OUT, _CORNER)
     )
     text = (
         "A ring inside a ring, a class each. The middle is empty: no row can lie there. The "
@@ -302,7 +297,8 @@ def labels_flipped() -> Shown:
         f"{after.fit.rows.outcomes[-1].text} There novelty {inside['novelty']}, knowledge "
         f"uncertainty {inside['knowledge']} and data uncertainty {inside['data']}. The isolation "
         f"forest knows no class: its map {'is the same to the last digit' if same else 'changes'}. "
-        "Novelty knows one by way of the leaves, as trees split where classes change. In a box of "
+        "Novelty knows them by way of the leaves, as trees split where classes change: outside the "
+        f"box its mean {went(before, after, 'novelty', inside=False)}. In a box of "
         f"the blobs whose rows are flipped it {blob[0]}, knowledge uncertainty {blob[1]}: "
         + flipped_words(blob[0])
     )
@@ -316,7 +312,7 @@ LESSON = Lesson(
     "read.",
     page="novelty",
     source="After Merilinna, Advanced uncertainty quantification and novelty detection for random "
-    "forest models, section 3.2 (MACAU, 2023).",
+    "forest models, section 3.2 (doi 10.5121/csit.2023.131920).",
     steps=(
         Step("Where rows can lie", "Which scores find the empty cells?", MOONS, beside_the_truth),
         Step("Two scores contradict", "Which of the two is right?", BLOBS, who_is_right),

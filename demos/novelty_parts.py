@@ -166,10 +166,10 @@ def edit_sheet(before: NoveltyRun, after: NoveltyRun, keys: Sequence[str], alt: 
     ground = ground_of(before.fit)
     return PanelSheet(
         [panel._replace(outlined=region) for panel in panels],
-        columns=4 if len(panels) == 4 else 3,
+        columns=4,
         x_label=ground.x_label, y_label=ground.y_label,
         x_extent=ground.x_extent, y_extent=ground.y_extent,
-        panel_height=300 if len(panels) <= 4 else 205,
+        panel_height=230,
         frame_label="training rows", frame_values=("before the edit", "after it"),
         frames_per_second=1.0, start_frame=0,
         outline_label="where rows are edited", blank_label="before the edit", alt=alt,
@@ -199,12 +199,13 @@ def scores_of(run: NoveltyRun) -> dict[str, MapScore]:
     return {score.key: score for score in score_maps(run.fit, run.maps)}
 
 
-def went(before: NoveltyRun, after: NoveltyRun, key: str) -> str:
-    """Whether the last edit made a score rise, stay or fall under its outline, with numbers."""
+def went(before: NoveltyRun, after: NoveltyRun, key: str, inside: bool = True) -> str:
+    """Whether the last edit made a score rise, stay or fall under its outline, or elsewhere."""
     mask = mask_of(after.settings.edits[-1].runs)
     change = compare_maps(before.maps, after.maps, key, mask)
-    outcome = _WENT[outcome_of(change.inside.change, change.threshold)]
-    return f"{outcome} ({digits(change.inside.before)} to {digits(change.inside.after)})"
+    region = change.inside if inside else change.outside
+    outcome = _WENT[outcome_of(region.change, change.threshold)]
+    return f"{outcome} ({digits(region.before)} to {digits(region.after)})"
 
 
 def went_elsewhere(

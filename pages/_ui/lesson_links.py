@@ -11,6 +11,7 @@ from gbuq_core.experiments.gaussians_export import gaussians_code
 from gbuq_core.experiments.heart_export import heart_code
 from gbuq_core.experiments.heteroscedastic_export import hetero_code
 from gbuq_core.experiments.neighbours_export import neighbours_code
+from gbuq_core.experiments.novelty_export import novelty_code
 from gbuq_core.experiments.soft_trees_export import soft_code
 from gbuq_core.experiments.spiral_export import spiral_code
 from pages._ui import (
@@ -18,6 +19,7 @@ from pages._ui import (
     heart_controls,
     hetero_controls,
     neighbours_controls,
+    novelty_controls,
     soft_controls,
     spiral_controls,
 )
@@ -26,6 +28,7 @@ from pages._ui.site_map import (
     HEART,
     HETEROSCEDASTIC,
     NEIGHBOURS,
+    NOVELTY,
     SOFT_TREES,
     SPIRAL,
     Entry,
@@ -72,6 +75,11 @@ OPENERS: Mapping[str, PresetOpener] = MappingProxyType(
             lambda preset: hetero_controls.query_of(preset.settings),
             lambda preset: hetero_code(preset.settings),
         ),
+        "novelty": PresetOpener(
+            NOVELTY,
+            lambda preset: novelty_controls.query_of(preset.settings, preset.cell),
+            lambda preset: novelty_code(preset.settings),
+        ),
     }
 )
 
@@ -81,6 +89,7 @@ def lessons_by_name(lessons: Iterable[Lesson]) -> dict[str, Lesson]:
 
     >>> from demos import load_lessons
     >>> list(lessons_by_name(load_lessons()))
-    ['Heart', '25 Gaussians', 'Spiral', 'Neighbours', 'Soft trees', 'Heteroscedastic']
+    ['Heart', '25 Gaussians', 'Spiral', 'Neighbours', 'Soft trees', 'Heteroscedastic',
+     'Novelty maps']
     """
     return {OPENERS[lesson.page].entry.title: lesson for lesson in lessons}

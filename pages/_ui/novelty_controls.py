@@ -266,8 +266,10 @@ def settings_of(
     return settings._replace(**own)
 
 
-def query_of(settings: NoveltySettings) -> str:
-    """The part of a link after the question mark that restores these settings, but for the place.
+def query_of(
+    settings: NoveltySettings, cell: tuple[int, int] = (_START[1] - 1, _START[0] - 1)
+) -> str:
+    """The part of a link after the question mark: settings, and the (row, column) looked at.
 
     >>> query_of(NoveltySettings(ranks="cells", methods=(*_SHOWN[:-1],), trees=50))
     'trees=50'
@@ -284,6 +286,8 @@ def query_of(settings: NoveltySettings) -> str:
         "compared": _labels_of(_ESTIMATES, settings.compared),
         "score": label_of(_ESTIMATES, settings.score),
         "drawn": settings.n_top,
+        "row": cell[0] + 1,
+        "column": cell[1] + 1,
     }
     columns = settings.columns or TABLES[settings.table].default
     for knob, column in zip(COLUMNS[settings.table], columns, strict=True):
