@@ -44,6 +44,15 @@ def require_or_fail():
     return require
 
 
+@pytest.fixture(scope="session")
+def compiled_kernels():
+    """The pages' kernels are in memory and in the cache: no page has to wait a minute for them."""
+    from pages._ui import warmup
+
+    for step in (*warmup.FIRST_STEPS, *warmup.LATER_STEPS):
+        step()
+
+
 def _directory_or_skip(variable, default):
     given = os.environ.get(variable)
     directory = Path(given) if given else default

@@ -16,3 +16,8 @@ def installed_components_are_looked_up_once():
         scan = cache(manifest_scanner.scan_component_manifests)
         patch.setattr(manifest_scanner, "scan_component_manifests", scan)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_page_waits_for_the_compiler(compiled_kernels):
+    """Pages are given a minute, which a busy machine may need for their kernels alone."""

@@ -22,8 +22,6 @@ from pathlib import Path
 
 import pytest
 
-from pages._ui import warmup
-
 REPOSITORY = Path(__file__).resolve().parents[2]
 DESKTOP, PHONE = (1440, 900), (390, 844)
 START_TIMEOUT = 60  # seconds until a server that imports everything answers
@@ -126,13 +124,6 @@ def stop_server(process: subprocess.Popen) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait(timeout=10)
-
-
-@pytest.fixture(scope="session")
-def compiled_kernels():
-    """All kernels of the pages are in the cache, so that no page waits half a minute for them."""
-    for step in (*warmup.FIRST_STEPS, *warmup.LATER_STEPS):
-        step()
 
 
 @pytest.fixture(scope="session")
