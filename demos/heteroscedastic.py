@@ -81,7 +81,7 @@ def _colour(method: str) -> str:
 def noise_that_grows() -> Shown:
     """Who sees it: models of the noise do, the spread between trees does not."""
     run = run_of(NOISE.settings)
-    behind, scores = backdrop_of(run), _scores(run)
+    behind, scores = backdrop_of(run, near=True), _scores(run)
     widths = np.array([wide(level) for level in LEVELS])
     strips = []
     for fit, view in zip(run.fits, run.views, strict=True):
@@ -273,7 +273,7 @@ def on_average() -> Shown:
     settings = AVERAGE.settings
     runs = [run_of(settings._replace(conformal=on)) for on in (False, True)]
     run, level = runs[1], settings.level
-    behind = backdrop_of(run)
+    behind = backdrop_of(run, near=True)
     strips, lines, overall, thirds = [], [], [], []
     edges = np.linspace(*SUPPORT, FINE + 1)
     for i, view in enumerate(run.views):

@@ -80,7 +80,7 @@ class Backdrop(NamedTuple):
 
     x : (n,), places of the grid and of the rows, increasing; grid : (m,), what curves are given
     over; rows, truth : (n,); noise : (n,), its std, NaN where no rows are; y_limits : (low, high);
-    shaded : where rows lie.
+    shaded : where rows lie, unless that is all that is shown.
     """
 
     x: Array
@@ -113,20 +113,24 @@ class Backdrop(NamedTuple):
         """A chart of y over x."""
         return Strip(
             title, self.x, lines, "x", "y", self.y_limits, mode="frame", shaded=self.shaded,
-            shaded_label="rows lie here", legend=False,
+            shaded_label="rows lie here" if self.shaded else "", legend=False,
         )  # fmt: skip
 
 
-def backdrop_of(run: HeteroRun) -> Backdrop:
-    """The rows and the truth of a run."""
+def backdrop_of(run: HeteroRun, near: bool = False) -> Backdrop:
+    """The rows and the truth of a run; near: of nothing but where rows lie."""
     view, data = run.views[0], run.data
     few = np.linspace(0, len(data.y) - 1, min(len(data.y), _ROWS)).astype(np.int64)
-    places = np.concatenate([view.x[::_EVERY], data.X[few, 0]])
+    grid = view.x[view.support] if near else view.x[::_EVERY]
+    places = np.concatenate([grid, data.X[few, 0]])
     order = np.argsort(places, kind="stable")
     rows = np.concatenate([np.full(len(places) - len(few), np.nan), data.y[few]])[order]
     x, true_std = places[order], np.sqrt(view.true_variance)
     inside = np.where(view.support, _HEADROOM * true_std, 0.0)
-    low, high = float((view.true_mean - inside).min()), float((view.true_mean + inside).max())
+    seen = view.support if near else np.ones(len(view.x), dtype=np.bool_)
+    low = float((view.true_mean - inside)[seen].min())
+    high = float((view.true_mean + inside)[seen].max())
+    room = 0.2 if near else 1.0
     within = (x >= SUPPORT[0]) & (x <= SUPPORT[1])
     return Backdrop(
         x,
@@ -134,8 +138,8 @@ def backdrop_of(run: HeteroRun) -> Backdrop:
         rows,
         np.interp(x, view.x, view.true_mean),
         np.where(within, np.interp(x, view.x, true_std), np.nan),
-        (low - 1.0, high + 1.0),
-        stretches(view.x, view.support),
+        (low - room, high + room),
+        () if near else stretches(view.x, view.support),
     )
 
 
@@ -167,14 +171,15 @@ def over_x(
     **more: Any,
 ) -> Strip:  # fmt: skip
     """Curves over the grid, each a name, values (m,) or (n_frames, m), a colour, dashed or not."""
-    grid = behind.grid[::_EVERY]
+    shown = (behind.grid >= behind.x[0]) & (behind.grid <= behind.x[-1])
+    grid = behind.grid[shown][::_EVERY]
     drawn = [
-        StripLine(name, np.asarray(values)[..., ::_EVERY], colour, dash=dash)
+        StripLine(name, np.asarray(values)[..., shown][..., ::_EVERY], colour, dash=dash)
         for name, values, colour, dash in lines
     ]
     return Strip(
         title, grid, drawn, "x", unit, mode="frame", shaded=behind.shaded,
-        shaded_label="rows lie here", **more,
+        shaded_label="rows lie here" if behind.shaded else "", **more,
     )  # fmt: skip
 
 
