@@ -255,7 +255,7 @@ def alike_or_tiny() -> Shown:
         lines = tree_lines(behind, trees, _colour("macau_linear"), played=False)
         strips.append(behind.strip(title, [*behind.lines(), *lines]))
         stds.append((title, np.sqrt(run.views[0].knowledge), ink, dash))
-    strips.append(over_x(behind, "Knowledge uncertainty", stds, "std", y_limits=(0.0, 2.6)))
+    strips.append(over_x(behind, "Knowledge uncertainty", stds, "std"))
     base, more, tiny = (_scores(run)["macau_linear"] for run in runs)
     far = [float(np.sqrt(run.views[0].knowledge[-1])) for run in runs]
     text = (
