@@ -37,7 +37,8 @@ from demos.novelty_words import (
     new_there,
     tail_words,
 )
-from gbuq_core.experiments.novelty import NoveltyMaps, ranks_of
+from gbuq_core.experiments.novelty import NoveltyMaps, predict_places, ranks_of
+from gbuq_core.experiments.novelty_edits import mask_of
 from gbuq_core.experiments.novelty_look import PlaceLook, explain_place
 from gbuq_core.experiments.novelty_plan import METHODS, NoveltySettings
 from gbuq_core.experiments.spiral_regions import rank_correlation
@@ -264,6 +265,10 @@ def rows_erased() -> Shown:
     before = run_of(ERASED.settings._replace(edits=()))
     moon = went_elsewhere(run_of(MOONS.settings), MOON_END)
     inside = {key: went(before, after, key) for key in ("novelty", "knowledge", "isolation")}
+    arc = mask_of(ARC.runs)
+    called = [predict_places(run.fit, run.fit.data.grid[arc]) for run in (before, after)]
+    taken = float((called[0].argmax(axis=1) != called[1].argmax(axis=1)).mean())
+    top = float(after.maps.of("novelty")[arc].max())
     text = (
         "Take rows away and train again: do the maps notice? On the moons, without the end of "
         f"one of them, novelty {moon[0]} on average where its rows were, and knowledge "
@@ -275,7 +280,7 @@ def rows_erased() -> Shown:
         f"{after.fit.rows.outcomes[-1].text} Within the outline novelty {inside['novelty']}, "
         f"knowledge uncertainty {inside['knowledge']} and the isolation forest's score "
         f"{inside['isolation']}. A change counts from half of the standard deviation among the "
-        "training rows before. " + erased_words(inside["novelty"], inside["knowledge"])
+        "training rows before. " + erased_words(inside["novelty"], inside["knowledge"], taken, top)
     )
     return Shown(text, answer, edit_sheet(before, after, ("novelty", "knowledge"), answer))
 

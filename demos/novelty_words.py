@@ -112,21 +112,25 @@ def tail_words(
     )
 
 
-def erased_words(novelty: str, knowledge: str) -> str:
+def erased_words(novelty: str, knowledge: str, taken: float, top: float) -> str:
     """What novelty and knowledge uncertainty make of an arc that is gone, from how they went.
 
-    >>> erased_words("stays (0.1 to 0.2)", "rises (0.1 to 0.2)")[-60:]
+    ``taken`` is the share of its cells that is now given to the other class, ``top`` the highest
+    novelty in it.
+
+    >>> erased_words("stays (0.1 to 0.2)", "rises (0.1 to 0.2)", 0.5, 2.0)[-60:]
     'Knowledge uncertainty notices: the trees disagree there now.'
-    >>> erased_words("rises (0.1 to 2)", "stays (0.1 to 0.1)")[-46:]
+    >>> erased_words("rises (0.1 to 2)", "stays (0.1 to 0.1)", 0.5, 9.0)[-46:]
     'Knowledge uncertainty does not, or too little.'
     """
     if novelty.startswith("stays"):
         first = (
-            "The rest of the ring is still there, and an ellipse around it covers the arc: novelty "
-            "sees that rows are gone at an end, not that they are gone in between."
+            "A leaf ends where a split is, not where its rows do: leaves of the rows left and "
+            f"right now divide the hole ({100 * taken:.0f} % of its cells are taken for the other "
+            f"class), and by the mean and covariance of those rows its highest z is {digits(top)}."
         )
     elif novelty.startswith("rises"):
-        first = "Here novelty notices, although the rest of the ring lies around the arc."
+        first = "Here novelty notices, although rows lie on both sides of the arc."
     else:
         first = "Novelty goes the wrong way: the arc is less new without its rows."
     if knowledge.startswith("rises"):
