@@ -14,7 +14,7 @@ from typing import NamedTuple
 # room gets its floor here.
 METHODS = {"boosting", "ibug", "soft_trees", "macau", "sampling", "baselines"}
 FLOORS = [
-    {"errors", "validation", "seeding", "numba_cache", "resources", "glossary"},
+    {"errors", "validation", "seeding", "numba_cache", "compiling", "resources", "glossary"},
     {"progress", "parallel", "jobs", "uncertainty", "synthetic", "metrics", "trees", "inputs"},
     METHODS,
     {"tables", "experiments"},
@@ -26,7 +26,15 @@ HIDDEN_FROM_PAGES = {"trees", "seeding", "numba_cache", "progress", "parallel", 
 
 SLOW_LIBRARIES = ("catboost", "lightgbm", "xgboost", "sklearn.ensemble", "plotly.express")
 NOT_FOR_PAGES = ("catboost", "lightgbm", "xgboost", "sklearn", "numba", "scipy")
-KERNELS_MAY_USE = ("numba", "numpy", "math", "typing", "__future__", "gbuq_core.seeding")
+KERNELS_MAY_USE = (
+    "numba",
+    "numpy",
+    "math",
+    "typing",
+    "__future__",
+    "gbuq_core.seeding",
+    "gbuq_core.compiling",
+)
 UNPICKLERS = ("pickle", "dill", "cloudpickle", "joblib", "shelve", "marshal")
 
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from gbuq_core.macau.compiling import INNER, OUTER
+from gbuq_core.compiling import INNER, OUTER
 
 MAX_ITERATIONS = 300
 TOLERANCE = 1e-3  # of the sum of the moves of all weights

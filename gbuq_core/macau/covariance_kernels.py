@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from gbuq_core.macau.compiling import INNER, OUTER
+from gbuq_core.compiling import INNER, OUTER
 
 # Deviations in interquartile ranges are cut here and variances below are nothing, so that no
 # square and no quotient of finite inputs overflows.

@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numba import njit
 
-from gbuq_core.macau.compiling import INNER, OUTER
+from gbuq_core.compiling import INNER, OUTER
 
 _MAX_STEPS = 100
 _MAX_HALVINGS = 40

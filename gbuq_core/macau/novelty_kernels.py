@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from numba import njit
 
-from gbuq_core.macau.compiling import INNER, OUTER
+from gbuq_core.compiling import INNER, OUTER
 
 MAX_QUANTILES = 1000  # scikit-learn's default number
 _EDGE = 1e-7  # so near the smallest or largest training value scikit-learn takes it for that

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numba import njit
 
-from gbuq_core.macau.compiling import INNER, OUTER
+from gbuq_core.compiling import INNER, OUTER
 
 # Below this scikit-learn's scalers take a range for 0: rounding. Of numbers below 1 it is a share,
 # so that tiny units are none.

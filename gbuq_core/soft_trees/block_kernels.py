@@ -12,10 +12,12 @@ sum in lanes. Neither assumes anything about infinities or signs.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+
+from gbuq_core.compiling import INNER, OUTER
 
 MIXTURE, MEAN, CLASSES = range(3)
 
@@ -25,13 +27,6 @@ BLOCK = 128
 # Raw stds below count as this one: a leaf std is at least 9e-14 of the target's, so that the
 # squared residual of any row stays finite. There the gradient in the raw std is zero.
 MIN_RAW = -30.0
-
-# What keeps compiling short. Each call's code is optimised again in its caller, so small functions
-# used once are inlined (`inline="always"`) and no call is more than a few levels deep; a wrapper
-# for C is never needed, one for Python only of what Python calls (OUTER); and dividing by zero
-# gives infinity as in NumPy, not an exception on every division's path.
-OUTER: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True}
-INNER: dict[str, Any] = {**OUTER, "no_cpython_wrapper": True}
 
 # Where the gates' weights begin; of type int64, as all other places: for a literal 0 every function
 # that takes a place would be compiled once more.

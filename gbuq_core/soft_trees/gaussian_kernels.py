@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from gbuq_core.compiling import INNER, OUTER
 from gbuq_core.seeding import normal_at, stream
-from gbuq_core.soft_trees.block_kernels import INNER, OUTER
 
 # What a stream is for; the numbers lie beyond those of trees and samplers, so one seed serves all.
 # Of type int64: for literals `stream` would be compiled for each.
