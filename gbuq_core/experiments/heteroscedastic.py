@@ -44,6 +44,7 @@ from gbuq_core.experiments.heteroscedastic_predictions import (
     conformal_factor,
     interval_of,
     predict_rows,
+    score_again,
 )
 from gbuq_core.jobs import stage
 from gbuq_core.resources import held_bytes
@@ -68,6 +69,8 @@ class HeteroFit(NamedTuple):
         Of the training.
     memory_bytes : int or None
         What the model holds; None where a library does not tell.
+    clipped : Prediction or None
+        The grid's with novelty scores that end at 5.2; None for methods without novelty.
     """
 
     plan: HeteroPlan
@@ -77,6 +80,7 @@ class HeteroFit(NamedTuple):
     calibration: Prediction
     seconds: float
     memory_bytes: int | None
+    clipped: Prediction | None = None
 
     @property
     def method(self) -> str:
@@ -87,6 +91,10 @@ class HeteroFit(NamedTuple):
     def label(self) -> str:
         """The method as people write it."""
         return METHODS[self.plan.method].label
+
+    def grid_of(self, tail: str) -> Prediction:
+        """The prediction over the grid with novelty scores of a tail."""
+        return self.clipped if tail == "clip" and self.clipped is not None else self.grid
 
 
 class HeteroView(NamedTuple):
@@ -202,14 +210,17 @@ def fit_hetero(plan: HeteroPlan) -> HeteroFit:
     began = time.perf_counter()
     model.fit(data.X, data.y)
     seconds = time.perf_counter() - began
+    grid = predict_rows(model, plan.method, data.grid)
+    has_novelty = "novelty" in METHODS[plan.method].scores
     fit = HeteroFit(
         plan,
         data,
         model,
-        predict_rows(model, plan.method, data.grid),
+        grid,
         predict_rows(model, plan.method, data.calibration_X, scored=False),
         seconds,
         None if METHODS[plan.method].package in _SILENT else held_bytes(model),
+        score_again(grid, model, data.grid, "clip") if has_novelty else None,
     )
     with _LOCK:
         _FITS[0] += 1
@@ -235,7 +246,7 @@ def view_hetero(fit: HeteroFit, settings: HeteroSettings) -> HeteroView:
     data = fit.data
     low, high = shown_range(settings)
     shown = (data.x >= low) & (data.x <= high)
-    at = fit.grid.take(shown)
+    at = fit.grid_of(settings.tail).take(shown)
     factor = hetero_factor(fit, settings, settings.level)
     lower, upper = interval_of(at, settings.level, factor if settings.conformal else None)
     inner_lower, inner_upper = _inner(fit.method, at, settings.level, factor, (lower, upper))
@@ -311,8 +322,8 @@ def measure_hetero(fit: HeteroFit, plan: MeasurePlan) -> HeteroMeasure:
     test = draw_test(fit.plan, plan.test_rows)
     foreign = draw_foreign(fit.plan, plan)
     began = time.perf_counter()
-    of_test = predict_rows(fit.model, fit.method, test.X)
-    of_foreign = predict_rows(fit.model, fit.method, foreign)
+    of_test = predict_rows(fit.model, fit.method, test.X, tail=plan.tail)
+    of_foreign = predict_rows(fit.model, fit.method, foreign, tail=plan.tail)
     seconds = time.perf_counter() - began
     with _LOCK:
         _MEASURES[0] += 1
@@ -341,7 +352,7 @@ def run_hetero(settings: HeteroSettings | None = None) -> HeteroRun:
         for plan in plans:
             with stage(1, span=1):
                 fits.append(fit_hetero(plan))
-            measures.append(measure_hetero(fits[-1], plan_measure(settings)))
+            measures.append(measure_hetero(fits[-1], plan_measure(settings, plan.method)))
     views = tuple(view_hetero(fit, settings) for fit in fits)
     return HeteroRun(settings, data_of(settings), tuple(fits), views, tuple(measures))
 

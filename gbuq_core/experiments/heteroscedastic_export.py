@@ -17,6 +17,7 @@ from gbuq_core.experiments.heteroscedastic_plan import (
     METHODS,
     SCORES,
     SUPPORT,
+    TAILS,
     HeteroPlan,
     HeteroSettings,
     plan_hetero,
@@ -81,7 +82,10 @@ def _data_lines(settings: HeteroSettings) -> list[str]:
 def _method_lines(plan: HeteroPlan, settings: HeteroSettings) -> list[str]:
     kind, own = METHODS[plan.method], plan.method
     name = MODEL_CLASSES[own][1]
-    knobs = [f"    {key}={value!r}," for key, value in hetero_knobs(plan).items()]
+    given = hetero_knobs(plan)
+    if "novelty" in kind.scores and settings.tail != TAILS[0]:
+        given["tail"] = settings.tail
+    knobs = [f"    {key}={value!r}," for key, value in given.items()]
     lines = [f"# {kind.label}", f"{own} = {name}(", *knobs, ")", f"{own}.fit(rows.X, rows.y)"]
     if not kind.parts:
         return [
@@ -182,12 +186,15 @@ def scores_csv(scores: tuple[HeteroScore, ...]) -> str:
         row.append(score.paper_crps)
         covered = {found.level: found.observed for found in score.coverage}
         row += [covered.get(level, np.nan) for level in (0.5, 0.8, 0.95)]
+        row += [part.observed for part in score.thirds] or [np.nan] * 3
+        row += [score.thirds[0].level if score.thirds else np.nan]
         row += [score.rmse, score.std_error, score.noise_ratio, score.data_share]
         for key in SCORES:
             found = next((found for found in score.auroc if found.key == key), None)
             row += [np.nan, np.nan] if found is None else [found.value, found.paper]
         rows.append([*row, score.fit_seconds, score.score_seconds])
     names += ["coverage_50", "coverage_80", "coverage_95"]
+    names += ["covered_left", "covered_middle", "covered_right", "level_of_thirds"]
     names += ["rmse", "std_error", "noise_ratio", "data_share"]
     for key in SCORES:
         names += [f"auroc_{key}", f"paper_auroc_{key}"]

@@ -28,6 +28,7 @@ LEFTMOST, RIGHTMOST = -30.0, 40.0  # how far foreign rows may lie
 NEAREST = 0.5  # and the narrowest range of them on either side
 LEVELS = CONFORMAL_LEVELS  # of the intervals
 PARTS = ("total", "data", "knowledge")
+TAILS = ("rise", "clip")  # of novelty beyond the training rows: goes on rising, or ends at 5.2
 
 _FOREST = ("trees", "subsample", "max_leaves", "min_child_samples")
 _MACAU_SCORES = (*PARTS, "novelty", "conditional_novelty", "inference_novelty")
@@ -158,6 +159,8 @@ class HeteroSettings(NamedTuple):
         Which of `PARTS` are drawn.
     score : str
         A key of `SCORES`: the curve that is drawn.
+    tail : str
+        Of MACAU's novelty scores, one of `TAILS`; new rows are scored again, nothing is refitted.
     """
 
     methods: tuple[str, ...] = ("macau_linear", "macau_basic", "catboost")
@@ -176,6 +179,7 @@ class HeteroSettings(NamedTuple):
     level: float = 0.95
     bands: tuple[str, ...] = ("data", "knowledge")
     score: str = "novelty"
+    tail: str = "rise"
 
 
 # Six of the paper's figure: both forms of MACAU and what it says most about.
@@ -207,6 +211,7 @@ class MeasurePlan(NamedTuple):
     ood_rows: int
     left_from: float
     right_to: float
+    tail: str = "rise"
 
 
 def plan_hetero(settings: HeteroSettings, method: str) -> HeteroPlan:
@@ -236,9 +241,23 @@ def plan_hetero(settings: HeteroSettings, method: str) -> HeteroPlan:
     )
 
 
-def plan_measure(settings: HeteroSettings) -> MeasurePlan:
-    """What a measurement depends on besides the fit."""
-    return MeasurePlan(settings.test_rows, settings.ood_rows, settings.left_from, settings.right_to)
+def plan_measure(settings: HeteroSettings, method: str = "") -> MeasurePlan:
+    """What a measurement depends on besides the fit: of one method, only what it uses.
+
+    Examples
+    --------
+    >>> clipped = HeteroSettings(tail="clip")
+    >>> plan_measure(clipped, "gnll").tail, plan_measure(clipped, "macau_basic").tail
+    ('rise', 'clip')
+    """
+    uses_tail = not method or "novelty" in METHODS[method].scores
+    return MeasurePlan(
+        settings.test_rows,
+        settings.ood_rows,
+        settings.left_from,
+        settings.right_to,
+        settings.tail if uses_tail else TAILS[0],
+    )
 
 
 def method_missing(method: str) -> str:
@@ -340,6 +359,7 @@ def check_measure(plan: MeasurePlan) -> None:
     """
     check_number("test_rows", plan.test_rows, LEAST_JUDGED, MOST_JUDGED, integer=True)
     check_number("ood_rows", plan.ood_rows, LEAST_JUDGED, MOST_JUDGED, integer=True)
+    check_choice("tail", plan.tail, TAILS)
     check_number("left_from", plan.left_from, LEFTMOST, SUPPORT[0] - NEAREST)
     check_number("right_to", plan.right_to, SUPPORT[1] + NEAREST, RIGHTMOST)
 

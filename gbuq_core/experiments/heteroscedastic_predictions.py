@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from gbuq_core.experiments.heteroscedastic_data import Array
-from gbuq_core.experiments.heteroscedastic_plan import METHODS, PARTS, SCORES
+from gbuq_core.experiments.heteroscedastic_plan import METHODS, PARTS, SCORES, TAILS
 from gbuq_core.metrics.conformal import conformal_scales
 from gbuq_core.uncertainty import Uncertainty, decompose_regression
 
@@ -88,7 +89,9 @@ class Prediction(NamedTuple):
         )
 
 
-def predict_rows(model: Any, method: str, X: Array, scored: bool = True) -> Prediction:
+def predict_rows(
+    model: Any, method: str, X: Array, scored: bool = True, tail: str = TAILS[0]
+) -> Prediction:
     """What a fitted model of a method of the page says about rows (n, 1)."""
     kind = METHODS[method]
     if not kind.parts:
@@ -103,12 +106,20 @@ def predict_rows(model: Any, method: str, X: Array, scored: bool = True) -> Pred
         for part, values in zip(PARTS, uncertainty, strict=True)
         if scored and part in kind.scores
     ]
-    signed = None
+    found = Prediction(loc, *uncertainty, _own_intervals(model, X), tuple(curves), None)
     if scored and "novelty" in kind.scores:
-        novelty = model.score_novelty(X)
-        signed = novelty.inference_novelty
-        curves += [_novelty_curve(novelty, key) for key in _NOVELTIES]
-    return Prediction(loc, *uncertainty, _own_intervals(model, X), tuple(curves), signed)
+        return score_again(found, model, X, tail)
+    return found
+
+
+def score_again(prediction: Prediction, model: Any, X: Array, tail: str) -> Prediction:
+    """The prediction with novelty scores of a tail, whichever it had."""
+    judge = copy.copy(model)  # sessions share the model; the copy shares what was fitted
+    judge.tail = tail
+    novelty = judge.score_novelty(X)
+    kept = tuple(curve for curve in prediction.curves if curve.key not in _NOVELTIES)
+    scored = tuple(_novelty_curve(novelty, key) for key in _NOVELTIES)
+    return prediction._replace(curves=kept + scored, signed_inference=novelty.inference_novelty)
 
 
 def _moments(model: Any, X: Array) -> tuple[Array, Uncertainty]:

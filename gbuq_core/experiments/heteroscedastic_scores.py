@@ -6,6 +6,7 @@ about 0.01 from seed to seed, so what is judged is the excess over it.
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import NamedTuple
 
@@ -17,11 +18,13 @@ from gbuq_core.experiments.heteroscedastic import (
     HeteroRun,
     hetero_factor,
 )
+from gbuq_core.experiments.heteroscedastic_data import Mask
 from gbuq_core.experiments.heteroscedastic_paper import paper_auroc, paper_crps
 from gbuq_core.experiments.heteroscedastic_plan import (
     LEVELS,
     METHODS,
     SCORES,
+    SUPPORT,
     HeteroSettings,
 )
 from gbuq_core.experiments.heteroscedastic_predictions import interval_of
@@ -29,6 +32,7 @@ from gbuq_core.metrics import auroc, crps_gaussian, rmse
 from gbuq_core.metrics.binomial import binomial_band
 
 _NAN = math.nan
+_PLACES = 3  # parts of x that coverage is told apart for
 _CRPS_KINDS = {
     "quantile": "normal nearest to the quantiles",
     "cqr": "normal nearest to the intervals' ends",
@@ -49,6 +53,18 @@ class LevelCoverage(NamedTuple):
     low: float
     high: float
     factor: float
+
+
+class PlaceCoverage(NamedTuple):
+    """Share of the test rows between two places of x that lie in their interval of a level.
+
+    low, high : float, in units of x; level : float; observed : float, NaN where no row lies.
+    """
+
+    low: float
+    high: float
+    level: float
+    observed: float
 
 
 class ScoreAuroc(NamedTuple):
@@ -92,6 +108,8 @@ class HeteroScore(NamedTuple):
         Of the training, and of predicting test and foreign rows.
     memory_bytes : int or None
         None where a library does not tell.
+    thirds : tuple of PlaceCoverage
+        Coverage of the settings' level by thirds of x: what a level held on average hides.
     """
 
     method: str
@@ -111,6 +129,7 @@ class HeteroScore(NamedTuple):
     fit_seconds: float
     score_seconds: float
     memory_bytes: int | None
+    thirds: tuple[PlaceCoverage, ...] = ()
 
     @property
     def noise_ratio(self) -> float:
@@ -156,6 +175,7 @@ def score_hetero(fit: HeteroFit, measure: HeteroMeasure, settings: HeteroSetting
         fit.seconds,
         measure.seconds,
         fit.memory_bytes,
+        () if at.loc is None else _by_thirds(fit, measure, settings),
     )
 
 
@@ -207,13 +227,32 @@ def _coverage(
     fit: HeteroFit, measure: HeteroMeasure, settings: HeteroSettings, level: float
 ) -> LevelCoverage:
     factor = hetero_factor(fit, settings, level)
-    lower, upper = interval_of(measure.of_test, level, factor if settings.conformal else None)
+    inside = _held(measure, level, factor if settings.conformal else None)
+    low, high = (float(end) for end in binomial_band(int(inside.sum()), len(inside)))
+    return LevelCoverage(level, float(inside.mean()), low, high, factor)
+
+
+def _by_thirds(
+    fit: HeteroFit, measure: HeteroMeasure, settings: HeteroSettings
+) -> tuple[PlaceCoverage, ...]:
+    factor = hetero_factor(fit, settings, settings.level)
+    inside = _held(measure, settings.level, factor if settings.conformal else None)
+    ends = np.linspace(*SUPPORT, _PLACES + 1)
+    at = np.clip(np.searchsorted(ends, measure.test.X[:, 0], side="right") - 1, 0, _PLACES - 1)
+    found = []
+    for i, (low, high) in enumerate(itertools.pairwise(ends)):
+        here = inside[at == i]
+        observed = float(here.mean()) if len(here) else _NAN
+        found.append(PlaceCoverage(float(low), float(high), settings.level, observed))
+    return tuple(found)
+
+
+def _held(measure: HeteroMeasure, level: float, factor: float | None) -> Mask:
+    """Which test rows lie in their interval."""
+    lower, upper = interval_of(measure.of_test, level, factor)
     assert lower is not None
     assert upper is not None
-    y = measure.test.y
-    held = int(((lower <= y) & (y <= upper)).sum())
-    low, high = (float(end) for end in binomial_band(held, len(y)))
-    return LevelCoverage(level, held / len(y), low, high, factor)
+    return (lower <= measure.test.y) & (measure.test.y <= upper)
 
 
 def _aurocs(fit: HeteroFit, measure: HeteroMeasure) -> tuple[ScoreAuroc, ...]:

@@ -22,6 +22,10 @@ def describe_hetero(run: HeteroRun, scores: tuple[HeteroScore, ...] | None = Non
     """
     scores = score_all(run) if scores is None else scores
     told = [describe_data(run.settings), *(describe_method(score) for score in scores)]
+    if run.settings.tail == "clip" and any(
+        "novelty" in METHODS[score.method].scores for score in scores
+    ):
+        told.append("Novelty scores end at 5.2, as in the authors' code.")
     return " ".join(told)
 
 
@@ -57,9 +61,12 @@ def _describe_fit(score: HeteroScore) -> str:
     if "knowledge" in METHODS[score.method].parts and not math.isnan(score.data_share):
         text += f" and {100 * score.data_share:.0f} % data uncertainty"
     last = score.coverage[-1]
-    return (
-        f"{text}; {100 * last.level:.0f} % intervals hold {100 * last.observed:.0f} % of test rows."
-    )
+    text += f"; {100 * last.level:.0f} % intervals hold {100 * last.observed:.0f} % of test rows."
+    if score.thirds:
+        shares = ", ".join(f"{100 * part.observed:.0f} %" for part in score.thirds)
+        level = 100 * score.thirds[0].level
+        text += f" By thirds of x, from the left, those of {level:.0f} % hold {shares}."
+    return text
 
 
 def _as_large(ratio: float) -> str:

@@ -82,10 +82,10 @@ def explain_hetero() -> None:
         st.markdown(
             "Novelty (section 3.2) is the Mahalanobis distance of a row to the training rows of "
             "its leaf, mapped tree by tree to a z-score by the distances of the training rows, "
-            "then averaged. The authors' map stops at 5.2; ours goes on rising. Conditional "
-            "novelty takes the features on the way to the leaf, which with a single feature is the "
-            "same; inference novelty compares the prediction with those that the leaf made in "
-            "training."
+            "then averaged. The authors' map ends at 5.2; ours goes on rising, unless the sidebar "
+            "says otherwise. Conditional novelty takes the features on the way to the leaf, which "
+            "with a single feature is the same; inference novelty compares the prediction with "
+            "those that the leaf made in training."
         )
         terms = [GLOSSARY[name] for name in _TERMS]
         st.markdown("\n".join(f"- **{term.label}.** {term.definition}" for term in terms))

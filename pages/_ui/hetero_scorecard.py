@@ -19,7 +19,9 @@ from gbuq_core.experiments.heteroscedastic_data import data_of
 from gbuq_core.experiments.heteroscedastic_models import estimate_measure_seconds
 from gbuq_core.experiments.heteroscedastic_plan import (
     METHODS,
+    PAPER,
     SCORES,
+    TAILS,
     HeteroSettings,
     MeasurePlan,
     plan_measure,
@@ -49,17 +51,17 @@ def measure_slots() -> tuple[str, ...]:
 
 def measure_requests(settings: HeteroSettings, shown: Sequence[Shown]) -> list[Request]:
     """The measurements of the fits that are there."""
-    plan = plan_measure(settings)
+    fits = [one.fit for one in shown if one.fit is not None and one.fresh]
+    plans = [plan_measure(settings, fit.method) for fit in fits]
     return [
         Request(
-            _SLOT + one.fit.method,
-            ("heteroscedastic-measure", one.fit.plan, plan),
-            partial(measure, one.fit, plan),
-            f"Scores of {one.fit.label}",
-            estimate_measure_seconds(one.fit.plan, plan),
+            _SLOT + fit.method,
+            ("heteroscedastic-measure", fit.plan, plan),
+            partial(measure, fit, plan),
+            f"Scores of {fit.label}",
+            estimate_measure_seconds(fit.plan, plan),
         )
-        for one in shown
-        if one.fit is not None and one.fresh
+        for fit, plan in zip(fits, plans, strict=True)
     ]
 
 
@@ -124,7 +126,7 @@ def draw_scores(settings: HeteroSettings, run: HeteroRun, by: str) -> None:
             "AUROC of each score for telling "
             f"{settings.ood_rows:,} foreign rows from {settings.test_rows:,} test rows: 1 tells "
             "all, 0.5 is chance, 0 is the wrong way round. After the slash the paper's table 1, of "
-            "its own settings."
+            f"its own settings.{_how_novelty(found, settings)}"
         )
     st.header("The paper and this picture")
     claims = kept(
@@ -159,7 +161,7 @@ def interval_rows(scores: Sequence[HeteroScore]) -> list[tuple[str, ...]]:
     """A line a method: CRPS beside the paper's and the truth's, coverage, errors, costs."""
     levels = [f"In {100 * c.level:g} %" for c in _levels(scores)]
     lines: list[tuple[str, ...]] = [
-        ("Method", "CRPS / paper", "Above the truth", *levels,
+        ("Method", "CRPS / paper", "Above the truth", *levels, _thirds_head(scores),
          "RMSE of the mean", "RMSE of the std", "Fit, s", "Scores, s", "MB")
     ]  # fmt: skip
     for one in scores:
@@ -168,7 +170,8 @@ def interval_rows(scores: Sequence[HeteroScore]) -> list[tuple[str, ...]]:
         costs = (digits(one.fit_seconds), digits(one.score_seconds), digits(held))
         errors = (digits(one.rmse), digits(one.std_error))
         crps = _beside(one.crps, one.paper_crps)
-        lines.append((one.label, crps, digits(one.excess), *covered, *errors, *costs))
+        thirds = " / ".join(_share(part.observed) for part in one.thirds) or _NONE
+        lines.append((one.label, crps, digits(one.excess), *covered, thirds, *errors, *costs))
     return lines
 
 
@@ -184,6 +187,16 @@ def ood_rows(scores: Sequence[HeteroScore]) -> list[tuple[str, ...]]:
 
 def _levels(scores: Sequence[HeteroScore]) -> tuple[LevelCoverage, ...]:
     return next((one.coverage for one in scores if one.coverage), ())
+
+
+def _thirds_head(scores: Sequence[HeteroScore]) -> str:
+    """The column of the coverage by thirds of x names its level."""
+    level = next((one.thirds[0].level for one in scores if one.thirds), None)
+    return "By thirds of x" if level is None else f"In {100 * level:g} %, by thirds of x"
+
+
+def _share(value: float) -> str:
+    return f"{100 * value:.0f} %" if math.isfinite(value) else _NONE
 
 
 def _covered(found: LevelCoverage) -> str:
@@ -206,13 +219,33 @@ def digits(value: float) -> str:
     return _NONE if not math.isfinite(value) else f"{value:#.3g}".rstrip(".")
 
 
+def _how_novelty(scores: Sequence[HeteroScore], settings: HeteroSettings) -> str:
+    """Which tail the novelty scores of the table have, where there are any."""
+    if not any("novelty" in METHODS[one.method].scores for one in scores):
+        return ""
+    if settings.tail == TAILS[0]:
+        return " Novelty scores here go on rising beyond the rows."
+    return " Novelty scores here end at 5.2, as in the authors' code."
+
+
 def _how_intervals(scores: Sequence[HeteroScore], settings: HeteroSettings) -> str:
     truth = digits(scores[0].truth_crps)
     kinds = {one.crps_kind: one.label for one in scores if one.crps_kind not in ("", "normal")}
     kind = "".join(f" CRPS of {label}: {how}." for how, label in kinds.items())
+    wrapped = ""
+    if settings.noise_slope != PAPER.noise_slope:
+        wrapped = (
+            f" The paper's noise is {PAPER.noise_slope:g} x, so its CRPS is no match for these."
+        )
+    if settings.conformal:
+        wrapped += (
+            f" CRPS is of the stds as stretched for {100 * settings.level:g} %; each level's "
+            "coverage, of those stretched for itself."
+        )
     return (
         f"On {settings.test_rows:,} fresh rows, in units of y; lower is better. The truth's own "
         f"CRPS on them is {truth}; the paper's test rows are others, with a best value that "
-        f"differs by about 0.01.{kind} In parentheses: points away from the level; bold where "
-        "sampling error does not explain it. RMSE: to the true mean and the true std."
+        f"differs by about 0.01.{kind}{wrapped} In parentheses: points away from the level; bold "
+        "where sampling error does not explain it. By thirds: x below 3.3, up to 6.7, and above; a "
+        "level held on average may be held nowhere. RMSE: to the true mean and the true std."
     )

@@ -104,7 +104,7 @@ def _view(settings: HeteroSettings, answer: Answer) -> Shown:
     if answer.result is None or answer.error:
         return Shown(answer, None, None, answer.error)
     fit: HeteroFit = answer.result
-    depends = (shown_range(settings), settings.conformal, settings.level)
+    depends = (shown_range(settings), settings.conformal, settings.level, settings.tail)
     try:
         view = kept(_VIEWS + answer.slot, [fit], depends, lambda: view_hetero(fit, settings))
     except GbuqError as error:

@@ -33,6 +33,12 @@ METHODS = (
     MethodRow(
         "Random forest in groups (vRF), or many forests", "knowledge", ALL_THREE, "Heart, Spiral"
     ),
+    MethodRow(
+        "Models in the leaves of a random forest (MACAU)",
+        f"{ALL_THREE}; novelty",
+        f"{ALL_THREE}; novelty",
+        "Heteroscedastic, Novelty maps",
+    ),
 )
 
 
@@ -56,6 +62,7 @@ def show_methods() -> None:
         st.markdown("\n".join(lines))
     st.caption(
         "Regression uncertainties are variances, in squared units of the target, shown as standard "
-        "deviations on request; classification uncertainties are entropies, in nats. A single "
-        "boosted model gives no knowledge uncertainty: its total is its data uncertainty."
+        "deviations on request; classification uncertainties are entropies, in nats; MACAU's are "
+        "variances of the class probability, and novelty is a z-score. A single boosted model "
+        "gives no knowledge uncertainty: its total is its data uncertainty."
     )

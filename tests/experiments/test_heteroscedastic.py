@@ -54,6 +54,7 @@ VIEW_ONLY = {
     "test_rows": 888,
     "bands": ("total",),
     "score": "distance",
+    "tail": "clip",
     "methods": ("gnll",),
 }
 FORESTS = {"macau_linear", "macau_basic", "forest", "quantile", "conformal_forest", "cqr", "gnll"}
@@ -226,6 +227,25 @@ def test_macau_is_what_its_estimator_says(fits):
     np.testing.assert_allclose(view.curve("novelty").spread, novelty.novelty_std, rtol=1e-9)
 
 
+def test_the_authors_tail_ends_at_their_bound_and_leaves_the_model_alone(fits):
+    fit = fits["macau_linear"]
+    rising = view_hetero(fit, SMALL)
+    clipped = view_hetero(fit, SMALL._replace(tail="clip"))
+    # the z-score of 1 - 1e-7, where scikit-learn cuts its normal
+    bound = ndtri(1.0 - 1e-7) + 1e-6
+    for key in ("novelty", "inference_novelty"):
+        assert rising.curve(key).values.max() > bound
+        assert clipped.curve(key).values.max() <= bound
+    inside = [view.curve("novelty").values[view.support] for view in (rising, clipped)]
+    # Where rows are, the maps differ by how they place the ends of a leaf's quantiles: a hundredth.
+    assert np.median(np.abs(inside[0] - inside[1])) < 0.05
+    np.testing.assert_array_equal(rising.total, clipped.total)
+    assert fit.model.tail == "rise"
+    plan = plan_measure(SMALL._replace(tail="clip"), fit.method)
+    assert measure_hetero(fit, plan).of_foreign.curve("novelty").values.max() <= bound
+    assert fits["gnll"].clipped is None
+
+
 def test_both_forms_of_macau_share_their_forest(fits):
     linear, basic = (view_hetero(fits[f"macau_{kind}"], SMALL) for kind in ("linear", "basic"))
     np.testing.assert_allclose(
@@ -282,6 +302,7 @@ def test_bad_plans_are_refused_in_a_sentence(wrong, words):
         ({"conformal": 1}, "conformal must be"),
         ({"bands": ("noise",)}, "bands must be"),
         ({"score": "z"}, "score must be"),
+        ({"tail": "fall"}, "tail must be"),
     ],
 )
 def test_bad_views_are_refused_in_a_sentence(fits, wrong, words):

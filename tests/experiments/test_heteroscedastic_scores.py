@@ -69,6 +69,26 @@ def test_the_numbers_are_those_of_their_definitions(run):
         assert found.low < found.observed < found.high
 
 
+def test_coverage_by_thirds_of_x_adds_up_to_the_whole(run, wrapped):
+    for one, settings in ((run, SMALL), (wrapped, wrapped.settings)):
+        x = one.measures[0].test.X[:, 0]
+        rows = np.histogram(x, [0.0, 10 / 3, 20 / 3, 10.0])[0]
+        score = score_hetero(one.fits[0], one.measures[0], settings)
+        whole = next(found for found in score.coverage if found.level == settings.level)
+        assert [part.level for part in score.thirds] == [settings.level] * 3
+        together = np.dot(rows, [part.observed for part in score.thirds]) / len(x)
+        assert math.isclose(together, whole.observed)
+
+
+def test_one_std_for_all_rows_covers_too_much_at_the_left_and_too_little_at_the_right():
+    run = run_hetero(SMALL._replace(methods=("conformal_linear",), test_rows=2000))
+    (score,) = score_all(run)
+    left, _, right = (part.observed for part in score.thirds)
+    # Noise of std 0.17 and 0.83 at the middles of the thirds; 667 rows leave 0.01 of error.
+    assert left > right + 0.04
+    assert "By thirds of x" in describe_hetero(run)
+
+
 def test_auroc_counts_pairs_of_foreign_and_test_rows(run):
     score = score_hetero(run.fits[0], run.measures[0], SMALL)
     known = run.measures[0].of_test.curve("knowledge").values
@@ -179,6 +199,15 @@ def test_the_code_computes_the_same(run, capsys, method, conformal):
         view = view_hetero(run.fits[at], settings)
         np.testing.assert_allclose(names["lower"], view.lower, rtol=1e-6, atol=1e-9)
         np.testing.assert_allclose(names["upper"], view.upper, rtol=1e-6, atol=1e-9)
+
+
+def test_code_and_words_name_the_authors_tail(run):
+    settings = SMALL._replace(tail="clip")
+    code = hetero_code(settings)
+    assert code.count('tail="clip"') == 2  # both forms of MACAU, nobody else
+    assert "tail" not in hetero_code(SMALL)
+    assert "end at 5.2" in describe_hetero(run._replace(settings=settings))
+    assert "end at 5.2" not in describe_hetero(run)
 
 
 @pytest.mark.parametrize("method", METHODS)
