@@ -294,6 +294,14 @@ def test_a_fit_ends_when_nobody_wants_it(curve):
 # What they refuse
 
 
+def test_ngboost_says_that_its_std_fell_to_nothing():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(160, 3))
+    y = X[:, 0] + 0.3 * rng.normal(size=160)
+    with refused(InvalidData, "std fell to 0"):
+        BASELINES["ngboost"].make(20, 0.5, 0, 1).fit(*(np.repeat(a[:4], 40, 0) for a in (X, y)))
+
+
 @pytest.mark.parametrize("key", BASELINES)
 def test_impossible_rows_are_one_sentence(key, curve):
     model = make(key)
@@ -305,6 +313,8 @@ def test_impossible_rows_are_one_sentence(key, curve):
         with pytest.raises(InvalidData, match=r"^[^\n]*\.$"):
             model.fit(X, [1.0, 2.0])
     if key in REGRESSORS:
+        with refused(InvalidData, "beyond 1e\\+38"):
+            model.fit(1e200 * curve.X, curve.y)
         with refused(InvalidData, "not numbers"):
             model.fit(curve.X[:3], ["a", "b", "c"])
         with refused(InvalidData, "."):

@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gbuq_core import MacauRegressor
-from gbuq_core.errors import Cancelled, InvalidData, InvalidParameter
+from gbuq_core.errors import Cancelled, InvalidData, InvalidParameter, MemoryLimitExceeded
 from gbuq_core.jobs import JobRunner
 from gbuq_core.macau.leaves import make_leaf_table, number_leaves
 from gbuq_core.trees.importers import leaf_source
@@ -214,6 +214,8 @@ def test_a_constant_target_is_predicted_everywhere(table):
     model = MacauRegressor(**SMALL).fit(X, np.full(240, 0.1))
     np.testing.assert_array_equal(model.predict_members(3.0 * X)[..., 0], 0.1)
     np.testing.assert_array_equal(model.predict_uncertainty(X).knowledge < 1e-30, True)
+    large = MacauRegressor(**SMALL).fit(X, np.full(240, 0.1 * 2.0**60)).predict_distribution(X)
+    np.testing.assert_array_equal(large.scale, 2.0**60 * model.predict_distribution(X).scale)
 
 
 @pytest.mark.parametrize(("unit", "shift"), [(2.0**-20, 0.0), (2.0**20, 0.0), (2.0**-20, 1e-4)])
@@ -263,6 +265,18 @@ def test_models_that_are_no_forest_of_numbers_are_refused(table):
     forest = RandomForestRegressor(2).fit(X, y)
     with refused(InvalidParameter, "trained on 3 features"):
         MacauRegressor(base_model=forest).fit(codes, y)
+    with refused(InvalidParameter, "pass an instance"):
+        MacauRegressor(base_model=RandomForestRegressor).fit(X, y)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    named = RandomForestRegressor(2).fit(frame, y)
+    with refused(InvalidData, "in the same order"):
+        MacauRegressor(base_model=named).fit(frame[["b", "a", "c"]], y)
+
+
+def test_more_leaves_than_memory_holds_are_refused_before_they_grow(table, monkeypatch):
+    monkeypatch.setattr("gbuq_core.resources.available_memory_bytes", lambda: 1e6)
+    with refused(MemoryLimitExceeded, "240 rows in 10,000 trees"):
+        MacauRegressor(n_trees=10_000).fit(*table)
 
 
 def test_rows_and_targets_that_make_no_sense_are_refused(table):
@@ -277,6 +291,11 @@ def test_rows_and_targets_that_make_no_sense_are_refused(table):
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     with refused(InvalidData, "'b' holds values that are not numbers"):
         model.fit(frame.assign(b="text"), y)
+    apart = np.where(np.arange(240)[:, None] == 7, 1e200, X)
+    with refused(InvalidData, "too far from the others"):
+        model.fit(apart, y)
+    distances = MacauRegressor("basic", **SMALL).fit(apart, y).score_novelty(apart)
+    assert np.isfinite(distances).all()
     with refused(InvalidData, "beyond 1e\\+75"):
         model.fit(X, y * 1e80)
     model.fit(frame, y)

@@ -107,8 +107,9 @@ class NGBoostRegressor(_BoostedNormal):
             verbose=False,
         )
         try:
-            self.model_ = model.fit(X, y)
-        except np.linalg.LinAlgError as error:
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                self.model_ = model.fit(X, y)
+        except ValueError as error:  # NaN, or a LinAlgError: the rows themselves were checked
             raise InvalidData(
                 "NGBoost's std fell to 0 on these rows, and its step is not defined there: use "
                 "fewer trees or a lower learning_rate."

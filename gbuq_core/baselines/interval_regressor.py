@@ -20,6 +20,8 @@ from gbuq_core.jobs import effective_n_jobs
 from gbuq_core.metrics.inputs import FloatArray
 from gbuq_core.uncertainty import Uncertainty
 
+LARGEST_INPUT = 1e38  # of single precision, in which some of the libraries keep rows
+
 
 class Parts(NamedTuple):
     """Mean and the two variances, (n_samples,) each, on the inner scale of the target."""
@@ -161,6 +163,11 @@ def read_matrix(rows: Any, reads_gaps: bool, name: str) -> FloatArray:
         )
     if np.isinf(matrix).any():
         raise InvalidData("Input X contains infinity: replace it by numbers.")
+    if (np.abs(matrix) > LARGEST_INPUT).any():
+        raise InvalidData(
+            f"X holds values beyond {LARGEST_INPUT:g}, which squares and libraries of single "
+            "precision overflow at: measure them in a larger unit."
+        )
     return matrix
 
 

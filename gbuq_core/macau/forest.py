@@ -9,7 +9,7 @@ import pandas as pd
 from sklearn.base import clone
 
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.resources import effective_n_jobs
+from gbuq_core.resources import check_memory, effective_n_jobs
 from gbuq_core.trees.importers import LeafSource, leaf_source
 from gbuq_core.trees.importers.ownership import is_owned
 from gbuq_core.trees.lightgbm_forest import check_forest, grow_forest
@@ -59,7 +59,12 @@ def find_forest(
     5
     """
     task = "classification" if n_classes else "regression"
+    if isinstance(base_model, type):
+        raise InvalidParameter(
+            f"base_model is the class {base_model.__name__} itself: pass an instance of it."
+        )
     if base_model is None:
+        _check_size(len(rows), knobs.n_trees * (n_classes if n_classes > 2 else 1))
         return leaf_source(_grow(np.asarray(rows, np.float64), target, n_classes, knobs), task)
     if is_owned(base_model):
         model = clone(base_model)
@@ -69,7 +74,16 @@ def find_forest(
         if given.get("n_jobs", 1) is None:
             model.set_params(n_jobs=effective_n_jobs(knobs.n_jobs))
         base_model = model.fit(rows, target)
-    return leaf_source(base_model, task)
+    source = leaf_source(base_model, task)
+    if hasattr(rows, "columns"):
+        source.check_rows(rows)  # the same columns in the same order, where it knows their names
+    _check_size(len(rows), len(source.leaf_counts))
+    return source
+
+
+def _check_size(n_rows: int, n_trees: int) -> None:
+    """Refuse more leaves than memory holds: their numbers, order, predictions and quantiles."""
+    check_memory(32.0 * n_rows * n_trees, f"the leaves of {n_rows:,} rows in {n_trees:,} trees")
 
 
 def _grow(X: np.ndarray, target: np.ndarray, n_classes: int, knobs: ForestKnobs) -> Any:

@@ -27,6 +27,7 @@ from gbuq_core.resources import check_memory
 
 TAILS = ("rise", "clip")
 _BLOCK_CELLS = 200_000  # rows x trees of one block of a score
+_CHUNK = 20_000_000  # rows x features^2 between two questions whether the fit is still wanted
 _VARIANCES = (1e-60, 1e120)  # of features in their own units; anything else is no measurement
 # Where scikit-learn's transform to a normal ends.
 _CLIP = float(-ndtri(1e-7 - np.spacing(1.0)))
@@ -137,16 +138,24 @@ def fit_novelty(
 
     def work(tree: int) -> None:
         low, high = int(table.first[tree]), int(table.first[tree + 1])
-        fit_leaves(X, low, high, table, scaling, model, variances)
+        step = max(1, (high - low) * _CHUNK // (len(X) * p * p))
+        for start in range(low, high, step):
+            fit_leaves(X, start, min(start + step, high), table, scaling, model, variances)
+            advance(0.0)
         numbers = np.empty((len(X), 1), np.int64)
         rows = table.rows[table.begin[low] : table.begin[high]]
         numbers[rows, 0] = np.repeat(np.arange(low, high), np.diff(table.begin[low : high + 1]))
         distances, path_distances = np.empty(numbers.shape), np.empty(numbers.shape)
-        write_distances(X, numbers, table, scaling, model, distances, path_distances)
+        size = max(1, _CHUNK // (p * p))
+        for start in range(0, len(X), size):
+            part = slice(start, start + size)
+            write_distances(
+                X[part], numbers[part], table, scaling, model, distances[part], path_distances[part]
+            )
+            advance(0.0)
         own = slice(tree * m, (tree + 1) * m)
         write_quantiles(np.sort(distances[:, 0]), model.quantiles[own])
         write_quantiles(np.sort(path_distances[:, 0]), model.path_quantiles[own])
-        advance(0.0)
 
     parallel_map(work, range(table.n_trees), n_jobs)
     if table.fallback >= 0:

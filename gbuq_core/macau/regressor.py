@@ -9,8 +9,13 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gbuq_core.errors import InvalidParameter
-from gbuq_core.inputs.rows import TargetScale, check_numeric_target, fit_target_scale
+from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.inputs.rows import (
+    TargetScale,
+    check_numeric_target,
+    exact_std,
+    fit_target_scale,
+)
 from gbuq_core.macau.ard_kernels import (
     LinearLeaves,
     fit_linear_leaves,
@@ -21,6 +26,8 @@ from gbuq_core.macau.base import LeafModels, Located, Members
 from gbuq_core.macau.results import Distribution
 from gbuq_core.resources import check_memory
 from gbuq_core.uncertainty import Uncertainty
+
+_FARTHEST = 1e100  # in interquartile ranges; squares times a precision are float64 still
 
 # What ARD's fixed numbers (a stop at moves of 1e-3, pruning of weights below 1e-2) are to be small
 # against; a power of two, so that standardising rounds nothing more.
@@ -155,6 +162,9 @@ class MacauRegressor(RegressorMixin, LeafModels):
         scale = fit_target_scale(target, bool(self.standardize_target))
         if self.standardize_target:
             scale = scale._replace(spread=scale.spread / _INNER_STD)
+        if self.standardize_target and exact_std(target) == 0.0:
+            # The priors are those of a unit then: the target's own size.
+            scale = scale._replace(spread=float(np.abs(target).max()) or 1.0)
         self.target_scale_: TargetScale = scale
         inner = (target - scale.centre) / scale.spread
         self._fit_leaves(matrix, inner, target, 0, knobs)
@@ -172,6 +182,7 @@ class MacauRegressor(RegressorMixin, LeafModels):
             np.zeros(n_weights), sigma_begin, np.zeros(int(sigma_begin[-1])),
         )  # fmt: skip
         if self.leaf_model == "linear":
+            _check_reach(X, self._scaling.scale)
             self._by_leaf(
                 lambda low, high: fit_linear_leaves(
                     X, target, low, high, table, self._scaling, model
@@ -269,6 +280,17 @@ class MacauRegressor(RegressorMixin, LeafModels):
             data = members.variances.mean(axis=1) * unit**2
             knowledge = members.means.var(axis=1) * unit**2
         return Uncertainty(data + knowledge, data, knowledge)
+
+
+def _check_reach(X: np.ndarray, scale: np.ndarray) -> None:
+    """Refuse values that no sum of squares on the scales (n_leaves, n_features) could hold."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        reach = np.fmax.reduce(np.abs(X), axis=0) / scale.min(axis=0)
+    if (reach > _FARTHEST).any():
+        raise InvalidData(
+            "X holds values too far from the others for linear leaf models: check the units of its "
+            'columns, drop such rows, or take leaf_model="basic".'
+        )
 
 
 def _fit_basic(y: np.ndarray, begin: np.ndarray, rows: np.ndarray, model: LinearLeaves) -> None:
