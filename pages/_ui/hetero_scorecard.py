@@ -170,7 +170,8 @@ def interval_rows(scores: Sequence[HeteroScore]) -> list[tuple[str, ...]]:
         costs = (digits(one.fit_seconds), digits(one.score_seconds), digits(held))
         errors = (digits(one.rmse), digits(one.std_error))
         crps = _beside(one.crps, one.paper_crps)
-        thirds = " / ".join(_share(part.observed) for part in one.thirds) or _NONE
+        thirds = " / ".join(_share(part.observed) for part in one.thirds)
+        thirds = f"{thirds} %" if thirds else _NONE
         lines.append((one.label, crps, digits(one.excess), *covered, thirds, *errors, *costs))
     return lines
 
@@ -196,7 +197,7 @@ def _thirds_head(scores: Sequence[HeteroScore]) -> str:
 
 
 def _share(value: float) -> str:
-    return f"{100 * value:.0f} %" if math.isfinite(value) else _NONE
+    return f"{100 * value:.0f}" if math.isfinite(value) else _NONE
 
 
 def _covered(found: LevelCoverage) -> str:
@@ -230,8 +231,11 @@ def _how_novelty(scores: Sequence[HeteroScore], settings: HeteroSettings) -> str
 
 def _how_intervals(scores: Sequence[HeteroScore], settings: HeteroSettings) -> str:
     truth = digits(scores[0].truth_crps)
-    kinds = {one.crps_kind: one.label for one in scores if one.crps_kind not in ("", "normal")}
-    kind = "".join(f" CRPS of {label}: {how}." for how, label in kinds.items())
+    kinds: dict[str, list[str]] = {}
+    for one in scores:
+        if one.crps_kind not in ("", "normal"):
+            kinds.setdefault(one.crps_kind, []).append(one.label)
+    kind = "".join(f" CRPS of {' and '.join(names)}: {how}." for how, names in kinds.items())
     wrapped = ""
     if settings.noise_slope != PAPER.noise_slope:
         wrapped = (

@@ -26,7 +26,7 @@ _CSS = """
   overflow-x: auto;
 }
 /* Numbers that belong together stay on one line. */
-[class*="st-key-table-hetero"] :is(th, td) { white-space: nowrap; }
+[class*="st-key-table-hetero"] :is(td, th:first-child) { white-space: nowrap; }
 /* Links to pages line up with the text below them. */
 .st-key-pages [data-testid="stPageLink"] a {
   padding-left: 0; text-decoration: underline; text-underline-offset: 0.2em;
@@ -34,6 +34,8 @@ _CSS = """
 }
 /* The page does not jump while Home's picture is on its way. */
 .st-key-picture { min-height: 470px; }
+/* What only the address holds has a box that nobody sees or reaches by keyboard. */
+.st-key-novelty-unseen { display: none; }
 /* Long lines of prose are hard to read. */
 .st-key-lede p { max-width: 60rem; }
 .st-key-reading p { max-width: 46rem; }

@@ -12,6 +12,7 @@ from gbuq_core.experiments.heteroscedastic_plan import (
     PAPER,
     HeteroSettings,
     plan_hetero,
+    why_not,
 )
 from gbuq_core.experiments.heteroscedastic_scores import score_all
 from gbuq_core.experiments.heteroscedastic_words import describe_hetero
@@ -19,7 +20,7 @@ from gbuq_core.figures.theme import METHOD_STYLES
 from pages._ui import hetero_controls, hetero_scorecard, hetero_ui
 from pages._ui.hetero_controls import CHOSEN_SCORES, SORTS, STATE, query_of
 from pages._ui.hetero_exports import _html
-from pages._ui.hetero_scorecard import interval_rows, ood_rows, sorted_scores
+from pages._ui.hetero_scorecard import _how_intervals, interval_rows, ood_rows, sorted_scores
 from pages._ui.hetero_ui import figure_of, view_answers
 from pages._ui.jobs_glue import Answer, Request
 from tests.app.hetero_page import SETTINGS, move, open_hetero, picture, settle, words
@@ -133,20 +134,16 @@ def test_sorting_puts_the_best_first_and_methods_without_a_number_last(run):
     assert sorted_scores([worse, one], SORTS[2])[-1] == worse
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("rows", 1000), ("noise_slope", 0.5), ("seed", 3), ("trees", 10), ("subsample", 0.4),
-        ("min_child_samples", 5), ("max_leaves", 4),
-    ],
-)  # fmt: skip
-def test_a_knob_of_the_fit_fits_again(at, key, value):
-    old, fits = picture(at), count_fits()
-    before = at.session_state[key]
-    settle(move(at, key, value))
-    assert count_fits() == fits + 1
-    assert picture(at) != old
-    settle(move(at, key, before))
+def test_every_knob_of_the_fit_fits_once_more():
+    page = open_hetero(rows="200", trees="20", subsample="0.4")
+    for key, value in {
+        "trees": 10, "noise_slope": 0.5, "seed": 3, "subsample": 0.6, "min_child_samples": 5,
+        "max_leaves": 4, "rows": 500,
+    }.items():  # fmt: skip
+        old, fits = picture(page), count_fits()
+        settle(move(page, key, value))
+        assert count_fits() == fits + 1, key
+        assert picture(page) != old, key
 
 
 def test_methods_stand_side_by_side_and_say_what_they_lack():
@@ -225,8 +222,26 @@ def test_a_link_restores_settings():
     assert query_of(HeteroSettings()) == ""
 
 
+def test_no_choice_of_a_knob_is_refused_whatever_else_is_chosen():
+    roomy = HeteroSettings(rows=20_000, min_child_samples=1)
+    for knob in STATE.knobs:
+        if knob.key in ("trees", "subsample", "max_leaves", "min_child_samples", "noise_slope"):
+            for choice in knob.choices:
+                plan = plan_hetero(roomy._replace(**{knob.key: choice}), "macau_linear")
+                assert why_not(plan) == "", (knob.key, choice)
+
+
+def test_methods_that_share_a_kind_of_crps_are_both_named(run):
+    (one,) = score_all(run)
+    pair = [one._replace(label=name, crps_kind="as told") for name in ("First", "Second")]
+    assert "CRPS of First and Second: as told." in _how_intervals(pair, SETTINGS)
+    assert "no match" not in _how_intervals(pair, SETTINGS)
+    assert "no match" in _how_intervals(pair, SETTINGS._replace(noise_slope=0.0))
+
+
 def test_presets_are_what_their_names_say():
     paper, one, more = (preset.values for preset in STATE.presets)
+    assert one["tail"] == "ends at 5.2"
     assert len(paper["methods"]) == len(PAPER.methods)
     assert (one["min_child_samples"], more["subsample"]) == (1, 0.8)
 
