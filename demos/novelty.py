@@ -98,7 +98,7 @@ def beside_the_truth() -> Shown:
     text = (
         f"{len(run.fit.rows.y)} rows on two moons, a class each, and a forest of "
         f"{run.fit.n_trees} trees. The first map is the truth: minus the log of the density that "
-        "the rows were drawn from. No row can lie in the hatched cells.",
+        "the rows were drawn from. Nearly all rows lie in its outline.",
         "Novelty asks how far a place lies from the rows of its leaf, knowledge uncertainty "
         "whether the trees disagree; the last two know the rows and no class. All maps show "
         "ranks: how many of the map's cells score lower.",

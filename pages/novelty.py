@@ -11,7 +11,7 @@ from pages._ui.jobs_glue import Answer, ask, cost_line, show_progress
 from pages._ui.notices import show_notice
 from pages._ui.novelty_change import changed_of, draw_change, say_verdict
 from pages._ui.novelty_controls import STATE, edits_or_say, settings_of
-from pages._ui.novelty_edits import draw_tools
+from pages._ui.novelty_edits import bind_edits, draw_tools, offer_to_forget
 from pages._ui.novelty_exports import explain_novelty, export_novelty
 from pages._ui.novelty_looks import draw_place
 from pages._ui.novelty_scorecard import CLAIMS, claim_request, draw_scorecard
@@ -96,6 +96,7 @@ st.title("What makes a place new to the model?")
 with st.container(key="lede"):
     st.markdown(LEDE)
 values = open_page(STATE)
+bind_edits()
 edits, problem = edits_or_say(values)
 settings = settings_of(values, edits)
 if edits and not problem:
@@ -103,9 +104,9 @@ if edits and not problem:
     bare = settings._replace(edits=())
     if problem and not problem_with(bare):
         settings, edits = bare, ()
-        problem = f"{problem} The maps are those without edits, which stay in their box."
+        problem = f"{problem} The maps are those without these edits."
 if problem:
-    show_notice(problem, "edits")
+    offer_to_forget(problem)
 problem = problem_with(settings)
 if problem:
     show_notice(problem, "novelty", tone="error")

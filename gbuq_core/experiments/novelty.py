@@ -34,6 +34,7 @@ from gbuq_core.experiments.novelty_ranks import (
     rank_among,
     rank_cells,
 )
+from gbuq_core.experiments.novelty_reuse import score_rows
 from gbuq_core.macau import MacauClassifier, MacauRegressor
 from gbuq_core.resources import held_bytes
 
@@ -211,23 +212,28 @@ def map_novelty(fit: NoveltyFit, settings: NoveltySettings) -> NoveltyMaps:
     """
     tail, third, neighbours = maps_key(fit, settings)
     places = at_places(fit, fit.data.grid, third)
-    both = np.concatenate([places, fit.rows.X])
     model = scorer(fit, tail)
+    # What a knob of the view leaves as it is comes from where it was kept.
+    parts = [
+        score_rows(fit.plan, where, rows, model, fit.isolation)
+        for where, rows in ((("map", third), places), ("rows", fit.rows.X))
+    ]
+    novelty, conditional, inference = (
+        np.concatenate([part.novelty[i] for part in parts]) for i in range(3)
+    )
     began = time.perf_counter()
-    novel, uncertain = model.score_novelty(both), model.predict_uncertainty(both)
-    macau = time.perf_counter() - began
-    isolated = fit.isolation.score_novelty(both)
-    isolation = time.perf_counter() - began - macau
     scores = {
-        "novelty": novel.novelty,
-        "conditional": novel.conditional_novelty,
-        "inference": np.abs(novel.inference_novelty),
-        "knowledge": uncertain.knowledge,
-        "data": uncertain.data,
-        "isolation": isolated,
+        "novelty": novelty,
+        "conditional": conditional,
+        "inference": np.abs(inference),
+        "knowledge": np.concatenate([part.knowledge for part in parts]),
+        "data": np.concatenate([part.data for part in parts]),
+        "isolation": np.concatenate([part.isolation for part in parts]),
         "distance": _distances(fit, places, neighbours),
     }
-    distance = time.perf_counter() - began - macau - isolation
+    macau = sum(part.macau_seconds for part in parts)
+    isolation = sum(part.isolation_seconds for part in parts)
+    distance = time.perf_counter() - began
     seconds = [*[macau] * 5, isolation, distance]
     truth = true_scores(fit)
     if truth is not None:
@@ -238,7 +244,7 @@ def map_novelty(fit: NoveltyFit, settings: NoveltySettings) -> NoveltyMaps:
         tuple(scores),
         stacked[:, :N_CELLS],
         stacked[:, N_CELLS:],
-        novel.inference_novelty[:N_CELLS],
+        inference[:N_CELLS],
         tail,
         third,
         neighbours,

@@ -1,7 +1,7 @@
 """The MACAU paper's statements about novelty, held against what came out on the page's data.
 
 Merilinna (2023), sections 3.2, 4.1, 4.2 and 5. Its OOD rows lie beyond the range of a feature; here
-they are the cells of a map in which no rows can lie, gaps between the rows included.
+they are the cells of a map in which rows hardly ever lie, gaps between the rows included.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _claim_of_novelty(score: MapScore) -> Claim:
         )
     return Claim(
         "MACAU's novelty detects rows out of distribution (AUROC 0.93 to 1.00 in table 1).",
-        f"the AUROC of cells in which no rows can lie is {score.auroc:.3f}{follows}.",
+        f"the AUROC of cells in which rows hardly ever lie is {score.auroc:.3f}{follows}.",
         verdict_of(score.auroc, DETECTS, ALMOST_DETECTS),
     )
 

@@ -54,7 +54,7 @@ def _detectors(fit: NoveltyFit, maps: NoveltyMaps) -> str:
         )
     ranked = sorted(scores, key=lambda score: -score.auroc)
     listed = ", ".join(f"{score.label} {score.auroc:.2f}" for score in ranked)
-    return f"As detectors of cells in which no rows can lie, by AUROC: {listed}."
+    return f"As detectors of cells in which rows hardly ever lie, by AUROC: {listed}."
 
 
 def describe_disagreement(fit: NoveltyFit, apart: Disagreement) -> str:

@@ -110,7 +110,8 @@ def maps_sheet(
     leaves : Ellipses, optional
         Drawn at two standard deviations.
     region : (ny, nx) bool array, optional
-        Cells under a lasso; outlined.
+        Cells under a lasso; outlined. Without it the cells where rows can lie are, on the first
+        map: hatching all others would drown it.
     spread : (ny, nx) array, optional
         How far the scores' ranks lie apart, in percentage points: one more map.
     alt : str
@@ -119,14 +120,20 @@ def maps_sheet(
     if spread is not None:
         apart = Panel("Where ranks disagree", spread, "points apart", (0.0, 100.0))
         panels.append(apart._replace(points=_dots(ground)))
-    hatched = None if ground.in_support is None else ~ground.in_support
+    outline_label = "under the lasso"
+    if region is None and ground.in_support is not None:
+        panels[0] = panels[0]._replace(outlined=ground.in_support)
+        outline_label = "where nearly all rows lie"
+    elif region is None:
+        outline_label = ""
+    else:
+        panels = [panel._replace(outlined=region) for panel in panels]
     return _sheet(
-        [panel._replace(outlined=region) for panel in panels],
+        panels,
         ground,
         columns=_columns(len(panels)),
         markers=() if point is None else (Marker(*point),),
-        hatched=hatched,
-        outline_label="under the lasso" if region is not None else "",
+        outline_label=outline_label,
         alt=alt,
         name="novelty",
     )
@@ -232,14 +239,11 @@ def _sheet(
     panels: Sequence[Panel],
     ground: Ground,
     columns: int,
-    hatched: Mask | None = None,
     markers: Sequence[Marker] = (),
     outline_label: str = "",
     alt: str = "",
     name: str = "novelty",
 ) -> PanelSheet:
-    if hatched is not None:  # on the first map only: on all of them it drowns the colours
-        panels = [panels[0]._replace(hatched=hatched), *panels[1:]]
     rows = -(-len(panels) // columns)
     return PanelSheet(
         panels,
@@ -249,7 +253,6 @@ def _sheet(
         x_extent=ground.x_extent,
         y_extent=ground.y_extent,
         panel_height=300 if rows == 1 else 205,
-        hatch_label="no rows can lie here" if hatched is not None else "",
         outline_label=outline_label,
         markers=markers,
         alt=alt,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from gbuq_core.macau import novelty
 from gbuq_core.macau.base import LeafModels, Located
 from gbuq_core.macau.class_leaves import ClassLeaves, ClassMembers, fit_class, predict_class
 from gbuq_core.macau.forest import rows_for
+from gbuq_core.macau.measured import Predicted
 from gbuq_core.macau.results import Novelty
 from gbuq_core.resources import check_memory
 from gbuq_core.uncertainty import Uncertainty
@@ -272,19 +274,35 @@ class MacauClassifier(ClassifierMixin, LeafModels):
 
     def _score(self, rows: Located, members: list[ClassMembers]) -> np.ndarray:
         """The six columns of the novelty, (6, n)."""
-        two = len(members) == 1
-        chosen = np.zeros(len(rows.X), int) if two else self._proba(members).argmax(axis=1)
         out = np.empty((6, len(rows.X)))
-        for c in np.unique(chosen):
-            own, leaves = chosen == c, self._leaves[c]
-            values = members[c].mean[own]
-            if self.inference == "label":
-                values = (values > 0.5).astype(np.float64)
+        for c, own, values in self._compared(rows, members):
+            leaves = self._leaves[c]
             out[:, own] = novelty.score_novelty(
                 rows.X[own], rows.numbers[own], values, self._table, self._scaling,
                 self._distances, leaves.quantiles, self.tail, self.n_jobs, leaves.trees,
             )  # fmt: skip
         return out
+
+    def _compared(
+        self, rows: Located, members: list[ClassMembers]
+    ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+        """Models that inference novelty is about, the rows of each, and their predictions."""
+        two = len(members) == 1
+        chosen = np.zeros(len(rows.X), int) if two else self._proba(members).argmax(axis=1)
+        for c in np.unique(chosen):
+            own = np.flatnonzero(chosen == c)
+            values = members[c].mean[own]
+            if self.inference == "label":
+                values = (values > 0.5).astype(np.float64)
+            yield int(c), own, values
+
+    def _predicted(self, rows: Located) -> list[Predicted]:
+        return [
+            Predicted(
+                own, values, rows.numbers[own][:, self._leaves[c].trees], self._leaves[c].quantiles
+            )
+            for c, own, values in self._compared(rows, self._class_members(rows))
+        ]
 
 
 def _listed(classes: np.ndarray) -> str:

@@ -89,11 +89,6 @@ _DATA = (
     ),
     Knob("seed", "Seed", "integer", _DEFAULT.seed, 0, 30, step=1, group="data",
          help="Of the rows and of the trees."),
-    Knob(
-        "edits", "Edits", "text", "", most=MOST_CHARACTERS, group="data",
-        pattern=rf"[!-~]{{0,{MOST_CHARACTERS}}}",
-        help="What was erased, added, duplicated or flipped, as a link writes it.",
-    ),
 )  # fmt: skip
 _METHOD = (
     Knob(
@@ -156,6 +151,12 @@ _VIEW = (
         group="view", help="Of the trees that find the chosen place most novel.",
     ),
 )  # fmt: skip
+# No control: lassos write it, and the address keeps it.
+EDITS = Knob(
+    "edits", "Edits", "text", "", most=MOST_CHARACTERS, group="page",
+    pattern=rf"[!-~]{{0,{MOST_CHARACTERS}}}",
+    help="What was erased, added, duplicated or flipped, as a link writes it.",
+)  # fmt: skip
 PLACE = (
     Knob("column", "Cell, from the left", "integer", _START[0], 1, SIDE, 1, group="page", box=True),
     Knob("row", "Cell, from below", "integer", _START[1], 1, SIDE, 1, group="page", box=True),
@@ -167,7 +168,7 @@ SCORE = Knob(
 
 STATE = PageState(
     key="novelty",
-    knobs=(*_DATA, *_METHOD, *_VIEW, *PLACE, SCORE),
+    knobs=(*_DATA, EDITS, *_METHOD, *_VIEW, *PLACE, SCORE),
     presets=(
         Preset(
             "Third feature nobody uses",

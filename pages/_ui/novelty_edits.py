@@ -27,8 +27,9 @@ from gbuq_core.experiments.novelty_edits import (
 )
 from gbuq_core.experiments.novelty_links import encode_edits
 from pages._ui.canvas import CanvasEvent
+from pages._ui.controls import draw_knob
 from pages._ui.notices import show_notice
-from pages._ui.novelty_controls import choose_cell
+from pages._ui.novelty_controls import EDITS, choose_cell
 
 # Session keys.
 _TOOL, _LABEL, _VALUE, _COPIES = (
@@ -82,6 +83,18 @@ def _say_refused(problem: str) -> None:
     # The sentence is about a link's edits; the last one was not made here.
     reason = problem.replace(": undo the last one.", ".")
     show_notice(f"{reason} Nothing was changed.", "edit")
+
+
+def bind_edits() -> None:
+    """Bind the edits to the address, by a box that the style sheet hides from everybody."""
+    with st.container(key="novelty-unseen"):
+        draw_knob(EDITS)
+
+
+def offer_to_forget(problem: str) -> None:
+    """Say why a link's edits are left out; they can be taken out of the address."""
+    show_notice(problem, "edits")
+    st.button("Forget these edits", key="_novelty_forget", on_click=_keep, args=((),))
 
 
 def _draw_choice(fit: NoveltyFit, edits: Sequence[Edit]) -> None:

@@ -8,8 +8,9 @@ from functools import partial
 import streamlit as st
 
 from gbuq_core.experiments.claims import Claim
-from gbuq_core.experiments.novelty import NoveltyFit, NoveltyMaps, maps_key
+from gbuq_core.experiments.novelty import NoveltyFit, map_novelty, maps_key
 from gbuq_core.experiments.novelty_claims import check_novelty_claims
+from gbuq_core.experiments.novelty_plan import NoveltySettings
 from gbuq_core.experiments.novelty_scores import MapScore, score_maps
 from pages._ui.jobs_glue import Answer, Request
 from pages._ui.kept import kept
@@ -19,20 +20,33 @@ from pages._ui.novelty_looks import table_of
 from pages._ui.novelty_ui import Found
 
 CLAIMS = "novelty-claims"  # the slot
+_VIEW = NoveltySettings()
 
 
 def claim_request(found: Found) -> Request:
     """The paper's statements, which take longer to check than a slider may."""
-    settings = found.settings
-    key = CLAIMS, found.fit.plan, *maps_key(found.fit, settings)
-    return Request(
-        CLAIMS, key, partial(check, found.fit, found.maps), "The paper's statements", 0.5
+    key = CLAIMS, found.fit.plan
+    return Request(CLAIMS, key, partial(check, found.fit), "The paper's statements", 0.5)
+
+
+def check(fit: NoveltyFit, job: object = None) -> tuple[Claim, ...]:
+    """Hold a fit's maps against the paper; the runner calls this in another thread.
+
+    With the view as the page opens, so that no knob of it checks anything again.
+    """
+    return check_novelty_claims(fit, map_novelty(fit, _VIEW))
+
+
+def view_of_claims(found: Found) -> str:
+    """With which view the statements are checked, where it is another than today's."""
+    if maps_key(found.fit, found.settings) == maps_key(found.fit, _VIEW):
+        return ""
+    third = f", the third feature at {_VIEW.third_at:g}" if found.fit.plan.third else ""
+    near = maps_key(found.fit, _VIEW)[2]
+    return (
+        f"Checked with z-scores that keep rising, the distance to {near} rows{third}, "
+        "whatever the maps show."
     )
-
-
-def check(fit: NoveltyFit, maps: NoveltyMaps, job: object) -> tuple[Claim, ...]:
-    """Hold the maps against the paper; the runner calls this in another thread."""
-    return check_novelty_claims(fit, maps)
 
 
 def draw_scorecard(found: Found, claims: Answer) -> None:
@@ -45,7 +59,7 @@ def draw_scorecard(found: Found, claims: Answer) -> None:
         st.caption(_how_to_read(found))
     with statements:
         st.header("The paper and this picture")
-        _draw_claims(claims)
+        _draw_claims(claims, view_of_claims(found))
 
 
 def scores_of(found: Found) -> tuple[MapScore, ...]:
@@ -53,11 +67,13 @@ def scores_of(found: Found) -> tuple[MapScore, ...]:
     return kept("novelty-scores", [found.maps], None, lambda: score_maps(found.fit, found.maps))
 
 
-def _draw_claims(answer: Answer) -> None:
+def _draw_claims(answer: Answer, view: str) -> None:
     if answer.error:
         show_notice(answer.error, "claims", tone="error")
     if not answer.fresh:
         st.caption("Of the settings before." if answer.result else "Being checked.")
+    if view:
+        st.caption(view)
     for claim in answer.result or ():
         st.markdown(f"**{claim.verdict.capitalize()}.** {claim.paper}")
         st.caption(claim.here[:1].upper() + claim.here[1:])
@@ -65,7 +81,7 @@ def _draw_claims(answer: Answer) -> None:
 
 def claims_of(found: Found) -> tuple[Claim, ...]:
     """The paper's statements, for a page to take away."""
-    return check_novelty_claims(found.fit, found.maps)
+    return check(found.fit)
 
 
 def score_rows(scores: Sequence[MapScore]) -> list[tuple[str, ...]]:

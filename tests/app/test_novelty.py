@@ -171,7 +171,7 @@ def test_a_table_has_its_two_columns_and_no_truth():
     assert titles(at) == DEFAULT_TITLES[1:]
     header = sheet(at, "novelty").header
     assert (header["x"]["label"], header["y"]["label"]) == ("alcohol", "flavanoids")
-    assert header["hatchLabel"] == ""
+    assert header["outlineLabel"] == ""
     assert "rows" not in [slider.key for slider in at.select_slider]
     assert any("Nobody knows the density" in text for text in words(at))
     move(at, "wine_x", "flavanoids")
@@ -238,7 +238,7 @@ def test_a_lasso_can_be_cancelled_and_leaves_nothing():
     at.button(key="_novelty_cancel").click().run()
     assert not answers(at)
     assert at.text_input(key="edits").value == before
-    assert sheet(at, "novelty").header["outlineLabel"] == ""
+    assert sheet(at, "novelty").header["outlineLabel"] == "where nearly all rows lie"
 
 
 def test_an_edit_that_cannot_be_is_said_and_nothing_is_lost():
@@ -268,9 +268,12 @@ def test_edits_that_cannot_be_applied_are_said_and_the_maps_are_those_without_th
     everything = [(row, column) for row in range(60) for column in range(60)]
     at = open_novelty(edits=encode_edits([edit_of("remove", everything)]))
     assert any("remove every training row" in text for text in words(at))
-    assert any("stay in their box" in text for text in words(at))
+    assert any("maps are those without these edits" in text for text in words(at))
     assert titles(at) == DEFAULT_TITLES
     assert at.text_input(key="edits").value
+    settle(at.button(key="_novelty_forget").click().run())
+    assert at.text_input(key="edits").value == ""
+    assert not any("without these edits" in text for text in words(at))
 
 
 def test_damaged_edits_are_said_and_left_out():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from gbuq_core.errors import InvalidParameter
+from gbuq_core.experiments import novelty_reuse
 from gbuq_core.experiments.claims import VERDICTS
 from gbuq_core.experiments.novelty import (
     at_places,
@@ -317,3 +318,47 @@ def test_impossible_views_are_one_sentence(moons, change):
     assert check_view(settings).endswith(".")
     with pytest.raises(InvalidParameter):
         view_novelty(moons.fit, moons.maps, settings)
+
+
+@pytest.mark.parametrize("settings", [QUICK._replace(third=True), SPIRAL, DIABETES])
+def test_what_is_kept_changes_no_bit(settings, monkeypatch):
+    run = run_novelty(settings)
+    views = [
+        run.settings._replace(tail=tail, third_at=third, neighbours=k)
+        for tail, third, k in (("clip", 0.0, 10), ("rise", 1.5, 3), ("clip", 1.5, 3))
+    ]
+    kept = [map_novelty(run.fit, view) for view in [*views, run.settings]]
+    monkeypatch.setattr(novelty_reuse, "_REUSE", novelty_reuse.Reuse(most_bytes=0))
+    monkeypatch.setattr(novelty_reuse, "MOST_CELLS", 0)  # the estimator's own `score_novelty`
+    for view, maps in zip([*views, run.settings], kept, strict=True):
+        anew = map_novelty(run.fit, view)
+        np.testing.assert_array_equal(maps.values, anew.values)
+        np.testing.assert_array_equal(maps.rows, anew.rows)
+        np.testing.assert_array_equal(maps.signed_inference, anew.signed_inference)
+
+
+def test_a_knob_of_the_view_measures_nothing_again(moons, monkeypatch):
+    scored = []
+    for name in ("measure_novelty", "score_novelty", "predict_uncertainty"):
+        own = getattr(type(moons.fit.model), name)
+        monkeypatch.setattr(
+            type(moons.fit.model),
+            name,
+            lambda model, X, own=own: scored.append(len(X)) or own(model, X),
+        )
+    map_novelty(moons.fit, moons.settings)  # whatever the bound has dropped since
+    scored.clear()
+    map_novelty(moons.fit, moons.settings._replace(tail="clip"))
+    map_novelty(moons.fit, moons.settings._replace(neighbours=4))
+    assert scored == []
+    map_novelty(moons.fit, moons.settings._replace(third_at=-2.25))
+    assert scored == [N_CELLS, N_CELLS]  # the rows' own scores do not depend on it
+
+
+def test_what_is_kept_is_bounded():
+    reuse = novelty_reuse.Reuse(most_bytes=2000)
+    for n in range(5):
+        reuse.get(n, lambda: np.zeros(100))
+    assert list(reuse._held) == [3, 4]
+    reuse.get("large", lambda: np.zeros(1000))
+    assert not reuse._held

@@ -79,13 +79,18 @@ def test_rows_lie_on_every_map_coloured_by_class(ground, maps):
     assert len(set(CLASS_COLOURS)) == len(CLASS_COLOURS)
 
 
-def test_the_truth_is_hatched_where_no_rows_can_lie(ground, maps):
+def test_the_first_map_outlines_where_rows_can_lie_but_for_a_lasso(ground, maps):
     sheet = maps_sheet(ground, maps)
-    np.testing.assert_array_equal(sheet.panels[0].hatched, ~ground.in_support)
-    assert sheet.hatch_label
+    np.testing.assert_array_equal(sheet.panels[0].outlined, ground.in_support)
+    assert [panel.outlined is None for panel in sheet.panels] == [False, True, True]
+    assert sheet.outline_label == "where nearly all rows lie"
+    region = np.eye(NY, NX, dtype=bool)
+    lasso = maps_sheet(ground, maps, region=region)
+    assert all(panel.outlined is region for panel in lasso.panels)
+    assert lasso.outline_label == "under the lasso"
     unknown = maps_sheet(ground._replace(in_support=None), maps)
-    assert unknown.panels[0].hatched is None
-    assert not unknown.hatch_label
+    assert unknown.panels[0].outlined is None
+    assert not unknown.outline_label
 
 
 def test_leaves_are_drawn_on_the_novelty_alone(ground, maps, leaves):

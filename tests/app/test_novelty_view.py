@@ -1,0 +1,29 @@
+"""What a knob of the Novelty maps page leaves alone, and what nobody sees."""
+
+from pages._ui import novelty_scorecard, style
+from tests.app.novelty_page import ERASED, move, open_novelty, settle
+
+
+def test_knobs_of_the_view_check_no_claim_again(monkeypatch):
+    at = open_novelty()
+    checked = []
+    own = novelty_scorecard.check_novelty_claims
+    monkeypatch.setattr(
+        novelty_scorecard,
+        "check_novelty_claims",
+        lambda *given: checked.append(given) or own(*given),
+    )
+    held = "Checked with z-scores that keep rising, the distance to 10 rows, whatever"
+    assert not any(one.value.startswith(held) for one in at.caption)
+    for key, value in (("tail", "clipped, as the authors'"), ("neighbours", 2)):
+        settle(move(at, key, value))
+    assert any(one.value.startswith(held) for one in at.caption)
+    assert checked == []
+    settle(move(at, "seed", 4))
+    assert len(checked) == 1
+
+
+def test_the_edits_are_no_control_that_anybody_sees():
+    at = open_novelty(edits=ERASED)
+    assert "edits" not in [box.key for box in at.sidebar.text_input]
+    assert ".st-key-novelty-unseen { display: none; }" in style._CSS
