@@ -96,10 +96,10 @@ def predict_rows(
     kind = METHODS[method]
     if not kind.parts:
         nothing = np.zeros(len(X))
-        found = ScoreCurve(
+        only = ScoreCurve(
             kind.scores[0], SCORES[kind.scores[0]].label, model.score_novelty(X), None
         )
-        return Prediction(None, nothing, nothing, nothing, (), (found,), None)
+        return Prediction(None, nothing, nothing, nothing, (), (only,), None)
     loc, uncertainty = _moments(model, X)
     curves = [
         ScoreCurve(part, SCORES[part].label, values, None)

@@ -10,11 +10,10 @@ import math
 
 from numba import njit
 
+from gbuq_core.compiling import INNER, OUTER
 from gbuq_core.soft_trees.block_kernels import (
     BLOCK,
     FIRST,
-    INNER,
-    OUTER,
     add_affine_gradient,
     affine,
     allocate_scratch,

@@ -6,12 +6,11 @@ import math
 
 from numba import njit
 
+from gbuq_core.compiling import INNER, OUTER
 from gbuq_core.soft_trees.block_kernels import (
     BLOCK,
     FIRST,
     HALF_LOG_TWO_PI,
-    INNER,
-    OUTER,
     add_affine_gradient,
     affine,
     allocate_scratch,

@@ -6,13 +6,12 @@ import math
 
 from numba import njit
 
+from gbuq_core.compiling import INNER, OUTER
 from gbuq_core.soft_trees.block_kernels import (
     BLOCK,
     FIRST,
     HALF_LOG_TWO_PI,
-    INNER,
     MIN_RAW,
-    OUTER,
     add_affine_gradient,
     affine,
     allocate_scratch,

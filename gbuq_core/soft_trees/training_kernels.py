@@ -12,14 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from gbuq_core.compiling import INNER, OUTER
 from gbuq_core.seeding import bits_at, stream
-from gbuq_core.soft_trees.block_kernels import (
-    INNER,
-    OUTER,
-    ShapeCodes,
-    allocate_scratch,
-    softplus_scalar,
-)
+from gbuq_core.soft_trees.block_kernels import ShapeCodes, allocate_scratch, softplus_scalar
 from gbuq_core.soft_trees.class_kernels import class_gradient
 from gbuq_core.soft_trees.gaussian_kernels import (
     BATCHES,

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from numba import njit
 
+from gbuq_core.compiling import INNER, OUTER
 from gbuq_core.soft_trees.block_kernels import (
     BLOCK,
-    INNER,
-    OUTER,
     allocate_scratch,
     evaluate_gates,
     exp_into,
