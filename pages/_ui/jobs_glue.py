@@ -155,7 +155,8 @@ def show_progress(answers: Sequence[Answer]) -> None:
         with st.container(horizontal=True, vertical_alignment="center", key="jobs-cancelled"):
             more = " The picture still shows the settings before." if kept else ""
             st.text(f"Cancelled.{more}")
-            st.button("Start again", key="_jobs_again", on_click=start_again)
+            if st.button("Start again", key="_jobs_again", on_click=start_again):
+                st.rerun()  # in a fragment, whose page asks for jobs: else it is running by now
 
 
 def cost_line(answer: Answer) -> str:

@@ -50,6 +50,19 @@ def test_a_slider_of_the_view_moves_the_picture_and_a_link_restores_it(page, new
     assert_no_exception(page)
 
 
+def test_a_cancelled_fit_starts_again(page, serve):
+    long = "rows=20000&trees=500&methods=MACAU+%28linear%29"  # many seconds on any machine
+    page.goto(f"{serve(APP)}/heteroscedastic?{long}")
+    cancel = page.get_by_role("button", name="Cancel")
+    cancel.click(timeout=COLD)
+    again = page.get_by_role("button", name="Start again")
+    again.click()
+    again.wait_for(state="hidden")
+    cancel.click()
+    again.wait_for()
+    assert_no_exception(page)
+
+
 @pytest.mark.parametrize(
     ("viewport", "colour_scheme"), [(DESKTOP, "light"), (PHONE, "dark")], indirect=True
 )
