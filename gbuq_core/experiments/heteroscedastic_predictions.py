@@ -106,10 +106,10 @@ def predict_rows(
         for part, values in zip(PARTS, uncertainty, strict=True)
         if scored and part in kind.scores
     ]
-    found = Prediction(loc, *uncertainty, _own_intervals(model, X), tuple(curves), None)
+    said = Prediction(loc, *uncertainty, _own_intervals(model, X), tuple(curves), None)
     if scored and "novelty" in kind.scores:
-        return score_again(found, model, X, tail)
-    return found
+        return score_again(said, model, X, tail)
+    return said
 
 
 def score_again(prediction: Prediction, model: Any, X: Array, tail: str) -> Prediction:
