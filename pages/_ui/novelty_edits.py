@@ -36,7 +36,7 @@ _TOOL, _LABEL, _VALUE, _COPIES = (
     "_novelty_tool", "_novelty_label", "_novelty_value", "_novelty_copies",
 )  # fmt: skip
 _WAITING, _REFUSED, _GUESSES = "_novelty_waiting", "_novelty_refused", "_novelty_guesses"
-_EDITED = "_novelty_edited"
+_EDITED, _TOLD = "_novelty_edited", "_novelty_told"
 _ANSWER = "_novelty_answer:"
 
 LOOK = "look"
@@ -126,6 +126,8 @@ def _draw_choice(fit: NoveltyFit, edits: Sequence[Edit]) -> None:
 
 def _draw_prediction(edits: Sequence[Edit], waiting: Edit) -> None:
     """One radio a question; without an answer to each nothing is done."""
+    if st.session_state.pop(_TOLD, None) is not None:  # a callback may not show anything itself
+        st.toast("Above the maps: first say what will happen.")
     n = len(cells_of(waiting.runs))
     cells = f"{n:,} cell{'s' * (n > 1)}"
     with st.container(
@@ -182,8 +184,7 @@ def on_maps(classes: bool, event: CanvasEvent) -> None:
     except GbuqError as error:
         st.session_state[_REFUSED] = str(error)
         return
-    st.session_state[_WAITING] = edit
-    st.toast("Above the maps: first say what will happen.")
+    st.session_state[_WAITING] = st.session_state[_TOLD] = edit
 
 
 def waiting_mask() -> npt.NDArray[np.bool_] | None:

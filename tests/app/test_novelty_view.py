@@ -1,7 +1,8 @@
 """What a knob of the Novelty maps page leaves alone, and what nobody sees."""
 
-from pages._ui import novelty_scorecard, style
-from tests.app.novelty_page import ERASED, move, open_novelty, settle
+from gbuq_core.experiments.novelty_edits import edit_of
+from pages._ui import novelty_edits, novelty_scorecard, style
+from tests.app.novelty_page import CORNER, ERASED, move, open_novelty, settle
 
 
 def test_knobs_of_the_view_check_no_claim_again(monkeypatch):
@@ -27,3 +28,12 @@ def test_the_edits_are_no_control_that_anybody_sees():
     at = open_novelty(edits=ERASED)
     assert "edits" not in [box.key for box in at.sidebar.text_input]
     assert ".st-key-novelty-unseen { display: none; }" in style._CSS
+
+
+def test_a_lasso_points_to_its_question_once():
+    at = open_novelty()
+    edit = edit_of("flip", CORNER)
+    at.session_state[novelty_edits._WAITING] = at.session_state[novelty_edits._TOLD] = edit
+    at.run()
+    assert [one.value for one in at.toast] == ["Above the maps: first say what will happen."]
+    assert not at.run().toast
