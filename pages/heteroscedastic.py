@@ -28,7 +28,7 @@ from pages._ui.url_state import link_to, open_page, read_again
 LEDE = (
     "Noise grows with x, and rows end at 0 and 10 (hatched beyond). Between, the **light band** "
     "should follow the thin dashed lines, the true noise. Outside, the **dark rim** should widen, "
-    "and the curve below each panel should leave its mark behind."
+    "and the curve below each panel should rise above its dotted mark."
 )
 WAIT_SECONDS = 1.5  # the default's methods come without a flash of progress
 QUICK = 0.12
