@@ -15,13 +15,7 @@ from pages._ui.hetero_scorecard import (
     run_of,
     say_what_failed,
 )
-from pages._ui.hetero_ui import (
-    draw_picture,
-    refusals_of,
-    requests_of,
-    show_costs,
-    view_answers,
-)
+from pages._ui.hetero_ui import PAGE, draw_picture, show_costs
 from pages._ui.jobs_glue import Answer, ask, show_progress
 from pages._ui.url_state import link_to, open_page, read_again
 
@@ -40,8 +34,8 @@ def explore(values: SimpleNamespace, answers: Sequence[Answer]) -> None:
     draw_view_knobs(values)
     values = read_again(STATE, values)
     settings = settings_of(values)
-    shown = view_answers(settings, answers)
-    figure = draw_picture(values, settings, shown, refusals_of(settings))
+    shown = PAGE.views(settings, answers)
+    figure = draw_picture(values, settings, shown, PAGE.refusals(settings))
     progress = st.container(key="hetero-progress")
     show_costs(settings, shown)
     measured = ask(measure_requests(settings, shown), QUICK, others=tuple(METHODS))
@@ -61,5 +55,5 @@ st.title("Does the model know its noise, and where it has seen nothing?")
 with st.container(key="lede"):
     st.markdown(LEDE)
 values = open_page(STATE)
-explore(values, ask(requests_of(settings_of(values)), WAIT_SECONDS, others=measure_slots()))
+explore(values, ask(PAGE.requests(settings_of(values)), WAIT_SECONDS, others=measure_slots()))
 explain_hetero()

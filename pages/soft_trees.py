@@ -13,14 +13,7 @@ from pages._ui.soft_exports import explain_soft, export_soft, words_of
 from pages._ui.soft_looks import draw_looks
 from pages._ui.soft_panels import draw_panels, panel_requests, panels_of
 from pages._ui.soft_scorecard import draw_scores
-from pages._ui.soft_ui import (
-    draw_picture,
-    refusals_of,
-    requests_of,
-    run_of,
-    show_costs,
-    view_answers,
-)
+from pages._ui.soft_ui import PAGE, draw_picture, run_of, show_costs
 from pages._ui.url_state import link_to, open_page, read_again
 
 LEDE = (
@@ -37,7 +30,7 @@ def look_inside(values: SimpleNamespace, answers: Sequence[Answer]) -> None:
     values = read_again(STATE, values)
     settings = settings_of(values)
     try:
-        draw_looks(values, settings, view_answers(settings, answers))
+        draw_looks(values, settings, PAGE.views(settings, answers))
     except GbuqError as error:
         show_notice(str(error), "looks", tone="error")
 
@@ -54,14 +47,14 @@ with st.container(key="lede"):
     st.markdown(LEDE)
 values = open_page(STATE)
 settings = settings_of(values)
-fits = requests_of(settings)
+fits = PAGE.requests(settings)
 compared = panel_requests(panels_of(values, settings))
 # While a comparison runs nobody waits for it.
 asked = ask([*fits, *compared], WAIT_SECONDS if not compared else QUICK)
 answers, others = asked[: len(fits)], asked[len(fits) :]
 alone = all(answer.state == "done" for answer in answers)
-shown = view_answers(settings, answers)
-draw_picture(values, settings, shown, refusals_of(settings))
+shown = PAGE.views(settings, answers)
+draw_picture(values, settings, shown, PAGE.refusals(settings))
 with st.container(key="soft-progress"):  # below the picture, which stays under the pointer
     if not alone:
         # A comparison that was cancelled has its own button to start it again.

@@ -29,10 +29,10 @@ from gbuq_core.experiments.heteroscedastic_plan import (
 from gbuq_core.experiments.heteroscedastic_scores import HeteroScore, LevelCoverage, score_hetero
 from pages._ui.controls import draw_knob
 from pages._ui.hetero_controls import SORT, SORTS
-from pages._ui.hetero_ui import Shown
 from pages._ui.jobs_glue import Answer, Request
 from pages._ui.kept import keep_only, kept
 from pages._ui.notices import show_notice
+from pages._ui.side_by_side import Shown
 
 _SCORES, _CLAIMS = "hetero-score:", "hetero-claims"  # what is kept
 _SLOT = "measure-"

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from statistics import NormalDist
 from types import SimpleNamespace
-from typing import NamedTuple
 
 import numpy as np
 import streamlit as st
 
-from gbuq_core.errors import GbuqError
 from gbuq_core.experiments.heteroscedastic import (
-    HeteroFit,
     HeteroView,
     fit_hetero,
     view_hetero,
@@ -25,7 +21,6 @@ from gbuq_core.experiments.heteroscedastic_plan import (
     PARTS,
     SCORES,
     SUPPORT,
-    HeteroPlan,
     HeteroSettings,
     plan_hetero,
     why_not,
@@ -44,72 +39,22 @@ from gbuq_core.figures.heteroscedastic_scene import (
 )
 from gbuq_core.figures.theme import METHOD_STYLES
 from pages._ui.curves import show_curves
-from pages._ui.jobs_glue import Answer, Request, seconds_text
-from pages._ui.kept import keep_only, kept
 from pages._ui.notices import show_notice
+from pages._ui.side_by_side import Shown, SideBySide, say_problems
 
-_VIEWS = "hetero-view:"  # what is kept of each method
-_SLOW_SECONDS = 1.0  # methods whose cost is told before they are chosen
 _STATES = {"cancelled": "cancelled", "failed": "no result"}  # of a panel without a prediction
 
 
-class Shown(NamedTuple):
-    """One method: its answer, and what can be shown of it with today's view."""
-
-    answer: Answer
-    fit: HeteroFit | None
-    view: HeteroView | None
-    problem: str
-
-    @property
-    def fresh(self) -> bool:
-        """Whether it belongs to the settings of today."""
-        return self.view is not None and self.answer.fresh
-
-
-def compute(plan: HeteroPlan, job: object) -> HeteroFit:
-    """Train one method; the runner calls this in another thread."""
-    return fit_hetero(plan)
-
-
-def requests_of(settings: HeteroSettings) -> list[Request]:
-    """One fit a method that can be fitted."""
-    plans = [plan_hetero(settings, method) for method in settings.methods]
-    return [
-        Request(
-            plan.method,
-            ("heteroscedastic", plan),
-            partial(compute, plan),
-            METHODS[plan.method].label,
-            estimate_hetero_seconds(plan),
-        )
-        for plan in plans
-        if not why_not(plan)
-    ]
-
-
-def refusals_of(settings: HeteroSettings) -> list[str]:
-    """Why methods cannot be fitted, each sentence once."""
-    found = (why_not(plan_hetero(settings, method)) for method in settings.methods)
-    return list(dict.fromkeys(text for text in found if text))
-
-
-def view_answers(settings: HeteroSettings, answers: Sequence[Answer]) -> list[Shown]:
-    """What every answer predicts; what did not change is not computed again."""
-    keep_only(_VIEWS, {_VIEWS + answer.slot for answer in answers})
-    return [_view(settings, answer) for answer in answers]
-
-
-def _view(settings: HeteroSettings, answer: Answer) -> Shown:
-    if answer.result is None or answer.error:
-        return Shown(answer, None, None, answer.error)
-    fit: HeteroFit = answer.result
-    depends = (shown_range(settings), settings.conformal, settings.level, settings.tail)
-    try:
-        view = kept(_VIEWS + answer.slot, [fit], depends, lambda: view_hetero(fit, settings))
-    except GbuqError as error:
-        return Shown(answer, fit, None, str(error))
-    return Shown(answer, fit, view, "")
+PAGE = SideBySide(
+    "heteroscedastic",
+    METHODS,
+    plan_hetero,
+    why_not,
+    estimate_hetero_seconds,
+    fit_hetero,
+    view_hetero,
+    lambda given: (shown_range(given), given.conformal, given.level, given.tail),
+)
 
 
 def draw_picture(
@@ -123,10 +68,7 @@ def draw_picture(
     show_curves(figure, "hetero-panels")
     if refusals:
         show_notice(list(refusals), "hetero")
-    for one in shown:
-        if one.problem:
-            text = f"{one.answer.request.label}: {one.problem}"
-            show_notice(text, one.answer.slot, tone="error")
+    say_problems(shown)
     if not settings.methods:
         st.text("Choose a method at the left to see what it predicts.")
     return figure
@@ -256,20 +198,7 @@ def _belongs(one: Shown, settings: HeteroSettings) -> bool:
 
 def show_costs(settings: HeteroSettings, shown: Sequence[Shown]) -> None:
     """What the fits took, and what slow methods would take that are not chosen."""
-    taken = [
-        f"{one.fit.label} {seconds_text(one.fit.seconds)}"
-        for one in shown
-        if one.fresh and one.fit is not None
-    ]
-    parts = [f"Fitted: {', '.join(taken)}."] if taken else []
-    plans = [plan_hetero(settings, m) for m in METHODS if m not in settings.methods]
-    slow = [
-        f"{METHODS[plan.method].label} about {seconds_text(seconds)}"
-        for plan in plans
-        if not why_not(plan) and (seconds := estimate_hetero_seconds(plan)) > _SLOW_SECONDS
-    ]
-    if slow:
-        parts.append(f"Not chosen: {', '.join(slow)}.")
+    parts = PAGE.costs(settings, shown)
     parts.append(
         f"{USUAL} % of in-distribution rows score below the dotted mark. Foreign rows, "
         "view and the conformal step refit nothing."

@@ -21,9 +21,10 @@ from gbuq_core.figures.soft_trees import panel_alone
 from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.figures.svg import figure_svg
 from pages._ui.export_ui import Download, show_exports
+from pages._ui.side_by_side import Shown
 from pages._ui.soft_looks import correlation_sheet_of, correlations_of, tree_sheet_of
 from pages._ui.soft_scorecard import score_rows, scores_of
-from pages._ui.soft_ui import Shown, figure_of
+from pages._ui.soft_ui import figure_of
 
 _PAPER = "https://arxiv.org/abs/2302.10706"
 _LEAD = (

@@ -37,8 +37,8 @@ from gbuq_core.figures.theme import METHOD_STYLES
 from pages._ui.canvas import canvas
 from pages._ui.controls import draw_knob
 from pages._ui.kept import kept
+from pages._ui.side_by_side import Shown
 from pages._ui.soft_controls import DRAW, TREE, WHOSE
-from pages._ui.soft_ui import Shown
 
 _EMPTY = "Choose VST or VSGBM at the left to see the inside of a soft tree."
 _READ = (

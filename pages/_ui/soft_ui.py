@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import partial
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 import streamlit as st
 
-from gbuq_core.errors import GbuqError
 from gbuq_core.experiments.soft_trees import (
-    SoftFit,
     SoftRun,
     SoftView,
     data_of,
@@ -34,9 +31,8 @@ from gbuq_core.figures.soft_trees import Functions, functions_figure, pending
 from gbuq_core.figures.soft_trees_strips import scene_from
 from pages._ui.controls import draw_knob
 from pages._ui.curves import show_curves
-from pages._ui.jobs_glue import Answer, Request, seconds_text
-from pages._ui.kept import keep_only, kept
 from pages._ui.notices import show_notice
+from pages._ui.side_by_side import Shown, SideBySide, say_problems
 from pages._ui.soft_controls import (
     POINTS,
     REFUSED,
@@ -46,69 +42,20 @@ from pages._ui.soft_controls import (
     show_of,
 )
 
-_VIEWS = "soft-view:"  # what is kept of each method
-_SLOW_SECONDS = 1.0  # methods whose cost is told before they are chosen
 _HEIGHT = 370
 _STATES = {"cancelled": "cancelled", "failed": "no result"}  # of a panel without functions
 
 
-class Shown(NamedTuple):
-    """One method: its answer, and what can be shown of it with today's view."""
-
-    answer: Answer
-    fit: SoftFit | None
-    view: SoftView | None
-    problem: str
-
-    @property
-    def fresh(self) -> bool:
-        """Whether it belongs to the settings of today."""
-        return self.view is not None and self.answer.fresh
-
-
-def compute(plan: SoftPlan, job: object) -> SoftFit:
-    """Train one method; the runner calls this in another thread."""
-    return fit_soft(plan)
-
-
-def requests_of(settings: SoftSettings) -> list[Request]:
-    """One fit a method that can be fitted."""
-    plans = [plan_soft(settings, method) for method in settings.methods]
-    return [
-        Request(
-            plan.method,
-            ("soft-trees", plan),
-            partial(compute, plan),
-            METHODS[plan.method].label,
-            estimate_soft_seconds(plan),
-        )
-        for plan in plans
-        if not why_not(plan)
-    ]
-
-
-def refusals_of(settings: SoftSettings) -> list[str]:
-    """Why methods cannot be fitted, each sentence once."""
-    found = (why_not(plan_soft(settings, method)) for method in settings.methods)
-    return list(dict.fromkeys(text for text in found if text))
-
-
-def view_answers(settings: SoftSettings, answers: Sequence[Answer]) -> list[Shown]:
-    """Functions of every answer; what did not change is not computed again."""
-    keep_only(_VIEWS, {_VIEWS + answer.slot for answer in answers})
-    return [_view(settings, answer) for answer in answers]
-
-
-def _view(settings: SoftSettings, answer: Answer) -> Shown:
-    if answer.result is None or answer.error:
-        return Shown(answer, None, None, answer.error)
-    fit: SoftFit = answer.result
-    depends = (settings.draws, settings.draw_seed)
-    try:
-        view = kept(_VIEWS + answer.slot, [fit], depends, lambda: view_soft(fit, settings))
-    except GbuqError as error:
-        return Shown(answer, fit, None, str(error))
-    return Shown(answer, fit, view, "")
+PAGE = SideBySide(
+    "soft-trees",
+    METHODS,
+    plan_soft,
+    why_not,
+    estimate_soft_seconds,
+    fit_soft,
+    view_soft,
+    lambda given: (given.draws, given.draw_seed),
+)
 
 
 def run_of(settings: SoftSettings, shown: Sequence[Shown]) -> SoftRun:
@@ -199,10 +146,7 @@ def _say_what_is_missing(
     said = [text for text in (unread, refused, *refusals) if text]
     if said:
         show_notice(said, "soft")
-    for one in shown:
-        if one.problem:
-            text = f"{one.answer.request.label}: {one.problem}"
-            show_notice(text, one.answer.slot, tone="error")
+    say_problems(shown)
     if not settings.methods:
         st.text("Choose a method at the left to see its functions.")
 
@@ -219,20 +163,7 @@ def _draw_points(settings: SoftSettings) -> None:
 
 def show_costs(settings: SoftSettings, shown: Sequence[Shown]) -> None:
     """What the fits took, and what slow methods would take that are not chosen."""
-    taken = [
-        f"{one.fit.label} {seconds_text(one.fit.seconds)}"
-        for one in shown
-        if one.fresh and one.fit is not None
-    ]
-    parts = [f"Fitted: {', '.join(taken)}."] if taken else []
-    others = [plan_soft(settings, m) for m in METHODS if m not in settings.methods]
-    slow = [
-        f"{METHODS[plan.method].label} about {seconds_text(seconds)}"
-        for plan in others
-        if not why_not(plan) and (seconds := estimate_soft_seconds(plan)) > _SLOW_SECONDS
-    ]
-    if slow:
-        parts.append(f"Not chosen: {', '.join(slow)}.")
+    parts = PAGE.costs(settings, shown)
     notes = [note for one in shown if one.view is not None for note in one.view.notes]
     parts += dict.fromkeys(notes)
     parts.append("Everything under View draws from these fits and refits nothing.")

@@ -21,7 +21,7 @@ from pages._ui import hetero_controls, hetero_scorecard, hetero_ui
 from pages._ui.hetero_controls import CHOSEN_SCORES, SORTS, STATE, query_of
 from pages._ui.hetero_exports import _html
 from pages._ui.hetero_scorecard import _how_intervals, interval_rows, ood_rows, sorted_scores
-from pages._ui.hetero_ui import figure_of, view_answers
+from pages._ui.hetero_ui import PAGE, figure_of
 from pages._ui.jobs_glue import Answer, Request
 from tests.app.hetero_page import SETTINGS, move, open_hetero, picture, settle, words
 from tests.app.neighbours_page import drawn, table
@@ -264,7 +264,7 @@ def hetero_figure(answers, **more):
     from types import SimpleNamespace
 
     values = SimpleNamespace(**{"log": False, "score": "Novelty", "own_scale": False, **more})
-    return figure_of(values, SETTINGS, view_answers(SETTINGS, answers))
+    return figure_of(values, SETTINGS, PAGE.views(SETTINGS, answers))
 
 
 def test_a_fit_of_other_rows_is_shown_with_its_own_until_the_next_is_there():

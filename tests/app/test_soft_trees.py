@@ -18,7 +18,7 @@ from pages._ui.curves import read_place
 from pages._ui.jobs_glue import Answer, Request
 from pages._ui.soft_controls import STATE, query_of
 from pages._ui.soft_scorecard import score_rows
-from pages._ui.soft_ui import figure_of, view_answers
+from pages._ui.soft_ui import PAGE, figure_of
 from tests.app.neighbours_page import drawn, table
 from tests.app.soft_page import (
     SETTINGS,
@@ -143,7 +143,7 @@ def test_points_are_not_placed_among_the_rows_of_the_set_before():
     plan = plan_soft(tails, "vst")
     wanted = Request("vst", 1, print)
     answer = Answer("vst", wanted, "running", fit_soft(plan), False, 0.1, "", None)
-    shown = view_answers(tails, [answer])
+    shown = PAGE.views(tails, [answer])
     assert "place" not in figure_of(tails._replace(data="own"), shown, own=True).spec
 
 
@@ -248,7 +248,7 @@ def test_a_comparison_that_fails_says_so_and_can_be_started_again(monkeypatch):
 )
 def test_a_panel_without_functions_keeps_its_place_and_says_why(state, error, note):
     answer = Answer("vst", Request("vst", 1, print), state, None, False, None, error, None)
-    spec = figure_of(SETTINGS, view_answers(SETTINGS, [answer])).spec
+    spec = figure_of(SETTINGS, PAGE.views(SETTINGS, [answer])).spec
     assert [(panel["title"], panel["note"]) for panel in spec["panels"]] == [("VST", note)]
     assert len(spec["panels"][0]["layers"][-2]["x"]) == SETTINGS.rows
 
