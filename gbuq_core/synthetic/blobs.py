@@ -6,10 +6,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
 
 from gbuq_core.synthetic.draws import MAX_ROWS, generator_of, normals_from
-from gbuq_core.synthetic.plane import Extent, Floats, cell_middles, check_points
+from gbuq_core.synthetic.plane import (
+    Extent,
+    Floats,
+    cell_middles,
+    check_points,
+    map_truth,
+    posterior_of,
+)
 from gbuq_core.validation import check_number
 
 BLOBS_SIDE = 60  # cells of the maps along each feature
@@ -93,18 +99,16 @@ def make_blobs(n: int = 500, noise: float = 0.6, random_state: Any = None) -> Bl
     blob = np.where(y == 0, 0, np.where(uniforms[:, 0] < 0.5, 1, 2))
     along = std * _STDS[blob] * normals_from(uniforms[:, 1:])
     axes, cells = cell_middles(BLOBS_EXTENT, BLOBS_SIDE)
-    shape = (BLOBS_SIDE, BLOBS_SIDE)
-    by_class = blobs_log_density(cells, std)
-    mean = expit(by_class[:, 1] - by_class[:, 0]).reshape(shape)
+    truth = map_truth(blobs_log_density(cells, std), BLOBS_SIDE)
     return BlobsData(
         X=_CENTRES[blob] + np.einsum("ij,ijk->ik", along, _AXES[blob]),
         y=y,
         grid=cells,
         axes=axes,
-        mean=mean,
-        variance=mean * (1.0 - mean),
-        log_density=(np.logaddexp(*by_class.T) - np.log(2.0)).reshape(shape),
-        in_support=(_squares(cells, std).min(axis=1) <= _SUPPORT_STDS**2).reshape(shape),
+        **truth._asdict(),
+        in_support=(_squares(cells, std).min(axis=1) <= _SUPPORT_STDS**2).reshape(
+            BLOBS_SIDE, BLOBS_SIDE
+        ),
     )
 
 
@@ -155,9 +159,7 @@ def blobs_posterior(points: ArrayLike, noise: float = 0.6) -> Floats:
     >>> blobs_posterior([[-2.0, 2.0], [-0.6, 2.6], [2.0, -2.0]]).round(2)
     array([0.02, 0.93, 1.  ])
     """
-    by_class = blobs_log_density(points, noise)
-    probability: Floats = expit(by_class[:, 1] - by_class[:, 0])
-    return probability
+    return posterior_of(blobs_log_density(points, noise))
 
 
 def _squares(points: Floats, std: float) -> Floats:

@@ -6,10 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
 
 from gbuq_core.synthetic.draws import MAX_ROWS, generator_of, normals_from
-from gbuq_core.synthetic.plane import Extent, Floats, cell_middles, check_points
+from gbuq_core.synthetic.plane import Extent, Floats, cell_middles, check_points, posterior_of
 from gbuq_core.validation import check_number
 
 MOONS_SIDE = 60  # cells of the maps along each feature
@@ -161,9 +160,7 @@ def moons_posterior(points: ArrayLike, noise: float = 0.15) -> Floats:
     >>> moons_posterior([[0.0, 1.0], [0.5, 0.25], [1.0, -0.5]], noise=0.3).round(2)
     array([0.05, 0.5 , 0.95])
     """
-    by_class = moons_log_density(points, noise)
-    probability: Floats = expit(by_class[:, 1] - by_class[:, 0])
-    return probability
+    return posterior_of(moons_log_density(points, noise))
 
 
 def _on_arcs(t: Floats, y: NDArray[np.int64]) -> Floats:

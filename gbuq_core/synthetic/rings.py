@@ -6,10 +6,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, i0e
+from scipy.special import i0e
 
 from gbuq_core.synthetic.draws import MAX_ROWS, generator_of, normals_from
-from gbuq_core.synthetic.plane import Extent, Floats, cell_middles, check_points
+from gbuq_core.synthetic.plane import (
+    Extent,
+    Floats,
+    cell_middles,
+    check_points,
+    map_truth,
+    posterior_of,
+)
 from gbuq_core.validation import check_number
 
 RINGS_SIDE = 60  # cells of the maps along each feature
@@ -87,19 +94,15 @@ def make_rings(n: int = 500, noise: float = 0.15, random_state: Any = None) -> R
     angle = 2.0 * np.pi * uniforms[:, 0]
     ring = np.array(RING_RADII)[y, None] * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
     axes, cells = cell_middles(RINGS_EXTENT, RINGS_SIDE)
-    shape = (RINGS_SIDE, RINGS_SIDE)
-    by_class = rings_log_density(cells, std)
-    mean = expit(by_class[:, 1] - by_class[:, 0]).reshape(shape)
+    truth = map_truth(rings_log_density(cells, std), RINGS_SIDE)
     away = np.abs(np.hypot(*cells.T)[:, None] - np.array(RING_RADII)).min(axis=1)
     return RingsData(
         X=ring + std * normals_from(uniforms[:, 1:]),
         y=y,
         grid=cells,
         axes=axes,
-        mean=mean,
-        variance=mean * (1.0 - mean),
-        log_density=(np.logaddexp(*by_class.T) - np.log(2.0)).reshape(shape),
-        in_support=(away <= _SUPPORT_STDS * std).reshape(shape),
+        **truth._asdict(),
+        in_support=(away <= _SUPPORT_STDS * std).reshape(RINGS_SIDE, RINGS_SIDE),
     )
 
 
@@ -156,6 +159,4 @@ def rings_posterior(points: ArrayLike, noise: float = 0.15) -> Floats:
     >>> rings_posterior([[1.0, 0.0], [0.0, 1.55], [0.0, 2.0]], noise=0.3).round(2)
     array([0.  , 0.55, 0.99])
     """
-    by_class = rings_log_density(points, noise)
-    probability: Floats = expit(by_class[:, 1] - by_class[:, 0])
-    return probability
+    return posterior_of(rings_log_density(points, noise))
