@@ -6,13 +6,13 @@ drawn, the conformal factor, the level and what is drawn refit nothing.
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
 from gbuq_core.baselines.intervals import BASELINES
 from gbuq_core.errors import GbuqError, InvalidParameter
+from gbuq_core.experiments.packages import package_missing
 from gbuq_core.metrics.conformal import CONFORMAL_LEVELS
 from gbuq_core.validation import check_choice, check_number
 
@@ -269,12 +269,7 @@ def method_missing(method: str) -> str:
     ''
     """
     kind = METHODS[check_choice("method", method, tuple(METHODS))]
-    if importlib.util.find_spec(kind.package) is not None:
-        return ""
-    return (
-        f"{kind.label} is not installed: choose another method, or install the package "
-        f"{kind.package}."
-    )
+    return package_missing(kind.label, kind.package)
 
 
 def why_not(plan: HeteroPlan) -> str:

@@ -7,13 +7,13 @@ belong to the view: they refit nothing.
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
 from gbuq_core.boosting.plan import TEMPERATURES
 from gbuq_core.errors import GbuqError
+from gbuq_core.experiments.packages import package_missing
 from gbuq_core.experiments.soft_trees_data import (
     DATASETS,
     OWN,
@@ -261,12 +261,7 @@ def method_missing(method: str) -> str:
     ''
     """
     kind = METHODS[check_choice("method", method, tuple(METHODS))]
-    if importlib.util.find_spec(kind.package) is not None:
-        return ""
-    return (
-        f"{kind.label} is not installed: choose another method, or install the package "
-        f"{kind.package}."
-    )
+    return package_missing(kind.label, kind.package)
 
 
 def why_not(plan: SoftPlan) -> str:
