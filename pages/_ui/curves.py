@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from gbuq_core.figures.curves import Curves, curves_source, curves_styles
+from gbuq_core.figures.curves import Curves, curves_source, curves_styles, pack_curves
 
 _MOUNT = st.components.v2.component(
     "gbuq_curves", css=curves_styles(), js=curves_source(), isolate_styles=True
@@ -38,6 +38,7 @@ def show_curves(
         Called before the page runs with all points after a click into a figure in which points
         are placed: clicks may come faster than the page runs, and the last one counts.
     """
+    data = pack_curves(figure.spec)
     if on_place is not None:
 
         def placed() -> None:
@@ -46,10 +47,10 @@ def show_curves(
             if points is not None:
                 on_place(points)
 
-        _MOUNT(key=key, data=figure.spec, on_pick_change=placed)
+        _MOUNT(key=key, data=data, on_pick_change=placed)
         return
     if on_pick is None:
-        _MOUNT(key=key, data=figure.spec)
+        _MOUNT(key=key, data=data)
         return
     read = figure.spec["read"]
     names = frozenset(read.get("names", range(len(read["x"]))))
@@ -60,7 +61,7 @@ def show_curves(
         if name is not None:
             on_pick(name)
 
-    _MOUNT(key=key, data=figure.spec, on_pick_change=picked)
+    _MOUNT(key=key, data=data, on_pick_change=picked)
 
 
 def read_pick(message: Any, names: frozenset[int]) -> int | None:

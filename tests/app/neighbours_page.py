@@ -1,6 +1,5 @@
 """The Neighbours page as its tests see it: opening it small, waiting for fits, reading figures."""
 
-import json
 import threading
 import time
 from pathlib import Path
@@ -8,8 +7,8 @@ from pathlib import Path
 from streamlit.testing.v1 import AppTest
 
 from gbuq_core.experiments.neighbours_plan import NeighboursSettings
-from gbuq_core.figures.encoding import decode_sheet
 from gbuq_core.jobs import RUNNER
+from tests.app.drawn import curve_specs, sheets
 
 APP = str(Path(__file__).resolve().parents[2] / "app.py")
 SMALL = {"rows": "200", "trees": "20", "k": "15"}
@@ -45,20 +44,18 @@ def settle(at):
 
 def curves(at, name):
     """The specification of the figure of curves with this name."""
-    specs = [json.loads(part.proto.json) for part in at.get("bidi_component") if part.proto.json]
-    return next(spec for spec in specs if spec["name"] == name)
+    return next(spec for spec in curve_specs(at) if spec["name"] == name)
 
 
 def sheet(at, name):
     """The sheet with this name."""
-    found = [part.proto.bytes for part in at.get("bidi_component") if part.proto.bytes]
-    return next(one for one in map(decode_sheet, found) if one.header["name"] == name)
+    return next(one for one in sheets(at) if one.header["name"] == name)
 
 
 def drawn(at):
     """Everything that is drawn, to tell one picture from another."""
     parts = at.get("bidi_component")
-    return [part.proto.json or part.proto.bytes for part in parts]
+    return [part.proto.bytes for part in parts]
 
 
 def table(at, start):

@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from gbuq_core.experiments.novelty_edits import edit_of
 from gbuq_core.experiments.novelty_links import encode_edits
-from gbuq_core.figures.encoding import decode_sheet
+from tests.app.drawn import sheets
 from tests.app.neighbours_page import live_jobs, move, settle, sheet, table, words
 
 APP = str(Path(__file__).resolve().parents[2] / "app.py")
@@ -46,5 +46,4 @@ def titles(at, name="novelty"):
 
 
 def has_sheet(at, name):
-    found = [part.proto.bytes for part in at.get("bidi_component") if part.proto.bytes]
-    return name in [decode_sheet(one).header["name"] for one in found]
+    return name in [one.header["name"] for one in sheets(at)]

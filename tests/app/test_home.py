@@ -58,11 +58,11 @@ def test_the_page_shows_its_picture_its_words_and_its_numbers():
 
 def test_the_slider_refits():
     at = open_home()
-    before = at.get("bidi_component")[0].proto.json
+    before = at.get("bidi_component")[0].proto.bytes
     at.select_slider(key="rows").set_value(3200).run()
     settle(at, lambda: "3,200 training rows" in words(at))
     assert words(at) == describe_wave(run_wave(WaveConfig(n_rows=3200)))
-    assert at.get("bidi_component")[0].proto.json != before
+    assert at.get("bidi_component")[0].proto.bytes != before
 
 
 def test_a_link_restores_the_number_of_rows():

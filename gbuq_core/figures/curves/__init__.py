@@ -5,6 +5,14 @@ mounts it anew each time, with a blank frame in between; this takes a few and st
 The numbers and tick marks of its axes come from the canvas renderer's own parts.
 """
 
+from gbuq_core.figures.curves.packing import pack_curves, unpack_curves
 from gbuq_core.figures.curves.page import Curves, curves_html, curves_source, curves_styles
 
-__all__ = ["Curves", "curves_html", "curves_source", "curves_styles"]
+__all__ = [
+    "Curves",
+    "curves_html",
+    "curves_source",
+    "curves_styles",
+    "pack_curves",
+    "unpack_curves",
+]

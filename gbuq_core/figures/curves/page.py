@@ -18,6 +18,7 @@ _PARTS = (
     _CANVAS / "format.js",
     _CANVAS / "theme.js",
     _CANVAS / "calls.js",
+    _HERE / "packed.js",
     _HERE / "curves.js",
     _HERE / "picking.js",
     _HERE / "facets.js",

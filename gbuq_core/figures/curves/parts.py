@@ -16,7 +16,17 @@ def short(values: Any) -> list[float]:
     >>> short([1.0, 0.123456789])
     [1.0, 0.12346]
     """
-    return [float(f"{value:.5g}") for value in np.asarray(values, dtype=np.float64).tolist()]
+    exact = np.asarray(values, dtype=np.float64)
+    size = np.abs(exact)
+    usual = (size > 1e-15) & (size < 1e15)  # where powers of ten and their products are exact
+    digits = 4 - np.floor(np.log10(np.where(usual, size, 1.0)))
+    up, down = 10.0 ** np.maximum(digits, 0), 10.0 ** np.maximum(-digits, 0)
+    shown = np.where(usual, exact, 0.0)
+    found: list[float] = (np.rint(shown * up / down) * down / up).tolist()
+    if not usual.all():
+        for i in np.flatnonzero(~usual):
+            found[i] = float(f"{exact[i]:.5g}")
+    return found
 
 
 def line(x: Any, y: Any, colour: str, width: float = 2.0, dash: str = "") -> Part:

@@ -106,7 +106,8 @@ export function mount(parent, spec, send = null) {
 
 export default function ({ data, parentElement, setTriggerValue }) {
   if (!data) return undefined;
-  const draw = () => mount(parentElement, data, (name) => setTriggerValue('pick', name));
+  const spec = unpackCurves(data);
+  const draw = () => mount(parentElement, spec, (name) => setTriggerValue('pick', name));
   return drawForCall(parentElement, draw, () => {
     parentElement.gbuqCurves?.observer.disconnect();
     parentElement.gbuqCurves?.root.remove();

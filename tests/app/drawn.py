@@ -1,0 +1,23 @@
+"""What the figures of a page were given to draw."""
+
+from gbuq_core.figures.curves import unpack_curves
+from gbuq_core.figures.encoding import decode_sheet
+
+
+def curve_specs(at):
+    """The specifications of the figures of curves."""
+    return [unpack_curves(data) for data in _bytes_of(at, curves=True)]
+
+
+def sheets(at):
+    """The sheets of the canvas figures."""
+    return [decode_sheet(data) for data in _bytes_of(at, curves=False)]
+
+
+def _bytes_of(at, curves):
+    parts = [part.proto for part in at.get("bidi_component")]
+    return [
+        proto.bytes
+        for proto in parts
+        if proto.bytes and (proto.component_name == "gbuq_curves") == curves
+    ]
