@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 VERDICTS = ("holds", "nearly", "does not hold")
 
@@ -35,6 +36,38 @@ def verdict_of(value: float, whole: float, part: float) -> str:
     ('holds', 'nearly', 'does not hold')
     """
     return "holds" if value >= whole else "nearly" if value >= part else "does not hold"
+
+
+def other_settings(settings: Any, paper: Any, names: Mapping[str, str]) -> list[str]:
+    """Which settings are not the paper's, each with the paper's own.
+
+    Parameters
+    ----------
+    settings, paper : NamedTuple
+    names : mapping
+        Fields that count, and how people write them.
+
+    Examples
+    --------
+    >>> mine, theirs = Claim("", "", "holds"), Claim("", "", "nearly")
+    >>> other_settings(mine, theirs, {"here": "here", "verdict": "verdict"})
+    ['verdict holds (there nearly)']
+    """
+    return [
+        f"{name} {_plain(getattr(settings, field))} (there {_plain(getattr(paper, field))})"
+        for field, name in names.items()
+        if getattr(settings, field) != getattr(paper, field)
+    ]
+
+
+def _plain(value: object) -> str:
+    if value is None:
+        return "automatic"
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, float):
+        return f"{value:g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def times_text(ratio: float) -> str:

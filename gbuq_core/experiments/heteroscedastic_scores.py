@@ -23,6 +23,7 @@ from gbuq_core.experiments.heteroscedastic_paper import paper_auroc, paper_crps
 from gbuq_core.experiments.heteroscedastic_plan import (
     LEVELS,
     METHODS,
+    PAPER,
     SCORES,
     SUPPORT,
     HeteroSettings,
@@ -104,6 +105,7 @@ class HeteroScore(NamedTuple):
     auroc : tuple of ScoreAuroc
         In the order of the method's scores.
     paper_crps : float
+        Table 1's, where the noise is the paper's: CRPS grows with it.
     fit_seconds, score_seconds : float
         Of the training, and of predicting test and foreign rows.
     memory_bytes : int or None
@@ -171,7 +173,7 @@ def score_hetero(fit: HeteroFit, measure: HeteroMeasure, settings: HeteroSetting
         float(test.std.mean()),
         found.data_share,
         _aurocs(fit, measure),
-        paper_crps(fit.method),
+        paper_crps(fit.method) if settings.noise_slope == PAPER.noise_slope else _NAN,
         fit.seconds,
         measure.seconds,
         fit.memory_bytes,

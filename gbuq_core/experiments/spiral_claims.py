@@ -8,7 +8,13 @@ from __future__ import annotations
 
 import math
 
-from gbuq_core.experiments.claims import Claim, smaller_text, times_text, verdict_of
+from gbuq_core.experiments.claims import (
+    Claim,
+    other_settings,
+    smaller_text,
+    times_text,
+    verdict_of,
+)
 from gbuq_core.experiments.spiral import SpiralMaps, SpiralRun
 from gbuq_core.experiments.spiral_plan import METHODS, PAPER, SpiralSettings
 from gbuq_core.experiments.spiral_regions import (
@@ -64,11 +70,7 @@ def settings_text(settings: SpiralSettings) -> str:
     >>> settings_text(PAPER)
     "In the papers' settings."
     """
-    other = [
-        f"{name} {_plain(getattr(settings, knob))} (there {_plain(getattr(PAPER, knob))})"
-        for knob, name in _KNOBS.items()
-        if getattr(settings, knob) != getattr(PAPER, knob)
-    ]
+    other = other_settings(settings, PAPER, _KNOBS)
     return f"Not the papers' settings: {', '.join(other)}." if other else "In the papers' settings."
 
 
@@ -108,15 +110,7 @@ def check_claims(run: SpiralRun) -> tuple[Claim, ...]:
 
 
 def _is_paper(settings: SpiralSettings) -> bool:
-    return all(getattr(settings, knob) == getattr(PAPER, knob) for knob in _KNOBS)
-
-
-def _plain(value: object) -> str:
-    if value is None:
-        return "automatic"
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    return not other_settings(settings, PAPER, _KNOBS)
 
 
 def _claims_of_independent(label: str, maps: SpiralMaps, score: SpiralScore) -> list[Claim]:

@@ -7,6 +7,7 @@ from functools import partial
 import streamlit as st
 
 from gbuq_core.experiments.heteroscedastic import HeteroRun
+from gbuq_core.experiments.heteroscedastic_claims import settings_text
 from gbuq_core.experiments.heteroscedastic_export import (
     curves_csv,
     hetero_code,
@@ -21,7 +22,7 @@ from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.figures.svg import figure_svg
 from gbuq_core.glossary import GLOSSARY
 from pages._ui.export_ui import Download, show_exports
-from pages._ui.hetero_scorecard import interval_rows, ood_rows, scores_of
+from pages._ui.hetero_scorecard import claims_of, interval_rows, ood_rows, scores_of
 
 _PAPER = "https://doi.org/10.5121/csit.2023.131920"
 _LEAD = (
@@ -102,6 +103,15 @@ def _html(settings: HeteroSettings, run: HeteroRun, figure: Curves) -> bytes:
     if scores:
         sections.append(Section("Scorecard", table=_plain(interval_rows(scores))))
         sections.append(Section("Telling foreign rows", table=_plain(ood_rows(scores))))
+    claims = claims_of(run)
+    if claims:
+        sections.append(
+            Section(
+                "The paper and this picture",
+                settings_text(settings),
+                table=[("The paper", "Here", "Verdict"), *claims],
+            )
+        )
     sections.append(Section("Python", code=hetero_code(settings)))
     return standalone_html(sections, "Heteroscedastic", _LEAD).encode()
 

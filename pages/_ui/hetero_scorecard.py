@@ -8,13 +8,14 @@ from functools import partial
 
 import streamlit as st
 
+from gbuq_core.experiments.claims import Claim
 from gbuq_core.experiments.heteroscedastic import (
     HeteroFit,
     HeteroMeasure,
     HeteroRun,
     measure_hetero,
 )
-from gbuq_core.experiments.heteroscedastic_claims import check_claims
+from gbuq_core.experiments.heteroscedastic_claims import check_claims, settings_text
 from gbuq_core.experiments.heteroscedastic_data import data_of
 from gbuq_core.experiments.heteroscedastic_models import estimate_measure_seconds
 from gbuq_core.experiments.heteroscedastic_plan import (
@@ -129,12 +130,8 @@ def draw_scores(settings: HeteroSettings, run: HeteroRun, by: str) -> None:
             f"its own settings.{_how_novelty(found, settings)}"
         )
     st.header("The paper and this picture")
-    claims = kept(
-        _CLAIMS,
-        list(run.measures),
-        (run.settings.conformal, run.settings.level, run.settings.methods),
-        lambda: check_claims(run, tuple(found)),
-    )
+    st.caption(settings_text(settings))
+    claims = claims_of(run)
     columns = st.columns(2, gap="large")
     for i, claim in enumerate(claims):
         with columns[2 * i // len(claims)]:  # read down, then right
@@ -142,6 +139,12 @@ def draw_scores(settings: HeteroSettings, run: HeteroRun, by: str) -> None:
             st.caption(claim.here[:1].upper() + claim.here[1:])
     if not claims:
         st.text("The paper says nothing about these methods alone.", width="stretch")
+
+
+def claims_of(run: HeteroRun) -> tuple[Claim, ...]:
+    """The paper's statements, held once against what was measured."""
+    depends = (run.settings.conformal, run.settings.level, run.settings.methods)
+    return kept(_CLAIMS, list(run.measures), depends, lambda: check_claims(run, scores_of(run)))
 
 
 def say_what_failed(measured: Sequence[Answer]) -> None:
@@ -160,9 +163,10 @@ def _table(key: str, rows: Sequence[tuple[str, ...]]) -> None:
 def interval_rows(scores: Sequence[HeteroScore]) -> list[tuple[str, ...]]:
     """A line a method: CRPS beside the paper's and the truth's, coverage, errors, costs."""
     levels = [f"In {100 * c.level:g} %" for c in _levels(scores)]
+    beside = any(math.isfinite(one.paper_crps) for one in scores)
     lines: list[tuple[str, ...]] = [
-        ("Method", "CRPS / paper", "Above the truth", *levels, _thirds_head(scores),
-         "RMSE of the mean", "RMSE of the std", "Fit, s", "Scores, s", "MB")
+        ("Method", "CRPS / paper" if beside else "CRPS", "Above the truth", *levels,
+         _thirds_head(scores), "RMSE of the mean", "RMSE of the std", "Fit, s", "Scores, s", "MB")
     ]  # fmt: skip
     for one in scores:
         held = math.nan if one.memory_bytes is None else one.memory_bytes / 1e6
@@ -236,20 +240,19 @@ def _how_intervals(scores: Sequence[HeteroScore], settings: HeteroSettings) -> s
         if one.crps_kind not in ("", "normal"):
             kinds.setdefault(one.crps_kind, []).append(one.label)
     kind = "".join(f" CRPS of {' and '.join(names)}: {how}." for how, names in kinds.items())
-    wrapped = ""
+    beside = "; the paper's test rows are others, with a best value that differs by about 0.01."
     if settings.noise_slope != PAPER.noise_slope:
-        wrapped = (
-            f" The paper's noise is {PAPER.noise_slope:g} x, so its CRPS is no match for these."
-        )
+        beside = f"; the paper's CRPS, of noise {PAPER.noise_slope:g} x, is no match and left out."
+    wrapped = ""
     if settings.conformal:
-        wrapped += (
+        wrapped = (
             f" CRPS is of the stds as stretched for {100 * settings.level:g} %; each level's "
             "coverage, of those stretched for itself."
         )
     return (
         f"On {settings.test_rows:,} fresh rows, in units of y; lower is better. The truth's own "
-        f"CRPS on them is {truth}; the paper's test rows are others, with a best value that "
-        f"differs by about 0.01.{kind}{wrapped} In parentheses: points away from the level; bold "
-        "where sampling error does not explain it. By thirds: x below 3.3, up to 6.7, and above; a "
-        "level held on average may be held nowhere. RMSE: to the true mean and the true std."
+        f"CRPS on them is {truth}{beside}{kind}{wrapped} In parentheses: points away from the "
+        "level; bold where sampling error does not explain it. By thirds: x below 3.3, up to 6.7, "
+        "and above; a level held on average may be held nowhere. RMSE: to the true mean and the "
+        "true std."
     )

@@ -9,7 +9,11 @@ import pytest
 from scipy.stats import norm
 
 from gbuq_core.experiments.heteroscedastic import HeteroRun, run_hetero, view_hetero
-from gbuq_core.experiments.heteroscedastic_claims import check_claims, follow_rays
+from gbuq_core.experiments.heteroscedastic_claims import (
+    check_claims,
+    follow_rays,
+    settings_text,
+)
 from gbuq_core.experiments.heteroscedastic_export import (
     curves_csv,
     hetero_code,
@@ -151,8 +155,8 @@ def test_claims_follow_the_numbers(run):
     assert verdict("capture the noise", excess=0.014) == "holds"
     assert verdict("capture the noise", excess=0.02) == "nearly"
     assert verdict("capture the noise", excess=0.2) == "does not hold"
-    assert verdict("call it data", data_share=0.95) == "holds"
-    assert verdict("call it data", data_share=0.2) == "does not hold"
+    assert verdict("call the noise data", data_share=0.95) == "holds"
+    assert verdict("call the noise data", data_share=0.2) == "does not hold"
     blind = tuple(found._replace(value=0.5) for found in scores[0].auroc)
     assert verdict("tells all foreign", auroc=blind) == "does not hold"
 
@@ -160,6 +164,27 @@ def test_claims_follow_the_numbers(run):
 def test_claims_without_noise_speak_of_foreign_rows_only(run):
     quiet = run._replace(settings=SMALL._replace(noise_slope=0.0))
     assert all("noise" not in claim.paper for claim in check_claims(quiet))
+
+
+def test_another_noise_has_no_crps_of_the_papers_beside_it(run):
+    louder = run._replace(settings=SMALL._replace(noise_slope=0.2))
+    assert all(math.isnan(score.paper_crps) for score in score_all(louder))
+    told = [claim.paper for claim in check_claims(louder)]
+    assert not [paper for paper in told if "CRPS" in paper]
+    assert [paper for paper in told if "data uncertainty" in paper]  # a share has no unit
+    assert [claim.paper for claim in check_claims(run) if "CRPS" in claim.paper]
+
+
+def test_settings_that_are_not_the_papers_are_named_where_a_method_uses_them():
+    paper = HeteroSettings(methods=("macau_basic", "conformal_linear"), seed=5, tail="clip")
+    assert settings_text(paper) == "In the paper's settings."
+    other = paper._replace(noise_slope=0.3, trees=20, left_from=-3.0)
+    assert settings_text(other) == (
+        "Not the paper's settings: noise per unit of x 0.3 (there 0.1), trees 20 (there 100), "
+        "foreign rows down to -3 (there -10)."
+    )
+    alone = other._replace(methods=("conformal_linear",), left_from=-10.0)
+    assert "trees" not in settings_text(alone)
 
 
 def test_rays_tell_lines_from_steps_and_flat_curves():
