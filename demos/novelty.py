@@ -239,9 +239,9 @@ def clipped_tail() -> Shown:
     aurocs = [scores_of(each)["novelty"].auroc for each in (rising, clipped)]
     row = CLIPPED.cell[0]
     text = (
-        "A leaf's distances become z-scores by their rank among the leaf's own rows. Beyond the "
-        "farthest row there is no rank left: the authors' code stops at 5.2, this package lets z "
-        "rise with the distance.",
+        "In each tree a distance becomes a z-score by its rank among those of the training rows, "
+        "each to its own leaf. Beyond the farthest there is no rank left: the authors' code stops "
+        "at 5.2, this package lets z rise with the distance.",
         "The arrow and the chart walk across the moons.",
     )
     answer = tail_words(flat, float(z[1].max()), float(z[0].max()), follows, aurocs)
