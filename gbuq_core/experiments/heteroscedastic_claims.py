@@ -176,16 +176,16 @@ def _claims_of_noise(found: Mapping[str, HeteroScore]) -> list[Claim]:
 
 def _claims_of_macau(score: HeteroScore) -> list[Claim]:
     called = Claim(
-        "Both forms of MACAU call the noise data uncertainty (section 4.1).",
-        f"{score.label}: {100 * score.data_share:.0f} % of total uncertainty where rows are.",
+        f"{score.label} calls the noise data uncertainty (section 4.1).",
+        f"It is {100 * score.data_share:.0f} % of total uncertainty where rows are.",
         verdict_of(score.data_share, CALLED_DATA, HARDLY_CALLED_DATA),
     )
     if math.isnan(score.paper_crps):
         return [called]
     captured = Claim(
-        "Both forms of MACAU capture the noise that grows with x (section 4.1; CRPS "
+        f"{score.label} captures the noise that grows with x (section 4.1; CRPS "
         f"{score.paper_crps:.2f}).",
-        f"{score.label}: CRPS {score.crps:.3f}, {score.excess:.3f} above the truth's own "
+        f"CRPS {score.crps:.3f}, {score.excess:.3f} above the truth's own "
         f"{score.truth_crps:.3f}; its std is off by {score.std_error:.2f}.",
         verdict_of(-score.excess, -CAPTURES, -HARDLY_CAPTURES),
     )
@@ -245,7 +245,8 @@ def _claims_of_novelty(run: HeteroRun, score: HeteroScore) -> list[Claim]:
         )
         claims.append(
             Claim(
-                "So it tells most foreign rows (table 1: AUROC 0.95).",
+                "Knowledge uncertainty of MACAU (linear) tells most foreign rows (table 1: AUROC "
+                "0.95).",
                 f"AUROC {known:.2f}.",
                 verdict_of(known, KNOWS, HARDLY_KNOWS),
             )
@@ -253,7 +254,8 @@ def _claims_of_novelty(run: HeteroRun, score: HeteroScore) -> list[Claim]:
     else:
         claims.append(
             Claim(
-                "Knowledge uncertainty of MACAU (basic) cannot tell them (table 1: AUROC 0.20).",
+                "Knowledge uncertainty of MACAU (basic) cannot tell foreign rows (table 1: AUROC "
+                "0.20).",
                 f"AUROC {known:.2f}: beyond the rows its std stays at {rays[0].last:.2g} (left) "
                 f"and {rays[1].last:.2g} (right).",
                 verdict_of(-known, -BLIND, -HARDLY_BLIND),

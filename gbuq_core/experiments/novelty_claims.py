@@ -85,8 +85,8 @@ def _claims_of_isolation(scores: dict[str, MapScore]) -> list[Claim]:
     if not math.isnan(beside):
         claims.append(
             Claim(
-                "This may be because the isolation forest considers the global feature space, and "
-                "novelty the sub-spaces of leaves (section 4.2).",
+                "Novelty may win because the isolation forest considers the global feature space, "
+                "and novelty the sub-spaces of leaves (section 4.2).",
                 "among cells without rows that have rows beside them along both features, where "
                 "an isolation forest's axis-parallel cuts draw stripes, the AUROC is "
                 f"{novelty.auroc_crossings:.3f} against {isolation.auroc_crossings:.3f}.",

@@ -28,6 +28,7 @@ from gbuq_core.experiments.heteroscedastic_plan import (
     plan_measure,
 )
 from gbuq_core.experiments.heteroscedastic_scores import HeteroScore, LevelCoverage, score_hetero
+from pages._ui.claims import draw_claims
 from pages._ui.controls import draw_knob
 from pages._ui.hetero_controls import SORT, SORTS
 from pages._ui.jobs_glue import Answer, Request
@@ -132,11 +133,7 @@ def draw_scores(settings: HeteroSettings, run: HeteroRun, by: str) -> None:
     st.header("The paper and this picture")
     st.caption(settings_text(settings))
     claims = claims_of(run)
-    columns = st.columns(2, gap="large")
-    for i, claim in enumerate(claims):
-        with columns[2 * i // len(claims)]:  # read down, then right
-            st.markdown(f"**{claim.verdict.capitalize()}.** {claim.paper}")
-            st.caption(claim.here[:1].upper() + claim.here[1:])
+    draw_claims(claims)
     if not claims:
         st.text("The paper says nothing about these methods alone.", width="stretch")
 

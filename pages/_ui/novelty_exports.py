@@ -14,7 +14,7 @@ from gbuq_core.glossary import GLOSSARY
 from pages._ui.export_ui import Download, show_exports
 from pages._ui.novelty_change import Changed, change_sheet_of
 from pages._ui.novelty_looks import place_rows, trees_of
-from pages._ui.novelty_scorecard import claims_of, score_rows, scores_of
+from pages._ui.novelty_scorecard import about_claims, claims_of, score_rows, scores_of
 from pages._ui.novelty_ui import Found, sheet_of
 
 _PAPER = "https://doi.org/10.5121/csit.2023.131920"
@@ -98,6 +98,7 @@ def _html(found: Found, changed: Changed | None) -> bytes:
         Section("Scorecard", table=score_rows(scores)),
         Section(
             "The paper and this picture",
+            " ".join(about_claims(found)),
             table=[("The paper", "Here", "Verdict"), *claims_of(found)],
         ),
         Section("Python", code=novelty_code(found.settings)),

@@ -31,7 +31,7 @@ def draw_place(found: Found) -> None:
                     draw_knob(knob)
         with st.container(key="table-place"):
             st.markdown(table_of(place_rows(found)))
-        st.caption("Ranks: the share of the map's cells, and of the training rows, that are less.")
+        st.caption("Ranks: the share of the map's cells, and of the training rows, with less.")
     with right:
         names = found.fit.data.feature_names
         shares = share_figure(names, look.shares)

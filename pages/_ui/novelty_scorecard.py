@@ -12,6 +12,7 @@ from gbuq_core.experiments.novelty import NoveltyFit, map_novelty, maps_key
 from gbuq_core.experiments.novelty_claims import check_novelty_claims
 from gbuq_core.experiments.novelty_plan import NoveltySettings
 from gbuq_core.experiments.novelty_scores import MapScore, score_maps
+from pages._ui.claims import draw_claims
 from pages._ui.jobs_glue import Answer, Request
 from pages._ui.kept import kept
 from pages._ui.neighbours_words import digits
@@ -37,10 +38,21 @@ def check(fit: NoveltyFit, job: object = None) -> tuple[Claim, ...]:
     return check_novelty_claims(fit, map_novelty(fit, _VIEW))
 
 
-def view_of_claims(found: Found) -> str:
-    """With which view the statements are checked, where it is another than today's."""
-    if maps_key(found.fit, found.settings) == maps_key(found.fit, _VIEW):
-        return ""
+def about_claims(found: Found) -> list[str]:
+    """What the statements are held against, and with which view where it is not today's."""
+    parts = []
+    if found.fit.data.in_support is not None:
+        parts.append(
+            "The paper's rows are others, and its foreign ones lie beyond the range of a feature; "
+            "here the cells in which rows hardly ever lie take their place, gaps included."
+        )
+    if maps_key(found.fit, found.settings) != maps_key(found.fit, _VIEW):
+        parts.append(_view_of_claims(found))
+    return parts
+
+
+def _view_of_claims(found: Found) -> str:
+    """The view that statements are checked with."""
     third = f", the third feature at {_VIEW.third_at:g}" if found.fit.plan.third else ""
     near = maps_key(found.fit, _VIEW)[2]
     return (
@@ -50,16 +62,13 @@ def view_of_claims(found: Found) -> str:
 
 
 def draw_scorecard(found: Found, claims: Answer) -> None:
-    """The scores beside the paper's statements."""
-    scores, statements = st.columns([0.58, 0.42], gap="large")
-    with scores:
-        st.header("Scorecard")
-        with st.container(key="table-scores"):
-            st.markdown(table_of(score_rows(scores_of(found))))
-        st.caption(_how_to_read(found))
-    with statements:
-        st.header("The paper and this picture")
-        _draw_claims(claims, view_of_claims(found))
+    """The scores, and below them the paper's statements."""
+    st.header("Scorecard")
+    with st.container(key="table-scores"):
+        st.markdown(table_of(score_rows(scores_of(found))))
+    st.caption(_how_to_read(found))
+    st.header("The paper and this picture")
+    _draw_claims(claims, about_claims(found))
 
 
 def scores_of(found: Found) -> tuple[MapScore, ...]:
@@ -67,16 +76,14 @@ def scores_of(found: Found) -> tuple[MapScore, ...]:
     return kept("novelty-scores", [found.maps], None, lambda: score_maps(found.fit, found.maps))
 
 
-def _draw_claims(answer: Answer, view: str) -> None:
+def _draw_claims(answer: Answer, about: Sequence[str]) -> None:
     if answer.error:
         show_notice(answer.error, "claims", tone="error")
     if not answer.fresh:
         st.caption("Of the settings before." if answer.result else "Being checked.")
-    if view:
-        st.caption(view)
-    for claim in answer.result or ():
-        st.markdown(f"**{claim.verdict.capitalize()}.** {claim.paper}")
-        st.caption(claim.here[:1].upper() + claim.here[1:])
+    for text in about:
+        st.caption(text)
+    draw_claims(answer.result or ())
 
 
 def claims_of(found: Found) -> tuple[Claim, ...]:

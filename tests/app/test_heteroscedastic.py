@@ -288,6 +288,15 @@ def test_the_page_to_take_away_holds_picture_words_scores_and_code(run):
     for part in ("MACAU (basic)", "In words", "AUROC / paper", "Python", "data:image/svg"):
         assert part in page
     assert "**" not in page.split("Scorecard")[1].split("Python")[0]
+    other = "The paper and this picture", "rows 500 (there 2,000)", "calls the noise data"
+    assert [part for part in other if part not in page] == []
+
+
+def test_settings_that_are_not_the_papers_are_told_and_another_noise_has_no_crps_of_its():
+    at = open_hetero(noise_slope="0.2")
+    assert any("noise per unit of x 0.2 (there 0.1)" in one.value for one in at.caption)
+    assert "CRPS / paper" not in table(at, "| Method |")
+    assert "| CRPS |" in table(at, "| Method |")
 
 
 def test_everything_drawn_has_words(at):

@@ -16,6 +16,7 @@ def test_knobs_of_the_view_check_no_claim_again(monkeypatch):
     )
     held = "Checked with z-scores that keep rising, the distance to 10 rows, whatever"
     assert not any(one.value.startswith(held) for one in at.caption)
+    assert any("The paper's rows are others" in one.value for one in at.caption)
     for key, value in (("tail", "clipped, as the authors'"), ("neighbours", 2)):
         settle(move(at, key, value))
     assert any(one.value.startswith(held) for one in at.caption)

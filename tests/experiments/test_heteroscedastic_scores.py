@@ -152,11 +152,11 @@ def test_claims_follow_the_numbers(run):
         claims = check_claims(run, changed)
         return next(claim.verdict for claim in claims if word in claim.paper)
 
-    assert verdict("capture the noise", excess=0.014) == "holds"
-    assert verdict("capture the noise", excess=0.02) == "nearly"
-    assert verdict("capture the noise", excess=0.2) == "does not hold"
-    assert verdict("call the noise data", data_share=0.95) == "holds"
-    assert verdict("call the noise data", data_share=0.2) == "does not hold"
+    assert verdict("(linear) captures the noise", excess=0.014) == "holds"
+    assert verdict("(linear) captures the noise", excess=0.02) == "nearly"
+    assert verdict("(linear) captures the noise", excess=0.2) == "does not hold"
+    assert verdict("(linear) calls the noise data", data_share=0.95) == "holds"
+    assert verdict("(linear) calls the noise data", data_share=0.2) == "does not hold"
     blind = tuple(found._replace(value=0.5) for found in scores[0].auroc)
     assert verdict("tells all foreign", auroc=blind) == "does not hold"
 
