@@ -63,11 +63,12 @@ def test_tuning_on_rows_that_the_model_has_seen_is_refused(table, fitted_gbm):
     [
         (1, "at least 2, as a single neighbour has no spread; got 1"),
         (0, "at least 2, as a single neighbour has no spread; got 0"),
-        (-3, "must be a whole number"),
+        (-3, "at least 2, as a single neighbour has no spread; got -3"),
         (161, "at most 160, the number of training rows; got 161"),
         (2.5, "must be a whole number"),
         ("many", "must be a whole number or 'tune'; got 'many'"),
-        (True, "must be a whole number"),
+        (True, "must be a whole number or 'tune'; got True"),
+        (2.0, "must be a whole number or 'tune'; got 2.0"),
     ],
 )
 def test_impossible_k_are_refused(k, text, table, fitted_gbm, model, new):
@@ -112,6 +113,9 @@ def bad_fits(X, y):
     yield "gap in y", own, (X, gap_y), "y contains NaN or infinity"
     yield "masked y", own, (X, np.ma.masked_less(y, 5.0)), "y is a masked array"
     yield "huge y", own, (X, 1e200 * y), "beyond 1e\\+75 variances overflow"
+    dates = np.datetime64("2020-01-01") + np.arange(len(y))
+    yield "dates in y", own, (X, dates), "y holds dates or durations"
+    yield "one axis", own, (X[:, 0], y), "got 1D array instead: X must have"
     yield "text in y", own, (X, ["a"] * len(X)), "y holds values that are not numbers"
     yield "gap in X", own, (gaps, y), "contains NaN"
     yield "infinity", own, (infinite, y), "infinity"
@@ -178,6 +182,21 @@ def test_new_rows_are_checked(model, new):
         model.predict_density(new[0], [0.0, np.nan])
     with refused(InvalidData, "levels must lie between 0 and 1"):
         model.predict_quantiles(new[0], 1.5)
+
+
+def test_labels_that_have_no_order_are_refused(model, new):
+    labels = np.where(model.y_train_ > 5, "high", "low").astype(object)
+    labels[3] = None
+    with refused(InvalidData, r"labels of different kinds \(NoneType, str\) have no order"):
+        model.neighbor_class_shares(new[0], labels)
+    with refused(InvalidData, "labels must name a class for each"):
+        model.neighbor_class_shares(new[0], ["high"])
+
+
+def test_a_single_row_is_refused_in_a_short_sentence(model, new):
+    for predict in (model.predict, model.kneighbors, model.leaf_density):
+        with refused(InvalidData, "got 1D array instead: X must have"):
+            predict(new[0].ravel())
 
 
 def test_gaps_are_not_blamed_for_another_error(table):

@@ -116,7 +116,7 @@ def test_a_lightgbm_file_keeps_its_categories(data, tmp_path):
     ("content", "message"),
     [
         (b"", "no model of"), (b"PK\x03\x04", "no model of"), (b"\x80\x04", "no model of"),
-        (b"tree of life", "no LightGBM model"), (b"{}", "damaged"), (b"{", "damaged"),
+        (b"tree of life", "no LightGBM model"), (b"{}", "no XGBoost model"), (b"{", "damaged"),
         (b"CBM1", "cut off"), (b"CBM1\xff\xff\xff\xff", "cut off"),
         (b"[" * 100_000, "no model of"), (b'{"a":' * 100_000, "damaged"),
         (b"{U\x01a" * 100_000, "damaged"),
@@ -125,6 +125,16 @@ def test_a_lightgbm_file_keeps_its_categories(data, tmp_path):
 def test_foreign_content_is_refused(content, message):
     with pytest.raises(ModelFileError, match=message):
         load_leaf_source(content)
+
+
+def test_json_of_another_library_is_not_called_damaged(data, tmp_path):
+    X, y = data[0], data[2]
+    quiet = {"verbose": False, "allow_writing_files": False, "thread_count": 1}
+    model = catboost.CatBoostRegressor(iterations=3, **quiet).fit(X, y)
+    model.save_model(str(tmp_path / "model.json"), format="json")
+    with pytest.raises(ModelFileError, match="models of CatBoost are read as cbm") as caught:
+        load_leaf_source(tmp_path / "model.json")
+    assert "damaged" not in str(caught.value)
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path):

@@ -136,6 +136,15 @@ def test_impossible_knobs_are_refused(knobs, text, table):
         EuclideanNeighborsRegressor(**knobs).fit(*table)
 
 
+def test_one_axis_is_refused_in_a_short_sentence(table):
+    X, y = table
+    with refused(InvalidData, "got 1D array instead: X must have"):
+        EuclideanNeighborsRegressor().fit(X[:, 0], y)
+    fitted = EuclideanNeighborsRegressor(random_state=0).fit(X, y)
+    with refused(InvalidData, "got 1D array instead: X must have"):
+        fitted.predict(X[:, 0])
+
+
 def test_gaps_and_text_are_refused(table):
     X, y = table
     gaps = X.copy()

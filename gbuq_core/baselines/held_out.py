@@ -9,6 +9,7 @@ import pandas as pd
 from sklearn.utils.validation import validate_data
 
 from gbuq_core.errors import InvalidData
+from gbuq_core.inputs.columns import check_two_axes
 from gbuq_core.inputs.held_out import hold_out, stack_rows, take_rows
 from gbuq_core.inputs.rows import draw_seed
 from gbuq_core.validation import check_number
@@ -61,10 +62,11 @@ def check_rows(estimator: Any, X: Any, y: Any, *, reset: bool) -> Any:
 
 def _check(estimator: Any, X: Any, *y: Any, **rules: Any) -> Any:
     frame = isinstance(X, pd.DataFrame)
+    check_two_axes(X)
     try:
         checked = validate_data(estimator, X, *y, dtype=None if frame else "numeric", **rules)
     except ValueError as error:
-        raise InvalidData(str(error)) from error
+        raise InvalidData(" ".join(str(error).split())) from error
     if not frame:
         return checked
     return (X, checked[1]) if y else X

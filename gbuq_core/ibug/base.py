@@ -274,11 +274,11 @@ class TunedNeighbours(BaseEstimator):
 
     def _check_k(self, n_neighbors: Any, n_train: int) -> int:
         """Return k if it is a number that makes sense for so many training rows."""
-        if isinstance(n_neighbors, str):
+        if isinstance(n_neighbors, bool) or not isinstance(n_neighbors, int | np.integer):
             raise InvalidParameter(
                 f"n_neighbors must be a whole number or 'tune'; got {n_neighbors!r}."
             )
-        k: int = check_number("n_neighbors", n_neighbors, 0, integer=True)
+        k = int(n_neighbors)
         if k < 2:
             raise InvalidParameter(
                 f"n_neighbors must be at least 2, as a single neighbour has no spread; got {k}."

@@ -15,7 +15,7 @@ from gbuq_core.ibug.affinity import Neighbours
 from gbuq_core.ibug.choosing import ScoredPart, join_posteriors, scale_of, score_rows
 from gbuq_core.ibug.families import FITS, Posterior, log_density, quantile
 from gbuq_core.ibug.family_fits import FloatArray
-from gbuq_core.ibug.inputs import check_counts, check_target, explain_missing
+from gbuq_core.ibug.inputs import check_counts, check_target, encode_labels, explain_missing
 from gbuq_core.ibug.looking_up import SearchedNeighbours, count_rows
 from gbuq_core.ibug.results import (
     ClassShares,
@@ -365,7 +365,7 @@ class IBUGRegressor(RegressorMixin, SearchedNeighbours):
                 f"labels must name a class for each of the {len(self.y_train_)} training rows; got "
                 f"shape {given.shape}."
             )
-        classes, codes = np.unique(given, return_inverse=True)
+        classes, codes = encode_labels(given)
         shares = []
         for found in self._each_part(X, k, choice):
             near = codes[found.indices]

@@ -14,6 +14,7 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import validate_data
 
 from gbuq_core.errors import GbuqError, InvalidData, InvalidParameter
+from gbuq_core.inputs.columns import check_two_axes, refuse_dates
 from gbuq_core.inputs.rows import LARGEST_TARGET
 from gbuq_core.validation import check_number
 
@@ -44,6 +45,7 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
         if infinite:
             raise InvalidData(f"Column {infinite[0]!r} holds infinity: replace it or drop the row.")
         return X
+    check_two_axes(X)
     try:
         return validate_data(
             estimator, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"
@@ -92,6 +94,7 @@ def check_target(name: str, y: Any, n_rows: int) -> np.ndarray:
         raise InvalidData(f"The rows and {name} differ in number: {n_rows} and {len(target)}.")
     if target.dtype.kind == "c":
         raise InvalidData(f"Complex data not supported: pass real numbers as {name}.")
+    refuse_dates(pd.Series(target), name)
     try:
         numbers = target.astype(np.float64)
     except (TypeError, ValueError):
@@ -124,6 +127,24 @@ def check_counts(n_neighbors: ArrayLike) -> list[int]:
             f"n_neighbors must be one number or several that rise; got {counts!r}."
         )
     return counts
+
+
+def encode_labels(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The classes of labels (n,), sorted, and each label's place among them, (n,).
+
+    Examples
+    --------
+    >>> encode_labels(np.array(["b", "a", "b"]))
+    (array(['a', 'b'], dtype='<U1'), array([1, 0, 1]))
+    """
+    try:
+        return np.unique(labels, return_inverse=True)
+    except TypeError:
+        kinds = sorted({type(label).__name__ for label in labels.tolist()})
+        raise InvalidData(
+            f"labels of different kinds ({', '.join(kinds)}) have no order: make all of them text "
+            "or all numbers, also where one is missing."
+        ) from None
 
 
 def explain_missing(error: Exception, X: Any, model: Any) -> Exception:

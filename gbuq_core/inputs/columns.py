@@ -37,14 +37,30 @@ def as_table(X: Any) -> pd.DataFrame:
         array = np.asarray(X)
     except ValueError as error:
         raise InvalidData("X has rows of different lengths: fill the gaps with NaN.") from error
-    if array.ndim != 2:
-        raise InvalidData(
-            f"Expected 2D array, got {array.ndim}D array instead: X must have one row a sample and "
-            "one column a feature (Reshape your data with X.reshape(-1, 1) if it is one feature)."
-        )
+    check_two_axes(array)
     if np.iscomplexobj(array):
         raise InvalidData("Complex data not supported: pass real numbers.")
     return pd.DataFrame(array, copy=False)
+
+
+def check_two_axes(X: Any) -> None:
+    """Refuse what is no table by its number of axes; what has none to count is left to others.
+
+    scikit-learn's own sentence holds all numbers of X.
+
+    Examples
+    --------
+    >>> check_two_axes([[1.0, 2.0]])
+    """
+    try:
+        n_axes = X.ndim if hasattr(X, "ndim") else np.asarray(X).ndim
+    except ValueError:  # rows of different lengths
+        return
+    if n_axes != 2 and not hasattr(X, "toarray"):
+        raise InvalidData(
+            f"Expected 2D array, got {n_axes}D array instead: X must have one row a sample and "
+            "one column a feature (Reshape your data with X.reshape(-1, 1) if it is one feature)."
+        )
 
 
 def category_positions(table: pd.DataFrame, declared: Any) -> np.ndarray:

@@ -167,6 +167,11 @@ class _UbjReader:
 
 
 def _read_document(document: Any) -> XGBoostModel:
+    if isinstance(document, dict) and "learner" not in document:
+        raise ModelFileError(
+            "This is no XGBoost model file: pass one that its save_model has written; models of "
+            "CatBoost are read as cbm and those of LightGBM as text."
+        )
     major = int(document["version"][0])
     if major < 2:
         raise ModelFileError(
