@@ -19,6 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from gbuq_core import MacauRegressor
 from gbuq_core.errors import Cancelled, InvalidData, InvalidParameter, MemoryLimitExceeded
 from gbuq_core.jobs import JobRunner
+from gbuq_core.macau import regressor
 from gbuq_core.macau.leaves import make_leaf_table, number_leaves
 from gbuq_core.trees.importers import leaf_source
 from gbuq_core.trees.importers.paths import leaf_paths
@@ -209,6 +210,28 @@ def test_tables_too_small_to_split_are_one_leaf(rng, rows):
     assert np.isfinite(everything(linear, X)).all()
 
 
+def test_trees_without_a_split_share_one_model(rng, monkeypatch):
+    X = rng.normal(size=(30, 40))  # more features than rows: nothing to split, much to fit
+    fitted, own = [], regressor.fit_linear_leaves
+    monkeypatch.setattr(
+        regressor,
+        "fit_linear_leaves",
+        lambda *given: fitted.append(given[2:4]) or own(*given),
+    )
+    model = MacauRegressor(n_trees=5, random_state=0, n_jobs=1).fit(X, X[:, 0])
+    assert [span for span in fitted if span[0] < span[1]] == [(0, 1)]  # the last one is empty
+    members = model.predict_members(X)
+    assert (members == members[:1]).all()
+    assert np.ptp(members[0, :, 0]) > 0.1  # it is a model, not a mean
+    alone = MacauRegressor(n_trees=1, random_state=0, n_jobs=1).fit(X, X[:, 0])
+    np.testing.assert_array_equal(alone.predict_members(X)[0], members[0])
+    np.testing.assert_allclose(
+        model.score_novelty(X).inference_novelty,
+        alone.score_novelty(X).inference_novelty,
+        rtol=1e-12,  # a mean of five equal numbers rounds
+    )
+
+
 def test_a_constant_target_is_predicted_everywhere(table):
     X, _ = table
     model = MacauRegressor(**SMALL).fit(X, np.full(240, 0.1))
@@ -250,6 +273,8 @@ def test_models_that_are_no_forest_of_numbers_are_refused(table):
     labels = (y > 0).astype(int)
     with refused(InvalidParameter, "is a classifier"):
         MacauRegressor(base_model=RandomForestClassifier(2).fit(X, labels)).fit(X, y)
+    with refused(InvalidParameter, "is a classifier"):
+        MacauRegressor(base_model=RandomForestClassifier(2)).fit(X, y)
     codes = np.column_stack([X, np.arange(240) % 4])
     categorical = lightgbm.LGBMRegressor(
         boosting_type="rf",

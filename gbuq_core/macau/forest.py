@@ -6,12 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.resources import check_memory, effective_n_jobs
 from gbuq_core.trees.importers import LeafSource, leaf_source
 from gbuq_core.trees.importers.ownership import is_owned
+from gbuq_core.trees.importers.source import refuse
 from gbuq_core.trees.lightgbm_forest import check_forest, grow_forest
 
 
@@ -67,6 +68,9 @@ def find_forest(
         _check_size(len(rows), knobs.n_trees * (n_classes if n_classes > 2 else 1))
         return leaf_source(_grow(np.asarray(rows, np.float64), target, n_classes, knobs), task)
     if is_owned(base_model):
+        if not n_classes and is_classifier(base_model):
+            # Told before its fit, which says less of numbers that are no classes.
+            raise refuse("is a classifier", task)
         model = clone(base_model)
         given = model.get_params(deep=False)
         if given.get("random_state", 0) is None:

@@ -132,7 +132,7 @@ def _check_trees(trees: Any, n_trees: int) -> np.ndarray:
     """Positions of trees, all without any given."""
     if trees is None:
         return np.arange(n_trees)
-    given = list(np.atleast_1d(np.asarray(trees)))
+    given = np.atleast_1d(np.asarray(trees)).tolist()
     if not given:
         raise InvalidParameter("trees must name at least one tree, or be None for all of them.")
     return np.array([check_number("trees", t, 0, n_trees - 1, integer=True) for t in given])

@@ -23,6 +23,7 @@ from gbuq_core.macau.ard_kernels import (
     predict_linear_training,
 )
 from gbuq_core.macau.base import LeafModels, Located, Members
+from gbuq_core.macau.leaves import LeafTable
 from gbuq_core.macau.results import Distribution
 from gbuq_core.resources import check_memory
 from gbuq_core.uncertainty import Uncertainty
@@ -183,11 +184,14 @@ class MacauRegressor(RegressorMixin, LeafModels):
         )  # fmt: skip
         if self.leaf_model == "linear":
             _check_reach(X, self._scaling.scale)
-            self._by_leaf(
-                lambda low, high: fit_linear_leaves(
-                    X, target, low, high, table, self._scaling, model
-                )
-            )
+            bare = table.first[:-1][np.diff(table.first) == 1]
+
+            def fit(low: int, high: int) -> None:
+                if low not in bare[1:]:
+                    fit_linear_leaves(X, target, low, high, table, self._scaling, model)
+
+            self._by_leaf(fit)
+            _copy_models(model, table, bare)
         else:
             _fit_basic(target, table.begin, table.rows, model)
         self._model = model
@@ -291,6 +295,22 @@ def _check_reach(X: np.ndarray, scale: np.ndarray) -> None:
             "X holds values too far from the others for linear leaf models: check the units of its "
             'columns, drop such rows, or take leaf_model="basic".'
         )
+
+
+def _copy_models(model: LinearLeaves, table: LeafTable, leaves: np.ndarray) -> None:
+    """Give leaves the model of the first of them: those of trees without a split are all alike.
+
+    They have all rows and all features, and with many of these each would take long.
+    """
+    of_features = (
+        (model.weight, table.path_begin), (model.offset, table.path_begin),
+        (model.sigma, model.sigma_begin),
+    )  # fmt: skip
+    for leaf in leaves[1:]:
+        first = leaves[0]
+        model.level[leaf], model.noise[leaf] = model.level[first], model.noise[first]
+        for values, begin in of_features:
+            values[begin[leaf] : begin[leaf + 1]] = values[begin[first] : begin[first + 1]]
 
 
 def _fit_basic(y: np.ndarray, begin: np.ndarray, rows: np.ndarray, model: LinearLeaves) -> None:
