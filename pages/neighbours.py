@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import streamlit as st
 
 from gbuq_core.errors import GbuqError
+from gbuq_core.experiments.neighbours_data import DATASETS
 from pages._ui.jobs_glue import Answer, ask, cost_line, show_progress
 from pages._ui.kept import kept, last_kept
 from pages._ui.neighbours_controls import STATE, settings_of
@@ -34,6 +35,7 @@ def explore(values: SimpleNamespace, answer: Answer) -> None:
     draw_picture(found)
     draw_choice(found)
     st.caption(
+        f"{found.fit.data.title}: {DATASETS[found.settings.data].about}  \n"
         f"{cost_line(answer)}. Moving k, the trees that count or the calibration fits nothing."
     )
     draw_look(found)

@@ -100,7 +100,7 @@ def check_neighbours_claims(
     >>> run = run_neighbours(NeighboursSettings(rows=200, trees=40))
     >>> claims = check_neighbours_claims(run.fit, run.search, run.view)
     >>> claims[0].paper[:52]
-    'k nearest training rows quantify the range of outcom'
+    'The k nearest training rows quantify the range of ou'
     """
     baselines = {} if baselines is None else baselines
     claims = _claim_of_noise(fit, view)
@@ -125,11 +125,11 @@ def _claim_of_noise(fit: NeighboursFit, view: NeighboursView) -> list[Claim]:
     error, flat = rmse(true, found), float(true.std())
     return [
         Claim(
-            "k nearest training rows quantify the range of outcomes, so that IBUG suits data "
+            "The k nearest training rows quantify the range of outcomes, so that IBUG suits data "
             "uncertainty (section 3.3).",
             f"where rows are, the scale's rank correlation with the true noise is "
             f"{agreement:.2f}; it is off by {error:.3g} (root mean square), and the best constant "
-            f"would be by {flat:.3g}.",
+            f"would be off by {flat:.3g}.",
             verdict_of(agreement, FOLLOWS, HARDLY_FOLLOWS),
         )
     ]

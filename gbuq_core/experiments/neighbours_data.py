@@ -22,6 +22,7 @@ Mask = npt.NDArray[np.bool_]
 N_FRESH = 1000  # rows of a synthetic set that are nobody's training rows
 HELD_OUT = 0.2  # of a table
 _FRESH_STREAM, _SPLIT_STREAM = 1, 2  # of the seed
+_UNITS = "units of y"  # of synthetic sets
 _SLOPE, _SPOT = 0.1, 0.5  # the usual noise of two sets, which ``noise`` multiplies
 
 
@@ -79,7 +80,7 @@ class NeighboursData(NamedTuple):
     X, y : ndarray of shape (n_rows, n_features), (n_rows,)
         Training rows; the estimator holds some of them out to tune on.
     feature_names, target_name, unit
-        ``unit`` of y; empty where the source gives none.
+        ``unit`` of y and of a scale: the target's name where a table's source gives none.
     X_test, y_test : ndarray of shape (n_test, n_features), (n_test,)
         Fresh rows of the same law, or the rows of a table that were held out.
     grid : ndarray of shape (n_grid, n_inputs) or None
@@ -174,7 +175,7 @@ def _wave(info: DatasetInfo, rows: int, noise: float, seed: int) -> NeighboursDa
         wave.y,
         ("x",),
         "y",
-        "",
+        _UNITS,
         fresh.X,
         fresh.y,
         wave.grid,
@@ -203,7 +204,7 @@ def _heteroscedastic(info: DatasetInfo, rows: int, noise: float, seed: int) -> N
         curve.y,
         ("x",),
         "y",
-        "",
+        _UNITS,
         fresh.X,
         fresh.y,
         grid,
@@ -229,7 +230,7 @@ def _ripples(info: DatasetInfo, rows: int, noise: float, seed: int) -> Neighbour
         ripples.y,
         ("x1", "x2"),
         "y",
-        "",
+        _UNITS,
         fresh.X,
         fresh.y,
         ripples.grid,
@@ -269,7 +270,7 @@ def _table(key: str, info: DatasetInfo, seed: int) -> NeighboursData:
         y[train],
         tuple(features),
         target,
-        "",
+        target,
         X[test],
         y[test],
         labels=columns[label].astype(str)[train] if label else None,

@@ -201,10 +201,11 @@ def surface_sheet(
         X[near.rows, 0], X[near.rows, 1], None, names[1:], (NEAR,), radius=3.4, opacity=0.9
     )
     empty = ~surface.in_support
+    std_unit = f"std, {unit}" if unit else "std"
     maps = (
-        Panel("True noise", surface.true_std, unit, scale_limits, hatched=empty),
+        Panel("True noise", surface.true_std, std_unit, scale_limits, hatched=empty),
         Panel(
-            "Estimated scale", surface.scale, unit, scale_limits, hatched=empty, points=only_near,
+            "Estimated scale", surface.scale, std_unit, scale_limits, hatched=empty, points=only_near,
             accent=IBUG.colour,
         ),
         Panel(

@@ -16,6 +16,7 @@ from gbuq_core.figures.strips import Strip, StripLine
 _BARS, _MOST_BARS = 0.2, 24  # opacity, number
 _OTHER = "#9a9a9a"  # readable on white and on black
 _PALE = "#b4b4b4"
+_ROOM = 1.5  # times the chosen family's peak that the others may take
 
 
 class Families(NamedTuple):
@@ -98,9 +99,12 @@ def family_figure(families: Families, label: str = "y", alt: str = "", height: i
     inside = targets[(targets >= y[0]) & (targets <= y[-1])]
     heights, edges = _histogram(inside, len(targets))
     chosen = families.density.get(families.chosen)
-    # A family of tiny scale may rise beyond all measure: the chosen one and the bars are seen.
+    # A family of tiny scale may rise beyond all measure: the chosen one and the bars are seen, and
+    # of the others what rises at most half as high again.
     seen = [heights] if chosen is None else [heights, chosen]
-    top = 1.12 * max(float(np.nanmax(part, initial=0.0)) for part in seen) or 1.0
+    needed = max(float(np.nanmax(part, initial=0.0)) for part in seen)
+    peaks = [float(np.max(d, initial=0.0, where=np.isfinite(d))) for d in families.density.values()]
+    top = 1.12 * max(needed, min(max(peaks, default=0.0), _ROOM * needed)) or 1.0
     foot = -0.07 * top
     layers: list[Part] = [
         band([a, b], [0.0, 0.0], [h, h], NEAR, _BARS)

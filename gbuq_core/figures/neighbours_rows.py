@@ -103,6 +103,7 @@ def training_figure(
     labels: tuple[str, str] = ("", "target"),
     alt: str = "",
     height: int = 400,
+    observed: float | None = None,
 ) -> Curves:
     """Training rows by one column and their target, with the neighbours of the chosen row.
 
@@ -124,6 +125,8 @@ def training_figure(
     alt : str
     height : int
         In pixels, without the legend.
+    observed : float, optional
+        The chosen row's own target, where it is known.
     """
     across, target = np.asarray(across, np.float64), np.asarray(target, np.float64)
     value, loc, scale = chosen
@@ -142,15 +145,19 @@ def training_figure(
     for rows, size, opacity in by_strength(near):
         at = [place[int(row)] for row in rows if int(row) in place]
         layers.append(readable_dots(at, NEAR, opacity, size))
+    seen_too = [loc - 2 * scale, loc + 2 * scale, *([] if observed is None else [observed])]
     panel: Part = {
         "share": 1.0,
-        "range": room_around(np.append(target, [loc - 2 * scale, loc + 2 * scale])),
+        "range": room_around(np.append(target, seen_too)),
         "label": labels[1],
         "layers": [part for part in layers if part["at"]],
     }
     bar = line([value, value], [loc - 2 * scale, loc + 2 * scale], IBUG.colour, 3.0)
     if math.isfinite(value):
         panel["layers"].append(bar)
+        if observed is not None:
+            own = {"x": short([value]), "y": short([observed])}
+            panel["layers"].append({**_OWN_TARGET, **own})
         x, y = short([value, loc])
         panel["ring"] = {"x": x, "y": y, "colour": NEAR}
     spec = {
@@ -164,6 +171,7 @@ def training_figure(
         "legend": [
             {"name": f"{len(near.rows)} neighbours", **dot_look(NEAR)},
             entry("\u00b1 2 scales", bar),
+            *([entry("its own target", _OWN_TARGET)] if observed is not None else []),
             *([_BEHIND] if marked is not None else []),
         ],
         "read": {
@@ -180,8 +188,9 @@ def training_figure(
     return Curves(spec)
 
 
+_OWN_TARGET: Part = {"kind": "dots", "colour": "text", "opacity": 1.0, "size": 9.0}
 _BEHIND: Part = {
-    "name": "behind the range",
+    "name": "neighbours of highlighted rows",
     "kind": "dots",
     "colour": CHOSEN_RANGE,
     "opacity": 0.8,

@@ -15,7 +15,7 @@ from gbuq_core.figures.neighbours_parts import Array, Near
 
 _BINS = 50  # of a histogram of affinities, if there are more trees
 _LEAST_REACH, _REACH = 60, 4  # of k that a scale is drawn up to: so many, or times k
-SCORES = {"nll": "NLL (nats)", "crps": "CRPS"}
+SCORES = {"nll": "NLL (nats)", "crps": "CRPS (units of y)"}
 
 
 def near_from(look: Any) -> Near:

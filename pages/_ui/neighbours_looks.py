@@ -135,7 +135,7 @@ def draw_rows(found: Found) -> None:
         )
     frame = neighbour_frame(found)
     st.dataframe(
-        frame.head(MOST_ROWS),
+        frame.head(MOST_ROWS + len(frame) - look.k),  # the row itself does not count
         hide_index=True,
         key="neighbours-list",
         height=min(36 * (len(frame) + 1), 360),
@@ -145,8 +145,8 @@ def draw_rows(found: Found) -> None:
             )
         },
     )
-    if len(frame) > MOST_ROWS:
-        st.caption(f"The first {MOST_ROWS} of {len(frame):,}; the download has all of them.")
+    if look.k > MOST_ROWS:
+        st.caption(f"The first {MOST_ROWS} of {look.k:,}; the download has all of them.")
     brushed = found.brushed
     if brushed is not None and brushed.n_rows:
         st.subheader("Rows whose scale lies in the range")
@@ -156,10 +156,18 @@ def draw_rows(found: Found) -> None:
             key="neighbours-highlighted",
             height=min(36 * (brushed.n_rows + 1), 300),
         )
+        if brushed.n_rows > MOST_ROWS:
+            st.caption(
+                f"The {MOST_ROWS} least sure of {brushed.n_rows:,}; the predictions to download "
+                "have all of them."
+            )
 
 
 def neighbour_frame(found: Found) -> pd.DataFrame:
-    """A line a neighbour: its number among the training rows, affinity, target, features."""
+    """A line a neighbour: its number among the training rows, affinity, target, features.
+
+    A table's held-out row comes first, to compare them with.
+    """
     look, data = found.look, found.fit.data
     columns = {
         "training row": look.indices + 1,
@@ -169,7 +177,17 @@ def neighbour_frame(found: Found) -> pd.DataFrame:
     if data.labels is not None:
         columns[data.label_name] = data.labels[look.indices]
     columns |= dict(zip(data.feature_names, look.features.T, strict=True))
-    return pd.DataFrame(columns)
+    near = pd.DataFrame(columns)
+    if look.row is None:
+        return near
+    values = dict.fromkeys(near.columns, "\u2013")  # its class is not known
+    values |= {
+        "training row": f"held-out row {look.row + 1}",
+        "trees shared": look.n_trees,
+        data.target_name: look.target,
+        **dict(zip(data.feature_names, look.x.tolist(), strict=True)),
+    }
+    return pd.concat([pd.DataFrame([values]), near.astype({"training row": str})])
 
 
 def highlighted_frame(found: Found) -> pd.DataFrame:

@@ -17,6 +17,7 @@ from gbuq_core.experiments.neighbours_baselines import (
     why_no_baseline,
 )
 from gbuq_core.experiments.neighbours_claims import check_neighbours_claims
+from gbuq_core.experiments.neighbours_data import NeighboursData
 from gbuq_core.experiments.neighbours_plan import (
     BASELINES,
     NeighboursPlan,
@@ -128,7 +129,8 @@ def score_rows(scores: Sequence[NeighboursScore]) -> list[tuple[str, ...]]:
     lines: list[tuple[str, ...]] = [("Score", *(one.label for one in scores))]
     for title, name in (("RMSE", "rmse"), ("NLL (nats)", "nll"), ("CRPS", "crps")):
         lines.append((title, *(digits(getattr(one, name)) for one in scores)))
-    lines.append(("In the 90 % interval", *(f"{100 * one.coverage:.1f} %" for one in scores)))
+    lines.append(("In the 90 % interval", *(f"{100 * one.coverage:.1f}\u00a0%" for one in scores)))
+    lines.append(("Its 95 % band", *(_band(one) for one in scores)))
     lines.append(("Width of the interval", *(digits(one.width) for one in scores)))
     for title, name in (
         ("Error of the scale, where rows are", "scale_error_inside"),
@@ -142,6 +144,11 @@ def score_rows(scores: Sequence[NeighboursScore]) -> list[tuple[str, ...]]:
     lines.append(("Seconds", *(digits(one.seconds) for one in scores)))
     lines.append(("Megabytes", *(_megabytes(one.memory_bytes) for one in scores)))
     return lines
+
+
+def _band(score: NeighboursScore) -> str:
+    low, high = 100 * score.coverage_low, 100 * score.coverage_high
+    return f"{low:.0f}\u2013{high:.0f}\u00a0%"
 
 
 def _megabytes(n_bytes: int) -> str:
@@ -164,10 +171,15 @@ def _how_to_read(found: Found) -> str:
     if not found.settings.calibrate and needed_fits(found.settings.baselines):
         set_apart = " IBUG is not calibrated, as set; kNN and virtual SGLB always are."
     return (
-        f"On {rows}; lower is better, but for the interval, which should hold 90 %.{truth} "
+        f"On {rows}; lower is better, but for the interval, which should hold 90 %: how much so few "
+        f"rows can tell of it says the band. RMSE, CRPS, width and scales in {_units(data)}.{truth} "
         "Seconds: training and tuning. Megabytes: what is held besides the model. "
         f"{METHOD_STYLES['ibug'].label} takes its mean from the trees as they are.{set_apart}"
     )
+
+
+def _units(data: NeighboursData) -> str:
+    return data.unit if data.n_inputs else f"the target's unit ({data.unit})"
 
 
 def _say_what_is_missing(found: Found, answers: Sequence[Answer]) -> None:

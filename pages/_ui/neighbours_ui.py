@@ -219,6 +219,7 @@ def training_of(found: Found) -> Curves:
         (found.looks.across, data.target_name),
         found.words,
         360,
+        look.target,
     )
 
 

@@ -1,6 +1,7 @@
 """Neighbours through AppTest: pictures of three kinds, knobs that refit nothing, looks, states."""
 
 import doctest
+import re
 
 import numpy as np
 import pytest
@@ -134,6 +135,26 @@ def test_two_inputs_are_maps_with_the_neighbours_on_them():
     assert share.max() == pytest.approx(1.0, abs=2e-5)
     assert any(text.startswith("Percentiles 80 to 100 are scales from") for text in words(at))
     assert at.dataframe[1].value["scale"].is_monotonic_decreasing
+    assert [panel["unit"] for panel in maps.header["panels"]] == [
+        "std, units of y", "std, units of y", "of the trees",
+    ]  # fmt: skip
+
+
+def test_what_the_data_are_and_what_scores_are_measured_in_is_said():
+    at = open_neighbours(data="Wine: alcohol")
+    captions = [caption.value for caption in at.caption]
+    assert any(DATASETS["wine"].about in text for text in captions)
+    assert any("scales in the target's unit (alcohol)" in text for text in captions)
+    (band,) = re.findall(r"\| Its 95 % band \| (\d+)\u2013(\d+)\u00a0% \|", table(at, "| Score |"))
+    (held,) = re.findall(r"\| In the 90 % interval \| ([\d.]+)\u00a0%", table(at, "| Score |"))
+    assert int(band[0]) <= float(held) <= int(band[1])
+
+
+def test_a_long_list_of_highlighted_rows_says_that_it_ends():
+    at = open_neighbours(scales=["50", "100"])
+    listed = at.dataframe[1].value
+    assert len(listed) == 200
+    assert any(c.value.startswith("The 200 least sure of ") for c in at.caption)
 
 
 def test_a_table_is_a_map_of_held_out_rows_beside_the_training_rows():
@@ -144,7 +165,24 @@ def test_a_table_is_a_map_of_held_out_rows_beside_the_training_rows():
     assert held_out["pick"]
     assert not training["pick"]
     assert any(text.startswith("Cultivar among the 15:") for text in words(at))
-    assert set(at.dataframe[0].value["cultivar"]) <= set(data.labels)
+    own, *near = at.dataframe[0].value.to_dict("records")  # what they are to be compared with
+    assert (own["training row"], own["trees shared"], own["cultivar"]) == (
+        "held-out row 4",
+        20,
+        "\u2013",
+    )
+    assert own["alcohol"] == data.y_test[3]
+    assert [own[name] for name in data.feature_names] == data.X_test[3].tolist()
+    assert len(near) == 15
+    assert {one["cultivar"] for one in near} <= set(data.labels)
+    ((x, y),) = [
+        (part["x"][0], part["y"][0])
+        for part in training["panels"][0]["layers"]
+        if part["kind"] == "dots" and "x" in part
+    ]
+    assert y == pytest.approx(data.y_test[3], rel=5e-5)  # five digits are sent
+    assert x == training["panels"][0]["ring"]["x"]
+    assert "its own target" in [entry["name"] for entry in training["legend"]]
     move(at, "wine_by", "proline")
     assert curves(at, "training-rows")["x"]["label"] == "proline"
     assert curves(at, "held-out-rows") == held_out

@@ -216,7 +216,32 @@ def test_rows_behind_a_range_are_blue_unless_they_are_neighbours(near):
     figure = training_figure(np.arange(10.0), np.arange(10.0), near, (4.5, 9.0, 1.5), marked)
     (blue,) = layers(figure, "dots", colour=CHOSEN_RANGE)
     assert blue["at"] == [5, 6]
-    assert any("behind the range" in entry["name"] for entry in figure.spec["legend"])
+    names = [entry["name"] for entry in figure.spec["legend"]]
+    assert "neighbours of highlighted rows" in names
+
+
+def test_the_rows_own_target_is_a_dot_above_or_below_the_prediction(near):
+    rows = np.arange(10.0)
+    figure = training_figure(rows, rows, near, (4.5, 9.0, 1.5), observed=31.0)
+    (own,) = [part for part in layers(figure, "dots") if "x" in part]
+    assert (own["x"], own["y"]) == ([4.5], [31.0])
+    assert figure.spec["panels"][0]["range"][1] > 31.0
+    assert "its own target" in [entry["name"] for entry in figure.spec["legend"]]
+    unknown = training_figure(rows, rows, near, (4.5, 9.0, 1.5))
+    assert not [part for part in layers(unknown, "dots") if "x" in part]
+
+
+@pytest.mark.parametrize(("peak", "seen"), [(1.3, 1.3), (40.0, 1.5)])
+def test_other_families_peaks_are_seen_unless_they_rise_beyond_measure(families, peak, seen):
+    density = dict(families.density)
+    highest = max(float(density["Laplace"].max()), bars_top(families))
+    density["Normal"] = density["Normal"] / density["Normal"].max() * peak * highest
+    top = family_figure(families._replace(density=density)).spec["panels"][0]["range"][1]
+    assert top == pytest.approx(1.12 * seen * highest, rel=1e-3)  # five digits of the bars
+
+
+def bars_top(families):
+    return max(bar["high"][0] for bar in layers(family_figure(families), "band"))
 
 
 def test_the_chosen_family_is_strong_and_the_bars_have_the_area_of_the_targets(families):
