@@ -254,6 +254,17 @@ def test_a_missing_stochtree_is_one_sentence(tails, monkeypatch):
         xbart.XBARTRegressor().fit(tails.X, tails.y)
 
 
+def test_rows_that_know_nothing_of_each_other_are_noise():
+    X = np.array([[-2.37], [-1.73], [-1.09], [-0.45], [0.49], [1.46]])
+    y = np.array([1.22, 0.14, 0.68, 1.33, -0.08, 1.01])
+    model = GaussianProcessBaseline(random_state=0).fit(X, y)
+    # The likeliest kernel would be shorter than the picture's grid, its functions noise.
+    assert model.length_scale_ >= 1.0
+    assert model.noise_variance_ == pytest.approx(y.var(), rel=0.01)
+    functions = model.sample_functions(np.linspace(-3.0, 3.0, 200)[:, None], 20)
+    assert np.abs(np.diff(functions, axis=1)).max() < 0.01
+
+
 def test_a_constant_target_is_a_constant_for_the_process():
     model = GaussianProcessBaseline().fit([[0.0], [1.0], [2.0]], [4.0, 4.0, 4.0])
     np.testing.assert_allclose(model.predict([[0.5]]), 4.0)

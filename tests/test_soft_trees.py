@@ -307,6 +307,12 @@ def test_tuning_takes_the_best_of_the_grid():
         tune_soft_tree(start, x, y, {"trees": [1]})
     with refused(InvalidParameter, "grid has no value for 'depth'"):
         tune_soft_tree(start, x, y, {"depth": []})
+    with refused(InvalidParameter, "grid must have a list of values for 'depth'"):
+        tune_soft_tree(start, x, y, {"depth": 3})
+    with refused(InvalidParameter, "grid must give each knob a list of values"):
+        tune_soft_tree(start, x, y, ["depth"])
+    with refused(InvalidParameter, "estimator must be a soft tree's"):
+        tune_soft_tree("VST", x, y)
     with refused(InvalidParameter, "scoring must be one of"):
         tune_soft_tree(start, x, y, scoring="r2")
     with refused(InvalidData, "2 rows are too few"):
@@ -345,6 +351,26 @@ def test_a_fit_too_large_for_the_memory_is_refused_before_it_begins(frame, kind,
     with pytest.raises(MemoryLimitExceeded):
         kind(**SMALL).fit(frame[0], target_for(kind, frame[1]))
     assert jobs.check_memory is not check_memory
+
+
+@EACH
+def test_a_rank_above_full_is_full(frame, kind):
+    X, y = frame
+    model = kind(**SMALL).set_params(rank=5000, depth=0, n_steps=3).fit(X, target_for(kind, y))
+    n_parameters = model.trees_[0].shape.n_parameters
+    assert model.trees_[0].posterior.factor.shape == (n_parameters, n_parameters)
+    full = kind(**SMALL).set_params(rank=n_parameters, depth=0, n_steps=3)
+    full.fit(X, target_for(kind, y))
+    np.testing.assert_array_equal(model.trees_[0].posterior.mean, full.trees_[0].posterior.mean)
+
+
+def test_the_divergence_of_a_high_rank_is_part_of_the_estimate():
+    # On one core a step of rank 382 takes 60 ms, one of rank 5 0.6 ms: half an order either way.
+    low, high = (
+        VariationalSoftTreeRegressor(depth=6, rank=rank).estimate_fit(100, 1).seconds
+        for rank in (5, 382)
+    )
+    assert 30 < high / low < 300
 
 
 def test_estimates_grow_with_the_work():

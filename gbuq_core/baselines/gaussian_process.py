@@ -29,13 +29,17 @@ _MAX_STEPS = 100  # of the optimiser from one start
 _SIGNAL_VARIANCE = (1e-4, 1e4)  # bounds on the standardised scale
 _LENGTH_SCALE = (1e-2, 1e3)
 _NOISE_VARIANCE = (1e-6, 1e1)
+_APART = 0.1  # correlation with the nearest row below which a row knows nothing of the others
+_ALIKE = 0.05  # nats of the marginal likelihood that tell no kernel from another
 
 
 class GaussianProcessBaseline(SampledFunctionsRegressor):
     """A Gaussian process with a smooth kernel (RBF) and constant noise.
 
     Features and target are standardised inside. Length scale, signal variance and noise variance
-    are those of the highest marginal likelihood.
+    are those of the highest marginal likelihood. A few rows that know nothing of each other are as
+    likely under a kernel too short to reach from one to the next as under noise alone: then they
+    count as noise, as functions of the short kernel would be noise themselves.
 
     Parameters
     ----------
@@ -189,20 +193,27 @@ class GaussianProcessBaseline(SampledFunctionsRegressor):
         rng = np.random.default_rng(self.seed_)
         low, high = kernel.bounds.T
         starts = [kernel.theta, *(rng.uniform(0.5 * low, 0.5 * high) for _ in range(restarts))]
+
+        def climb(start: FloatArray) -> Any:
+            return minimize(
+                loss,
+                np.clip(start, low, high),
+                jac=True,
+                method="L-BFGS-B",
+                bounds=kernel.bounds,
+                options={"maxiter": _MAX_STEPS},
+            )
+
         found = []
         with stage(len(starts)):
             for start in starts:
-                optimum = minimize(
-                    loss,
-                    np.clip(start, low, high),
-                    jac=True,
-                    method="L-BFGS-B",
-                    bounds=kernel.bounds,
-                    options={"maxiter": _MAX_STEPS},
-                )
+                found.append(climb(start))
                 advance(1.0)
-                found.append(optimum)
         best = min(found, key=lambda optimum: float(optimum.fun))
+        nearest = kernel.clone_with_theta(best.x).k1.k2(X) - np.eye(len(X))
+        if np.median(nearest.max(axis=1)) < _APART:
+            noise_alone = climb(np.array([low[0], 0.0, 0.0]))
+            best = noise_alone if noise_alone.fun < best.fun + _ALIKE else best
         fitted = GaussianProcessRegressor(kernel.clone_with_theta(best.x), optimizer=None).fit(X, y)
         self._kernel, self._X = fitted.kernel_, X
         self._lower, self._weights = fitted.L_, fitted.alpha_

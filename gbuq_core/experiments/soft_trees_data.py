@@ -32,7 +32,8 @@ N_FRESH = 500  # rows that are nobody's training rows
 _FRESH_STREAM = 1  # of the seed
 _OWN_GRID = 400
 _MARGIN = 0.35  # of the points' width, shown on either side of them
-_NEIGHBOURS_APART = 0.08  # of the points' width: a wider space between two of them is empty
+_NEIGHBOURS_APART = 0.08  # of the points' width: a wider space between two of them is empty,
+_TYPICALLY_APART = 1.5  # unless most are so far apart: times the median space
 _PAD, _DRAWN_PAD = 0.12, 0.35  # of the height, above and below own points and drawn rows
 
 
@@ -80,12 +81,16 @@ _THINNED = {"gap": 2}  # every second point of 601
 # Where the page begins when somebody wants to place points: a valley, a space, a slope.
 # fmt: off
 OWN_START: Points = (
-    (-2.27, 0.96), (-2.17, 0.5), (-2.0, 0.45), (-1.93, 0.23),
-    (-1.76, 0.1), (-1.64, -0.4), (-1.48, -0.49), (-1.39, -0.58),
-    (-1.21, -0.97), (-1.1, -0.82), (-0.94, -0.97), (-0.83, -0.9),
-    (-0.7, -0.86), (-0.55, -0.93), (-0.4, -0.74), (-0.31, -0.55),
-    (1.13, 0.97), (1.27, 0.84), (1.37, 0.56), (1.54, 0.31),
-    (1.68, 0.03), (1.84, -0.23), (1.97, -0.41), (2.08, -0.58),
+    (-2.29, 0.8), (-2.2, 0.71), (-2.12, 0.62), (-2.06, 0.42),
+    (-1.94, 0.35), (-1.87, 0.23), (-1.8, 0.09), (-1.69, -0.09),
+    (-1.61, -0.14), (-1.53, -0.25), (-1.45, -0.43), (-1.35, -0.66),
+    (-1.29, -0.67), (-1.19, -0.89), (-1.11, -0.82), (-1.01, -1.01),
+    (-0.93, -0.88), (-0.85, -0.94), (-0.77, -0.99), (-0.68, -0.86),
+    (-0.59, -0.78), (-0.51, -0.71), (-0.4, -0.75), (-0.32, -0.71),
+    (-0.29, -0.53), (1.07, 0.93), (1.17, 0.88), (1.24, 0.81),
+    (1.32, 0.51), (1.39, 0.55), (1.49, 0.51), (1.51, 0.28),
+    (1.59, 0.13), (1.7, 0.14), (1.75, -0.01), (1.82, -0.07),
+    (1.88, -0.28), (1.93, -0.48), (2.03, -0.48), (2.1, -0.62),
 )
 # fmt: on
 
@@ -104,7 +109,7 @@ class SoftData(NamedTuple):
         What the picture shows.
     support : ndarray of shape (n_grid,), bool
         Where training rows can lie. For own points: no farther from the next one than 4 % of
-        their width.
+        their width, or than three quarters of the space that most have between them.
     true_mean, true_std : ndarray of shape (n_grid,), or None
         Mean of y and std of its noise; unknown for own points.
     target_std : float
@@ -216,11 +221,17 @@ def _own_data(points: Points) -> SoftData:
         x,
         (left, right),
         (min(BOARD[1][0], y_low), max(BOARD[1][1], y_high)),
-        nearest <= 0.5 * _NEIGHBOURS_APART * width,
+        nearest <= 0.5 * max(_NEIGHBOURS_APART * width, _TYPICALLY_APART * _median_space(X[:, 0])),
         None,
         None,
         _spread_of(y),
     )
+
+
+def _median_space(x: Array) -> float:
+    """Median distance of neighbours, 0 of fewer than two places."""
+    places = np.unique(x)
+    return float(np.median(np.diff(places))) if len(places) > 1 else 0.0
 
 
 def _span(values: Array, pad: float) -> tuple[float, float]:

@@ -1,7 +1,7 @@
 """What the functions are worth, in numbers: fan-out, agreement, errors, coverage, cost.
 
-Cinquin et al. (2022), section 5.1 and table 3 of its supplement for the RMSE of step and wavelet;
-fan-out and agreement are this project's numbers for what its figures show.
+Cinquin et al. (2022), section 5.1; figures 6 and 7 of its supplement have the RMSE of step and
+wavelet. Fan-out and agreement are this project's numbers for what its figures show.
 """
 
 from __future__ import annotations

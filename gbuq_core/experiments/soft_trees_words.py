@@ -12,6 +12,8 @@ from gbuq_core.experiments.soft_trees_data import DATASETS, SoftData
 from gbuq_core.experiments.soft_trees_look import CovarianceView, TreeView
 from gbuq_core.experiments.soft_trees_scores import SoftScore, score_all
 
+_MOST_SPLITS = 7  # of a tree of depth 3: more places are no longer read
+
 
 def describe_soft(run: SoftRun, scores: tuple[SoftScore, ...] | None = None) -> str:
     """The picture in words: the data, then each method's functions.
@@ -65,7 +67,10 @@ def describe_tree(view: TreeView) -> str:
     n_leaves = len(view.reach)
     splits = np.sort(view.splits[np.isfinite(view.splits)])
     text = f"{view.title}. {used} of {n_leaves} leaves rule somewhere in the picture"
-    if len(splits):
+    if len(splits) > _MOST_SPLITS:
+        ends = f"{splits[0]:.2f} and {splits[-1]:.2f}"
+        text += f"; {len(splits)} of {len(view.gates)} gates are even between x = {ends}"
+    elif len(splits):
         text += f"; gates are even at x = {', '.join(f'{x:.2f}' for x in splits)}"
     elif len(view.gates):
         text += "; no gate is even anywhere in the picture"
@@ -93,12 +98,13 @@ def describe_elbo(fit: SoftFit) -> str:
     if len(fit.elbo) == 1:
         path = fit.elbo[0].elbo
         text = f"{fit.label}: {len(path):,} of {most:,} steps"
-        text += ", as the evidence lower bound was flat" if early else ""
-        return f"{text}; it changed by {_last_rise(path):+.2g} nats in the last tenth."
+        if early:
+            text += ", as the evidence lower bound had stopped rising: the learning rate fell early"
+        return f"{text}. The bound changed by {_last_rise(path):+.2g} nats in the last tenth."
     rises = [_last_rise(path.elbo) for path in fit.elbo]
     return (
         f"{fit.label}: {early} of {len(rises)} trees stopped before {most:,} steps, as their "
-        f"evidence lower bound was flat; in the last tenth none rose by more than "
+        f"evidence lower bound had stopped rising. In the last tenth none rose by more than "
         f"{max(rises):.2g} nats."
     )
 

@@ -24,6 +24,7 @@ from gbuq_core.soft_trees.results import ElboPath, FittedTree, Snapshots, SoftTr
 from gbuq_core.validation import check_choice, check_number, check_same_length
 
 MAX_DRAWS = 10_000
+MAX_RANK = 10_000  # memory ends sooner
 _BLOCK_CELLS = 400_000  # draws x rows of one block of a prediction
 
 
@@ -85,7 +86,7 @@ class SoftTrees(BaseEstimator):
         return FitKnobs(
             beta=check_number("beta", self.beta, 0, 1000, low_open=True),
             prior_scale=check_number("prior_scale", self.prior_scale, 0, 1000, low_open=True),
-            rank=check_number("rank", self.rank, 0, 500, integer=True),
+            rank=check_number("rank", self.rank, 0, MAX_RANK, integer=True),
             n_steps=check_number("n_steps", self.n_steps, 1, 1_000_000, integer=True),
             learning_rate=rate,
             n_gradient_draws=check_number(
@@ -121,6 +122,7 @@ class SoftTrees(BaseEstimator):
     def estimate_fit(self, n_rows: int, n_features: int) -> SoftTreeEstimate:
         """Roughly what `fit` costs on ``n_rows`` x ``n_features`` numbers, with one thread."""
         knobs, shape = self._knobs(), self._shape(n_features)
+        knobs = knobs.fitting(shape)
         return SoftTreeEstimate(
             self._n_trees() * estimate_seconds(shape, n_rows, knobs),
             estimate_bytes(shape, n_rows, knobs),

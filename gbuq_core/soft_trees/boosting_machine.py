@@ -123,6 +123,7 @@ class VariationalSoftGBMRegressor(SoftTreeRegression):
         scale = fit_target_scale(numbers)
         self.target_scale_ = scale
         self.shape_ = self._shape(matrix.shape[1])
+        knobs = knobs.fitting(self.shape_)
         self._check_memory(self.shape_, len(matrix), knobs)
         left = (numbers - scale.centre) / scale.spread
         inner = left

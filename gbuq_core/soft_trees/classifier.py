@@ -99,6 +99,7 @@ class VariationalSoftTreeClassifier(ClassifierMixin, OneTree):
         matrix, target = self._begin(X, y)
         self.classes_, codes = encode_classes(target)
         self.shape_ = self._shape(matrix.shape[1])
+        knobs = knobs.fitting(self.shape_)
         self._check_memory(self.shape_, len(matrix), knobs)
         tree = fit_tree(self.shape_, matrix, codes, knobs, self.seed_, n_jobs=self.n_jobs)
         self._end((tree,), len(matrix), began)

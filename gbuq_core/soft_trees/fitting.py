@@ -49,6 +49,15 @@ class FitKnobs(NamedTuple):
     flat_tolerance: float
     noise: float | None = None
 
+    def fitting(self, shape: TreeShape) -> FitKnobs:
+        """The same with a rank that is at most full: more columns of V add nothing to it.
+
+        >>> knobs = FitKnobs(2.0, 2.5, 50, 100, None, 2, None, 1, 0.0)
+        >>> knobs.fitting(TreeShape(depth=1, n_features=1)).rank
+        10
+        """
+        return self._replace(rank=min(self.rank, shape.n_parameters))
+
 
 def batch_rows(n_rows: int, batch_size: int | None) -> int | None:
     """Rows of a gradient step, or None for all: `DEFAULT_BATCH` above `ALL_ROWS_UP_TO` rows.
@@ -226,9 +235,9 @@ def estimate_seconds(shape: TreeShape, n_rows: int, knobs: FitKnobs) -> float:
     """Roughly how long `fit_tree` takes with one thread, in seconds."""
     rows = batch_rows(n_rows, knobs.batch_size) or n_rows
     cells = rows * (shape.n_nodes + shape.n_leaves) * (2.0 + 0.2 * shape.n_features)
-    by_step = knobs.n_gradient_draws * (
-        10e-9 * cells + 4e-9 * shape.n_parameters * (knobs.rank + 4)
-    )
+    by_draw = 10e-9 * cells + 4e-9 * shape.n_parameters * (knobs.rank + 4)
+    divergence = 1.1e-9 * shape.n_parameters * knobs.rank**2
+    by_step = knobs.n_gradient_draws * by_draw + divergence
     return 1e-5 + knobs.n_restarts * knobs.n_steps * by_step
 
 

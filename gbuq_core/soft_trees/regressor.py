@@ -35,7 +35,8 @@ class VariationalSoftTreeRegressor(OneTree, SoftTreeRegression):
     leaf : {"linear", "constant"}
         Whether a leaf's mean and (raw) std are linear in the features (eq. 13-14) or constant.
     rank : int
-        Columns of V; 0 is the mean field, the number of parameters any covariance.
+        Columns of V; 0 is the mean field, the number of parameters any covariance. More than that
+        counts as that.
     beta : float
         Inverse temperature of the gates: higher is harder (eq. 9; the paper tunes it in [1, 50]).
     prior_scale : float
@@ -162,6 +163,7 @@ class VariationalSoftTreeRegressor(OneTree, SoftTreeRegression):
         scale = fit_target_scale(numbers)
         self.target_scale_ = scale
         self.shape_ = self._shape(matrix.shape[1])
+        knobs = knobs.fitting(self.shape_)
         self._check_memory(self.shape_, len(matrix), knobs)
         inner_noise = None if self.noise is None else self.noise / scale.spread
         tree = fit_tree(

@@ -121,11 +121,22 @@ def tune_soft_tree(
 def _combinations(
     estimator: SoftTrees, grid: Mapping[str, Sequence[float]]
 ) -> list[dict[str, float]]:
+    if not isinstance(estimator, SoftTrees):
+        raise InvalidParameter(f"estimator must be a soft tree's; got {estimator!r:.60}.")
+    if not isinstance(grid, Mapping):
+        raise InvalidParameter(
+            "grid must give each knob a list of values, as in {'depth': [2, 3]}; got a "
+            f"{type(grid).__name__}."
+        )
     known = estimator.get_params()
     for name, values in grid.items():
         if name not in known:
             raise InvalidParameter(
                 f"grid names {name!r}, which is no knob of {type(estimator).__name__}."
+            )
+        if not isinstance(values, list | tuple | np.ndarray):
+            raise InvalidParameter(
+                f"grid must have a list of values for {name!r}; got {values!r:.60}."
             )
         if len(values) == 0:
             raise InvalidParameter(f"grid has no value for {name!r}: give at least one.")

@@ -186,8 +186,8 @@ STATE = PageState(
     presets=(
         Preset(
             "Your points",
-            {"data": DATASETS[OWN].label, "steps": 1000},
-            "Click into the picture to add and remove points.",
+            {"data": DATASETS[OWN].label, "beta": 8, "restarts": 10},
+            "Click into the picture to add and remove points. Ten starts, for few rows.",
         ),
         Preset("Paper settings", _PAPER_VALUES, "All methods, fits that converge: seconds."),
     ),

@@ -60,6 +60,16 @@ def test_own_points_make_their_own_support():
     assert wide.x_range[0] < -100.0 < 100.0 < wide.x_range[1]
 
 
+def test_points_far_apart_from_each_other_are_no_gaps():
+    sparse = load_soft_data(OWN, points=tuple((float(x), 0.1 * x) for x in range(-3, 4)))
+    assert sparse.support[np.abs(sparse.x) < 3.0].all()
+    assert not sparse.support[np.abs(sparse.x) > 3.8].any()
+    # Two clouds: what is typical is the space inside them.
+    clouds = tuple((x + shift, x) for shift in (-2.0, 2.0) for x in (0.0, 0.1, 0.2, 0.3))
+    apart = load_soft_data(OWN, points=clouds)
+    assert not apart.support[np.abs(apart.x) < 1.0].any()
+
+
 def test_an_empty_board_can_be_drawn():
     data = load_soft_data(OWN, points=())
     assert data.x_range == BOARD[0]

@@ -45,6 +45,7 @@ from gbuq_core.experiments.soft_trees_words import (
     describe_tree,
 )
 from gbuq_core.progress import Place, Progress, at
+from gbuq_core.soft_trees import ElboPath
 from gbuq_core.synthetic import moons_posterior
 
 SMALL = SoftSettings(
@@ -152,7 +153,15 @@ def test_words_have_the_numbers(runs):
         assert "nan" not in text
         assert all(f"{METHODS[method].label}:" in text for method in METHODS)
     fit = runs["tails"].fits[0]
-    assert "leaves rule" in describe_tree(tree_view(fit, SMALL))
+    look = tree_view(fit, SMALL)
+    assert "leaves rule" in describe_tree(look)
+    many = look._replace(gates=np.empty((31, 1)), splits=np.linspace(0.0, 1.0, 31))
+    assert "31 of 31 gates are even between x = 0.00 and 1.00." in describe_tree(many)
+    path = np.concatenate([np.linspace(-9.0, 0.0, 200), np.full(50, 2.0)])
+    early = fit._replace(elbo=(ElboPath(np.arange(1, 251), path),))
+    assert "250 of 400 steps, as the evidence lower bound had stopped rising" in describe_elbo(
+        early
+    )
     assert "22 parameters, rank 5" in describe_covariance(covariance_view(fit))
     assert "of 400 steps" in describe_elbo(fit)
     assert "2 trees" in describe_elbo(runs["tails"].fits[1])
