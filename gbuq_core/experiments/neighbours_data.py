@@ -50,7 +50,7 @@ _DATASETS = {
     "ripples": DatasetInfo(
         "Ripples",
         "2d",
-        "Ripples over a square, ten times noisier in one spot, with a disc that has no rows.",
+        "A square with ripples, ten times noisier in one spot, and a disc that has no rows.",
     ),
     "diabetes": DatasetInfo(
         "Diabetes",

@@ -205,8 +205,8 @@ def surface_sheet(
     maps = (
         Panel("True noise", surface.true_std, std_unit, scale_limits, hatched=empty),
         Panel(
-            "Estimated scale", surface.scale, std_unit, scale_limits, hatched=empty, points=only_near,
-            accent=IBUG.colour,
+            "Estimated scale", surface.scale, std_unit, scale_limits, hatched=empty,
+            points=only_near, accent=IBUG.colour,
         ),
         Panel(
             "Affinity with the point", surface.share, "of the trees", (0.0, 1.0),

@@ -182,7 +182,7 @@ def neighbour_frame(found: Found) -> pd.DataFrame:
         return near
     values = dict.fromkeys(near.columns, "\u2013")  # its class is not known
     values |= {
-        "training row": f"held-out row {look.row + 1}",
+        "training row": "this row",
         "trees shared": look.n_trees,
         data.target_name: look.target,
         **dict(zip(data.feature_names, look.x.tolist(), strict=True)),

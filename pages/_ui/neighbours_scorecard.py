@@ -171,9 +171,10 @@ def _how_to_read(found: Found) -> str:
     if not found.settings.calibrate and needed_fits(found.settings.baselines):
         set_apart = " IBUG is not calibrated, as set; kNN and virtual SGLB always are."
     return (
-        f"On {rows}; lower is better, but for the interval, which should hold 90 %: how much so few "
-        f"rows can tell of it says the band. RMSE, CRPS, width and scales in {_units(data)}.{truth} "
-        "Seconds: training and tuning. Megabytes: what is held besides the model. "
+        f"On {rows}; lower is better, but for the interval, which should hold 90 % (the band says "
+        "how sure so few rows can be). RMSE, CRPS, width and scales in "
+        f"{_units(data)}.{truth} Seconds: training and tuning. Megabytes: what is held besides "
+        "the model. "
         f"{METHOD_STYLES['ibug'].label} takes its mean from the trees as they are.{set_apart}"
     )
 

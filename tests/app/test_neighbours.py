@@ -167,7 +167,7 @@ def test_a_table_is_a_map_of_held_out_rows_beside_the_training_rows():
     assert any(text.startswith("Cultivar among the 15:") for text in words(at))
     own, *near = at.dataframe[0].value.to_dict("records")  # what they are to be compared with
     assert (own["training row"], own["trees shared"], own["cultivar"]) == (
-        "held-out row 4",
+        "this row",
         20,
         "\u2013",
     )
