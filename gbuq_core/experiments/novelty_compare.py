@@ -254,11 +254,22 @@ def judge_prediction(
     text = (
         f"{said}: the mean of {change.label} over {region.n_cells:,} cells "
         f"{'under' if asked.inside else 'outside'} the lasso {_TEXTS[outcome]}, from "
-        f"{region.before:.3g} to {region.after:.3g} ({region.change:+.2g}; anything within "
-        f"{change.threshold:.2g}, half of the standard deviation over the training rows before, "
+        f"{few_digits(region.before)} to {few_digits(region.after)} "
+        f"({few_digits(region.change, 2, '+')}; anything within "
+        f"{few_digits(change.threshold, 2)}, half of the standard deviation over the training rows "
+        "before, "
         "counts as staying)."
     )
     return Judgement(asked, answer, outcome, right, region.change, change.threshold, text)
+
+
+def few_digits(value: float, digits: int = 3, sign: str = "") -> str:
+    """A number to some significant digits, without an exponent below a billion.
+
+    >>> few_digits(1432.7), few_digits(131.2, 2), few_digits(25.4, 2, "+"), few_digits(0.00012)
+    ('1,430', '130', '+25', '0.00012')
+    """
+    return f"{float(f'{value:.{digits}g}'):{sign},.9g}"
 
 
 def _region(before: Array, after: Array, cells: Mask) -> RegionChange:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from gbuq_core.experiments.novelty import NoveltyFit, NoveltyMaps, NoveltyView
-from gbuq_core.experiments.novelty_compare import MapChange, outcome_of
+from gbuq_core.experiments.novelty_compare import MapChange, few_digits, outcome_of
 from gbuq_core.experiments.novelty_look import PlaceLook
 from gbuq_core.experiments.novelty_plan import METHODS
 from gbuq_core.experiments.novelty_ranks import Disagreement
@@ -131,11 +131,11 @@ def describe_change(change: MapChange) -> str:
             f"{where.capitalize()} it {_MEANS[outcome]}: the mean"
         )  # fmt: skip
         parts.append(
-            f"{start} over {region.n_cells:,} cells goes from {region.before:.3g} to "
-            f"{region.after:.3g} ({region.change:+.2g})."
+            f"{start} over {region.n_cells:,} cells goes from {few_digits(region.before)} "
+            f"to {few_digits(region.after)} ({few_digits(region.change, 2, '+')})."
         )
     parts.append(
-        f"A change within {change.threshold:.2g}, half of the standard deviation over the training "
-        "rows before, counts as staying."
+        f"A change within {few_digits(change.threshold, 2)}, half of the standard deviation over "
+        "the training rows before, counts as staying."
     )
     return " ".join(parts)

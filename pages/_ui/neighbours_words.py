@@ -13,11 +13,13 @@ from gbuq_core.experiments.neighbours_look import NeighboursLook
 def digits(value: float) -> str:
     """Three significant digits; a dash where there is no such number.
 
-    >>> digits(0.01234), digits(143.2), digits(float("nan"))
-    ('0.0123', '143', '–')
+    >>> digits(0.01234), digits(143.2), digits(1432.0), digits(float("nan"))
+    ('0.0123', '143', '1,430', '–')
     """
     if math.isinf(value):
         return "\u221e" if value > 0 else "\u2212\u221e"
+    if 1e3 <= abs(value) < 1e7:
+        return f"{float(f'{value:.3g}'):,.0f}"
     return "\u2013" if math.isnan(value) else f"{value:#.3g}".rstrip(".")
 
 
