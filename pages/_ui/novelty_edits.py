@@ -100,8 +100,9 @@ def offer_to_forget(problem: str) -> None:
 def _draw_choice(fit: NoveltyFit, edits: Sequence[Edit]) -> None:
     with st.container(horizontal=True, key="novelty-tools", vertical_alignment="bottom"):
         tool = st.segmented_control(
-            "Click or drag on a map to", (LOOK, *TOOLS), default=LOOK, required=True, key=_TOOL
-        )
+            "Click or drag on a map to", (LOOK, *TOOLS), default=LOOK, required=True, key=_TOOL,
+            help="On a touch screen tap, or hold and then drag.",
+        )  # fmt: skip
         data = fit.data
         if tool == "add" and data.classes:
             with st.container(width=170):

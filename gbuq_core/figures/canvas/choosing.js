@@ -37,7 +37,8 @@ const Choosing = {
     });
     const touch = matchMedia('(pointer: coarse)').matches;
     const line = touch ? 'Hold, then drag a line' : 'Drag to draw a line';
-    this.hint.textContent = shape === 'ray' ? line : 'Click or drag to select';
+    const cells = touch ? 'Tap, or hold and drag, to select' : 'Click or drag to select';
+    this.hint.textContent = shape === 'ray' ? line : cells;
   },
 
   // Which ways of selecting a sheet offers; buttons only where there is a choice.
