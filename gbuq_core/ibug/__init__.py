@@ -3,6 +3,7 @@
 Brophy and Lowd (2022): affinity kernels, neighbours, posterior families, calibration, estimator.
 """
 
+from gbuq_core.ibug.class_view import ClassNeighbors, class_neighbors
 from gbuq_core.ibug.estimator import IBUGRegressor
 from gbuq_core.ibug.families import (
     FAMILIES,
@@ -27,6 +28,7 @@ from gbuq_core.ibug.train_leaves import LeafDensity
 
 __all__ = [
     "FAMILIES",
+    "ClassNeighbors",
     "ClassShares",
     "Distribution",
     "FamilyScores",
@@ -38,6 +40,7 @@ __all__ = [
     "Setting",
     "cdf",
     "check_family",
+    "class_neighbors",
     "fit_posterior",
     "log_density",
     "moments",

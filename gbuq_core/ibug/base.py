@@ -252,7 +252,8 @@ class TunedNeighbours(BaseEstimator):
         effective_n_jobs(self.n_jobs)
         if hasattr(self.base_model, "fit") and hasattr(self.base_model, "predict_proba"):
             raise InvalidParameter(
-                f"base_model is a classifier ({type(self.base_model).__name__}): pass a regressor."
+                f"base_model is a classifier ({type(self.base_model).__name__}): pass a regressor, "
+                "or ask gbuq_core.ibug.class_neighbors for the classes among its neighbours."
             )
 
     def _check_family(self, y: FloatArray) -> None:

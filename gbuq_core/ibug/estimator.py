@@ -350,6 +350,8 @@ class IBUGRegressor(RegressorMixin, SearchedNeighbours):
     ) -> ClassShares:
         """The share of each class among a row's neighbours; our own view, not the paper's.
 
+        For the neighbours in a classifier's trees see `gbuq_core.ibug.class_neighbors`.
+
         Parameters
         ----------
         X : array-like, DataFrame or Neighborhood

@@ -1,0 +1,122 @@
+"""A classifier's neighbours and the classes among them: our own view, not the paper's.
+
+Brophy and Lowd (IBUG, 2022) treat regression. Algorithm 1, the affinity, asks for no more than
+leaves, so that it finds the training rows behind a predicted class as well.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gbuq_core.errors import InvalidData
+from gbuq_core.ibug.affinity import nearest
+from gbuq_core.ibug.family_fits import FloatArray
+from gbuq_core.ibug.inputs import encode_labels
+from gbuq_core.ibug.search import select_trees
+from gbuq_core.ibug.train_leaves import pack_leaves
+from gbuq_core.inputs.rows import draw_seed
+from gbuq_core.jobs import check_memory, stage
+from gbuq_core.trees.importers import leaf_source
+from gbuq_core.validation import check_number
+
+
+class ClassNeighbors(NamedTuple):
+    """The nearest training rows of some rows, and the share of each class among them.
+
+    Attributes
+    ----------
+    indices, affinities : ndarray of shape (n_samples, k), int32
+        Positions among the training rows and numbers of shared trees, best first, ties by index.
+    classes : ndarray of shape (n_classes,)
+        Sorted: the columns of ``shares``.
+    shares : ndarray of shape (n_samples, n_classes)
+        They add up to 1; a share, not a calibrated probability.
+    """
+
+    indices: NDArray[np.int32]
+    affinities: NDArray[np.int32]
+    classes: NDArray[Any]
+    shares: FloatArray
+
+
+def class_neighbors(
+    model: Any,
+    X_train: Any,
+    labels: ArrayLike,
+    X: Any,
+    n_neighbors: int = 15,
+    n_trees_sampled: int | None = None,
+    tree_order: str = "first",
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+) -> ClassNeighbors:
+    """Find the training rows that share most leaves with each row of X in a classifier's trees.
+
+    Parameters
+    ----------
+    model : fitted classifier, booster or leaf source
+        Of any library that `gbuq_core.trees.importers.leaf_source` reads; the trees of all classes
+        count.
+    X_train : array-like or DataFrame (n_train, n_features)
+        The rows that it was trained on.
+    labels : array-like of shape (n_train,)
+        A class for each of them: those it was trained on, or others it has not seen.
+    X : array-like or DataFrame (n_samples, n_features)
+    n_neighbors : int
+        k, at most the number of training rows.
+    n_trees_sampled, tree_order : optional
+        How many trees count, and which: "first", "last" or "random".
+    random_state : int, Generator, RandomState or None
+        Of random trees.
+    n_jobs : int or None
+
+    Returns
+    -------
+    ClassNeighbors
+
+    Raises
+    ------
+    InvalidParameter, InvalidData
+        With one sentence, of a regressor, rows of other features, or labels that do not fit.
+
+    References
+    ----------
+    Brophy and Lowd (IBUG, 2022), algorithm 1 and section 4.1, for the affinity alone.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import GradientBoostingClassifier
+    >>> X, y = np.arange(8.0)[:, None], np.repeat(["low", "high"], 4)
+    >>> model = GradientBoostingClassifier(n_estimators=3, max_depth=1).fit(X, y)
+    >>> near = class_neighbors(model, X, y, [[0.5], [6.5]], n_neighbors=4)
+    >>> near.classes.tolist(), near.shares.tolist()
+    (['high', 'low'], [[0.0, 1.0], [1.0, 0.0]])
+    """
+    source = leaf_source(model, task="classification")
+    rows = source.check_rows(X_train)
+    given = np.asarray(labels)
+    if given.shape != (len(rows),):
+        raise InvalidData(
+            f"labels must name a class for each of the {len(rows)} training rows; got shape "
+            f"{given.shape}."
+        )
+    classes, codes = encode_labels(given)
+    k = check_number("n_neighbors", n_neighbors, 1, len(rows), integer=True)
+    trees = select_trees(source.n_trees, n_trees_sampled, tree_order, draw_seed(random_state))
+    asked = source.check_rows(X)
+    check_memory(len(asked) * (8 * k + 8 * len(classes)), "these neighbours")
+    train = pack_leaves(source.leaf_chunks(rows), len(rows))
+    found, shares = [], []
+    with stage(len(asked)):
+        for leaves in source.leaf_chunks(asked):
+            with stage(1, span=len(leaves)):
+                near = nearest(train, leaves, k, trees, n_jobs)
+            found.append(near)
+            mine = codes[near.indices]
+            columns = [(mine == code).mean(axis=1) for code in range(len(classes))]
+            shares.append(np.stack(columns, axis=1))
+    indices, affinities = (np.concatenate(part) for part in zip(*found, strict=True))
+    return ClassNeighbors(indices, affinities, classes, np.concatenate(shares))
