@@ -46,11 +46,20 @@ def require_or_fail():
 
 @pytest.fixture(scope="session")
 def compiled_kernels():
-    """The pages' kernels are in memory and in the cache: no page has to wait a minute for them."""
-    from pages._ui import warmup
+    """The kernels are in memory and in the cache: no page has to wait a minute for them."""
+    from kernel_parts import compile_kernels
 
-    for step in (*warmup.FIRST_STEPS, *warmup.LATER_STEPS):
-        step()
+    compile_kernels()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def workers_share_the_compiler(request, tmp_path_factory):
+    """Workers compile the kernels together before their first tests, if some tests want all."""
+    used = {name for item in request.session.items for name in getattr(item, "fixturenames", ())}
+    if "PYTEST_XDIST_WORKER" in os.environ and used & {"compiled_kernels", "serve"}:
+        from kernel_parts import compile_together
+
+        compile_together(tmp_path_factory.getbasetemp().parent)  # all workers'
 
 
 def _directory_or_skip(variable, default):

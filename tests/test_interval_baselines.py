@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from catboost import CatBoostRegressor
-from ngboost import NGBRegressor
 from sklearn.base import clone
 from sklearn.ensemble import IsolationForest
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -173,6 +172,8 @@ def test_quantiles_are_lightgbms_and_do_not_cross(fitted, curve):
 
 
 def test_boosting_is_the_libraries(fitted, curve):
+    from ngboost import NGBRegressor  # takes seconds, not to be spent by every worker at its start
+
     y, std = standard(curve), curve.y.std()
     model = fitted["ngboost"]
     plain = NGBRegressor(

@@ -1,12 +1,12 @@
 """Scores and calibration against other libraries, their definitions, and their invariants."""
 
 import math
+import sys
 from functools import partial
 
 import naive_metrics as naive
 import numpy as np
 import pytest
-import scoringrules
 import uncertainty_toolbox as uct
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,6 +22,15 @@ from gbuq_core.uncertainty import decompose_regression
 SAME_FORMULA = 1e-12
 
 values = partial(st.floats, allow_nan=False, allow_infinity=False, allow_subnormal=False)
+
+
+@pytest.fixture
+def scoringrules(monkeypatch):
+    """The library without numba, whose kernels take five seconds to compile at each import."""
+    monkeypatch.setitem(sys.modules, "numba", None)
+    import scoringrules
+
+    return scoringrules
 
 
 @pytest.fixture
@@ -72,7 +81,7 @@ def test_scores_of_normals_are_uncertainty_toolboxs(ours, theirs, gaussians):
 
 
 @pytest.mark.parity
-def test_scores_are_scoringrules(gaussians, members):
+def test_scores_are_scoringrules(scoringrules, gaussians, members):
     y, loc, scale = gaussians
     np.testing.assert_allclose(
         metrics.crps_gaussian_values(y, loc, scale),

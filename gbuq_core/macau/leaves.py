@@ -171,7 +171,7 @@ def fit_scaling(X: np.ndarray, table: LeafTable, n_jobs: int | None = None) -> L
     check_memory(16 * shape[0] * shape[1] + 12 * X.size, "the scaling of these leaves")
     centre, scale = np.zeros(shape), np.ones(shape)
     # Once sorted, a column's values fall into the leaves in their order, and no leaf is sorted.
-    order = np.argsort(X, axis=0, kind="stable").T.astype(np.int32)  # NaN last
+    order = np.argsort(X, axis=0, kind="stable").T.astype(np.int32, order="C")  # NaN last
     present = (~np.isnan(X)).sum(axis=0)
     columns = np.ascontiguousarray(X.T)
     spans = [(int(table.first[t]), int(table.first[t + 1])) for t in range(table.n_trees)]

@@ -306,7 +306,7 @@ def score_novelty(
     def work(start: int) -> None:
         rows = slice(start, start + size)
         leaves = numbers[rows]
-        predicting = leaves if trees is None else leaves[:, trees]
+        predicting = leaves if trees is None else leaves.take(trees, axis=1)  # row by row
         scores = score_distances(X[rows], leaves, table, scaling, model, tail)
         z = z_scores(
             predictions[rows], predicting, inference.begin, inference.quantiles, tail,
