@@ -60,6 +60,19 @@ def check_number(
     return number
 
 
+def check_flag(name: str, value: Any) -> bool:
+    """Return ``value`` as ``bool`` if it is True or False: no word stands for either.
+
+    Examples
+    --------
+    >>> check_flag("calibrate", np.True_)
+    True
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise InvalidParameter(f"{name} must be True or False; got {value!r}.")
+    return bool(value)
+
+
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
     """Return ``value`` if it is one of ``choices``, else raise `InvalidParameter`.
 

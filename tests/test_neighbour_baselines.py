@@ -6,7 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingRegressor
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingRegressor,
+)
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsRegressor
@@ -129,11 +133,26 @@ def test_the_noise_is_found_among_few_features_only(table):
         ({"n_important": 0}, "n_important must be"),
         ({"validation_fraction": 0.0}, "validation_fraction must be"),
         ({"random_state": "x"}, "random_state must be"),
+        ({"calibrate": "no"}, "calibrate must be True or False; got 'no'"),
+        ({"base_model": GradientBoostingClassifier()}, "is a classifier .*: pass a regressor"),
+        ({"base_model": LinearRegression}, "an object, not a class: pass LinearRegression"),
     ],
 )
 def test_impossible_knobs_are_refused(knobs, text, table):
     with refused(InvalidParameter, text):
         EuclideanNeighborsRegressor(**knobs).fit(*table)
+
+
+def test_targets_without_a_spread_are_refused_as_by_ibug(table):
+    X, y = table
+    dates = np.datetime64("2020-01-01") + np.arange(len(y))
+    for target, text in (
+        (np.full(len(y), 2.5), r"one value only \(2.5\)"),
+        (1e200 * y, "variances overflow"),
+        (dates, "y holds dates or durations"),
+    ):
+        with refused(InvalidData, text):
+            EuclideanNeighborsRegressor().fit(X, target)
 
 
 def test_one_axis_is_refused_in_a_short_sentence(table):
@@ -185,6 +204,8 @@ def test_averages_are_means_within_their_parts(pairs, data):
         ([([0.0], [1.0]), ([0.0, 1.0], [1.0, 1.0])], None, "must describe the same rows"),
         ([([0.0], [1.0])], [1.0, 2.0], "weights must be 1 numbers"),
         ([([0.0], [1.0])], [0.0], "not all 0"),
+        ([([0.0], [1.0], [2.0])], None, "Distribution 1 is no pair"),
+        ([([0.0], [1.0]), 3.0], None, "Distribution 2 is no pair"),
     ],
 )
 def test_impossible_averages_are_refused(pairs, weights, text):

@@ -72,6 +72,12 @@ def average_distributions(
     """
     if not distributions:
         raise InvalidData("There is nothing to average: pass at least one pair (loc, scale).")
+    for number, pair in enumerate(distributions, start=1):
+        if not hasattr(pair, "__len__") or len(pair) != 2:
+            raise InvalidData(
+                f"Distribution {number} is no pair: pass (loc, scale) for each, as "
+                "predict_distribution returns it."
+            )
     loc = [check_array("loc", pair[0], 1) for pair in distributions]
     scale = [check_array("scale", pair[1], 1, low=0.0) for pair in distributions]
     for here, there in zip(loc, scale, strict=True):

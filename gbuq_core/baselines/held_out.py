@@ -9,7 +9,7 @@ import pandas as pd
 from sklearn.utils.validation import validate_data
 
 from gbuq_core.errors import InvalidData
-from gbuq_core.inputs.columns import check_two_axes
+from gbuq_core.inputs.columns import check_two_axes, refuse_dates
 from gbuq_core.inputs.held_out import hold_out, stack_rows, take_rows
 from gbuq_core.inputs.rows import draw_seed
 from gbuq_core.validation import check_number
@@ -57,6 +57,7 @@ def check_rows(estimator: Any, X: Any, y: Any, *, reset: bool) -> Any:
     given, target = _check(
         estimator, X, y, reset=reset, ensure_all_finite="allow-nan", y_numeric=True
     )
+    refuse_dates(pd.Series(target), "y")
     return given, np.asarray(target, dtype=np.float64)
 
 

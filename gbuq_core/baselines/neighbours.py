@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, clone
-from sklearn.exceptions import NotFittedError
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
@@ -19,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from gbuq_core.baselines.held_out import TuningRows, check_new_rows, make_tuning_rows
 from gbuq_core.baselines.sampled_functions import Distribution
 from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.inputs.rows import LARGEST_TARGET
 from gbuq_core.metrics.inputs import FloatArray
 from gbuq_core.metrics.neighbour_tuning import (
     CANDIDATES,
@@ -28,7 +28,8 @@ from gbuq_core.metrics.neighbour_tuning import (
     tune_neighbors,
 )
 from gbuq_core.metrics.scale_calibration import SCORINGS, calibrate_scale
-from gbuq_core.validation import check_choice, check_number
+from gbuq_core.trees.importers.ownership import is_owned
+from gbuq_core.validation import check_choice, check_flag, check_number
 
 IMPORTANT = (5, 10, 20)  # the paper's numbers of features
 
@@ -128,7 +129,9 @@ class EuclideanNeighborsRegressor(RegressorMixin, BaseEstimator):
         check_choice("scoring", self.scoring, SCORINGS)
         if self.n_important != "tune":
             check_number("n_important", self.n_important, 1, integer=True)
-        prefit = self.base_model is not None and _is_fitted(self.base_model)
+        check_flag("calibrate", self.calibrate)
+        self._check_model()
+        prefit = not is_owned(self.base_model) and self.base_model is not None
         if prefit and X_val is None:
             raise InvalidParameter(
                 "Tuning needs rows that the fitted model has not seen: pass X_val and y_val."
@@ -136,6 +139,7 @@ class EuclideanNeighborsRegressor(RegressorMixin, BaseEstimator):
         rows = make_tuning_rows(
             self, X, y, X_val, y_val, self.validation_fraction, self.random_state
         )
+        _check_target(rows.y_all)
         rows = rows._replace(X=_numbers(rows.X), X_val=_numbers(rows.X_val))
         model = self._model_for(rows.X, rows.y, prefit)
         best = min(self._tune(rows, model), key=lambda each: _score(each.tuning, self.scoring))
@@ -164,6 +168,17 @@ class EuclideanNeighborsRegressor(RegressorMixin, BaseEstimator):
             loc = np.asarray(self.model_.predict(matrix), dtype=np.float64)
         std = np.maximum(running_std(near, [self.n_neighbors_])[:, 0], self.min_scale_)
         return Distribution(loc, self.gamma_ * std + self.delta_)
+
+    def _check_model(self) -> None:
+        base = self.base_model
+        if isinstance(base, type):
+            raise InvalidParameter(
+                f"base_model must be an object, not a class: pass {base.__name__}()."
+            )
+        if hasattr(base, "predict_proba"):
+            raise InvalidParameter(
+                f"base_model is a classifier ({type(base).__name__}): pass a regressor."
+            )
 
     def _model_for(self, X: FloatArray, y: FloatArray, prefit: bool) -> Any:
         if self.base_model is None or prefit:
@@ -241,11 +256,15 @@ def _numbers(X: Any) -> FloatArray:
     return matrix
 
 
-def _is_fitted(model: Any) -> bool:
-    if hasattr(model, "is_fitted"):  # CatBoost
-        return bool(model.is_fitted())
-    try:
-        check_is_fitted(model)
-    except NotFittedError:
-        return False
-    return True
+def _check_target(y: FloatArray) -> None:
+    """Refuse targets whose neighbours' spread is nothing, or overflows."""
+    largest = float(np.abs(y).max())
+    if largest > LARGEST_TARGET:
+        raise InvalidData(
+            f"y holds {largest:g}, and beyond {LARGEST_TARGET:g} variances overflow: measure it in "
+            "a larger unit."
+        )
+    if y.min() == y.max():
+        raise InvalidData(
+            f"y has one value only ({y[0]:g}): equal neighbours have no spread to show."
+        )

@@ -35,7 +35,7 @@ from gbuq_core.metrics.neighbour_tuning import TINIEST_SCALE, NeighbourTuning
 from gbuq_core.metrics.scale_calibration import SCORINGS
 from gbuq_core.trees.importers import leaf_source
 from gbuq_core.trees.importers.ownership import is_owned
-from gbuq_core.validation import check_choice, check_number
+from gbuq_core.validation import check_choice, check_flag, check_number
 
 _LEAST_SPREAD = 1e3 * TINIEST_SCALE  # of y: three digits of its std are more than nothing
 
@@ -243,7 +243,7 @@ class TunedNeighbours(BaseEstimator):
         check_choice("tree_order", self.tree_order, TREE_ORDERS)
         check_choice("posterior", self.posterior, (*FAMILIES, "tune"))
         check_choice("posterior_fit", self.posterior_fit, FITS)
-        _check_flag(self.calibrate)
+        check_flag("calibrate", self.calibrate)
         if self.n_trees_sampled is not None:
             check_number("n_trees_sampled", self.n_trees_sampled, 1, integer=True)
         if self.min_scale is not None:
@@ -320,13 +320,7 @@ class TunedNeighbours(BaseEstimator):
 
     def _setting(self, k: int, calibrate: bool | None, choice: TreeChoice) -> Setting:
         """The least scale and calibration of one k with these trees."""
-        on = _check_flag(self.calibrate if calibrate is None else calibrate)
+        on = check_flag("calibrate", self.calibrate if calibrate is None else calibrate)
         if self._validation is None:
             return Setting(k, self.min_scale_, 1.0, 0.0)
         return self._validation.setting(choice, k, on, self.scoring, self.min_scale)
-
-
-def _check_flag(calibrate: Any) -> bool:
-    if not isinstance(calibrate, bool | np.bool_):
-        raise InvalidParameter(f"calibrate must be True or False; got {calibrate!r}.")
-    return bool(calibrate)
