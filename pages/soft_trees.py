@@ -8,13 +8,14 @@ import streamlit as st
 from gbuq_core.errors import GbuqError
 from pages._ui.jobs_glue import Answer, ask, show_progress
 from pages._ui.notices import show_notice
+from pages._ui.picture_first import let_it_through
 from pages._ui.soft_controls import STATE, settings_of
 from pages._ui.soft_exports import explain_soft, export_soft, words_of
 from pages._ui.soft_looks import draw_looks
 from pages._ui.soft_panels import draw_panels, panel_requests, panels_of
 from pages._ui.soft_scorecard import draw_scores
 from pages._ui.soft_ui import PAGE, draw_picture, run_of, show_costs
-from pages._ui.url_state import link_to, open_page, read_again
+from pages._ui.url_state import draw_controls, link_to, open_page, read_again
 
 LEDE = (
     "Each thin line is a **function** that a model holds possible after it has seen the rows. "
@@ -37,7 +38,7 @@ def look_inside(values: SimpleNamespace, answers: Sequence[Answer]) -> None:
 
 @st.fragment
 def compare(values: SimpleNamespace, answers: Sequence[Answer], alone: bool) -> None:
-    """The bandit and the ranks."""
+    """Tuning, the bandit and the ranks."""
     values = read_again(STATE, values)
     draw_panels(panels_of(values, settings_of(values)), answers, alone)
 
@@ -45,7 +46,7 @@ def compare(values: SimpleNamespace, answers: Sequence[Answer], alone: bool) -> 
 st.title("How many functions fit these points?")
 with st.container(key="lede"):
     st.markdown(LEDE)
-values = open_page(STATE)
+values = open_page(STATE, controls_later=True)
 settings = settings_of(values)
 fits = PAGE.requests(settings)
 compared = panel_requests(panels_of(values, settings))
@@ -55,6 +56,8 @@ answers, others = asked[: len(fits)], asked[len(fits) :]
 alone = all(answer.state == "done" for answer in answers)
 shown = PAGE.views(settings, answers)
 draw_picture(values, settings, shown, PAGE.refusals(settings))
+let_it_through(STATE.key)
+draw_controls(STATE)
 with st.container(key="soft-progress"):  # below the picture, which stays under the pointer
     if not alone:
         # A comparison that was cancelled has its own button to start it again.

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from gbuq_core.experiments.bandit import BanditRun
 from gbuq_core.experiments.soft_trees import SoftFit, SoftRun, SoftView, data_of
 from gbuq_core.experiments.soft_trees_data import OWN, SoftData
 from gbuq_core.experiments.soft_trees_models import MODEL_CLASSES, soft_knobs
@@ -16,6 +17,7 @@ from gbuq_core.experiments.soft_trees_plan import (
     plan_soft,
 )
 from gbuq_core.experiments.soft_trees_rank import RankRun
+from gbuq_core.experiments.soft_trees_tuning import TunedKnobs, TuningRun
 
 _MAKERS = {
     "tails": "make_tails",
@@ -172,6 +174,26 @@ def rank_csv(run: RankRun) -> str:
         for seed in range(run.auroc.shape[1])
     ]
     return _table(["rank", "seed", "auroc", "log_score"], rows)
+
+
+def bandit_csv(runs: Iterable[BanditRun]) -> str:
+    """One line a policy, seed and step: context, pulled arm, regret and its running sum."""
+    names = ["policy", "seed", "step", "context", "arm", "regret", "cumulative"]
+    rows = (
+        (run.label, run.plan.seed + seed, step + 1, *values)
+        for run in runs
+        for seed in range(len(run.regret))
+        for step, values in enumerate(
+            zip(run.contexts[seed], run.arms[seed] + 1, run.regret[seed], run.cumulative[seed],
+                strict=True)
+        )
+    )  # fmt: skip
+    return _table(names, rows)
+
+
+def tuning_csv(run: TuningRun) -> str:
+    """One line a setting: its knobs, validation ELBO and log density of the held-out rows."""
+    return _table(TunedKnobs._fields, run.tried)
 
 
 def _table(names: Sequence[str], rows: Iterable[Iterable[object]]) -> str:

@@ -40,6 +40,7 @@ def soft_knobs(plan: SoftPlan) -> dict[str, Any]:
             "prior_scale": plan.prior_scale,
             "n_steps": plan.steps,
             "n_restarts": plan.restarts,
+            "learning_rate": plan.learning_rate,
             "random_state": plan.seed,
         }
     if plan.method == "sglb":

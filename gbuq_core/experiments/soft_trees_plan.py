@@ -112,10 +112,11 @@ class SoftSettings(NamedTuple):
         Of the set "own".
     seed : int
         Of rows and fits.
-    depth, leaf, rank, beta, prior_scale, steps, restarts
-        Of soft trees, as ``depth``, ``leaf``, ``rank``, ``beta``, ``prior_scale``, ``n_steps`` and
-        ``n_restarts`` of `gbuq_core.soft_trees.VariationalSoftTreeRegressor`. A rank above the
-        number of parameters (`full_rank`) counts as that number.
+    depth, leaf, rank, beta, prior_scale, steps, restarts, learning_rate
+        Of soft trees, as ``depth``, ``leaf``, ``rank``, ``beta``, ``prior_scale``, ``n_steps``,
+        ``n_restarts`` and ``learning_rate`` (None: by the number of columns) of
+        `gbuq_core.soft_trees.VariationalSoftTreeRegressor`. A rank above the number of parameters
+        (`full_rank`) counts as that number.
     trees : int
         Of the VSGBM.
     members, sglb_trees, temperature : int, int, str or float
@@ -148,6 +149,7 @@ class SoftSettings(NamedTuple):
     prior_scale: float = 2.5
     steps: int = 2000
     restarts: int = 1
+    learning_rate: float | None = None
     trees: int = 5
     members: int = 20
     sglb_trees: int = 100
@@ -184,6 +186,7 @@ class SoftPlan(NamedTuple):
     prior_scale: float | None
     steps: int | None
     restarts: int | None
+    learning_rate: float | None
     trees: int | None
     members: int | None
     temperature: str | float | None
@@ -237,6 +240,7 @@ def plan_soft(settings: SoftSettings, method: str) -> SoftPlan:
         prior_scale=settings.prior_scale if soft else None,
         steps=settings.steps if soft else None,
         restarts=settings.restarts if soft else None,
+        learning_rate=settings.learning_rate if soft else None,
         trees=trees,
         members=settings.members if method == "sglb" else None,
         temperature=settings.temperature if method == "sglb" else None,
@@ -299,6 +303,7 @@ def _check(plan: SoftPlan) -> None:
     number("prior_scale", 0.0, 100.0, low_open=True)
     number("steps", 50, MOST_STEPS, integer=True)
     number("restarts", 1, MOST_RESTARTS, integer=True)
+    number("learning_rate", 0.0, 1.0, low_open=True)
     most = {"vsgbm": MOST_TREES, "sglb": MOST_BOOSTED_TREES, "xbart": MOST_XBART_TREES}
     number("trees", 1, most.get(plan.method, 1), integer=True)
     number("members", 2, MOST_MEMBERS, integer=True)

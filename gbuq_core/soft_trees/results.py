@@ -136,8 +136,11 @@ class TunedSoftTree(NamedTuple):
     knobs : tuple of dict
         Every combination.
     scores : ndarray of shape (n_combinations,)
-        Mean log predictive density of the validation rows in nats, or the ELBO for each row.
+        Those of ``scoring``: either of the two below.
     scoring : str
+    elbos, log_scores : ndarray of shape (n_combinations,)
+        The validation ELBO for each row, and the mean log predictive density (or class probability)
+        of the validation rows, in nats.
     """
 
     best: dict[str, float]
@@ -145,3 +148,5 @@ class TunedSoftTree(NamedTuple):
     knobs: tuple[dict[str, float], ...]
     scores: np.ndarray
     scoring: str
+    elbos: np.ndarray
+    log_scores: np.ndarray

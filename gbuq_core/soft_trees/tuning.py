@@ -101,21 +101,21 @@ def tune_soft_tree(
     order = np.random.default_rng(draw_seed(random_state)).permutation(len(table))
     held, kept = np.sort(order[:n_held]), np.sort(order[n_held:])
 
-    def score(chosen: dict[str, float]) -> float:
+    def score(chosen: dict[str, float]) -> tuple[float, float]:
         with stage(1, span=1):
             model = clone(estimator).set_params(**chosen)
             model.fit(table.iloc[kept], target[kept])
-            if scoring == "elbo":
-                return float(model.validation_elbo(table.iloc[held], target[held]))
-            return float(model.log_score(table.iloc[held], target[held]))
+            rows = table.iloc[held], target[held]
+            return float(model.validation_elbo(*rows)), float(model.log_score(*rows))
 
     with stage(len(knobs) + 1):
         with stage(len(knobs), span=len(knobs)):
-            scores = np.array(parallel_map(score, knobs, n_jobs))
+            elbos, log_scores = np.array(parallel_map(score, knobs, n_jobs)).T
+        scores = elbos if scoring == "elbo" else log_scores
         best = knobs[int(np.argmax(scores))]
         with stage(1, span=1):
             fitted = clone(estimator).set_params(**best).fit(X, y)
-    return TunedSoftTree(best, fitted, tuple(knobs), scores, scoring)
+    return TunedSoftTree(best, fitted, tuple(knobs), scores, scoring, elbos, log_scores)
 
 
 def _combinations(

@@ -23,6 +23,7 @@ from gbuq_core.experiments.soft_trees_data import (
 )
 from gbuq_core.experiments.soft_trees_plan import METHODS, PAPER, SoftSettings
 from gbuq_core.experiments.soft_trees_rank import RANK_DATASETS
+from gbuq_core.experiments.soft_trees_tuning import TunedKnobs
 from gbuq_core.figures.soft_trees import SHOWS
 from pages._ui.curves import Placed
 from pages._ui.knobs import Knob, Preset, query_string
@@ -34,6 +35,7 @@ _METHOD_LABELS = {method.label: key for key, method in METHODS.items()}
 _LEAF_LABELS = {"a line": "linear", "a constant": "constant"}
 _RANK_LABELS = {info.label: key for key, info in RANK_DATASETS.items()}
 _SHOW_LABELS = dict(zip(("both", "functions", "bands"), SHOWS, strict=True))
+_AUTO = "auto"  # the learning rate that the estimator takes by itself
 _CHARACTERS = 20  # of one point in a link, at most
 REFUSED = "_soft_refused"  # the session key of a click that could not be
 MOST_DRAW = 100
@@ -55,6 +57,7 @@ def _with(*keys: str) -> Callable[[Mapping[str, Any]], bool]:
 
 _DRAWN = ("data", tuple(info.label for key, info in DATASETS.items() if key != OWN))
 _SOFT = _with("vst", "vsgbm")
+_SOFT_LABELS = _labels_of(("vst", "vsgbm"))
 
 _DATA = (
     Knob(
@@ -111,6 +114,11 @@ _METHOD = (
         when=_SOFT, help="They race for a fifth of the steps; the best goes on.",
     ),
     Knob(
+        "rate", "Learning rate", "ladder", _AUTO, group="method", when=_SOFT,
+        choices=(_AUTO, 0.003, 0.01, 0.03, 0.1),
+        help="Of Adam at its highest; auto: 0.03. It warms up and falls to 0.",
+    ),
+    Knob(
         "trees", "Trees of the VSGBM", "integer", _DEFAULT.trees, 1, 20, step=1, group="method",
         when=_with("vsgbm"),
     ),
@@ -157,7 +165,7 @@ POINTS = Knob(
 )  # fmt: skip
 WHOSE = Knob(
     "whose", "Tree of", "choice", METHODS["vst"].label,
-    choices=_labels_of(("vst", "vsgbm")), group="page",
+    choices=_SOFT_LABELS, group="page",
 )  # fmt: skip
 TREE = Knob(
     "tree", "Tree number", "integer", 1, 1, 20, step=1, group="page",
@@ -218,6 +226,7 @@ def settings_of(values: SimpleNamespace) -> SoftSettings:
         prior_scale=float(values.prior_scale),
         steps=int(values.steps),
         restarts=values.restarts,
+        learning_rate=None if values.rate == _AUTO else float(values.rate),
         trees=values.trees,
         members=int(values.members),
         sglb_trees=int(values.sglb_trees),
@@ -266,6 +275,7 @@ def query_of(settings: SoftSettings) -> str:
         "leaf": _label_of(_LEAF_LABELS, settings.leaf),
         "points": encode_points(settings.points),
         "draw_seed": settings.draw_seed or 0,
+        "rate": _AUTO if settings.learning_rate is None else settings.learning_rate,
         "draw": 0 if settings.draw is None else settings.draw + 1,
         "tree": settings.tree + 1,
     }
@@ -280,6 +290,27 @@ def place(placed: Placed) -> None:
         st.session_state[REFUSED] = str(error)
         return
     st.session_state[POINTS.key] = encode_points(chosen)
+
+
+def tuned_method_of(values: SimpleNamespace) -> str | None:
+    """The soft tree whose knobs are tuned: the one that is looked into; None without any."""
+    soft = [_METHOD_LABELS[label] for label in values.methods if label in _SOFT_LABELS]
+    looked = _METHOD_LABELS[values.whose]
+    return looked if looked in soft else soft[0] if soft else None
+
+
+def take_knobs(one: TunedKnobs) -> None:
+    """Set the page's knobs to a tuned setting: a button's callback."""
+    wanted = {
+        "depth": one.depth,
+        "beta": one.beta,
+        "prior_scale": one.prior_scale,
+        "rate": one.learning_rate,
+    }
+    for knob in STATE.knobs:
+        if knob.key in wanted:  # a ladder knows its own steps only: 8, not 8.0
+            value = wanted[knob.key]
+            st.session_state[knob.key] = next((c for c in knob.choices if c == value), value)
 
 
 def clear_points() -> None:

@@ -12,6 +12,7 @@ from gbuq_core.experiments.soft_trees_export import (
     soft_code,
     soft_curves_csv,
     soft_functions_csv,
+    soft_parameters_csv,
     soft_rows_csv,
 )
 from gbuq_core.experiments.soft_trees_look import tree_view
@@ -48,6 +49,16 @@ def export_soft(run: SoftRun, shown: Sequence[Shown], link: str) -> None:
         )
         for view in run.views
         if view.method in SOFT_METHODS
+    ]
+    downloads += [
+        Download(
+            f"Parameters of {fit.label} (CSV)",
+            f"parameters-{fit.method}.csv",
+            "text/csv",
+            _encoded(soft_parameters_csv, fit),
+        )
+        for fit in run.fits
+        if fit.method in SOFT_METHODS
     ]
     downloads.append(
         Download("Page (HTML)", "soft-trees.html", "text/html", partial(_html, run, shown))

@@ -1,4 +1,4 @@
-"""Two comparisons that take a while and are started by a button: the bandit, and ranks."""
+"""Comparisons that take a while and are started by a button: tuning, the bandit, and ranks."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ import streamlit as st
 from gbuq_core.errors import GbuqError
 from gbuq_core.experiments.bandit import BanditRun, describe_bandit, run_policies
 from gbuq_core.experiments.bandit_plan import BanditSettings, estimate_bandit_seconds, plan_bandit
-from gbuq_core.experiments.soft_trees_claims import check_rank_claim
-from gbuq_core.experiments.soft_trees_plan import SoftSettings, method_missing
+from gbuq_core.experiments.claims import Claim
+from gbuq_core.experiments.soft_trees_claims import check_bandit_claim, check_rank_claim
+from gbuq_core.experiments.soft_trees_export import bandit_csv, rank_csv, tuning_csv
+from gbuq_core.experiments.soft_trees_plan import SoftPlan, SoftSettings, method_missing
 from gbuq_core.experiments.soft_trees_rank import (
     RANK_DATASETS,
     RankRun,
@@ -24,17 +26,39 @@ from gbuq_core.experiments.soft_trees_rank import (
     run_rank,
     why_no_rank,
 )
+from gbuq_core.experiments.soft_trees_tuning import (
+    TuningRun,
+    describe_tuning,
+    estimate_tuning_seconds,
+    plan_tuning,
+    run_tuning,
+    why_no_tuning,
+)
 from gbuq_core.figures.soft_trees_charts import RankLine, Regret, rank_figure, regret_sheet
 from pages._ui.canvas import canvas
 from pages._ui.controls import draw_knob
 from pages._ui.curves import show_curves
 from pages._ui.jobs_glue import Answer, Request, cost_line, seconds_text, show_progress, start_again
 from pages._ui.notices import show_notice
-from pages._ui.soft_controls import FOREIGN, PLAY, bandit_of, rank_data_of
+from pages._ui.soft_controls import (
+    FOREIGN,
+    PLAY,
+    bandit_of,
+    rank_data_of,
+    take_knobs,
+    tuned_method_of,
+)
 
 _WANTED = "_soft_wanted:"  # the settings that a panel was last asked about, by slot
-BANDIT, RANK = "soft-bandit", "soft-rank"
-SLOTS = (BANDIT, RANK)
+TUNE, BANDIT, RANK = "soft-tune", "soft-bandit", "soft-rank"
+_SHOWN = 6  # tuned settings of the table
+_ABOUT_TUNING = (
+    "A fifth of the rows is held out, and 24 settings of depth, sharpness, prior and learning rate "
+    "are fitted to the others: which has the highest **validation ELBO**, by which the paper "
+    "chooses? Beside it stands the log density of the held-out rows, without the price of the "
+    "parameters."
+)
+_NO_TREE = "Choose VST or VSGBM at the left: only soft trees are tuned here."
 _ABOUT_BANDIT = (
     "Five arms pay in five places of [-1, 1], each in its own, and nobody says where. **Thompson "
     "sampling** draws one function for each arm and pulls the arm whose value is highest: whoever "
@@ -60,8 +84,21 @@ class Panel(NamedTuple):
     draw: Callable[[Any], None]
 
 
-def panels_of(values: SimpleNamespace, settings: SoftSettings) -> tuple[Panel, Panel]:
-    """Both comparisons with today's settings."""
+def panels_of(values: SimpleNamespace, settings: SoftSettings) -> tuple[Panel, Panel, Panel]:
+    """All comparisons with today's settings."""
+    return _tuning_panel(values, settings), *_others(values, settings)
+
+
+def _tuning_panel(values: SimpleNamespace, settings: SoftSettings) -> Panel:
+    method = tuned_method_of(values)
+    if method is None:
+        return Panel(TUNE, "Tuning", None, 0.0, _NO_TREE, tune, draw_tuning)
+    plan = plan_tuning(settings, method)
+    cost = estimate_tuning_seconds(plan)
+    return Panel(TUNE, "Tuning", plan, cost, why_no_tuning(plan), tune, draw_tuning)
+
+
+def _others(values: SimpleNamespace, settings: SoftSettings) -> tuple[Panel, Panel]:
     played = bandit_of(values)
     available = tuple(p for p in played.policies if p == "random" or not method_missing(p))
     played = played._replace(policies=available)
@@ -88,6 +125,11 @@ def panels_of(values: SimpleNamespace, settings: SoftSettings) -> tuple[Panel, P
     )  # fmt: skip
 
 
+def tune(plan: SoftPlan, job: object) -> TuningRun:
+    """Try the grid; the runner calls this in another thread."""
+    return run_tuning(plan)
+
+
 def play(settings: BanditSettings, job: object) -> tuple[BanditRun, ...]:
     """Let all policies play; the runner calls this in another thread."""
     return run_policies(settings)
@@ -109,12 +151,13 @@ def panel_requests(panels: Sequence[Panel]) -> list[Request]:
 
 
 def draw_panels(panels: Sequence[Panel], answers: Sequence[Answer], alone: bool) -> None:
-    """Both panels; ``alone`` says that nothing else on the page shows its progress."""
+    """All panels; ``alone`` says that nothing else on the page shows its progress."""
     found = {answer.slot: answer for answer in answers}
     running = [answer for answer in answers if answer.state == "running"] if alone else []
     for one, heading, about, knob in (
-        (panels[0], "Whoever knows what it does not know explores", _ABOUT_BANDIT, PLAY),
-        (panels[1], "What the rank buys", _ABOUT_RANK, FOREIGN),
+        (panels[0], "Which knobs do these rows prefer?", _ABOUT_TUNING, None),
+        (panels[1], "Whoever knows what it does not know explores", _ABOUT_BANDIT, PLAY),
+        (panels[2], "What the rank buys", _ABOUT_RANK, FOREIGN),
     ):
         st.header(heading)
         st.markdown(about)
@@ -126,8 +169,9 @@ def draw_panels(panels: Sequence[Panel], answers: Sequence[Answer], alone: bool)
 def _draw_panel(one: Panel, knob: Any, answer: Answer | None) -> None:
     current = answer is not None and answer.request.key[1] == one.settings
     with st.container(horizontal=True, vertical_alignment="bottom", key=f"{one.slot}-choice"):
-        with st.container(width=320):
-            draw_knob(knob)
+        if knob is not None:
+            with st.container(width=320):
+                draw_knob(knob)
         if answer is None or not current or answer.state in ("failed", "cancelled"):
             asked = st.button(
                 f"Run, about {seconds_text(one.estimate)}",
@@ -153,12 +197,34 @@ def _draw_panel(one: Panel, knob: Any, answer: Answer | None) -> None:
         st.caption(f"{cost_line(answer).replace('Fitted', 'Computed')}.")
 
 
+def draw_tuning(run: TuningRun) -> None:
+    """The best settings, in words and as a table; a button takes over the first."""
+    st.text(describe_tuning(run), width="stretch")
+    head = ("Depth", "Sharpness", "Prior std", "Learning rate", "Validation ELBO", "Log density")
+    rows = [
+        (f"{one.depth}", *(f"{value:g}" for value in one[1:4]), *(f"{v:.3g}" for v in one[4:]))
+        for one in run.tried[:_SHOWN]
+    ]
+    lines = ["| " + " | ".join(row) + " |" for row in (head, *rows)]
+    with st.container(key="table-tuning"):
+        st.markdown("\n".join([lines[0], "|--:" * len(head) + "|", *lines[1:]]))
+    st.caption(f"The best {len(rows)} of {len(run.tried)} by the ELBO; nats for each row of y.")
+    with st.container(horizontal=True, key="soft-tuned"):
+        if st.button("Use the first", key="_soft_tuned", on_click=take_knobs, args=(run.tried[0],)):
+            st.rerun()  # the page asks for fits, not the fragment that this is drawn in
+        _offer("All settings (CSV)", "tuning.csv", partial(tuning_csv, run))
+
+
 def draw_bandit(runs: tuple[BanditRun, ...]) -> None:
     """Cumulative regret of the policies, with the result in words."""
     words = describe_bandit(runs)
     lines = [Regret(run.plan.policy, run.label, run.mean, run.standard_error) for run in runs]
     canvas(regret_sheet(lines, words), key=BANDIT)
     st.text(words, width="stretch")
+    claim = check_bandit_claim(runs)
+    if claim is not None:
+        _say(claim)
+    _offer("Steps (CSV)", "bandit.csv", partial(bandit_csv, runs))
 
 
 def draw_ranks(run: RankRun) -> None:
@@ -167,9 +233,21 @@ def draw_ranks(run: RankRun) -> None:
     line = RankLine(run.label, run.ranks, run.mean, run.standard_error)
     show_curves(rank_figure([line], alt=words), RANK)
     st.text(words, width="stretch")
-    claim = check_rank_claim(run)
+    _say(check_rank_claim(run))
+    _offer("AUROC by rank and seed (CSV)", "ranks.csv", partial(rank_csv, run))
+
+
+def _say(claim: Claim) -> None:
     st.markdown(f"**{claim.verdict.capitalize()}.** {claim.paper}")
     st.caption(claim.here[:1].upper() + claim.here[1:])
+
+
+def _offer(label: str, name: str, write: Callable[[], str]) -> None:
+    """A table to download, made when its button is pressed."""
+    st.download_button(
+        label, data=lambda: write().encode(), file_name=name, mime="text/csv",
+        key=f"_download:soft:{name}", on_click="ignore",
+    )  # fmt: skip
 
 
 def _want(slot: str, settings: Any) -> None:

@@ -10,10 +10,11 @@ from gbuq_core.experiments.soft_trees import count_fits, fit_soft, run_soft
 from gbuq_core.experiments.soft_trees_data import OWN_START, decode_points, encode_points
 from gbuq_core.experiments.soft_trees_plan import PAPER, SoftSettings, plan_soft
 from gbuq_core.experiments.soft_trees_scores import score_all
+from gbuq_core.experiments.soft_trees_tuning import TunedKnobs, TuningRun, plan_tuning
 from gbuq_core.experiments.soft_trees_words import describe_soft
 from gbuq_core.figures.encoding import decode_strips
 from gbuq_core.figures.soft_trees import unpack_sheaf
-from pages._ui import jobs_glue, soft_controls, soft_scorecard
+from pages._ui import jobs_glue, soft_controls, soft_panels, soft_scorecard
 from pages._ui.curves import read_place
 from pages._ui.jobs_glue import Answer, Request
 from pages._ui.soft_controls import STATE, query_of
@@ -213,6 +214,33 @@ def test_presets_are_what_their_names_say():
     own, paper = STATE.presets
     assert own.values["data"] == "Own points"
     assert len(paper.values["methods"]) == len(PAPER.methods)
+
+
+def test_tuning_runs_on_its_button_and_its_best_can_be_taken_over(monkeypatch):
+    """A tuning of one setting stands for the search, which has tests of its own."""
+    best = TunedKnobs(2, 8.0, 1.0, 0.01, -0.5, 0.1)
+    tunings = []
+
+    def run(plan):
+        tunings.append(plan)
+        return TuningRun(plan, "VST", (best, best._replace(depth=4, elbo=-0.6)), 10, 50, 1.0)
+
+    monkeypatch.setattr(soft_panels, "run_tuning", run)
+    at = open_soft()
+    settle(at.button(key="_soft-tune-run").click().run())
+    assert tunings == [plan_tuning(SETTINGS, "vst")]
+    assert "| 2 | 8 | 1 | 0.01 | -0.5 | 0.1 |" in table(at, "| Depth |")
+    settle(at.button(key="_soft_tuned").click().run())
+    values = [at.session_state[key] for key in ("depth", "beta", "prior_scale", "rate")]
+    assert values == [2, 8, 1, 0.01]
+    assert not at.exception
+    assert len(tunings) == 1  # what was tuned does not depend on where those knobs stood
+
+
+def test_without_a_soft_tree_nothing_is_tuned():
+    at = open_soft(methods="Gaussian process")
+    assert at.button(key="_soft-tune-run").disabled
+    assert any("only soft trees are tuned" in text for text in words(at))
 
 
 def test_the_bandit_runs_on_its_button_and_is_not_computed_again(monkeypatch):

@@ -8,21 +8,27 @@ import numpy as np
 import pytest
 
 from gbuq_core.errors import Cancelled, InvalidParameter
+from gbuq_core.experiments import soft_trees_tuning
+from gbuq_core.experiments.bandit import run_bandit
+from gbuq_core.experiments.bandit_plan import BanditSettings, plan_bandit
 from gbuq_core.experiments.claims import VERDICTS
 from gbuq_core.experiments.soft_trees import SoftView, predict_soft, run_soft, view_soft
 from gbuq_core.experiments.soft_trees_claims import (
     PAPER_RMSE,
+    check_bandit_claim,
     check_claims,
     check_rank_claim,
     rmse_beside_paper,
 )
 from gbuq_core.experiments.soft_trees_export import (
+    bandit_csv,
     rank_csv,
     soft_code,
     soft_curves_csv,
     soft_functions_csv,
     soft_parameters_csv,
     soft_rows_csv,
+    tuning_csv,
 )
 from gbuq_core.experiments.soft_trees_look import covariance_view, tree_view
 from gbuq_core.experiments.soft_trees_plan import METHODS, SoftSettings
@@ -38,6 +44,7 @@ from gbuq_core.experiments.soft_trees_rank import (
     why_no_rank,
 )
 from gbuq_core.experiments.soft_trees_scores import score_all, score_soft
+from gbuq_core.experiments.soft_trees_tuning import describe_tuning, plan_tuning, run_tuning
 from gbuq_core.experiments.soft_trees_words import (
     describe_covariance,
     describe_elbo,
@@ -45,7 +52,7 @@ from gbuq_core.experiments.soft_trees_words import (
     describe_tree,
 )
 from gbuq_core.progress import Place, Progress, at
-from gbuq_core.soft_trees import ElboPath
+from gbuq_core.soft_trees import ElboPath, tuning
 from gbuq_core.synthetic import moons_posterior
 
 SMALL = SoftSettings(
@@ -221,6 +228,45 @@ def test_the_code_names_only_what_it_uses():
     assert "tree=4, snapshot=2" in text
     assert "XBART" not in text
     assert "n_draws=100)" in soft_code(SoftSettings(methods=("xbart",), draws=400))
+
+
+def test_tuning_finds_that_a_step_needs_a_gate(monkeypatch):
+    grid = {"beta": (8.0,), "prior_scale": (2.5,), "depth": (0, 1), "learning_rate": (0.03,)}
+    monkeypatch.setattr(soft_trees_tuning, "DEFAULT_GRID", grid)
+    monkeypatch.setattr(tuning, "DEFAULT_GRID", grid)
+    run = run_tuning(plan_tuning(SMALL._replace(data="step", rows=80, steps=600), "vst"))
+    assert [one.depth for one in run.tried] == [1, 0]
+    assert run.tried[0].elbo > run.tried[1].elbo
+    # The log of a mean is at least the mean of logs, and no KL is taken away.
+    assert all(one.log_score > one.elbo for one in run.tried)
+    assert (run.n_held_out, run.n_rows) == (16, 80)
+    assert "and so has the highest log density" in describe_tuning(run)
+    other = run._replace(tried=(run.tried[0], run.tried[1]._replace(log_score=9.0)))
+    assert "the ELBO pays for every parameter" in describe_tuning(other)
+    assert tuning_csv(run).splitlines()[0] == "depth,beta,prior_scale,learning_rate,elbo,log_score"
+    # What is tuned is no part of the question, the rest is.
+    assert plan_tuning(SMALL._replace(depth=6, beta=1.0), "vst") == plan_tuning(SMALL, "vst")
+    assert plan_tuning(SMALL._replace(rank=1), "vst") != plan_tuning(SMALL, "vst")
+    with pytest.raises(InvalidParameter, match="method must be one of"):
+        plan_tuning(SMALL, "gp")
+
+
+def test_the_papers_order_of_policies_stands_beside_ours():
+    settings = BanditSettings(n_steps=200, n_seeds=2)
+    run = run_bandit(plan_bandit(settings, "random"))
+    regrets = {"xbart": 50.0, "vst": 70.0, "sglb": 95.0, "random": 190.0}
+    runs = [
+        run._replace(plan=run.plan._replace(policy=policy), label=policy, mean=np.array([regret]))
+        for policy, regret in regrets.items()
+    ]
+    assert check_bandit_claim(runs).verdict == "holds"
+    assert "6 of 6 pairs" in check_bandit_claim(runs).here
+    worse = [runs[0], runs[1]._replace(mean=np.array([300.0])), *runs[2:]]
+    assert check_bandit_claim(worse).verdict == "nearly"  # 4 of 6
+    assert check_bandit_claim(runs[:1]) is None
+    lines = bandit_csv([run]).splitlines()
+    assert len(lines) == 1 + 2 * 200
+    assert float(lines[200].split(",")[-1]) == pytest.approx(run.cumulative[0, -1], rel=1e-8)
 
 
 def test_rank_rows_are_held_out_and_foreign():
