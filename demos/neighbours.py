@@ -337,7 +337,8 @@ def nothing_there() -> Shown:
     nearest = run.fit.model.find_neighborhood(data.grid, 2).affinities[:, 0]
     sheet = maps_of(run)
     wrong = scale_panel(sheet, "Error of the prediction", error)
-    panels = [*same_colours([*sheet.panels[:2], wrong._replace(accent=None)])]
+    wrong = wrong._replace(accent=None, unit=data.unit)  # the others are stds
+    panels = [*same_colours([*sheet.panels[:2], wrong])]
     far = np.hypot(*(look.features - look.x).T)
     truth = ripples_truth([HOLE])
     text = (

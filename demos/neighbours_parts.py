@@ -21,7 +21,8 @@ def maps_of(run: NeighboursRun) -> PanelSheet:
     """The page's three maps."""
     surface = surface_from(run.fit.data, run.view.grid_scale, _share(run))
     words = describe_neighbours(run.fit, run.search, run.view, run.look)
-    return surface_sheet(surface, run.settings.point, near_from(run.look), alt=words)
+    near, unit = near_from(run.look), run.fit.data.unit
+    return surface_sheet(surface, run.settings.point, near, unit=unit, alt=words)
 
 
 def _share(run: NeighboursRun) -> np.ndarray:

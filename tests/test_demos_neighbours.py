@@ -132,3 +132,9 @@ def test_the_scale_does_not_find_the_disc_and_affinity_does():
     assert error[empty].mean() > 2 * error[~empty].mean()
     assert run.view.grid_scale[empty].mean() < run.view.grid_scale[~empty].mean()
     assert abs(run.look.loc - ripples_truth([run.look.x]).mean[0]) > 1.5 * run.look.scale
+
+
+def test_an_error_is_no_std_and_both_have_their_unit():
+    noise, scale, error = (panel.unit for panel in shown("Nothing there").sheet.panels)
+    assert noise == scale == "std, units of y"
+    assert error == "units of y"
