@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-import streamlit as st
-
 from gbuq_core.errors import GbuqError
 from gbuq_core.experiments.novelty_data import DATASETS, SIDE, table_choices
 from gbuq_core.experiments.novelty_edits import Edit
 from gbuq_core.experiments.novelty_links import MOST_CHARACTERS, decode_edits, encode_edits
 from gbuq_core.experiments.novelty_plan import METHODS, NoveltyPlan, NoveltySettings
+from pages._ui.address import put_together
 from pages._ui.knobs import Knob, Preset, query_string
 from pages._ui.url_state import PageState
 
@@ -298,4 +297,4 @@ def query_of(
 
 def choose_cell(row: int, column: int) -> None:
     """Look at another cell, counted from 0: a callback of a picture, before the page runs."""
-    st.session_state["row"], st.session_state["column"] = float(row + 1), float(column + 1)
+    put_together(list(zip(PLACE, (float(column + 1), float(row + 1)), strict=True)))

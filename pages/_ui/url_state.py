@@ -54,6 +54,8 @@ import streamlit as st
 from streamlit.errors import StreamlitAPIException
 from streamlit.runtime.pages_manager import PagesManager
 
+from pages._ui.address import put as _put
+from pages._ui.address import put_together
 from pages._ui.controls import draw_knobs
 from pages._ui.knobs import (
     Knob,
@@ -283,10 +285,6 @@ def _held(knob: Knob) -> Any:
     return value
 
 
-def _put(knob: Knob, value: Any) -> None:
-    st.session_state[knob.key] = list(value) if knob.kind == "choices" else value
-
-
 def _apply_pending(page: PageState) -> None:
     """Give knobs the values that a preset or `change` asked for, against what the link says.
 
@@ -297,9 +295,7 @@ def _apply_pending(page: PageState) -> None:
     if _forget(st.session_state.get(_PENDING + page.key, {})):
         st.rerun()
     pending = st.session_state.pop(_PENDING + page.key, {})
-    for knob in page.knobs:
-        if knob.key in pending:
-            _put(knob, pending[knob.key])
+    put_together([(knob, pending[knob.key]) for knob in page.knobs if knob.key in pending])
 
 
 def _checked(page: PageState, values: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,48 @@
+"""Values for several knobs at once, as one step of the browser's Back.
+
+A widget whose value is set in code tells the browser so by itself: two of them are two steps, and
+Back leads through a mixture of what was before and after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from pages._ui.knobs import Knob, link_texts, query_string
+
+
+def put(knob: Knob, value: Any) -> None:
+    """Give a knob that is not drawn yet in this run its value."""
+    st.session_state[knob.key] = list(value) if knob.kind == "choices" else value
+
+
+def put_together(values: Sequence[tuple[Knob, Any]]) -> None:
+    """Give knobs that are not drawn yet in this run their values, and tell the browser once."""
+    _write_address(values)
+    for knob, value in values:
+        put(knob, value)
+
+
+def _write_address(values: Sequence[tuple[Knob, Any]]) -> None:
+    """One message with all values; widgets that find their own in it send none.
+
+    Streamlit has no public call for bound parameters. Where its names are other ones, nothing is
+    written here, and each widget tells its value by itself again.
+    """
+    context = get_script_run_ctx()
+    if context is None or not values:
+        return
+    with suppress(AttributeError, TypeError), context.session_state.query_params() as address:
+        for knob, value in values:
+            if query_string([knob], {knob.key: value}):
+                # As its widget writes it: 11.0 of a box, where links say 11.
+                texts = [str(value)] if knob.box else link_texts(knob, value)
+                address.set_with_no_forward_msg(knob.key, texts)
+            else:
+                address.discard_param_no_forward_msg(knob.key)
+        address._send_query_param_msg()

@@ -1,0 +1,29 @@
+"""Back in Chromium: several knobs that are set at once are one step."""
+
+import re
+from pathlib import Path
+
+from tests.browser.conftest import assert_no_exception, wait_ready
+
+APP = Path(__file__).resolve().parents[1] / "app" / "apps" / "two_pages.py"
+
+
+def test_a_preset_is_one_step_back_and_forward(page, serve):
+    page.goto(f"{serve(APP)}/?rows=30")
+    page.get_by_text("link [").wait_for()
+    wait_ready(page)
+    steps = page.evaluate("history.length")
+    page.get_by_role("button", name="Paper settings").first.click()
+    # The link that the page writes says when all widgets have their values.
+    page.get_by_text(re.compile(r"link \[.*trees=1000&step=80\]")).wait_for()
+    page.wait_for_url(re.compile("step=80"))
+    wait_ready(page)
+    assert page.evaluate("history.length") == steps + 1
+    there = page.url
+    page.go_back()
+    page.wait_for_url(re.compile(r"\?rows=30$"))
+    page.get_by_text(re.compile(r"values .*'SGB'\).*\('rows', 30\).*\('trees', 100\)")).wait_for()
+    page.go_forward()
+    page.wait_for_url(there)
+    page.get_by_text(re.compile(r"link \[.*trees=1000&step=80\]")).wait_for()
+    assert_no_exception(page)
