@@ -31,6 +31,7 @@ def soft_knobs(plan: SoftPlan) -> dict[str, Any]:
     """Arguments of the plan's estimator, only those that its method uses."""
     if METHODS[plan.method].family == "soft":
         trees = {"n_trees": plan.trees} if plan.method == "vsgbm" else {}
+        rate = {} if plan.learning_rate is None else {"learning_rate": plan.learning_rate}
         return {
             **trees,
             "depth": plan.depth,
@@ -40,7 +41,7 @@ def soft_knobs(plan: SoftPlan) -> dict[str, Any]:
             "prior_scale": plan.prior_scale,
             "n_steps": plan.steps,
             "n_restarts": plan.restarts,
-            "learning_rate": plan.learning_rate,
+            **rate,
             "random_state": plan.seed,
         }
     if plan.method == "sglb":

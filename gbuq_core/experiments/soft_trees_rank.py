@@ -28,6 +28,7 @@ from gbuq_core.synthetic import MOONS_EXTENT, make_moons3
 from gbuq_core.validation import check_choice, check_number
 
 MOST_SEEDS, MOST_RANKS, MOST_RANK_ROWS = 20, 12, 2000
+FULL = 500  # more than any tree of the panel has parameters: counts as full rank
 MOONS_NOISE = 0.15
 _TEST_ROWS = 400  # of each kind, of the drawn set
 _HELD_OUT = 0.2  # of a table
@@ -167,7 +168,7 @@ def why_no_rank(settings: RankSettings) -> str:
                 f"There must be 1 to {MOST_RANKS} ranks; there are {len(settings.ranks)}."
             )
         for rank in settings.ranks:
-            check_number("ranks", rank, 0, 500, integer=True)
+            check_number("ranks", rank, 0, FULL, integer=True)
         check_number("n_seeds", settings.n_seeds, 1, MOST_SEEDS, integer=True)
         check_number("seed", settings.seed, 0, 2**31 - 1 - MOST_SEEDS, integer=True)
         if info.rows is None:

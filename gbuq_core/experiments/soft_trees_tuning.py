@@ -3,7 +3,8 @@
 Cinquin et al., "Variational boosted soft trees" (2022), supplement 2.4 and table 5: sharpness of
 the gates, prior scale, depth and learning rate by the validation ELBO. The paper searches long,
 here the small grid of `gbuq_core.soft_trees.DEFAULT_GRID` is tried. The log density of the same
-rows stands beside, as the two need not prefer the same tree: the ELBO pays for every parameter.
+rows stands beside, as the two need not prefer the same tree: the ELBO also pays for leaving the
+prior.
 """
 
 from __future__ import annotations
@@ -184,7 +185,7 @@ def describe_tuning(run: TuningRun) -> str:
         return f"{text}, and so has the highest log density of these rows, {first.log_score:.3g}."
     return (
         f"{text}; the highest log density of these rows, {likely.log_score:.3g} nats instead of "
-        f"{first.log_score:.3g}, {_knobs_text(likely)}: the ELBO pays for every parameter, too."
+        f"{first.log_score:.3g}, {_knobs_text(likely)}: the ELBO also pays for leaving the prior."
     )
 
 

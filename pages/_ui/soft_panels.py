@@ -17,6 +17,7 @@ from gbuq_core.experiments.soft_trees_claims import check_bandit_claim, check_ra
 from gbuq_core.experiments.soft_trees_export import bandit_csv, rank_csv, tuning_csv
 from gbuq_core.experiments.soft_trees_plan import SoftPlan, SoftSettings, method_missing
 from gbuq_core.experiments.soft_trees_rank import (
+    FULL,
     RANK_DATASETS,
     RankRun,
     RankSettings,
@@ -48,6 +49,7 @@ from pages._ui.soft_controls import (
     take_knobs,
     tuned_method_of,
 )
+from pages._ui.soft_scorecard import digits
 
 _WANTED = "_soft_wanted:"  # the settings that a panel was last asked about, by slot
 TUNE, BANDIT, RANK = "soft-tune", "soft-bandit", "soft-rank"
@@ -55,8 +57,8 @@ _SHOWN = 6  # tuned settings of the table
 _ABOUT_TUNING = (
     "A fifth of the rows is held out, and 24 settings of depth, sharpness, prior and learning rate "
     "are fitted to the others: which has the highest **validation ELBO**, by which the paper "
-    "chooses? Beside it stands the log density of the held-out rows, without the price of the "
-    "parameters."
+    "chooses? Beside it stands the log density of the held-out rows, without the price of leaving "
+    "the prior."
 )
 _NO_TREE = "Choose VST or VSGBM at the left: only soft trees are tuned here."
 _ABOUT_BANDIT = (
@@ -67,8 +69,9 @@ _ABOUT_BANDIT = (
 )
 _ABOUT_RANK = (
     "Is more knowledge uncertainty a sign of a foreign row? VST with posteriors from mean field "
-    "(rank 0) upwards, depth 2, the page's leaves, sharpness and prior, five seeds each: the AUROC "
-    "of knowledge uncertainty between held-out rows and foreign ones (figure 3 of the paper)."
+    "(rank 0) upwards, on the moons to full rank, depth 2, the page's leaves, sharpness and prior, "
+    "five seeds each: the AUROC of knowledge uncertainty between held-out rows and foreign ones "
+    "(figure 3 of the paper)."
 )
 
 
@@ -107,8 +110,10 @@ def _others(values: SimpleNamespace, settings: SoftSettings) -> tuple[Panel, Pan
         cost = sum(estimate_bandit_seconds(plan_bandit(played, p)) for p in played.policies)
     except GbuqError as error:
         refusal = str(error)
+    moons = rank_data_of(values) == "moons3"  # few parameters: full rank is cheap
     ranked = RankSettings(
         data=rank_data_of(values),
+        ranks=(*RankSettings().ranks, FULL) if moons else RankSettings().ranks,
         rows=RANK_DATASETS[rank_data_of(values)].rows or 200,
         seed=settings.seed,
         leaf=settings.leaf,
@@ -202,7 +207,11 @@ def draw_tuning(run: TuningRun) -> None:
     st.text(describe_tuning(run), width="stretch")
     head = ("Depth", "Sharpness", "Prior std", "Learning rate", "Validation ELBO", "Log density")
     rows = [
-        (f"{one.depth}", *(f"{value:g}" for value in one[1:4]), *(f"{v:.3g}" for v in one[4:]))
+        (
+            f"{one.depth}",
+            *(f"{value:g}" for value in one[1:4]),
+            *(digits(value) for value in one[4:]),
+        )
         for one in run.tried[:_SHOWN]
     ]
     lines = ["| " + " | ".join(row) + " |" for row in (head, *rows)]

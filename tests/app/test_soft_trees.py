@@ -204,7 +204,9 @@ def test_a_method_without_trees_leaves_the_tree_out():
 
 def test_a_link_restores_settings():
     settings = SoftSettings(methods=("vst", "gp"), data="own", points=OWN_START[:6], draw=2)
+    settings = settings._replace(learning_rate=0.01)
     query = query_of(settings)
+    assert "rate=0.01" in query
     assert "draw=3" in query
     assert encode_points(OWN_START[:6]).split("~")[0] in query
     assert query_of(SoftSettings()) == ""
@@ -229,7 +231,7 @@ def test_tuning_runs_on_its_button_and_its_best_can_be_taken_over(monkeypatch):
     at = open_soft()
     settle(at.button(key="_soft-tune-run").click().run())
     assert tunings == [plan_tuning(SETTINGS, "vst")]
-    assert "| 2 | 8 | 1 | 0.01 | -0.5 | 0.1 |" in table(at, "| Depth |")
+    assert "| 2 | 8 | 1 | 0.01 | -0.500 | 0.100 |" in table(at, "| Depth |")
     settle(at.button(key="_soft_tuned").click().run())
     values = [at.session_state[key] for key in ("depth", "beta", "prior_scale", "rate")]
     assert values == [2, 8, 1, 0.01]

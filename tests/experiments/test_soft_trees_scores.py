@@ -242,7 +242,7 @@ def test_tuning_finds_that_a_step_needs_a_gate(monkeypatch):
     assert (run.n_held_out, run.n_rows) == (16, 80)
     assert "and so has the highest log density" in describe_tuning(run)
     other = run._replace(tried=(run.tried[0], run.tried[1]._replace(log_score=9.0)))
-    assert "the ELBO pays for every parameter" in describe_tuning(other)
+    assert "the ELBO also pays for leaving the prior" in describe_tuning(other)
     assert tuning_csv(run).splitlines()[0] == "depth,beta,prior_scale,learning_rate,elbo,log_score"
     # What is tuned is no part of the question, the rest is.
     assert plan_tuning(SMALL._replace(depth=6, beta=1.0), "vst") == plan_tuning(SMALL, "vst")
