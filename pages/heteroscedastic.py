@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import streamlit as st
 
 from gbuq_core.experiments.heteroscedastic_plan import METHODS
+from pages._ui import picture_first
 from pages._ui.hetero_controls import STATE, draw_view_knobs, settings_of
 from pages._ui.hetero_exports import explain_hetero, export_hetero, words_of
 from pages._ui.hetero_scorecard import (
@@ -31,11 +32,16 @@ QUICK = 0.12
 @st.fragment
 def explore(values: SimpleNamespace, answers: Sequence[Answer]) -> None:
     """The picture, its scores and all that refits nothing."""
-    draw_view_knobs(values)
+    early = picture_first.comes_first(STATE.key)
+    if not early:
+        draw_view_knobs(values)
     values = read_again(STATE, values)
     settings = settings_of(values)
     shown = PAGE.views(settings, answers)
     figure = draw_picture(values, settings, shown, PAGE.refusals(settings))
+    if early:
+        picture_first.let_it_through(STATE.key)
+        draw_view_knobs(values)
     progress = st.container(key="hetero-progress")
     show_costs(settings, shown)
     measured = ask(measure_requests(settings, shown), QUICK, others=tuple(METHODS))

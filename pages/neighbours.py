@@ -14,7 +14,8 @@ from pages._ui.neighbours_looks import draw_look, draw_rows
 from pages._ui.neighbours_scorecard import baseline_requests, baseline_slots, scores_or_say
 from pages._ui.neighbours_ui import SLOT, Found, draw_choice, draw_picture, find, fit_request
 from pages._ui.notices import show_notice
-from pages._ui.url_state import link_to, open_page, read_again
+from pages._ui.picture_first import let_it_through
+from pages._ui.url_state import draw_controls, link_to, open_page, read_again
 
 LEDE = (
     "Two rows are alike if many trees put them into one leaf. The training rows most alike to a "
@@ -33,6 +34,7 @@ def explore(values: SimpleNamespace, answer: Answer) -> None:
     if found is None:
         return
     draw_picture(found)
+    let_it_through(STATE.key)
     draw_choice(found)
     st.caption(
         f"{found.fit.data.title}: {DATASETS[found.settings.data].about}  \n"
@@ -69,13 +71,14 @@ def find_or_say(values: SimpleNamespace, answer: Answer) -> Found | None:
 st.title("Which training rows does a prediction come from?")
 with st.container(key="lede"):
     st.markdown(LEDE)
-values = open_page(STATE)
+values = open_page(STATE, controls_later=True)
 settings = settings_of(values)
 (answer,) = ask([fit_request(settings)], WAIT_SECONDS, others=baseline_slots())
 with st.container():  # always there, so that the picture below stays in its place
     if answer.state != "done":
         show_progress([answer])
 explore(values, answer)
+draw_controls(STATE)
 if answer.result is not None and not answer.error:
     if answer.state == "done":
         # The picture does not wait for what it is compared with.

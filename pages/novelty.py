@@ -25,7 +25,8 @@ from pages._ui.novelty_ui import (
     problem_with,
     say_contradiction,
 )
-from pages._ui.url_state import link_to, open_page, read_again
+from pages._ui.picture_first import let_it_through
+from pages._ui.url_state import draw_controls, link_to, open_page, read_again
 
 LEDE = (
     "A forest knows a place through the training rows in its leaves. **Novelty** asks how far it "
@@ -48,6 +49,7 @@ def explore(
     draw_tools(found.fit, edits)
     if not draw_picture(found):
         st.text("Choose a map at the left to see it.")
+    let_it_through(STATE.key)
     say_contradiction(found)
     changed = changed_of(found, before)
     say_verdict(found, changed)
@@ -95,7 +97,7 @@ def scores_or_say(values: SimpleNamespace, edits: tuple[Edit, ...], now: Answer)
 st.title("What makes a place new to the model?")
 with st.container(key="lede"):
     st.markdown(LEDE)
-values = open_page(STATE)
+values = open_page(STATE, controls_later=True)
 bind_edits()
 edits, problem = edits_or_say(values)
 settings = settings_of(values, edits)
@@ -117,6 +119,8 @@ else:
         if any(answer.state != "done" for answer in answers):
             show_progress(answers)
     explore(values, edits, now, before)
+    draw_controls(STATE)
     if now.result is not None and not now.error:
         scores_or_say(values, edits, now)
+draw_controls(STATE)  # where nothing could be fitted
 explain_novelty()

@@ -15,13 +15,14 @@ from gbuq_core.experiments.spiral_plan import (
     plan_spiral,
 )
 from pages._ui.jobs_glue import Answer, Request, ask, show_progress
+from pages._ui.picture_first import let_it_through
 from pages._ui.spiral_controls import STATE, looks_of, settings_of, view_of
 from pages._ui.spiral_exports import explain_spiral, export_spiral
 from pages._ui.spiral_looks import draw_point, draw_ray
 from pages._ui.spiral_quality import compare_compute, quality_request
 from pages._ui.spiral_scorecard import draw_burn_in, draw_scores
 from pages._ui.spiral_ui import draw_picture, map_answers, run_of, settled_run, show_costs, words_of
-from pages._ui.url_state import link_to, open_page, read_again
+from pages._ui.url_state import draw_controls, link_to, open_page, read_again
 
 LEDE = (
     "Three arms, one class each. **Data** uncertainty (DU) should repeat the truth at its left; "
@@ -60,6 +61,7 @@ def explore(values: SimpleNamespace, answers: Sequence[Answer]) -> None:
     run = run_of(settings, mapped)
     words = words_of(run)
     draw_picture(run, mapped, view, looks, words)
+    let_it_through(STATE.key)
     show_costs(settings, answers)
     export_spiral(run, view, looks, words, link_to(STATE, values))
     shown = [one.maps for one in mapped if one.maps is not None]
@@ -70,7 +72,7 @@ def explore(values: SimpleNamespace, answers: Sequence[Answer]) -> None:
 st.title("Does one long model know what an ensemble knows?")
 with st.container(key="lede"):
     st.markdown(LEDE)
-values = open_page(STATE)
+values = open_page(STATE, controls_later=True)
 settings = settings_of(values)
 comparison = quality_request()
 # While the comparison runs nobody waits for it.
@@ -82,6 +84,7 @@ with st.container():  # always there, so that the picture below stays in its pla
         # A comparison that was cancelled has its own button to start it again.
         show_progress([*answers, *(one for one in compared if one.state != "cancelled")])
 explore(values, answers)
+draw_controls(STATE)
 settled = all(answer.state in ("done", "failed") for answer in answers)
 run = settled_run(run_of(settings, map_answers(settings, answers)), settled)
 if run.settings != settings:

@@ -54,6 +54,7 @@ import streamlit as st
 from streamlit.errors import StreamlitAPIException
 from streamlit.runtime.pages_manager import PagesManager
 
+from pages._ui import picture_first
 from pages._ui.address import put as _put
 from pages._ui.address import put_together
 from pages._ui.controls import draw_knobs
@@ -73,6 +74,7 @@ from pages._ui.notices import show_notice
 
 # Session keys, declared once. The first names the page that the session shows now.
 _PAGE_NOW = "_page_now"
+_LATER = "_controls_later"  # the values that the controls of this run have yet to be drawn for
 _RESTORED, _VALUES, _NOTICES, _PENDING = "_restored:", "_values:", "_notices:", "_pending:"
 
 _UNKNOWN_SHOWN = 3
@@ -100,7 +102,9 @@ class LinkNotices(NamedTuple):
     seen_with: dict[str, Any] | None
 
 
-def open_page(page: PageState, in_sidebar: bool = True) -> SimpleNamespace:
+def open_page(
+    page: PageState, in_sidebar: bool = True, controls_later: bool = False
+) -> SimpleNamespace:
     """Restore the page's state, draw its controls and return its values as attributes.
 
     Call it once a run, right below the title: sentences about a bad link appear there.
@@ -112,21 +116,27 @@ def open_page(page: PageState, in_sidebar: bool = True) -> SimpleNamespace:
         back to their defaults.
     in_sidebar : bool
         False draws the knobs right here, without presets: for a page with one or two of them.
+    controls_later : bool
+        The page calls `draw_controls` below its picture, which then comes first (picture_first.py)
+        in every run but those that must draw the controls to know their values.
     """
     _through_the_app()
     if st.session_state.get(_PAGE_NOW) != page.key:
         st.session_state[_PAGE_NOW] = page.key
         st.session_state[_RESTORED + page.key] = frozenset()
         st.session_state.pop(_NOTICES + page.key, None)
+        picture_first.reader_came(page.key)
     _refuse_bad_parameters(page)
     _restore(page)
     _apply_pending(page)
     place = st.container()
     before = {knob.key: _held(knob) for knob in page.knobs}
-    if in_sidebar:
-        with st.sidebar:
-            _draw_presets(page, before)
-            values = draw_knobs(page.knobs, before)
+    later = controls_later and picture_first.comes_first(page.key)
+    st.session_state[_LATER] = before if later else None
+    if later:
+        values = dict(before)
+    elif in_sidebar:
+        values = _draw_sidebar(page, before)
     else:
         values = draw_knobs(page.knobs, before, headings=False)
     values = _checked(page, values)
@@ -134,6 +144,21 @@ def open_page(page: PageState, in_sidebar: bool = True) -> SimpleNamespace:
     with place:
         _show_notices(page, values)
     return SimpleNamespace(**values)
+
+
+def draw_controls(page: PageState) -> None:
+    """Draw the controls that `open_page` left for later, if it did."""
+    before = st.session_state.pop(_LATER, None)
+    if before is not None:
+        _draw_sidebar(page, before)
+
+
+def _draw_sidebar(page: PageState, before: Mapping[str, Any]) -> dict[str, Any]:
+    with st.sidebar:
+        _draw_presets(page, before)
+        values = draw_knobs(page.knobs, before)
+    picture_first.controls_stand(page.key)
+    return values
 
 
 def read_again(page: PageState, values: SimpleNamespace) -> SimpleNamespace:
@@ -347,7 +372,7 @@ def _sentences(page: PageState, notices: LinkNotices, values: Mapping[str, Any])
     return lines
 
 
-def _draw_presets(page: PageState, values: dict[str, Any]) -> None:
+def _draw_presets(page: PageState, values: Mapping[str, Any]) -> None:
     """Preset buttons and Reset in one row at the top of the sidebar; the one in force is marked."""
     now = query_string(page.knobs, values)
     reset = Preset("Reset", help="Every control back to its default")
