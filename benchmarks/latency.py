@@ -37,19 +37,28 @@ CURVES = """(key) => [...document.querySelectorAll(`.st-key-${key} *`)]
 CANVAS = """(key) => [...document.querySelectorAll(`.st-key-${key} *`)]
     .map(node => node.shadowRoot?.querySelector('.gbuq')?.dataset.digest ?? '').join('')"""
 
+# Asked only when a figure changes: asking in every frame would cost the page what is measured.
 _WATCH = """([signature, key]) => {
   const read = () => { try { return eval(signature)(key); } catch { return ''; } };
   window.gbuqLatency = null;
   const before = read();
+  const found = [...document.querySelectorAll(`.st-key-${key} *`)].filter(node => node.shadowRoot);
   document.addEventListener('keydown', (event) => {
     const start = event.timeStamp;
+    const stop = () => { observer.disconnect(); clearInterval(remounted); };
     const look = () => {
       const now = read();
-      if (now && now !== before) {
-        requestAnimationFrame(() => { window.gbuqLatency = performance.now() - start; });
-      } else { requestAnimationFrame(look); }
+      if (!now || now === before || window.gbuqLatency !== null) return;
+      stop();
+      // A message posted at a frame's start is read right after that frame has been painted.
+      const { port1, port2 } = new MessageChannel();
+      port1.onmessage = () => { window.gbuqLatency = performance.now() - start; };
+      requestAnimationFrame(() => port2.postMessage(''));
     };
-    requestAnimationFrame(look);
+    const observer = new MutationObserver(look);
+    const all = {subtree: true, childList: true, attributes: true};
+    for (const node of found) observer.observe(node.shadowRoot, all);
+    const remounted = setInterval(look, 100);  // a figure that is made anew has another root
   }, {once: true, capture: true});
 }"""
 
