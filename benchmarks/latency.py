@@ -138,7 +138,7 @@ CONTROLS = (
     Control("/soft_trees", "draw of the tree", slider("draw"), CANVAS, "soft-tree", 200.0, MOVES),
     Control("/heteroscedastic", "foreign rows from", slider("left_from"), CURVES, HETERO, 200.0),
     Control("/heteroscedastic", "level of the bands", slider("level"), CURVES, HETERO, 200.0),
-    Control("/heteroscedastic", "total", switch("show_total"), CURVES, HETERO, 200.0, ("Space",)),
+    Control("/heteroscedastic", "total", switch("show_total"), CURVES, HETERO, 150.0, ("Space",)),
     Control(
         "/heteroscedastic", "conformal", switch("conformal"), CURVES, HETERO, 200.0, ("Space",)
     ),

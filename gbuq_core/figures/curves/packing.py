@@ -48,9 +48,12 @@ def pack_curves(spec: dict[str, Any]) -> bytes:
         kinds = set(map(type, value))
         if kinds & {dict, list}:
             return [reduced(v) for v in value]
-        if len(value) < _SHORT or kinds != {float} or not _fits(value):
+        if len(value) < _SHORT or kinds != {float}:
             return value
-        rows.append(np.array(value, dtype="<f4"))
+        row = np.array(value)
+        if not _fits(row):
+            return value
+        rows.append(row.astype("<f4"))
         size += len(value)
         return {"packed": [size - len(value), len(value)]}
 
@@ -78,7 +81,7 @@ def unpack_curves(data: bytes) -> dict[str, Any]:
     return found
 
 
-def _fits(row: list[float]) -> bool:
+def _fits(row: np.ndarray) -> bool:
     """Whether float32 keeps the digits of each: neither too large for it nor too small."""
     size = np.abs(row)
     return bool(np.all((size == 0) | ((size > 1e-30) & (size < 1e30))))
