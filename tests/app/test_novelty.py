@@ -297,7 +297,6 @@ def test_a_lasso_becomes_the_tools_edit(tool, kind, copies, monkeypatch):
 def test_a_click_or_a_lasso_looks_at_a_cell(monkeypatch):
     state = {}
     monkeypatch.setattr(novelty_edits.st, "session_state", state)
-    monkeypatch.setattr(novelty_controls.st, "session_state", state)
     on_maps(True, CanvasEvent(clicked=(2, 4, 59)))
     assert state == {"row": 5.0, "column": 60.0}
     on_maps(True, CanvasEvent(lassoed=[(0, 2), (2, 2)]))
