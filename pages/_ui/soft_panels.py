@@ -60,6 +60,7 @@ _ABOUT_TUNING = (
     "chooses? Beside it stands the log density of the held-out rows, without the price of leaving "
     "the prior."
 )
+_NO_FIT = "What cannot be fitted cannot be tuned: see below the picture."
 _NO_TREE = "Choose VST or VSGBM at the left: only soft trees are tuned here."
 _ABOUT_BANDIT = (
     "Five arms pay in five places of [-1, 1], each in its own, and nobody says where. **Thompson "
@@ -98,7 +99,8 @@ def _tuning_panel(values: SimpleNamespace, settings: SoftSettings) -> Panel:
         return Panel(TUNE, "Tuning", None, 0.0, _NO_TREE, tune, draw_tuning)
     plan = plan_tuning(settings, method)
     cost = estimate_tuning_seconds(plan)
-    return Panel(TUNE, "Tuning", plan, cost, why_no_tuning(plan), tune, draw_tuning)
+    refusal = _NO_FIT if why_no_tuning(plan) else ""  # the picture says why
+    return Panel(TUNE, "Tuning", plan, cost, refusal, tune, draw_tuning)
 
 
 def _others(values: SimpleNamespace, settings: SoftSettings) -> tuple[Panel, Panel]:

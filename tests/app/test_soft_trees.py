@@ -239,6 +239,12 @@ def test_tuning_runs_on_its_button_and_its_best_can_be_taken_over(monkeypatch):
     assert len(tunings) == 1  # what was tuned does not depend on where those knobs stood
 
 
+def test_what_is_missing_is_said_once():
+    at = open_soft(data="Own points", points="0_0")
+    assert sum("add 4" in text for text in words(at)) == 1
+    assert any("cannot be tuned: see below the picture" in text for text in words(at))
+
+
 def test_without_a_soft_tree_nothing_is_tuned():
     at = open_soft(methods="Gaussian process")
     assert at.button(key="_soft-tune-run").disabled
