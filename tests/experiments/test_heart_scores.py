@@ -198,12 +198,29 @@ CODE_CASES = [
 ]  # fmt: skip
 
 
+def check_copied(maps_of, settings):
+    """``maps_of`` gives the copied code's maps by a method's label; see `heart_code`."""
+    run = run_heart(settings)
+    assert set(maps_of) == {METHODS[maps.method].label for maps in run.methods}
+    for maps in run.methods:
+        shown = np.stack([part[-1].ravel() for part in (maps.total, maps.data, maps.knowledge)])
+        copied = np.stack(maps_of[METHODS[maps.method].label])
+        # The same kernels on the same numbers, summed in another order.
+        np.testing.assert_allclose(copied, shown, rtol=1e-9, atol=1e-14)
+
+
 @pytest.mark.parametrize("settings", CODE_CASES, ids=lambda s: "-".join(s.methods) or "nothing")
-def test_copied_code_computes_the_same_maps(settings, tmp_path):
-    dump = (
-        "\nnp.savez('maps.npz', **{name: np.stack(parts) for name, parts in maps.items()})\n"
-    )  # fmt: skip
-    (tmp_path / "copied.py").write_text(heart_code(settings) + dump, encoding="utf-8")
+def test_copied_code_computes_the_same_maps(settings, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    exec(compile(heart_code(settings), "copied", "exec"), names)
+    check_copied(names["maps"], settings)
+    assert "<!doctype html>" in (tmp_path / "heart.html").read_text(encoding="utf-8")
+
+
+def test_copied_code_is_a_program(tmp_path):
+    dump = "\nnp.savez('maps.npz', **{name: np.stack(parts) for name, parts in maps.items()})\n"
+    (tmp_path / "copied.py").write_text(heart_code(CODE_CASES[0]) + dump, encoding="utf-8")
     subprocess.run(
         [sys.executable, "copied.py"],
         cwd=tmp_path,
@@ -211,11 +228,4 @@ def test_copied_code_computes_the_same_maps(settings, tmp_path):
         check=True,
         capture_output=True,
     )
-    copied = np.load(tmp_path / "maps.npz")
-    run = run_heart(settings)
-    assert set(copied) == {METHODS[maps.method].label for maps in run.methods}
-    for maps in run.methods:
-        shown = np.stack([part[-1].ravel() for part in (maps.total, maps.data, maps.knowledge)])
-        # The same kernels on the same numbers, summed in another order.
-        np.testing.assert_allclose(copied[METHODS[maps.method].label], shown, rtol=1e-9, atol=1e-14)
-    assert "<!doctype html>" in (tmp_path / "heart.html").read_text(encoding="utf-8")
+    check_copied(np.load(tmp_path / "maps.npz"), CODE_CASES[0])
