@@ -9,10 +9,15 @@ import streamlit as st
 from gbuq_core.experiments.claims import Claim
 
 
+def draw_claim(claim: Claim) -> None:
+    """One statement."""
+    st.markdown(f"**{claim.verdict.capitalize()}.** {claim.paper}")
+    st.caption(claim.here[:1].upper() + claim.here[1:])
+
+
 def draw_claims(claims: Sequence[Claim], columns: int = 2) -> None:
     """The statements side by side, read down and then right; one below the other on a phone."""
     places = st.columns(columns, gap="large")
     for i, claim in enumerate(claims):
         with places[columns * i // len(claims)]:
-            st.markdown(f"**{claim.verdict.capitalize()}.** {claim.paper}")
-            st.caption(claim.here[:1].upper() + claim.here[1:])
+            draw_claim(claim)

@@ -15,6 +15,7 @@ from gbuq_core.experiments.gaussians_scores import describe_gaussians, describe_
 from gbuq_core.figures.gaussians import GaussiansView, gaussians_sheet
 from gbuq_core.figures.standalone import Section, standalone_html
 from pages._ui.canvas import canvas
+from pages._ui.claims import draw_claim
 from pages._ui.export_ui import Download, show_exports
 from pages._ui.jobs_glue import Answer, seconds_text
 from pages._ui.notices import show_notice
@@ -89,8 +90,7 @@ def draw_scores(run: GaussiansRun) -> None:
         if found:
             st.caption(describe_settings(run.settings))
         for claim in found:
-            st.markdown(f"**{claim.verdict.capitalize()}.** {claim.paper}")
-            st.caption(claim.here)
+            draw_claim(claim)
         if run.settings.target != "gaussians25":
             st.text("The paper speaks about the 25 Gaussians; choose them as the target.")
         elif run.runs and not found:

@@ -30,6 +30,7 @@ from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.glossary import STD_CAVEAT
 from gbuq_core.synthetic import HeartData
 from pages._ui.canvas import CanvasEvent, canvas
+from pages._ui.claims import draw_claim
 from pages._ui.export_ui import Download, show_exports
 from pages._ui.heart_controls import unpaint
 from pages._ui.jobs_glue import Answer, seconds_text
@@ -109,8 +110,7 @@ def draw_scores(run: HeartRun, view: HeartView) -> None:
     with claims:
         st.header("The paper and this picture")
         for claim in check_claims(run):
-            st.markdown(f"**{claim.verdict.capitalize()}.** {claim.paper}")
-            st.caption(claim.here)
+            draw_claim(claim)
 
 
 def export_heart(run: HeartRun, view: HeartView, link: str) -> None:

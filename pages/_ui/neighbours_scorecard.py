@@ -27,6 +27,7 @@ from gbuq_core.experiments.neighbours_plan import (
 )
 from gbuq_core.experiments.neighbours_scores import NeighboursScore, score_neighbours
 from gbuq_core.figures.theme import METHOD_STYLES
+from pages._ui.claims import draw_claim
 from pages._ui.jobs_glue import Answer, Request
 from pages._ui.kept import kept, last_kept
 from pages._ui.neighbours_ui import Found, find
@@ -101,8 +102,7 @@ def _draw_claims(found: Found, fitted: dict[str, BaselineFit]) -> None:
                 "Check these settings", key="_neighbours_check", on_click=_check, args=(depends,)
             )
     for claim in claims:
-        st.markdown(f"**{claim.verdict.capitalize()}.** {claim.paper}")
-        st.caption(claim.here[:1].upper() + claim.here[1:])
+        draw_claim(claim)
 
 
 def _check(depends: tuple[object, ...]) -> None:

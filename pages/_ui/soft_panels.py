@@ -12,7 +12,6 @@ import streamlit as st
 from gbuq_core.errors import GbuqError
 from gbuq_core.experiments.bandit import BanditRun, describe_bandit, run_policies
 from gbuq_core.experiments.bandit_plan import BanditSettings, estimate_bandit_seconds, plan_bandit
-from gbuq_core.experiments.claims import Claim
 from gbuq_core.experiments.soft_trees_claims import check_bandit_claim, check_rank_claim
 from gbuq_core.experiments.soft_trees_export import bandit_csv, rank_csv, tuning_csv
 from gbuq_core.experiments.soft_trees_plan import SoftPlan, SoftSettings, method_missing
@@ -37,6 +36,7 @@ from gbuq_core.experiments.soft_trees_tuning import (
 )
 from gbuq_core.figures.soft_trees_charts import RankLine, Regret, rank_figure, regret_sheet
 from pages._ui.canvas import canvas
+from pages._ui.claims import draw_claim
 from pages._ui.controls import draw_knob
 from pages._ui.curves import show_curves
 from pages._ui.jobs_glue import Answer, Request, cost_line, seconds_text, show_progress, start_again
@@ -234,7 +234,7 @@ def draw_bandit(runs: tuple[BanditRun, ...]) -> None:
     st.text(words, width="stretch")
     claim = check_bandit_claim(runs)
     if claim is not None:
-        _say(claim)
+        draw_claim(claim)
     _offer("Steps (CSV)", "bandit.csv", partial(bandit_csv, runs))
 
 
@@ -244,13 +244,8 @@ def draw_ranks(run: RankRun) -> None:
     line = RankLine(run.label, run.ranks, run.mean, run.standard_error)
     show_curves(rank_figure([line], alt=words), RANK)
     st.text(words, width="stretch")
-    _say(check_rank_claim(run))
+    draw_claim(check_rank_claim(run))
     _offer("AUROC by rank and seed (CSV)", "ranks.csv", partial(rank_csv, run))
-
-
-def _say(claim: Claim) -> None:
-    st.markdown(f"**{claim.verdict.capitalize()}.** {claim.paper}")
-    st.caption(claim.here[:1].upper() + claim.here[1:])
 
 
 def _offer(label: str, name: str, write: Callable[[], str]) -> None:

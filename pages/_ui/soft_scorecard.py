@@ -11,6 +11,7 @@ from gbuq_core.experiments.soft_trees import SoftRun
 from gbuq_core.experiments.soft_trees_claims import check_claims
 from gbuq_core.experiments.soft_trees_data import N_FRESH
 from gbuq_core.experiments.soft_trees_scores import SoftScore, score_soft
+from pages._ui.claims import draw_claim
 from pages._ui.kept import keep_only, kept
 
 _SCORES = "soft-score:"  # what is kept of each method
@@ -60,8 +61,7 @@ def draw_scores(run: SoftRun) -> None:
         st.header("The paper and this picture")
         said = check_claims(run, found) if found else ()
         for claim in said:
-            st.markdown(f"**{claim.verdict.capitalize()}.** {claim.paper}")
-            st.caption(claim.here[:1].upper() + claim.here[1:])
+            draw_claim(claim)
         if not said:
             st.text("The paper says nothing about these methods on these data.", width="stretch")
 

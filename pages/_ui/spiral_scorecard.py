@@ -17,6 +17,7 @@ from gbuq_core.experiments.spiral_regions import MIN_BETWEEN
 from gbuq_core.experiments.spiral_scores import SpiralScore, score_spiral
 from gbuq_core.figures.spiral_charts import BurnInOfMethod, burn_in_sheet
 from pages._ui.canvas import canvas
+from pages._ui.claims import draw_claim
 from pages._ui.kept import keep_only, kept
 
 _BURNT = "spiral-burn-in:"  # what is kept of each cyclical method
@@ -37,8 +38,7 @@ def draw_scores(run: SpiralRun) -> None:
         st.header("The papers and this picture")
         st.caption(settings_text(run.settings))
         for claim in kept("spiral-claims", run.methods, run.settings, lambda: check_claims(run)):
-            st.markdown(f"**{claim.verdict.capitalize()}.** {claim.paper}")
-            st.caption(claim.here)
+            draw_claim(claim)
         for maps in run.methods[:1]:
             st.markdown("**What trees do outside the data.**")
             st.text(_outside(run, maps))
