@@ -4,6 +4,7 @@ Beside each rule stand modules that break it, so that a rule that no longer sees
 noticed.
 """
 
+import gc
 import subprocess
 import sys
 from functools import cache
@@ -108,12 +109,17 @@ NOT_PYTHON_TOO = {
 @cache
 def modules():
     found = []
-    for path in ROOT.rglob("*"):
+    ours = [ROOT / name for name in TOP_LEVEL]  # no walk through an environment's libraries
+    for path in (*ours, *(path for folder in ours for path in folder.rglob("*"))):
         relative = path.relative_to(ROOT)
-        ours = relative.parts[0] in TOP_LEVEL and not NOT_OURS.intersection(relative.parts)
-        if ours and path.suffix in SUFFIXES:
+        if path.suffix in SUFFIXES and not NOT_OURS.intersection(relative.parts):
             text = path.read_text(encoding="utf-8")
             found.append(rules.Module(PurePosixPath(relative), text))
+    gc.disable()  # which would look through millions of nodes again and again
+    for module in found:
+        if module.path.suffix == ".py":
+            rules.nodes_by_kind(module)
+    gc.enable()
     return found
 
 
