@@ -54,7 +54,8 @@ def experiment() -> None:
         values = open_page(STATE, in_sidebar=False)
         config = WaveConfig(n_rows=values.rows)
         (answer,) = ask([Request("wave", ("wave", config), partial(compute, config), "SGLB")])
-        show_progress([answer])
+        with st.container():  # always there, so that the picture below stays in its place
+            show_progress([answer])
         with st.container(key="picture"):
             if answer.error:
                 show_notice(answer.error, "wave", tone="error")

@@ -79,7 +79,9 @@ def show_columns(opened: Opened, schema: Schema, notices: Sequence[str]) -> None
     """The list and what had to be decided, folded away: most people look at it once."""
     n_used = sum(column.used for column in schema.columns)
     to_say = f"; {len(notices)} things to know" if len(notices) > 1 else ""
-    with st.expander(f"Columns and reading: {n_used} of {len(schema.columns)} in use{to_say}"):
+    label = f"Columns and reading: {n_used} of {len(schema.columns)} in use{to_say}"
+    # By its key it stays open while its label changes: with the target, or read in another way.
+    with st.expander(label, key=f"columns-{opened.table.source.digest[:16]}"):
         show_reading(opened)
         if notices:
             show_notice(notices, "decided")
