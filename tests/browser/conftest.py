@@ -2,7 +2,8 @@
 
 A test asks for `serve` (starts ``streamlit run`` on an app, once a session and worker) and `page`
 (a fresh page that fails the test on any console error). ``viewport`` and ``colour_scheme`` can be
-parametrised with ``indirect=True``. Set GBUQ_SCREENSHOTS to a folder to keep pictures.
+parametrised with ``indirect=True``. Set GBUQ_SCREENSHOTS to a folder to keep pictures, and
+GBUQ_THROTTLE to a number to slow Chromium down.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -25,7 +27,9 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parents[2]
 DESKTOP, PHONE = (1440, 900), (390, 844)
 START_TIMEOUT = 60  # seconds until a server that imports everything answers
-WAIT = 60_000  # milliseconds until a page shows what it should, on a machine that is busy
+WAIT = 120_000  # milliseconds until a page shows what it should, on a machine that is busy
+# How many times slower than it is Chromium shall be, to look for tests that win races by luck.
+_THROTTLE = float(os.environ.get("GBUQ_THROTTLE", "1"))
 
 _FLAGS = (
     "--no-sandbox",
@@ -36,9 +40,13 @@ _FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
+# The last run has ended, and no job reports its progress: the next run is not about to begin.
 _READY = (
     "[data-testid=stApp][data-test-script-state=notRunning][data-test-connection-state=CONNECTED]"
+    ":not(:has([data-testid=stProgress]))"
 )
+
+_FAILED = pytest.StashKey[bool]()
 
 
 def pytest_collection_modifyitems(items):
@@ -46,6 +54,15 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.browser)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item):
+    """Let the pages of a test know whether it failed."""
+    report = yield
+    if report.when == "call":
+        item.stash[_FAILED] = report.failed
+    return report
 
 
 def _unavailable(reason: str):
@@ -68,9 +85,10 @@ def _chromium() -> str:
 def browser():
     """One Chromium for the session."""
     try:
-        from playwright.sync_api import sync_playwright
+        from playwright.sync_api import expect, sync_playwright
     except ImportError:
         _unavailable("playwright is not installed")
+    expect.set_options(timeout=WAIT)
     path = _chromium()
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(executable_path=path, args=list(_FLAGS))
@@ -161,32 +179,94 @@ def _probes_the_path(message) -> bool:
     return re.fullmatch(r"/[^/]+/_stcore/(health|host-config)", address) is not None
 
 
-@pytest.fixture
-def new_page(browser, viewport, colour_scheme):
-    """Return a function that opens a page of its own session; console errors fail the test."""
-    problems: list[str] = []
-    contexts = []
+@pytest.fixture(scope="session")
+def contexts(browser):
+    """Return a function that gives the session's context of these options, made at its first use.
 
-    def open_page(**options):
+    Pages of one context share what Chromium has fetched and compiled, which is most of the time
+    that Streamlit takes to start. A page's session on the server is its own all the same. Only the
+    newest page of a context draws at full speed, as the others lie behind it.
+    """
+    made: dict[str, object] = {}
+
+    def context_of(options: dict):
+        name = repr(sorted(options.items()))
+        if name not in made:
+            made[name] = browser.new_context(**options)
+            made[name].new_page()  # keeps the window open, which is slow to make
+        return made[name]
+
+    yield context_of
+    for context in made.values():
+        context.close()
+
+
+def _say_what_is_shown(page) -> None:
+    """Print what a page of a failed test shows: what went wrong elsewhere may not happen here."""
+    from playwright.sync_api import Error
+
+    with suppress(Error):
+        app, main = page.locator("[data-testid=stApp]"), page.locator("[data-testid=stMain]")
+        state = app.get_attribute("data-test-script-state", timeout=2000)
+        print(f"{page.url} ({state}):\n{main.inner_text(timeout=2000)[:2000]}")
+
+
+def _forget(page) -> None:
+    """Leave nothing of a page behind for the next page of its context, then close it."""
+    if page.is_closed():
+        return
+    address = urllib.parse.urlsplit(page.url)
+    if address.scheme == "http":
+        origin = {"origin": f"http://{address.netloc}", "storageTypes": "local_storage,cookies"}
+        page.context.new_cdp_session(page).send("Storage.clearDataForOrigin", origin)
+    page.close()
+
+
+def _listen(page, problems: list[str]) -> None:
+    """Collect what goes wrong in a page."""
+    page.on("pageerror", lambda error: problems.append(f"page error: {error}"))
+    page.on(
+        "console",
+        lambda message: (
+            problems.append(f"console: {message.text}")
+            if message.type == "error" and not _probes_the_path(message)
+            else None
+        ),
+    )
+
+
+@pytest.fixture
+def new_page(request, browser, contexts, viewport, colour_scheme):
+    """Return a function that opens a page of its own session; console errors fail the test.
+
+    With ``private=True`` the page has a window of its own without any memory, as a stranger's.
+    Of several pages in one test all but one must be private, or they would hide each other.
+    """
+    problems: list[str] = []
+    pages, private_contexts = [], []
+
+    def open_page(private: bool = False, **options):
         size = {"width": viewport[0], "height": viewport[1]}
         options = {"viewport": size, "color_scheme": colour_scheme, **options}
-        context = browser.new_context(**options)
-        context.set_default_timeout(WAIT)
-        contexts.append(context)
+        context = browser.new_context(**options) if private else contexts(options)
+        if private:
+            private_contexts.append(context)
+        assert private or len(pages) == len(private_contexts), "the page before would be hidden"
         page = context.new_page()
-        page.on("pageerror", lambda error: problems.append(f"page error: {error}"))
-        page.on(
-            "console",
-            lambda message: (
-                problems.append(f"console: {message.text}")
-                if message.type == "error" and not _probes_the_path(message)
-                else None
-            ),
-        )
+        page.set_default_timeout(WAIT)
+        pages.append(page)
+        _listen(page, problems)
+        if _THROTTLE > 1:
+            session = context.new_cdp_session(page)
+            session.send("Emulation.setCPUThrottlingRate", {"rate": _THROTTLE})
         return page
 
     yield open_page
-    for context in contexts:
+    for page in pages:
+        if request.node.stash.get(_FAILED, False):
+            _say_what_is_shown(page)
+        _forget(page)
+    for context in private_contexts:
         context.close()
     assert not problems, "\n".join(problems)
 
@@ -198,10 +278,14 @@ def page(new_page):
 
 
 def wait_ready(page, canvases: int = 0) -> None:
-    """Wait until the script has run, and until so many canvas figures are drawn."""
+    """Wait until the script has run, nothing is being fitted, and so many figures are drawn.
+
+    A run that was asked for a moment ago may not have begun: wait for what it changes first.
+    """
     page.wait_for_selector(_READY, state="attached")
     if canvases:
         page.locator(".gbuq[data-ready='1']").nth(canvases - 1).wait_for()
+        page.wait_for_selector(_READY, state="attached")
     assert_no_exception(page)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+from playwright.sync_api import expect
+
 from tests.browser.conftest import wait_ready
 
 # Geometry of one panel's map in client pixels, and the colour in the middle of a cell.
@@ -59,6 +61,8 @@ class Figure:
     def hover(self, row: int, column: int, panel: int = 0) -> dict[str, str]:
         """Move the mouse over a cell; the read-out as title -> value."""
         self.page.mouse.move(*self.place(row, column, panel))
+        # The read-out follows the pointer at the next refresh, not at once.
+        self.wait_for("node.dataset.cell === x", f"{row},{column}")
         self.readout.wait_for(state="visible")
         return self.values()
 
@@ -82,10 +86,62 @@ class Figure:
         """The last event sent to Python."""
         return json.loads(self.data("sent") or "{}")
 
+    def wait_for_frame(self, first: int, last: int | None = None) -> None:
+        """Wait until a frame is shown: this one, or one from the first to the last."""
+        within = "x[0] <= Number(node.dataset.frame) && Number(node.dataset.frame) <= x[1]"
+        self.wait_for(within, [first, first if last is None else last])
+
     def wait_for(self, condition: str, argument=None) -> None:
         """Wait until a JavaScript condition on the root ``node`` holds."""
         handle = self.root.element_handle()
         self.page.wait_for_function(f"([node, x]) => {condition}", arg=[handle, argument])
+
+
+def after(page, figure: Figure, action) -> None:
+    """Do something and wait until the figure shows other data and nothing more is under way."""
+    before = figure.data("digest")
+    action()
+    expect(figure.root).not_to_have_attribute("data-digest", before)
+    wait_ready(page, canvases=1)
+
+
+def press(page, key: str, arrow: str = "ArrowRight") -> None:
+    """Press an arrow key on the slider of a control."""
+    page.locator(f".st-key-{key} [role=slider], .st-key-{key} input[type=range]").first.focus()
+    page.keyboard.press(arrow)
+
+
+def unfold(page, label: str) -> None:
+    """Open an expander unless it is open; the page must be ready, or a run could replace it."""
+    folded = page.locator("[data-testid=stExpander] details").filter(
+        has=page.locator("summary").filter(has_text=label)
+    )
+    folded.wait_for()
+    if folded.get_attribute("open") is None:
+        folded.locator("summary").click()
+    folded.locator("[data-testid=stExpanderDetails]:not([inert])").wait_for()
+
+
+def play_and_pause(page, figure: Figure) -> None:
+    """Play from the start, slowly, pause early, and hold that the server hears nothing of it."""
+    page.evaluate(
+        """() => {
+          const send = WebSocket.prototype.send;
+          window.gbuqSent = 0;
+          WebSocket.prototype.send = function (...a) { window.gbuqSent += 1; send.apply(this, a); };
+        }"""
+    )
+    last = int(figure.data("frames")) - 1
+    assert figure.frame() == last
+    # So slowly that a busy machine, too, is in time for the pause.
+    figure.root.get_by_label("Speed").select_option("0.25")
+    drawn = figure.draws()
+    figure.root.get_by_role("button", name="Play").click()
+    figure.wait_for("Number(node.dataset.draws) > x + 2", drawn)  # the first and two more
+    figure.root.get_by_role("button", name="Pause").click()
+    figure.wait_for("node.dataset.playing === '0'")
+    assert 0 < figure.frame() < last
+    assert page.evaluate("window.gbuqSent") == 0
 
 
 def open_figure(page, url: str, query: str) -> Figure:

@@ -169,14 +169,14 @@ def test_space_plays_and_pauses_and_comma_steps(page, url):
     figure = open_figure(page, url, "case=heart&frames=200")
     figure.root.locator(".gbuq-panel").first.focus()
     page.keyboard.press(" ")
-    figure.wait_for("node.dataset.playing === '1' && Number(node.dataset.frame) > 3")
+    figure.wait_for("node.dataset.playing === '1' && Number(node.dataset.frame) > 1")
     page.keyboard.press(" ")
     figure.wait_for("node.dataset.playing === '0'")
     held = figure.frame()
     page.keyboard.press(",")
-    assert figure.frame() == held - 1
+    figure.wait_for_frame(held - 1)
     page.keyboard.press(".")
-    assert figure.frame() == held
+    figure.wait_for_frame(held)
 
 
 def test_playing_draws_in_the_browser_alone_and_ends_at_the_last_frame(page, url):
@@ -185,20 +185,20 @@ def test_playing_draws_in_the_browser_alone_and_ends_at_the_last_frame(page, url
     figure = open_figure(page, url, "case=heart&frames=40")
     assert figure.frame() == 39
     assert figure.root.locator(".gbuq-frame").inner_text() == "tree 1000 of 1000"
-    page.get_by_label("Speed").select_option("4")
-    page.wait_for_timeout(300)
+    page.get_by_label("Speed").select_option("0.5")  # a busy machine, too, is in time to pause
     told, drawn = len(messages), figure.draws()
     before = figure.colour(4, 4, panel=2)
     page.get_by_label("Play", exact=True).click()
-    figure.wait_for("Number(node.dataset.frame) > 3 && Number(node.dataset.frame) < 39")
+    figure.wait_for_frame(1, 38)
     page.get_by_label("Pause", exact=True).click()
     assert figure.colour(4, 4, panel=2) != before
+    page.get_by_label("Speed").select_option("4")
     page.get_by_label("Play", exact=True).click()
     figure.wait_for("node.dataset.playing === '0' && node.dataset.frame === '39'")
     page.wait_for_timeout(300)
     assert figure.frame() == 39, "no loop"
-    # 40 frames at 16 a second need not all be drawn by a slow machine, but most are.
-    assert figure.draws() - drawn > 20
+    # Of 40 frames at 16 a second a slow machine draws fewer, but more than the first and the last.
+    assert figure.draws() - drawn > 8
     assert len(messages) == told, "the server heard nothing"
 
 
@@ -207,19 +207,21 @@ def test_scrubbing_follows_the_slider(page, url):
     scrub = page.get_by_role("slider", name="tree")
     scrub.focus()
     page.keyboard.press("Home")
-    assert figure.frame() == 0
+    figure.wait_for_frame(0)
     page.keyboard.press("ArrowRight")
-    assert figure.frame() == 1
-    assert scrub.get_attribute("aria-valuetext") == "tree 100 of 1000"
+    figure.wait_for_frame(1)
+    expect(scrub).to_have_attribute("aria-valuetext", "tree 100 of 1000")
     box = scrub.bounding_box()
     page.mouse.move(box["x"] + 7, box["y"] + box["height"] / 2)
     page.mouse.down()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=10)
-    assert 7 <= figure.frame() <= 12, "frames follow while the button is held"
+    figure.wait_for_frame(7, 12)  # frames follow while the button is held
     page.mouse.up()
+    held = figure.frame()
     page.get_by_label("Step forward").click()
+    figure.wait_for_frame(held + 1)
     page.get_by_label("Step back").click()
-    assert 7 <= figure.frame() <= 12
+    figure.wait_for_frame(held)
 
 
 def test_new_data_keep_frame_place_and_play_state(page, url):
@@ -228,6 +230,7 @@ def test_new_data_keep_frame_place_and_play_state(page, url):
     page.keyboard.press("Home")
     for _ in range(7):
         page.keyboard.press("ArrowRight")
+    figure.wait_for_frame(7)
     figure.root.evaluate("node => { node.dataset.mine = 'same node'; }")
     values = figure.hover(2, 6, panel=3)
     digest = figure.data("digest")
@@ -241,7 +244,9 @@ def test_new_data_keep_frame_place_and_play_state(page, url):
     assert figure.values() != values
     assert figure.values().keys() == values.keys()
     assert figure.colour(2, 6, panel=5) != colour
+    wait_ready(page, canvases=1)
     digest = figure.data("digest")
+    page.get_by_label("Speed").select_option("0.25")  # it must not end before the new data come
     page.get_by_label("Play", exact=True).click()
     page.get_by_role("slider", name="Seed").focus()
     page.keyboard.press("ArrowRight")
@@ -305,8 +310,9 @@ def test_a_finger_taps_scrolls_and_selects_after_resting(new_page, url):
         touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
 
     start, end = figure.place(2, 2), figure.place(5, 5)
+    drag = "node.getRootNode().gbuqSheet.view.state.drag"
     send("touchStart", start)
-    page.wait_for_timeout(400)
+    figure.wait_for(drag)  # the finger has rested long enough
     for share in (0.3, 0.6, 1.0):
         send("touchMove", [a + share * (b - a) for a, b in zip(start, end, strict=True)])
     send("touchEnd")
@@ -317,13 +323,17 @@ def test_a_finger_taps_scrolls_and_selects_after_resting(new_page, url):
     sent = figure.data("sent")
     start = figure.place(5, 5)
     top = figure.root.bounding_box()["y"]
-    send("touchStart", start)
-    for down in (20, 60, 120):
-        send("touchMove", (start[0], start[1] - down))
+    for _ in range(9):  # on a busy machine the finger may rest too long before it moves
+        send("touchStart", start)
+        send("touchMove", (start[0], start[1] - 20))
+        if not figure.root.evaluate(f"node => Boolean({drag})"):
+            break
+        send("touchCancel")
+    for up in (60, 120):
+        send("touchMove", (start[0], start[1] - up))
     send("touchEnd")
-    page.wait_for_timeout(300)
+    figure.wait_for("node.getBoundingClientRect().top < x", top)
     assert figure.data("sent") == sent
-    assert figure.root.bounding_box()["y"] < top
 
 
 def test_user_text_is_shown_as_it_is(page, url):
@@ -375,7 +385,7 @@ def test_a_change_of_theme_is_followed(page, url):
 
 def test_two_sessions_do_not_see_each_other(new_page, url):
     left = open_figure(new_page(), url, "case=heart&frames=5")
-    right = open_figure(new_page(), url, "case=heart&frames=5")
+    right = open_figure(new_page(private=True), url, "case=heart&frames=5")
     left.click(0, 1)
     expect(left.page.get_by_text("event: clicked=(0, 0, 1)")).to_be_visible()
     expect(right.page.get_by_text("event: clicked=None")).to_be_visible()

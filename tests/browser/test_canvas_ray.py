@@ -49,7 +49,7 @@ def test_a_line_is_drawn_with_the_mouse(page, url):
     figure = open_figure(page, url, "case=fields&n=20&select=both")
     toggle = figure.root.get_by_role("button", name="Draw a line")
     toggle.click()
-    assert toggle.get_attribute("aria-pressed") == "true"
+    expect(toggle).to_have_attribute("aria-pressed", "true")
     expect(figure.root.get_by_text("Drag to draw a line")).to_be_visible()
     figure.drag((10, 10), (14, 18), panel=1)
     expect(page.get_by_text("event: clicked=None lassoed=0 frame=0")).to_be_visible()
@@ -105,7 +105,7 @@ def test_the_keyboard_sets_both_ends(page, url):
     panel = figure.root.locator(".gbuq-panel").first
     panel.focus()
     page.keyboard.press("l")
-    assert toggle.get_attribute("aria-pressed") == "true"
+    expect(toggle).to_have_attribute("aria-pressed", "true")
     page.keyboard.press("ArrowUp")  # the cursor starts in the middle, at (10, 10)
     page.keyboard.press("Enter")
     expect(live).to_have_text("Line from x: 30 · y: 90; Enter sets its end")
@@ -144,7 +144,7 @@ def test_a_finger_draws_after_resting(new_page, url):
         touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
 
     send("touchStart", *start)
-    page.wait_for_timeout(400)
+    figure.wait_for("node.getRootNode().gbuqSheet.view.state.drag")  # it has rested long enough
     for share in (0.5, 1.0):
         send("touchMove", *(a + share * (b - a) for a, b in zip(start, end, strict=True)))
     send("touchEnd")

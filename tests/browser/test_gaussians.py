@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import DESKTOP, PHONE, screenshot, wait_ready
-from tests.browser.figure import Figure
+from tests.browser.figure import Figure, after, play_and_pause, press, unfold
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 QUICK = "steps=10000"
@@ -24,58 +24,25 @@ def open_gaussians(page, url, query=QUICK, last="cg-SGLD"):
     return Figure(page)
 
 
-def after(page, figure, action):
-    """Do something and wait until the figure shows other data."""
-    root = figure.root.element_handle()
-    before = root.get_attribute("data-digest")
-    action()
-    page.wait_for_function("([node, before]) => node.dataset.digest !== before", arg=[root, before])
-    wait_ready(page, canvases=1)
-
-
-def press(page, key, arrow="ArrowRight"):
-    page.locator(f".st-key-{key} [role=slider], .st-key-{key} input[type=range]").first.focus()
-    page.keyboard.press(arrow)
-
-
-def test_moving_a_slider_changes_the_picture_and_the_address(page, serve):
+def test_the_race_is_read_played_without_the_server_and_moved_by_sliders(page, serve):
     figure = open_gaussians(page, serve(APP))
-    after(page, figure, lambda: press(page, "seed"))
-    page.wait_for_url("**seed=1*")
-    after(page, figure, lambda: press(page, "alpha_max", "ArrowLeft"))
-    page.wait_for_url("**alpha_max=9.5*")
-
-
-def test_the_race_plays_without_the_server(page, serve):
-    figure = open_gaussians(page, serve(APP))
-    page.evaluate(
-        """() => {
-          const send = WebSocket.prototype.send;
-          window.gbuqSent = 0;
-          WebSocket.prototype.send = function (...a) { window.gbuqSent += 1; send.apply(this, a); };
-        }"""
-    )
-    assert figure.frame() == int(figure.data("frames")) - 1 == 59
-    page.get_by_role("button", name="Play").click()
-    figure.wait_for("Number(node.dataset.frame) > 3 && Number(node.dataset.frame) < 50")
-    drawn = figure.draws()
-    figure.wait_for("Number(node.dataset.draws) > x + 3", drawn)
-    figure.root.get_by_role("button", name="Pause").click()
-    figure.wait_for("node.dataset.playing === '0'")
-    frame = figure.frame()
-    figure.root.get_by_role("button", name="Step forward").click()
-    figure.wait_for("Number(node.dataset.frame) === x", frame + 1)
-    assert page.evaluate("window.gbuqSent") == 0
-
-
-def test_a_trapped_chain_is_seen_and_read(page, serve):
-    figure = open_gaussians(page, serve(APP))
+    # A trapped chain is seen and read.
     read = figure.hover(30, 30)  # the middle of the target, a mode
     assert set(read) >= {"Target", "SGLD", "N-SGLD", "clr-SGLD", "cg-SGLD"}
     assert read["SGLD"].startswith("0 ")
     page.mouse.move(0, 0)
-    page.get_by_text("In words").click()
+    unfold(page, "In words")
     page.get_by_text("SGLD: 1 of 25 modes visited").first.wait_for()
+    assert figure.frame() == 59
+    play_and_pause(page, figure)
+    frame = figure.frame()
+    figure.root.get_by_role("button", name="Step forward").click()
+    figure.wait_for_frame(frame + 1)
+    assert page.evaluate("window.gbuqSent") == 0
+    after(page, figure, lambda: press(page, "seed"))
+    page.wait_for_url("**seed=1*")
+    after(page, figure, lambda: press(page, "alpha_max", "ArrowLeft"))
+    page.wait_for_url("**alpha_max=9.5*")
 
 
 def test_a_link_restores_everything_in_a_private_window(new_page, serve):
@@ -85,7 +52,7 @@ def test_a_link_restores_everything_in_a_private_window(new_page, serve):
                             "clr-SGLD")  # fmt: skip
     after(first, figure, lambda: press(first, "chains"))
     first.wait_for_url("**chains=2*")
-    second = new_page()
+    second = new_page(private=True)
     other = open_gaussians(second, url, first.url.split("?")[1], "clr-SGLD")
     assert other.data("digest") == figure.data("digest")
     assert other.root.locator(".gbuq-panel").count() == 3

@@ -3,15 +3,15 @@
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.conftest import DESKTOP, PHONE, screenshot, wait_ready
-from tests.browser.figure import Figure
+from tests.browser.figure import Figure, after, play_and_pause, press, unfold
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 # Small enough for a busy machine, large enough to separate the heart.
 QUICK = "rows=100&trees=200&step=20"
 OVERFLOW = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
-DIGEST = "(before) => document.querySelector('.gbuq').dataset.digest !== before"
 
 
 def open_heart(page, url, query=QUICK):
@@ -24,15 +24,6 @@ def open_heart(page, url, query=QUICK):
     return figure
 
 
-def after(page, figure, action):
-    """Do something and wait until the figure shows other data."""
-    root = figure.root.element_handle()
-    before = root.get_attribute("data-digest")
-    action()
-    page.wait_for_function("([node, before]) => node.dataset.digest !== before", arg=[root, before])
-    wait_ready(page, canvases=1)
-
-
 def knowledge(figure, row, column, title="SGLB: knowledge"):
     """The number that the read-out gives."""
     text = figure.hover(row, column)[title].split(" std")[0]
@@ -40,30 +31,26 @@ def knowledge(figure, row, column, title="SGLB: knowledge"):
     return float(text.replace(" × 10", "e").translate(digits))
 
 
-def press(page, key, arrow="ArrowRight"):
-    page.locator(f".st-key-{key} [role=slider], .st-key-{key} input[type=range]").first.focus()
-    page.keyboard.press(arrow)
-
-
-def test_moving_a_slider_changes_the_picture_and_the_address(page, serve):
+def test_sliders_change_picture_and_address_and_a_view_knob_fits_nothing(page, serve):
     figure = open_heart(page, serve(APP))
+    costs = page.get_by_text("Fitted: SGLB")
+    before = costs.inner_text()
+    after(page, figure, lambda: press(page, "start"))
+    # The measured seconds differ from fit to fit, so the same text is the same fit.
+    expect(costs).to_have_text(before)
     after(page, figure, lambda: press(page, "step"))
     page.wait_for_url("**step=25*")
     after(page, figure, lambda: press(page, "trees"))
     page.wait_for_url("**trees=300*")
 
 
-def test_a_view_knob_fits_nothing(page, serve):
+def test_the_trees_play_and_a_click_takes_a_cells_rows_away_and_knowledge_answers(page, serve):
     figure = open_heart(page, serve(APP))
-    costs = page.get_by_text("Fitted: SGLB")
-    before = costs.inner_text()
-    after(page, figure, lambda: press(page, "start"))
-    # The measured seconds differ from fit to fit, so the same text is the same fit.
-    assert costs.inner_text() == before
-
-
-def test_a_click_takes_a_cells_rows_away_and_knowledge_answers(page, serve):
-    figure = open_heart(page, serve(APP))
+    at_the_end = figure.colour(0, 0, panel=3)
+    play_and_pause(page, figure)
+    assert figure.colour(0, 0, panel=3) != at_the_end
+    figure.root.locator(".gbuq-scrub").press("End")
+    figure.wait_for_frame(int(figure.data("frames")) - 1)
     assert knowledge(figure, 8, 0) < 1e-3
     after(page, figure, lambda: figure.click(8, 0, panel=3))
     page.wait_for_url("**cells=80*")
@@ -87,29 +74,8 @@ def test_dragging_over_cells_empties_them(page, serve):
 
     after(page, figure, drag)
     page.wait_for_url("**cells=70.71.72.80.81.82*")
-    page.get_by_text("In words").click()
+    unfold(page, "In words")
     page.get_by_text("23 of them have no training rows").wait_for()
-
-
-def test_the_trees_play_without_the_server(page, serve):
-    figure = open_heart(page, serve(APP))
-    page.evaluate(
-        """() => {
-          const send = WebSocket.prototype.send;
-          window.gbuqSent = 0;
-          WebSocket.prototype.send = function (...a) { window.gbuqSent += 1; send.apply(this, a); };
-        }"""
-    )
-    assert figure.frame() == int(figure.data("frames")) - 1
-    early = figure.colour(0, 0, panel=3)
-    page.get_by_role("button", name="Play").click()
-    figure.wait_for("Number(node.dataset.frame) > 5 && Number(node.dataset.frame) < 90")
-    drawn = figure.draws()
-    figure.wait_for("Number(node.dataset.draws) > x + 5", drawn)
-    figure.root.get_by_role("button", name="Pause").click()
-    figure.wait_for("node.dataset.playing === '0'")
-    assert figure.colour(0, 0, panel=3) != early
-    assert page.evaluate("window.gbuqSent") == 0
 
 
 def test_a_link_restores_everything_in_a_private_window(new_page, serve):
@@ -119,7 +85,7 @@ def test_a_link_restores_everything_in_a_private_window(new_page, serve):
     after(first, figure, lambda: figure.click(0, 0))
     after(first, figure, lambda: press(first, "step"))
     first.wait_for_url("**step=25*")
-    second = new_page()
+    second = new_page(private=True)
     other = open_heart(second, url, first.url.split("?")[1])
     assert other.data("digest") == figure.data("digest")
 

@@ -1,6 +1,9 @@
 """Long fits in Chromium: progress, cancel, one fit for two sessions, and a tab that is closed."""
 
+from contextlib import suppress
 from pathlib import Path
+
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from tests.browser.conftest import wait_ready
 
@@ -25,8 +28,8 @@ def wait_until_running(page, count):
     """Rerun the page until it sees so many fits in the process."""
     for _ in range(60):
         page.get_by_role("button", name="Look again").click()
-        page.wait_for_timeout(250)
-        if page.get_by_text(f"running in the process: {count}", exact=True).count():
+        with suppress(PlaywrightTimeout):
+            page.get_by_text(f"running in the process: {count}", exact=True).wait_for(timeout=500)
             return
     raise AssertionError(page.locator("[data-testid=stMain]").inner_text())
 
@@ -48,22 +51,22 @@ def test_a_long_fit_shows_progress_keeps_the_old_result_and_can_be_cancelled(pag
 
 def test_progress_ends_by_itself_in_the_new_result(page, serve):
     open_page(page, serve(APP))
-    ask_for(page, 1.5)
+    ask_for(page, 3)
     page.locator(BAR).wait_for()
-    page.get_by_text("slow: done, counted 1.5, fresh True").wait_for()
+    page.get_by_text("slow: done, counted 3.0, fresh True").wait_for()
     page.locator(BAR).wait_for(state="detached")
 
 
 def test_two_sessions_share_a_fit_and_the_last_closed_tab_stops_it(new_page, serve):
     url = serve(APP)
-    first, second, watcher = (open_page(new_page(), url) for _ in range(3))
+    first, second, watcher = (open_page(new_page(private=True), url) for _ in range(3))
     ask_for(first, 41)
     first.locator(BAR).wait_for()
     ask_for(second, 41)
     second.locator(BAR).wait_for()
     wait_until_running(watcher, 1)
-    first.context.close()
+    first.close()
     watcher.wait_for_timeout(1000)
     wait_until_running(watcher, 1)
-    second.context.close()
+    second.close()
     wait_until_running(watcher, 0)

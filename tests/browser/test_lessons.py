@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.browser.conftest import DESKTOP, PHONE, screenshot, wait_ready
-from tests.browser.figure import Figure
+from tests.browser.figure import Figure, unfold
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 OVERFLOW = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
@@ -25,7 +25,7 @@ def test_steps_turn_and_stay_in_the_address(page, serve):
     page.get_by_role("heading", name="3. Hidden in the total").wait_for()
     page.wait_for_url("**part=3*")
     wait_ready(page, canvases=1)
-    page.get_by_text("Would the total alone have told you?").click()
+    unfold(page, "Would the total alone have told you?")
     page.get_by_text("Hardly. Ordered by the total").wait_for()
 
 

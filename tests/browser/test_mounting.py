@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gbuq_core.figures.bands import Bands, Limits, bands_figure
-from gbuq_core.figures.curves import curves_source
+from gbuq_core.figures.curves import curves_source, pack_curves
 from gbuq_core.figures.encoding import encode_sheet
 from gbuq_core.figures.panels import Panel, PanelSheet
 from gbuq_core.figures.renderer import renderer_source
@@ -19,8 +19,7 @@ OVERTAKEN = """async ([source, older, newer, olderFirst]) => {
   const { default: module } = await import(url);
   const parentElement = document.body.appendChild(document.createElement('div'));
   const call = (given) => {
-    const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-    const data = typeof given === 'string' ? bytes(given) : given;
+    const data = Uint8Array.from(atob(given), (c) => c.charCodeAt(0));
     return module({ data, parentElement, setTriggerValue: () => {} });
   };
   const drawn = () => parentElement.outerHTML.match(/older|newer/)?.[0] ?? 'nothing';
@@ -46,7 +45,8 @@ def curves(title):
     x = np.linspace(0.0, 1.0, 5)
     bands = Bands(x, x, x, x, true_mean=x, true_variance=x, x_rows=x, y_rows=x)
     limits = Limits(y=(-1.0, 1.0), variance=(0.0, 1.0))
-    return bands_figure(bands, METHOD_STYLES["sglb"], limits).spec | {"alt": title}
+    spec = bands_figure(bands, METHOD_STYLES["sglb"], limits).spec | {"alt": title}
+    return base64.b64encode(pack_curves(spec)).decode()
 
 
 @pytest.mark.parametrize(("source", "data"), [(renderer_source, a_sheet), (curves_source, curves)])

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.conftest import DESKTOP, PHONE, assert_no_exception, screenshot, wait_ready
 from tests.browser.figure import Figure
@@ -12,7 +13,7 @@ APP = Path(__file__).resolve().parents[2] / "app.py"
 # Small enough for a busy machine.
 QUICK = "rows=200&trees=20&k=15"
 OVERFLOW = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
-COLD = 90_000  # ms: kernels may have to be compiled first, on a machine that does other things too
+COLD = 180_000  # ms: kernels may have to be compiled first, on a machine that does other things too
 PICTURES = {"1d": "neighbours-course", "2d": "neighbours-maps", "table": "neighbours-rows"}
 
 
@@ -38,9 +39,9 @@ def test_a_click_on_the_curves_chooses_x_and_the_link_remembers_it(page, new_pag
     page.mouse.click(box["x"] + 0.3 * box["width"], box["y"] + 60)
     page.wait_for_url(re.compile(r"[?&]x=\d"))
     wait_ready(page)
+    expect(page.get_by_text("At x = 7:")).to_have_count(0)
     said = chosen(page)
-    assert not said.startswith("At x = 7:")
-    other = new_page()
+    other = new_page(private=True)
     open_neighbours(other, url, page.url.split("?")[1])
     assert chosen(other) == said
 
@@ -55,22 +56,21 @@ def test_the_keyboard_reads_and_chooses(page, serve):
     page.get_by_text("There are no rows here").first.wait_for()
 
 
-def test_a_click_on_a_map_chooses_the_point(page, serve):
+def test_a_click_on_a_map_chooses_and_a_range_marks_cells_lists_rows_and_is_in_the_link(
+    page, serve
+):
     open_neighbours(page, serve(APP), QUICK + "&data=Ripples", "2d")
     Figure(page).click(10, 10)
     page.wait_for_url("**x1=-0.65*")
     page.get_by_text("At x1 = -0.65, x2 = -0.65: IBUG").first.wait_for()
-    assert_no_exception(page)
-
-
-def test_a_range_marks_cells_and_lists_rows_and_stays_in_the_link(page, serve):
-    open_neighbours(page, serve(APP), QUICK + "&data=Ripples", "2d")
+    wait_ready(page)
     low = page.locator(".st-key-scales [role=slider], .st-key-scales input[type=range]").first
     low.focus()
     page.keyboard.press("ArrowRight")
     page.wait_for_url("**scales=5&scales=100*")
     page.get_by_text("Percentiles 5 to 100 are scales from").first.wait_for()
     page.get_by_role("heading", name="Rows whose scale lies in the range").wait_for()
+    assert_no_exception(page)
 
 
 def test_a_click_on_a_dot_chooses_the_row(page, serve):

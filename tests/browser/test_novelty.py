@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.conftest import DESKTOP, PHONE, assert_no_exception, screenshot, wait_ready
 from tests.browser.figure import Figure
@@ -12,7 +13,7 @@ APP = Path(__file__).resolve().parents[2] / "app.py"
 # Small enough for a busy machine.
 QUICK = "rows=200&trees=10"
 OVERFLOW = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
-COLD = 90_000  # ms: kernels may have to be compiled first, on a machine that does other things too
+COLD = 180_000  # ms: kernels may have to be compiled first, on a machine that does other things too
 
 
 def open_novelty(page, url, query=QUICK):
@@ -32,7 +33,9 @@ def after(page, figure, action):
 
 
 def choose_tool(page, name):
-    page.get_by_role("radio", name=name, exact=True).click()
+    tool = page.get_by_role("radio", name=name, exact=True)
+    tool.click()
+    expect(tool).to_be_checked()
     wait_ready(page, canvases=2)
 
 
@@ -40,6 +43,7 @@ def predict(page, *answers):
     asked = page.locator(".st-key-novelty-prediction [role=radiogroup]")
     for i, answer in enumerate(answers):
         asked.nth(i).get_by_text(answer, exact=True).click()
+        expect(asked.nth(i).get_by_role("radio", name=answer, exact=True)).to_be_checked()
 
 
 def test_a_click_explains_a_place_and_the_link_remembers_it(page, new_page, serve):
@@ -49,7 +53,7 @@ def test_a_click_explains_a_place_and_the_link_remembers_it(page, new_page, serv
     page.wait_for_url(re.compile(r"column=11(\.0)?&row=51"))
     heading = page.get_by_role("heading", name=re.compile("^At x1 = -2.1")).first
     heading.wait_for()
-    other = new_page()
+    other = new_page(private=True)
     open_novelty(other, url, page.url.split("?")[1])
     other.get_by_role("heading", name=heading.inner_text()).wait_for()
 
@@ -69,10 +73,10 @@ def test_a_lasso_erases_only_after_a_prediction_and_the_link_restores_it(page, n
     choose_tool(page, "erase")
     after(page, figure, lambda: figure.drag((28, 14), (40, 26), panel=1))
     apply = page.get_by_role("button", name=re.compile("^Erase rows in 169 cells")).first
-    assert apply.is_disabled()
+    expect(apply).to_be_disabled()
     assert "edits=" not in page.url
     predict(page, "rise", "stay")
-    wait_ready(page, canvases=2)
+    expect(apply).to_be_enabled()
     after(page, figure, apply.click)
     page.wait_for_url("**edits=*")
     page.get_by_role("heading", name="What the last edit changed").wait_for()
@@ -80,7 +84,7 @@ def test_a_lasso_erases_only_after_a_prediction_and_the_link_restores_it(page, n
         re.compile("^(As you said|You said it would rise): the mean of Novelty")
     ).wait_for()
     changed = figure.data("digest")
-    other = new_page()
+    other = new_page(private=True)
     again = open_novelty(other, url, page.url.split("?")[1])
     other.get_by_text("No prediction was made").wait_for()
     assert again.data("digest") == changed

@@ -4,10 +4,13 @@ import re
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.conftest import DESKTOP, PHONE, assert_no_exception, screenshot, wait_ready
+from tests.browser.figure import unfold
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
+ROW_MAP = ".st-key-row-map .gbuq-curves"
 NASTY = (
     "<img src=x onerror=alert(1)>",
     "$\\alpha$",
@@ -19,10 +22,7 @@ NASTY = (
 
 
 def open_page(page, url):
-    """Your data, as a reader reaches it from Home."""
-    page.goto(url)
-    wait_ready(page)
-    page.locator("[data-testid=stMain]").get_by_role("link", name="Your data").first.click()
+    page.goto(f"{url}/your_data")
     settled(page)
 
 
@@ -47,7 +47,7 @@ def nasty_file():
 )
 def test_a_built_in_table_is_scored_at_once(page, serve, viewport, colour_scheme):
     open_page(page, serve(APP))
-    assert page.get_by_text("each judged by a model").count() == 1
+    expect(page.get_by_text("each judged by a model")).to_have_count(1)
     # no wider than the window: nothing scrolls sideways
     assert page.evaluate("document.documentElement.scrollWidth") <= viewport[0]
     screenshot(page, f"your-data-{viewport[0]}-{colour_scheme}")
@@ -62,20 +62,25 @@ def test_nothing_in_a_file_comes_alive(new_page, serve):
         lambda request: foreign.append(request.url) if "evil.example" in request.url else None,
     )
     open_page(page, serve(APP))
-    for name in ("numbers", "classes"):
-        data = nasty_file()
-        page.locator("[data-testid=stFileUploaderDropzoneInput]").first.set_input_files(
-            {"name": f"{NASTY[0][:8]}{name}.csv", "mimeType": "text/csv", "buffer": data}
-        )
-        page.get_by_text("80 of 80 rows").wait_for()
-        if name == "classes":
-            page.get_by_role("combobox", name="Column to predict").first.fill("[a]")
-            page.keyboard.press("Enter")
-        settled(page)
-        page.get_by_text("Columns and reading").click()
-        page.locator("[data-testid=stDataFrame]").nth(1).wait_for()
-        assert_no_exception(page)
-        screenshot(page, f"your-data-nasty-{name}", full_page=True)
+    page.locator("[data-testid=stFileUploaderDropzoneInput]").first.set_input_files(
+        {"name": f"{NASTY[0][:8]}.csv", "mimeType": "text/csv", "buffer": nasty_file()}
+    )
+    page.get_by_text("80 of 80 rows").wait_for()
+    settled(page)
+    unfold(page, "Columns and reading")
+    columns = page.locator("[data-testid=stExpander] [data-testid=stDataFrame]")
+    columns.wait_for()
+    assert_no_exception(page)
+    screenshot(page, "your-data-nasty-numbers", full_page=True)
+    picture = page.locator(f"{ROW_MAP} > svg")
+    of_numbers = picture.get_attribute("aria-label")
+    page.get_by_role("combobox", name="Column to predict").first.fill("[a]")
+    page.keyboard.press("Enter")
+    expect(picture).not_to_have_attribute("aria-label", of_numbers)
+    settled(page)
+    columns.wait_for()  # what was unfolded stays so, with another target and label
+    assert_no_exception(page)
+    screenshot(page, "your-data-nasty-classes", full_page=True)
     main = page.locator("[data-testid=stMain]")
     assert main.locator("img[src='x'], a[href*='evil.example'], .katex").count() == 0
     assert main.locator("a[href^='javascript']").count() == 0
@@ -90,7 +95,7 @@ def test_a_bad_file_is_one_sentence_beside_the_table_before(page, serve):
     )
     page.get_by_text("This is a PNG picture").wait_for()
     settled(page)
-    assert page.get_by_text("442 of 442 rows").count() == 1
+    expect(page.get_by_text("442 of 442 rows")).to_have_count(1)
 
 
 def test_a_file_of_300_mb_is_refused_where_it_was_dropped(page, serve, tmp_path):
@@ -103,10 +108,10 @@ def test_a_file_of_300_mb_is_refused_where_it_was_dropped(page, serve, tmp_path)
     page.locator("[data-testid=stFileUploaderDropzoneInput]").first.set_input_files(path)
     page.get_by_text("File must be 250.0MB or smaller").wait_for()
     assert not any(sent)
-    assert page.get_by_text("442 of 442 rows").count() == 1
+    expect(page.get_by_text("442 of 442 rows")).to_have_count(1)
 
 
-_PATHS = "[data-testid=stMain] .st-key-row-map .gbuq-curves > svg .panel path"
+_PATHS = f"[data-testid=stMain] {ROW_MAP} > svg .panel path"
 # Where the last drawn dot is on the screen: the worst predicted row.
 _DOT = """(path) => {
   const [, x, y] = path.getAttribute('d').match(/M([\\d.-]+),([\\d.-]+)h0$/).map(Number);
@@ -117,22 +122,23 @@ _DOT = """(path) => {
 
 def test_a_click_on_a_dot_and_a_choice_in_the_list_open_the_row(page, serve):
     open_page(page, serve(APP))
-    figure = page.locator(".st-key-row-map")
+    readout = page.locator(".st-key-row-map .gbuq-curves-readout")
     dot = page.locator(_PATHS).last.evaluate(_DOT)
     page.mouse.move(dot["x"], dot["y"])
-    readout = figure.locator(".gbuq-curves-readout").inner_text()
-    assert re.match(r"row \d+ +data [\d.]+ +knowledge [\d.]+ +error [\d.]+", readout)
-    row = int(readout.split()[1])
+    values = re.compile(r"row \d+ +data [\d.]+ +knowledge [\d.]+ +error [\d.]+")
+    expect(readout).to_have_text(values)
+    row = int(readout.inner_text().split()[1])
     page.mouse.click(dot["x"], dot["y"])
     page.get_by_role("heading", name=f"Row {row}", exact=True).wait_for()
-    assert f"row={row}" in page.url
+    page.wait_for_url(re.compile(rf"[?&]row={row}(\.0)?(&|$)"))
+    wait_ready(page)
     grid = page.locator("[data-testid=stDataFrame] canvas").first
     grid.scroll_into_view_if_needed()
+    page.locator("[data-testid=stDataFrame] table").first.wait_for(state="attached")  # is drawn
     box = grid.bounding_box()
     page.mouse.click(box["x"] + 17, box["y"] + 35 * 3.5)  # the box of the third row
     page.wait_for_function("before => !location.search.includes(before)", arg=f"row={row}")
-    wait_ready(page)
-    assert page.get_by_role("heading", name=f"Row {row}", exact=True).count() == 0
+    expect(page.get_by_role("heading", name=f"Row {row}", exact=True)).to_have_count(0)
 
 
 def test_dots_are_read_and_opened_by_keyboard_and_looked_at_closer(page, serve):
@@ -142,7 +148,7 @@ def test_dots_are_read_and_opened_by_keyboard_and_looked_at_closer(page, serve):
     svg.focus()
     page.keyboard.press("Home")
     page.keyboard.press("ArrowRight")
-    assert readout.inner_text().startswith("row 2 ")
+    expect(readout).to_have_text(re.compile("^row 2 "))
     page.keyboard.press("Enter")
     page.get_by_role("heading", name="Row 2", exact=True).wait_for()
     wait_ready(page)
@@ -152,17 +158,16 @@ def test_dots_are_read_and_opened_by_keyboard_and_looked_at_closer(page, serve):
     page.mouse.down()
     page.mouse.move(box["x"] + 0.9 * box["width"], box["y"] + 0.8 * box["height"], steps=3)
     page.mouse.up()
-    closer = page.locator(_PATHS).last.get_attribute("d")
-    assert closer != whole
+    expect(page.locator(_PATHS).last).not_to_have_attribute("d", whole)
     page.get_by_role("heading", name="Row 2", exact=True).wait_for()  # a frame opens no row
     page.locator(".st-key-step input[type=range]").focus()
     page.keyboard.press("ArrowLeft")
     page.wait_for_url("**step=5**")
     wait_ready(page)
     reset = figure.get_by_role("button", name="Show the whole picture again")
-    assert reset.is_visible()  # other members do not move the eye
+    expect(reset).to_be_visible()  # other members do not move the eye
     reset.click()
-    assert not reset.is_visible()
+    expect(reset).to_be_hidden()
 
 
 _MARK = """document.querySelectorAll('.st-key-row-map *, .st-key-rejection *').forEach((node) => {
@@ -181,8 +186,8 @@ def test_an_order_and_a_row_leave_the_pictures_in_place_and_the_link_follows(pag
     number.press("Enter")
     page.get_by_role("heading", name="Row 7", exact=True).wait_for()
     wait_ready(page)
+    expect(ring).not_to_have_attribute("cx", before)
     assert page.locator("svg[data-old='1']").count() == 2  # the pictures that were there
-    assert ring.get_attribute("cx") != before
     page.get_by_role("button", name="Copy link").click()
     page.locator("[data-testid=stCode]").filter(has_text="row=7").first.wait_for()
     # the row is still there after another page
