@@ -40,7 +40,6 @@ def explore(values: SimpleNamespace, answers: Sequence[Answer]) -> None:
     shown = PAGE.views(settings, answers)
     figure = draw_picture(values, settings, shown, PAGE.refusals(settings))
     if early:
-        picture_first.let_it_through(STATE.key)
         draw_view_knobs(values)
     progress = st.container(key="hetero-progress")
     show_costs(settings, shown)

@@ -14,7 +14,6 @@ from pages._ui.neighbours_looks import draw_look, draw_rows
 from pages._ui.neighbours_scorecard import baseline_requests, baseline_slots, scores_or_say
 from pages._ui.neighbours_ui import SLOT, Found, draw_choice, draw_picture, find, fit_request
 from pages._ui.notices import show_notice
-from pages._ui.picture_first import let_it_through
 from pages._ui.url_state import draw_controls, link_to, open_page, read_again
 
 LEDE = (
@@ -34,7 +33,6 @@ def explore(values: SimpleNamespace, answer: Answer) -> None:
     if found is None:
         return
     draw_picture(found)
-    let_it_through(STATE.key)
     draw_choice(found)
     st.caption(
         f"{found.fit.data.title}: {DATASETS[found.settings.data].about}  \n"

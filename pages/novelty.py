@@ -25,7 +25,6 @@ from pages._ui.novelty_ui import (
     problem_with,
     say_contradiction,
 )
-from pages._ui.picture_first import let_it_through
 from pages._ui.url_state import draw_controls, link_to, open_page, read_again
 
 LEDE = (
@@ -49,7 +48,6 @@ def explore(
     draw_tools(found.fit, edits)
     if not draw_picture(found):
         st.text("Choose a map at the left to see it.")
-    let_it_through(STATE.key)
     say_contradiction(found)
     changed = changed_of(found, before)
     say_verdict(found, changed)

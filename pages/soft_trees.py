@@ -8,7 +8,6 @@ import streamlit as st
 from gbuq_core.errors import GbuqError
 from pages._ui.jobs_glue import Answer, ask, show_progress
 from pages._ui.notices import show_notice
-from pages._ui.picture_first import let_it_through
 from pages._ui.soft_controls import STATE, settings_of
 from pages._ui.soft_exports import explain_soft, export_soft, words_of
 from pages._ui.soft_looks import draw_looks
@@ -56,7 +55,6 @@ answers, others = asked[: len(fits)], asked[len(fits) :]
 alone = all(answer.state == "done" for answer in answers)
 shown = PAGE.views(settings, answers)
 draw_picture(values, settings, shown, PAGE.refusals(settings))
-let_it_through(STATE.key)
 draw_controls(STATE)
 with st.container(key="soft-progress"):  # below the picture, which stays under the pointer
     if not alone:

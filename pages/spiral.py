@@ -15,7 +15,6 @@ from gbuq_core.experiments.spiral_plan import (
     plan_spiral,
 )
 from pages._ui.jobs_glue import Answer, Request, ask, show_progress
-from pages._ui.picture_first import let_it_through
 from pages._ui.spiral_controls import STATE, looks_of, settings_of, view_of
 from pages._ui.spiral_exports import explain_spiral, export_spiral
 from pages._ui.spiral_looks import draw_point, draw_ray
@@ -61,7 +60,6 @@ def explore(values: SimpleNamespace, answers: Sequence[Answer]) -> None:
     run = run_of(settings, mapped)
     words = words_of(run)
     draw_picture(run, mapped, view, looks, words)
-    let_it_through(STATE.key)
     show_costs(settings, answers)
     export_spiral(run, view, looks, words, link_to(STATE, values))
     shown = [one.maps for one in mapped if one.maps is not None]

@@ -8,13 +8,10 @@ session before they are drawn.
 
 from __future__ import annotations
 
-import time
-
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 _STANDING = "_controls_stand:"  # the page's controls were drawn since the reader came to it
-_BROWSER_SECONDS = 0.03  # in which a browser draws a picture, if nothing else keeps it busy
 
 
 def comes_first(page_key: str) -> bool:
@@ -36,9 +33,3 @@ def controls_stand(page_key: str) -> None:
 def reader_came(page_key: str) -> None:
     """Forget it when the reader comes from another page."""
     st.session_state.pop(_STANDING + page_key, None)
-
-
-def let_it_through(page_key: str) -> None:
-    """Right after the picture: give the browser the time to draw it before all that follows."""
-    if comes_first(page_key):
-        time.sleep(_BROWSER_SECONDS)

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pages._ui import picture_first, url_state
+from pages._ui import neighbours_ui, picture_first, url_state
 from tests.app.neighbours_page import curves, move, open_neighbours
 
 
@@ -32,16 +32,6 @@ def test_going_back_reads_the_address_which_controls_do(context):
     assert not picture_first.comes_first("spiral")
 
 
-def test_nobody_waits_for_a_picture_that_does_not_come_first(context, monkeypatch):
-    slept = []
-    monkeypatch.setattr(picture_first.time, "sleep", slept.append)
-    picture_first.let_it_through("spiral")
-    assert slept == []
-    picture_first.controls_stand("spiral")
-    picture_first.let_it_through("spiral")
-    assert len(slept) == 1
-
-
 def test_a_page_draws_its_picture_before_its_sidebar_and_draws_the_same(monkeypatch):
     order = []
 
@@ -49,8 +39,8 @@ def test_a_page_draws_its_picture_before_its_sidebar_and_draws_the_same(monkeypa
         return lambda *given, **named: (order.append(name), do(*given, **named))[1]
 
     monkeypatch.setattr(url_state, "_draw_sidebar", noted("controls", url_state._draw_sidebar))
-    through = noted("picture", picture_first.let_it_through)
-    monkeypatch.setattr(picture_first, "let_it_through", through)
+    # The page imports it by name, anew in each run.
+    monkeypatch.setattr(neighbours_ui, "draw_picture", noted("picture", neighbours_ui.draw_picture))
     at = open_neighbours()
     assert order[:2] == ["controls", "picture"]
     order.clear()
