@@ -110,6 +110,7 @@ if problem:
 problem = problem_with(settings)
 if problem:
     show_notice(problem, "novelty", tone="error")
+    draw_controls(STATE)
 else:
     answers = ask(fit_requests(settings), WAIT_SECONDS, others=(CLAIMS,))
     now, before = answers[0], (answers[1] if len(answers) > 1 else None)
@@ -120,5 +121,4 @@ else:
     draw_controls(STATE)
     if now.result is not None and not now.error:
         scores_or_say(values, edits, now)
-draw_controls(STATE)  # where nothing could be fitted
 explain_novelty()

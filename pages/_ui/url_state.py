@@ -55,8 +55,7 @@ from streamlit.errors import StreamlitAPIException
 from streamlit.runtime.pages_manager import PagesManager
 
 from pages._ui import picture_first
-from pages._ui.address import put as _put
-from pages._ui.address import put_together
+from pages._ui.address import put, put_together
 from pages._ui.controls import draw_knobs
 from pages._ui.knobs import (
     Knob,
@@ -128,10 +127,11 @@ def open_page(
         picture_first.reader_came(page.key)
     _refuse_bad_parameters(page)
     _restore(page)
-    _apply_pending(page)
+    put_new = _apply_pending(page)
     place = st.container()
     before = {knob.key: _held(knob) for knob in page.knobs}
-    later = controls_later and picture_first.comes_first(page.key)
+    # A run that ends early would lose values that no control has taken over yet.
+    later = controls_later and not put_new and picture_first.comes_first(page.key)
     st.session_state[_LATER] = before if later else None
     if later:
         values = dict(before)
@@ -284,7 +284,7 @@ def _restore(page: PageState) -> None:
         value = value if reading.problem else reading.value
         value = knob.default if problem_with(knob, value) else value
         if knob.key in st.session_state or value != knob.default:
-            _put(knob, value)
+            put(knob, value)
     st.session_state[_RESTORED + page.key] = done | {knob.key for knob in new}
     _reset_misfits(page)
 
@@ -295,7 +295,7 @@ def _reset_misfits(page: PageState) -> None:
         if knob.kind == "text":
             continue  # what the reader typed stays in its box, `_checked` speaks about it
         if problem_with(knob, _held(knob)):
-            _put(knob, knob.default)
+            put(knob, knob.default)
 
 
 def _held(knob: Knob) -> Any:
@@ -310,8 +310,8 @@ def _held(knob: Knob) -> Any:
     return value
 
 
-def _apply_pending(page: PageState) -> None:
-    """Give knobs the values that a preset or `change` asked for, against what the link says.
+def _apply_pending(page: PageState) -> bool:
+    """Give knobs the values that a preset or `change` asked for, against the link; whether any did.
 
     A parameter of a knob that is not drawn is bound to no widget: it stays in the address, and
     would be read from there once the knob is drawn. It leaves before the values are put, in a run
@@ -321,6 +321,7 @@ def _apply_pending(page: PageState) -> None:
         st.rerun()
     pending = st.session_state.pop(_PENDING + page.key, {})
     put_together([(knob, pending[knob.key]) for knob in page.knobs if knob.key in pending])
+    return bool(pending)
 
 
 def _checked(page: PageState, values: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,10 @@ function unpackCurves(data) {
   const numbers = new Float32Array(bytes.slice(4 + length).buffer);
   const whole = (value) => {
     if (value === null || typeof value !== 'object') return value;
-    if (value.packed) return Array.from(numbers.subarray(value.packed[0], value.packed[0] + value.packed[1]));
+    if (value.packed) {
+      const [first, count] = value.packed;
+      return Array.from(numbers.subarray(first, first + count));
+    }
     for (const key of Object.keys(value)) value[key] = whole(value[key]);
     return value;
   };
