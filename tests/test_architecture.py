@@ -94,7 +94,8 @@ RULES = {
     rules.files_are_short: [
         ("app.py", "\n" * 61),
         ("pages/home.py", "\n" * 151),
-        ("pages/_ui/canvas.py", "\n" * 401),
+        ("pages/_ui/canvas.py", "a = 1\n" * 501),
+        ("pages/_ui/canvas.js", "\n" * 401),
     ],
     rules.no_room_without_a_name: [("gbuq_core/utils.py", "")],
     rules.packages_say_what_they_hold: [("gbuq_core/ibug/__init__.py", "")],
@@ -140,6 +141,14 @@ def test_the_tree_keeps(rule):
 )
 def test_a_broken_rule_is_seen(rule, path, text):
     assert rule(rules.Module(PurePosixPath(path), text))
+
+
+def test_what_explains_the_code_does_not_make_a_file_long():
+    docstring = '"""' + "said\n" * 600 + '"""\n'
+    text = docstring + "# why\n\n" * 600 + "def f():\n    " + docstring + "    return 1\n" * 498
+    module = rules.Module(PurePosixPath("gbuq_core/ibug/base.py"), text)
+    assert rules.count_code_lines(module) == 499
+    assert rules.files_are_short(module) == []
 
 
 def test_the_whole_tree_is_walked():
