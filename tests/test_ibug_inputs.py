@@ -258,7 +258,7 @@ def test_row_blocks_leave_no_trace(model, table, monkeypatch):
 
     whole = list(everything())
     monkeypatch.setattr("gbuq_core.ibug.search._PART", 300)
-    monkeypatch.setattr("gbuq_core.ibug.choosing._CELLS", 50)
+    monkeypatch.setattr("gbuq_core.ibug.families._CELLS", 50)
     monkeypatch.setattr("gbuq_core.ibug.families._BLOCK", 70)
     for mine, expected in zip(everything(), whole, strict=True):
         # Newton steps of a Weibull go on until the last row of the block has converged, to 1e-12.

@@ -29,7 +29,7 @@ from gbuq_core.experiments.neighbours_plan import (
 )
 from gbuq_core.ibug import FamilyScores, IBUGRegressor, Neighborhood, Setting
 from gbuq_core.ibug.affinity import TrainLeaves, pack_leaves
-from gbuq_core.ibug.choosing import scale_of
+from gbuq_core.ibug.search import scale_of
 from gbuq_core.metrics import crps_gaussian, nll_gaussian, rmse
 from gbuq_core.metrics.neighbour_tuning import NeighbourTuning
 from gbuq_core.trees.importers import LeafSource, leaf_source

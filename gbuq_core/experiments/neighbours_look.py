@@ -31,8 +31,7 @@ from gbuq_core.experiments.neighbours_plan import (
 )
 from gbuq_core.ibug import FAMILIES, FamilyScores, check_family, fit_posterior, log_density
 from gbuq_core.ibug.affinity import count_affinities
-from gbuq_core.ibug.choosing import scale_of
-from gbuq_core.ibug.search import select_trees
+from gbuq_core.ibug.search import scale_of, select_trees
 from gbuq_core.metrics.neighbour_tuning import running_std
 
 _N_Y = 201

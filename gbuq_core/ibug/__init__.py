@@ -3,10 +3,12 @@
 Brophy and Lowd (2022): affinity kernels, neighbours, posterior families, calibration, estimator.
 """
 
-from gbuq_core.ibug.class_view import ClassNeighbors, class_neighbors
+from gbuq_core.ibug.affinity import LeafDensity
+from gbuq_core.ibug.class_view import ClassNeighbors, ClassShares, class_neighbors
 from gbuq_core.ibug.estimator import IBUGRegressor
 from gbuq_core.ibug.families import (
     FAMILIES,
+    FamilyScores,
     Posterior,
     cdf,
     check_family,
@@ -16,15 +18,7 @@ from gbuq_core.ibug.families import (
     quantile,
     sample,
 )
-from gbuq_core.ibug.results import (
-    ClassShares,
-    Distribution,
-    FamilyScores,
-    Neighborhood,
-    ScalePath,
-    Setting,
-)
-from gbuq_core.ibug.train_leaves import LeafDensity
+from gbuq_core.ibug.search import Distribution, Neighborhood, ScalePath, Setting
 
 __all__ = [
     "FAMILIES",

@@ -6,7 +6,6 @@ import re
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
@@ -94,25 +93,6 @@ def fit_owned(
         raise InvalidData(f"CatBoost cannot be fitted to these rows: {reason}.") from error
     watcher.raise_error()
     return BaseFit(model, model.tree_count_)
-
-
-def numbers_of(X: Any) -> np.ndarray:
-    """A table of numbers as the float64 array that CatBoost reads; NaN is missing.
-
-    Raises
-    ------
-    InvalidData
-        If a column holds text, categories or dates.
-    """
-    if isinstance(X, pd.DataFrame):
-        for label, dtype in X.dtypes.items():
-            if not (pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype)):
-                raise InvalidData(
-                    f"Column {str(label)!r} does not hold numbers: code it as numbers, or pass a "
-                    "base_model that takes it as it is."
-                )
-        return X.to_numpy(dtype=np.float64, na_value=np.nan)
-    return np.asarray(X, dtype=np.float64)
 
 
 class _Watcher:

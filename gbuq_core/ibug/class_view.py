@@ -11,16 +11,23 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gbuq_core.errors import InvalidData
-from gbuq_core.ibug.affinity import nearest
-from gbuq_core.ibug.family_fits import FloatArray
+from gbuq_core.ibug.affinity import nearest, pack_leaves
 from gbuq_core.ibug.inputs import encode_labels
-from gbuq_core.ibug.search import select_trees
-from gbuq_core.ibug.train_leaves import pack_leaves
+from gbuq_core.ibug.search import FloatArray, select_trees
 from gbuq_core.inputs.rows import draw_seed
 from gbuq_core.jobs import check_memory, stage
 from gbuq_core.trees.importers import leaf_source
 from gbuq_core.validation import check_number
+
+
+class ClassShares(NamedTuple):
+    """The share of each class among a row's neighbours. Our own view, not the paper's.
+
+    classes : ndarray of shape (n_classes,), the columns; shares : (n_samples, n_classes).
+    """
+
+    classes: NDArray[Any]
+    shares: FloatArray
 
 
 class ClassNeighbors(NamedTuple):
@@ -97,13 +104,7 @@ def class_neighbors(
     """
     source = leaf_source(model, task="classification")
     rows = source.check_rows(X_train)
-    given = np.asarray(labels)
-    if given.shape != (len(rows),):
-        raise InvalidData(
-            f"labels must name a class for each of the {len(rows)} training rows; got shape "
-            f"{given.shape}."
-        )
-    classes, codes = encode_labels(given)
+    classes, codes = encode_labels(labels, len(rows))
     k = check_number("n_neighbors", n_neighbors, 1, len(rows), integer=True)
     trees = select_trees(source.n_trees, n_trees_sampled, tree_order, draw_seed(random_state))
     asked = source.check_rows(X)
@@ -115,8 +116,11 @@ def class_neighbors(
             with stage(1, span=len(leaves)):
                 near = nearest(train, leaves, k, trees, n_jobs)
             found.append(near)
-            mine = codes[near.indices]
-            columns = [(mine == code).mean(axis=1) for code in range(len(classes))]
-            shares.append(np.stack(columns, axis=1))
+            shares.append(count_classes(codes[near.indices], len(classes)))
     indices, affinities = (np.concatenate(part) for part in zip(*found, strict=True))
     return ClassNeighbors(indices, affinities, classes, np.concatenate(shares))
+
+
+def count_classes(codes: np.ndarray, n_classes: int) -> FloatArray:
+    """The share of each class in every row of codes (n, k): (n, n_classes)."""
+    return np.stack([(codes == code).mean(axis=1) for code in range(n_classes)], axis=1)

@@ -2,36 +2,76 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.base import RegressorMixin
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gbuq_core.errors import InvalidData
-from gbuq_core.ibug.affinity import Neighbours
-from gbuq_core.ibug.choosing import ScoredPart, join_posteriors, scale_of, score_rows
-from gbuq_core.ibug.families import FITS, Posterior, log_density, quantile
-from gbuq_core.ibug.family_fits import FloatArray
-from gbuq_core.ibug.inputs import check_counts, check_target, encode_labels, explain_missing
-from gbuq_core.ibug.looking_up import SearchedNeighbours, count_rows
-from gbuq_core.ibug.results import (
-    ClassShares,
-    Distribution,
+from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.ibug.affinity import LeafDensity, Neighbours, leaf_density
+from gbuq_core.ibug.base_models import Rows, fit_owned
+from gbuq_core.ibug.class_view import ClassShares, count_classes
+from gbuq_core.ibug.families import (
+    FITS,
     FamilyScores,
+    Posterior,
+    ScoredPart,
+    check_family,
+    fit_rows,
+    join_posteriors,
+    log_density,
+    quantile,
+    score_rows,
+)
+from gbuq_core.ibug.inputs import (
+    check_counts,
+    check_k,
+    check_parameters,
+    check_rows,
+    check_spread,
+    check_target,
+    encode_labels,
+    missing_explained,
+    numbers_of,
+)
+from gbuq_core.ibug.recalibrating import ValidationRows
+from gbuq_core.ibug.search import (
+    TREE_ORDERS,
+    Distribution,
+    FloatArray,
     Neighborhood,
     ScalePath,
+    Setting,
+    TrainingRows,
+    TreeChoice,
+    count_rows,
+    find_neighborhood,
+    index_rows,
+    join_neighborhoods,
+    row_parts,
+    scale_of,
+    select_trees,
 )
-from gbuq_core.ibug.train_leaves import LeafDensity, leaf_density
-from gbuq_core.jobs import check_memory
-from gbuq_core.metrics.neighbour_tuning import CANDIDATES, running_std
+from gbuq_core.inputs.held_out import hold_out, stack_rows, take_rows
+from gbuq_core.inputs.rows import draw_seed
+from gbuq_core.jobs import check_memory, stage
+from gbuq_core.metrics.neighbour_tuning import (
+    CANDIDATES,
+    TINIEST_SCALE,
+    NeighbourTuning,
+    running_std,
+)
+from gbuq_core.trees.importers import leaf_source
+from gbuq_core.trees.importers.ownership import is_owned
 from gbuq_core.uncertainty import Uncertainty
-from gbuq_core.validation import check_array, check_choice
+from gbuq_core.validation import check_array, check_choice, check_flag, check_number
 
 
-class IBUGRegressor(RegressorMixin, SearchedNeighbours):
+class IBUGRegressor(RegressorMixin, BaseEstimator):
     """Instance-based uncertainty: any boosted trees' predictions, with the spread of neighbours.
 
     The affinity of two rows is the number of trees in which they share a leaf (equation 1). The
@@ -118,6 +158,157 @@ class IBUGRegressor(RegressorMixin, SearchedNeighbours):
     True
     """
 
+    def __init__(
+        self,
+        base_model: Any = None,
+        n_neighbors: int | str = "tune",
+        scoring: str = "nll",
+        calibrate: bool = True,
+        posterior: str = "normal",
+        posterior_fit: str = "matched",
+        n_trees_sampled: int | None = None,
+        tree_order: str = "first",
+        min_scale: float | None = None,
+        validation_fraction: float = 0.2,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.base_model = base_model
+        self.n_neighbors = n_neighbors
+        self.scoring = scoring
+        self.calibrate = calibrate
+        self.posterior = posterior
+        self.posterior_fit = posterior_fit
+        self.n_trees_sampled = n_trees_sampled
+        self.tree_order = tree_order
+        self.min_scale = min_scale
+        self.validation_fraction = validation_fraction
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        base = self.base_model
+        if hasattr(base, "__sklearn_tags__") and not isinstance(base, type):
+            tags.input_tags.allow_nan = base.__sklearn_tags__().input_tags.allow_nan
+        else:  # CatBoost and boosters
+            tags.input_tags.allow_nan = True
+        return tags
+
+    def fit(self, X: Any, y: Any, X_val: Any = None, y_val: Any = None) -> Self:
+        """Find where the trees put the training rows, and tune on rows the model has not seen.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or DataFrame
+            The rows that the model was or will be trained on; NaN where the model takes it.
+        y : array-like of shape (n_samples,)
+            Their targets, not all equal.
+        X_val, y_val : optional
+            Rows for tuning. Without them a part of X is held out, or, with a fitted model, nothing
+            can be tuned and ``n_neighbors`` must be a number.
+
+        Raises
+        ------
+        InvalidParameter, InvalidData
+            One sentence each.
+        """
+        began = time.perf_counter()
+        self.__dict__.pop("y_train_", None)  # a fit that fails leaves no half of the one before
+        check_parameters(self)
+        table = check_rows(self, X, reset=True)
+        rows = Rows(table, check_target("y", y, len(table)))
+        check_spread(rows.y)
+        self._check_family(rows.y)
+        held_out = self._check_validation(X_val, y_val)
+        self.seed_ = draw_seed(self.random_state)
+        with stage(1):
+            if is_owned(self.base_model):
+                self._fit_owned(rows, held_out)
+            else:
+                self._fit_given(rows, held_out)
+            self._tune()
+        leaves = self._rows.leaves
+        self.n_trees_ = leaves.n_trees
+        self.memory_bytes_ = leaves.n_bytes + self._rows.y.nbytes
+        if self._validation is not None:
+            self.memory_bytes_ += self._validation.n_bytes
+        self.fit_seconds_ = time.perf_counter() - began
+        self.y_train_ = self._rows.y  # last: with it the estimator counts as fitted
+        return self
+
+    @property
+    def validation_(self) -> Neighborhood | None:
+        """The validation rows' neighbours with the estimator's own trees; None without any."""
+        check_is_fitted(self, "y_train_")
+        return None if self._validation is None else self.find_validation()
+
+    def find_validation(
+        self, n_trees_sampled: int | None = None, tree_order: str | None = None
+    ) -> Neighborhood:
+        """The neighbours of the validation rows, whose targets are ``y_validation_``.
+
+        Predictions and affinities are those of the model for tuning, which has not seen the rows.
+
+        Parameters
+        ----------
+        n_trees_sampled, tree_order : optional
+            The trees that count, in place of the estimator's own.
+
+        Raises
+        ------
+        InvalidParameter
+            If the estimator was fitted without validation rows.
+        """
+        check_is_fitted(self, "y_train_")
+        choice = self._choose_trees(n_trees_sampled, tree_order)
+        n_trees = self.n_trees_ if choice.n_trees is None else choice.n_trees
+        return self._need_validation("find_validation").neighborhood(
+            choice, self.n_neighbors_, n_trees, self._rows.fit_id
+        )
+
+    def setting_for(
+        self,
+        n_neighbors: int | str | None = None,
+        calibrate: bool | None = None,
+        n_trees_sampled: int | None = None,
+        tree_order: str | None = None,
+    ) -> Setting:
+        """What another k, other trees or no calibration would use.
+
+        The least scale and the calibration are found on the validation rows with exactly the trees
+        that count, as at the fit; without validation rows there is nothing to find them on, and
+        the fitted ones stay. Nothing is refitted, and each choice is computed once.
+
+        Parameters
+        ----------
+        n_neighbors : int, "tune" or None
+            None is the fitted ``n_neighbors_``, whatever the trees; "tune" is the best one with
+            these trees. At most the number of training rows of the model for tuning.
+        calibrate : bool, optional
+        n_trees_sampled, tree_order : optional
+            In place of the estimator's own.
+
+        Returns
+        -------
+        Setting
+
+        References
+        ----------
+        Brophy and Lowd (IBUG, 2022), algorithm 3 and section 4.1.
+        """
+        check_is_fitted(self, "y_train_")
+        choice = self._choose_trees(n_trees_sampled, tree_order)
+        return self._setting(self._choose_k(n_neighbors, choice), calibrate, choice)
+
+    def tuning_for(
+        self, n_trees_sampled: int | None = None, tree_order: str | None = None
+    ) -> NeighbourTuning | None:
+        """The scores of all candidate k with these trees; None without validation rows."""
+        check_is_fitted(self, "y_train_")
+        choice = self._choose_trees(n_trees_sampled, tree_order)
+        return None if self._validation is None else self._validation.tuning(choice, self.scoring)
+
     def kneighbors(
         self,
         X: Any,
@@ -166,10 +357,8 @@ class IBUGRegressor(RegressorMixin, SearchedNeighbours):
         if X is None:
             return leaf_density(self._rows.leaves)
         table = self._check_new(X)
-        try:
+        with missing_explained(table, self.model_):
             return leaf_density(self._rows.leaves, self._rows.source.leaf_matrix(table))
-        except ValueError as error:
-            raise explain_missing(error, table, self.model_) from error
 
     def find_neighborhood(
         self,
@@ -361,18 +550,9 @@ class IBUGRegressor(RegressorMixin, SearchedNeighbours):
             As for `kneighbors`.
         """
         k, choice = self._resolve(X, n_neighbors, n_trees_sampled, tree_order)
-        given = np.asarray(labels)
-        if given.shape != self.y_train_.shape:
-            raise InvalidData(
-                f"labels must name a class for each of the {len(self.y_train_)} training rows; got "
-                f"shape {given.shape}."
-            )
-        classes, codes = encode_labels(given)
-        shares = []
-        for found in self._each_part(X, k, choice):
-            near = codes[found.indices]
-            columns = [(near == code).mean(axis=1) for code in range(len(classes))]
-            shares.append(np.stack(columns, axis=1))
+        classes, codes = encode_labels(labels, len(self.y_train_))
+        parts = self._each_part(X, k, choice)
+        shares = [count_classes(codes[found.indices], len(classes)) for found in parts]
         return ClassShares(classes, np.concatenate(shares))
 
     def scale_path(
@@ -397,3 +577,225 @@ class IBUGRegressor(RegressorMixin, SearchedNeighbours):
         parts = self._each_part(X, k, choice)
         scale = np.concatenate([running_std(found.targets, counts) for found in parts])
         return ScalePath(np.array(counts), scale)
+
+    def _fit_given(self, rows: Rows, held_out: Rows | None) -> None:
+        """Use the model as it is; tune on the rows held out, if there are any."""
+        if held_out is None:
+            for name in ("n_neighbors", "posterior"):
+                if getattr(self, name) == "tune":
+                    raise InvalidParameter(
+                        f"{name}='tune' needs rows that the fitted model has not seen: pass X_val "
+                        "and y_val, or choose it."
+                    )
+        if self.n_neighbors != "tune":  # refused before anything is fitted
+            check_k(self.n_neighbors, len(rows.y))
+        with stage(1, span=0.6):
+            self._rows = self._index(self.base_model, rows)
+        n_trees = self._rows.leaves.n_trees
+        if self.n_trees_sampled is not None:  # refused if more than there are
+            select_trees(n_trees, self.n_trees_sampled, self.tree_order, self.seed_)
+        self._validation = self._watch(self._rows, held_out, None, rows.y)
+
+    def _fit_owned(self, rows: Rows, held_out: Rows | None) -> None:
+        """Fit the model on a part of the rows, tune on the rest, and refit it on all of them."""
+        if self.base_model is None:
+            rows = Rows(numbers_of(rows.X), rows.y)
+            held_out = None if held_out is None else Rows(numbers_of(held_out.X), held_out.y)
+        tuned = "tune" in (self.n_neighbors, self.posterior) or self.calibrate
+        every, n_trees, places = rows, None, np.arange(len(rows.y))
+        if held_out is not None:
+            every = Rows(stack_rows(rows.X, held_out.X), np.concatenate([rows.y, held_out.y]))
+            self._check_family(every.y)
+        elif tuned or self.base_model is None:  # CatBoost stops adding trees by them
+            places, others = hold_out(len(rows.y), self.validation_fraction, self.seed_)
+            held_out = Rows(take_rows(rows.X, others), rows.y[others])
+            rows = Rows(take_rows(rows.X, places), rows.y[places])
+        if self.n_neighbors != "tune":  # refused before anything is fitted
+            check_k(self.n_neighbors, len(rows.y))
+        self._validation = None
+        if held_out is not None:
+            with stage(1, span=0.4):
+                first, n_trees = self._fit_model(rows, held_out, None)
+            with stage(1, span=0.1):
+                self._validation = self._watch(self._index(first, rows), held_out, places, every.y)
+        with stage(1, span=0.4):
+            model, _ = self._fit_model(every, None, n_trees)
+            self._rows = self._index(model, every)
+
+    def _fit_model(self, rows: Rows, held_out: Rows | None, n_trees: int | None) -> Any:
+        with missing_explained(rows.X, self.base_model):
+            return fit_owned(self.base_model, rows, held_out, n_trees, self.seed_, self.n_jobs)
+
+    def _index(self, model: Any, rows: Rows) -> TrainingRows:
+        """Where the model's trees put these rows."""
+        source = leaf_source(model)
+        n_features = rows.X.shape[1]
+        if source.n_features != n_features:
+            raise InvalidData(
+                f"The model was trained on {source.n_features} features and X has {n_features}: "
+                "pass the rows that it was trained on."
+            )
+        self.model_ = model
+        with missing_explained(rows.X, model):
+            return index_rows(source, rows.X, rows.y)
+
+    def _watch(
+        self,
+        rows: TrainingRows,
+        held_out: Rows | None,
+        places: NDArray[np.intp] | None,
+        y_train: FloatArray,
+    ) -> ValidationRows | None:
+        """Where the trees of the model for tuning put the validation rows."""
+        if held_out is None:
+            return None
+        X, y = held_out
+        found = (rows.source, rows.leaves, X, y, places, y_train, self.seed_, self.n_jobs)
+        with missing_explained(X, rows.source.model):
+            return ValidationRows(*found)
+
+    def _tune(self) -> None:
+        """Choose k, the least scale, the calibration and the family (algorithm 3)."""
+        self.n_trees_ = self._rows.leaves.n_trees
+        choice, seen = self._choose_trees(None, None), self._validation
+        self.tuning_: NeighbourTuning | None = None
+        self.y_validation_ = np.empty(0) if seen is None else seen.y
+        fixed = self.n_neighbors
+        if fixed == "tune":
+            self.tuning_ = self._need_validation("n_neighbors='tune'").tuning(choice, self.scoring)
+            fixed = self.tuning_.n_neighbors[self.tuning_.best]
+        self.min_scale_ = TINIEST_SCALE if self.min_scale is None else float(self.min_scale)
+        setting = self._setting(int(fixed), None, choice)
+        self.n_neighbors_, self.min_scale_, self.gamma_, self.delta_ = setting
+        self.posterior_ = self.posterior
+        if self.posterior == "tune":
+            seen = self._need_validation("posterior='tune'")
+            near = seen.neighborhood(choice, self.n_neighbors_, self.n_trees_, self._rows.fit_id)
+            self.posterior_ = score_rows(
+                [(near, setting, seen.y)], self._rows.y, self.posterior_fit, self.n_jobs
+            ).best
+
+    def _check_family(self, y: FloatArray) -> None:
+        if self.posterior != "tune":
+            check_family(self.posterior, y)
+
+    def _check_validation(self, X_val: Any, y_val: Any) -> Rows | None:
+        if X_val is None and y_val is None:
+            return None
+        if X_val is None or y_val is None:
+            raise InvalidData("X_val and y_val belong together: pass both or neither.")
+        table = check_rows(self, X_val, reset=False)
+        return Rows(table, check_target("y_val", y_val, len(table)))
+
+    def _need_validation(self, what: str) -> ValidationRows:
+        if self._validation is None:
+            raise InvalidParameter(
+                f"{what} needs validation rows and the fit had none: fit with X_val and y_val."
+            )
+        return self._validation
+
+    def _choose_trees(self, n_sampled: int | None, order: str | None) -> TreeChoice:
+        """The trees that count, with these choices in place of the estimator's own."""
+        count, n_trees = n_sampled, self._rows.leaves.n_trees
+        if count is None and self.n_trees_sampled is not None:
+            # A model that the estimator fits has as many trees as it turns out to need.
+            count = min(self.n_trees_sampled, n_trees)
+        chosen = self.tree_order if order is None else order
+        check_choice("tree_order", chosen, TREE_ORDERS)
+        if count is not None:
+            count = check_number("n_trees_sampled", count, 1, n_trees, integer=True)
+        return TreeChoice(None, "first") if count in (None, n_trees) else TreeChoice(count, chosen)
+
+    def _choose_k(self, n_neighbors: int | str | None, choice: TreeChoice) -> int:
+        """k: the fitted one, the best with these trees, or a number."""
+        if n_neighbors is None:
+            return int(self.n_neighbors_)
+        if isinstance(n_neighbors, str) and n_neighbors == "tune":
+            scores = self._need_validation("n_neighbors='tune'").tuning(choice, self.scoring)
+            return int(scores.n_neighbors[scores.best])
+        return check_k(n_neighbors, len(self._rows.y))
+
+    def _setting(self, k: int, calibrate: bool | None, choice: TreeChoice) -> Setting:
+        """The least scale and calibration of one k with these trees."""
+        on = check_flag("calibrate", self.calibrate if calibrate is None else calibrate)
+        if self._validation is None:
+            return Setting(k, self.min_scale_, 1.0, 0.0)
+        return self._validation.setting(choice, k, on, self.scoring, self.min_scale)
+
+    def _resolve(
+        self, X: Any, n_neighbors: int | str | None, n_sampled: int | None, order: str | None
+    ) -> tuple[int, TreeChoice]:
+        """How many neighbours and which trees count: those of a neighbourhood where X is one."""
+        check_is_fitted(self, "y_train_")
+        if not isinstance(X, Neighborhood):
+            choice = self._choose_trees(n_sampled, order)
+            return self._choose_k(n_neighbors, choice), choice
+        if n_sampled is not None or order is not None:
+            raise InvalidParameter(
+                "n_trees_sampled and tree_order belong to the search: pass the rows themselves."
+            )
+        self._check_found(X)
+        choice = self._choose_trees(X.n_trees, X.tree_order)
+        k, width = self._choose_k(n_neighbors, choice), X.targets.shape[1]
+        if k > width:
+            raise InvalidParameter(
+                f"This neighbourhood holds {width} neighbours a row and {k} are asked for: search "
+                "again with more."
+            )
+        return k, choice
+
+    def _look_up(self, X: Any, k: int, choice: TreeChoice) -> Neighborhood:
+        """The k nearest neighbours of all rows of X, found or given."""
+        each = self._each_part(X, k, choice)
+        check_memory(count_rows(X) * (32 * k + 16), "these neighbours")
+        return join_neighborhoods(list(each))
+
+    def _each_part(self, X: Any, k: int, choice: TreeChoice) -> Iterator[Neighborhood]:
+        """The k nearest neighbours of some rows of X after the other."""
+        rows = X if isinstance(X, Neighborhood) else self._check_new(X)
+        return self._parts(rows, k, choice)
+
+    def _parts(self, rows: Any, k: int, choice: TreeChoice) -> Iterator[Neighborhood]:
+        if isinstance(rows, Neighborhood):
+            yield from row_parts(rows, k)
+            return
+        for part in row_parts(rows, k):
+            with missing_explained(part, self.model_):
+                yield find_neighborhood(self._rows, part, k, choice, self.seed_, self.n_jobs)
+
+    def _check_found(self, found: Neighborhood) -> Neighborhood:
+        if found.fit_id != self._rows.fit_id:
+            raise InvalidParameter(
+                "This neighbourhood is not of this fit: search again with find_neighborhood."
+            )
+        return found
+
+    def _predict_loc(self, X: Any) -> FloatArray:
+        """The model's prediction, (n_samples,)."""
+        table = self._check_new(X)
+        with missing_explained(table, self.model_):
+            return np.asarray(self._rows.source.predict(table), dtype=np.float64)
+
+    def _check_new(self, X: Any) -> Any:
+        table = check_rows(self, X, reset=False)
+        return numbers_of(table) if self.base_model is None else table
+
+    def _each_posterior(
+        self,
+        X: Any,
+        posterior: str | None = None,
+        posterior_fit: str | None = None,
+        n_neighbors: int | str | None = None,
+        calibrate: bool | None = None,
+        n_trees_sampled: int | None = None,
+        tree_order: str | None = None,
+    ) -> Iterator[Posterior]:
+        """A family fitted to the neighbours of some rows of X after the other."""
+        check_is_fitted(self, "y_train_")
+        family = check_family(self.posterior_ if posterior is None else posterior, self.y_train_)
+        fit = self.posterior_fit if posterior_fit is None else posterior_fit
+        check_choice("posterior_fit", fit, FITS)
+        k, choice = self._resolve(X, n_neighbors, n_trees_sampled, tree_order)
+        setting = self._setting(k, calibrate, choice)
+        for found in self._each_part(X, k, choice):
+            yield fit_rows(family, found, setting, fit, self.n_jobs)

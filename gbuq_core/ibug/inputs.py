@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import re
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -14,9 +16,16 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import validate_data
 
 from gbuq_core.errors import GbuqError, InvalidData, InvalidParameter
+from gbuq_core.ibug.families import FAMILIES, FITS
+from gbuq_core.ibug.search import TREE_ORDERS
 from gbuq_core.inputs.columns import check_two_axes, refuse_dates
 from gbuq_core.inputs.rows import LARGEST_TARGET
-from gbuq_core.validation import check_number
+from gbuq_core.jobs import effective_n_jobs
+from gbuq_core.metrics.neighbour_tuning import TINIEST_SCALE
+from gbuq_core.metrics.scale_calibration import SCORINGS
+from gbuq_core.validation import check_choice, check_flag, check_number
+
+_LEAST_SPREAD = 1e3 * TINIEST_SCALE  # of y: three digits of its std are more than nothing
 
 
 def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
@@ -52,6 +61,25 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
         )
     except ValueError as error:
         raise InvalidData(" ".join(str(error).split())) from error
+
+
+def numbers_of(X: Any) -> np.ndarray:
+    """A table of numbers as the float64 array that CatBoost reads; NaN is missing.
+
+    Raises
+    ------
+    InvalidData
+        If a column holds text, categories or dates.
+    """
+    if isinstance(X, pd.DataFrame):
+        for label, dtype in X.dtypes.items():
+            if not (pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype)):
+                raise InvalidData(
+                    f"Column {str(label)!r} does not hold numbers: code it as numbers, or pass a "
+                    "base_model that takes it as it is."
+                )
+        return X.to_numpy(dtype=np.float64, na_value=np.nan)
+    return np.asarray(X, dtype=np.float64)
 
 
 def _check_names(estimator: Any, X: pd.DataFrame) -> None:
@@ -112,6 +140,64 @@ def check_target(name: str, y: Any, n_rows: int) -> np.ndarray:
     return numbers
 
 
+def check_parameters(model: Any) -> None:
+    """Refuse constructor arguments of an `IBUGRegressor` that make no sense."""
+    if isinstance(model.base_model, type):
+        raise InvalidParameter(
+            f"base_model must be an object, not a class: pass {model.base_model.__name__}()."
+        )
+    check_choice("scoring", model.scoring, SCORINGS)
+    check_choice("tree_order", model.tree_order, TREE_ORDERS)
+    check_choice("posterior", model.posterior, (*FAMILIES, "tune"))
+    check_choice("posterior_fit", model.posterior_fit, FITS)
+    check_flag("calibrate", model.calibrate)
+    if model.n_trees_sampled is not None:
+        check_number("n_trees_sampled", model.n_trees_sampled, 1, integer=True)
+    if model.min_scale is not None:
+        check_number("min_scale", model.min_scale, 0, low_open=True)
+    check_number("validation_fraction", model.validation_fraction, 0, 0.9, low_open=True)
+    effective_n_jobs(model.n_jobs)
+    if hasattr(model.base_model, "fit") and hasattr(model.base_model, "predict_proba"):
+        raise InvalidParameter(
+            f"base_model is a classifier ({type(model.base_model).__name__}): pass a regressor, "
+            "or ask gbuq_core.ibug.class_neighbors for the classes among its neighbours."
+        )
+
+
+def check_k(n_neighbors: Any, n_train: int) -> int:
+    """Return k if it is a number that makes sense for so many training rows."""
+    if isinstance(n_neighbors, bool) or not isinstance(n_neighbors, int | np.integer):
+        raise InvalidParameter(
+            f"n_neighbors must be a whole number or 'tune'; got {n_neighbors!r}."
+        )
+    k = int(n_neighbors)
+    if k < 2:
+        raise InvalidParameter(
+            f"n_neighbors must be at least 2, as a single neighbour has no spread; got {k}."
+        )
+    if k > n_train:
+        raise InvalidParameter(
+            f"n_neighbors must be at most {n_train}, the number of training rows; got {k}."
+        )
+    return k
+
+
+def check_spread(y: np.ndarray) -> None:
+    """Refuse training targets (n_samples,) that are all equal or nearly so."""
+    if len(y) == 1:
+        raise InvalidData("n_samples = 1 is too few: a row has no neighbours but itself.")
+    if y.min() == y.max():
+        raise InvalidData(
+            f"y has one value only ({y[0]:g}): equal neighbours have no spread to show."
+        )
+    spread = y.max() - y.min()
+    if spread < _LEAST_SPREAD:
+        raise InvalidData(
+            f"y varies by {spread:g} only, and a std below {TINIEST_SCALE:g} counts as none: "
+            "measure it in a smaller unit."
+        )
+
+
 def check_counts(n_neighbors: ArrayLike) -> list[int]:
     """Several numbers of neighbours, or say in a sentence why they are none.
 
@@ -129,30 +215,40 @@ def check_counts(n_neighbors: ArrayLike) -> list[int]:
     return counts
 
 
-def encode_labels(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The classes of labels (n,), sorted, and each label's place among them, (n,).
+def encode_labels(labels: ArrayLike, n_train: int) -> tuple[np.ndarray, np.ndarray]:
+    """The classes of labels (n_train,), sorted, and each label's place among them, (n_train,).
 
     Examples
     --------
-    >>> encode_labels(np.array(["b", "a", "b"]))
+    >>> encode_labels(["b", "a", "b"], 3)
     (array(['a', 'b'], dtype='<U1'), array([1, 0, 1]))
     """
+    given = np.asarray(labels)
+    if given.shape != (n_train,):
+        raise InvalidData(
+            f"labels must name a class for each of the {n_train} training rows; got shape "
+            f"{given.shape}."
+        )
     try:
-        return np.unique(labels, return_inverse=True)
+        return np.unique(given, return_inverse=True)
     except TypeError:
-        kinds = sorted({type(label).__name__ for label in labels.tolist()})
+        kinds = sorted({type(label).__name__ for label in given.tolist()})
         raise InvalidData(
             f"labels of different kinds ({', '.join(kinds)}) have no order: make all of them text "
             "or all numbers, also where one is missing."
         ) from None
 
 
-def explain_missing(error: Exception, X: Any, model: Any) -> Exception:
-    """A sentence in place of what a library says of NaN; any other error as it is."""
-    speaks_of_it = re.search(r"\bnan\b|missing", str(error), re.IGNORECASE) is not None
-    if isinstance(error, GbuqError) or not speaks_of_it or not bool(np.any(pd.isna(X))):
-        return error
-    return InvalidData(
-        f"X contains NaN, and {type(model).__name__} does not take missing values: fill them or "
-        "drop those rows."
-    )
+@contextmanager
+def missing_explained(X: Any, model: Any) -> Iterator[None]:
+    """Replace a library's error about NaN in X by a plain sentence; let other errors pass."""
+    try:
+        yield
+    except ValueError as error:
+        about_it = re.search(r"\bnan\b|missing", str(error), re.IGNORECASE) is not None
+        if isinstance(error, GbuqError) or not about_it or not bool(np.any(pd.isna(X))):
+            raise
+        raise InvalidData(
+            f"X contains NaN, and {type(model).__name__} does not take missing values: fill them "
+            "or drop those rows."
+        ) from error

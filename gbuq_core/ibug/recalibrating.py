@@ -16,11 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.ibug.affinity import nearest
-from gbuq_core.ibug.family_fits import FloatArray
-from gbuq_core.ibug.results import Neighborhood, Setting
-from gbuq_core.ibug.search import TreeChoice, parts_of, select_trees
-from gbuq_core.ibug.train_leaves import TrainLeaves
+from gbuq_core.ibug.affinity import TrainLeaves, nearest
+from gbuq_core.ibug.search import (
+    FloatArray,
+    Neighborhood,
+    Setting,
+    TreeChoice,
+    parts_of,
+    select_trees,
+)
 from gbuq_core.jobs import check_memory, stage
 from gbuq_core.metrics.neighbour_tuning import (
     CANDIDATES,

@@ -8,17 +8,74 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import _num_samples
 
-from gbuq_core.ibug.affinity import nearest
-from gbuq_core.ibug.family_fits import FloatArray
-from gbuq_core.ibug.results import Neighborhood
-from gbuq_core.ibug.train_leaves import TrainLeaves, pack_leaves
+from gbuq_core.ibug.affinity import TrainLeaves, nearest, pack_leaves
 from gbuq_core.jobs import check_memory, stage
+from gbuq_core.metrics.neighbour_tuning import running_std
 from gbuq_core.trees.importers import LeafSource
 from gbuq_core.validation import check_choice, check_number
 
+FloatArray = NDArray[np.float64]
+
 TREE_ORDERS = ("first", "last", "random")
 _PART = 4_000_000  # neighbours at a time: 64 MB of indices, affinities and targets
+
+
+class Distribution(NamedTuple):
+    """``loc``, the model's prediction, and ``scale``, a std: (n_samples,) each, in units of y."""
+
+    loc: FloatArray
+    scale: FloatArray
+
+
+class Neighborhood(NamedTuple):
+    """Rows with their nearest training rows, for any number of them up to the k that was asked for.
+
+    The predicting methods of `IBUGRegressor` take it in place of X: a slider of k, family or
+    calibration then searches nothing anew.
+
+    Attributes
+    ----------
+    loc : ndarray of shape (n_samples,)
+        The model's predictions.
+    indices : ndarray of shape (n_samples, k), int32
+        Training rows by descending affinity, ties by ascending index.
+    affinities : ndarray of shape (n_samples, k), int32
+        Trees in which the two rows share a leaf.
+    targets : ndarray of shape (n_samples, k)
+        The training rows' targets.
+    n_trees : int
+        The trees that counted: the largest possible affinity.
+    fit_id : int
+        Of the fit whose training rows these are; another estimator refuses them.
+    tree_order : {"first", "last", "random"}
+        Which trees counted: the scale is calibrated for these.
+    """
+
+    loc: FloatArray
+    indices: NDArray[np.int32]
+    affinities: NDArray[np.int32]
+    targets: FloatArray
+    n_trees: int
+    fit_id: int
+    tree_order: str
+
+
+class Setting(NamedTuple):
+    """What turns neighbours' targets into a scale: ``gamma * max(std, min_scale) + delta``."""
+
+    n_neighbors: int
+    min_scale: float
+    gamma: float
+    delta: float
+
+
+class ScalePath(NamedTuple):
+    """The neighbours' std, uncalibrated, for several k: (n_k,) and (n_samples, n_k)."""
+
+    n_neighbors: NDArray[np.int64]
+    scale: FloatArray
 
 
 class TreeChoice(NamedTuple):
@@ -131,3 +188,23 @@ def row_parts(X: Any, n_neighbors: int) -> Iterator[Any]:
     take = X.iloc if hasattr(X, "iloc") else X
     for part in parts_of(len(X), n_neighbors):
         yield take[part]
+
+
+def count_rows(X: Any) -> int:
+    """How many rows an array, a frame or a neighbourhood has."""
+    return len(X.loc) if isinstance(X, Neighborhood) else int(_num_samples(X))
+
+
+def join_neighborhoods(parts: list[Neighborhood]) -> Neighborhood:
+    """The rows of all parts, which are of one search."""
+    if len(parts) == 1:
+        return parts[0]
+    columns = zip(*(part[:4] for part in parts), strict=True)
+    loc, indices, affinities, targets = (np.concatenate(column) for column in columns)
+    return Neighborhood(loc, indices, affinities, targets, *parts[0][4:])
+
+
+def scale_of(targets: FloatArray, setting: Setting) -> FloatArray:
+    """The calibrated scale (n_samples,) of neighbours' targets (n_samples, k or more)."""
+    k, least, gamma, delta = setting
+    return gamma * np.maximum(running_std(targets, [k])[:, 0], least) + delta
