@@ -14,7 +14,17 @@ from typing import NamedTuple
 # room gets its floor here.
 METHODS = {"boosting", "ibug", "soft_trees", "macau", "sampling", "baselines"}
 FLOORS = [
-    {"errors", "validation", "seeding", "numba_cache", "compiling", "resources", "glossary"},
+    {
+        "errors",
+        "validation",
+        "seeding",
+        "numba_cache",
+        "compiling",
+        "resources",
+        "glossary",
+        "knobs",
+        "methods",
+    },
     {"progress", "parallel", "jobs", "uncertainty", "synthetic", "metrics", "trees", "inputs"},
     METHODS,
     {"tables", "experiments"},

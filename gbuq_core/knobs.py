@@ -1,0 +1,209 @@
+"""A setting as plain data: what it is called, what it may be and what it is by default.
+
+Nothing here draws anything. Records of methods (`gbuq_core.methods`) list their knobs with it, a
+page narrows them (`narrow`) and adds its own, and an error names what a value may be.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple
+
+from gbuq_core.errors import InvalidParameter
+
+Kind = Literal["integer", "number", "ladder", "choice", "choices", "switch", "text", "range"]
+Group = Literal["data", "method", "knobs", "view", "page"]
+GROUPS: tuple[Group, ...] = ("data", "method", "knobs", "view")  # the order of the pipeline
+
+_LISTED = 12  # choices in a sentence
+# Of a step: what a slider sends differs from low + n * step by rounding, in the 15th digit.
+_STEP_ROUNDING = 1e-6
+
+
+class Knob(NamedTuple):
+    """One setting of a page: a widget in the sidebar and a parameter of the URL.
+
+    ``key`` is both the URL parameter and the widget's key. The text that a choice shows is also
+    the text in the URL, so choices are worded for people ("virtual SGLB").
+
+    ========  ================================  ==========================================
+    kind      value                             drawn as
+    ========  ================================  ==========================================
+    integer   int in [low, high]                slider, or a box with ``box=True``
+    number    float in [low, high]              slider, or a box with ``box=True``
+    ladder    one number of ``choices``         slider over uneven steps (1, 3, 10, 30)
+    choice    one str of ``choices``            radio up to four choices, else a drop-down
+    choices   tuple of str, at most ``most``    drop-down with several entries
+    switch    bool                              toggle
+    text      str that matches ``pattern``      text box of ``most`` characters (200)
+    range     (low, high), two int in order     slider with two ends
+    ========  ================================  ==========================================
+
+    ``needs=("method", ("SGLB", "virtual SGLB"))`` draws the knob only while another one has one
+    of those values; a hidden knob keeps its value. ``when`` is a further condition, on the values
+    of all. A knob of the group ``"page"`` is drawn by the page itself, where it belongs
+    (`controls.draw_knob`). ``plain`` keeps choices that are a user's words out of widgets that
+    read Markdown.
+    """
+
+    key: str
+    label: str
+    kind: Kind
+    default: Any
+    low: float | None = None
+    high: float | None = None
+    step: float | None = None
+    choices: tuple[Any, ...] = ()
+    most: int | None = None
+    pattern: str = r".{0,200}"
+    unit: str = ""
+    help: str = ""
+    group: Group = "knobs"
+    needs: tuple[str, tuple[Any, ...]] | None = None
+    box: bool = False
+    plain: bool = False
+    when: Callable[[Mapping[str, Any]], bool] | None = None
+
+
+def describe_range(knob: Knob) -> str:
+    """What a knob may be, as the end of a sentence.
+
+    >>> describe_range(Knob("rows", "Rows", "integer", 200, 20, 2000))
+    'a whole number from 20 to 2000'
+    >>> describe_range(Knob("step", "K", "integer", 30, 10, 200, step=10))
+    'a multiple of 10 from 10 to 200'
+    """
+    if knob.kind in ("integer", "number"):
+        noun = "a whole number" if knob.kind == "integer" else "a number"
+        steps = ""
+        if knob.step and not knob.box and (knob.kind == "number" or knob.step > 1):
+            multiples = knob.kind == "integer" and knob.low % knob.step == 0
+            noun = f"a multiple of {knob.step:g}" if multiples else noun
+            steps = "" if multiples else f" in steps of {knob.step:g}"
+        return f"{noun} from {knob.low:g} to {knob.high:g}{steps}"
+    if knob.kind == "range":
+        return f"two whole numbers from {knob.low:g} to {knob.high:g}, the lower one first"
+    if knob.kind == "switch":
+        return "true or false"
+    if knob.kind == "text":
+        return knob.help.rstrip(".").lower() if knob.help else "a short text of the right form"
+    listed = ", ".join(choice_text(choice) for choice in knob.choices[:_LISTED])
+    if len(knob.choices) > _LISTED:
+        listed += f" and {len(knob.choices) - _LISTED} more"
+    if knob.kind == "choices":
+        limit = f"at most {knob.most} of " if knob.most else "some of "
+        return limit + listed
+    return f"one of {listed}"
+
+
+def problem_with(knob: Knob, value: Any) -> bool:
+    """Whether ``value`` is one that the knob cannot have."""
+    match knob.kind:
+        case "integer" | "number":
+            expected = int if knob.kind == "integer" else (int, float)
+            if isinstance(value, bool) or not isinstance(value, expected):
+                return True
+            return not (math.isfinite(value) and _on_slider(knob, value))
+        case "range":
+            return not _is_range(knob, value)
+        case "switch":
+            return not isinstance(value, bool)
+        case "text":
+            return not isinstance(value, str) or re.fullmatch(knob.pattern, value) is None
+        case "choices":
+            if not isinstance(value, (tuple, list)) or (knob.most and len(value) > knob.most):
+                return True
+            return len(set(value)) < len(value) or any(v not in knob.choices for v in value)
+        case _:
+            return value not in knob.choices
+
+
+def _on_slider(knob: Knob, value: float) -> bool:
+    """Whether a finite number is in range and, but for boxes, where its slider can stand."""
+    if not knob.low <= value <= knob.high:
+        return False
+    if knob.box or not knob.step or value == knob.high:
+        return True
+    steps = (value - knob.low) / knob.step
+    return abs(steps - round(steps)) < _STEP_ROUNDING
+
+
+def _is_range(knob: Knob, value: Any) -> bool:
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        return False
+    if any(isinstance(end, bool) or not isinstance(end, int) for end in value):
+        return False
+    return value[0] <= value[1] and all(_on_slider(knob, end) for end in value)
+
+
+def choice_text(choice: Any) -> str:
+    """A choice as its widget and a link write it: 10, not 10.0.
+
+    >>> choice_text(10.0), choice_text(0.3), choice_text("virtual SGLB")
+    ('10', '0.3', 'virtual SGLB')
+    """
+    return number_text(choice)
+
+
+def number_text(value: Any) -> str:
+    """A number as the browser writes it: 5, not 5.0.
+
+    >>> number_text(5.0), number_text(0.3)
+    ('5', '0.3')
+    """
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def check_knob(knob: Knob, value: Any) -> Any:
+    """The value, if the knob can have it.
+
+    Raises
+    ------
+    InvalidParameter
+        One sentence that says what the knob may be.
+
+    Examples
+    --------
+    >>> check_knob(Knob("depth", "Depth", "integer", 6, 1, 16), 20)
+    Traceback (most recent call last):
+    gbuq_core.errors.InvalidParameter: depth must be a whole number from 1 to 16; got 20.
+    """
+    if problem_with(knob, value):
+        raise InvalidParameter(f"{knob.key} must be {describe_range(knob)}; got {value!r}.")
+    return value
+
+
+def narrow(knob: Knob, **changes: Any) -> Knob:
+    """The knob as one page offers it: another key, default, help or group, and fewer values.
+
+    A page that offers steps of its own turns a range into a ladder: ``kind="ladder"`` with
+    ``choices``.
+
+    Raises
+    ------
+    InvalidParameter
+        If the page would offer a value that the knob cannot have.
+
+    Examples
+    --------
+    >>> trees = Knob("n_trees", "Trees", "integer", 100, 1, 10_000)
+    >>> narrow(trees, key="trees", kind="ladder", choices=(10, 100), default=10).choices
+    (10, 100)
+    >>> narrow(trees, high=20_000)
+    Traceback (most recent call last):
+    gbuq_core.errors.InvalidParameter: n_trees must be a whole number from 1 to 10000; got 20000.
+    """
+    changed = knob._replace(**changes)
+    whole = knob._replace(box=True)  # any value of the range, on a step or not
+    ends = [end for end in (changed.low, changed.high) if end is not None]
+    offered = [*changed.choices, *ends, changed.default]
+    if knob.kind == "choices":
+        check_knob(whole._replace(most=None), changed.choices)
+        offered = [changed.default]
+    for value in offered:
+        check_knob(whole, value)
+    return changed
