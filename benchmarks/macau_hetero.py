@@ -16,8 +16,8 @@ from benchmarks.ibug_tables import collect
 from benchmarks.macau_tables import auroc_lines, crps_lines, line, spread
 from benchmarks.report import Row
 from benchmarks.store import Store
-from gbuq_core.experiments.heteroscedastic import fit_hetero, measure_hetero
-from gbuq_core.experiments.heteroscedastic_plan import (
+from gbuq_core.experiments.heteroscedastic.fit import fit_hetero, measure_hetero
+from gbuq_core.experiments.heteroscedastic.plan import (
     METHODS,
     SCORES,
     HeteroSettings,
@@ -25,7 +25,7 @@ from gbuq_core.experiments.heteroscedastic_plan import (
     plan_hetero,
     plan_measure,
 )
-from gbuq_core.experiments.heteroscedastic_scores import score_hetero
+from gbuq_core.experiments.heteroscedastic.scores import score_hetero
 
 BASE = HeteroSettings()
 # What the forest is grown with, against the paper's subsample of 0.1 and leaves of 20 rows.

@@ -18,9 +18,9 @@ from benchmarks.macau_tables import PAPER_SYNTH_BRACKETS, PAPER_SYNTH_CRPS, line
 from benchmarks.report import Row, load_split
 from benchmarks.store import Store
 from gbuq_core import MacauClassifier, MacauRegressor
-from gbuq_core.experiments.heteroscedastic_data import load_hetero_data
-from gbuq_core.experiments.novelty_data import load_novelty_data
-from gbuq_core.experiments.novelty_protocol import (
+from gbuq_core.experiments.heteroscedastic.data import load_hetero_data
+from gbuq_core.experiments.novelty.data import load_novelty_data
+from gbuq_core.experiments.novelty.protocol import (
     PAPER_AUROC,
     SCORES,
     ProtocolSettings,

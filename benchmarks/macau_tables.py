@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.ibug_tables import MeanError, collect
-from gbuq_core.experiments.heteroscedastic_paper import paper_auroc, paper_crps
-from gbuq_core.experiments.heteroscedastic_plan import METHODS, SCORES
+from gbuq_core.experiments.heteroscedastic.paper import paper_auroc, paper_crps
+from gbuq_core.experiments.heteroscedastic.plan import METHODS, SCORES
 
 LEVELS = (0.5, 0.8, 0.95)
 # Table 1, "Synth(CRPS)": total uncertainty, 10,000 rows, half of them training.

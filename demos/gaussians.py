@@ -11,16 +11,16 @@ from typing import NamedTuple
 import numpy as np
 
 from demos.lesson import Lesson, Shown, Step, main
-from gbuq_core.experiments.gaussians import GaussiansRun, run_gaussians, run_sampler
-from gbuq_core.experiments.gaussians_plan import GaussiansSettings, plan_sampler
-from gbuq_core.experiments.gaussians_scores import (
+from gbuq_core.experiments.gaussians.fit import GaussiansRun, run_gaussians, run_sampler
+from gbuq_core.experiments.gaussians.plan import GaussiansSettings, plan_sampler
+from gbuq_core.experiments.gaussians.scores import (
     SamplerScores,
     describe_gaussians,
     digits,
     percent,
     score_sampler,
 )
-from gbuq_core.figures.gaussians import GaussiansView, gaussians_sheet
+from gbuq_core.figures.gaussians.picture import GaussiansView, gaussians_sheet
 
 
 class GaussiansPreset(NamedTuple):

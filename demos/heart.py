@@ -12,10 +12,10 @@ import numpy as np
 
 from demos.lesson import Lesson, Shown, Step, main
 from gbuq_core.experiments.claims import times_text
-from gbuq_core.experiments.heart import HeartRun, run_heart
-from gbuq_core.experiments.heart_data import SIDE
-from gbuq_core.experiments.heart_plan import HeartSettings
-from gbuq_core.experiments.heart_scores import auroc_text, describe_heart, score_heart
+from gbuq_core.experiments.heart.data import SIDE
+from gbuq_core.experiments.heart.fit import HeartRun, run_heart
+from gbuq_core.experiments.heart.plan import HeartSettings
+from gbuq_core.experiments.heart.scores import auroc_text, describe_heart, score_heart
 from gbuq_core.figures.heart import HeartView, heart_sheet
 
 

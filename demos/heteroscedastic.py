@@ -28,13 +28,13 @@ from demos.heteroscedastic_parts import (
     wide,
 )
 from demos.lesson import Lesson, Shown, Step, main
-from gbuq_core.experiments.heteroscedastic import HeteroRun, HeteroView, view_hetero
-from gbuq_core.experiments.heteroscedastic_claims import check_claims, follow_rays
-from gbuq_core.experiments.heteroscedastic_data import Array
-from gbuq_core.experiments.heteroscedastic_plan import LEVELS, METHODS, SUPPORT, HeteroSettings
-from gbuq_core.experiments.heteroscedastic_scores import HeteroScore, score_all
-from gbuq_core.experiments.heteroscedastic_words import describe_hetero
-from gbuq_core.figures.panels import Strip, StripLine
+from gbuq_core.experiments.heteroscedastic.claims import check_claims, follow_rays
+from gbuq_core.experiments.heteroscedastic.data import Array
+from gbuq_core.experiments.heteroscedastic.fit import HeteroRun, HeteroView, view_hetero
+from gbuq_core.experiments.heteroscedastic.plan import LEVELS, METHODS, SUPPORT, HeteroSettings
+from gbuq_core.experiments.heteroscedastic.scores import HeteroScore, score_all
+from gbuq_core.experiments.heteroscedastic.words import describe_hetero
+from gbuq_core.figures.canvas.panels import Strip, StripLine
 from gbuq_core.figures.theme import METHOD_STYLES
 
 

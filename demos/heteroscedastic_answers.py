@@ -1,6 +1,6 @@
 """What the lesson on growing noise answers, whatever the numbers are.
 
-Levels of agreement are those of `heteroscedastic_claims`; what would be said of other numbers is
+Levels of agreement are those of `claims`; what would be said of other numbers is
 written here too, so that no sentence outlives the numbers that it was written beside.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from gbuq_core.experiments.claims import Claim
-from gbuq_core.experiments.heteroscedastic_claims import (
+from gbuq_core.experiments.heteroscedastic.claims import (
     BLIND,
     CALLED_DATA,
     CHANCE,
@@ -21,8 +21,8 @@ from gbuq_core.experiments.heteroscedastic_claims import (
     SEPARATES,
     Ray,
 )
-from gbuq_core.experiments.heteroscedastic_data import Array
-from gbuq_core.experiments.heteroscedastic_scores import HeteroScore
+from gbuq_core.experiments.heteroscedastic.data import Array
+from gbuq_core.experiments.heteroscedastic.scores import HeteroScore
 
 _SAME = 0.05  # relative change that counts as none
 _EVEN = 0.05  # coverages of thirds that lie as near to each other

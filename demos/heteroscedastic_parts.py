@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from gbuq_core.experiments.heteroscedastic import (
+from gbuq_core.experiments.heteroscedastic.data import Array, data_of
+from gbuq_core.experiments.heteroscedastic.fit import (
     HeteroFit,
     HeteroMeasure,
     HeteroRun,
@@ -19,8 +20,7 @@ from gbuq_core.experiments.heteroscedastic import (
     measure_hetero,
     view_hetero,
 )
-from gbuq_core.experiments.heteroscedastic_data import Array, data_of
-from gbuq_core.experiments.heteroscedastic_plan import (
+from gbuq_core.experiments.heteroscedastic.plan import (
     SUPPORT,
     HeteroPlan,
     HeteroSettings,
@@ -28,10 +28,10 @@ from gbuq_core.experiments.heteroscedastic_plan import (
     plan_hetero,
     plan_measure,
 )
-from gbuq_core.experiments.heteroscedastic_predictions import interval_of
-from gbuq_core.experiments.heteroscedastic_scores import HeteroScore
+from gbuq_core.experiments.heteroscedastic.predictions import interval_of
+from gbuq_core.experiments.heteroscedastic.scores import HeteroScore
+from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
 from gbuq_core.figures.curves.parts import stretches
-from gbuq_core.figures.panels import PanelSheet, Strip, StripLine
 from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.jobs import stage
 from gbuq_core.metrics import auroc

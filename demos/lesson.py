@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gbuq_core.errors import GbuqError
-from gbuq_core.figures.panels import PanelSheet
+from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.standalone import Section, standalone_html
 
 

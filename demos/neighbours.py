@@ -20,19 +20,19 @@ from demos.neighbours_parts import (
     viewed,
     with_strips,
 )
-from gbuq_core.experiments.neighbours import (
+from gbuq_core.experiments.neighbours.fit import (
     rank_families,
     search_neighbours,
     view_neighbours,
 )
-from gbuq_core.experiments.neighbours_look import affinity_by_trees, run_neighbours
-from gbuq_core.experiments.neighbours_plan import ORDERS, NeighboursSettings
-from gbuq_core.experiments.neighbours_words import describe_neighbours
+from gbuq_core.experiments.neighbours.look import affinity_by_trees, run_neighbours
+from gbuq_core.experiments.neighbours.plan import ORDERS, NeighboursSettings
+from gbuq_core.experiments.neighbours.words import describe_neighbours
+from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
 from gbuq_core.figures.colour import OKABE_ITO
-from gbuq_core.figures.neighbours_charts import Families, family_strip
-from gbuq_core.figures.neighbours_parts import IBUG
-from gbuq_core.figures.neighbours_sources import near_from
-from gbuq_core.figures.panels import PanelSheet, Strip, StripLine
+from gbuq_core.figures.neighbours.charts import Families, family_strip
+from gbuq_core.figures.neighbours.parts import IBUG
+from gbuq_core.figures.neighbours.sources import near_from
 from gbuq_core.ibug import FAMILIES
 from gbuq_core.metrics import auroc
 from gbuq_core.synthetic import ripples_truth

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gbuq_core.experiments.neighbours import NeighboursView, search_neighbours, view_neighbours
-from gbuq_core.experiments.neighbours_look import NeighboursRun
-from gbuq_core.experiments.neighbours_scores import NeighboursScore, score_neighbours
-from gbuq_core.experiments.neighbours_words import describe_neighbours
-from gbuq_core.figures.neighbours import surface_sheet
-from gbuq_core.figures.neighbours_charts import reasons_sheet
-from gbuq_core.figures.neighbours_sources import near_from, reasons_from, surface_from
-from gbuq_core.figures.panels import Panel, PanelSheet, Strip, shared_limits
+from gbuq_core.experiments.neighbours.fit import NeighboursView, search_neighbours, view_neighbours
+from gbuq_core.experiments.neighbours.look import NeighboursRun
+from gbuq_core.experiments.neighbours.scores import NeighboursScore, score_neighbours
+from gbuq_core.experiments.neighbours.words import describe_neighbours
+from gbuq_core.figures.canvas.panels import Panel, PanelSheet, Strip, shared_limits
+from gbuq_core.figures.neighbours.charts import reasons_sheet
+from gbuq_core.figures.neighbours.picture import surface_sheet
+from gbuq_core.figures.neighbours.sources import near_from, reasons_from, surface_from
 from gbuq_core.synthetic import ripples_truth
 
 

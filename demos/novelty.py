@@ -37,13 +37,13 @@ from demos.novelty_words import (
     new_there,
     tail_words,
 )
-from gbuq_core.experiments.novelty import NoveltyMaps, predict_places, ranks_of
-from gbuq_core.experiments.novelty_edits import mask_of
-from gbuq_core.experiments.novelty_look import PlaceLook, explain_place
-from gbuq_core.experiments.novelty_plan import METHODS, NoveltySettings
-from gbuq_core.experiments.spiral_regions import rank_correlation
-from gbuq_core.figures.novelty_charts import tree_sheet
-from gbuq_core.figures.panels import Line, Marker
+from gbuq_core.experiments.novelty.edits import mask_of
+from gbuq_core.experiments.novelty.fit import NoveltyMaps, predict_places, ranks_of
+from gbuq_core.experiments.novelty.look import PlaceLook, explain_place
+from gbuq_core.experiments.novelty.plan import METHODS, NoveltySettings
+from gbuq_core.experiments.spiral.regions import rank_correlation
+from gbuq_core.figures.canvas.panels import Line, Marker
+from gbuq_core.figures.novelty.charts import tree_sheet
 
 
 class NoveltyPreset(NamedTuple):

@@ -7,7 +7,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from gbuq_core.experiments.novelty import (
+from gbuq_core.experiments.novelty.compare import compare_maps, outcome_of
+from gbuq_core.experiments.novelty.data import load_novelty_data
+from gbuq_core.experiments.novelty.edits import Edit, cells_within, edit_of, mask_of
+from gbuq_core.experiments.novelty.fit import (
     NoveltyFit,
     NoveltyMaps,
     NoveltyRun,
@@ -20,29 +23,26 @@ from gbuq_core.experiments.novelty import (
     unit_of,
     view_novelty,
 )
-from gbuq_core.experiments.novelty_compare import compare_maps, outcome_of
-from gbuq_core.experiments.novelty_data import load_novelty_data
-from gbuq_core.experiments.novelty_edits import Edit, cells_within, edit_of, mask_of
-from gbuq_core.experiments.novelty_look import PlaceLook
-from gbuq_core.experiments.novelty_plan import METHODS, NoveltyPlan, NoveltySettings, plan_novelty
-from gbuq_core.experiments.novelty_ranks import rank_among
-from gbuq_core.experiments.novelty_scores import MapScore, score_maps, support_of
-from gbuq_core.experiments.novelty_words import describe_novelty
-from gbuq_core.figures.novelty import (
-    CLASS_COLOURS,
-    MACAU,
-    Ellipses,
-    Ground,
-    ScoreMap,
-    maps_sheet,
-)
-from gbuq_core.figures.panels import (
+from gbuq_core.experiments.novelty.look import PlaceLook
+from gbuq_core.experiments.novelty.plan import METHODS, NoveltyPlan, NoveltySettings, plan_novelty
+from gbuq_core.experiments.novelty.ranks import rank_among
+from gbuq_core.experiments.novelty.scores import MapScore, score_maps, support_of
+from gbuq_core.experiments.novelty.words import describe_novelty
+from gbuq_core.figures.canvas.panels import (
     Panel,
     PanelSheet,
     Points,
     Strip,
     StripLine,
     shared_limits,
+)
+from gbuq_core.figures.novelty.picture import (
+    CLASS_COLOURS,
+    MACAU,
+    Ellipses,
+    Ground,
+    ScoreMap,
+    maps_sheet,
 )
 from gbuq_core.figures.theme import METHOD_STYLES
 

@@ -25,21 +25,21 @@ from demos.soft_trees_parts import (
     spread_strip,
 )
 from gbuq_core.experiments.claims import times_text
-from gbuq_core.experiments.soft_trees import fit_soft, run_soft, view_soft
-from gbuq_core.experiments.soft_trees_claims import check_claims, rmse_beside_paper
-from gbuq_core.experiments.soft_trees_look import (
+from gbuq_core.experiments.soft_trees.claims import check_claims, rmse_beside_paper
+from gbuq_core.experiments.soft_trees.fit import fit_soft, run_soft, view_soft
+from gbuq_core.experiments.soft_trees.look import (
     covariance_view,
     stages_view,
     tree_frames,
     tree_view,
 )
-from gbuq_core.experiments.soft_trees_models import estimate_soft_seconds
-from gbuq_core.experiments.soft_trees_plan import SoftSettings, full_rank, plan_soft
-from gbuq_core.experiments.soft_trees_scores import score_all, score_soft
-from gbuq_core.experiments.soft_trees_words import describe_elbo, describe_soft
-from gbuq_core.figures.panels import Strip, StripLine
-from gbuq_core.figures.soft_trees_charts import TreeFrames, correlation_sheet, tree_sheet
-from gbuq_core.figures.soft_trees_strips import frames_from, functions_strip, scene_from
+from gbuq_core.experiments.soft_trees.models import estimate_soft_seconds
+from gbuq_core.experiments.soft_trees.plan import SoftSettings, full_rank, plan_soft
+from gbuq_core.experiments.soft_trees.scores import score_all, score_soft
+from gbuq_core.experiments.soft_trees.words import describe_elbo, describe_soft
+from gbuq_core.figures.canvas.panels import Strip, StripLine
+from gbuq_core.figures.soft_trees.charts import TreeFrames, correlation_sheet, tree_sheet
+from gbuq_core.figures.soft_trees.strips import frames_from, functions_strip, scene_from
 from gbuq_core.figures.theme import METHOD_STYLES
 
 

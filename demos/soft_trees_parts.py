@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from gbuq_core.experiments.soft_trees import SoftRun, run_soft
-from gbuq_core.experiments.soft_trees_plan import SoftSettings
-from gbuq_core.experiments.soft_trees_scores import SoftScore, score_all
-from gbuq_core.figures.panels import PanelSheet, Strip, StripLine
-from gbuq_core.figures.soft_trees_strips import functions_strip, scene_from
+from gbuq_core.experiments.soft_trees.fit import SoftRun, run_soft
+from gbuq_core.experiments.soft_trees.plan import SoftSettings
+from gbuq_core.experiments.soft_trees.scores import SoftScore, score_all
+from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
+from gbuq_core.figures.soft_trees.strips import functions_strip, scene_from
 from gbuq_core.figures.theme import METHOD_STYLES
 
 VST, VSGBM = METHOD_STYLES["vst"].colour, METHOD_STYLES["vsgbm"].colour

@@ -14,20 +14,20 @@ from typing import NamedTuple
 import numpy as np
 
 from demos.lesson import Lesson, Shown, Step, main
-from gbuq_core.experiments.spiral import SpiralRun, map_spiral, run_spiral, spiral_truth
-from gbuq_core.experiments.spiral_growth import growth_of
-from gbuq_core.experiments.spiral_plan import SpiralSettings
-from gbuq_core.experiments.spiral_probe import ray, ray_truth
-from gbuq_core.experiments.spiral_quality import (
+from gbuq_core.experiments.spiral.fit import SpiralRun, map_spiral, run_spiral, spiral_truth
+from gbuq_core.experiments.spiral.growth import growth_of
+from gbuq_core.experiments.spiral.plan import SpiralSettings
+from gbuq_core.experiments.spiral.probe import ray, ray_truth
+from gbuq_core.experiments.spiral.quality import (
     burn_in_effect,
     quality_against_compute,
     walk_off,
 )
-from gbuq_core.experiments.spiral_regions import rank_correlation, spiral_regions
-from gbuq_core.experiments.spiral_scores import SpiralScore, describe_spiral, score_spiral
-from gbuq_core.figures.panels import Line, PanelSheet
-from gbuq_core.figures.spiral import SpiralView, spiral_sheet
-from gbuq_core.figures.spiral_charts import RayOfMethod, ray_sheet
+from gbuq_core.experiments.spiral.regions import rank_correlation, spiral_regions
+from gbuq_core.experiments.spiral.scores import SpiralScore, describe_spiral, score_spiral
+from gbuq_core.figures.canvas.panels import Line, PanelSheet
+from gbuq_core.figures.spiral.charts import RayOfMethod, ray_sheet
+from gbuq_core.figures.spiral.picture import SpiralView, spiral_sheet
 
 
 class SpiralPreset(NamedTuple):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from gbuq_core.errors import Cancelled, GbuqError, InvalidParameter, TableError
-from gbuq_core.experiments.table import Cut, cut_table
+from gbuq_core.experiments.table.fit import Cut, cut_table
 from gbuq_core.jobs import Job, JobRunner
 from gbuq_core.tables import (
     ReadOptions,

@@ -4,17 +4,17 @@ from functools import partial
 
 import streamlit as st
 
-from gbuq_core.experiments.gaussians import SamplerRun, run_sampler
-from gbuq_core.experiments.gaussians_plan import (
+from gbuq_core.experiments.gaussians.fit import SamplerRun, run_sampler
+from gbuq_core.experiments.gaussians.plan import (
     SAMPLERS,
     GaussiansSettings,
     SamplerPlan,
     estimate_sampler_seconds,
     plan_sampler,
 )
-from pages._ui.gaussians_controls import STATE, settings_of, view_of
-from pages._ui.gaussians_lede import lede_of
-from pages._ui.gaussians_ui import (
+from pages._ui.gaussians.controls import STATE, settings_of, view_of
+from pages._ui.gaussians.lede import lede_of
+from pages._ui.gaussians.picture import (
     draw_gaussians,
     draw_scores,
     explain_gaussians,

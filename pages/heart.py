@@ -4,22 +4,22 @@ from functools import partial
 
 import streamlit as st
 
-from gbuq_core.experiments.heart import HeartFit, fit_heart
-from gbuq_core.experiments.heart_plan import (
+from gbuq_core.experiments.heart.fit import HeartFit, fit_heart
+from gbuq_core.experiments.heart.plan import (
     METHODS,
     HeartPlan,
     HeartSettings,
     estimate_heart_seconds,
     plan_heart,
 )
-from pages._ui.heart_controls import (
+from pages._ui.heart.controls import (
     STATE,
     paint,
     problem_with_cells,
     settings_of,
     view_of,
 )
-from pages._ui.heart_ui import (
+from pages._ui.heart.picture import (
     draw_heart,
     draw_scores,
     explain_heart,

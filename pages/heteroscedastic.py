@@ -5,18 +5,18 @@ from types import SimpleNamespace
 
 import streamlit as st
 
-from gbuq_core.experiments.heteroscedastic_plan import METHODS
+from gbuq_core.experiments.heteroscedastic.plan import METHODS
 from pages._ui import picture_first
-from pages._ui.hetero_controls import STATE, draw_view_knobs, settings_of
-from pages._ui.hetero_exports import explain_hetero, export_hetero, words_of
-from pages._ui.hetero_scorecard import (
+from pages._ui.heteroscedastic.controls import STATE, draw_view_knobs, settings_of
+from pages._ui.heteroscedastic.export import explain_hetero, export_hetero, words_of
+from pages._ui.heteroscedastic.picture import PAGE, draw_picture, show_costs
+from pages._ui.heteroscedastic.scorecard import (
     draw_scores,
     measure_requests,
     measure_slots,
     run_of,
     say_what_failed,
 )
-from pages._ui.hetero_ui import PAGE, draw_picture, show_costs
 from pages._ui.jobs_glue import Answer, ask, show_progress
 from pages._ui.url_state import link_to, open_page, read_again
 

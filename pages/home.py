@@ -4,13 +4,13 @@ from functools import partial
 
 import streamlit as st
 
-from gbuq_core.experiments.wave import WaveConfig, WaveRun, run_wave
-from pages._ui.home_map import show_methods, show_pages
+from gbuq_core.experiments.wave.fit import WaveConfig, WaveRun, run_wave
+from pages._ui.home.map import show_methods, show_pages
+from pages._ui.home.picture import draw_wave, export_wave, score_wave
 from pages._ui.jobs_glue import Request, ask, show_progress
 from pages._ui.knobs import Knob
 from pages._ui.notices import show_notice
 from pages._ui.url_state import PageState, link_to, open_page
-from pages._ui.wave_ui import draw_wave, export_wave, score_wave
 
 STATE = PageState(
     key="home",

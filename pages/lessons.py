@@ -10,10 +10,10 @@ from demos import load_lessons
 from demos.lesson import Lesson, Shown, Step, lesson_html
 from pages._ui.canvas import canvas
 from pages._ui.controls import draw_knob
-from pages._ui.export_ui import Download, show_exports
+from pages._ui.export import Download, show_exports
 from pages._ui.jobs_glue import Request, ask, show_progress
 from pages._ui.knobs import Knob
-from pages._ui.lesson_links import OPENERS, lessons_by_name
+from pages._ui.lessons.links import OPENERS, lessons_by_name
 from pages._ui.notices import show_notice
 from pages._ui.url_state import PageState, link_to, open_page
 

@@ -5,14 +5,14 @@ from types import SimpleNamespace
 import streamlit as st
 
 from gbuq_core.errors import GbuqError
-from gbuq_core.experiments.neighbours_data import DATASETS
+from gbuq_core.experiments.neighbours.data import DATASETS
 from pages._ui.jobs_glue import Answer, ask, cost_line, show_progress
 from pages._ui.kept import kept, last_kept
-from pages._ui.neighbours_controls import STATE, settings_of
-from pages._ui.neighbours_exports import explain_neighbours, export_neighbours, words_of
-from pages._ui.neighbours_looks import draw_look, draw_rows
-from pages._ui.neighbours_scorecard import baseline_requests, baseline_slots, scores_or_say
-from pages._ui.neighbours_ui import SLOT, Found, draw_choice, draw_picture, find, fit_request
+from pages._ui.neighbours.controls import STATE, settings_of
+from pages._ui.neighbours.export import explain_neighbours, export_neighbours, words_of
+from pages._ui.neighbours.look import draw_look, draw_rows
+from pages._ui.neighbours.picture import SLOT, Found, draw_choice, draw_picture, find, fit_request
+from pages._ui.neighbours.scorecard import baseline_requests, baseline_slots, scores_or_say
 from pages._ui.notices import show_notice
 from pages._ui.url_state import draw_controls, link_to, open_page, read_again
 

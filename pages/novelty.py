@@ -6,16 +6,15 @@ from types import SimpleNamespace
 import streamlit as st
 
 from gbuq_core.errors import GbuqError
-from gbuq_core.experiments.novelty_edits import Edit
+from gbuq_core.experiments.novelty.edits import Edit
 from pages._ui.jobs_glue import Answer, ask, cost_line, show_progress
 from pages._ui.notices import show_notice
-from pages._ui.novelty_change import changed_of, draw_change, say_verdict
-from pages._ui.novelty_controls import STATE, edits_or_say, settings_of
-from pages._ui.novelty_edits import bind_edits, draw_tools, offer_to_forget
-from pages._ui.novelty_exports import explain_novelty, export_novelty
-from pages._ui.novelty_looks import draw_place
-from pages._ui.novelty_scorecard import CLAIMS, claim_request, draw_scorecard
-from pages._ui.novelty_ui import (
+from pages._ui.novelty.change import changed_of, draw_change, say_verdict
+from pages._ui.novelty.controls import STATE, edits_or_say, settings_of
+from pages._ui.novelty.edits import bind_edits, draw_tools, offer_to_forget
+from pages._ui.novelty.export import explain_novelty, export_novelty
+from pages._ui.novelty.look import draw_place
+from pages._ui.novelty.picture import (
     BEFORE,
     SLOT,
     Found,
@@ -25,6 +24,7 @@ from pages._ui.novelty_ui import (
     problem_with,
     say_contradiction,
 )
+from pages._ui.novelty.scorecard import CLAIMS, claim_request, draw_scorecard
 from pages._ui.url_state import draw_controls, link_to, open_page, read_again
 
 LEDE = (

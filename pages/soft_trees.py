@@ -8,12 +8,12 @@ import streamlit as st
 from gbuq_core.errors import GbuqError
 from pages._ui.jobs_glue import Answer, ask, show_progress
 from pages._ui.notices import show_notice
-from pages._ui.soft_controls import STATE, settings_of
-from pages._ui.soft_exports import explain_soft, export_soft, words_of
-from pages._ui.soft_looks import draw_looks
-from pages._ui.soft_panels import draw_panels, panel_requests, panels_of
-from pages._ui.soft_scorecard import draw_scores
-from pages._ui.soft_ui import PAGE, draw_picture, run_of, show_costs
+from pages._ui.soft_trees.controls import STATE, settings_of
+from pages._ui.soft_trees.export import explain_soft, export_soft, words_of
+from pages._ui.soft_trees.look import draw_looks
+from pages._ui.soft_trees.panels import draw_panels, panel_requests, panels_of
+from pages._ui.soft_trees.picture import PAGE, draw_picture, run_of, show_costs
+from pages._ui.soft_trees.scorecard import draw_scores
 from pages._ui.url_state import draw_controls, link_to, open_page, read_again
 
 LEDE = (

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import streamlit as st
 
-from gbuq_core.experiments.spiral import SpiralFit, fit_spiral
-from gbuq_core.experiments.spiral_plan import (
+from gbuq_core.experiments.spiral.fit import SpiralFit, fit_spiral
+from gbuq_core.experiments.spiral.plan import (
     METHODS,
     SpiralPlan,
     SpiralSettings,
@@ -15,12 +15,19 @@ from gbuq_core.experiments.spiral_plan import (
     plan_spiral,
 )
 from pages._ui.jobs_glue import Answer, Request, ask, show_progress
-from pages._ui.spiral_controls import STATE, looks_of, settings_of, view_of
-from pages._ui.spiral_exports import explain_spiral, export_spiral
-from pages._ui.spiral_looks import draw_point, draw_ray
-from pages._ui.spiral_quality import compare_compute, quality_request
-from pages._ui.spiral_scorecard import draw_burn_in, draw_scores
-from pages._ui.spiral_ui import draw_picture, map_answers, run_of, settled_run, show_costs, words_of
+from pages._ui.spiral.controls import STATE, looks_of, settings_of, view_of
+from pages._ui.spiral.export import explain_spiral, export_spiral
+from pages._ui.spiral.look import draw_point, draw_ray
+from pages._ui.spiral.picture import (
+    draw_picture,
+    map_answers,
+    run_of,
+    settled_run,
+    show_costs,
+    words_of,
+)
+from pages._ui.spiral.quality import compare_compute, quality_request
+from pages._ui.spiral.scorecard import draw_burn_in, draw_scores
 from pages._ui.url_state import draw_controls, link_to, open_page, read_again
 
 LEDE = (

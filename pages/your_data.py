@@ -2,17 +2,17 @@
 
 import streamlit as st
 
-from pages._ui.data_columns import apply_edits, current_edits, show_columns
-from pages._ui.data_explain import ROW_SLOT
-from pages._ui.data_explore import explore
-from pages._ui.data_exports import in_words
-from pages._ui.data_results import show_words
-from pages._ui.data_source import drop_second, drop_zone, open_second, open_table
-from pages._ui.data_state import TABLE, awaits_file, page_state, preview
-from pages._ui.data_training import called_as_now, estimate_line, request_of, view_of
 from pages._ui.jobs_glue import ask, show_progress
 from pages._ui.notices import show_notice
 from pages._ui.url_state import open_page
+from pages._ui.your_data.columns import apply_edits, current_edits, show_columns
+from pages._ui.your_data.explain import ROW_SLOT
+from pages._ui.your_data.explore import explore
+from pages._ui.your_data.export import in_words
+from pages._ui.your_data.results import show_words
+from pages._ui.your_data.source import drop_second, drop_zone, open_second, open_table
+from pages._ui.your_data.state import TABLE, awaits_file, page_state, preview
+from pages._ui.your_data.training import called_as_now, estimate_line, request_of, view_of
 
 LEDE = (
     "Drop a table and choose the column to predict: how much of each row's uncertainty is "

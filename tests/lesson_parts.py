@@ -7,7 +7,10 @@ from functools import cache
 from unittest.mock import patch
 
 from demos import NAMES, load_lessons
-from gbuq_core.experiments import neighbours_look, soft_trees, spiral, spiral_quality
+from gbuq_core.experiments.neighbours import look as neighbours_look
+from gbuq_core.experiments.soft_trees import fit as soft_trees
+from gbuq_core.experiments.spiral import fit as spiral
+from gbuq_core.experiments.spiral import quality as spiral_quality
 
 _fit_once = cache(spiral.fit_spiral)  # a plan says all that a fit depends on
 _trees_once = cache(neighbours_look.fit_neighbours)

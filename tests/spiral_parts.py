@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gbuq_core.experiments.spiral import (
+from gbuq_core.experiments.spiral.fit import (
     GRID,
     SpiralFit,
     SpiralMaps,
@@ -10,8 +10,8 @@ from gbuq_core.experiments.spiral import (
     fresh_sample,
     spiral_truth,
 )
-from gbuq_core.experiments.spiral_plan import SpiralSettings, plan_spiral
-from gbuq_core.experiments.spiral_regions import spiral_regions
+from gbuq_core.experiments.spiral.plan import SpiralSettings, plan_spiral
+from gbuq_core.experiments.spiral.regions import spiral_regions
 from gbuq_core.synthetic import make_spiral
 
 NOISE = 0.2  # leaves cells without rows between the arms; 0.4 leaves none

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from gbuq_core.figures.panels import Marker, Panel, PanelSheet, shared_limits
+from gbuq_core.figures.canvas.panels import Marker, Panel, PanelSheet, shared_limits
 from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.glossary import UNCERTAINTY_KINDS, VIEWS
 from gbuq_core.synthetic import HeartData

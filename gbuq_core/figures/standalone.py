@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple, cast
 
-from gbuq_core.figures.encoding import encode_sheet
+from gbuq_core.figures.canvas.encoding import encode_sheet
+from gbuq_core.figures.canvas.panels import PanelSheet
+from gbuq_core.figures.canvas.renderer import FOLDER, renderer_source, renderer_styles
 from gbuq_core.figures.html_page import html_page
-from gbuq_core.figures.panels import PanelSheet
-from gbuq_core.figures.renderer import FOLDER, renderer_source, renderer_styles
 
 
 class Section(NamedTuple):
@@ -89,7 +89,7 @@ def standalone_html(
 
     Examples
     --------
-    >>> from gbuq_core.figures.panels import Panel
+    >>> from gbuq_core.figures.canvas.panels import Panel
     >>> page = standalone_html(PanelSheet([Panel("A < B", [[1.0, 2.0]])]), title="Heart & soul")
     >>> "<title>Heart &amp; soul</title>" in page
     True

@@ -4,7 +4,7 @@ A page declares its knobs and presets once and gets their values back::
 
     import streamlit as st
 
-    from pages._ui.export_ui import show_exports
+    from pages._ui.export import show_exports
     from pages._ui.jobs_glue import Request, ask, show_progress
     from pages._ui.knobs import Knob, Preset
     from pages._ui.url_state import PageState, copy_link, open_page

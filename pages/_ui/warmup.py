@@ -16,10 +16,10 @@ from collections.abc import Callable
 import streamlit as st
 
 from gbuq_core.boosting.warmup import warm_up as warm_up_boosting
-from gbuq_core.experiments.heteroscedastic import run_hetero
-from gbuq_core.experiments.heteroscedastic_plan import HeteroSettings, method_missing
-from gbuq_core.experiments.neighbours_look import run_neighbours
-from gbuq_core.experiments.neighbours_plan import NeighboursSettings, library_missing
+from gbuq_core.experiments.heteroscedastic.fit import run_hetero
+from gbuq_core.experiments.heteroscedastic.plan import HeteroSettings, method_missing
+from gbuq_core.experiments.neighbours.look import run_neighbours
+from gbuq_core.experiments.neighbours.plan import NeighboursSettings, library_missing
 from gbuq_core.jobs import RUNNER
 from gbuq_core.macau.warmup import warm_up as warm_up_macau
 from gbuq_core.sampling.warmup import warm_up as warm_up_sampling

@@ -1,7 +1,7 @@
 """What the figures of a page were given to draw."""
 
+from gbuq_core.figures.canvas.encoding import decode_sheet
 from gbuq_core.figures.curves import unpack_curves
-from gbuq_core.figures.encoding import decode_sheet
 
 
 def curve_specs(at):

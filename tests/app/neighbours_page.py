@@ -6,7 +6,7 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
-from gbuq_core.experiments.neighbours_plan import NeighboursSettings
+from gbuq_core.experiments.neighbours.plan import NeighboursSettings
 from gbuq_core.jobs import RUNNER
 from tests.app.drawn import curve_specs, sheets
 

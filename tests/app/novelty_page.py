@@ -5,8 +5,8 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
-from gbuq_core.experiments.novelty_edits import edit_of
-from gbuq_core.experiments.novelty_links import encode_edits
+from gbuq_core.experiments.novelty.edits import edit_of
+from gbuq_core.experiments.novelty.links import encode_edits
 from tests.app.drawn import sheets
 from tests.app.neighbours_page import live_jobs, move, settle, sheet, table, words
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
-from gbuq_core.experiments.spiral_plan import SpiralSettings
-from gbuq_core.figures.encoding import decode_sheet
+from gbuq_core.experiments.spiral.plan import SpiralSettings
+from gbuq_core.figures.canvas.encoding import decode_sheet
 from gbuq_core.jobs import RUNNER
 
 APP = str(Path(__file__).resolve().parents[2] / "app.py")

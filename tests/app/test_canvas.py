@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from gbuq_core.figures.encoding import decode_sheet
+from gbuq_core.figures.canvas.encoding import decode_sheet
 from pages._ui.canvas import CanvasEvent, SheetShape, read_event
 
 SHAPE = SheetShape(panels=2, frames=5, rows=3, columns=4)
@@ -19,7 +19,7 @@ def page_with_canvas():
     import numpy as np
     import streamlit as st
 
-    from gbuq_core.figures.panels import Panel, PanelSheet
+    from gbuq_core.figures.canvas.panels import Panel, PanelSheet
     from pages._ui.canvas import canvas
 
     panel = Panel("Knowledge", np.arange(6.0).reshape(2, 3), unit="nats")
@@ -136,7 +136,7 @@ def test_a_line_outside_the_map_is_ignored(ray):
 )
 def test_what_can_be_selected_is_told_to_the_browser(select, cells, ray):
     def page(select):
-        from gbuq_core.figures.panels import Panel, PanelSheet
+        from gbuq_core.figures.canvas.panels import Panel, PanelSheet
         from pages._ui.canvas import canvas
 
         canvas(PanelSheet([Panel("A", [[1.0]])]), key="figure", select=select)

@@ -13,18 +13,19 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from gbuq_core.experiments.gaussians import count_runs, run_gaussians
-from gbuq_core.experiments.gaussians_export import gaussians_code
-from gbuq_core.experiments.gaussians_plan import GaussiansSettings
-from gbuq_core.experiments.gaussians_scores import describe_gaussians
-from gbuq_core.figures.encoding import decode_sheet
-from gbuq_core.figures.gaussians import GaussiansView
+from gbuq_core.experiments.gaussians.export import gaussians_code
+from gbuq_core.experiments.gaussians.fit import count_runs, run_gaussians
+from gbuq_core.experiments.gaussians.plan import GaussiansSettings
+from gbuq_core.experiments.gaussians.scores import describe_gaussians
+from gbuq_core.figures.canvas.encoding import decode_sheet
+from gbuq_core.figures.gaussians.picture import GaussiansView
 from gbuq_core.jobs import RUNNER
 from gbuq_core.sampling import SAMPLERS, TARGETS
-from pages._ui import gaussians_controls, gaussians_lede
-from pages._ui.gaussians_controls import STATE, query_of, settings_of, view_of
-from pages._ui.gaussians_lede import lede_of
-from pages._ui.gaussians_ui import _csv, _html
+from pages._ui.gaussians import controls as gaussians_controls
+from pages._ui.gaussians import lede as gaussians_lede
+from pages._ui.gaussians.controls import STATE, query_of, settings_of, view_of
+from pages._ui.gaussians.lede import lede_of
+from pages._ui.gaussians.picture import _csv, _html
 from pages._ui.knobs import read_knob
 
 APP = str(Path(__file__).resolve().parents[2] / "app.py")

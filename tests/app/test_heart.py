@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from gbuq_core.experiments.heart import count_fits, run_heart
-from gbuq_core.experiments.heart_export import heart_code
-from gbuq_core.experiments.heart_plan import HeartSettings
-from gbuq_core.experiments.heart_scores import describe_heart, score_heart
-from gbuq_core.figures.encoding import decode_sheet
+from gbuq_core.experiments.heart.export import heart_code
+from gbuq_core.experiments.heart.fit import count_fits, run_heart
+from gbuq_core.experiments.heart.plan import HeartSettings
+from gbuq_core.experiments.heart.scores import describe_heart, score_heart
+from gbuq_core.figures.canvas.encoding import decode_sheet
 from gbuq_core.figures.heart import HeartView
 from gbuq_core.jobs import RUNNER
-from pages._ui import heart_controls
 from pages._ui.canvas import CanvasEvent
-from pages._ui.heart_controls import (
+from pages._ui.heart import controls as heart_controls
+from pages._ui.heart.controls import (
     STATE,
     problem_with_cells,
     query_of,
@@ -31,7 +31,7 @@ from pages._ui.heart_controls import (
     view_of,
     write_cells,
 )
-from pages._ui.heart_ui import _csv, _html
+from pages._ui.heart.picture import _csv, _html
 from pages._ui.knobs import read_knob
 
 APP = str(Path(__file__).resolve().parents[2] / "app.py")

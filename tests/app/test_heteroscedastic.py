@@ -6,24 +6,36 @@ import math
 import numpy as np
 import pytest
 
-from gbuq_core.experiments.heteroscedastic import count_fits, fit_hetero, run_hetero, view_hetero
-from gbuq_core.experiments.heteroscedastic_plan import (
+from gbuq_core.experiments.heteroscedastic.fit import (
+    count_fits,
+    fit_hetero,
+    run_hetero,
+    view_hetero,
+)
+from gbuq_core.experiments.heteroscedastic.plan import (
     METHODS,
     PAPER,
     HeteroSettings,
     plan_hetero,
     why_not,
 )
-from gbuq_core.experiments.heteroscedastic_scores import score_all
-from gbuq_core.experiments.heteroscedastic_words import describe_hetero
+from gbuq_core.experiments.heteroscedastic.scores import score_all
+from gbuq_core.experiments.heteroscedastic.words import describe_hetero
 from gbuq_core.figures.theme import METHOD_STYLES
-from pages._ui import hetero_controls, hetero_scorecard, hetero_ui
-from pages._ui.hetero_controls import CHOSEN_SCORES, SORTS, STATE, query_of
-from pages._ui.hetero_exports import _html
-from pages._ui.hetero_scorecard import _how_intervals, interval_rows, ood_rows, sorted_scores
-from pages._ui.hetero_ui import PAGE, figure_of
+from pages._ui.heteroscedastic import controls as hetero_controls
+from pages._ui.heteroscedastic import picture as hetero_ui
+from pages._ui.heteroscedastic import scorecard as hetero_scorecard
+from pages._ui.heteroscedastic.controls import CHOSEN_SCORES, SORTS, STATE, query_of
+from pages._ui.heteroscedastic.export import _html
+from pages._ui.heteroscedastic.picture import PAGE, figure_of
+from pages._ui.heteroscedastic.scorecard import (
+    _how_intervals,
+    interval_rows,
+    ood_rows,
+    sorted_scores,
+)
 from pages._ui.jobs_glue import Answer, Request
-from tests.app.hetero_page import SETTINGS, move, open_hetero, picture, settle, words
+from tests.app.heteroscedastic_page import SETTINGS, move, open_hetero, picture, settle, words
 from tests.app.neighbours_page import drawn, table
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from gbuq_core.experiments.wave import WaveConfig, describe_wave, run_wave
-from pages._ui.home_map import METHODS
+from gbuq_core.experiments.wave.fit import WaveConfig, describe_wave, run_wave
+from pages._ui.home.map import METHODS
+from pages._ui.home.picture import _csv, _html, wave_figure
 from pages._ui.site_map import PAGES, sections
-from pages._ui.wave_ui import _csv, _html, wave_figure
 
 APP = str(Path(__file__).resolve().parents[2] / "app.py")
 

@@ -9,19 +9,17 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from demos import load_lessons
-from gbuq_core.experiments.heart_export import heart_code
-from gbuq_core.figures.encoding import decode_sheet
-from pages._ui import (
-    gaussians_controls,
-    heart_controls,
-    hetero_controls,
-    neighbours_controls,
-    novelty_controls,
-    soft_controls,
-    spiral_controls,
-)
+from gbuq_core.experiments.heart.export import heart_code
+from gbuq_core.figures.canvas.encoding import decode_sheet
+from pages._ui.gaussians import controls as gaussians_controls
+from pages._ui.heart import controls as heart_controls
+from pages._ui.heteroscedastic import controls as hetero_controls
 from pages._ui.knobs import read_knob
-from pages._ui.lesson_links import OPENERS
+from pages._ui.lessons.links import OPENERS
+from pages._ui.neighbours import controls as neighbours_controls
+from pages._ui.novelty import controls as novelty_controls
+from pages._ui.soft_trees import controls as soft_controls
+from pages._ui.spiral import controls as spiral_controls
 
 APP = str(Path(__file__).resolve().parents[2] / "app.py")
 HEART = load_lessons()[0]

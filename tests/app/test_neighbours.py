@@ -7,15 +7,17 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from gbuq_core.experiments.neighbours import count_fits
-from gbuq_core.experiments.neighbours_data import DATASETS, load_neighbours_data
-from gbuq_core.experiments.neighbours_look import run_neighbours
-from gbuq_core.experiments.neighbours_words import describe_neighbours
-from gbuq_core.figures.neighbours_parts import NEAR
-from pages._ui import neighbours_controls, neighbours_scorecard, neighbours_words
+from gbuq_core.experiments.neighbours.data import DATASETS, load_neighbours_data
+from gbuq_core.experiments.neighbours.fit import count_fits
+from gbuq_core.experiments.neighbours.look import run_neighbours
+from gbuq_core.experiments.neighbours.words import describe_neighbours
+from gbuq_core.figures.neighbours.parts import NEAR
 from pages._ui.canvas import CanvasEvent
-from pages._ui.neighbours_controls import FEATURES, PLACES, choose_place
-from pages._ui.neighbours_ui import _pick_cell
+from pages._ui.neighbours import controls as neighbours_controls
+from pages._ui.neighbours import scorecard as neighbours_scorecard
+from pages._ui.neighbours import words as neighbours_words
+from pages._ui.neighbours.controls import FEATURES, PLACES, choose_place
+from pages._ui.neighbours.picture import _pick_cell
 from tests.app.neighbours_page import (
     APP,
     SETTINGS,
@@ -226,7 +228,7 @@ def test_of_several_cells_the_middle_is_looked_at(monkeypatch):
 
 
 def test_a_library_that_is_not_installed_is_said_and_the_page_stays_whole(monkeypatch):
-    from gbuq_core.experiments import neighbours_plan
+    from gbuq_core.experiments.neighbours import plan as neighbours_plan
 
     found = neighbours_plan.importlib.util.find_spec
     monkeypatch.setattr(

@@ -6,12 +6,12 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from gbuq_core.experiments.neighbours_export import neighbours_code
-from gbuq_core.experiments.neighbours_plan import NeighboursSettings
+from gbuq_core.experiments.neighbours.export import neighbours_code
+from gbuq_core.experiments.neighbours.plan import NeighboursSettings
 from pages._ui.knobs import problem_with, read_knob
-from pages._ui.neighbours_controls import STATE, looks_of, query_of, settings_of
-from pages._ui.neighbours_exports import _html
-from pages._ui.neighbours_ui import find
+from pages._ui.neighbours.controls import STATE, looks_of, query_of, settings_of
+from pages._ui.neighbours.export import _html
+from pages._ui.neighbours.picture import find
 from tests.app.neighbours_page import SETTINGS, curves, open_neighbours, words
 
 BAD = {

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from gbuq_core.experiments.neighbours import Brushed, brush_scale
-from gbuq_core.experiments.neighbours_look import look_at, run_neighbours
-from gbuq_core.experiments.neighbours_plan import NeighboursSettings
-from pages._ui.neighbours_words import describe_brush, describe_choice
+from gbuq_core.experiments.neighbours.fit import Brushed, brush_scale
+from gbuq_core.experiments.neighbours.look import look_at, run_neighbours
+from gbuq_core.experiments.neighbours.plan import NeighboursSettings
+from pages._ui.neighbours.words import describe_brush, describe_choice
 
 
 @pytest.fixture(scope="module")

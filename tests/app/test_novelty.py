@@ -7,18 +7,21 @@ from urllib.parse import parse_qs
 import numpy as np
 import pytest
 
-from gbuq_core.experiments.novelty import count_fits, run_novelty
-from gbuq_core.experiments.novelty_edits import edit_of
-from gbuq_core.experiments.novelty_links import decode_edits, encode_edits
-from gbuq_core.experiments.novelty_look import explain_place
-from gbuq_core.experiments.novelty_plan import NoveltySettings
-from gbuq_core.experiments.novelty_words import describe_novelty
-from pages._ui import novelty_controls, novelty_edits, novelty_looks, novelty_scorecard
+from gbuq_core.experiments.novelty.edits import edit_of
+from gbuq_core.experiments.novelty.fit import count_fits, run_novelty
+from gbuq_core.experiments.novelty.links import decode_edits, encode_edits
+from gbuq_core.experiments.novelty.look import explain_place
+from gbuq_core.experiments.novelty.plan import NoveltySettings
+from gbuq_core.experiments.novelty.words import describe_novelty
 from pages._ui.canvas import CanvasEvent
 from pages._ui.knobs import problem_with, read_knob
-from pages._ui.novelty_controls import STATE, cell_of, query_of, settings_of
-from pages._ui.novelty_edits import on_maps
-from pages._ui.novelty_exports import _html
+from pages._ui.novelty import controls as novelty_controls
+from pages._ui.novelty import edits as novelty_edits
+from pages._ui.novelty import look as novelty_looks
+from pages._ui.novelty import scorecard as novelty_scorecard
+from pages._ui.novelty.controls import STATE, cell_of, query_of, settings_of
+from pages._ui.novelty.edits import on_maps
+from pages._ui.novelty.export import _html
 from tests.app.novelty_page import (
     CORNER,
     ERASED,
@@ -369,7 +372,7 @@ def test_the_page_to_take_away_holds_maps_edits_numbers_and_code():
     kept = at.session_state["_kept"]
     found = SimpleNamespace(result=at.session_state["_jobs_last"]["novelty"].result)
     assert kept
-    from pages._ui.novelty_ui import find
+    from pages._ui.novelty.picture import find
 
     values = values_of(link.split("?")[1])
     whole = find(values, found, decode_edits(ERASED))

@@ -1,7 +1,9 @@
 """What a knob of the Novelty maps page leaves alone, and what nobody sees."""
 
-from gbuq_core.experiments.novelty_edits import edit_of
-from pages._ui import novelty_edits, novelty_scorecard, style
+from gbuq_core.experiments.novelty.edits import edit_of
+from pages._ui import style
+from pages._ui.novelty import edits as novelty_edits
+from pages._ui.novelty import scorecard as novelty_scorecard
 from tests.app.novelty_page import CORNER, ERASED, move, open_novelty, settle
 
 

@@ -4,7 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from pages._ui import neighbours_ui, picture_first, url_state
+from pages._ui import picture_first, url_state
+from pages._ui.neighbours import picture as neighbours_ui
 from tests.app.neighbours_page import curves, move, open_neighbours
 
 

@@ -5,23 +5,26 @@ import doctest
 import numpy as np
 import pytest
 
-from gbuq_core.experiments.bandit import run_policies
-from gbuq_core.experiments.soft_trees import count_fits, fit_soft, run_soft
-from gbuq_core.experiments.soft_trees_data import OWN_START, decode_points, encode_points
-from gbuq_core.experiments.soft_trees_plan import PAPER, SoftSettings, plan_soft
-from gbuq_core.experiments.soft_trees_scores import score_all
-from gbuq_core.experiments.soft_trees_tuning import TunedKnobs, TuningRun, plan_tuning
-from gbuq_core.experiments.soft_trees_words import describe_soft
-from gbuq_core.figures.encoding import decode_strips
-from gbuq_core.figures.soft_trees import unpack_sheaf
-from pages._ui import jobs_glue, soft_controls, soft_panels, soft_scorecard
+from gbuq_core.experiments.soft_trees.bandit import run_policies
+from gbuq_core.experiments.soft_trees.data import OWN_START, decode_points, encode_points
+from gbuq_core.experiments.soft_trees.fit import count_fits, fit_soft, run_soft
+from gbuq_core.experiments.soft_trees.plan import PAPER, SoftSettings, plan_soft
+from gbuq_core.experiments.soft_trees.scores import score_all
+from gbuq_core.experiments.soft_trees.tuning import TunedKnobs, TuningRun, plan_tuning
+from gbuq_core.experiments.soft_trees.words import describe_soft
+from gbuq_core.figures.canvas.encoding import decode_strips
+from gbuq_core.figures.soft_trees.picture import unpack_sheaf
+from pages._ui import jobs_glue
 from pages._ui.curves import read_place
 from pages._ui.jobs_glue import Answer, Request
-from pages._ui.soft_controls import STATE, query_of
-from pages._ui.soft_scorecard import score_rows
-from pages._ui.soft_ui import PAGE, figure_of
+from pages._ui.soft_trees import controls as soft_controls
+from pages._ui.soft_trees import panels as soft_panels
+from pages._ui.soft_trees import scorecard as soft_scorecard
+from pages._ui.soft_trees.controls import STATE, query_of
+from pages._ui.soft_trees.picture import PAGE, figure_of
+from pages._ui.soft_trees.scorecard import score_rows
 from tests.app.neighbours_page import drawn, table
-from tests.app.soft_page import (
+from tests.app.soft_trees_page import (
     SETTINGS,
     curves,
     functions,
@@ -254,21 +257,21 @@ def test_without_a_soft_tree_nothing_is_tuned():
 def test_the_bandit_runs_on_its_button_and_is_not_computed_again(monkeypatch):
     # What all policies do is tested with the experiment; here one that fits nothing is enough.
     monkeypatch.setattr(
-        "pages._ui.soft_panels.run_policies",
+        "pages._ui.soft_trees.panels.run_policies",
         lambda settings: run_policies(settings._replace(policies=("random",))),
     )
     at = open_soft(bandit_steps="200")
     settle(at.button(key="_soft-bandit-run").click().run())
     assert sheet(at, "bandit").header["frames"] == 200
     assert any(text.startswith("Cumulative regret after 200 steps: Random") for text in words(at))
-    monkeypatch.setattr("pages._ui.soft_panels.run_policies", lambda settings: 1 / 0)
+    monkeypatch.setattr("pages._ui.soft_trees.panels.run_policies", lambda settings: 1 / 0)
     move(at, "shown", 5)
     assert sheet(at, "bandit").header["frames"] == 200
 
 
 def test_a_comparison_that_fails_says_so_and_can_be_started_again(monkeypatch):
     at = open_soft()
-    monkeypatch.setattr("pages._ui.soft_panels.run_rank", lambda settings: 1 / 0)
+    monkeypatch.setattr("pages._ui.soft_trees.panels.run_rank", lambda settings: 1 / 0)
     settle(at.button(key="_soft-rank-run").click().run())
     assert any("The fit failed (ZeroDivisionError)" in text for text in words(at))
     assert at.button(key="_soft-rank-run")

@@ -11,17 +11,18 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from gbuq_core.experiments.spiral import SIDE, count_fits, run_spiral
-from gbuq_core.experiments.spiral_plan import METHODS, PAPER, SpiralSettings
-from gbuq_core.experiments.spiral_probe import probe, ray
-from gbuq_core.experiments.spiral_scores import describe_spiral
-from gbuq_core.figures.encoding import decode_sheet
-from gbuq_core.figures.spiral import SpiralView
-from pages._ui import spiral_controls, spiral_quality
+from gbuq_core.experiments.spiral.fit import SIDE, count_fits, run_spiral
+from gbuq_core.experiments.spiral.plan import METHODS, PAPER, SpiralSettings
+from gbuq_core.experiments.spiral.probe import probe, ray
+from gbuq_core.experiments.spiral.scores import describe_spiral
+from gbuq_core.figures.canvas.encoding import decode_sheet
+from gbuq_core.figures.spiral.picture import SpiralView
 from pages._ui.canvas import CanvasEvent
 from pages._ui.knobs import read_knob
-from pages._ui.spiral_controls import STATE, choose, looks_of, settings_of, view_of
-from pages._ui.spiral_exports import _html
+from pages._ui.spiral import controls as spiral_controls
+from pages._ui.spiral import quality as spiral_quality
+from pages._ui.spiral.controls import STATE, choose, looks_of, settings_of, view_of
+from pages._ui.spiral.export import _html
 from tests.app.spiral_page import (
     ALL,
     APP,

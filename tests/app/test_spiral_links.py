@@ -8,14 +8,14 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from gbuq_core.experiments.spiral import SIDE, run_spiral
-from gbuq_core.experiments.spiral_export import spiral_code
-from gbuq_core.experiments.spiral_plan import PAPER, SpiralSettings
-from gbuq_core.experiments.spiral_scores import describe_spiral
-from gbuq_core.figures.spiral import SpiralView
+from gbuq_core.experiments.spiral.export import spiral_code
+from gbuq_core.experiments.spiral.fit import SIDE, run_spiral
+from gbuq_core.experiments.spiral.plan import PAPER, SpiralSettings
+from gbuq_core.experiments.spiral.scores import describe_spiral
+from gbuq_core.figures.spiral.picture import SpiralView
 from pages._ui.knobs import problem_with, read_knob
-from pages._ui.spiral_controls import STATE, looks_of, query_of, settings_of, view_of
-from pages._ui.spiral_exports import _csv, _html
+from pages._ui.spiral.controls import STATE, looks_of, query_of, settings_of, view_of
+from pages._ui.spiral.export import _csv, _html
 from tests.app.spiral_page import SETTINGS, notes, open_spiral, settle, titles
 
 BAD = {

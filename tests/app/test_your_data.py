@@ -10,10 +10,10 @@ import pytest
 
 from gbuq_core.jobs import RUNNER
 from gbuq_core.tables import decoding
-from pages._ui.data_source import MAX_MEGABYTES
-from pages._ui.data_state import FIND, PAGE, TABLE, page_state
 from pages._ui.site_map import PAGES
-from tests.app.data_page import (
+from pages._ui.your_data.source import MAX_MEGABYTES
+from pages._ui.your_data.state import FIND, PAGE, TABLE, page_state
+from tests.app.your_data_page import (
     APP,
     FILE,
     NASTY,

@@ -7,8 +7,12 @@ from streamlit.runtime.caching.cache_utils import CachedFunc
 from gbuq_core.errors import MemoryLimitExceeded
 from gbuq_core.jobs import RUNNER
 from gbuq_core.tables import estimate_scoring, read_table
-from pages._ui import data_columns, data_explain, data_results, data_source, data_training
-from pages._ui.data_columns import Edits
+from pages._ui.your_data import columns as data_columns
+from pages._ui.your_data import explain as data_explain
+from pages._ui.your_data import results as data_results
+from pages._ui.your_data import source as data_source
+from pages._ui.your_data import training as data_training
+from pages._ui.your_data.columns import Edits
 from tests.app.test_your_data import csv_of, drop, numbers, open_page, rows_of, says, settle
 
 SESSION = "test session id"  # of every AppTest
@@ -93,8 +97,8 @@ def test_a_refusal_for_want_of_memory_is_not_remembered(monkeypatch):
             raise MemoryLimitExceeded("There is no room.")
         return estimate_scoring(*args)
 
-    monkeypatch.setattr("pages._ui.data_source.read_table", reader)
-    monkeypatch.setattr("pages._ui.data_training.estimate_scoring", estimate)
+    monkeypatch.setattr("pages._ui.your_data.source.read_table", reader)
+    monkeypatch.setattr("pages._ui.your_data.training.estimate_scoring", estimate)
     at = open_page(numbers(n=53), seed="77")
     assert says(at, "There is no room.")
     assert not any("Training takes" in caption.value for caption in at.caption)

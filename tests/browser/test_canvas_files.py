@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from gbuq_core.figures.panels import Panel, PanelSheet
+from gbuq_core.figures.canvas.panels import Panel, PanelSheet
 from gbuq_core.figures.standalone import Section, standalone_html
 from tests.browser.conftest import DESKTOP, PHONE, screenshot
 from tests.browser.figure import Figure, open_figure

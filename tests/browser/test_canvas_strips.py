@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from gbuq_core.figures.panels import Panel, PanelSheet, Strip, StripLine
+from gbuq_core.figures.canvas.panels import Panel, PanelSheet, Strip, StripLine
 from gbuq_core.figures.standalone import standalone_html
 from tests.browser.conftest import DESKTOP, PHONE, screenshot
 from tests.browser.figure import Figure, open_figure

@@ -5,12 +5,12 @@ import base64
 import numpy as np
 import pytest
 
-from gbuq_core.figures.bands import Bands, Limits, bands_figure
+from gbuq_core.figures.canvas.encoding import encode_sheet
+from gbuq_core.figures.canvas.panels import Panel, PanelSheet
+from gbuq_core.figures.canvas.renderer import renderer_source
 from gbuq_core.figures.curves import curves_source, pack_curves
-from gbuq_core.figures.encoding import encode_sheet
-from gbuq_core.figures.panels import Panel, PanelSheet
-from gbuq_core.figures.renderer import renderer_source
 from gbuq_core.figures.theme import METHOD_STYLES
+from gbuq_core.figures.wave import Bands, Limits, bands_figure
 
 # When data overtake the loading of the module, the call with the older data is made all the same,
 # before or after that with the newer ones, and cleaned up. What is drawn after each step?

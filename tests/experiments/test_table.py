@@ -12,16 +12,17 @@ import pandas as pd
 import pytest
 
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.experiments import table as table_room
-from gbuq_core.experiments import table_code, table_words
-from gbuq_core.experiments.table import (
+from gbuq_core.experiments.table import export as table_code
+from gbuq_core.experiments.table import fit as table_room
+from gbuq_core.experiments.table import words as table_words
+from gbuq_core.experiments.table.export import TableRecipe, table_command
+from gbuq_core.experiments.table.fit import (
     Cut,
     cut_table,
     held_out_rows,
     stage_table,
 )
-from gbuq_core.experiments.table_code import TableRecipe, table_command
-from gbuq_core.experiments.table_words import describe_table, why_no_knowledge
+from gbuq_core.experiments.table.words import describe_table, why_no_knowledge
 from gbuq_core.tables import (
     ReadOptions,
     ScorePlan,

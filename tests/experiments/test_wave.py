@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.experiments.wave import WaveConfig, describe_wave, run_wave, wave_code
+from gbuq_core.experiments.wave.fit import WaveConfig, describe_wave, run_wave, wave_code
 from gbuq_core.synthetic import make_wave
 
 

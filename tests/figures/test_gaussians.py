@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.figures.encoding import decode_sheet, encode_sheet
-from gbuq_core.figures.gaussians import GaussiansView, gaussians_sheet
-from gbuq_core.figures.gaussians_charts import CHARTS, SAMPLER_STYLES
+from gbuq_core.figures.canvas.encoding import decode_sheet, encode_sheet
+from gbuq_core.figures.gaussians.charts import CHARTS, SAMPLER_STYLES
+from gbuq_core.figures.gaussians.picture import GaussiansView, gaussians_sheet
 from gbuq_core.sampling import SAMPLERS
 
 N = 4  # cells a side

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.figures.encoding import decode_sheet, encode_sheet
+from gbuq_core.figures.canvas.encoding import decode_sheet, encode_sheet
 from gbuq_core.figures.heart import HeartView, heart_sheet
 from gbuq_core.synthetic import HeartData, make_heart
 

@@ -6,9 +6,9 @@ import json
 import numpy as np
 import pytest
 
-from gbuq_core.figures import heteroscedastic_scene
-from gbuq_core.figures.heteroscedastic import heteroscedastic_figure, panel_alone
-from gbuq_core.figures.heteroscedastic_scene import Belief, Ground, Judged, Look, pending
+from gbuq_core.figures.heteroscedastic import scene as heteroscedastic_scene
+from gbuq_core.figures.heteroscedastic.picture import heteroscedastic_figure, panel_alone
+from gbuq_core.figures.heteroscedastic.scene import Belief, Ground, Judged, Look, pending
 from gbuq_core.figures.svg import figure_svg
 from gbuq_core.figures.theme import METHOD_STYLES
 

@@ -7,17 +7,16 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gbuq_core.figures import neighbours_parts
-from gbuq_core.figures.encoding import decode_sheet, encode_sheet
+from gbuq_core.figures.canvas.encoding import decode_sheet, encode_sheet
 from gbuq_core.figures.error_dots import error_dots
-from gbuq_core.figures.neighbours import Course, Surface, course_figure, surface_sheet
-from gbuq_core.figures.neighbours_charts import (
+from gbuq_core.figures.neighbours import parts as neighbours_parts
+from gbuq_core.figures.neighbours.charts import (
     Families,
     Reasons,
     family_figure,
     reasons_sheet,
 )
-from gbuq_core.figures.neighbours_parts import (
+from gbuq_core.figures.neighbours.parts import (
     CHOSEN_RANGE,
     MOST_DOTS,
     NEAR,
@@ -25,8 +24,9 @@ from gbuq_core.figures.neighbours_parts import (
     by_strength,
     others_of,
 )
-from gbuq_core.figures.neighbours_rows import HeldOut, held_out_figure, training_figure
-from gbuq_core.figures.neighbours_sources import reasons_from
+from gbuq_core.figures.neighbours.picture import Course, Surface, course_figure, surface_sheet
+from gbuq_core.figures.neighbours.rows import HeldOut, held_out_figure, training_figure
+from gbuq_core.figures.neighbours.sources import reasons_from
 from gbuq_core.figures.svg import figure_svg
 
 # Numbers are sent with five significant digits.

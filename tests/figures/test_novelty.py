@@ -6,9 +6,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from gbuq_core.figures import novelty, novelty_charts
-from gbuq_core.figures.encoding import decode_sheet, decode_strips, encode_sheet
-from gbuq_core.figures.novelty import (
+from gbuq_core.figures.canvas.encoding import decode_sheet, decode_strips, encode_sheet
+from gbuq_core.figures.novelty import charts as novelty_charts
+from gbuq_core.figures.novelty import picture as novelty
+from gbuq_core.figures.novelty.charts import histogram_edges, share_figure, tree_sheet
+from gbuq_core.figures.novelty.picture import (
     CLASS_COLOURS,
     Ellipses,
     Ground,
@@ -17,7 +19,6 @@ from gbuq_core.figures.novelty import (
     ellipse_corners,
     maps_sheet,
 )
-from gbuq_core.figures.novelty_charts import histogram_edges, share_figure, tree_sheet
 
 NY, NX = 4, 6
 

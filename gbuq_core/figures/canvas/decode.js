@@ -1,4 +1,4 @@
-// Reads the bytes that gbuq_core/figures/encoding.py packs.
+// Reads the bytes that gbuq_core/figures/canvas/encoding.py packs.
 
 const TYPED = { f4: Float32Array, u1: Uint8Array, u2: Uint16Array, u4: Uint32Array };
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from gbuq_core.figures.panels import (
+from gbuq_core.figures.canvas.panels import (
     Line,
     Marker,
     Panel,

@@ -1,0 +1,125 @@
+"""The race's numbers to take away: a table of frames, and Python that runs the samplers again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from gbuq_core.experiments.gaussians.fit import GaussiansRun
+from gbuq_core.experiments.gaussians.plan import GaussiansSettings, SamplerPlan, plan_sampler
+from gbuq_core.sampling import SAMPLERS
+
+_HEAD = (
+    "sampler,step,kept_samples,modes_visited,share_in_modes,occupancy_error,kl_nats,"
+    "chain_1_x,chain_1_y"
+)
+
+_SHOW = """
+left, right, bottom, top = target.extent
+area = (right - left) * (top - bottom) / 60**2
+panels = [Panel("Target", cell_probabilities(target, 60) / area, "per unit area")]
+for sampler, options in samplers.items():
+    chains = sample_mixture(sampler, **common, **options)
+    report = diagnose(chains)
+    print(
+        f"{sampler}: modes {np.median(report.modes_visited):g} of {len(target.weights)}, "
+        f"occupancy error {report.all_occupancy_error:.3f}, KL {report.all_grid_kl:.3f} nats"
+    )
+    x, y = chains.samples[:, chains.kept].reshape(-1, 2).T
+    box = [[bottom, top], [left, right]]
+    counts, _, _ = np.histogram2d(y, x, bins=60, range=box)
+    panels.append(Panel(sampler, counts / (len(x) * area), "per unit area", panels[0].limits))
+sheet = PanelSheet(
+    panels, columns=len(panels), x_label="x", y_label="y",
+    x_extent=(left, right), y_extent=(bottom, top),
+)
+Path("gaussians.html").write_text(standalone_html(sheet, "25 Gaussians"), encoding="utf-8")
+"""
+
+
+def gaussians_csv(race: GaussiansRun) -> str:
+    """One line a sampler and frame: what it had found by then.
+
+    Numbers with nine digits; empty where there is no value.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.gaussians.fit import run_gaussians
+    >>> race = run_gaussians(GaussiansSettings(samplers=("sgld",), steps=1000))
+    >>> lines = gaussians_csv(race).splitlines()
+    >>> len(lines), lines[-1].split(",")[:3]
+    (61, ['sgld', '1000', '1000'])
+    """
+    lines = [_HEAD]
+    for run in race.runs:
+        columns = (
+            run.steps,
+            run.n_kept,
+            run.modes_visited,
+            run.share_in_modes,
+            run.occupancy_error,
+            run.divergence,
+            *run.path[:, -1].T,
+        )
+        rows = zip(*columns, strict=True)
+        lines += [",".join([run.sampler, *(_number(value) for value in row)]) for row in rows]
+    return "\n".join([*lines, ""])
+
+
+def gaussians_code(settings: GaussiansSettings) -> str:
+    """Python that runs the samplers and draws their densities with the library's public names.
+
+    Examples
+    --------
+    >>> '"cg": {"n_cycles": 30, ' in gaussians_code(GaussiansSettings())
+    True
+    """
+    common = {
+        "target": settings.target,
+        "n_steps": settings.steps,
+        "n_chains": settings.chains,
+        "random_state": settings.seed,
+        "gradient_noise": settings.gradient_noise,
+    }
+    lines = [
+        "from pathlib import Path",
+        "",
+        "import numpy as np",
+        "",
+        "from gbuq_core import sample_mixture",
+        "from gbuq_core.figures.canvas.panels import Panel, PanelSheet",
+        "from gbuq_core.figures.standalone import standalone_html",
+        "from gbuq_core.sampling import TARGETS, cell_probabilities, diagnose",
+        "",
+        f'target = TARGETS["{settings.target}"]',
+        f"common = {_mapping(common)}",
+        "samplers = {",
+    ]
+    for sampler in settings.samplers:
+        options = _options(plan_sampler(settings, sampler))
+        lines.append(f'    "{sampler}": {_mapping(options)},  # {SAMPLERS[sampler].label}')
+    return "\n".join([*lines, "}"]) + _SHOW
+
+
+def _options(plan: SamplerPlan) -> dict[str, object]:
+    """A sampler's own numbers as `sample_mixture` calls them."""
+    named: dict[str, object] = {
+        "n_cycles": plan.cycles,
+        "learning_rate": plan.rate,
+        "noise_scale": plan.noise,
+        "alpha_max": plan.alpha_max,
+        "alpha_min": plan.alpha_min,
+        "exploration_fraction": plan.exploration,
+        "noise_free_exploration": True if plan.noise_free else None,
+    }
+    return {name: value for name, value in named.items() if value is not None}
+
+
+def _mapping(given: Mapping[str, object]) -> str:
+    text = ", ".join(f"'{name}': {value!r}" for name, value in given.items())
+    return "{" + text.replace("'", '"') + "}"
+
+
+def _number(value: float) -> str:
+    return "" if np.isnan(value) else f"{value:.9g}"

@@ -1,0 +1,381 @@
+"""Samplers racing over a target with many modes: what they have found, frame by frame.
+
+Tan, Huertas and Zhao, "Efficient and effective uncertainty quantification in gradient boosting via
+cyclical gradient MCMC", section 5.1 and figure 2. `run_sampler` runs one sampler and keeps what the
+picture needs of it; `run_gaussians` does so for all samplers of `plan.GaussiansSettings`.
+"""
+
+from __future__ import annotations
+
+import threading
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gbuq_core.experiments.gaussians.plan import GaussiansSettings, SamplerPlan, plan_sampler
+from gbuq_core.sampling import (
+    TARGETS,
+    ChainReport,
+    Chains,
+    Target,
+    cell_probabilities,
+    describe_stopped,
+    diagnose,
+    modes_by_step,
+    sample_mixture,
+)
+from gbuq_core.sampling.chains import VISIT_SAMPLES, count_steps, count_visits
+from gbuq_core.sampling.diagnostics import cell_divergence, find_cells
+from gbuq_core.validation import check_choice
+
+Array = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+MAX_FRAMES = 60  # of the race
+N_BINS = 60  # of the maps, a side; as many as `grid_kl` counts in
+N_STAYS = 120  # places along a chain at which its mode is looked up: as many as a chart can tell
+N_SIZES = 240  # the same for step sizes
+SHOWN_CYCLES = 3  # of a schedule that repeats itself: more of them would be one block of colour
+N_PATH = 16  # positions of the first chain in a frame
+
+
+class TargetGrid(NamedTuple):
+    """The target averaged over the cells of the maps.
+
+    Attributes
+    ----------
+    target : str
+        Its key in `gbuq_core.sampling.TARGETS`.
+    label : str
+    edges_x, edges_y : (N_BINS + 1,) array
+        Borders of the cells.
+    density : (N_BINS, N_BINS) array
+        Per unit area, y first.
+    marginal_x, marginal_y : (N_BINS,) array
+        Per unit length.
+    n_modes : int
+    outlines : tuple of (k, 2) arrays
+        Borders of the modes.
+    share_in_modes : float
+        What a perfect sampler's share would be.
+    step_limit : float
+        A step size times gradient scale above it overshoots a mode farther than it came from.
+    """
+
+    target: str
+    label: str
+    edges_x: Array
+    edges_y: Array
+    density: Array
+    marginal_x: Array
+    marginal_y: Array
+    n_modes: int
+    outlines: tuple[Array, ...]
+    share_in_modes: float
+    step_limit: float
+
+
+class SamplerRun(NamedTuple):
+    """One sampler's race: what had been kept by the end of each frame, and its path.
+
+    Attributes
+    ----------
+    plan : SamplerPlan
+    steps, n_kept : (f,) int array
+        Steps done by each chain, and samples kept of all chains, cumulative as all that follows.
+    density : (f, N_BINS, N_BINS) float32 array
+        Kept samples per unit area, as a share of all kept ones; y first.
+    marginal_x, marginal_y : (f, N_BINS) float32 array
+        The same per unit length.
+    modes_visited : (f,) array
+        Modes with at least 50 kept samples; mean over chains.
+    share_in_modes, occupancy_error, divergence : (f,) array
+        As the scores of the same names, of all chains together; NaN before the first kept sample.
+    path : (f, N_PATH, 2) array
+        Where the first chain was during each frame, at even distances of steps.
+    stay_steps, stay_modes : (k,) int array
+        Steps of the first chain and the mode it was in then; -1 between modes.
+    size_steps, sizes : (j,) array
+        Step size times gradient scale; of a schedule with many cycles the first three.
+    size_span : int
+        Steps after which ``sizes`` repeat themselves; all of them without cycles.
+    exploring : (e, 2) int array
+        Steps within ``size_span`` whose samples do not count: first, and first that does.
+    occupancy : (n_chains, n_modes) array
+        Each mode's share of the chain's samples in modes.
+    modes_explored : (n_chains,) int array
+        Modes with at least 50 steps, whether they are kept or not.
+    report : ChainReport
+        All diagnostics, with all steps.
+    stopped : str
+        A sentence about chains that ran off to infinity; empty if none did.
+    all_stopped : bool
+        Whether all of them did, so that no more samples come.
+    seconds : float
+        Of the sampling, without the counting.
+    """
+
+    plan: SamplerPlan
+    steps: Ints
+    n_kept: Ints
+    density: npt.NDArray[np.float32]
+    marginal_x: npt.NDArray[np.float32]
+    marginal_y: npt.NDArray[np.float32]
+    modes_visited: Array
+    share_in_modes: Array
+    occupancy_error: Array
+    divergence: Array
+    path: Array
+    stay_steps: Ints
+    stay_modes: Ints
+    size_steps: Ints
+    sizes: Array
+    size_span: int
+    exploring: Ints
+    occupancy: Array
+    modes_explored: Ints
+    report: ChainReport
+    stopped: str
+    all_stopped: bool
+    seconds: float
+
+    @property
+    def sampler(self) -> str:
+        """The sampler's key in `gbuq_core.sampling.SAMPLERS`."""
+        return self.plan.sampler
+
+    @property
+    def n_chains(self) -> int:
+        """How many chains are counted together."""
+        return self.plan.chains
+
+
+class GaussiansRun(NamedTuple):
+    """The target and the samplers' runs, in the settings' order."""
+
+    settings: GaussiansSettings
+    truth: TargetGrid
+    runs: tuple[SamplerRun, ...]
+
+
+def run_gaussians(settings: GaussiansSettings | None = None) -> GaussiansRun:
+    """Run the samplers one after the other.
+
+    Examples
+    --------
+    >>> race = run_gaussians(GaussiansSettings(samplers=("sgld", "cg"), steps=20_000))
+    >>> [int(run.modes_visited[-1]) >= 7 for run in race.runs]
+    [False, True]
+    """
+    settings = GaussiansSettings() if settings is None else settings
+    runs = tuple(run_sampler(plan_sampler(settings, sampler)) for sampler in settings.samplers)
+    return GaussiansRun(settings, target_grid(settings.target), runs)
+
+
+@cache
+def target_grid(target: str) -> TargetGrid:
+    """The target's density on the cells of the maps; computed once.
+
+    Examples
+    --------
+    >>> grid = target_grid("gaussians25")
+    >>> grid.n_modes, grid.density.shape
+    (25, (60, 60))
+    """
+    density = TARGETS[check_choice("target", target, tuple(TARGETS))]
+    left, right, bottom, top = density.extent
+    width, height = (right - left) / N_BINS, (top - bottom) / N_BINS
+    cells = cell_probabilities(density, N_BINS)
+    return TargetGrid(
+        target=target,
+        label=density.label,
+        edges_x=np.linspace(left, right, N_BINS + 1),
+        edges_y=np.linspace(bottom, top, N_BINS + 1),
+        density=cells / (width * height),
+        marginal_x=cells.sum(axis=0) / width,
+        marginal_y=cells.sum(axis=1) / height,
+        n_modes=len(density.weights),
+        outlines=tuple(density.outlines()),
+        share_in_modes=density.share_in_modes,
+        step_limit=_step_limit(density),
+    )
+
+
+def _step_limit(density: Target) -> float:
+    """2 over the largest curvature of -log p at the modes' centres.
+
+    Along an axis of curvature h a gradient step s multiplies the distance to the centre by
+    ``1 - s h``, which is below -1 from ``s = 2 / h`` on.
+    """
+    h = 1e-4
+    shifts = h * np.eye(2)
+    sides = [density.gradient(density.modes + sign * shift) for shift in shifts for sign in (1, -1)]
+    up_x, down_x, up_y, down_y = sides
+    hessians = np.stack([up_x - down_x, up_y - down_y], axis=1) / (2 * h)
+    return float(2.0 / np.linalg.eigvalsh(hessians).max())
+
+
+def run_sampler(plan: SamplerPlan) -> SamplerRun:
+    """Run one sampler and count what it found, frame by frame.
+
+    Raises
+    ------
+    InvalidParameter, MemoryLimitExceeded
+        One sentence each.
+
+    Examples
+    --------
+    >>> run = run_sampler(plan_sampler(GaussiansSettings(steps=20_000), "cg"))
+    >>> len(run.steps), int(run.n_kept[-1]), bool(run.modes_visited[-1] >= 7)
+    (60, 20000, True)
+    """
+    chains = sample_mixture(
+        plan.sampler,
+        n_steps=plan.steps,
+        n_chains=plan.chains,
+        n_cycles=plan.cycles or 1,
+        random_state=plan.seed,
+        target=plan.target,
+        learning_rate=plan.rate,
+        noise_scale=plan.noise,
+        alpha_max=plan.alpha_max,
+        alpha_min=plan.alpha_min,
+        exploration_fraction=plan.exploration,
+        noise_free_exploration=plan.noise_free,
+        gradient_noise=plan.gradient_noise,
+    )
+    run = count_chains(plan, chains)
+    with _LOCK:
+        _COUNT[0] += 1
+    return run
+
+
+_LOCK, _COUNT = threading.Lock(), [0]
+
+
+def count_runs() -> int:
+    """How many runs this process has finished: what a knob of the view leaves as it is."""
+    return _COUNT[0]
+
+
+def count_chains(plan: SamplerPlan, chains: Chains) -> SamplerRun:
+    """What chains had found by the end of each frame.
+
+    Parameters
+    ----------
+    plan : SamplerPlan
+        What they were run with.
+    chains : Chains
+
+    Examples
+    --------
+    >>> plan = plan_sampler(GaussiansSettings(steps=1000), "sgld")
+    >>> run = count_chains(plan, sample_mixture("sgld", n_steps=1000, random_state=0))
+    >>> int(run.steps[0]), int(run.steps[-1]), int(run.n_kept[-1])
+    (16, 1000, 1000)
+    """
+    grid, density = target_grid(plan.target), TARGETS[plan.target]
+    n_chains, n_steps = chains.mode_index.shape
+    frames = min(MAX_FRAMES, n_steps)
+    found = modes_by_step(chains, frames)
+    frame_of = np.searchsorted(found.steps, np.arange(n_steps))
+    cells = np.zeros((frames, N_BINS**2 + 1), dtype=np.int64)  # the last one is all outside
+    in_modes = np.zeros((frames, grid.n_modes), dtype=np.int64)
+    kept = np.zeros(frames, dtype=np.int64)
+    for chain in range(n_chains):  # one at a time: the indices of all would take more memory
+        counted = count_steps(chains, chain)
+        frame = frame_of[counted]
+        kept += np.bincount(frame, minlength=frames)
+        places = find_cells(chains.samples[chain, counted], density, N_BINS)
+        cells += _count_pairs(frame, places, cells.shape)
+        labels = chains.mode_index[chain, counted]
+        in_modes += _count_pairs(frame[labels >= 0], labels[labels >= 0], in_modes.shape)
+    cells, in_modes, n_kept = (np.cumsum(part, axis=0) for part in (cells, in_modes, kept))
+    maps = (cells[:, :-1] / np.maximum(n_kept, 1)[:, None]).reshape(frames, N_BINS, N_BINS)
+    width, height = grid.edges_x[1] - grid.edges_x[0], grid.edges_y[1] - grid.edges_y[0]
+    stays, span = _spread(N_STAYS, n_steps), _repeated_steps(plan)
+    sizes = _spread(N_SIZES, span)
+    return SamplerRun(
+        plan=plan,
+        steps=found.steps + 1,
+        n_kept=n_kept,
+        density=(maps / (width * height)).astype(np.float32),
+        marginal_x=(maps.sum(axis=1) / width).astype(np.float32),
+        marginal_y=(maps.sum(axis=2) / height).astype(np.float32),
+        modes_visited=found.found.mean(axis=0),
+        share_in_modes=_share(in_modes.sum(axis=1), n_kept),
+        occupancy_error=_occupancy_errors(in_modes, density.weights),
+        divergence=cell_divergence(cells, density),
+        path=_path(chains, found.steps),
+        stay_steps=stays,
+        stay_modes=chains.mode_index[0, stays].astype(np.int64),
+        size_steps=sizes,
+        sizes=(chains.step_sizes * chains.scales)[sizes],
+        size_span=span,
+        exploring=_exploring(chains.kept[:span]),
+        occupancy=chains.occupancy,
+        modes_explored=_explored(chains),
+        report=diagnose(chains),
+        stopped=describe_stopped(chains),
+        all_stopped=bool((chains.stopped_at >= 0).all()),
+        seconds=chains.seconds,
+    )
+
+
+def _spread(n: int, n_steps: int) -> Ints:
+    """At most ``n`` steps at even distances, the first one first."""
+    return np.linspace(0, n_steps, min(n, n_steps), endpoint=False).astype(np.int64)
+
+
+def _repeated_steps(plan: SamplerPlan) -> int:
+    """The steps of a few cycles if there are more than twice as many, else all of them."""
+    if plan.cycles is None or plan.cycles <= 2 * SHOWN_CYCLES:
+        return plan.steps
+    return -(-SHOWN_CYCLES * plan.steps // plan.cycles)
+
+
+def _exploring(kept: npt.NDArray[np.bool_]) -> Ints:
+    """Where steps that are not kept begin and end, (e, 2).
+
+    >>> _exploring(np.array([False, True, True, False, False])).tolist()
+    [[0, 1], [3, 5]]
+    """
+    edges = np.flatnonzero(np.diff(np.concatenate([[True], kept, [True]]).astype(np.int8)))
+    return edges.reshape(-1, 2)
+
+
+def _count_pairs(frame: Ints, place: npt.NDArray[np.integer], shape: tuple[int, ...]) -> Ints:
+    """Samples in each frame and place, of ``shape``."""
+    frames, places = shape
+    return np.bincount(frame * places + place, minlength=frames * places).reshape(shape)
+
+
+def _explored(chains: Chains) -> Ints:
+    """Modes that each chain has been in for as long as a visit takes, exploring steps included."""
+    every = np.ones_like(chains.kept)
+    n_modes = chains.occupancy.shape[1]
+    return (count_visits(chains.mode_index, every, n_modes) >= VISIT_SAMPLES).sum(axis=1)
+
+
+def _share(part: Ints, whole: Ints) -> Array:
+    """NaN where there is no whole."""
+    return np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0)
+
+
+def _occupancy_errors(in_modes: Ints, weights: Array) -> Array:
+    """Total variation of the modes' shares (f, n_modes) to their weights; 1 without any."""
+    total = in_modes.sum(axis=1)
+    shares = in_modes / np.maximum(total, 1)[:, None]
+    return np.where(total > 0, 0.5 * np.abs(shares - weights).sum(axis=1), 1.0)
+
+
+def _path(chains: Chains, ends: Ints) -> Array:
+    """Positions of the first chain in each frame, (f, N_PATH, 2); it stops where it ran off."""
+    starts = np.append(0, ends[:-1] + 1)
+    shares = np.linspace(0.0, 1.0, N_PATH)
+    at = np.rint(starts[:, None] + (ends - starts)[:, None] * shares).astype(np.int64)
+    stopped = int(chains.stopped_at[0])
+    at = np.minimum(at, max(stopped - 1, 0)) if stopped >= 0 else at
+    return chains.samples[0, at].astype(np.float64)

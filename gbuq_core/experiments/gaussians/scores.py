@@ -1,0 +1,209 @@
+"""What a race amounts to: scores and words.
+
+Tan, Huertas and Zhao (2023), section 5.1.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from gbuq_core.experiments.gaussians.fit import GaussiansRun, SamplerRun
+from gbuq_core.experiments.gaussians.plan import GaussiansSettings
+from gbuq_core.sampling import SAMPLERS
+
+_NUMBERS = ("No", "One", "Two", "Three", "Four")
+
+
+class SamplerScores(NamedTuple):
+    """One sampler's scores with all steps.
+
+    Attributes
+    ----------
+    modes_visited : float
+        Modes with at least 50 kept samples; median over chains.
+    all_modes_visited : int
+        The same for all chains together.
+    modes_explored : float
+        Modes with at least 50 steps, kept or not; median over chains.
+    share_in_modes, occupancy_error, grid_kl : float
+        Of the kept samples of all chains together; the divergence in nats.
+    mode_changes, sample_size, autocorrelation_time : float
+        Means over chains: times that a chain went from one mode to another, independent samples
+        that its kept ones are worth, and kept samples for each of those.
+    seconds : float
+        Of the sampling of all chains.
+    """
+
+    modes_visited: float
+    all_modes_visited: int
+    modes_explored: float
+    share_in_modes: float
+    occupancy_error: float
+    grid_kl: float
+    mode_changes: float
+    sample_size: float
+    autocorrelation_time: float
+    seconds: float
+
+
+def score_sampler(run: SamplerRun) -> SamplerScores:
+    """Score a sampler with all its steps.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.gaussians.fit import run_sampler
+    >>> from gbuq_core.experiments.gaussians.plan import GaussiansSettings, plan_sampler
+    >>> run = run_sampler(plan_sampler(GaussiansSettings(steps=20_000), "sgld"))
+    >>> score_sampler(run).modes_visited
+    1.0
+    """
+    report = run.report
+    sizes = report.sample_size[np.isfinite(report.sample_size)]
+    kept = int(run.n_kept[-1]) / len(report.modes_visited)
+    size = float(sizes.mean()) if sizes.size else math.nan
+    return SamplerScores(
+        modes_visited=float(np.median(report.modes_visited)),
+        all_modes_visited=report.all_modes_visited,
+        modes_explored=float(np.median(run.modes_explored)),
+        share_in_modes=float(run.share_in_modes[-1]),
+        occupancy_error=report.all_occupancy_error,
+        grid_kl=report.all_grid_kl,
+        mode_changes=float(report.mode_changes.mean()),
+        sample_size=size,
+        autocorrelation_time=kept / size,
+        seconds=run.seconds,
+    )
+
+
+def score_rows(race: GaussiansRun) -> list[tuple[str, ...]]:
+    """The scorecard as text: a line a score and a column a sampler; first the headings.
+
+    Three significant digits; a dash where there is no such number.
+    """
+    scores = [score_sampler(run) for run in race.runs]
+    truth = race.truth
+    chains = race.settings.chains
+    a_chain = ", a chain" if chains > 1 else ""
+    rows = [
+        (race.truth.label, *(SAMPLERS[run.sampler].label for run in race.runs)),
+        (
+            "Kept samples",
+            *(f"{int(run.n_kept[-1]):,}" for run in race.runs),
+        ),
+        (
+            f"Modes visited{a_chain}, of {truth.n_modes}",
+            *(f"{s.modes_visited:g}" for s in scores),
+        ),
+        (
+            f"Modes visited, all {chains} chains",
+            *(str(s.all_modes_visited) for s in scores),
+        ),
+        (
+            f"Share in a mode (target {truth.share_in_modes:.3g})",
+            *(digits(s.share_in_modes) for s in scores),
+        ),
+        ("Occupancy error", *(digits(s.occupancy_error) for s in scores)),
+        ("KL to the target, nats", *(digits(s.grid_kl) for s in scores)),
+        (f"Changes of mode{a_chain}", *(digits(s.mode_changes) for s in scores)),
+        (f"Effective samples{a_chain}", *(digits(s.sample_size) for s in scores)),
+        ("Autocorrelation time, samples", *(digits(s.autocorrelation_time) for s in scores)),
+        ("Seconds", *(digits(s.seconds) for s in scores)),
+    ]
+    return [row for row in rows if chains > 1 or "all 1 chains" not in row[0]]
+
+
+def digits(value: float) -> str:
+    """Three significant digits, whole numbers above a hundred; a dash for no number.
+
+    >>> digits(0.98794), digits(45678.4), digits(0.0), digits(math.nan)
+    ('0.988', '45,700', '0', '–')
+    """
+    if math.isnan(value):
+        return "–"
+    if value == 0:
+        return "0"
+    if abs(value) >= 99.95:
+        return f"{float(f'{value:.3g}'):,.0f}"
+    return f"{value:#.3g}".rstrip(".")
+
+
+def chains_text(race: GaussiansRun) -> str:
+    """Of how many chains a number is the median; empty for a single one."""
+    return f" (the median of {race.settings.chains} chains)" if race.settings.chains > 1 else ""
+
+
+def percent(share: float) -> str:
+    """A share in per cent with up to three digits, the same that `digits` gives the share.
+
+    >>> percent(0.98794), percent(0.19044), percent(1.0)
+    ('98.8 %', '19.0 %', '100 %')
+    """
+    # Rounded before it is scaled: 0.6025 lies above its half, 60.25 on it.
+    return f"{digits(100 * float(f'{share:.3g}'))} %"
+
+
+def describe_race(settings: GaussiansSettings) -> str:
+    """Who races, from where, for how long, in one sentence.
+
+    Examples
+    --------
+    >>> describe_race(GaussiansSettings())
+    'Four samplers, one start, the same number of steps.'
+    >>> describe_race(GaussiansSettings(samplers=("sgld", "cg"), chains=5))
+    'Two samplers, the same 5 starts, the same number of steps.'
+    >>> describe_race(GaussiansSettings(samplers=("cg",), chains=5))
+    'One sampler, 5 starts.'
+    """
+    several = len(settings.samplers) > 1
+    words = [f"{_NUMBERS[len(settings.samplers)]} sampler{'s' * (len(settings.samplers) != 1)}"]
+    if settings.chains > 1:
+        words.append(f"{'the same ' * several}{settings.chains} starts")
+    elif settings.samplers:
+        words.append("one start")
+    words += ["the same number of steps"] * several
+    return ", ".join(words) + "."
+
+
+def describe_gaussians(race: GaussiansRun) -> str:
+    """The picture in words, from its numbers.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.gaussians.fit import target_grid
+    >>> from gbuq_core.experiments.gaussians.plan import GaussiansSettings
+    >>> words = describe_gaussians(GaussiansRun(GaussiansSettings(), target_grid("ring"), ()))
+    >>> words.startswith("Target: Ring, 12 modes")
+    True
+    """
+    truth, settings = race.truth, race.settings
+    noun = "modes" if truth.n_modes > 1 else "mode"
+    starts = "start" if settings.chains == 1 else "starts"
+    each = f" for each sampler, from the same {starts}" if len(settings.samplers) > 1 else ""
+    words = [
+        f"Target: {truth.label}, {truth.n_modes} {noun}; "
+        f"{percent(truth.share_in_modes)} of it lies within 3 std of one. "
+        f"{settings.chains:,} chain{'s' * (settings.chains > 1)} of {settings.steps:,} steps{each}."
+    ]
+    words += [_describe_run(run, race) for run in race.runs]
+    return " ".join(words)
+
+
+def _describe_run(run: SamplerRun, race: GaussiansRun) -> str:
+    scores = score_sampler(run)
+    text = (
+        f"{SAMPLERS[run.sampler].label}: {scores.modes_visited:g} of {race.truth.n_modes} modes "
+        f"visited{chains_text(race)}"
+    )
+    if int(run.n_kept[-1]) == 0:
+        return text + "; no sample was kept."
+    text += (
+        f", {percent(scores.share_in_modes)} of {int(run.n_kept[-1]):,} kept samples in a mode, "
+        f"occupancy error {digits(scores.occupancy_error)}, KL to the target "
+        f"{digits(scores.grid_kl)} nats"
+    )
+    if not math.isnan(scores.sample_size):
+        text += f", worth {digits(scores.sample_size)} independent samples a chain"
+    return f"{text}. {run.stopped}".rstrip()

@@ -1,0 +1,153 @@
+"""The heart's numbers to take away: a table of cells, and Python that computes the maps again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from gbuq_core.boosting.truncation import truncation_points
+from gbuq_core.experiments.heart.fit import HeartRun
+from gbuq_core.experiments.heart.plan import METHODS, HeartPlan, HeartSettings, plan_heart
+
+_SHOW = """
+for name, (total, data, knowledge) in maps.items():
+    score = auroc(empty, knowledge)
+    print(f"{name}: AUROC of knowledge uncertainty on empty cells {score:.3f}")
+    panels.append(truth)
+    panels += [
+        Panel(f"{name}: {part}", np.sqrt(values).reshape(9, 9), "std, units of y", hatched=hatched)
+        for part, values in [("total", total), ("data", data), ("knowledge", knowledge)]
+    ]
+sheet = PanelSheet(panels or [truth], columns=4, x_label="feature 2", y_label="feature 1")
+Path("heart.html").write_text(standalone_html(sheet, "Heart"), encoding="utf-8")
+"""
+
+
+def heart_csv(run: HeartRun) -> str:
+    """One line a cell: its place, rows and truth, then every method's prediction and variances.
+
+    Numbers with nine digits; empty where there is no value.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.heart.fit import run_heart
+    >>> heart_csv(run_heart(HeartSettings(methods=()))).splitlines()[1].startswith("0,0,1000,")
+    True
+    """
+    data = run.data
+    names = ["feature_1", "feature_2", "training_rows", "true_mean", "true_noise_variance"]
+    columns = [*data.grid.T, data.cell_counts, data.mean, data.variance]
+    for maps in run.methods:
+        method = maps.method
+        names += [f"{method}_{part}" for part in ("mean", "total", "data", "knowledge")]
+        columns += [maps.mean, maps.total[-1], maps.data[-1], maps.knowledge[-1]]
+    rows = zip(*(np.ravel(column) for column in columns), strict=True)
+    lines = [",".join(_number(value) for value in row) for row in rows]
+    return "\n".join([",".join(names), *lines, ""])
+
+
+def heart_code(settings: HeartSettings) -> str:
+    """Python that computes and draws the maps with the library's public names.
+
+    Examples
+    --------
+    >>> "n_trees=1000" in heart_code(HeartSettings())
+    True
+    """
+    plans = [plan_heart(settings, method) for method in settings.methods]
+    public = ["BoostedEnsembleRegressor"] if any(METHODS[p.method].boosting for p in plans) else []
+    public += [] if settings.cells else ["make_heart"]
+    lines = ["from pathlib import Path", "", "import numpy as np", ""]
+    if public:
+        lines.append(f"from gbuq_core import {', '.join(public)}")
+    if not all(METHODS[plan.method].boosting for plan in plans):
+        lines.append("from gbuq_core.baselines import ForestEnsembleRegressor")
+    if settings.cells:
+        lines.append("from gbuq_core.experiments.heart.data import make_painted_heart")
+    data = "make_painted_heart" if settings.cells else "make_heart"
+    lines += [
+        "from gbuq_core.figures.canvas.panels import Panel, PanelSheet",
+        "from gbuq_core.figures.standalone import standalone_html",
+        "from gbuq_core.metrics import auroc",
+        "",
+        f"heart = {data}({_arguments(_data_arguments(settings))})",
+        "hatched = ~heart.in_support",
+        "empty = hatched.ravel()",
+        'truth = Panel("True noise", np.sqrt(heart.variance), "std, units of y", hatched=hatched)',
+        "maps, panels = {}, []",
+    ]
+    for plan in plans:
+        lines += _method_lines(plan, settings)
+    return "\n".join(lines) + "\n" + _SHOW
+
+
+def _data_arguments(settings: HeartSettings) -> dict[str, object]:
+    given: dict[str, object] = {
+        "n_per_cell": settings.rows,
+        "noise": settings.noise,
+        "random_state": settings.seed,
+    }
+    return {**given, "cells": list(settings.cells)} if settings.cells else given
+
+
+def _method_lines(plan: HeartPlan, settings: HeartSettings) -> list[str]:
+    kind = METHODS[plan.method]
+    if not kind.boosting:
+        groups = {
+            "n_groups": plan.members,
+            "trees_per_group": max(1, plan.trees // plan.members),
+            "random_state": plan.seed,
+        }
+        shown = f"[:{settings.shown}]" if _limits(plan, settings) else ""
+        return [
+            "",
+            f"model = ForestEnsembleRegressor({_arguments(groups)})",
+            "members = model.fit(heart.X, heart.y).predict_members(heart.grid)",
+            f"knowledge = members{shown}.var(axis=0)",
+            "none = np.full(81, np.nan)  # forests predict no noise",
+            f'maps["{kind.label}"] = none, none, knowledge',
+        ]
+    knobs: dict[str, object] = {
+        "method": kind.boosting,
+        "ensemble": "virtual" if kind.virtual else "independent",
+        "n_members": plan.members,
+        "n_trees": plan.trees,
+        "depth": plan.depth,
+        "learning_rate": plan.rate,
+        "temperature": plan.temperature,
+        "leaf_noise": plan.leaf_noise,
+        "truncation_step": settings.step if kind.virtual else None,
+        "truncation_start": settings.start if kind.virtual else None,
+        "engine": kind.engine if kind.engine != "numba" else None,
+        "categorical_features": [0, 1],
+        "random_state": plan.seed,
+    }
+    if kind.virtual:
+        del knobs["n_members"]
+    limit = f", n_members={settings.shown}" if _limits(plan, settings) else ""
+    lines = ["", "model = BoostedEnsembleRegressor("]
+    lines += [f"    {name}={value!r}," for name, value in knobs.items() if value is not None]
+    lines += [
+        ").fit(heart.X, heart.y)",
+        f'maps["{kind.label}"] = model.predict_uncertainty(heart.grid{limit})',
+    ]
+    return [line.replace("'", '"') for line in lines]
+
+
+def _limits(plan: HeartPlan, settings: HeartSettings) -> bool:
+    """Whether fewer members are shown than there are."""
+    if settings.shown is None:
+        return False
+    n_members = plan.members
+    if METHODS[plan.method].virtual:
+        n_members = len(truncation_points(plan.trees, settings.step, settings.start))
+    return settings.shown < n_members
+
+
+def _arguments(given: Mapping[str, object]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in given.items())
+
+
+def _number(value: float) -> str:
+    return "" if np.isnan(value) else f"{value:.9g}"

@@ -1,0 +1,246 @@
+"""What the maps of the heart amount to: scores, the paper's claims held against them, words.
+
+Malinin et al. (2021), section 4; eq. 6 for what the maps show.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gbuq_core.experiments.claims import Claim, smaller_text, verdict_of
+from gbuq_core.experiments.heart.fit import HeartMaps, HeartRun
+from gbuq_core.experiments.heart.plan import METHODS
+from gbuq_core.glossary import VIEWS
+from gbuq_core.metrics import auroc
+from gbuq_core.validation import check_choice
+
+Array = npt.NDArray[np.float64]
+
+# What counts as agreeing. The paper says "perfectly", "correctly" and "much smaller"; the numbers
+# behind the last two are ours.
+NEARLY_PERFECT = 0.97
+DATA_TOLERANCE = 0.1  # of the true noise as a std: 4.5 times the standard error with 1000 rows
+MUCH_SMALLER, SMALLER = 10.0, 2.0
+
+
+class HeartScores(NamedTuple):
+    """One method's scores with all trees; all but AUROCs in the unit of the view.
+
+    NaN where the method has no such uncertainty or there are no such cells.
+
+    Attributes
+    ----------
+    auroc_knowledge, auroc_total : float
+        Chance that an empty cell has more of it than a filled one; 1 separates them perfectly.
+    data_error_max, data_error_mean : float
+        Largest and mean absolute error of data uncertainty over the filled cells.
+    data_error_share : float
+        The largest error of data uncertainty relative to the truth, both as std.
+    knowledge_empty, knowledge_filled : float
+        Mean over the cells without and with rows.
+    least_empty, most_filled : float
+        The smallest knowledge uncertainty of an empty, the largest of a filled cell.
+    """
+
+    auroc_knowledge: float
+    auroc_total: float
+    data_error_max: float
+    data_error_mean: float
+    data_error_share: float
+    knowledge_empty: float
+    knowledge_filled: float
+    least_empty: float
+    most_filled: float
+
+
+def score_heart(maps: HeartMaps, view: str = "std") -> HeartScores:
+    """Score the maps with all trees.
+
+    Parameters
+    ----------
+    maps : HeartMaps
+    view : {"std", "variance"}
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.heart.fit import run_heart
+    >>> from gbuq_core.experiments.heart.plan import HeartSettings
+    >>> run = run_heart(HeartSettings(methods=("sglb",), rows=50, members=5, trees=200))
+    >>> score_heart(run.methods[0]).auroc_knowledge
+    1.0
+    """
+    check_choice("view", view, VIEWS)
+    data = maps.truth
+    filled = data.in_support
+    total, noise, knowledge = (
+        as_view(part[-1], view) for part in (maps.total, maps.data, maps.knowledge)
+    )
+    truth = as_view(data.variance, view)
+    error = np.abs(noise - truth)[filled]
+    stds = as_view(maps.data[-1], "std")[filled], as_view(data.variance, "std")[filled]
+    return HeartScores(
+        auroc_knowledge=_auroc(~filled, knowledge),
+        auroc_total=_auroc(~filled, total),
+        data_error_max=float(error.max()),
+        data_error_mean=float(error.mean()),
+        data_error_share=float(np.abs(stds[0] / stds[1] - 1.0).max()),
+        knowledge_empty=_or_nan(np.mean, knowledge[~filled]),
+        knowledge_filled=_or_nan(np.mean, knowledge[filled]),
+        least_empty=_or_nan(np.min, knowledge[~filled]),
+        most_filled=_or_nan(np.max, knowledge[filled]),
+    )
+
+
+def as_view(variances: Array, view: str) -> Array:
+    """Variances as they are, or as standard deviations.
+
+    >>> as_view(np.array([0.25]), "std")
+    array([0.5])
+    """
+    return np.sqrt(variances) if view == "std" else variances
+
+
+def check_claims(run: HeartRun) -> tuple[Claim, ...]:
+    """Hold the paper's statements about the heart against what came out (section 4).
+
+    Only statements about methods that were run. Judged on standard deviations.
+    """
+    found = {maps.method: score_heart(maps) for maps in run.methods}
+    claims: list[Claim] = []
+    for method, scores in found.items():
+        kind = METHODS[method]
+        if not kind.boosting or math.isnan(scores.auroc_knowledge):
+            continue
+        if kind.virtual:
+            true = found.get(method.removeprefix("virtual_"))
+            claims += _claims_of_virtual(method, scores, true)
+        else:
+            claims += _claims_of_true(method, scores, run)
+    return tuple(claims)
+
+
+def describe_heart(run: HeartRun, view: str = "std") -> str:
+    """The picture in words, from its numbers.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.heart.fit import run_heart
+    >>> from gbuq_core.experiments.heart.plan import HeartSettings
+    >>> describe_heart(run_heart(HeartSettings(methods=()))).startswith("81 cells")
+    True
+    """
+    data = run.data
+    n_empty = int((~data.in_support).sum())
+    noise = as_view(data.variance[data.in_support], view)
+    words = [
+        f"81 cells, feature 1 downwards and feature 2 across; {n_empty} of them have no training "
+        f"rows, the others {run.settings.rows:,} each. Uncertainties as "
+        f"{'standard deviations' if view == 'std' else 'variances'} of y; the true noise is "
+        f"{noise.min():.3g} to {noise.max():.3g}."
+    ]
+    words += [_describe_method(maps, view) for maps in run.methods]
+    return " ".join(words)
+
+
+def _describe_method(maps: HeartMaps, view: str) -> str:
+    scores = score_heart(maps, view)
+    kind = METHODS[maps.method]
+    n_members = int(maps.n_members[-1])
+    trees = f"{int(maps.n_trees[-1]):,} trees"
+    what = {
+        True: f"{n_members} truncations of one model of {trees}",
+        False: f"{n_members} models of {trees}",
+    }[kind.virtual]
+    if not kind.boosting:
+        what = f"one forest of {trees} in {n_members} groups"
+    text = f"{kind.label} ({what}): "
+    if math.isnan(scores.knowledge_filled):
+        text += "knowledge uncertainty takes at least two members"
+    else:
+        text += f"knowledge uncertainty is {scores.knowledge_filled:.3g} in filled cells"
+        if not math.isnan(scores.knowledge_empty):
+            text += (
+                f" and {scores.knowledge_empty:.3g} in empty ones; it tells them apart with AUROC "
+                f"{auroc_text(scores.auroc_knowledge)}"
+            )
+    if math.isnan(scores.data_error_max):
+        return text + ". It predicts no noise, so there is no data and no total uncertainty."
+    return text + (
+        f". Data uncertainty is off by {scores.data_error_mean:.3g} on average and by at most "
+        f"{scores.data_error_max:.3g} in filled cells."
+    )
+
+
+def auroc_text(value: float) -> str:
+    """An AUROC with three decimals that says 1.000 only where not one pair is out of order.
+
+    >>> auroc_text(1.0), auroc_text(0.99991), auroc_text(float("nan"))
+    ('1.000', '> 0.999', '–')
+    """
+    if math.isnan(value):
+        return "–"
+    return "> 0.999" if 0.9995 <= value < 1.0 else f"{value:.3f}"
+
+
+def _claims_of_true(method: str, scores: HeartScores, run: HeartRun) -> list[Claim]:
+    label, share = METHODS[method].label, scores.data_error_share
+    noise = float(np.nanmean(run.data.variance))
+    ratio = noise / scores.knowledge_empty**2
+    return [
+        Claim(
+            "Knowledge uncertainty separates cells without rows perfectly, with no trace of the "
+            "heart's border.",
+            f"{label}: AUROC {auroc_text(scores.auroc_knowledge)}. The smallest value of an empty "
+            f"cell is {scores.least_empty:.2g}, the largest of a filled one "
+            f"{scores.most_filled:.2g}.",
+            verdict_of(scores.auroc_knowledge, 1.0, NEARLY_PERFECT),
+        ),
+        Claim(
+            "The noise is captured correctly in all cells with training rows.",
+            f"{label}: as a std it is off by at most {100 * share:.2g} % of the truth.",
+            verdict_of(-share, -DATA_TOLERANCE, -2 * DATA_TOLERANCE),
+        ),
+        Claim(
+            "Knowledge uncertainty is much smaller than data uncertainty.",
+            f"{label}: in cells without rows its variance is {scores.knowledge_empty**2:.2g}, the "
+            f"noise of the others {noise:.2g}: {smaller_text(ratio)}.",
+            verdict_of(ratio, MUCH_SMALLER, SMALLER),
+        ),
+    ]
+
+
+def _claims_of_virtual(method: str, scores: HeartScores, true: HeartScores | None) -> list[Claim]:
+    label = METHODS[method].label
+    claims = [
+        Claim(
+            "A virtual ensemble detects the cells without rows perfectly too.",
+            f"{label}: AUROC {auroc_text(scores.auroc_knowledge)}.",
+            verdict_of(scores.auroc_knowledge, 1.0, NEARLY_PERFECT),
+        )
+    ]
+    if true is not None and not math.isnan(true.knowledge_empty):
+        ratio = true.knowledge_empty / scores.knowledge_empty
+        claims.append(
+            Claim(
+                "Its knowledge uncertainty is much smaller than that of independent models.",
+                f"{label}: in cells without rows {scores.knowledge_empty:.2g} against "
+                f"{true.knowledge_empty:.2g} as a std, {smaller_text(ratio)}.",
+                verdict_of(ratio, MUCH_SMALLER, SMALLER),
+            )
+        )
+    return claims
+
+
+def _auroc(is_empty: npt.NDArray[np.bool_], values: Array) -> float:
+    """The AUROC over cells; NaN if there are no values or no empty cells."""
+    if not np.isfinite(values).all():
+        return math.nan
+    return auroc(is_empty.ravel(), values.ravel())
+
+
+def _or_nan(reduce: object, values: Array) -> float:
+    return float(reduce(values)) if values.size else math.nan  # type: ignore[operator]

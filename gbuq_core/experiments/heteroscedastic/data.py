@@ -1,0 +1,194 @@
+"""The rows of the Heteroscedastic page: one feature, noise that grows with it, and foreign rows.
+
+MACAU (doi 10.5121/csit.2023.131920), section 4.1 and equation 6 as `make_heteroscedastic` reads it.
+Training, calibration, test and foreign rows come from streams of the seed of their own.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gbuq_core.experiments.heteroscedastic.plan import (
+    LEFTMOST,
+    RIGHTMOST,
+    SUPPORT,
+    HeteroPlan,
+    HeteroSettings,
+    MeasurePlan,
+    check_measure,
+)
+from gbuq_core.synthetic import make_heteroscedastic
+
+Array = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+N_CALIBRATION = 1000
+SHOWN = (-10.0, 20.0)  # the picture, at least: that of the paper
+PER_UNIT, PER_UNIT_BEYOND = 20, 4  # places of the grid per unit of x, there and beyond
+_CALIBRATION, _TEST, _FOREIGN = 1, 2, 3  # streams of the seed
+
+
+class HeteroData(NamedTuple):
+    """Training and calibration rows, the widest grid, and the truth; arrays are read-only.
+
+    Attributes
+    ----------
+    X, y : ndarray of shape (n_rows, 1), (n_rows,)
+    x : ndarray of shape (761,)
+        Increasing, from -30 to 40, as far as foreign rows may lie; denser from -10 to 20.
+    true_mean, true_variance : ndarray of shape (761,)
+        Mean and noise variance of y; beyond the rows they follow the formula.
+    support : ndarray of shape (761,), bool
+        Where rows can lie.
+    calibration_X, calibration_y : ndarray of shape (1000, 1), (1000,)
+        Rows of the same law that no fit sees.
+    target_std : float
+        Of the training y.
+    """
+
+    X: Array
+    y: Array
+    x: Array
+    true_mean: Array
+    true_variance: Array
+    support: Mask
+    calibration_X: Array
+    calibration_y: Array
+    target_std: float
+
+    @property
+    def grid(self) -> Array:
+        """``x`` as a column, (761, 1)."""
+        return self.x[:, None]
+
+
+class HeteroTest(NamedTuple):
+    """Rows of the training law that neither a fit nor a calibration sees, with their truth.
+
+    X : (n, 1); y, mean, std : (n,), mean and noise std of y at each row.
+    """
+
+    X: Array
+    y: Array
+    mean: Array
+    std: Array
+
+
+@lru_cache(maxsize=16)
+def load_hetero_data(rows: int = 2000, noise_slope: float = 0.1, seed: int = 0) -> HeteroData:
+    """Draw training and calibration rows.
+
+    Raises
+    ------
+    InvalidParameter
+        One sentence.
+
+    Examples
+    --------
+    >>> data = load_hetero_data(rows=500)
+    >>> data.X.shape, data.x.shape, data.x[data.support][[0, -1]]
+    ((500, 1), (761,), array([ 0., 10.]))
+    """
+    drawn = make_heteroscedastic(rows, noise_slope, seed)
+    calibration = make_heteroscedastic(N_CALIBRATION, noise_slope, [seed, _CALIBRATION])
+    x = np.concatenate(
+        [
+            _places(LEFTMOST, SHOWN[0], PER_UNIT_BEYOND)[:-1],
+            _places(*SHOWN, PER_UNIT),
+            _places(SHOWN[1], RIGHTMOST, PER_UNIT_BEYOND)[1:],
+        ]
+    )
+    data = HeteroData(
+        drawn.X,
+        drawn.y,
+        x,
+        true_mean(x),
+        np.square(noise_slope * x),
+        (x >= SUPPORT[0]) & (x <= SUPPORT[1]),
+        calibration.X,
+        calibration.y,
+        float(drawn.y.std()),
+    )
+    for array in data:
+        if isinstance(array, np.ndarray):
+            array.setflags(write=False)
+    return data
+
+
+def _places(low: float, high: float, per_unit: int) -> Array:
+    return np.arange(low * per_unit, high * per_unit + 1) / per_unit
+
+
+def true_mean(x: Array) -> Array:
+    """``x / 2 + sin x``, equation 6 without its noise.
+
+    Examples
+    --------
+    >>> true_mean(np.array([0.0, 10.0])).round(3)
+    array([0.   , 4.456])
+    """
+    return 0.5 * x + np.sin(x)
+
+
+def data_of(plan_or_settings: HeteroPlan | HeteroSettings) -> HeteroData:
+    """The data of a plan or of settings.
+
+    Examples
+    --------
+    >>> data_of(HeteroSettings(rows=150)).X.shape
+    (150, 1)
+    """
+    given = plan_or_settings
+    return load_hetero_data(given.rows, given.noise_slope, given.seed)
+
+
+def draw_test(plan: HeteroPlan | HeteroSettings, test_rows: int) -> HeteroTest:
+    """Rows of the training law for scores alone.
+
+    Examples
+    --------
+    >>> test = draw_test(HeteroSettings(), 2000)
+    >>> bool(np.isin(test.y, data_of(HeteroSettings()).y).any())
+    False
+    """
+    drawn = make_heteroscedastic(test_rows, plan.noise_slope, [plan.seed, _TEST])
+    return HeteroTest(drawn.X, drawn.y, drawn.row_mean, np.sqrt(drawn.row_variance))
+
+
+def draw_foreign(plan: HeteroPlan | HeteroSettings, measure: MeasurePlan) -> Array:
+    """Foreign rows (n, 1), uniform over ``[left_from, 0)`` and ``(10, right_to]``.
+
+    Raises
+    ------
+    InvalidParameter
+        For an impossible range.
+
+    Examples
+    --------
+    >>> X = draw_foreign(HeteroSettings(), MeasurePlan(2000, 6000, -10.0, 20.0))
+    >>> X.shape, bool(((X < 0) | (X > 10)).all()), int((X < 0).sum())
+    ((6000, 1), True, 3000)
+    """
+    check_measure(measure)
+    low, high = SUPPORT
+    left, right = low - measure.left_from, measure.right_to - high
+    n_left = round(measure.ood_rows * left / (left + right))
+    uniform = np.random.default_rng([plan.seed, _FOREIGN]).random(measure.ood_rows)
+    x = measure.right_to - uniform * right  # in (10, right_to], as the uniform is below 1
+    x[:n_left] = measure.left_from + uniform[:n_left] * left
+    return x[:, None]
+
+
+def shown_range(settings: HeteroSettings) -> tuple[float, float]:
+    """Where the picture begins and ends: that of the paper, or as far as foreign rows lie.
+
+    Examples
+    --------
+    >>> shown_range(HeteroSettings(left_from=-2.0, right_to=30.0))
+    (-10.0, 30.0)
+    """
+    return min(SHOWN[0], settings.left_from), max(SHOWN[1], settings.right_to)

@@ -1,0 +1,363 @@
+"""Noise that grows, and nothing beyond: figure 1 of MACAU's paper, live, with what it compares.
+
+MACAU (doi 10.5121/csit.2023.131920), section 4.1. `fit_hetero` trains one method and predicts the
+widest grid and the calibration rows; `view_hetero` is arithmetic on that for any level, range and
+conformal factor; `measure_hetero` predicts test and foreign rows; `run_hetero` does it all for the
+methods of `plan.HeteroSettings`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import threading
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.experiments.heteroscedastic.data import (
+    Array,
+    HeteroData,
+    HeteroTest,
+    Mask,
+    data_of,
+    draw_foreign,
+    draw_test,
+    shown_range,
+)
+from gbuq_core.experiments.heteroscedastic.models import hetero_model
+from gbuq_core.experiments.heteroscedastic.plan import (
+    METHODS,
+    HeteroPlan,
+    HeteroSettings,
+    MeasurePlan,
+    check_measure,
+    check_view,
+    plan_hetero,
+    plan_measure,
+)
+from gbuq_core.experiments.heteroscedastic.predictions import (
+    Prediction,
+    ScoreCurve,
+    conformal_factor,
+    interval_of,
+    predict_rows,
+    score_again,
+)
+from gbuq_core.jobs import stage
+from gbuq_core.resources import held_bytes
+
+Ends = Array | None
+
+
+class HeteroFit(NamedTuple):
+    """A trained method, and what it says about the grid and the calibration rows.
+
+    Attributes
+    ----------
+    plan : HeteroPlan
+    data : HeteroData
+    model : estimator
+        Fitted.
+    grid : Prediction
+        At the 761 places of ``data.x``.
+    calibration : Prediction
+        At the 1,000 calibration rows, without scores.
+    seconds : float
+        Of the training.
+    memory_bytes : int or None
+        What the model holds; None where a library does not tell.
+    clipped : Prediction or None
+        The grid's with novelty scores that end at 5.2; None for methods without novelty.
+    """
+
+    plan: HeteroPlan
+    data: HeteroData
+    model: Any
+    grid: Prediction
+    calibration: Prediction
+    seconds: float
+    memory_bytes: int | None
+    clipped: Prediction | None = None
+
+    @property
+    def method(self) -> str:
+        """The method's key in `METHODS`."""
+        return self.plan.method
+
+    @property
+    def label(self) -> str:
+        """The method as people write it."""
+        return METHODS[self.plan.method].label
+
+    def grid_of(self, tail: str) -> Prediction:
+        """The prediction over the grid with novelty scores of a tail."""
+        return self.clipped if tail == "clip" and self.clipped is not None else self.grid
+
+
+class HeteroView(NamedTuple):
+    """One method over the picture's places; variances in squared units of y.
+
+    Attributes
+    ----------
+    method, label : str
+    x : ndarray of shape (n_grid,)
+    support : ndarray of shape (n_grid,), bool
+        Where rows can lie.
+    true_mean, true_variance : ndarray of shape (n_grid,)
+        Beyond the rows they follow the formula.
+    parts : tuple of str
+        Which of total, data and knowledge the method has; none if it only scores.
+    loc : ndarray of shape (n_grid,), or None
+    total, data, knowledge : ndarray of shape (n_grid,)
+        Zeros where the method has none; before any conformal factor.
+    scale : ndarray of shape (n_grid,)
+        Std of y after it: ``factor * sqrt(total)``.
+    lower, upper : ndarray of shape (n_grid,), or None
+        The interval of the settings' level.
+    inner_lower, inner_upper : ndarray of shape (n_grid,), or None
+        The part of it that data uncertainty alone would take; None without.
+    factor : float
+        Of the conformal step at this level; 1 without it.
+    curves : tuple of ScoreCurve
+    signed_inference : ndarray of shape (n_grid,), or None
+        Inference novelty with its sign.
+    """
+
+    method: str
+    label: str
+    x: Array
+    support: Mask
+    true_mean: Array
+    true_variance: Array
+    parts: tuple[str, ...]
+    loc: Array | None
+    total: Array
+    data: Array
+    knowledge: Array
+    scale: Array
+    lower: Array | None
+    upper: Array | None
+    inner_lower: Array | None
+    inner_upper: Array | None
+    factor: float
+    curves: tuple[ScoreCurve, ...]
+    signed_inference: Array | None
+
+    def curve(self, key: str) -> ScoreCurve | None:
+        """The curve of a score, None if the method has no such score."""
+        return next((curve for curve in self.curves if curve.key == key), None)
+
+
+class HeteroMeasure(NamedTuple):
+    """What a method says about test and foreign rows, and how long it took to say.
+
+    foreign_X : (n_ood, 1); seconds : of both predictions together.
+    """
+
+    plan: MeasurePlan
+    method: str
+    test: HeteroTest
+    foreign_X: Array
+    of_test: Prediction
+    of_foreign: Prediction
+    seconds: float
+
+
+class HeteroRun(NamedTuple):
+    """The settings, their data, and fits, views and measures in the settings' order."""
+
+    settings: HeteroSettings
+    data: HeteroData
+    fits: tuple[HeteroFit, ...]
+    views: tuple[HeteroView, ...]
+    measures: tuple[HeteroMeasure, ...]
+
+
+_SILENT = ("lightgbm", "catboost", "mapie")  # libraries that do not tell what a model holds
+_LOCK, _FITS, _MEASURES = threading.Lock(), [0], [0]
+
+
+def count_fits() -> int:
+    """How many fits this process has finished: what a knob of the view leaves as it is."""
+    return _FITS[0]
+
+
+def count_measures() -> int:
+    """How many measurements this process has finished."""
+    return _MEASURES[0]
+
+
+def fit_hetero(plan: HeteroPlan) -> HeteroFit:
+    """Train one method.
+
+    Raises
+    ------
+    InvalidParameter, InvalidData, MemoryLimitExceeded
+        One sentence each; see `plan.why_not`.
+
+    Examples
+    --------
+    >>> fit = fit_hetero(plan_hetero(HeteroSettings(rows=500, trees=20), "gnll"))
+    >>> fit.label, fit.grid.total.shape
+    ('GNLL', (761,))
+    """
+    model = hetero_model(plan)
+    data = data_of(plan)
+    importlib.import_module(METHODS[plan.method].package)  # a first import is no training
+    began = time.perf_counter()
+    model.fit(data.X, data.y)
+    seconds = time.perf_counter() - began
+    grid = predict_rows(model, plan.method, data.grid)
+    has_novelty = "novelty" in METHODS[plan.method].scores
+    fit = HeteroFit(
+        plan,
+        data,
+        model,
+        grid,
+        predict_rows(model, plan.method, data.calibration_X, scored=False),
+        seconds,
+        None if METHODS[plan.method].package in _SILENT else held_bytes(model),
+        score_again(grid, model, data.grid, "clip") if has_novelty else None,
+    )
+    with _LOCK:
+        _FITS[0] += 1
+    return fit
+
+
+def view_hetero(fit: HeteroFit, settings: HeteroSettings) -> HeteroView:
+    """A method over the picture's places; trains and predicts nothing.
+
+    Raises
+    ------
+    InvalidParameter
+        With the sentence of `plan.check_view`.
+
+    Examples
+    --------
+    >>> settings = HeteroSettings(rows=500, trees=20)
+    >>> view = view_hetero(fit_hetero(plan_hetero(settings, "gnll")), settings)
+    >>> view.x.shape, view.parts, view.factor
+    ((601,), ('total', 'data'), 1.0)
+    """
+    _check(settings)
+    data = fit.data
+    low, high = shown_range(settings)
+    shown = (data.x >= low) & (data.x <= high)
+    at = fit.grid_of(settings.tail).take(shown)
+    factor = hetero_factor(fit, settings, settings.level)
+    lower, upper = interval_of(at, settings.level, factor if settings.conformal else None)
+    inner_lower, inner_upper = _inner(fit.method, at, settings.level, factor, (lower, upper))
+    return HeteroView(
+        fit.method,
+        fit.label,
+        data.x[shown],
+        data.support[shown],
+        data.true_mean[shown],
+        data.true_variance[shown],
+        METHODS[fit.method].parts,
+        at.loc,
+        at.total,
+        at.data,
+        at.knowledge,
+        factor * np.sqrt(at.total),
+        lower,
+        upper,
+        inner_lower,
+        inner_upper,
+        factor,
+        at.curves,
+        at.signed_inference,
+    )
+
+
+def _inner(
+    method: str, at: Prediction, level: float, factor: float, interval: tuple[Ends, Ends]
+) -> tuple[Ends, Ends]:
+    """The part of an interval that data uncertainty takes: all of it, where there is no other."""
+    parts = METHODS[method].parts
+    if at.loc is None or "data" not in parts:
+        return None, None
+    if "knowledge" not in parts:
+        return interval
+    half = factor * float(ndtri(0.5 + level / 2.0)) * np.sqrt(at.data)
+    return at.loc - half, at.loc + half
+
+
+def hetero_factor(fit: HeteroFit, settings: HeteroSettings, level: float) -> float:
+    """What stds are multiplied by so that intervals of a level hold it on fresh rows.
+
+    1 where the settings want no conformal step, and for methods that predict nothing.
+
+    Examples
+    --------
+    >>> settings = HeteroSettings(rows=500, trees=20, conformal=True)
+    >>> fit = fit_hetero(plan_hetero(settings, "forest"))
+    >>> hetero_factor(fit, settings, 0.8) > 1.5  # the noise is missing from a forest's spread
+    True
+    """
+    if not settings.conformal or fit.calibration.loc is None:
+        return 1.0
+    return conformal_factor(fit.calibration, fit.data.calibration_y, level)
+
+
+def measure_hetero(fit: HeteroFit, plan: MeasurePlan) -> HeteroMeasure:
+    """Predict test and foreign rows.
+
+    Raises
+    ------
+    InvalidParameter
+        For impossible numbers of rows or ranges.
+
+    Examples
+    --------
+    >>> fit = fit_hetero(plan_hetero(HeteroSettings(rows=500), "conformal_linear"))
+    >>> measure = measure_hetero(fit, plan_measure(HeteroSettings(test_rows=200, ood_rows=100)))
+    >>> measure.of_test.total.shape, measure.foreign_X.shape
+    ((200,), (100, 1))
+    """
+    check_measure(plan)
+    test = draw_test(fit.plan, plan.test_rows)
+    foreign = draw_foreign(fit.plan, plan)
+    began = time.perf_counter()
+    of_test = predict_rows(fit.model, fit.method, test.X, tail=plan.tail)
+    of_foreign = predict_rows(fit.model, fit.method, foreign, tail=plan.tail)
+    seconds = time.perf_counter() - began
+    with _LOCK:
+        _MEASURES[0] += 1
+    return HeteroMeasure(plan, fit.method, test, foreign, of_test, of_foreign, seconds)
+
+
+def run_hetero(settings: HeteroSettings | None = None) -> HeteroRun:
+    """Train the methods one after the other, and measure them.
+
+    Raises
+    ------
+    InvalidParameter, InvalidData, MemoryLimitExceeded
+        One sentence each.
+
+    Examples
+    --------
+    >>> run = run_hetero(HeteroSettings(methods=("conformal_linear",), rows=500))
+    >>> [view.label for view in run.views]
+    ['Conformal, linear']
+    """
+    settings = HeteroSettings() if settings is None else settings
+    _check(settings)
+    plans = [plan_hetero(settings, method) for method in settings.methods]
+    fits, measures = [], []
+    with stage(len(plans)):
+        for plan in plans:
+            with stage(1, span=1):
+                fits.append(fit_hetero(plan))
+            measures.append(measure_hetero(fits[-1], plan_measure(settings, plan.method)))
+    views = tuple(view_hetero(fit, settings) for fit in fits)
+    return HeteroRun(settings, data_of(settings), tuple(fits), views, tuple(measures))
+
+
+def _check(settings: HeteroSettings) -> None:
+    refusal = check_view(settings)
+    if refusal:
+        raise InvalidParameter(refusal)

@@ -1,0 +1,271 @@
+"""What the predictions are worth: CRPS beside the truth's own, coverage, noise, foreign rows.
+
+MACAU (doi 10.5121/csit.2023.131920), section 4.1 and table 1. A test set's own best CRPS moves by
+about 0.01 from seed to seed, so what is judged is the excess over it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from gbuq_core.experiments.heteroscedastic.data import Mask
+from gbuq_core.experiments.heteroscedastic.fit import (
+    HeteroFit,
+    HeteroMeasure,
+    HeteroRun,
+    hetero_factor,
+)
+from gbuq_core.experiments.heteroscedastic.paper import paper_auroc, paper_crps
+from gbuq_core.experiments.heteroscedastic.plan import (
+    LEVELS,
+    METHODS,
+    PAPER,
+    SCORES,
+    SUPPORT,
+    HeteroSettings,
+)
+from gbuq_core.experiments.heteroscedastic.predictions import interval_of
+from gbuq_core.metrics import auroc, crps_gaussian, rmse
+from gbuq_core.metrics.binomial import binomial_band
+
+_NAN = math.nan
+_PLACES = 3  # parts of x that coverage is told apart for
+_CRPS_KINDS = {
+    "quantile": "normal nearest to the quantiles",
+    "cqr": "normal nearest to the intervals' ends",
+    "conformal_forest": "normal with the calibration residuals' std",
+    "conformal_linear": "normal with the calibration residuals' std",
+}
+
+
+class LevelCoverage(NamedTuple):
+    """Share of test rows in their central intervals of a level.
+
+    level, observed, low, high : float, the last two the exact binomial band at 95 %; factor :
+    float, of the conformal step at this level, 1 without it.
+    """
+
+    level: float
+    observed: float
+    low: float
+    high: float
+    factor: float
+
+
+class PlaceCoverage(NamedTuple):
+    """Share of the test rows between two places of x that lie in their interval of a level.
+
+    low, high : float, in units of x; level : float; observed : float, NaN where no row lies.
+    """
+
+    low: float
+    high: float
+    level: float
+    observed: float
+
+
+class ScoreAuroc(NamedTuple):
+    """How well a score tells foreign rows from test rows, and what the paper found (NaN: nothing).
+
+    0.5 is chance; below it the score is higher on rows of the training law.
+    """
+
+    key: str
+    label: str
+    value: float
+    paper: float
+
+
+class HeteroScore(NamedTuple):
+    """One method's numbers; NaN where it has none, as methods that only score.
+
+    Attributes
+    ----------
+    method, label : str
+    crps : float
+        On test rows, in units of y; after the conformal step, if there is one, at its level.
+    crps_kind : str
+        Of which distribution: a normal with the method's mean and std, and where they come from
+        for methods that give intervals; "" without.
+    truth_crps, excess : float
+        The truth's own on the same rows, and how much more the method's is.
+    coverage : tuple of LevelCoverage
+        At `LEVELS`.
+    rmse, std_error : float
+        Root mean squared error of the mean to the true mean and of the std to the true noise std,
+        over test rows, in units of y.
+    mean_std, mean_noise : float
+        The mean std over test rows, and the true one.
+    data_share : float
+        Mean data uncertainty by mean total uncertainty over test rows.
+    auroc : tuple of ScoreAuroc
+        In the order of the method's scores.
+    paper_crps : float
+        Table 1's, where the noise is the paper's: CRPS grows with it.
+    fit_seconds, score_seconds : float
+        Of the training, and of predicting test and foreign rows.
+    memory_bytes : int or None
+        None where a library does not tell.
+    thirds : tuple of PlaceCoverage
+        Coverage of the settings' level by thirds of x: what a level held on average hides.
+    """
+
+    method: str
+    label: str
+    crps: float
+    crps_kind: str
+    truth_crps: float
+    excess: float
+    coverage: tuple[LevelCoverage, ...]
+    rmse: float
+    std_error: float
+    mean_std: float
+    mean_noise: float
+    data_share: float
+    auroc: tuple[ScoreAuroc, ...]
+    paper_crps: float
+    fit_seconds: float
+    score_seconds: float
+    memory_bytes: int | None
+    thirds: tuple[PlaceCoverage, ...] = ()
+
+    @property
+    def noise_ratio(self) -> float:
+        """Mean std by mean noise: above 1 the noise is overestimated; NaN without any."""
+        return self.mean_std / self.mean_noise if self.mean_noise > 0.0 else _NAN
+
+    def auroc_of(self, key: str) -> float:
+        """AUROC of a score; NaN if the method has no such score."""
+        return next((found.value for found in self.auroc if found.key == key), _NAN)
+
+
+def score_hetero(fit: HeteroFit, measure: HeteroMeasure, settings: HeteroSettings) -> HeteroScore:
+    """The numbers of one method; arithmetic on what was predicted.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.heteroscedastic.fit import run_hetero
+    >>> run = run_hetero(HeteroSettings(methods=("catboost",), rows=1000))
+    >>> score = score_hetero(run.fits[0], run.measures[0], run.settings)
+    >>> 0.0 < score.excess < 0.03, [found.key for found in score.auroc]
+    (True, ['total', 'data', 'knowledge'])
+    """
+    test, at = measure.test, measure.of_test
+    truth = crps_gaussian(test.y, test.mean, test.std)
+    found = _Numbers(_NAN, "", (), _NAN, _NAN, _NAN, _NAN)
+    if at.loc is not None:
+        found = _numbers(fit, measure, settings)
+    return HeteroScore(
+        fit.method,
+        fit.label,
+        found.crps,
+        found.crps_kind,
+        truth,
+        found.crps - truth,
+        found.coverage,
+        found.rmse,
+        found.std_error,
+        found.mean_std,
+        float(test.std.mean()),
+        found.data_share,
+        _aurocs(fit, measure),
+        paper_crps(fit.method) if settings.noise_slope == PAPER.noise_slope else _NAN,
+        fit.seconds,
+        measure.seconds,
+        fit.memory_bytes,
+        () if at.loc is None else _by_thirds(fit, measure, settings),
+    )
+
+
+def score_all(run: HeteroRun) -> tuple[HeteroScore, ...]:
+    """The numbers of all methods, from the least excess to the most; those without one last."""
+    found = [
+        score_hetero(fit, measure, run.settings)
+        for fit, measure in zip(run.fits, run.measures, strict=True)
+    ]
+    return sort_scores(found)
+
+
+def sort_scores(scores: list[HeteroScore] | tuple[HeteroScore, ...]) -> tuple[HeteroScore, ...]:
+    """From the least excess to the most; methods without one keep their order at the end."""
+    return tuple(
+        sorted(scores, key=lambda score: math.inf if math.isnan(score.excess) else score.excess)
+    )
+
+
+class _Numbers(NamedTuple):
+    crps: float
+    crps_kind: str
+    coverage: tuple[LevelCoverage, ...]
+    rmse: float
+    std_error: float
+    mean_std: float
+    data_share: float
+
+
+def _numbers(fit: HeteroFit, measure: HeteroMeasure, settings: HeteroSettings) -> _Numbers:
+    test, at = measure.test, measure.of_test
+    assert at.loc is not None
+    scale = hetero_factor(fit, settings, settings.level) * np.sqrt(at.total)
+    crps = crps_gaussian(test.y, at.loc, scale)
+    total = float(at.total.mean())
+    has_data = "data" in METHODS[fit.method].parts
+    return _Numbers(
+        crps,
+        _CRPS_KINDS.get(fit.method, "normal"),
+        tuple(_coverage(fit, measure, settings, level) for level in LEVELS),
+        rmse(test.mean, at.loc),
+        rmse(test.std, scale),
+        float(scale.mean()),
+        float(at.data.mean()) / total if has_data and total > 0.0 else _NAN,
+    )
+
+
+def _coverage(
+    fit: HeteroFit, measure: HeteroMeasure, settings: HeteroSettings, level: float
+) -> LevelCoverage:
+    factor = hetero_factor(fit, settings, level)
+    inside = _held(measure, level, factor if settings.conformal else None)
+    low, high = (float(end) for end in binomial_band(int(inside.sum()), len(inside)))
+    return LevelCoverage(level, float(inside.mean()), low, high, factor)
+
+
+def _by_thirds(
+    fit: HeteroFit, measure: HeteroMeasure, settings: HeteroSettings
+) -> tuple[PlaceCoverage, ...]:
+    factor = hetero_factor(fit, settings, settings.level)
+    inside = _held(measure, settings.level, factor if settings.conformal else None)
+    ends = np.linspace(*SUPPORT, _PLACES + 1)
+    at = np.clip(np.searchsorted(ends, measure.test.X[:, 0], side="right") - 1, 0, _PLACES - 1)
+    found = []
+    for i, (low, high) in enumerate(itertools.pairwise(ends)):
+        here = inside[at == i]
+        observed = float(here.mean()) if len(here) else _NAN
+        found.append(PlaceCoverage(float(low), float(high), settings.level, observed))
+    return tuple(found)
+
+
+def _held(measure: HeteroMeasure, level: float, factor: float | None) -> Mask:
+    """Which test rows lie in their interval."""
+    lower, upper = interval_of(measure.of_test, level, factor)
+    assert lower is not None
+    assert upper is not None
+    return (lower <= measure.test.y) & (measure.test.y <= upper)
+
+
+def _aurocs(fit: HeteroFit, measure: HeteroMeasure) -> tuple[ScoreAuroc, ...]:
+    """Foreign rows count as positive."""
+    is_foreign = np.repeat([0.0, 1.0], [len(measure.test.y), len(measure.foreign_X)])
+    return tuple(
+        ScoreAuroc(
+            known.key,
+            SCORES[known.key].label,
+            auroc(is_foreign, np.concatenate([known.values, foreign.values])),
+            paper_auroc(fit.method, known.key),
+        )
+        for known, foreign in zip(measure.of_test.curves, measure.of_foreign.curves, strict=True)
+    )

@@ -1,0 +1,87 @@
+"""The Heteroscedastic page in words, from its numbers."""
+
+from __future__ import annotations
+
+import math
+
+from gbuq_core.experiments.claims import times_text
+from gbuq_core.experiments.heteroscedastic.fit import HeteroRun
+from gbuq_core.experiments.heteroscedastic.plan import METHODS, SUPPORT, HeteroSettings
+from gbuq_core.experiments.heteroscedastic.scores import HeteroScore, score_all
+
+
+def describe_hetero(run: HeteroRun, scores: tuple[HeteroScore, ...] | None = None) -> str:
+    """The picture in words: the rows, then each method from the best CRPS to the worst.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.heteroscedastic.fit import run_hetero
+    >>> run = run_hetero(HeteroSettings(methods=("conformal_linear",), rows=500))
+    >>> describe_hetero(run)[:41]
+    '500 rows with x from 0 to 10; noise grows'
+    """
+    scores = score_all(run) if scores is None else scores
+    told = [describe_data(run.settings), *(describe_method(score) for score in scores)]
+    if run.settings.tail == "clip" and any(
+        "novelty" in METHODS[score.method].scores for score in scores
+    ):
+        told.append("Novelty scores end at 5.2, as in the authors' code.")
+    return " ".join(told)
+
+
+def describe_data(settings: HeteroSettings) -> str:
+    """Rows, their noise, and where foreign rows lie.
+
+    Examples
+    --------
+    >>> describe_data(HeteroSettings())[:53]
+    '2,000 rows with x from 0 to 10; noise grows with x, t'
+    """
+    low, high = SUPPORT
+    noise = "there is no noise."
+    if settings.noise_slope > 0.0:
+        noise = f"noise grows with x, to a std of {settings.noise_slope * high:.2g} at {high:g}."
+    return (
+        f"{settings.rows:,} rows with x from {low:g} to {high:g}; {noise} Foreign rows lie from "
+        f"{settings.left_from:g} to {low:g} and from {high:g} to {settings.right_to:g}."
+    )
+
+
+def describe_method(score: HeteroScore) -> str:
+    """One method in a sentence or two: prediction, noise, coverage, foreign rows."""
+    return f"{_describe_fit(score)} {describe_ood(score)}".strip()
+
+
+def _describe_fit(score: HeteroScore) -> str:
+    if math.isnan(score.crps):
+        return f"{score.label} predicts nothing."
+    text = f"{score.label}: CRPS {score.crps:.3f}, {score.excess:.3f} above the truth's own"
+    if not math.isnan(score.noise_ratio):
+        text += f"; its std is {_as_large(score.noise_ratio)} the noise on average"
+    if "knowledge" in METHODS[score.method].parts and not math.isnan(score.data_share):
+        text += f" and {100 * score.data_share:.0f} % data uncertainty"
+    last = score.coverage[-1]
+    text += f"; {100 * last.level:.0f} % intervals hold {100 * last.observed:.0f} % of test rows."
+    if score.thirds:
+        shares = ", ".join(f"{100 * part.observed:.0f} %" for part in score.thirds)
+        level = 100 * score.thirds[0].level
+        text += f" By thirds of x, from the left, those of {level:.0f} % hold {shares}."
+    return text
+
+
+def _as_large(ratio: float) -> str:
+    """A factor in words.
+
+    >>> _as_large(1.31), _as_large(0.98)
+    ('1.3 times', 'as large as')
+    """
+    return "as large as" if abs(ratio - 1.0) < 0.05 else times_text(ratio)
+
+
+def describe_ood(score: HeteroScore) -> str:
+    """Which of a method's scores tell foreign rows, from the best to the worst."""
+    if not score.auroc:
+        return ""
+    best = sorted(score.auroc, key=lambda found: -found.value)
+    told = ", ".join(f"{found.label.lower()} {found.value:.2f}" for found in best)
+    return f"Foreign rows are told with an AUROC of: {told}."

@@ -1,0 +1,253 @@
+"""The Neighbours page to take away: tables, and Python that computes the picture again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from gbuq_core.experiments.neighbours.data import DATASETS, HELD_OUT
+from gbuq_core.experiments.neighbours.fit import NeighboursFit, NeighboursSearch, NeighboursView
+from gbuq_core.experiments.neighbours.look import FIRST_POINTS, NeighboursLook
+from gbuq_core.experiments.neighbours.plan import (
+    BEST_FAMILY,
+    MODEL_CLASSES,
+    VALIDATION_FRACTION,
+    NeighboursPlan,
+    NeighboursSettings,
+    neighbours_knobs,
+    plan_neighbours,
+)
+
+_ROWS = {
+    "wave": """\
+from gbuq_core.synthetic import make_wave
+
+train = make_wave(n={rows}, noise={noise!r}, random_state={seed})
+fresh = make_wave(n=1000, noise={noise!r}, random_state=[{seed}, 1])
+X, y, X_test, y_test = train.X, train.y, fresh.X, fresh.y""",
+    "heteroscedastic": """\
+from gbuq_core.synthetic import make_heteroscedastic
+
+slope = 0.1 * {noise!r}
+train = make_heteroscedastic(n={rows}, noise_slope=slope, random_state={seed})
+fresh = make_heteroscedastic(n=1000, noise_slope=slope, random_state=[{seed}, 1])
+X, y, X_test, y_test = train.X, train.y, fresh.X, fresh.y""",
+    "ripples": """\
+from gbuq_core.synthetic import make_ripples
+
+noise = 0.5 * {noise!r}
+train = make_ripples(n={rows}, noise=noise, random_state={seed})
+fresh = make_ripples(n=1000, noise=noise, random_state=[{seed}, 1])
+X, y, X_test, y_test = train.X, train.y, fresh.X, fresh.y""",
+    "diabetes": """\
+from sklearn.datasets import load_diabetes
+
+X, y = load_diabetes(return_X_y=True, scaled=False)""",
+    "wine": """\
+from sklearn.datasets import load_wine
+
+measured = load_wine().data
+X, y = measured[:, 1:], measured[:, 0]  # alcohol is the first column""",
+}
+_SPLIT = """
+order = np.random.default_rng([{seed}, 2]).permutation(len(y))
+n_test = round({held_out} * len(y))
+train, test = np.sort(order[n_test:]), np.sort(order[:n_test])
+X, X_test, y, y_test = X[train], X[test], y[train], y[test]"""
+
+
+def as_shown(
+    settings: NeighboursSettings,
+    search: NeighboursSearch,
+    view: NeighboursView,
+    look: NeighboursLook,
+) -> NeighboursSettings:
+    """The settings with the k, trees, family and place in use, which need not be those asked for.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.neighbours.look import run_neighbours
+    >>> run = run_neighbours(NeighboursSettings(rows=100, trees=10, k=701, tau=99))
+    >>> shown = as_shown(*run[:1], *run[2:])
+    >>> shown.k, shown.tau, shown.point
+    (80, 10, (8.0,))
+    """
+    return settings._replace(
+        k=None if view.tuned else view.k,
+        tau=None if settings.tau is None else search.n_trees,
+        family=settings.family if settings.family == BEST_FAMILY else look.family,
+        chosen=look.row,
+        point=tuple(look.x.tolist()) if look.row is None else None,
+    )
+
+
+def neighbours_code(settings: NeighboursSettings) -> str:
+    """Python that computes predictions, scales and a row's neighbours with public names.
+
+    Numbers out of range it hands on as they are: pass what `as_shown` makes of them.
+
+    Examples
+    --------
+    >>> "n_trees_sampled=5" in neighbours_code(NeighboursSettings(tau=5))
+    True
+    """
+    plan = plan_neighbours(settings)
+    lines = ["import numpy as np"]
+    module, name = MODEL_CLASSES[plan.library]
+    public = "from gbuq_core import IBUGRegressor"
+    if module == "gbuq_core":
+        lines += ["", f"from gbuq_core import {name}, IBUGRegressor"]
+    else:
+        lines += [f"from {module} import {name}", "", public]
+    lines += [
+        "from gbuq_core.metrics import crps_gaussian, nll_gaussian, rmse",
+        _ROWS[plan.data].format(rows=plan.rows, noise=plan.noise, seed=plan.seed),
+    ]
+    if DATASETS[plan.data].kind == "table":
+        lines.append(_SPLIT.format(seed=plan.seed, held_out=HELD_OUT).lstrip("\n"))
+    lines += ["", *_model_lines(plan, settings, name), *_use_lines(settings)]
+    return "\n".join(lines).replace("'", '"') + "\n"
+
+
+def _model_lines(plan: NeighboursPlan, settings: NeighboursSettings, name: str) -> list[str]:
+    knobs = ", ".join(f"{key}={value!r}" for key, value in neighbours_knobs(plan).items())
+    return [
+        f"base = {name}({knobs})",
+        "model = IBUGRegressor(",
+        "    base,",
+        f"    scoring={settings.scoring!r},",
+        f"    validation_fraction={VALIDATION_FRACTION},",
+        f"    random_state={plan.seed},",
+        ").fit(X, y)",
+    ]
+
+
+def _use_lines(settings: NeighboursSettings) -> list[str]:
+    """The search and what is predicted from it."""
+    trees = ""
+    if settings.tau is not None:
+        trees = f", n_trees_sampled={settings.tau}, tree_order={settings.order!r}"
+    k = settings.k if settings.k is not None else "tune"
+    choices = f"n_neighbors={k!r}, calibrate={settings.calibrate}"
+    row = _row_text(settings)
+    lines = [
+        "",
+        f"near = model.find_neighborhood(X_test{trees})",
+        f"loc, scale = model.predict_distribution(near, {choices})",
+        "print(f'RMSE {rmse(y_test, loc):.4g}, NLL {nll_gaussian(y_test, loc, scale):.4g}, '",
+        "      f'CRPS {crps_gaussian(y_test, loc, scale):.4g}')",
+        "",
+        f"chosen = {row}",
+        f"one = model.find_neighborhood(chosen{trees})",
+        f"k = model.setting_for({k!r}{trees}).n_neighbors",
+        "for row, shared in zip(one.indices[0, :k], one.affinities[0, :k]):",
+        "    print(f'training row {row + 1}: {shared} trees, y = {y[row]:.4g}, X = {X[row]}')",
+        "",
+        f"ranked = model.score_families(model.find_validation({trees[2:]}), "
+        "model.y_validation_, "
+        f"n_neighbors=k, calibrate={settings.calibrate})",
+        "for family, nll in zip(ranked.families, ranked.nll):",
+        "    print(f'{family}: NLL {nll:.4g} on validation rows')",
+    ]
+    family = "ranked.best" if settings.family == BEST_FAMILY else repr(settings.family)
+    lines += [
+        f"quantiles = model.predict_quantiles(one, [0.05, 0.5, 0.95], {family}, {choices})",
+        "print(quantiles)",
+    ]
+    return lines
+
+
+def _row_text(settings: NeighboursSettings) -> str:
+    if DATASETS[settings.data].kind != "table":
+        point = settings.point
+        if point is None and settings.chosen is None:
+            point = FIRST_POINTS[settings.data]
+        if point is not None:
+            return f"np.array([{[float(value) for value in point]}])"
+    row = 0 if settings.chosen is None else settings.chosen
+    return f"X_test[{row}:{row + 1}]"
+
+
+def neighbours_csv(fit: NeighboursFit, view: NeighboursView) -> str:
+    """One line a test row: its features, target, prediction, scale, and the truth if it is known.
+
+    Numbers with nine digits.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.neighbours.look import run_neighbours
+    >>> run = run_neighbours(NeighboursSettings(rows=100, trees=10))
+    >>> neighbours_csv(run.fit, run.view).splitlines()[0]
+    'x,y,prediction,scale,true_mean,true_std'
+    """
+    data = fit.data
+    names = [*data.feature_names, data.target_name, "prediction", "scale"]
+    columns = [*data.X_test.T, data.y_test, view.loc, view.scale]
+    if data.test_mean is not None and data.test_std is not None:
+        names += ["true_mean", "true_std"]
+        columns += [data.test_mean, data.test_std]
+    return _table(names, zip(*columns, strict=True))
+
+
+def neighbours_map_csv(fit: NeighboursFit, view: NeighboursView, look: NeighboursLook) -> str:
+    """One line a place of the grid: prediction, scale, truth, affinity with the chosen place.
+
+    Empty, but for the header, for a table, which has no grid.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.neighbours.look import run_neighbours
+    >>> run = run_neighbours(NeighboursSettings(rows=100, trees=10))
+    >>> len(neighbours_map_csv(run.fit, run.view, run.look).splitlines())
+    322
+    """
+    data = fit.data
+    names = [
+        *data.feature_names[: data.n_inputs],
+        "prediction",
+        "scale",
+        "true_mean",
+        "true_std",
+        "in_support",
+        "affinity",
+    ]
+    columns = (view.grid_loc, view.grid_scale, data.true_mean, data.true_std, data.in_support)
+    if data.grid is None or look.map_affinity is None:
+        return _table(names, ())
+    return _table(names, zip(*data.grid.T, *columns, look.map_affinity, strict=True))  # type: ignore[arg-type]
+
+
+def neighbours_rows_csv(fit: NeighboursFit, look: NeighboursLook) -> str:
+    """One line a neighbour: row number from 1, trees shared, target, features, class if any.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.neighbours.look import run_neighbours
+    >>> run = run_neighbours(NeighboursSettings(data="wine", trees=10, k=4))
+    >>> len(neighbours_rows_csv(run.fit, run.look).splitlines())
+    5
+    """
+    data = fit.data
+    names = ["training_row", "affinity", "trees", data.target_name, *data.feature_names]
+    trees = np.full(look.k, look.n_trees)
+    columns = [look.indices + 1, look.affinities, trees, look.targets, *look.features.T]
+    if data.labels is not None:
+        names.append(data.label_name)
+        columns.append(data.labels[look.indices])
+    return _table(names, zip(*columns, strict=True))
+
+
+def _table(names: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
+    lines = [",".join(_cell(value) for value in row) for row in rows]
+    return "\n".join([",".join(_cell(name) for name in names), *lines, ""])
+
+
+def _cell(value: object) -> str:
+    """A value as a CSV cell, quoted where it has to be."""
+    if isinstance(value, str):
+        return f'"{value.replace(chr(34), 2 * chr(34))}"' if set(value) & set(',"\n') else value
+    if isinstance(value, bool | np.bool_):
+        return str(bool(value))
+    number = float(value)  # type: ignore[arg-type]
+    return "" if np.isnan(number) else f"{number:.9g}"

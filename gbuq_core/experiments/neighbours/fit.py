@@ -1,0 +1,398 @@
+"""Which training rows a prediction comes from: IBUG on data whose noise is known.
+
+Brophy and Lowd, "Instance-based uncertainty estimation for gradient-boosted regression trees"
+(IBUG, 2022). `fit_neighbours` trains the base model; `search_neighbours` finds the neighbours with
+the trees that count; `view_neighbours` turns them into scales for any k and calibration; `look_at`
+(in `look`) shows one prediction. Only the first trains anything.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import threading
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.experiments.neighbours.data import NeighboursData, load_neighbours_data
+from gbuq_core.experiments.neighbours.plan import (
+    VALIDATION_FRACTION,
+    NeighboursPlan,
+    NeighboursSettings,
+    check_view,
+    neighbours_model,
+    one_thread,
+)
+from gbuq_core.ibug import FamilyScores, IBUGRegressor, Neighborhood, Setting
+from gbuq_core.ibug.affinity import TrainLeaves, pack_leaves
+from gbuq_core.ibug.search import scale_of
+from gbuq_core.metrics import crps_gaussian, nll_gaussian, rmse
+from gbuq_core.metrics.neighbour_tuning import NeighbourTuning
+from gbuq_core.trees.importers import LeafSource, leaf_source
+
+Array = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+
+class NeighboursFit(NamedTuple):
+    """The base model with its training rows, and where its trees put the grid.
+
+    Attributes
+    ----------
+    plan : NeighboursPlan
+    data : NeighboursData
+    model : IBUGRegressor
+        Tuned on a fifth of the rows, then trained on all.
+    n_trees : int
+        Of the model.
+    most_k : int
+        The largest k that can be calibrated and shown.
+    source : LeafSource
+        The leaves of any row in the model's trees.
+    grid_leaves : TrainLeaves or None
+        Those of the grid, for maps of affinity.
+    seconds, memory_bytes : float, int
+        Cost of the fit, tuning included, and what IBUG holds besides the model.
+    """
+
+    plan: NeighboursPlan
+    data: NeighboursData
+    model: IBUGRegressor
+    n_trees: int
+    most_k: int
+    source: LeafSource
+    grid_leaves: TrainLeaves | None
+    seconds: float
+    memory_bytes: int
+
+
+class NeighboursSearch(NamedTuple):
+    """What depends on the trees that count, and on no other knob of the view.
+
+    Attributes
+    ----------
+    n_trees : int
+        How many count: the largest possible affinity.
+    order : str
+        Which ones; "first" where all count.
+    width : int
+        How many neighbours are held: any k up to it needs no other search.
+    near_test : Neighborhood
+        Neighbours of the test rows.
+    grid_loc : ndarray of shape (n_grid,) or None
+    grid_targets : ndarray of shape (n_grid, width), float32, or None
+        The targets of the neighbours of every place of the grid, nearest first.
+    tuning : NeighbourTuning
+        Validation scores of every candidate k with these trees; ``best`` by the scoring that was
+        set when it was searched, while both scores are there.
+    seconds : float
+        Of the search.
+    notes : tuple of str
+        What was brought into range, a sentence each.
+    """
+
+    n_trees: int
+    order: str
+    width: int
+    near_test: Neighborhood
+    grid_loc: Array | None
+    grid_targets: npt.NDArray[np.float32] | None
+    tuning: NeighbourTuning
+    seconds: float
+    notes: tuple[str, ...]
+
+
+class NeighboursView(NamedTuple):
+    """Predictions and scales for one k and calibration, in units of y.
+
+    Attributes
+    ----------
+    settings : NeighboursSettings
+    setting : Setting
+        k, least scale, gamma and delta in use.
+    tuned : bool
+        Whether k was chosen on the validation rows.
+    loc, scale : ndarray of shape (n_test,)
+    grid_loc, grid_scale : ndarray of shape (n_grid,) or None
+    test_rmse, test_nll, test_crps : float
+        Of normals on the test rows: NLL in nats, the others in units of y.
+    notes : tuple of str
+        What was brought into range, a sentence each.
+    """
+
+    settings: NeighboursSettings
+    setting: Setting
+    tuned: bool
+    loc: Array
+    scale: Array
+    grid_loc: Array | None
+    grid_scale: Array | None
+    test_rmse: float
+    test_nll: float
+    test_crps: float
+    notes: tuple[str, ...]
+
+    @property
+    def k(self) -> int:
+        """The number of neighbours in use."""
+        return self.setting.n_neighbors
+
+
+class Brushed(NamedTuple):
+    """What a range of scale highlights.
+
+    Attributes
+    ----------
+    low, high : float
+        The range, in units of y.
+    rows : ndarray of shape (n_test,), bool
+    grid : ndarray of shape (n_grid,), bool, or None
+    n_rows : int
+    mean_error, mean_error_others : float
+        Mean absolute error of those test rows and of the others; NaN where there are none.
+    """
+
+    low: float
+    high: float
+    rows: Mask
+    grid: Mask | None
+    n_rows: int
+    mean_error: float
+    mean_error_others: float
+
+
+_WIDTHS = (61, 201, 701)
+_PER_ROW = ("loc", "indices", "affinities", "targets")
+_LOCK, _COUNT = threading.Lock(), [0]
+
+
+def count_fits() -> int:
+    """How many fits this process has finished: what a knob of the view leaves as it is."""
+    return _COUNT[0]
+
+
+def fit_neighbours(plan: NeighboursPlan) -> NeighboursFit:
+    """Train the base model on a part of the rows, tune k on the rest, train it on all rows.
+
+    Raises
+    ------
+    InvalidParameter, InvalidData
+        One sentence each; see `plan.why_not`.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.neighbours.plan import plan_neighbours
+    >>> fit = fit_neighbours(plan_neighbours(NeighboursSettings(rows=200, trees=20)))
+    >>> fit.n_trees, fit.most_k
+    (20, 160)
+    """
+    base = neighbours_model(plan)
+    data = load_neighbours_data(plan.data, plan.rows, plan.noise, plan.seed)
+    model = IBUGRegressor(base, validation_fraction=VALIDATION_FRACTION, random_state=plan.seed)
+    began = time.perf_counter()
+    with one_thread(plan.library):
+        model.fit(data.X, data.y)
+    seconds = time.perf_counter() - began
+    source, grid_leaves = leaf_source(model.model_), None
+    if data.grid is not None:
+        grid_leaves = pack_leaves(source.leaf_matrix(data.grid))
+    with _LOCK:
+        _COUNT[0] += 1
+    return NeighboursFit(
+        plan,
+        data,
+        model,
+        int(model.n_trees_),
+        int(model.find_validation().targets.shape[1]),
+        source,
+        grid_leaves,
+        seconds,
+        int(model.memory_bytes_),
+    )
+
+
+def search_key(fit: NeighboursFit, settings: NeighboursSettings) -> tuple[int, str, int]:
+    """Trees that count, their order and neighbours held: with the plan, the key of a search.
+
+    All are brought into range. The neighbours held are 61, 201, 701 or as many as there are: few k
+    are large, and a wide search takes long.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.neighbours.plan import plan_neighbours
+    >>> fit = fit_neighbours(plan_neighbours(NeighboursSettings(rows=200, trees=20)))
+    >>> few = NeighboursSettings(tau=5, order="last", k=9)
+    >>> [search_key(fit, each) for each in (few, few._replace(tau=99), few._replace(k=80))]
+    [(5, 'last', 61), (20, 'first', 61), (5, 'last', 160)]
+    """
+    count, order = _trees(fit, settings)
+    k = _clamped_k(fit, settings)
+    if k is None:
+        tuning = scored_by(fit, settings).tuning_for(count, order)
+        assert tuning is not None  # the fit held rows out
+        k = int(tuning.n_neighbors[tuning.best])
+    return count, order, min(next(width for width in _WIDTHS if width >= k), fit.most_k)
+
+
+def search_neighbours(fit: NeighboursFit, settings: NeighboursSettings) -> NeighboursSearch:
+    """Find the neighbours of the test rows and of the grid with the trees that count.
+
+    Raises
+    ------
+    InvalidParameter
+        Of an unknown order; a number of trees out of range is brought into it.
+    """
+    _check(settings)
+    count, order, width = search_key(fit, settings)
+    notes: tuple[str, ...] = ()
+    if settings.tau is not None and settings.tau != count:
+        notes = (f"The model has {fit.n_trees} trees: {count} of them count, not {settings.tau}.",)
+    trees: dict[str, Any] = {"n_trees_sampled": count, "tree_order": order}
+    data = fit.data
+    rows = data.X_test if data.grid is None else np.concatenate([data.X_test, data.grid])
+    began = time.perf_counter()
+    with one_thread(fit.plan.library):
+        near = fit.model.find_neighborhood(rows, width, **trees)
+    seconds = time.perf_counter() - began
+    n_test, grid_loc, grid_targets = len(data.X_test), None, None
+    if data.grid is not None:
+        grid_loc, grid_targets = near.loc[n_test:], near.targets[n_test:].astype(np.float32)
+        near = near._replace(**{name: getattr(near, name)[:n_test].copy() for name in _PER_ROW})
+    tuning = scored_by(fit, settings).tuning_for(**trees)
+    assert tuning is not None  # the fit held rows out
+    return NeighboursSearch(
+        count,
+        order,
+        width,
+        near,
+        grid_loc,
+        grid_targets,
+        tuning,
+        seconds,
+        notes,
+    )
+
+
+def _trees(fit: NeighboursFit, settings: NeighboursSettings) -> tuple[int, str]:
+    """How many trees count and which, in range."""
+    count = fit.n_trees if settings.tau is None else min(max(settings.tau, 1), fit.n_trees)
+    return count, "first" if count == fit.n_trees else settings.order
+
+
+def _clamped_k(fit: NeighboursFit, settings: NeighboursSettings) -> int | None:
+    return None if settings.k is None else min(max(settings.k, 2), fit.most_k)
+
+
+def view_neighbours(
+    fit: NeighboursFit, search: NeighboursSearch, settings: NeighboursSettings
+) -> NeighboursView:
+    """Predictions and scales for the settings' k, calibration and scoring.
+
+    Nothing is searched but for a k beyond the search's width.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.neighbours.plan import plan_neighbours
+    >>> settings = NeighboursSettings(rows=200, trees=20)
+    >>> fit = fit_neighbours(plan_neighbours(settings))
+    >>> search = search_neighbours(fit, settings)
+    >>> view_neighbours(fit, search, settings._replace(k=5000)).k
+    160
+    """
+    _check(settings)
+    k, notes = _clamped_k(fit, settings), list(search.notes)
+    if k != settings.k:
+        notes.append(
+            f"k must be from 2 to {fit.most_k} here, so that it can be calibrated on the "
+            f"validation rows: {k} is shown, not {settings.k}."
+        )
+    setting = setting_of(fit, search, settings._replace(k=k))
+    if setting.n_neighbors > search.width:
+        search = search_neighbours(fit, settings)
+    scale = scale_of(search.near_test.targets, setting)
+    grid_scale = None
+    if search.grid_targets is not None:
+        grid_scale = scale_of(search.grid_targets[:, : setting.n_neighbors].astype(float), setting)
+    y, loc = fit.data.y_test, search.near_test.loc
+    return NeighboursView(
+        settings,
+        setting,
+        k is None,
+        loc,
+        scale,
+        search.grid_loc,
+        grid_scale,
+        rmse(y, loc),
+        nll_gaussian(y, loc, scale),
+        crps_gaussian(y, loc, scale),
+        tuple(notes),
+    )
+
+
+def brush_scale(fit: NeighboursFit, view: NeighboursView) -> Brushed | None:
+    """The rows and cells whose scale lies in the settings' range; None where there is no range.
+
+    Ends in the wrong order are swapped; an end that is missing is that of all rows.
+    """
+    low, high = view.settings.scale_low, view.settings.scale_high
+    if low is None and high is None:
+        return None
+    low = -math.inf if low is None or math.isnan(low) else low
+    high = math.inf if high is None or math.isnan(high) else high
+    low, high = min(low, high), max(low, high)
+    rows = (view.scale >= low) & (view.scale <= high)
+    grid = None
+    if view.grid_scale is not None:
+        grid = (view.grid_scale >= low) & (view.grid_scale <= high)
+    error = np.abs(fit.data.y_test - view.loc)
+    return Brushed(
+        low,
+        high,
+        rows,
+        grid,
+        int(rows.sum()),
+        float(error[rows].mean()) if rows.any() else math.nan,
+        float(error[~rows].mean()) if not rows.all() else math.nan,
+    )
+
+
+def rank_families(
+    fit: NeighboursFit, search: NeighboursSearch, view: NeighboursView
+) -> FamilyScores:
+    """Mean NLL of the nine families on the validation rows, for the view's k and calibration."""
+    model = scored_by(fit, view.settings)
+    return model.score_families(
+        model.find_validation(search.n_trees, search.order),
+        model.y_validation_,
+        n_neighbors=view.k,
+        calibrate=view.settings.calibrate,
+    )
+
+
+def scored_by(fit: NeighboursFit, settings: NeighboursSettings) -> IBUGRegressor:
+    """The fitted estimator with the settings' scoring; fits and searches are shared with it."""
+    model = copy.copy(fit.model)
+    model.scoring = settings.scoring
+    return model
+
+
+def setting_of(
+    fit: NeighboursFit, search: NeighboursSearch, settings: NeighboursSettings
+) -> Setting:
+    """k, least scale and calibration on the validation rows, with the trees that count."""
+    return scored_by(fit, settings).setting_for(
+        "tune" if settings.k is None else settings.k,
+        settings.calibrate,
+        n_trees_sampled=search.n_trees,
+        tree_order=search.order,
+    )
+
+
+def _check(settings: NeighboursSettings) -> None:
+    refusal = check_view(settings)
+    if refusal:
+        raise InvalidParameter(refusal)

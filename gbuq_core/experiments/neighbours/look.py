@@ -1,0 +1,332 @@
+"""One prediction looked at: its neighbours, why its scale is what it is, and its posteriors.
+
+Brophy and Lowd (IBUG, 2022), algorithms 1 and 2, equation 3.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gbuq_core.errors import InvalidData
+from gbuq_core.experiments.neighbours.fit import (
+    Array,
+    NeighboursFit,
+    NeighboursSearch,
+    NeighboursView,
+    fit_neighbours,
+    rank_families,
+    scored_by,
+    search_neighbours,
+    view_neighbours,
+)
+from gbuq_core.experiments.neighbours.plan import (
+    BEST_FAMILY,
+    NeighboursSettings,
+    one_thread,
+    plan_neighbours,
+)
+from gbuq_core.ibug import FAMILIES, FamilyScores, check_family, fit_posterior, log_density
+from gbuq_core.ibug.affinity import count_affinities
+from gbuq_core.ibug.search import scale_of, select_trees
+from gbuq_core.metrics.neighbour_tuning import running_std
+
+_N_Y = 201
+_REACH = 4.5  # stds to either side of a prediction that densities are drawn over
+FIRST_POINTS = {"heteroscedastic": (8.0,), "wave": (1.4,), "ripples": (0.5, -0.5)}
+
+
+class NeighboursLook(NamedTuple):
+    """A prediction and its neighbours; targets, scales and densities in units of y.
+
+    Attributes
+    ----------
+    title : str
+    x : ndarray of shape (n_features,)
+    row : int or None
+        The test row it is; None for a place that is none.
+    target : float or None
+        What was observed there; None for a place.
+    loc, scale : float
+        The prediction and its calibrated scale.
+    k : int
+    indices, affinities : ndarray of shape (k,), int32
+        The neighbours among the training rows, best first, and the trees they share with it.
+    targets : ndarray of shape (k,)
+    features : ndarray of shape (k, n_features)
+    row_affinities : ndarray of shape (n_rows,), int32
+        Of all training rows, in their order.
+    n_trees : int
+        The largest possible affinity.
+    cut : int
+        The affinity of the k-th neighbour.
+    n_tied : int
+        Training rows with the affinity of the cut that did not become neighbours.
+    path_k, path_std : ndarray of shape (most_k - 1,)
+        The neighbours' std, without floor and calibration, for every k from 2.
+    map_affinity : ndarray of shape (n_grid,), int64, or None
+        Trees in which each place of the grid shares a leaf with x.
+    y_grid : ndarray of shape (201,)
+    densities : dict of str to ndarray of shape (201,)
+        Of every family that these targets allow.
+    refusals : dict of str to str
+        Why a family cannot be used.
+    family : str
+        The one in use.
+    class_shares : dict of str to float or None
+        The share of each class among the neighbours, where the rows have classes. Our own view,
+        not the paper's.
+    notes : tuple of str
+    """
+
+    title: str
+    x: Array
+    row: int | None
+    target: float | None
+    loc: float
+    scale: float
+    k: int
+    indices: npt.NDArray[np.int32]
+    affinities: npt.NDArray[np.int32]
+    targets: Array
+    features: Array
+    row_affinities: npt.NDArray[np.int32]
+    n_trees: int
+    cut: int
+    n_tied: int
+    path_k: npt.NDArray[np.int64]
+    path_std: Array
+    map_affinity: npt.NDArray[np.int64] | None
+    y_grid: Array
+    densities: dict[str, Array]
+    refusals: dict[str, str]
+    family: str
+    class_shares: dict[str, float] | None
+    notes: tuple[str, ...]
+
+
+class _Place(NamedTuple):
+    title: str
+    x: Array
+    row: int | None
+    target: float | None
+
+
+def look_at(
+    fit: NeighboursFit,
+    search: NeighboursSearch,
+    settings: NeighboursSettings,
+    view: NeighboursView | None = None,
+    ranked: FamilyScores | None = None,
+) -> NeighboursLook:
+    """Look at the place or test row of the settings.
+
+    Parameters
+    ----------
+    fit, search, settings
+    view : NeighboursView, optional
+        Of the same settings, if it is there already.
+    ranked : FamilyScores, optional
+        As `rank_families` returns them; with the family "best" they are computed if missing.
+
+    Examples
+    --------
+    >>> settings = NeighboursSettings(rows=200, trees=20, k=7, point=(9.0,))
+    >>> fit = fit_neighbours(plan_neighbours(settings))
+    >>> look = look_at(fit, search_neighbours(fit, settings), settings)
+    >>> look.indices.shape, bool((look.features[:, 0] > 5.0).all())
+    ((7,), True)
+    """
+    if view is None:
+        view = view_neighbours(fit, search, settings)
+    notes: list[str] = []
+    place = _place(fit, settings, notes)
+    model = scored_by(fit, settings)
+    count, order, k = search.n_trees, search.order, view.k
+    with one_thread(fit.plan.library):
+        near = model.find_neighborhood(
+            place.x[None, :], len(fit.data.y), n_trees_sampled=count, tree_order=order
+        )
+    row_affinities = np.empty(len(fit.data.y), np.int32)
+    row_affinities[near.indices[0]] = near.affinities[0]
+    targets, scales = near.targets[:, :k], scale_of(near.targets, view.setting)
+    loc, scale = float(near.loc[0]), float(scales[0])
+    y_grid = _y_grid(loc, scale, targets[0], place.target)
+    densities, refusals = {}, {}
+    for name in FAMILIES:
+        try:
+            check_family(name, fit.data.y)
+        except InvalidData as error:
+            refusals[name] = str(error)
+        else:
+            posterior = fit_posterior(name, near.loc, scales, targets, view.setting.min_scale)
+            densities[name] = np.exp(log_density(posterior, y_grid[None, :])[0])
+    path_k = np.arange(2, fit.most_k + 1)
+    shares = None
+    if fit.data.labels is not None:
+        found = model.neighbor_class_shares(near, fit.data.labels, k)
+        shares = dict(zip(found.classes.tolist(), found.shares[0].tolist(), strict=True))
+    cut = int(near.affinities[0, k - 1])
+    return NeighboursLook(
+        *place,
+        loc,
+        scale,
+        k,
+        near.indices[0, :k],
+        near.affinities[0, :k],
+        targets[0],
+        fit.data.X[near.indices[0, :k]],
+        row_affinities,
+        count,
+        cut,
+        int((near.affinities[0, k:] == cut).sum()),
+        path_k,
+        running_std(near.targets, path_k.tolist())[0],
+        _map_affinity(fit, search, place.x),
+        y_grid,
+        densities,
+        refusals,
+        _family(fit, search, view, ranked, refusals, notes),
+        shares,
+        tuple(notes),
+    )
+
+
+class NeighboursRun(NamedTuple):
+    """All of it for one set of settings."""
+
+    settings: NeighboursSettings
+    fit: NeighboursFit
+    search: NeighboursSearch
+    view: NeighboursView
+    look: NeighboursLook
+
+
+def run_neighbours(settings: NeighboursSettings | None = None) -> NeighboursRun:
+    """Fit, search, view and look.
+
+    Examples
+    --------
+    >>> run = run_neighbours(NeighboursSettings(data="wine", trees=20, k=7))
+    >>> run.view.k, sorted(run.look.class_shares)[0]
+    (7, 'cultivar 1')
+    """
+    settings = NeighboursSettings() if settings is None else settings
+    fit = fit_neighbours(plan_neighbours(settings))
+    search = search_neighbours(fit, settings)
+    view = view_neighbours(fit, search, settings)
+    return NeighboursRun(settings, fit, search, view, look_at(fit, search, settings, view))
+
+
+def affinity_by_trees(fit: NeighboursFit, x: Array) -> npt.NDArray[np.int64]:
+    """In how many of the first 1, 2, ... trees each place of the grid shares a leaf with x.
+
+    Parameters
+    ----------
+    fit : NeighboursFit
+        Of data with a grid.
+    x : ndarray of shape (n_features,)
+
+    Returns
+    -------
+    ndarray of shape (n_trees, n_grid)
+
+    Examples
+    --------
+    >>> settings = NeighboursSettings(rows=200, trees=20, point=(9.0,))
+    >>> run = run_neighbours(settings)
+    >>> grown = affinity_by_trees(run.fit, run.look.x)
+    >>> grown.shape, bool((grown[-1] == run.look.map_affinity).all())
+    ((20, 321), True)
+    """
+    assert fit.grid_leaves is not None
+    leaves = fit.source.leaf_matrix(np.asarray(x, np.float64)[None, :])
+    shared = [
+        count_affinities(fit.grid_leaves, leaves, np.array([tree]))[0]
+        for tree in range(fit.n_trees)
+    ]
+    return np.cumsum(np.array(shared, np.int64), axis=0)
+
+
+def _place(fit: NeighboursFit, settings: NeighboursSettings, notes: list[str]) -> _Place:
+    """The place or row to look at; what makes no sense is replaced, with a sentence."""
+    data = fit.data
+    if data.n_inputs and settings.point is not None:
+        point = np.asarray(settings.point, dtype=np.float64)
+        if point.shape == (data.n_inputs,) and (np.abs(point) <= 1e6).all():
+            return _Place(_place_text(data.feature_names, point), point, None, None)
+        notes.append(
+            f"A place in these data is {data.n_inputs} finite number"
+            f"{'s' if data.n_inputs > 1 else ''}: another one is shown."
+        )
+    if data.n_inputs and settings.chosen is None:
+        point = np.array(FIRST_POINTS[data.key])
+        return _Place(_place_text(data.feature_names, point), point, None, None)
+    row = 0 if settings.chosen is None else settings.chosen
+    if not 0 <= row < len(data.y_test):
+        notes.append(f"There are {len(data.y_test)} test rows, from 0: row {row} is none of them.")
+        row = min(max(row, 0), len(data.y_test) - 1)
+    kind = "fresh" if data.n_inputs else "held-out"
+    return _Place(f"{kind} row {row + 1}", data.X_test[row], row, float(data.y_test[row]))
+
+
+def _place_text(names: tuple[str, ...], point: Array) -> str:
+    return ", ".join(f"{name} = {value:.3g}" for name, value in zip(names, point, strict=True))
+
+
+def _y_grid(loc: float, scale: float, targets: Array, target: float | None) -> Array:
+    """Places of y that hold the prediction's density, the neighbours and what was observed."""
+    ends = [loc - _REACH * scale, loc + _REACH * scale, float(targets.min()), float(targets.max())]
+    if target is not None:
+        ends.append(target)
+    low, high = min(ends), max(ends)
+    margin = 0.03 * (high - low) or 1.0
+    return np.linspace(low - margin, high + margin, _N_Y)
+
+
+def _map_affinity(
+    fit: NeighboursFit, search: NeighboursSearch, x: Array
+) -> npt.NDArray[np.int64] | None:
+    if fit.grid_leaves is None:
+        return None
+    trees = select_trees(fit.n_trees, search.n_trees, search.order, fit.model.seed_)
+    leaves = fit.source.leaf_matrix(x[None, :])
+    return count_affinities(fit.grid_leaves, leaves, trees)[0].astype(np.int64)
+
+
+def _family(
+    fit: NeighboursFit,
+    search: NeighboursSearch,
+    view: NeighboursView,
+    ranked: FamilyScores | None,
+    refusals: dict[str, str],
+    notes: list[str],
+) -> str:
+    wanted = view.settings.family
+    if wanted == BEST_FAMILY:
+        return (rank_families(fit, search, view) if ranked is None else ranked).best
+    if wanted in refusals:
+        notes.append(f"{refusals[wanted].rstrip('.')}; the normal is shown.")
+        return "normal"
+    return wanted
+
+
+def runs_flat(look: NeighboursLook) -> bool:
+    """Whether the scale at k is nearly that of half and of double k: within a fifth of it.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> k = np.arange(2, 41)
+    >>> runs_flat(SimpleNamespace(k=10, path_k=k, path_std=np.ones(39)))
+    True
+    """
+    here, lower, upper = (
+        float(np.interp(k, look.path_k, look.path_std)) for k in (look.k, look.k / 2, look.k * 2)
+    )
+    if here == 0.0 or not math.isfinite(here):
+        return lower == upper == 0.0
+    return abs(lower - here) <= 0.2 * here and abs(upper - here) <= 0.2 * here

@@ -1,0 +1,298 @@
+"""What the predictions on the page are worth: scores on fresh or held-out rows.
+
+Brophy and Lowd (IBUG, 2022), section 5.1 and appendix B; for synthetic data the scale beside the
+true noise, where rows are and where there are none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+
+from gbuq_core.baselines import average_distributions
+from gbuq_core.experiments.neighbours.baselines import BaselineFit
+from gbuq_core.experiments.neighbours.data import NeighboursData
+from gbuq_core.experiments.neighbours.fit import (
+    Array,
+    Mask,
+    NeighboursFit,
+    NeighboursSearch,
+    NeighboursView,
+    scored_by,
+    search_neighbours,
+)
+from gbuq_core.experiments.neighbours.plan import BASELINES
+from gbuq_core.ibug import FAMILIES, Posterior, cdf, log_density, moments
+from gbuq_core.metrics import coverage, crps_gaussian, nll_gaussian, pit_coverage, rmse
+
+LEVEL = 0.9  # of the intervals
+_HALF_WIDTH = float(ndtri(0.5 + LEVEL / 2.0))  # in stds of a normal
+_REACH = 8.0  # stds to either side over which a family's score is integrated
+_MOST_POINTS, _FEWEST_POINTS, _BUDGET = 257, 65, 40_000_000
+
+
+class NeighboursScore(NamedTuple):
+    """One method's scores on the test rows; lower is better but for the coverage.
+
+    Attributes
+    ----------
+    key, label : str
+        "ibug", "family" (IBUG with another family than the normal) or a key of `BASELINES`.
+    rmse, nll, crps : float
+        Units of y, nats, units of y.
+    coverage, coverage_low, coverage_high : float
+        Share of rows in their central 90 % intervals, and its exact binomial band at 95 %.
+    width : float
+        Mean width of those intervals, in units of y.
+    scale_error_inside, scale_error_outside : float
+        Root mean squared error of the scale against the true noise std, over the grid where rows
+        can lie and where they cannot; NaN where the truth is not known or there is no such place.
+    mean_scale_inside, mean_scale_outside : float
+        The mean scale there.
+    seconds, memory_bytes : float, int
+        Of the fit with its tuning, and what is held besides the base model.
+    """
+
+    key: str
+    label: str
+    rmse: float
+    nll: float
+    crps: float
+    coverage: float
+    coverage_low: float
+    coverage_high: float
+    width: float
+    scale_error_inside: float
+    scale_error_outside: float
+    mean_scale_inside: float
+    mean_scale_outside: float
+    seconds: float
+    memory_bytes: int
+
+
+def score_neighbours(
+    fit: NeighboursFit,
+    search: NeighboursSearch,
+    view: NeighboursView,
+    baselines: Mapping[str, BaselineFit] | None = None,
+    family: str = "normal",
+) -> tuple[NeighboursScore, ...]:
+    """Score IBUG and the baselines of the settings.
+
+    Parameters
+    ----------
+    fit, search, view
+    baselines : mapping of str to BaselineFit, optional
+        Those that were fitted; one that is missing is left out.
+    family : str
+        The family in use (`NeighboursLook.family`); another one than the normal gets a line of its
+        own, with CRPS and interval from its distribution function; a kernel density has another
+        mean than the model too, and its scale is not compared with the noise.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.neighbours.look import run_neighbours
+    >>> from gbuq_core.experiments.neighbours.plan import NeighboursSettings
+    >>> run = run_neighbours(NeighboursSettings(rows=200, trees=20))
+    >>> ibug, constant = score_neighbours(run.fit, run.search, run.view)
+    >>> ibug.rmse == constant.rmse, ibug.crps < constant.crps
+    (True, True)
+    """
+    baselines = {} if baselines is None else baselines
+    data = fit.data
+    own = BaselineFit(
+        "ibug", view.loc, view.scale, view.grid_loc, view.grid_scale, fit.seconds, fit.memory_bytes
+    )
+    scores = [_score(data, own, "IBUG")]
+    if family != "normal":
+        scores.append(_score_family(fit, search, view, family, scores[0]))
+    for key in view.settings.baselines:
+        found = _baseline(fit, own, baselines, key)
+        if found is not None:
+            scores.append(_score(data, found, BASELINES[key]))
+    return tuple(scores)
+
+
+def constant_scale(fit: NeighboursFit) -> float:
+    """One std for all rows: the root mean squared error on the validation rows."""
+    near = fit.model.find_validation()
+    return rmse(fit.model.y_validation_, near.loc)
+
+
+def average_with(own: BaselineFit, other: BaselineFit) -> BaselineFit:
+    """IBUG and virtual SGLB averaged (section 5.2), both calibrated on their own."""
+    loc, scale = average_distributions((own.loc, own.scale), (other.loc, other.scale))
+    grid_loc = grid_scale = None
+    if (
+        own.grid_loc is not None
+        and own.grid_scale is not None
+        and other.grid_loc is not None
+        and other.grid_scale is not None
+    ):
+        grid_loc, grid_scale = average_distributions(
+            (own.grid_loc, own.grid_scale), (other.grid_loc, other.grid_scale)
+        )
+    return BaselineFit(
+        "ibug_cbu",
+        loc,
+        scale,
+        grid_loc,
+        grid_scale,
+        own.seconds + other.seconds,
+        own.memory_bytes + other.memory_bytes,
+    )
+
+
+def _baseline(
+    fit: NeighboursFit, own: BaselineFit, baselines: Mapping[str, BaselineFit], key: str
+) -> BaselineFit | None:
+    if key == "constant":
+        scale = constant_scale(fit)
+        grid_scale = None if own.grid_loc is None else np.full_like(own.grid_loc, scale)
+        return own._replace(
+            key=key, scale=np.full_like(own.loc, scale), grid_scale=grid_scale, memory_bytes=8
+        )
+    if key == "ibug_cbu":
+        return average_with(own, baselines["cbu"]) if "cbu" in baselines else None
+    return baselines.get(key)
+
+
+def _score(data: NeighboursData, found: BaselineFit, label: str) -> NeighboursScore:
+    y, loc, scale = data.y_test, found.loc, found.scale
+    share = coverage(y, loc, scale, [LEVEL])
+    inside, outside = (_scale_error(data, found.grid_scale, at) for at in _regions(data))
+    return NeighboursScore(
+        found.key,
+        label,
+        rmse(y, loc),
+        nll_gaussian(y, loc, scale),
+        crps_gaussian(y, loc, scale),
+        float(share.observed[0]),
+        float(share.low[0]),
+        float(share.high[0]),
+        2.0 * _HALF_WIDTH * float(scale.mean()),
+        inside[0],
+        outside[0],
+        inside[1],
+        outside[1],
+        found.seconds,
+        found.memory_bytes,
+    )
+
+
+def _regions(data: NeighboursData) -> tuple[Mask | None, Mask | None]:
+    """Where rows can lie, and where they cannot."""
+    if data.in_support is None:
+        return None, None
+    return data.in_support, ~data.in_support
+
+
+def _scale_error(data: NeighboursData, scale: Array | None, at: Mask | None) -> tuple[float, float]:
+    """Root mean squared error against the true noise, and the mean scale."""
+    if scale is None or at is None or data.true_std is None or not at.any():
+        return math.nan, math.nan
+    return rmse(data.true_std[at], scale[at]), float(scale[at].mean())
+
+
+def family_posterior(
+    fit: NeighboursFit, search: NeighboursSearch, view: NeighboursView, family: str
+) -> Posterior:
+    """The family fitted to the neighbours of every test row."""
+    if view.k > search.width:
+        search = search_neighbours(fit, view.settings)
+    return scored_by(fit, view.settings).predict_posterior(
+        search.near_test, family, n_neighbors=view.k, calibrate=view.settings.calibrate
+    )
+
+
+def _score_family(
+    fit: NeighboursFit,
+    search: NeighboursSearch,
+    view: NeighboursView,
+    family: str,
+    normal: NeighboursScore,
+) -> NeighboursScore:
+    posterior, y = family_posterior(fit, search, view, family), fit.data.y_test
+    share = pit_coverage(np.clip(cdf(posterior, y), 0.0, 1.0), [LEVEL])
+    crps, width = integrate_posterior(posterior, y, view.loc, view.scale)
+    if posterior.centres is not None:  # kernels stand on the neighbours, not on loc and scale
+        normal = normal._replace(
+            rmse=rmse(y, moments(posterior)[0]),
+            scale_error_inside=math.nan,
+            scale_error_outside=math.nan,
+            mean_scale_inside=math.nan,
+            mean_scale_outside=math.nan,
+        )
+    return normal._replace(
+        key="family",
+        label=f"IBUG, {FAMILIES[family].label}",
+        nll=float(-log_density(posterior, y).mean()),
+        crps=float(crps.mean()),
+        coverage=float(share.observed[0]),
+        coverage_low=float(share.low[0]),
+        coverage_high=float(share.high[0]),
+        width=float(width.mean()),
+    )
+
+
+def integrate_posterior(
+    posterior: Posterior, y: Array, loc: Array, scale: Array
+) -> tuple[Array, Array]:
+    """CRPS of every row and the width of its central 90 % interval, by numerical integration.
+
+    The distribution function is taken at places up to 8 stds from ``loc``, or as far as y lies:
+    257 of them, and fewer under kernels of many neighbours. ``CRPS = int (F(t) - 1[t >= y])^2 dt``
+    by trapezoids, in units of y.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    y, loc, scale : ndarray of shape (n_samples,)
+
+    Returns
+    -------
+    tuple of ndarray of shape (n_samples,)
+
+    Examples
+    --------
+    >>> zero, one = np.zeros(1), np.ones(1)
+    >>> crps, width = integrate_posterior(Posterior("normal", zero, one), zero, zero, one)
+    >>> crps.round(3), width.round(2)
+    (array([0.234]), array([3.29]))
+    """
+    kernels = 1 if posterior.centres is None else posterior.centres.shape[1]
+    wanted = _BUDGET // (len(y) * kernels)
+    n_points = int(np.clip(wanted, _FEWEST_POINTS, _MOST_POINTS))
+    # Symmetric in y: half of the places on either side of it, so that the jump is at a node.
+    low = np.minimum(loc - _REACH * scale, y - scale)
+    high = np.maximum(loc + _REACH * scale, y + scale)
+    if posterior.centres is not None:
+        low = np.minimum(low, posterior.centres.min(axis=1) - 5.0 * posterior.scale)
+        high = np.maximum(high, posterior.centres.max(axis=1) + 5.0 * posterior.scale)
+    step = np.linspace(0.0, 1.0, n_points // 2 + 1)
+    below = low[:, None] + (y - low)[:, None] * step
+    above = y[:, None] + (high - y)[:, None] * step
+    under, over = (np.clip(cdf(posterior, at), 0.0, 1.0) for at in (below, above))
+    crps: Array = np.asarray(
+        np.trapezoid(under**2, below, axis=1) + np.trapezoid((1.0 - over) ** 2, above, axis=1)
+    )
+    places, mass = np.hstack([below, above[:, 1:]]), np.hstack([under, over[:, 1:]])
+    ends = [_crossing(places, mass, level) for level in (0.5 - LEVEL / 2, 0.5 + LEVEL / 2)]
+    return crps, ends[1] - ends[0]
+
+
+def _crossing(places: Array, mass: Array, level: float) -> Array:
+    """Where each row's distribution function reaches a level, (n_samples,)."""
+    rows = np.arange(len(places))
+    right = np.clip((mass < level).sum(axis=1), 1, places.shape[1] - 1)
+    left = right - 1
+    rise = mass[rows, right] - mass[rows, left]
+    share = np.where(rise > 0.0, (level - mass[rows, left]) / np.where(rise > 0.0, rise, 1.0), 0.0)
+    found: Array = places[rows, left] + np.clip(share, 0.0, 1.0) * (
+        places[rows, right] - places[rows, left]
+    )
+    return found

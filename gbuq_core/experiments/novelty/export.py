@@ -1,0 +1,197 @@
+"""The Novelty maps page to take away: tables, and Python that computes the maps again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from gbuq_core.experiments.novelty.data import SIDE, load_novelty_data
+from gbuq_core.experiments.novelty.fit import NoveltyFit, NoveltyMaps, ranks_of
+from gbuq_core.experiments.novelty.links import encode_edits
+from gbuq_core.experiments.novelty.plan import (
+    NoveltyPlan,
+    NoveltySettings,
+    novelty_knobs,
+    plan_data,
+    plan_novelty,
+)
+
+_DATA = """\
+from gbuq_core.experiments.novelty.data import load_novelty_data
+from gbuq_core.experiments.novelty.editing import apply_edits
+from gbuq_core.experiments.novelty.links import decode_edits
+
+data = load_novelty_data({arguments})
+edits = decode_edits({edits!r})
+rows = apply_edits(data, edits, seed={seed})
+X, y, grid = rows.X, rows.y, data.grid"""
+_MOONS = """\
+from gbuq_core.synthetic import make_moons3
+
+moons = make_moons3({rows}, noise={noise!r}, random_state={seed})
+X, y = moons.X[:, :2], moons.y  # the third feature means nothing
+{grid}"""
+_PLANE = """\
+from gbuq_core.synthetic import make_{key}
+
+data = make_{key}({rows}, noise={noise!r}, random_state={seed})
+X, y = data.X, data.y
+{grid}"""
+_GRID = """\
+middles = [low + (np.arange({side}) + 0.5) * (high - low) / {side} for low, high in {extent}]
+grid = np.stack(np.meshgrid(*middles), axis=-1).reshape(-1, 2)"""
+_NOISE = {"moons": 0.15, "rings": 0.15, "blobs": 0.6}
+
+
+def novelty_code(settings: NoveltySettings) -> str:
+    """Python that fits, scores the map and explains a place, with public names.
+
+    Examples
+    --------
+    >>> "MacauClassifier" in novelty_code(NoveltySettings())
+    True
+    """
+    plan = plan_novelty(settings)
+    task = plan_data(plan).task
+    name = "MacauClassifier" if task == "classification" else "MacauRegressor"
+    lines = [
+        "import numpy as np",
+        "",
+        f"from gbuq_core import {name}",
+        "from gbuq_core.baselines.isolation import DistanceScore, IsolationForestScore",
+        _rows_code(plan),
+    ]
+    if plan.third:
+        lines.append(f"grid = np.column_stack([grid, np.full(len(grid), {settings.third_at!r})])")
+    knobs = [f"    {key}={value!r}," for key, value in novelty_knobs(plan).items()]
+    point = settings.point if settings.point is not None else (0.0, 0.0)
+    place = [float(value) for value in point] + ([settings.third_at] if plan.third else [])
+    seed, k = plan.seed, settings.neighbours
+    lines += [
+        "",
+        f"model = {name}(",
+        *knobs,
+        f"    tail={settings.tail!r},",
+        ").fit(X, y)",
+        "novel, uncertain = model.score_novelty(grid), model.predict_uncertainty(grid)",
+        f"isolation = IsolationForestScore({plan.trees}, random_state={seed}).fit(X)",
+        "maps = {",
+        "    'novelty': novel.novelty,",
+        "    'conditional novelty': novel.conditional_novelty,",
+        "    '|inference novelty|': np.abs(novel.inference_novelty),",
+        "    'knowledge uncertainty': uncertain.knowledge,",
+        "    'data uncertainty': uncertain.data,",
+        "    'isolation forest': isolation.score_novelty(grid),",
+        f"    'distance to rows': DistanceScore({k}).fit(X).score_novelty(grid),",
+        "}",
+        "for name, values in maps.items():",
+        f"    square = values.reshape({SIDE}, {SIDE})  # the second feature upwards",
+        "    print(f'{name}: {square.min():.4g} to {square.max():.4g}')",
+        "",
+        f"place = np.array([{place}])",
+        "print('shares of the squared distance:', model.explain_novelty(place, normalize=True)[0])",
+        "detail = model.inspect_novelty(place)",
+        "for tree in np.argsort(-detail.z[0])[:5]:",
+        "    print(f'tree {tree}: z = {detail.z[0, tree]:.3g}, '",
+        "          f'{detail.rows_in_leaf[0, tree]} training rows in the leaf')",
+    ]
+    return "\n".join(lines).replace("'", '"') + "\n"
+
+
+def _rows_code(plan: NoveltyPlan) -> str:
+    if plan.edits or plan.third or plan.table is not None or plan.data not in _NOISE:
+        given = {
+            "rows": plan.rows,
+            "noise": plan.noise,
+            "seed": plan.seed,
+            "third": plan.third or None,
+            "table": plan.table,
+            "columns": plan.columns,
+        }
+        named = [f"{name}={value!r}" for name, value in given.items() if value is not None]
+        arguments = ", ".join([repr(plan.data), *named])
+        edits = encode_edits(plan.edits)
+        return _DATA.format(arguments=arguments, edits=edits, seed=plan.seed)
+    template = _MOONS if plan.data == "moons" else _PLANE
+    extent = load_novelty_data(plan.data, plan.rows, plan.noise, plan.seed).extent
+    return template.format(
+        key=plan.data,
+        rows=plan.rows,
+        noise=_NOISE[plan.data] * (plan.noise or 1.0),
+        seed=plan.seed,
+        grid=_GRID.format(side=SIDE, extent=extent),
+    )
+
+
+def novelty_csv(fit: NoveltyFit, maps: NoveltyMaps) -> str:
+    """One line a cell: its middle, every score and its percentile among the cells, the support.
+
+    Numbers with nine digits; ``in_support`` only where it is known, before any edit.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.novelty.fit import run_novelty
+    >>> run = run_novelty(NoveltySettings(rows=200, trees=5))
+    >>> text = novelty_csv(run.fit, run.maps)
+    >>> len(text.splitlines()), text[:31]
+    (3601, 'x1,x2,novelty,conditional_novel')
+    """
+    data = fit.data
+    names = [*data.feature_names[:2], *(_column(key) for key in maps.keys)]
+    columns = [*data.grid.T, *maps.values]
+    names += [f"{_column(key)}_rank" for key in maps.keys]
+    columns += [ranks_of(maps, key) for key in maps.keys]
+    if data.in_support is not None:
+        names.append("in_support")
+        columns.append(data.in_support)
+    return _table(names, zip(*columns, strict=True))
+
+
+def novelty_rows_csv(fit: NoveltyFit, maps: NoveltyMaps) -> str:
+    """One line a training row, as edited: where it came from, features, target and its scores.
+
+    ``row`` is its number from 1 before any edit, empty for one that was added.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.novelty.fit import run_novelty
+    >>> run = run_novelty(NoveltySettings(rows=200, trees=5))
+    >>> novelty_rows_csv(run.fit, run.maps).splitlines()[0][:22]
+    'row,x1,x2,class,novelt'
+    """
+    data, rows = fit.data, fit.rows
+    names = ["row", *data.feature_names, data.target_name, *(_column(key) for key in maps.keys)]
+    origin = np.where(rows.origin >= 0, rows.origin + 1.0, np.nan)
+    target: Sequence[object] = rows.y.tolist()
+    if data.classes:
+        target = [data.classes[int(label)] for label in rows.y]
+    columns = [origin, *rows.X.T, target, *maps.rows]
+    return _table(names, zip(*columns, strict=True))
+
+
+def _column(key: str) -> str:
+    return {
+        "conditional": "conditional_novelty",
+        "inference": "abs_inference_novelty",
+        "knowledge": "knowledge_uncertainty",
+        "data": "data_uncertainty",
+        "isolation": "isolation_forest",
+        "distance": "distance_to_rows",
+        "truth": "minus_log_density",
+    }.get(key, key)
+
+
+def _table(names: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
+    lines = [",".join(_cell(value) for value in row) for row in rows]
+    return "\n".join([",".join(_cell(name) for name in names), *lines, ""])
+
+
+def _cell(value: object) -> str:
+    """A value as a CSV cell, quoted where it has to be."""
+    if isinstance(value, str):
+        return f'"{value.replace(chr(34), 2 * chr(34))}"' if set(value) & set(',"\n') else value
+    if isinstance(value, bool | np.bool_):
+        return str(bool(value))
+    number = float(value)  # type: ignore[arg-type]
+    return "" if np.isnan(number) else f"{number:.9g}"

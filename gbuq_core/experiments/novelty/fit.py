@@ -1,0 +1,379 @@
+"""What is new to a forest, over a map: MACAU's scores beside an isolation forest and a distance.
+
+Merilinna, "Advanced uncertainty quantification and novelty detection for random forest models"
+(MACAU, 2023), section 3.2. `fit_novelty_maps` trains on the rows as edited; `map_novelty` scores
+every cell and every training row; `view_novelty` turns scores into ranks and holds them against
+each other. Only the first trains anything.
+"""
+
+from __future__ import annotations
+
+import copy
+import threading
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from gbuq_core.baselines.isolation import DistanceScore, IsolationForestScore
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.experiments.novelty.data import N_CELLS, Array, NoveltyData
+from gbuq_core.experiments.novelty.editing import EditedRows, apply_edits
+from gbuq_core.experiments.novelty.plan import (
+    METHODS,
+    NoveltyPlan,
+    NoveltySettings,
+    check_view,
+    novelty_model,
+    plan_data,
+    plan_novelty,
+)
+from gbuq_core.experiments.novelty.ranks import (
+    Disagreement,
+    compare_ranks,
+    rank_among,
+    rank_cells,
+)
+from gbuq_core.experiments.novelty.reuse import score_rows
+from gbuq_core.macau import MacauClassifier, MacauRegressor
+from gbuq_core.resources import held_bytes
+
+
+class NoveltyFit(NamedTuple):
+    """A forest and an isolation forest on the rows as edited.
+
+    Attributes
+    ----------
+    plan : NoveltyPlan
+    data : NoveltyData
+        Before any edit.
+    rows : EditedRows
+        What was trained on.
+    model : MacauClassifier or MacauRegressor
+    isolation : IsolationForestScore
+    n_trees : int
+        Of the forest: one a class in each round where there are more than two classes.
+    macau_seconds, isolation_seconds, seconds : float
+        Of both fits, and of everything.
+    macau_bytes, isolation_bytes, memory_bytes : int
+        What is held.
+    """
+
+    plan: NoveltyPlan
+    data: NoveltyData
+    rows: EditedRows
+    model: MacauClassifier | MacauRegressor
+    isolation: IsolationForestScore
+    n_trees: int
+    macau_seconds: float
+    isolation_seconds: float
+    seconds: float
+    macau_bytes: int
+    isolation_bytes: int
+    memory_bytes: int
+
+
+class NoveltyMaps(NamedTuple):
+    """Every score over the map and of the training rows; higher is more novel, or more uncertain.
+
+    Attributes
+    ----------
+    keys : tuple of str
+        Keys of `METHODS`; "truth" only where it is known.
+    values : ndarray of shape (n_methods, 3600)
+    rows : ndarray of shape (n_methods, n_rows)
+        Of the rows that were trained on. The distance of a row is to other rows.
+    signed_inference : ndarray of shape (3600,)
+        Inference novelty with its sign: below 0 for unusually low predictions.
+    tail, third_at, neighbours
+        The knobs in use; ``third_at`` is 0 without a third feature.
+    seconds : tuple of float
+        Of each score over map and rows; those of MACAU share their work.
+    """
+
+    keys: tuple[str, ...]
+    values: Array
+    rows: Array
+    signed_inference: Array
+    tail: str
+    third_at: float
+    neighbours: int
+    seconds: tuple[float, ...]
+
+    def of(self, key: str) -> Array:
+        """One score over the map, (3600,)."""
+        return self.values[self.keys.index(key)]
+
+    def of_rows(self, key: str) -> Array:
+        """One score of the training rows, (n_rows,)."""
+        return self.rows[self.keys.index(key)]
+
+
+class NoveltyView(NamedTuple):
+    """Maps as they are drawn.
+
+    Attributes
+    ----------
+    settings : NoveltySettings
+    keys : tuple of str
+        The settings' methods, in the order of `METHODS`, without a truth that nobody knows.
+    shown : ndarray of shape (n_keys, 3600)
+        Values, or percentiles.
+    units : tuple of str
+    disagreement : Disagreement or None
+        Of percentiles among the cells, or among the training rows' scores where those are shown;
+        None where fewer than two of the compared methods are there.
+    notes : tuple of str
+        What was left out, a sentence each.
+    """
+
+    settings: NoveltySettings
+    keys: tuple[str, ...]
+    shown: Array
+    units: tuple[str, ...]
+    disagreement: Disagreement | None
+    notes: tuple[str, ...]
+
+
+_LOCK, _COUNT = threading.Lock(), [0]
+
+
+def count_fits() -> int:
+    """How many fits this process has finished: what a knob of the view leaves as it is."""
+    return _COUNT[0]
+
+
+def fit_novelty_maps(plan: NoveltyPlan) -> NoveltyFit:
+    """Edit the rows, and fit MACAU and an isolation forest to them.
+
+    Raises
+    ------
+    InvalidParameter, InvalidData
+        One sentence each; see `plan.why_not`.
+
+    Examples
+    --------
+    >>> fit = fit_novelty_maps(plan_novelty(NoveltySettings(rows=200, trees=10)))
+    >>> fit.n_trees, fit.rows.X.shape
+    (10, (200, 2))
+    """
+    began = time.perf_counter()
+    data = plan_data(plan)
+    model = novelty_model(plan, data.task)
+    rows = apply_edits(data, plan.edits, plan.seed)
+    model.fit(rows.X, rows.y)
+    isolation = IsolationForestScore(plan.trees, random_state=plan.seed, n_jobs=1).fit(rows.X)
+    sizes = int(model.memory_bytes_), held_bytes(isolation)
+    with _LOCK:
+        _COUNT[0] += 1
+    return NoveltyFit(
+        plan,
+        data,
+        rows,
+        model,
+        isolation,
+        int(model.inspect_novelty(rows.X[:1]).z.shape[1]),
+        float(model.fit_seconds_),
+        float(isolation.fit_seconds_),
+        time.perf_counter() - began,
+        *sizes,
+        sum(sizes) + held_bytes(rows),
+    )
+
+
+def maps_key(fit: NoveltyFit, settings: NoveltySettings) -> tuple[str, float, int]:
+    """Tail, third feature and neighbours in use: with the plan, the key of maps.
+
+    Examples
+    --------
+    >>> settings = NoveltySettings(rows=200, trees=10, third_at=3.0, neighbours=150)
+    >>> maps_key(fit_novelty_maps(plan_novelty(settings)), settings)
+    ('rise', 0.0, 150)
+    """
+    refuse_view(settings)
+    third = float(settings.third_at) if fit.plan.third else 0.0
+    return settings.tail, third, min(settings.neighbours, len(fit.rows.y) - 1)
+
+
+def map_novelty(fit: NoveltyFit, settings: NoveltySettings) -> NoveltyMaps:
+    """Score every cell of the map and every training row.
+
+    Raises
+    ------
+    InvalidParameter
+        With the sentence of `check_view`.
+
+    Examples
+    --------
+    >>> settings = NoveltySettings(rows=200, trees=10)
+    >>> maps = map_novelty(fit_novelty_maps(plan_novelty(settings)), settings)
+    >>> maps.values.shape, bool(maps.of("novelty")[0] > maps.of_rows("novelty").max())
+    ((8, 3600), True)
+    """
+    tail, third, neighbours = maps_key(fit, settings)
+    places = at_places(fit, fit.data.grid, third)
+    model = scorer(fit, tail)
+    # What a knob of the view leaves as it is comes from where it was kept.
+    parts = [
+        score_rows(fit.plan, where, rows, model, fit.isolation)
+        for where, rows in ((("map", third), places), ("rows", fit.rows.X))
+    ]
+    novelty, conditional, inference = (
+        np.concatenate([part.novelty[i] for part in parts]) for i in range(3)
+    )
+    began = time.perf_counter()
+    scores = {
+        "novelty": novelty,
+        "conditional": conditional,
+        "inference": np.abs(inference),
+        "knowledge": np.concatenate([part.knowledge for part in parts]),
+        "data": np.concatenate([part.data for part in parts]),
+        "isolation": np.concatenate([part.isolation for part in parts]),
+        "distance": _distances(fit, places, neighbours),
+    }
+    macau = sum(part.macau_seconds for part in parts)
+    isolation = sum(part.isolation_seconds for part in parts)
+    distance = time.perf_counter() - began
+    seconds = [*[macau] * 5, isolation, distance]
+    truth = true_scores(fit)
+    if truth is not None:
+        scores["truth"] = truth
+        seconds.append(0.0)
+    stacked = np.stack(list(scores.values()))
+    return NoveltyMaps(
+        tuple(scores),
+        stacked[:, :N_CELLS],
+        stacked[:, N_CELLS:],
+        inference[:N_CELLS],
+        tail,
+        third,
+        neighbours,
+        tuple(seconds),
+    )
+
+
+def scorer(fit: NoveltyFit, tail: str) -> MacauClassifier | MacauRegressor:
+    """The fitted forest with another tail of its z-scores, and all cores; nothing is copied."""
+    model = copy.copy(fit.model)
+    model.tail, model.n_jobs = tail, None
+    return model
+
+
+def at_places(fit: NoveltyFit, points: Array, third: float = 0.0) -> Array:
+    """Places of the plane as rows of the model: with the third feature, where there is one.
+
+    >>> fit = fit_novelty_maps(plan_novelty(NoveltySettings(rows=200, trees=5, third=True)))
+    >>> at_places(fit, np.array([[1.0, 2.0]]), 0.5)
+    array([[1. , 2. , 0.5]])
+    """
+    if fit.rows.X.shape[1] == 2:
+        return points
+    return np.column_stack([points, np.full(len(points), third)])
+
+
+def predict_places(fit: NoveltyFit, places: Array) -> Array:
+    """Class probabilities (n, n_classes), or means of y (n,)."""
+    if isinstance(fit.model, MacauClassifier):
+        return fit.model.predict_proba(places)
+    return fit.model.predict(places)
+
+
+def true_scores(fit: NoveltyFit) -> Array | None:
+    """Minus the log of the true density at every cell, then at every row trained on.
+
+    A row that an edit added counts with the density at the middle of its cell.
+    """
+    data, rows = fit.data, fit.rows
+    if data.log_density is None or data.row_log_density is None:
+        return None
+    own = np.where(rows.origin >= 0, data.row_log_density[rows.origin], data.log_density[rows.cell])
+    return -np.concatenate([data.log_density, own])
+
+
+def _distances(fit: NoveltyFit, places: Array, neighbours: int) -> Array:
+    """Mean distance of each place to its nearest rows, and of each row to the nearest others."""
+    rows = fit.rows.X
+    of_places = DistanceScore(neighbours, n_jobs=1).fit(rows).score_novelty(places)
+    # A row is its own nearest row, at distance 0: the mean over one more holds the others' sum.
+    of_rows = DistanceScore(neighbours + 1, n_jobs=1).fit(rows).score_novelty(rows)
+    return np.concatenate([of_places, of_rows * ((neighbours + 1) / neighbours)])
+
+
+def view_novelty(fit: NoveltyFit, maps: NoveltyMaps, settings: NoveltySettings) -> NoveltyView:
+    """The settings' scores as values or ranks, and where ranks lie apart.
+
+    Examples
+    --------
+    >>> settings = NoveltySettings(rows=200, trees=10, ranks="cells", methods=("data", "novelty"))
+    >>> run = run_novelty(settings)
+    >>> run.view.keys, float(run.view.shown.max())
+    (('novelty', 'data'), 100.0)
+    """
+    refuse_view(settings)
+    keys = tuple(key for key in METHODS if key in settings.methods and key in maps.keys)
+    notes = []
+    if "truth" in (*settings.methods, *settings.compared) and "truth" not in maps.keys:
+        notes.append(f"Nobody knows the density that the rows of {fit.data.title} come from.")
+    if not keys:
+        keys = ("novelty",)
+        notes.append("Novelty is shown instead.")
+    compared = tuple(key for key in METHODS if key in settings.compared and key in maps.keys)
+    disagreement = None
+    if len(compared) > 1:
+        by = "rows" if settings.ranks == "rows" else "cells"
+        ranks = np.stack([ranks_of(maps, key, by) for key in compared])
+        disagreement = compare_ranks(compared, ranks)
+    shown = [
+        maps.of(key) if settings.ranks == "value" else ranks_of(maps, key, settings.ranks)
+        for key in keys
+    ]
+    units = tuple(unit_of(fit, key, settings.ranks) for key in keys)
+    return NoveltyView(settings, keys, np.stack(shown), units, disagreement, tuple(notes))
+
+
+def ranks_of(maps: NoveltyMaps, key: str, by: str = "cells") -> Array:
+    """Percentiles (3600,) of one score, among the cells or among the training rows' own scores."""
+    if by == "rows":
+        return rank_among(maps.of(key), maps.of_rows(key))
+    return rank_cells(maps.of(key))
+
+
+def unit_of(fit: NoveltyFit, key: str, ranks: str = "value") -> str:
+    """What the numbers of a map are."""
+    if ranks != "value":
+        return "% of cells below" if ranks == "cells" else "% of training rows below"
+    if METHODS[key].unit == "variance":
+        of = "p" if fit.data.task == "classification" else fit.data.target_name
+        return f"variance of {of}"
+    return METHODS[key].unit
+
+
+class NoveltyRun(NamedTuple):
+    """All of it for one set of settings."""
+
+    settings: NoveltySettings
+    fit: NoveltyFit
+    maps: NoveltyMaps
+    view: NoveltyView
+
+
+def run_novelty(settings: NoveltySettings | None = None) -> NoveltyRun:
+    """Fit, score and view.
+
+    Examples
+    --------
+    >>> run = run_novelty(NoveltySettings(rows=200, trees=10))
+    >>> run.view.disagreement.keys
+    ('novelty', 'knowledge', 'isolation', 'distance')
+    """
+    settings = NoveltySettings() if settings is None else settings
+    fit = fit_novelty_maps(plan_novelty(settings))
+    maps = map_novelty(fit, settings)
+    return NoveltyRun(settings, fit, maps, view_novelty(fit, maps, settings))
+
+
+def refuse_view(settings: NoveltySettings) -> None:
+    """Raise the sentence of `check_view`, if there is one."""
+    refusal = check_view(settings)
+    if refusal:
+        raise InvalidParameter(refusal)

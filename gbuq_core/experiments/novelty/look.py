@@ -1,0 +1,228 @@
+"""One place of the map looked at: which feature makes it novel, in which trees, beside which rows.
+
+Merilinna (MACAU, 2023), section 3.2; the shares are a closed form of Shapley values, from the
+authors' later code.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gbuq_core.experiments.novelty.data import Array, cell_numbers
+from gbuq_core.experiments.novelty.fit import (
+    NoveltyFit,
+    NoveltyMaps,
+    at_places,
+    predict_places,
+    refuse_view,
+    scorer,
+)
+from gbuq_core.experiments.novelty.plan import METHODS, NoveltySettings, finite_point
+from gbuq_core.experiments.novelty.ranks import rank_among
+from gbuq_core.macau.results import LeafEllipses
+
+Whole = npt.NDArray[np.int64]
+
+# Where each map is looked at first: in a gap of it.
+_FIRST_POINTS = {
+    "moons": (0.5, 1.6),
+    "spiral": (0.0, 450.0),
+    "rings": (0.0, 0.0),
+    "blobs": (2.0, 2.0),
+}
+
+
+class PlaceValue(NamedTuple):
+    """One score at the place, and its percentiles.
+
+    key, label, unit-less value; ``rank_cells``, ``rank_rows`` : the percentages of the map's cells,
+    and of the training rows, whose own score is lower.
+    """
+
+    key: str
+    label: str
+    value: float
+    rank_cells: float
+    rank_rows: float
+
+
+class PlaceLook(NamedTuple):
+    """What the forest makes of one place.
+
+    Attributes
+    ----------
+    title : str
+    point : (float, float)
+    x : ndarray of shape (n_features,)
+        The place as a row of the model.
+    cell : int
+        The cell it lies in; -1 outside the map.
+    contributions : ndarray of shape (n_features,)
+        What each feature adds to the mean squared distance; below 0 where the feature is as the
+        leaf's rows let one expect from the others.
+    shares, conditional_shares : ndarray of shape (n_features,)
+        The same over their sum, in all and in path features; they sum to 1, unless the distance is
+        0 everywhere.
+    z, distance : ndarray of shape (n_trees,)
+        Novelty and distance in every tree; the mean of ``z`` is the novelty.
+    top : ndarray of shape (k,), int64
+        The trees with the highest z, highest first.
+    ellipses : LeafEllipses
+        Their leaves in the plane of the map; the third feature is left out.
+    leaf_rows : tuple of ndarray of int64
+        For each tree of ``top``, which of the rows that were trained on lie in the leaf.
+    prediction : ndarray of shape (n_classes,) or (1,)
+        Class probabilities, or the mean of y.
+    signed_inference : float
+        Inference novelty with its sign.
+    values : tuple of PlaceValue
+        Of every score of the maps.
+    nearest_row : int
+        The nearest of the rows that were trained on, in the map's quartile ranges.
+    notes : tuple of str
+    """
+
+    title: str
+    point: tuple[float, float]
+    x: Array
+    cell: int
+    contributions: Array
+    shares: Array
+    conditional_shares: Array
+    z: Array
+    distance: Array
+    top: Whole
+    ellipses: LeafEllipses
+    leaf_rows: tuple[Whole, ...]
+    prediction: Array
+    signed_inference: float
+    values: tuple[PlaceValue, ...]
+    nearest_row: int
+    notes: tuple[str, ...]
+
+    def value_of(self, key: str) -> float:
+        """One score at the place."""
+        return next(value.value for value in self.values if value.key == key)
+
+
+def explain_place(
+    fit: NoveltyFit,
+    maps: NoveltyMaps,
+    settings: NoveltySettings,
+    point: tuple[float, float] | None = None,
+) -> PlaceLook:
+    """Look at a place: that of the settings, or one in a gap of the data without any.
+
+    Parameters
+    ----------
+    fit, maps, settings
+    point : (x, y), optional
+        Counts before that of the settings; one that is no pair of numbers within a million is
+        replaced, with a note.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.novelty.fit import run_novelty
+    >>> run = run_novelty(NoveltySettings(rows=200, trees=10, third=True, third_at=6.0))
+    >>> look = explain_place(run.fit, run.maps, run.settings)
+    >>> int(look.shares.argmax()), len(look.leaf_rows)
+    (2, 6)
+    """
+    refuse_view(settings)
+    notes: list[str] = []
+    where = _point(fit, settings.point if point is None else point, notes)
+    x = at_places(fit, np.array([where]), maps.third_at)
+    model = scorer(fit, maps.tail)
+    detail = model.inspect_novelty(x)
+    z = detail.z[0]
+    contributions = detail.contributions[0].mean(axis=0)
+    top = np.argsort(-z, kind="stable")[: settings.n_top].astype(np.int64)
+    ellipses = model.leaf_ellipses(x, features=(0, 1), trees=top)
+    conditional = model.explain_novelty(x, conditional=True)[0]
+    novel = model.score_novelty(x)
+    values, nearest = _values(fit, maps, model, x, where, novel)
+    names = fit.data.feature_names
+    return PlaceLook(
+        f"{names[0]} = {where[0]:.3g}, {names[1]} = {where[1]:.3g}",
+        where,
+        x[0],
+        int(cell_numbers(fit.data.extent, x)[0]),
+        contributions,
+        _shares(contributions),
+        _shares(conditional),
+        z,
+        detail.distance[0],
+        top,
+        ellipses,
+        _rows_in_leaves(fit, x, top),
+        np.atleast_1d(predict_places(fit, x)[0]),
+        float(novel.inference_novelty[0]),
+        values,
+        nearest,
+        tuple(notes),
+    )
+
+
+def _point(fit: NoveltyFit, given: Any, notes: list[str]) -> tuple[float, float]:
+    point = None if given is None else finite_point(given)
+    if given is not None and point is None:
+        notes.append("A place is two numbers within a million: another one is shown.")
+    if point is not None:
+        return point
+    if fit.data.key in _FIRST_POINTS:
+        return _FIRST_POINTS[fit.data.key]
+    # Two thirds of the way from the middle of a table's rows to the upper right corner.
+    (_, right), (_, upper) = fit.data.extent
+    x, y = np.median(fit.data.X[:, :2], axis=0)
+    return float(x + 0.66 * (right - x)), float(y + 0.66 * (upper - y))
+
+
+def _shares(contributions: Array) -> Array:
+    total = float(contributions.sum())
+    return contributions / total if total > 0.0 else np.zeros_like(contributions)
+
+
+def _rows_in_leaves(fit: NoveltyFit, x: Array, trees: Whole) -> tuple[Whole, ...]:
+    """Which rows that were trained on share the place's leaf, tree by tree."""
+    own = fit.model.forest_.leaf_matrix(x)[0]
+    leaves = fit.model.forest_.leaf_matrix(fit.rows.X)
+    return tuple(np.flatnonzero(leaves[:, tree] == own[tree]).astype(np.int64) for tree in trees)
+
+
+def _values(
+    fit: NoveltyFit,
+    maps: NoveltyMaps,
+    model: Any,
+    x: Array,
+    where: tuple[float, float],
+    novel: Any,
+) -> tuple[tuple[PlaceValue, ...], int]:
+    """Every score at the place, ranked among the cells and the rows; and the nearest row."""
+    from gbuq_core.baselines.isolation import DistanceScore
+
+    uncertain = model.predict_uncertainty(x)
+    ordered = DistanceScore(maps.neighbours, n_jobs=1).fit(fit.rows.X)
+    found = {
+        "novelty": novel.novelty,
+        "conditional": novel.conditional_novelty,
+        "inference": np.abs(novel.inference_novelty),
+        "knowledge": uncertain.knowledge,
+        "data": uncertain.data,
+        "isolation": fit.isolation.score_novelty(x),
+        "distance": ordered.score_novelty(x),
+    }
+    if "truth" in maps.keys:
+        from gbuq_core.experiments.novelty.data import true_log_density
+
+        found["truth"] = -true_log_density(fit.data.key, np.array([where]), fit.plan.noise or 1.0)
+    values = []
+    for key in maps.keys:
+        value = float(found[key][0])
+        ranks = [rank_among([value], own)[0] for own in (maps.of(key), maps.of_rows(key))]
+        values.append(PlaceValue(key, METHODS[key].label, value, float(ranks[0]), float(ranks[1])))
+    spread = np.subtract(*np.quantile(fit.rows.X[:, :2], [0.75, 0.25], axis=0))
+    away = (fit.rows.X[:, :2] - np.array(where)) / np.where(spread > 0.0, spread, 1.0)
+    return tuple(values), int((away**2).sum(axis=1).argmin())

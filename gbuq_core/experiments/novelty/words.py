@@ -1,0 +1,141 @@
+"""The Novelty maps page in words, from its numbers."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from gbuq_core.experiments.novelty.compare import MapChange, few_digits, outcome_of
+from gbuq_core.experiments.novelty.fit import NoveltyFit, NoveltyMaps, NoveltyView
+from gbuq_core.experiments.novelty.look import PlaceLook
+from gbuq_core.experiments.novelty.plan import METHODS
+from gbuq_core.experiments.novelty.ranks import Disagreement
+from gbuq_core.experiments.novelty.scores import score_maps
+
+_APART = 50.0  # percentage points between ranks that count as a disagreement
+_MEANS = {"rise": "rises", "stay": "stays", "fall": "falls"}
+
+
+def describe_novelty(fit: NoveltyFit, maps: NoveltyMaps, view: NoveltyView) -> str:
+    """The maps in words, from their numbers.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.novelty.fit import run_novelty
+    >>> from gbuq_core.experiments.novelty.plan import NoveltySettings
+    >>> run = run_novelty(NoveltySettings(rows=200, trees=10))
+    >>> describe_novelty(run.fit, run.maps, run.view)[:54]
+    'Moons: MACAU (linear) with 10 trees on 200 rows of 2 f'
+    """
+    data, rows = fit.data, fit.rows
+    parts = [
+        f"{data.title}: MACAU ({fit.plan.leaf_model}) with {fit.n_trees:,} "
+        f"tree{'s' if fit.n_trees > 1 else ''} on {len(rows.y):,} rows of "
+        f"{rows.X.shape[1]} features; the map has 60 x 60 cells of "
+        f"{data.feature_names[0]} and {data.feature_names[1]}."
+    ]
+    parts += [outcome.text for outcome in rows.outcomes]
+    if fit.plan.third:
+        parts.append(f"The third feature is {maps.third_at:.3g} all over the map.")
+    parts.append(_detectors(fit, maps))
+    if view.disagreement is not None:
+        parts.append(describe_disagreement(fit, view.disagreement))
+    return " ".join([*parts, *view.notes])
+
+
+def _detectors(fit: NoveltyFit, maps: NoveltyMaps) -> str:
+    scores = [score for score in score_maps(fit, maps) if not math.isnan(score.auroc)]
+    if not scores:
+        above = maps.of("novelty") > maps.of_rows("novelty").max()
+        return (
+            "Nobody knows where rows can lie; novelty exceeds that of every training row in "
+            f"{100 * above.mean():.0f} % of the cells."
+        )
+    ranked = sorted(scores, key=lambda score: -score.auroc)
+    listed = ", ".join(f"{score.label} {score.auroc:.2f}" for score in ranked)
+    return f"As detectors of cells in which rows hardly ever lie, by AUROC: {listed}."
+
+
+def describe_disagreement(fit: NoveltyFit, apart: Disagreement) -> str:
+    """Where the ranks of methods lie apart, and who says what there."""
+    at = int(np.nanargmax(apart.spread))
+    x, y = fit.data.grid[at]
+    most, least = (METHODS[apart.keys[index[at]]].label for index in (apart.most, apart.least))
+    share = 100.0 * float((apart.spread > _APART).mean())
+    return (
+        f"The ranks of {len(apart.keys)} scores lie more than {_APART:.0f} points apart in "
+        f"{share:.0f} % of the cells, and farthest, by {apart.spread[at]:.0f} points, at "
+        f"{x:.3g}, {y:.3g}: {most} ranks that place highest, {least} lowest."
+    )
+
+
+def describe_place(fit: NoveltyFit, look: PlaceLook) -> str:
+    """The place that is looked at, in words.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.novelty.fit import run_novelty
+    >>> from gbuq_core.experiments.novelty.look import explain_place
+    >>> from gbuq_core.experiments.novelty.plan import NoveltySettings
+    >>> run = run_novelty(NoveltySettings(rows=200, trees=10))
+    >>> describe_place(run.fit, explain_place(run.fit, run.maps, run.settings))[:34]
+    'At x1 = 0.5, x2 = 1.6 novelty is z'
+    """
+    names = fit.data.feature_names
+    novelty = next(value for value in look.values if value.key == "novelty")
+    spread = float(look.z.std())
+    text = (
+        f"At {look.title} novelty is z = {novelty.value:.2f}, above {novelty.rank_rows:.0f} % of "
+        f"the training rows and {novelty.rank_cells:.0f} % of the map's cells; single trees say "
+        f"{look.z.min():.2f} to {look.z.max():.2f} (standard deviation {spread:.2f})."
+    )
+    if look.shares.any():
+        order = np.argsort(-look.shares)
+        listed = ", ".join(f"{names[j]} {100 * look.shares[j]:.0f} %" for j in order)
+        text += f" Shares of the squared distance: {listed}."
+        if (look.shares < 0.0).any():
+            text += " A share below 0 brings the place nearer, given the other features."
+    if len(look.top):
+        sizes = [len(rows) for rows in look.leaf_rows]
+        text += (
+            f" The {len(look.top)} trees that find it most novel put it into leaves of "
+            f"{min(sizes):,} to {max(sizes):,} training rows."
+        )
+    if fit.data.task == "classification":
+        best = int(look.prediction.argmax())
+        text += f" Predicted: {fit.data.classes[best]}, probability {look.prediction[best]:.2f}."
+    else:
+        text += f" Predicted {fit.data.target_name}: {look.prediction[0]:.4g}."
+    return " ".join([text, *look.notes])
+
+
+def describe_change(change: MapChange) -> str:
+    """What an edit did to a score, in words.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.novelty.fit import run_novelty
+    >>> from gbuq_core.experiments.novelty.compare import compare_maps
+    >>> from gbuq_core.experiments.novelty.plan import NoveltySettings
+    >>> maps = run_novelty(NoveltySettings(rows=200, trees=10)).maps
+    >>> describe_change(compare_maps(maps, maps, "novelty", np.arange(3600) < 60))[:39]
+    'Novelty stays under the lasso: its mean'
+    """
+    parts: list[str] = []
+    for region, where in ((change.inside, "under the lasso"), (change.outside, "outside it")):
+        if not region.n_cells:
+            continue
+        outcome = outcome_of(region.change, change.threshold)
+        start = f"{change.label} {_MEANS[outcome]} {where}: its mean" if not parts else (
+            f"{where.capitalize()} it {_MEANS[outcome]}: the mean"
+        )  # fmt: skip
+        parts.append(
+            f"{start} over {region.n_cells:,} cells goes from {few_digits(region.before)} "
+            f"to {few_digits(region.after)} ({few_digits(region.change, 2, '+')})."
+        )
+    parts.append(
+        f"A change within {few_digits(change.threshold, 2)}, half of the standard deviation over "
+        "the training rows before, counts as staying."
+    )
+    return " ".join(parts)

@@ -1,0 +1,313 @@
+"""The exploration bandit: Thompson sampling needs models that know what they do not know.
+
+Cinquin et al. (2022), section 5.3 and supplement 2.3, equation 22. A context x is uniform on
+[-1, 1]; with ``d = x - offset[a]`` arm a pays ``sigmoid(beta (d + alpha)) - sigmoid(beta (d -
+alpha))`` and noise: a bump of height 1, and elsewhere nothing. Bumps are disjoint, so at most one
+arm pays in a context, and only a model that stays uncertain where an arm was not tried finds it.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any, NamedTuple, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from gbuq_core.experiments.soft_trees.bandit_plan import (
+    BURN_IN,
+    POLICIES,
+    BanditPlan,
+    BanditSettings,
+    fit_steps,
+    plan_bandit,
+)
+from gbuq_core.jobs import advance, parallel_map, stage
+
+Array = NDArray[np.float64]
+_CONTEXT_STREAM, _NOISE_STREAM, _FIT_STREAM = range(3)  # of a seed
+
+
+class Bandit(NamedTuple):
+    """One repetition's world, the same for every policy.
+
+    Attributes
+    ----------
+    contexts : ndarray of shape (n_steps,)
+    means : ndarray of shape (n_steps, n_arms)
+        What each arm pays on average.
+    rewards : ndarray of shape (n_steps, n_arms)
+        What it would pay: a policy sees its own arm's only.
+    """
+
+    contexts: Array
+    means: Array
+    rewards: Array
+
+
+class ArmModel(Protocol):
+    """What a policy believes about one arm."""
+
+    def fit(self, contexts: Array, rewards: Array) -> Self:
+        """Learn from the contexts (n,) in which the arm was pulled and its rewards (n,)."""
+        ...
+
+    def draw(self, contexts: Array) -> Array:
+        """For each context (m,) one reward function drawn anew, evaluated there: (m,)."""
+        ...
+
+
+class BanditRun(NamedTuple):
+    """How one policy fared.
+
+    Attributes
+    ----------
+    plan : BanditPlan
+    label : str
+    contexts : ndarray of shape (n_seeds, n_steps)
+    arms : ndarray of shape (n_seeds, n_steps), int64
+        The arm pulled at each step.
+    regret : ndarray of shape (n_seeds, n_steps)
+        Best mean reward of the context minus that of the pulled arm, without noise.
+    cumulative : ndarray of shape (n_seeds, n_steps)
+        Its running sum.
+    mean, standard_error : ndarray of shape (n_steps,)
+        Of ``cumulative`` over seeds; the error is NaN with one seed.
+    fits : int
+        Models that were fitted.
+    seconds : float
+    """
+
+    plan: BanditPlan
+    label: str
+    contexts: Array
+    arms: NDArray[np.int64]
+    regret: Array
+    cumulative: Array
+    mean: Array
+    standard_error: Array
+    fits: int
+    seconds: float
+
+
+def arm_offsets(n_arms: int) -> Array:
+    """The middles of the bumps, evenly spaced so that each arm has an equal part of [-1, 1].
+
+    Examples
+    --------
+    >>> arm_offsets(5)
+    array([-0.8, -0.4,  0. ,  0.4,  0.8])
+    """
+    return (2.0 * np.arange(n_arms) + 1.0 - n_arms) / n_arms
+
+
+def mean_rewards(contexts: Array, n_arms: int, alpha: float, beta: float) -> Array:
+    """What each arm pays on average in each context, (n, n_arms): equation 22 without noise.
+
+    Examples
+    --------
+    >>> mean_rewards(np.array([0.0, 0.2]), 5, alpha=0.15, beta=40.0).round(2)
+    array([[0.  , 0.  , 1.  , 0.  , 0.  ],
+           [0.  , 0.  , 0.12, 0.12, 0.  ]])
+    """
+    distance = contexts[:, None] - arm_offsets(n_arms)
+    rewards: Array = expit(beta * (distance + alpha)) - expit(beta * (distance - alpha))
+    return rewards
+
+
+def make_bandit(plan: BanditPlan, repetition: int) -> Bandit:
+    """The contexts and rewards of one repetition; they depend on no policy.
+
+    More steps leave the first ones alone, and more noise scales the same deviations.
+    """
+    context_rng, noise_rng = (
+        np.random.default_rng((plan.seed, repetition, stream))
+        for stream in (_CONTEXT_STREAM, _NOISE_STREAM)
+    )
+    contexts = context_rng.uniform(-1.0, 1.0, plan.n_steps)
+    means = mean_rewards(contexts, plan.n_arms, plan.alpha, plan.beta)
+    rewards = means + plan.noise * noise_rng.standard_normal(means.shape)
+    return Bandit(contexts, means, rewards)
+
+
+class RandomArm:
+    """Knows nothing: draws are uniform, so that all arms are equally likely."""
+
+    def __init__(self, plan: BanditPlan, seed: int) -> None:
+        self._rng = np.random.default_rng(seed)
+
+    def fit(self, contexts: Array, rewards: Array) -> Self:
+        """Learn nothing."""
+        return self
+
+    def draw(self, contexts: Array) -> Array:
+        """Uniform numbers, (m,)."""
+        return self._rng.random(len(contexts))
+
+
+class SampledArm:
+    """An arm whose model has functions to draw from: one at random for each context."""
+
+    def __init__(self, plan: BanditPlan, seed: int) -> None:
+        self._plan, self._seed = plan, seed
+        self._rng = np.random.default_rng(seed)
+        self._model: Any = None
+
+    def fit(self, contexts: Array, rewards: Array) -> Self:
+        """Fit the model anew on all of the arm's pulls."""
+        self._model = _BUILDERS[self._plan.policy](self._plan, self._seed)
+        self._model.fit(contexts[:, None], rewards)
+        return self
+
+    def draw(self, contexts: Array) -> Array:
+        """Values of functions drawn at random with replacement, (m,)."""
+        functions = _functions(self._model, contexts[:, None])
+        chosen = self._rng.integers(len(functions), size=len(contexts))
+        values: Array = functions[chosen, np.arange(len(contexts))]
+        return values
+
+
+def _build_sglb(plan: BanditPlan, seed: int) -> Any:
+    from gbuq_core.boosting import BoostedEnsembleRegressor
+
+    return BoostedEnsembleRegressor(
+        method="sglb",
+        truncation_step=5,
+        depth=3,
+        n_jobs=1,
+        random_state=seed,
+        **dict(plan.model),
+    )
+
+
+def _build_xbart(plan: BanditPlan, seed: int) -> Any:
+    from gbuq_core.baselines import XBARTRegressor
+
+    return XBARTRegressor(n_burn_in=BURN_IN, random_state=seed, **dict(plan.model))
+
+
+def _build_vst(plan: BanditPlan, seed: int) -> Any:
+    from gbuq_core.soft_trees import VariationalSoftTreeRegressor
+
+    return VariationalSoftTreeRegressor(n_jobs=1, random_state=seed, **dict(plan.model))
+
+
+_BUILDERS = {"sglb": _build_sglb, "xbart": _build_xbart, "vst": _build_vst}
+
+
+def _functions(model: Any, X: Array) -> Array:
+    """Functions to draw from, (n_functions, n_samples): posterior draws, or an ensemble's means."""
+    if hasattr(model, "sample_functions"):
+        functions: Array = model.sample_functions(X)
+        return functions
+    members: Array = model.predict_members(X)[:, :, 0]
+    return members
+
+
+def make_arms(plan: BanditPlan, repetition: int) -> list[ArmModel]:
+    """One model an arm, each with a seed of its own."""
+    source = np.random.SeedSequence((plan.seed, repetition, _FIT_STREAM))
+    seeds = (source.generate_state(plan.n_arms) >> 1).tolist()
+    kind = RandomArm if plan.policy == "random" else SampledArm
+    return [kind(plan, seed) for seed in seeds]
+
+
+def run_bandit(plan: BanditPlan) -> BanditRun:
+    """Let one policy play all repetitions; seeds run side by side.
+
+    Between two fits the policy draws, for every context, one function of each arm and pulls the
+    arm whose value is highest (Thompson sampling). Arms that were not pulled since keep their
+    model.
+
+    Raises
+    ------
+    Cancelled
+        When nobody wants the result any more; looked at between fits and inside them.
+
+    Examples
+    --------
+    >>> settings = BanditSettings(n_steps=200, n_seeds=2)
+    >>> run_bandit(plan_bandit(settings, "random")).cumulative.shape
+    (2, 200)
+    """
+    began = time.perf_counter()
+    n_blocks = max(1, len(fit_steps(plan)))
+    with stage(plan.n_seeds * n_blocks * plan.n_arms):
+        played = parallel_map(lambda seed: _play(plan, seed), range(plan.n_seeds))
+    worlds, arms, fits = zip(*played, strict=True)
+    chosen = np.stack(arms)
+    means = np.stack([world.means for world in worlds])
+    pulled = np.take_along_axis(means, chosen[:, :, None], axis=2)[:, :, 0]
+    regret = means.max(axis=2) - pulled
+    cumulative = np.cumsum(regret, axis=1)
+    error = np.full(plan.n_steps, np.nan)
+    if plan.n_seeds > 1:
+        error = cumulative.std(axis=0, ddof=1) / np.sqrt(plan.n_seeds)
+    return BanditRun(
+        plan=plan,
+        label=POLICIES[plan.policy],
+        contexts=np.stack([world.contexts for world in worlds]),
+        arms=chosen,
+        regret=regret,
+        cumulative=cumulative,
+        mean=cumulative.mean(axis=0),
+        standard_error=error,
+        fits=sum(fits),
+        seconds=time.perf_counter() - began,
+    )
+
+
+def run_policies(settings: BanditSettings) -> tuple[BanditRun, ...]:
+    """All chosen policies in turn."""
+    plans = [plan_bandit(settings, policy) for policy in settings.policies]
+    runs = []
+    with stage(max(1, len(plans))):
+        for plan in plans:
+            with stage(1, span=1):
+                runs.append(run_bandit(plan))
+    return tuple(runs)
+
+
+def describe_bandit(runs: tuple[BanditRun, ...]) -> str:
+    """The final regrets in words, least first.
+
+    Examples
+    --------
+    >>> run = run_bandit(plan_bandit(BanditSettings(n_steps=100, n_seeds=2), "random"))
+    >>> describe_bandit((run,))
+    'Cumulative regret after 100 steps: Random 58.5 ± 1.6.'
+    """
+    if not runs:
+        return "No policy has played yet."
+    order = sorted(runs, key=lambda run: run.mean[-1])
+    parts = []
+    for run in order:
+        error = run.standard_error[-1]
+        parts.append(
+            f"{run.label} {run.mean[-1]:.1f}" + ("" if np.isnan(error) else f" ± {error:.1f}")
+        )
+    return f"Cumulative regret after {order[0].plan.n_steps:,} steps: {', '.join(parts)}."
+
+
+def _play(plan: BanditPlan, repetition: int) -> tuple[Bandit, NDArray[np.int64], int]:
+    """One repetition: the world, the arm pulled at each step, and how many models were fitted."""
+    world = make_bandit(plan, repetition)
+    models = make_arms(plan, repetition)
+    arms = np.arange(plan.n_steps, dtype=np.int64) % plan.n_arms  # in turn, before the first fit
+    starts = fit_steps(plan)
+    starts = starts if len(starts) else np.zeros(1, dtype=np.int64)
+    stale = np.ones(plan.n_arms, dtype=bool)
+    n_fits = 0
+    for low, high in zip(starts, np.append(starts[1:], plan.n_steps), strict=True):
+        for arm in range(plan.n_arms):
+            with stage(1, span=1):
+                if stale[arm] and low:
+                    pulls = np.flatnonzero(arms[:low] == arm)
+                    models[arm].fit(world.contexts[pulls], world.rewards[pulls, arm])
+                    n_fits += 1
+        drawn = np.stack([model.draw(world.contexts[low:high]) for model in models], axis=1)
+        arms[low:high] = drawn.argmax(axis=1)
+        stale = np.bincount(arms[low:high], minlength=plan.n_arms) > 0
+        advance(0.0)
+    return world, arms, n_fits

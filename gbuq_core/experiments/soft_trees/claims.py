@@ -1,0 +1,220 @@
+"""The paper's statements about sampled functions, held against what came out here.
+
+Cinquin et al., "Variational boosted soft trees" (2022), sections 4.1, 5.1 to 5.3, figures 2, 3 and
+5 to 7, table 3, and the supplement's RMSEs.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+from gbuq_core.experiments.claims import Claim, times_text, verdict_of
+from gbuq_core.experiments.soft_trees.bandit import BanditRun
+from gbuq_core.experiments.soft_trees.data import SoftData
+from gbuq_core.experiments.soft_trees.fit import SoftRun
+from gbuq_core.experiments.soft_trees.plan import METHODS
+from gbuq_core.experiments.soft_trees.rank import RankRun, rank_gain
+from gbuq_core.experiments.soft_trees.scores import SoftScore, score_all
+
+# RMSE; the paper gives none for the other pairs, and does not say how much noise it drew.
+PAPER_RMSE: Mapping[str, Mapping[str, float]] = MappingProxyType(
+    {
+        "step": MappingProxyType({"vst": 0.212, "xbart": 0.098, "sglb": 0.301}),
+        "wavelet": MappingProxyType({"vst": 0.235, "vsgbm": 0.253, "xbart": 0.119, "sglb": 0.150}),
+    }
+)
+# What counts as agreeing; the paper shows pictures, the numbers are ours.
+FANS_OUT, HARDLY_FANS_OUT = 4.0, 2.0
+AGREES, HARDLY_AGREES = 0.15, 0.3  # std of the functions where there are rows, in target stds
+MORE, HARDLY_MORE = 1.5, 1.0  # times the other's fan-out
+UNDERFITS, HARDLY_UNDERFITS = 1.2, 1.0  # times the RMSE of the best tree method
+RISES, HARDLY_RISES = 2.0, 1.0  # standard errors
+
+
+def check_claims(run: SoftRun, scores: tuple[SoftScore, ...] | None = None) -> tuple[Claim, ...]:
+    """Hold the paper's statements about this set against what came out.
+
+    Only statements about methods that were run.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.soft_trees.fit import run_soft
+    >>> from gbuq_core.experiments.soft_trees.plan import SoftSettings
+    >>> run = run_soft(SoftSettings(methods=("vst",), steps=1500))
+    >>> [claim.verdict for claim in check_claims(run)]
+    ['holds', 'holds']
+    """
+    found = {score.method: score for score in (score_all(run) if scores is None else scores)}
+    claims: list[Claim] = []
+    for key in ("vst", "vsgbm"):
+        if key in found and not math.isnan(found[key].outside):
+            claims += _claims_of_shape(found, key)
+    if run.data.key == "wavelet" and "vst" in found:
+        claims += _claim_of_underfit(found)
+    beside = _beside(run, found)
+    if len(beside) > 1:
+        claims.append(_claim_of_order(run.data, beside))
+    return tuple(claims)
+
+
+class RmseRow(NamedTuple):
+    """The paper's RMSE of a method on a set, and ours to the true mean, both in units of y."""
+
+    method: str
+    label: str
+    paper: float
+    here: float
+
+
+def rmse_beside_paper(
+    run: SoftRun, scores: tuple[SoftScore, ...] | None = None
+) -> tuple[RmseRow, ...]:
+    """The paper's RMSEs for the set, of the methods that were run; it gives step and wavelet's.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.soft_trees.fit import run_soft
+    >>> from gbuq_core.experiments.soft_trees.plan import SoftSettings
+    >>> run = run_soft(SoftSettings(methods=("sglb",), data="step"))
+    >>> [(row.label, row.paper) for row in rmse_beside_paper(run)]
+    [('SGLB', 0.301)]
+    """
+    found = {score.method: score for score in (score_all(run) if scores is None else scores)}
+    return _beside(run, found)
+
+
+def _beside(run: SoftRun, found: Mapping[str, SoftScore]) -> tuple[RmseRow, ...]:
+    return tuple(
+        RmseRow(key, METHODS[key].label, paper, found[key].rmse * run.data.target_std)
+        for key, paper in PAPER_RMSE.get(run.data.key, {}).items()
+        if key in found
+    )
+
+
+def _claims_of_shape(found: Mapping[str, SoftScore], key: str) -> list[Claim]:
+    score = found[key]
+    claims = [
+        Claim(
+            "Functions drawn from the posterior agree where there are rows (figures 2 and 5).",
+            f"{score.label}: their std there is {score.inside:.2f} target stds on average, and "
+            f"{100 * score.agreement:.0f} % of their variation is common to all.",
+            verdict_of(-score.inside, -AGREES, -HARDLY_AGREES),
+        ),
+        Claim(
+            "They part where there are none (figures 2 and 5).",
+            f"{score.label}: their std there is {score.outside:.2f} target stds, "
+            f"{times_text(score.fan_out)} that where rows are.",
+            verdict_of(score.fan_out, FANS_OUT, HARDLY_FANS_OUT),
+        ),
+    ]
+    for other in ("sglb", "xbart"):
+        if other in found:
+            theirs = found[other]
+            ratio = score.fan_out / theirs.fan_out if theirs.fan_out else math.inf
+            claims.append(
+                Claim(
+                    f"The functions of {theirs.label} part less (figures 2 and 5).",
+                    f"{score.label} parts {times_text(score.fan_out)} as much without rows as "
+                    f"with them, {theirs.label} {times_text(theirs.fan_out)}.",
+                    verdict_of(ratio, MORE, HARDLY_MORE),
+                )
+            )
+    return claims
+
+
+def _claim_of_underfit(found: Mapping[str, SoftScore]) -> list[Claim]:
+    others = [found[key] for key in ("xbart", "sglb") if key in found]
+    if not others:
+        return []
+    best = min(others, key=lambda score: score.rmse)
+    ratio = found["vst"].rmse / best.rmse
+    return [
+        Claim(
+            "VST underfits the wavelet, which trees that jump fit better (figure 7).",
+            f"RMSE to the true mean {found['vst'].rmse:.3f} target stds against {best.rmse:.3f} of "
+            f"{best.label}: {times_text(ratio)} as much.",
+            verdict_of(ratio, UNDERFITS, HARDLY_UNDERFITS),
+        )
+    ]
+
+
+def _claim_of_order(data: SoftData, beside: tuple[RmseRow, ...]) -> Claim:
+    """Which method is nearest to the curve; the paper's noise and rows are not known."""
+    paper = sorted(beside, key=lambda row: row.paper)
+    here = sorted(beside, key=lambda row: row.here)
+    pairs = list(itertools.combinations(paper, 2))
+    kept = sum(near.here < far.here for near, far in pairs)
+    return Claim(
+        f"From the nearest to the farthest from the {data.title.lower()}: "
+        f"{', '.join(f'{row.label} {row.paper:.3f}' for row in paper)} (RMSE; figures 6 and 7).",
+        f"{', '.join(f'{row.label} {row.here:.3f}' for row in here)} to the true mean, in units of "
+        f"y: {kept} of {len(pairs)} pairs in the paper's order. (It does not give its noise.)",
+        verdict_of(kept / len(pairs), 1.0, 0.6),
+    )
+
+
+# Table 3, "exploration": mean cumulative regret after 20,000 steps; its bumps are not told.
+PAPER_REGRET: Mapping[str, float] = MappingProxyType(
+    {"xbart": 5039.93, "vst": 7054.60, "sglb": 9469.07, "random": 18904.95}
+)
+
+
+def check_bandit_claim(runs: Sequence[BanditRun]) -> Claim | None:
+    """Hold the order of the paper's policies against that of a comparison; None of fewer than two.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.soft_trees.bandit import run_bandit
+    >>> from gbuq_core.experiments.soft_trees.bandit_plan import BanditSettings, plan_bandit
+    >>> settings = BanditSettings(n_steps=300, n_seeds=1)
+    >>> runs = [run_bandit(plan_bandit(settings, policy)) for policy in ("random", "sglb")]
+    >>> check_bandit_claim(runs).verdict
+    'holds'
+    """
+    here = {run.plan.policy: float(run.mean[-1]) for run in runs}
+    labels = {run.plan.policy: run.label for run in runs}
+    paper = [policy for policy in PAPER_REGRET if policy in here]
+    if len(paper) < 2:
+        return None
+    pairs = list(itertools.combinations(paper, 2))
+    kept = sum(here[less] < here[more] for less, more in pairs)
+    order = sorted(paper, key=lambda policy: here[policy])
+    return Claim(
+        "From the least cumulative regret to the most: "
+        f"{', '.join(f'{labels[policy]} {PAPER_REGRET[policy]:,.0f}' for policy in paper)} "
+        "(20,000 steps; table 3).",
+        f"{', '.join(f'{labels[policy]} {here[policy]:.0f}' for policy in order)} after "
+        f"{runs[0].plan.n_steps:,} steps: {kept} of {len(pairs)} pairs in the paper's order. (It "
+        "does not give its bumps.)",
+        verdict_of(kept / len(pairs), 1.0, 0.6),
+    )
+
+
+def check_rank_claim(run: RankRun) -> Claim:
+    """Hold the paper's statement about the rank against a comparison.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.soft_trees.rank import RankSettings, run_rank
+    >>> run = run_rank(RankSettings("moons3", (0, 3), n_seeds=2, rows=40, steps=60, depth=1))
+    >>> check_rank_claim(run).verdict in ("holds", "nearly", "does not hold")
+    True
+    """
+    gain, error = rank_gain(run)
+    low, high = int(run.ranks[0]), int(run.ranks[-1])
+    spread = "" if math.isnan(error) else f" (standard error {error:.3f})"
+    if math.isnan(error):  # one seed tells no more than a direction
+        size = HARDLY_RISES if gain > 0.0 else 0.0
+    else:
+        size = gain / error if error > 0.0 else math.copysign(math.inf, gain) if gain else 0.0
+    return Claim(
+        "Detection of foreign rows generally improves with the rank of the posterior's covariance "
+        "(section 5.2 and figure 3, which shows the sets where it does most).",
+        f"{run.label}: AUROC {run.mean[0]:.2f} at rank {low} and {run.mean[-1]:.2f} at rank "
+        f"{high}, a difference of {gain:+.3f}{spread} over {run.settings.n_seeds} seeds.",
+        verdict_of(size, RISES, HARDLY_RISES) if low < high else "does not hold",
+    )

@@ -1,0 +1,211 @@
+"""The Soft trees page to take away: tables, and Python that computes the picture again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from gbuq_core.experiments.soft_trees.bandit import BanditRun
+from gbuq_core.experiments.soft_trees.data import OWN, SoftData
+from gbuq_core.experiments.soft_trees.fit import SoftFit, SoftRun, SoftView, data_of
+from gbuq_core.experiments.soft_trees.models import MODEL_CLASSES, soft_knobs
+from gbuq_core.experiments.soft_trees.plan import (
+    METHODS,
+    SoftPlan,
+    SoftSettings,
+    plan_soft,
+)
+from gbuq_core.experiments.soft_trees.rank import RankRun
+from gbuq_core.experiments.soft_trees.tuning import TunedKnobs, TuningRun
+
+_MAKERS = {
+    "tails": "make_tails",
+    "gap": "make_gap",
+    "step": "make_step",
+    "wavelet": "make_daubechies",
+}
+
+
+def soft_code(settings: SoftSettings) -> str:
+    """Python that fits the methods and draws their functions with public names.
+
+    Examples
+    --------
+    >>> "rank=5" in soft_code(SoftSettings())
+    True
+    """
+    plans = [plan_soft(settings, method) for method in settings.methods]
+    modules: dict[str, list[str]] = {}
+    for plan in plans:
+        module, name = MODEL_CLASSES[plan.method]
+        modules.setdefault(module, []).append(name)
+    lines = ["import numpy as np", ""]
+    if settings.data != OWN:
+        modules.setdefault("gbuq_core.synthetic", []).append(_MAKERS[settings.data])
+    lines += [
+        f"from {module} import {', '.join(sorted(set(names)))}"
+        for module, names in sorted(modules.items())
+    ]
+    data = data_of(settings)
+    lines += ["", *_data_lines(settings, data), ""]
+    for plan in plans:
+        lines += [*_method_lines(plan, settings), ""]
+    return "\n".join(lines).replace("'", '"').rstrip() + "\n"
+
+
+def _data_lines(settings: SoftSettings, data: SoftData) -> list[str]:
+    low, high = data.x_range
+    grid = f"grid = np.linspace({low!r}, {high!r}, {len(data.x)})[:, None]"
+    if settings.data == OWN:
+        points = ", ".join(f"({x:g}, {y:g})" for x, y in settings.points)
+        return [f"points = np.array([{points}])", "X, y = points[:, :1], points[:, 1]", grid]
+    make = _MAKERS[settings.data]
+    return [
+        f"rows = {make}(n={settings.rows}, noise={settings.noise!r}, random_state={settings.seed})",
+        "X, y = rows.X, rows.y",
+        grid,
+    ]
+
+
+def _method_lines(plan: SoftPlan, settings: SoftSettings) -> list[str]:
+    _, name = MODEL_CLASSES[plan.method]
+    knobs = [f"    {key}={value!r}," for key, value in soft_knobs(plan).items()]
+    kind = METHODS[plan.method]
+    lines = [f"# {kind.label}", f"{plan.method} = {name}(", *knobs, ").fit(X, y)"]
+    own = plan.method
+    seed = "" if settings.draw_seed is None else f", seed={settings.draw_seed}"
+    kept = plan_kept(plan)
+    draws = settings.draws if kept is None else min(settings.draws, kept)
+    if kind.family == "process" and seed:
+        lines.append(f"{own}.seed_ = {settings.draw_seed}  # of the draws")
+    how = f", n_draws={draws}{seed}" if kind.family == "soft" else ""
+    if kind.family == "kept":  # as many as the picture shows, which may be fewer than there are
+        drawn = f"(grid)[:{draws}]" if own == "sglb" else f"(grid, n_draws={draws})"
+        lines += [
+            f"members = {own}.predict_members{drawn}  # mean and variance of each",
+            "functions = members[..., 0]",
+            "data, knowledge = members[..., 1].mean(axis=0), functions.var(axis=0)  # variances",
+        ]
+    else:
+        draw = how if kind.family == "soft" else f", n_draws={draws}"
+        lines += [
+            f"functions = {own}.sample_functions(grid{draw})",
+            f"total, data, knowledge = {own}.predict_uncertainty(grid{how})  # variances",
+        ]
+    lines.append(f"print('{kind.label}', functions.shape, np.sqrt(knowledge).mean())")
+    if kind.family == "soft":
+        lines += [
+            f"picture = {own}.tree_picture(grid, {_picture_arguments(plan, settings, seed)})",
+            "print(picture.gates.shape, picture.leaf_means.shape)",
+        ]
+    return lines
+
+
+def _picture_arguments(plan: SoftPlan, settings: SoftSettings, seed: str) -> str:
+    """Which tree, and at which moment or for which draw."""
+    tree = min(settings.tree, plan.trees - 1) if plan.trees else 0
+    if settings.frame is not None:
+        return f"tree={tree}, snapshot={settings.frame}"
+    return f"draw={settings.draw}, tree={tree}{seed}"
+
+
+def plan_kept(plan: SoftPlan) -> int | None:
+    """How many functions a fit of the plan keeps; None where they are drawn anew."""
+    if plan.method == "sglb":
+        return plan.members
+    return int(soft_knobs(plan)["n_draws"]) if plan.method == "xbart" else None
+
+
+def soft_curves_csv(run: SoftRun) -> str:
+    """One line a place and method: mean, variances, truth; numbers with nine digits.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.soft_trees.fit import run_soft
+    >>> run = run_soft(SoftSettings(methods=("gp",), rows=30, draws=5))
+    >>> soft_curves_csv(run).splitlines()[0]
+    'method,x,mean,total,data,knowledge,true_mean,has_rows'
+    """
+    names = ["method", "x", "mean", "total", "data", "knowledge", "true_mean", "has_rows"]
+    truth = run.data.true_mean
+    truth = np.full(len(run.data.x), np.nan) if truth is None else truth
+    rows = (
+        (view.label, *row)
+        for view in run.views
+        for row in zip(
+            view.x, view.loc, view.total, view.data, view.knowledge, truth, run.data.support,
+            strict=True,
+        )
+    )  # fmt: skip
+    return _table(names, rows)
+
+
+def soft_functions_csv(view: SoftView) -> str:
+    """One line a place, one column a drawn function."""
+    names = ["x", *(f"draw_{i + 1}" for i in range(len(view.functions)))]
+    return _table(names, zip(view.x, *view.functions, strict=True))
+
+
+def soft_rows_csv(data: SoftData) -> str:
+    """The training rows."""
+    return _table(["x", "y"], zip(data.X[:, 0], data.y, strict=True))
+
+
+def soft_parameters_csv(fit: SoftFit) -> str:
+    """One line a parameter of a soft tree: mean and std of its posterior, standardised scale."""
+    from gbuq_core.experiments.soft_trees.look import covariance_view
+
+    rows = []
+    for tree in range(len(fit.frames)):
+        view = covariance_view(fit, tree)
+        rows += [
+            (tree + 1, label, mean, scale)
+            for label, mean, scale in zip(view.labels, view.mean, view.scale, strict=True)
+        ]
+    return _table(["tree", "parameter", "mean", "std"], rows)
+
+
+def rank_csv(run: RankRun) -> str:
+    """One line a rank and seed: AUROC of knowledge uncertainty, log score of held-out rows."""
+    rows = [
+        (int(rank), run.settings.seed + seed, run.auroc[i, seed], run.log_score[i, seed])
+        for i, rank in enumerate(run.ranks)
+        for seed in range(run.auroc.shape[1])
+    ]
+    return _table(["rank", "seed", "auroc", "log_score"], rows)
+
+
+def bandit_csv(runs: Iterable[BanditRun]) -> str:
+    """One line a policy, seed and step: context, pulled arm, regret and its running sum."""
+    names = ["policy", "seed", "step", "context", "arm", "regret", "cumulative"]
+    rows = (
+        (run.label, run.plan.seed + seed, step + 1, *values)
+        for run in runs
+        for seed in range(len(run.regret))
+        for step, values in enumerate(
+            zip(run.contexts[seed], run.arms[seed] + 1, run.regret[seed], run.cumulative[seed],
+                strict=True)
+        )
+    )  # fmt: skip
+    return _table(names, rows)
+
+
+def tuning_csv(run: TuningRun) -> str:
+    """One line a setting: its knobs, validation ELBO and log density of the held-out rows."""
+    return _table(TunedKnobs._fields, run.tried)
+
+
+def _table(names: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
+    lines = [",".join(_cell(value) for value in row) for row in rows]
+    return "\n".join([",".join(names), *lines, ""])
+
+
+def _cell(value: object) -> str:
+    """A value as a CSV cell; texts here hold neither commas nor quotes."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool | np.bool_):
+        return str(bool(value))
+    number = float(value)  # type: ignore[arg-type]
+    return "" if np.isnan(number) else f"{number:.9g}"

@@ -1,0 +1,335 @@
+"""The methods and knobs of the Soft trees page, and which of them a fit depends on.
+
+Cinquin et al., "Variational boosted soft trees" (2022), section 5 and the supplement. How many
+functions are drawn, with which seed, which draw the tree shows and which moment of the training
+belong to the view: they refit nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from gbuq_core.boosting.plan import TEMPERATURES
+from gbuq_core.errors import GbuqError
+from gbuq_core.experiments.packages import package_missing
+from gbuq_core.experiments.soft_trees.data import (
+    DATASETS,
+    OWN,
+    OWN_START,
+    Points,
+    check_points,
+    why_no_fit,
+)
+from gbuq_core.soft_trees.layout import LEAVES, MAX_DEPTH, TreeShape
+from gbuq_core.validation import check_choice, check_number
+
+LEAST_ROWS, MOST_ROWS = 10, 1000
+MOST_NOISE = 2.0
+MOST_RANK, MOST_STEPS, MOST_RESTARTS = 250, 20_000, 10
+MOST_TREES = 20
+MOST_MEMBERS, MOST_BOOSTED_TREES = 100, 2000
+MOST_XBART_TREES = 200
+MOST_DRAWS = 500
+KEPT_SWEEPS = 100  # of XBART, the draws it has
+DEPTH_OF_SGLB = 3
+
+
+class SoftMethod(NamedTuple):
+    """A method of the page.
+
+    Attributes
+    ----------
+    label, about : str
+        How people write it, and a sentence.
+    family : {"soft", "kept", "process"}
+        Where its functions come from: parameters drawn anew from a posterior, members or sweeps
+        kept by the fit, or a process.
+    colour : str
+        A key of `gbuq_core.figures.colour.METHOD_COLOURS`; "" takes the palette's next one.
+    package : str
+        What has to be installed.
+    """
+
+    label: str
+    about: str
+    family: str
+    colour: str
+    package: str = "gbuq_core"
+
+
+_METHODS = {
+    "vst": SoftMethod(
+        "VST",
+        "One soft tree with a Gaussian posterior over all of its parameters.",
+        "soft",
+        "vst",
+    ),
+    "vsgbm": SoftMethod(
+        "VSGBM",
+        "A boosted sum of soft trees, each with a posterior of its own.",
+        "soft",
+        "vsgbm",
+    ),
+    "sglb": SoftMethod(
+        "SGLB",
+        "An ensemble of boosted models trained with Langevin noise.",
+        "kept",
+        "sglb",
+    ),
+    "xbart": SoftMethod(
+        "XBART",
+        "Bayesian additive regression trees: every sweep over its trees is a draw.",
+        "kept",
+        "",
+        "stochtree",
+    ),
+    "gp": SoftMethod(
+        "Gaussian process",
+        "The familiar reference: functions with a smooth kernel.",
+        "process",
+        "baseline",
+        "sklearn",
+    ),
+}
+METHODS: Mapping[str, SoftMethod] = MappingProxyType(_METHODS)
+SOFT_METHODS = tuple(key for key, method in METHODS.items() if method.family == "soft")
+
+
+class SoftSettings(NamedTuple):
+    """Everything that the page depends on.
+
+    Attributes
+    ----------
+    methods : tuple of str
+        Keys of `METHODS`.
+    data : str
+        A key of `DATASETS`.
+    rows, noise : int, float
+        Of a drawn set: training rows, and the noise's std in units of y.
+    points : tuple of (x, y)
+        Of the set "own".
+    seed : int
+        Of rows and fits.
+    depth, leaf, rank, beta, prior_scale, steps, restarts, learning_rate
+        Of soft trees, as ``depth``, ``leaf``, ``rank``, ``beta``, ``prior_scale``, ``n_steps``,
+        ``n_restarts`` and ``learning_rate`` (None: by the number of columns) of
+        `gbuq_core.soft_trees.VariationalSoftTreeRegressor`. A rank above the number of parameters
+        (`full_rank`) counts as that number.
+    trees : int
+        Of the VSGBM.
+    members, sglb_trees, temperature : int, int, str or float
+        Of SGLB: models, trees of each, and the temperature of its noise.
+    xbart_trees : int
+    draws : int
+        Functions drawn for bands and numbers; a method that kept fewer takes what it has.
+    draw_seed : int or None
+        Of the drawn functions; None takes that of the fit. Methods with kept functions ignore it.
+    shown : int
+        How many of them are drawn as lines: the first.
+    draw : int or None
+        Which of them the tree shows; None: the posterior mean.
+    tree : int
+        Which tree of the VSGBM is shown, from 0.
+    frame : int or None
+        A moment of the training, from 0 (the start); None: its end.
+    """
+
+    methods: tuple[str, ...] = ("vst", "sglb", "gp")
+    data: str = "tails"
+    rows: int = 150
+    noise: float = 0.1
+    points: Points = OWN_START
+    seed: int = 0
+    depth: int = 3
+    leaf: str = "linear"
+    rank: int = 5
+    beta: float = 4.0
+    prior_scale: float = 2.5
+    steps: int = 2000
+    restarts: int = 1
+    learning_rate: float | None = None
+    trees: int = 5
+    members: int = 20
+    sglb_trees: int = 100
+    temperature: str | float = "catboost"
+    xbart_trees: int = 30
+    draws: int = 100
+    draw_seed: int | None = None
+    shown: int = 20
+    draw: int | None = None
+    tree: int = 0
+    frame: int | None = None
+
+
+# All methods and fits that converge: the paper's comparison (its own knobs were tuned per set).
+PAPER = SoftSettings(methods=tuple(METHODS), steps=6000, restarts=3)
+
+
+class SoftPlan(NamedTuple):
+    """What one method's fit depends on, and nothing else: the key of its result.
+
+    Fields that the data or the method do not use are None, so that moving them refits nothing.
+    """
+
+    method: str
+    data: str
+    rows: int | None
+    noise: float | None
+    points: Points | None
+    seed: int
+    depth: int | None
+    leaf: str | None
+    rank: int | None
+    beta: float | None
+    prior_scale: float | None
+    steps: int | None
+    restarts: int | None
+    learning_rate: float | None
+    trees: int | None
+    members: int | None
+    temperature: str | float | None
+
+
+def full_rank(method: str, depth: int, leaf: str) -> int:
+    """Parameters of one tree of the method on one feature: the highest rank there is.
+
+    Examples
+    --------
+    >>> full_rank("vst", 3, "linear"), full_rank("vsgbm", 3, "constant")
+    (46, 22)
+    """
+    return TreeShape(depth, 1, leaf, "mixture" if method == "vst" else "mean").n_parameters
+
+
+def plan_soft(settings: SoftSettings, method: str) -> SoftPlan:
+    """What a method's fit depends on.
+
+    Raises
+    ------
+    InvalidParameter
+        If the method, the set or a point is none.
+
+    Examples
+    --------
+    >>> base = SoftSettings()
+    >>> view = base._replace(draws=50, draw_seed=7, draw=3, frame=2, trees=9, members=3)
+    >>> plan_soft(view, "vst") == plan_soft(base, "vst")
+    True
+    """
+    kind = METHODS[check_choice("method", method, tuple(METHODS))]
+    own = check_choice("data", settings.data, tuple(DATASETS)) == OWN
+    soft = kind.family == "soft"
+    trees = {
+        "vsgbm": settings.trees,
+        "sglb": settings.sglb_trees,
+        "xbart": settings.xbart_trees,
+    }.get(method)
+    return SoftPlan(
+        method=method,
+        data=settings.data,
+        rows=None if own else settings.rows,
+        noise=None if own else settings.noise,
+        points=check_points(settings.points) if own else None,
+        seed=settings.seed,
+        depth=settings.depth if soft else None,
+        leaf=settings.leaf if soft else None,
+        rank=_rank(settings, method) if soft else None,
+        beta=settings.beta if soft else None,
+        prior_scale=settings.prior_scale if soft else None,
+        steps=settings.steps if soft else None,
+        restarts=settings.restarts if soft else None,
+        learning_rate=settings.learning_rate if soft else None,
+        trees=trees,
+        members=settings.members if method == "sglb" else None,
+        temperature=settings.temperature if method == "sglb" else None,
+    )
+
+
+def _rank(settings: SoftSettings, method: str) -> int:
+    """The rank, at most the full one; as it is where the shape makes no sense (`why_not`)."""
+    if settings.leaf not in LEAVES or settings.depth not in range(MAX_DEPTH + 1):
+        return settings.rank
+    if isinstance(settings.rank, bool) or not isinstance(settings.rank, int):
+        return settings.rank
+    return min(settings.rank, full_rank(method, settings.depth, settings.leaf))
+
+
+def method_missing(method: str) -> str:
+    """Why a method cannot be used, in a sentence; empty if it can. Nothing is imported.
+
+    Examples
+    --------
+    >>> method_missing("vst")
+    ''
+    """
+    kind = METHODS[check_choice("method", method, tuple(METHODS))]
+    return package_missing(kind.label, kind.package)
+
+
+def why_not(plan: SoftPlan) -> str:
+    """Why a plan cannot be fitted, in a sentence; empty if it can.
+
+    Examples
+    --------
+    >>> why_not(plan_soft(SoftSettings(rows=3), "gp"))
+    'rows must be a whole number at least 10 and at most 1000; got 3.'
+    >>> why_not(plan_soft(SoftSettings(), "gp"))
+    ''
+    """
+    try:
+        _check(plan)
+    except GbuqError as error:
+        return str(error)
+    refusal = why_no_fit(plan.points) if plan.points is not None else ""
+    return refusal or method_missing(plan.method)
+
+
+def _check(plan: SoftPlan) -> None:
+    def number(name: str, low: float, high: float, **more: bool) -> None:
+        value = getattr(plan, name)
+        if value is not None:
+            check_number(name, value, low, high, **more)
+
+    number("rows", LEAST_ROWS, MOST_ROWS, integer=True)
+    number("noise", 0.0, MOST_NOISE)
+    number("seed", 0, 2**31 - 1, integer=True)
+    number("depth", 0, MAX_DEPTH, integer=True)
+    if plan.leaf is not None:
+        check_choice("leaf", plan.leaf, LEAVES)
+    number("rank", 0, MOST_RANK, integer=True)
+    number("beta", 0.0, 100.0, low_open=True)
+    number("prior_scale", 0.0, 100.0, low_open=True)
+    number("steps", 50, MOST_STEPS, integer=True)
+    number("restarts", 1, MOST_RESTARTS, integer=True)
+    number("learning_rate", 0.0, 1.0, low_open=True)
+    most = {"vsgbm": MOST_TREES, "sglb": MOST_BOOSTED_TREES, "xbart": MOST_XBART_TREES}
+    number("trees", 1, most.get(plan.method, 1), integer=True)
+    number("members", 2, MOST_MEMBERS, integer=True)
+    if isinstance(plan.temperature, str):
+        check_choice("temperature", plan.temperature, TEMPERATURES)
+    else:
+        number("temperature", 0.0, 1e12, low_open=True)
+
+
+def check_view(settings: SoftSettings) -> str:
+    """Why the knobs of the view make no sense whatever the fit; empty if they do.
+
+    A tree or moment that a fit does not have is brought into range by the view.
+
+    Examples
+    --------
+    >>> check_view(SoftSettings(draws=1))
+    'draws must be a whole number at least 2 and at most 500; got 1.'
+    """
+    try:
+        check_number("draws", settings.draws, 2, MOST_DRAWS, integer=True)
+        check_number("shown", settings.shown, 0, MOST_DRAWS, integer=True)
+        for name in ("draw_seed", "draw", "frame"):
+            if getattr(settings, name) is not None:
+                check_number(name, getattr(settings, name), 0, 2**31 - 1, integer=True)
+        check_number("tree", settings.tree, 0, 10**9, integer=True)
+    except GbuqError as error:
+        return str(error)
+    return ""

@@ -1,0 +1,352 @@
+"""Does a richer posterior notice foreign rows better? AUROC of knowledge uncertainty against rank.
+
+Cinquin et al., "Variational boosted soft trees" (2022), section 5.2, figure 3 and supplement 2.2:
+knowledge uncertainty of held-out rows against that of rows from elsewhere, for soft trees whose
+posterior covariance has rank 0 (independent parameters) up to full.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gbuq_core.errors import GbuqError, InvalidParameter
+from gbuq_core.experiments.soft_trees.data import Array
+from gbuq_core.jobs import parallel_map, stage
+from gbuq_core.metrics import auroc
+from gbuq_core.soft_trees import (
+    TreeShape,
+    VariationalSoftTreeClassifier,
+    VariationalSoftTreeRegressor,
+)
+from gbuq_core.soft_trees.layout import LEAVES, MAX_DEPTH
+from gbuq_core.synthetic import MOONS_EXTENT, make_moons3
+from gbuq_core.validation import check_choice, check_number
+
+MOST_SEEDS, MOST_RANKS, MOST_RANK_ROWS = 20, 12, 2000
+FULL = 500  # more than any tree of the panel has parameters: counts as full rank
+MOONS_NOISE = 0.15
+_TEST_ROWS = 400  # of each kind, of the drawn set
+_HELD_OUT = 0.2  # of a table
+_TEST_STREAM, _FOREIGN_STREAM, _SPLIT_STREAM = 1, 2, 3  # of a seed
+
+
+class RankDataset(NamedTuple):
+    """A set of the rank panel: its label, what its foreign rows are, features, and its rows."""
+
+    label: str
+    about: str
+    n_features: int
+    rows: int | None
+
+
+_RANK_DATASETS = {
+    "moons3": RankDataset(
+        "Two moons",
+        "Two classes on interleaved half circles and a third feature without meaning; foreign "
+        "rows are uniform over the plane where no moon can be.",
+        3,
+        None,
+    ),
+    "diabetes": RankDataset(
+        "Diabetes",
+        "442 patients with ten measurements; foreign rows are wines, of which ten measurements "
+        "are standardised and put on the patients' scales, as the paper takes rows of another "
+        "set.",
+        10,
+        354,
+    ),
+}
+RANK_DATASETS: Mapping[str, RankDataset] = MappingProxyType(_RANK_DATASETS)
+
+
+class RankSettings(NamedTuple):
+    """What the comparison depends on: all of it, so it is the key of its result, too.
+
+    Attributes
+    ----------
+    data : str
+        A key of `RANK_DATASETS`.
+    ranks : tuple of int
+        Rising; one above the number of parameters counts as that number.
+    n_seeds, seed : int
+        Repetitions of split and fit, and the first one's seed.
+    rows : int or None
+        Training rows of the drawn set; a table has those it has, and None.
+    depth, leaf, beta, prior_scale, steps, draws
+        Of the trees, as in `plan.SoftSettings`.
+    """
+
+    data: str = "diabetes"
+    ranks: tuple[int, ...] = (0, 1, 2, 5, 10, 20)
+    n_seeds: int = 5
+    seed: int = 0
+    rows: int | None = 200
+    depth: int = 2
+    leaf: str = "linear"
+    beta: float = 4.0
+    prior_scale: float = 2.5
+    steps: int = 1000
+    draws: int = 100
+
+
+class RankRun(NamedTuple):
+    """AUROC of knowledge uncertainty for every rank and seed.
+
+    Attributes
+    ----------
+    settings : RankSettings
+    label : str
+        Of the data.
+    ranks : ndarray of shape (n_ranks,), int64
+        As they were fitted: none above the number of parameters, and none twice.
+    n_parameters : int
+        Of a tree: the full rank.
+    auroc : ndarray of shape (n_ranks, n_seeds)
+        1 tells foreign rows from held-out ones perfectly, 0.5 not at all.
+    mean, standard_error : ndarray of shape (n_ranks,)
+        Over seeds; the error is NaN with one seed.
+    log_score : ndarray of shape (n_ranks, n_seeds)
+        Mean log predictive density (or class probability) of the held-out rows, in nats.
+    seconds : float
+    """
+
+    settings: RankSettings
+    label: str
+    ranks: np.ndarray
+    n_parameters: int
+    auroc: Array
+    mean: Array
+    standard_error: Array
+    log_score: Array
+    seconds: float
+
+
+class RankRows(NamedTuple):
+    """Training rows, held-out rows of the same law, and foreign rows, each (n, p); y for two."""
+
+    X: Array
+    y: np.ndarray
+    X_test: Array
+    y_test: np.ndarray
+    X_foreign: Array
+
+
+def plan_rank(settings: RankSettings) -> RankSettings:
+    """The settings with what does not matter left out: equal ones need one run.
+
+    Examples
+    --------
+    >>> plan_rank(RankSettings(ranks=(0, 5, 400, 500))).ranks
+    (0, 5, 121)
+    """
+    refusal = why_no_rank(settings)
+    if refusal:
+        raise InvalidParameter(refusal)
+    full = rank_parameters(settings)
+    ranks = tuple(sorted({min(rank, full) for rank in settings.ranks}))
+    rows = None if RANK_DATASETS[settings.data].rows is not None else settings.rows
+    return settings._replace(ranks=ranks, rows=rows)
+
+
+def why_no_rank(settings: RankSettings) -> str:
+    """Why settings make no comparison, in a sentence; empty if they do.
+
+    Examples
+    --------
+    >>> why_no_rank(RankSettings(n_seeds=0))
+    'n_seeds must be a whole number at least 1 and at most 20; got 0.'
+    """
+    try:
+        info = RANK_DATASETS[check_choice("data", settings.data, tuple(RANK_DATASETS))]
+        if not 1 <= len(settings.ranks) <= MOST_RANKS:
+            raise InvalidParameter(
+                f"There must be 1 to {MOST_RANKS} ranks; there are {len(settings.ranks)}."
+            )
+        for rank in settings.ranks:
+            check_number("ranks", rank, 0, FULL, integer=True)
+        check_number("n_seeds", settings.n_seeds, 1, MOST_SEEDS, integer=True)
+        check_number("seed", settings.seed, 0, 2**31 - 1 - MOST_SEEDS, integer=True)
+        if info.rows is None:
+            check_number("rows", settings.rows, 20, MOST_RANK_ROWS, integer=True)
+        check_number("depth", settings.depth, 0, min(4, MAX_DEPTH), integer=True)
+        check_choice("leaf", settings.leaf, LEAVES)
+        check_number("beta", settings.beta, 0.0, 100.0, low_open=True)
+        check_number("prior_scale", settings.prior_scale, 0.0, 100.0, low_open=True)
+        check_number("steps", settings.steps, 50, 20_000, integer=True)
+        check_number("draws", settings.draws, 2, 1000, integer=True)
+    except GbuqError as error:
+        return str(error)
+    return ""
+
+
+def rank_parameters(settings: RankSettings) -> int:
+    """Parameters of a tree of the settings: the full rank."""
+    return _shape(settings).n_parameters
+
+
+def _shape(settings: RankSettings) -> TreeShape:
+    p = RANK_DATASETS[settings.data].n_features
+    if settings.data == "moons3":
+        return TreeShape(settings.depth, p, settings.leaf, "classes", 2)
+    return TreeShape(settings.depth, p, settings.leaf)
+
+
+def estimate_rank_seconds(settings: RankSettings) -> float:
+    """Roughly what `run_rank` takes on one core; 0 for settings that it refuses.
+
+    Examples
+    --------
+    >>> few = estimate_rank_seconds(RankSettings(n_seeds=1))
+    >>> estimate_rank_seconds(RankSettings(n_seeds=10)) > 9 * few
+    True
+    """
+    if why_no_rank(settings):
+        return 0.0
+    plan, info = plan_rank(settings), RANK_DATASETS[settings.data]
+    rows = info.rows or plan.rows or 0
+    per_seed = sum(
+        _model(plan, rank, 0).estimate_fit(rows, info.n_features).seconds for rank in plan.ranks
+    )
+    return plan.n_seeds * (per_seed + 0.02 * len(plan.ranks))
+
+
+def run_rank(settings: RankSettings | None = None) -> RankRun:
+    """Fit a tree for every rank and seed, and score how it tells foreign rows.
+
+    Seeds run side by side; all ranks of a seed share its rows.
+
+    Raises
+    ------
+    InvalidParameter, InvalidData, MemoryLimitExceeded
+        One sentence each.
+    Cancelled
+        When nobody wants the result any more.
+
+    Examples
+    --------
+    >>> run = run_rank(RankSettings("moons3", (0, 3), n_seeds=2, rows=40, steps=60, depth=1))
+    >>> run.auroc.shape, run.mean.shape
+    ((2, 2), (2,))
+    """
+    plan = plan_rank(RankSettings() if settings is None else settings)
+    began = time.perf_counter()
+    jobs = [(rank, seed) for seed in range(plan.n_seeds) for rank in plan.ranks]
+
+    def score(job: tuple[int, int]) -> tuple[float, float]:
+        with stage(1, span=1):
+            return _score(plan, *job)
+
+    with stage(len(jobs)):
+        scores = np.array(parallel_map(score, jobs))
+    by_seed = scores.reshape(plan.n_seeds, len(plan.ranks), 2).transpose(1, 0, 2)
+    found = by_seed[..., 0]
+    error = np.full(len(plan.ranks), np.nan)
+    if plan.n_seeds > 1:
+        error = found.std(axis=1, ddof=1) / np.sqrt(plan.n_seeds)
+    return RankRun(
+        plan,
+        RANK_DATASETS[plan.data].label,
+        np.array(plan.ranks, dtype=np.int64),
+        rank_parameters(plan),
+        found,
+        found.mean(axis=1),
+        error,
+        by_seed[..., 1],
+        time.perf_counter() - began,
+    )
+
+
+def _model(plan: RankSettings, rank: int, seed: int) -> Any:
+    kind = VariationalSoftTreeClassifier if plan.data == "moons3" else VariationalSoftTreeRegressor
+    return kind(
+        depth=plan.depth,
+        leaf=plan.leaf,
+        rank=rank,
+        beta=plan.beta,
+        prior_scale=plan.prior_scale,
+        n_steps=plan.steps,
+        n_draws=plan.draws,
+        n_jobs=1,
+        random_state=plan.seed + seed,
+    )
+
+
+def _score(plan: RankSettings, rank: int, seed: int) -> tuple[float, float]:
+    """AUROC and log score of one fit."""
+    rows = rank_rows(plan, seed)
+    model = _model(plan, rank, seed).fit(rows.X, rows.y)
+    both = np.concatenate([rows.X_test, rows.X_foreign])
+    knowledge = model.predict_uncertainty(both).knowledge
+    foreign = np.arange(len(both)) >= len(rows.X_test)
+    return float(auroc(foreign, knowledge)), float(model.log_score(rows.X_test, rows.y_test))
+
+
+def rank_rows(settings: RankSettings, seed: int) -> RankRows:
+    """The rows of one repetition, the same for all ranks.
+
+    Examples
+    --------
+    >>> rows = rank_rows(RankSettings(), 0)
+    >>> rows.X.shape, rows.X_test.shape, rows.X_foreign.shape
+    ((354, 10), (88, 10), (88, 10))
+    """
+    stream = settings.seed + seed
+    return _moons(settings, stream) if settings.data == "moons3" else _patients_and_wines(stream)
+
+
+def _moons(settings: RankSettings, seed: int) -> RankRows:
+    train = make_moons3(settings.rows or 200, MOONS_NOISE, seed)
+    test = make_moons3(_TEST_ROWS, MOONS_NOISE, [seed, _TEST_STREAM])
+    rng = np.random.default_rng([seed, _FOREIGN_STREAM])
+    empty = train.grid[~train.in_support.ravel(), :2]
+    cells = rng.choice(len(empty), _TEST_ROWS)
+    side = [(high - low) / train.mean.shape[0] for low, high in MOONS_EXTENT]
+    plane = empty[cells] + (rng.random((_TEST_ROWS, 2)) - 0.5) * side
+    foreign = np.column_stack([plane, rng.standard_normal(_TEST_ROWS)])
+    return RankRows(train.X, train.y, test.X, test.y, foreign)
+
+
+def _patients_and_wines(seed: int) -> RankRows:
+    from sklearn.datasets import load_diabetes, load_wine
+
+    X, y = load_diabetes(return_X_y=True, scaled=False)
+    order = np.random.default_rng([seed, _SPLIT_STREAM]).permutation(len(y))
+    n_test = round(_HELD_OUT * len(y))
+    test, train = order[:n_test], order[n_test:]
+    wines = load_wine().data[:, : X.shape[1]]
+    wines = (wines - wines.mean(axis=0)) / wines.std(axis=0)
+    chosen = np.random.default_rng([seed, _FOREIGN_STREAM]).permutation(len(wines))[:n_test]
+    foreign = X[train].mean(axis=0) + X[train].std(axis=0) * wines[chosen]
+    return RankRows(X[train], y[train], X[test], y[test], foreign)
+
+
+def describe_rank(run: RankRun) -> str:
+    """The curve in words.
+
+    Examples
+    --------
+    >>> run = run_rank(RankSettings("moons3", (0, 3), n_seeds=2, rows=40, steps=60, depth=1))
+    >>> describe_rank(run)[:44]
+    'Two moons, 2 seeds: AUROC of knowledge uncer'
+    """
+    parts = [
+        f"{mean:.2f}" + ("" if np.isnan(error) else f" ± {error:.2f}") + f" at rank {rank}"
+        for rank, mean, error in zip(run.ranks, run.mean, run.standard_error, strict=True)
+    ]
+    n = run.settings.n_seeds
+    return (
+        f"{run.label}, {n} seed{'s' if n > 1 else ''}: AUROC of knowledge uncertainty is "
+        f"{', '.join(parts)}; {run.n_parameters} is full rank."
+    )
+
+
+def rank_gain(run: RankRun) -> tuple[float, float]:
+    """Mean gain of the highest rank over the lowest, and its standard error over seeds (paired)."""
+    gain = run.auroc[-1] - run.auroc[0]
+    error = float(gain.std(ddof=1) / np.sqrt(len(gain))) if len(gain) > 1 else float("nan")
+    return float(gain.mean()), error

@@ -1,0 +1,143 @@
+"""What the functions are worth, in numbers: fan-out, agreement, errors, coverage, cost.
+
+Cinquin et al. (2022), section 5.1; figures 6 and 7 of its supplement have the RMSE of step and
+wavelet. Fan-out and agreement are this project's numbers for what its figures show.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+
+from gbuq_core.experiments.soft_trees.data import Array
+from gbuq_core.experiments.soft_trees.fit import (
+    Moments,
+    SoftFit,
+    SoftRun,
+    SoftView,
+    moments_of,
+    predict_soft,
+    soft_members,
+)
+from gbuq_core.experiments.soft_trees.plan import METHODS, SoftSettings
+from gbuq_core.metrics import nll_gaussian, nll_mixture
+from gbuq_core.metrics.binomial import binomial_band
+
+LEVEL = 0.9  # of the intervals
+_HALF_WIDTH = float(ndtri(0.5 + LEVEL / 2.0))  # in stds of a normal
+_NAN = math.nan
+
+
+class SoftScore(NamedTuple):
+    """One method's numbers; NaN where the data do not tell them (own points, sets without gaps).
+
+    Attributes
+    ----------
+    method, label : str
+    inside, outside : float
+        Mean std of the drawn functions over the places with and without rows, in target stds:
+        inside, small means that the functions agree.
+    fan_out : float
+        ``outside / inside``.
+    agreement : float
+        Share of the functions' variation over the places with rows that all have in common, from
+        0 to 1: ``var(mean function) / (var(mean function) + mean knowledge)``.
+    rmse : float
+        Of the mean to the true mean at fresh rows, in target stds.
+    coverage, coverage_low, coverage_high : float
+        Share of fresh rows in their central 90 % intervals, and its exact binomial band at 95 %.
+    nll : float
+        Of fresh rows, in nats, in units of y: of the mixture over all draws; of a Gaussian
+        process, which is one normal, of that.
+    seconds : float
+    memory_bytes : int or None
+        None where a library does not tell.
+    """
+
+    method: str
+    label: str
+    inside: float
+    outside: float
+    fan_out: float
+    agreement: float
+    rmse: float
+    coverage: float
+    coverage_low: float
+    coverage_high: float
+    nll: float
+    seconds: float
+    memory_bytes: int | None
+
+
+def score_soft(fit: SoftFit, view: SoftView, settings: SoftSettings) -> SoftScore:
+    """The numbers of one method.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.soft_trees.fit import run_soft
+    >>> run = run_soft(SoftSettings(methods=("gp",), rows=60))
+    >>> score = score_soft(run.fits[0], run.views[0], run.settings)
+    >>> score.fan_out > 5, score.agreement > 0.9, score.rmse < 0.2
+    (True, True, True)
+    """
+    data = fit.data
+    inside, outside = _spread(view, data.support), _spread(view, ~data.support)
+    inside, outside = inside / data.target_std, outside / data.target_std
+    rmse, nll, share, low, high = _NAN, _NAN, _NAN, _NAN, _NAN
+    if data.fresh_X is not None and data.fresh_y is not None and data.fresh_mean is not None:
+        moments, nll = _fresh(fit, settings, data.fresh_X, data.fresh_y)
+        error = np.square(moments.loc - data.fresh_mean).mean()
+        rmse = math.sqrt(float(error)) / data.target_std
+        std = np.sqrt(moments.total)
+        held = int((np.abs(data.fresh_y - moments.loc) <= _HALF_WIDTH * std).sum())
+        share = held / len(data.fresh_y)
+        low, high = (float(end) for end in binomial_band(held, len(data.fresh_y)))
+    return SoftScore(
+        fit.method,
+        fit.label,
+        inside,
+        outside,
+        outside / inside if inside > 0.0 else _NAN,
+        _agreement(view, data.support),
+        rmse,
+        share,
+        low,
+        high,
+        nll,
+        fit.seconds,
+        fit.memory_bytes,
+    )
+
+
+def score_all(run: SoftRun) -> tuple[SoftScore, ...]:
+    """The numbers of all methods of a run."""
+    return tuple(
+        score_soft(fit, view, run.settings) for fit, view in zip(run.fits, run.views, strict=True)
+    )
+
+
+def _spread(view: SoftView, where: np.ndarray) -> float:
+    return float(np.sqrt(view.knowledge[where]).mean()) if where.any() else _NAN
+
+
+def _agreement(view: SoftView, where: np.ndarray) -> float:
+    if not where.any():
+        return _NAN
+    common = float(view.loc[where].var())
+    both = common + float(view.knowledge[where].mean())
+    return common / both if both > 0.0 else 1.0
+
+
+def _fresh(fit: SoftFit, settings: SoftSettings, X: Array, y: Array) -> tuple[Moments, float]:
+    """Moments at fresh rows, and their mean negative log likelihood."""
+    if METHODS[fit.method].family == "process":
+        moments = predict_soft(fit, settings, X)[1]
+        return moments, nll_gaussian(y, moments.loc, np.sqrt(moments.total))
+    members, _ = soft_members(fit, settings, X)
+    moments = moments_of(members)[1]
+    if fit.method == "vst":  # each draw is a mixture itself: its leaves'
+        return moments, -float(fit.model.log_score(X, y, settings.draws, settings.draw_seed))
+    return moments, nll_mixture(y, members[..., 0], members[..., 1])

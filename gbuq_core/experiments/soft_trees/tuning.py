@@ -1,0 +1,196 @@
+"""Which knobs do the rows themselves prefer? Soft trees tuned by rows that are held out.
+
+Cinquin et al., "Variational boosted soft trees" (2022), supplement 2.4 and table 5: sharpness of
+the gates, prior scale, depth and learning rate by the validation ELBO. The paper searches long,
+here the small grid of `gbuq_core.soft_trees.DEFAULT_GRID` is tried. The log density of the same
+rows stands beside, as the two need not prefer the same tree: the ELBO also pays for leaving the
+prior.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from gbuq_core.experiments.soft_trees.fit import data_of
+from gbuq_core.experiments.soft_trees.models import estimate_soft_seconds, soft_model
+from gbuq_core.experiments.soft_trees.plan import (
+    METHODS,
+    SOFT_METHODS,
+    SoftPlan,
+    SoftSettings,
+    plan_soft,
+    why_not,
+)
+from gbuq_core.soft_trees import DEFAULT_GRID, tune_soft_tree
+from gbuq_core.validation import check_choice
+
+HELD_OUT = 0.2  # of the rows
+
+
+class TunedKnobs(NamedTuple):
+    """One setting of the grid, with its validation ELBO and log density in nats for each row."""
+
+    depth: int
+    beta: float
+    prior_scale: float
+    learning_rate: float
+    elbo: float
+    log_score: float
+
+
+class TuningRun(NamedTuple):
+    """What was tried.
+
+    Attributes
+    ----------
+    plan : SoftPlan
+        With None for the knobs that were tuned.
+    label : str
+        Of the method.
+    tried : tuple of TunedKnobs
+        The highest validation ELBO first.
+    n_held_out, n_rows : int
+        Rows that gave the scores, and all.
+    seconds : float
+    """
+
+    plan: SoftPlan
+    label: str
+    tried: tuple[TunedKnobs, ...]
+    n_held_out: int
+    n_rows: int
+    seconds: float
+
+    @property
+    def most_likely(self) -> TunedKnobs:
+        """The setting under which the held-out rows have the highest density."""
+        return max(self.tried, key=lambda one: one.log_score)
+
+
+def plan_tuning(settings: SoftSettings, method: str) -> SoftPlan:
+    """What tuning a method depends on: the plan of its fit without the knobs that are tuned.
+
+    Raises
+    ------
+    InvalidParameter
+        If the method has no soft trees, or the set or a point is none.
+
+    Examples
+    --------
+    >>> deep = SoftSettings(depth=5, beta=20.0, learning_rate=0.1)
+    >>> plan_tuning(deep, "vst") == plan_tuning(SoftSettings(), "vst")
+    True
+    """
+    check_choice("method", method, SOFT_METHODS)
+    plan = plan_soft(settings, method)
+    return plan._replace(
+        depth=None, rank=settings.rank, beta=None, prior_scale=None, learning_rate=None
+    )
+
+
+def why_no_tuning(plan: SoftPlan) -> str:
+    """Why a plan cannot be tuned, in a sentence; empty if it can.
+
+    Examples
+    --------
+    >>> why_no_tuning(plan_tuning(SoftSettings(data="own", points=((0.0, 0.0),)), "vst"))
+    'A fit needs at least 5 points; there are 1: add 4.'
+    """
+    return why_not(_with_depth(plan, DEFAULT_GRID["depth"][0]))
+
+
+def _with_depth(plan: SoftPlan, depth: float) -> SoftPlan:
+    """A plan of the grid; its other knobs hardly change what a fit takes."""
+    return plan._replace(
+        depth=int(depth),
+        beta=DEFAULT_GRID["beta"][0],
+        prior_scale=DEFAULT_GRID["prior_scale"][0],
+        learning_rate=DEFAULT_GRID["learning_rate"][0],
+    )
+
+
+def estimate_tuning_seconds(plan: SoftPlan) -> float:
+    """Roughly what `run_tuning` takes on one core; 0 for a plan that is refused.
+
+    Examples
+    --------
+    >>> quick = plan_tuning(SoftSettings(steps=500), "vst")
+    >>> estimate_tuning_seconds(quick._replace(steps=5000)) > 5 * estimate_tuning_seconds(quick)
+    True
+    """
+    if why_no_tuning(plan):
+        return 0.0
+    depths = DEFAULT_GRID["depth"]
+    each = sum(estimate_soft_seconds(_with_depth(plan, depth)) for depth in depths) / len(depths)
+    return each * (1 + int(np.prod([len(values) for values in DEFAULT_GRID.values()])))
+
+
+def run_tuning(plan: SoftPlan) -> TuningRun:
+    """Try the grid on four fifths of the rows and score it on the rest.
+
+    Raises
+    ------
+    InvalidParameter, InvalidData, MemoryLimitExceeded
+        One sentence each.
+    Cancelled
+        When nobody wants the result any more.
+
+    Examples
+    --------
+    >>> run = run_tuning(plan_tuning(SoftSettings(data="step", rows=40, steps=60), "vst"))
+    >>> len(run.tried), run.n_held_out
+    (24, 8)
+    """
+    began = time.perf_counter()
+    estimator = soft_model(_with_depth(plan, DEFAULT_GRID["depth"][0]))
+    data = data_of(plan)
+    tuned = tune_soft_tree(
+        estimator, data.X, data.y, validation_fraction=HELD_OUT, random_state=plan.seed
+    )
+    tried = [
+        TunedKnobs(
+            int(knobs["depth"]), knobs["beta"], knobs["prior_scale"], knobs["learning_rate"],
+            float(elbo), float(log_score),
+        )
+        for knobs, elbo, log_score in zip(tuned.knobs, tuned.elbos, tuned.log_scores, strict=True)
+    ]  # fmt: skip
+    return TuningRun(
+        plan,
+        METHODS[plan.method].label,
+        tuple(sorted(tried, key=lambda one: -one.elbo)),
+        round(HELD_OUT * len(data.y)),
+        len(data.y),
+        time.perf_counter() - began,
+    )
+
+
+def describe_tuning(run: TuningRun) -> str:
+    """What the held-out rows prefer, in words.
+
+    Examples
+    --------
+    >>> run = run_tuning(plan_tuning(SoftSettings(data="step", rows=40, steps=60), "vst"))
+    >>> describe_tuning(run)[:62]
+    'VST, 24 settings, 8 of 40 rows held out. The highest validatio'
+    """
+    first, likely = run.tried[0], run.most_likely
+    text = (
+        f"{run.label}, {len(run.tried)} settings, {run.n_held_out} of {run.n_rows} rows held out. "
+        f"The highest validation ELBO, {first.elbo:.3g} nats a row, has {_knobs_text(first)}"
+    )
+    if likely == first:
+        return f"{text}, and so has the highest log density of these rows, {first.log_score:.3g}."
+    return (
+        f"{text}; the highest log density of these rows, {likely.log_score:.3g} nats instead of "
+        f"{first.log_score:.3g}, {_knobs_text(likely)}: the ELBO also pays for leaving the prior."
+    )
+
+
+def _knobs_text(one: TunedKnobs) -> str:
+    return (
+        f"depth {one.depth}, sharpness {one.beta:g}, prior std {one.prior_scale:g} and learning "
+        f"rate {one.learning_rate:g}"
+    )

@@ -1,0 +1,136 @@
+"""The spiral's numbers to take away: a table of cells, and Python that computes the maps again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from gbuq_core.experiments.spiral.fit import GRID, SpiralRun
+from gbuq_core.experiments.spiral.plan import (
+    METHODS,
+    SpiralPlan,
+    SpiralSettings,
+    member_trees,
+    plan_spiral,
+    spiral_knobs,
+)
+
+_SHOW = """
+far = density <= np.quantile(density, 0.4)
+panels = [Panel("True data uncertainty", entropy(posterior).reshape(80, 80), "nats")]
+for name, parts in maps.items():
+    print(f"{name}: AUROC of knowledge uncertainty on far cells {auroc(far, parts.knowledge):.3f}")
+    panels += [
+        Panel(f"{name}: {part}", getattr(parts, part).reshape(80, 80), "nats")
+        for part in ("total", "data", "knowledge")
+    ]
+sheet = PanelSheet(panels, columns=4, x_extent=(-600, 600), y_extent=(-600, 600))
+Path("spiral.html").write_text(standalone_html(sheet, "Spiral"), encoding="utf-8")
+"""
+
+
+def spiral_csv(run: SpiralRun) -> str:
+    """One line a cell of the grid: its place and truth, then every method's numbers.
+
+    Class probabilities and uncertainties in nats, with nine digits; empty where there is no value.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.spiral.fit import run_spiral
+    >>> spiral_csv(run_spiral(SpiralSettings(methods=()))).splitlines()[1][:14]
+    '-592.5,-592.5,'
+    """
+    truth = run.truth
+    names = ["x", "y", "true_log_density", "in_support", "true_data_uncertainty"]
+    names += [f"true_class_{i + 1}" for i in range(3)]
+    columns = [*GRID.T, truth.log_density, truth.in_support, truth.data_uncertainty, *truth.proba]
+    for maps in run.methods:
+        names += [f"{maps.method}_{part}" for part in ("total", "data", "knowledge")]
+        names += [f"{maps.method}_class_{i + 1}" for i in range(3)]
+        columns += [maps.total[-1], maps.data[-1], maps.knowledge[-1], *maps.proba]
+    rows = zip(*(np.ravel(column) for column in columns), strict=True)
+    lines = [",".join(_number(value) for value in row) for row in rows]
+    return "\n".join([",".join(names), *lines, ""])
+
+
+def spiral_code(settings: SpiralSettings) -> str:
+    """Python that computes and draws the maps with the library's public names.
+
+    Examples
+    --------
+    >>> "burn_in_cycles=2" in spiral_code(SpiralSettings(burn_in=2))
+    True
+    """
+    plans = [plan_spiral(settings, method) for method in settings.methods]
+    boosting = any(METHODS[plan.method].boosting for plan in plans)
+    forests = not all(METHODS[plan.method].boosting for plan in plans)
+    public = (["BoostedEnsembleClassifier"] if boosting else []) + ["make_spiral"]
+    data = {
+        "n_per_class": settings.rows,
+        "noise": settings.noise,
+        "random_state": settings.seed,
+    }
+    lines = ["from pathlib import Path", "", "import numpy as np", ""]
+    lines.append(f"from gbuq_core import {', '.join(public)}")
+    if forests:
+        lines.append("from gbuq_core.baselines import ForestEnsembleClassifier")
+    lines += [
+        "from gbuq_core.figures.canvas.panels import Panel, PanelSheet",
+        "from gbuq_core.figures.standalone import standalone_html",
+        "from gbuq_core.metrics import auroc",
+        "from gbuq_core.synthetic import spiral_density, spiral_features, spiral_posterior",
+        f"from gbuq_core.uncertainty import {'decompose_classification, ' * forests}entropy",
+        "",
+        f"spiral = make_spiral({_arguments(data)})",
+        "axis = np.linspace(-592.5, 592.5, 80)",
+        "points = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)",
+        "grid = spiral_features(points)",
+        f"posterior = spiral_posterior(points, noise={settings.noise!r})",
+        f"density = spiral_density(points, noise={settings.noise!r}).mean(axis=1)",
+        "maps = {}",
+    ]
+    for plan in plans:
+        lines += _method_lines(plan, settings)
+    return "\n".join(lines) + "\n" + _SHOW
+
+
+def _method_lines(plan: SpiralPlan, settings: SpiralSettings) -> list[str]:
+    kind, knobs = METHODS[plan.method], spiral_knobs(plan)
+    shown = _limit(plan, settings)
+    if not kind.boosting:
+        members = f"members[:{shown}]" if shown else "members"
+        return [
+            "",
+            f"model = ForestEnsembleClassifier({_arguments(knobs)})",
+            "members = model.fit(spiral.X, spiral.y).predict_members(grid)",
+            f'maps["{kind.label}"] = decompose_classification({members})',
+        ]
+    if kind.cyclical:
+        knobs["burn_in_cycles"] = settings.burn_in
+    elif kind.virtual:
+        knobs |= {"truncation_step": settings.step, "truncation_start": settings.start}
+    limit = f", n_members={shown}" if shown else ""
+    lines = ["", "model = BoostedEnsembleClassifier("]
+    lines += [f"    {name}={value!r}," for name, value in knobs.items()]
+    lines += [
+        ").fit(spiral.X, spiral.y)",
+        f'maps["{kind.label}"] = model.predict_uncertainty(grid{limit})',
+    ]
+    return [line.replace("'", '"') for line in lines]
+
+
+def _limit(plan: SpiralPlan, settings: SpiralSettings) -> int | None:
+    """How many members count, where that is fewer than there are."""
+    shown, n_members = settings.shown, plan.members
+    if shown is not None and METHODS[plan.method].virtual:
+        n_members = len(member_trees(plan, settings._replace(shown=None)))
+    return shown if shown is not None and shown < n_members else None
+
+
+def _arguments(given: Mapping[str, object]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in given.items())
+
+
+def _number(value: float) -> str:
+    return "" if np.isnan(value) else f"{value:.9g}"

@@ -1,0 +1,84 @@
+"""How the spiral's methods were trained: schedule, losses, and where the members were taken.
+
+Tan, Huertas and Zhao (cyclical SGLB), algorithm 1 and equation 7.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gbuq_core.boosting.schedule import exploring
+from gbuq_core.experiments.spiral.fit import SpiralMaps
+from gbuq_core.experiments.spiral.plan import METHODS
+
+Array = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+class SpiralGrowth(NamedTuple):
+    """How one method was trained.
+
+    Attributes
+    ----------
+    method : str
+        A key of `METHODS`.
+    n_trees : (T,) int array
+        1 to all trees of the first model.
+    scale, train_loss : (T,) array
+        The factor of its gradients, and the mean loss of the training rows after each tree, in
+        nats.
+    validation_trees, validation_loss : (n_stages,) array
+        The fresh rows' loss at fewer tree counts, in nats: the mean over the models.
+    member_trees : (n_members,) int array
+        Tree counts that give a member; empty where each model is one.
+    exploring : tuple of (first, last)
+        Stretches of tree counts in which rows are masked or noise is left out.
+    """
+
+    method: str
+    n_trees: Ints
+    scale: Array
+    train_loss: Array
+    validation_trees: Ints
+    validation_loss: Array
+    member_trees: Ints
+    exploring: tuple[tuple[float, float], ...] = ()
+
+
+def growth_of(maps: SpiralMaps) -> SpiralGrowth | None:
+    """How a method was trained; None if it kept no trace (forests, CatBoost).
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.spiral.fit import run_spiral
+    >>> from gbuq_core.experiments.spiral.plan import SpiralSettings
+    >>> settings = SpiralSettings(methods=("cbsglb",), rows=50, chain_trees=40, cycle=20)
+    >>> growth = growth_of(run_spiral(settings).methods[0])
+    >>> growth.member_trees.tolist(), growth.exploring
+    ([20, 40], ((1.0, 18.0), (21.0, 38.0)))
+    """
+    fit, plan = maps.fit, maps.fit.plan
+    if fit.trace is None:
+        return None
+    stretches: tuple[tuple[float, float], ...] = ()
+    if plan.cycle is not None and plan.exploration is not None:
+        stretches = _stretches(exploring(plan.trees, plan.cycle, plan.exploration))
+    return SpiralGrowth(
+        method=plan.method,
+        n_trees=fit.trace.n_trees,
+        scale=fit.trace.scale,
+        train_loss=fit.trace.train_loss,
+        validation_trees=fit.n_trees,
+        validation_loss=fit.validation.mean(axis=1),
+        member_trees=maps.member_trees if METHODS[plan.method].virtual else np.empty(0, np.int64),
+        exploring=stretches,
+    )
+
+
+def _stretches(on: npt.NDArray[np.bool_]) -> tuple[tuple[float, float], ...]:
+    """First and last tree of every stretch in which something is on; trees count from 1."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], on.astype(np.int8), [0]])))
+    return tuple((float(lo + 1), float(hi)) for lo, hi in edges.reshape(-1, 2))

@@ -1,0 +1,241 @@
+"""A closer look at the spiral: every member at one point, and a straight walk out of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.experiments.spiral.data import marginal_log_density, support_limit
+from gbuq_core.experiments.spiral.fit import SpiralFit
+from gbuq_core.experiments.spiral.plan import METHODS, SpiralSettings, member_trees
+from gbuq_core.synthetic import spiral_features, spiral_log_density, spiral_posterior
+from gbuq_core.uncertainty import Uncertainty, decompose_classification, entropy
+from gbuq_core.validation import check_number
+
+Array = npt.NDArray[np.float64]
+
+FARTHEST = 1e6  # what a point's coordinate may be
+_PATH_STAGES = 500  # of a probability path
+
+
+class Probe(NamedTuple):
+    """What one method says at one point.
+
+    Attributes
+    ----------
+    member_proba : (n_members, 3) array
+        Class probabilities of each member that counts.
+    member_trees : (n_members,) int array
+        How many trees it has.
+    path_trees : (n_stages,) int array
+        Tree counts at up to 500 stages; one stage where a method does not grow.
+    path_proba : (n_stages, 3) array
+        The probabilities there: of the chain, or of the mean over the models that count.
+    truth_proba : (3,) array
+        True class probabilities.
+    uncertainty : Uncertainty
+        Total, data and knowledge uncertainty in nats, one number each; knowledge is NaN with a
+        single member.
+    """
+
+    member_proba: Array
+    member_trees: npt.NDArray[np.int64]
+    path_trees: npt.NDArray[np.int64]
+    path_proba: Array
+    truth_proba: Array
+    uncertainty: Uncertainty
+
+
+class Ray(NamedTuple):
+    """Uncertainty along a straight line, in nats.
+
+    Attributes
+    ----------
+    distance : (n,) array
+        From the start.
+    points : (n, 2) array
+    total, data, knowledge : (n,) array
+        Knowledge is NaN with a single member.
+    """
+
+    distance: Array
+    points: Array
+    total: Array
+    data: Array
+    knowledge: Array
+
+
+class RayTruth(NamedTuple):
+    """What is true along a straight line.
+
+    Attributes
+    ----------
+    distance : (n,) array
+        From the start.
+    points : (n, 2) array
+    density, log_density : (n,) array
+        Of all rows, whatever their class, per unit area.
+    data_uncertainty : (n,) array
+        Entropy of the true class probabilities, in nats.
+    in_support : (n,) bool array
+        Where the density exceeds that of all but 1 % of the rows.
+    proba : (n, 3) array
+        True class probabilities.
+    """
+
+    distance: Array
+    points: Array
+    density: Array
+    log_density: Array
+    data_uncertainty: Array
+    in_support: npt.NDArray[np.bool_]
+    proba: Array
+
+
+def probe(fit: SpiralFit, settings: SpiralSettings, x: float, y: float) -> Probe:
+    """Every member's class probabilities at a point, and how they came about.
+
+    Raises
+    ------
+    InvalidParameter
+        If a coordinate is not a number of at most a million, or no member counts.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.spiral.fit import fit_spiral
+    >>> from gbuq_core.experiments.spiral.plan import plan_spiral
+    >>> settings = SpiralSettings(rows=50, chain_trees=100)
+    >>> probe(fit_spiral(plan_spiral(settings, "csglb")), settings, 0, 100).member_trees
+    array([60])
+    """
+    point = _check_points([(x, y)])
+    trees, members = predict_points(fit, settings, point)
+    path_trees, path = _path(fit, settings, point)
+    return Probe(
+        member_proba=members[:, 0],
+        member_trees=trees,
+        path_trees=path_trees,
+        path_proba=path,
+        truth_proba=spiral_posterior(point, settings.noise)[0],
+        uncertainty=Uncertainty(*(part[0] for part in _decompose(members))),
+    )
+
+
+def ray(
+    fit: SpiralFit,
+    settings: SpiralSettings,
+    start: Sequence[float],
+    end: Sequence[float],
+    n: int = 121,
+) -> Ray:
+    """Uncertainty at n equally distant points of a line.
+
+    Raises
+    ------
+    InvalidParameter
+        If the line has no length or its ends are not points of the plane.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.spiral.fit import fit_spiral
+    >>> from gbuq_core.experiments.spiral.plan import plan_spiral
+    >>> settings = SpiralSettings(rows=50, members=2, trees=20)
+    >>> ray(fit_spiral(plan_spiral(settings, "sglb")), settings, (0, 0), (300, 400), n=6).distance
+    array([  0., 100., 200., 300., 400., 500.])
+    """
+    points, distance = _line(start, end, n)
+    uncertainty = _decompose(predict_points(fit, settings, points)[1])
+    return Ray(distance, points, *uncertainty)
+
+
+def ray_truth(noise: float, start: Sequence[float], end: Sequence[float], n: int = 121) -> RayTruth:
+    """The true density and data uncertainty at n equally distant points of a line.
+
+    Examples
+    --------
+    >>> ray_truth(0.4, (0, 200), (0, 600), n=5).in_support
+    array([ True,  True, False, False, False])
+    """
+    points, distance = _line(start, end, n)
+    log_density = marginal_log_density(spiral_log_density(points, noise))
+    proba = spiral_posterior(points, noise)
+    return RayTruth(
+        distance=distance,
+        points=points,
+        density=np.exp(log_density),
+        log_density=log_density,
+        data_uncertainty=entropy(proba),
+        in_support=log_density > support_limit(noise),
+        proba=proba,
+    )
+
+
+def predict_points(
+    fit: SpiralFit, settings: SpiralSettings, points: Array
+) -> tuple[npt.NDArray[np.int64], Array]:
+    """Trees (n_members,) and class probabilities (n_members, n, 3) of the members that count."""
+    rows = spiral_features(points)
+    if METHODS[fit.plan.method].virtual:
+        trees = member_trees(fit.plan, settings)
+        return trees, fit.model.staged_members(rows, at=trees).members[:, 0]
+    members = fit.model.predict_members(rows)[: _shown(settings)]
+    return np.full(len(members), fit.n_trees[-1]), members
+
+
+def _path(
+    fit: SpiralFit, settings: SpiralSettings, point: Array
+) -> tuple[npt.NDArray[np.int64], Array]:
+    """Tree counts and probabilities (n_stages, 3) at a point while the models grew."""
+    rows = spiral_features(point)
+    if not METHODS[fit.plan.method].boosting:
+        return fit.n_trees, fit.model.predict_members(rows)[: _shown(settings), 0].mean(axis=0)[
+            None
+        ]
+    every = -(-fit.plan.trees // _PATH_STAGES)
+    staged: Any = fit.model.staged_members(rows, every=every)
+    models = staged.members[:, : None if fit.plan.members == 1 else _shown(settings), 0]
+    return staged.n_trees, models.mean(axis=1)
+
+
+def _shown(settings: SpiralSettings) -> int | None:
+    if settings.shown is None:
+        return None
+    return int(check_number("shown", settings.shown, 1, integer=True))
+
+
+def _decompose(members: Array) -> Uncertainty:
+    parts = decompose_classification(members)
+    if len(members) > 1:
+        return parts
+    return parts._replace(knowledge=np.full_like(parts.knowledge, np.nan))
+
+
+def _line(start: Sequence[float], end: Sequence[float], n: int) -> tuple[Array, Array]:
+    """Points (n, 2) of a line and their distances (n,) from its start."""
+    count = check_number("n", n, 2, 10_000, integer=True)
+    first, last = _check_points([start, end])
+    length = float(np.hypot(*(last - first)))
+    if length == 0.0:
+        raise InvalidParameter("The line ends where it starts: give it a length.")
+    share = np.linspace(0.0, 1.0, count)
+    return first + share[:, None] * (last - first), share * length
+
+
+def _check_points(points: Sequence[Sequence[float]]) -> Array:
+    """Points (n, 2) whose coordinates are numbers of at most a million."""
+    for point in points:
+        if len(point) != 2:
+            raise InvalidParameter(f"A point has two coordinates, x and y; got {len(point)}.")
+    return np.array(
+        [
+            [
+                check_number(name, value, -FARTHEST, FARTHEST)
+                for name, value in zip("xy", point, strict=True)
+            ]
+            for point in points
+        ]
+    )

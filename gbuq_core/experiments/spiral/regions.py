@@ -1,0 +1,139 @@
+"""Where the spiral's truth says that rows are, none are, or classes meet; rankings."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gbuq_core.experiments.spiral.data import ARM_RADIUS, EXTENT, GRID, SIDE, SpiralTruth
+from gbuq_core.metrics import auroc
+
+Array = npt.NDArray[np.float64]
+Cells = npt.NDArray[np.bool_]
+
+FAR_SHARE = 0.4  # of the grid: where the true density is lowest
+# In nats: class borders have more true data uncertainty than the first (two equal classes: 0.69),
+# the middles of the arms less than the second.
+BORDER_ENTROPY, CLEAR_ENTROPY = 0.35, 0.05
+MIN_BETWEEN = 20  # cells: with fewer there is no gap between the arms to speak of
+
+# Between them an AUROC says nothing: that of the far cells has a std of 0.02 to 0.04 over seeds.
+WORSE_THAN_CHANCE, BETTER_THAN_CHANCE = 0.45, 0.55
+
+
+class SpiralRegions(NamedTuple):
+    """Cells of the grid by the truth alone, (80, 80) bool each.
+
+    Attributes
+    ----------
+    far : the 40 % of the cells where the true density is lowest.
+    disc : no farther from the middle than the arms' ends.
+    inside : in the support, which holds 99 % of the rows.
+    between : outside the support, with the support on both sides along the ray from the middle:
+        gaps, not the rim. There are some if the arms are narrow, with a noise below 0.25 or so.
+    border, clear : in the support, where the true data uncertainty is above 0.35, below 0.05 nats.
+    """
+
+    far: Cells
+    disc: Cells
+    inside: Cells
+    between: Cells
+    border: Cells
+    clear: Cells
+
+
+def spiral_regions(truth: SpiralTruth) -> SpiralRegions:
+    """Where the truth says that there are rows, none, or two classes.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.spiral.fit import spiral_truth
+    >>> regions = [spiral_regions(spiral_truth(noise)) for noise in (0.1, 0.2, 0.4)]
+    >>> [int(region.between.sum()) for region in regions], int(regions[0].far.sum())
+    ([786, 199, 0], 2560)
+    """
+    disc = np.hypot(*GRID.T).reshape(SIDE, SIDE) <= ARM_RADIUS
+    inside = truth.in_support
+    return SpiralRegions(
+        far=truth.log_density <= np.quantile(truth.log_density, FAR_SHARE),
+        disc=disc,
+        inside=inside,
+        between=_on_both_sides(inside) & ~inside,
+        border=inside & (truth.data_uncertainty > BORDER_ENTROPY),
+        clear=inside & (truth.data_uncertainty < CLEAR_ENTROPY),
+    )
+
+
+def _on_both_sides(inside: Cells) -> Cells:
+    """Cells that have the support nearer to the middle and farther out along their ray."""
+    return _on_both_sides_of(np.ascontiguousarray(inside, dtype=bool).tobytes())
+
+
+@lru_cache(maxsize=8)
+def _on_both_sides_of(support: bytes) -> Cells:
+    """Of the same support for every method and score: worked out once."""
+    crossed, nearer = _rays()
+    hits = np.append(np.frombuffer(support, dtype=bool), False)[crossed]
+    both = np.any(hits & nearer, axis=1) & np.any(hits & ~nearer, axis=1)
+    return np.reshape(both, (SIDE, SIDE))
+
+
+@lru_cache(maxsize=1)
+def _rays() -> tuple[npt.NDArray[np.int16], Cells]:
+    """What each cell's ray crosses from the middle to the corners, in steps of half a cell.
+
+    Cells (6400, n_steps) by their place in `GRID`, 6400 beyond it; and which steps are nearer to
+    the middle than the cell itself.
+    """
+    width = (EXTENT[1] - EXTENT[0]) / SIDE
+    own = np.hypot(*GRID.T)[:, None]
+    radius = np.arange(0.0, EXTENT[1] * math.sqrt(2.0), width / 2.0)
+    points = (GRID / own)[:, None] * radius[:, None]
+    column, row = np.moveaxis(np.floor((points - EXTENT[0]) / width).astype(np.int16), -1, 0)
+    on_grid = (row >= 0) & (row < SIDE) & (column >= 0) & (column < SIDE)
+    crossed = np.where(on_grid, row * SIDE + column, SIDE * SIDE).astype(np.int16)
+    return crossed, radius < own
+
+
+def rank_correlation(knowledge: npt.ArrayLike, other: npt.ArrayLike) -> float:
+    """Spearman's correlation of two maps: 1 if they order the cells alike; NaN if one is constant.
+
+    Examples
+    --------
+    >>> rank_correlation([[1.0, 2.0], [3.0, 9.0]], [[10.0, 11.0], [12.0, 12.5]])
+    1.0
+    """
+    from scipy.stats import rankdata
+
+    first, second = (rankdata(np.ravel(values)) for values in (knowledge, other))
+    first, second = first - first.mean(), second - second.mean()
+    norm = math.sqrt(float(first @ first) * float(second @ second))
+    return float(first @ second) / norm if norm else math.nan
+
+
+def auroc_of(positive: Cells, negative: Cells, values: Array) -> float:
+    """AUROC of two sets of cells; NaN without values or without cells of a kind."""
+    cells = positive | negative
+    if not cells.any() or not np.isfinite(values[cells]).all():
+        return math.nan
+    return auroc(positive[cells], values[cells])
+
+
+def against_chance(value: float) -> str:
+    """What an AUROC is beside one half, in words.
+
+    >>> against_chance(0.7), against_chance(0.52), against_chance(0.31)
+    ('better than chance', 'no better than chance', 'worse than chance')
+    """
+    if value < WORSE_THAN_CHANCE:
+        return "worse than chance"
+    return "better than chance" if value >= BETTER_THAN_CHANCE else "no better than chance"
+
+
+def mean_of(values: Array, cells: Cells) -> float:
+    """Mean over some cells; NaN without any."""
+    return float(values[cells].mean()) if cells.any() else math.nan

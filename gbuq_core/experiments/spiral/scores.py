@@ -1,0 +1,194 @@
+"""What the maps of the spiral amount to: scores against the true density, and words.
+
+Malinin et al. (2021), section 4, and Tan, Huertas and Zhao (cyclical SGLB), section 5.1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from gbuq_core.experiments.spiral.data import SIDE, SpiralTruth
+from gbuq_core.experiments.spiral.fit import SpiralMaps, SpiralRun, fresh_sample
+from gbuq_core.experiments.spiral.plan import METHODS
+from gbuq_core.experiments.spiral.regions import (
+    MIN_BETWEEN,
+    against_chance,
+    auroc_of,
+    mean_of,
+    spiral_regions,
+)
+from gbuq_core.metrics import (
+    EnsembleSize,
+    effective_ensemble_size,
+    error_rate,
+    nll_classification,
+)
+
+
+class SpiralScore(NamedTuple):
+    """One method's scores with all trees; uncertainties in nats.
+
+    NaN where there is a single member or there are no such cells.
+
+    Attributes
+    ----------
+    auroc_far : float
+        Chance that a cell of the farthest 40 % has more knowledge uncertainty than another one.
+    auroc_between : float
+        The same for cells between the arms against the support's, within the data's disc; NaN with
+        fewer than 20 cells between the arms.
+    auroc_border : float
+        The same for cells outside the support against class borders inside.
+    auroc_far_total, auroc_border_total : float
+        `auroc_far` and `auroc_border` of total uncertainty.
+    ku_mean_inside, ku_mean_between, ku_mean_outside, ku_mean_border : float
+        Mean knowledge uncertainty in the support, between the arms, outside the support, and at
+        class borders.
+    border_ratio : float
+        Mean knowledge uncertainty at class borders over that in the middles of the arms.
+    data_error : float
+        Mean absolute error of data uncertainty in the support.
+    nll, error : float
+        Mean negative log likelihood and error rate of the mean prediction for 1,500 fresh rows.
+    nll_optimal, error_optimal : float
+        Those of the true class probabilities on the same rows.
+    size : EnsembleSize
+        From the correlation of the members' errors in the support.
+    n_members, n_trees : int
+        Members that count, and trees trained in all.
+    seconds, memory_bytes : float, int
+        Cost of the training, and what the trained model holds.
+    """
+
+    auroc_far: float
+    auroc_between: float
+    auroc_border: float
+    auroc_far_total: float
+    auroc_border_total: float
+    ku_mean_inside: float
+    ku_mean_between: float
+    ku_mean_outside: float
+    ku_mean_border: float
+    border_ratio: float
+    data_error: float
+    nll: float
+    error: float
+    nll_optimal: float
+    error_optimal: float
+    size: EnsembleSize
+    n_members: int
+    n_trees: int
+    seconds: float
+    memory_bytes: int
+
+
+def score_spiral(maps: SpiralMaps, truth: SpiralTruth) -> SpiralScore:
+    """Score the maps with all trees against the truth of their noise.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.spiral.fit import run_spiral
+    >>> from gbuq_core.experiments.spiral.plan import SpiralSettings
+    >>> run = run_spiral(SpiralSettings(methods=("sglb",), rows=100, trees=50))
+    >>> score = score_spiral(run.methods[0], run.truth)
+    >>> score.error_optimal < score.error < 2 / 3
+    True
+    """
+    where = spiral_regions(truth)
+    between = where.between if where.between.sum() >= MIN_BETWEEN else np.zeros_like(where.between)
+    knowledge, plan = maps.knowledge[-1], maps.fit.plan
+    fresh = fresh_sample(plan.noise, plan.seed)
+    true_proba = truth.proba.reshape(3, -1).T
+    cells = where.inside.ravel()
+    data_error = np.abs(maps.data[-1] - truth.data_uncertainty)[where.inside]
+    return SpiralScore(
+        auroc_far=auroc_of(where.far, ~where.far, knowledge),
+        auroc_between=auroc_of(between, where.inside & where.disc, knowledge),
+        auroc_border=auroc_of(~where.inside, where.border, knowledge),
+        auroc_far_total=auroc_of(where.far, ~where.far, maps.total[-1]),
+        auroc_border_total=auroc_of(~where.inside, where.border, maps.total[-1]),
+        ku_mean_inside=mean_of(knowledge, where.inside),
+        ku_mean_between=mean_of(knowledge, between),
+        ku_mean_outside=mean_of(knowledge, ~where.inside),
+        ku_mean_border=mean_of(knowledge, where.border),
+        border_ratio=ratio_of(mean_of(knowledge, where.border), mean_of(knowledge, where.clear)),
+        data_error=float(data_error.mean()),
+        nll=nll_classification(fresh.data.y, maps.fresh_proba),
+        error=error_rate(fresh.data.y, maps.fresh_proba.argmax(axis=1)),
+        nll_optimal=nll_classification(fresh.data.y, fresh.proba),
+        error_optimal=error_rate(fresh.data.y, fresh.proba.argmax(axis=1)),
+        size=effective_ensemble_size(maps.members[:, cells], true_proba[cells]),
+        n_members=int(maps.n_members[-1]),
+        n_trees=int(maps.fit.n_trees[-1]) * (plan.members if METHODS[plan.method].boosting else 1),
+        seconds=maps.fit.seconds,
+        memory_bytes=maps.fit.memory_bytes,
+    )
+
+
+def describe_spiral(run: SpiralRun, scores: Sequence[SpiralScore] | None = None) -> str:
+    """The picture in words, from its numbers.
+
+    Parameters
+    ----------
+    run : SpiralRun
+    scores : sequence of SpiralScore, optional
+        `score_spiral` of each of its methods, where that is known already.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.spiral.fit import run_spiral
+    >>> from gbuq_core.experiments.spiral.plan import SpiralSettings
+    >>> describe_spiral(run_spiral(SpiralSettings(methods=()))).startswith("Three arms")
+    True
+    """
+    where, truth = spiral_regions(run.truth), run.truth
+    words = [
+        f"Three arms of a spiral, one class each, {run.settings.rows:,} rows a class, drawn on a "
+        f"grid of {SIDE} by {SIDE} cells from -600 to 600. 99 % of all rows lie in "
+        f"{100 * where.inside.mean():.0f} % of the cells. True data uncertainty averages "
+        f"{truth.data_uncertainty[where.inside].mean():.2g} nats there and is highest at the "
+        f"borders of classes. {_describe_gaps(int(where.between.sum()))}"
+    ]
+    if scores is None:
+        scores = [score_spiral(maps, truth) for maps in run.methods]
+    words += [_describe_method(*one) for one in zip(run.methods, scores, strict=True)]
+    return " ".join(words)
+
+
+def _describe_gaps(n_cells: int) -> str:
+    if n_cells < MIN_BETWEEN:
+        return "Between the arms there is hardly a cell without rows."
+    return f"{n_cells} cells between the arms have next to no rows."
+
+
+def _describe_method(maps: SpiralMaps, score: SpiralScore) -> str:
+    kind = METHODS[maps.method]
+    trees = f"{int(maps.n_trees[-1]):,} trees"
+    what = f"{score.n_members} models of {trees}"
+    if kind.virtual:
+        what = f"{score.n_members} truncations of one model of {trees}"
+    elif not kind.boosting:
+        what = f"one forest of {trees} in {score.n_members} groups"
+    text = f"{kind.label} ({what}): "
+    if math.isnan(score.auroc_far):
+        text += "knowledge uncertainty takes at least two members"
+    else:
+        text += (
+            f"knowledge uncertainty averages {score.ku_mean_inside:.2g} nats where rows are and "
+            f"{score.ku_mean_outside:.2g} elsewhere; it tells the farthest 40 % of the cells from "
+            f"the others with AUROC {score.auroc_far:.2f}, {against_chance(score.auroc_far)}"
+        )
+    return text + (
+        f". Of fresh rows it gets {100 * score.error:.1f} % wrong, where the best possible gets "
+        f"{100 * score.error_optimal:.1f} %, with a mean NLL of {score.nll:.3f} against "
+        f"{score.nll_optimal:.3f}."
+    )
+
+
+def ratio_of(above: float, below: float) -> float:
+    """A quotient; infinite over 0, NaN of 0 and 0."""
+    return above / below if below else math.nan if not above else math.inf

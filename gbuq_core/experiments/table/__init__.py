@@ -1,0 +1,1 @@
+"""A scored table looked at again without training: cut ensembles, code, words."""

@@ -1,0 +1,1 @@
+"""Three uncertainties on one curve: what Home refits while its slider moves."""

@@ -1,0 +1,352 @@
+"""Packs a `PanelSheet` for the JavaScript renderer: one JSON header, then raw arrays.
+
+Layout of the bytes (little-endian)::
+
+    | n: uint32 | JSON header, n bytes, UTF-8, padded with spaces | blob | blob | ...
+                                                                  ^ offsets count from here
+
+The header's length and every blob are multiples of four bytes, so that the browser can view
+them as typed arrays. A blob is named in the header as ``{"at": offset, "n": items, "type": t}``;
+type ``b1`` is one bit an item, the first of eight in the lowest bit.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gbuq_core.figures.canvas.panels import Line, Marker, Panel, PanelSheet, Points, shared_limits
+from gbuq_core.figures.canvas.quantising import Quantised, frame_limits, quantise
+from gbuq_core.figures.canvas.sheet_checks import check_sheet, stacked_values
+from gbuq_core.figures.canvas.strip_checks import cursor_positions, line_values, strip_limits
+from gbuq_core.figures.canvas.strips import Strip
+from gbuq_core.figures.canvas.words import describe_panel, describe_sheet, describe_strip
+from gbuq_core.figures.colour import OKABE_ITO, colour_table
+
+VERSION = 1
+MAX_TEXT = 240  # characters of any one label; the renderer shortens further to what fits
+
+_TYPES = {"f4": "<f4", "u1": "u1", "u2": "<u2", "u4": "<u4"}
+
+
+class DecodedSheet(NamedTuple):
+    """What `decode_sheet` found: the header and each panel's values, NaN = no value."""
+
+    header: dict[str, Any]
+    values: list[npt.NDArray[np.float64]]
+
+
+class DecodedStrip(NamedTuple):
+    """What `decode_strips` found of one strip: ``x (n,)``, and name -> ``(1 or n_frames, n)``."""
+
+    header: dict[str, Any]
+    x: npt.NDArray[np.float32]
+    lines: dict[str, npt.NDArray[np.float32]]
+    frame_x: npt.NDArray[np.float32] | None
+
+
+class _Body:
+    """Collects the blobs behind the header."""
+
+    def __init__(self) -> None:
+        self.parts: list[bytes] = []
+        self.size = 0
+
+    def add(self, array: npt.ArrayLike, kind: str) -> dict[str, Any]:
+        """Append one array and return the name that the header calls it by."""
+        if kind == "b1":
+            flat = np.asarray(array, dtype=bool).ravel()
+            n, data = flat.size, np.packbits(flat, bitorder="little").tobytes()
+        else:
+            raw = np.ascontiguousarray(array, dtype=_TYPES[kind])
+            n, data = raw.size, raw.tobytes()
+        name = {"at": self.size, "n": n, "type": kind}
+        data += b"\0" * (-len(data) % 4)
+        self.parts.append(data)
+        self.size += len(data)
+        return name
+
+
+def encode_sheet(sheet: PanelSheet, select: bool = False, ray: bool = False) -> bytes:
+    """Pack a sheet for the renderer, after checking that it can be drawn.
+
+    Values travel as float32 while the sheet has at most 300,000 of them in all, as 16-bit
+    steps of each panel's range up to 1 million, as 8-bit steps above.
+
+    Parameters
+    ----------
+    sheet : PanelSheet
+        Every panel has the same ``(ny, nx)``; panels have one frame or all the same number.
+    select : bool
+        Whether cells can be clicked and lassoed.
+    ray : bool
+        Whether a straight line can be drawn.
+
+    Returns
+    -------
+    bytes
+        For the component's ``data`` or, in base64, for a standalone page.
+
+    Raises
+    ------
+    InvalidData
+        With one sentence, when shapes, labels, limits or positions do not fit together.
+
+    Examples
+    --------
+    >>> sheet = PanelSheet([Panel("Knowledge", [[0.1, 0.2]], unit="nats")])
+    >>> decode_sheet(encode_sheet(sheet)).header["panels"][0]["unit"]
+    'nats'
+    """
+    shape = check_sheet(sheet)
+    stacks = [stacked_values(panel) for panel in sheet.panels]
+    total = sum(stack.size for stack in stacks)
+    body = _Body()
+    header = _sheet_header(sheet, shape)
+    header["luts"] = {
+        p.colour_map: colour_table(p.colour_map).tobytes().hex() for p in sheet.panels
+    }
+    header["panels"] = [
+        _panel_header(panel, stack, total, body, header["start"])
+        for panel, stack in zip(sheet.panels, stacks, strict=True)
+    ]
+    header["strips"] = [
+        _strip_header(strip, sheet, shape[0], body, header["start"]) for strip in sheet.strips
+    ]
+    header["select"] = select and bool(sheet.panels)
+    header["ray"] = ray and bool(sheet.panels)
+    header["alt"] = _text(sheet.alt or describe_sheet(sheet), 4 * MAX_TEXT)
+    blobs = b"".join(body.parts)
+    # The digest tells the browser whether a rerun brought anything new.
+    digest = blake2b(json.dumps(header).encode() + blobs, digest_size=8).hexdigest()
+    packed = json.dumps({**header, "digest": digest}, allow_nan=False).encode()
+    packed += b" " * (-len(packed) % 4)
+    return struct.pack("<I", len(packed)) + packed + blobs
+
+
+def decode_sheet(data: bytes) -> DecodedSheet:
+    """Read what `encode_sheet` wrote: for tests of pages, which see only the bytes.
+
+    Returns
+    -------
+    DecodedSheet
+        ``values[i]`` is ``(n_frames, ny, nx)``, to the precision that travelled.
+    """
+    (length,) = struct.unpack_from("<I", data)
+    header = json.loads(data[4 : 4 + length])
+    body, values = memoryview(data)[4 + length :], []
+    for panel in header["panels"]:
+        blob = panel["values"]
+        raw = np.frombuffer(body, _TYPES[blob["type"]], blob["n"], blob["at"])
+        stack = raw.reshape(-1, header["ny"], header["nx"])
+        values.append(Quantised(stack, panel["range"]).restore(panel["log"]))
+    return DecodedSheet(header, values)
+
+
+def decode_strips(data: bytes) -> list[DecodedStrip]:
+    """Read the line charts that `encode_sheet` wrote: for tests of pages."""
+    (length,) = struct.unpack_from("<I", data)
+    body = memoryview(data)[4 + length :]
+
+    def read(blob: dict[str, Any]) -> npt.NDArray[np.float32]:
+        return np.frombuffer(body, np.float32, blob["n"], blob["at"])
+
+    found = []
+    for strip in json.loads(data[4 : 4 + length])["strips"]:
+        x = read(strip["x"])
+        lines = {line["name"]: read(line["y"]).reshape(-1, x.size) for line in strip["lines"]}
+        cursor = strip["frameX"]
+        found.append(DecodedStrip(strip, x, lines, None if cursor is None else read(cursor)))
+    return found
+
+
+def _sheet_header(sheet: PanelSheet, shape: tuple[int, int, int]) -> dict[str, Any]:
+    n_frames, ny, nx = shape
+    start = sheet.start_frame
+    frame_values = None
+    if sheet.frame_values is not None:
+        frame_values = [v if isinstance(v, str) else float(v) for v in sheet.frame_values]
+    return {
+        "version": VERSION,
+        "nx": nx,
+        "ny": ny,
+        "frames": n_frames,
+        "columns": sheet.columns,
+        "x": _axis(sheet.x_label, sheet.x_labels, sheet.x_extent),
+        "y": _axis(sheet.y_label, sheet.y_labels, sheet.y_extent),
+        "lower": sheet.origin == "lower" or (sheet.origin is None and sheet.y_extent is not None),
+        "aspect": sheet.aspect or _natural_aspect(sheet, nx, ny),
+        "height": sheet.panel_height,
+        "frameLabel": _text(sheet.frame_label),
+        "frameValues": frame_values,
+        "fps": sheet.frames_per_second or min(60.0, max(2.0, n_frames / 10)),
+        "start": max(0, min(n_frames - 1, start + n_frames if start < 0 else start)),
+        "hatchLabel": _text(sheet.hatch_label),
+        "blankLabel": _text(sheet.blank_label),
+        "outlineLabel": _text(sheet.outline_label),
+        "markers": [_marker(marker) for marker in sheet.markers],
+        "lines": [_line(line) for line in sheet.lines],
+        "stripColumns": sheet.strip_columns,
+        "stripHeight": sheet.strip_height,
+        "name": _text(sheet.name),
+    }
+
+
+def _panel_header(
+    panel: Panel, stack: npt.NDArray[np.float64], total: int, body: _Body, start: int
+) -> dict[str, Any]:
+    limits: Any
+    if panel.limits == "frame":
+        limits = [side.tolist() for side in frame_limits(stack, panel.log)]
+    else:
+        limits = [float(v) for v in panel.limits or shared_limits([stack], panel.log)]
+    packed = quantise(stack, total, panel.log, limits if panel.limits == "frame" else None)
+    kind = {4: "f4", 2: "u2", 1: "u1"}[packed.codes.itemsize]
+    return {
+        "title": _text(panel.title),
+        "subtitle": _text(panel.subtitle),
+        "unit": _text(panel.unit),
+        "accent": panel.accent,
+        "log": bool(panel.log),
+        "limits": limits,
+        "map": panel.colour_map,
+        "frames": len(stack),
+        "values": body.add(packed.codes, kind),
+        "range": packed.span,
+        "hatched": _mask(panel.hatched, body),
+        "blankHatched": bool(panel.blank_hatched),
+        "outlined": _mask(panel.outlined, body),
+        "points": None if panel.points is None else _points(panel.points, body),
+        "markers": [_marker(marker) for marker in panel.markers],
+        "lines": [_line(line) for line in panel.lines],
+        "alt": _text(panel.alt or describe_panel(panel, min(start, len(stack) - 1)), 2 * MAX_TEXT),
+    }
+
+
+def _strip_header(
+    strip: Strip, sheet: PanelSheet, n_frames: int, body: _Body, start: int
+) -> dict[str, Any]:
+    x = np.asarray(strip.x, dtype=np.float64)
+    frame_x = cursor_positions(strip, n_frames, sheet.frame_values)
+    lines = []
+    for i, line in enumerate(strip.lines):
+        values = line_values(line)
+        lines.append(
+            {
+                "name": _text(line.name),
+                "y": body.add(values, "f4"),
+                "frames": len(values),
+                # The last of the order is black, which a dark page swallows.
+                "colour": line.colour or OKABE_ITO[i % (len(OKABE_ITO) - 1)],
+                "dash": bool(line.dash),
+                "step": bool(line.step or line.bars),
+                "dots": bool(line.dots),
+                "bars": bool(line.bars),
+                "weight": _weight(line.weight, body),
+            }
+        )
+    return {
+        "title": _text(strip.title),
+        "x": body.add(x, "f4"),
+        "xLimits": list(shared_limits([x, strip.shaded])) if np.ptp(x) == 0 else [x[0], x[-1]],
+        "lines": lines,
+        "xLabel": _text(strip.x_label),
+        "yLabel": _text(strip.y_label),
+        "limits": list(strip_limits(strip)),
+        "log": bool(strip.log),
+        "mode": strip.mode,
+        "marks": [float(mark) for mark in strip.marks],
+        "markLabel": _text(strip.mark_label),
+        "shaded": [[float(low), float(high)] for low, high in strip.shaded],
+        "shadedLabel": _text(strip.shaded_label),
+        "legend": strip.legend if strip.legend == "narrow" else bool(strip.legend),
+        "frameX": None if frame_x is None else body.add(frame_x, "f4"),
+        "alt": _text(strip.alt or describe_strip(strip, start), 2 * MAX_TEXT),
+    }
+
+
+def _weight(weight: npt.ArrayLike | None, body: _Body) -> dict[str, Any] | None:
+    """Opacities in 255 steps, which no eye tells apart."""
+    if weight is None:
+        return None
+    return body.add(np.rint(255.0 * np.asarray(weight, dtype=np.float64)), "u1")
+
+
+def _mask(mask: npt.ArrayLike | None, body: _Body) -> dict[str, Any] | None:
+    if mask is None or not np.any(mask):
+        return None
+    return body.add(mask, "b1")
+
+
+def _points(points: Points, body: _Body) -> dict[str, Any]:
+    x = np.asarray(points.x, dtype=np.float64).ravel()
+    appear = None if points.appear is None else np.asarray(points.appear).ravel()
+    order: Any = slice(None)
+    if appear is not None:  # the renderer adds points frame by frame, so they come in that order
+        order = np.argsort(appear, kind="stable")
+    vanish = None if points.vanish is None else np.asarray(points.vanish).ravel()[order]
+    group = np.zeros(x.size) if points.group is None else np.asarray(points.group).ravel()
+    return {
+        "x": body.add(x[order], "f4"),
+        "y": body.add(np.asarray(points.y, dtype=np.float64).ravel()[order], "f4"),
+        "group": body.add(group[order], "u1"),
+        "appear": None if appear is None else body.add(np.maximum(appear[order], 0), "u4"),
+        "vanish": None if vanish is None else body.add(np.maximum(vanish, 0), "u4"),
+        "names": [_text(name) for name in points.group_names],
+        "colours": list(points.colours or OKABE_ITO),
+        "radius": float(points.radius),
+        "opacity": float(points.opacity),
+    }
+
+
+def _line(line: Line) -> dict[str, Any]:
+    def corners(values: npt.ArrayLike) -> list[float | None]:
+        flat = np.asarray(values, dtype=np.float64).ravel()
+        return [None if math.isnan(v) else float(v) for v in flat]
+
+    return {
+        "x": corners(line.x),
+        "y": corners(line.y),
+        "colour": line.colour,
+        "label": _text(line.label),
+        "arrow": bool(line.arrow),
+        "dash": bool(line.dash),
+    }
+
+
+def _marker(marker: Marker) -> dict[str, Any]:
+    return {
+        "x": float(marker.x),
+        "y": float(marker.y),
+        "label": _text(marker.label),
+        "shape": marker.shape,
+    }
+
+
+def _axis(label: str, labels: Any, extent: Any) -> dict[str, Any]:
+    return {
+        "label": _text(label),
+        "labels": None if labels is None else [_text(text) for text in labels],
+        "extent": None if extent is None else [float(edge) for edge in extent],
+    }
+
+
+def _natural_aspect(sheet: PanelSheet, nx: int, ny: int) -> float:
+    """Return width / height: square cells, or equal units if that is not too slim a map."""
+    width, height = float(nx), float(ny)
+    if sheet.x_extent is not None and sheet.y_extent is not None:
+        width = abs(sheet.x_extent[1] - sheet.x_extent[0])
+        height = abs(sheet.y_extent[1] - sheet.y_extent[0])
+    ratio = width / height
+    return ratio if 0.5 <= ratio <= 2.5 else 1.0
+
+
+def _text(value: object, longest: int = MAX_TEXT) -> str:
+    text = str(value)
+    return text if len(text) <= longest else text[: longest - 1] + "…"

@@ -1,0 +1,54 @@
+"""The one JavaScript renderer: its parts under ``canvas/`` joined to one ES module."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+
+# The order in which the parts are joined; later parts use what earlier ones declare.
+PARTS = (
+    "decode.js",
+    "format.js",
+    "theme.js",
+    "layout.js",
+    "pens.js",
+    "picture.js",
+    "panel.js",
+    "strip.js",
+    "view.js",
+    "player.js",
+    "readout.js",
+    "input.js",
+    "strip_view.js",
+    "export.js",
+    "sheet.js",
+    "choosing.js",
+    "ray.js",
+    "reading.js",
+    "calls.js",
+    "mount.js",
+)
+
+
+@cache
+def renderer_source() -> str:
+    """Return the renderer as the text of one ES module that exports ``mount`` and a default.
+
+    Indentation and whole-line comments are left out: Streamlit sends the text with each update.
+    """
+    lines = []
+    for part in PARTS:
+        for line in (FOLDER / part).read_text(encoding="utf-8").splitlines():
+            text = line.strip()
+            if text and not text.startswith("//"):
+                lines.append(text)
+    return "\n".join(lines) + "\n"
+
+
+@cache
+def renderer_styles() -> str:
+    """Return the renderer's style sheet."""
+    text = (FOLDER / "canvas.css").read_text(encoding="utf-8")
+    return "\n".join(line.strip() for line in text.splitlines() if line.strip()) + "\n"

@@ -1,0 +1,1 @@
+"""What the page 25 Gaussians draws."""

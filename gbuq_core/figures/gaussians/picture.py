@@ -1,0 +1,181 @@
+"""Samplers racing over one target: densities as they fill, and what the chains did, step by step.
+
+Tan, Huertas and Zhao (2023), figure 2, as an animation. A column a sampler with the target first:
+above the density of the samples kept so far, below it small charts under the same scrubber. The
+charts under the target compare all samplers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from gbuq_core.figures.canvas.panels import Line, Panel, PanelSheet, Points
+from gbuq_core.figures.gaussians.charts import (
+    CHARTS,
+    SAMPLER_STYLES,
+    Floats,
+    Ints,
+    Race,
+    Truth,
+    chart_rows,
+)
+from gbuq_core.validation import check_choice
+
+SCALES = ("the target's", "own")
+SHOWN = ("density", "counts")
+
+# A log scale spans so many times less than the target's highest cell.
+_LOG_SPAN = 1e-4
+_HEIGHTS = {2: 260, 3: 240}
+
+
+class GaussiansView(NamedTuple):
+    """How the race is shown: counts or density, whose colour scale, log colours, which charts."""
+
+    shown: str = "density"
+    scale: str = SCALES[0]
+    log: bool = False
+    charts: tuple[str, ...] = CHARTS
+    trail: bool = True
+    outlines: bool = False
+
+
+def gaussians_sheet(
+    truth: Truth, runs: Sequence[Race], view: GaussiansView | None = None, alt: str = ""
+) -> PanelSheet:
+    """The target and every sampler side by side, with charts below them.
+
+    Parameters
+    ----------
+    truth : Truth
+    runs : sequence of Race
+        Those with the frames of the first play them, others show their last.
+    view : GaussiansView, optional
+    alt : str
+        The picture in words.
+
+    Raises
+    ------
+    InvalidParameter
+        If the view asks for something that there is not.
+    """
+    view = GaussiansView() if view is None else view
+    check_choice("shown", view.shown, SHOWN)
+    check_choice("scale", view.scale, SCALES)
+    for chart in view.charts:
+        check_choice("charts", chart, CHARTS)
+    frames = runs[0].steps if runs else np.array([0])
+    columns = 1 + len(runs)
+    return PanelSheet(
+        [_target_panel(truth, runs, view), *(_panel(truth, run, view, frames) for run in runs)],
+        columns=columns,
+        x_label="x",
+        y_label="y",
+        x_extent=(float(truth.edges_x[0]), float(truth.edges_x[-1])),
+        y_extent=(float(truth.edges_y[0]), float(truth.edges_y[-1])),
+        panel_height=_HEIGHTS.get(columns, 230),
+        frame_label="step",
+        frame_values=[int(n) for n in frames] if len(frames) > 1 else None,
+        frames_per_second=8,
+        strips=chart_rows(truth, runs, view.charts),
+        strip_columns=columns,
+        strip_height=72,
+        lines=_outlines(truth) if view.outlines else (),
+        hatch_label="no sample: every chain ran off to infinity",
+        alt=alt,
+        name="gaussians",
+    )
+
+
+def _outlines(truth: Truth) -> list[Line]:
+    """All modes' borders as one line with gaps: what counts as being in a mode."""
+    gap = np.full((1, 2), np.nan)
+    parts = [np.concatenate([outline, outline[:1], gap]) for outline in truth.outlines]
+    whole = np.concatenate(parts) if parts else gap
+    return [Line(whole[:, 0], whole[:, 1], "#ffffff")]
+
+
+def _cell_area(truth: Truth) -> float:
+    return float((truth.edges_x[1] - truth.edges_x[0]) * (truth.edges_y[1] - truth.edges_y[0]))
+
+
+def _limits(highest: float, log: bool) -> tuple[float, float]:
+    highest = highest if highest > 0 else 1.0
+    return (_LOG_SPAN * highest if log else 0.0), highest
+
+
+def _values(truth: Truth, run: Race, view: GaussiansView) -> Floats:
+    """A sampler's maps in the unit of the view."""
+    if view.shown == "density":
+        return run.density
+    expected = run.density * (run.n_kept[:, None, None] * _cell_area(truth))
+    return np.asarray(np.rint(expected))
+
+
+def _unit(view: GaussiansView) -> str:
+    return "per unit area" if view.shown == "density" else "samples a cell"
+
+
+def _target_panel(truth: Truth, runs: Sequence[Race], view: GaussiansView) -> Panel:
+    values = np.asarray(truth.density)
+    if view.shown == "counts":
+        values = values * (_most_kept(runs) * _cell_area(truth))
+    limits = _limits(float(values.max()), view.log)
+    return Panel("Target", values, _unit(view), limits, log=view.log)
+
+
+def _most_kept(runs: Sequence[Race]) -> int:
+    return max((int(run.n_kept[-1]) for run in runs), default=1)
+
+
+def _panel(truth: Truth, run: Race, view: GaussiansView, frames: Ints) -> Panel:
+    style = SAMPLER_STYLES[run.sampler]
+    values = _values(truth, run, view)
+    plays = np.array_equal(run.steps, frames)
+    highest = float(truth.density.max())
+    if view.shown == "counts":
+        highest *= int(run.n_kept[-1]) * _cell_area(truth)
+    if view.scale == "own":
+        highest = float(values[-1].max())
+    return Panel(
+        style.label,
+        values if plays else values[-1],
+        _unit(view),
+        _limits(highest, view.log),
+        log=view.log,
+        points=_trail(run) if plays and view.trail else None,
+        # Chains that are gone say nothing about the cells that they never came to.
+        hatched=np.asarray(values[-1]) == 0 if run.all_stopped else None,
+        accent=style.colour,
+        alt=_panel_alt(truth, run),
+    )
+
+
+def _panel_alt(truth: Truth, run: Race) -> str:
+    gone = " Every chain ran off to infinity." if run.all_stopped else ""
+    return (
+        f"{SAMPLER_STYLES[run.sampler].label}: after {int(run.steps[-1]):,} steps "
+        f"{run.modes_visited[-1]:.3g} of {truth.n_modes} modes visited, "
+        f"{100 * run.share_in_modes[-1]:.3g} % of the kept samples in a mode.{gone}"
+    )
+
+
+def _trail(run: Race) -> Points:
+    """Where the first chain went during each frame, and where it is at its end."""
+    n_frames, n_points = run.path.shape[:2]
+    frame = np.repeat(np.arange(n_frames), n_points)
+    is_head = np.tile(np.arange(n_points) == n_points - 1, n_frames)
+    return Points(
+        run.path[..., 0].ravel(),
+        run.path[..., 1].ravel(),
+        group=is_head.astype(np.int64),
+        group_names=("chain 1 during the frame", "chain 1 now"),
+        colours=("#ffffff", "#ff4d3d"),
+        radius=1.3,
+        opacity=0.9,
+        appear=frame,
+        vanish=frame + 1,
+    )

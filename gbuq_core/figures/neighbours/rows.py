@@ -1,0 +1,198 @@
+"""A table's held-out rows, and the training rows with the neighbours of one of them."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gbuq_core.figures.curves import Curves
+from gbuq_core.figures.curves.parts import Part, entry, line, readable_dots, short
+from gbuq_core.figures.error_dots import error_dots
+from gbuq_core.figures.neighbours.parts import (
+    CHOSEN_RANGE,
+    IBUG,
+    NEAR,
+    Array,
+    Mask,
+    Near,
+    by_strength,
+    dot_look,
+    others_of,
+    room_around,
+    round_up,
+)
+
+
+class HeldOut(NamedTuple):
+    """Rows of a table that were kept from the training, (n_rows,) each; ``number`` names them."""
+
+    number: npt.NDArray[np.int64]
+    loc: Array
+    scale: Array
+    error: Array
+
+
+def held_out_figure(
+    rows: HeldOut,
+    chosen: int,
+    inside: Mask | None = None,
+    unit: str = "",
+    alt: str = "",
+    height: int = 400,
+) -> Curves:
+    """Held-out rows by prediction and scale, coloured by their error; the chosen one ringed.
+
+    Parameters
+    ----------
+    rows : HeldOut
+    chosen : int
+        Position of the chosen row.
+    inside : (n_rows,) bool array, optional
+        Rows whose scale lies in the range that is looked at; the others fade.
+    unit : str
+        Of the target; not a user's text.
+    alt : str
+    height : int
+        In pixels, without the legend.
+    """
+    layers, legend = error_dots(rows.error, "absolute error", inside)
+    x, y = short([rows.loc[chosen], rows.scale[chosen]])
+    top = round_up(1.03 * float(rows.scale.max()))
+    of = f" ({unit})" if unit else ""
+    spec = {
+        "name": "held-out-rows",
+        "alt": alt,
+        "height": height,
+        "hint": "Point at a dot to read its row, click to choose it; drag a frame to look closer.",
+        "pick": True,
+        "x": {"range": room_around(rows.loc), "label": f"prediction{of}"},
+        "panels": [
+            {
+                "share": 1.0,
+                "range": [-0.02 * top, top],
+                "label": f"scale{of}",
+                "layers": layers,
+                "ring": {"x": x, "y": y, "colour": NEAR},
+            }
+        ],
+        "legend": legend,
+        "read": {
+            "x": short(rows.loc),
+            "y": short(rows.scale),
+            "names": [int(number) for number in rows.number],
+            "label": "row",
+            "values": [
+                {"name": "prediction", "at": short(rows.loc)},
+                {"name": "scale", "at": short(rows.scale)},
+                {"name": "error", "at": [None if math.isnan(e) else e for e in short(rows.error)]},
+            ],
+        },
+    }
+    return Curves(spec)
+
+
+def training_figure(
+    across: npt.ArrayLike,
+    target: npt.ArrayLike,
+    near: Near,
+    chosen: tuple[float, float, float],
+    marked: Mask | None = None,
+    labels: tuple[str, str] = ("", "target"),
+    alt: str = "",
+    height: int = 400,
+    observed: float | None = None,
+) -> Curves:
+    """Training rows by one column and their target, with the neighbours of the chosen row.
+
+    Rows are read by their number, from 1.
+
+    Parameters
+    ----------
+    across : (n_rows,) array
+        The column; NaN where a row has no value.
+    target : (n_rows,) array
+    near : Near
+    chosen : (value, loc, scale)
+        The chosen row's value in that column, and what is predicted for it; drawn as a bar of two
+        scales up and down.
+    marked : (n_rows,) bool array, optional
+        Rows behind the predictions that a range of scales highlights.
+    labels : (str, str)
+        Of the axes.
+    alt : str
+    height : int
+        In pixels, without the legend.
+    observed : float, optional
+        The chosen row's own target, where it is known.
+    """
+    across, target = np.asarray(across, np.float64), np.asarray(target, np.float64)
+    value, loc, scale = chosen
+    share = np.zeros(len(target))
+    share[near.rows] = near.share
+    seen = np.flatnonzero(np.isfinite(across))
+    kept = np.union1d(others_of(len(target), near), near.rows).astype(np.int64)
+    kept = kept[np.isin(kept, seen)]
+    place = {int(row): i for i, row in enumerate(kept)}
+    chosen_rows = set(near.rows.tolist())  # one may share no tree at all
+    others = [i for row, i in place.items() if row not in chosen_rows]
+    layers: list[Part] = [readable_dots(others, "text", 0.28, 4.5)]
+    if marked is not None:
+        blue = [i for row, i in place.items() if marked[row] and row not in chosen_rows]
+        layers.append(readable_dots(blue, CHOSEN_RANGE, 0.8, 5.0))
+    for rows, size, opacity in by_strength(near):
+        at = [place[int(row)] for row in rows if int(row) in place]
+        layers.append(readable_dots(at, NEAR, opacity, size))
+    seen_too = [loc - 2 * scale, loc + 2 * scale, *([] if observed is None else [observed])]
+    panel: Part = {
+        "share": 1.0,
+        "range": room_around(np.append(target, seen_too)),
+        "label": labels[1],
+        "layers": [part for part in layers if part["at"]],
+    }
+    bar = line([value, value], [loc - 2 * scale, loc + 2 * scale], IBUG.colour, 3.0)
+    if math.isfinite(value):
+        panel["layers"].append(bar)
+        if observed is not None:
+            own = {"x": short([value]), "y": short([observed])}
+            panel["layers"].append({**_OWN_TARGET, **own})
+        x, y = short([value, loc])
+        panel["ring"] = {"x": x, "y": y, "colour": NEAR}
+    spec = {
+        "name": "training-rows",
+        "alt": alt,
+        "height": height,
+        "hint": "Point at a dot to read its training row; drag a frame to look closer.",
+        "pick": False,
+        "x": {"range": room_around(np.append(across[seen], value)), "label": labels[0]},
+        "panels": [panel],
+        "legend": [
+            {"name": f"{len(near.rows)} neighbours", **dot_look(NEAR)},
+            entry("\u00b1 2 scales", bar),
+            *([entry("its own target", _OWN_TARGET)] if observed is not None else []),
+            *([_BEHIND] if marked is not None else []),
+        ],
+        "read": {
+            "x": short(across[kept]),
+            "y": short(target[kept]),
+            "names": (kept + 1).tolist(),
+            "label": "training row",
+            "values": [
+                {"name": "target", "at": short(target[kept])},
+                {"name": "share of trees", "at": [s if s else None for s in short(share[kept])]},
+            ],
+        },
+    }
+    return Curves(spec)
+
+
+_OWN_TARGET: Part = {"kind": "dots", "colour": "text", "opacity": 1.0, "size": 9.0}
+_BEHIND: Part = {
+    "name": "neighbours of highlighted rows",
+    "kind": "dots",
+    "colour": CHOSEN_RANGE,
+    "opacity": 0.8,
+    "size": 5.0,
+}

@@ -1,0 +1,107 @@
+"""One place's novelty: what every tree says, and how much of its distance each feature carries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gbuq_core.figures.canvas.panels import PanelSheet
+from gbuq_core.figures.canvas.strips import Strip, StripLine
+from gbuq_core.figures.novelty.picture import MACAU, Array
+from gbuq_core.figures.vega import AXIS_HEIGHT, Spec, cut, distinct, name_axis
+
+CONDITIONAL = "#7f7f7f"
+_MOST_BARS = 30
+_ROW_HEIGHT = 34
+
+
+def tree_sheet(z: Array, conditional: Array | None = None, alt: str = "") -> PanelSheet:
+    """Histograms of the trees' z-scores, the means marked.
+
+    Parameters
+    ----------
+    z : ndarray of shape (n_trees,)
+        Novelty of one place in each tree.
+    conditional : ndarray of shape (n_trees,), optional
+        Conditional novelty, over the same range.
+    alt : str
+    """
+    series = [("Novelty, tree by tree", z, MACAU.colour)]
+    if conditional is not None:
+        series.append(("Conditional novelty, tree by tree", conditional, CONDITIONAL))
+    every = np.concatenate([values for _, values, _ in series])
+    edges = histogram_edges(every)
+    strips = []
+    for title, values, colour in series:
+        counts = np.histogram(values, bins=edges)[0].astype(np.float64)
+        heights = np.append(counts, counts[-1:])
+        heights[heights <= 0] = np.nan
+        mean = float(np.clip(values.mean(), edges[0], edges[-1]))
+        strips.append(
+            Strip(
+                title,
+                edges,
+                [StripLine("trees", heights, colour, bars=True)],
+                "z-score",
+                "trees",
+                (0.0, 1.15 * float(np.nanmax(heights, initial=1.0))),
+                marks=[mean],
+                mark_label=f"mean {values.mean():.3g}",
+            )
+        )
+    return PanelSheet(
+        [], strips=strips, strip_columns=len(strips), strip_height=150, alt=alt, name="trees"
+    )
+
+
+def histogram_edges(values: Array) -> Array:
+    """Edges of bars over all values, at least one unit wide in all.
+
+    Examples
+    --------
+    >>> histogram_edges(np.array([2.0, 2.0])).tolist()[::10]
+    [1.5, 2.5]
+    """
+    low, high = float(values.min()), float(values.max())
+    if high - low < 1.0:
+        middle = (low + high) / 2
+        low, high = middle - 0.5, middle + 0.5
+    bars = int(np.clip(round(1.5 * np.sqrt(len(values))), 10, _MOST_BARS))
+    edges: Array = np.linspace(low, high, bars + 1)
+    return edges
+
+
+def share_figure(names: Sequence[str], shares: Array, colour: str = MACAU.colour) -> Spec:
+    """Bars of each feature's share of the squared distance; a share may be below 0.
+
+    Parameters
+    ----------
+    names : sequence of str
+        A user's words are drawn as they are.
+    shares : ndarray of shape (n_features,)
+        They sum to 1.
+    colour : str
+    """
+    labels = distinct([cut(name, 28) for name in names])
+    rows = [
+        {"c0": label, "c1": 100.0 * float(share)}
+        for label, share in zip(labels, shares, strict=True)
+    ]
+    y = {"field": "c0", "type": "nominal", "sort": labels, "title": None, "axis": name_axis(150)}
+    x = {
+        "field": "c1",
+        "type": "quantitative",
+        "title": "share of the squared distance (%)",
+        "axis": {"tickCount": 5},
+    }
+    tips = [
+        {"field": "c0", "title": "feature"},
+        {"field": "c1", "type": "quantitative", "title": "share (%)", "format": ".3g"},
+    ]
+    return {
+        "height": _ROW_HEIGHT * max(len(labels), 1) + AXIS_HEIGHT,
+        "data": {"values": rows},
+        "mark": {"type": "bar", "height": 16, "color": colour},
+        "encoding": {"x": x, "y": y, "tooltip": tips},
+    }

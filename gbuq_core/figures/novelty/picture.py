@@ -1,0 +1,260 @@
+"""Maps of what is new to a model, side by side, and of what an edit of its rows changes.
+
+Training rows lie on every map; the leaves of the trees that find a place most novel on one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gbuq_core.figures.canvas.panels import Line, Marker, Panel, PanelSheet, Points, shared_limits
+from gbuq_core.figures.theme import METHOD_STYLES
+
+Array = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+MACAU = METHOD_STYLES["macau"]
+# Rows lie where novelty is low and maps are dark: light colours, told apart by any eye.
+CLASS_COLOURS = ("#e69f00", "#56b4e9", "#cc79a7", "#f0e442", "#ffffff")
+ELLIPSE = "#ffffff"
+ELLIPSE_STDS = 2.0
+_MOST_POINTS = 1500
+_CORNERS = 48  # of an ellipse
+_DIFFERENCE = "viridis"
+
+
+class Ground(NamedTuple):
+    """What all maps share.
+
+    Attributes
+    ----------
+    x_extent, y_extent : (low, high)
+        Outer edges of the cells.
+    rows : ndarray of shape (n_rows, 2)
+        Training rows.
+    group : ndarray of shape (n_rows,), int
+        Their classes.
+    names : sequence of str
+        Of the classes.
+    in_support : ndarray of shape (ny, nx), bool, or None
+        Cells in which rows can lie; None where nobody knows.
+    x_label, y_label : str
+    """
+
+    x_extent: tuple[float, float]
+    y_extent: tuple[float, float]
+    rows: Array
+    group: npt.NDArray[np.int64]
+    names: Sequence[str]
+    in_support: Mask | None = None
+    x_label: str = "feature 1"
+    y_label: str = "feature 2"
+
+
+class ScoreMap(NamedTuple):
+    """One score over the map.
+
+    Attributes
+    ----------
+    title, unit : str
+    values : ndarray of shape (ny, nx)
+        Higher is newer; own values or ranks.
+    accent : str or None
+        The method's colour, ``#rrggbb``.
+    limits : (low, high) or None
+        Of the colours; the map's own without it.
+    log : bool
+        Logarithmic colours.
+    ellipses : bool
+        Whether the leaves of the trees are drawn on this one.
+    """
+
+    title: str
+    unit: str
+    values: Array
+    accent: str | None = None
+    limits: tuple[float, float] | None = None
+    log: bool = False
+    ellipses: bool = False
+
+
+class Ellipses(NamedTuple):
+    """Leaves as their centres (m, 2) and covariances (m, 2, 2), in units of the map's axes."""
+
+    centre: Array
+    covariance: Array
+
+
+def maps_sheet(
+    ground: Ground,
+    maps: Sequence[ScoreMap],
+    point: tuple[float, float] | None = None,
+    leaves: Ellipses | None = None,
+    region: Mask | None = None,
+    spread: Array | None = None,
+    alt: str = "",
+) -> PanelSheet:
+    """The chosen scores over one map each.
+
+    Parameters
+    ----------
+    ground : Ground
+    maps : sequence of ScoreMap
+        At least one, or ``spread``.
+    point : (x, y), optional
+        The place that is looked at.
+    leaves : Ellipses, optional
+        Drawn at two standard deviations.
+    region : (ny, nx) bool array, optional
+        Cells under a lasso; outlined. Without it the cells where rows can lie are, on the first
+        map: hatching all others would drown it.
+    spread : (ny, nx) array, optional
+        How far the scores' ranks lie apart, in percentage points: one more map.
+    alt : str
+    """
+    panels = [_score_panel(one, ground, leaves) for one in maps]
+    if spread is not None:
+        apart = Panel("Where ranks disagree", spread, "points apart", (0.0, 100.0))
+        panels.append(apart._replace(points=_dots(ground)))
+    outline_label = "under the lasso"
+    if region is None and ground.in_support is not None:
+        panels[0] = panels[0]._replace(outlined=ground.in_support)
+        outline_label = "where nearly all rows lie"
+    elif region is None:
+        outline_label = ""
+    else:
+        panels = [panel._replace(outlined=region) for panel in panels]
+    return _sheet(
+        panels,
+        ground,
+        columns=_columns(len(panels)),
+        markers=() if point is None else (Marker(*point),),
+        outline_label=outline_label,
+        alt=alt,
+        name="novelty",
+    )
+
+
+def change_sheet(
+    before: tuple[Ground, Array],
+    after: tuple[Ground, Array],
+    title: str,
+    unit: str,
+    region: Mask | None = None,
+    limits: tuple[float, float] | None = None,
+    alt: str = "",
+) -> PanelSheet:
+    """One score before an edit of the training rows, after it, and the difference.
+
+    Parameters
+    ----------
+    before, after : (Ground, (ny, nx) array)
+        Rows and values then.
+    title, unit : str
+        Of the score.
+    region : (ny, nx) bool array, optional
+        Where rows were edited; outlined.
+    limits : (low, high), optional
+        Of the first two maps; both maps' own without it.
+    alt : str
+    """
+    both = shared_limits([before[1], after[1]]) if limits is None else limits
+    difference = after[1] - before[1]
+    finite = np.abs(difference[np.isfinite(difference)])
+    most = float(finite.max(initial=0.0)) or 1.0
+    panels = [
+        Panel("Before", before[1], unit, both, points=_dots(before[0])),
+        Panel("After", after[1], unit, both, points=_dots(after[0]), accent=MACAU.colour),
+        Panel("Difference", difference, f"{unit}, after \u2212 before", (-most, most),
+              colour_map=_DIFFERENCE),
+    ]  # fmt: skip
+    return _sheet(
+        [panel._replace(outlined=region) for panel in panels],
+        after[0],
+        columns=3,
+        outline_label=f"the last edit; {title.lower()}" if region is not None else "",
+        alt=alt,
+        name="novelty-change",
+    )
+
+
+def ellipse_corners(leaves: Ellipses, stds: float = ELLIPSE_STDS) -> tuple[Array, Array]:
+    """Corners of ellipses one after the other, with a NaN behind each.
+
+    An ellipse holds the points whose Mahalanobis distance from its centre is at most ``stds``.
+
+    Examples
+    --------
+    >>> x, y = ellipse_corners(Ellipses(np.zeros((1, 2)), np.eye(2)[None]), 1.0)
+    >>> bool(np.allclose(np.hypot(x, y)[:-1], 1.0)), bool(np.isnan(x[-1]))
+    (True, True)
+    """
+    angle = np.linspace(0.0, 2.0 * np.pi, _CORNERS + 1)
+    circle = np.stack([np.cos(angle), np.sin(angle)])
+    values, vectors = np.linalg.eigh(leaves.covariance)
+    # Rounding may leave a flat leaf a variance just below 0.
+    roots = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
+    corners = leaves.centre[:, :, None] + stds * (roots @ circle)
+    gaps = np.full((len(corners), 2, 1), np.nan)
+    flat = np.concatenate([corners, gaps], axis=2).transpose(1, 0, 2).reshape(2, -1)
+    return flat[0], flat[1]
+
+
+def _score_panel(one: ScoreMap, ground: Ground, leaves: Ellipses | None) -> Panel:
+    lines: tuple[Line, ...] = ()
+    if one.ellipses and leaves is not None and len(leaves.centre):
+        lines = (Line(*ellipse_corners(leaves), ELLIPSE),)
+    return Panel(
+        one.title,
+        one.values,
+        one.unit,
+        one.limits,
+        log=one.log,
+        points=_dots(ground),
+        accent=one.accent,
+        lines=lines,
+    )
+
+
+def _dots(ground: Ground) -> Points:
+    """Training rows, evenly thinned to as many as a map shows."""
+    n = len(ground.rows)
+    kept = np.linspace(0, max(n - 1, 0), min(n, _MOST_POINTS)).astype(np.int64)
+    rows, group = ground.rows[kept], ground.group[kept] % len(CLASS_COLOURS)
+    return Points(
+        rows[:, 0], rows[:, 1], group, tuple(ground.names), CLASS_COLOURS, radius=1.5, opacity=0.8
+    )
+
+
+def _columns(n: int) -> int:
+    """One row of up to four maps, then two rows of nearly the same length."""
+    return n if n <= 4 else 3 if n <= 6 else 4 if n <= 8 else 5
+
+
+def _sheet(
+    panels: Sequence[Panel],
+    ground: Ground,
+    columns: int,
+    markers: Sequence[Marker] = (),
+    outline_label: str = "",
+    alt: str = "",
+    name: str = "novelty",
+) -> PanelSheet:
+    rows = -(-len(panels) // columns)
+    return PanelSheet(
+        panels,
+        columns=columns,
+        x_label=ground.x_label,
+        y_label=ground.y_label,
+        x_extent=ground.x_extent,
+        y_extent=ground.y_extent,
+        panel_height=300 if rows == 1 else 205,
+        outline_label=outline_label,
+        markers=markers,
+        alt=alt,
+        name=name,
+    )

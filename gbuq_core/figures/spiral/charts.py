@@ -1,0 +1,268 @@
+"""Charts beside the spiral's maps: a point's members, a walk out of the data, burn-in.
+
+All are sheets of strips without maps, which change in place when a point or a line is chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gbuq_core.figures.canvas.panels import PanelSheet
+from gbuq_core.figures.canvas.strips import Strip, StripLine
+from gbuq_core.figures.curves.parts import stretches
+from gbuq_core.figures.spiral.picture import CLASS_COLOURS, CLASSES
+from gbuq_core.figures.theme import METHOD_STYLES
+
+Array = npt.NDArray[np.float64]
+
+_MOST_PATH = 400  # vertices of a path
+_ROOM = 1.25  # of a log axis beyond the values on it
+
+
+class PointOfMethod(NamedTuple):
+    """One method at the probed point.
+
+    Attributes
+    ----------
+    method : str
+        A key of `METHOD_STYLES`.
+    member_proba : (n_members, 3) array
+    path_trees : (n_stages,) array
+        Tree counts, with the probabilities there in ``path_proba`` (n_stages, 3): of the chain, or
+        of the mean over independent models. Empty where a method does not grow.
+    path_proba : (n_stages, 3) array
+    member_trees : (n_members,) array
+        Tree counts of the members of a chain; empty for independent models.
+    knowledge : float
+        In nats.
+    """
+
+    method: str
+    member_proba: Array
+    path_trees: npt.ArrayLike
+    path_proba: Array
+    member_trees: npt.ArrayLike
+    knowledge: float
+
+
+class RayOfMethod(NamedTuple):
+    """One method along a line: its uncertainty (n_points,) in nats."""
+
+    method: str
+    values: Array
+
+
+class BurnInOfMethod(NamedTuple):
+    """A cyclical method without its first cycles, (n_choices,) each.
+
+    ``knowledge`` is its mean over the map in nats, ``auroc`` that of far cells.
+    """
+
+    method: str
+    cycles: npt.NDArray[np.int64]
+    knowledge: Array
+    auroc: Array
+
+
+def probe_sheet(methods: Sequence[PointOfMethod], truth: Array, alt: str = "") -> PanelSheet:
+    """Every member's class probabilities over the probability path, a column a method.
+
+    Parameters
+    ----------
+    methods : sequence of PointOfMethod
+        At least one.
+    truth : (3,) array
+        The true posterior, dashed.
+    alt : str
+        The picture in words.
+    """
+    members = [_member_strip(one, truth) for one in methods]
+    paths = [_path_strip(one, truth)._replace(legend=False) for one in methods]
+    members[1:] = [strip._replace(legend=False) for strip in members[1:]]
+    return PanelSheet(
+        [],
+        strips=[*members, *paths],
+        strip_columns=len(methods),
+        strip_height=92,
+        alt=alt,
+        name="spiral-point",
+    )
+
+
+def ray_sheet(
+    methods: Sequence[RayOfMethod],
+    distance: Array,
+    density: Array,
+    inside: npt.NDArray[np.bool_],
+    kind: str,
+    log: bool = True,
+    truth: Array | None = None,
+    alt: str = "",
+) -> PanelSheet:
+    """An uncertainty along a line for every method, above the true density there.
+
+    Parameters
+    ----------
+    methods : sequence of RayOfMethod
+    distance : (n_points,) array
+        From the line's start.
+    density : (n_points,) array
+        The true density along the line.
+    inside : (n_points,) bool array
+        Where there are data; tinted.
+    kind : {"total", "data", "knowledge"}
+        What ``values`` of the methods are.
+    log : bool
+        Logarithmic axis, for knowledge.
+    truth : (n_points,) array, optional
+        The true data uncertainty, beside total and data uncertainty.
+    alt : str
+        The picture in words.
+    """
+    shaded = stretches(distance, inside)
+    tinted = "where the data are" if shaded else ""
+    lines = [
+        StripLine(METHOD_STYLES[one.method].label, one.values, METHOD_STYLES[one.method].colour)
+        for one in methods
+    ]
+    if truth is not None:
+        lines.append(StripLine("true data uncertainty", truth, "text", dash=True))
+    log = log and kind == "knowledge"
+    upper = Strip(
+        f"{kind.capitalize()} uncertainty",
+        distance,
+        lines,
+        x_label="distance from the start",
+        y_label="nats",
+        y_limits=_limits([one.values for one in methods], log),
+        log=log,
+        shaded=shaded,
+        shaded_label=tinted,
+    )
+    # In the very middle, where all arms start, the density has no bound.
+    usual = np.where(density <= 2 * np.quantile(density, 0.95), density, np.nan)
+    lower = Strip(
+        "True density",
+        distance,
+        [StripLine("true density", density, "text")],
+        x_label="distance from the start",
+        y_label="per unit area",
+        y_limits=_limits([usual], log=True, span=1e-6),
+        log=True,
+        shaded=shaded,
+        shaded_label=tinted,
+    )
+    strips = [upper, lower] if methods else [lower]
+    return PanelSheet([], strips=strips, strip_columns=2, strip_height=150, alt=alt, name="ray")
+
+
+def burn_in_sheet(
+    methods: Sequence[BurnInOfMethod],
+    levels: Sequence[tuple[str, float, float]] = (),
+    alt: str = "",
+) -> PanelSheet:
+    """Knowledge uncertainty and its AUROC against the number of first cycles left out.
+
+    Parameters
+    ----------
+    methods : sequence of BurnInOfMethod
+        At least one.
+    levels : sequence of (method, mean knowledge, AUROC)
+        Methods without cycles, for comparison.
+    alt : str
+        The picture in words.
+    """
+    longest = max((one.cycles for one in methods), key=len).astype(np.float64)
+
+    def strip(title: str, y_label: str, curves: Sequence[Array], flat: int, log: bool) -> Strip:
+        lines = [
+            StripLine(
+                METHOD_STYLES[one.method].label,
+                np.interp(longest, one.cycles, curve, right=np.nan),
+                METHOD_STYLES[one.method].colour,
+            )
+            for one, curve in zip(methods, curves, strict=True)
+        ]
+        for level in levels:
+            style = METHOD_STYLES[level[0]]
+            lines.append(
+                StripLine(style.label, np.full(len(longest), level[flat]), style.colour, dash=True)
+            )
+        limits = _limits([np.asarray(line.y) for line in lines], log) if log else (0.0, 1.0)
+        return Strip(title, longest, lines, "first cycles left out", y_label, limits, log)
+
+    strips = [
+        strip("Mean over the map", "nats", [one.knowledge for one in methods], 1, True),
+        strip("AUROC, far cells", "0.5 is chance", [one.auroc for one in methods], 2, False),
+    ]
+    return PanelSheet(
+        [], strips=strips, strip_columns=2, strip_height=120, alt=alt, name="spiral-burn-in"
+    )
+
+
+def _member_strip(one: PointOfMethod, truth: Array) -> Strip:
+    style = METHOD_STYLES[one.method]
+    n_members = len(one.member_proba)
+    chain = np.size(one.member_trees) > 0
+    x = np.arange(1, n_members + 1, dtype=np.float64)
+    if n_members == 1:  # a line needs two ends
+        x = np.array([0.5, 1.5])
+    return Strip(
+        f"{style.label}, members",
+        x,
+        # Nothing leads from one independent model to the next: no line between them.
+        _class_lines(
+            np.resize(one.member_proba, (len(x), 3)), truth, dots=n_members > 1 and not chain
+        ),
+        x_label="member, in order of trees" if chain else "member",
+        y_label="probability",
+        y_limits=(0.0, 1.0),
+        alt=f"{style.label}: {n_members} members, knowledge {one.knowledge:.2g} nats.",
+    )
+
+
+def _path_strip(one: PointOfMethod, truth: Array) -> Strip:
+    style = METHOD_STYLES[one.method]
+    trees = np.asarray(one.path_trees, dtype=np.float64).ravel()
+    proba = one.path_proba
+    if trees.size < 2:  # a forest does not grow
+        trees, proba = np.array([0.0, 1.0]), np.tile(one.member_proba.mean(axis=0), (2, 1))
+    keep = np.unique(np.linspace(0, len(trees) - 1, _MOST_PATH).astype(np.int64))
+    marks = np.asarray(one.member_trees, dtype=np.float64).ravel()
+    return Strip(
+        f"{style.label}, while it grew",
+        trees[keep],
+        _class_lines(proba[keep], truth),
+        x_label="trees",
+        y_label="probability",
+        y_limits=(0.0, 1.0),
+        marks=marks,
+        mark_label="member" if marks.size else "",
+    )
+
+
+def _class_lines(proba: Array, truth: Array, dots: bool = False) -> list[StripLine]:
+    lines = [
+        StripLine(name, proba[:, i], CLASS_COLOURS[i], dots=dots) for i, name in enumerate(CLASSES)
+    ]
+    lines += [
+        StripLine(f"true {i + 1}", np.full(len(proba), truth[i]), CLASS_COLOURS[i], dash=True)
+        for i, name in enumerate(CLASSES)
+    ]
+    return lines
+
+
+def _limits(arrays: Sequence[Array], log: bool, span: float = 1e-5) -> tuple[float, float] | None:
+    """Limits with room; on a log axis at most ``span`` below the largest value."""
+    values = np.concatenate([np.ravel(array) for array in arrays]) if arrays else np.empty(0)
+    values = values[np.isfinite(values) & (values > 0 if log else np.isfinite(values))]
+    if not values.size:
+        return None
+    highest = float(values.max())
+    if log:
+        return max(float(values.min()) / _ROOM, highest * span), highest * _ROOM
+    return 0.0, highest * 1.05 or 1.0

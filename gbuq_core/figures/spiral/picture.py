@@ -1,0 +1,352 @@
+"""The spiral's maps side by side: truth first, then total, data and knowledge of each method.
+
+Malinin et al. (2021), figure 3, and the cyclical paper's figure 3. Total and data uncertainty
+share one colour scale with the truth, from 0 to ln 3 nats; knowledge uncertainty has another, over
+all methods with all their trees. Under the maps the schedule and the losses share their scrubber.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from gbuq_core.figures.canvas.panels import (
+    Line,
+    Marker,
+    Panel,
+    PanelSheet,
+    Points,
+    shared_limits,
+)
+from gbuq_core.figures.colour import OKABE_ITO
+from gbuq_core.figures.spiral.training import Growth, training_strips
+from gbuq_core.figures.theme import METHOD_STYLES
+from gbuq_core.glossary import UNCERTAINTY_KINDS
+from gbuq_core.synthetic import SpiralData
+from gbuq_core.validation import check_choice, check_number
+
+Array = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+EXTENT = (-600.0, 600.0)
+SCALES = ("shared", "own")
+POINTS = ("truth", "all maps", "off")
+MOST_FRAMES = 40  # of the maps: 12 of them with 6,400 cells then travel as 3 MB
+
+_NATS = "nats"
+_MOST_UNCERTAIN = math.log(3.0)  # three classes
+_DENSITY_SPAN = 1e-4
+_WITH_ROWS = "True density"
+_BRIEF = {"total": "TU", "data": "DU", "knowledge": "KU"}  # over maps too narrow for words
+_BORDER, _BORDER_COLOUR = "where the data end", "#d55e00"  # told apart from all of cividis
+_KNOWLEDGE_SPAN = 1e-4  # of the largest value: what the log colours of knowledge reach down to
+CLASSES, CLASS_COLOURS = ("class 1", "class 2", "class 3"), OKABE_ITO[:3]
+
+
+class Truth(Protocol):
+    """What is known of the spiral on its grid: `SpiralTruth` of the experiment."""
+
+    @property
+    def data_uncertainty(self) -> Array: ...  # noqa: D102
+    @property
+    def density(self) -> Array: ...  # noqa: D102
+    @property
+    def in_support(self) -> npt.NDArray[np.bool_]: ...  # noqa: D102
+    @property
+    def proba(self) -> Array: ...  # noqa: D102
+
+
+class Maps(Protocol):
+    """What is drawn of one method: `SpiralMaps` of the experiment, or anything like it.
+
+    ``method`` is a key of `METHOD_STYLES`, ``n_trees`` (n_frames,) what the stages are called; the
+    maps (n_frames, ny, nx) are in nats, NaN where there is no such value.
+    """
+
+    @property
+    def method(self) -> str: ...  # noqa: D102
+    @property
+    def n_trees(self) -> Ints: ...  # noqa: D102
+    @property
+    def total(self) -> Array: ...  # noqa: D102
+    @property
+    def data(self) -> Array: ...  # noqa: D102
+    @property
+    def knowledge(self) -> Array: ...  # noqa: D102
+
+
+class SpiralView(NamedTuple):
+    """How the maps are shown.
+
+    Attributes
+    ----------
+    log : bool
+        Logarithmic colours for knowledge uncertainty.
+    scale : str
+        One of `SCALES`.
+    points : str
+        Where the training rows are drawn, one of `POINTS`.
+    flag : int
+        So many percent of the cells, those with most knowledge uncertainty, are hatched.
+    """
+
+    log: bool = True
+    scale: str = "shared"
+    points: str = "truth"
+    flag: int = 0
+
+
+def spiral_sheet(
+    truth: Truth,
+    rows: SpiralData,
+    methods: Sequence[Maps],
+    growths: Sequence[Growth] = (),
+    view: SpiralView | None = None,
+    markers: Sequence[Marker] = (),
+    lines: Sequence[Line] = (),
+    alt: str = "",
+) -> PanelSheet:
+    """Panels of the truth and of every method, over strips of their training.
+
+    Parameters
+    ----------
+    truth : SpiralTruth
+    rows : SpiralData
+        The training rows.
+    methods : sequence of SpiralMaps
+        At most four. They play on the tree counts of the longest; one that has fewer trees stands
+        still once it has them all.
+    growths : sequence of Growth
+    view : SpiralView, optional
+    markers, lines : sequence of Marker, of Line
+        The probed point and the ray, on every map.
+    alt : str
+        The picture in words.
+
+    Raises
+    ------
+    InvalidParameter
+        If the view asks for something that there is not.
+    """
+    view = SpiralView() if view is None else view
+    check_choice("scale", view.scale, SCALES)
+    check_choice("points", view.points, POINTS)
+    check_number("flag", view.flag, 0, 100)
+    frames = common_frames(methods)
+    knowledge = _knowledge_limits(methods, view) if view.scale == "shared" else None
+    brief = len(methods) > 2
+    rest = [_method_panels(maps, view, knowledge, frames, brief) for maps in methods]
+    panels = _arrange(_truth_panels(truth, brief), rest)
+    border = border_of(truth.in_support)
+    with_rows = {"truth": {_WITH_ROWS}, "off": set()}.get(view.points, {p.title for p in panels})
+    return PanelSheet(
+        [
+            panel._replace(points=_points(border, rows if panel.title in with_rows else None))
+            for panel in panels
+        ],
+        columns=_COLUMNS[len(methods)],
+        x_label="x",
+        y_label="y",
+        x_extent=EXTENT,
+        y_extent=EXTENT,
+        panel_height=_HEIGHTS[len(methods)],
+        frame_label="trees",
+        frame_values=[int(n) for n in frames] if len(frames) > 1 else None,
+        frames_per_second=8,
+        blank_label=_words_of_blank(methods, frames),
+        hatch_label=f"the {view.flag} % of the cells with most knowledge uncertainty",
+        markers=markers,
+        lines=lines,
+        strips=training_strips(growths, frames) if len(frames) > 1 else (),
+        strip_columns=2,
+        strip_height=74,
+        alt=alt,
+        name="spiral",
+    )
+
+
+# By the number of methods: panels in a row, and pixels of a map, so that all of them fit on the
+# first screen of a laptop.
+_COLUMNS = {0: 3, 1: 5, 2: 4, 3: 4, 4: 5}
+_HEIGHTS = {0: 300, 1: 200, 2: 184, 3: 126, 4: 126}
+
+
+def common_frames(methods: Sequence[Maps]) -> Ints:
+    """The tree counts that all maps are played on: the stages of the longest, at most 40.
+
+    >>> common_frames([])
+    array([0])
+    """
+    growing = [np.asarray(maps.n_trees) for maps in methods if len(maps.n_trees) > 1]
+    if not growing:
+        return np.array([0])
+    stages = max(growing, key=lambda n_trees: (int(n_trees[-1]), len(n_trees)))
+    every = -(-len(stages) // MOST_FRAMES)
+    return stages[::-1][::every][::-1]  # counted from the end, which is always shown
+
+
+def maps_at(maps: Maps, part: Array, frames: Ints) -> Array:
+    """A method's maps (n_frames, ny, nx) at other tree counts; NaN before its first stage."""
+    stage = np.searchsorted(maps.n_trees, frames, side="right") - 1
+    values: Array = part[np.maximum(stage, 0)]
+    values[stage < 0] = np.nan
+    return values
+
+
+def _words_of_blank(methods: Sequence[Maps], frames: Ints) -> str:
+    """From which frame on a method has members, for those that begin with none."""
+    begins = []
+    for maps in methods:
+        total = maps_at(maps, maps.total, frames)
+        there = np.asarray(np.isfinite(total).any(axis=(1, 2)))
+        if len(maps.n_trees) > 1 and there.any() and not there[0]:
+            first = frames[np.argmax(there)]
+            begins.append(f"{METHOD_STYLES[maps.method].label}: first after {first:d} trees")
+    if not begins:
+        return "knowledge takes two members"
+    return f"no member yet ({', '.join(begins)}); knowledge takes two"
+
+
+def _knowledge_limits(methods: Sequence[Maps], view: SpiralView) -> tuple[float, float]:
+    """One scale over the finished maps; early stages may leave it."""
+    lo, hi = shared_limits([maps.knowledge[-1] for maps in methods], log=view.log)
+    return (max(lo, hi * _KNOWLEDGE_SPAN), hi) if view.log else (0.0, hi)
+
+
+def _arrange(truths: Sequence[Panel], rest: Sequence[list[Panel]]) -> list[Panel]:
+    """Panels in reading order, the truth at the left.
+
+    One or two methods have a row each; more have a column each, so that knowledge uncertainty can
+    be compared along a row.
+    """
+    noise, density, first = truths
+    if not rest:
+        return [noise, density, first]
+    if len(rest) == 1:
+        return [noise, density, *rest[0]]
+    if len(rest) == 2:
+        return [noise, *rest[0], density, *rest[1]]
+    kinds = zip(*rest, strict=True)
+    return [
+        panel
+        for left, row in zip((first, noise, density), kinds, strict=True)
+        for panel in (left, *row)
+    ]
+
+
+def flagged(knowledge: Array, percent: float) -> npt.NDArray[np.bool_]:
+    """The cells with most knowledge uncertainty, so many percent of them; none without values.
+
+    >>> flagged(np.array([[1.0, 2.0], [3.0, 4.0]]), 50).tolist()
+    [[False, False], [True, True]]
+    """
+    chosen = np.zeros(knowledge.shape, dtype=bool)
+    if np.isfinite(knowledge).all():
+        n_cells = round(knowledge.size * percent / 100)
+        chosen.flat[np.argsort(-knowledge, axis=None, kind="stable")[:n_cells]] = True
+    return chosen
+
+
+def border_of(in_support: npt.NDArray[np.bool_]) -> Array:
+    """The outer border of the data: points (n, 2) around the middle, at even distances.
+
+    >>> inside = np.zeros((80, 80), dtype=bool)
+    >>> inside[30:50, 30:50] = True
+    >>> bool(np.abs(border_of(inside)).max() < 155)  # a square of 300 by 300
+    True
+    """
+    ny, nx = in_support.shape
+    low, high = EXTENT
+    angle = np.linspace(0.0, 2.0 * np.pi, 2 * _BORDER_DOTS + 1)
+    radius = np.linspace(0.0, math.hypot(high, high), 2 * max(nx, ny))[:, None]
+    x, y = radius * np.cos(angle), radius * np.sin(angle)
+    column, row = ((v - low) / (high - low) * n - 0.5 for v, n in ((x, nx), (y, ny)))
+    inside = _between(in_support.astype(np.float64), row, column) >= 0.5
+    last = np.where(inside.any(axis=0), len(radius) - 1 - np.argmax(inside[::-1], axis=0), 0)
+    corners = radius[last] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    walked = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(corners, axis=0).T))])
+    at = np.linspace(0.0, walked[-1], _BORDER_DOTS, endpoint=False)
+    return np.stack([np.interp(at, walked, side) for side in corners.T], axis=1)
+
+
+_BORDER_DOTS = 120
+
+
+def _between(values: Array, row: Array, column: Array) -> Array:
+    """Bilinear interpolation between cells; 0 outside them."""
+    padded = np.pad(values, 1)
+    row = np.clip(row + 1.0, 0.0, padded.shape[0] - 1.001)
+    column = np.clip(column + 1.0, 0.0, padded.shape[1] - 1.001)
+    i, j = row.astype(np.int64), column.astype(np.int64)
+    u, v = row - i, column - j
+    upper = padded[i, j] * (1 - v) + padded[i, j + 1] * v
+    lower = padded[i + 1, j] * (1 - v) + padded[i + 1, j + 1] * v
+    mixed: Array = upper * (1 - u) + lower * u
+    return mixed
+
+
+def _points(border: Array, rows: SpiralData | None) -> Points:
+    """Where the data end as a dotted line, and the training rows by class."""
+    x, y, group = border[:, 0], border[:, 1], np.zeros(len(border), dtype=np.int64)
+    names, colours = [_BORDER], [_BORDER_COLOUR]
+    if rows is not None:
+        x, y = np.concatenate([x, rows.X[:, 0]]), np.concatenate([y, rows.X[:, 1]])
+        group = np.concatenate([group, rows.y + 1])
+        names, colours = [*names, *CLASSES], [*colours, *CLASS_COLOURS]
+    return Points(x, y, group, names, colours, radius=1.0, opacity=0.8)
+
+
+def _truth_panels(truth: Truth, brief: bool) -> list[Panel]:
+    """True data uncertainty, the density, and the density of one class."""
+    name = _BRIEF["data"] if brief else "data uncertainty"
+    noise = Panel(f"True {name}", truth.data_uncertainty, _NATS, (0.0, _MOST_UNCERTAIN))
+    # Equally frequent classes: p(x | class) = 3 p(class | x) p(x).
+    of_class = 3.0 * np.asarray(truth.proba[0]) * truth.density
+    panels = [noise]
+    for title, values in ((_WITH_ROWS, truth.density), ("Density of class 1", of_class)):
+        highest = float(np.nanmax(values))
+        limits = (highest * _DENSITY_SPAN, highest)
+        panels.append(Panel(title, values, "per area", limits, log=True))
+    return panels
+
+
+def _method_panels(
+    maps: Maps,
+    view: SpiralView,
+    knowledge: tuple[float, float] | None,
+    frames: Ints,
+    brief: bool,
+) -> list[Panel]:
+    style = METHOD_STYLES[maps.method]
+    plays = len(maps.n_trees) > 1 and len(frames) > 1
+    shared = (0.0, _MOST_UNCERTAIN) if view.scale == "shared" else None
+    panels = []
+    for kind, part in zip(UNCERTAINTY_KINDS, (maps.total, maps.data, maps.knowledge), strict=True):
+        is_knowledge = kind == "knowledge"
+        limits = knowledge if is_knowledge else shared
+        if limits is None:  # a scale of its own, of the finished map
+            limits = shared_limits([part[-1]], log=is_knowledge and view.log)
+        known = bool(np.isfinite(part[-1]).any())
+        values = maps_at(maps, part, frames) if plays else part[-1]
+        panels.append(
+            Panel(
+                f"{style.label}: {_BRIEF[kind] if brief else kind}",
+                values,
+                _NATS,
+                limits,
+                log=is_knowledge and view.log,
+                hatched=flagged(part[-1], view.flag) if is_knowledge and view.flag else None,
+                markers=() if known else _NOT_AVAILABLE,
+                alt="" if known else f"{style.label} gives no {kind} uncertainty here.",
+                accent=style.colour,
+                blank_hatched=known and bool(np.isnan(values).any()),
+            )
+        )
+    return panels
+
+
+_NOT_AVAILABLE = (Marker(-300.0, 0.0, "not available", "cross"),)

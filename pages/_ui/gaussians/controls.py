@@ -1,0 +1,196 @@
+"""The race's knobs and what they mean to the experiment."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from types import SimpleNamespace
+from typing import Any
+
+from gbuq_core.experiments.gaussians.plan import GaussiansSettings
+from gbuq_core.figures.gaussians.charts import CHARTS
+from gbuq_core.figures.gaussians.picture import SCALES, SHOWN, GaussiansView
+from gbuq_core.sampling import SAMPLERS, TARGETS
+from pages._ui.knobs import Knob, Preset, query_string
+from pages._ui.url_state import PageState
+
+_DEFAULT, _VIEW_DEFAULT = GaussiansSettings(), GaussiansView()
+_BY_LABEL = {kind.label: key for key, kind in SAMPLERS.items()}
+_TARGETS = {target.label: key for key, target in TARGETS.items()}
+_CHARTS = {
+    "modes": "modes visited",
+    "schedules": "step sizes",
+    "x": "marginals of x",
+    "y": "marginals of y",
+}
+_CHART_OF = {text: key for key, text in _CHARTS.items()}
+
+
+def _with(*samplers: str) -> tuple[str, tuple[Any, ...]]:
+    """Shown while one of these samplers races."""
+    labels = {SAMPLERS[sampler].label for sampler in samplers}
+    chosen = [
+        choice
+        for n in range(1, len(_BY_LABEL) + 1)
+        for choice in permutations(_BY_LABEL, n)
+        if set(choice) & labels
+    ]
+    return "samplers", tuple(chosen)
+
+
+_DATA = (
+    Knob(
+        "target", "Target", "choice", TARGETS[_DEFAULT.target].label, choices=tuple(_TARGETS),
+        group="data",
+    ),
+    Knob(
+        "gradient_noise", "Noise of the gradient (std)", "ladder", _DEFAULT.gradient_noise,
+        group="data", choices=(0.0, 0.3, 1.0, 3.0, 10.0),
+        help="Stands for the minibatches that make gradients noisy in practice.",
+    ),
+    Knob(
+        "seed", "Seed", "integer", _DEFAULT.seed, 0, 30, step=1, group="data",
+        help="Of the start and the noise, the same for all samplers.",
+    ),
+)  # fmt: skip
+_METHOD = (
+    Knob(
+        "samplers", "Samplers", "choices",
+        tuple(SAMPLERS[sampler].label for sampler in _DEFAULT.samplers),
+        choices=tuple(_BY_LABEL), group="method",
+        help="N-SGLD adds more noise, clr-SGLD cycles the step size, cg-SGLD the gradient's scale.",
+    ),
+)  # fmt: skip
+_KNOBS = (
+    Knob(
+        "steps", "Steps", "ladder", _DEFAULT.steps,
+        choices=(1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000),
+        help="Of each chain.",
+    ),
+    Knob(
+        "chains", "Chains", "ladder", _DEFAULT.chains, choices=(1, 2, 5, 10, 20, 50),
+        help="Each from a start of its own. Densities are of all of them together.",
+    ),
+    Knob(
+        "cycles", "Cycles", "ladder", _DEFAULT.cycles, choices=(1, 2, 5, 10, 20, 30, 50, 100),
+        needs=_with("clr", "cg"),
+    ),
+    Knob(
+        "rate_sgld", "Learning rate, SGLD", "ladder", _DEFAULT.rate_sgld,
+        choices=(0.005, 0.01, 0.02, 0.05, 0.1, 0.2), needs=_with("sgld"),
+        help="At the first step; it falls as (t + 1) to the power of -0.55.",
+    ),
+    Knob(
+        "rate_nsgld", "Learning rate, N-SGLD", "ladder", _DEFAULT.rate_nsgld,
+        choices=(0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1), needs=_with("nsgld"),
+    ),
+    Knob(
+        "noise_nsgld", "Noise scale, N-SGLD", "ladder", _DEFAULT.noise_nsgld,
+        choices=(1.0, 1.5, 2.0, 3.0, 5.0, 10.0), needs=_with("nsgld"),
+        help="Factor on the Langevin noise. 1 samples from the target, more from a hotter one.",
+    ),
+    Knob(
+        "rate_clr", "Learning rate, clr-SGLD", "ladder", _DEFAULT.rate_clr,
+        choices=(0.01, 0.03, 0.05, 0.06, 0.07, 0.08, 0.09, 0.1, 0.12), needs=_with("clr"),
+        help="At the start of each cycle; it falls to zero along half a cosine.",
+    ),
+    Knob(
+        "exploration_clr", "Exploration, clr-SGLD", "number", _DEFAULT.exploration_clr, 0.0, 0.9,
+        step=0.05, needs=_with("clr"), help="The share of each cycle whose samples do not count.",
+    ),
+    Knob(
+        "rate_cg", "Learning rate, cg-SGLD", "ladder", _DEFAULT.rate_cg,
+        choices=(0.002, 0.005, 0.007, 0.01, 0.012, 0.015, 0.02), needs=_with("cg"),
+    ),
+    Knob(
+        "alpha_max", "Largest gradient scale, cg-SGLD", "number", _DEFAULT.alpha_max, 1.0, 15.0,
+        step=0.5, needs=_with("cg"), help="At the start of each cycle.",
+    ),
+    Knob(
+        "alpha_min", "Smallest gradient scale, cg-SGLD", "number", _DEFAULT.alpha_min, 0.5, 5.0,
+        step=0.5, needs=_with("cg"),
+    ),
+    Knob(
+        "exploration_cg", "Exploration, cg-SGLD", "number", _DEFAULT.exploration_cg, 0.0, 0.9,
+        step=0.05, needs=_with("cg"), help="The share of each cycle whose samples do not count.",
+    ),
+    Knob(
+        "noise_free", "No noise while exploring", "switch", _DEFAULT.noise_free,
+        needs=_with("clr", "cg"),
+        help="As cSG-MCMC does it (appendix A). Changes nothing without exploration.",
+    ),
+    Knob(
+        "noise", "Noise scale, SGLD and cyclical", "ladder", _DEFAULT.noise,
+        choices=(0.0, 0.1, 0.2, 0.4, 0.5, 0.7, 1.0, 1.5, 2.0), needs=_with("sgld", "clr", "cg"),
+        help="1 is Langevin dynamics. The paper's 0.4 is ambiguous.",
+    ),
+)  # fmt: skip
+_VIEW = (
+    Knob("shown", "Colours show", "choice", _VIEW_DEFAULT.shown, choices=SHOWN, group="view"),
+    Knob(
+        "scale", "Colour scale", "choice", _VIEW_DEFAULT.scale, choices=SCALES, group="view",
+        help="A trapped chain is far denser than the target: its own scale shows by how much.",
+    ),
+    Knob("log", "Logarithmic colours", "switch", _VIEW_DEFAULT.log, group="view"),
+    Knob("trail", "Path of chain 1", "switch", _VIEW_DEFAULT.trail, group="view"),
+    Knob(
+        "outlines", "Borders of the modes", "switch", _VIEW_DEFAULT.outlines, group="view",
+        help="Samples within 3 std count as in a mode.",
+    ),
+    Knob(
+        "charts", "Charts", "choices", tuple(_CHARTS[chart] for chart in _VIEW_DEFAULT.charts),
+        choices=tuple(_CHART_OF), group="view",
+    ),
+)  # fmt: skip
+
+STATE = PageState(
+    key="gaussians",
+    knobs=(*_DATA, *_METHOD, *_KNOBS, *_VIEW),
+    presets=(
+        Preset(
+            "Paper settings",
+            help="25 Gaussians, 50,000 steps of each sampler, 30 cycles.",
+        ),
+        Preset(
+            "Stable steps",
+            {"rate_clr": 0.05, "alpha_max": 5.0},
+            help="Just below the longest step that does not overshoot.",
+        ),
+    ),
+)
+
+
+def settings_of(values: SimpleNamespace) -> GaussiansSettings:
+    """The experiment's settings for the knobs' values."""
+    named = GaussiansSettings._fields
+    same = {name: getattr(values, name) for name in named if name not in ("samplers", "target")}
+    return GaussiansSettings(
+        samplers=tuple(_BY_LABEL[label] for label in values.samplers),
+        target=_TARGETS[values.target],
+        **same,
+    )
+
+
+def view_of(values: SimpleNamespace) -> GaussiansView:
+    """How the race is shown."""
+    chosen = {_CHART_OF[text] for text in values.charts}
+    charts = tuple(chart for chart in CHARTS if chart in chosen)
+    return GaussiansView(
+        values.shown, values.scale, values.log, charts, values.trail, values.outlines
+    )
+
+
+def query_of(settings: GaussiansSettings, view: GaussiansView | None = None) -> str:
+    """The part of a link after the question mark that restores these settings.
+
+    >>> query_of(GaussiansSettings(alpha_max=5.0, samplers=("cg",)))
+    'samplers=cg-SGLD&alpha_max=5'
+    """
+    view = _VIEW_DEFAULT if view is None else view
+    values = {
+        **settings._asdict(),
+        **view._asdict(),
+        "samplers": tuple(SAMPLERS[sampler].label for sampler in settings.samplers),
+        "target": TARGETS[settings.target].label,
+        "charts": tuple(_CHARTS[chart] for chart in view.charts),
+    }
+    return query_string(STATE.knobs, values)

@@ -1,0 +1,179 @@
+"""The race's picture, its table, the paper's claims, and what can be taken away."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import streamlit as st
+
+from gbuq_core.experiments.gaussians.claims import check_claims, describe_settings
+from gbuq_core.experiments.gaussians.export import gaussians_code, gaussians_csv
+from gbuq_core.experiments.gaussians.fit import GaussiansRun, target_grid
+from gbuq_core.experiments.gaussians.plan import GaussiansSettings
+from gbuq_core.experiments.gaussians.scores import describe_gaussians, describe_race, score_rows
+from gbuq_core.figures.gaussians.picture import GaussiansView, gaussians_sheet
+from gbuq_core.figures.standalone import Section, standalone_html
+from pages._ui.canvas import canvas
+from pages._ui.claims import draw_claim
+from pages._ui.export import Download, show_exports
+from pages._ui.jobs_glue import Answer, seconds_text
+from pages._ui.notices import show_notice
+
+_PAPER = "https://ceur-ws.org/Vol-3381/47.pdf"
+_SOURCE = (
+    "After Tan, Huertas and Zhao, Efficient and Effective Uncertainty Quantification in Gradient "
+    "Boosting via Cyclical Gradient MCMC, section 5.1 (CEUR Vol-3381, paper 47)."
+)
+_READING = (
+    "Size: step size times gradient scale; of a schedule with many cycles three are drawn. Dashed: "
+    "the longest step that does not overshoot a mode farther than it came from, and the target's "
+    "marginals. Shaded: exploring steps, whose samples do not count. Dots on the maps: where chain "
+    "1 has been since the frame before."
+)
+_CLAIM_HEADS = ("The paper", "Here", "Verdict")
+
+
+def draw_gaussians(
+    settings: GaussiansSettings, view: GaussiansView, answers: Sequence[Answer]
+) -> GaussiansRun:
+    """Draw what there is, the last good runs included; return what belongs to the settings."""
+    for answer in answers:
+        label = answer.request.label
+        if answer.error:
+            show_notice(f"{label}: {answer.error}", answer.slot, tone="error")
+        elif answer.fresh and answer.result.stopped:
+            said = answer.result.stopped
+            show_notice(f"{label}: {said[0].lower()}{said[1:]}", answer.slot)
+    truth = target_grid(settings.target)
+    fresh = tuple(answer.result for answer in answers if answer.fresh)
+    # A run over another target cannot stand beside this one.
+    shown = [
+        answer.result
+        for answer in answers
+        if answer.result is not None and answer.result.plan.target == settings.target
+    ]
+    old = [a.request.label for a in answers if a.result in shown and not a.fresh]
+    if old:
+        st.caption(f"Still the settings before: {', '.join(old)}.")
+    run = GaussiansRun(settings, truth, fresh)
+    if not settings.samplers:
+        st.text("Choose a sampler at the left to see what it makes of this target.")
+    canvas(gaussians_sheet(truth, shown, view, describe_gaussians(run)), key="gaussians")
+    return run
+
+
+def show_costs(answers: Sequence[Answer]) -> None:
+    """How the charts are read, and what the runs took."""
+    taken = [
+        f"{answer.request.label} {seconds_text(answer.result.seconds)}"
+        for answer in answers
+        if answer.fresh
+    ]
+    st.caption(" ".join([_READING, *([f"Sampled: {', '.join(taken)}."] if taken else [])]))
+
+
+def draw_scores(run: GaussiansRun) -> None:
+    """The table beside the paper's statements."""
+    scores, claims = st.columns([0.55, 0.45], gap="large")
+    with scores:
+        st.header("Scorecard")
+        if not run.runs:
+            st.text("Scores appear with the first run.")
+        else:
+            head, *rows = ("| " + " | ".join(row) + " |" for row in score_rows(run))
+            st.markdown("\n".join([head, "|:--|" + "--:|" * len(run.runs), *rows]))
+            st.caption(_DEFINITIONS)
+    with claims:
+        st.header("The paper and this picture")
+        found = check_claims(run)
+        if found:
+            st.caption(describe_settings(run.settings))
+        for claim in found:
+            draw_claim(claim)
+        if run.settings.target != "gaussians25":
+            st.text("The paper speaks about the 25 Gaussians; choose them as the target.")
+        elif run.runs and not found:
+            st.text(
+                "No statement of the paper applies: they need chains that keep at least 50 samples "
+                "and, for N-SGLD, more noise than the others, who need some too."
+            )
+
+
+_DEFINITIONS = (
+    "Kept samples, of all chains: clr-SGLD and cg-SGLD keep what comes after their exploration, "
+    "which the paper gives for clr-SGLD only, 25 % of each cycle; the others keep all. All scores "
+    "but changes of mode and seconds are of kept samples, so rows compare what is kept too. Modes "
+    "visited: at least 50 kept samples within 3 std of it; with several chains the median. In a "
+    "mode: the share of kept samples within 3 std of any. Occupancy error: half the summed "
+    "differences between the modes' shares and their weights. KL: the Kullback-Leibler divergence "
+    "of the samples' histogram from the target's. Effective samples and autocorrelation time: of "
+    "the coordinate that mixes slower, a chain's mean; neither sees a mode that the chain never "
+    "found. Seconds: of all chains. The ring's modes are twelve equal sectors, the banana's five "
+    "stretches of equal probability."
+)
+
+
+def export_gaussians(run: GaussiansRun, view: GaussiansView, link: str) -> None:
+    """Code, link, data, page; then the picture in words."""
+    downloads = (
+        Download("Data (CSV)", "gaussians.csv", "text/csv", partial(_csv, run)),
+        Download("Page (HTML)", "gaussians.html", "text/html", partial(_html, run, view)),
+    )
+    show_exports("gaussians", gaussians_code(run.settings), link, downloads)
+    with st.expander("In words"):
+        st.text(describe_gaussians(run))
+
+
+def explain_gaussians() -> None:
+    """Equations and where they come from."""
+    with st.expander("Equations and paper"):
+        st.markdown(
+            "Tan, Huertas and Zhao, [Efficient and Effective Uncertainty Quantification in "
+            f"Gradient Boosting via Cyclical Gradient MCMC]({_PAPER}), section 5.1 and appendix "
+            "B.1. A step of every sampler, with a noisy gradient of -log p:"
+        )
+        st.latex(
+            r"x_{t+1}=x_t-\epsilon_t\,\alpha_t\left(\nabla U(x_t)+\sigma_g\,\zeta_t\right)"
+            r"+s\sqrt{2\epsilon_t}\,\xi_t,\qquad \zeta_t,\xi_t\sim\mathcal N(0,I)"
+        )
+        st.markdown(
+            "SGLD lets the step size fall, N-SGLD keeps it and sets the noise scale s to 5, "
+            "clr-SGLD makes the step size cyclic, cg-SGLD the gradient's scale, with L steps and "
+            "C steps a cycle:"
+        )
+        st.latex(
+            r"\epsilon_t^{\text{SGLD}}=\epsilon_0(t+1)^{-0.55},\quad"
+            r"\epsilon_t^{\text{clr}}=\tfrac{\epsilon_0}{2}\left(\cos\tfrac{\pi(t\bmod C)}{C}"
+            r"+1\right),\quad \alpha_t^{\text{cg}}=\max\left(\tfrac{\alpha_{\max}}{2}\left("
+            r"\cos\tfrac{\pi(t\bmod C)}{C}+1\right),\alpha_{\min}\right)"
+        )
+        st.markdown(
+            "Where -log p has curvature h, a gradient step s multiplies the distance to the centre "
+            "by 1 - s h. Above 2 / h, the dashed line, a step overshoots farther than it came from "
+            "and with a little noise the chain leaves the mode. In the 25 Gaussians 2 / h is 0.06: "
+            "at a learning rate of 0.01 cg-SGLD explores with a scale above 6 and stays where it "
+            "is below. clr-SGLD's Langevin noise grows with its step and helps it out earlier."
+        )
+
+
+def _csv(run: GaussiansRun) -> bytes:
+    return gaussians_csv(run).encode()
+
+
+def _html(run: GaussiansRun, view: GaussiansView) -> bytes:
+    words = describe_gaussians(run)
+    sections = [
+        Section(
+            sheet=gaussians_sheet(run.truth, run.runs, view, words), caption=f"{words} {_READING}"
+        ),
+        Section("Scorecard", caption=_DEFINITIONS, table=score_rows(run)),
+        Section("Python", code=gaussians_code(run.settings)),
+    ]
+    claims = check_claims(run)
+    if claims:
+        said = describe_settings(run.settings)
+        table = [_CLAIM_HEADS, *claims]
+        sections.insert(2, Section("The paper and this picture", caption=said, table=table))
+    lead = f"{describe_race(run.settings)} {_SOURCE}"
+    return standalone_html(sections, "25 Gaussians", lead).encode()

@@ -1,0 +1,243 @@
+"""Heart's knobs, what they mean to the experiment, and painting cells by clicks."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from itertools import permutations
+from types import SimpleNamespace
+from typing import Any
+
+import streamlit as st
+
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.experiments.heart.data import SIDE, make_painted_heart
+from gbuq_core.experiments.heart.plan import METHODS, HeartSettings
+from gbuq_core.figures.heart import SCALES, HeartView
+from gbuq_core.glossary import VIEWS
+from pages._ui.canvas import CanvasEvent
+from pages._ui.knobs import Knob, Preset, query_string
+from pages._ui.url_state import PageState
+
+MOST_METHODS = 3
+MOST_PAINTED = 66  # cells that fit into the text box
+_DEFAULT = HeartSettings()
+_BY_LABEL = {method.label: key for key, method in METHODS.items()}
+_ALL = "all"
+_LEAF_NOISE = {"automatic": None, "on": True, "off": False}
+
+
+def _with(*labels: str) -> tuple[str, tuple[Any, ...]]:
+    """Shown while one of these methods is chosen: every choice of methods that has one of them."""
+    chosen = [
+        choice
+        for n in range(1, MOST_METHODS + 1)
+        for choice in permutations(_BY_LABEL, n)
+        if set(choice) & set(labels)
+    ]
+    return "methods", tuple(chosen)
+
+
+_SGLB = tuple(method.label for method in METHODS.values() if method.langevin)
+_VIRTUAL = tuple(method.label for method in METHODS.values() if method.virtual)
+_BOOSTED = tuple(method.label for method in METHODS.values() if method.boosting)
+
+_DATA = (
+    Knob(
+        "rows", "Training rows per cell", "ladder", _DEFAULT.rows, group="data",
+        choices=(1, 3, 10, 30, 100, 300, 1000, 3000),
+    ),
+    Knob(
+        "noise", "Noise variance", "ladder", _DEFAULT.noise, group="data",
+        choices=(0.0001, 0.001, 0.003, 0.01, 0.03, 0.1),
+        help="In squared units of y; four times as much around the heart.",
+    ),
+    Knob(
+        "cells", "Painted cells", "text", "", group="data",
+        pattern=rf"(?:[0-8]{{2}}(?:\.[0-8]{{2}}){{0,{MOST_PAINTED - 1}}})?",
+        help="Cells as row and column, 34.35.44 for example.",
+    ),
+    Knob(
+        "seed", "Seed", "integer", _DEFAULT.seed, 0, 30, step=1, group="data",
+        help="Of the cells' means, the noise and the models.",
+    ),
+)  # fmt: skip
+_METHOD = (
+    Knob(
+        "methods", "Methods, at most three", "choices",
+        tuple(METHODS[method].label for method in _DEFAULT.methods),
+        choices=tuple(_BY_LABEL), most=MOST_METHODS, group="method",
+        help="vRF is a random forest in groups of trees; CatBoost trains the same ensembles with "
+        "its own code.",
+    ),
+)  # fmt: skip
+_KNOBS = (
+    Knob(
+        "members", "Members", "integer", _DEFAULT.members, 2, 20, step=1,
+        help="Independent models, or groups of vRF's trees. Virtual ensembles get theirs from K.",
+    ),
+    Knob(
+        "trees", "Trees", "ladder", _DEFAULT.trees,
+        choices=(20, 50, 100, 200, 300, 500, 700, 1000, 1500, 2000),
+        help="Of each boosted model; of the whole forest.",
+    ),
+    Knob("depth", "Depth", "integer", _DEFAULT.depth, 1, 8, step=1, needs=_with(*_BOOSTED)),
+    Knob(
+        "rate", "Learning rate, SGLB", "ladder", _DEFAULT.rate,
+        choices=(0.01, 0.03, 0.05, 0.1, 0.2, 0.3, 0.5), needs=_with(*_SGLB),
+    ),
+    Knob(
+        "rate_sgb", "Learning rate, SGB", "ladder", _DEFAULT.rate_sgb,
+        choices=(0.01, 0.03, 0.05, 0.1, 0.2, 0.3, 0.5), needs=_with("SGB"),
+        help="Each tree of SGB sees a random half of the rows.",
+    ),
+    Knob(
+        "temperature", "Diffusion temperature", "ladder", _DEFAULT.temperature,
+        choices=("posterior", "10", "100", "1000", "10000", "catboost"), needs=_with(*_SGLB),
+        help="Less is noisier. catboost: the number of rows. posterior: 1, what sampling from the "
+        "posterior asks for.",
+    ),
+    Knob(
+        "leaf_noise", "Noise in leaves", "choice", "automatic", choices=tuple(_LEAF_NOISE),
+        needs=_with("SGLB", "virtual SGLB"),
+        help="Langevin noise on leaf values, not only on the choice of splits. Automatic: off at "
+        "the temperature catboost, whose own code has none here, and on at any other.",
+    ),
+    Knob(
+        "step", "Truncation step K", "integer", _DEFAULT.step, 5, 200, step=5, unit="trees",
+        needs=_with(*_VIRTUAL), help="A virtual ensemble's members have K, 2K, ... trees.",
+    ),
+    Knob(
+        "start", "Truncation start", "number", _DEFAULT.start, 0.0, 0.9, step=0.05,
+        needs=_with(*_VIRTUAL), help="The share of the trees before the first member.",
+    ),
+)  # fmt: skip
+_VIEW = (
+    Knob(
+        "shown", "Members shown", "ladder", _ALL, choices=("2", "3", "4", "5", "7", "10", _ALL),
+        group="view", help="Counts only so many of them; refits nothing.",
+    ),
+    Knob("unit", "Uncertainty as", "choice", "std", choices=VIEWS, group="view"),
+    Knob("log", "Logarithmic colours for knowledge", "switch", True, group="view"),
+    Knob(
+        "scale", "Colour scales", "choice", "shared", choices=SCALES, group="view",
+        help="Shared: one for noise, one for knowledge. Own: one a map.",
+    ),
+)  # fmt: skip
+
+STATE = PageState(
+    key="heart",
+    knobs=(*_DATA, *_METHOD, *_KNOBS, *_VIEW),
+    presets=(
+        Preset(
+            "Paper settings",
+            {"methods": ("SGB", "SGLB", "virtual SGLB")},
+            help="10 x 1000 trees; SGLB at learning rate 0.3, SGB at 0.1 on half of the rows.",
+        ),
+    ),
+)
+
+
+def settings_of(values: SimpleNamespace) -> HeartSettings:
+    """The experiment's settings for the knobs' values."""
+    named = values.temperature in ("catboost", "posterior")
+    return HeartSettings(
+        methods=tuple(_BY_LABEL[label] for label in values.methods),
+        rows=values.rows,
+        noise=values.noise,
+        seed=values.seed,
+        cells=read_cells(values.cells),
+        members=values.members,
+        trees=values.trees,
+        depth=values.depth,
+        rate=values.rate,
+        rate_sgb=values.rate_sgb,
+        temperature=values.temperature if named else float(values.temperature),
+        leaf_noise=_LEAF_NOISE[values.leaf_noise],
+        step=values.step,
+        start=values.start,
+        shown=None if values.shown == _ALL else int(values.shown),
+    )
+
+
+def view_of(values: SimpleNamespace) -> HeartView:
+    """How the maps are shown."""
+    return HeartView(values.unit, values.log, values.scale)
+
+
+def query_of(settings: HeartSettings, view: HeartView | None = None) -> str:
+    """The part of a link after the question mark that restores these settings.
+
+    >>> query_of(HeartSettings(rate=0.1, cells=(31,)))
+    'cells=34&rate=0.1'
+    """
+    view = HeartView() if view is None else view
+    temperature = settings.temperature
+    values = {
+        **settings._asdict(),
+        **view._asdict(),
+        "methods": tuple(METHODS[method].label for method in settings.methods),
+        "cells": write_cells(settings.cells),
+        "temperature": temperature if isinstance(temperature, str) else f"{temperature:g}",
+        "leaf_noise": next(k for k, v in _LEAF_NOISE.items() if v is settings.leaf_noise),
+        "shown": _ALL if settings.shown is None else str(settings.shown),
+    }
+    return query_string(STATE.knobs, values)
+
+
+def read_cells(text: str) -> tuple[int, ...]:
+    """Cell numbers from row and column digits.
+
+    >>> read_cells("34.08.34")
+    (8, 31)
+    """
+    pairs = [part for part in text.split(".") if part]
+    return tuple(sorted({SIDE * int(pair[0]) + int(pair[1]) for pair in pairs}))
+
+
+def write_cells(cells: Iterable[int]) -> str:
+    """The text of cell numbers.
+
+    >>> write_cells([31, 8])
+    '08.34'
+    """
+    return ".".join(f"{cell // SIDE}{cell % SIDE}" for cell in sorted(set(cells)))
+
+
+def paint(event: CanvasEvent) -> None:
+    """Take away or give rows: the callback of a click or a lasso, before the page runs."""
+    held = read_cells(st.session_state.get("cells", ""))
+    painted = toggled(() if problem_with_cells(held) else held, event)
+    problem = problem_with_cells(painted)
+    if problem:
+        st.toast(problem)
+    else:
+        st.session_state["cells"] = write_cells(painted)
+
+
+def unpaint() -> None:
+    """Give the heart its own rows back."""
+    st.session_state["cells"] = ""
+
+
+def toggled(painted: Iterable[int], event: CanvasEvent) -> set[int]:
+    """Which cells are painted after a click or a lasso.
+
+    A click turns one cell over. A lasso empties the cells that have rows, or fills them all if
+    none has.
+    """
+    before = set(painted)
+    filled = make_painted_heart(1, cells=before).in_support
+    chosen = [event.clicked[1:]] if event.clicked else event.lassoed
+    with_rows = [cell for cell in chosen if filled[cell]]
+    return before ^ {SIDE * row + column for row, column in with_rows or chosen}
+
+
+def problem_with_cells(cells: Collection[int]) -> str:
+    """Why these cells cannot be painted, in a sentence; nothing if they can."""
+    if len(cells) > MOST_PAINTED:
+        return f"At most {MOST_PAINTED} cells can be painted: give some of them back."
+    try:
+        make_painted_heart(1, cells=cells)
+    except InvalidParameter as error:
+        return str(error)
+    return ""

@@ -1,0 +1,214 @@
+"""Heart's picture, its scorecard, the paper's claims, and what can be taken away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from gbuq_core.errors import GbuqError
+from gbuq_core.experiments.heart.data import make_painted_heart
+from gbuq_core.experiments.heart.export import heart_code, heart_csv
+from gbuq_core.experiments.heart.fit import HeartMaps, HeartRun, map_heart
+from gbuq_core.experiments.heart.plan import (
+    METHODS,
+    HeartSettings,
+    estimate_heart_seconds,
+    plan_heart,
+)
+from gbuq_core.experiments.heart.scores import (
+    auroc_text,
+    check_claims,
+    describe_heart,
+    score_heart,
+)
+from gbuq_core.figures.canvas.panels import PanelSheet
+from gbuq_core.figures.heart import HeartView, heart_sheet
+from gbuq_core.figures.standalone import Section, standalone_html
+from gbuq_core.glossary import STD_CAVEAT
+from gbuq_core.synthetic import HeartData
+from pages._ui.canvas import CanvasEvent, canvas
+from pages._ui.claims import draw_claim
+from pages._ui.export import Download, show_exports
+from pages._ui.heart.controls import unpaint
+from pages._ui.jobs_glue import Answer, seconds_text
+from pages._ui.notices import show_notice
+
+_SLOW_SECONDS = 1.0  # methods whose cost is told before they are chosen
+_PAPER = "https://arxiv.org/abs/2006.10562"
+_LEAD = (
+    "Two features of nine levels, no training rows inside the heart. After Malinin, Prokhorenkova "
+    "and Ustimenko, Uncertainty in gradient boosting via ensembles, section 4 (arXiv 2006.10562)."
+)
+_CLAIM_HEADS = ("The paper", "Here", "Verdict")
+
+
+def draw_heart(
+    settings: HeartSettings,
+    view: HeartView,
+    answers: Sequence[Answer],
+    on_select: Callable[[CanvasEvent], None],
+) -> HeartRun:
+    """Draw what there is, the last good maps included; return what belongs to the settings."""
+    pairs = [(answer, _maps_of(answer, settings)) for answer in answers]
+    shown = [maps for _, maps in pairs if maps is not None]
+    fresh = tuple(maps for answer, maps in pairs if maps is not None and answer.fresh)
+    old = [answer.request.label for answer, maps in pairs if maps is not None and not answer.fresh]
+    if old:
+        st.caption(f"Still the settings before: {', '.join(old)}.")
+    truth = fresh[0].truth if fresh else _truth(settings)
+    run = HeartRun(settings, truth, fresh)
+    if not settings.methods:
+        st.text("Choose a method at the left to see what it makes of this truth.")
+    words = describe_heart(run, view.unit)
+    sheet = heart_sheet(truth, shown, view, settings.cells, words)
+    canvas(sheet, key="heart", select="cells", on_select=on_select)
+    if settings.cells:
+        n = len(settings.cells)
+        label = f"Undo painting ({n} cell{'s' * (n > 1)})"
+        st.button(label, key="_unpaint", on_click=unpaint)
+    return run
+
+
+def show_costs(settings: HeartSettings, answers: Sequence[Answer]) -> None:
+    """What the fits took, and what slow methods would take that are not chosen."""
+    fits = [(answer.request.label, answer.result) for answer in answers if answer.fresh]
+    taken = [f"{label} {seconds_text(fit.seconds)}" for label, fit in fits]
+    parts = [f"Fitted: {', '.join(taken)}."] if taken else []
+    others = [method for method in METHODS if method not in settings.methods]
+    estimates = {m: estimate_heart_seconds(plan_heart(settings, m)) for m in others}
+    slow = [
+        f"{METHODS[method].label} about {seconds_text(seconds)}"
+        for method, seconds in estimates.items()
+        if seconds > _SLOW_SECONDS
+    ]
+    if slow:
+        told = ", ".join(slow).replace(" about ", " would take about ", 1)
+        parts.append(f"Not chosen: {told}.")
+    st.caption(" ".join(parts))
+
+
+def draw_scores(run: HeartRun, view: HeartView) -> None:
+    """The scorecard beside the paper's statements."""
+    scores, claims = st.columns([0.55, 0.45], gap="large")
+    with scores:
+        st.header("Scorecard")
+        if not run.methods:
+            st.text("Scores appear with the first fit.")
+        else:
+            st.markdown(_score_table(run, view))
+            unit = "standard deviations" if view.unit == "std" else "variances"
+            st.caption(
+                f"Uncertainties and errors are {unit} of y, means over cells. AUROC: the chance "
+                "that an empty cell has more knowledge uncertainty than a filled one. Error of "
+                "data: its distance from the true noise in filled cells. Seconds and megabytes: "
+                "the training, and what the trained models hold."
+                + (f" {STD_CAVEAT}" if view.unit == "std" else "")
+            )
+    with claims:
+        st.header("The paper and this picture")
+        for claim in check_claims(run):
+            draw_claim(claim)
+
+
+def export_heart(run: HeartRun, view: HeartView, link: str) -> None:
+    """Code, link, data, page; then the picture in words."""
+    words = describe_heart(run, view.unit)
+    downloads = (
+        Download("Data (CSV)", "heart.csv", "text/csv", partial(_csv, run)),
+        Download("Page (HTML)", "heart.html", "text/html", partial(_html, run, view)),
+    )
+    show_exports("heart", heart_code(run.settings), link, downloads)
+    with st.expander("In words"):
+        st.text(words)
+
+
+def explain_heart() -> None:
+    """Equations and where they come from."""
+    with st.expander("Equations and paper"):
+        st.markdown(
+            f"Malinin, Prokhorenkova and Ustimenko, [Uncertainty in gradient boosting via "
+            f"ensembles]({_PAPER}), section 4. Total, data and knowledge uncertainty of M members "
+            "with means and variances of y (equation 6):"
+        )
+        st.latex(
+            r"\underbrace{\tfrac1M\sum_m\left(\mu_m-\bar\mu\right)^2"
+            r"+\tfrac1M\sum_m\sigma_m^2}_{\text{total}}"
+            r"=\underbrace{\tfrac1M\sum_m\sigma_m^2}_{\text{data}}"
+            r"+\underbrace{\tfrac1M\sum_m\left(\mu_m-\bar\mu\right)^2}_{\text{knowledge}}"
+        )
+        st.markdown(
+            "SGLB adds noise to the gradients that a tree is fitted to and shrinks the model "
+            "before each tree (equations 11 and 12):"
+        )
+        st.latex(
+            r"F^{(t)}=(1-\gamma\epsilon)F^{(t-1)}+\epsilon\,h^{(t)},\quad"
+            r"h^{(t)}\approx-g^{(t)}+\nu,\quad\nu\sim\mathcal N\!\left(0,"
+            r"\tfrac{2}{\beta\epsilon}I\right)"
+        )
+        st.markdown(
+            "A virtual ensemble's members are one model cut at K, 2K, ... trees above the start; "
+            "the shrinkage after the cut is divided out (equation 15)."
+        )
+
+
+def _maps_of(answer: Answer, settings: HeartSettings) -> HeartMaps | None:
+    """Maps of what a slot holds, or a notice why there are none."""
+    problem = answer.error
+    if answer.result is not None and not problem:
+        try:
+            return map_heart(answer.result, settings)
+        except GbuqError as error:
+            problem = str(error)
+    if problem:
+        show_notice(f"{answer.request.label}: {problem}", answer.slot, tone="error")
+    return None
+
+
+def _truth(settings: HeartSettings) -> HeartData:
+    return make_painted_heart(settings.rows, settings.noise, settings.seed, settings.cells)
+
+
+def _score_table(run: HeartRun, view: HeartView) -> str:
+    """A Markdown table of our own words and numbers."""
+    head, *rows = ("| " + " | ".join(row) + " |" for row in _score_rows(run, view))
+    return "\n".join([head, "|:--|" + "--:|" * len(run.methods), *rows])
+
+
+def _score_rows(run: HeartRun, view: HeartView) -> list[tuple[str, ...]]:
+    """A line a score and a column a method, so that it fits a phone; first the headings."""
+    scores = [score_heart(maps, view.unit) for maps in run.methods]
+    fits = [maps.fit for maps in run.methods]
+    return [
+        (view.unit.capitalize(), *(METHODS[maps.method].label for maps in run.methods)),
+        ("AUROC of knowledge", *(auroc_text(s.auroc_knowledge) for s in scores)),
+        ("Knowledge, empty cells", *(_digits(s.knowledge_empty) for s in scores)),
+        ("Knowledge, filled cells", *(_digits(s.knowledge_filled) for s in scores)),
+        ("Error of data, mean", *(_digits(s.data_error_mean) for s in scores)),
+        ("Error of data, largest", *(_digits(s.data_error_max) for s in scores)),
+        ("Seconds", *(_digits(fit.seconds) for fit in fits)),
+        ("Megabytes", *(_digits(fit.memory_bytes / 1e6) for fit in fits)),
+    ]
+
+
+def _digits(value: float) -> str:
+    """Three significant digits; a dash where there is no such number."""
+    return "\u2013" if np.isnan(value) else f"{value:#.3g}".rstrip(".")
+
+
+def _csv(run: HeartRun) -> bytes:
+    return heart_csv(run).encode()
+
+
+def _html(run: HeartRun, view: HeartView) -> bytes:
+    words = describe_heart(run, view.unit)
+    sheet: PanelSheet = heart_sheet(run.data, run.methods, view, run.settings.cells, alt=words)
+    sections = [
+        Section(sheet=sheet, caption=words),
+        Section("Scorecard", table=_score_rows(run, view)),
+        Section("The paper and this picture", table=[_CLAIM_HEADS, *check_claims(run)]),
+        Section("Python", code=heart_code(run.settings)),
+    ]
+    return standalone_html(sections, "The heart", _LEAD).encode()

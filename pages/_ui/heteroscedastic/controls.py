@@ -1,0 +1,208 @@
+"""Heteroscedastic's knobs, and what they mean to the experiment and to the picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import streamlit as st
+
+from gbuq_core.experiments.heteroscedastic.plan import (
+    LEVELS,
+    METHODS,
+    MOST_METHODS,
+    PAPER,
+    PARTS,
+    SCORES,
+    TAILS,
+    HeteroSettings,
+)
+from pages._ui.controls import HEADINGS, draw_knob, is_shown
+from pages._ui.knobs import Knob, Preset, query_string
+from pages._ui.url_state import PageState
+
+_DEFAULT = HeteroSettings()
+_METHOD_LABELS = {method.label: key for key, method in METHODS.items()}
+# A score that one method has only is its panel's own, whatever is chosen.
+CHOSEN_SCORES = (
+    "novelty", "conditional_novelty", "inference_novelty", "knowledge", "data", "total",
+)  # fmt: skip
+_SCORE_LABELS = {SCORES[key].label: key for key in CHOSEN_SCORES}
+_TAIL_LABELS = {"goes on rising": TAILS[0], "ends at 5.2": TAILS[1]}
+SORTS = ("CRPS", "coverage", "AUROC of its best score", "seconds")
+
+
+def _has_novelty(values: Mapping[str, Any]) -> bool:
+    scored = {method.label for method in METHODS.values() if "novelty" in method.scores}
+    return bool(scored & set(values["methods"]))
+
+
+def _labels_of(keys: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(METHODS[key].label for key in keys)
+
+
+def _uses(knob: str) -> Callable[[Mapping[str, Any]], bool]:
+    """While a method is chosen whose fit depends on it."""
+    labels = {method.label for method in METHODS.values() if knob in method.knobs}
+    return lambda values: bool(labels & set(values["methods"]))
+
+
+_DATA = (
+    Knob(
+        "rows", "Rows", "ladder", _DEFAULT.rows, group="data",
+        choices=(200, 500, 1000, 2000, 5000, 10000, 20000),
+    ),
+    Knob(
+        "noise_slope", "Noise (std per unit of x)", "ladder", _DEFAULT.noise_slope, group="data",
+        choices=(0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1, 2),
+        help="The noise's std is this many times x: none at 0, ten times this at 10.",
+    ),
+    Knob(
+        "seed", "Seed", "integer", _DEFAULT.seed, 0, 30, step=1, group="data",
+        help="Of the rows and of the fits.",
+    ),
+)  # fmt: skip
+_METHOD = (
+    Knob(
+        "methods", "Methods", "choices", _labels_of(_DEFAULT.methods),
+        choices=tuple(_METHOD_LABELS), most=MOST_METHODS, group="method",
+        help="Up to six side by side on shared axes.",
+    ),
+    Knob(
+        "trees", "Trees", "ladder", _DEFAULT.trees, group="method",
+        choices=(10, 20, 50, 100, 200, 300, 500), when=_uses("trees"),
+    ),
+    Knob(
+        "subsample", "Subsample of each tree", "ladder", _DEFAULT.subsample, group="method",
+        choices=(0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.95), when=_uses("subsample"),
+        help="The share of the rows that a tree of a forest sees. Small shares make trees differ, "
+        "which smooths their mean.",
+    ),
+    Knob(
+        "min_child_samples", "Rows in a leaf, at least", "ladder", _DEFAULT.min_child_samples,
+        group="method", choices=(1, 2, 5, 10, 20, 50, 100), when=_uses("min_child_samples"),
+    ),
+    Knob(
+        "max_leaves", "Leaves of a tree, at most", "ladder", _DEFAULT.max_leaves, group="method",
+        choices=(2, 4, 8, 16, 31, 63, 127, 255), when=_uses("max_leaves"),
+    ),
+)  # fmt: skip
+_FOREIGN = (
+    Knob(
+        "left_from", "Left of 0, down to", "integer", int(_DEFAULT.left_from), -30, -1, step=1,
+        group="page", help="Rows are measured again; nothing is refitted.",
+    ),
+    Knob(
+        "right_to", "Right of 10, up to", "integer", int(_DEFAULT.right_to), 11, 40, step=1,
+        group="page", help="Rows are measured again; nothing is refitted.",
+    ),
+)  # fmt: skip
+_VIEW = (
+    Knob("show_total", "Total: its edge", "switch", False, group="page"),
+    Knob("show_data", "Data: inner band", "switch", True, group="page"),
+    Knob("show_knowledge", "Knowledge: rim", "switch", True, group="page"),
+    Knob(
+        "score", "Score below", "choice", SCORES[_DEFAULT.score].label,
+        choices=tuple(_SCORE_LABELS), group="page",
+        help="A method without it shows the knowledge uncertainty that it has, or else the score "
+        "that it has.",
+    ),
+    Knob(
+        "tail", "Novelty beyond the rows", "choice", next(iter(_TAIL_LABELS)),
+        choices=tuple(_TAIL_LABELS), group="page", when=_has_novelty, plain=True,
+        help="The authors' z-scores end at 5.2, ours go on rising. Rows are scored again; nothing "
+        "is refitted.",
+    ),
+    Knob("log", "Logarithmic score", "switch", False, group="page"),
+    Knob("own_scale", "Own scale for each score", "switch", False, group="page"),
+    Knob(
+        "level", "Level of the bands", "ladder", _DEFAULT.level, group="page",
+        choices=LEVELS,
+    ),
+    Knob(
+        "conformal", "Conformal", "switch", False, group="page",
+        help="Every std is stretched by one factor, found on 1,000 held-out rows, so that "
+        "intervals hold their level.",
+    ),
+)  # fmt: skip
+SORT = Knob("sort", "Sorted by", "choice", SORTS[0], choices=SORTS, group="page", plain=True)
+
+STATE = PageState(
+    key="heteroscedastic",
+    knobs=(*_DATA, *_METHOD, *_FOREIGN, *_VIEW, SORT),
+    presets=(
+        Preset(
+            "Paper settings",
+            {"methods": _labels_of(PAPER.methods), "trees": PAPER.trees},
+            "Six methods of figure 1.",
+        ),
+        Preset(
+            "Leaves of one row",
+            {
+                "min_child_samples": 1,
+                "max_leaves": 255,
+                "score": SCORES["inference_novelty"].label,
+                "tail": list(_TAIL_LABELS)[1],
+            },
+            "A leaf of one row knows no slope and no noise: the AUROC of linear leaves' knowledge "
+            "uncertainty falls, and that of the authors' inference novelty, which ends at 5.2. Let "
+            "novelty go on rising, and its AUROC comes back.",
+        ),
+        Preset(
+            "Subsample 0.8",
+            {"subsample": 0.8, "score": SCORES["knowledge"].label},
+            "Trees that see nearly the same rows agree where there are none.",
+        ),
+    ),
+)
+
+
+def draw_view_knobs(values: SimpleNamespace) -> None:
+    """The knobs that refit nothing, at the foot of the sidebar, within the picture's fragment."""
+    now = vars(values)
+    with st.sidebar:
+        for heading, knobs in (("Foreign rows (OOD)", _FOREIGN), (HEADINGS["view"], _VIEW)):
+            st.markdown(f"**{heading}**")
+            for knob in knobs:
+                if is_shown(knob, now):
+                    draw_knob(knob)
+
+
+def settings_of(values: SimpleNamespace) -> HeteroSettings:
+    """The experiment's settings for the knobs' values."""
+    return HeteroSettings(
+        methods=tuple(_METHOD_LABELS[label] for label in values.methods),
+        rows=int(values.rows),
+        noise_slope=float(values.noise_slope),
+        seed=values.seed,
+        trees=int(values.trees),
+        subsample=float(values.subsample),
+        max_leaves=int(values.max_leaves),
+        min_child_samples=int(values.min_child_samples),
+        left_from=float(values.left_from),
+        right_to=float(values.right_to),
+        conformal=values.conformal,
+        level=float(values.level),
+        bands=tuple(part for part in PARTS if getattr(values, f"show_{part}")),
+        score=_SCORE_LABELS[values.score],
+        tail=_TAIL_LABELS[values.tail],
+    )
+
+
+def query_of(settings: HeteroSettings) -> str:
+    """The part of a link after the question mark that restores these settings.
+
+    >>> query_of(HeteroSettings(methods=("gnll",), bands=("data",), left_from=-3.0))
+    'methods=GNLL&left_from=-3&show_knowledge=false'
+    """
+    values = {
+        **settings._asdict(),
+        "methods": _labels_of(settings.methods),
+        "left_from": int(settings.left_from),
+        "right_to": int(settings.right_to),
+        "score": SCORES[settings.score].label,
+        "tail": list(_TAIL_LABELS)[TAILS.index(settings.tail)],
+        **{f"show_{part}": part in settings.bands for part in PARTS},
+    }
+    return query_string(STATE.knobs, values)

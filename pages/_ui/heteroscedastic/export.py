@@ -1,0 +1,121 @@
+"""What can be taken away from Heteroscedastic: code, link, tables, page; where it comes from."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from gbuq_core.experiments.heteroscedastic.claims import settings_text
+from gbuq_core.experiments.heteroscedastic.export import (
+    curves_csv,
+    hetero_code,
+    rows_csv,
+    scores_csv,
+)
+from gbuq_core.experiments.heteroscedastic.fit import HeteroRun
+from gbuq_core.experiments.heteroscedastic.plan import HeteroSettings
+from gbuq_core.experiments.heteroscedastic.words import describe_hetero
+from gbuq_core.figures.curves import Curves
+from gbuq_core.figures.heteroscedastic.picture import panel_alone
+from gbuq_core.figures.standalone import Section, standalone_html
+from gbuq_core.figures.svg import figure_svg
+from gbuq_core.glossary import GLOSSARY
+from pages._ui.export import Download, show_exports
+from pages._ui.heteroscedastic.scorecard import claims_of, interval_rows, ood_rows, scores_of
+
+_PAPER = "https://doi.org/10.5121/csit.2023.131920"
+_LEAD = (
+    "What models know of their noise, and of places without rows: a linear model or a mean in "
+    "every leaf of a random forest, beside simpler ways. After the paper on MACAU, "
+    "doi 10.5121/csit.2023.131920."
+)
+_TERMS = (
+    "total", "data", "knowledge", "novelty", "conditional_novelty", "inference_novelty",
+    "foreign_rows", "conformal", "crps", "coverage", "auroc",
+)  # fmt: skip
+
+
+def export_hetero(settings: HeteroSettings, run: HeteroRun, figure: Curves, link: str) -> None:
+    """Code, link, data, page; the picture's own buttons save it."""
+    downloads = [
+        Download("Curves (CSV)", "curves.csv", "text/csv", lambda: curves_csv(run).encode()),
+        Download(
+            "Scores (CSV)", "scores.csv", "text/csv", lambda: scores_csv(scores_of(run)).encode()
+        ),
+        Download("Rows (CSV)", "rows.csv", "text/csv", lambda: rows_csv(run.data).encode()),
+        Download(
+            "Page (HTML)", "heteroscedastic.html", "text/html",
+            partial(_html, settings, run, figure),
+        ),
+    ]  # fmt: skip
+    show_exports("hetero", hetero_code(settings), link, downloads)
+
+
+def words_of(run: HeteroRun) -> str:
+    """The picture in words."""
+    return describe_hetero(run, scores_of(run))
+
+
+def explain_hetero() -> None:
+    """Equations, where they come from, and what words mean."""
+    with st.expander("Equations, words and paper"):
+        st.markdown(
+            f"The paper on MACAU, [doi 10.5121/csit.2023.131920]({_PAPER}), sections 3 and 4. The "
+            "rows are drawn as we read its equation 6, with noise whose std is a tenth of x:"
+        )
+        st.latex(
+            r"X\sim U(0,10),\qquad Y=\tfrac12 X+\sin X+0.1\,X\,\varepsilon,\qquad"
+            r"\varepsilon\sim\mathcal N(0,1)"
+        )
+        st.markdown(
+            "In every leaf of every tree stands a small model: a Bayesian linear regression of the "
+            "features on the way to the leaf (linear), or the mean and the variance of its rows "
+            "(basic). The law of total variance (equations 1 and 2) joins the T trees, the mean of "
+            "the leaves' variances being data and the variance of their means knowledge "
+            "uncertainty:"
+        )
+        st.latex(
+            r"\underbrace{\sigma^2(x)}_{\text{total}}="
+            r"\underbrace{\frac1T\sum_t\sigma_t^2(x)}_{\text{data}}+"
+            r"\underbrace{\frac1T\sum_t\bigl(\mu_t(x)-\bar\mu(x)\bigr)^2}_{\text{knowledge}}"
+        )
+        st.markdown(
+            "Novelty (section 3.2) is the Mahalanobis distance of a row to the training rows of "
+            "its leaf, mapped tree by tree to a z-score by the distances of the training rows, "
+            "then averaged. The authors' map ends at 5.2; ours goes on rising, unless the sidebar "
+            "says otherwise. Conditional novelty takes the features on the way to the leaf, which "
+            "with a single feature is the same; inference novelty compares the prediction with "
+            "those that the leaf made in training."
+        )
+        terms = [GLOSSARY[name] for name in _TERMS]
+        st.markdown("\n".join(f"- **{term.label}.** {term.definition}" for term in terms))
+
+
+def _html(settings: HeteroSettings, run: HeteroRun, figure: Curves) -> bytes:
+    panels = figure.spec["panels"]
+    sections = [
+        Section(panel["title"], svg=figure_svg(panel_alone(figure, i)), alt=figure.alt)
+        for i, panel in enumerate(panels)
+    ]
+    scores = scores_of(run)
+    sections.append(Section("In words", text=words_of(run)))
+    if scores:
+        sections.append(Section("Scorecard", table=_plain(interval_rows(scores))))
+        sections.append(Section("Telling foreign rows", table=_plain(ood_rows(scores))))
+    claims = claims_of(run)
+    if claims:
+        sections.append(
+            Section(
+                "The paper and this picture",
+                settings_text(settings),
+                table=[("The paper", "Here", "Verdict"), *claims],
+            )
+        )
+    sections.append(Section("Python", code=hetero_code(settings)))
+    return standalone_html(sections, "Heteroscedastic", _LEAD).encode()
+
+
+def _plain(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Cells without the marks of bold text."""
+    return [tuple(cell.replace("**", "") for cell in row) for row in rows]

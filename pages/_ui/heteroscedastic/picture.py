@@ -1,0 +1,206 @@
+"""Heteroscedastic's picture: what has been fitted, what it predicts, and its scores below it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import NormalDist
+from types import SimpleNamespace
+
+import numpy as np
+import streamlit as st
+
+from gbuq_core.experiments.heteroscedastic.data import HeteroData, data_of, shown_range
+from gbuq_core.experiments.heteroscedastic.fit import (
+    HeteroView,
+    fit_hetero,
+    view_hetero,
+)
+from gbuq_core.experiments.heteroscedastic.models import estimate_hetero_seconds
+from gbuq_core.experiments.heteroscedastic.plan import (
+    METHODS,
+    PARTS,
+    SCORES,
+    SUPPORT,
+    HeteroSettings,
+    plan_hetero,
+    why_not,
+)
+from gbuq_core.experiments.heteroscedastic.words import describe_data
+from gbuq_core.figures.curves import Curves
+from gbuq_core.figures.heteroscedastic.picture import heteroscedastic_figure
+from gbuq_core.figures.heteroscedastic.scene import (
+    USUAL,
+    Belief,
+    Ends,
+    Ground,
+    Judged,
+    Look,
+    pending,
+)
+from gbuq_core.figures.theme import METHOD_STYLES
+from pages._ui.curves import show_curves
+from pages._ui.notices import show_notice
+from pages._ui.side_by_side import Shown, SideBySide, say_problems
+
+_STATES = {"cancelled": "cancelled", "failed": "no result"}  # of a panel without a prediction
+
+
+PAGE = SideBySide(
+    "heteroscedastic",
+    METHODS,
+    plan_hetero,
+    why_not,
+    estimate_hetero_seconds,
+    fit_hetero,
+    view_hetero,
+    lambda given: (shown_range(given), given.conformal, given.level, given.tail),
+)
+
+
+def draw_picture(
+    values: SimpleNamespace,
+    settings: HeteroSettings,
+    shown: Sequence[Shown],
+    refusals: Sequence[str],
+) -> Curves:
+    """The panels, and below them what is missing; the figure for whoever takes it away."""
+    figure = figure_of(values, settings, shown)
+    show_curves(figure, "hetero-panels")
+    if refusals:
+        show_notice(list(refusals), "hetero")
+    say_problems(shown)
+    if not settings.methods:
+        st.text("Choose a method at the left to see what it predicts.")
+    return figure
+
+
+def figure_of(values: SimpleNamespace, settings: HeteroSettings, shown: Sequence[Shown]) -> Curves:
+    """The picture: today's rows with what belongs to them; of other rows, all as it was."""
+    data = data_of(settings)
+    if shown and not any(_belongs(one, settings) for one in shown):
+        old = next((one.fit for one in shown if one.fit is not None), None)
+        if old is not None:
+            rows, slope, seed = old.plan[1:4]
+            data = old.data
+            settings = settings._replace(rows=rows, noise_slope=slope, seed=seed)
+    beliefs = [_belief(one, settings) for one in shown]
+    look = Look(
+        settings.bands,
+        NormalDist().inv_cdf(0.5 + settings.level / 2.0),
+        f"{100 * settings.level:g} %",
+        values.log,
+        values.own_scale,
+    )
+    ground = ground_of(data, settings)
+    words = " ".join([describe_data(settings), *(_say(one, ground) for one in beliefs)])
+    return heteroscedastic_figure(ground, beliefs, look, alt=words)
+
+
+def _say(one: Belief, ground: Ground) -> str:
+    """A panel in a sentence: its score where rows are, and at both ends of the picture."""
+    label = METHOD_STYLES[one.method].label
+    if one.judged is None:
+        return f"{label}: {one.note}."
+    values = one.judged.values
+    inside = values[ground.support]
+    return (
+        f"{label}: {one.judged.label} lies between {inside.min():.3g} and {inside.max():.3g} where "
+        f"rows are, at {values[0]:.3g} and {values[-1]:.3g} at the ends of the picture; "
+        f"{USUAL} % of in-distribution rows lie below {one.judged.usual:.3g}."
+    )
+
+
+def ground_of(data: HeteroData, settings: HeteroSettings) -> Ground:
+    """What all methods see, over the places of the picture."""
+    low, high = shown_range(settings)
+    at = (data.x >= low) & (data.x <= high)
+    return Ground(
+        data.x[at],
+        data.support[at],
+        data.true_mean[at],
+        np.sqrt(data.true_variance[at]),
+        data.X[:, 0],
+        data.y,
+        ((settings.left_from, SUPPORT[0]), (SUPPORT[1], settings.right_to)),
+    )
+
+
+def _belief(one: Shown, settings: HeteroSettings) -> Belief:
+    view = one.view
+    if view is None or not _belongs(one, settings):
+        state = "no result" if one.problem else _STATES.get(one.answer.state, "being fitted")
+        return pending(one.answer.slot, state)
+    std = view.factor * np.sqrt(np.stack([view.data, view.knowledge]))
+    has_knowledge = "knowledge" in view.parts
+    outer = _ends(view.lower, view.upper)
+    return Belief(
+        view.method,
+        view.loc,
+        std[0] if "data" in view.parts else None,
+        std[1] if has_knowledge else None,
+        # An interval that is all data uncertainty need not be that of a normal.
+        _ends(view.inner_lower, view.inner_upper) if has_knowledge else outer,
+        outer,
+        _judged(view, settings.score),
+        note_of(view, settings) if one.answer.fresh else "settings before",
+    )
+
+
+def _ends(lower: np.ndarray | None, upper: np.ndarray | None) -> Ends | None:
+    return None if lower is None or upper is None else (lower, upper)
+
+
+def note_of(view: HeteroView, settings: HeteroSettings) -> str:
+    """What a method lacks, or what the conformal step did to it."""
+    if not view.parts:
+        return "predicts nothing"
+    if settings.conformal and view.factor != 1.0:
+        return f"\u00d7 {view.factor:.3g}"
+    return f"{view.parts[1]} only" if len(view.parts) == 2 else ""
+
+
+def _judged(view: HeteroView, key: str) -> Judged | None:
+    """The score that is chosen, or the one that the method has."""
+    curve = view.curve(key) or view.curve("knowledge") or (view.curves or (None,))[-1]
+    if curve is None:
+        return None
+    values, label = curve.values, label_of(curve.key)
+    if curve.key in PARTS:
+        values = np.sqrt(values)
+    if curve.key != key:
+        label += f"; no {SCORES[key].label.lower().removesuffix(' uncertainty')}"
+    # Rows are uniform where they can lie, as the places of the picture are.
+    return Judged(curve.key, label, values, float(np.quantile(values[view.support], USUAL / 100.0)))
+
+
+def label_of(key: str) -> str:
+    """A score's name with its unit, for a panel.
+
+    >>> label_of("knowledge"), label_of("inference_novelty"), label_of("distance")
+    ('knowledge, std', '|inference novelty|, z', 'distance')
+    """
+    if key in PARTS:
+        return f"{key}, std"
+    name = SCORES[key].label.lower()
+    if key == "inference_novelty":
+        return f"|{name}|, z"
+    return f"{name}, z" if key.endswith("novelty") else name
+
+
+def _belongs(one: Shown, settings: HeteroSettings) -> bool:
+    """Whether a fit's rows are those of the picture."""
+    if one.fit is None:
+        return False
+    plan = one.fit.plan
+    wanted = (settings.rows, settings.noise_slope, settings.seed)
+    return (plan.rows, plan.noise_slope, plan.seed) == wanted
+
+
+def show_costs(settings: HeteroSettings, shown: Sequence[Shown]) -> None:
+    """What the fits took, and what slow methods would take that are not chosen."""
+    parts = PAGE.costs(settings, shown)
+    parts.append(
+        f"{USUAL} % of in-distribution rows score below the dotted mark. Foreign rows, "
+        "view and the conformal step refit nothing."
+    )
+    st.caption(" ".join(parts))

@@ -1,0 +1,101 @@
+"""Home's picture: the wave as bands, its scorecard, and what can be taken away."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pandas as pd
+import streamlit as st
+
+from gbuq_core.experiments.wave.fit import (
+    N_STD,
+    NOMINAL_COVERAGE,
+    WaveRun,
+    describe_wave,
+    wave_code,
+)
+from gbuq_core.figures.curves import Curves, curves_html
+from gbuq_core.figures.theme import METHOD_STYLES
+from gbuq_core.figures.wave import MOST_DOTS, Bands, Limits, bands_figure
+from gbuq_core.tables.export import to_csv_bytes
+from pages._ui.curves import show_curves
+from pages._ui.export import Download, show_exports
+from pages._ui.jobs_glue import seconds_text
+
+LIMITS = Limits(y=(-1.2, 3.2), variance=(0.0, 0.24))
+
+
+def draw_wave(run: WaveRun) -> None:
+    """Draw the bands and the variances."""
+    show_curves(wave_figure(run), key="wave")
+
+
+def wave_figure(run: WaveRun) -> Curves:
+    """The run as a figure; the stretch beyond the last row is hatched."""
+    seen = run.x[run.in_support]
+    bands = Bands(
+        x=run.x,
+        loc=run.loc,
+        data=run.uncertainty.data,
+        knowledge=run.uncertainty.knowledge,
+        true_mean=run.true_mean,
+        true_variance=run.true_variance,
+        x_rows=run.X[:, 0],
+        y_rows=run.y,
+        gaps=((float(seen[-1]), float(run.x[-1])),),
+    )
+    return bands_figure(
+        bands,
+        METHOD_STYLES["sglb"],
+        LIMITS,
+        N_STD,
+        name=f"uncertainty-{run.config.n_rows}-rows",
+        alt=describe_wave(run),
+    )
+
+
+def score_wave(run: WaveRun) -> None:
+    """Estimate beside truth, as numbers, and what they cost."""
+    scores = run.scores
+    regions = (("plentiful", scores.plenty), ("rare", scores.rare), ("none", scores.beyond))
+    lines = ["| Rows | Data | True noise | Knowledge | Error |", "|:--|--:|--:|--:|--:|"]
+    for name, region in regions:
+        lines.append(f"| {name} | " + " | ".join(f"{v:#.3g}" for v in region) + " |")
+    st.markdown("\n".join(lines))
+    shown = min(MOST_DOTS, run.config.n_rows)
+    st.caption(
+        f"Dots: {shown} of {run.config.n_rows:,} rows. Standard deviations, in units of y. Error: "
+        "how far the predicted mean is from the true one. The outer edge, "
+        f"{N_STD:g} total standard deviations away, holds {100 * scores.coverage:.1f} % of new "
+        f"values where there are rows; {100 * NOMINAL_COVERAGE:.1f} % would be right. "
+        f"{run.config.n_members} SGLB models, fitted in {seconds_text(run.fit_seconds)}, "
+        f"{run.memory_bytes / 1e6:.2g} MB."
+    )
+
+
+def export_wave(run: WaveRun, link: str) -> None:
+    """Code, link, data, page, picture; then the picture in words."""
+    downloads = (
+        Download("Data (CSV)", "wave.csv", "text/csv", partial(_csv, run)),
+        Download("Page (HTML)", "wave.html", "text/html", partial(_html, run)),
+    )
+    show_exports("wave", wave_code(run.config), link, downloads)
+    with st.expander("In words"):
+        st.text(describe_wave(run))
+
+
+def _csv(run: WaveRun) -> bytes:
+    columns = {
+        "x": run.x,
+        "prediction": run.loc,
+        "total_uncertainty": run.uncertainty.total,
+        "data_uncertainty": run.uncertainty.data,
+        "knowledge_uncertainty": run.uncertainty.knowledge,
+        "true_mean": run.true_mean,
+        "true_variance": run.true_variance,
+    }
+    return to_csv_bytes(pd.DataFrame(columns))
+
+
+def _html(run: WaveRun) -> bytes:
+    return curves_html(wave_figure(run), "Three uncertainties on a line").encode()

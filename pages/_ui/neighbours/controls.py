@@ -1,0 +1,302 @@
+"""Neighbours' knobs, what they mean to the experiment, and the point or row that is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from gbuq_core.experiments.neighbours.data import DATASETS
+from gbuq_core.experiments.neighbours.plan import (
+    BASELINES,
+    BEST_FAMILY,
+    LIBRARIES,
+    ORDERS,
+    SCORINGS,
+    NeighboursPlan,
+    NeighboursSettings,
+)
+from gbuq_core.ibug import FAMILIES
+from pages._ui.knobs import Knob, Preset, query_string
+from pages._ui.url_state import PageState
+
+_DEFAULT = NeighboursSettings()
+_TUNED, _ALL_TREES = "tuned", 100
+_DATA_LABELS = {info.label: key for key, info in DATASETS.items()}
+_LIBRARY_LABELS = {library.label: key for key, library in LIBRARIES.items()}
+_BASELINE_LABELS = {label: key for key, label in BASELINES.items()}
+_FAMILY_LABELS = {
+    "best on validation rows": BEST_FAMILY,
+    **{family.label: key for key, family in FAMILIES.items()},
+}
+_SCORING_LABELS = {scoring.upper(): scoring for scoring in SCORINGS}
+_KS = (
+    2, 3, 5, 7, 9, 11, 15, 21, 31, 41, 61, 91, 121, 151, 201, 301, 401, 501, 601, 701,
+)  # fmt: skip
+
+
+def _label_of(labels: Mapping[str, str], key: str) -> str:
+    return next(label for label, named in labels.items() if named == key)
+
+
+def _of_kind(*kinds: str) -> tuple[str, tuple[str, ...]]:
+    return "data", tuple(info.label for info in DATASETS.values() if info.kind in kinds)
+
+
+def _only(key: str) -> tuple[str, tuple[str, ...]]:
+    return "data", (DATASETS[key].label,)
+
+
+def _by_leaves(by_leaves: bool) -> tuple[str, tuple[str, ...]]:
+    labels = tuple(one.label for one in LIBRARIES.values() if one.by_leaves is by_leaves)
+    return "library", labels
+
+
+_DATA = (
+    Knob(
+        "data", "Data", "choice", DATASETS[_DEFAULT.data].label, choices=tuple(_DATA_LABELS),
+        group="data", help="Three sets whose truth is known, and two tables.",
+    ),
+    Knob(
+        "rows", "Training rows", "ladder", _DEFAULT.rows, group="data",
+        choices=(100, 200, 300, 400, 600, 800, 1000, 1500, 2000, 3000, 5000, 10000),
+        needs=_of_kind("1d", "2d"),
+    ),
+    Knob(
+        "noise", "Noise, times the usual", "ladder", 1, group="data",
+        choices=(0.1, 0.3, 0.5, 0.7, 1, 1.5, 2, 3), needs=_of_kind("1d", "2d"),
+    ),
+    Knob(
+        "seed", "Seed", "integer", _DEFAULT.seed, 0, 30, step=1, group="data",
+        help="Of the rows, or of the table's split, and of the model.",
+    ),
+)  # fmt: skip
+_METHOD = (
+    Knob(
+        "library", "Trees from", "choice", LIBRARIES[_DEFAULT.library].label,
+        choices=tuple(_LIBRARY_LABELS), group="method",
+        help="IBUG reads the leaves of any boosted trees. SGLB is this project's own booster.",
+    ),
+    Knob(
+        "trees", "Trees", "ladder", _DEFAULT.trees, group="method",
+        choices=(1, 5, 10, 20, 50, 100, 150, 200, 300, 500, 700, 1000, 2000),
+    ),
+    Knob(
+        "leaves", "Leaves per tree", "ladder", _DEFAULT.leaves, group="method",
+        choices=(2, 3, 4, 6, 8, 12, 16, 24, 31, 48, 64), needs=_by_leaves(True),
+    ),
+    Knob(
+        "depth", "Depth", "integer", _DEFAULT.depth, 1, 8, step=1, group="method",
+        needs=_by_leaves(False),
+    ),
+    Knob(
+        "rate", "Learning rate", "ladder", _DEFAULT.rate, group="method",
+        choices=(0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.3),
+    ),
+)  # fmt: skip
+_VIEW = (
+    Knob(
+        "k", "Neighbours k", "ladder", _TUNED, choices=(_TUNED, *(str(k) for k in _KS)),
+        group="view", help="Tuned: the best of seventeen on validation rows. Refits nothing.",
+    ),
+    Knob(
+        "tau", "Trees that count", "ladder", _ALL_TREES, unit="%", group="view",
+        choices=(1, 2, 5, 10, 20, 30, 50, 70, _ALL_TREES),
+        help="Affinity over a part of the trees is cheaper. Refits nothing.",
+    ),
+    Knob(
+        "order", "Which of them", "choice", _DEFAULT.order, choices=ORDERS, group="view",
+        when=lambda values: values["tau"] < _ALL_TREES,
+    ),
+    Knob(
+        "calibrate", "Calibrate the scale", "switch", _DEFAULT.calibrate, group="view",
+        help="One factor or one shift for all rows, found on validation rows. Refits nothing.",
+    ),
+    Knob(
+        "scoring", "Tuned for", "choice", _DEFAULT.scoring.upper(), choices=tuple(_SCORING_LABELS),
+        group="view", help="The score that tunes k and the calibration.",
+    ),
+    Knob(
+        "family", "Distribution", "choice", _label_of(_FAMILY_LABELS, _DEFAULT.family),
+        choices=tuple(_FAMILY_LABELS), group="view",
+        help="Fitted to the neighbours' targets; mean and spread are IBUG's, but for the kernels.",
+    ),
+    Knob(
+        "compare", "Compare in the scorecard", "choices",
+        tuple(BASELINES[key] for key in _DEFAULT.baselines), choices=tuple(_BASELINE_LABELS),
+        group="view", help="Fitted once each, after the picture.",
+    ),
+)  # fmt: skip
+
+
+def _place(key: str, label: str, default: float, low: float, high: float, data: str) -> Knob:
+    return Knob(
+        key, label, "number", default, low, high, 0.05, group="page", box=True, needs=_only(data)
+    )
+
+
+def _row(key: str, default: int, n_rows: int, data: str) -> Knob:
+    return Knob(
+        key, "Held-out row", "integer", default, 1, n_rows, 1, group="page", box=True,
+        needs=_only(data),
+    )  # fmt: skip
+
+
+# What is looked at, for each set by its own name, so that a link means the same in every session.
+PLACES: Mapping[str, tuple[Knob, ...]] = {
+    "heteroscedastic": (_place("x", "x", 7.0, -3.0, 13.0, "heteroscedastic"),),
+    "wave": (_place("wave_x", "x", 1.4, 0.0, 6.9, "wave"),),
+    "ripples": (
+        _place("x1", "x1", 0.5, -1.0, 1.0, "ripples"),
+        _place("x2", "x2", -0.5, -1.0, 1.0, "ripples"),
+    ),
+    "diabetes": (_row("diabetes_row", 1, 88, "diabetes"),),
+    "wine": (_row("wine_row", 1, 36, "wine"),),
+}
+EVERYTHING = (0, 100)
+RANGE = Knob(
+    "scales", "Highlight rows by their scale", "range", EVERYTHING, 0, 100, 5, group="page",
+    unit="percentile",
+    help="0 is the surest row or cell, 100 the least sure. Marked in the picture and listed below.",
+)  # fmt: skip
+PREDICTION = "prediction"
+# The columns of the tables, named here so that opening the page loads no table it does not show.
+FEATURES: Mapping[str, tuple[str, ...]] = {
+    "diabetes": (
+        "age (years)", "sex", "body mass index (kg/m\u00b2)", "average blood pressure (mm Hg)",
+        "total serum cholesterol", "low-density lipoproteins", "high-density lipoproteins",
+        "total cholesterol / HDL", "log of serum triglycerides", "blood sugar level",
+    ),
+    "wine": (
+        "malic acid", "ash", "alcalinity of ash", "magnesium", "total phenols", "flavanoids",
+        "nonflavanoid phenols", "proanthocyanins", "color intensity", "hue",
+        "od280/od315 of diluted wines", "proline",
+    ),
+}  # fmt: skip
+ACROSS: Mapping[str, Knob] = {
+    data: Knob(
+        f"{data}_by", "Training rows by", "choice", PREDICTION, choices=(PREDICTION, *names),
+        group="page", needs=_only(data),
+    )
+    for data, names in FEATURES.items()
+}  # fmt: skip
+
+STATE = PageState(
+    key="neighbours",
+    knobs=(
+        *_DATA,
+        *_METHOD,
+        *_VIEW,
+        *(knob for knobs in PLACES.values() for knob in knobs),
+        *ACROSS.values(),
+        RANGE,
+    ),
+    presets=(
+        Preset("Two inputs", {"data": DATASETS["ripples"].label}, "Maps of noise and of affinity."),
+        Preset("A table", {"data": DATASETS["diabetes"].label}, "Held-out patients."),
+    ),
+)
+
+
+class Looks(NamedTuple):
+    """What the reader looks at: a place or a row, a range of scales in percentiles, a column."""
+
+    point: tuple[float, ...] | None
+    row: int | None
+    scales: tuple[int, int]
+    across: str
+
+
+def looks_of(values: SimpleNamespace, data: str) -> Looks:
+    """The point or the row (from 0) of the knobs' values for a set."""
+    places = tuple(getattr(values, knob.key) for knob in PLACES[data])
+    if DATASETS[data].kind == "table":
+        return Looks(None, int(places[0]) - 1, values.scales, getattr(values, ACROSS[data].key))
+    return Looks(tuple(float(place) for place in places), None, values.scales, "")
+
+
+def settings_of(values: SimpleNamespace, plan: NeighboursPlan | None = None) -> NeighboursSettings:
+    """The experiment's settings for the knobs' values.
+
+    With the plan of a fit, what that fit depends on is its own: the last good one is shown with
+    today's view while another is being made.
+    """
+    trees = int(values.trees) if plan is None else plan.trees
+    data = _DATA_LABELS[values.data] if plan is None else plan.data
+    looks = looks_of(values, data)
+    settings = NeighboursSettings(
+        data=data,
+        rows=int(values.rows),
+        noise=float(values.noise),
+        seed=values.seed,
+        library=_LIBRARY_LABELS[values.library],
+        trees=trees,
+        rate=float(values.rate),
+        depth=values.depth,
+        leaves=int(values.leaves),
+        k=None if values.k == _TUNED else int(values.k),
+        tau=None if values.tau == _ALL_TREES else max(1, round(trees * values.tau / 100)),
+        order=values.order,
+        calibrate=values.calibrate,
+        scoring=_SCORING_LABELS[values.scoring],
+        family=_FAMILY_LABELS[values.family],
+        chosen=looks.row,
+        point=looks.point,
+        baselines=tuple(_BASELINE_LABELS[label] for label in values.compare),
+    )
+    if plan is None:
+        return settings
+    own = {name: value for name, value in plan._asdict().items() if value is not None}
+    return settings._replace(**own)
+
+
+def _label_values(settings: NeighboursSettings) -> dict[str, Any]:
+    """The experiment's settings in the knobs' words."""
+    tau = settings.tau
+    values = {
+        **settings._asdict(),
+        "data": DATASETS[settings.data].label,
+        "library": LIBRARIES[settings.library].label,
+        "k": _TUNED if settings.k is None else str(settings.k),
+        "tau": _ALL_TREES if tau is None else nearest_share(tau, settings.trees),
+        "scoring": settings.scoring.upper(),
+        "family": _label_of(_FAMILY_LABELS, settings.family),
+        "compare": tuple(BASELINES[key] for key in settings.baselines),
+    }
+    looked_at: tuple[float, ...] = settings.point or ()
+    if settings.chosen is not None and DATASETS[settings.data].kind == "table":
+        looked_at = (settings.chosen + 1,)
+    for knob, value in zip(PLACES[settings.data], looked_at, strict=False):
+        values[knob.key] = value
+    return values
+
+
+def nearest_share(tau: int, trees: int) -> int:
+    """The knob's percentage that comes closest to so many of the trees.
+
+    >>> nearest_share(10, 100), nearest_share(3, 100)
+    (10, 2)
+    """
+    return min(
+        (choice for knob in _VIEW if knob.key == "tau" for choice in knob.choices),
+        key=lambda percent: abs(percent / 100 - tau / trees),
+    )
+
+
+def query_of(settings: NeighboursSettings) -> str:
+    """The part of a link after the question mark that restores these settings.
+
+    >>> query_of(NeighboursSettings(data="wine", k=5, chosen=6))
+    'data=Wine%3A+alcohol&k=5&wine_row=7'
+    """
+    return query_string(STATE.knobs, _label_values(settings))
+
+
+def choose_place(data: str, place: tuple[float, ...]) -> None:
+    """Look at another point or row: a callback of a picture, before the page runs."""
+    for knob, value in zip(PLACES[data], place, strict=True):
+        low, high = float(knob.low or 0), float(knob.high or 0)
+        inside = min(max(float(value), low), high)
+        st.session_state[knob.key] = round(inside, 2)

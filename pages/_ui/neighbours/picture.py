@@ -1,0 +1,265 @@
+"""Neighbours' picture: what has been found for the knobs' values, and the figure it makes."""
+
+from __future__ import annotations
+
+from functools import partial
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import numpy as np
+import streamlit as st
+
+from gbuq_core.experiments.neighbours.fit import (
+    Brushed,
+    NeighboursFit,
+    NeighboursSearch,
+    NeighboursView,
+    brush_scale,
+    fit_neighbours,
+    rank_families,
+    search_key,
+    search_neighbours,
+    view_neighbours,
+)
+from gbuq_core.experiments.neighbours.look import NeighboursLook, look_at
+from gbuq_core.experiments.neighbours.plan import (
+    BEST_FAMILY,
+    NeighboursPlan,
+    NeighboursSettings,
+    estimate_neighbours_seconds,
+    plan_neighbours,
+)
+from gbuq_core.figures.canvas.panels import PanelSheet
+from gbuq_core.figures.curves import Curves
+from gbuq_core.figures.neighbours.parts import Near
+from gbuq_core.figures.neighbours.picture import Course, course_figure, surface_sheet
+from gbuq_core.figures.neighbours.rows import HeldOut, held_out_figure, training_figure
+from gbuq_core.figures.neighbours.sources import near_from, surface_from
+from gbuq_core.ibug import FamilyScores
+from pages._ui.canvas import CanvasEvent, canvas
+from pages._ui.controls import draw_knob
+from pages._ui.curves import show_curves
+from pages._ui.jobs_glue import Answer, Request
+from pages._ui.kept import kept
+from pages._ui.neighbours.controls import (
+    ACROSS,
+    EVERYTHING,
+    PLACES,
+    PREDICTION,
+    RANGE,
+    Looks,
+    choose_place,
+    looks_of,
+    settings_of,
+)
+from pages._ui.neighbours.words import describe_brush, describe_choice
+
+SLOT = "neighbours"
+_BOX_WIDTH = 170  # pixels of a number box
+_MORE_OFTEN = 2.0  # times, among the neighbours of the highlighted rows
+
+
+class Found(NamedTuple):
+    """Everything the page shows of a fit; ``settings`` has the fit's own plan."""
+
+    fit: NeighboursFit
+    settings: NeighboursSettings
+    search: NeighboursSearch
+    view: NeighboursView
+    look: NeighboursLook
+    looks: Looks
+    brushed: Brushed | None
+    words: str
+
+
+def compute(plan: NeighboursPlan, job: object) -> NeighboursFit:
+    """Train the trees; the runner calls this in another thread."""
+    return fit_neighbours(plan)
+
+
+def fit_request(settings: NeighboursSettings) -> Request:
+    """The fit that these settings need."""
+    plan = plan_neighbours(settings)
+    seconds = estimate_neighbours_seconds(plan)
+    return Request(SLOT, (SLOT, plan), partial(compute, plan), "Trees", seconds)
+
+
+def find(values: SimpleNamespace, answer: Answer) -> Found:
+    """What the last good fit says with today's view; nothing is found twice.
+
+    Raises
+    ------
+    GbuqError
+        One sentence.
+    """
+    fit: NeighboursFit = answer.result
+    settings = settings_of(values, fit.plan)
+    looks = looks_of(values, settings.data)
+    search = kept(
+        "neighbours-search",
+        [fit],
+        search_key(fit, settings),
+        lambda: search_neighbours(fit, settings),
+    )
+    bare = settings._replace(point=None, chosen=None, family="normal", baselines=())
+    view: NeighboursView = kept(
+        "neighbours-view", [search], bare, lambda: view_neighbours(fit, search, bare)
+    )
+    low, high = _in_units(view, looks.scales)
+    view = view._replace(settings=settings._replace(scale_low=low, scale_high=high))
+    ranked = ranked_of(fit, search, view) if settings.family == BEST_FAMILY else None
+    look = kept(
+        "neighbours-look",
+        [search],
+        settings._replace(baselines=()),
+        lambda: look_at(fit, search, settings, view, ranked),
+    )
+    brushed = brush_scale(fit, view)
+    return Found(fit, settings, search, view, look, looks, brushed, describe_choice(fit, look))
+
+
+def ranked_of(fit: NeighboursFit, search: NeighboursSearch, view: NeighboursView) -> FamilyScores:
+    """Every family's NLL on the validation rows, worked out once."""
+    depends = view.setting, view.settings.calibrate, view.settings.scoring
+    return kept("neighbours-ranked", [search], depends, lambda: rank_families(fit, search, view))
+
+
+def _in_units(view: NeighboursView, scales: tuple[int, int]) -> tuple[float | None, float | None]:
+    """The percentiles of the picture's scales; None and None for all of them."""
+    if tuple(scales) == EVERYTHING:
+        return None, None
+    seen = view.scale if view.grid_scale is None else view.grid_scale
+    low, high = np.quantile(seen, [share / 100 for share in scales])
+    return float(low), float(high)
+
+
+def draw_picture(found: Found) -> None:
+    """The picture of the kind of data, with what is chosen in it."""
+    data = found.fit.data
+    if data.n_inputs == 1:
+        show_curves(course_of(found), "neighbours-course", partial(_pick_x, data.key, data.axes[0]))
+    elif data.n_inputs == 2:
+        pick = partial(_pick_cell, data.key, data.axes)
+        canvas(surface_of(found), "neighbours-maps", "cells", pick)
+    else:
+        left, right = st.columns(2, gap="medium")
+        with left:
+            st.markdown("**Held-out rows**: click one")
+            show_curves(
+                held_out_of(found), "neighbours-rows", partial(_pick_row, found.settings.data)
+            )
+        with right:
+            st.markdown("**Training rows**: its neighbours among them")
+            show_curves(training_of(found), "neighbours-training")
+
+
+def draw_choice(found: Found) -> None:
+    """Under the picture: what is looked at, in boxes and in words."""
+    data = found.settings.data
+    knobs = [*PLACES[data], *([ACROSS[data]] if data in ACROSS else [])]
+    with st.container(horizontal=True, key="neighbours-choice", vertical_alignment="bottom"):
+        for knob in knobs:
+            with st.container(width=_BOX_WIDTH if knob.box else 240):
+                draw_knob(knob)
+        with st.container(width=320):
+            draw_knob(RANGE)
+    st.text(found.words, width="stretch")
+    highlighted = describe_brush(found.fit, found.view, found.brushed, found.looks.scales)
+    if highlighted:
+        st.text(highlighted, width="stretch")
+
+
+def near_of(found: Found) -> Near:
+    """The neighbours as the figures read them."""
+    return near_from(found.look)
+
+
+def course_of(found: Found) -> Curves:
+    """The curves over one input."""
+    data, view = found.fit.data, found.view
+    x = data.axes[0]
+    course = Course(
+        x, view.grid_loc, view.grid_scale, data.true_mean, data.true_std, data.X[:, 0], data.y,
+        data.in_support,
+    )  # fmt: skip
+    inside = None if found.brushed is None else found.brushed.grid
+    at = float(found.look.x[0])
+    return course_figure(course, at, near_of(found), inside, data.target_name, found.words, 400)
+
+
+def surface_of(found: Found) -> PanelSheet:
+    """The maps over two inputs."""
+    data, view, look = found.fit.data, found.view, found.look
+    surface = surface_from(data, view.grid_scale, look.map_affinity / look.n_trees)
+    shape = data.grid_shape
+    inside = None if found.brushed is None else found.brushed.grid.reshape(shape)
+    point = float(look.x[0]), float(look.x[1])
+    return surface_sheet(surface, point, near_of(found), inside, data.unit, found.words)
+
+
+def held_out_of(found: Found) -> Curves:
+    """The map of a table's held-out rows."""
+    data, view = found.fit.data, found.view
+    error = np.abs(data.y_test - view.loc)
+    rows = HeldOut(np.arange(1, len(error) + 1), view.loc, view.scale, error)
+    inside = None if found.brushed is None else found.brushed.rows
+    return held_out_figure(rows, found.look.row, inside, data.target_name, found.words, 360)
+
+
+def training_of(found: Found) -> Curves:
+    """The training rows with the neighbours of the chosen one."""
+    data, look = found.fit.data, found.look
+    across, value = _across(found)
+    return training_figure(
+        across,
+        data.y,
+        near_of(found),
+        (value, look.loc, look.scale),
+        behind_range(found),
+        (found.looks.across, data.target_name),
+        found.words,
+        360,
+        look.target,
+    )
+
+
+def _across(found: Found) -> tuple[np.ndarray, float]:
+    """The column that training rows are drawn by, and the chosen row's value in it."""
+    fit, look, name = found.fit, found.look, found.looks.across
+    if name == PREDICTION:
+        trained = kept("neighbours-trained", [fit], None, lambda: fit.model.predict(fit.data.X))
+        return trained, look.loc
+    column = fit.data.feature_names.index(name)
+    return fit.data.X[:, column], float(look.x[column])
+
+
+def behind_range(found: Found) -> np.ndarray | None:
+    """Training rows that are neighbours of highlighted rows at least twice as often as of others.
+
+    None if no range is chosen or it holds no row.
+    """
+    brushed = found.brushed
+    if brushed is None or not brushed.n_rows:
+        return None
+    indices, n = found.search.near_test.indices[:, : found.view.k], len(found.fit.data.y)
+    inside, outside = (
+        np.bincount(indices[rows].ravel(), minlength=n) / max(int(rows.sum()), 1)
+        for rows in (brushed.rows, ~brushed.rows)
+    )
+    return (inside > 0) & (inside >= _MORE_OFTEN * outside)
+
+
+def _pick_x(data: str, x: np.ndarray, place: int) -> None:
+    choose_place(data, (float(x[place]),))
+
+
+def _pick_cell(data: str, axes: tuple[np.ndarray, ...], event: CanvasEvent) -> None:
+    """The clicked cell; of several, the one in their middle."""
+    cells = [event.clicked[1:]] if event.clicked is not None else event.lassoed
+    if cells:
+        row, column = (round(sum(at) / len(at)) for at in zip(*cells, strict=True))
+        choose_place(data, (float(axes[0][column]), float(axes[1][row])))
+
+
+def _pick_row(data: str, number: int) -> None:
+    choose_place(data, (float(number),))

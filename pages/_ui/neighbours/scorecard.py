@@ -1,0 +1,205 @@
+"""Neighbours' scorecard: IBUG beside simpler ways, and the paper's statements beside both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from types import SimpleNamespace
+
+import streamlit as st
+
+from gbuq_core.errors import GbuqError
+from gbuq_core.experiments.claims import Claim
+from gbuq_core.experiments.neighbours.baselines import (
+    BaselineFit,
+    fit_baseline,
+    needed_fits,
+    why_no_baseline,
+)
+from gbuq_core.experiments.neighbours.claims import check_neighbours_claims
+from gbuq_core.experiments.neighbours.data import NeighboursData
+from gbuq_core.experiments.neighbours.plan import (
+    BASELINES,
+    NeighboursPlan,
+    NeighboursSettings,
+    estimate_neighbours_seconds,
+    plan_neighbours,
+)
+from gbuq_core.experiments.neighbours.scores import NeighboursScore, score_neighbours
+from gbuq_core.figures.theme import METHOD_STYLES
+from pages._ui.claims import draw_claim
+from pages._ui.jobs_glue import Answer, Request
+from pages._ui.kept import kept, last_kept
+from pages._ui.neighbours.picture import Found, find
+from pages._ui.neighbours.words import digits
+from pages._ui.notices import show_notice
+
+_CLAIMS = "neighbours-claims"  # what is kept
+_CHECKED = "_neighbours_checked"  # the settings that claims were last asked for
+_SLOTS = tuple(f"baseline-{key}" for key in BASELINES)
+
+
+def compute(plan: NeighboursPlan, key: str, scoring: str, job: object) -> BaselineFit:
+    """Fit one baseline; the runner calls this in another thread."""
+    return fit_baseline(plan, key, scoring)
+
+
+def baseline_slots() -> tuple[str, ...]:
+    """The places of baselines, whichever are chosen."""
+    return _SLOTS
+
+
+def baseline_requests(settings: NeighboursSettings) -> list[Request]:
+    """The fits that the chosen baselines need and can have."""
+    plan = plan_neighbours(settings)
+    return [
+        Request(
+            f"baseline-{key}",
+            ("neighbours-baseline", plan, key, settings.scoring),
+            partial(compute, plan, key, settings.scoring),
+            BASELINES[key],
+            estimate_neighbours_seconds(plan),
+        )
+        for key in needed_fits(settings.baselines)
+        if not why_no_baseline(plan, key)
+    ]
+
+
+def draw_scorecard(found: Found, answers: Sequence[Answer]) -> None:
+    """The scores beside the paper's statements; what is missing is said."""
+    fitted = {answer.request.key[2]: answer.result for answer in answers if answer.fresh}
+    scores, claims = st.columns([0.58, 0.42], gap="large")
+    with scores:
+        st.header("Scorecard")
+        _say_what_is_missing(found, answers)
+        table = scores_of(found, fitted)
+        head, *rows = ("| " + " | ".join(row) + " |" for row in score_rows(table))
+        with st.container(key="table-scores"):
+            st.markdown("\n".join([head, "|:--|" + "--:|" * len(table), *rows]))
+        st.caption(_how_to_read(found))
+    with claims:
+        st.header("The paper and this picture")
+        _draw_claims(found, fitted)
+
+
+def _draw_claims(found: Found, fitted: dict[str, BaselineFit]) -> None:
+    """Checked at first and when asked again: it takes longer than a slider may."""
+    depends = _bare(found), tuple(sorted(fitted))
+    if last_kept(_CLAIMS) is None:
+        st.session_state[_CHECKED] = depends
+    if st.session_state[_CHECKED] == depends:
+        claims: tuple[Claim, ...] = kept(
+            _CLAIMS,
+            [],
+            depends,
+            lambda: check_neighbours_claims(found.fit, found.search, found.view, fitted),
+        )
+    else:
+        claims = last_kept(_CLAIMS)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption("Of the settings before.", width="content")
+            st.button(
+                "Check these settings", key="_neighbours_check", on_click=_check, args=(depends,)
+            )
+    for claim in claims:
+        draw_claim(claim)
+
+
+def _check(depends: tuple[object, ...]) -> None:
+    st.session_state[_CHECKED] = depends
+
+
+def scores_of(found: Found, fitted: dict[str, BaselineFit]) -> tuple[NeighboursScore, ...]:
+    """The scores, worked out once."""
+    return kept(
+        "neighbours-scores",
+        [found.search, *fitted.values()],
+        (_bare(found), found.look.family, tuple(fitted)),
+        lambda: score_neighbours(found.fit, found.search, found.view, fitted, found.look.family),
+    )
+
+
+def _bare(found: Found) -> NeighboursSettings:
+    """Without what is looked at, which changes no score."""
+    return found.settings._replace(point=None, chosen=None, family="normal")
+
+
+def score_rows(scores: Sequence[NeighboursScore]) -> list[tuple[str, ...]]:
+    """A line a score and a column a method, so that it fits a phone; first the headings."""
+    lines: list[tuple[str, ...]] = [("Score", *(one.label for one in scores))]
+    for title, name in (("RMSE", "rmse"), ("NLL (nats)", "nll"), ("CRPS", "crps")):
+        lines.append((title, *(digits(getattr(one, name)) for one in scores)))
+    lines.append(("In the 90 % interval", *(f"{100 * one.coverage:.1f}\u00a0%" for one in scores)))
+    lines.append(("Its 95 % band", *(_band(one) for one in scores)))
+    lines.append(("Width of the interval", *(digits(one.width) for one in scores)))
+    for title, name in (
+        ("Error of the scale, where rows are", "scale_error_inside"),
+        ("Error of the scale, elsewhere", "scale_error_outside"),
+        ("Mean scale, where rows are", "mean_scale_inside"),
+        ("Mean scale, elsewhere", "mean_scale_outside"),
+    ):
+        values = tuple(digits(getattr(one, name)) for one in scores)
+        if any(value != "\u2013" for value in values):
+            lines.append((title, *values))
+    lines.append(("Seconds", *(digits(one.seconds) for one in scores)))
+    lines.append(("Megabytes", *(_megabytes(one.memory_bytes) for one in scores)))
+    return lines
+
+
+def _band(score: NeighboursScore) -> str:
+    low, high = 100 * score.coverage_low, 100 * score.coverage_high
+    return f"{low:.0f}\u2013{high:.0f}\u00a0%"
+
+
+def _megabytes(n_bytes: int) -> str:
+    """
+    >>> _megabytes(8), _megabytes(2_660_000)
+    ('< 0.001', '2.66')
+    """
+    return "< 0.001" if n_bytes < 1000 else digits(n_bytes / 1e6)
+
+
+def _how_to_read(found: Found) -> str:
+    data, n = found.fit.data, len(found.view.scale)
+    rows = f"{n:,} fresh rows" if data.n_inputs else f"the {n} held-out rows"
+    truth = (
+        " Error of the scale: root mean squared difference to the true noise over the picture."
+        if data.n_inputs
+        else ""
+    )
+    set_apart = ""
+    if not found.settings.calibrate and needed_fits(found.settings.baselines):
+        set_apart = " IBUG is not calibrated, as set; kNN and virtual SGLB always are."
+    return (
+        f"On {rows}; lower is better, but for the interval, which should hold 90 % (the band says "
+        "how sure so few rows can be). RMSE, CRPS, width and scales in "
+        f"{_units(data)}.{truth} Seconds: training and tuning. Megabytes: what is held besides "
+        "the model. "
+        f"{METHOD_STYLES['ibug'].label} takes its mean from the trees as they are.{set_apart}"
+    )
+
+
+def _units(data: NeighboursData) -> str:
+    return data.unit if data.n_inputs else f"the target's unit ({data.unit})"
+
+
+def _say_what_is_missing(found: Found, answers: Sequence[Answer]) -> None:
+    plan = found.fit.plan
+    for key in needed_fits(found.settings.baselines):
+        refusal = why_no_baseline(plan, key)
+        if refusal:
+            show_notice(f"{BASELINES[key]}: {refusal}", f"baseline-{key}")
+    for answer in answers:
+        if answer.error:
+            show_notice(f"{answer.request.label}: {answer.error}", answer.slot, tone="error")
+    waiting = [one.request.label for one in answers if not one.fresh and not one.error]
+    if waiting:
+        st.caption(f"Still on the way: {', '.join(waiting)}.")
+
+
+def scores_or_say(values: SimpleNamespace, answer: Answer, baselines: Sequence[Answer]) -> None:
+    """The scorecard, or one sentence why there is none."""
+    try:
+        draw_scorecard(find(values, answer), baselines)
+    except GbuqError as error:
+        show_notice(str(error), "scores", tone="error")

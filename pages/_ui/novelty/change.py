@@ -1,0 +1,103 @@
+"""What the last edit of Novelty's rows changed, and whether the prediction was right."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import streamlit as st
+
+from gbuq_core.experiments.novelty.compare import (
+    Judgement,
+    MapChange,
+    compare_maps,
+    judge_prediction,
+)
+from gbuq_core.experiments.novelty.edits import mask_of
+from gbuq_core.experiments.novelty.fit import NoveltyFit, NoveltyMaps, unit_of
+from gbuq_core.experiments.novelty.plan import plan_novelty
+from gbuq_core.experiments.novelty.words import describe_change
+from gbuq_core.figures.canvas.panels import PanelSheet
+from gbuq_core.figures.novelty.picture import change_sheet
+from pages._ui.canvas import canvas
+from pages._ui.controls import draw_knob
+from pages._ui.jobs_glue import Answer
+from pages._ui.notices import show_notice
+from pages._ui.novelty.controls import SCORE
+from pages._ui.novelty.edits import guesses_of
+from pages._ui.novelty.picture import Found, Made, as_map, ground_of, maps_of
+
+
+class Changed(NamedTuple):
+    """The fit before the last edit, its maps, where the edit was, and what was predicted."""
+
+    fit: NoveltyFit
+    maps: NoveltyMaps
+    mask: npt.NDArray[np.bool_]
+    change: MapChange
+    judgements: tuple[Judgement, ...]
+
+
+def changed_of(found: Found, before: Answer | None) -> Changed | None:
+    """What the last edit changed; None without edits, or while the fit before is on its way."""
+    edits = found.settings.edits
+    if not edits or before is None or before.result is None:
+        return None
+    made: Made = before.result
+    fit = made.fit
+    if fit.plan != plan_novelty(found.settings._replace(edits=edits[:-1])):
+        return None
+    maps = maps_of(made, found.settings, "before")
+    mask = mask_of(edits[-1].runs)
+    change = compare_maps(maps, found.maps, found.settings.score, mask)
+    judgements = tuple(
+        judge_prediction(key, answer, maps, found.maps, mask)
+        for key, answer in guesses_of(edits).items()
+    )
+    return Changed(fit, maps, mask, change, judgements)
+
+
+def say_verdict(found: Found, changed: Changed | None) -> None:
+    """Right below the maps: what the edit did to the rows, and whether it was foreseen."""
+    if not found.settings.edits:
+        return
+    outcome = found.fit.rows.outcomes[-1].text
+    lines = [outcome]
+    if changed is not None:
+        lines += [judgement.text for judgement in changed.judgements]
+        if not changed.judgements:
+            lines.append("No prediction was made of this edit: it came with the link.")
+    show_notice(lines, "verdict")
+
+
+def draw_change(found: Found, before: Answer | None, changed: Changed | None) -> None:
+    """The maps before and after the last edit, and their difference."""
+    if not found.settings.edits:
+        return
+    st.header("What the last edit changed")
+    with st.container(width=260):
+        draw_knob(SCORE)
+    if changed is None:
+        problem = "" if before is None else before.error
+        if problem:
+            show_notice(problem, "before", tone="error")
+        else:
+            st.text("The maps before the edit are on their way.")
+        return
+    canvas(change_sheet_of(found, changed), key="novelty-change")
+    st.text(describe_change(changed.change), width="stretch")
+
+
+def change_sheet_of(found: Found, changed: Changed) -> PanelSheet:
+    """Before, after and difference of the chosen score."""
+    change, fit = changed.change, found.fit
+    unit = unit_of(fit, change.key)
+    return change_sheet(
+        (ground_of(changed.fit), as_map(fit, change.before)),
+        (ground_of(fit), as_map(fit, change.after)),
+        change.label,
+        unit,
+        as_map(fit, changed.mask),
+        alt=describe_change(change),
+    )

@@ -1,0 +1,233 @@
+"""Editing Novelty's training rows on its maps: a tool, a lasso, a prediction, and only then rows.
+
+The edits themselves live in the address; a lasso that waits for its prediction, and what was
+predicted, live in the session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import streamlit as st
+
+from gbuq_core.errors import GbuqError
+from gbuq_core.experiments.novelty.compare import OPTIONS, questions_for
+from gbuq_core.experiments.novelty.editing import why_no_edits
+from gbuq_core.experiments.novelty.edits import (
+    MOST_COPIES,
+    MOST_EDITS,
+    Edit,
+    cells_of,
+    edit_of,
+    mask_of,
+)
+from gbuq_core.experiments.novelty.fit import NoveltyFit
+from gbuq_core.experiments.novelty.links import encode_edits
+from pages._ui.canvas import CanvasEvent
+from pages._ui.controls import draw_knob
+from pages._ui.notices import show_notice
+from pages._ui.novelty.controls import EDITS, choose_cell
+
+# Session keys.
+_TOOL, _LABEL, _VALUE, _COPIES = (
+    "_novelty_tool", "_novelty_label", "_novelty_value", "_novelty_copies",
+)  # fmt: skip
+_WAITING, _REFUSED, _GUESSES = "_novelty_waiting", "_novelty_refused", "_novelty_guesses"
+_EDITED, _TOLD = "_novelty_edited", "_novelty_told"
+_ANSWER = "_novelty_answer:"
+
+LOOK = "look"
+QUESTIONS_ASKED = 2  # of each edit: about novelty, and about knowledge uncertainty
+TOOLS = {"erase": "remove", "add": "add", "duplicate": "duplicate", "flip": "flip"}
+_VERBS = {
+    "remove": "Erase rows in",
+    "add": "Add rows to",
+    "duplicate": "Duplicate rows in",
+    "flip": "Flip rows in",
+}
+
+
+class Choice(NamedTuple):
+    """What a tool does with the cells that it is given."""
+
+    kind: str
+    label: int | None = None
+    value: float | None = None
+    copies: int = 1
+
+
+def draw_tools(fit: NoveltyFit, edits: Sequence[Edit]) -> None:
+    """The row above the maps: tools, or the prediction that a lasso waits for."""
+    if st.session_state.pop(_EDITED, False):
+        st.rerun()  # the fits are asked for outside the fragment that this is drawn in
+    refused = st.session_state.pop(_REFUSED, "")
+    if refused:
+        _say_refused(refused)
+    waiting: Edit | None = st.session_state.get(_WAITING)
+    if waiting is None:
+        _draw_choice(fit, edits)
+        return
+    problem = why_not_one_more(fit, edits, waiting)
+    if problem:
+        st.session_state.pop(_WAITING, None)
+        _say_refused(problem)
+        _draw_choice(fit, edits)
+        return
+    _draw_prediction(edits, waiting)
+
+
+def _say_refused(problem: str) -> None:
+    # The sentence is about a link's edits; the last one was not made here.
+    reason = problem.replace(": undo the last one.", ".")
+    show_notice(f"{reason} Nothing was changed.", "edit")
+
+
+def bind_edits() -> None:
+    """Bind the edits to the address, by a box that the style sheet hides from everybody."""
+    with st.container(key="novelty-unseen"):
+        draw_knob(EDITS)
+
+
+def offer_to_forget(problem: str) -> None:
+    """Say why a link's edits are left out; they can be taken out of the address."""
+    show_notice(problem, "edits")
+    st.button("Forget these edits", key="_novelty_forget", on_click=_keep, args=((),))
+
+
+def _draw_choice(fit: NoveltyFit, edits: Sequence[Edit]) -> None:
+    with st.container(horizontal=True, key="novelty-tools", vertical_alignment="bottom"):
+        tool = st.segmented_control(
+            "Click or drag on a map to", (LOOK, *TOOLS), default=LOOK, required=True, key=_TOOL,
+            help="On a touch screen tap, or hold and then drag.",
+        )  # fmt: skip
+        data = fit.data
+        if tool == "add" and data.classes:
+            with st.container(width=170):
+                st.selectbox(
+                    "rows of class", range(len(data.classes)), key=_LABEL,
+                    format_func=lambda code: data.classes[code],
+                )  # fmt: skip
+        elif tool == "add":
+            with st.container(width=150):
+                st.number_input(f"rows with {data.target_name}", value=float(np.median(data.y)),
+                                key=_VALUE)  # fmt: skip
+        if tool in ("add", "duplicate"):
+            with st.container(width=130):
+                label = "rows a cell" if tool == "add" else "times"
+                st.number_input(label, 1, MOST_COPIES, key=_COPIES)
+        if edits:
+            n = len(edits)
+            clear = f"Clear {n} edit{'s' * (n > 1)}"
+            st.button("Undo", key="_novelty_undo", on_click=_keep, args=(tuple(edits[:-1]),))
+            st.button(clear, key="_novelty_clear", on_click=_keep, args=((),))
+
+
+def _draw_prediction(edits: Sequence[Edit], waiting: Edit) -> None:
+    """One radio a question; without an answer to each nothing is done."""
+    if st.session_state.pop(_TOLD, None) is not None:  # a callback may not show anything itself
+        st.toast("Above the maps: first say what will happen.")
+    n = len(cells_of(waiting.runs))
+    cells = f"{n:,} cell{'s' * (n > 1)}"
+    with st.container(
+        horizontal=True, key="novelty-prediction", vertical_alignment="bottom", gap="medium"
+    ):
+        answers: dict[str, str | None] = {}
+        for question in questions_for((*edits, waiting), QUESTIONS_ASKED):
+            answers[question.key] = st.radio(
+                question.text, OPTIONS, index=None, horizontal=True,
+                key=_ANSWER + question.key,
+            )  # fmt: skip
+        done = all(answers.values())
+        st.button(
+            f"{_VERBS[waiting.kind]} {cells}",
+            key="_novelty_apply",
+            type="primary",
+            disabled=not done,
+            on_click=_apply,
+            args=(tuple(edits), waiting),
+            help=None if done else "First say what will happen.",
+        )
+        st.button("Cancel", key="_novelty_cancel", on_click=_drop_waiting)
+
+
+def why_not_one_more(fit: NoveltyFit, edits: Sequence[Edit], one: Edit) -> str:
+    """Why this edit cannot follow the others, in a sentence; nothing if it can."""
+    every = (*edits, one)
+    if len(every) > MOST_EDITS:
+        return f"There are {MOST_EDITS} edits already: undo some of them."
+    try:
+        encode_edits(every)
+    except GbuqError as error:
+        return str(error)
+    return why_no_edits(fit.data, every, fit.plan.seed)
+
+
+def on_maps(classes: bool, event: CanvasEvent) -> None:
+    """A click or a lasso, before the page runs: look there, or ask for a prediction.
+
+    ``classes`` says whether rows have classes, not numbers, as targets.
+    """
+    cells = [event.clicked[1:]] if event.clicked is not None else event.lassoed
+    if not cells:
+        return
+    tool = st.session_state.get(_TOOL) or LOOK
+    if tool == LOOK:
+        row, column = (round(sum(at) / len(at)) for at in zip(*cells, strict=True))
+        choose_cell(row, column)
+        return
+    _drop_waiting()
+    choice = _choice_of(tool, classes)
+    try:
+        edit = edit_of(choice.kind, cells, choice.label, choice.value, choice.copies)
+    except GbuqError as error:
+        st.session_state[_REFUSED] = str(error)
+        return
+    st.session_state[_WAITING] = st.session_state[_TOLD] = edit
+
+
+def waiting_mask() -> npt.NDArray[np.bool_] | None:
+    """The cells under a lasso that waits for its prediction."""
+    waiting: Edit | None = st.session_state.get(_WAITING)
+    return None if waiting is None else mask_of(waiting.runs)
+
+
+def guesses_of(edits: Sequence[Edit]) -> Mapping[str, str]:
+    """What was predicted in this session of the last of these edits, by question."""
+    found: dict[str, dict[str, str]] = st.session_state.get(_GUESSES, {})
+    return found.get(encode_edits(edits), {})
+
+
+def _choice_of(tool: str, classes: bool) -> Choice:
+    """The tool with what is set beside it."""
+    kind, state = TOOLS[tool], st.session_state
+    copies = int(state.get(_COPIES, 1)) if kind in ("add", "duplicate") else 1
+    if kind != "add":
+        return Choice(kind, copies=copies)
+    if classes:
+        return Choice(kind, int(state.get(_LABEL, 0)), None, copies)
+    return Choice(kind, None, float(state.get(_VALUE, 0.0)), copies)
+
+
+def _apply(edits: tuple[Edit, ...], waiting: Edit) -> None:
+    every = (*edits, waiting)
+    answers = {
+        question.key: st.session_state[_ANSWER + question.key]
+        for question in questions_for(every, QUESTIONS_ASKED)
+    }
+    st.session_state.setdefault(_GUESSES, {})[encode_edits(every)] = answers
+    _keep(every)
+
+
+def _keep(edits: tuple[Edit, ...]) -> None:
+    """Make these the edits of the address."""
+    _drop_waiting()
+    st.session_state["edits"], st.session_state[_EDITED] = encode_edits(edits), True
+
+
+def _drop_waiting() -> None:
+    st.session_state.pop(_WAITING, None)
+    for key in [key for key in st.session_state if str(key).startswith(_ANSWER)]:
+        del st.session_state[key]

@@ -1,0 +1,106 @@
+"""What can be taken away from Novelty: code, link, tables, page; and where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import streamlit as st
+
+from gbuq_core.experiments.novelty.export import novelty_code, novelty_csv, novelty_rows_csv
+from gbuq_core.experiments.novelty.words import describe_change, describe_place
+from gbuq_core.figures.standalone import Section, standalone_html
+from gbuq_core.glossary import GLOSSARY
+from pages._ui.export import Download, show_exports
+from pages._ui.novelty.change import Changed, change_sheet_of
+from pages._ui.novelty.look import place_rows, trees_of
+from pages._ui.novelty.picture import Found, sheet_of
+from pages._ui.novelty.scorecard import about_claims, claims_of, score_rows, scores_of
+
+_PAPER = "https://doi.org/10.5121/csit.2023.131920"
+_LEAD = (
+    "What makes a place new to a forest: novelty, conditional novelty and other scores over the "
+    "same map. After MACAU (doi 10.5121/csit.2023.131920), section 3.2."
+)
+_TERMS = ("novelty", "knowledge", "auroc", "leaf_index")
+
+
+def export_novelty(found: Found, changed: Changed | None, link: str) -> None:
+    """Code, link, data, page."""
+    fit, maps = found.fit, found.maps
+    downloads = (
+        Download("Maps (CSV)", "novelty-maps.csv", "text/csv", _encoded(novelty_csv, fit, maps)),
+        Download(
+            "Rows (CSV)", "novelty-rows.csv", "text/csv", _encoded(novelty_rows_csv, fit, maps)
+        ),
+        Download("Page (HTML)", "novelty.html", "text/html", partial(_html, found, changed)),
+    )
+    show_exports("novelty", novelty_code(found.settings), link, downloads)
+
+
+def explain_novelty() -> None:
+    """Equations, words, and where they come from."""
+    with st.expander("Equations, words and paper"):
+        st.markdown(
+            f"MACAU ([doi 10.5121/csit.2023.131920]({_PAPER})), section 3.2. Every leaf of every "
+            "tree keeps the mean and the covariance of its training rows, shrunk by OAS, after "
+            "robust scaling. The distance of a row in a tree is that to its leaf's rows, and a "
+            "z-score says how large it is among the training rows' own distances in that tree; "
+            "novelty is the mean over T trees:"
+        )
+        st.latex(
+            r"d_t(x)=\sqrt{(x-\mu_\ell)^\top\Sigma_\ell^{-1}(x-\mu_\ell)},\qquad "
+            r"z_t(x)=\Phi^{-1}\!\big(\hat F_t(d_t(x))\big),\qquad "
+            r"\text{novelty}(x)=\tfrac1T\sum_t z_t(x)"
+        )
+        st.markdown(
+            "Conditional novelty takes only the features on the path to the leaf. The squared "
+            "distance is a sum over features, its Shapley values in closed form:"
+        )
+        st.latex(
+            r"d^2=\sum_j\varphi_j,\qquad \varphi_j=(x_j-\mu_j)\,\big[\Sigma^{-1}(x-\mu)\big]_j"
+        )
+        st.markdown(
+            "Beyond its farthest training row the authors' transform stops at 5.2; here it keeps "
+            "rising unless you ask for theirs. Knowledge uncertainty of classes is the variance "
+            "of the class probability over trees, not nats."
+        )
+        for key in _TERMS:
+            term = GLOSSARY[key]
+            unit = f" Unit: {term.unit}." if term.unit else ""
+            st.markdown(f"**{term.label}.** {term.definition}{unit}")
+
+
+def _encoded(write: Callable[..., str], *arguments: object) -> Callable[[], bytes]:
+    return lambda: write(*arguments).encode()
+
+
+def _html(found: Found, changed: Changed | None) -> bytes:
+    scores = scores_of(found)
+    sections = [Section(sheet=sheet_of(found), caption=found.words)]
+    if changed is not None:
+        told = [describe_change(changed.change), *(one.text for one in changed.judgements)]
+        sections.append(
+            Section(
+                "What the last edit changed",
+                sheet=change_sheet_of(found, changed),
+                caption=" ".join(told),
+            )
+        )
+    trees = trees_of(found)
+    sections += [
+        Section(
+            f"At {found.look.title}: what makes it new",
+            describe_place(found.fit, found.look),
+            table=place_rows(found),
+        ),
+        Section("Tree by tree", sheet=trees, caption=trees.alt),
+        Section("Scorecard", table=score_rows(scores)),
+        Section(
+            "The paper and this picture",
+            " ".join(about_claims(found)),
+            table=[("The paper", "Here", "Verdict"), *claims_of(found)],
+        ),
+        Section("Python", code=novelty_code(found.settings)),
+    ]
+    return standalone_html(sections, "Novelty maps", _LEAD).encode()

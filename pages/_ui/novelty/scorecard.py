@@ -1,0 +1,125 @@
+"""Novelty's scorecard: which score knows where the rows are, and what the paper says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import streamlit as st
+
+from gbuq_core.experiments.claims import Claim
+from gbuq_core.experiments.novelty.claims import check_novelty_claims
+from gbuq_core.experiments.novelty.fit import NoveltyFit, map_novelty, maps_key
+from gbuq_core.experiments.novelty.plan import NoveltySettings
+from gbuq_core.experiments.novelty.scores import MapScore, score_maps
+from pages._ui.claims import draw_claims
+from pages._ui.jobs_glue import Answer, Request
+from pages._ui.kept import kept
+from pages._ui.neighbours.words import digits
+from pages._ui.notices import show_notice
+from pages._ui.novelty.look import table_of
+from pages._ui.novelty.picture import Found
+
+CLAIMS = "novelty-claims"  # the slot
+_VIEW = NoveltySettings()
+
+
+def claim_request(found: Found) -> Request:
+    """The paper's statements, which take longer to check than a slider may."""
+    key = CLAIMS, found.fit.plan
+    return Request(CLAIMS, key, partial(check, found.fit), "The paper's statements", 0.5)
+
+
+def check(fit: NoveltyFit, job: object = None) -> tuple[Claim, ...]:
+    """Hold a fit's maps against the paper; the runner calls this in another thread.
+
+    With the view as the page opens, so that no knob of it checks anything again.
+    """
+    return check_novelty_claims(fit, map_novelty(fit, _VIEW))
+
+
+def about_claims(found: Found) -> list[str]:
+    """What the statements are held against, and with which view where it is not today's."""
+    parts = []
+    if found.fit.data.in_support is not None:
+        parts.append(
+            "The paper's rows are others, and its foreign ones lie beyond the range of a feature; "
+            "here the cells in which rows hardly ever lie take their place, gaps included."
+        )
+    if maps_key(found.fit, found.settings) != maps_key(found.fit, _VIEW):
+        parts.append(_view_of_claims(found))
+    return parts
+
+
+def _view_of_claims(found: Found) -> str:
+    """The view that statements are checked with."""
+    third = f", the third feature at {_VIEW.third_at:g}" if found.fit.plan.third else ""
+    near = maps_key(found.fit, _VIEW)[2]
+    return (
+        f"Checked with z-scores that keep rising, the distance to {near} rows{third}, "
+        "whatever the maps show."
+    )
+
+
+def draw_scorecard(found: Found, claims: Answer) -> None:
+    """The scores, and below them the paper's statements."""
+    st.header("Scorecard")
+    with st.container(key="table-scores"):
+        st.markdown(table_of(score_rows(scores_of(found))))
+    st.caption(_how_to_read(found))
+    st.header("The paper and this picture")
+    _draw_claims(claims, about_claims(found))
+
+
+def scores_of(found: Found) -> tuple[MapScore, ...]:
+    """The scores, worked out once."""
+    return kept("novelty-scores", [found.maps], None, lambda: score_maps(found.fit, found.maps))
+
+
+def _draw_claims(answer: Answer, about: Sequence[str]) -> None:
+    if answer.error:
+        show_notice(answer.error, "claims", tone="error")
+    if not answer.fresh:
+        st.caption("Of the settings before." if answer.result else "Being checked.")
+    for text in about:
+        st.caption(text)
+    draw_claims(answer.result or ())
+
+
+def claims_of(found: Found) -> tuple[Claim, ...]:
+    """The paper's statements, for a page to take away."""
+    return check(found.fit)
+
+
+def score_rows(scores: Sequence[MapScore]) -> list[tuple[str, ...]]:
+    """A line a score; first the headings. A column without a number is left out."""
+    columns = [
+        ("AUROC", [digits(one.auroc) for one in scores]),
+        ("AUROC, crossings", [digits(one.auroc_crossings) for one in scores]),
+        ("Rank correlation", [digits(one.rank_correlation) for one in scores]),
+        ("Seconds", [digits(one.seconds) for one in scores]),
+        ("Megabytes", [_megabytes(one.memory_bytes) for one in scores]),
+    ]
+    told = [(name, texts) for name, texts in columns if set(texts) != {"\u2013"}]
+    lines = zip([one.label for one in scores], *(texts for _, texts in told), strict=True)
+    return [("Score", *(name for name, _ in told)), *lines]
+
+
+def _megabytes(n_bytes: int) -> str:
+    """
+    >>> _megabytes(8), _megabytes(2_660_000)
+    ('< 0.001', '2.66')
+    """
+    return "< 0.001" if n_bytes < 1000 else digits(n_bytes / 1e6)
+
+
+def _how_to_read(found: Found) -> str:
+    cost = "Seconds and megabytes: the fit behind a score; MACAU's scores share one."
+    if found.fit.data.in_support is None:
+        return f"Of this table nobody knows where rows can lie, so there is no AUROC. {cost}"
+    return (
+        "AUROC: the chance that a cell where rows hardly ever lie has a higher score than one "
+        "where they do; crossings: among such cells only those with rows beside them along both "
+        "features. Rank correlation: Spearman's, with minus the log of the true density, while "
+        f"no edit changes it. {cost}"
+    )

@@ -1,0 +1,318 @@
+"""Soft trees' knobs, what they mean to the experiment, and the reader's own points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import streamlit as st
+
+from gbuq_core.errors import GbuqError
+from gbuq_core.experiments.soft_trees.bandit_plan import BanditSettings
+from gbuq_core.experiments.soft_trees.data import (
+    DATASETS,
+    MOST_POINTS,
+    OWN,
+    OWN_START,
+    POINTS_PATTERN,
+    Points,
+    check_points,
+    decode_points,
+    encode_points,
+)
+from gbuq_core.experiments.soft_trees.plan import METHODS, PAPER, SoftSettings
+from gbuq_core.experiments.soft_trees.rank import RANK_DATASETS
+from gbuq_core.experiments.soft_trees.tuning import TunedKnobs
+from gbuq_core.figures.soft_trees.picture import SHOWS
+from pages._ui.curves import Placed
+from pages._ui.knobs import Knob, Preset, query_string
+from pages._ui.url_state import PageState
+
+_DEFAULT = SoftSettings()
+_DATA_LABELS = {info.label: key for key, info in DATASETS.items()}
+_METHOD_LABELS = {method.label: key for key, method in METHODS.items()}
+_LEAF_LABELS = {"a line": "linear", "a constant": "constant"}
+_RANK_LABELS = {info.label: key for key, info in RANK_DATASETS.items()}
+_SHOW_LABELS = dict(zip(("both", "functions", "bands"), SHOWS, strict=True))
+_AUTO = "auto"  # the learning rate that the estimator takes by itself
+_CHARACTERS = 20  # of one point in a link, at most
+REFUSED = "_soft_refused"  # the session key of a click that could not be
+MOST_DRAW = 100
+
+
+def _label_of(labels: Mapping[str, str], key: str) -> str:
+    return next(label for label, named in labels.items() if named == key)
+
+
+def _labels_of(keys: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(METHODS[key].label for key in keys)
+
+
+def _with(*keys: str) -> Callable[[Mapping[str, Any]], bool]:
+    """While one of these methods is chosen."""
+    labels = set(_labels_of(keys))
+    return lambda values: bool(labels & set(values["methods"]))
+
+
+_DRAWN = ("data", tuple(info.label for key, info in DATASETS.items() if key != OWN))
+_SOFT = _with("vst", "vsgbm")
+_SOFT_LABELS = _labels_of(("vst", "vsgbm"))
+
+_DATA = (
+    Knob(
+        "data", "Data", "choice", DATASETS[_DEFAULT.data].label, choices=tuple(_DATA_LABELS),
+        group="data", help="Four sets of the paper, or points that you place in the picture.",
+    ),
+    Knob(
+        "rows", "Rows", "ladder", _DEFAULT.rows, group="data", needs=_DRAWN,
+        choices=(10, 20, 30, 50, 75, 100, 150, 200, 300, 500, 1000),
+    ),
+    Knob(
+        "noise", "Noise (std)", "ladder", _DEFAULT.noise, group="data", needs=_DRAWN,
+        choices=(0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1),
+    ),
+    Knob(
+        "seed", "Seed", "integer", _DEFAULT.seed, 0, 30, step=1, group="data",
+        help="Of the rows and of the fits.",
+    ),
+)  # fmt: skip
+_METHOD = (
+    Knob(
+        "methods", "Methods", "choices", _labels_of(_DEFAULT.methods),
+        choices=tuple(_METHOD_LABELS), group="method",
+        help="Side by side on shared axes. VST is one soft tree, VSGBM a boosted sum of them.",
+    ),
+    Knob(
+        "depth", "Depth of soft trees", "integer", _DEFAULT.depth, 0, 6, step=1, group="method",
+        when=_SOFT, help="Depth 0 is one leaf: Bayesian linear regression.",
+    ),
+    Knob(
+        "leaf", "A leaf says", "choice", _label_of(_LEAF_LABELS, _DEFAULT.leaf),
+        choices=tuple(_LEAF_LABELS), group="method", when=_SOFT,
+    ),
+    Knob(
+        "rank", "Rank of the covariance", "ladder", _DEFAULT.rank, group="method", when=_SOFT,
+        choices=(0, 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100),
+        help="0 is mean field: all parameters independent. At most the number of parameters.",
+    ),
+    Knob(
+        "beta", "Sharpness of gates", "ladder", _DEFAULT.beta, group="method", when=_SOFT,
+        choices=(0.5, 1, 1.5, 2, 3, 4, 6, 8, 12, 20),
+        help="Beta of the gates' sigmoid: the larger, the more like a hard split.",
+    ),
+    Knob(
+        "prior_scale", "Prior std", "ladder", _DEFAULT.prior_scale, group="method", when=_SOFT,
+        choices=(0.25, 0.5, 1, 1.5, 2.5, 4, 6, 10),
+    ),
+    Knob(
+        "steps", "Training steps", "ladder", _DEFAULT.steps, group="method", when=_SOFT,
+        choices=(100, 200, 500, 1000, 1500, 2000, 3000, 4000, 6000, 10000),
+    ),
+    Knob(
+        "restarts", "Starts", "integer", _DEFAULT.restarts, 1, 10, step=1, group="method",
+        when=_SOFT, help="They race for a fifth of the steps; the best goes on.",
+    ),
+    Knob(
+        "rate", "Learning rate", "ladder", _AUTO, group="method", when=_SOFT,
+        choices=(_AUTO, 0.003, 0.01, 0.03, 0.1),
+        help="Of Adam at its highest; auto: 0.03. It warms up and falls to 0.",
+    ),
+    Knob(
+        "trees", "Trees of the VSGBM", "integer", _DEFAULT.trees, 1, 20, step=1, group="method",
+        when=_with("vsgbm"),
+    ),
+    Knob(
+        "members", "Models of SGLB", "ladder", _DEFAULT.members, group="method",
+        choices=(2, 3, 5, 10, 20, 30, 50, 100), when=_with("sglb"),
+    ),
+    Knob(
+        "sglb_trees", "Trees of each", "ladder", _DEFAULT.sglb_trees, group="method",
+        choices=(20, 50, 100, 200, 300, 500, 1000, 2000), when=_with("sglb"),
+    ),
+    Knob(
+        "temperature", "Temperature of SGLB", "choice", _DEFAULT.temperature,
+        choices=("catboost", "posterior"), group="method", when=_with("sglb"),
+    ),
+    Knob(
+        "xbart_trees", "Trees of XBART", "ladder", _DEFAULT.xbart_trees, group="method",
+        choices=(1, 5, 10, 20, 30, 50, 100, 200), when=_with("xbart"),
+    ),
+)  # fmt: skip
+_VIEW = (
+    Knob(
+        "show", "Show", "choice", "both", choices=tuple(_SHOW_LABELS), group="view",
+        help="Sampled functions, bands of data and knowledge, or both. Refits nothing.",
+    ),
+    Knob(
+        "shown", "Functions drawn as lines", "ladder", _DEFAULT.shown, group="view",
+        choices=(1, 3, 5, 10, 20, 30, 50, 100), when=lambda values: values["show"] != "bands",
+        help="Drawn from the posterior that is fitted already.",
+    ),
+    Knob(
+        "draws", "Functions behind the bands", "ladder", _DEFAULT.draws, group="view",
+        choices=(10, 20, 50, 100, 200, 500),
+    ),
+    Knob(
+        "draw_seed", "Seed of the draws", "integer", 0, 0, 30, step=1, group="view",
+        help="Other functions from the same posterior: nothing is fitted.",
+    ),
+)  # fmt: skip
+POINTS = Knob(
+    "points", "Points", "text", encode_points(OWN_START), group="page", pattern=POINTS_PATTERN,
+    most=_CHARACTERS * MOST_POINTS, needs=("data", (DATASETS[OWN].label,)),
+    help="Points as x_y with a tilde between them: -1.25_0.5~0_0.333",
+)  # fmt: skip
+WHOSE = Knob(
+    "whose", "Tree of", "choice", METHODS["vst"].label,
+    choices=_SOFT_LABELS, group="page",
+)  # fmt: skip
+TREE = Knob(
+    "tree", "Tree number", "integer", 1, 1, 20, step=1, group="page",
+    help="Which tree of the boosted sum.",
+)  # fmt: skip
+DRAW = Knob(
+    "draw", "Draw (0: the mean)", "integer", 0, 0, MOST_DRAW, step=1, group="page",
+    help="A tree drawn from the posterior. The mean can be played through its training.",
+)  # fmt: skip
+PLAY = Knob(
+    "bandit_steps", "Steps of the bandit", "ladder", 500, group="page",
+    choices=(200, 500, 1000, 2000, 5000),
+)  # fmt: skip
+FOREIGN = Knob(
+    "rank_data", "Data", "choice", RANK_DATASETS["moons3"].label, choices=tuple(_RANK_LABELS),
+    group="page",
+)  # fmt: skip
+_PAPER_VALUES = {
+    "methods": _labels_of(PAPER.methods),
+    "steps": PAPER.steps,
+    "restarts": PAPER.restarts,
+}
+STATE = PageState(
+    key="soft_trees",
+    knobs=(*_DATA, *_METHOD, *_VIEW, POINTS, WHOSE, TREE, DRAW, PLAY, FOREIGN),
+    presets=(
+        Preset(
+            "Your points",
+            {"data": DATASETS[OWN].label, "beta": 8, "restarts": 10},
+            "Click into the picture to add and remove points. Ten starts, for few rows.",
+        ),
+        Preset("Paper settings", _PAPER_VALUES, "All methods, fits that converge: seconds."),
+    ),
+)
+
+
+def points_of(values: SimpleNamespace) -> tuple[Points, str]:
+    """The reader's points, and why they cannot be read, in a sentence."""
+    try:
+        return decode_points(values.points), ""
+    except GbuqError as error:
+        return OWN_START, f"{error} The points of the beginning are used."
+
+
+def settings_of(values: SimpleNamespace) -> SoftSettings:
+    """The experiment's settings for the knobs' values."""
+    return SoftSettings(
+        methods=tuple(_METHOD_LABELS[label] for label in values.methods),
+        data=_DATA_LABELS[values.data],
+        rows=int(values.rows),
+        noise=float(values.noise),
+        points=points_of(values)[0],
+        seed=values.seed,
+        depth=values.depth,
+        leaf=_LEAF_LABELS[values.leaf],
+        rank=int(values.rank),
+        beta=float(values.beta),
+        prior_scale=float(values.prior_scale),
+        steps=int(values.steps),
+        restarts=values.restarts,
+        learning_rate=None if values.rate == _AUTO else float(values.rate),
+        trees=values.trees,
+        members=int(values.members),
+        sglb_trees=int(values.sglb_trees),
+        temperature=values.temperature,
+        xbart_trees=int(values.xbart_trees),
+        draws=max(int(values.draws), int(values.shown)),
+        draw_seed=values.draw_seed or None,
+        shown=int(values.shown),
+        draw=values.draw - 1 if values.draw else None,
+        tree=values.tree - 1,
+    )
+
+
+def show_of(values: SimpleNamespace) -> str:
+    """What the panels show, in the figure's words."""
+    return _SHOW_LABELS[values.show]
+
+
+def rank_data_of(values: SimpleNamespace) -> str:
+    """The key of the rank panel's data."""
+    return _RANK_LABELS[values.rank_data]
+
+
+def bandit_of(values: SimpleNamespace) -> BanditSettings:
+    """The bandit with the soft trees of the page."""
+    return BanditSettings(
+        n_steps=int(values.bandit_steps),
+        refit_every=50,
+        n_seeds=2,
+        seed=values.seed,
+        vst_depth=max(1, values.depth),
+        vst_rank=min(int(values.rank), 50),
+    )
+
+
+def query_of(settings: SoftSettings) -> str:
+    """The part of a link after the question mark that restores these settings.
+
+    >>> query_of(SoftSettings(data="gap", rank=0, methods=("vst",)))
+    'data=Gap&methods=VST&rank=0'
+    """
+    values = {
+        **settings._asdict(),
+        "data": DATASETS[settings.data].label,
+        "methods": _labels_of(settings.methods),
+        "leaf": _label_of(_LEAF_LABELS, settings.leaf),
+        "points": encode_points(settings.points),
+        "draw_seed": settings.draw_seed or 0,
+        "rate": _AUTO if settings.learning_rate is None else settings.learning_rate,
+        "draw": 0 if settings.draw is None else settings.draw + 1,
+        "tree": settings.tree + 1,
+    }
+    return query_string(STATE.knobs, values)
+
+
+def place(placed: Placed) -> None:
+    """Take over the points of the picture: its callback, before the page runs."""
+    try:
+        chosen = check_points(placed)
+    except GbuqError as error:
+        st.session_state[REFUSED] = str(error)
+        return
+    st.session_state[POINTS.key] = encode_points(chosen)
+
+
+def tuned_method_of(values: SimpleNamespace) -> str | None:
+    """The soft tree whose knobs are tuned: the one that is looked into; None without any."""
+    soft = [_METHOD_LABELS[label] for label in values.methods if label in _SOFT_LABELS]
+    looked = _METHOD_LABELS[values.whose]
+    return looked if looked in soft else soft[0] if soft else None
+
+
+def take_knobs(one: TunedKnobs) -> None:
+    """Set the page's knobs to a tuned setting: a button's callback."""
+    wanted = {
+        "depth": one.depth,
+        "beta": one.beta,
+        "prior_scale": one.prior_scale,
+        "rate": one.learning_rate,
+    }
+    for knob in STATE.knobs:
+        if knob.key in wanted:  # a ladder knows its own steps only: 8, not 8.0
+            value = wanted[knob.key]
+            st.session_state[knob.key] = next((c for c in knob.choices if c == value), value)
+
+
+def clear_points() -> None:
+    """An empty board: a button's callback."""
+    st.session_state[POINTS.key] = ""

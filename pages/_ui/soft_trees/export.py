@@ -1,0 +1,127 @@
+"""What can be taken away from Soft trees: code, link, tables, page; and where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import streamlit as st
+
+from gbuq_core.experiments.soft_trees.export import (
+    soft_code,
+    soft_curves_csv,
+    soft_functions_csv,
+    soft_parameters_csv,
+    soft_rows_csv,
+)
+from gbuq_core.experiments.soft_trees.fit import SoftRun
+from gbuq_core.experiments.soft_trees.look import tree_view
+from gbuq_core.experiments.soft_trees.plan import SOFT_METHODS
+from gbuq_core.experiments.soft_trees.words import describe_soft
+from gbuq_core.figures.soft_trees.picture import panel_alone
+from gbuq_core.figures.standalone import Section, standalone_html
+from gbuq_core.figures.svg import figure_svg
+from pages._ui.export import Download, show_exports
+from pages._ui.side_by_side import Shown
+from pages._ui.soft_trees.look import correlation_sheet_of, correlations_of, tree_sheet_of
+from pages._ui.soft_trees.picture import figure_of
+from pages._ui.soft_trees.scorecard import score_rows, scores_of
+
+_PAPER = "https://arxiv.org/abs/2302.10706"
+_LEAD = (
+    "Functions that fit the same rows, from soft trees with a posterior and from other models. "
+    "After Cinquin et al., Variational boosted soft trees (arXiv 2302.10706)."
+)
+
+
+def export_soft(run: SoftRun, shown: Sequence[Shown], link: str) -> None:
+    """Code, link, data, page."""
+    downloads = [
+        Download("Curves (CSV)", "curves.csv", "text/csv", _encoded(soft_curves_csv, run)),
+        Download("Rows (CSV)", "rows.csv", "text/csv", _encoded(soft_rows_csv, run.data)),
+    ]
+    downloads += [
+        Download(
+            f"Functions of {view.label} (CSV)",
+            f"functions-{view.method}.csv",
+            "text/csv",
+            _encoded(soft_functions_csv, view),
+        )
+        for view in run.views
+        if view.method in SOFT_METHODS
+    ]
+    downloads += [
+        Download(
+            f"Parameters of {fit.label} (CSV)",
+            f"parameters-{fit.method}.csv",
+            "text/csv",
+            _encoded(soft_parameters_csv, fit),
+        )
+        for fit in run.fits
+        if fit.method in SOFT_METHODS
+    ]
+    downloads.append(
+        Download("Page (HTML)", "soft-trees.html", "text/html", partial(_html, run, shown))
+    )
+    show_exports("soft", soft_code(run.settings), link, downloads)
+
+
+def words_of(run: SoftRun) -> str:
+    """The picture in words."""
+    return describe_soft(run, scores_of(run))
+
+
+def explain_soft() -> None:
+    """Equations and where they come from."""
+    with st.expander("Equations and paper"):
+        st.markdown(
+            f"Cinquin, Rukat, Schmidt, Wistuba and Bekasov, [Variational boosted soft trees]"
+            f"({_PAPER}), sections 4.1 and 4.2. A gate sends a point to the right with a "
+            "probability; a leaf is reached with the product of those on its way:"
+        )
+        st.latex(
+            r"g_i(x)=\operatorname{sigmoid}\!\left(\beta\,(w_i^\top x+b_i)\right),\qquad "
+            r"p(y\mid x,\theta)=\sum_{\ell}\pi_\ell(x)\,"
+            r"\mathcal N\!\left(y\mid \mu_\ell(x),\sigma_\ell^2(x)\right)"
+        )
+        st.markdown(
+            "All parameters together have a Gaussian posterior whose covariance is a diagonal and "
+            "a factor of low rank. It is found by maximising the evidence lower bound:"
+        )
+        st.latex(
+            r"q(\theta)=\mathcal N\!\left(\mu,\operatorname{diag}(\sigma^2)+VV^\top\right),\qquad "
+            r"\mathrm{ELBO}=\mathbb E_q\!\left[\log p(y\mid X,\theta)\right]"
+            r"-\mathrm{KL}\!\left(q\,\|\,p\right)"
+        )
+        st.markdown(
+            "A sampled function is the mean prediction of one draw of the parameters. Knowledge "
+            "uncertainty is the variance of the functions, data uncertainty the mean of the "
+            "variances that they predict. SGLB's functions are its members, XBART's the sweeps it "
+            "kept, and those of a Gaussian process are drawn from it."
+        )
+
+
+def _encoded(write, *arguments: object):
+    return lambda: write(*arguments).encode()
+
+
+def _html(run: SoftRun, shown: Sequence[Shown]) -> bytes:
+    fresh = [one for one in shown if one.fresh]
+    figure = figure_of(run.settings, fresh)
+    pictures = [
+        Section(panel["title"], svg=figure_svg(panel_alone(figure, i)), alt=figure.alt)
+        for i, panel in enumerate(figure.spec["panels"])
+    ]
+    sections = [*pictures, Section("In words", text=words_of(run))]
+    for fit in run.fits:
+        if fit.method == "vst":
+            look = tree_view(fit, run.settings)
+            sheet = tree_sheet_of(fit, look)
+            sections.append(Section("The tree itself", sheet=sheet, caption=sheet.alt))
+            correlations = correlation_sheet_of(correlations_of(fit, 0))
+            sections.append(
+                Section("What varies together", sheet=correlations, caption=correlations.alt)
+            )
+    sections.append(Section("Scorecard", table=score_rows(scores_of(run))))
+    sections.append(Section("Python", code=soft_code(run.settings)))
+    return standalone_html(sections, "Soft trees", _LEAD).encode()

@@ -1,0 +1,265 @@
+"""Comparisons that take a while and are started by a button: tuning, the bandit, and ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from gbuq_core.errors import GbuqError
+from gbuq_core.experiments.soft_trees.bandit import BanditRun, describe_bandit, run_policies
+from gbuq_core.experiments.soft_trees.bandit_plan import (
+    BanditSettings,
+    estimate_bandit_seconds,
+    plan_bandit,
+)
+from gbuq_core.experiments.soft_trees.claims import check_bandit_claim, check_rank_claim
+from gbuq_core.experiments.soft_trees.export import bandit_csv, rank_csv, tuning_csv
+from gbuq_core.experiments.soft_trees.plan import SoftPlan, SoftSettings, method_missing
+from gbuq_core.experiments.soft_trees.rank import (
+    FULL,
+    RANK_DATASETS,
+    RankRun,
+    RankSettings,
+    describe_rank,
+    estimate_rank_seconds,
+    plan_rank,
+    run_rank,
+    why_no_rank,
+)
+from gbuq_core.experiments.soft_trees.tuning import (
+    TuningRun,
+    describe_tuning,
+    estimate_tuning_seconds,
+    plan_tuning,
+    run_tuning,
+    why_no_tuning,
+)
+from gbuq_core.figures.soft_trees.charts import RankLine, Regret, rank_figure, regret_sheet
+from pages._ui.canvas import canvas
+from pages._ui.claims import draw_claim
+from pages._ui.controls import draw_knob
+from pages._ui.curves import show_curves
+from pages._ui.jobs_glue import Answer, Request, cost_line, seconds_text, show_progress, start_again
+from pages._ui.notices import show_notice
+from pages._ui.soft_trees.controls import (
+    FOREIGN,
+    PLAY,
+    bandit_of,
+    rank_data_of,
+    take_knobs,
+    tuned_method_of,
+)
+from pages._ui.soft_trees.scorecard import digits
+
+_WANTED = "_soft_wanted:"  # the settings that a panel was last asked about, by slot
+TUNE, BANDIT, RANK = "soft-tune", "soft-bandit", "soft-rank"
+_SHOWN = 6  # tuned settings of the table
+_ABOUT_TUNING = (
+    "A fifth of the rows is held out, and 24 settings of depth, sharpness, prior and learning rate "
+    "are fitted to the others: which has the highest **validation ELBO**, by which the paper "
+    "chooses? Beside it stands the log density of the held-out rows, without the price of leaving "
+    "the prior."
+)
+_NO_FIT = "What cannot be fitted cannot be tuned: see below the picture."
+_NO_TREE = "Choose VST or VSGBM at the left: only soft trees are tuned here."
+_ABOUT_BANDIT = (
+    "Five arms pay in five places of [-1, 1], each in its own, and nobody says where. **Thompson "
+    "sampling** draws one function for each arm and pulls the arm whose value is highest: whoever "
+    "is sure too early stops looking and pays for it step by step. Two repetitions; SGLB, XBART "
+    "and VST with the page's depth and rank, fitted anew every 50 steps."
+)
+_ABOUT_RANK = (
+    "Is more knowledge uncertainty a sign of a foreign row? VST with posteriors from mean field "
+    "(rank 0) upwards, on the moons to full rank, depth 2, the page's leaves, sharpness and prior, "
+    "five seeds each: the AUROC of knowledge uncertainty between held-out rows and foreign ones "
+    "(figure 3 of the paper)."
+)
+
+
+class Panel(NamedTuple):
+    """One comparison: its settings of today, cost, refusal, and how it is made and drawn."""
+
+    slot: str
+    label: str
+    settings: Any
+    estimate: float
+    refusal: str
+    make: Callable[[Any, object], Any]
+    draw: Callable[[Any], None]
+
+
+def panels_of(values: SimpleNamespace, settings: SoftSettings) -> tuple[Panel, Panel, Panel]:
+    """All comparisons with today's settings."""
+    return _tuning_panel(values, settings), *_others(values, settings)
+
+
+def _tuning_panel(values: SimpleNamespace, settings: SoftSettings) -> Panel:
+    method = tuned_method_of(values)
+    if method is None:
+        return Panel(TUNE, "Tuning", None, 0.0, _NO_TREE, tune, draw_tuning)
+    plan = plan_tuning(settings, method)
+    cost = estimate_tuning_seconds(plan)
+    refusal = _NO_FIT if why_no_tuning(plan) else ""  # the picture says why
+    return Panel(TUNE, "Tuning", plan, cost, refusal, tune, draw_tuning)
+
+
+def _others(values: SimpleNamespace, settings: SoftSettings) -> tuple[Panel, Panel]:
+    played = bandit_of(values)
+    available = tuple(p for p in played.policies if p == "random" or not method_missing(p))
+    played = played._replace(policies=available)
+    cost, refusal = 0.0, ""
+    try:
+        cost = sum(estimate_bandit_seconds(plan_bandit(played, p)) for p in played.policies)
+    except GbuqError as error:
+        refusal = str(error)
+    moons = rank_data_of(values) == "moons3"  # few parameters: full rank is cheap
+    ranked = RankSettings(
+        data=rank_data_of(values),
+        ranks=(*RankSettings().ranks, FULL) if moons else RankSettings().ranks,
+        rows=RANK_DATASETS[rank_data_of(values)].rows or 200,
+        seed=settings.seed,
+        leaf=settings.leaf,
+        beta=settings.beta,
+        prior_scale=settings.prior_scale,
+    )
+    why = why_no_rank(ranked)
+    return (
+        Panel(BANDIT, "Bandit", played, cost, refusal, play, draw_bandit),
+        Panel(
+            RANK, "Ranks", ranked if why else plan_rank(ranked),
+            0.0 if why else estimate_rank_seconds(ranked), why, compare_ranks, draw_ranks,
+        ),
+    )  # fmt: skip
+
+
+def tune(plan: SoftPlan, job: object) -> TuningRun:
+    """Try the grid; the runner calls this in another thread."""
+    return run_tuning(plan)
+
+
+def play(settings: BanditSettings, job: object) -> tuple[BanditRun, ...]:
+    """Let all policies play; the runner calls this in another thread."""
+    return run_policies(settings)
+
+
+def compare_ranks(settings: RankSettings, job: object) -> RankRun:
+    """Fit every rank; the runner calls this in another thread."""
+    return run_rank(settings)
+
+
+def panel_requests(panels: Sequence[Panel]) -> list[Request]:
+    """The comparisons that the reader asked for; later settings leave them as they are."""
+    wanted = ((one, st.session_state.get(_WANTED + one.slot)) for one in panels)
+    return [
+        Request(one.slot, (one.slot, asked), partial(one.make, asked), one.label, one.estimate)
+        for one, asked in wanted
+        if asked is not None
+    ]
+
+
+def draw_panels(panels: Sequence[Panel], answers: Sequence[Answer], alone: bool) -> None:
+    """All panels; ``alone`` says that nothing else on the page shows its progress."""
+    found = {answer.slot: answer for answer in answers}
+    running = [answer for answer in answers if answer.state == "running"] if alone else []
+    for one, heading, about, knob in (
+        (panels[0], "Which knobs do these rows prefer?", _ABOUT_TUNING, None),
+        (panels[1], "Whoever knows what it does not know explores", _ABOUT_BANDIT, PLAY),
+        (panels[2], "What the rank buys", _ABOUT_RANK, FOREIGN),
+    ):
+        st.header(heading)
+        st.markdown(about)
+        _draw_panel(one, knob, found.get(one.slot))
+        if running and running[0].slot == one.slot:  # one bar each, and one Cancel for both
+            show_progress(running)
+
+
+def _draw_panel(one: Panel, knob: Any, answer: Answer | None) -> None:
+    current = answer is not None and answer.request.key[1] == one.settings
+    with st.container(horizontal=True, vertical_alignment="bottom", key=f"{one.slot}-choice"):
+        if knob is not None:
+            with st.container(width=320):
+                draw_knob(knob)
+        if answer is None or not current or answer.state in ("failed", "cancelled"):
+            asked = st.button(
+                f"Run, about {seconds_text(one.estimate)}",
+                key=f"_{one.slot}-run",
+                on_click=_want,
+                args=(one.slot, one.settings),
+                disabled=bool(one.refusal),
+            )
+            if asked:  # the page asks for jobs, not the fragment that this is drawn in
+                st.rerun()
+    if one.refusal:
+        show_notice(one.refusal, one.slot)
+    if answer is None:
+        return
+    if answer.state == "cancelled" and current:
+        st.text("Cancelled.")
+    if answer.error:
+        show_notice(answer.error, one.slot, tone="error")
+    elif answer.result is not None:
+        if not (current and answer.fresh):
+            st.caption("Still the settings before.")
+        one.draw(answer.result)
+        st.caption(f"{cost_line(answer).replace('Fitted', 'Computed')}.")
+
+
+def draw_tuning(run: TuningRun) -> None:
+    """The best settings, in words and as a table; a button takes over the first."""
+    st.text(describe_tuning(run), width="stretch")
+    head = ("Depth", "Sharpness", "Prior std", "Learning rate", "Validation ELBO", "Log density")
+    rows = [
+        (
+            f"{one.depth}",
+            *(f"{value:g}" for value in one[1:4]),
+            *(digits(value) for value in one[4:]),
+        )
+        for one in run.tried[:_SHOWN]
+    ]
+    lines = ["| " + " | ".join(row) + " |" for row in (head, *rows)]
+    with st.container(key="table-tuning"):
+        st.markdown("\n".join([lines[0], "|--:" * len(head) + "|", *lines[1:]]))
+    st.caption(f"The best {len(rows)} of {len(run.tried)} by the ELBO; nats for each row of y.")
+    with st.container(horizontal=True, key="soft-tuned"):
+        if st.button("Use the first", key="_soft_tuned", on_click=take_knobs, args=(run.tried[0],)):
+            st.rerun()  # the page asks for fits, not the fragment that this is drawn in
+        _offer("All settings (CSV)", "tuning.csv", partial(tuning_csv, run))
+
+
+def draw_bandit(runs: tuple[BanditRun, ...]) -> None:
+    """Cumulative regret of the policies, with the result in words."""
+    words = describe_bandit(runs)
+    lines = [Regret(run.plan.policy, run.label, run.mean, run.standard_error) for run in runs]
+    canvas(regret_sheet(lines, words), key=BANDIT)
+    st.text(words, width="stretch")
+    claim = check_bandit_claim(runs)
+    if claim is not None:
+        draw_claim(claim)
+    _offer("Steps (CSV)", "bandit.csv", partial(bandit_csv, runs))
+
+
+def draw_ranks(run: RankRun) -> None:
+    """AUROC against rank, with the result in words and the paper's statement."""
+    words = describe_rank(run)
+    line = RankLine(run.label, run.ranks, run.mean, run.standard_error)
+    show_curves(rank_figure([line], alt=words), RANK)
+    st.text(words, width="stretch")
+    draw_claim(check_rank_claim(run))
+    _offer("AUROC by rank and seed (CSV)", "ranks.csv", partial(rank_csv, run))
+
+
+def _offer(label: str, name: str, write: Callable[[], str]) -> None:
+    """A table to download, made when its button is pressed."""
+    st.download_button(
+        label, data=lambda: write().encode(), file_name=name, mime="text/csv",
+        key=f"_download:soft:{name}", on_click="ignore",
+    )  # fmt: skip
+
+
+def _want(slot: str, settings: Any) -> None:
+    st.session_state[_WANTED + slot] = settings
+    start_again(slot)

@@ -1,0 +1,170 @@
+"""Soft trees' picture: what has been fitted, functions drawn from it, a panel a method."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import streamlit as st
+
+from gbuq_core.experiments.soft_trees.data import OWN, SoftData
+from gbuq_core.experiments.soft_trees.fit import (
+    SoftRun,
+    SoftView,
+    data_of,
+    fit_soft,
+    view_soft,
+)
+from gbuq_core.experiments.soft_trees.models import estimate_soft_seconds
+from gbuq_core.experiments.soft_trees.plan import (
+    METHODS,
+    SoftPlan,
+    SoftSettings,
+    plan_soft,
+    why_not,
+)
+from gbuq_core.experiments.soft_trees.words import describe_data
+from gbuq_core.figures.curves import Curves
+from gbuq_core.figures.soft_trees.picture import Functions, functions_figure, pending
+from gbuq_core.figures.soft_trees.strips import scene_from
+from pages._ui.controls import draw_knob
+from pages._ui.curves import show_curves
+from pages._ui.notices import show_notice
+from pages._ui.side_by_side import Shown, SideBySide, say_problems
+from pages._ui.soft_trees.controls import (
+    POINTS,
+    REFUSED,
+    clear_points,
+    place,
+    points_of,
+    show_of,
+)
+
+_HEIGHT = 370
+_STATES = {"cancelled": "cancelled", "failed": "no result"}  # of a panel without functions
+
+
+PAGE = SideBySide(
+    "soft-trees",
+    METHODS,
+    plan_soft,
+    why_not,
+    estimate_soft_seconds,
+    fit_soft,
+    view_soft,
+    lambda given: (given.draws, given.draw_seed),
+)
+
+
+def run_of(settings: SoftSettings, shown: Sequence[Shown]) -> SoftRun:
+    """What belongs to these settings: without methods whose fit is still on its way."""
+    fresh = [one for one in shown if one.fresh]
+    fits = tuple(one.fit for one in fresh if one.fit is not None)
+    views = tuple(one.view for one in fresh if one.view is not None)
+    settings = settings._replace(methods=tuple(fit.method for fit in fits), draw=None, tree=0)
+    return SoftRun(settings, data_of(settings), fits, views)
+
+
+def draw_picture(
+    values: SimpleNamespace, settings: SoftSettings, shown: Sequence[Shown], refusals: Sequence[str]
+) -> None:
+    """The panels, and below them what is missing."""
+    figure = figure_of(settings, shown, show_of(values), settings.data == OWN)
+    if settings.data == OWN:
+        show_curves(figure, "soft-functions", on_place=place)
+        _draw_points(settings)
+    else:
+        show_curves(figure, "soft-functions")
+    with st.container():  # below, so that whoever clicks points finds the picture in its place
+        _say_what_is_missing(values, settings, shown, refusals)
+
+
+def figure_of(
+    settings: SoftSettings, shown: Sequence[Shown], show: Any = "both", own: bool = False
+) -> Curves:
+    """The picture: today's rows with what belongs to them; of another set, all as it was."""
+    data = data_of(settings)
+    if shown and not any(_belongs(one, settings) for one in shown):
+        old = next((one.fit for one in shown if one.fit is not None), None)
+        if old is not None:
+            data, settings = old.data, settings._replace(**_data_of_plan(old.plan))
+    methods = [_functions(one, settings, data) for one in shown]
+    words = " ".join([describe_data(data), *(f"{m.method}: {m.note}." for m in methods if m.note)])
+    return functions_figure(
+        scene_from(data), methods, show, place=own and data.key == OWN, alt=words, height=_HEIGHT
+    )
+
+
+def _functions(one: Shown, settings: SoftSettings, data: SoftData) -> Functions:
+    method = one.answer.slot
+    if one.view is None or not _belongs(one, settings):
+        state = "no result" if one.problem else _STATES.get(one.answer.state, "being fitted")
+        return pending(method, state)
+    view = one.view
+    note = spread_note(view, data) if one.answer.fresh else "settings before"
+    lines = view.functions[: settings.shown]
+    return Functions(method, view.x, lines, view.loc, view.data, view.knowledge, note)
+
+
+def spread_note(view: SoftView, data: SoftData) -> str:
+    """How far functions part where there are no rows, times where there are."""
+    if len(data.support) != len(view.x):
+        return ""
+    std = view.knowledge**0.5
+    inside, outside = (float(std[where].mean()) if where.any() else math.nan
+                       for where in (data.support, ~data.support))  # fmt: skip
+    if not (math.isfinite(inside) and math.isfinite(outside) and inside > 0):
+        return ""
+    return f"fans out {outside / inside:.1f} times"
+
+
+def _data_of_plan(plan: SoftPlan) -> dict[str, Any]:
+    names = ("data", "rows", "noise", "points", "seed")
+    return {name: getattr(plan, name) for name in names if getattr(plan, name) is not None}
+
+
+def _belongs(one: Shown, settings: SoftSettings) -> bool:
+    """Whether a fit's rows are those of the picture; own points move, their board does not."""
+    if one.fit is None:
+        return False
+    plan = one.fit.plan
+    if OWN in (plan.data, settings.data):
+        return plan.data == settings.data
+    return all(getattr(settings, name) == value for name, value in _data_of_plan(plan).items())
+
+
+def _say_what_is_missing(
+    values: SimpleNamespace,
+    settings: SoftSettings,
+    shown: Sequence[Shown],
+    refusals: Sequence[str],
+) -> None:
+    refused = st.session_state.pop(REFUSED, "")
+    unread = points_of(values)[1] if settings.data == OWN else ""
+    said = [text for text in (unread, refused, *refusals) if text]
+    if said:
+        show_notice(said, "soft")
+    say_problems(shown)
+    if not settings.methods:
+        st.text("Choose a method at the left to see its functions.")
+
+
+def _draw_points(settings: SoftSettings) -> None:
+    """The points as text, for the keyboard and for other programs."""
+    n = len(settings.points)
+    with st.container(horizontal=True, vertical_alignment="center", key="soft-points"):
+        st.caption(f"{n} point{'s' if n != 1 else ''}.", width="content")
+        st.button("Clear", key="_soft_clear", on_click=clear_points, disabled=not n)
+        with st.popover("As text"):
+            draw_knob(POINTS)
+
+
+def show_costs(settings: SoftSettings, shown: Sequence[Shown]) -> None:
+    """What the fits took, and what slow methods would take that are not chosen."""
+    parts = PAGE.costs(settings, shown)
+    notes = [note for one in shown if one.view is not None for note in one.view.notes]
+    parts += dict.fromkeys(notes)
+    parts.append("Everything under View draws from these fits and refits nothing.")
+    st.caption(" ".join(parts))

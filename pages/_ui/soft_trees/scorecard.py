@@ -1,0 +1,89 @@
+"""Soft trees' scorecard, and the paper's statements beside it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import streamlit as st
+
+from gbuq_core.experiments.soft_trees.claims import check_claims
+from gbuq_core.experiments.soft_trees.data import N_FRESH
+from gbuq_core.experiments.soft_trees.fit import SoftRun
+from gbuq_core.experiments.soft_trees.scores import SoftScore, score_soft
+from pages._ui.claims import draw_claim
+from pages._ui.kept import keep_only, kept
+
+_SCORES = "soft-score:"  # what is kept of each method
+_HOW = (
+    "Stds of the functions and errors in units of the target's std. Agreement: the share of the "
+    "functions' variation, where rows are, that all of them have in common. RMSE to the true mean, "
+    f"intervals and NLL (in nats): {N_FRESH:,} fresh rows. A dash where the data do not tell: "
+    "own points have no truth, step and wavelet no empty places. Seconds: the training alone."
+)
+
+
+def digits(value: float) -> str:
+    """Three significant digits; a dash where there is no such number.
+
+    >>> digits(0.01234), digits(float("nan"))
+    ('0.0123', '–')
+    """
+    return "\u2013" if not math.isfinite(value) else f"{value:#.3g}".rstrip(".")
+
+
+def scores_of(run: SoftRun) -> tuple[SoftScore, ...]:
+    """The methods' scores, each worked out once for its functions."""
+    keep_only(_SCORES, {_SCORES + fit.method for fit in run.fits})
+    return tuple(
+        kept(
+            _SCORES + fit.method, [fit, view], None,
+            lambda fit=fit, view=view: score_soft(fit, view, run.settings),
+        )
+        for fit, view in zip(run.fits, run.views, strict=True)
+    )  # fmt: skip
+
+
+def draw_scores(run: SoftRun) -> None:
+    """The scorecard beside the paper's statements."""
+    scores, claims = st.columns([0.58, 0.42], gap="large")
+    found = scores_of(run)
+    with scores:
+        st.header("Scorecard")
+        if not found:
+            st.text("Scores appear with the first fit.")
+        else:
+            head, *rows = ("| " + " | ".join(row) + " |" for row in score_rows(found))
+            with st.container(key="table-scores"):
+                st.markdown("\n".join([head, "|:--|" + "--:|" * len(found), *rows]))
+            st.caption(_HOW)
+    with claims:
+        st.header("The paper and this picture")
+        said = check_claims(run, found) if found else ()
+        for claim in said:
+            draw_claim(claim)
+        if not said:
+            st.text("The paper says nothing about these methods on these data.", width="stretch")
+
+
+def score_rows(scores: Sequence[SoftScore]) -> list[tuple[str, ...]]:
+    """A line a score and a column a method, so that it fits a phone; first the headings."""
+    lines: list[tuple[str, ...]] = [("Score", *(one.label for one in scores))]
+    for title, name in (
+        ("Functions differ, where rows are", "inside"),
+        ("Functions differ, elsewhere", "outside"),
+        ("Fan-out, times", "fan_out"),
+        ("Agreement where rows are", "agreement"),
+        ("RMSE to the true mean", "rmse"),
+        ("NLL (nats)", "nll"),
+    ):
+        lines.append((title, *(digits(getattr(one, name)) for one in scores)))
+    lines.append(("In the 90 % interval", *(_percent(one.coverage) for one in scores)))
+    lines.append(("Seconds", *(digits(one.seconds) for one in scores)))
+    held = (math.nan if one.memory_bytes is None else one.memory_bytes / 1e6 for one in scores)
+    lines.append(("Megabytes", *(digits(value) for value in held)))
+    return lines
+
+
+def _percent(share: float) -> str:
+    return "\u2013" if not math.isfinite(share) else f"{100 * share:.1f} %"

@@ -1,0 +1,298 @@
+"""Spiral's knobs, what they mean to the experiment, and the point and the line chosen on a map."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import permutations
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from gbuq_core.experiments.spiral.plan import METHODS, PAPER, SpiralSettings
+from gbuq_core.figures.spiral.picture import EXTENT, POINTS, SCALES, SpiralView
+from gbuq_core.glossary import UNCERTAINTY_KINDS
+from pages._ui.canvas import CanvasEvent
+from pages._ui.knobs import Knob, Preset, query_string
+from pages._ui.url_state import PageState
+
+MOST_METHODS = 4
+_FIRST_METHODS = ("sglb", "csglb")  # an ensemble and one long model: large maps, soon there
+_DEFAULT = SpiralSettings(methods=_FIRST_METHODS)
+_BY_LABEL = {method.label: key for key, method in METHODS.items()}
+_ALL = "all"
+_LEAF_NOISE = {"automatic": None, "on": True, "off": False}
+_RATES = (0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.3)
+
+
+def _with(*labels: str) -> tuple[str, tuple[Any, ...]]:
+    """Shown while one of these methods is chosen: every choice of methods that has one of them."""
+    chosen = [
+        choice
+        for n in range(1, MOST_METHODS + 1)
+        for choice in permutations(_BY_LABEL, n)
+        if set(choice) & set(labels)
+    ]
+    return "methods", tuple(chosen)
+
+
+def _labels(keep: Any) -> tuple[str, ...]:
+    return tuple(method.label for method in METHODS.values() if keep(method))
+
+
+def _explores(values: Mapping[str, Any]) -> bool:
+    """Whether exploration differs from the rest of a cycle."""
+    return bool(values["noise_free"]) or METHODS["cbsglb"].label in values["methods"]
+
+
+_CYCLICAL = _labels(lambda method: method.cyclical)
+_BOOTSTRAPPED = (METHODS["cbsglb"].label,)
+_CHAINS = _labels(lambda method: method.virtual)
+_CUT = _labels(lambda method: method.virtual and not method.cyclical)
+_INDEPENDENT = _labels(lambda method: not method.virtual)
+_BOOSTED = _labels(lambda method: method.boosting)
+_STEADY = _labels(lambda method: method.boosting and not method.cyclical)
+_LANGEVIN = _labels(lambda method: method.langevin)
+_NOISY_LEAVES = _labels(lambda method: method.langevin and method.engine == "numba")
+
+_DATA = (
+    Knob(
+        "rows", "Training rows per class", "ladder", _DEFAULT.rows, group="data",
+        choices=(50, 100, 200, 300, 500, 700, 1000, 1500, 2000, 3000),
+    ),
+    Knob(
+        "noise", "Noise", "ladder", _DEFAULT.noise, group="data",
+        choices=(0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1),
+        help="The arms' width grows with it and with the distance from the middle.",
+    ),
+    Knob(
+        "seed", "Seed", "integer", _DEFAULT.seed, 0, 30, step=1, group="data",
+        help="Of the rows and the models.",
+    ),
+)  # fmt: skip
+_METHOD = (
+    Knob(
+        "methods", "Methods, at most four", "choices",
+        tuple(METHODS[method].label for method in _DEFAULT.methods),
+        choices=tuple(_BY_LABEL), most=MOST_METHODS, group="method",
+        help="cSGLB and cbSGLB are one long model each, with a member at the end of every cycle. "
+        "vRF is a random forest in groups of trees; CatBoost trains SGLB with its own code.",
+    ),
+)  # fmt: skip
+_KNOBS = (
+    Knob(
+        "members", "Members", "integer", _DEFAULT.members, 2, 30, step=1,
+        needs=_with(*_INDEPENDENT),
+        help="Independent models, or groups of vRF's trees. One model's members come from K or "
+        "from its cycles.",
+    ),
+    Knob(
+        "trees", "Trees, independent models", "ladder", _DEFAULT.trees,
+        choices=(50, 100, 150, 200, 300, 500, 700, 1000, 1500, 2000), needs=_with(*_INDEPENDENT),
+        help="Of each boosted model; of the whole forest.",
+    ),
+    Knob(
+        "chain_trees", "Trees, one long model", "ladder", _DEFAULT.chain_trees,
+        choices=(100, 200, 300, 400, 500, 600, 800, 1000, 1500, 2000, 3000),
+        needs=_with(*_CHAINS), help="Of virtual SGLB, cSGLB and cbSGLB.",
+    ),
+    Knob("depth", "Depth", "integer", _DEFAULT.depth, 1, 8, step=1, needs=_with(*_BOOSTED)),
+    Knob(
+        "rate", "Learning rate", "ladder", _DEFAULT.rate, choices=_RATES, needs=_with(*_STEADY),
+        help="Of all boosted methods without cycles.",
+    ),
+    Knob(
+        "rate_cyclical", "Learning rate, cyclical", "ladder", _DEFAULT.rate_cyclical,
+        choices=_RATES, needs=_with(*_CYCLICAL),
+    ),
+    Knob(
+        "step", "Truncation step K", "integer", _DEFAULT.step, 10, 200, step=10, unit="trees",
+        needs=_with(*_CUT), help="A virtual ensemble's members have K, 2K, ... trees.",
+    ),
+    Knob(
+        "start", "Truncation start", "number", _DEFAULT.start, 0.0, 0.9, step=0.05,
+        needs=_with(*_CUT), help="The share of the trees before the first member.",
+    ),
+    Knob(
+        "cycle", "Cycle length C", "ladder", _DEFAULT.cycle, unit="trees",
+        choices=(10, 20, 25, 40, 50, 60, 80, 100, 150, 200, 300, 400, 500), needs=_with(*_CYCLICAL),
+        help="Gradients are scaled from the largest alpha down to the smallest in each cycle.",
+    ),
+    Knob(
+        "alpha_max", "Largest alpha", "ladder", int(_DEFAULT.alpha_max),
+        needs=_with(*_CYCLICAL), choices=(1, 2, 3, 5, 10, 15, 20), help="At the start of a cycle.",
+    ),
+    Knob(
+        "alpha_min", "Smallest alpha", "ladder", int(_DEFAULT.alpha_min),
+        needs=_with(*_CYCLICAL), choices=(0.1, 0.2, 0.5, 1, 2), help="1 is plain SGLB.",
+    ),
+    Knob(
+        "mask", "Rows kept while exploring", "number", _DEFAULT.mask, 0.05, 1.0, step=0.01,
+        needs=_with(*_BOOTSTRAPPED), help="The chance of a row to have a gradient in this cycle.",
+    ),
+    Knob(
+        "noise_free", "No noise while exploring", "switch", _DEFAULT.noise_free,
+        needs=_with(*_CYCLICAL), help="A variant of the cyclical paper's appendix.",
+    ),
+    Knob(
+        "exploration", "Exploring part of a cycle", "number", _DEFAULT.exploration, 0.0, 1.0,
+        step=0.05, needs=_with(*_CYCLICAL), when=_explores,
+        help="So long cbSGLB masks rows, and there is no noise where the switch says so.",
+    ),
+    Knob(
+        "temperature", "Diffusion temperature", "ladder", _DEFAULT.temperature,
+        choices=("posterior", "10", "100", "1000", "10000", "catboost"), needs=_with(*_LANGEVIN),
+        help="Less is noisier. catboost: the number of rows. posterior: 1, what sampling from the "
+        "posterior asks for.",
+    ),
+    Knob(
+        "leaf_noise", "Noise in leaves", "choice", "automatic", choices=tuple(_LEAF_NOISE),
+        needs=_with(*_NOISY_LEAVES),
+        help="Langevin noise on leaf values, not only on the choice of splits. Automatic: off at "
+        "the temperature catboost, whose own code has none here, and on at any other.",
+    ),
+    Knob(
+        "random_strength", "Random strength", "ladder", int(_DEFAULT.random_strength),
+        choices=(0, 1, 3, 10, 30, 100, 300), needs=_with(*_BOOSTED),
+        help="Noise on the scores of splits, strong in the first trees and fading.",
+    ),
+)  # fmt: skip
+_VIEW = (
+    Knob(
+        "burn_in", "Burn-in, first cycles left out", "integer", _DEFAULT.burn_in, 0, 10, step=1,
+        group="view", needs=_with(*_CYCLICAL),
+        help="The first cycles give no member; refits nothing. The paper keeps them all.",
+    ),
+    Knob(
+        "shown", "Members shown", "ladder", _ALL, choices=("2", "3", "5", "7", "10", "15", _ALL),
+        group="view", help="Counts only so many of them; refits nothing.",
+    ),
+    Knob(
+        "flag", "Flag the most unknown cells", "ladder", 0, choices=(0, 1, 5, 10, 20, 30, 40, 50),
+        unit="%", group="view", help="Hatches them in each map of knowledge uncertainty.",
+    ),
+    Knob("points", "Training rows on", "choice", "truth", choices=POINTS, group="view"),
+    Knob("log", "Logarithmic colours for knowledge", "switch", True, group="view"),
+    Knob(
+        "scale", "Colour scales", "choice", "shared", choices=SCALES, group="view",
+        help="Shared: one from 0 to ln 3 nats, one for knowledge. Own: one a map.",
+    ),
+)  # fmt: skip
+
+
+def _place(key: str, label: str, default: int) -> Knob:
+    """A coordinate beside the picture: a box, so that the keyboard sets it too."""
+    low, high = EXTENT
+    return Knob(key, label, "integer", default, int(low), int(high), 15, group="page", box=True)
+
+
+# Between two arms: where all three methods' members may differ. The ray leaves the data on the way.
+POINT = (_place("px", "x", 0), _place("py", "y", -190))
+RAY = (
+    _place("rx", "from x", 0),
+    _place("ry", "from y", 0),
+    _place("sx", "to x", 600),
+    _place("sy", "to y", 450),
+)
+ALONG = Knob("along", "Along it", "choice", "knowledge", choices=UNCERTAINTY_KINDS, group="page")
+
+
+def _label_values(settings: SpiralSettings) -> dict[str, Any]:
+    """The experiment's settings in the knobs' words."""
+    temperature = settings.temperature
+    return {
+        **settings._asdict(),
+        "methods": tuple(METHODS[method].label for method in settings.methods),
+        "temperature": temperature if isinstance(temperature, str) else f"{temperature:g}",
+        "leaf_noise": next(k for k, v in _LEAF_NOISE.items() if v is settings.leaf_noise),
+        "shown": _ALL if settings.shown is None else str(settings.shown),
+    }
+
+
+STATE = PageState(
+    key="spiral",
+    knobs=(*_DATA, *_METHOD, *_KNOBS, *_VIEW, *POINT, *RAY, ALONG),
+    presets=(
+        Preset(
+            "Paper settings",
+            _label_values(PAPER),
+            help="4,500 rows; 20 independent models of 1000 trees, chains of 2000, cycles of 200. "
+            "Takes a while: the estimate is shown.",
+        ),
+    ),
+)
+
+
+def settings_of(values: SimpleNamespace) -> SpiralSettings:
+    """The experiment's settings for the knobs' values."""
+    named = values.temperature in ("catboost", "posterior")
+    # Whole numbers are written without a point, in links too: the experiment has its own types.
+    own = {
+        name: type(default)(getattr(values, name))
+        for name, default in _DEFAULT._asdict().items()
+        if isinstance(default, (bool, int, float))
+    }
+    return SpiralSettings(
+        **{
+            **own,
+            "methods": tuple(_BY_LABEL[label] for label in values.methods),
+            "temperature": values.temperature if named else float(values.temperature),
+            "leaf_noise": _LEAF_NOISE[values.leaf_noise],
+            "shown": None if values.shown == _ALL else int(values.shown),
+        }
+    )
+
+
+def view_of(values: SimpleNamespace) -> SpiralView:
+    """How the maps are shown."""
+    return SpiralView(values.log, values.scale, values.points, values.flag)
+
+
+class Looks(NamedTuple):
+    """What the reader looks at: a point, a line, and what is drawn along the line."""
+
+    point: tuple[float, float]
+    start: tuple[float, float]
+    end: tuple[float, float]
+    along: str
+
+
+def looks_of(values: SimpleNamespace) -> Looks:
+    """The probed point and the ray of the knobs' values."""
+    return Looks(
+        (float(values.px), float(values.py)),
+        (float(values.rx), float(values.ry)),
+        (float(values.sx), float(values.sy)),
+        values.along,
+    )
+
+
+def query_of(settings: SpiralSettings, view: SpiralView | None = None) -> str:
+    """The part of a link after the question mark that restores these settings.
+
+    >>> query_of(SpiralSettings(methods=("sglb", "csglb"), cycle=50, seed=2))
+    'seed=2&cycle=50'
+    """
+    view = SpiralView() if view is None else view
+    return query_string(STATE.knobs, {**_label_values(settings), **view._asdict()})
+
+
+def choose(event: CanvasEvent, n_cells: int) -> None:
+    """Probe the clicked cell, walk the drawn line: a callback, before the page runs.
+
+    ``n_cells`` is the number of cells a side. Of several cells the middle is probed.
+    """
+    cells = [event.clicked[1:]] if event.clicked is not None else event.lassoed
+    if cells:
+        width = (EXTENT[1] - EXTENT[0]) / n_cells
+        rows, columns = zip(*cells, strict=True)
+        middles = (sum(at) / len(at) for at in (columns, rows))
+        _put(POINT, (EXTENT[0] + (middle + 0.5) * width for middle in middles))
+    if event.ray is not None:
+        _put(RAY, event.ray)
+
+
+def _put(knobs: tuple[Knob, ...], values: Any) -> None:
+    for knob, value in zip(knobs, values, strict=True):
+        inside = min(max(round(float(value)), knob.low), knob.high)
+        st.session_state[knob.key] = float(inside)  # boxes hold floats

@@ -1,0 +1,104 @@
+"""What can be taken away from Spiral: code, link, table, page; and where it all comes from."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from gbuq_core.experiments.spiral.claims import check_claims, settings_text
+from gbuq_core.experiments.spiral.export import spiral_code, spiral_csv
+from gbuq_core.experiments.spiral.fit import SpiralRun
+from gbuq_core.experiments.spiral.plan import SpiralSettings, plan_spiral, why_not
+from gbuq_core.experiments.spiral.scores import score_spiral
+from gbuq_core.figures.spiral.picture import SpiralView
+from gbuq_core.figures.standalone import Section, standalone_html
+from pages._ui.export import Download, show_exports
+from pages._ui.spiral.controls import Looks
+from pages._ui.spiral.look import looks_as_sections
+from pages._ui.spiral.picture import sheet_of
+from pages._ui.spiral.scorecard import score_rows
+
+_FIRST_PAPER = "https://arxiv.org/abs/2006.10562"
+_SECOND_PAPER = "https://ceur-ws.org/Vol-3381/47.pdf"
+_LEAD = (
+    "Three arms of a spiral, a class each. After Malinin, Prokhorenkova and Ustimenko, Uncertainty "
+    "in gradient boosting via ensembles (arXiv 2006.10562), section 4, and Tan, Huertas and Zhao, "
+    "Efficient and effective uncertainty quantification in gradient boosting via cyclical gradient "
+    "MCMC (CEUR-WS 3381, paper 47), section 5.1."
+)
+_LEAST_HEIGHT = 184  # of the maps in a page of its own, which scrolls: titles have room over them
+_CLAIM_HEADS = ("The papers", "Here", "Verdict")
+
+
+def export_spiral(run: SpiralRun, view: SpiralView, looks: Looks, words: str, link: str) -> None:
+    """Code, link, data, page; then the picture in words."""
+    downloads = (
+        Download("Data (CSV)", "spiral.csv", "text/csv", partial(_csv, run)),
+        Download(
+            "Page (HTML)", "spiral.html", "text/html", partial(_html, run, view, looks, words)
+        ),
+    )
+    show_exports("spiral", spiral_code(_possible(run.settings)), link, downloads)
+    with st.expander("In words"):
+        st.text(words)
+
+
+def explain_spiral() -> None:
+    """Equations and where they come from."""
+    with st.expander("Equations and papers"):
+        st.markdown(
+            f"Malinin, Prokhorenkova and Ustimenko, [Uncertainty in gradient boosting via "
+            f"ensembles]({_FIRST_PAPER}), section 4. Total, data and knowledge uncertainty of M "
+            "members with class probabilities p (equations 3 to 5), in nats:"
+        )
+        st.latex(
+            r"\underbrace{H\!\left(\tfrac1M\sum_m p_m\right)}_{\text{total}}"
+            r"=\underbrace{\tfrac1M\sum_m H(p_m)}_{\text{data}}+\underbrace{\mathcal I}"
+            r"_{\text{knowledge}},\quad H(p)=-\sum_c p_c\ln p_c"
+        )
+        st.markdown(
+            f"Tan, Huertas and Zhao, [Efficient and effective uncertainty quantification in "
+            f"gradient boosting via cyclical gradient MCMC]({_SECOND_PAPER}), scale the gradients "
+            "of tree t in cycles of C trees (algorithm 1, equation 7) and take a member at the end "
+            "of each cycle; the noise is not scaled:"
+        )
+        st.latex(
+            r"\alpha_t=\max\!\left(\tfrac{\alpha_{\max}}2\left(\cos\tfrac{\pi\,(t\bmod C)}{C}"
+            r"+1\right),\ \alpha_{\min}\right)"
+        )
+        st.markdown(
+            "cbSGLB lets only a random share of the rows have gradients while it explores. A "
+            "virtual ensemble's members are one model cut at K, 2K, ... trees above the start. "
+            "How alike members are lowers their effective number, K / (1 + (K - 1) rho) with rho "
+            "the mean correlation between them."
+        )
+
+
+def _possible(settings: SpiralSettings) -> SpiralSettings:
+    """Without the methods that give nothing with these settings: their code would not run."""
+    methods = settings.methods
+    given = tuple(m for m in methods if not why_not(plan_spiral(settings, m), settings))
+    return settings._replace(methods=given)
+
+
+def _csv(run: SpiralRun) -> bytes:
+    return spiral_csv(run).encode()
+
+
+def _html(run: SpiralRun, view: SpiralView, looks: Looks, words: str) -> bytes:
+    scores = [score_spiral(maps, run.truth) for maps in run.methods]
+    sheet = sheet_of(run, run.methods, view, looks, words)
+    height = max(sheet.panel_height, _LEAST_HEIGHT)
+    sections = [
+        Section(sheet=sheet._replace(panel_height=height), caption=words),
+        *looks_as_sections(run.settings, run.methods, looks, view.log),
+        Section("Scorecard", table=score_rows(run, scores)),
+        Section(
+            "The papers and this picture",
+            settings_text(run.settings),
+            table=[_CLAIM_HEADS, *check_claims(run)],
+        ),
+        Section("Python", code=spiral_code(_possible(run.settings))),
+    ]
+    return standalone_html(sections, "The spiral", _LEAD).encode()

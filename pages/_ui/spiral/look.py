@@ -1,0 +1,181 @@
+"""Spiral's two ways of looking closer: every member at one point, and a walk along one line."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+
+from gbuq_core.experiments.spiral.fit import SpiralMaps
+from gbuq_core.experiments.spiral.plan import METHODS, SpiralSettings
+from gbuq_core.experiments.spiral.probe import Probe, Ray, RayTruth, probe, ray, ray_truth
+from gbuq_core.figures.canvas.panels import PanelSheet
+from gbuq_core.figures.spiral.charts import PointOfMethod, RayOfMethod, probe_sheet, ray_sheet
+from gbuq_core.figures.standalone import Section
+from pages._ui.canvas import canvas
+from pages._ui.controls import draw_knob
+from pages._ui.kept import keep_only, kept
+from pages._ui.spiral.controls import ALONG, POINT, RAY, Looks
+
+_PROBES, _RAYS = "spiral-probe:", "spiral-ray:"  # what is kept of each method
+_BOX_WIDTH = 130  # pixels of a number box
+
+
+def draw_point(settings: SpiralSettings, shown: Sequence[SpiralMaps], looks: Looks) -> None:
+    """Every member's class probabilities at the point, and how they came about."""
+    st.header("One point")
+    _boxes("point", POINT)
+    if not shown:
+        st.text("Members appear with the first fit.")
+        return
+    keep_only(_PROBES, {_PROBES + maps.method for maps in shown})
+    probes = [
+        kept(
+            _PROBES + maps.method,
+            [maps],
+            looks.point,
+            lambda maps=maps: probe(maps.fit, settings, *looks.point),
+        )
+        for maps in shown
+    ]
+    points = [_point_of(maps, one) for maps, one in zip(shown, probes, strict=True)]
+    canvas(_sheet_of_point(looks, points, probes), key="spiral-point")
+    with st.container(key="table-point"):
+        st.markdown(_point_table(points, probes))
+    st.caption(
+        "Click a map to choose the point. Dashed: the true class probabilities there. "
+        "Uncertainties in nats; marks: the trees after which a long model gives a member."
+    )
+
+
+def draw_ray(
+    settings: SpiralSettings, shown: Sequence[SpiralMaps], looks: Looks, log: bool
+) -> None:
+    """One uncertainty of every method along the line, over the true density."""
+    st.header("A walk out of the data")
+    _boxes("ray", (*RAY, ALONG))
+    if looks.start == looks.end:
+        st.text("The line starts where it ends: move one of its ends.")
+        return
+    ends = looks.start, looks.end
+    truth = kept("spiral-ray", [], (settings.noise, ends), lambda: ray_truth(settings.noise, *ends))
+    keep_only(_RAYS, {_RAYS + maps.method for maps in shown})
+    rays = [
+        kept(_RAYS + maps.method, [maps], ends, lambda maps=maps: ray(maps.fit, settings, *ends))
+        for maps in shown
+    ]
+    sheet = _sheet_of_ray(looks, shown, rays, truth, log)
+    canvas(sheet, key="spiral-ray")
+    st.caption(
+        "Draw another line on a map (the arrow in its toolbar), or type its ends. Beyond the "
+        "outermost rows the trees' outermost cells go on without end: what a method knows out "
+        "there is what it knows at the edge."
+    )
+
+
+def looks_as_sections(
+    settings: SpiralSettings, shown: Sequence[SpiralMaps], looks: Looks, log: bool
+) -> list[Section]:
+    """Both for a page of its own, outside the session."""
+    if not shown or looks.start == looks.end:
+        return []
+    ends = looks.start, looks.end
+    probes = [probe(maps.fit, settings, *looks.point) for maps in shown]
+    points = [_point_of(maps, one) for maps, one in zip(shown, probes, strict=True)]
+    rays = [ray(maps.fit, settings, *ends) for maps in shown]
+    sheets = {
+        "One point": _sheet_of_point(looks, points, probes),
+        "A walk out of the data": _sheet_of_ray(
+            looks, shown, rays, ray_truth(settings.noise, *ends), log
+        ),
+    }
+    return [Section(title, sheet=sheet, caption=sheet.alt) for title, sheet in sheets.items()]
+
+
+def _sheet_of_point(
+    looks: Looks, points: Sequence[PointOfMethod], probes: Sequence[Probe]
+) -> PanelSheet:
+    words = _words_of_point(looks, points, probes)
+    return probe_sheet(points, probes[0].truth_proba, words)
+
+
+def _sheet_of_ray(
+    looks: Looks, shown: Sequence[SpiralMaps], rays: Sequence[Ray], truth: RayTruth, log: bool
+) -> PanelSheet:
+    lines = [
+        RayOfMethod(maps.method, getattr(one, looks.along))
+        for maps, one in zip(shown, rays, strict=True)
+    ]
+    return ray_sheet(
+        lines,
+        truth.distance,
+        truth.density,
+        truth.in_support,
+        looks.along,
+        log,
+        None if looks.along == "knowledge" else truth.data_uncertainty,
+        _words_of_ray(looks, lines, truth.in_support),
+    )
+
+
+def _boxes(name: str, knobs: Sequence) -> None:
+    with st.container(horizontal=True, key=f"{name}-boxes"):
+        for knob in knobs:
+            with st.container(width=_BOX_WIDTH if knob.box else "content"):
+                draw_knob(knob)
+
+
+def _point_of(maps: SpiralMaps, found: Probe) -> PointOfMethod:
+    chain = METHODS[maps.method].virtual
+    return PointOfMethod(
+        maps.method,
+        found.member_proba,
+        found.path_trees,
+        found.path_proba,
+        found.member_trees if chain else (),
+        float(found.uncertainty.knowledge),
+    )
+
+
+def _point_table(points: Sequence[PointOfMethod], probes: Sequence[Probe]) -> str:
+    """A Markdown table of our own words and numbers."""
+    lines = ["| At this point | Total | Data | Knowledge | Members | They vote |"]
+    lines.append("|:--|--:|--:|--:|--:|:--|")
+    for point, found in zip(points, probes, strict=True):
+        votes = np.bincount(np.argmax(point.member_proba, axis=1), minlength=3)
+        vote = ", ".join(f"{n} for class {i + 1}" for i, n in enumerate(votes) if n)
+        parts = " | ".join(_nats(float(value)) for value in found.uncertainty)
+        lines.append(
+            f"| {METHODS[point.method].label} | {parts} | {len(point.member_proba)} | {vote} |"
+        )
+    return "\n".join(lines)
+
+
+def _nats(value: float) -> str:
+    return "\u2013" if math.isnan(value) else f"{value:#.3g}".rstrip(".")
+
+
+def _words_of_point(looks: Looks, points: Sequence[PointOfMethod], probes: Sequence[Probe]) -> str:
+    truth = ", ".join(f"{p:.2f}" for p in probes[0].truth_proba)
+    words = [f"At ({looks.point[0]:g}, {looks.point[1]:g}) the true probabilities are {truth}."]
+    for point in points:
+        low, high = point.member_proba.min(axis=0), point.member_proba.max(axis=0)
+        spans = ", ".join(f"{lo:.2f} to {hi:.2f}" for lo, hi in zip(low, high, strict=True))
+        words.append(
+            f"{METHODS[point.method].label}: {len(point.member_proba)} members say {spans}; "
+            f"knowledge uncertainty {_nats(point.knowledge)} nats."
+        )
+    return " ".join(words)
+
+
+def _words_of_ray(looks: Looks, lines: Sequence[RayOfMethod], inside: np.ndarray) -> str:
+    words = [f"{looks.along.capitalize()} uncertainty from {looks.start} to {looks.end}."]
+    for line in lines:
+        values, parts = np.asarray(line.values), []
+        for name, where in (("among the data", inside), ("beyond them", ~inside)):
+            if where.any():
+                parts.append(f"{_nats(float(values[where].mean()))} {name}")
+        words.append(f"{METHODS[line.method].label}: {' and '.join(parts)} on average.")
+    return " ".join(words)

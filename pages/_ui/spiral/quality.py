@@ -1,0 +1,143 @@
+"""How good knowledge uncertainty is for what it costs: a job that a button starts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import streamlit as st
+
+from gbuq_core.experiments.spiral.plan import (
+    METHODS,
+    SpiralSettings,
+    estimate_spiral_seconds,
+    why_not,
+)
+from gbuq_core.experiments.spiral.quality import (
+    QualityPoint,
+    quality_against_compute,
+    quality_plans,
+)
+from gbuq_core.figures.spiral.quality import MEASURES, describe_quality, quality_figure
+from gbuq_core.figures.theme import METHOD_STYLES, plot_config
+from pages._ui.export import picture_format
+from pages._ui.jobs_glue import Answer, Request, cost_line, seconds_text, show_progress, start_again
+from pages._ui.notices import show_notice
+from pages._ui.spiral.scorecard import digits
+
+_WANTED = "_spiral_quality"  # the settings that were last asked about
+SLOT = "quality"
+
+
+def compute(settings: SpiralSettings, job: object) -> tuple[QualityPoint, ...]:
+    """Fit what is compared; the runner calls this in another thread."""
+    return quality_against_compute(settings)
+
+
+def quality_request() -> list[Request]:
+    """The comparison that the reader asked for, if any; later settings leave it as it is."""
+    settings: SpiralSettings | None = st.session_state.get(_WANTED)
+    if settings is None:
+        return []
+    return [
+        Request(
+            SLOT,
+            ("spiral-quality", _key(settings)),
+            partial(compute, settings),
+            "Comparison",
+            _estimate(settings),
+        )
+    ]
+
+
+def compare_compute(settings: SpiralSettings, answers: Sequence[Answer], alone: bool) -> None:
+    """The panel: what it would cost, the button, the figure and its numbers.
+
+    ``alone`` says that nothing else on the page is being fitted, so that progress is shown here.
+    """
+    st.header("What compute buys")
+    st.markdown(
+        "Independent ensembles of 3, 5, 10 and 30 models beside one long model of each kind, with "
+        "the settings at the left: how alike is each map of knowledge uncertainty to that of 20 "
+        "independent models that are in none of the smaller ensembles, and does it know the far "
+        "cells?"
+    )
+    answer = answers[0] if answers else None
+    current = answer is not None and answer.request.key[1] == _key(settings)
+    if answer is None or not current or answer.state in ("failed", "cancelled"):
+        refusal = _refusal(settings)
+        if refusal:
+            st.text(refusal)
+        st.button(
+            f"Compare, about {seconds_text(_estimate(settings))}",
+            key="_spiral_compare",
+            on_click=_want,
+            args=(settings,),
+            disabled=bool(refusal),
+        )
+    if answer is None:
+        return
+    if answer.state == "cancelled":
+        if current:
+            st.text("Cancelled.")
+    elif alone:
+        show_progress([answer])
+    if answer.error:
+        show_notice(answer.error, SLOT, tone="error")
+    elif answer.result is not None:
+        _draw(answer, current)
+
+
+def _draw(answer: Answer, current: bool) -> None:
+    points: tuple[QualityPoint, ...] = answer.result
+    if not (current and answer.fresh):
+        st.caption("Still the settings before.")
+    words = describe_quality(points)
+    for place, measure in zip(st.columns(2, gap="large"), MEASURES, strict=True):
+        config = plot_config(f"spiral-{measure}", picture_format())
+        figure = quality_figure(points, measure)
+        place.plotly_chart(figure, key=f"spiral-{measure}", config=config, alt=words)
+    with st.container(key="table-quality"):
+        st.markdown(_table(points))
+    st.caption(
+        f"{cost_line(answer)}. Likeness: the rank correlation of the two maps; the 30 models share "
+        "members with those they would be compared with, hence no number. Seconds of one core, of "
+        "the training alone. Effective: members by their correlation."
+    )
+
+
+def _table(points: Sequence[QualityPoint]) -> str:
+    """A Markdown table of our own words and numbers."""
+    heads = ("Ensemble", "Seconds", "Likeness", "AUROC", "Mean KU", "Effective")
+    lines = ["| " + " | ".join(heads) + " |", "|:--|" + "--:|" * (len(heads) - 1)]
+    for point in points:
+        label = METHOD_STYLES[point.method].label
+        name = f"{point.n_models} x {label}" if point.n_models > 1 else label
+        numbers = (
+            point.core_seconds,
+            point.rank_correlation,
+            point.auroc_far,
+            point.knowledge,
+            point.effective,
+        )
+        lines.append(f"| {name} | " + " | ".join(digits(value) for value in numbers) + " |")
+    return "\n".join(lines)
+
+
+def _estimate(settings: SpiralSettings) -> float:
+    return sum(estimate_spiral_seconds(plan) for plan in quality_plans(settings))
+
+
+def _refusal(settings: SpiralSettings) -> str:
+    """Why these settings cannot be compared; empty if they can."""
+    problems = {plan.method: why_not(plan, settings) for plan in quality_plans(settings)}
+    return next((f"{METHODS[m].label}: {text}" for m, text in problems.items() if text), "")
+
+
+def _key(settings: SpiralSettings) -> tuple[object, ...]:
+    return quality_plans(settings), settings.step, settings.start, settings.burn_in
+
+
+def _want(settings: SpiralSettings) -> None:
+    st.session_state[_WANTED] = settings
+    start_again(SLOT)

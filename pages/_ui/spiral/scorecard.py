@@ -1,0 +1,174 @@
+"""Spiral's scores, the papers' statements beside them, and what burn-in leaves of knowledge."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+
+from gbuq_core.errors import GbuqError
+from gbuq_core.experiments.spiral.claims import check_claims, settings_text
+from gbuq_core.experiments.spiral.fit import SpiralMaps, SpiralRun
+from gbuq_core.experiments.spiral.plan import METHODS
+from gbuq_core.experiments.spiral.quality import burn_in_effect, walk_off
+from gbuq_core.experiments.spiral.regions import MIN_BETWEEN
+from gbuq_core.experiments.spiral.scores import SpiralScore, score_spiral
+from gbuq_core.figures.spiral.charts import BurnInOfMethod, burn_in_sheet
+from pages._ui.canvas import canvas
+from pages._ui.claims import draw_claim
+from pages._ui.kept import keep_only, kept
+
+_BURNT = "spiral-burn-in:"  # what is kept of each cyclical method
+_SCORES = "spiral-score:"  # and of each method
+_LEVELS = ("sglb", "virtual_sglb")  # drawn beside burn-in for comparison
+
+
+def draw_scores(run: SpiralRun) -> None:
+    """The scorecard beside the papers' statements."""
+    scores, claims = st.columns([0.55, 0.45], gap="large")
+    with scores:
+        st.header("Scorecard")
+        if not run.methods:
+            st.text("Scores appear with the first fit.")
+        else:
+            _draw_table(run)
+    with claims:
+        st.header("The papers and this picture")
+        st.caption(settings_text(run.settings))
+        for claim in kept("spiral-claims", run.methods, run.settings, lambda: check_claims(run)):
+            draw_claim(claim)
+        for maps in run.methods[:1]:
+            st.markdown("**What trees do outside the data.**")
+            st.text(_outside(run, maps))
+
+
+def scores_of(run: SpiralRun) -> list[SpiralScore]:
+    """The methods' scores, each worked out once for its maps."""
+    keep_only(_SCORES, {_SCORES + maps.method for maps in run.methods})
+    return [
+        kept(_SCORES + maps.method, [maps], None, lambda maps=maps: score_spiral(maps, run.truth))
+        for maps in run.methods
+    ]
+
+
+def _draw_table(run: SpiralRun) -> None:
+    scores = scores_of(run)
+    head, *rows = ("| " + " | ".join(row) + " |" for row in score_rows(run, scores))
+    with st.container(key="table-scores"):
+        st.markdown("\n".join([head, "|:--|" + "--:|" * len(run.methods), *rows]))
+    first = scores[0]
+    st.caption(
+        "Uncertainties in nats. Far: the 40 % of the cells where the true density is lowest, "
+        "against all others. Between: cells with next to no rows but with rows on both sides along "
+        "the line from the middle, against those with rows; a dash with fewer than "
+        f"{MIN_BETWEEN}, as where arms are wide. 0.5 is chance. Fresh rows: 1,500 that no method "
+        f"has seen, of which the best possible prediction gets {100 * first.error_optimal:.1f} % "
+        f"wrong with an NLL of {first.nll_optimal:.3f}. Effective members: how many "
+        "independent ones would be worth as much. Seconds and megabytes: the training, and what "
+        "the trained models hold."
+    )
+
+
+def score_rows(run: SpiralRun, scores: Sequence[SpiralScore]) -> list[tuple[str, ...]]:
+    """A line a score and a column a method, so that it fits a phone; first the headings."""
+
+    def line(title: str, values: Sequence[float]) -> tuple[str, ...]:
+        return title, *(digits(float(value)) for value in values)
+
+    return [
+        ("Score", *(METHODS[maps.method].label for maps in run.methods)),
+        ("AUROC of knowledge, far", *(_auroc(s.auroc_far) for s in scores)),
+        ("AUROC of total, far", *(_auroc(s.auroc_far_total) for s in scores)),
+        ("AUROC of knowledge, between", *(_auroc(s.auroc_between) for s in scores)),
+        line("Knowledge, among the data", [s.ku_mean_inside for s in scores]),
+        line("Knowledge, outside", [s.ku_mean_outside for s in scores]),
+        line("At class borders, times as high", [s.border_ratio for s in scores]),
+        line("Error of data, mean", [s.data_error for s in scores]),
+        line("NLL, fresh rows", [s.nll for s in scores]),
+        ("Wrong, fresh rows", *(f"{100 * s.error:.1f} %" for s in scores)),
+        ("Members", *(str(s.n_members) for s in scores)),
+        line("Effective members", [s.size.effective for s in scores]),
+        ("Trees in all", *(f"{s.n_trees:,}" for s in scores)),
+        line("Seconds", [s.seconds for s in scores]),
+        line("Megabytes", [s.memory_bytes / 1e6 for s in scores]),
+    ]
+
+
+def digits(value: float) -> str:
+    """Three significant digits; a dash where there is no such number.
+
+    >>> digits(0.01234), digits(float("nan"))
+    ('0.0123', '–')
+    """
+    if math.isinf(value):
+        return "\u221e"
+    return "\u2013" if math.isnan(value) else f"{value:#.3g}".rstrip(".")
+
+
+def _auroc(value: float) -> str:
+    return "\u2013" if math.isnan(value) else f"{value:.3f}"
+
+
+def draw_burn_in(run: SpiralRun) -> None:
+    """How much of the cyclical methods' knowledge comes from their first cycles."""
+    cyclical = [maps for maps in run.methods if METHODS[maps.method].cyclical]
+    keep_only(_BURNT, {_BURNT + maps.method for maps in cyclical})
+    if not cyclical:
+        return
+    curves = [curve for maps in cyclical if len((curve := _curve(maps)).cycles) > 1]
+    if not curves:
+        return
+    st.header("How much of it comes from the first cycles")
+    levels = [
+        (maps.method, float(maps.knowledge[-1].mean()), score.auroc_far)
+        for maps, score in zip(run.methods, scores_of(run), strict=True)
+        if maps.method in _LEVELS and np.isfinite(maps.knowledge[-1]).all()
+    ]
+    words = " ".join(_words_of_burn_in(curve) for curve in curves)
+    st.text(words)
+    canvas(burn_in_sheet(curves, levels, words), key="spiral-burn-in")
+    st.caption(
+        "The slider Burn-in at the left leaves the first cycles out of every picture here; nothing "
+        "is fitted again. The paper keeps all of them."
+    )
+
+
+def _words_of_burn_in(curve: BurnInOfMethod) -> str:
+    """
+    >>> curve = BurnInOfMethod("csglb", np.arange(2), np.array([0.02, 0.005]), np.zeros(2))
+    >>> _words_of_burn_in(curve)
+    'cSGLB: 75 % of its mean knowledge uncertainty goes with the first cycle (0.02 to 0.005 nats).'
+    """
+    first, second = float(curve.knowledge[0]), float(curve.knowledge[1])
+    label = METHODS[curve.method].label
+    if not first > 0:
+        return f"{label}: its members agree everywhere."
+    share = 100 * (1 - second / first)
+    text = (
+        f"{label}: {share:.0f} % of its mean knowledge uncertainty goes with the first cycle "
+        f"({first:.2g} to {second:.2g} nats)."
+    )
+    if len(curve.knowledge) > 4:
+        half = len(curve.knowledge) // 2
+        text += (
+            f" Without the first {half} cycles {float(curve.knowledge[half]):.2g} nats are left."
+        )
+    return text
+
+
+def _curve(maps: SpiralMaps) -> BurnInOfMethod:
+    """What burn-in leaves of a fit."""
+    effect = kept(_BURNT + maps.method, [maps.fit], None, lambda: burn_in_effect(maps.fit))
+    return BurnInOfMethod(maps.method, effect.cycles, effect.knowledge, effect.auroc_far)
+
+
+def _outside(run: SpiralRun, maps: SpiralMaps) -> str:
+    """An honest sentence about what lies beyond the rows."""
+    try:
+        return kept(
+            "spiral-outside", [maps], None, lambda: walk_off(maps.fit, run.settings).sentence
+        )
+    except GbuqError as error:
+        return str(error)

@@ -1,0 +1,62 @@
+"""All that answers to a chosen row, an order or a condition: it runs again without the page."""
+
+from __future__ import annotations
+
+import time
+from types import SimpleNamespace
+
+import streamlit as st
+
+from pages._ui.jobs_glue import Answer
+from pages._ui.url_state import PageState, link_to, read_again
+from pages._ui.your_data.export import export_table
+from pages._ui.your_data.results import draw_row_map, draw_scorecard, draw_scores, in_unit
+from pages._ui.your_data.row import draw_row
+from pages._ui.your_data.rows import choose_rows, draw_list, draw_list_controls
+from pages._ui.your_data.training import View, measured_line
+
+_DRAWN = "_data_drawn"  # the digest of the view whose picture was sent last
+_HEAD_START = 0.1  # seconds
+
+
+@st.fragment
+def explore(page: PageState, values: SimpleNamespace, answer: Answer, view: View) -> None:
+    """Draw a view of a scored table, from the map of its rows to the downloads.
+
+    The controls in the sidebar run the whole page; those in here run this alone.
+    """
+    values = read_again(page, values)
+    scored, digest = view
+    shown = in_unit(scored, values.unit)
+    picture, judged = st.columns([0.54, 0.46], gap="large")
+    at, controls = st.container(), st.container()
+    with controls:
+        listed = choose_rows(scored, shown, values.find, values.rank, values.least)
+    row = values.row - 1 if 0 < values.row <= len(scored.frame) else int((*listed.positions, 0)[0])
+    with picture:  # before all else, so that it is the first to be seen
+        draw_row_map(scored, shown, row)
+    with judged:
+        draw_scores(scored, digest)
+    _let_it_be_drawn(digest)
+    with at:
+        draw_scorecard(scored, measured_line(answer, view))
+    with controls:
+        draw_list_controls(page)
+    draw_list(scored, shown, listed, row, digest)
+    draw_row(page, scored, shown, row, values.rank, digest)
+    export_table(answer.result, view, values, link_to(page, values))
+
+
+def _let_it_be_drawn(digest: str) -> None:
+    """Leave the browser time for a new picture before the list and the row follow.
+
+    What arrives together is drawn together, and the list with the charts of a row takes it several
+    times as long as the picture. A control that is moved meanwhile ends this run: Streamlit looks
+    for that whenever the state is read.
+    """
+    if st.session_state.get(_DRAWN) == digest:
+        return
+    st.session_state[_DRAWN] = digest
+    until = time.monotonic() + _HEAD_START
+    while time.monotonic() < until and st.session_state[_DRAWN] == digest:
+        time.sleep(0.01)

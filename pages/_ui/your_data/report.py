@@ -1,0 +1,75 @@
+"""The result as one HTML file: words, still pictures, scores, the rows to look at first, code."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gbuq_core.experiments.table.words import describe_table
+from gbuq_core.figures.standalone import Section, standalone_html
+from gbuq_core.figures.svg import figure_svg
+from gbuq_core.figures.table.rows import row_map_figure
+from gbuq_core.tables import ScoredTable
+from gbuq_core.tables.output import row_errors
+from pages._ui.your_data.results import (
+    KINDS,
+    Shown,
+    in_unit,
+    kinds_of,
+    promises_of,
+    rejection_of,
+    row_map_of,
+    score_cells,
+)
+from pages._ui.your_data.training import View
+
+_LISTED_ROWS = 20
+
+
+def result_page(view: View, unit: str, code: str) -> bytes:
+    """The page in UTF-8. It makes no request, and nothing that it shows of a file can run."""
+    scored = view.scored
+    shown = in_unit(scored, unit)
+    rows = row_map_of(scored, shown, int(np.argmax(shown.total)))._replace(selected=None)
+    dots = row_map_figure(rows)
+    rejection, promises = rejection_of(scored), promises_of(scored)
+    target, kinds = scored.training.target, kinds_of(scored)
+    head = [("Rows held out", f"{scored.scores.n_rows:,}"), *score_cells(scored.scores, kinds)]
+    if scored.new_scores is not None:
+        second = score_cells(scored.new_scores, kinds)
+        head += [(f"Second file: {name}", value) for name, value in second]
+    sections = [
+        Section("In words", describe_table(scored)),
+        Section(
+            "Every row by noise and unfamiliarity",
+            svg=figure_svg(dots),
+            alt=dots.alt,
+            caption=dots.alt
+            + (" Brighter dots are predicted worse." if not target.classes else ""),
+        ),
+        Section("Scores", table=[("Score", "Value"), *head]),
+        Section("Rejection", svg=figure_svg(rejection), alt=rejection.alt,
+                caption=rejection.alt),
+        Section("Calibration" if target.classes else "Coverage",
+                svg=figure_svg(promises), alt=promises.alt, caption=promises.alt),
+        Section(f"The {_LISTED_ROWS} rows of the largest total uncertainty",
+                f"Uncertainties: {shown.unit}.", table=_worst_rows(scored, shown)),
+        Section("What had to be decided", scored.notices),
+        Section("The same in Python", code=code),
+    ]  # fmt: skip
+    name = " ".join(target.name.split())[:60]
+    return standalone_html(sections, f"Which rows not to trust: {name}").encode()
+
+
+def _worst_rows(scored: ScoredTable, shown: Shown) -> list[tuple[str, ...]]:
+    """Row numbers with prediction, uncertainties and error, the most uncertain first."""
+    errors = row_errors(scored.scored, scored.predictions)
+    head = ("Row", "Prediction", *(kind.capitalize() for kind in KINDS), "Error")
+    lines = [head]
+    for row in np.argsort(-shown.total, kind="stable")[:_LISTED_ROWS]:
+        prediction = str(scored.frame["prediction"].iloc[row])
+        if not scored.training.target.classes:
+            prediction = f"{scored.predictions.loc[row]:.4g}"
+        parts = [f"{getattr(shown, kind)[row]:#.3g}" for kind in KINDS]
+        error = "" if np.isnan(errors[row]) else f"{errors[row]:.3g}"
+        lines.append((f"{row + 1}", prediction, *parts, error))
+    return lines

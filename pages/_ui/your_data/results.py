@@ -1,0 +1,212 @@
+"""The picture of a scored table: its rows by noise and unfamiliarity, and how far to trust that."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import streamlit as st
+
+from gbuq_core.experiments.table.words import why_no_knowledge
+from gbuq_core.figures.curves import Curves
+from gbuq_core.figures.table.coverage import coverage_figure, reliability_figure
+from gbuq_core.figures.table.rejection import Ranking, rejection_figure
+from gbuq_core.figures.table.rows import RowMap, row_map_figure
+from gbuq_core.figures.theme import METHOD_STYLES, MethodStyle
+from gbuq_core.glossary import GLOSSARY
+from gbuq_core.tables.evaluation import RegressionScores, Scores
+from gbuq_core.tables.output import row_errors
+from gbuq_core.tables.scoring import ScoredTable
+from pages._ui.curves import show_curves
+
+MOST_DOTS = 2000
+KINDS = ("total", "data", "knowledge")
+_HEIGHT = 330
+_JUDGED_HEIGHT = 262  # tabs and a legend of two lines are above it
+
+
+class Shown(NamedTuple):
+    """Uncertainties of all rows in the unit that the reader chose, and that unit."""
+
+    total: np.ndarray
+    data: np.ndarray
+    knowledge: np.ndarray
+    unit: str
+
+
+def in_unit(scored: ScoredTable, unit: str) -> Shown:
+    """Variances, or stds where the reader wants them; nats for classes."""
+    parts = scored.predictions.uncertainty
+    if scored.training.target.classes:
+        return Shown(*parts, "nats")
+    if unit == "variance":
+        return Shown(*parts, "variance, squared units of the target")
+    return Shown(*(np.sqrt(part) for part in parts), "std, units of the target")
+
+
+def style_of(scored: ScoredTable) -> MethodStyle:
+    """Colour and name of the method that was trained."""
+    plan = scored.plan
+    if plan.method != "sglb":
+        return METHOD_STYLES[plan.method]
+    return METHOD_STYLES["virtual_sglb" if plan.ensemble == "virtual" else "sglb"]
+
+
+def draw_row_map(scored: ScoredTable, shown: Shown, row: int) -> None:
+    """Noise against unfamiliarity; a click opens the row."""
+    rows = row_map_of(scored, shown, row)
+    show_curves(row_map_figure(rows, _HEIGHT), key="row-map", on_pick=_open_row)
+    note = "Each dot is a row of the table: to the right noise, upwards unfamiliarity."
+    if len(rows.number) < len(shown.knowledge):
+        note += (
+            f" {len(rows.number):,} of {len(shown.knowledge):,} rows are drawn, all extremes "
+            "included."
+        )
+    missing = why_no_knowledge(scored)
+    st.caption(f"{note} {missing}" if missing else note)
+
+
+def row_map_of(scored: ScoredTable, shown: Shown, row: int) -> RowMap:
+    """The rows to draw, one of them ringed."""
+    knowledge = shown.knowledge
+    if why_no_knowledge(scored):  # what is left is rounding
+        knowledge = np.zeros_like(knowledge)
+    positions = np.arange(len(knowledge))
+    if len(positions) > MOST_DOTS:
+        # The extremes of both kinds, and every so-manyth of the others.
+        keep = np.zeros(len(positions), bool)
+        for part in (knowledge, shown.data):
+            keep[np.argsort(-part)[: MOST_DOTS // 8]] = True
+        keep[:: -(-len(positions) // (MOST_DOTS // 2))] = True
+        keep[row] = True
+        positions = np.flatnonzero(keep)
+    errors = row_errors(scored.scored, scored.predictions)
+    is_class = bool(scored.training.target.classes)
+    return RowMap(
+        number=positions + 1,
+        data=shown.data[positions],
+        knowledge=knowledge[positions],
+        error=errors[positions],
+        unit=shown.unit.split(",")[0],
+        error_label="absolute error",
+        is_class=is_class,
+        selected=int(np.searchsorted(positions, row)),
+    )
+
+
+def draw_scores(scored: ScoredTable, digest: str) -> None:
+    """Rejection curve and coverage on rows that were held out, in two tabs."""
+    scores = scored.scores
+    names = ["Rejection", "Coverage" if _is_regression(scores) else "Calibration"]
+    # Only the open one is drawn.
+    first, second = st.tabs(names, key=f"judged-{names[1]}", on_change="rerun")
+    with first if first.open else second:
+        figure = _rejection(digest, scored) if first.open else _promises(digest, scored)
+        show_curves(figure, key="rejection" if first.open else "coverage")
+    st.caption(f"Measured on {scores.n_rows:,} rows that the model did not learn from.")
+
+
+def kinds_of(scored: ScoredTable) -> tuple[str, ...]:
+    """The uncertainties that order the rows: without knowledge, where no row has any."""
+    return tuple(kind for kind in KINDS if kind != "knowledge" or not why_no_knowledge(scored))
+
+
+def rejection_of(scored: ScoredTable) -> Curves:
+    """The rejection curves of the uncertainties that order the rows."""
+    scores = scored.scores
+    rankings = [
+        Ranking(kind, getattr(scores.rejection, kind), getattr(scores.prr, kind))
+        for kind in kinds_of(scored)
+    ]
+    label = "squared error left" if _is_regression(scores) else "share of wrong classes left"
+    return rejection_figure(rankings, label, _JUDGED_HEIGHT)
+
+
+def promises_of(scored: ScoredTable) -> Curves:
+    """Coverage of a regression's intervals, or reliability of the probabilities of classes."""
+    scores, style = scored.scores, style_of(scored)
+    if isinstance(scores, RegressionScores):
+        return coverage_figure(scores.coverage, style, _JUDGED_HEIGHT)
+    return reliability_figure(scores.reliability, style, _JUDGED_HEIGHT)
+
+
+# A figure that did not change is not made again.
+@st.cache_resource(max_entries=64, show_spinner=False, scope="session")
+def _rejection(digest: str, _scored: ScoredTable) -> Curves:
+    return rejection_of(_scored)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False, scope="session")
+def _promises(digest: str, _scored: ScoredTable) -> Curves:
+    return promises_of(_scored)
+
+
+def draw_scorecard(scored: ScoredTable, cost: str) -> None:
+    """The scores as one row of numbers; no word of the user is in it."""
+    cells = [("Rows held out", f"{(scored.scores).n_rows:,}")]
+    kinds = kinds_of(scored)
+    cells += score_cells(scored.scores, kinds)
+    if scored.new_scores is not None:
+        cells += [("On the second file", f"{scored.new_scores.n_rows:,} rows")]
+        cells += score_cells(scored.new_scores, kinds)[:3]
+    n_members = scored.models[0].estimator.n_members
+    cells.append(("Member" if n_members == 1 else "Members", f"{n_members}"))
+    with st.container(horizontal=True, gap="medium", key="scorecard"):
+        for head, value in cells:
+            st.markdown(f"**{value}**  \n{head}", width="content")
+    st.caption(cost)
+
+
+def show_words() -> None:
+    """Definitions from the glossary, and what this page cannot promise."""
+    with st.expander("What the words mean, and what to be careful about"):
+        names = [*KINDS, "member", "virtual_ensemble", "nll", "rmse", "error_rate", "coverage",
+                 "rejection_curve", "prr"]  # fmt: skip
+        terms = [GLOSSARY[name] for name in names]
+        st.markdown("\n".join(f"- **{term.label}.** {term.definition}" for term in terms))
+        st.markdown(
+            "**Careful.** Trees extend the cells at the border of the data outwards for ever: a "
+            "row far outside the training range gets the uncertainty of the nearest border, often "
+            "a small one. Look at its place among the training rows below. The rows are split at "
+            "random; if yours belong to groups or follow in time, the scores are too good. "
+            "Knowledge uncertainty depends on the members: fewer, or later truncations, make it "
+            "smaller."
+        )
+
+
+def _open_row(number: int) -> None:
+    """Open the row whose dot was clicked, by its number from 1."""
+    st.session_state["row"] = float(number)
+
+
+def _is_regression(scores: Scores) -> bool:
+    return isinstance(scores, RegressionScores)
+
+
+def score_cells(scores: Scores, kinds: tuple[str, ...] = KINDS) -> list[tuple[str, str]]:
+    """Names and values of the scores, as text; a PRR of the kinds that order the rows."""
+    if isinstance(scores, RegressionScores):
+        cells = [
+            ("RMSE", f"{scores.rmse:#.3g}"),
+            ("RMSE of the mean", f"{scores.baseline_rmse:#.3g}"),
+            ("NLL (nats)", f"{scores.nll:#.3g}"),
+            ("CRPS", f"{scores.crps:#.3g}"),
+        ]
+        found = scores.coverage
+        for level, observed, low, high in zip(
+            found.levels, found.observed, found.low, found.high, strict=True
+        ):
+            band = f"{100 * low:.0f}\u2013{100 * high:.0f}"
+            cells.append((f"Inside {100 * level:.0f} %", f"{100 * observed:.1f} % ({band})"))
+        cells = [cells[0], cells[1], cells[2], cells[3], *cells[-1:]]
+    else:
+        cells = [
+            ("Wrong", f"{100 * scores.error_rate:.3g} %"),
+            ("Wrong, most frequent class", f"{100 * scores.baseline_error_rate:.3g} %"),
+            ("NLL (nats)", f"{scores.nll:#.3g}"),
+            ("Calibration gap", f"{100 * scores.calibration_error:.2g} %"),
+        ]
+    found_prrs = [getattr(scores.prr, kind) for kind in kinds]
+    prrs = [f"{value:.0f}" if np.isfinite(value) else "none" for value in found_prrs]
+    cells.append((f"PRR of {' / '.join(kinds)}, %", " / ".join(prrs)))
+    return cells

@@ -1,0 +1,165 @@
+"""One row under the lens: its members, what its uncertainty hangs on, where its values lie."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+
+from gbuq_core.figures.table.features import (
+    FeatureValue,
+    contributions_figure,
+    positions_figure,
+)
+from gbuq_core.figures.table.members import (
+    MemberClasses,
+    MemberValues,
+    describe_members,
+    member_classes_figure,
+    member_means_figure,
+    member_values_figure,
+)
+from gbuq_core.tables import (
+    EFFECT_MEANING,
+    ColumnEffect,
+    RowExplanation,
+    ScoredTable,
+)
+from pages._ui.controls import draw_knob
+from pages._ui.export import is_dark
+from pages._ui.url_state import PageState
+from pages._ui.your_data.explain import explanation_of, show_waiting
+from pages._ui.your_data.results import KINDS, Shown, style_of
+
+MOST_FEATURES = 10
+
+
+def draw_row(
+    page: PageState, scored: ScoredTable, shown: Shown, row: int, rank: str, digest: str
+) -> None:
+    """The row with this position: words, members, effects, positions.
+
+    Effects are those on the uncertainty that rows are ranked by, or else on the total.
+    """
+    kind = rank if rank in KINDS else "total"
+    found = explanation_of(scored, row, digest)
+    explained = found if isinstance(found, RowExplanation) else None
+    heading, choice = st.columns([0.8, 0.2], vertical_alignment="bottom")
+    with heading:
+        st.subheader(f"Row {row + 1:,}")
+        st.text(describe_row(scored, shown, explained, row), width="stretch")
+    with choice:
+        draw_knob(next(knob for knob in page.knobs if knob.key == "row"))
+    if explained is None:
+        show_waiting(None if isinstance(found, RowExplanation) else found, scored)
+        return
+    effects = sorted(explained.effects, key=lambda effect: -abs(getattr(effect, kind)))
+    effects = effects[:MOST_FEATURES]
+    members, causes, places = st.columns([0.3, 0.31, 0.39], gap="medium")
+    with members:
+        st.markdown("**What the members say**")
+        _draw_members(scored, explained, row)
+    with causes:
+        st.markdown(f"**What its {kind} uncertainty hangs on**", help=EFFECT_MEANING)
+        unit = "nats" if scored.training.target.classes else "variance"
+        changes = np.array([getattr(effect, kind) for effect in effects])
+        st.vega_lite_chart(
+            contributions_figure([effect.column for effect in effects], changes, kind, unit),
+            key="row-effects",
+            alt=_effects_in_words(effects),
+        )
+    with places:
+        st.markdown("**Where its values lie among the training rows**")
+        values = [feature_value(effect) for effect in effects]
+        st.vega_lite_chart(
+            positions_figure(values),
+            key="row-places",
+            alt="; ".join(f"{v.name}: {v.value} {v.note}".strip() for v in values),
+        )
+    if len(explained.effects) > MOST_FEATURES:
+        st.caption(
+            f"The {MOST_FEATURES} of {len(explained.effects):,} columns that matter most to this "
+            f"row's {kind} uncertainty."
+        )
+
+
+def describe_row(
+    scored: ScoredTable, shown: Shown, explained: RowExplanation | None, row: int
+) -> str:
+    """The row in words, as far as they are known. Plain text that holds the user's words."""
+    prediction = str(scored.frame["prediction"].iloc[row])
+    if not scored.training.target.classes:
+        prediction = f"{float(scored.predictions.loc[row]):.4g}"
+    parts = [f"Predicted {prediction}"]
+    truth = scored.scored.y[row]
+    if not np.isnan(truth):
+        classes = scored.training.target.classes
+        parts[0] += f", in truth {classes[int(truth)] if classes else f'{truth:.4g}'}"
+    ranks = []
+    for kind in ("data", "knowledge"):
+        values = getattr(shown, kind)
+        share = int(100 * np.mean(values < values[row]))  # down, so that none is above all rows
+        ranks.append(f"{kind} {values[row]:#.3g} (more than {share} % of the rows)")
+    parts.append(f"Uncertainty ({shown.unit.split(',')[0]}): {', '.join(ranks)}")
+    effects = () if explained is None else explained.effects
+    strange = [value for effect in effects if (value := feature_value(effect)).note]
+    if strange:
+        listed = ", ".join(f"{value.name} ({value.note})" for value in strange[:3])
+        parts.append(f"Unlike the training rows in {listed}")
+    return ". ".join(parts) + "."
+
+
+def feature_value(effect: ColumnEffect) -> FeatureValue:
+    """A column's value with what is strange about it."""
+    note = ""
+    if effect.is_missing:
+        note = "missing" if effect.share > 0 else "missing, never so in training"
+    elif np.isfinite(effect.percentile):
+        if effect.percentile in (0.0, 100.0):
+            note = "outside the training range"
+    elif effect.share == 0:
+        note = "never seen in training"
+    share = 0.0 if np.isnan(effect.share) else effect.share
+    return FeatureValue(effect.column, effect.value, effect.percentile, share, note)
+
+
+def _draw_members(scored: ScoredTable, explained: RowExplanation, row: int) -> None:
+    style, truth = style_of(scored), float(scored.scored.y[row])
+    if explained.classes:
+        known = None if np.isnan(truth) else int(truth)
+        members = MemberClasses(explained.member_probabilities, explained.classes, known)
+        st.vega_lite_chart(
+            member_classes_figure(members, style),
+            key="row-members",
+            alt=f"{len(explained.member_probabilities)} members' probabilities of the classes.",
+        )
+        st.caption("Dots that disagree: knowledge. Bars of like length: data.")
+        return
+    values = MemberValues(
+        explained.member_loc,
+        explained.member_scale,
+        float(np.sqrt(explained.uncertainty.total[0])),
+        truth,
+        scored.training.target.name,
+    )
+    st.vega_lite_chart(
+        member_means_figure(values, style),
+        key="row-means",
+        alt=f"Means of the members: {', '.join(f'{v:.5g}' for v in np.sort(values.means))}.",
+    )
+    st.vega_lite_chart(
+        member_values_figure(values, style, is_dark()),
+        key="row-members",
+        alt=describe_members(explained.member_loc, explained.member_scale),
+    )
+    st.caption(
+        "Dots: means; their spread is knowledge. Bars: 2 std; their length is data. Dashed: truth."
+    )
+
+
+def _effects_in_words(effects: Sequence[ColumnEffect]) -> str:
+    return "; ".join(
+        f"{effect.column}: " + ", ".join(f"{kind} {getattr(effect, kind):+.3g}" for kind in KINDS)
+        for effect in effects
+    )

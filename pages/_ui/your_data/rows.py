@@ -1,0 +1,193 @@
+"""The list of rows: ranked and filtered here, at most some thousand of them sent to the browser."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from gbuq_core.errors import GbuqError
+from gbuq_core.experiments.table.words import why_no_knowledge
+from gbuq_core.tables.output import row_errors
+from gbuq_core.tables.scoring import ScoredTable
+from pages._ui.controls import draw_knob
+from pages._ui.notices import show_notice
+from pages._ui.url_state import PageState
+from pages._ui.your_data.find import Listing, find_rows, list_rows
+from pages._ui.your_data.results import KINDS, Shown
+
+MOST_ROWS = 2000
+MOST_COLUMNS = 40  # of the reader's own
+MOST_CELLS = 60_000
+_HEIGHT = 330
+_FOUND = "_data_found"  # the last list of rows that a condition gave
+
+
+class RowList(NamedTuple):
+    """The listed rows: their positions in the table, in order, and the first of them."""
+
+    positions: np.ndarray
+    n_found: int
+    n_rows: int
+
+
+def draw_list_controls(page: PageState) -> None:
+    """Order and condition, above the list."""
+    knobs = {knob.key: knob for knob in page.knobs}
+    with st.container(key="list-controls"):
+        find, rank, least = st.columns([0.5, 0.3, 0.2], vertical_alignment="bottom")
+        with find:
+            st.text_input(
+                "Find rows",
+                key="find",
+                bind="query-params",
+                max_chars=200,
+                placeholder="age > 60, city = Ulm, knowledge > 0.5, or a word",
+                help="Conditions on columns, or on total, data, knowledge, error, prediction (also "
+                "TU, DU, KU), joined by commas; or a word that some cell holds. Put names with "
+                "commas or signs in quotation marks.",
+            )
+        with rank:
+            draw_knob(knobs["rank"])
+        with least:
+            draw_knob(knobs["least"])
+
+
+def choose_rows(scored: ScoredTable, shown: Shown, find: str, rank: str, least: bool) -> RowList:
+    """Rows that fit, ranked. A condition that cannot be read keeps the list before."""
+    measures = measures_of(scored, shown)
+    n_rows = len(scored.frame)
+    last = st.session_state.get(_FOUND)
+    try:
+        # A condition is about the label of a class; the order is by its code.
+        named = {**measures, "prediction": scored.frame["prediction"].array}
+        keep = find_rows(find, _own_cells(scored), named) if find else np.ones(n_rows, bool)
+        st.session_state[_FOUND] = keep
+    except GbuqError as error:
+        show_notice(str(error), "find", tone="note")
+        keep = last if last is not None and len(last) == n_rows else np.ones(n_rows, bool)
+    if rank == "knowledge" and (missing := why_no_knowledge(scored)):
+        show_notice(f"{missing} The rows stand as in the file.", "no-knowledge", tone="note")
+        measures = {**measures, rank: np.zeros(n_rows)}  # without what is left of rounding
+    found: Listing = list_rows(keep, measures[rank], least, MOST_ROWS)
+    return RowList(found.positions, found.n_found, n_rows)
+
+
+def draw_list(scored: ScoredTable, shown: Shown, listed: RowList, row: int, digest: str) -> None:
+    """The table itself; choosing a row opens it below."""
+    if not len(listed.positions):
+        show_notice("No row fits the condition.", "none-found")
+        return
+    names = list(scored.added.names)
+    own = [name for name in scored.frame.columns if name not in names]
+    columns = own[:MOST_COLUMNS]
+    most = max(50, min(MOST_ROWS, MOST_CELLS // (len(columns) + 8)))
+    positions = listed.positions[:most]
+    frame, config = _frame(scored, shown, positions, columns)
+    key = _table_key(digest, positions, shown.unit)
+    _mark(key, positions, row)
+    st.dataframe(
+        frame,
+        key=key,
+        height=_HEIGHT,
+        hide_index=True,
+        on_select=_open_selected(key, positions),
+        selection_mode="single-row",
+        column_config=config,
+        alt=f"{len(positions):,} rows of the table with their uncertainties.",
+    )
+    st.caption(_count_line(listed, len(positions), len(own)))
+
+
+def measures_of(scored: ScoredTable, shown: Shown) -> Mapping[str, np.ndarray]:
+    """What rows can be ranked and found by besides their own columns."""
+    return {
+        **{kind: getattr(shown, kind) for kind in KINDS},
+        "error": row_errors(scored.scored, scored.predictions),
+        "prediction": scored.predictions.loc,
+    }
+
+
+def _own_cells(scored: ScoredTable) -> pd.DataFrame:
+    return scored.frame.drop(columns=list(scored.added.names))
+
+
+def _frame(
+    scored: ScoredTable, shown: Shown, positions: np.ndarray, columns: list[str]
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """The cells to send. Columns have neutral names; the reader's are labels only."""
+    rows = scored.frame.iloc[positions]
+    number = st.column_config.NumberColumn
+    cells: dict[str, Any] = {"row": positions + 1}
+    config: dict[str, Any] = {"row": number("Row", format="%d", width=60, pinned=True)}
+    for kind in KINDS:
+        cells[kind] = getattr(shown, kind)[positions].astype(np.float64)
+        config[kind] = number(kind.capitalize(), format="%.3g", width=85, help=shown.unit)
+    cells["prediction"] = rows["prediction"].to_numpy()
+    is_class = bool(scored.training.target.classes)
+    config["prediction"] = (
+        st.column_config.TextColumn("Prediction", width=100)
+        if is_class
+        else number("Prediction", format="%.4g", width=90)
+    )
+    if is_class:
+        cells["prediction"] = rows["prediction"].astype("str").to_numpy()
+    if "error" in scored.added.names:
+        cells["error"] = rows["error"].to_numpy()
+        config["error"] = number("Wrong" if is_class else "Error", format="%.3g", width=75)
+    flags = scored.predictions.unseen_level | scored.predictions.new_missing
+    if flags.any():
+        cells["flag"] = np.where(flags[positions], "new value", "")
+        config["flag"] = st.column_config.TextColumn(
+            "Seen?", help="A category or a missing value that training did not have.", width=85
+        )
+    for place, name in enumerate(columns):
+        values = rows[name].reset_index(drop=True)
+        if not pd.api.types.is_numeric_dtype(values.dtype):
+            values = values.astype("str").where(values.notna(), None)
+        cells[f"c{place}"] = values
+        config[f"c{place}"] = st.column_config.Column(_label(name))
+    return pd.DataFrame(cells), config
+
+
+def _label(name: str) -> str:
+    line = " ".join(name.split())
+    return line if len(line) <= 40 else f"{line[:39]}\u2026"
+
+
+def _table_key(digest: str, positions: np.ndarray, unit: str) -> str:
+    order = hashlib.sha256(np.ascontiguousarray(positions, np.int64).tobytes()).hexdigest()
+    return f"_rows:{digest[:16]}:{order[:16]}:{unit[:3]}"
+
+
+def _mark(key: str, positions: np.ndarray, row: int) -> None:
+    """Show the open row as selected, also where it was opened elsewhere."""
+    at = np.flatnonzero(positions == row)
+    wanted = [int(at[0])] if len(at) else []
+    state = st.session_state.get(key)
+    if state is None or list(state["selection"]["rows"]) != wanted:
+        st.session_state[key] = {"selection": {"rows": wanted, "columns": [], "cells": []}}
+
+
+def _open_selected(key: str, positions: np.ndarray) -> Any:
+    """A callback that opens the selected row, if it is one of those sent."""
+
+    def open_row() -> None:
+        rows = st.session_state[key]["selection"]["rows"]
+        if rows and 0 <= rows[0] < len(positions):
+            st.session_state["row"] = float(positions[rows[0]] + 1)
+
+    return open_row
+
+
+def _count_line(listed: RowList, n_sent: int, n_own: int) -> str:
+    found = f"{listed.n_found:,} of {listed.n_rows:,} rows"
+    if n_sent < listed.n_found:
+        found += f", the first {n_sent:,} listed; the downloads hold all"
+    if n_own > MOST_COLUMNS:
+        found += f"; {MOST_COLUMNS} of {n_own:,} columns shown"
+    return found + "."

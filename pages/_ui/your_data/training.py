@@ -1,0 +1,222 @@
+"""What is trained for the page, what it will cost, and the view of it that costs nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Hashable
+from functools import partial
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import streamlit as st
+
+from gbuq_core.errors import GbuqError, MemoryLimitExceeded
+from gbuq_core.experiments.table.fit import Cut, Stages, cut_table, stage_table
+from gbuq_core.jobs import RUNNER, Job
+from gbuq_core.tables import (
+    Schema,
+    ScoredTable,
+    ScoreEstimate,
+    ScorePlan,
+    Table,
+    estimate_scoring,
+    prepare_training,
+    score_table,
+)
+from pages._ui.jobs_glue import Answer, Request, seconds_text, session_user
+from pages._ui.notices import show_notice
+from pages._ui.your_data.columns import Edits
+from pages._ui.your_data.source import Opened
+from pages._ui.your_data.state import AUTOMATIC, CYCLICAL, VIRTUAL, is_independent
+
+_LAST_VIEW, _OWNER = "_data_last_view", "_data_owner"
+
+
+class Wanted(NamedTuple):
+    """All that a trained and scored table depends on; the bytes are in the digests."""
+
+    table: str
+    edits: Edits
+    target: str
+    task: str | None
+    plan: ScorePlan
+    second: str
+
+
+class Trained(NamedTuple):
+    """A scored table with what it was made from; ``second`` is the other file's name.
+
+    ``stages`` holds what all possible members say, so that knobs of the view predict nothing.
+    """
+
+    wanted: Wanted
+    opened: Opened
+    second: str
+    scored: ScoredTable
+    stages: Stages | None
+
+
+class _Kept(NamedTuple):
+    """What a session leaves behind in the process unless it is taken away."""
+
+    user: str
+    keys: set[Hashable]
+
+
+class View(NamedTuple):
+    """What the page draws: a scored table, cut, with a digest that names it."""
+
+    scored: ScoredTable
+    digest: str
+
+
+def plan_of(values: SimpleNamespace) -> ScorePlan:
+    """The knobs that train. K, start and members shown are not among them."""
+    return ScorePlan(
+        method=values.method.lower(),
+        ensemble=VIRTUAL if values.method in CYCLICAL else values.ensemble,
+        engine="numba" if values.method in CYCLICAL else values.engine.lower(),
+        n_members=values.models if is_independent(values) else 10,
+        n_trees=values.trees,
+        depth=values.depth,
+        learning_rate=None if values.rate == AUTOMATIC else float(values.rate),
+        seed=values.seed,
+    )
+
+
+def request_of(
+    opened: Opened,
+    schema: Schema,
+    edits: Edits,
+    values: SimpleNamespace,
+    second: tuple[str, Table | None],
+) -> Request:
+    """The one job of the page."""
+    task = None if values.task == AUTOMATIC else values.task
+    wanted = Wanted(opened.key, edits, values.target, task, plan_of(values), second[0])
+    estimate = _estimate(wanted, opened, schema, 0 if second[1] is None else second[1].n_rows)
+    key: tuple[Hashable, ...] = ("your data", wanted)
+    if opened.is_upload or second[1] is not None:  # nobody else's, whoever has the same file
+        key = own_key(key)
+    return Request(
+        "score",
+        key,
+        partial(_score, wanted, opened, schema, second[1]),
+        "Training and judging each row",
+        estimate.seconds if estimate else None,
+    )
+
+
+def own_key(key: tuple[Hashable, ...]) -> tuple[Hashable, ...]:
+    """The key of a result that is this session's alone, and goes when its tab is closed."""
+    own = (*key, st.session_state.setdefault(_OWNER, uuid.uuid4().hex))
+    _kept().keys.add(own)
+    return own
+
+
+def called_as_now(answer: Answer, opened: Opened, second: tuple[str, Table | None]) -> Answer:
+    """The answer with the names that the files have now: the same content may have had others."""
+    if not answer.fresh:
+        return answer
+    name = "" if second[1] is None else second[1].source.name
+    return answer._replace(result=answer.result._replace(opened=opened, second=name))
+
+
+def estimate_line(opened: Opened, schema: Schema, request: Request, second: Table | None) -> str:
+    """Seconds and memory of a fit with the settings as they stand."""
+    n_new = 0 if second is None else second.n_rows
+    estimate = _estimate(request.key[1], opened, schema, n_new)  # type: ignore[index]
+    if estimate is None:
+        return ""
+    seconds, megabytes = seconds_text(estimate.seconds), f"{estimate.bytes / 1e6:,.0f} MB"
+    return f"Training takes about {seconds} and {megabytes} with these settings."
+
+
+def cut_of(plan: ScorePlan, values: SimpleNamespace) -> Cut:
+    """The knobs of the view that go with a plan."""
+    if plan.cyclical:
+        return Cut(members=values.members, burn_in=values.burn_in)
+    if plan.ensemble == VIRTUAL:
+        return Cut(values.step, values.start, values.members)
+    return Cut(members=values.members)
+
+
+def view_of(answer: Answer, values: SimpleNamespace) -> View | None:
+    """The answer through the view's knobs; a cut that gives no member keeps the view before."""
+    trained: Trained = answer.result
+    cut = cut_of(trained.scored.plan, values)
+    digest = hashlib.sha256(repr((trained.wanted, cut)).encode()).hexdigest()
+    last: View | None = st.session_state.get(_LAST_VIEW)
+    try:
+        view = View(_cut(digest, cut, trained), digest)
+    except GbuqError as error:
+        show_notice(str(error), "cut", tone="error")
+        return last
+    st.session_state[_LAST_VIEW] = view
+    return view
+
+
+def measured_line(answer: Answer, view: View) -> str:
+    """What training cost, measured."""
+    scored: ScoredTable = answer.result.scored
+    trained = [*scored.models, *([scored.measured.model] if scored.measured else [])]
+    n_bytes = sum(model.estimator.memory_bytes_ for model in trained)
+    seconds = answer.seconds if answer.seconds is not None else scored.seconds
+    models = len(trained)
+    return (
+        f"Measured: {seconds_text(seconds)} to train {models} "
+        f"{'ensembles' if models > 1 else 'ensemble'} and judge all rows, {n_bytes / 1e6:.2g} MB "
+        f"of models, {scored.models[0].estimator.n_trees_} trees each."
+    )
+
+
+def _score(
+    wanted: Wanted, opened: Opened, schema: Schema, second: Table | None, job: Job
+) -> Trained:
+    scored = score_table(
+        opened.table,
+        wanted.target,
+        task=wanted.task,
+        schema=schema,
+        new=second,
+        plan=wanted.plan,
+    )
+    name = "" if second is None else second.source.name
+    return Trained(wanted, opened, name, scored, stage_table(scored))
+
+
+def _estimate(wanted: Wanted, opened: Opened, schema: Schema, n_new: int) -> ScoreEstimate | None:
+    try:
+        return _estimate_of(wanted, opened, schema, n_new)
+    except MemoryLimitExceeded:  # not kept: there may be room in a moment
+        return None
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _estimate_of(
+    wanted: Wanted, _opened: Opened, _schema: Schema, n_new: int
+) -> ScoreEstimate | None:
+    try:
+        prepared = prepare_training(_opened.table, _schema, wanted.target, wanted.task)
+        return estimate_scoring(prepared, wanted.plan, n_new)
+    except MemoryLimitExceeded:
+        raise
+    except GbuqError:  # the fit says it, where the picture would be
+        return None
+
+
+def _forget(kept: _Kept) -> None:
+    RUNNER.release(kept.user)
+    RUNNER.forget(kept.keys)
+
+
+@st.cache_resource(scope="session", on_release=_forget, show_spinner=False)
+def _kept() -> _Kept:
+    """The results made of this session's own files, which go when its tab is closed."""
+    return _Kept(session_user(), set())
+
+
+@st.cache_resource(max_entries=8, show_spinner=False, scope="session")
+def _cut(digest: str, cut: Cut, _trained: Trained) -> ScoredTable:
+    return cut_table(_trained.scored, cut, _trained.stages)

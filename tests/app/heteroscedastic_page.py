@@ -1,0 +1,31 @@
+"""The Heteroscedastic page as its tests see it: opening it small, waiting for fits, reading it."""
+
+import threading
+from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
+
+from gbuq_core.experiments.heteroscedastic.plan import HeteroSettings
+from tests.app.neighbours_page import curves, move, settle, words
+
+APP = str(Path(__file__).resolve().parents[2] / "app.py")
+SMALL = {"rows": "500", "trees": "20", "subsample": "0.2", "methods": "MACAU (basic)"}
+SETTINGS = HeteroSettings(methods=("macau_basic",), rows=500, trees=20, subsample=0.2)
+
+__all__ = ["move", "open_hetero", "picture", "settle", "words"]
+
+
+def open_hetero(**query):
+    at = AppTest.from_file(APP, default_timeout=60).run()
+    for thread in threading.enumerate():
+        if thread.name == "gbuq-warm-up":  # it fits, too
+            thread.join(300)
+    at.switch_page("pages/heteroscedastic.py")
+    for name, text in {**SMALL, **query}.items():
+        at.query_params[name] = text
+    return settle(at.run())
+
+
+def picture(at):
+    """The specification of the picture."""
+    return curves(at, "heteroscedastic")

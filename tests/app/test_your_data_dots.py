@@ -1,0 +1,35 @@
+"""Your data: what is believed of a browser that says which dot was clicked."""
+
+import math
+
+import pytest
+
+from pages._ui.curves import read_pick
+from tests.app.drawn import curve_specs
+from tests.app.your_data_page import open_page
+
+
+@pytest.mark.parametrize(("message", "found"), [(7, 7), (9.0, 9)])
+def test_a_dot_of_the_figure_is_read(message, found):
+    assert read_pick(message, frozenset({7, 9})) == found
+
+
+@pytest.mark.parametrize(
+    "message", [8, -1, 7.5, True, "7", None, [7], {"row": 7}, math.nan, math.inf, 10**400]
+)
+def test_anything_else_is_nobody(message):
+    assert read_pick(message, frozenset({1, 7, 9})) is None
+
+
+def test_every_dot_of_the_page_is_a_row_of_its_table():
+    at = open_page(row="7")
+    specs = curve_specs(at)
+    (spec,) = [spec for spec in specs if spec.get("pick")]
+    assert sorted(spec["read"]["names"]) == list(range(1, 443))
+    ring, read = spec["panels"][0]["ring"], spec["read"]
+    at_ring = read["names"].index(7)
+    # The dots travel as float32.
+    assert (read["x"][at_ring], read["y"][at_ring]) == pytest.approx((ring["x"], ring["y"]), 1e-6)
+    assert sorted(i for layer in spec["panels"][0]["layers"] for i in layer["at"]) == list(
+        range(442)
+    )

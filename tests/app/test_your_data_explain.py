@@ -1,0 +1,96 @@
+"""Your data: a row that takes long to explain is worked out beside the page."""
+
+import threading
+import time
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from gbuq_core.errors import InvalidData
+from gbuq_core.jobs import tick
+from gbuq_core.tables import explain_row
+from pages._ui.your_data import explain as data_explain
+from tests.app.your_data_page import APP, FILE, open_page, rows_of, says
+
+
+class SlowRow:
+    """Explains a row in its own time, and notes in which thread."""
+
+    def __init__(self):
+        self.threads, self.go = [], threading.Event()
+
+    def __call__(self, scored, row):
+        self.threads.append(threading.current_thread().name)
+        while not self.go.wait(0.01):
+            tick(0.0)  # ends here when it is cancelled
+        return explain_row(scored, row)
+
+
+@pytest.fixture
+def slow(monkeypatch):
+    open_page()  # the table is trained before
+    row = SlowRow()
+    monkeypatch.setattr(data_explain, "explain_row", row)
+    monkeypatch.setattr(data_explain, "AT_ONCE_SECONDS", 0.0)
+    yield row
+    row.go.set()
+
+
+def opened(**query):
+    """The page as it is, whatever is being worked out."""
+    at = AppTest.from_file(APP, default_timeout=60).run()
+    at.switch_page(FILE)
+    for name, text in query.items():
+        at.query_params[name] = text
+    return at.run()
+
+
+def run_until(at, condition):
+    """Rerun until the page is as wanted, a minute at most."""
+    for _ in range(300):
+        if condition():
+            break
+        time.sleep(0.2)
+        at.run()
+    assert condition()
+
+
+def can_cancel(at):
+    return any(button.key == "_row_cancel" for button in at.button)
+
+
+def charts(at):
+    return at.get("vega_lite_chart") or at.get("arrow_vega_lite_chart")
+
+
+def test_it_is_beside_the_page_survives_reruns_and_can_be_cancelled(slow):
+    at = opened(row="3")
+    run_until(at, lambda: can_cancel(at))
+    assert not at.exception
+    assert len(rows_of(at)) == 442  # all the rest is there
+    assert any(element.value == "Row 3" for element in at.subheader)
+    assert not charts(at)
+    begun = len(slow.threads)
+    at.run()  # a rerun of the page does not begin again
+    assert len(slow.threads) == begun == 1
+    at.button(key="_row_cancel").click().run()
+    assert says(at, "is not known")
+    at.button(key="_row_again").click().run()
+    slow.go.set()
+    run_until(at, lambda: charts(at))
+    assert not at.exception
+    assert not can_cancel(at)
+    assert len(charts(at)) == 4
+    assert len(slow.threads) == 2
+    assert not any("ScriptRunner" in name for name in slow.threads)
+
+
+def test_a_row_that_cannot_be_explained_is_a_sentence(slow, monkeypatch):
+    def refuse(scored, row):
+        raise InvalidData("This row is not to be explained.")
+
+    monkeypatch.setattr(data_explain, "explain_row", refuse)
+    at = opened(row="4")
+    run_until(at, lambda: says(at, "This row is not to be explained."))
+    assert not at.exception
+    assert len(rows_of(at)) == 442

@@ -1,0 +1,101 @@
+"""What can be taken away from Your data: code, a line for the terminal, a page."""
+
+import base64
+import re
+import shlex
+from html import escape
+from xml.etree import ElementTree as tree
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gbuq_core.__main__ import main
+from gbuq_core.experiments.table.words import describe_table
+from gbuq_core.tables import ScorePlan, read_table, score_table
+from pages._ui.your_data.report import result_page
+from pages._ui.your_data.training import View
+from tests.app.your_data_page import NASTY, numbers, open_page, rows_of
+
+
+def test_the_copied_code_gives_the_same_numbers(tmp_path, monkeypatch):
+    at = open_page(table="wine", trees="50", step="5")
+    code = next(c.value for c in at.code if "score_table" in c.value)
+    monkeypatch.chdir(tmp_path)
+    made = {}
+    exec(compile(code, "copied", "exec"), made)
+    frame = rows_of(at).sort_values("row")
+    found = made["scored"].frame
+    np.testing.assert_array_equal(frame["total"], found["total_uncertainty"])
+    assert (tmp_path / "scored.csv").exists()
+
+
+SETTINGS = {
+    "virtual": {
+        "trees": "100", "depth": "3", "rate": "0.2", "step": "5", "start": "0.3", "members": "4",
+        "seed": "3", "task": "regression",
+    },
+    "independent": {
+        "method": "SGB", "ensemble": "independent", "trees": "50", "models": "3", "members": "2",
+    },
+    "cyclical": {
+        "method": "cbSGLB", "trees": "100", "rate": "0.05", "burn_in": "3", "members": "5",
+    },
+    "catboost": {"engine": "CatBoost", "trees": "50", "rate": "0.1", "step": "10"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SETTINGS)
+def test_the_copied_code_and_the_copied_line_give_the_numbers_of_the_page(
+    case, tmp_path, monkeypatch
+):
+    at = open_page(numbers(), **SETTINGS[case])
+    code = next(c.value for c in at.code if "score_table" in c.value)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "table.csv").write_bytes(numbers())
+    made = {}
+    exec(compile(code, "copied", "exec"), made)
+    shown = rows_of(at).sort_values("row")
+    found = made["scored"].frame
+    np.testing.assert_array_equal(shown["total"], np.sqrt(found["total_uncertainty"]))
+    np.testing.assert_array_equal(shown["prediction"], found["prediction"])
+    (tmp_path / "scored.csv").unlink()
+    line = code.strip().splitlines()[-1].removeprefix("# ")
+    words = shlex.split(line)
+    assert words[:4] == ["python", "-m", "gbuq_core", "score"]
+    assert main([*words[3:], "--quiet"]) == 0
+    written = pd.read_csv(tmp_path / "scored.csv")
+    for name in ("prediction", "total_uncertainty", "knowledge_uncertainty"):
+        np.testing.assert_array_equal(written[name], found[name])
+
+
+@pytest.mark.parametrize("kind", ["regression", "classes"])
+def test_the_page_to_take_away_is_small_complete_and_escaped(kind):
+    rng = np.random.default_rng(5)
+    target = "<script>alert(1)</script>"
+    truth = rng.normal(size=80) if kind == "regression" else [NASTY[i % 2] for i in range(80)]
+    frame = pd.DataFrame({NASTY[0]: rng.normal(size=80), "x": range(80), target: truth})
+    table = read_table(frame.to_csv(index=False).encode())
+    scored = score_table(table, target, plan=ScorePlan(n_trees=40, learning_rate=0.1))
+    page = result_page(View(scored, "a"), "std", "print('<b>')").decode()
+    assert len(page) < 6e6
+    assert "<script>alert" not in page
+    assert "<img src=x" not in page
+    assert "Content-Security-Policy" in page
+    # no address but those of SVG's own namespace, which is inside the pictures
+    assert re.search(r"(src|href)=.https?:", page) is None
+    pictures = re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', page)
+    assert len(pictures) == 3
+    dots = [tree.fromstring(base64.b64decode(text)) for text in pictures]
+    circles = dots[0].findall("{http://www.w3.org/2000/svg}circle")
+    assert len(circles) == 80  # one a row
+    rows = np.argsort(-scored.predictions.uncertainty.total, kind="stable")[:20] + 1
+    listed = re.findall(r"<tr><td>(\d+)</td>", page)
+    assert listed == [str(row) for row in rows]
+    for sentence in describe_table(scored):
+        assert escape(sentence) in page
+
+
+def test_the_page_to_take_away_is_offered():
+    labels = [button.label for button in open_page().get("download_button")]
+    assert labels == ["All rows (CSV)", "All rows (Parquet)", "Page (HTML)"]

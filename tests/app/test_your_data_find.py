@@ -1,0 +1,90 @@
+"""Finding and ranking rows, and reading the corrections of the column list."""
+
+import doctest
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gbuq_core.errors import InvalidData
+from gbuq_core.tables import load_builtin
+from pages._ui.your_data import columns as data_columns
+from pages._ui.your_data import find as data_find
+from pages._ui.your_data.columns import Edits, current_edits
+from pages._ui.your_data.find import find_rows, list_rows
+from pages._ui.your_data.source import Opened
+
+CELLS = pd.DataFrame(
+    {
+        "city": ["Ulm", "Bonn", "New York, NY", None],
+        "age": [61.0, 35.0, np.nan, 40.0],
+        "a > b": [1, 2, 3, 4],
+        "total": [9, 9, 9, 9],
+    }
+)
+MEASURES = {"total": np.array([0.1, 0.2, 0.3, 0.4]), "error": np.array([1.0, np.nan, 0.0, 2.0])}
+
+
+def test_the_examples_in_the_docstrings_hold():
+    assert doctest.testmod(data_find).failed == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("", [0, 1, 2, 3]),
+        ("age > 35", [0, 3]),
+        ("AGE >= 35 and age < 61", [1, 3]),
+        ("city = ulm", [0]),
+        ("city != ulm", [1, 2, 3]),
+        ('city = "New York, NY"', [2]),
+        ('"a > b" <= 2', [0, 1]),
+        ("age = 61.0", [0]),
+        ("age =", [2]),
+        ("york", [2]),
+        ("(", []),
+        ("total = 9", [0, 1, 2, 3]),  # the table's own column comes first
+        ("TU > 0.25", [2, 3]),
+        ("error > 0.5, age > 50", [0]),
+        ("city > 3", []),
+    ],
+)
+def test_conditions(text, rows):
+    assert np.flatnonzero(find_rows(text, CELLS, MEASURES)).tolist() == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [("size > 3", 'no column "size"'), ("age > old", "needs a number"), ("KU > 1", "no column")],
+)
+def test_conditions_that_make_no_sense_are_one_sentence(text, part):
+    with pytest.raises(InvalidData, match=part):
+        find_rows(text, CELLS, MEASURES)
+
+
+@pytest.mark.parametrize("lowest_first", [False, True])
+def test_rows_without_a_value_come_last(lowest_first):
+    listed = list_rows(np.ones(4, bool), MEASURES["error"], lowest_first, 10)
+    assert listed.positions.tolist() == ([2, 0, 3, 1] if lowest_first else [3, 0, 2, 1])
+    assert list_rows(np.ones(4, bool), MEASURES["error"], lowest_first, 2).n_found == 4
+
+
+def test_corrections_are_read_from_the_editor_and_nonsense_is_dropped(monkeypatch):
+    loaded = load_builtin("diabetes")
+    opened = Opened("k", loaded.table, loaded.schema, "", "", True)
+    state = {
+        "_columns:k": {
+            "edited_rows": {
+                "0": {"kind": "category"},
+                "1": {"used": False, "kind": "<b>"},
+                "2": {"missing_values": " -999, x,, "},
+                "99": {"used": False},
+            }
+        }
+    }
+    monkeypatch.setattr(data_columns, "st", SimpleNamespace(session_state=state))
+    names = [column.name for column in loaded.schema.columns]
+    assert current_edits(opened) == Edits(
+        ((names[0], "category"),), ((names[1], False),), ((names[2], ("-999", "x")),)
+    )

@@ -1,0 +1,303 @@
+"""The lesson on growing noise: its numbers, and what it would say of others."""
+
+import doctest
+
+import numpy as np
+import pytest
+from lesson_parts import computed
+
+from demos import heteroscedastic_answers as answers
+from demos import heteroscedastic_parts
+from demos.heteroscedastic import ALIKE, AVERAGE, BEYOND, DISTANCES, LESSON, NOISE, PARTS, PLAYED
+from demos.heteroscedastic import TABLE as BESIDE
+from demos.heteroscedastic_parts import held_by_place, parts_of, run_of, told_by_distance
+from gbuq_core.experiments.claims import Claim
+from gbuq_core.experiments.heteroscedastic.claims import Ray
+from gbuq_core.experiments.heteroscedastic.fit import count_fits, count_measures
+from gbuq_core.experiments.heteroscedastic.plan import LEVELS, check_view, plan_hetero, why_not
+from gbuq_core.experiments.heteroscedastic.scores import (
+    HeteroScore,
+    LevelCoverage,
+    ScoreAuroc,
+    score_all,
+)
+from gbuq_core.figures.canvas.encoding import decode_sheet, encode_sheet
+
+TITLES = [step.title for step in LESSON.steps]
+
+
+def shown(title):
+    return computed("heteroscedastic", title)
+
+
+def strip_of(title, name):
+    return next(strip for strip in shown(title).sheet.strips if strip.title == name)
+
+
+def line_of(strip, name):
+    return np.asarray(next(line.y for line in strip.lines if line.name == name))
+
+
+def frames_of(title):
+    return decode_sheet(encode_sheet(shown(title).sheet)).header["frames"]
+
+
+def score(label="A", method="forest", **more):
+    """A made-up method that sees the noise well."""
+    values = dict.fromkeys(HeteroScore._fields, 0.0) | {
+        "method": method, "label": label, "crps": 0.3, "paper_crps": 0.3, "std_error": 0.05,
+        "mean_std": 0.5, "mean_noise": 0.5, "data_share": 0.95, "auroc": (),
+        "coverage": (LevelCoverage(0.95, 0.94, 0.9, 0.96, 1.0),),
+    }  # fmt: skip
+    return HeteroScore(**(values | more))
+
+
+def judged(*cells):
+    """AUROCs as a method has them, each a score's key, the value here, and the paper's."""
+    return tuple(
+        ScoreAuroc(key, key.replace("_", " ").capitalize(), here, paper)
+        for key, here, paper in cells
+    )
+
+
+def ray(side="left", first=0.1, last=1.0, linear=1.0):
+    rises = np.sign(last - first)
+    return Ray(side, float(rises), linear, rises * 0.1, first, last)
+
+
+def test_the_examples_in_the_docstrings_hold():
+    for module in (heteroscedastic_parts, answers):
+        assert doctest.testmod(module).failed == 0
+
+
+@pytest.mark.parametrize("step", LESSON.steps, ids=TITLES)
+def test_each_preset_is_one_that_the_page_takes(step):
+    settings = step.preset.settings
+    assert check_view(settings) == ""
+    assert all(why_not(plan_hetero(settings, method)) == "" for method in settings.methods)
+
+
+def test_steps_share_their_fits_and_measurements():
+    for title in TITLES:
+        shown(title)
+    before = count_fits(), count_measures()
+    for step in LESSON.steps:
+        run_of(step.preset.settings)
+    assert (count_fits(), count_measures()) == before
+    assert not LESSON.steps[0].compute().answer.endswith(" ")
+    assert (count_fits(), count_measures()) == before
+
+
+def test_the_forest_alone_does_not_see_the_noise():
+    found = {s.method: s for s in score_all(run_of(NOISE.settings))}
+    noise = found["forest"].mean_noise
+    assert found["forest"].std_error > 0.5 * noise
+    assert max(found["macau_linear"].std_error, found["catboost"].std_error) < 0.15 * noise
+    answer = shown("Noise that grows").answer
+    assert "MACAU (linear) and CatBoost follow it" in answer
+    assert f"Random forest does not ({found['forest'].std_error:.2f})" in answer
+
+
+def test_the_intervals_that_are_played_are_those_of_the_levels():
+    title = "Noise that grows"
+    assert frames_of(title) == len(LEVELS)
+    for name in ("MACAU (linear)", "Random forest", "CatBoost"):
+        strip = strip_of(title, name)
+        lower, upper = (line_of(strip, f"{end} end") for end in ("lower", "upper"))
+        assert (np.diff(upper - lower, axis=0) > 0.0).all()  # a higher level is wider everywhere
+    truth = strip_of(title, "CatBoost")
+    rows = ~np.isnan(line_of(truth, "row"))
+    top, bottom = (line_of(truth, f"true {end} end")[:, rows] for end in ("upper", "lower"))
+    at = line_of(truth, "row")[rows]
+    held = ((bottom <= at) & (at <= top)).mean(axis=1)
+    # 100 rows: binomial standard errors are at most 0.05, and these are four.
+    np.testing.assert_allclose(held, LEVELS, atol=0.2)
+
+
+def test_parts_add_up_to_the_total_and_plain_leaves_say_more_noise():
+    run = run_of(PARTS.settings)
+    for view, name in zip(run.views, ("linear", "basic"), strict=True):
+        np.testing.assert_allclose(view.total, view.data + view.knowledge, rtol=1e-12)
+        strip = strip_of("Data and knowledge", f"Parts of MACAU ({name})")
+        np.testing.assert_array_equal(line_of(strip, "data"), np.sqrt(view.data)[::2])
+    basic, linear = sorted(score_all(run), key=lambda s: -s.noise_ratio)
+    assert (basic.method, linear.method) == ("macau_basic", "macau_linear")
+    answer = shown("Data and knowledge").answer
+    assert "to the last digit" in answer
+    assert f"its std is {basic.noise_ratio:.2f} times the true one" in answer
+    assert f"off by {linear.rmse:.2f} instead of {basic.rmse:.2f}" in answer
+
+
+def test_the_trees_that_are_played_are_the_forests():
+    title = "Data and knowledge"
+    assert frames_of(title) == PLAYED
+    strip = strip_of(title, "MACAU (basic)")
+    tree = line_of(strip, "this tree")
+    fit = run_of(PARTS.settings).fits[1]
+    members = fit.model.predict_members(np.asarray(strip.x)[:, None])[:PLAYED, :, 0]
+    # Steps of a tree are drawn from the nearest places of the grid: few of them are cut.
+    assert (np.abs(tree - members) < 1e-9).mean() > 0.9
+    np.testing.assert_allclose(line_of(strip, "mean of the trees"), tree.mean(axis=0), atol=1e-12)
+
+
+def test_lines_notice_the_end_and_constants_do_not():
+    run = run_of(BEYOND.settings)
+    linear, basic, catboost = (
+        told_by_distance(measure, "knowledge", DISTANCES) for measure in run.measures
+    )
+    assert linear[-1] > 0.99 > linear[0]
+    assert max(np.ptp(basic), np.ptp(catboost)) < 0.02  # flat on either side
+    strip = strip_of("Out of the rows", "Told by knowledge")
+    np.testing.assert_array_equal(line_of(strip, "CatBoost"), catboost)
+    value = next(s for s in score_all(run) if s.method == "macau_linear").auroc_of("knowledge")
+    answer = shown("Out of the rows").answer
+    assert "MACAU (linear): its std rises in a straight line" in answer
+    assert f"AUROC for foreign rows is {value:.2f}, most are told" in answer
+    assert "two flat values" in answer
+
+
+def test_one_feature_leaves_two_novelties_the_same():
+    title = "Three novelties"
+    same = [strip_of(title, name) for name in ("Novelty", "Conditional novelty")]
+    for label in ("MACAU (linear)", "MACAU (basic)"):
+        np.testing.assert_allclose(*(line_of(strip, label) for strip in same))
+    assert line_of(strip_of(title, "Inference novelty"), "MACAU (basic)").max() < 1e-9
+    answer = shown(title).answer
+    assert "but not by inference novelty (0.50, 0 %). Isolation forest tells" in answer
+
+
+def test_alike_trees_know_less_of_where_they_have_not_been():
+    base = run_of(ALIKE.settings._replace(subsample=0.1))
+    more = run_of(ALIKE.settings)
+    far = [float(np.sqrt(run.views[0].knowledge[-1])) for run in (base, more)]
+    assert far[1] < 0.5 * far[0]
+    answer = shown("Trees too much alike").answer
+    assert f"falls from {far[0]:.2g} to {far[1]:.2g}" in answer
+    assert "The mean's error rises" in answer
+
+
+def test_one_width_holds_its_level_on_average_only():
+    run = run_of(AVERAGE.settings)
+    at = AVERAGE.settings.methods.index("conformal_forest")
+    factor = run.views[at].factor
+    thirds = held_by_place(run, at, 0.8, 3, factor)
+    assert thirds[0] > 0.9
+    assert thirds[2] < 0.7
+    test = run.measures[at].test
+    count = np.bincount(parts_of(test.X[:, 0], 3))
+    overall = held_by_place(run, at, 0.8, 1, factor)[0]
+    assert (thirds * count).sum() / count.sum() == pytest.approx(overall, abs=1e-12)
+    assert "Conformal forest " + ", ".join(f"{100 * t:.0f}" for t in thirds) in (
+        shown("Right on average").answer
+    )
+    strip = strip_of("Right on average", "Fresh rows held, by tenths of x")
+    off, on = line_of(strip, "Random forest")
+    assert on.mean() > off.mean() + 20  # percent: the spread alone misses the noise
+
+
+def test_the_table_is_played_method_by_method():
+    title = "Beside the table"
+    run = run_of(BESIDE.settings)
+    assert frames_of(title) == 9
+    for name in ("CRPS", "AUROC"):
+        strip = strip_of(title, name)
+        every, this = line_of(strip, "all"), line_of(strip, "this method")
+        # Each number is lit in the frame of its method and in no other.
+        np.testing.assert_array_equal((~np.isnan(this)).sum(axis=0), ~np.isnan(every))
+    found = {s.method: s for s in score_all(run)}
+    this = line_of(strip_of(title, "CRPS"), "this method")
+    for frame, method in enumerate(BESIDE.settings.methods):
+        assert np.nansum(this[frame]) == found[method].crps
+    lost = strip_of(title, "95 % interval")
+    assert np.isnan(line_of(lost, "mean")[-1]).all()  # an isolation forest predicts nothing
+
+
+def test_what_is_said_of_noise_depends_on_who_sees_it():
+    sees, blind = score("A"), score("B", std_error=0.4, mean_std=0.2)
+    assert "A follows it: its std is off by 0.05. B does not (0.40)" in answers.who_sees_noise(
+        {"a": sees, "b": blind}
+    )
+    assert "None of them follows it." in answers.who_sees_noise({"b": blind})
+    assert "That is chance: a forest's" in answers.who_sees_noise({"forest": sees})
+    assert "chance" not in answers.who_sees_noise({"forest": blind})
+    assert "forest" not in answers.who_sees_noise({"a": sees})
+
+
+def test_what_is_said_of_parts_depends_on_their_shares():
+    linear, basic = score("L", rmse=0.1), score("B", rmse=0.2, mean_std=0.6)
+    told = answers.data_or_knowledge(linear, basic, 0.0)
+    assert "as it should be" in told
+    assert "The plain leaf still says too much" in told
+    assert "nearer to the truth" in told
+    told = answers.data_or_knowledge(score("L", rmse=0.2), score("B", data_share=0.5), 0.01)
+    assert "to within 0.01" in told
+    assert "Nearly all of it should be" in told
+    assert "changes little of the noise" in told
+    assert "no nearer" in told
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "said"),
+    [
+        (ray(), ray("right"), "rises in a straight line, from 0.1 to 1"),
+        (ray(linear=0.5), ray("right"), "its std rises, from"),
+        (ray(last=0.01), ray("right"), "does not rise on both sides"),
+        (ray(last=0.1), ray("right", last=0.1), "not at all, its std stays at 0.1"),
+    ],
+)
+def test_what_is_said_of_the_end_depends_on_the_curve(left, right, said):
+    known = score("A", auroc=judged(("knowledge", 0.8, 0.5)))
+    told = answers.who_notices_the_end({"a": (left, right)}, {"a": known}, np.array([0.5, 0.51]))
+    assert said in told
+    assert "0.80, some are told" in told
+    assert told.endswith("chance moves that little.")
+
+
+def test_what_is_said_of_novelties_depends_on_who_tells():
+    both = score("A", auroc=judged(("novelty", 1.0, 1.0), ("total", 0.2, 0.5)))
+    told = answers.which_novelty([both], {("forest", "novelty"): 1.0})
+    assert told.endswith("A tells all or nearly all by novelty (1.00, 100 %).")
+    told = answers.which_novelty(
+        [both], {("forest", "novelty"): 1.0, ("forest", "total"): 0.25, ("other", "data"): 1.0}
+    )
+    assert told.endswith("by novelty (1.00, 100 %), but not by total (0.20, 25 %).")
+    told = answers.which_novelty([both], {("forest", "total"): 0.25})
+    assert told.endswith("A does not tell them by total (0.20, 25 %).")
+    assert "are the same here" in answers.why_novelty(True, False)
+    assert answers.why_novelty(False, True).startswith("Novelty and conditional novelty differ")
+    assert "has no unusual one" not in answers.why_novelty(False, False)
+
+
+def test_what_is_said_of_knobs_depends_on_the_numbers():
+    kept, lost = (
+        score("A", rmse=error, auroc=judged(("knowledge", value, 0.9), ("inference_novelty", i, 1)))
+        for error, value, i in ((0.1, 0.9, 1.0), (0.2, 0.7, 0.5))
+    )
+    told = answers.what_breaks(kept, lost, kept, (1.0, 0.2, 1.0), 0.8)
+    assert "falls from 1 to 0.2" in told
+    assert "The mean's error rises from 0.1 to 0.2." in told
+    assert "the mean's error stays near 0.1" in told
+    assert "does not bear all of it: AUROC 1.000, 0.500, 1.000" in told
+    assert "novelty bears" in answers.what_breaks(kept, kept, kept, (1.0, 1.0, 1.0), 0.8)
+
+
+def test_what_is_said_of_coverage_depends_on_the_thirds():
+    even, odd = np.array([0.8, 0.82, 0.81]), np.array([0.99, 0.8, 0.6])
+    told = answers.right_on_average(["A", "B"], [0.81, 0.8], [even, odd], 0.8)
+    assert "B is 39 points apart between its best and its worst third, A 2." in told
+    assert "in each third as well" in answers.right_on_average(["A"], [0.81], [even], 0.8)
+    assert "worst third." in answers.right_on_average(["B"], [0.8], [odd], 0.8)
+
+
+def test_what_is_said_of_the_table_names_what_fails_and_where():
+    claims = [Claim("P.", "H.", verdict) for verdict in ("holds", "nearly", "does not hold")]
+    one = score("A", crps=0.4, auroc=judged(("total", 0.7, 0.2), ("data", 0.5, 0.5)))
+    told = answers.what_reproduces(claims, [one, score("B")])
+    assert told.startswith("Of 3 statements 1 hold here, 1 nearly and 1 not. Not: P. Here: H.")
+    assert "Nearly: P. The largest difference in CRPS has A: 0.40 here and 0.30" in told
+    assert "Of 2 AUROCs 1 are within 0.05" in told
+    assert told.endswith("total of A, 0.70 instead of 0.20.")
+    nothing = score("I", crps=np.nan)
+    assert answers.what_reproduces([], [nothing]) == (
+        "Of 0 statements 0 hold here, 0 nearly and 0 not."
+    )

@@ -1,0 +1,155 @@
+"""The lesson on soft trees: its numbers, and the facts that its fixed sentences rest on."""
+
+import doctest
+from functools import cache
+
+import numpy as np
+from lesson_parts import computed, fits_made_once
+
+from demos import soft_trees_parts
+from demos.soft_trees import LESSON, N_BETAS, RANKS
+from demos.soft_trees_parts import SEEDS
+from gbuq_core.experiments.soft_trees.claims import check_claims
+from gbuq_core.experiments.soft_trees.fit import run_soft
+from gbuq_core.experiments.soft_trees.scores import score_all
+from gbuq_core.figures.canvas.encoding import decode_sheet, encode_sheet
+
+PRESETS = {step.title: step.preset.settings for step in LESSON.steps}
+
+
+def shown(title):
+    return computed("soft_trees", title)
+
+
+@cache
+def run_of(settings):
+    with fits_made_once():
+        return run_soft(settings)
+
+
+@cache
+def scores_of(settings):
+    return score_all(run_of(settings))
+
+
+def over_seeds(settings, name, **knobs):
+    """One number of the first method, for every seed."""
+    found = [scores_of(settings._replace(seed=seed, **knobs))[0] for seed in SEEDS]
+    return np.array([getattr(score, name) for score in found])
+
+
+def line_of(strip, name):
+    return np.asarray(next(line.y for line in strip.lines if line.name == name))
+
+
+def frames_of(sheet):
+    return decode_sheet(encode_sheet(sheet)).header["frames"]
+
+
+def test_the_examples_in_the_docstrings_hold():
+    assert doctest.testmod(soft_trees_parts).failed == 0
+
+
+def test_a_larger_beta_is_a_narrower_blend_and_a_better_step():
+    title = "A soft gate"
+    leaves, gates = shown(title).sheet.strips
+    gate = line_of(gates, "root")
+    between = ((gate > 0.1) & (gate < 0.9)).mean(axis=1)
+    assert frames_of(shown(title).sheet) == N_BETAS == len(gate)
+    assert between[0] > 10 * between[-1]
+    assert (np.diff(between) <= 0.02).all()  # a place or two of some 200 where a fit wavers
+    truth = np.where(leaves.x > 0, 1.0, 0.0)
+    error = np.abs(line_of(leaves, "the tree") - truth).mean(axis=1)
+    assert error[-1] < 0.5 * error[0]
+
+
+def test_functions_fan_out_and_noise_is_overrated_where_no_row_decides():
+    title = "Many functions"
+    gap = run_of(PRESETS[title])
+    tails = run_of(PRESETS[title]._replace(data="tails"))
+    for run in (tails, gap):
+        (score,), (view,), support = scores_of(run.settings), run.views, run.data.support
+        assert score.fan_out > 4
+        assert view.data[~support].mean() > 2 * view.data[support].mean() > 0.1**2
+        assert f"{score.fan_out:.2g} times" in shown(title).answer
+    assert scores_of(gap.settings)[0].coverage_low > 0.9
+    sheet = shown(title).sheet
+    played = line_of(sheet.strips[0], "this function")
+    assert frames_of(sheet) == len(played) == 30
+    functions = tails.views[0].functions
+    # The chart has x of its own, between those of the grid: curves are straight there.
+    expected = np.array([np.interp(sheet.strips[0].x, tails.data.x, f) for f in functions[:30]])
+    np.testing.assert_allclose(played, expected, atol=1e-12)
+
+
+def test_rank_five_parts_more_on_the_tails_and_predicts_no_better():
+    title = "What varies together"
+    settings = PRESETS[title]
+    field, five = (over_seeds(settings, "fan_out", rank=rank) for rank in (0, 5))
+    assert (five > field).all()
+    assert f"higher for {len(SEEDS)} of {len(SEEDS)} seeds" in shown(title).answer
+    for name in ("nll", "rmse"):
+        rich, plain = (over_seeds(settings, name, rank=rank).mean() for rank in (5, 0))
+        assert rich > plain - 0.01  # a hundredth of a nat or of a std is no gain
+    gap = [over_seeds(settings, "fan_out", rank=rank, data="gap") for rank in (0, 5)]
+    assert abs(gap[0].mean() - gap[1].mean()) < 0.5 * gap[0].std()  # "hardly matters"
+    sheet = shown(title).sheet
+    mean = line_of(sheet.strips[1], "mean of the seeds")
+    assert mean[RANKS.index(5)] == five.mean() > mean[-1] > mean[0] == field.mean()
+
+
+def test_mean_field_has_no_correlations_and_the_others_have():
+    sheet = shown("What varies together").sheet
+    values = np.asarray(sheet.panels[0].values)
+    assert frames_of(sheet) == len(values) == len(RANKS)
+    # Rounding of a variance over a product of two roots.
+    np.testing.assert_allclose(values[0], np.eye(values.shape[1]), atol=1e-12)
+    assert all(np.abs(frame - np.eye(len(frame))).max() > 0.5 for frame in values[1:])
+
+
+def test_several_trees_fit_the_wavelet_better_and_only_in_part_because_they_are_several():
+    title = "One tree or several"
+    settings = PRESETS[title]
+    one, many, alone = (
+        over_seeds(settings, "rmse", methods=(method,), trees=trees)
+        for method, trees in (("vst", 5), ("vsgbm", 5), ("vsgbm", 1))
+    )
+    assert many.mean() < 0.75 * one.mean()
+    assert 1.2 * many.mean() < alone.mean() < 0.9 * one.mean()
+    deeper = scores_of(settings._replace(methods=("vst",), depth=4))[0].rmse
+    assert 0.8 * one[0] < deeper
+    step = [
+        over_seeds(settings, "nll", methods=(key,), data="step").mean() for key in settings.methods
+    ]
+    assert step[0] < step[1]
+    assert f"off by {one.mean():.2f} target stds" in shown(title).answer
+    assert frames_of(shown(title).sheet) == settings.trees
+
+
+def test_sglb_alone_does_not_fan_out():
+    settings = PRESETS["Beside others"]
+    found = {score.method: score for score in scores_of(settings)}
+    assert found["sglb"].fan_out < 1 < 4 < min(found[k].fan_out for k in ("vst", "vsgbm", "gp"))
+    assert min(found.values(), key=lambda score: score.nll).method == "gp"
+    assert found["sglb"].coverage_high < 0.9
+    claims = check_claims(run_of(settings), scores_of(settings))
+    assert {claim.verdict for claim in claims} == {"holds"}
+    assert f"{len(claims)} statements about this picture {len(claims)} hold" in (
+        shown("Beside others").answer
+    )
+
+
+def test_half_the_steps_would_have_done_for_the_mean():
+    title = "What it costs"
+    settings = PRESETS[title]._replace(methods=("vst",))
+    errors = [scores_of(settings._replace(steps=n))[0].rmse for n in (500, 1000, settings.steps)]
+    assert max(errors) < 1.5 * min(errors)
+    assert ", ".join(f"{error:.2f}" for error in errors[:1]) in shown(title).answer
+    _, gates, elbo = shown(title).sheet.strips
+    fit = run_of(settings).fits[0]
+    assert len(np.asarray(elbo.x)) == len(fit.elbo[0].step)
+    assert line_of(gates, "root").shape[0] == frames_of(shown(title).sheet) >= 25
+    late, early = (
+        np.asarray(elbo.lines[0].y)[part].mean() for part in (slice(-50, None), slice(50))
+    )
+    assert late > early

@@ -1,0 +1,151 @@
+"""The spiral's lesson: its numbers, and the facts that its fixed sentences rest on."""
+
+import doctest
+from functools import cache
+
+import numpy as np
+import pytest
+from lesson_parts import computed, fits_made_once
+
+from demos import spiral
+from demos.spiral import LESSON, largest_rise
+from gbuq_core.experiments.spiral.fit import run_spiral, spiral_truth
+from gbuq_core.experiments.spiral.quality import (
+    burn_in_effect,
+    quality_against_compute,
+    walk_off,
+)
+from gbuq_core.experiments.spiral.regions import rank_correlation, spiral_regions
+from gbuq_core.experiments.spiral.scores import score_spiral
+
+STEPS = {step.title: step for step in LESSON.steps}
+
+
+def shown(title):
+    return computed("spiral", title)
+
+
+@cache
+def run_of(title, **knobs):
+    with fits_made_once():
+        return run_spiral(STEPS[title].preset.settings._replace(**knobs))
+
+
+def scores_of(title, **knobs):
+    run = run_of(title, **knobs)
+    return [score_spiral(maps, run.truth) for maps in run.methods]
+
+
+def knowledge_of(run):
+    return [maps.knowledge[-1] for maps in run.methods]
+
+
+def test_the_examples_in_the_docstrings_hold():
+    assert doctest.testmod(spiral).failed == 0
+
+
+def test_a_loss_that_only_falls_has_no_rise():
+    assert largest_rise(np.array([3.0, 2.0, 1.5, 1.0, 0.5]), 2) == 0
+    assert largest_rise(np.array([3.0, 4.0]), 2) == 0  # one cycle: nothing before it
+
+
+def test_most_mistakes_are_noise_and_borders_are_where_knowledge_lies():
+    (one,) = scores_of("Three arms")
+    assert one.error_optimal > 0.5 * one.error
+    assert f"{100 * one.error:.1f} % wrong" in shown("Three arms").answer
+    assert one.border_ratio > 2
+    assert one.auroc_border_total < one.auroc_border < 0.4
+    assert one.auroc_far < 0.55
+    (hot,) = scores_of("Where models differ", temperature="posterior")
+    assert hot.auroc_far > one.auroc_far
+    assert hot.error > one.error
+    assert f"reach {hot.auroc_far:.2f}" in shown("Where models differ").answer
+
+
+def test_gaps_are_found_and_the_outside_is_not():
+    (narrow,), (wide,) = scores_of("Gaps and the outside"), scores_of("Three arms")
+    assert narrow.auroc_between > 0.8
+    assert np.isnan(wide.auroc_between)
+    assert narrow.ku_mean_between > 2 * narrow.ku_mean_inside
+    assert narrow.auroc_far < 0.55
+    run = run_of("Gaps and the outside")
+    step = shown("Gaps and the outside")
+    between = [int(spiral_regions(spiral_truth(noise)).between.sum()) for noise in (0.2, 0.4)]
+    assert f"{between[0]} cells" in step.text[0]
+    assert between[1] == 0
+    assert "(none before)" in step.text[0]
+    assert step.answer.endswith(walk_off(run.methods[0].fit, run.settings).sentence)
+
+
+def test_the_walk_is_drawn_over_every_map_and_below_them():
+    sheet = shown("Gaps and the outside").sheet
+    (line,) = sheet.lines
+    assert line.arrow
+    assert [line.x[0], line.y[0], line.x[1], line.y[1]] == [0.0, 0.0, 600.0, 450.0]
+    assert [strip.title for strip in sheet.strips] == ["Knowledge uncertainty", "True density"]
+    assert all(strip.mode == "frame" and strip.frame_x is None for strip in sheet.strips)
+
+
+def test_a_virtual_ensemble_orders_alike_knows_less_and_predicts_as_well():
+    title = "One model instead of five"
+    true, virtual = scores_of(title)
+    alike = rank_correlation(*knowledge_of(run_of(title)))
+    assert virtual.ku_mean_outside < true.ku_mean_outside / 5
+    assert alike > 0.5
+    assert virtual.auroc_far < true.auroc_far
+    assert virtual.nll <= true.nll
+    assert f"rank correlation of {alike:.2f}" in shown(title).answer
+
+
+def test_cycles_raise_the_level_in_the_wrong_place_without_leaving_the_mode():
+    title = "One model in cycles"
+    virtual, cyclic = scores_of(title)
+    run = run_of(title)
+    assert cyclic.ku_mean_outside > 10 * virtual.ku_mean_outside
+    assert cyclic.ku_mean_inside > 2 * cyclic.ku_mean_outside
+    assert cyclic.auroc_far < virtual.auroc_far + 0.05
+    assert largest_rise(run.methods[1].fit.trace.train_loss, run.settings.cycle) == 0
+    assert "above the end of a cycle is 0 nats" in shown(title).answer
+    (fast,) = scores_of(title, methods=("csglb",), rate_cyclical=0.2)
+    assert fast.nll > cyclic.nll + 0.05
+    assert f"ends at {fast.nll:.2f} instead" in shown(title).answer
+    strip = shown(title).sheet.strips[0]
+    assert list(strip.marks) == list(range(60, 601, 60))
+
+
+def test_the_first_members_are_most_of_csglbs_knowledge():
+    title = "The first cycles"
+    run = run_of(title)
+    effect = burn_in_effect(run.methods[1].fit)
+    assert effect.knowledge[1] < 0.5 * effect.knowledge[0]
+    assert run.methods[1].knowledge[-1].mean() == pytest.approx(effect.knowledge[1])
+    assert f"{100 * effect.knowledge[1] / effect.knowledge[0]:.0f} %" in shown(title).answer
+    whole = run_of(title, burn_in=0)
+    before, after = (rank_correlation(*knowledge_of(r)) for r in (whole, run))
+    assert after > before + 0.1
+    (flat,) = knowledge_of(run_of(title, methods=("csglb",), alpha_max=1.0, burn_in=0))
+    assert flat.mean() > effect.knowledge[0]  # cycles are not needed for it
+
+
+def test_masked_rows_make_members_differ_but_predict_no_better():
+    title = "Rows left out"
+    plain, masked = scores_of(title)
+    late = [burn_in_effect(maps.fit).knowledge[5] for maps in run_of(title).methods]
+    assert masked.ku_mean_inside > 1.2 * plain.ku_mean_inside
+    assert masked.size.correlation < plain.size.correlation
+    assert late[1] > 2 * late[0]
+    assert masked.nll >= plain.nll
+    assert masked.auroc_far < plain.auroc_far + 0.05
+    assert shown(title).sheet.strips[0].shaded
+
+
+def test_compute_buys_a_steadier_map_and_no_outside():
+    title = "What compute buys"
+    run = run_of(title)
+    done = {maps.fit.plan: maps.fit for maps in run.methods}
+    few, _, ten, many, virtual, cyclic, masked = quality_against_compute(run.settings, done)
+    assert ten.rank_correlation > few.rank_correlation
+    assert many.auroc_far < few.auroc_far + 0.05
+    assert virtual.rank_correlation > max(cyclic.rank_correlation, masked.rank_correlation) + 0.1
+    assert many.effective < 1.2
+    assert f"cbSGLB {masked.rank_correlation:.2f}" in shown(title).answer

@@ -1,0 +1,283 @@
+"""The race: frames against direct counts of the chains, what runs again, the target's grid."""
+
+import numpy as np
+import pytest
+
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.experiments.gaussians.fit import (
+    MAX_FRAMES,
+    N_BINS,
+    SHOWN_CYCLES,
+    count_chains,
+    count_runs,
+    run_gaussians,
+    run_sampler,
+    target_grid,
+)
+from gbuq_core.experiments.gaussians.plan import (
+    GaussiansSettings,
+    estimate_sampler_seconds,
+    plan_sampler,
+)
+from gbuq_core.sampling import SAMPLERS, TARGETS, grid_kl, sample_mixture
+
+SMALL = GaussiansSettings(steps=2000, chains=3, cycles=8, seed=4)
+
+
+def chains_of(sampler, settings=SMALL):
+    """The chains that the plan of a sampler stands for, by the library's own call."""
+    own = {
+        "sgld": {},
+        "nsgld": {},
+        "clr": {"exploration_fraction": settings.exploration_clr},
+        "cg": {"alpha_max": settings.alpha_max, "alpha_min": settings.alpha_min},
+    }
+    return sample_mixture(
+        sampler, settings.steps, settings.chains, settings.cycles, settings.seed,
+        settings.target, **own[sampler],
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=list(SAMPLERS))
+def pair(request):
+    return run_sampler(plan_sampler(SMALL, request.param)), chains_of(request.param)
+
+
+def test_the_last_frame_is_what_the_chains_say(pair):
+    run, chains = pair
+    assert run.steps[-1] == SMALL.steps
+    assert run.n_kept[-1] == SMALL.chains * chains.kept.sum()
+    assert run.modes_visited[-1] == chains.modes_visited.mean()
+    # All chains keep the same number of samples, so the mean of shares is the share; rounding.
+    assert run.share_in_modes[-1] == pytest.approx(chains.share_in_modes.mean(), rel=1e-12)
+    # One code for both; a sum of 3,601 terms along another axis.
+    assert run.divergence[-1] == pytest.approx(grid_kl(chains, together=True)[0], rel=1e-12)
+    assert run.occupancy_error[-1] == pytest.approx(run.report.all_occupancy_error, rel=1e-12)
+
+
+@pytest.mark.parametrize("frame", [3, 31, 59])
+def test_a_frames_density_is_the_histogram_of_the_samples_kept_by_then(pair, frame):
+    run, chains = pair
+    grid = target_grid(SMALL.target)
+    end = run.steps[frame]
+    kept = chains.samples[:, :end][:, chains.kept[:end]].reshape(-1, 2).astype(np.float64)
+    assert run.n_kept[frame] == len(kept)
+    counts, _, _ = np.histogram2d(kept[:, 1], kept[:, 0], bins=[grid.edges_y, grid.edges_x])
+    width = grid.edges_x[1] - grid.edges_x[0]
+    # float32; a sample on the border of two cells may be counted in the other.
+    np.testing.assert_allclose(
+        run.density[frame], counts / len(kept) / width**2, atol=1.01 / len(kept) / width**2
+    )
+    np.testing.assert_allclose(
+        run.marginal_x[frame], run.density[frame].sum(axis=0) * width, rtol=1e-5, atol=1e-7
+    )
+    np.testing.assert_allclose(
+        run.marginal_y[frame], run.density[frame].sum(axis=1) * width, rtol=1e-5, atol=1e-7
+    )
+
+
+def test_what_is_found_is_never_lost(pair):
+    run, _ = pair
+    assert len(run.steps) == MAX_FRAMES
+    assert np.all(np.diff(run.steps) > 0)
+    assert np.all(np.diff(run.n_kept) >= 0)
+    assert np.all(np.diff(run.modes_visited) >= 0)
+
+
+def test_the_path_and_the_stays_are_the_first_chains(pair):
+    run, chains = pair
+    for frame in (0, 17, 59):
+        np.testing.assert_array_equal(
+            run.path[frame, -1], chains.samples[0, run.steps[frame] - 1].astype(np.float64)
+        )
+    np.testing.assert_array_equal(run.stay_modes, chains.mode_index[0, run.stay_steps])
+    sizes = (chains.step_sizes * chains.scales)[run.size_steps]
+    np.testing.assert_array_equal(run.sizes, sizes)
+    np.testing.assert_array_equal(run.occupancy, chains.occupancy)
+    for labels, explored in zip(chains.mode_index, run.modes_explored, strict=True):
+        steps = np.bincount(labels[labels >= 0])
+        assert explored == (steps >= 50).sum()
+    assert np.all(run.modes_explored >= run.report.modes_visited)
+
+
+def test_schedules_of_many_cycles_are_shown_in_part():
+    cyclic = run_sampler(plan_sampler(SMALL, "clr"))
+    assert cyclic.size_span == SHOWN_CYCLES * SMALL.steps // SMALL.cycles
+    length = SMALL.steps // SMALL.cycles
+    quarter = -(-length // 4)
+    assert cyclic.exploring.tolist() == [[c * length, c * length + quarter] for c in range(3)]
+    few = run_sampler(plan_sampler(SMALL._replace(cycles=2), "clr"))
+    assert few.size_span == SMALL.steps
+    plain = run_sampler(plan_sampler(SMALL, "sgld"))
+    assert plain.size_span == SMALL.steps
+    assert plain.exploring.size == 0
+
+
+@pytest.mark.parametrize("target", list(TARGETS))
+def test_the_grid_holds_the_whole_target(target):
+    grid = target_grid(target)
+    area = (grid.edges_x[1] - grid.edges_x[0]) * (grid.edges_y[1] - grid.edges_y[0])
+    # The banana's tails leave its extent by 7e-5.
+    assert grid.density.sum() * area == pytest.approx(1.0, abs=2e-4)
+    assert grid.density.shape == (N_BINS, N_BINS)
+    assert len(grid.outlines) == grid.n_modes == len(TARGETS[target].weights)
+
+
+def test_the_longest_stable_step_is_twice_the_smallest_variance():
+    # Central differences of an exact gradient: 1e-4 squared times third derivatives, and rounding.
+    assert target_grid("gaussians25").step_limit == pytest.approx(0.06, rel=1e-5)
+    assert target_grid("two_modes").step_limit == pytest.approx(0.125, rel=1e-5)
+    assert target_grid("ring").step_limit == pytest.approx(2 * 0.25**2, rel=1e-5)
+    smallest = np.linalg.eigvalsh([[1.0, 0.6], [0.6, 0.8]]).min()
+    assert target_grid("gaussian").step_limit == pytest.approx(2 * smallest, rel=1e-5)
+
+
+def test_cg_explores_above_the_longest_stable_step_and_not_below():
+    """What the lesson and the page say about a largest scale of 5 and of 10; fixed seeds."""
+    for seed in range(3):
+        below, above = (
+            run_sampler(plan_sampler(GaussiansSettings(alpha_max=alpha, seed=seed), "cg"))
+            for alpha in (5.0, 10.0)
+        )
+        assert below.report.modes_visited[0] <= 2
+        assert above.report.modes_visited[0] >= 7
+
+
+def test_what_is_kept_decides_which_cyclical_sampler_looks_better():
+    """By one rule for both the shares in modes are alike; by each one's own they are not."""
+    share = {
+        (sampler, kept): sample_mixture(
+            sampler, n_chains=4, random_state=0, exploration_fraction=kept
+        ).share_in_modes.mean()
+        for sampler in ("clr", "cg")
+        for kept in (0.0, 0.25)
+    }
+    # Means of four with std 0.003 at most: 0.01 is six standard errors of a difference and more.
+    assert share["cg", 0.0] - share["clr", 0.0] == pytest.approx(0.027, abs=0.01)
+    assert share["cg", 0.25] - share["clr", 0.25] == pytest.approx(0.027, abs=0.01)
+    assert share["clr", 0.25] - share["cg", 0.0] == pytest.approx(0.112, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("sampler", "knobs"),
+    [
+        ("sgld", {"rate_nsgld": 0.5, "rate_clr": 0.5, "rate_cg": 0.5, "noise_nsgld": 2.0}),
+        ("sgld", {"cycles": 3, "exploration_clr": 0.5, "alpha_max": 3.0, "noise_free": True}),
+        ("nsgld", {"rate_sgld": 0.5, "noise": 0.5, "cycles": 3, "alpha_min": 2.0}),
+        ("clr", {"alpha_max": 3.0, "alpha_min": 2.0, "exploration_cg": 0.5, "noise_nsgld": 2.0}),
+        ("cg", {"exploration_clr": 0.5, "rate_clr": 0.5, "noise_free": True}),
+        ("cg", {"samplers": ("cg",)}),
+    ],
+)
+def test_what_a_sampler_does_not_use_runs_nothing_again(sampler, knobs):
+    assert plan_sampler(SMALL._replace(**knobs), sampler) == plan_sampler(SMALL, sampler)
+
+
+@pytest.mark.parametrize(
+    ("sampler", "knobs"),
+    [
+        ("sgld", {"rate_sgld": 0.5}),
+        ("sgld", {"noise": 0.5}),
+        ("nsgld", {"noise_nsgld": 2.0}),
+        ("clr", {"cycles": 3}),
+        ("clr", {"exploration_clr": 0.5}),
+        ("clr", {"noise_free": True}),
+        ("cg", {"alpha_max": 3.0}),
+        ("cg", {"exploration_cg": 0.5}),
+        ("cg", {"gradient_noise": 0.0}),
+        ("cg", {"seed": 9}),
+        ("cg", {"target": "ring"}),
+        ("cg", {"chains": 2}),
+    ],
+)
+def test_what_a_sampler_uses_makes_a_new_plan(sampler, knobs):
+    assert plan_sampler(SMALL._replace(**knobs), sampler) != plan_sampler(SMALL, sampler)
+
+
+def test_the_settings_defaults_are_the_librarys():
+    names = {
+        "rate": "learning_rate", "noise": "noise_scale", "alpha_max": "alpha_max",
+        "alpha_min": "alpha_min", "exploration": "exploration_fraction",
+    }  # fmt: skip
+    for sampler, kind in SAMPLERS.items():
+        plan = plan_sampler(GaussiansSettings(), sampler)
+        for field, name in names.items():
+            assert getattr(plan, field) == kind.defaults.get(name)
+
+
+def test_runs_are_counted_and_reproducible():
+    before = count_runs()
+    plan = plan_sampler(SMALL, "cg")
+    first, second = run_sampler(plan), run_sampler(plan)
+    assert count_runs() == before + 2
+    np.testing.assert_array_equal(first.density, second.density)
+
+
+def test_a_race_has_its_samplers_in_order():
+    race = run_gaussians(SMALL._replace(samplers=("cg", "sgld"), target="two_modes"))
+    assert [run.sampler for run in race.runs] == ["cg", "sgld"]
+    assert race.truth.label == TARGETS["two_modes"].label
+
+
+@pytest.mark.filterwarnings("ignore:.*ran off to infinity")
+def test_chains_that_run_off_are_told():
+    settings = SMALL._replace(rate_nsgld=1.0)
+    wild = run_sampler(plan_sampler(settings, "nsgld"))
+    assert wild.stopped.startswith("All 3 chains ran off to infinity, the first at step")
+    assert wild.stopped.endswith("; lower its learning rate.")
+    assert wild.all_stopped
+    far = sample_mixture(
+        "nsgld", settings.steps, settings.chains, random_state=settings.seed, learning_rate=1.0
+    )
+    # The step that ran off is finite and does not count, here as there.
+    assert np.isfinite(far.samples[0, far.stopped_at[0]]).all()
+    assert wild.n_kept[-1] == far.stopped_at.sum() < 100
+    inside = far.share_in_modes @ far.stopped_at
+    assert wild.share_in_modes[-1] == pytest.approx(inside / far.stopped_at.sum(), rel=1e-12)
+    assert wild.divergence[-1] == pytest.approx(grid_kl(far, together=True)[0], rel=1e-12)
+    assert np.isfinite(wild.path).all()
+    assert np.isfinite(wild.density).all()
+    plan = plan_sampler(SMALL, "sgld")
+    chains = chains_of("sgld")
+    samples, labels = chains.samples.copy(), chains.mode_index.copy()
+    samples[0, 500:], labels[0, 500:] = np.nan, -1
+    stopped = np.array([500, -1, -1])
+    run = count_chains(
+        plan, chains._replace(samples=samples, mode_index=labels, stopped_at=stopped)
+    )
+    assert run.n_kept[-1] == 2 * SMALL.steps + 500
+    assert np.isfinite(run.path).all()
+    assert run.stopped.startswith("1 of 3 chains ran off to infinity, at step 500: ")
+    assert not run.all_stopped
+
+
+@pytest.mark.filterwarnings("ignore:.*ran off to infinity")
+def test_a_single_chain_that_runs_off_is_told_with_a_remedy():
+    settings = GaussiansSettings(steps=1000, alpha_max=15.0, rate_cg=0.02, gradient_noise=10.0)
+    run = run_sampler(plan_sampler(settings, "cg"))
+    assert run.all_stopped
+    assert run.stopped.startswith("The chain ran off to infinity at step ")
+    assert run.stopped.endswith("; lower its learning rate or its largest gradient scale.")
+
+
+def test_before_the_first_kept_sample_there_are_no_shares():
+    run = run_sampler(plan_sampler(SMALL._replace(exploration_clr=0.9, cycles=1), "clr"))
+    nothing = run.n_kept == 0
+    assert nothing.any()
+    assert np.isnan(run.share_in_modes[nothing]).all()
+    assert np.isnan(run.divergence[nothing]).all()
+    assert run.density[nothing].max() == 0
+    assert np.isfinite(run.share_in_modes[-1])
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(InvalidParameter, match="sampler"):
+        plan_sampler(SMALL, "hmc")
+    with pytest.raises(InvalidParameter, match="target"):
+        target_grid("donut")
+
+
+def test_estimates_grow_with_the_work():
+    short = estimate_sampler_seconds(plan_sampler(SMALL, "cg"))
+    long = estimate_sampler_seconds(plan_sampler(SMALL._replace(chains=100), "cg"))
+    assert 0 < short < long

@@ -1,0 +1,231 @@
+"""Scores of made-up maps whose right answers are known, the paper's claims, words, exports."""
+
+import csv
+import io
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.experiments.claims import times_text
+from gbuq_core.experiments.heart.data import make_painted_heart
+from gbuq_core.experiments.heart.export import heart_code, heart_csv
+from gbuq_core.experiments.heart.fit import HeartFit, HeartMaps, HeartRun, run_heart
+from gbuq_core.experiments.heart.plan import METHODS, HeartSettings, plan_heart
+from gbuq_core.experiments.heart.scores import (
+    auroc_text,
+    check_claims,
+    describe_heart,
+    score_heart,
+)
+from gbuq_core.figures.theme import METHOD_STYLES
+
+ROOT = Path(__file__).resolve().parents[3]
+PERFECT = {"empty": 0.04, "filled": 0.01, "factor": 1.0}
+
+
+def made_up(method="sglb", empty=0.04, filled=0.01, factor=1.0, cells=(), known=True):
+    """Maps with one knowledge variance in empty, one in filled cells, and noise times factor."""
+    settings = HeartSettings(rows=5, cells=cells)
+    plan = plan_heart(settings, method)
+    truth = make_painted_heart(5, 0.01, 0, cells)
+    knowledge = np.where(truth.in_support, filled, empty)[None]
+    data = np.where(truth.in_support, factor * np.nan_to_num(truth.variance), 0.02)[None]
+    if not known:
+        data = np.full_like(data, np.nan)
+    fit = HeartFit(plan, truth, np.array([1000]), np.zeros((1, 1, 81, 2)), 0.5, 2_000_000)
+    ones = np.array([1000]), np.array([10])
+    return HeartMaps(fit, *ones, data + knowledge, data, knowledge, truth.mean)
+
+
+def run_of(*maps):
+    return HeartRun(HeartSettings(methods=tuple(m.method for m in maps)), maps[0].truth, maps)
+
+
+def test_scores_of_known_maps():
+    maps = made_up(empty=0.04, filled=0.01, factor=1.21)
+    scores = score_heart(maps)
+    assert scores.auroc_knowledge == 1.0
+    # Roots and means of a few dozen numbers: rounding only, here and below.
+    assert scores.knowledge_empty == pytest.approx(0.2)
+    assert scores.knowledge_filled == pytest.approx(0.1)
+    assert (scores.least_empty, scores.most_filled) == (pytest.approx(0.2), pytest.approx(0.1))
+    # The std is 1.1 times the truth, which is 0.1 in 48 cells and 0.2 in 16.
+    assert scores.data_error_max == pytest.approx(0.02)
+    assert scores.data_error_mean == pytest.approx(0.0125)
+    assert scores.data_error_share == pytest.approx(0.1)
+    variances = score_heart(maps, "variance")
+    assert variances.knowledge_empty == pytest.approx(0.04)
+    assert variances.data_error_max == pytest.approx(0.04 * 0.21)
+    assert variances.data_error_share == pytest.approx(0.1)
+
+
+def test_equal_values_are_chance_and_reversed_ones_are_wrong():
+    assert score_heart(made_up(empty=0.01, filled=0.01)).auroc_knowledge == 0.5
+    assert score_heart(made_up(empty=0.001, filled=0.01)).auroc_knowledge == 0.0
+
+
+def test_there_is_no_score_of_what_there_is_not():
+    forest = score_heart(made_up("vrf", known=False))
+    assert math.isnan(forest.data_error_max)
+    assert math.isnan(forest.auroc_total)
+    assert forest.auroc_knowledge == 1.0
+    whole = np.flatnonzero(~make_painted_heart(1).in_support.ravel())
+    full = score_heart(made_up(cells=tuple(map(int, whole))))
+    assert math.isnan(full.auroc_knowledge)
+    assert math.isnan(full.knowledge_empty)
+    single = made_up()._replace(knowledge=np.full((1, 9, 9), np.nan))
+    assert math.isnan(score_heart(single).auroc_knowledge)
+
+
+def test_a_view_that_there_is_not_is_refused():
+    with pytest.raises(InvalidParameter, match="view"):
+        score_heart(made_up(), "nats")
+
+
+@pytest.mark.parametrize(
+    ("knobs", "verdicts"),
+    [
+        ({"empty": 0.0005, "filled": 1e-6}, ["holds", "holds", "holds"]),
+        ({"empty": 0.004, "filled": 1e-6}, ["holds", "holds", "nearly"]),
+        ({"empty": 0.04, "filled": 1e-6}, ["holds", "holds", "does not hold"]),
+        ({"empty": 1e-6, "filled": 1e-3}, ["does not hold", "holds", "holds"]),
+        ({"empty": 0.0005, "filled": 1e-6, "factor": 1.3}, ["holds", "nearly", "holds"]),
+        ({"empty": 0.0005, "filled": 1e-6, "factor": 4.0}, ["holds", "does not hold", "holds"]),
+    ],
+)
+def test_claims_are_judged_by_what_came_out(knobs, verdicts):
+    assert [claim.verdict for claim in check_claims(run_of(made_up(**knobs)))] == verdicts
+
+
+@pytest.mark.parametrize(
+    ("empty", "verdict", "words"),
+    [
+        (0.0005, "holds", "smaller."),
+        (0.004, "nearly", "smaller."),
+        (0.0175, "does not hold", "as large."),
+        (0.04, "does not hold", "2.3 times larger."),
+    ],
+)
+def test_the_size_of_knowledge_is_told_as_it_is(empty, verdict, words):
+    # The mean noise of the filled cells is 0.0175.
+    *_, smaller = check_claims(run_of(made_up(empty=empty, filled=1e-6)))
+    assert smaller.verdict == verdict
+    assert smaller.here.endswith(words)
+
+
+def test_a_virtual_ensemble_is_compared_with_independent_models():
+    true, virtual = made_up(empty=0.04), made_up("virtual_sglb", empty=0.0001, filled=1e-6)
+    *_, detects, smaller = check_claims(run_of(true, virtual))
+    assert detects.verdict == smaller.verdict == "holds"
+    assert "20 times smaller" in smaller.here
+    assert len(check_claims(run_of(virtual))) == 1
+    assert check_claims(run_of(made_up("vrf", known=False))) == ()
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_papers_settings_give_the_papers_picture(seed):
+    run = run_heart(HeartSettings(seed=seed))
+    true, virtual = (score_heart(maps, "variance") for maps in run.methods)
+    assert true.auroc_knowledge == 1.0
+    assert virtual.auroc_knowledge >= 0.97
+    assert max(true.data_error_max, virtual.data_error_max) < 0.01
+    assert true.knowledge_empty > 1000 * virtual.knowledge_empty
+
+
+def test_sgb_separates_too():
+    # A fifth of the paper's rows and trees, which only makes it harder.
+    settings = HeartSettings(methods=("sgb",), rows=200, trees=200)
+    assert score_heart(run_heart(settings).methods[0]).auroc_knowledge == 1.0
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_small_steps_spoil_the_virtual_ensemble_only(seed):
+    run = run_heart(HeartSettings(seed=seed, rate=0.1))
+    true, virtual = (score_heart(maps) for maps in run.methods)
+    assert true.auroc_knowledge == 1.0
+    assert virtual.auroc_knowledge < 0.95
+
+
+def test_words_carry_the_numbers():
+    run = run_of(made_up(), made_up("vrf", known=False))
+    words = describe_heart(run)
+    assert "17 of them have no training rows" in words
+    assert "SGLB (10 models of 1,000 trees)" in words
+    assert "0.1 in filled cells and 0.2 in empty ones" in words
+    assert "vRF (one forest of 1,000 trees in 10 groups)" in words
+    assert "predicts no noise" in words
+    assert "0.01 in filled cells and 0.04 in empty ones" in describe_heart(run, "variance")
+
+
+def test_numbers_as_text():
+    assert auroc_text(0.98765) == "0.988"
+    assert auroc_text(0.9996) == "> 0.999"
+    assert times_text(96.0) == "96 times"
+
+
+def test_methods_are_written_as_everywhere():
+    for method, kind in METHODS.items():
+        assert METHOD_STYLES[method].label == kind.label
+
+
+def test_the_table_holds_every_cell_and_value():
+    run = run_of(made_up(), made_up("vrf", known=False))
+    rows = list(csv.DictReader(io.StringIO(heart_csv(run))))
+    assert len(rows) == 81
+    middle = rows[40]
+    assert (middle["feature_1"], middle["feature_2"], middle["training_rows"]) == ("4", "4", "0")
+    assert middle["true_noise_variance"] == ""
+    assert float(middle["sglb_knowledge"]) == 0.04
+    assert middle["vrf_total"] == middle["vrf_data"] == ""
+    # Nine digits are written.
+    assert float(rows[0]["true_mean"]) == pytest.approx(run.data.mean[0, 0], rel=1e-8)
+
+
+CODE_CASES = [
+    HeartSettings(rows=20, members=3, trees=60, step=10),
+    HeartSettings(
+        methods=("sgb", "virtual_sglb", "vrf"), rows=20, noise=0.03, seed=4, cells=(3, 40),
+        members=4, trees=60, depth=3, rate_sgb=0.2, rate=0.5, temperature=100.0, leaf_noise=True,
+        step=5, start=0.25, shown=2,
+    ),
+    HeartSettings(methods=("catboost",), rows=5, members=2, trees=10, temperature="posterior"),
+    HeartSettings(methods=(), rows=5),
+]  # fmt: skip
+
+
+def check_copied(maps_of, settings):
+    """``maps_of`` gives the copied code's maps by a method's label; see `heart_code`."""
+    run = run_heart(settings)
+    assert set(maps_of) == {METHODS[maps.method].label for maps in run.methods}
+    for maps in run.methods:
+        shown = np.stack([part[-1].ravel() for part in (maps.total, maps.data, maps.knowledge)])
+        copied = np.stack(maps_of[METHODS[maps.method].label])
+        # The same kernels on the same numbers, summed in another order.
+        np.testing.assert_allclose(copied, shown, rtol=1e-9, atol=1e-14)
+
+
+@pytest.mark.parametrize("settings", CODE_CASES, ids=lambda s: "-".join(s.methods) or "nothing")
+def test_copied_code_computes_the_same_maps(settings, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    exec(compile(heart_code(settings), "copied", "exec"), names)
+    check_copied(names["maps"], settings)
+    assert "<!doctype html>" in (tmp_path / "heart.html").read_text(encoding="utf-8")
+
+
+def test_copied_code_is_a_program(tmp_path):
+    dump = "\nnp.savez('maps.npz', **{name: np.stack(parts) for name, parts in maps.items()})\n"
+    (tmp_path / "copied.py").write_text(heart_code(CODE_CASES[0]) + dump, encoding="utf-8")
+    subprocess.run(
+        [sys.executable, "copied.py"],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT), "PATH": "", "HOME": str(tmp_path)},
+        check=True,
+        capture_output=True,
+    )
+    check_copied(np.load(tmp_path / "maps.npz"), CODE_CASES[0])

@@ -1,0 +1,334 @@
+"""The Heteroscedastic page's plans, rows, fits and views: what refits, what is drawn, refused."""
+
+import numpy as np
+import pytest
+from scipy.special import ndtri
+
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.experiments.heteroscedastic.data import (
+    data_of,
+    draw_foreign,
+    draw_test,
+    load_hetero_data,
+)
+from gbuq_core.experiments.heteroscedastic.fit import (
+    count_fits,
+    count_measures,
+    fit_hetero,
+    hetero_factor,
+    measure_hetero,
+    run_hetero,
+    view_hetero,
+)
+from gbuq_core.experiments.heteroscedastic.models import (
+    MODEL_CLASSES,
+    estimate_hetero_seconds,
+    estimate_measure_seconds,
+    hetero_knobs,
+)
+from gbuq_core.experiments.heteroscedastic.plan import (
+    LEVELS,
+    METHODS,
+    PAPER,
+    PARTS,
+    PREDICTING,
+    SCORES,
+    HeteroSettings,
+    MeasurePlan,
+    check_view,
+    method_missing,
+    plan_hetero,
+    plan_measure,
+    why_not,
+)
+
+SMALL = HeteroSettings(
+    rows=500, trees=12, subsample=0.3, min_child_samples=10, test_rows=200, ood_rows=150
+)
+VIEW_ONLY = {
+    "conformal": True,
+    "level": 0.5,
+    "left_from": -25.0,
+    "right_to": 12.0,
+    "ood_rows": 999,
+    "test_rows": 888,
+    "bands": ("total",),
+    "score": "distance",
+    "tail": "clip",
+    "methods": ("gnll",),
+}
+FORESTS = {"macau_linear", "macau_basic", "forest", "quantile", "conformal_forest", "cqr", "gnll"}
+
+
+@pytest.fixture(scope="module")
+def fits():
+    return {key: fit_hetero(plan_hetero(SMALL, key)) for key in METHODS}
+
+
+def test_a_method_of_the_page_has_a_model_and_known_scores():
+    assert set(MODEL_CLASSES) == set(METHODS)
+    for method in METHODS.values():
+        assert set(method.parts) <= set(PARTS)
+        assert set(method.scores) <= set(SCORES)
+    assert check_view(PAPER) == ""
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_is_drawn_and_measured_refits_nothing(fits, method):
+    settings = SMALL._replace(**VIEW_ONLY)
+    assert plan_hetero(settings, method) == fits[method].plan
+    before = count_fits(), count_measures()
+    view = view_hetero(fits[method], settings)
+    assert (count_fits(), count_measures()) == before
+    assert (view.x[0], view.x[-1]) == (-25.0, 20.0)
+
+
+@pytest.mark.parametrize(
+    ("knob", "methods"),
+    [
+        ({"rows": 501}, set(METHODS)),
+        ({"noise_slope": 0.2}, set(METHODS)),
+        ({"seed": 1}, set(METHODS)),
+        ({"trees": 13}, FORESTS | {"ngboost", "catboost", "isolation"}),
+        ({"subsample": 0.4}, FORESTS),
+        ({"max_leaves": 8}, FORESTS),
+        ({"min_child_samples": 15}, FORESTS),
+    ],
+)
+def test_a_knob_of_the_fit_changes_the_plans_that_use_it(knob, methods):
+    changed = SMALL._replace(**knob)
+    assert {key for key in METHODS if plan_hetero(changed, key) != plan_hetero(SMALL, key)} == (
+        methods
+    )
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_estimators_get_the_plans_knobs(fits, method):
+    for name, value in hetero_knobs(fits[method].plan).items():
+        assert getattr(fits[method].model, name) == value
+    assert fits[method].seconds > 0.0
+    assert estimate_hetero_seconds(fits[method].plan) > 0.0
+    assert estimate_measure_seconds(fits[method].plan, plan_measure(SMALL)) > 0.0
+
+
+def test_rows_of_training_calibration_test_and_foreign_streams_are_never_the_same():
+    data, test = data_of(SMALL), draw_test(SMALL, 300)
+    foreign = draw_foreign(SMALL, plan_measure(SMALL))[:, 0]
+    drawn = [data.X[:, 0], data.calibration_X[:, 0], test.X[:, 0], foreign]
+    together = np.concatenate(drawn)
+    assert len(np.unique(together)) == len(together)
+    other = data_of(SMALL._replace(seed=1))
+    assert not np.isin(other.X, together).any()
+
+
+def test_more_test_rows_keep_the_earlier_ones():
+    few, many = draw_test(SMALL, 100), draw_test(SMALL, 250)
+    np.testing.assert_array_equal(few.y, many.y[:100])
+
+
+@pytest.mark.parametrize(
+    ("left_from", "right_to", "share"),
+    [(-10.0, 20.0, 0.5), (-30.0, 20.0, 0.75), (-2.0, 40.0, 1 / 16)],
+)
+def test_foreign_rows_fill_their_ranges_and_nothing_else(left_from, right_to, share):
+    x = draw_foreign(SMALL, MeasurePlan(100, 4000, left_from, right_to))[:, 0]
+    left, right = x[x < 0.0], x[x > 10.0]
+    assert len(left) + len(right) == 4000
+    assert abs(len(left) / 4000 - share) <= 0.5 / 4000  # rounded to whole rows
+    for part, low, high in ((left, left_from, 0.0), (right, 10.0, right_to)):
+        assert low <= part.min()
+        assert part.max() <= high
+        # the mean of n uniforms has a standard error of width / sqrt(12 n): four of them
+        error = 4.0 * (high - low) / np.sqrt(12.0 * len(part))
+        assert abs(part.mean() - 0.5 * (low + high)) < error
+
+
+def test_the_truth_on_the_grid_is_that_of_the_rows():
+    data = load_hetero_data(500, 0.3, 7)
+    assert np.all(np.diff(data.x) > 0.0)
+    test = draw_test(HeteroSettings(noise_slope=0.3, seed=7), 400)
+    # linear interpolation on steps of 0.05 misses a sine by 0.05 squared / 8
+    on_grid = np.interp(test.X[:, 0], data.x, data.true_mean)
+    np.testing.assert_allclose(on_grid, test.mean, atol=0.05**2 / 8.0)
+    stds = np.interp(test.X[:, 0], data.x, np.sqrt(data.true_variance))
+    np.testing.assert_allclose(stds, test.std, atol=1e-12)  # a straight line
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_view_has_the_parts_that_its_method_has(fits, method):
+    view = view_hetero(fits[method], SMALL)
+    kind = METHODS[method]
+    assert view.parts == kind.parts
+    assert tuple(curve.key for curve in view.curves) == kind.scores
+    for curve in view.curves:
+        assert np.isfinite(curve.values).all()
+        assert curve.values.shape == view.x.shape
+    # total is the sum of its parts, to rounding
+    np.testing.assert_allclose(view.total, view.data + view.knowledge, rtol=1e-9, atol=1e-15)
+    for part in PARTS:
+        assert bool(getattr(view, part).any()) == (part in kind.parts)
+    if not kind.parts:
+        assert view.loc is None
+        assert view.lower is None
+        return
+    assert np.all(view.lower <= view.upper)
+    if "data" in kind.parts:
+        assert np.all(view.lower <= view.inner_lower + 1e-12)
+        assert np.all(view.inner_upper <= view.upper + 1e-12)
+
+
+def test_the_score_of_inference_novelty_has_no_sign(fits):
+    view = view_hetero(fits["macau_linear"], SMALL)
+    assert view.signed_inference.min() < 0.0
+    np.testing.assert_array_equal(
+        view.curve("inference_novelty").values, np.abs(view.signed_inference)
+    )
+    assert view_hetero(fits["catboost"], SMALL).signed_inference is None
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("method", PREDICTING)
+def test_the_conformal_step_covers_the_calibration_rows(fits, method, level):
+    fit = fits[method]
+    wrapped = SMALL._replace(conformal=True, level=level)
+    factor = hetero_factor(fit, wrapped, level)
+    at, y = fit.calibration, fit.data.calibration_y
+    half = factor * ndtri(0.5 + level / 2.0) * np.sqrt(at.total)
+    inside = np.abs(y - at.loc) <= half * (1.0 + 1e-12)
+    # the ceil(1001 level)-th smallest score is the factor: so many rows, and no two scores tie
+    assert inside.sum() == int(np.ceil(1001 * level - 1e-9))
+    plain, view = view_hetero(fit, SMALL), view_hetero(fit, wrapped)
+    assert view.factor == factor
+    np.testing.assert_allclose(view.scale, factor * plain.scale, rtol=1e-12)
+    np.testing.assert_allclose(view.upper - view.loc, view.loc - view.lower, rtol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["quantile", "cqr", "conformal_forest"])
+def test_methods_with_intervals_show_their_own(fits, method):
+    fit = fits[method]
+    view = view_hetero(fit, SMALL._replace(level=0.8))
+    found = fit.model.predict_intervals(view.x[:, None])
+    at = int(np.argmin(np.abs(found.levels - 0.8)))
+    np.testing.assert_allclose(view.lower, found.lower[at], rtol=1e-12)
+    np.testing.assert_allclose(view.upper, found.upper[at], rtol=1e-12)
+
+
+def test_macau_is_what_its_estimator_says(fits):
+    fit = fits["macau_linear"]
+    view = view_hetero(fit, SMALL)
+    X = view.x[:, None]
+    # the same sums in another order
+    np.testing.assert_allclose(view.loc, fit.model.predict(X), rtol=1e-9)
+    expected = fit.model.predict_uncertainty(X)
+    for part in PARTS:
+        np.testing.assert_allclose(getattr(view, part), getattr(expected, part), rtol=1e-9)
+    novelty = fit.model.score_novelty(X)
+    np.testing.assert_allclose(view.curve("novelty").values, novelty.novelty, rtol=1e-9)
+    np.testing.assert_allclose(view.curve("novelty").spread, novelty.novelty_std, rtol=1e-9)
+
+
+def test_the_authors_tail_ends_at_their_bound_and_leaves_the_model_alone(fits):
+    fit = fits["macau_linear"]
+    rising = view_hetero(fit, SMALL)
+    clipped = view_hetero(fit, SMALL._replace(tail="clip"))
+    # the z-score of 1 - 1e-7, where scikit-learn cuts its normal
+    bound = ndtri(1.0 - 1e-7) + 1e-6
+    for key in ("novelty", "inference_novelty"):
+        assert rising.curve(key).values.max() > bound
+        assert clipped.curve(key).values.max() <= bound
+    inside = [view.curve("novelty").values[view.support] for view in (rising, clipped)]
+    # Where rows are, the maps differ by how they place the ends of a leaf's quantiles: a hundredth.
+    assert np.median(np.abs(inside[0] - inside[1])) < 0.05
+    np.testing.assert_array_equal(rising.total, clipped.total)
+    assert fit.model.tail == "rise"
+    plan = plan_measure(SMALL._replace(tail="clip"), fit.method)
+    assert measure_hetero(fit, plan).of_foreign.curve("novelty").values.max() <= bound
+    assert fits["gnll"].clipped is None
+
+
+def test_both_forms_of_macau_share_their_forest(fits):
+    linear, basic = (view_hetero(fits[f"macau_{kind}"], SMALL) for kind in ("linear", "basic"))
+    np.testing.assert_allclose(
+        linear.curve("novelty").values, basic.curve("novelty").values, rtol=1e-12
+    )
+
+
+def test_a_measure_predicts_the_rows_it_names(fits):
+    fit, plan = fits["gnll"], plan_measure(SMALL)
+    measure = measure_hetero(fit, plan)
+    np.testing.assert_allclose(measure.of_test.loc, fit.model.predict(measure.test.X), rtol=1e-12)
+    assert measure.of_foreign.total.shape == (SMALL.ood_rows,)
+    assert measure.seconds > 0.0
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"rows": 50}, "rows must be"),
+        ({"rows": 500.5}, "rows must be"),
+        ({"noise_slope": -0.1}, "noise_slope must be"),
+        ({"noise_slope": float("nan")}, "noise_slope must be"),
+        ({"seed": -1}, "seed must be"),
+        ({"trees": 1}, "trees must be"),
+        ({"subsample": 0.0}, "subsample must be"),
+        ({"subsample": 1.0}, "subsample must be"),
+        ({"max_leaves": 1}, "max_leaves must be"),
+        ({"min_child_samples": 0}, "min_child_samples must be"),
+        ({"rows": 100, "subsample": 0.1}, "cannot be cut into two leaves"),
+    ],
+)
+def test_bad_plans_are_refused_in_a_sentence(wrong, words):
+    plan = plan_hetero(SMALL._replace(**wrong), "macau_basic")
+    assert words in why_not(plan)
+    assert estimate_hetero_seconds(plan) == 0.0
+    with pytest.raises(InvalidParameter, match=words):
+        fit_hetero(plan)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"methods": ()}, "at least one"),
+        ({"methods": ("gnll", "gnll")}, "twice"),
+        ({"methods": tuple(METHODS)}, "at most 6"),
+        ({"methods": ("swag",)}, "methods must be one of"),
+        ({"left_from": -31.0}, "left_from must be"),
+        ({"left_from": 0.0}, "left_from must be"),
+        ({"right_to": 10.0}, "right_to must be"),
+        ({"right_to": float("inf")}, "right_to must be"),
+        ({"ood_rows": 1}, "ood_rows must be"),
+        ({"test_rows": 10**6}, "test_rows must be"),
+        ({"level": 0.7}, "level must be one of"),
+        ({"conformal": 1}, "conformal must be"),
+        ({"bands": ("noise",)}, "bands must be"),
+        ({"score": "z"}, "score must be"),
+        ({"tail": "fall"}, "tail must be"),
+    ],
+)
+def test_bad_views_are_refused_in_a_sentence(fits, wrong, words):
+    settings = SMALL._replace(**wrong)
+    assert words in check_view(settings)
+    with pytest.raises(InvalidParameter, match=words):
+        view_hetero(fits["gnll"], settings)
+    with pytest.raises(InvalidParameter, match=words):
+        run_hetero(settings)
+
+
+def test_impossible_measures_and_unknown_methods_are_refused(fits):
+    with pytest.raises(InvalidParameter, match="left_from"):
+        measure_hetero(fits["gnll"], MeasurePlan(200, 200, 3.0, 20.0))
+    with pytest.raises(InvalidParameter, match="method must be one of"):
+        plan_hetero(SMALL, "swag")
+
+
+def test_a_missing_package_is_named(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert "install the package ngboost" in method_missing("ngboost")
+
+
+def test_rows_without_noise_are_fitted_and_wrapped():
+    settings = SMALL._replace(methods=("macau_linear", "forest"), noise_slope=0.0, conformal=True)
+    run = run_hetero(settings)
+    for view in run.views:
+        assert np.isfinite(view.lower).all()
+        assert np.isfinite(view.upper).all()

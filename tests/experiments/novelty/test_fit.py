@@ -1,0 +1,364 @@
+"""Fits, maps, ranks, places, changes, claims and exports of the Novelty maps page."""
+
+import numpy as np
+import pytest
+
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.experiments.claims import VERDICTS
+from gbuq_core.experiments.novelty import reuse as novelty_reuse
+from gbuq_core.experiments.novelty.claims import check_novelty_claims
+from gbuq_core.experiments.novelty.compare import (
+    OPTIONS,
+    QUESTIONS,
+    compare_maps,
+    judge_prediction,
+    questions_for,
+)
+from gbuq_core.experiments.novelty.data import N_CELLS, SIDE
+from gbuq_core.experiments.novelty.edits import cells_within, edit_of, mask_of
+from gbuq_core.experiments.novelty.export import novelty_csv, novelty_rows_csv
+from gbuq_core.experiments.novelty.fit import (
+    at_places,
+    count_fits,
+    map_novelty,
+    maps_key,
+    predict_places,
+    ranks_of,
+    run_novelty,
+    view_novelty,
+)
+from gbuq_core.experiments.novelty.look import explain_place
+from gbuq_core.experiments.novelty.plan import (
+    METHODS,
+    NoveltySettings,
+    before_edits,
+    check_view,
+    plan_novelty,
+)
+from gbuq_core.experiments.novelty.ranks import compare_ranks
+from gbuq_core.experiments.novelty.scores import score_maps, support_of
+from gbuq_core.experiments.novelty.words import (
+    describe_change,
+    describe_novelty,
+    describe_place,
+)
+
+QUICK = NoveltySettings(rows=300, trees=20)
+WINE = QUICK._replace(data="table", table="wine", trees=6)
+SPIRAL = QUICK._replace(data="spiral", trees=6)
+DIABETES = QUICK._replace(data="table")
+
+
+@pytest.fixture(scope="module")
+def moons():
+    return run_novelty(QUICK._replace(third=True))
+
+
+@pytest.fixture(scope="module")
+def rings():
+    return run_novelty(QUICK._replace(data="rings"))
+
+
+def box(run, x, y, width):
+    corners = [(x - width, y - width), (x + width, y - width)]
+    corners += [(x + width, y + width), (x - width, y + width)]
+    return cells_within(run.fit.data.axes, corners)
+
+
+def test_maps_are_the_estimators_own_scores(moons):
+    fit, maps = moons.fit, moons.maps
+    places = at_places(fit, fit.data.grid)
+    assert places.shape == (N_CELLS, 3)
+    novel, uncertain = fit.model.score_novelty(places), fit.model.predict_uncertainty(places)
+    np.testing.assert_allclose(maps.of("novelty"), novel.novelty)
+    np.testing.assert_allclose(maps.of("conditional"), novel.conditional_novelty)
+    np.testing.assert_allclose(maps.of("inference"), np.abs(novel.inference_novelty))
+    np.testing.assert_allclose(maps.of("knowledge"), uncertain.knowledge)
+    np.testing.assert_allclose(maps.of("data"), uncertain.data)
+    np.testing.assert_array_equal(maps.of("truth"), -fit.data.log_density)
+    assert maps.keys == tuple(METHODS)
+    assert predict_places(fit, places).shape == (N_CELLS, 2)
+    own = fit.model.score_novelty(fit.rows.X)
+    np.testing.assert_allclose(maps.of_rows("novelty"), own.novelty)
+
+
+def test_distances_are_those_to_the_nearest_other_rows(moons):
+    fit, maps = moons.fit, moons.maps
+    X = fit.rows.X
+    spread = np.subtract(*np.quantile(X, [0.75, 0.25], axis=0))
+    for cell in (0, 1830, 3599):
+        x = np.append(fit.data.grid[cell], 0.0)
+        away = np.sort(np.sqrt((((X - x) / spread) ** 2).sum(axis=1)))
+        assert maps.of("distance")[cell] == pytest.approx(away[:10].mean())
+    away = np.sort(np.sqrt((((X - X[7]) / spread) ** 2).sum(axis=1)))
+    assert away[0] == 0.0
+    assert maps.of_rows("distance")[7] == pytest.approx(away[1:11].mean())
+
+
+def test_view_knobs_fit_nothing(moons):
+    fit, before = moons.fit, count_fits()
+    for change in (
+        {"third_at": 3.0},
+        {"tail": "clip"},
+        {"neighbours": 3},
+        {"ranks": "rows"},
+        {"methods": ("data",), "compared": ("data", "truth")},
+        {"point": (0.0, 0.0), "n_top": 2},
+        {"score": "knowledge"},
+    ):
+        settings = moons.settings._replace(**change)
+        assert plan_novelty(settings) == fit.plan
+        maps = moons.maps
+        if maps_key(fit, settings) != maps_key(fit, moons.settings):
+            maps = map_novelty(fit, settings)
+        view_novelty(fit, maps, settings)
+    assert count_fits() == before
+    assert maps_key(fit, moons.settings) != maps_key(fit, moons.settings._replace(third_at=3.0))
+
+
+def test_the_authors_tail_ends_where_scikit_learns_does(moons):
+    clipped = map_novelty(moons.fit, moons.settings._replace(tail="clip"))
+    assert clipped.of("novelty").max() < 5.21
+    assert moons.maps.of("novelty").max() > 8.0
+    assert moons.fit.model.tail == "rise"  # the fit is shared: nobody changes it
+    below = clipped.of("novelty") < 1.0
+    # Where hardly any tree is beyond its rows, the tails agree.
+    assert np.abs(clipped.of("novelty") - moons.maps.of("novelty"))[below].mean() < 0.2
+
+
+def test_an_irrelevant_feature_counts_for_novelty_only(moons):
+    far = map_novelty(moons.fit, moons.settings._replace(third_at=6.0))
+    rise = {
+        key: (far.of(key) - moons.maps.of(key))[moons.fit.data.in_support].mean()
+        for key in ("novelty", "conditional", "distance")
+    }
+    assert rise["novelty"] > 3.0  # the feature is six stds away, and leaves know its width
+    assert rise["conditional"] < 0.3 * rise["novelty"]
+    assert rise["distance"] > 1.0
+    look = explain_place(moons.fit, far, moons.settings, (0.0, 1.0))
+    assert look.x[2] == 6.0
+    assert look.shares[2] > 0.8
+
+
+def test_disagreement_names_who_says_what(moons):
+    apart = moons.view.disagreement
+    ranks = np.array([ranks_of(moons.maps, key) for key in apart.keys])
+    cells = np.arange(N_CELLS)
+    np.testing.assert_allclose(apart.spread, ranks[apart.most, cells] - ranks[apart.least, cells])
+    assert (ranks <= ranks[apart.most, cells]).all()
+    same = compare_ranks(("a", "b"), ranks[[0, 0]])
+    assert same.spread.max() == 0.0
+    by_rows = view_novelty(moons.fit, moons.maps, moons.settings._replace(ranks="rows"))
+    assert by_rows.units[0] == "% of training rows below"
+    assert by_rows.shown.max() <= 100.0
+
+
+def test_leaves_stretch_over_the_middle_of_the_rings():
+    # The inner ring is pure: a leaf of it has its ellipse, and its best-known place, in the hole.
+    run = run_novelty(NoveltySettings(data="rings", trees=30))
+    hole = box(run, 0.0, 0.0, 0.3)
+    assert not run.fit.data.in_support[hole].any()
+    assert ranks_of(run.maps, "novelty")[hole].max() < 10.0
+    assert ranks_of(run.maps, "truth")[hole].min() > 10.0
+    scores = {score.key: score for score in score_maps(run.fit, run.maps)}
+    assert scores["novelty"].auroc_crossings < 0.9 < scores["distance"].auroc_crossings
+    assert scores["novelty"].auroc > 0.95
+    assert "truth" not in scores
+
+
+def test_a_place_is_explained_by_its_trees(moons):
+    fit, maps = moons.fit, moons.maps
+    look = explain_place(fit, maps, moons.settings, (1.0, 2.5))
+    assert look.z.mean() == pytest.approx(look.value_of("novelty"))
+    assert look.contributions.sum() == pytest.approx((look.distance**2).mean())
+    assert look.shares.sum() == pytest.approx(1.0)
+    assert look.conditional_shares.sum() == pytest.approx(1.0)
+    np.testing.assert_array_equal(np.sort(look.z)[::-1][: len(look.top)], look.z[look.top])
+    np.testing.assert_array_equal(look.ellipses.tree, look.top)
+    leaves, own = (fit.model.forest_.leaf_matrix(X) for X in (fit.rows.X, look.x[None]))
+    for tree, rows, size in zip(look.top, look.leaf_rows, look.ellipses.n_rows, strict=True):
+        np.testing.assert_array_equal(rows, np.flatnonzero(leaves[:, tree] == own[0, tree]))
+        assert len(rows) == size >= fit.plan.min_leaf * fit.plan.subsample * 0.5
+    column, row = look.cell % SIDE, look.cell // SIDE
+    steps = [axis[1] - axis[0] for axis in fit.data.axes]
+    assert abs(fit.data.axes[0][column] - 1.0) <= steps[0] / 2
+    assert abs(fit.data.axes[1][row] - 2.5) <= steps[1] / 2
+    # At the middle of a cell the values are the map's, and the ranks of it or so.
+    exact = explain_place(fit, maps, moons.settings, tuple(fit.data.grid[look.cell]))
+    for value in exact.values:
+        assert value.value == pytest.approx(maps.of(value.key)[look.cell])
+        rank = ranks_of(maps, value.key)[look.cell]
+        assert value.rank_cells == pytest.approx(rank, abs=0.05)  # it counts itself by half
+        among = ranks_of(maps, value.key, "rows")[look.cell]
+        assert value.rank_rows == pytest.approx(among)
+    assert look.nearest_row == np.argmin(
+        (
+            ((fit.rows.X[:, :2] - [1.0, 2.5]) / np.subtract(
+                *np.quantile(fit.rows.X[:, :2], [0.75, 0.25], axis=0)))
+            ** 2
+        ).sum(axis=1)
+    )  # fmt: skip
+
+
+def test_any_place_is_answered(moons):
+    for point in ((float("nan"), 0.0), "x", (1.0,), (1e400, 0.0), (0.0, -1e7)):
+        look = explain_place(moons.fit, moons.maps, moons.settings._replace(point=point))
+        assert len(look.notes) == 1
+        assert look.point == (0.5, 1.6)
+    far = explain_place(moons.fit, moons.maps, moons.settings, (50.0, 50.0))
+    assert far.cell == -1
+    assert np.isfinite([value.value for value in far.values]).all()
+
+
+@pytest.mark.parametrize("settings", [WINE, DIABETES, SPIRAL])
+def test_every_kind_of_data_is_mapped(settings):
+    run = run_novelty(settings)
+    assert np.isfinite(run.maps.values).all()
+    known = settings.data != "table"
+    assert ("truth" in run.maps.keys) == known
+    assert bool(run.view.notes) != known
+    look = explain_place(run.fit, run.maps, settings)
+    assert len(look.top) == 6
+    assert len(describe_place(run.fit, look)) > 100
+    assert len(describe_novelty(run.fit, run.maps, run.view)) > 100
+    for score in score_maps(run.fit, run.maps):
+        assert np.isfinite(score.auroc) == known
+        assert score.seconds > 0.0
+        assert score.memory_bytes > 0
+    assert novelty_csv(run.fit, run.maps).count("\n") == N_CELLS + 1
+    assert novelty_rows_csv(run.fit, run.maps).count("\n") == len(run.fit.rows.y) + 1
+
+
+def test_edits_change_what_they_are_said_to(rings):
+    cells = box(rings, 0.0, 2.0, 0.6)
+    mask = mask_of(edit_of("remove", cells).runs)
+
+    def edited(kind, **more):
+        edit = edit_of(kind, cells, **more)
+        return run_novelty(rings.settings._replace(edits=(edit,)))
+
+    gone, flipped = edited("remove"), edited("flip")
+    for key in ("distance", "isolation"):
+        assert judge_prediction(f"{key}_inside", "rise", rings.maps, gone.maps, mask).right
+    # Neither method looks at y; both see the same rows.
+    for key in ("distance", "isolation"):
+        change = compare_maps(rings.maps, flipped.maps, key, mask)
+        np.testing.assert_array_equal(change.difference, 0.0)
+    assert judge_prediction("data_inside", "rise", rings.maps, flipped.maps, mask).right
+    crowded = edited("duplicate", copies=20)
+    change = compare_maps(rings.maps, crowded.maps, "distance", mask)
+    assert change.inside.change < 0.0
+    assert change.inside.n_cells + change.outside.n_cells == N_CELLS
+    support = support_of(gone.fit)
+    assert not support[mask].any()
+    assert np.isnan(score_maps(gone.fit, gone.maps)[0].rank_correlation)
+    assert before_edits(gone.fit.plan) == rings.fit.plan
+    assert len(describe_change(change)) > 50
+
+
+def test_a_change_is_judged_by_the_mean_and_the_stated_threshold(rings):
+    maps = rings.maps
+    mask = np.arange(N_CELLS) < 120
+    std = maps.of_rows("novelty").std()
+    at = maps.keys.index("novelty")
+    for by, outcome in ((0.6, "rise"), (0.4, "stay"), (-0.4, "stay"), (-0.6, "fall")):
+        values = maps.values.copy()
+        values[at, mask] += by * std
+        for answer in OPTIONS:
+            judged = judge_prediction(
+                "novelty_inside", answer, maps, maps._replace(values=values), mask
+            )
+            assert judged.outcome == outcome
+            assert judged.right == (answer == outcome)
+            assert judged.change == pytest.approx(by * std)
+        change = compare_maps(maps, maps._replace(values=values), "novelty", mask)
+        assert change.outside.change == 0.0
+        assert mask[change.farthest]
+    with pytest.raises(InvalidParameter, match="no cells"):
+        judge_prediction("novelty_inside", "rise", maps, maps, np.zeros(N_CELLS, bool))
+    with pytest.raises(InvalidParameter):
+        judge_prediction("novelty_inside", "perhaps", maps, maps, mask)
+    with pytest.raises(InvalidParameter):
+        judge_prediction("nothing", "rise", maps, maps, mask)
+    for kind in ("remove", "add", "duplicate", "flip"):
+        assert len(questions_for([edit_of(kind, [1])])) == 3
+    assert questions_for([]) == ()
+    assert all(question.score in METHODS for question in QUESTIONS)
+
+
+def test_claims_say_what_their_verdicts_do(moons):
+    claims = check_novelty_claims(moons.fit, moons.maps)
+    assert {claim.verdict for claim in claims} <= set(VERDICTS)
+    assert len(claims) == 10
+    scores = {score.key: score for score in score_maps(moons.fit, moons.maps)}
+    assert f"{scores['novelty'].auroc:.3f}" in claims[0].here
+    third = next(claim for claim in claims if "do see it" in claim.here)
+    assert third.verdict == "holds"  # 0.05 of the rise, and 0.1 is the level
+    constant = next(claim for claim in claims if "cannot use inference" in claim.paper)
+    assert "0.500" in constant.here  # a constant in each leaf is always typical
+    assert len(check_novelty_claims(*run_novelty(DIABETES)[1:3])) == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"tail": "up"},
+        {"ranks": "deciles"},
+        {"third_at": float("inf")},
+        {"neighbours": 0},
+        {"n_top": 0},
+        {"score": "magic"},
+        {"methods": ()},
+        {"methods": ("magic",)},
+        {"compared": ("novelty", "novelty")},
+    ],
+)
+def test_impossible_views_are_one_sentence(moons, change):
+    settings = moons.settings._replace(**change)
+    assert check_view(settings).endswith(".")
+    with pytest.raises(InvalidParameter):
+        view_novelty(moons.fit, moons.maps, settings)
+
+
+@pytest.mark.parametrize("settings", [QUICK._replace(third=True), SPIRAL, DIABETES])
+def test_what_is_kept_changes_no_bit(settings, monkeypatch):
+    run = run_novelty(settings)
+    views = [
+        run.settings._replace(tail=tail, third_at=third, neighbours=k)
+        for tail, third, k in (("clip", 0.0, 10), ("rise", 1.5, 3), ("clip", 1.5, 3))
+    ]
+    kept = [map_novelty(run.fit, view) for view in [*views, run.settings]]
+    monkeypatch.setattr(novelty_reuse, "_REUSE", novelty_reuse.Reuse(most_bytes=0))
+    monkeypatch.setattr(novelty_reuse, "MOST_CELLS", 0)  # the estimator's own `score_novelty`
+    for view, maps in zip([*views, run.settings], kept, strict=True):
+        anew = map_novelty(run.fit, view)
+        np.testing.assert_array_equal(maps.values, anew.values)
+        np.testing.assert_array_equal(maps.rows, anew.rows)
+        np.testing.assert_array_equal(maps.signed_inference, anew.signed_inference)
+
+
+def test_a_knob_of_the_view_measures_nothing_again(moons, monkeypatch):
+    scored = []
+    for name in ("measure_novelty", "score_novelty", "predict_uncertainty"):
+        own = getattr(type(moons.fit.model), name)
+        monkeypatch.setattr(
+            type(moons.fit.model),
+            name,
+            lambda model, X, own=own: scored.append(len(X)) or own(model, X),
+        )
+    map_novelty(moons.fit, moons.settings)  # whatever the bound has dropped since
+    scored.clear()
+    map_novelty(moons.fit, moons.settings._replace(tail="clip"))
+    map_novelty(moons.fit, moons.settings._replace(neighbours=4))
+    assert scored == []
+    map_novelty(moons.fit, moons.settings._replace(third_at=-2.25))
+    assert scored == [N_CELLS, N_CELLS]  # the rows' own scores do not depend on it
+
+
+def test_what_is_kept_is_bounded():
+    reuse = novelty_reuse.Reuse(most_bytes=2000)
+    for n in range(5):
+        reuse.get(n, lambda: np.zeros(100))
+    assert list(reuse._held) == [3, 4]
+    reuse.get("large", lambda: np.zeros(1000))
+    assert not reuse._held

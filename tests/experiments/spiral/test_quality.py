@@ -1,0 +1,196 @@
+"""What burn-in leaves, what is beyond the data, what compute buys; and the exports."""
+
+import csv
+import io
+import math
+
+import numpy as np
+import pytest
+
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.experiments.spiral import quality as spiral_quality
+from gbuq_core.experiments.spiral.export import spiral_code, spiral_csv
+from gbuq_core.experiments.spiral.fit import (
+    count_fits,
+    fit_spiral,
+    map_spiral,
+    run_spiral,
+    spiral_truth,
+)
+from gbuq_core.experiments.spiral.plan import METHODS, SpiralSettings, plan_spiral
+from gbuq_core.experiments.spiral.probe import predict_points
+from gbuq_core.experiments.spiral.quality import (
+    burn_in_effect,
+    quality_against_compute,
+    quality_plans,
+    walk_off,
+)
+from gbuq_core.experiments.spiral.regions import against_chance, rank_correlation
+from gbuq_core.experiments.spiral.scores import score_spiral
+from gbuq_core.uncertainty import decompose_classification
+
+SMALL = SpiralSettings(
+    rows=50, members=3, trees=12, chain_trees=60, step=10, cycle=15, depth=3, seed=2
+)
+
+
+def fit_of(method, settings=SMALL):
+    return fit_spiral(plan_spiral(settings, method))
+
+
+@pytest.mark.parametrize("method", ["csglb", "cbsglb"])
+def test_burn_in_effect_is_that_of_the_maps(method):
+    fit = fit_of(method)
+    before, effect = count_fits(), burn_in_effect(fit)
+    assert effect.cycles.tolist() == [0, 1, 2]
+    assert effect.n_members.tolist() == [4, 3, 2]
+    for first in effect.cycles:
+        maps = map_spiral(fit, SMALL._replace(burn_in=int(first)))
+        # Two ways to subtract entropies of float64 sums.
+        assert effect.knowledge[first] == pytest.approx(maps.knowledge[-1].mean(), rel=1e-9)
+        score = score_spiral(maps, spiral_truth(SMALL.noise))
+        assert effect.knowledge_inside[first] == pytest.approx(score.ku_mean_inside, rel=1e-9)
+        assert effect.auroc_far[first] == pytest.approx(score.auroc_far, abs=1e-6)
+    assert count_fits() == before
+    # The first cycle's member has seen a quarter of the trees: it disagrees most.
+    assert effect.knowledge[0] > effect.knowledge[1]
+
+
+def test_burn_in_needs_cycles():
+    with pytest.raises(InvalidParameter, match="virtual SGLB has no cycles"):
+        burn_in_effect(fit_of("virtual_sglb"))
+    one = fit_of("csglb", SMALL._replace(cycle=60))
+    assert len(burn_in_effect(one).cycles) == 0
+
+
+@pytest.mark.parametrize("method", ["sglb", "vrf", "csglb"])
+def test_walking_off_ends_on_constant_ground(method):
+    fit = fit_of(method)
+    off = walk_off(fit, SMALL)
+    shares = np.array([off.share_constant, off.share_rising, off.share_falling])
+    assert ((shares >= 0) & (shares <= 1)).all()
+    assert shares.sum() <= 1 + 1e-12
+    assert 1 <= off.n_levels <= 24
+    # Far out only the direction matters, except along the few lines on which x - 2y or the like
+    # stays small.
+    assert off.share_constant_far > 0.9
+    radius = fit.data.X[:, 8].max()
+    direction = np.array([np.cos(1.0), np.sin(1.0)])
+    remote = np.array([100.0, 150.0, 400.0])[:, None] * radius * direction
+    knowledge = decompose_classification(predict_points(fit, SMALL, remote)[1]).knowledge
+    assert knowledge.min() == knowledge.max()
+    assert f"{off.auroc_far:.2f}" in off.sentence
+    assert METHODS[method].label in off.sentence
+    assert off.sentence.endswith(f"{off.auroc_far:.2f}, {against_chance(off.auroc_far)}.")
+
+
+@pytest.mark.parametrize(
+    ("value", "notices", "chance"),
+    [
+        (0.31, "does not know that it left", "worse than chance"),
+        (0.5, "does not know that it left", "no better than chance"),
+        (0.65, "knows only in part that it left", "better than chance"),
+        (0.9, "knows that it left", "better than chance"),
+    ],
+)
+def test_the_sentence_about_the_outside_follows_the_score(monkeypatch, value, notices, chance):
+    monkeypatch.setattr(spiral_quality, "auroc_of", lambda *_: value)
+    sentence = walk_off(fit_of("sglb"), SMALL).sentence
+    assert sentence.startswith(f"SGLB {notices} the data.")
+    assert sentence.endswith(f": {value:.2f}, {chance}.")
+
+
+def test_walking_off_takes_two_members():
+    with pytest.raises(InvalidParameter, match="at least two members"):
+        walk_off(fit_of("sglb"), SMALL._replace(shown=1))
+
+
+@pytest.fixture(scope="module")
+def quality():
+    """Fits of the comparison and what came of them, with `shown` set to see it ignored."""
+    fits = {plan: fit_spiral(plan) for plan in quality_plans(SMALL)}
+    before = count_fits()
+    points = quality_against_compute(SMALL._replace(shown=2), fits)
+    assert count_fits() == before  # all were given
+    return fits, points
+
+
+def test_quality_covers_ensembles_of_all_sizes_and_the_chains(quality):
+    fits, points = quality
+    assert [(p.method, p.n_models, p.n_members) for p in points] == [
+        ("sglb", 3, 3), ("sglb", 5, 5), ("sglb", 10, 10), ("sglb", 30, 30),
+        ("virtual_sglb", 1, 3), ("csglb", 1, 4), ("cbsglb", 1, 4),
+    ]  # fmt: skip
+    assert [p.n_trees for p in points] == [36, 60, 120, 360, 60, 60, 60]
+    assert points[3].core_seconds == pytest.approx(10 * points[0].core_seconds)
+    chain = fits[plan_spiral(SMALL, "csglb")]
+    assert points[5].core_seconds == chain.seconds
+
+
+def test_small_ensembles_are_the_first_models_and_the_reference_the_last(quality):
+    fits, points = quality
+    largest = fits[quality_plans(SMALL)[0]]
+    assert largest.members.shape[1] == 30
+    first = decompose_classification(largest.members[-1, :5]).knowledge
+    last = decompose_classification(largest.members[-1, 10:]).knowledge
+    assert points[1].knowledge == pytest.approx(first.mean(), rel=1e-9)
+    # Ties among cells beyond the data may break either way in the last digit.
+    assert points[1].rank_correlation == pytest.approx(rank_correlation(first, last), abs=1e-3)
+    assert math.isnan(points[3].rank_correlation)
+    assert all(-1 <= p.rank_correlation <= 1 for p in points if p.n_models != 30)
+    # Ten models say more about the order of cells than three do.
+    assert points[2].rank_correlation > points[0].rank_correlation
+
+
+def test_quality_fits_what_is_missing(quality):
+    fits, points = quality
+    given = {plan: fit for plan, fit in fits.items() if plan.method != "cbsglb"}
+    before = count_fits()
+    again = quality_against_compute(SMALL, given)
+    assert count_fits() == before + 1
+    assert again[-1]._replace(core_seconds=0) == points[-1]._replace(core_seconds=0)
+
+
+def test_the_table_holds_every_cell_and_number():
+    run = run_spiral(SMALL._replace(methods=("csglb", "vrf"), shown=2))
+    rows = list(csv.DictReader(io.StringIO(spiral_csv(run))))
+    assert len(rows) == 6400
+    cell = rows[80 * 7 + 31]
+    assert float(cell["x"]) == pytest.approx(-600 + 31.5 * 15)
+    assert float(cell["y"]) == pytest.approx(-600 + 7.5 * 15)
+    assert float(cell["in_support"]) == run.truth.in_support[7, 31]
+    for maps in run.methods:
+        for part in ("total", "data", "knowledge"):
+            shown = getattr(maps, part)[-1, 7, 31]
+            assert float(cell[f"{maps.method}_{part}"]) == pytest.approx(shown, rel=1e-8)
+        found = [float(cell[f"{maps.method}_class_{i}"]) for i in (1, 2, 3)]
+        np.testing.assert_allclose(found, maps.proba[:, 7, 31], rtol=1e-8)
+    alone = run_spiral(SMALL._replace(methods=("csglb",), shown=1))
+    first = next(csv.DictReader(io.StringIO(spiral_csv(alone))))
+    assert first["csglb_knowledge"] == ""
+
+
+CODE_CASES = [
+    SMALL._replace(methods=("sglb", "virtual_sglb", "csglb"), burn_in=1, start=0.2),
+    SMALL._replace(
+        methods=("sgb", "cbsglb", "vrf"), shown=2, noise=0.3, temperature=50.0, leaf_noise=True,
+        alpha_max=6.0, alpha_min=0.5, mask=0.5, exploration=0.6, noise_free=True, rate=0.2,
+        rate_cyclical=0.08, random_strength=5.0,
+    ),
+    SMALL._replace(methods=("catboost",), members=2, trees=5, temperature="posterior"),
+    SMALL._replace(methods=()),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("settings", CODE_CASES, ids=lambda s: "-".join(s.methods) or "nothing")
+def test_copied_code_computes_the_same_maps(settings, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    exec(compile(spiral_code(settings), "copied", "exec"), names)
+    copied, run = names["maps"], run_spiral(settings)
+    assert set(copied) == {METHODS[maps.method].label for maps in run.methods}
+    for maps in run.methods:
+        shown = [part[-1].ravel() for part in (maps.total, maps.data, maps.knowledge)]
+        # The experiment keeps float32 probabilities.
+        np.testing.assert_allclose(copied[METHODS[maps.method].label], shown, rtol=0, atol=1e-6)
+    assert "<!doctype html>" in (tmp_path / "spiral.html").read_text(encoding="utf-8")

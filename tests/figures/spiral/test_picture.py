@@ -1,0 +1,334 @@
+"""The spiral's sheets: which panels, which scales, what plays, what the strips show."""
+
+import doctest
+import math
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.experiments.spiral.growth import SpiralGrowth
+from gbuq_core.figures.canvas.encoding import decode_sheet, encode_sheet
+from gbuq_core.figures.canvas.panels import Line, Marker
+from gbuq_core.figures.spiral import charts as spiral_charts
+from gbuq_core.figures.spiral import picture as maps_figure
+from gbuq_core.figures.spiral.charts import (
+    BurnInOfMethod,
+    PointOfMethod,
+    RayOfMethod,
+    burn_in_sheet,
+    probe_sheet,
+    ray_sheet,
+)
+from gbuq_core.figures.spiral.picture import SpiralView, common_frames, maps_at, spiral_sheet
+from gbuq_core.figures.spiral.quality import describe_quality, quality_figure
+from gbuq_core.synthetic import make_spiral
+
+N = 6  # cells a side are enough for a figure
+ROWS = make_spiral(20, random_state=0)
+
+
+class Truth(NamedTuple):
+    data_uncertainty: np.ndarray
+    density: np.ndarray
+    in_support: np.ndarray
+    proba: np.ndarray
+
+
+class Maps(NamedTuple):
+    method: str
+    n_trees: np.ndarray
+    total: np.ndarray
+    data: np.ndarray
+    knowledge: np.ndarray
+
+
+INSIDE = np.zeros((N, N), dtype=bool)
+INSIDE[1:-1, 1:-1] = True
+TRUTH = Truth(np.full((N, N), 0.2), np.where(INSIDE, 1e-5, 1e-9), INSIDE, np.full((3, N, N), 1 / 3))
+
+
+def maps_of(method="sglb", n_trees=(10, 20), data=0.3, knowledge=0.04):
+    n_trees = np.array(n_trees)
+    share = (n_trees / n_trees[-1])[:, None, None]
+    parts = np.full((N, N), data) * share, np.full((N, N), knowledge) * share
+    return Maps(method, n_trees, parts[0] + parts[1], *parts)
+
+
+def growth_of(method="csglb", n_trees=20, members=(10, 20)):
+    trees = np.arange(1, n_trees + 1)
+    loss = 1 / trees
+    return SpiralGrowth(
+        method, trees, np.where(trees % 10 < 5, 10.0, 1.0), loss, [10, n_trees], [0.9, 0.5],
+        members, [(0.0, 9.0), (10.0, 19.0)],
+    )  # fmt: skip
+
+
+def titles_of(sheet):
+    return [panel.title for panel in sheet.panels]
+
+
+@pytest.mark.parametrize("module", [maps_figure, spiral_charts])
+def test_the_examples_in_the_docstrings_hold(module):
+    assert doctest.testmod(module).failed == 0
+
+
+def test_a_row_a_method_with_the_truth_first():
+    sheet = spiral_sheet(TRUTH, ROWS, [maps_of(), maps_of("csglb")])
+    assert titles_of(sheet)[:4] == [
+        "True data uncertainty", "SGLB: total", "SGLB: data", "SGLB: knowledge",
+    ]  # fmt: skip
+    assert titles_of(sheet)[4:6] == ["True density", "cSGLB: total"]
+    assert sheet.columns == 4
+    assert sheet.frame_values == [10, 20]
+    assert encode_sheet(sheet)
+
+
+@pytest.mark.parametrize(("n", "columns", "panels"), [(0, 3, 3), (1, 5, 5), (3, 4, 12), (4, 5, 15)])
+def test_panels_fill_their_grid(n, columns, panels):
+    methods = ("sgb", "sglb", "csglb", "cbsglb")[:n]
+    sheet = spiral_sheet(TRUTH, ROWS, [maps_of(method) for method in methods])
+    assert (sheet.columns, len(sheet.panels)) == (columns, panels)
+    assert len(set(titles_of(sheet))) == panels
+    assert encode_sheet(sheet)
+
+
+def test_more_than_two_methods_are_compared_along_a_row():
+    methods = [maps_of(), maps_of("virtual_sglb"), maps_of("csglb")]
+    titles = titles_of(spiral_sheet(TRUTH, ROWS, methods))
+    assert titles[4:8] == ["True DU", "SGLB: DU", "virtual SGLB: DU", "cSGLB: DU"]
+    assert titles[9:] == ["SGLB: KU", "virtual SGLB: KU", "cSGLB: KU"]
+
+
+def test_the_density_of_a_class_is_its_share_of_the_density():
+    panels = spiral_sheet(TRUTH, ROWS, []).panels
+    np.testing.assert_allclose(panels[2].values, panels[1].values)  # all classes alike here
+
+
+def test_scales_are_shared_or_own():
+    methods = [maps_of(), maps_of("csglb", knowledge=1e-9)]
+    shared = spiral_sheet(TRUTH, ROWS, methods).panels
+    assert shared[0].limits == shared[1].limits == shared[6].limits == (0.0, math.log(3))
+    # Two methods decades apart keep one scale, cut at 1e-4 of the largest.
+    assert shared[3].limits == shared[7].limits == pytest.approx((4e-6, 0.04))
+    own = spiral_sheet(TRUTH, ROWS, methods, view=SpiralView(scale="own")).panels
+    assert own[7].limits[1] < 1e-8
+    assert own[1].limits != (0.0, math.log(3))
+
+
+def test_the_log_switch_is_for_knowledge_alone():
+    for log in (True, False):
+        panels = spiral_sheet(TRUTH, ROWS, [maps_of(), maps_of("csglb")], view=SpiralView(log))
+        assert [panel.log for panel in panels.panels[1:4]] == [False, False, log]
+    assert spiral_sheet(TRUTH, ROWS, [maps_of()], view=SpiralView(False)).panels[-1].limits[0] == 0
+
+
+def test_training_rows_are_where_the_view_wants_them():
+    def with_points(choice):
+        sheet = spiral_sheet(
+            TRUTH, ROWS, [maps_of(), maps_of("sgb")], view=SpiralView(points=choice)
+        )
+        return {panel.title for panel in sheet.panels if "class 1" in panel.points.group_names}
+
+    assert with_points("off") == set()
+    assert with_points("truth") == {"True density"}
+    assert len(with_points("all maps")) == 8
+
+
+@pytest.mark.parametrize(
+    "view", [SpiralView(points="here"), SpiralView(scale="none"), SpiralView(flag=101)]
+)
+def test_views_that_there_are_not_are_refused(view):
+    with pytest.raises(InvalidParameter):
+        spiral_sheet(TRUTH, ROWS, [], view=view)
+
+
+def test_the_border_of_the_data_is_dotted_on_every_map():
+    sheet = spiral_sheet(TRUTH, ROWS, [maps_of()], view=SpiralView(points="off"))
+    for panel in sheet.panels:
+        assert panel.points.group_names == ["where the data end"]
+        # INSIDE reaches from -400 to 400; bilinear corners are a little rounder.
+        assert np.abs(panel.points.x).max() == pytest.approx(400, rel=0.05)
+
+
+def test_methods_of_other_lengths_play_on_the_trees_of_the_longest():
+    long, short = maps_of("csglb", range(10, 101, 10)), maps_of("sglb", (20, 40))
+    frames = common_frames([short, long])
+    assert frames.tolist() == list(range(10, 101, 10))
+    shown = maps_at(short, short.data, frames)[:, 0, 0]
+    assert np.isnan(shown[0])  # before its first stage
+    np.testing.assert_allclose(shown[1:], [0.15, 0.15] + [0.3] * 7)
+    sheet = decode_sheet(encode_sheet(spiral_sheet(TRUTH, ROWS, [short, long])))
+    assert sheet.header["frames"] == 10
+
+
+def test_many_stages_are_thinned_and_the_last_stays():
+    frames = common_frames([maps_of(n_trees=range(1, 1001))])
+    assert len(frames) <= maps_figure.MOST_FRAMES
+    assert frames[-1] == 1000
+
+
+def test_a_forest_stands_still():
+    sheet = spiral_sheet(TRUTH, ROWS, [maps_of("vrf", (300,)), maps_of("csglb")])
+    panels = {panel.title: np.asarray(panel.values) for panel in sheet.panels}
+    assert panels["vRF: knowledge"].shape == (N, N)
+    assert panels["cSGLB: knowledge"].shape == (2, N, N)
+
+
+def test_strips_share_the_frames_and_mark_the_members():
+    sheet = spiral_sheet(
+        TRUTH, ROWS, [maps_of(), maps_of("csglb")], [growth_of("sglb", 20, ()), growth_of()]
+    )
+    scale, loss = sheet.strips
+    assert [line.name for line in scale.lines] == ["SGLB", "cSGLB"]
+    assert scale.marks == [10.0, 20.0]
+    assert "cSGLB" in scale.mark_label
+    assert scale.shaded == [(0.0, 9.0), (10.0, 19.0)]
+    assert list(scale.frame_x) == [10.0, 20.0]
+    assert [line.dash for line in loss.lines] == [False, False, True, True]
+    assert "0.5 on new rows" in loss.alt
+    assert encode_sheet(sheet)
+
+
+def test_the_most_unknown_cells_are_hatched_where_knowledge_is_drawn():
+    knowledge = np.arange(N * N, dtype=float).reshape(1, N, N) + 1e-3
+    maps = maps_of(n_trees=(20,))._replace(knowledge=knowledge)
+    sheet = spiral_sheet(TRUTH, ROWS, [maps], view=SpiralView(flag=25))
+    *others, last = sheet.panels
+    assert {panel.hatched is None for panel in others} == {True}
+    assert np.flatnonzero(last.hatched).tolist() == list(range(27, 36))
+    assert "25 %" in decode_sheet(encode_sheet(sheet)).header["hatchLabel"]
+    assert spiral_sheet(TRUTH, ROWS, [maps]).panels[-1].hatched is None
+
+
+def test_of_several_chains_the_one_in_cycles_is_marked():
+    flat = growth_of("virtual_sglb", 20, (5, 15))._replace(scale=np.ones(20), exploring=())
+    methods = [maps_of("virtual_sglb"), maps_of("csglb")]
+    scale = spiral_sheet(TRUTH, ROWS, methods, [flat, growth_of()]).strips[0]
+    assert scale.marks == [10.0, 20.0]
+
+
+def test_a_shorter_method_ends_in_its_strip():
+    sheet = spiral_sheet(
+        TRUTH,
+        ROWS,
+        [maps_of("sglb", (5, 10)), maps_of("csglb")],
+        [growth_of("sglb", 10, ()), growth_of()],
+    )
+    line = np.asarray(sheet.strips[0].lines[0].y)
+    x = np.asarray(sheet.strips[0].x)
+    assert np.isnan(line[x > 10]).all()
+    assert np.isfinite(line[x <= 10]).all()
+
+
+def test_the_point_and_the_ray_are_on_every_map():
+    sheet = spiral_sheet(
+        TRUTH,
+        ROWS,
+        [maps_of()],
+        markers=(Marker(10.0, 20.0, "point"),),
+        lines=(Line([0.0, 600.0], [0.0, 400.0], arrow=True),),
+    )
+    header = decode_sheet(encode_sheet(sheet)).header
+    assert header["markers"][0]["label"] == "point"
+    assert len(header["lines"]) == 1
+
+
+def point_of(method="csglb", n_members=3, chain=True):
+    proba = np.tile([0.5, 0.3, 0.2], (n_members, 1))
+    trees = np.arange(10, 10 * n_members + 1, 10)
+    path = np.tile([0.5, 0.3, 0.2], (n_members, 1))
+    return PointOfMethod(method, proba, trees, path, trees if chain else (), 0.01)
+
+
+def test_a_point_has_members_above_their_path():
+    sheet = probe_sheet([point_of("sglb", chain=False), point_of()], np.array([0.8, 0.1, 0.1]))
+    assert [strip.title for strip in sheet.strips] == [
+        "SGLB, members", "cSGLB, members", "SGLB, while it grew", "cSGLB, while it grew",
+    ]  # fmt: skip
+    assert sheet.strip_columns == 2
+    assert list(sheet.strips[2].marks) == []
+    assert list(sheet.strips[3].marks) == [10.0, 20.0, 30.0]
+    truth = [line for line in sheet.strips[0].lines if line.dash]
+    assert [float(np.asarray(line.y)[0]) for line in truth] == [0.8, 0.1, 0.1]
+    assert encode_sheet(sheet)
+
+
+def test_one_member_and_no_path_can_be_drawn():
+    lone = point_of("vrf", 1)._replace(path_trees=np.array([300]), member_trees=())
+    assert encode_sheet(probe_sheet([lone], np.array([1.0, 0.0, 0.0])))
+
+
+def ray_of(kind="knowledge", log=True):
+    distance = np.linspace(0, 700, 8)
+    inside = distance < 300
+    values = np.linspace(1e-3, 1e-1, 8)
+    density = np.where(inside, 1e-5, 0.0)
+    return ray_sheet([RayOfMethod("sglb", values)], distance, density, inside, kind, log)
+
+
+def test_a_ray_has_the_density_below_and_the_data_tinted():
+    sheet = ray_of()
+    upper, lower = sheet.strips
+    assert upper.log
+    assert not ray_of("data").strips[0].log
+    assert lower.log
+    assert upper.shaded == lower.shaded == [(0.0, 250.0)]
+    assert encode_sheet(sheet)
+
+
+def test_burn_in_is_drawn_beside_a_level():
+    line = BurnInOfMethod(
+        "csglb", np.arange(4), np.array([0.1, 0.01, 0.001, 5e-4]), np.full(4, 0.4)
+    )
+    short = BurnInOfMethod("cbsglb", np.arange(2), np.array([0.2, 0.1]), np.full(2, 0.6))
+    sheet = burn_in_sheet([line, short], [("virtual_sglb", 0.0004, 0.3)])
+    mean, auroc = sheet.strips
+    assert [entry.name for entry in mean.lines] == ["cSGLB", "cbSGLB", "virtual SGLB"]
+    assert np.isnan(np.asarray(mean.lines[1].y)[2:]).all()
+    assert mean.y_limits[0] < 0.0004
+    assert mean.log
+    assert auroc.y_limits == (0.0, 1.0)
+    assert encode_sheet(sheet)
+
+
+class Quality(NamedTuple):
+    method: str
+    n_models: int
+    core_seconds: float
+    auroc_far: float
+    rank_correlation: float
+
+
+QUALITY = (
+    Quality("sglb", 3, 0.3, 0.4, 0.6),
+    Quality("sglb", 30, 3.0, 0.5, float("nan")),
+    Quality("csglb", 1, 0.2, 0.3, 0.5),
+)
+
+
+def test_quality_joins_ensembles_of_one_kind_over_what_they_cost():
+    several, one = quality_figure(QUALITY, "auroc_far").data
+    assert (several.name, list(several.x)) == ("SGLB, independent", [0.3, 3.0])
+    assert list(several.y) == [0.4, 0.5]
+    assert list(several.text) == ["3", "30"]
+    assert (one.name, list(one.x), one.mode) == ("cSGLB", [0.2], "markers")
+    assert list(quality_figure(QUALITY, "rank_correlation").data[1].y) == [0.5]
+
+
+def test_qualitys_labels_and_legend_are_out_of_the_way_of_the_plots_buttons():
+    layout = quality_figure(QUALITY, "auroc_far").layout
+    # The bar of buttons is 30 px high and lies over the upper margin, as do the highest labels.
+    assert layout.margin.t >= 30
+    assert (layout.legend.yref, layout.legend.y, layout.legend.yanchor) == (
+        "container",
+        0,
+        "bottom",
+    )
+
+
+def test_quality_in_words_leaves_out_what_there_is_not():
+    words = describe_quality(QUALITY)
+    assert "3 independent models: 0.3 s, AUROC 0.40, likeness 0.60" in words
+    assert "30 independent models: 3 s, AUROC 0.50; one cSGLB" in words

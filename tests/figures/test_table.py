@@ -1,0 +1,193 @@
+"""The figures of a scored table: what is drawn where, and in words."""
+
+import doctest
+import json
+
+import numpy as np
+import pytest
+
+from gbuq_core.figures import vega
+from gbuq_core.figures.curves import parts
+from gbuq_core.figures.table import coverage as table_coverage
+from gbuq_core.figures.table import features as table_features
+from gbuq_core.figures.table import members as table_members
+from gbuq_core.figures.table import rejection as table_rejection
+from gbuq_core.figures.table import rows as table_rows
+from gbuq_core.figures.table.features import FeatureValue, contributions_figure, positions_figure
+from gbuq_core.figures.table.members import (
+    MemberClasses,
+    MemberValues,
+    member_classes_figure,
+    member_means_figure,
+    member_values_figure,
+)
+from gbuq_core.figures.table.rejection import Ranking, describe_rejection, rejection_figure
+from gbuq_core.figures.table.rows import RowMap, describe_row_map, row_map_figure
+from gbuq_core.figures.theme import METHOD_STYLES
+from gbuq_core.metrics import coverage, prr, rejection_curve, reliability
+
+STYLE = METHOD_STYLES["sglb"]
+NASTY = "<a href='http://evil.example'>x</a>"
+
+
+@pytest.mark.parametrize(
+    "module",
+    [parts, table_coverage, table_features, table_members, table_rejection, table_rows, vega],
+)
+def test_the_examples_in_the_docstrings_hold(module):
+    assert doctest.testmod(module).failed == 0
+
+
+def ranking(errors, values, kind="total"):
+    return Ranking(kind, rejection_curve(errors, values), prr(errors, values))
+
+
+# Numbers are sent with five significant digits.
+ROUNDING = {"rtol": 5.1e-5, "atol": 0.0}
+
+
+def read_by_name(figure):
+    return {entry["name"]: entry["at"] for entry in figure.spec["read"]["values"]}
+
+
+def test_rejection_lies_between_random_and_oracle():
+    errors = np.array([0.0, 3.0, 1.0, 2.0])
+    figure = rejection_figure([ranking(errors, errors)], "error")
+    assert [entry["name"] for entry in figure.spec["legend"]] == ["random", "oracle", "total"]
+    (panel,) = figure.spec["panels"]
+    random, oracle, total = panel["layers"]
+    assert total["y"] == oracle["y"]
+    assert random["y"][0] == oracle["y"][0] == 1.5
+    assert (total["x"][0], total["x"][-1]) == (0.0, 100.0)
+    assert panel["range"][0] == 0.0
+    assert panel["range"][1] > 1.5
+    assert read_by_name(figure)["total"] == total["y"]
+    assert "PRR 100 %" in figure.alt
+    assert figure.alt == describe_rejection([ranking(errors, errors)])
+    assert "nothing to reject" in describe_rejection([ranking(errors * 0, errors)])
+
+
+def test_coverage_and_reliability_show_promise_and_measurement():
+    rng = np.random.default_rng(1)
+    y = rng.normal(size=200)
+    found = coverage(y, np.zeros(200), np.full(200, 0.1))
+    figure = table_coverage.coverage_figure(found, STYLE)
+    band, right, measured, dots = figure.spec["panels"][0]["layers"]
+    order = np.argsort(found.levels)
+    np.testing.assert_allclose(measured["x"], 100 * found.levels[order], **ROUNDING)
+    np.testing.assert_allclose(measured["y"], 100 * found.observed[order], **ROUNDING)
+    np.testing.assert_allclose(band["low"], 100 * found.low[order], **ROUNDING)
+    assert right["x"] == right["y"] == [0.0, 100.0]
+    assert dots["y"] == measured["y"]
+    assert "outside their band" in figure.alt
+    sure = reliability(np.array([0, 1, 1]), np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]]))
+    measured = table_coverage.reliability_figure(sure, STYLE).spec["panels"][0]["layers"][2]
+    assert len(measured["x"]) == 3
+    assert np.isfinite(measured["y"]).all()
+
+
+def test_the_specifications_are_json():
+    errors = np.array([0.0, 3.0, 1.0, 2.0])
+    sure = reliability(np.array([0, 1, 1]), np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]]))
+    for figure in (
+        rejection_figure([ranking(errors, errors)], "error"),
+        table_coverage.reliability_figure(sure, STYLE),
+        row_map_figure(row_map()),
+    ):
+        assert json.loads(json.dumps(figure.spec, allow_nan=False)) == figure.spec
+
+
+def row_map(**changes):
+    shown = RowMap(
+        number=np.array([1, 2, 3]),
+        data=np.array([1.0, 2.0, 3.0]),
+        knowledge=np.array([0.3, 0.2, 0.1]),
+        error=np.array([5.0, 1.0, np.nan]),
+        unit="std",
+        error_label="absolute error",
+        is_class=False,
+        selected=1,
+    )
+    return shown._replace(**changes)
+
+
+def test_the_worst_rows_are_drawn_on_top_and_the_open_one_is_ringed():
+    figure = row_map_figure(row_map())
+    (panel,) = figure.spec["panels"]
+    # without a truth, then the smaller error, then the larger
+    assert [layer["at"] for layer in panel["layers"]] == [[2], [1], [0]]
+    assert (panel["ring"]["x"], panel["ring"]["y"]) == (2.0, 0.2)
+    assert "least familiar is row 1" in figure.alt
+    assert figure.alt == describe_row_map(row_map())
+
+
+def test_a_dot_can_be_read_and_picked_by_its_number():
+    read = row_map_figure(row_map(number=np.array([7, 8, 9]))).spec["read"]
+    assert read["names"] == [7, 8, 9]
+    assert (read["x"], read["y"]) == ([1.0, 2.0, 3.0], [0.3, 0.2, 0.1])
+    assert {v["name"]: v["at"] for v in read["values"]}["error"] == [5.0, 1.0, None]
+    ranges = row_map_figure(row_map()).spec
+    assert ranges["x"]["range"][1] > 3.0
+    low, high = ranges["panels"][0]["range"]
+    assert low < 0.1 < 0.3 < high
+
+
+def test_wrong_and_right_classes_have_names():
+    figure = row_map_figure(row_map(error=np.array([0.0, 1.0, np.nan]), is_class=True))
+    assert [entry["name"] for entry in figure.spec["legend"]] == ["right", "wrong", "no truth"]
+    assert [layer["at"] for layer in figure.spec["panels"][0]["layers"]] == [[0], [1], [2]]
+
+
+def test_a_map_without_truths_needs_no_scale_and_reads_no_error():
+    figure = row_map_figure(row_map(error=np.full(3, np.nan), selected=None))
+    (panel,) = figure.spec["panels"]
+    assert [layer["at"] for layer in panel["layers"]] == [[0, 1, 2]]
+    assert "ring" not in panel
+    assert figure.spec["legend"] == []
+    assert set(read_by_name(figure)) == {"data", "knowledge"}
+
+
+def test_the_scale_of_errors_leaves_out_the_worst_fiftieth():
+    error = np.append(np.linspace(0.0, 1.0, 99), 1000.0)
+    rows = RowMap(np.arange(100), error, error, error, "std", "absolute error", is_class=False)
+    figure = row_map_figure(rows)
+    (scale,) = figure.spec["legend"]
+    assert scale["name"] == "absolute error, 0 to 0.99 and above"
+    layers = figure.spec["panels"][0]["layers"]
+    assert len(layers) == len(scale["colours"]) == 16
+    assert 99 in layers[-1]["at"]
+    assert sorted(place for layer in layers for place in layer["at"]) == list(range(100))
+
+
+def test_the_users_words_stay_data():
+    features = [
+        FeatureValue(NASTY, NASTY, 100.0, 0.0, "outside the training range"),
+        FeatureValue(NASTY, "", np.nan, 12.5, "missing"),
+    ]
+    spec = positions_figure(features)
+    assert len(set(spec["layer"][0]["encoding"]["y"]["sort"])) == 2
+    assert spec["layer"][2]["data"]["values"][0]["c2"] == 12.5
+    assert spec["layer"][3]["data"]["values"][0]["c1"] == 100.0
+    bars = contributions_figure([NASTY, NASTY], np.array([1.0, -2.0]), "data", "nats")
+    assert [row["c1"] for row in bars["data"]["values"]] == [1.0, -2.0]
+    assert NASTY[:20] in bars["data"]["values"][0]["c0"]
+
+
+def test_members_of_a_regression():
+    members = MemberValues(np.array([1.0, 3.0]), np.array([0.5, 0.5]), 1.2, 2.5, NASTY)
+    spec = member_values_figure(members, STYLE)
+    rows = spec["data"]["values"]
+    assert [row["c1"] for row in rows] == [1.0, 3.0, 2.0]
+    assert (rows[0]["c2"], rows[0]["c3"]) == (0.0, 2.0)
+    assert spec["layer"][-1]["data"]["values"] == [{"c1": 2.5}]
+    without = member_values_figure(members._replace(truth=np.nan), STYLE)
+    assert len(without["layer"]) == 2
+    assert [row["c1"] for row in member_means_figure(members, STYLE)["data"]["values"]] == [1, 3]
+
+
+def test_members_of_a_classification_show_the_most_probable_classes():
+    p = np.array([[0.1, 0.7, 0.2], [0.2, 0.5, 0.3]])
+    spec = member_classes_figure(MemberClasses(p, ("a", "b", "c"), 2), STYLE)
+    bars, dots = (layer["data"]["values"] for layer in spec["layer"])
+    assert [bar["c0"] for bar in bars] == ["b", "c (true)", "a"]
+    assert len(dots) == 6

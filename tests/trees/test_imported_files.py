@@ -1,0 +1,248 @@
+"""Model files of other libraries: read as the fitted model, or refused in one sentence."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import catboost
+import numpy as np
+import pandas as pd
+import pytest
+import xgboost
+from leaf_models import (
+    QUIET,
+    REGRESSORS,
+    assert_same_parts,
+    library_leaves,
+    lightgbm_model,
+    make_data,
+    xgboost_model,
+)
+
+from gbuq_core.errors import InvalidParameter, ModelFileError
+from gbuq_core.trees.importers import leaf_source, load_leaf_source
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_data()
+
+
+@pytest.fixture(scope="module")
+def model_files(data, tmp_path_factory):
+    """Small models in every format."""
+    folder = tmp_path_factory.mktemp("models")
+    _, gaps, y, _ = data
+    paths = {
+        name: folder / name for name in ("lightgbm", "xgboost.json", "xgboost.ubj", "catboost")
+    }
+    lightgbm_model(num_leaves=6).fit(gaps, y).booster_.save_model(paths["lightgbm"])
+    fitted = xgboost_model().fit(gaps, y)
+    for name in ("xgboost.json", "xgboost.ubj"):
+        fitted.save_model(paths[name])
+    catboost.CatBoostRegressor(**QUIET).fit(gaps, y).save_model(str(paths["catboost"]))
+    return {**paths, "xgboost": paths["xgboost.ubj"]}
+
+
+@pytest.mark.parametrize("name", ["lightgbm", "xgboost.json", "xgboost.ubj", "catboost"])
+def test_files_give_what_the_fitted_model_gives(name, data, model_files):
+    _, gaps, y, _ = data
+    kind = name.split(".")[0]
+    make = {"lightgbm": lambda: lightgbm_model(num_leaves=6)}.get(kind, REGRESSORS[kind][0])
+    fitted = leaf_source(make().fit(gaps, y))
+    for content in (model_files[name], str(model_files[name]), model_files[name].read_bytes()):
+        loaded = load_leaf_source(content)
+        assert loaded.kind == kind
+        np.testing.assert_array_equal(loaded.leaf_matrix(gaps), fitted.leaf_matrix(gaps))
+        np.testing.assert_array_equal(loaded.predict(gaps), fitted.predict(gaps))
+
+
+@pytest.mark.parametrize("name", ["lightgbm zeros", "lightgbm forest", "xgboost pruned",
+                                  "xgboost dart", "xgboost forest"])  # fmt: skip
+def test_files_of_other_boosters(name, data, tmp_path):
+    """What is written anew for the library predicts as before."""
+    _, gaps, y, _ = data
+    model = REGRESSORS[name][0]().fit(gaps, y)
+    booster = model.booster_ if hasattr(model, "booster_") else model.get_booster()
+    path = tmp_path / ("model.txt" if hasattr(model, "booster_") else "model.json")
+    booster.save_model(path)
+    loaded = load_leaf_source(path)
+    assert_same_parts(loaded.leaf_matrix(gaps), library_leaves(model, gaps))
+    # dart: weights of trees are multiplied in another order (float32).
+    np.testing.assert_allclose(loaded.predict(gaps), model.predict(gaps), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("ending", ["json", "ubj"])
+def test_an_xgboost_file_ends_at_its_best_round(ending, data, tmp_path):
+    X, _, _, _ = data
+    noise = np.random.default_rng(3).normal(size=400)  # nothing to learn: the best comes early
+    model = xgboost.XGBRegressor(n_estimators=60, early_stopping_rounds=5, max_depth=4)
+    model.fit(X[:200], noise[:200], eval_set=[(X[200:], noise[200:])])
+    assert model.best_iteration + 1 < model.get_booster().num_boosted_rounds()
+    path = tmp_path / f"model.{ending}"
+    model.save_model(path)
+    loaded = load_leaf_source(path)
+    assert loaded.n_trees == model.best_iteration + 1
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    assert_same_parts(loaded.leaf_matrix(X), library_leaves(model, X))
+
+
+@pytest.mark.parametrize("best", ["12", "-1", "two", "1e400"])
+def test_a_best_round_that_is_none_is_refused(best, data, tmp_path):
+    _, gaps, y, _ = data
+    booster = xgboost_model().fit(gaps, y).get_booster()  # 12 rounds, from 0
+    booster.set_attr(best_iteration=best)
+    booster.save_model(tmp_path / "model.json")
+    with pytest.raises(ModelFileError, match=r"damaged \(its best round is none of its rounds\)"):
+        load_leaf_source(tmp_path / "model.json")
+
+
+def test_a_lightgbm_file_keeps_its_categories(data, tmp_path):
+    _, gaps, y, _ = data
+    frame = pd.DataFrame(gaps, columns=list("abcd"))
+    frame["kind"] = pd.Categorical(np.where(np.arange(400) % 3 == 0, "x", "y"))
+    model = lightgbm_model(min_data_per_group=5).fit(frame, y + (frame["kind"] == "x"))
+    model.booster_.save_model(tmp_path / "m.txt")
+    loaded = load_leaf_source(tmp_path / "m.txt")
+    np.testing.assert_array_equal(loaded.leaf_matrix(frame), library_leaves(model, frame))
+    np.testing.assert_array_equal(loaded.predict(frame), model.predict(frame))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "no model of"), (b"PK\x03\x04", "no model of"), (b"\x80\x04", "no model of"),
+        (b"tree of life", "no LightGBM model"), (b"{}", "no XGBoost model"), (b"{", "damaged"),
+        (b"CBM1", "cut off"), (b"CBM1\xff\xff\xff\xff", "cut off"),
+        (b"[" * 100_000, "no model of"), (b'{"a":' * 100_000, "damaged"),
+        (b"{U\x01a" * 100_000, "damaged"),
+    ],
+)  # fmt: skip
+def test_foreign_content_is_refused(content, message):
+    with pytest.raises(ModelFileError, match=message):
+        load_leaf_source(content)
+
+
+def test_json_of_another_library_is_not_called_damaged(data, tmp_path):
+    X, y = data[0], data[2]
+    quiet = {"verbose": False, "allow_writing_files": False, "thread_count": 1}
+    model = catboost.CatBoostRegressor(iterations=3, **quiet).fit(X, y)
+    model.save_model(str(tmp_path / "model.json"), format="json")
+    with pytest.raises(ModelFileError, match="models of CatBoost are read as cbm") as caught:
+        load_leaf_source(tmp_path / "model.json")
+    assert "damaged" not in str(caught.value)
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(ModelFileError, match="cannot be read"):
+        load_leaf_source(tmp_path / "nothing.txt")
+    with pytest.raises(ModelFileError, match="cannot be read"):
+        load_leaf_source(tmp_path)
+    with pytest.raises(InvalidParameter, match="a path or bytes"):
+        load_leaf_source(3)
+
+
+@pytest.mark.parametrize(
+    ("what", "lie", "message"),
+    [
+        (r"num_leaves=6", "num_leaves=7", "too short"),
+        (r"left_child=1 ", "left_child=0 ", "do not make a tree"),
+        (r"split_feature=\d", "split_feature=9", "out of range"),
+        (r"leaf_value=\S+", "leaf_value=nan", "not where|out of range"),
+        (r"version=v4", "version=v9", "version"),
+        (r"objective=regression", "objective=regressior", "objective"),
+        (r"max_feature_idx=3", "max_feature_idx=4", "name all"),
+        (r"objective=regression", "objective=binary sigmoid:1", "is a classifier"),
+    ],
+)
+def test_a_lightgbm_file_that_lies_is_refused(what, lie, message, model_files):
+    text = model_files["lightgbm"].read_text()
+    lied = re.sub(what, lie, text, count=1)
+    assert lied != text
+    sizes = [len(part) for part in re.findall(r"Tree=\d+\n.*?\n\n\n", lied, re.DOTALL)]
+    lied = re.sub(r"tree_sizes=.*", "tree_sizes=" + " ".join(map(str, sizes)), lied)
+    with pytest.raises((ModelFileError, InvalidParameter), match=message):
+        load_leaf_source(lied.encode())
+
+
+def test_a_catboost_file_that_ends_its_reader_is_refused(model_files, monkeypatch):
+    from gbuq_core.trees.importers import catboost_source
+
+    monkeypatch.setattr(catboost_source, "_TRIAL", "import os; os.abort()")
+    with pytest.raises(ModelFileError, match="its process ended"):
+        load_leaf_source(model_files["catboost"])
+
+
+@pytest.mark.parametrize("package", ["lightgbm", "xgboost", "catboost"])
+def test_a_missing_library_is_one_sentence(package, data, monkeypatch, model_files):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(InvalidParameter, match=f"need the package {package}"):
+        load_leaf_source(model_files[package])
+
+
+# Mutations from a seed: cut, flip, delete, other digits. Whatever comes of it, the process lives,
+# and what is refused is refused in one sentence.
+FUZZ = """
+import sys
+import numpy as np
+from gbuq_core.errors import GbuqError
+from gbuq_core.trees.importers import load_leaf_source
+
+X = np.random.default_rng(0).normal(size=(20, 4))
+
+def damage(content, seed):
+    digits = [i for i, c in enumerate(content) if 48 <= c < 58]
+    rng = np.random.default_rng(seed)
+    damaged = bytearray(content)
+    at = int(rng.integers(len(damaged)))
+    if seed % 5 == 0:
+        del damaged[at:]
+    elif seed % 5 == 1:
+        damaged[at] ^= 1 << int(rng.integers(8))
+    elif seed % 5 == 2:
+        del damaged[at : at + int(rng.integers(1, 20))]
+    elif seed % 5 == 3:
+        damaged[digits[int(rng.integers(len(digits)))]] = 48 + int(rng.integers(10))
+    else:
+        others = [b"\\xff\\xff\\xff\\xff", b"\\0\\0\\0\\x80", b"nan ", b"-1  "]
+        damaged[at : at + 4] = others[seed % 4]
+    return bytes(damaged)
+
+for path, n in zip(sys.argv[1::2], sys.argv[2::2]):
+    content = open(path, "rb").read()
+    refused = read = 0
+    print(path, flush=True)
+    for seed in range(int(n)):
+        try:
+            source = load_leaf_source(damage(content, seed))
+            source.leaf_matrix(X)
+            source.predict(X)
+            read += 1
+        except GbuqError as error:
+            assert "\\n" not in str(error), error
+            refused += 1
+    print("counted", refused, read)
+"""
+
+
+@pytest.mark.slow
+def test_damaged_files_do_not_end_the_process(model_files):
+    """All in one process, which takes seconds to start.
+
+    CatBoost's files are tried in a process of their own, seconds each: few of them.
+    """
+    tried = {"lightgbm": 150, "xgboost.json": 150, "xgboost.ubj": 150, "catboost": 5}
+    arguments = [str(part) for name, n in tried.items() for part in (model_files[name], n)]
+    done = subprocess.run(
+        [sys.executable, "-c", FUZZ, *arguments],
+        capture_output=True, text=True, check=False, cwd=model_files["catboost"].parent,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr[-2000:]
+    counts = [(int(a), int(b)) for a, b in re.findall(r"^counted (\d+) (\d+)$", done.stdout, re.M)]
+    assert [refused + read for refused, read in counts] == list(tried.values())
+    assert all(refused > 0 for refused, _ in counts)
