@@ -100,8 +100,8 @@ def radio(key: str) -> str:
     return f".st-key-{key} input[type=radio]:checked"
 
 
-COURSE, SOFT = "neighbours-course", "soft-functions"
-HETERO, MAPS = "hetero-panels", "novelty-maps"
+COURSE, SOFT = "neighbours-course", "soft-trees-functions"
+HETERO, MAPS = "heteroscedastic-panels", "novelty-maps"
 MOVES = ("ArrowRight", "ArrowRight", "ArrowLeft", "ArrowLeft")
 
 CONTROLS = (

@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from benchmarks import macau_hetero, macau_novelty, macau_scores, macau_speed
+from benchmarks import macau_heteroscedastic, macau_novelty, macau_scores, macau_speed
 from benchmarks.report import Row, make_parser, report
 
 _SECTIONS = ["speed", "large", "parity", "rays", "table1", "sensitivity", "protocol", "scores"]
@@ -47,7 +47,7 @@ def main() -> None:
             case "rays":
                 rows += macau_novelty.rays(data_dir)
             case "table1" | "sensitivity":
-                rows += getattr(macau_hetero, section)(arguments.seeds, kept)
+                rows += getattr(macau_heteroscedastic, section)(arguments.seeds, kept)
             case "protocol":
                 rows += macau_novelty.protocol(kept)
             case "parity" if arguments.reference_dir is None:

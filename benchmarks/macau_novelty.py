@@ -18,7 +18,7 @@ from benchmarks.macau_tables import PAPER_SYNTH_BRACKETS, PAPER_SYNTH_CRPS, line
 from benchmarks.report import Row, load_split
 from benchmarks.store import Store
 from gbuq_core import MacauClassifier, MacauRegressor
-from gbuq_core.experiments.heteroscedastic.data import load_hetero_data
+from gbuq_core.experiments.heteroscedastic.data import load_heteroscedastic_data
 from gbuq_core.experiments.novelty.data import load_novelty_data
 from gbuq_core.experiments.novelty.protocol import (
     PAPER_AUROC,
@@ -127,12 +127,17 @@ def rank_rays(model: Any, rays: Rays, tail: str) -> tuple[np.ndarray, float]:
 
 def rays(data_dir: Path | None, n_rays: int = 100) -> list[Row]:
     """1-D, moons and (with the data) concrete."""
-    hetero, moons = load_hetero_data(), load_novelty_data("moons", 600, 1.0, 0, False, "", ("", ""))
+    heteroscedastic, moons = (
+        load_heteroscedastic_data(),
+        load_novelty_data("moons", 600, 1.0, 0, False, "", ("", "")),
+    )
     forest = {"n_jobs": 1, "random_state": 0}
     cases: list[tuple[str, Any, Any, Any, Rays]] = []
     for leaf in ("linear", "basic"):
         model = MacauRegressor(leaf, subsample=0.1, **forest)
-        cases.append((f"1-D, both sides, {leaf}", model, hetero.X, hetero.y, line_rays()))
+        cases.append(
+            (f"1-D, both sides, {leaf}", model, heteroscedastic.X, heteroscedastic.y, line_rays())
+        )
     two = random_rays(moons.X, n_rays, 0)
     name = f"moons, {n_rays} directions"
     cases.append((name, MacauClassifier(**forest), moons.X, moons.y, two))

@@ -30,37 +30,52 @@ from demos.heteroscedastic_parts import (
 from demos.lesson import Lesson, Shown, Step, main
 from gbuq_core.experiments.heteroscedastic.claims import check_claims, follow_rays
 from gbuq_core.experiments.heteroscedastic.data import Array
-from gbuq_core.experiments.heteroscedastic.fit import HeteroRun, HeteroView, view_hetero
-from gbuq_core.experiments.heteroscedastic.plan import LEVELS, METHODS, SUPPORT, HeteroSettings
-from gbuq_core.experiments.heteroscedastic.scores import HeteroScore, score_all
-from gbuq_core.experiments.heteroscedastic.words import describe_hetero
+from gbuq_core.experiments.heteroscedastic.fit import (
+    HeteroscedasticRun,
+    HeteroscedasticView,
+    view_heteroscedastic,
+)
+from gbuq_core.experiments.heteroscedastic.plan import (
+    LEVELS,
+    METHODS,
+    SUPPORT,
+    HeteroscedasticSettings,
+)
+from gbuq_core.experiments.heteroscedastic.scores import HeteroscedasticScore, score_all
+from gbuq_core.experiments.heteroscedastic.words import describe_heteroscedastic
 from gbuq_core.figures.canvas.panels import Strip, StripLine
 from gbuq_core.figures.theme import METHOD_STYLES
 
 
-class HeteroPreset(NamedTuple):
+class HeteroscedasticPreset(NamedTuple):
     """What the Heteroscedastic page is opened with."""
 
-    settings: HeteroSettings
+    settings: HeteroscedasticSettings
 
 
-_BASE = HeteroSettings()
+_BASE = HeteroscedasticSettings()
 _TWO = ("macau_linear", "macau_basic")
-NOISE = HeteroPreset(
+NOISE = HeteroscedasticPreset(
     _BASE._replace(methods=("macau_linear", "forest", "catboost"), bands=("total", "data"))
 )
-PARTS = HeteroPreset(_BASE._replace(methods=_TWO, score="data"))
-BEYOND = HeteroPreset(_BASE._replace(score="knowledge"))
-NOVELTY = HeteroPreset(_BASE._replace(methods=(*_TWO, "isolation")))
-ALIKE = HeteroPreset(_BASE._replace(methods=("macau_linear",), subsample=0.8, score="knowledge"))
-TINY = HeteroPreset(ALIKE.settings._replace(subsample=0.1, min_child_samples=1, max_leaves=255))
-AVERAGE = HeteroPreset(
+PARTS = HeteroscedasticPreset(_BASE._replace(methods=_TWO, score="data"))
+BEYOND = HeteroscedasticPreset(_BASE._replace(score="knowledge"))
+NOVELTY = HeteroscedasticPreset(_BASE._replace(methods=(*_TWO, "isolation")))
+ALIKE = HeteroscedasticPreset(
+    _BASE._replace(methods=("macau_linear",), subsample=0.8, score="knowledge")
+)
+TINY = HeteroscedasticPreset(
+    ALIKE.settings._replace(subsample=0.1, min_child_samples=1, max_leaves=255)
+)
+AVERAGE = HeteroscedasticPreset(
     _BASE._replace(
         methods=("macau_linear", "forest", "conformal_forest"), level=0.8, conformal=True,
         bands=("total",),
     )
 )  # fmt: skip
-TABLE = HeteroPreset(_BASE._replace(methods=(*_TWO, "forest", "quantile", "gnll", "catboost")))
+TABLE = HeteroscedasticPreset(
+    _BASE._replace(methods=(*_TWO, "forest", "quantile", "gnll", "catboost"))
+)
 MORE = ("conformal_forest", "conformal_linear", "isolation")  # a page shows six
 SEEDS = (1, 2, 3)
 PLAYED, STILL = 24, 12  # trees that are played; that stand behind others
@@ -70,7 +85,7 @@ _NOVELTIES = ("novelty", "conditional_novelty", "inference_novelty")
 _NEAR = (-2.0, 10.0)  # of a novelty: what is usual, and a little more
 
 
-def _scores(run: HeteroRun) -> dict[str, HeteroScore]:
+def _scores(run: HeteroscedasticRun) -> dict[str, HeteroscedasticScore]:
     return {score.method: score for score in score_all(run)}
 
 
@@ -85,7 +100,7 @@ def noise_that_grows() -> Shown:
     widths = np.array([wide(level) for level in LEVELS])
     strips = []
     for fit, view in zip(run.fits, run.views, strict=True):
-        views = [view_hetero(fit, run.settings._replace(level=level)) for level in LEVELS]
+        views = [view_heteroscedastic(fit, run.settings._replace(level=level)) for level in LEVELS]
         ends = [[each.lower for each in views], [each.upper for each in views]]
         lines = [*behind.lines(widths), *interval_lines(behind, view, ends)]
         strips.append(behind.strip(view.label, lines))
@@ -96,7 +111,7 @@ def noise_that_grows() -> Shown:
         for view in run.views
     ]
     strips.append(over_x(behind, "Std of y", curves, "std"))
-    sheet = charts_of(strips, describe_hetero(run))._replace(
+    sheet = charts_of(strips, describe_heteroscedastic(run))._replace(
         frame_label="interval for", frame_values=[f"{100 * level:.0f} %" for level in LEVELS],
         frames_per_second=1.0,
     )  # fmt: skip
@@ -126,7 +141,7 @@ def data_and_knowledge() -> Shown:
             ("knowledge", np.sqrt(view.knowledge), colour, True),
         ]
         stds.append(over_x(behind, f"Parts of {view.label}", parts, "std", y_limits=(0.0, 1.6)))
-    sheet = charts_of([*strips, *stds], describe_hetero(run))._replace(
+    sheet = charts_of([*strips, *stds], describe_heteroscedastic(run))._replace(
         frame_label="tree", frame_values=list(range(1, PLAYED + 1)), frames_per_second=2.0,
         start_frame=0,
     )  # fmt: skip
@@ -172,10 +187,10 @@ def out_of_the_rows() -> Shown:
         "always, 0.5 is chance. The last chart has it by how far away they are.",
     )
     answer = answers.who_notices_the_end(rays, scores, seeds)
-    return Shown(text, answer, charts_of(strips, describe_hetero(run)))
+    return Shown(text, answer, charts_of(strips, describe_heteroscedastic(run)))
 
 
-def _told_strip(run: HeteroRun) -> Strip:
+def _told_strip(run: HeteroscedasticRun) -> Strip:
     """AUROC of knowledge for foreign rows at a distance."""
     middles = 0.5 * (DISTANCES[1:] + DISTANCES[:-1])
     lines = [
@@ -229,10 +244,10 @@ def three_novelties() -> Shown:
     )
     told = [scores[method] for method in run.settings.methods]
     answer = f"{answers.which_novelty(told, beyond)} {answers.why_novelty(same, flat)}"
-    return Shown(text, answer.strip(), charts_of(strips, describe_hetero(run)))
+    return Shown(text, answer.strip(), charts_of(strips, describe_heteroscedastic(run)))
 
 
-def _values(view: HeteroView, key: str) -> Array:
+def _values(view: HeteroscedasticView, key: str) -> Array:
     curve = view.curve(key)
     assert curve is not None
     return curve.values
@@ -265,7 +280,7 @@ def alike_or_tiny() -> Shown:
         f"Drawn are {STILL} of the {_BASE.trees} trees, and their mean in ink.",
     )
     answer = answers.what_breaks(base, more, tiny, far, ALIKE.settings.subsample)
-    return Shown(text, answer, charts_of(strips, describe_hetero(runs[1])))
+    return Shown(text, answer, charts_of(strips, describe_heteroscedastic(runs[1])))
 
 
 def on_average() -> Shown:
@@ -298,7 +313,7 @@ def on_average() -> Shown:
         Strip("Fresh rows held, by tenths of x", edges, lines, "x",
               "%", (0.0, 102.0), mode="frame")
     )  # fmt: skip
-    sheet = charts_of(strips, describe_hetero(run))._replace(
+    sheet = charts_of(strips, describe_heteroscedastic(run))._replace(
         frame_label="stretched", frame_values=["no", "yes"], frames_per_second=1.0
     )
     labels = [view.label.replace(",", "") for view in run.views]  # as they are listed
@@ -321,7 +336,8 @@ def beside_the_table() -> Shown:
     scores = [found[method] for method in run.settings.methods]
     behind = backdrop_of(run)
     strips = [each_interval(run, behind), crps_strip(scores), auroc_strip(scores)]
-    sheet = charts_of(strips, describe_hetero(run, tuple(scores)), columns=3, height=240)._replace(
+    words = describe_heteroscedastic(run, tuple(scores))
+    sheet = charts_of(strips, words, columns=3, height=240)._replace(
         frame_label="method", frame_values=[score.label for score in scores],
         frames_per_second=0.8, start_frame=0,
     )  # fmt: skip

@@ -22,7 +22,7 @@ from gbuq_core.experiments.heteroscedastic.claims import (
     Ray,
 )
 from gbuq_core.experiments.heteroscedastic.data import Array
-from gbuq_core.experiments.heteroscedastic.scores import HeteroScore
+from gbuq_core.experiments.heteroscedastic.scores import HeteroscedasticScore
 
 _SAME = 0.05  # relative change that counts as none
 _EVEN = 0.05  # coverages of thirds that lie as near to each other
@@ -48,7 +48,7 @@ def change(old: float, new: float, form: str = ".2g") -> str:
     return f"{'rises' if new > old else 'falls'} from {old:{form}} to {new:{form}}"
 
 
-def who_sees_noise(scores: Mapping[str, HeteroScore]) -> str:
+def who_sees_noise(scores: Mapping[str, HeteroscedasticScore]) -> str:
     """Which stds follow the noise, and what those that do not lack."""
     noise = next(iter(scores.values())).mean_noise
     sees = [s for s in scores.values() if s.std_error <= FOLLOWS * noise]
@@ -82,7 +82,7 @@ def _why_forest(blind: bool) -> str:
     return why if blind else f"That is chance: {why[0].lower()}{why[1:]}"
 
 
-def data_or_knowledge(linear: HeteroScore, basic: HeteroScore, gap: float) -> str:
+def data_or_knowledge(linear: HeteroscedasticScore, basic: HeteroscedasticScore, gap: float) -> str:
     """Shares of the two parts, and what a leaf's slope does to them."""
     exact = "to the last digit" if gap < 1e-9 else f"to within {gap:.1g}"
     shares = [f"{100 * s.data_share:.0f} %" for s in (linear, basic)]
@@ -115,7 +115,7 @@ def data_or_knowledge(linear: HeteroScore, basic: HeteroScore, gap: float) -> st
 
 
 def who_notices_the_end(
-    rays: Mapping[str, tuple[Ray, Ray]], scores: Mapping[str, HeteroScore], seeds: Array
+    rays: Mapping[str, tuple[Ray, Ray]], scores: Mapping[str, HeteroscedasticScore], seeds: Array
 ) -> str:
     """How knowledge uncertainty goes outwards; seeds are CatBoost's AUROC for several."""
     parts = []
@@ -169,7 +169,9 @@ def _outwards(left: Ray, right: Ray) -> str:
     return f"its std does not rise on both sides, it goes {ends}."
 
 
-def which_novelty(scores: Sequence[HeteroScore], beyond: Mapping[tuple[str, str], float]) -> str:
+def which_novelty(
+    scores: Sequence[HeteroscedasticScore], beyond: Mapping[tuple[str, str], float]
+) -> str:
     """AUROC of each score, and shares of foreign rows beyond what is usual among others."""
     parts = [
         "In brackets the AUROC, and how many foreign rows lie beyond what 95 % of fresh rows from "
@@ -211,7 +213,11 @@ def why_novelty(same: bool, flat: bool) -> str:
 
 
 def what_breaks(
-    base: HeteroScore, more: HeteroScore, tiny: HeteroScore, far: Sequence[float], share: float
+    base: HeteroscedasticScore,
+    more: HeteroscedasticScore,
+    tiny: HeteroscedasticScore,
+    far: Sequence[float],
+    share: float,
 ) -> str:
     """Larger samples and smaller leaves beside the defaults; far: stds at the right end."""
     known, inference = (
@@ -265,7 +271,7 @@ def right_on_average(
     return " ".join(parts)
 
 
-def what_reproduces(claims: Sequence[Claim], scores: Sequence[HeteroScore]) -> str:
+def what_reproduces(claims: Sequence[Claim], scores: Sequence[HeteroscedasticScore]) -> str:
     """Counted verdicts, statements that fail, and the largest differences of the tables."""
     by = {
         verdict: [claim for claim in claims if claim.verdict == verdict]

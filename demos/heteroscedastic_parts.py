@@ -12,24 +12,24 @@ from scipy.special import ndtri
 
 from gbuq_core.experiments.heteroscedastic.data import Array, data_of
 from gbuq_core.experiments.heteroscedastic.fit import (
-    HeteroFit,
-    HeteroMeasure,
-    HeteroRun,
-    HeteroView,
-    fit_hetero,
-    measure_hetero,
-    view_hetero,
+    HeteroscedasticFit,
+    HeteroscedasticMeasure,
+    HeteroscedasticRun,
+    HeteroscedasticView,
+    fit_heteroscedastic,
+    measure_heteroscedastic,
+    view_heteroscedastic,
 )
 from gbuq_core.experiments.heteroscedastic.plan import (
     SUPPORT,
-    HeteroPlan,
-    HeteroSettings,
+    HeteroscedasticPlan,
+    HeteroscedasticSettings,
     MeasurePlan,
-    plan_hetero,
+    plan_heteroscedastic,
     plan_measure,
 )
 from gbuq_core.experiments.heteroscedastic.predictions import interval_of
-from gbuq_core.experiments.heteroscedastic.scores import HeteroScore
+from gbuq_core.experiments.heteroscedastic.scores import HeteroscedasticScore
 from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
 from gbuq_core.figures.curves.parts import stretches
 from gbuq_core.figures.theme import METHOD_STYLES
@@ -43,28 +43,28 @@ _HEADROOM = 3.2  # stds of noise around the truth that charts hold
 _KEPT = 16  # fits that steps share; the lesson has fewer
 
 # Seconds of work each, so that steps that show the same fit do not train it again.
-_fit = lru_cache(maxsize=_KEPT)(fit_hetero)
+_fit = lru_cache(maxsize=_KEPT)(fit_heteroscedastic)
 
 
 @lru_cache(maxsize=_KEPT)
-def _measure(plan: HeteroPlan, measure_plan: MeasurePlan) -> HeteroMeasure:
-    return measure_hetero(_fit(plan), measure_plan)
+def _measure(plan: HeteroscedasticPlan, measure_plan: MeasurePlan) -> HeteroscedasticMeasure:
+    return measure_heteroscedastic(_fit(plan), measure_plan)
 
 
-def run_of(settings: HeteroSettings) -> HeteroRun:
-    """What `run_hetero` returns, with fits and measurements shared between the steps."""
-    plans = [plan_hetero(settings, method) for method in settings.methods]
+def run_of(settings: HeteroscedasticSettings) -> HeteroscedasticRun:
+    """What `run_heteroscedastic` returns, with fits and measurements shared between the steps."""
+    plans = [plan_heteroscedastic(settings, method) for method in settings.methods]
     fits, measures = [], []
     with stage(len(plans)):
         for plan in plans:
             with stage(1, span=1):
                 fits.append(_fit(plan))
             measures.append(_measure(plan, plan_measure(settings)))
-    views = tuple(view_hetero(fit, settings) for fit in fits)
-    return HeteroRun(settings, data_of(settings), tuple(fits), views, tuple(measures))
+    views = tuple(view_heteroscedastic(fit, settings) for fit in fits)
+    return HeteroscedasticRun(settings, data_of(settings), tuple(fits), views, tuple(measures))
 
 
-def both(first: HeteroRun, second: HeteroRun) -> HeteroRun:
+def both(first: HeteroscedasticRun, second: HeteroscedasticRun) -> HeteroscedasticRun:
     """Two runs of the same rows as one."""
     settings = first.settings._replace(methods=first.settings.methods + second.settings.methods)
     return first._replace(
@@ -117,7 +117,7 @@ class Backdrop(NamedTuple):
         )  # fmt: skip
 
 
-def backdrop_of(run: HeteroRun, near: bool = False) -> Backdrop:
+def backdrop_of(run: HeteroscedasticRun, near: bool = False) -> Backdrop:
     """The rows and the truth of a run; near: of nothing but where rows lie."""
     view, data = run.views[0], run.data
     few = np.linspace(0, len(data.y) - 1, min(len(data.y), _ROWS)).astype(np.int64)
@@ -143,7 +143,9 @@ def backdrop_of(run: HeteroRun, near: bool = False) -> Backdrop:
     )
 
 
-def interval_lines(behind: Backdrop, view: HeteroView, ends: Sequence[Any]) -> list[StripLine]:
+def interval_lines(
+    behind: Backdrop, view: HeteroscedasticView, ends: Sequence[Any]
+) -> list[StripLine]:
     """A method's mean and the two ends of its interval, each (m,) or (n_frames, m)."""
     assert view.loc is not None
     colour = METHOD_STYLES[view.method].colour
@@ -191,14 +193,14 @@ def charts_of(strips: Sequence[Strip], alt: str, columns: int = 2, height: int =
     )  # fmt: skip
 
 
-def means_of_trees(fit: HeteroFit, x: Array, n_trees: int) -> Array:
+def means_of_trees(fit: HeteroscedasticFit, x: Array, n_trees: int) -> Array:
     """What the first trees of MACAU say at places x (m,), as (n_trees, m)."""
     means: Array = fit.model.predict_members(x[:, None])[:n_trees, :, 0]
     return means
 
 
 def held_by_place(
-    run: HeteroRun, index: int, level: float, n_parts: int, factor: float | None
+    run: HeteroscedasticRun, index: int, level: float, n_parts: int, factor: float | None
 ) -> Array:
     """Share of test rows in a method's intervals, for equal parts of x from left to right.
 
@@ -227,7 +229,7 @@ def parts_of(x: Array, n_parts: int) -> np.ndarray:
     return np.clip(found, 0, n_parts - 1)
 
 
-def told_by_distance(measure: HeteroMeasure, key: str, edges: Array) -> Array:
+def told_by_distance(measure: HeteroscedasticMeasure, key: str, edges: Array) -> Array:
     """AUROC of a score for foreign rows whose distance is between edges, (n_edges - 1,)."""
     known, foreign = (
         next(curve.values for curve in at.curves if curve.key == key)
@@ -248,7 +250,7 @@ def wide(level: float) -> float:
     return float(ndtri(0.5 + level / 2.0))
 
 
-def each_interval(run: HeteroRun, behind: Backdrop) -> Strip:
+def each_interval(run: HeteroscedasticRun, behind: Backdrop) -> Strip:
     """A method a frame: its mean and its interval; nothing for one that only scores."""
     nothing = np.full(len(run.views[0].x), np.nan)
     curves = [
@@ -265,13 +267,13 @@ def each_interval(run: HeteroRun, behind: Backdrop) -> Strip:
     return behind.strip(f"{100 * run.settings.level:.0f} % interval", lines)
 
 
-def crps_strip(scores: Sequence[HeteroScore]) -> Strip:
+def crps_strip(scores: Sequence[HeteroscedasticScore]) -> Strip:
     """CRPS here over that of the paper, a method a frame."""
     pairs = [(i, score.paper_crps, score.crps) for i, score in enumerate(scores)]
     return _beside_strip("CRPS", pairs, len(scores))
 
 
-def auroc_strip(scores: Sequence[HeteroScore]) -> Strip:
+def auroc_strip(scores: Sequence[HeteroscedasticScore]) -> Strip:
     """The same for every score's AUROC."""
     pairs = [
         (i, cell.paper, cell.value) for i, score in enumerate(scores) for cell in score.auroc

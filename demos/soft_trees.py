@@ -26,39 +26,39 @@ from demos.soft_trees_parts import (
 )
 from gbuq_core.experiments.claims import times_text
 from gbuq_core.experiments.soft_trees.claims import check_claims, rmse_beside_paper
-from gbuq_core.experiments.soft_trees.fit import fit_soft, run_soft, view_soft
+from gbuq_core.experiments.soft_trees.fit import fit_soft_trees, run_soft_trees, view_soft_trees
 from gbuq_core.experiments.soft_trees.look import (
     covariance_view,
     stages_view,
     tree_frames,
     tree_view,
 )
-from gbuq_core.experiments.soft_trees.models import estimate_soft_seconds
-from gbuq_core.experiments.soft_trees.plan import SoftSettings, full_rank, plan_soft
-from gbuq_core.experiments.soft_trees.scores import score_all, score_soft
-from gbuq_core.experiments.soft_trees.words import describe_elbo, describe_soft
+from gbuq_core.experiments.soft_trees.models import estimate_soft_trees_seconds
+from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings, full_rank, plan_soft_trees
+from gbuq_core.experiments.soft_trees.scores import score_all, score_soft_trees
+from gbuq_core.experiments.soft_trees.words import describe_elbo, describe_soft_trees
 from gbuq_core.figures.canvas.panels import Strip, StripLine
 from gbuq_core.figures.soft_trees.charts import TreeFrames, correlation_sheet, tree_sheet
 from gbuq_core.figures.soft_trees.strips import frames_from, functions_strip, scene_from
 from gbuq_core.figures.theme import METHOD_STYLES
 
 
-class SoftPreset(NamedTuple):
+class SoftTreesPreset(NamedTuple):
     """What the Soft trees page is opened with."""
 
-    settings: SoftSettings
+    settings: SoftTreesSettings
 
 
-_ONE = SoftSettings(methods=("vst",))
-GATE = SoftPreset(
+_ONE = SoftTreesSettings(methods=("vst",))
+GATE = SoftTreesPreset(
     _ONE._replace(data="step", rows=75, depth=1, leaf="constant", beta=2.0, steps=1000)
 )
-TAILS = SoftPreset(_ONE)
-GAP = SoftPreset(_ONE._replace(data="gap"))
-FIELD = SoftPreset(_ONE._replace(rank=0))
-WAVELET = SoftPreset(SoftSettings(methods=("vst", "vsgbm"), data="wavelet"))
-OTHERS = SoftPreset(SoftSettings(methods=("vst", "vsgbm", "sglb", "gp")))
-COST = SoftPreset(OTHERS.settings._replace(data="gap"))
+TAILS = SoftTreesPreset(_ONE)
+GAP = SoftTreesPreset(_ONE._replace(data="gap"))
+FIELD = SoftTreesPreset(_ONE._replace(rank=0))
+WAVELET = SoftTreesPreset(SoftTreesSettings(methods=("vst", "vsgbm"), data="wavelet"))
+OTHERS = SoftTreesPreset(SoftTreesSettings(methods=("vst", "vsgbm", "sglb", "gp")))
+COST = SoftTreesPreset(OTHERS.settings._replace(data="gap"))
 SOFTEST, HARDEST, N_BETAS = 0.25, 32.0, 29
 RANKS = (0, 2, 5, 10, 20)
 _PLAYED, _STILL = 30, 12  # functions that are lifted out one by one; that stand behind others
@@ -68,7 +68,10 @@ def one_gate() -> Shown:
     """Beta turns a soft split into a hard one."""
     settings = GATE.settings
     betas = np.round(np.geomspace(SOFTEST, HARDEST, N_BETAS), 3)
-    fits = [fit_soft(plan_soft(settings._replace(beta=float(beta)), "vst")) for beta in betas]
+    fits = [
+        fit_soft_trees(plan_soft_trees(settings._replace(beta=float(beta)), "vst"))
+        for beta in betas
+    ]
     views = [tree_view(fit) for fit in fits]
     data = fits[0].data
     nothing = np.empty(0)
@@ -81,7 +84,8 @@ def one_gate() -> Shown:
     )  # fmt: skip
     widths = [blend_width(view.gates[0], view.x) for view in views]
     scores = [
-        score_soft(fit, view_soft(fit, settings), settings) for fit in (fits[0], fits[-1])
+        score_soft_trees(fit, view_soft_trees(fit, settings), settings)
+        for fit in (fits[0], fits[-1])
     ]  # fmt: skip
     start = int(np.abs(betas - settings.beta).argmin())
     words = (
@@ -111,7 +115,7 @@ def one_gate() -> Shown:
 
 def many_functions() -> Shown:
     """Draws of the posterior agree among the rows and fan out elsewhere."""
-    tails, gap = run_soft(TAILS.settings), run_soft(GAP.settings)
+    tails, gap = run_soft_trees(TAILS.settings), run_soft_trees(GAP.settings)
     scores = [score_all(run)[0] for run in (tails, gap)]
     strips = []
     for run in (tails, gap):
@@ -120,7 +124,7 @@ def many_functions() -> Shown:
             functions_strip(scene, run.data.title, functions[:_PLAYED], VST, spotlight=True)
         )
     strips += [spread_strip(run, f"{run.data.title}: std") for run in (tails, gap)]
-    alt = " ".join(describe_soft(run) for run in (tails, gap))
+    alt = " ".join(describe_soft_trees(run) for run in (tails, gap))
     sheet = charts_of(strips, alt)._replace(
         frame_label="function",
         frame_values=list(range(1, _PLAYED + 1)),
@@ -227,14 +231,14 @@ def several_trees() -> Shown:
     one, many = zip(*(score_all(each) for each in runs), strict=True)
     step_one, step_many = zip(*(score_all(each) for each in steps), strict=True)
     alone = numbers(over_seeds(WAVELET.settings, methods=("vsgbm",), trees=1))
-    deeper = run_soft(run.settings._replace(methods=("vst",), depth=4))
+    deeper = run_soft_trees(run.settings._replace(methods=("vst",), depth=4))
     scene = scene_from(run.data)
     staged = stages_view(run.fits[1], run.settings).functions[:, :_STILL]
     strips = [
         functions_strip(scene, "VST, one tree", run.views[0].functions[:_STILL], VST),
         functions_strip(scene, "VSGBM, the sum so far", staged, VSGBM),
     ]
-    sheet = charts_of(strips, describe_soft(run), height=220)._replace(
+    sheet = charts_of(strips, describe_soft_trees(run), height=220)._replace(
         frame_label="tree",
         frame_values=list(range(1, len(staged) + 1)),
         frames_per_second=1.5,
@@ -266,7 +270,7 @@ def several_trees() -> Shown:
 
 def beside_others() -> Shown:
     """SGLB does not fan out; a Gaussian process does."""
-    run = run_soft(OTHERS.settings)
+    run = run_soft_trees(OTHERS.settings)
     scores = score_all(run)
     found = {score.method: score for score in scores}
     scene = scene_from(run.data)
@@ -277,7 +281,7 @@ def beside_others() -> Shown:
         )
         for view in run.views
     ]
-    sheet = charts_of(strips, describe_soft(run, scores))._replace(
+    sheet = charts_of(strips, describe_soft_trees(run, scores))._replace(
         frame_label="function",
         frame_values=list(range(1, fewest + 1)),
         frames_per_second=3.0,
@@ -314,17 +318,17 @@ def beside_others() -> Shown:
 
 def what_it_costs() -> Shown:
     """Seconds, bytes, and steps that were needed."""
-    run = run_soft(COST.settings)
+    run = run_soft_trees(COST.settings)
     fit = run.fits[0]
     moments, path = tree_frames(fit), fit.elbo[0]
     sheet = tree_sheet(
         frames_from(moments, path, fit.data), fit.data.y_range, -1, describe_elbo(fit)
     )._replace(name="soft-trees")
     began = time.perf_counter()
-    view = view_soft(fit, run.settings)
+    view = view_soft_trees(fit, run.settings)
     redraw = time.perf_counter() - began
-    half = run_soft(_ONE._replace(data="gap", steps=run.settings.steps // 2))
-    quarter, full = (run_soft(GAP.settings._replace(**knobs)) for knobs in (
+    half = run_soft_trees(_ONE._replace(data="gap", steps=run.settings.steps // 2))
+    quarter, full = (run_soft_trees(GAP.settings._replace(**knobs)) for knobs in (
         {"steps": run.settings.steps // 4}, {"rank": full_rank("vst", 3, "linear")}))  # fmt: skip
     seconds = names([f"{fit.label} {fit.seconds:.2g}" for fit in run.fits])
     memory = names(
@@ -332,7 +336,8 @@ def what_it_costs() -> Shown:
     )
     scores = [score_all(each)[0] for each in (run, half, quarter)]
     tables = {
-        n: estimate_soft_seconds(plan_soft(_ONE._replace(rows=n), "vst")) for n in (100, 1000)
+        n: estimate_soft_trees_seconds(plan_soft_trees(_ONE._replace(rows=n), "vst"))
+        for n in (100, 1000)
     }
     text = (
         f"The whole training of the tree over the gap, {len(path.step):,} steps of gradient "

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from gbuq_core.experiments.soft_trees.fit import SoftRun, run_soft
-from gbuq_core.experiments.soft_trees.plan import SoftSettings
-from gbuq_core.experiments.soft_trees.scores import SoftScore, score_all
+from gbuq_core.experiments.soft_trees.fit import SoftTreesRun, run_soft_trees
+from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings
+from gbuq_core.experiments.soft_trees.scores import SoftTreesScore, score_all
 from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
 from gbuq_core.figures.soft_trees.strips import functions_strip, scene_from
 from gbuq_core.figures.theme import METHOD_STYLES
@@ -34,7 +34,7 @@ def charts_of(strips: Sequence[Strip], alt: str, columns: int = 2, height: int =
     )  # fmt: skip
 
 
-def spread_strip(run: SoftRun, title: str) -> Strip:
+def spread_strip(run: SoftTreesRun, title: str) -> Strip:
     """Knowledge and data uncertainty over x, as stds."""
     (view,), data = run.views, run.data
     lines = [
@@ -57,16 +57,16 @@ def blend_width(gate: np.ndarray, x: np.ndarray) -> float:
     return float(np.mean((gate >= 0.1) & (gate <= 0.9)) * (x[-1] - x[0]))
 
 
-def numbers(runs: Sequence[SoftRun]) -> list[SoftScore]:
+def numbers(runs: Sequence[SoftTreesRun]) -> list[SoftTreesScore]:
     """The first method's numbers of every run."""
     return [score_all(run)[0] for run in runs]
 
 
-def over_seeds(settings: SoftSettings, **knobs: Any) -> list[SoftRun]:
+def over_seeds(settings: SoftTreesSettings, **knobs: Any) -> list[SoftTreesRun]:
     """The same with other seeds of rows and fits."""
-    return [run_soft(settings._replace(seed=seed, **knobs)) for seed in SEEDS]
+    return [run_soft_trees(settings._replace(seed=seed, **knobs)) for seed in SEEDS]
 
 
-def mean_of(scores: Sequence[SoftScore], name: str) -> float:
+def mean_of(scores: Sequence[SoftTreesScore], name: str) -> float:
     """The mean of one of their numbers."""
     return float(np.mean([getattr(score, name) for score in scores]))

@@ -8,7 +8,11 @@ import streamlit as st
 from gbuq_core.experiments.heteroscedastic.plan import METHODS
 from pages._ui import picture_first
 from pages._ui.heteroscedastic.controls import STATE, draw_view_knobs, settings_of
-from pages._ui.heteroscedastic.export import explain_hetero, export_hetero, words_of
+from pages._ui.heteroscedastic.export import (
+    explain_heteroscedastic,
+    export_heteroscedastic,
+    words_of,
+)
 from pages._ui.heteroscedastic.picture import PAGE, draw_picture, show_costs
 from pages._ui.heteroscedastic.scorecard import (
     draw_scores,
@@ -41,7 +45,7 @@ def explore(values: SimpleNamespace, answers: Sequence[Answer]) -> None:
     figure = draw_picture(values, settings, shown, PAGE.refusals(settings))
     if early:
         draw_view_knobs(values)
-    progress = st.container(key="hetero-progress")
+    progress = st.container(key="heteroscedastic-progress")
     show_costs(settings, shown)
     measured = ask(measure_requests(settings, shown), QUICK, others=tuple(METHODS))
     with progress:  # below the picture, which stays in its place
@@ -50,7 +54,7 @@ def explore(values: SimpleNamespace, answers: Sequence[Answer]) -> None:
             show_progress(waiting)
     say_what_failed(measured)
     run = run_of(settings, shown, measured)
-    export_hetero(settings, run, figure, link_to(STATE, values))
+    export_heteroscedastic(settings, run, figure, link_to(STATE, values))
     draw_scores(settings, run, values.sort)
     with st.expander("In words"):
         st.text(words_of(run), width="stretch")
@@ -61,4 +65,4 @@ with st.container(key="lede"):
     st.markdown(LEDE)
 values = open_page(STATE)
 explore(values, ask(PAGE.requests(settings_of(values)), WAIT_SECONDS, others=measure_slots()))
-explain_hetero()
+explain_heteroscedastic()

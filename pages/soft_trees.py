@@ -9,7 +9,7 @@ from gbuq_core.errors import GbuqError
 from pages._ui.jobs_glue import Answer, ask, show_progress
 from pages._ui.notices import show_notice
 from pages._ui.soft_trees.controls import STATE, settings_of
-from pages._ui.soft_trees.export import explain_soft, export_soft, words_of
+from pages._ui.soft_trees.export import explain_soft_trees, export_soft_trees, words_of
 from pages._ui.soft_trees.look import draw_looks
 from pages._ui.soft_trees.panels import draw_panels, panel_requests, panels_of
 from pages._ui.soft_trees.picture import PAGE, draw_picture, run_of, show_costs
@@ -56,16 +56,16 @@ alone = all(answer.state == "done" for answer in answers)
 shown = PAGE.views(settings, answers)
 draw_picture(values, settings, shown, PAGE.refusals(settings))
 draw_controls(STATE)
-with st.container(key="soft-progress"):  # below the picture, which stays under the pointer
+with st.container(key="soft-trees-progress"):  # below the picture, which stays under the pointer
     if not alone:
         # A comparison that was cancelled has its own button to start it again.
         show_progress([*answers, *(one for one in others if one.state != "cancelled")])
 show_costs(settings, shown)
 run = run_of(settings, shown)
-export_soft(run, shown, link_to(STATE, values))
+export_soft_trees(run, shown, link_to(STATE, values))
 look_inside(values, answers)
 draw_scores(run)
 with st.expander("In words"):
     st.text(words_of(run), width="stretch")
 compare(values, others, alone)
-explain_soft()
+explain_soft_trees()

@@ -14,7 +14,7 @@ from gbuq_core.experiments.spiral import quality as spiral_quality
 
 _fit_once = cache(spiral.fit_spiral)  # a plan says all that a fit depends on
 _trees_once = cache(neighbours_look.fit_neighbours)
-_soft_once = cache(soft_trees.fit_soft)
+_soft_trees_once = cache(soft_trees.fit_soft_trees)
 
 
 @contextmanager
@@ -24,7 +24,7 @@ def fits_made_once() -> Iterator[None]:
         patch.object(spiral, "fit_spiral", _fit_once),
         patch.object(spiral_quality, "fit_spiral", _fit_once),
         patch.object(neighbours_look, "fit_neighbours", _trees_once),
-        patch.object(soft_trees, "fit_soft", _soft_once),
+        patch.object(soft_trees, "fit_soft_trees", _soft_trees_once),
     ):
         yield
 

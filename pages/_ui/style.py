@@ -26,7 +26,7 @@ _CSS = """
   overflow-x: auto;
 }
 /* Numbers that belong together stay on one line. */
-[class*="st-key-table-hetero"] :is(td, th:first-child) { white-space: nowrap; }
+[class*="st-key-table-heteroscedastic"] :is(td, th:first-child) { white-space: nowrap; }
 /* Links to pages line up with the text below them. */
 .st-key-pages [data-testid="stPageLink"] a {
   padding-left: 0; text-decoration: underline; text-underline-offset: 0.2em;

@@ -16,8 +16,8 @@ from collections.abc import Callable
 import streamlit as st
 
 from gbuq_core.boosting.warmup import warm_up as warm_up_boosting
-from gbuq_core.experiments.heteroscedastic.fit import run_hetero
-from gbuq_core.experiments.heteroscedastic.plan import HeteroSettings, method_missing
+from gbuq_core.experiments.heteroscedastic.fit import run_heteroscedastic
+from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings, method_missing
 from gbuq_core.experiments.neighbours.look import run_neighbours
 from gbuq_core.experiments.neighbours.plan import NeighboursSettings, library_missing
 from gbuq_core.jobs import RUNNER
@@ -53,9 +53,9 @@ def _neighbours() -> None:
 
 
 def _heteroscedastic() -> None:
-    small = HeteroSettings(rows=200, subsample=0.8, trees=4, test_rows=100, ood_rows=100)
+    small = HeteroscedasticSettings(rows=200, subsample=0.8, trees=4, test_rows=100, ood_rows=100)
     methods = tuple(method for method in small.methods if not method_missing(method))
-    run_hetero(small._replace(methods=methods))
+    run_heteroscedastic(small._replace(methods=methods))
 
 
 # Each compiles or loads the kernels of some pages; those of the first pages come first.

@@ -5,17 +5,17 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
-from gbuq_core.experiments.heteroscedastic.plan import HeteroSettings
+from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings
 from tests.app.neighbours_page import curves, move, settle, words
 
 APP = str(Path(__file__).resolve().parents[2] / "app.py")
 SMALL = {"rows": "500", "trees": "20", "subsample": "0.2", "methods": "MACAU (basic)"}
-SETTINGS = HeteroSettings(methods=("macau_basic",), rows=500, trees=20, subsample=0.2)
+SETTINGS = HeteroscedasticSettings(methods=("macau_basic",), rows=500, trees=20, subsample=0.2)
 
-__all__ = ["move", "open_hetero", "picture", "settle", "words"]
+__all__ = ["move", "open_heteroscedastic", "picture", "settle", "words"]
 
 
-def open_hetero(**query):
+def open_heteroscedastic(**query):
     at = AppTest.from_file(APP, default_timeout=60).run()
     for thread in threading.enumerate():
         if thread.name == "gbuq-warm-up":  # it fits, too

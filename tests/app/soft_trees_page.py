@@ -4,17 +4,17 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
-from gbuq_core.experiments.soft_trees.plan import SoftSettings
+from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings
 from tests.app.neighbours_page import curves, live_jobs, move, settle, sheet, words
 
 APP = str(Path(__file__).resolve().parents[2] / "app.py")
 SMALL = {"rows": "50", "steps": "200", "depth": "2", "methods": "VST"}
-SETTINGS = SoftSettings(methods=("vst",), rows=50, steps=200, depth=2)
+SETTINGS = SoftTreesSettings(methods=("vst",), rows=50, steps=200, depth=2)
 
-__all__ = ["curves", "live_jobs", "move", "open_soft", "settle", "sheet", "words"]
+__all__ = ["curves", "live_jobs", "move", "open_soft_trees", "settle", "sheet", "words"]
 
 
-def open_soft(**query):
+def open_soft_trees(**query):
     at = AppTest.from_file(APP, default_timeout=60).run()
     at.switch_page("pages/soft_trees.py")
     for name, text in {**SMALL, **query}.items():

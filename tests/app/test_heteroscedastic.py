@@ -8,23 +8,23 @@ import pytest
 
 from gbuq_core.experiments.heteroscedastic.fit import (
     count_fits,
-    fit_hetero,
-    run_hetero,
-    view_hetero,
+    fit_heteroscedastic,
+    run_heteroscedastic,
+    view_heteroscedastic,
 )
 from gbuq_core.experiments.heteroscedastic.plan import (
     METHODS,
     PAPER,
-    HeteroSettings,
-    plan_hetero,
+    HeteroscedasticSettings,
+    plan_heteroscedastic,
     why_not,
 )
 from gbuq_core.experiments.heteroscedastic.scores import score_all
-from gbuq_core.experiments.heteroscedastic.words import describe_hetero
+from gbuq_core.experiments.heteroscedastic.words import describe_heteroscedastic
 from gbuq_core.figures.theme import METHOD_STYLES
-from pages._ui.heteroscedastic import controls as hetero_controls
-from pages._ui.heteroscedastic import picture as hetero_ui
-from pages._ui.heteroscedastic import scorecard as hetero_scorecard
+from pages._ui.heteroscedastic import controls as heteroscedastic_controls
+from pages._ui.heteroscedastic import picture as heteroscedastic_ui
+from pages._ui.heteroscedastic import scorecard as heteroscedastic_scorecard
 from pages._ui.heteroscedastic.controls import CHOSEN_SCORES, SORTS, STATE, query_of
 from pages._ui.heteroscedastic.export import _html
 from pages._ui.heteroscedastic.picture import PAGE, figure_of
@@ -35,26 +35,35 @@ from pages._ui.heteroscedastic.scorecard import (
     sorted_scores,
 )
 from pages._ui.jobs_glue import Answer, Request
-from tests.app.heteroscedastic_page import SETTINGS, move, open_hetero, picture, settle, words
+from tests.app.heteroscedastic_page import (
+    SETTINGS,
+    move,
+    open_heteroscedastic,
+    picture,
+    settle,
+    words,
+)
 from tests.app.neighbours_page import drawn, table
 
 
 @pytest.fixture(scope="module")
 def run():
-    return run_hetero(SETTINGS)
+    return run_heteroscedastic(SETTINGS)
 
 
 @pytest.fixture(scope="module")
 def at():
     """One page that tests of view knobs move; each leaves it as it found it."""
-    return open_hetero()
+    return open_heteroscedastic()
 
 
 def lines_of(panel, n):
     return [part for part in panel["layers"] if part["kind"] == "line" and len(part["x"]) == n]
 
 
-@pytest.mark.parametrize("module", [hetero_controls, hetero_scorecard, hetero_ui])
+@pytest.mark.parametrize(
+    "module", [heteroscedastic_controls, heteroscedastic_scorecard, heteroscedastic_ui]
+)
 def test_the_examples_in_the_docstrings_hold(module):
     assert doctest.testmod(module).failed == 0
 
@@ -78,7 +87,7 @@ def test_what_is_fitted_is_drawn_and_told(at, run):
     assert at_places.sum() > 100
     same = np.interp(view.x[at_places], mean["x"], mean["y"])
     np.testing.assert_allclose(same, view.loc[at_places], rtol=5.1e-5, atol=1e-4)
-    assert describe_hetero(run, score_all(run)) in words(at)
+    assert describe_heteroscedastic(run, score_all(run)) in words(at)
 
 
 def test_tables_hold_the_scores(at, run):
@@ -101,7 +110,10 @@ def test_tables_hold_the_scores(at, run):
         ("left_from", -4, -10),
         ("tail", "ends at 5.2", "goes on rising"),
         ("right_to", 30, 20),
-        *((("score", hetero_controls.SCORES[key].label, "Novelty")) for key in CHOSEN_SCORES[1:]),
+        *(
+            (("score", heteroscedastic_controls.SCORES[key].label, "Novelty"))
+            for key in CHOSEN_SCORES[1:]
+        ),
     ],
 )
 def test_a_knob_of_the_view_changes_the_picture_and_fits_nothing(at, key, value, before):
@@ -147,7 +159,7 @@ def test_sorting_puts_the_best_first_and_methods_without_a_number_last(run):
 
 
 def test_every_knob_of_the_fit_fits_once_more():
-    page = open_hetero(rows="200", trees="20", subsample="0.4")
+    page = open_heteroscedastic(rows="200", trees="20", subsample="0.4")
     for key, value in {
         "trees": 10, "noise_slope": 0.5, "seed": 3, "subsample": 0.6, "min_child_samples": 5,
         "max_leaves": 4, "rows": 500,
@@ -159,7 +171,7 @@ def test_every_knob_of_the_fit_fits_once_more():
 
 
 def test_methods_stand_side_by_side_and_say_what_they_lack():
-    page = open_hetero(methods=["MACAU (basic)", "Conformal, linear", "Isolation forest"])
+    page = open_heteroscedastic(methods=["MACAU (basic)", "Conformal, linear", "Isolation forest"])
     panels = picture(page)["panels"]
     assert [panel["title"] for panel in panels] == [
         "MACAU (basic)", "Conformal, linear", "Isolation forest",
@@ -196,7 +208,7 @@ BAD = {
 
 
 def test_each_bad_word_of_a_link_is_told_and_the_default_is_used():
-    page = open_hetero(methods="", **{name: text for name, (text, _) in BAD.items()})
+    page = open_heteroscedastic(methods="", **{name: text for name, (text, _) in BAD.items()})
     for _, said in BAD.values():
         assert any(said in text for text in words(page)), said
     assert set(BAD) - {"what"} | {"methods"} == {knob.key for knob in STATE.knobs}
@@ -208,38 +220,38 @@ def test_each_bad_word_of_a_link_is_told_and_the_default_is_used():
     "methods", ["Oracle", [method.label for method in METHODS.values()][:7]], ids=["none", "many"]
 )
 def test_methods_that_cannot_be_are_told(methods):
-    page = open_hetero(methods=methods)
+    page = open_heteroscedastic(methods=methods)
     assert any("methods must be at most 6 of" in text for text in words(page))
     assert len(picture(page)["panels"]) == 3
 
 
 def test_leaves_that_a_tree_cannot_have_are_explained():
-    page = open_hetero(rows="200", subsample="0.05")
+    page = open_heteroscedastic(rows="200", subsample="0.05")
     assert any("cannot be cut into two leaves" in text for text in words(page))
     assert picture(page)["panels"][0]["title"] == "Rows"
 
 
 def test_without_a_method_the_page_says_what_to_do():
-    page = open_hetero(methods="")
+    page = open_heteroscedastic(methods="")
     assert "Choose a method at the left to see what it predicts." in words(page)
 
 
 def test_a_link_restores_settings():
-    settings = HeteroSettings(
+    settings = HeteroscedasticSettings(
         methods=("gnll",), score="knowledge", bands=("total",), level=0.8, right_to=12.0
     )
     query = query_of(settings)
     for part in ("methods=GNLL", "level=0.8", "right_to=12", "show_total=true", "show_data=false"):
         assert part in query
-    assert query_of(HeteroSettings()) == ""
+    assert query_of(HeteroscedasticSettings()) == ""
 
 
 def test_no_choice_of_a_knob_is_refused_whatever_else_is_chosen():
-    roomy = HeteroSettings(rows=20_000, min_child_samples=1)
+    roomy = HeteroscedasticSettings(rows=20_000, min_child_samples=1)
     for knob in STATE.knobs:
         if knob.key in ("trees", "subsample", "max_leaves", "min_child_samples", "noise_slope"):
             for choice in knob.choices:
-                plan = plan_hetero(roomy._replace(**{knob.key: choice}), "macau_linear")
+                plan = plan_heteroscedastic(roomy._replace(**{knob.key: choice}), "macau_linear")
                 assert why_not(plan) == "", (knob.key, choice)
 
 
@@ -268,11 +280,11 @@ def test_presets_are_what_their_names_say():
 )
 def test_a_panel_without_a_prediction_keeps_its_place_and_says_why(state, error, note):
     answer = Answer("gnll", Request("gnll", 1, print), state, None, False, None, error, None)
-    spec = hetero_figure([answer]).spec
+    spec = heteroscedastic_figure([answer]).spec
     assert [(panel["title"], panel["note"]) for panel in spec["panels"]] == [("GNLL", note)]
 
 
-def hetero_figure(answers, **more):
+def heteroscedastic_figure(answers, **more):
     from types import SimpleNamespace
 
     values = SimpleNamespace(**{"log": False, "score": "Novelty", "own_scale": False, **more})
@@ -280,15 +292,15 @@ def hetero_figure(answers, **more):
 
 
 def test_a_fit_of_other_rows_is_shown_with_its_own_until_the_next_is_there():
-    plan = plan_hetero(SETTINGS._replace(rows=300, seed=1), "conformal_linear")
-    fit = fit_hetero(plan)
+    plan = plan_heteroscedastic(SETTINGS._replace(rows=300, seed=1), "conformal_linear")
+    fit = fit_heteroscedastic(plan)
     request = Request("conformal_linear", 1, print)
     answer = Answer("conformal_linear", request, "running", fit, False, 0.1, "", None)
-    (panel,) = hetero_figure([answer]).spec["panels"]
+    (panel,) = heteroscedastic_figure([answer]).spec["panels"]
     assert panel["note"] == "settings before"
     dots = next(part for part in panel["layers"] if part["kind"] == "dots")
     assert len(dots["x"]) == 300
-    view = view_hetero(fit, SETTINGS)
+    view = view_heteroscedastic(fit, SETTINGS)
     np.testing.assert_allclose(lines_of(panel, 241)[-1]["y"][-1], view.loc[-1], rtol=5.1e-5)
 
 
@@ -296,7 +308,7 @@ def test_the_page_to_take_away_holds_picture_words_scores_and_code(run):
     answer = Answer(
         "macau_basic", Request("macau_basic", 1, print), "done", run.fits[0], True, 0.1, "", None
     )
-    page = _html(SETTINGS, run, hetero_figure([answer])).decode()
+    page = _html(SETTINGS, run, heteroscedastic_figure([answer])).decode()
     for part in ("MACAU (basic)", "In words", "AUROC / paper", "Python", "data:image/svg"):
         assert part in page
     assert "**" not in page.split("Scorecard")[1].split("Python")[0]
@@ -305,7 +317,7 @@ def test_the_page_to_take_away_holds_picture_words_scores_and_code(run):
 
 
 def test_settings_that_are_not_the_papers_are_told_and_another_noise_has_no_crps_of_its():
-    at = open_hetero(noise_slope="0.2")
+    at = open_heteroscedastic(noise_slope="0.2")
     assert any("noise per unit of x 0.2 (there 0.1)" in one.value for one in at.caption)
     assert "CRPS / paper" not in table(at, "| Method |")
     assert "| CRPS |" in table(at, "| Method |")

@@ -13,12 +13,12 @@ from gbuq_core.experiments.heart.export import heart_code
 from gbuq_core.figures.canvas.encoding import decode_sheet
 from pages._ui.gaussians import controls as gaussians_controls
 from pages._ui.heart import controls as heart_controls
-from pages._ui.heteroscedastic import controls as hetero_controls
+from pages._ui.heteroscedastic import controls as heteroscedastic_controls
 from pages._ui.knobs import read_knob
 from pages._ui.lessons.links import OPENERS
 from pages._ui.neighbours import controls as neighbours_controls
 from pages._ui.novelty import controls as novelty_controls
-from pages._ui.soft_trees import controls as soft_controls
+from pages._ui.soft_trees import controls as soft_trees_controls
 from pages._ui.spiral import controls as spiral_controls
 
 APP = str(Path(__file__).resolve().parents[2] / "app.py")
@@ -28,8 +28,8 @@ CONTROLS = {
     "gaussians": gaussians_controls,
     "spiral": spiral_controls,
     "neighbours": neighbours_controls,
-    "soft_trees": soft_controls,
-    "heteroscedastic": hetero_controls,
+    "soft_trees": soft_trees_controls,
+    "heteroscedastic": heteroscedastic_controls,
     "novelty": novelty_controls,
 }
 

@@ -7,19 +7,19 @@ import pytest
 
 from gbuq_core.experiments.soft_trees.bandit import run_policies
 from gbuq_core.experiments.soft_trees.data import OWN_START, decode_points, encode_points
-from gbuq_core.experiments.soft_trees.fit import count_fits, fit_soft, run_soft
-from gbuq_core.experiments.soft_trees.plan import PAPER, SoftSettings, plan_soft
+from gbuq_core.experiments.soft_trees.fit import count_fits, fit_soft_trees, run_soft_trees
+from gbuq_core.experiments.soft_trees.plan import PAPER, SoftTreesSettings, plan_soft_trees
 from gbuq_core.experiments.soft_trees.scores import score_all
 from gbuq_core.experiments.soft_trees.tuning import TunedKnobs, TuningRun, plan_tuning
-from gbuq_core.experiments.soft_trees.words import describe_soft
+from gbuq_core.experiments.soft_trees.words import describe_soft_trees
 from gbuq_core.figures.canvas.encoding import decode_strips
 from gbuq_core.figures.soft_trees.picture import unpack_sheaf
 from pages._ui import jobs_glue
 from pages._ui.curves import read_place
 from pages._ui.jobs_glue import Answer, Request
-from pages._ui.soft_trees import controls as soft_controls
-from pages._ui.soft_trees import panels as soft_panels
-from pages._ui.soft_trees import scorecard as soft_scorecard
+from pages._ui.soft_trees import controls as soft_trees_controls
+from pages._ui.soft_trees import panels as soft_trees_panels
+from pages._ui.soft_trees import scorecard as soft_trees_scorecard
 from pages._ui.soft_trees.controls import STATE, query_of
 from pages._ui.soft_trees.picture import PAGE, figure_of
 from pages._ui.soft_trees.scorecard import score_rows
@@ -30,7 +30,7 @@ from tests.app.soft_trees_page import (
     functions,
     live_jobs,
     move,
-    open_soft,
+    open_soft_trees,
     settle,
     sheet,
     words,
@@ -42,16 +42,16 @@ OWN = {"data": "Own points", "points": FEW}
 
 @pytest.fixture(scope="module")
 def run():
-    return run_soft(SETTINGS)
+    return run_soft_trees(SETTINGS)
 
 
-@pytest.mark.parametrize("module", [soft_controls, soft_scorecard])
+@pytest.mark.parametrize("module", [soft_trees_controls, soft_trees_scorecard])
 def test_the_examples_in_the_docstrings_hold(module):
     assert doctest.testmod(module).failed == 0
 
 
 def test_the_functions_of_the_fit_are_drawn_and_told(run):
-    at = open_soft()
+    at = open_soft_trees()
     (panel,) = functions(at)["panels"]
     (sheaf,) = [part for part in panel["layers"] if part["kind"] == "sheaf"]
     low, high = sheaf["range"]
@@ -59,7 +59,7 @@ def test_the_functions_of_the_fit_are_drawn_and_told(run):
     # 65,535 steps: half a step.
     np.testing.assert_allclose(unpack_sheaf(sheaf)[1], wanted, atol=(high - low) / 1.3e5)
     assert "fans out" in panel["note"]
-    assert describe_soft(run) in words(at)
+    assert describe_soft_trees(run) in words(at)
     lines = table(at, "| Score |").splitlines()
     listed = score_rows(score_all(run))
     # Seconds are another run's.
@@ -71,7 +71,7 @@ def test_the_functions_of_the_fit_are_drawn_and_told(run):
     ("key", "value"), [("show", "bands"), ("shown", 5), ("draws", 50), ("draw_seed", 3)]
 )
 def test_a_knob_of_the_view_changes_the_picture_and_fits_nothing(key, value):
-    at = open_soft()
+    at = open_soft_trees()
     before, fits = functions(at), count_fits()
     move(at, key, value)
     assert not at.exception
@@ -81,7 +81,7 @@ def test_a_knob_of_the_view_changes_the_picture_and_fits_nothing(key, value):
 
 
 def test_a_draw_of_the_tree_fits_nothing_and_stands_still():
-    at = open_soft()
+    at = open_soft_trees()
     before, fits = sheet(at, "soft-tree").header, count_fits()
     assert before["frames"] > 5
     move(at, "draw", 3)
@@ -91,7 +91,7 @@ def test_a_draw_of_the_tree_fits_nothing_and_stands_still():
 
 
 def test_the_tree_is_the_fits_own(run):
-    at = open_soft()
+    at = open_soft_trees()
     (part,) = [
         part.proto.bytes
         for part in at.get("bidi_component")
@@ -105,8 +105,8 @@ def test_the_tree_is_the_fits_own(run):
 
 
 def test_a_sum_of_trees_is_shown_tree_by_tree():
-    at = open_soft(methods="VSGBM", trees="2")
-    assert sheet(at, "soft-stages").header["frameValues"] == [1.0, 2.0]
+    at = open_soft_trees(methods="VSGBM", trees="2")
+    assert sheet(at, "soft-trees-stages").header["frameValues"] == [1.0, 2.0]
     before = sheet(at, "soft-tree").header["digest"]
     fits = count_fits()
     move(at, "tree", 2)
@@ -117,19 +117,19 @@ def test_a_sum_of_trees_is_shown_tree_by_tree():
 
 
 def test_own_points_are_drawn_and_can_be_placed_and_taken_away():
-    at = open_soft(**OWN)
+    at = open_soft_trees(**OWN)
     spec = functions(at)
     assert spec["place"] == {"x": [-2, -1, 0, 1, 2], "y": [0, 1, 0.5, -1, 0]}
     points = decode_points(FEW)
     with pytest.MonkeyPatch.context() as patch:
         state = {}
-        patch.setattr(soft_controls.st, "session_state", state)
-        soft_controls.place((*points, (0.12, 1.0)))
+        patch.setattr(soft_trees_controls.st, "session_state", state)
+        soft_trees_controls.place((*points, (0.12, 1.0)))
         assert decode_points(state["points"]) == (*points, (0.12, 1.0))
-        soft_controls.place(points[1:])
+        soft_trees_controls.place(points[1:])
         assert decode_points(state["points"]) == points[1:]
-        soft_controls.place(points * 81)
-        assert "at most 400" in state[soft_controls.REFUSED]
+        soft_trees_controls.place(points * 81)
+        assert "at most 400" in state[soft_trees_controls.REFUSED]
         assert decode_points(state["points"]) == points[1:]
 
 
@@ -144,15 +144,15 @@ def test_a_click_that_is_none_changes_nothing(message):
 
 def test_points_are_not_placed_among_the_rows_of_the_set_before():
     tails = SETTINGS._replace(methods=("vst",), steps=60)
-    plan = plan_soft(tails, "vst")
+    plan = plan_soft_trees(tails, "vst")
     wanted = Request("vst", 1, print)
-    answer = Answer("vst", wanted, "running", fit_soft(plan), False, 0.1, "", None)
+    answer = Answer("vst", wanted, "running", fit_soft_trees(plan), False, 0.1, "", None)
     shown = PAGE.views(tails, [answer])
     assert "place" not in figure_of(tails._replace(data="own"), shown, own=True).spec
 
 
 def test_too_few_points_are_drawn_and_explained():
-    at = open_soft(data="Own points", points="0_0~1_1")
+    at = open_soft_trees(data="Own points", points="0_0~1_1")
     assert "A fit needs at least 5 points; there are 2: add 3." in words(at)
     (panel,) = functions(at)["panels"]
     assert panel["title"] == "Rows"
@@ -161,14 +161,14 @@ def test_too_few_points_are_drawn_and_explained():
 
 
 def test_an_empty_board_can_be_filled():
-    at = open_soft(data="Own points", points="")
+    at = open_soft_trees(data="Own points", points="")
     assert functions(at)["place"] == {"x": [], "y": []}
     assert not at.exception
 
 
 def test_clear_empties_the_board():
-    at = open_soft(**OWN)
-    at.button(key="_soft_clear").click().run()
+    at = open_soft_trees(**OWN)
+    at.button(key="_soft_trees_clear").click().run()
     assert functions(at)["place"]["x"] == []
 
 
@@ -183,36 +183,36 @@ def test_clear_empties_the_board():
     ],
 )
 def test_a_bad_link_is_told_and_the_default_is_used(query, said):
-    at = open_soft(**query)
+    at = open_soft_trees(**query)
     assert any(said in text for text in words(at))
     assert functions(at)["panels"]
 
 
 def test_a_point_far_out_is_told_and_the_first_points_are_used():
-    at = open_soft(data="Own points", points="9999_0~1_1~2_2~3_3~4_1")
+    at = open_soft_trees(data="Own points", points="9999_0~1_1~2_2~3_3~4_1")
     assert any("must lie between" in text for text in words(at))
     assert len(functions(at)["place"]["x"]) == len(OWN_START)
 
 
 def test_without_a_method_the_page_says_what_to_do():
-    at = open_soft(methods="")
+    at = open_soft_trees(methods="")
     assert any("Choose a method" in text for text in words(at))
     assert any("Choose VST or VSGBM" in text for text in words(at))
 
 
 def test_a_method_without_trees_leaves_the_tree_out():
-    at = open_soft(methods="Gaussian process")
+    at = open_soft_trees(methods="Gaussian process")
     assert "Choose VST or VSGBM at the left to see the inside of a soft tree." in words(at)
 
 
 def test_a_link_restores_settings():
-    settings = SoftSettings(methods=("vst", "gp"), data="own", points=OWN_START[:6], draw=2)
+    settings = SoftTreesSettings(methods=("vst", "gp"), data="own", points=OWN_START[:6], draw=2)
     settings = settings._replace(learning_rate=0.01)
     query = query_of(settings)
     assert "rate=0.01" in query
     assert "draw=3" in query
     assert encode_points(OWN_START[:6]).split("~")[0] in query
-    assert query_of(SoftSettings()) == ""
+    assert query_of(SoftTreesSettings()) == ""
 
 
 def test_presets_are_what_their_names_say():
@@ -230,12 +230,12 @@ def test_tuning_runs_on_its_button_and_its_best_can_be_taken_over(monkeypatch):
         tunings.append(plan)
         return TuningRun(plan, "VST", (best, best._replace(depth=4, elbo=-0.6)), 10, 50, 1.0)
 
-    monkeypatch.setattr(soft_panels, "run_tuning", run)
-    at = open_soft()
+    monkeypatch.setattr(soft_trees_panels, "run_tuning", run)
+    at = open_soft_trees()
     settle(at.button(key="_soft-tune-run").click().run())
     assert tunings == [plan_tuning(SETTINGS, "vst")]
     assert "| 2 | 8 | 1 | 0.01 | -0.500 | 0.100 |" in table(at, "| Depth |")
-    settle(at.button(key="_soft_tuned").click().run())
+    settle(at.button(key="_soft_trees_tuned").click().run())
     values = [at.session_state[key] for key in ("depth", "beta", "prior_scale", "rate")]
     assert values == [2, 8, 1, 0.01]
     assert not at.exception
@@ -243,13 +243,13 @@ def test_tuning_runs_on_its_button_and_its_best_can_be_taken_over(monkeypatch):
 
 
 def test_what_is_missing_is_said_once():
-    at = open_soft(data="Own points", points="0_0")
+    at = open_soft_trees(data="Own points", points="0_0")
     assert sum("add 4" in text for text in words(at)) == 1
     assert any("cannot be tuned: see below the picture" in text for text in words(at))
 
 
 def test_without_a_soft_tree_nothing_is_tuned():
-    at = open_soft(methods="Gaussian process")
+    at = open_soft_trees(methods="Gaussian process")
     assert at.button(key="_soft-tune-run").disabled
     assert any("only soft trees are tuned" in text for text in words(at))
 
@@ -260,7 +260,7 @@ def test_the_bandit_runs_on_its_button_and_is_not_computed_again(monkeypatch):
         "pages._ui.soft_trees.panels.run_policies",
         lambda settings: run_policies(settings._replace(policies=("random",))),
     )
-    at = open_soft(bandit_steps="200")
+    at = open_soft_trees(bandit_steps="200")
     settle(at.button(key="_soft-bandit-run").click().run())
     assert sheet(at, "bandit").header["frames"] == 200
     assert any(text.startswith("Cumulative regret after 200 steps: Random") for text in words(at))
@@ -270,7 +270,7 @@ def test_the_bandit_runs_on_its_button_and_is_not_computed_again(monkeypatch):
 
 
 def test_a_comparison_that_fails_says_so_and_can_be_started_again(monkeypatch):
-    at = open_soft()
+    at = open_soft_trees()
     monkeypatch.setattr("pages._ui.soft_trees.panels.run_rank", lambda settings: 1 / 0)
     settle(at.button(key="_soft-rank-run").click().run())
     assert any("The fit failed (ZeroDivisionError)" in text for text in words(at))
@@ -303,9 +303,9 @@ def test_a_cancelled_first_fit_leaves_no_picture_of_before(monkeypatch):
 
 
 def test_everything_drawn_has_words():
-    at = open_soft()
+    at = open_soft_trees()
     assert all(drawn(at))
     assert functions(at)["alt"]
-    assert sheet(at, "soft-correlation").header["alt"]
+    assert sheet(at, "soft-trees-correlation").header["alt"]
     with pytest.raises(StopIteration):
         curves(at, "ood-rank")

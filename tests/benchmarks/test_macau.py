@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks import macau_hetero, macau_novelty, macau_scores, macau_speed, macau_tables
+from benchmarks import macau_heteroscedastic, macau_novelty, macau_scores, macau_speed, macau_tables
 from benchmarks.macau_twin import TwinAnswer
 from benchmarks.store import Store
 from gbuq_core import MacauClassifier, MacauRegressor
-from gbuq_core.experiments.heteroscedastic.plan import HeteroSettings
+from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings
 from gbuq_core.experiments.novelty.protocol import SCORES
 
 
@@ -84,13 +84,15 @@ def test_the_protocol_is_summed_up(capsys):
 
 def test_the_one_dimensional_table_is_kept(tmp_path, capsys):
     path = tmp_path / "table1.json"
-    settings = HeteroSettings(rows=300, trees=5, subsample=0.5, test_rows=200, ood_rows=200)
+    settings = HeteroscedasticSettings(
+        rows=300, trees=5, subsample=0.5, test_rows=200, ood_rows=200
+    )
     store = Store(path, {})
     for seed in (0, 1):
-        macau_hetero._fill(store, "1-D", settings._replace(seed=seed), "macau_basic")
+        macau_heteroscedastic._fill(store, "1-D", settings._replace(seed=seed), "macau_basic")
     assert len(capsys.readouterr().out.splitlines()) == 2
     again = Store(path, {})
-    macau_hetero._fill(again, "1-D", settings, "macau_basic")
+    macau_heteroscedastic._fill(again, "1-D", settings, "macau_basic")
     assert capsys.readouterr().out == ""  # nothing was measured again
     crps = macau_tables.crps_lines(again.results)
     assert len(crps) == 4  # title, head, rule, the only method

@@ -13,11 +13,11 @@ APP = Path(__file__).resolve().parents[2] / "app.py"
 QUICK = "rows=500&trees=20&subsample=0.2&methods=MACAU+%28basic%29&methods=Conformal%2C+linear"
 OVERFLOW = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
 COLD = 180_000  # ms: kernels may have to be compiled first, on a machine that does other things too
-ROOT = ".st-key-hetero-panels .gbuq-curves"
+ROOT = ".st-key-heteroscedastic-panels .gbuq-curves"
 DRAWN = "node => node.querySelector('svg[tabindex]').innerHTML"
 
 
-def open_hetero(page, url, query=QUICK):
+def open_heteroscedastic(page, url, query=QUICK):
     page.goto(f"{url}/heteroscedastic?{query}")
     page.get_by_text("RMSE of the mean").wait_for(timeout=COLD)
     wait_ready(page)
@@ -32,7 +32,7 @@ def wait_until_another(page, root, before):
 
 def test_a_slider_of_the_view_moves_the_picture_and_a_link_restores_it(page, new_page, serve):
     url = serve(APP)
-    root = open_hetero(page, url)
+    root = open_heteroscedastic(page, url)
     before = root.evaluate(DRAWN)
     slider = page.get_by_role("slider", name="Right of 10, up to")
     slider.focus()
@@ -46,7 +46,7 @@ def test_a_slider_of_the_view_moves_the_picture_and_a_link_restores_it(page, new
     wait_until_another(page, root, moved)
     wait_ready(page)
     other = new_page(private=True)
-    restored = open_hetero(other, url, page.url.split("?")[1])
+    restored = open_heteroscedastic(other, url, page.url.split("?")[1])
     assert restored.evaluate(DRAWN) == root.evaluate(DRAWN)
     assert_no_exception(page)
 
@@ -70,7 +70,7 @@ def test_a_cancelled_fit_starts_again(page, serve):
 def test_nothing_overflows_and_the_first_screens_picture_is_read_by_the_keyboard(
     page, serve, viewport, colour_scheme
 ):
-    root = open_hetero(page, serve(APP))
+    root = open_heteroscedastic(page, serve(APP))
     assert not page.evaluate(OVERFLOW)
     box = root.bounding_box()
     height = box["height"] if viewport == DESKTOP else box["height"] / 2  # a panel each

@@ -15,10 +15,10 @@ QUICK = "rows=50&steps=200&depth=2&methods=VST"
 OWN = QUICK + "&data=Own+points&points=-2_0~-1_1~0_0.5~1_-1~2_0"
 OVERFLOW = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
 COLD = 180_000  # ms: kernels may have to be compiled first, on a machine that does other things too
-PICTURE = ".st-key-soft-functions .gbuq-curves > svg"
+PICTURE = ".st-key-soft-trees-functions .gbuq-curves > svg"
 
 
-def open_soft(page, url, query=QUICK):
+def open_soft_trees(page, url, query=QUICK):
     page.goto(f"{url}/soft_trees?{query}")
     page.get_by_text("In the 90 % interval").wait_for(timeout=COLD)
     wait_ready(page)
@@ -27,7 +27,7 @@ def open_soft(page, url, query=QUICK):
 
 def test_a_click_places_a_point_and_another_takes_it_away(page, new_page, serve):
     url = serve(APP)
-    picture = open_soft(page, url, OWN)
+    picture = open_soft_trees(page, url, OWN)
     box = picture.bounding_box()
     at = box["x"] + 0.6 * box["width"], box["y"] + 90
     page.mouse.click(*at)
@@ -36,7 +36,7 @@ def test_a_click_places_a_point_and_another_takes_it_away(page, new_page, serve)
     wait_ready(page)
     assert picture.bounding_box()["y"] == box["y"]  # the next click means the same place
     other = new_page(private=True)
-    open_soft(other, url, page.url.split("?")[1])
+    open_soft_trees(other, url, page.url.split("?")[1])
     other.get_by_text("6 points.").wait_for()
     page.mouse.click(*at)
     page.get_by_text("5 points.").wait_for()
@@ -44,7 +44,7 @@ def test_a_click_places_a_point_and_another_takes_it_away(page, new_page, serve)
 
 
 def test_clicks_that_come_faster_than_the_page_are_all_kept(page, serve):
-    box = open_soft(page, serve(APP), OWN).bounding_box()
+    box = open_soft_trees(page, serve(APP), OWN).bounding_box()
     for share in (0.3, 0.5, 0.7):
         page.mouse.click(box["x"] + share * box["width"], box["y"] + 90)
     page.get_by_text("8 points.").wait_for()
@@ -61,16 +61,16 @@ def test_too_few_points_leave_a_board_to_click_on(page, serve):
 
 
 def test_every_panel_is_read_at_once_and_by_the_keyboard(page, serve):
-    picture = open_soft(page, serve(APP), QUICK + "&methods=Gaussian+process")
+    picture = open_soft_trees(page, serve(APP), QUICK + "&methods=Gaussian+process")
     picture.focus()
     page.keyboard.press("Home")
-    readout = page.locator(".st-key-soft-functions .gbuq-curves-readout")
+    readout = page.locator(".st-key-soft-trees-functions .gbuq-curves-readout")
     expected = re.compile(r"x \u22122\.2.*truth.*VST .* \u00b1 .*Gaussian process .* \u00b1 ")
     expect(readout).to_have_text(expected)
 
 
 def test_the_tree_plays_its_training_in_the_browser(page, serve):
-    open_soft(page, serve(APP))
+    open_soft_trees(page, serve(APP))
     root = page.locator(".st-key-soft-tree .gbuq")
     figure = Figure(page)
     last = figure.frame()
@@ -81,7 +81,7 @@ def test_the_tree_plays_its_training_in_the_browser(page, serve):
 
 
 def test_a_bad_link_is_explained_and_the_picture_is_drawn(page, serve):
-    open_soft(page, serve(APP), QUICK + "&rank=9999&points=1&what=1")
+    open_soft_trees(page, serve(APP), QUICK + "&rank=9999&points=1&what=1")
     text = page.locator(".st-key-note-link").inner_text()
     assert "rank must be one of" in text
     assert "points must be" in text
@@ -94,7 +94,7 @@ def test_a_bad_link_is_explained_and_the_picture_is_drawn(page, serve):
 def test_nothing_overflows_and_the_picture_is_on_the_first_screen(
     page, serve, viewport, colour_scheme
 ):
-    picture = open_soft(page, serve(APP), QUICK + "&methods=Gaussian+process")
+    picture = open_soft_trees(page, serve(APP), QUICK + "&methods=Gaussian+process")
     assert not page.evaluate(OVERFLOW)
     box = picture.bounding_box()
     height = box["height"] if viewport == DESKTOP else box["height"] / 2  # a panel each

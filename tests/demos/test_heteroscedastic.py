@@ -14,9 +14,14 @@ from demos.heteroscedastic_parts import held_by_place, parts_of, run_of, told_by
 from gbuq_core.experiments.claims import Claim
 from gbuq_core.experiments.heteroscedastic.claims import Ray
 from gbuq_core.experiments.heteroscedastic.fit import count_fits, count_measures
-from gbuq_core.experiments.heteroscedastic.plan import LEVELS, check_view, plan_hetero, why_not
+from gbuq_core.experiments.heteroscedastic.plan import (
+    LEVELS,
+    check_view,
+    plan_heteroscedastic,
+    why_not,
+)
 from gbuq_core.experiments.heteroscedastic.scores import (
-    HeteroScore,
+    HeteroscedasticScore,
     LevelCoverage,
     ScoreAuroc,
     score_all,
@@ -44,12 +49,12 @@ def frames_of(title):
 
 def score(label="A", method="forest", **more):
     """A made-up method that sees the noise well."""
-    values = dict.fromkeys(HeteroScore._fields, 0.0) | {
+    values = dict.fromkeys(HeteroscedasticScore._fields, 0.0) | {
         "method": method, "label": label, "crps": 0.3, "paper_crps": 0.3, "std_error": 0.05,
         "mean_std": 0.5, "mean_noise": 0.5, "data_share": 0.95, "auroc": (),
         "coverage": (LevelCoverage(0.95, 0.94, 0.9, 0.96, 1.0),),
     }  # fmt: skip
-    return HeteroScore(**(values | more))
+    return HeteroscedasticScore(**(values | more))
 
 
 def judged(*cells):
@@ -74,7 +79,7 @@ def test_the_examples_in_the_docstrings_hold():
 def test_each_preset_is_one_that_the_page_takes(step):
     settings = step.preset.settings
     assert check_view(settings) == ""
-    assert all(why_not(plan_hetero(settings, method)) == "" for method in settings.methods)
+    assert all(why_not(plan_heteroscedastic(settings, method)) == "" for method in settings.methods)
 
 
 def test_steps_share_their_fits_and_measurements():

@@ -10,7 +10,7 @@ from demos import soft_trees_parts
 from demos.soft_trees import LESSON, N_BETAS, RANKS
 from demos.soft_trees_parts import SEEDS
 from gbuq_core.experiments.soft_trees.claims import check_claims
-from gbuq_core.experiments.soft_trees.fit import run_soft
+from gbuq_core.experiments.soft_trees.fit import run_soft_trees
 from gbuq_core.experiments.soft_trees.scores import score_all
 from gbuq_core.figures.canvas.encoding import decode_sheet, encode_sheet
 
@@ -24,7 +24,7 @@ def shown(title):
 @cache
 def run_of(settings):
     with fits_made_once():
-        return run_soft(settings)
+        return run_soft_trees(settings)
 
 
 @cache

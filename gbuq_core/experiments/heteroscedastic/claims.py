@@ -17,9 +17,14 @@ from scipy.stats import spearmanr
 
 from gbuq_core.experiments.claims import Claim, other_settings, verdict_of
 from gbuq_core.experiments.heteroscedastic.data import Array
-from gbuq_core.experiments.heteroscedastic.fit import HeteroRun
-from gbuq_core.experiments.heteroscedastic.plan import METHODS, PAPER, SUPPORT, HeteroSettings
-from gbuq_core.experiments.heteroscedastic.scores import HeteroScore, score_all
+from gbuq_core.experiments.heteroscedastic.fit import HeteroscedasticRun
+from gbuq_core.experiments.heteroscedastic.plan import (
+    METHODS,
+    PAPER,
+    SUPPORT,
+    HeteroscedasticSettings,
+)
+from gbuq_core.experiments.heteroscedastic.scores import HeteroscedasticScore, score_all
 
 # What counts as agreeing; the paper shows a picture and a table, the levels are ours.
 CAPTURES, HARDLY_CAPTURES = 0.015, 0.03  # CRPS above the truth's own, in units of y
@@ -49,16 +54,17 @@ _KNOBS = {
 _OF_METHODS = ("trees", "subsample", "max_leaves", "min_child_samples")
 
 
-def settings_text(settings: HeteroSettings) -> str:
+def settings_text(settings: HeteroscedasticSettings) -> str:
     """Whether these are the paper's settings, and which are not; methods and seed are free.
 
     Knobs that none of the methods uses do not count.
 
     Examples
     --------
-    >>> settings_text(HeteroSettings(seed=3))
+    >>> settings_text(HeteroscedasticSettings(seed=3))
     "In the paper's settings."
-    >>> settings_text(HeteroSettings(methods=("catboost",), noise_slope=0.5, subsample=0.8))
+    >>> other = HeteroscedasticSettings(methods=("catboost",), noise_slope=0.5, subsample=0.8)
+    >>> settings_text(other)
     "Not the paper's settings: noise per unit of x 0.5 (there 0.1)."
     """
     used = {knob for method in settings.methods for knob in METHODS[method].knobs}
@@ -68,15 +74,15 @@ def settings_text(settings: HeteroSettings) -> str:
 
 
 def check_claims(
-    run: HeteroRun, scores: tuple[HeteroScore, ...] | None = None
+    run: HeteroscedasticRun, scores: tuple[HeteroscedasticScore, ...] | None = None
 ) -> tuple[Claim, ...]:
     """Hold the paper's statements about the methods that were run against what came out.
 
     Examples
     --------
-    >>> from gbuq_core.experiments.heteroscedastic.fit import run_hetero
-    >>> from gbuq_core.experiments.heteroscedastic.plan import HeteroSettings
-    >>> run = run_hetero(HeteroSettings(methods=("forest",)))
+    >>> from gbuq_core.experiments.heteroscedastic.fit import run_heteroscedastic
+    >>> from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings
+    >>> run = run_heteroscedastic(HeteroscedasticSettings(methods=("forest",)))
     >>> [claim.verdict for claim in check_claims(run)]
     ['holds']
     """
@@ -150,7 +156,7 @@ def follow_rays(x: Array, values: Array) -> tuple[Ray, Ray]:
     return rays[0], rays[1]
 
 
-def _claims_of_noise(found: Mapping[str, HeteroScore]) -> list[Claim]:
+def _claims_of_noise(found: Mapping[str, HeteroscedasticScore]) -> list[Claim]:
     claims = []
     for key in ("macau_linear", "macau_basic"):
         if key in found:
@@ -174,7 +180,7 @@ def _claims_of_noise(found: Mapping[str, HeteroScore]) -> list[Claim]:
     return claims
 
 
-def _claims_of_macau(score: HeteroScore) -> list[Claim]:
+def _claims_of_macau(score: HeteroscedasticScore) -> list[Claim]:
     called = Claim(
         f"{score.label} calls the noise data uncertainty (section 4.1).",
         f"It is {100 * score.data_share:.0f} % of total uncertainty where rows are.",
@@ -192,7 +198,7 @@ def _claims_of_macau(score: HeteroScore) -> list[Claim]:
     return [captured, called]
 
 
-def _claim_of_forest(score: HeteroScore) -> Claim:
+def _claim_of_forest(score: HeteroscedasticScore) -> Claim:
     crps = "" if math.isnan(score.paper_crps) else f"; CRPS {score.paper_crps:.2f}"
     return Claim(
         f"A random forest's between-tree spread fails to capture the noise (section 4.1{crps}).",
@@ -202,7 +208,7 @@ def _claim_of_forest(score: HeteroScore) -> Claim:
     )
 
 
-def _claim_of_scale(score: HeteroScore, sign: float) -> Claim:
+def _claim_of_scale(score: HeteroscedasticScore, sign: float) -> Claim:
     word = "over" if sign > 0.0 else "under"
     return Claim(
         f"{score.label} {word}estimates the noise (section 4.1).",
@@ -212,7 +218,7 @@ def _claim_of_scale(score: HeteroScore, sign: float) -> Claim:
     )
 
 
-def _claim_of_average(score: HeteroScore) -> Claim:
+def _claim_of_average(score: HeteroscedasticScore) -> Claim:
     worst = max(score.coverage, key=lambda found: abs(found.observed - found.level))
     return Claim(
         "Inductive conformal prediction captures the noise on average (section 4.1).",
@@ -222,7 +228,7 @@ def _claim_of_average(score: HeteroScore) -> Claim:
     )
 
 
-def _claims_of_novelty(run: HeteroRun, score: HeteroScore) -> list[Claim]:
+def _claims_of_novelty(run: HeteroscedasticRun, score: HeteroscedasticScore) -> list[Claim]:
     linear = score.method == "macau_linear"
     claims = [
         _separates(f"Novelty of {score.label} tells all foreign rows (table 1).", score, "novelty"),
@@ -264,7 +270,7 @@ def _claims_of_novelty(run: HeteroRun, score: HeteroScore) -> list[Claim]:
     return claims
 
 
-def _claim_of_inference(score: HeteroScore, linear: bool) -> Claim:
+def _claim_of_inference(score: HeteroscedasticScore, linear: bool) -> Claim:
     if linear:
         return _separates(
             "Inference novelty of MACAU (linear) tells all foreign rows (table 1).",
@@ -280,18 +286,18 @@ def _claim_of_inference(score: HeteroScore, linear: bool) -> Claim:
     )
 
 
-def _separates(paper: str, score: HeteroScore, key: str) -> Claim:
+def _separates(paper: str, score: HeteroscedasticScore, key: str) -> Claim:
     value = score.auroc_of(key)
     return Claim(paper, f"AUROC {value:.3f}.", verdict_of(value, SEPARATES, HARDLY_SEPARATES))
 
 
-def _rays_of(run: HeteroRun, method: str) -> tuple[Ray, Ray]:
+def _rays_of(run: HeteroscedasticRun, method: str) -> tuple[Ray, Ray]:
     """How the std of knowledge uncertainty goes out of the rows."""
     view = next(view for view in run.views if view.method == method)
     return follow_rays(view.x, np.sqrt(view.knowledge))
 
 
-def _claim_of_catboost(run: HeteroRun, score: HeteroScore) -> Claim:
+def _claim_of_catboost(run: HeteroscedasticRun, score: HeteroscedasticScore) -> Claim:
     value, rays = score.auroc_of("knowledge"), _rays_of(run, score.method)
     return Claim(
         "Knowledge uncertainty of CatBoost does not see foreign rows (section 4.1; table 1: AUROC "
@@ -302,7 +308,7 @@ def _claim_of_catboost(run: HeteroRun, score: HeteroScore) -> Claim:
     )
 
 
-def _claim_of_order(found: Mapping[str, HeteroScore]) -> list[Claim]:
+def _claim_of_order(found: Mapping[str, HeteroscedasticScore]) -> list[Claim]:
     """Pairs of methods whose CRPS the table tells apart; it rounds to two digits."""
     known = [score for score in found.values() if not math.isnan(score.paper_crps + score.crps)]
     pairs = [

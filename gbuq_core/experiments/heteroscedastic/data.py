@@ -16,8 +16,8 @@ from gbuq_core.experiments.heteroscedastic.plan import (
     LEFTMOST,
     RIGHTMOST,
     SUPPORT,
-    HeteroPlan,
-    HeteroSettings,
+    HeteroscedasticPlan,
+    HeteroscedasticSettings,
     MeasurePlan,
     check_measure,
 )
@@ -32,7 +32,7 @@ PER_UNIT, PER_UNIT_BEYOND = 20, 4  # places of the grid per unit of x, there and
 _CALIBRATION, _TEST, _FOREIGN = 1, 2, 3  # streams of the seed
 
 
-class HeteroData(NamedTuple):
+class HeteroscedasticData(NamedTuple):
     """Training and calibration rows, the widest grid, and the truth; arrays are read-only.
 
     Attributes
@@ -66,7 +66,7 @@ class HeteroData(NamedTuple):
         return self.x[:, None]
 
 
-class HeteroTest(NamedTuple):
+class HeteroscedasticTest(NamedTuple):
     """Rows of the training law that neither a fit nor a calibration sees, with their truth.
 
     X : (n, 1); y, mean, std : (n,), mean and noise std of y at each row.
@@ -79,7 +79,9 @@ class HeteroTest(NamedTuple):
 
 
 @lru_cache(maxsize=16)
-def load_hetero_data(rows: int = 2000, noise_slope: float = 0.1, seed: int = 0) -> HeteroData:
+def load_heteroscedastic_data(
+    rows: int = 2000, noise_slope: float = 0.1, seed: int = 0
+) -> HeteroscedasticData:
     """Draw training and calibration rows.
 
     Raises
@@ -89,7 +91,7 @@ def load_hetero_data(rows: int = 2000, noise_slope: float = 0.1, seed: int = 0) 
 
     Examples
     --------
-    >>> data = load_hetero_data(rows=500)
+    >>> data = load_heteroscedastic_data(rows=500)
     >>> data.X.shape, data.x.shape, data.x[data.support][[0, -1]]
     ((500, 1), (761,), array([ 0., 10.]))
     """
@@ -102,7 +104,7 @@ def load_hetero_data(rows: int = 2000, noise_slope: float = 0.1, seed: int = 0) 
             _places(SHOWN[1], RIGHTMOST, PER_UNIT_BEYOND)[1:],
         ]
     )
-    data = HeteroData(
+    data = HeteroscedasticData(
         drawn.X,
         drawn.y,
         x,
@@ -134,32 +136,36 @@ def true_mean(x: Array) -> Array:
     return 0.5 * x + np.sin(x)
 
 
-def data_of(plan_or_settings: HeteroPlan | HeteroSettings) -> HeteroData:
+def data_of(plan_or_settings: HeteroscedasticPlan | HeteroscedasticSettings) -> HeteroscedasticData:
     """The data of a plan or of settings.
 
     Examples
     --------
-    >>> data_of(HeteroSettings(rows=150)).X.shape
+    >>> data_of(HeteroscedasticSettings(rows=150)).X.shape
     (150, 1)
     """
     given = plan_or_settings
-    return load_hetero_data(given.rows, given.noise_slope, given.seed)
+    return load_heteroscedastic_data(given.rows, given.noise_slope, given.seed)
 
 
-def draw_test(plan: HeteroPlan | HeteroSettings, test_rows: int) -> HeteroTest:
+def draw_test(
+    plan: HeteroscedasticPlan | HeteroscedasticSettings, test_rows: int
+) -> HeteroscedasticTest:
     """Rows of the training law for scores alone.
 
     Examples
     --------
-    >>> test = draw_test(HeteroSettings(), 2000)
-    >>> bool(np.isin(test.y, data_of(HeteroSettings()).y).any())
+    >>> test = draw_test(HeteroscedasticSettings(), 2000)
+    >>> bool(np.isin(test.y, data_of(HeteroscedasticSettings()).y).any())
     False
     """
     drawn = make_heteroscedastic(test_rows, plan.noise_slope, [plan.seed, _TEST])
-    return HeteroTest(drawn.X, drawn.y, drawn.row_mean, np.sqrt(drawn.row_variance))
+    return HeteroscedasticTest(drawn.X, drawn.y, drawn.row_mean, np.sqrt(drawn.row_variance))
 
 
-def draw_foreign(plan: HeteroPlan | HeteroSettings, measure: MeasurePlan) -> Array:
+def draw_foreign(
+    plan: HeteroscedasticPlan | HeteroscedasticSettings, measure: MeasurePlan
+) -> Array:
     """Foreign rows (n, 1), uniform over ``[left_from, 0)`` and ``(10, right_to]``.
 
     Raises
@@ -169,7 +175,7 @@ def draw_foreign(plan: HeteroPlan | HeteroSettings, measure: MeasurePlan) -> Arr
 
     Examples
     --------
-    >>> X = draw_foreign(HeteroSettings(), MeasurePlan(2000, 6000, -10.0, 20.0))
+    >>> X = draw_foreign(HeteroscedasticSettings(), MeasurePlan(2000, 6000, -10.0, 20.0))
     >>> X.shape, bool(((X < 0) | (X > 10)).all()), int((X < 0).sum())
     ((6000, 1), True, 3000)
     """
@@ -183,12 +189,12 @@ def draw_foreign(plan: HeteroPlan | HeteroSettings, measure: MeasurePlan) -> Arr
     return x[:, None]
 
 
-def shown_range(settings: HeteroSettings) -> tuple[float, float]:
+def shown_range(settings: HeteroscedasticSettings) -> tuple[float, float]:
     """Where the picture begins and ends: that of the paper, or as far as foreign rows lie.
 
     Examples
     --------
-    >>> shown_range(HeteroSettings(left_from=-2.0, right_to=30.0))
+    >>> shown_range(HeteroscedasticSettings(left_from=-2.0, right_to=30.0))
     (-10.0, 30.0)
     """
     return min(SHOWN[0], settings.left_from), max(SHOWN[1], settings.right_to)

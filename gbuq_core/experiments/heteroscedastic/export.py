@@ -8,32 +8,32 @@ import numpy as np
 
 from gbuq_core.experiments.heteroscedastic.data import (
     N_CALIBRATION,
-    HeteroData,
+    HeteroscedasticData,
     shown_range,
 )
-from gbuq_core.experiments.heteroscedastic.fit import HeteroRun
-from gbuq_core.experiments.heteroscedastic.models import MODEL_CLASSES, hetero_knobs
+from gbuq_core.experiments.heteroscedastic.fit import HeteroscedasticRun
+from gbuq_core.experiments.heteroscedastic.models import MODEL_CLASSES, heteroscedastic_knobs
 from gbuq_core.experiments.heteroscedastic.plan import (
     METHODS,
     SCORES,
     SUPPORT,
     TAILS,
-    HeteroPlan,
-    HeteroSettings,
-    plan_hetero,
+    HeteroscedasticPlan,
+    HeteroscedasticSettings,
+    plan_heteroscedastic,
 )
-from gbuq_core.experiments.heteroscedastic.scores import HeteroScore
+from gbuq_core.experiments.heteroscedastic.scores import HeteroscedasticScore
 
 
-def hetero_code(settings: HeteroSettings) -> str:
+def heteroscedastic_code(settings: HeteroscedasticSettings) -> str:
     """Python that fits the methods, draws their intervals and measures them with public names.
 
     Examples
     --------
-    >>> 'leaf_model="linear"' in hetero_code(HeteroSettings())
+    >>> 'leaf_model="linear"' in heteroscedastic_code(HeteroscedasticSettings())
     True
     """
-    plans = [plan_hetero(settings, method) for method in settings.methods]
+    plans = [plan_heteroscedastic(settings, method) for method in settings.methods]
     modules: dict[str, set[str]] = {"gbuq_core.synthetic": {"make_heteroscedastic"}}
     modules["gbuq_core.metrics"] = {"auroc"}
     if any(METHODS[plan.method].parts for plan in plans):
@@ -54,7 +54,7 @@ def hetero_code(settings: HeteroSettings) -> str:
     return "\n".join(lines).replace("'", '"').rstrip() + "\n"
 
 
-def _data_lines(settings: HeteroSettings) -> list[str]:
+def _data_lines(settings: HeteroscedasticSettings) -> list[str]:
     slope, seed = settings.noise_slope, settings.seed
     left, right = SUPPORT[0] - settings.left_from, settings.right_to - SUPPORT[1]
     n_left = round(settings.ood_rows * left / (left + right))
@@ -79,10 +79,10 @@ def _data_lines(settings: HeteroSettings) -> list[str]:
     ]
 
 
-def _method_lines(plan: HeteroPlan, settings: HeteroSettings) -> list[str]:
+def _method_lines(plan: HeteroscedasticPlan, settings: HeteroscedasticSettings) -> list[str]:
     kind, own = METHODS[plan.method], plan.method
     name = MODEL_CLASSES[own][1]
-    given = hetero_knobs(plan)
+    given = heteroscedastic_knobs(plan)
     if "novelty" in kind.scores and settings.tail != TAILS[0]:
         given["tail"] = settings.tail
     knobs = [f"    {key}={value!r}," for key, value in given.items()]
@@ -115,7 +115,7 @@ def _method_lines(plan: HeteroPlan, settings: HeteroSettings) -> list[str]:
     return lines
 
 
-def _interval_lines(own: str, settings: HeteroSettings) -> list[str]:
+def _interval_lines(own: str, settings: HeteroscedasticSettings) -> list[str]:
     """The interval over the grid, as the page draws it."""
     lines = ["factor = 1.0"]
     if settings.conformal:
@@ -144,13 +144,13 @@ def _interval_lines(own: str, settings: HeteroSettings) -> list[str]:
 _CURVE_NAMES = ("method", "x", "mean", "total", "data", "knowledge", "scale", "lower", "upper")
 
 
-def curves_csv(run: HeteroRun) -> str:
+def curves_csv(run: HeteroscedasticRun) -> str:
     """One line a place and method: mean, variances, interval, scores, truth; empty where none.
 
     Examples
     --------
-    >>> from gbuq_core.experiments.heteroscedastic.fit import run_hetero
-    >>> run = run_hetero(HeteroSettings(methods=("conformal_linear",), rows=500))
+    >>> from gbuq_core.experiments.heteroscedastic.fit import run_heteroscedastic
+    >>> run = run_heteroscedastic(HeteroscedasticSettings(methods=("conformal_linear",), rows=500))
     >>> curves_csv(run).splitlines()[0][:49]
     'method,x,mean,total,data,knowledge,scale,lower,up'
     """
@@ -177,7 +177,7 @@ def curves_csv(run: HeteroRun) -> str:
     return _table(names, rows)
 
 
-def scores_csv(scores: tuple[HeteroScore, ...]) -> str:
+def scores_csv(scores: tuple[HeteroscedasticScore, ...]) -> str:
     """One line a method: the scorecard, with the paper's table beside it; empty where none."""
     names = ["method", "crps", "truth_crps", "excess", "paper_crps"]
     rows: list[list[object]] = []
@@ -201,7 +201,7 @@ def scores_csv(scores: tuple[HeteroScore, ...]) -> str:
     return _table([*names, "fit_seconds", "score_seconds"], rows)
 
 
-def rows_csv(data: HeteroData) -> str:
+def rows_csv(data: HeteroscedasticData) -> str:
     """The training rows."""
     return _table(["x", "y"], zip(data.X[:, 0], data.y, strict=True))
 

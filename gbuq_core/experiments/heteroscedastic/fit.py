@@ -1,9 +1,9 @@
 """Noise that grows, and nothing beyond: figure 1 of MACAU's paper, live, with what it compares.
 
-MACAU (doi 10.5121/csit.2023.131920), section 4.1. `fit_hetero` trains one method and predicts the
-widest grid and the calibration rows; `view_hetero` is arithmetic on that for any level, range and
-conformal factor; `measure_hetero` predicts test and foreign rows; `run_hetero` does it all for the
-methods of `plan.HeteroSettings`.
+MACAU (doi 10.5121/csit.2023.131920), section 4.1. `fit_heteroscedastic` trains one method
+and predicts the widest grid and the calibration rows; `view_heteroscedastic` is arithmetic on that
+for any level, range and conformal factor; `measure_heteroscedastic` predicts test and foreign rows;
+`run_heteroscedastic` does it all for the methods of `plan.HeteroscedasticSettings`.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from scipy.special import ndtri
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.heteroscedastic.data import (
     Array,
-    HeteroData,
-    HeteroTest,
+    HeteroscedasticData,
+    HeteroscedasticTest,
     Mask,
     data_of,
     draw_foreign,
     draw_test,
     shown_range,
 )
-from gbuq_core.experiments.heteroscedastic.models import hetero_model
+from gbuq_core.experiments.heteroscedastic.models import heteroscedastic_model
 from gbuq_core.experiments.heteroscedastic.plan import (
     METHODS,
-    HeteroPlan,
-    HeteroSettings,
+    HeteroscedasticPlan,
+    HeteroscedasticSettings,
     MeasurePlan,
     check_measure,
     check_view,
-    plan_hetero,
+    plan_heteroscedastic,
     plan_measure,
 )
 from gbuq_core.experiments.heteroscedastic.predictions import (
@@ -52,13 +52,13 @@ from gbuq_core.resources import held_bytes
 Ends = Array | None
 
 
-class HeteroFit(NamedTuple):
+class HeteroscedasticFit(NamedTuple):
     """A trained method, and what it says about the grid and the calibration rows.
 
     Attributes
     ----------
-    plan : HeteroPlan
-    data : HeteroData
+    plan : HeteroscedasticPlan
+    data : HeteroscedasticData
     model : estimator
         Fitted.
     grid : Prediction
@@ -73,8 +73,8 @@ class HeteroFit(NamedTuple):
         The grid's with novelty scores that end at 5.2; None for methods without novelty.
     """
 
-    plan: HeteroPlan
-    data: HeteroData
+    plan: HeteroscedasticPlan
+    data: HeteroscedasticData
     model: Any
     grid: Prediction
     calibration: Prediction
@@ -97,7 +97,7 @@ class HeteroFit(NamedTuple):
         return self.clipped if tail == "clip" and self.clipped is not None else self.grid
 
 
-class HeteroView(NamedTuple):
+class HeteroscedasticView(NamedTuple):
     """One method over the picture's places; variances in squared units of y.
 
     Attributes
@@ -151,7 +151,7 @@ class HeteroView(NamedTuple):
         return next((curve for curve in self.curves if curve.key == key), None)
 
 
-class HeteroMeasure(NamedTuple):
+class HeteroscedasticMeasure(NamedTuple):
     """What a method says about test and foreign rows, and how long it took to say.
 
     foreign_X : (n_ood, 1); seconds : of both predictions together.
@@ -159,21 +159,21 @@ class HeteroMeasure(NamedTuple):
 
     plan: MeasurePlan
     method: str
-    test: HeteroTest
+    test: HeteroscedasticTest
     foreign_X: Array
     of_test: Prediction
     of_foreign: Prediction
     seconds: float
 
 
-class HeteroRun(NamedTuple):
+class HeteroscedasticRun(NamedTuple):
     """The settings, their data, and fits, views and measures in the settings' order."""
 
-    settings: HeteroSettings
-    data: HeteroData
-    fits: tuple[HeteroFit, ...]
-    views: tuple[HeteroView, ...]
-    measures: tuple[HeteroMeasure, ...]
+    settings: HeteroscedasticSettings
+    data: HeteroscedasticData
+    fits: tuple[HeteroscedasticFit, ...]
+    views: tuple[HeteroscedasticView, ...]
+    measures: tuple[HeteroscedasticMeasure, ...]
 
 
 _SILENT = ("lightgbm", "catboost", "mapie")  # libraries that do not tell what a model holds
@@ -190,7 +190,7 @@ def count_measures() -> int:
     return _MEASURES[0]
 
 
-def fit_hetero(plan: HeteroPlan) -> HeteroFit:
+def fit_heteroscedastic(plan: HeteroscedasticPlan) -> HeteroscedasticFit:
     """Train one method.
 
     Raises
@@ -200,11 +200,12 @@ def fit_hetero(plan: HeteroPlan) -> HeteroFit:
 
     Examples
     --------
-    >>> fit = fit_hetero(plan_hetero(HeteroSettings(rows=500, trees=20), "gnll"))
+    >>> settings = HeteroscedasticSettings(rows=500, trees=20)
+    >>> fit = fit_heteroscedastic(plan_heteroscedastic(settings, "gnll"))
     >>> fit.label, fit.grid.total.shape
     ('GNLL', (761,))
     """
-    model = hetero_model(plan)
+    model = heteroscedastic_model(plan)
     data = data_of(plan)
     importlib.import_module(METHODS[plan.method].package)  # a first import is no training
     began = time.perf_counter()
@@ -212,7 +213,7 @@ def fit_hetero(plan: HeteroPlan) -> HeteroFit:
     seconds = time.perf_counter() - began
     grid = predict_rows(model, plan.method, data.grid)
     has_novelty = "novelty" in METHODS[plan.method].scores
-    fit = HeteroFit(
+    fit = HeteroscedasticFit(
         plan,
         data,
         model,
@@ -227,7 +228,9 @@ def fit_hetero(plan: HeteroPlan) -> HeteroFit:
     return fit
 
 
-def view_hetero(fit: HeteroFit, settings: HeteroSettings) -> HeteroView:
+def view_heteroscedastic(
+    fit: HeteroscedasticFit, settings: HeteroscedasticSettings
+) -> HeteroscedasticView:
     """A method over the picture's places; trains and predicts nothing.
 
     Raises
@@ -237,8 +240,9 @@ def view_hetero(fit: HeteroFit, settings: HeteroSettings) -> HeteroView:
 
     Examples
     --------
-    >>> settings = HeteroSettings(rows=500, trees=20)
-    >>> view = view_hetero(fit_hetero(plan_hetero(settings, "gnll")), settings)
+    >>> settings = HeteroscedasticSettings(rows=500, trees=20)
+    >>> fit = fit_heteroscedastic(plan_heteroscedastic(settings, "gnll"))
+    >>> view = view_heteroscedastic(fit, settings)
     >>> view.x.shape, view.parts, view.factor
     ((601,), ('total', 'data'), 1.0)
     """
@@ -247,10 +251,10 @@ def view_hetero(fit: HeteroFit, settings: HeteroSettings) -> HeteroView:
     low, high = shown_range(settings)
     shown = (data.x >= low) & (data.x <= high)
     at = fit.grid_of(settings.tail).take(shown)
-    factor = hetero_factor(fit, settings, settings.level)
+    factor = heteroscedastic_factor(fit, settings, settings.level)
     lower, upper = interval_of(at, settings.level, factor if settings.conformal else None)
     inner_lower, inner_upper = _inner(fit.method, at, settings.level, factor, (lower, upper))
-    return HeteroView(
+    return HeteroscedasticView(
         fit.method,
         fit.label,
         data.x[shown],
@@ -286,16 +290,18 @@ def _inner(
     return at.loc - half, at.loc + half
 
 
-def hetero_factor(fit: HeteroFit, settings: HeteroSettings, level: float) -> float:
+def heteroscedastic_factor(
+    fit: HeteroscedasticFit, settings: HeteroscedasticSettings, level: float
+) -> float:
     """What stds are multiplied by so that intervals of a level hold it on fresh rows.
 
     1 where the settings want no conformal step, and for methods that predict nothing.
 
     Examples
     --------
-    >>> settings = HeteroSettings(rows=500, trees=20, conformal=True)
-    >>> fit = fit_hetero(plan_hetero(settings, "forest"))
-    >>> hetero_factor(fit, settings, 0.8) > 1.5  # the noise is missing from a forest's spread
+    >>> settings = HeteroscedasticSettings(rows=500, trees=20, conformal=True)
+    >>> fit = fit_heteroscedastic(plan_heteroscedastic(settings, "forest"))
+    >>> heteroscedastic_factor(fit, settings, 0.8) > 1.5  # a forest's spread lacks the noise
     True
     """
     if not settings.conformal or fit.calibration.loc is None:
@@ -303,7 +309,7 @@ def hetero_factor(fit: HeteroFit, settings: HeteroSettings, level: float) -> flo
     return conformal_factor(fit.calibration, fit.data.calibration_y, level)
 
 
-def measure_hetero(fit: HeteroFit, plan: MeasurePlan) -> HeteroMeasure:
+def measure_heteroscedastic(fit: HeteroscedasticFit, plan: MeasurePlan) -> HeteroscedasticMeasure:
     """Predict test and foreign rows.
 
     Raises
@@ -313,8 +319,9 @@ def measure_hetero(fit: HeteroFit, plan: MeasurePlan) -> HeteroMeasure:
 
     Examples
     --------
-    >>> fit = fit_hetero(plan_hetero(HeteroSettings(rows=500), "conformal_linear"))
-    >>> measure = measure_hetero(fit, plan_measure(HeteroSettings(test_rows=200, ood_rows=100)))
+    >>> settings = HeteroscedasticSettings(rows=500, test_rows=200, ood_rows=100)
+    >>> fit = fit_heteroscedastic(plan_heteroscedastic(settings, "conformal_linear"))
+    >>> measure = measure_heteroscedastic(fit, plan_measure(settings))
     >>> measure.of_test.total.shape, measure.foreign_X.shape
     ((200,), (100, 1))
     """
@@ -327,10 +334,10 @@ def measure_hetero(fit: HeteroFit, plan: MeasurePlan) -> HeteroMeasure:
     seconds = time.perf_counter() - began
     with _LOCK:
         _MEASURES[0] += 1
-    return HeteroMeasure(plan, fit.method, test, foreign, of_test, of_foreign, seconds)
+    return HeteroscedasticMeasure(plan, fit.method, test, foreign, of_test, of_foreign, seconds)
 
 
-def run_hetero(settings: HeteroSettings | None = None) -> HeteroRun:
+def run_heteroscedastic(settings: HeteroscedasticSettings | None = None) -> HeteroscedasticRun:
     """Train the methods one after the other, and measure them.
 
     Raises
@@ -340,24 +347,24 @@ def run_hetero(settings: HeteroSettings | None = None) -> HeteroRun:
 
     Examples
     --------
-    >>> run = run_hetero(HeteroSettings(methods=("conformal_linear",), rows=500))
+    >>> run = run_heteroscedastic(HeteroscedasticSettings(methods=("conformal_linear",), rows=500))
     >>> [view.label for view in run.views]
     ['Conformal, linear']
     """
-    settings = HeteroSettings() if settings is None else settings
+    settings = HeteroscedasticSettings() if settings is None else settings
     _check(settings)
-    plans = [plan_hetero(settings, method) for method in settings.methods]
+    plans = [plan_heteroscedastic(settings, method) for method in settings.methods]
     fits, measures = [], []
     with stage(len(plans)):
         for plan in plans:
             with stage(1, span=1):
-                fits.append(fit_hetero(plan))
-            measures.append(measure_hetero(fits[-1], plan_measure(settings, plan.method)))
-    views = tuple(view_hetero(fit, settings) for fit in fits)
-    return HeteroRun(settings, data_of(settings), tuple(fits), views, tuple(measures))
+                fits.append(fit_heteroscedastic(plan))
+            measures.append(measure_heteroscedastic(fits[-1], plan_measure(settings, plan.method)))
+    views = tuple(view_heteroscedastic(fit, settings) for fit in fits)
+    return HeteroscedasticRun(settings, data_of(settings), tuple(fits), views, tuple(measures))
 
 
-def _check(settings: HeteroSettings) -> None:
+def _check(settings: HeteroscedasticSettings) -> None:
     refusal = check_view(settings)
     if refusal:
         raise InvalidParameter(refusal)

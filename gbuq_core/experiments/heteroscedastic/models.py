@@ -10,7 +10,7 @@ from typing import Any
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.heteroscedastic.plan import (
     LEVELS,
-    HeteroPlan,
+    HeteroscedasticPlan,
     MeasurePlan,
     why_not,
 )
@@ -46,7 +46,7 @@ _FIXED: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 _MEMBERS = 10  # of CatBoost's virtual ensemble, and what fewer trees have room for
 
 
-def hetero_knobs(plan: HeteroPlan) -> dict[str, Any]:
+def heteroscedastic_knobs(plan: HeteroscedasticPlan) -> dict[str, Any]:
     """Arguments of the plan's estimator, only those that its method uses."""
     knobs: dict[str, Any] = dict(_FIXED.get(plan.method, {}))
     names = {
@@ -65,7 +65,7 @@ def hetero_knobs(plan: HeteroPlan) -> dict[str, Any]:
     return knobs
 
 
-def hetero_model(plan: HeteroPlan) -> Any:
+def heteroscedastic_model(plan: HeteroscedasticPlan) -> Any:
     """The unfitted estimator of a plan.
 
     Raises
@@ -75,15 +75,18 @@ def hetero_model(plan: HeteroPlan) -> Any:
 
     Examples
     --------
-    >>> from gbuq_core.experiments.heteroscedastic.plan import HeteroSettings, plan_hetero
-    >>> hetero_model(plan_hetero(HeteroSettings(subsample=0.3), "gnll")).subsample
+    >>> from gbuq_core.experiments.heteroscedastic.plan import (
+    ...     HeteroscedasticSettings, plan_heteroscedastic
+    ... )
+    >>> settings = HeteroscedasticSettings(subsample=0.3)
+    >>> heteroscedastic_model(plan_heteroscedastic(settings, "gnll")).subsample
     0.3
     """
     refusal = why_not(plan)
     if refusal:
         raise InvalidParameter(refusal)
     module, name = MODEL_CLASSES[plan.method]
-    return getattr(importlib.import_module(module), name)(**hetero_knobs(plan))
+    return getattr(importlib.import_module(module), name)(**heteroscedastic_knobs(plan))
 
 
 # Seconds on one core of a 2020s server: for a fit, for each of its trees, for each tree and row.
@@ -123,14 +126,17 @@ _ROW_SECONDS: Mapping[str, tuple[float, float]] = MappingProxyType(
 _CURVE_ROWS = 1000  # what the grid and the calibration rows, without scores, are worth
 
 
-def estimate_hetero_seconds(plan: HeteroPlan) -> float:
-    """Roughly what `fit_hetero` takes on one core; 0 for a plan that is refused at once.
+def estimate_heteroscedastic_seconds(plan: HeteroscedasticPlan) -> float:
+    """Roughly what `fit_heteroscedastic` takes on one core; 0 for a plan that is refused at once.
 
     Examples
     --------
-    >>> from gbuq_core.experiments.heteroscedastic.plan import HeteroSettings, plan_hetero
-    >>> quick = plan_hetero(HeteroSettings(trees=20), "macau_linear")
-    >>> estimate_hetero_seconds(quick._replace(trees=200)) > 5 * estimate_hetero_seconds(quick)
+    >>> from gbuq_core.experiments.heteroscedastic.plan import (
+    ...     HeteroscedasticSettings, plan_heteroscedastic
+    ... )
+    >>> quick = plan_heteroscedastic(HeteroscedasticSettings(trees=20), "macau_linear")
+    >>> seconds = estimate_heteroscedastic_seconds(quick)
+    >>> estimate_heteroscedastic_seconds(quick._replace(trees=200)) > 5 * seconds
     True
     """
     if why_not(plan):
@@ -140,16 +146,17 @@ def estimate_hetero_seconds(plan: HeteroPlan) -> float:
     return base + trees * (tree + plan.rows * tree_row) + _row_seconds(plan, _CURVE_ROWS)
 
 
-def estimate_measure_seconds(plan: HeteroPlan, measure: MeasurePlan) -> float:
-    """Roughly what `measure_hetero` takes on one core; 0 for a plan that is refused at once.
+def estimate_measure_seconds(plan: HeteroscedasticPlan, measure: MeasurePlan) -> float:
+    """Roughly what `measure_heteroscedastic` takes on one core; 0 for a plan that is refused.
 
     Examples
     --------
     >>> from gbuq_core.experiments.heteroscedastic.plan import (
-    ...     HeteroSettings, plan_hetero, plan_measure
+    ...     HeteroscedasticSettings, plan_heteroscedastic, plan_measure
     ... )
-    >>> settings = HeteroSettings()
-    >>> estimate_measure_seconds(plan_hetero(settings, "gnll"), plan_measure(settings)) < 1.0
+    >>> settings = HeteroscedasticSettings()
+    >>> plan = plan_heteroscedastic(settings, "gnll")
+    >>> estimate_measure_seconds(plan, plan_measure(settings)) < 1.0
     True
     """
     if why_not(plan):
@@ -157,6 +164,6 @@ def estimate_measure_seconds(plan: HeteroPlan, measure: MeasurePlan) -> float:
     return _row_seconds(plan, measure.test_rows + measure.ood_rows)
 
 
-def _row_seconds(plan: HeteroPlan, rows: int) -> float:
+def _row_seconds(plan: HeteroscedasticPlan, rows: int) -> float:
     row, tree_row = _ROW_SECONDS[plan.method]
     return rows * (row + (plan.trees or 0) * tree_row)

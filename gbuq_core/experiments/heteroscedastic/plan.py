@@ -34,7 +34,7 @@ _FOREST = ("trees", "subsample", "max_leaves", "min_child_samples")
 _MACAU_SCORES = (*PARTS, "novelty", "conditional_novelty", "inference_novelty")
 
 
-class HeteroMethod(NamedTuple):
+class HeteroscedasticMethod(NamedTuple):
     """A method of the page.
 
     Attributes
@@ -46,7 +46,7 @@ class HeteroMethod(NamedTuple):
     scores : tuple of str
         Keys of `SCORES`: what it can tell foreign rows by.
     knobs : tuple of str
-        Fields of `HeteroSettings` that its fit depends on besides rows, noise and seed.
+        Fields of `HeteroscedasticSettings` that its fit depends on besides rows, noise and seed.
     colour : str
         A key of `gbuq_core.figures.colour.METHOD_COLOURS`.
     package : str
@@ -64,21 +64,23 @@ class HeteroMethod(NamedTuple):
 
 def _peer(
     key: str, knobs: tuple[str, ...] = _FOREST, scores: tuple[str, ...] = ("total",)
-) -> HeteroMethod:
+) -> HeteroscedasticMethod:
     peer = BASELINES[key]
     parts = tuple(part for part in peer.has if part in PARTS)
-    return HeteroMethod(peer.label, peer.about, parts, scores, knobs, "baseline", peer.package)
+    return HeteroscedasticMethod(
+        peer.label, peer.about, parts, scores, knobs, "baseline", peer.package
+    )
 
 
 _METHODS = {
-    "macau_linear": HeteroMethod(
+    "macau_linear": HeteroscedasticMethod(
         "MACAU (linear)",
         "A random forest with a Bayesian linear model in every leaf.",
         PARTS,
         _MACAU_SCORES,
         colour="macau",
     ),
-    "macau_basic": HeteroMethod(
+    "macau_basic": HeteroscedasticMethod(
         "MACAU (basic)",
         "A random forest with the mean and the variance of every leaf.",
         PARTS,
@@ -96,11 +98,11 @@ _METHODS = {
     "isolation": _peer("isolation", ("trees",), ("isolation",)),
     "distance": _peer("distance", (), ("distance",)),
 }
-METHODS: Mapping[str, HeteroMethod] = MappingProxyType(_METHODS)
+METHODS: Mapping[str, HeteroscedasticMethod] = MappingProxyType(_METHODS)
 PREDICTING = tuple(key for key, method in METHODS.items() if method.parts)
 
 
-class HeteroScoreKind(NamedTuple):
+class HeteroscedasticScoreKind(NamedTuple):
     """A number that can tell foreign rows: its name, a sentence, its unit."""
 
     label: str
@@ -109,33 +111,33 @@ class HeteroScoreKind(NamedTuple):
 
 
 _SCORES = {
-    "total": HeteroScoreKind(
+    "total": HeteroscedasticScoreKind(
         "Total uncertainty", "Data and knowledge uncertainty.", "squared units of y"
     ),
-    "data": HeteroScoreKind(
+    "data": HeteroscedasticScoreKind(
         "Data uncertainty", "Noise that more rows would not remove.", "squared units of y"
     ),
-    "knowledge": HeteroScoreKind(
+    "knowledge": HeteroscedasticScoreKind(
         "Knowledge uncertainty", "How far the trees or members differ.", "squared units of y"
     ),
-    "novelty": HeteroScoreKind(
+    "novelty": HeteroscedasticScoreKind(
         "Novelty", "Distance to the rows of the leaf, over all features, as a z-score.", "z"
     ),
-    "conditional_novelty": HeteroScoreKind(
+    "conditional_novelty": HeteroscedasticScoreKind(
         "Conditional novelty", "The same over the features that lead to the leaf.", "z"
     ),
-    "inference_novelty": HeteroScoreKind(
+    "inference_novelty": HeteroscedasticScoreKind(
         "Inference novelty", "How unusual the prediction is for its leaf, without its sign.", "|z|"
     ),
-    "isolation": HeteroScoreKind("Isolation", "Score of an isolation forest.", "score"),
-    "distance": HeteroScoreKind(
+    "isolation": HeteroscedasticScoreKind("Isolation", "Score of an isolation forest.", "score"),
+    "distance": HeteroscedasticScoreKind(
         "Distance", "Mean distance to the nearest training rows.", "distance"
     ),
 }
-SCORES: Mapping[str, HeteroScoreKind] = MappingProxyType(_SCORES)
+SCORES: Mapping[str, HeteroscedasticScoreKind] = MappingProxyType(_SCORES)
 
 
-class HeteroSettings(NamedTuple):
+class HeteroscedasticSettings(NamedTuple):
     """Everything that the page depends on.
 
     Attributes
@@ -183,12 +185,12 @@ class HeteroSettings(NamedTuple):
 
 
 # Six of the paper's figure: both forms of MACAU and what it says most about.
-PAPER = HeteroSettings(
+PAPER = HeteroscedasticSettings(
     methods=("macau_linear", "macau_basic", "forest", "quantile", "ngboost", "catboost")
 )
 
 
-class HeteroPlan(NamedTuple):
+class HeteroscedasticPlan(NamedTuple):
     """What one method's fit depends on, and nothing else: the key of its result.
 
     Knobs that the method does not use are None, so that moving them refits nothing.
@@ -214,7 +216,7 @@ class MeasurePlan(NamedTuple):
     tail: str = "rise"
 
 
-def plan_hetero(settings: HeteroSettings, method: str) -> HeteroPlan:
+def plan_heteroscedastic(settings: HeteroscedasticSettings, method: str) -> HeteroscedasticPlan:
     """What a method's fit depends on.
 
     Raises
@@ -224,15 +226,16 @@ def plan_hetero(settings: HeteroSettings, method: str) -> HeteroPlan:
 
     Examples
     --------
-    >>> base = HeteroSettings()
+    >>> base = HeteroscedasticSettings()
     >>> view = base._replace(conformal=True, level=0.5, left_from=-2.0, score="knowledge")
-    >>> plan_hetero(view, "macau_linear") == plan_hetero(base, "macau_linear")
+    >>> plan_heteroscedastic(view, "macau_linear") == plan_heteroscedastic(base, "macau_linear")
     True
-    >>> plan_hetero(base._replace(subsample=0.8), "catboost") == plan_hetero(base, "catboost")
+    >>> other = base._replace(subsample=0.8)
+    >>> plan_heteroscedastic(other, "catboost") == plan_heteroscedastic(base, "catboost")
     True
     """
     knobs = METHODS[check_choice("method", method, tuple(METHODS))].knobs
-    return HeteroPlan(
+    return HeteroscedasticPlan(
         method,
         settings.rows,
         settings.noise_slope,
@@ -241,12 +244,12 @@ def plan_hetero(settings: HeteroSettings, method: str) -> HeteroPlan:
     )
 
 
-def plan_measure(settings: HeteroSettings, method: str = "") -> MeasurePlan:
+def plan_measure(settings: HeteroscedasticSettings, method: str = "") -> MeasurePlan:
     """What a measurement depends on besides the fit: of one method, only what it uses.
 
     Examples
     --------
-    >>> clipped = HeteroSettings(tail="clip")
+    >>> clipped = HeteroscedasticSettings(tail="clip")
     >>> plan_measure(clipped, "gnll").tail, plan_measure(clipped, "macau_basic").tail
     ('rise', 'clip')
     """
@@ -272,14 +275,14 @@ def method_missing(method: str) -> str:
     return package_missing(kind.label, kind.package)
 
 
-def why_not(plan: HeteroPlan) -> str:
+def why_not(plan: HeteroscedasticPlan) -> str:
     """Why a plan cannot be fitted, in a sentence; empty if it can.
 
     Examples
     --------
-    >>> why_not(plan_hetero(HeteroSettings(rows=3), "catboost"))
+    >>> why_not(plan_heteroscedastic(HeteroscedasticSettings(rows=3), "catboost"))
     'rows must be a whole number at least 100 and at most 20000; got 3.'
-    >>> why_not(plan_hetero(HeteroSettings(rows=200), "macau_basic"))
+    >>> why_not(plan_heteroscedastic(HeteroscedasticSettings(rows=200), "macau_basic"))
     'Trees of 20 rows (0.1 of 200) cannot be cut into two leaves of 20: take more rows, ...
     """
     try:
@@ -289,7 +292,7 @@ def why_not(plan: HeteroPlan) -> str:
     return _too_few(plan) or method_missing(plan.method)
 
 
-def _check(plan: HeteroPlan) -> None:
+def _check(plan: HeteroscedasticPlan) -> None:
     def number(name: str, low: float, high: float, **more: bool) -> None:
         value = getattr(plan, name)
         if value is not None:
@@ -305,7 +308,7 @@ def _check(plan: HeteroPlan) -> None:
     number("min_child_samples", 1, MOST_CHILD_SAMPLES, integer=True)
 
 
-def _too_few(plan: HeteroPlan) -> str:
+def _too_few(plan: HeteroscedasticPlan) -> str:
     """A forest whose trees see too few rows for a single cut."""
     if plan.subsample is None or plan.min_child_samples is None:
         return ""
@@ -318,14 +321,14 @@ def _too_few(plan: HeteroPlan) -> str:
     )
 
 
-def check_view(settings: HeteroSettings) -> str:
+def check_view(settings: HeteroscedasticSettings) -> str:
     """Why what is chosen, measured or drawn makes no sense whatever the fits; empty if it does.
 
     Examples
     --------
-    >>> check_view(HeteroSettings(left_from=5.0))
+    >>> check_view(HeteroscedasticSettings(left_from=5.0))
     'left_from must be a number at least -30 and at most -0.5; got 5.0.'
-    >>> check_view(HeteroSettings(methods=()))
+    >>> check_view(HeteroscedasticSettings(methods=()))
     'Choose at least one method.'
     """
     try:

@@ -14,10 +14,10 @@ import numpy as np
 
 from gbuq_core.experiments.heteroscedastic.data import Mask
 from gbuq_core.experiments.heteroscedastic.fit import (
-    HeteroFit,
-    HeteroMeasure,
-    HeteroRun,
-    hetero_factor,
+    HeteroscedasticFit,
+    HeteroscedasticMeasure,
+    HeteroscedasticRun,
+    heteroscedastic_factor,
 )
 from gbuq_core.experiments.heteroscedastic.paper import paper_auroc, paper_crps
 from gbuq_core.experiments.heteroscedastic.plan import (
@@ -26,7 +26,7 @@ from gbuq_core.experiments.heteroscedastic.plan import (
     PAPER,
     SCORES,
     SUPPORT,
-    HeteroSettings,
+    HeteroscedasticSettings,
 )
 from gbuq_core.experiments.heteroscedastic.predictions import interval_of
 from gbuq_core.metrics import auroc, crps_gaussian, rmse
@@ -80,7 +80,7 @@ class ScoreAuroc(NamedTuple):
     paper: float
 
 
-class HeteroScore(NamedTuple):
+class HeteroscedasticScore(NamedTuple):
     """One method's numbers; NaN where it has none, as methods that only score.
 
     Attributes
@@ -143,14 +143,16 @@ class HeteroScore(NamedTuple):
         return next((found.value for found in self.auroc if found.key == key), _NAN)
 
 
-def score_hetero(fit: HeteroFit, measure: HeteroMeasure, settings: HeteroSettings) -> HeteroScore:
+def score_heteroscedastic(
+    fit: HeteroscedasticFit, measure: HeteroscedasticMeasure, settings: HeteroscedasticSettings
+) -> HeteroscedasticScore:
     """The numbers of one method; arithmetic on what was predicted.
 
     Examples
     --------
-    >>> from gbuq_core.experiments.heteroscedastic.fit import run_hetero
-    >>> run = run_hetero(HeteroSettings(methods=("catboost",), rows=1000))
-    >>> score = score_hetero(run.fits[0], run.measures[0], run.settings)
+    >>> from gbuq_core.experiments.heteroscedastic.fit import run_heteroscedastic
+    >>> run = run_heteroscedastic(HeteroscedasticSettings(methods=("catboost",), rows=1000))
+    >>> score = score_heteroscedastic(run.fits[0], run.measures[0], run.settings)
     >>> 0.0 < score.excess < 0.03, [found.key for found in score.auroc]
     (True, ['total', 'data', 'knowledge'])
     """
@@ -159,7 +161,7 @@ def score_hetero(fit: HeteroFit, measure: HeteroMeasure, settings: HeteroSetting
     found = _Numbers(_NAN, "", (), _NAN, _NAN, _NAN, _NAN)
     if at.loc is not None:
         found = _numbers(fit, measure, settings)
-    return HeteroScore(
+    return HeteroscedasticScore(
         fit.method,
         fit.label,
         found.crps,
@@ -181,16 +183,18 @@ def score_hetero(fit: HeteroFit, measure: HeteroMeasure, settings: HeteroSetting
     )
 
 
-def score_all(run: HeteroRun) -> tuple[HeteroScore, ...]:
+def score_all(run: HeteroscedasticRun) -> tuple[HeteroscedasticScore, ...]:
     """The numbers of all methods, from the least excess to the most; those without one last."""
     found = [
-        score_hetero(fit, measure, run.settings)
+        score_heteroscedastic(fit, measure, run.settings)
         for fit, measure in zip(run.fits, run.measures, strict=True)
     ]
     return sort_scores(found)
 
 
-def sort_scores(scores: list[HeteroScore] | tuple[HeteroScore, ...]) -> tuple[HeteroScore, ...]:
+def sort_scores(
+    scores: list[HeteroscedasticScore] | tuple[HeteroscedasticScore, ...],
+) -> tuple[HeteroscedasticScore, ...]:
     """From the least excess to the most; methods without one keep their order at the end."""
     return tuple(
         sorted(scores, key=lambda score: math.inf if math.isnan(score.excess) else score.excess)
@@ -207,10 +211,12 @@ class _Numbers(NamedTuple):
     data_share: float
 
 
-def _numbers(fit: HeteroFit, measure: HeteroMeasure, settings: HeteroSettings) -> _Numbers:
+def _numbers(
+    fit: HeteroscedasticFit, measure: HeteroscedasticMeasure, settings: HeteroscedasticSettings
+) -> _Numbers:
     test, at = measure.test, measure.of_test
     assert at.loc is not None
-    scale = hetero_factor(fit, settings, settings.level) * np.sqrt(at.total)
+    scale = heteroscedastic_factor(fit, settings, settings.level) * np.sqrt(at.total)
     crps = crps_gaussian(test.y, at.loc, scale)
     total = float(at.total.mean())
     has_data = "data" in METHODS[fit.method].parts
@@ -226,18 +232,21 @@ def _numbers(fit: HeteroFit, measure: HeteroMeasure, settings: HeteroSettings) -
 
 
 def _coverage(
-    fit: HeteroFit, measure: HeteroMeasure, settings: HeteroSettings, level: float
+    fit: HeteroscedasticFit,
+    measure: HeteroscedasticMeasure,
+    settings: HeteroscedasticSettings,
+    level: float,
 ) -> LevelCoverage:
-    factor = hetero_factor(fit, settings, level)
+    factor = heteroscedastic_factor(fit, settings, level)
     inside = _held(measure, level, factor if settings.conformal else None)
     low, high = (float(end) for end in binomial_band(int(inside.sum()), len(inside)))
     return LevelCoverage(level, float(inside.mean()), low, high, factor)
 
 
 def _by_thirds(
-    fit: HeteroFit, measure: HeteroMeasure, settings: HeteroSettings
+    fit: HeteroscedasticFit, measure: HeteroscedasticMeasure, settings: HeteroscedasticSettings
 ) -> tuple[PlaceCoverage, ...]:
-    factor = hetero_factor(fit, settings, settings.level)
+    factor = heteroscedastic_factor(fit, settings, settings.level)
     inside = _held(measure, settings.level, factor if settings.conformal else None)
     ends = np.linspace(*SUPPORT, _PLACES + 1)
     at = np.clip(np.searchsorted(ends, measure.test.X[:, 0], side="right") - 1, 0, _PLACES - 1)
@@ -249,7 +258,7 @@ def _by_thirds(
     return tuple(found)
 
 
-def _held(measure: HeteroMeasure, level: float, factor: float | None) -> Mask:
+def _held(measure: HeteroscedasticMeasure, level: float, factor: float | None) -> Mask:
     """Which test rows lie in their interval."""
     lower, upper = interval_of(measure.of_test, level, factor)
     assert lower is not None
@@ -257,7 +266,7 @@ def _held(measure: HeteroMeasure, level: float, factor: float | None) -> Mask:
     return (lower <= measure.test.y) & (measure.test.y <= upper)
 
 
-def _aurocs(fit: HeteroFit, measure: HeteroMeasure) -> tuple[ScoreAuroc, ...]:
+def _aurocs(fit: HeteroscedasticFit, measure: HeteroscedasticMeasure) -> tuple[ScoreAuroc, ...]:
     """Foreign rows count as positive."""
     is_foreign = np.repeat([0.0, 1.0], [len(measure.test.y), len(measure.foreign_X)])
     return tuple(

@@ -5,19 +5,21 @@ from __future__ import annotations
 import math
 
 from gbuq_core.experiments.claims import times_text
-from gbuq_core.experiments.heteroscedastic.fit import HeteroRun
-from gbuq_core.experiments.heteroscedastic.plan import METHODS, SUPPORT, HeteroSettings
-from gbuq_core.experiments.heteroscedastic.scores import HeteroScore, score_all
+from gbuq_core.experiments.heteroscedastic.fit import HeteroscedasticRun
+from gbuq_core.experiments.heteroscedastic.plan import METHODS, SUPPORT, HeteroscedasticSettings
+from gbuq_core.experiments.heteroscedastic.scores import HeteroscedasticScore, score_all
 
 
-def describe_hetero(run: HeteroRun, scores: tuple[HeteroScore, ...] | None = None) -> str:
+def describe_heteroscedastic(
+    run: HeteroscedasticRun, scores: tuple[HeteroscedasticScore, ...] | None = None
+) -> str:
     """The picture in words: the rows, then each method from the best CRPS to the worst.
 
     Examples
     --------
-    >>> from gbuq_core.experiments.heteroscedastic.fit import run_hetero
-    >>> run = run_hetero(HeteroSettings(methods=("conformal_linear",), rows=500))
-    >>> describe_hetero(run)[:41]
+    >>> from gbuq_core.experiments.heteroscedastic.fit import run_heteroscedastic
+    >>> run = run_heteroscedastic(HeteroscedasticSettings(methods=("conformal_linear",), rows=500))
+    >>> describe_heteroscedastic(run)[:41]
     '500 rows with x from 0 to 10; noise grows'
     """
     scores = score_all(run) if scores is None else scores
@@ -29,12 +31,12 @@ def describe_hetero(run: HeteroRun, scores: tuple[HeteroScore, ...] | None = Non
     return " ".join(told)
 
 
-def describe_data(settings: HeteroSettings) -> str:
+def describe_data(settings: HeteroscedasticSettings) -> str:
     """Rows, their noise, and where foreign rows lie.
 
     Examples
     --------
-    >>> describe_data(HeteroSettings())[:53]
+    >>> describe_data(HeteroscedasticSettings())[:53]
     '2,000 rows with x from 0 to 10; noise grows with x, t'
     """
     low, high = SUPPORT
@@ -47,12 +49,12 @@ def describe_data(settings: HeteroSettings) -> str:
     )
 
 
-def describe_method(score: HeteroScore) -> str:
+def describe_method(score: HeteroscedasticScore) -> str:
     """One method in a sentence or two: prediction, noise, coverage, foreign rows."""
     return f"{_describe_fit(score)} {describe_ood(score)}".strip()
 
 
-def _describe_fit(score: HeteroScore) -> str:
+def _describe_fit(score: HeteroscedasticScore) -> str:
     if math.isnan(score.crps):
         return f"{score.label} predicts nothing."
     text = f"{score.label}: CRPS {score.crps:.3f}, {score.excess:.3f} above the truth's own"
@@ -78,7 +80,7 @@ def _as_large(ratio: float) -> str:
     return "as large as" if abs(ratio - 1.0) < 0.05 else times_text(ratio)
 
 
-def describe_ood(score: HeteroScore) -> str:
+def describe_ood(score: HeteroscedasticScore) -> str:
     """Which of a method's scores tell foreign rows, from the best to the worst."""
     if not score.auroc:
         return ""

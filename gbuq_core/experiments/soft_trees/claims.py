@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 from gbuq_core.experiments.claims import Claim, times_text, verdict_of
 from gbuq_core.experiments.soft_trees.bandit import BanditRun
-from gbuq_core.experiments.soft_trees.data import SoftData
-from gbuq_core.experiments.soft_trees.fit import SoftRun
+from gbuq_core.experiments.soft_trees.data import SoftTreesData
+from gbuq_core.experiments.soft_trees.fit import SoftTreesRun
 from gbuq_core.experiments.soft_trees.plan import METHODS
 from gbuq_core.experiments.soft_trees.rank import RankRun, rank_gain
-from gbuq_core.experiments.soft_trees.scores import SoftScore, score_all
+from gbuq_core.experiments.soft_trees.scores import SoftTreesScore, score_all
 
 # RMSE; the paper gives none for the other pairs, and does not say how much noise it drew.
 PAPER_RMSE: Mapping[str, Mapping[str, float]] = MappingProxyType(
@@ -35,16 +35,18 @@ UNDERFITS, HARDLY_UNDERFITS = 1.2, 1.0  # times the RMSE of the best tree method
 RISES, HARDLY_RISES = 2.0, 1.0  # standard errors
 
 
-def check_claims(run: SoftRun, scores: tuple[SoftScore, ...] | None = None) -> tuple[Claim, ...]:
+def check_claims(
+    run: SoftTreesRun, scores: tuple[SoftTreesScore, ...] | None = None
+) -> tuple[Claim, ...]:
     """Hold the paper's statements about this set against what came out.
 
     Only statements about methods that were run.
 
     Examples
     --------
-    >>> from gbuq_core.experiments.soft_trees.fit import run_soft
-    >>> from gbuq_core.experiments.soft_trees.plan import SoftSettings
-    >>> run = run_soft(SoftSettings(methods=("vst",), steps=1500))
+    >>> from gbuq_core.experiments.soft_trees.fit import run_soft_trees
+    >>> from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings
+    >>> run = run_soft_trees(SoftTreesSettings(methods=("vst",), steps=1500))
     >>> [claim.verdict for claim in check_claims(run)]
     ['holds', 'holds']
     """
@@ -71,15 +73,15 @@ class RmseRow(NamedTuple):
 
 
 def rmse_beside_paper(
-    run: SoftRun, scores: tuple[SoftScore, ...] | None = None
+    run: SoftTreesRun, scores: tuple[SoftTreesScore, ...] | None = None
 ) -> tuple[RmseRow, ...]:
     """The paper's RMSEs for the set, of the methods that were run; it gives step and wavelet's.
 
     Examples
     --------
-    >>> from gbuq_core.experiments.soft_trees.fit import run_soft
-    >>> from gbuq_core.experiments.soft_trees.plan import SoftSettings
-    >>> run = run_soft(SoftSettings(methods=("sglb",), data="step"))
+    >>> from gbuq_core.experiments.soft_trees.fit import run_soft_trees
+    >>> from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings
+    >>> run = run_soft_trees(SoftTreesSettings(methods=("sglb",), data="step"))
     >>> [(row.label, row.paper) for row in rmse_beside_paper(run)]
     [('SGLB', 0.301)]
     """
@@ -87,7 +89,7 @@ def rmse_beside_paper(
     return _beside(run, found)
 
 
-def _beside(run: SoftRun, found: Mapping[str, SoftScore]) -> tuple[RmseRow, ...]:
+def _beside(run: SoftTreesRun, found: Mapping[str, SoftTreesScore]) -> tuple[RmseRow, ...]:
     return tuple(
         RmseRow(key, METHODS[key].label, paper, found[key].rmse * run.data.target_std)
         for key, paper in PAPER_RMSE.get(run.data.key, {}).items()
@@ -95,7 +97,7 @@ def _beside(run: SoftRun, found: Mapping[str, SoftScore]) -> tuple[RmseRow, ...]
     )
 
 
-def _claims_of_shape(found: Mapping[str, SoftScore], key: str) -> list[Claim]:
+def _claims_of_shape(found: Mapping[str, SoftTreesScore], key: str) -> list[Claim]:
     score = found[key]
     claims = [
         Claim(
@@ -126,7 +128,7 @@ def _claims_of_shape(found: Mapping[str, SoftScore], key: str) -> list[Claim]:
     return claims
 
 
-def _claim_of_underfit(found: Mapping[str, SoftScore]) -> list[Claim]:
+def _claim_of_underfit(found: Mapping[str, SoftTreesScore]) -> list[Claim]:
     others = [found[key] for key in ("xbart", "sglb") if key in found]
     if not others:
         return []
@@ -142,7 +144,7 @@ def _claim_of_underfit(found: Mapping[str, SoftScore]) -> list[Claim]:
     ]
 
 
-def _claim_of_order(data: SoftData, beside: tuple[RmseRow, ...]) -> Claim:
+def _claim_of_order(data: SoftTreesData, beside: tuple[RmseRow, ...]) -> Claim:
     """Which method is nearest to the curve; the paper's noise and rows are not known."""
     paper = sorted(beside, key=lambda row: row.paper)
     here = sorted(beside, key=lambda row: row.here)

@@ -37,7 +37,7 @@ _TYPICALLY_APART = 1.5  # unless most are so far apart: times the median space
 _PAD, _DRAWN_PAD = 0.12, 0.35  # of the height, above and below own points and drawn rows
 
 
-class SoftDataset(NamedTuple):
+class SoftTreesDataset(NamedTuple):
     """A set of the page: its name, a sentence about it, and where its rows cannot lie."""
 
     label: str
@@ -46,30 +46,30 @@ class SoftDataset(NamedTuple):
 
 
 _DATASETS = {
-    "tails": SoftDataset(
+    "tails": SoftTreesDataset(
         "Tails",
         "Rows in the middle only: x from -1 to 1, y = 0.7 sin 3x and noise.",
         "beyond the rows on both sides",
     ),
-    "gap": SoftDataset(
+    "gap": SoftTreesDataset(
         "Gap",
         "Two clouds of rows with nothing in between: x from -2 to -0.8 and from 0.8 to 2, "
         "y = sin 2x and noise.",
         "in the gap and beyond the rows",
     ),
-    "step": SoftDataset("Step", "A jump from 0 to 1 at x = 0, and noise.", ""),
-    "wavelet": SoftDataset(
+    "step": SoftTreesDataset("Step", "A jump from 0 to 1 at x = 0, and noise.", ""),
+    "wavelet": SoftTreesDataset(
         "Wavelet",
         "A Daubechies wavelet (db4): flat, then fast up and down, and noise.",
         "",
     ),
-    OWN: SoftDataset(
+    OWN: SoftTreesDataset(
         "Own points",
         "Points that you place yourself.",
         "where you placed none",
     ),
 }
-DATASETS: Mapping[str, SoftDataset] = MappingProxyType(_DATASETS)
+DATASETS: Mapping[str, SoftTreesDataset] = MappingProxyType(_DATASETS)
 _MAKERS: dict[str, Callable[..., CurveData]] = {
     "tails": make_tails,
     "gap": make_gap,
@@ -95,7 +95,7 @@ OWN_START: Points = (
 # fmt: on
 
 
-class SoftData(NamedTuple):
+class SoftTreesData(NamedTuple):
     """Training rows, the grid that pictures are drawn on, and the truth; arrays are read-only.
 
     Attributes
@@ -140,9 +140,9 @@ class SoftData(NamedTuple):
 
 
 @lru_cache(maxsize=16)
-def load_soft_data(
+def load_soft_trees_data(
     key: str, rows: int = 150, noise: float = 0.1, seed: int = 0, points: Points = OWN_START
-) -> SoftData:
+) -> SoftTreesData:
     """Draw a set, or take the points.
 
     Parameters
@@ -161,7 +161,7 @@ def load_soft_data(
 
     Examples
     --------
-    >>> data = load_soft_data("gap", rows=50)
+    >>> data = load_soft_trees_data("gap", rows=50)
     >>> data.X.shape, data.x.shape, data.support.mean().round(2)
     ((50, 1), (301,), np.float64(0.41))
     """
@@ -176,7 +176,7 @@ def load_soft_data(
     return data
 
 
-def _drawn_data(key: str, rows: int, noise: float, seed: int) -> SoftData:
+def _drawn_data(key: str, rows: int, noise: float, seed: int) -> SoftTreesData:
     make = _MAKERS[key]
     curve = make(rows, noise, seed)
     fresh = make(N_FRESH, noise, [seed, _FRESH_STREAM])
@@ -185,7 +185,7 @@ def _drawn_data(key: str, rows: int, noise: float, seed: int) -> SoftData:
     mean = curve.mean[shown].copy()
     lowest = min(float(curve.y.min()), float(mean.min()))
     highest = max(float(curve.y.max()), float(mean.max()))
-    return SoftData(
+    return SoftTreesData(
         key,
         DATASETS[key].label,
         curve.X,
@@ -203,7 +203,7 @@ def _drawn_data(key: str, rows: int, noise: float, seed: int) -> SoftData:
     )
 
 
-def _own_data(points: Points) -> SoftData:
+def _own_data(points: Points) -> SoftTreesData:
     placed = np.array(points, dtype=np.float64).reshape(-1, 2)
     X, y = placed[:, :1].copy(), placed[:, 1].copy()
     low, high = _span(X, 0.0)
@@ -213,7 +213,7 @@ def _own_data(points: Points) -> SoftData:
     x = np.linspace(left, right, _OWN_GRID)
     nearest = np.abs(x[:, None] - X[:, 0]).min(axis=1, initial=np.inf)
     y_low, y_high = _span(y, _PAD)
-    return SoftData(
+    return SoftTreesData(
         OWN,
         DATASETS[OWN].label,
         X,

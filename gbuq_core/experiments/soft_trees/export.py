@@ -7,14 +7,14 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from gbuq_core.experiments.soft_trees.bandit import BanditRun
-from gbuq_core.experiments.soft_trees.data import OWN, SoftData
-from gbuq_core.experiments.soft_trees.fit import SoftFit, SoftRun, SoftView, data_of
-from gbuq_core.experiments.soft_trees.models import MODEL_CLASSES, soft_knobs
+from gbuq_core.experiments.soft_trees.data import OWN, SoftTreesData
+from gbuq_core.experiments.soft_trees.fit import SoftTreesFit, SoftTreesRun, SoftTreesView, data_of
+from gbuq_core.experiments.soft_trees.models import MODEL_CLASSES, soft_trees_knobs
 from gbuq_core.experiments.soft_trees.plan import (
     METHODS,
-    SoftPlan,
-    SoftSettings,
-    plan_soft,
+    SoftTreesPlan,
+    SoftTreesSettings,
+    plan_soft_trees,
 )
 from gbuq_core.experiments.soft_trees.rank import RankRun
 from gbuq_core.experiments.soft_trees.tuning import TunedKnobs, TuningRun
@@ -27,15 +27,15 @@ _MAKERS = {
 }
 
 
-def soft_code(settings: SoftSettings) -> str:
+def soft_trees_code(settings: SoftTreesSettings) -> str:
     """Python that fits the methods and draws their functions with public names.
 
     Examples
     --------
-    >>> "rank=5" in soft_code(SoftSettings())
+    >>> "rank=5" in soft_trees_code(SoftTreesSettings())
     True
     """
-    plans = [plan_soft(settings, method) for method in settings.methods]
+    plans = [plan_soft_trees(settings, method) for method in settings.methods]
     modules: dict[str, list[str]] = {}
     for plan in plans:
         module, name = MODEL_CLASSES[plan.method]
@@ -54,7 +54,7 @@ def soft_code(settings: SoftSettings) -> str:
     return "\n".join(lines).replace("'", '"').rstrip() + "\n"
 
 
-def _data_lines(settings: SoftSettings, data: SoftData) -> list[str]:
+def _data_lines(settings: SoftTreesSettings, data: SoftTreesData) -> list[str]:
     low, high = data.x_range
     grid = f"grid = np.linspace({low!r}, {high!r}, {len(data.x)})[:, None]"
     if settings.data == OWN:
@@ -68,9 +68,9 @@ def _data_lines(settings: SoftSettings, data: SoftData) -> list[str]:
     ]
 
 
-def _method_lines(plan: SoftPlan, settings: SoftSettings) -> list[str]:
+def _method_lines(plan: SoftTreesPlan, settings: SoftTreesSettings) -> list[str]:
     _, name = MODEL_CLASSES[plan.method]
-    knobs = [f"    {key}={value!r}," for key, value in soft_knobs(plan).items()]
+    knobs = [f"    {key}={value!r}," for key, value in soft_trees_knobs(plan).items()]
     kind = METHODS[plan.method]
     lines = [f"# {kind.label}", f"{plan.method} = {name}(", *knobs, ").fit(X, y)"]
     own = plan.method
@@ -102,7 +102,7 @@ def _method_lines(plan: SoftPlan, settings: SoftSettings) -> list[str]:
     return lines
 
 
-def _picture_arguments(plan: SoftPlan, settings: SoftSettings, seed: str) -> str:
+def _picture_arguments(plan: SoftTreesPlan, settings: SoftTreesSettings, seed: str) -> str:
     """Which tree, and at which moment or for which draw."""
     tree = min(settings.tree, plan.trees - 1) if plan.trees else 0
     if settings.frame is not None:
@@ -110,21 +110,21 @@ def _picture_arguments(plan: SoftPlan, settings: SoftSettings, seed: str) -> str
     return f"draw={settings.draw}, tree={tree}{seed}"
 
 
-def plan_kept(plan: SoftPlan) -> int | None:
+def plan_kept(plan: SoftTreesPlan) -> int | None:
     """How many functions a fit of the plan keeps; None where they are drawn anew."""
     if plan.method == "sglb":
         return plan.members
-    return int(soft_knobs(plan)["n_draws"]) if plan.method == "xbart" else None
+    return int(soft_trees_knobs(plan)["n_draws"]) if plan.method == "xbart" else None
 
 
-def soft_curves_csv(run: SoftRun) -> str:
+def soft_trees_curves_csv(run: SoftTreesRun) -> str:
     """One line a place and method: mean, variances, truth; numbers with nine digits.
 
     Examples
     --------
-    >>> from gbuq_core.experiments.soft_trees.fit import run_soft
-    >>> run = run_soft(SoftSettings(methods=("gp",), rows=30, draws=5))
-    >>> soft_curves_csv(run).splitlines()[0]
+    >>> from gbuq_core.experiments.soft_trees.fit import run_soft_trees
+    >>> run = run_soft_trees(SoftTreesSettings(methods=("gp",), rows=30, draws=5))
+    >>> soft_trees_curves_csv(run).splitlines()[0]
     'method,x,mean,total,data,knowledge,true_mean,has_rows'
     """
     names = ["method", "x", "mean", "total", "data", "knowledge", "true_mean", "has_rows"]
@@ -141,18 +141,18 @@ def soft_curves_csv(run: SoftRun) -> str:
     return _table(names, rows)
 
 
-def soft_functions_csv(view: SoftView) -> str:
+def soft_trees_functions_csv(view: SoftTreesView) -> str:
     """One line a place, one column a drawn function."""
     names = ["x", *(f"draw_{i + 1}" for i in range(len(view.functions)))]
     return _table(names, zip(view.x, *view.functions, strict=True))
 
 
-def soft_rows_csv(data: SoftData) -> str:
+def soft_trees_rows_csv(data: SoftTreesData) -> str:
     """The training rows."""
     return _table(["x", "y"], zip(data.X[:, 0], data.y, strict=True))
 
 
-def soft_parameters_csv(fit: SoftFit) -> str:
+def soft_trees_parameters_csv(fit: SoftTreesFit) -> str:
     """One line a parameter of a soft tree: mean and std of its posterior, standardised scale."""
     from gbuq_core.experiments.soft_trees.look import covariance_view
 

@@ -1,9 +1,9 @@
 """How many functions fit these points? Soft trees and other posteriors over functions of one input.
 
 Cinquin et al., "Variational boosted soft trees" (2022), section 5 and figures 2 and 5 to 7.
-`fit_soft` trains one method; `view_soft` draws functions from it and `look` shows the
+`fit_soft_trees` trains one method; `view_soft_trees` draws functions from it and `look` shows the
 trees themselves, for any number and seed of draws and any moment of the training, without training
-again; `run_soft` does it for all methods of `plan.SoftSettings`.
+again; `run_soft_trees` does it for all methods of `plan.SoftTreesSettings`.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.soft_trees.data import (
     OWN,
     Array,
-    SoftData,
+    SoftTreesData,
     check_points,
-    load_soft_data,
+    load_soft_trees_data,
 )
-from gbuq_core.experiments.soft_trees.models import soft_model
+from gbuq_core.experiments.soft_trees.models import soft_trees_model
 from gbuq_core.experiments.soft_trees.plan import (
     METHODS,
-    SoftPlan,
-    SoftSettings,
+    SoftTreesPlan,
+    SoftTreesSettings,
     check_view,
-    plan_soft,
+    plan_soft_trees,
 )
 from gbuq_core.jobs import stage
 from gbuq_core.resources import held_bytes
@@ -38,13 +38,13 @@ from gbuq_core.soft_trees import ElboPath
 from gbuq_core.uncertainty import decompose_regression
 
 
-class SoftFit(NamedTuple):
+class SoftTreesFit(NamedTuple):
     """A trained method.
 
     Attributes
     ----------
-    plan : SoftPlan
-    data : SoftData
+    plan : SoftTreesPlan
+    data : SoftTreesData
     model : estimator
         Fitted.
     elbo : tuple of ElboPath
@@ -57,8 +57,8 @@ class SoftFit(NamedTuple):
         What the model holds; None where a library does not tell.
     """
 
-    plan: SoftPlan
-    data: SoftData
+    plan: SoftTreesPlan
+    data: SoftTreesData
     model: Any
     elbo: tuple[ElboPath, ...]
     frames: tuple[np.ndarray, ...]
@@ -76,7 +76,7 @@ class SoftFit(NamedTuple):
         return METHODS[self.plan.method].label
 
 
-class SoftView(NamedTuple):
+class SoftTreesView(NamedTuple):
     """Functions of one method over the grid, in units of y.
 
     Attributes
@@ -105,13 +105,13 @@ class SoftView(NamedTuple):
     notes: tuple[str, ...]
 
 
-class SoftRun(NamedTuple):
+class SoftTreesRun(NamedTuple):
     """The settings, their data, and fits and views of the methods in the settings' order."""
 
-    settings: SoftSettings
-    data: SoftData
-    fits: tuple[SoftFit, ...]
-    views: tuple[SoftView, ...]
+    settings: SoftTreesSettings
+    data: SoftTreesData
+    fits: tuple[SoftTreesFit, ...]
+    views: tuple[SoftTreesView, ...]
 
 
 _LOCK, _COUNT = threading.Lock(), [0]
@@ -122,21 +122,21 @@ def count_fits() -> int:
     return _COUNT[0]
 
 
-def data_of(plan_or_settings: SoftPlan | SoftSettings) -> SoftData:
+def data_of(plan_or_settings: SoftTreesPlan | SoftTreesSettings) -> SoftTreesData:
     """The data of a plan or of settings; own points may be too few for a fit.
 
     Examples
     --------
-    >>> data_of(SoftSettings(data="step", rows=40)).X.shape
+    >>> data_of(SoftTreesSettings(data="step", rows=40)).X.shape
     (40, 1)
     """
     given = plan_or_settings
     if given.data == OWN:
-        return load_soft_data(OWN, points=check_points(given.points or ()))
-    return load_soft_data(given.data, given.rows, given.noise, given.seed)
+        return load_soft_trees_data(OWN, points=check_points(given.points or ()))
+    return load_soft_trees_data(given.data, given.rows, given.noise, given.seed)
 
 
-def fit_soft(plan: SoftPlan) -> SoftFit:
+def fit_soft_trees(plan: SoftTreesPlan) -> SoftTreesFit:
     """Train one method.
 
     Raises
@@ -146,11 +146,11 @@ def fit_soft(plan: SoftPlan) -> SoftFit:
 
     Examples
     --------
-    >>> fit = fit_soft(plan_soft(SoftSettings(rows=40, steps=300, depth=1), "vst"))
+    >>> fit = fit_soft_trees(plan_soft_trees(SoftTreesSettings(rows=40, steps=300, depth=1), "vst"))
     >>> fit.label, int(fit.frames[0][0]), len(fit.elbo)
     ('VST', 0, 1)
     """
-    model = soft_model(plan)
+    model = soft_trees_model(plan)
     data = data_of(plan)
     importlib.import_module(METHODS[plan.method].package)  # a first import is no training
     began = time.perf_counter()
@@ -159,7 +159,7 @@ def fit_soft(plan: SoftPlan) -> SoftFit:
     trees = getattr(model, "trees_", ()) if METHODS[plan.method].family == "soft" else ()
     with _LOCK:
         _COUNT[0] += 1
-    return SoftFit(
+    return SoftTreesFit(
         plan,
         data,
         model,
@@ -170,7 +170,7 @@ def fit_soft(plan: SoftPlan) -> SoftFit:
     )
 
 
-def view_soft(fit: SoftFit, settings: SoftSettings) -> SoftView:
+def view_soft_trees(fit: SoftTreesFit, settings: SoftTreesSettings) -> SoftTreesView:
     """Functions, mean and uncertainties over the grid; trains nothing.
 
     Raises
@@ -180,15 +180,15 @@ def view_soft(fit: SoftFit, settings: SoftSettings) -> SoftView:
 
     Examples
     --------
-    >>> settings = SoftSettings(rows=40, steps=300, depth=1, draws=30)
-    >>> view = view_soft(fit_soft(plan_soft(settings, "vst")), settings)
+    >>> settings = SoftTreesSettings(rows=40, steps=300, depth=1, draws=30)
+    >>> view = view_soft_trees(fit_soft_trees(plan_soft_trees(settings, "vst")), settings)
     >>> view.functions.shape
     (30, 441)
     """
     _check(settings)
-    functions, moments, notes = predict_soft(fit, settings, fit.data.grid)
+    functions, moments, notes = predict_soft_trees(fit, settings, fit.data.grid)
     loc, total, data, knowledge = moments
-    return SoftView(
+    return SoftTreesView(
         fit.method, fit.label, fit.data.x, functions, loc, total, data, knowledge, notes
     )
 
@@ -202,15 +202,15 @@ class Moments(NamedTuple):
     knowledge: Array
 
 
-def predict_soft(
-    fit: SoftFit, settings: SoftSettings, X: Array
+def predict_soft_trees(
+    fit: SoftTreesFit, settings: SoftTreesSettings, X: Array
 ) -> tuple[Array, Moments, tuple[str, ...]]:
-    """Functions (n_draws, n), moments and notes at any rows (n, 1), as `view_soft` on the grid."""
+    """Functions (n_draws, n), moments, notes at rows (n, 1), as `view_soft_trees` on the grid."""
     if METHODS[fit.method].family == "process":
         functions = _functions_of_process(fit, settings, X)
         uncertainty = fit.model.predict_uncertainty(X)
         return functions, Moments(fit.model.predict(X), *uncertainty), ()
-    members, notes = soft_members(fit, settings, X)
+    members, notes = soft_trees_members(fit, settings, X)
     return *moments_of(members), notes
 
 
@@ -221,7 +221,9 @@ def moments_of(members: Array) -> tuple[Array, Moments]:
     return functions, Moments(functions.mean(axis=0), *uncertainty)
 
 
-def soft_members(fit: SoftFit, settings: SoftSettings, X: Array) -> tuple[Array, tuple[str, ...]]:
+def soft_trees_members(
+    fit: SoftTreesFit, settings: SoftTreesSettings, X: Array
+) -> tuple[Array, tuple[str, ...]]:
     """Mean and variance of y of every draw, (n_draws, n, 2), and notes; not of a process."""
     if METHODS[fit.method].family == "soft":
         return fit.model.predict_members(X, settings.draws, settings.draw_seed), ()
@@ -237,7 +239,7 @@ def soft_members(fit: SoftFit, settings: SoftSettings, X: Array) -> tuple[Array,
     return members, (note,)
 
 
-def _functions_of_process(fit: SoftFit, settings: SoftSettings, X: Array) -> Array:
+def _functions_of_process(fit: SoftTreesFit, settings: SoftTreesSettings, X: Array) -> Array:
     """Draws of a Gaussian process with the settings' seed, from the fitted one."""
     model = fit.model
     if settings.draw_seed is not None:
@@ -247,7 +249,7 @@ def _functions_of_process(fit: SoftFit, settings: SoftSettings, X: Array) -> Arr
     return functions
 
 
-def run_soft(settings: SoftSettings | None = None) -> SoftRun:
+def run_soft_trees(settings: SoftTreesSettings | None = None) -> SoftTreesRun:
     """Train the methods one after the other and draw their functions.
 
     Raises
@@ -257,23 +259,23 @@ def run_soft(settings: SoftSettings | None = None) -> SoftRun:
 
     Examples
     --------
-    >>> run = run_soft(SoftSettings(methods=("gp",), rows=30, draws=10))
+    >>> run = run_soft_trees(SoftTreesSettings(methods=("gp",), rows=30, draws=10))
     >>> [view.label for view in run.views], run.data.title
     (['Gaussian process'], 'Tails')
     """
-    settings = SoftSettings() if settings is None else settings
+    settings = SoftTreesSettings() if settings is None else settings
     _check(settings)
-    plans = [plan_soft(settings, method) for method in settings.methods]
+    plans = [plan_soft_trees(settings, method) for method in settings.methods]
     fits = []
     with stage(max(1, len(plans))):
         for plan in plans:
             with stage(1, span=1):
-                fits.append(fit_soft(plan))
-    views = tuple(view_soft(fit, settings) for fit in fits)
-    return SoftRun(settings, data_of(settings), tuple(fits), views)
+                fits.append(fit_soft_trees(plan))
+    views = tuple(view_soft_trees(fit, settings) for fit in fits)
+    return SoftTreesRun(settings, data_of(settings), tuple(fits), views)
 
 
-def _check(settings: SoftSettings) -> None:
+def _check(settings: SoftTreesSettings) -> None:
     refusal = check_view(settings)
     if refusal:
         raise InvalidParameter(refusal)

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.soft_trees.data import Array
-from gbuq_core.experiments.soft_trees.fit import SoftFit
-from gbuq_core.experiments.soft_trees.plan import METHODS, SoftSettings
+from gbuq_core.experiments.soft_trees.fit import SoftTreesFit
+from gbuq_core.experiments.soft_trees.plan import METHODS, SoftTreesSettings
 
 Frames = npt.NDArray[np.float32]
 
@@ -142,7 +142,7 @@ class CovarianceView(NamedTuple):
     strongest: tuple[str, str, float] | None
 
 
-def tree_view(fit: SoftFit, settings: SoftSettings | None = None) -> TreeView:
+def tree_view(fit: SoftTreesFit, settings: SoftTreesSettings | None = None) -> TreeView:
     """The tree of the settings' ``tree``, ``draw`` (with ``draw_seed``) or ``frame``.
 
     A moment of the training counts before a draw, as only the means of the training are kept. A
@@ -155,13 +155,13 @@ def tree_view(fit: SoftFit, settings: SoftSettings | None = None) -> TreeView:
 
     Examples
     --------
-    >>> from gbuq_core.experiments.soft_trees.fit import fit_soft
-    >>> from gbuq_core.experiments.soft_trees.plan import plan_soft
-    >>> settings = SoftSettings(rows=40, steps=300, depth=1, draw=4)
-    >>> tree_view(fit_soft(plan_soft(settings, "vst")), settings).title
+    >>> from gbuq_core.experiments.soft_trees.fit import fit_soft_trees
+    >>> from gbuq_core.experiments.soft_trees.plan import plan_soft_trees
+    >>> settings = SoftTreesSettings(rows=40, steps=300, depth=1, draw=4)
+    >>> tree_view(fit_soft_trees(plan_soft_trees(settings, "vst")), settings).title
     'VST: draw 5'
     """
-    settings = SoftSettings() if settings is None else settings
+    settings = SoftTreesSettings() if settings is None else settings
     tree, notes = _tree_of(fit, settings.tree)
     steps = fit.frames[tree]
     frame = settings.frame
@@ -209,7 +209,7 @@ def _even(x: Array, gate: Array) -> float:
     return float(places[i - 1] + share * (places[i] - places[i - 1]))
 
 
-def tree_frames(fit: SoftFit, tree: int = 0) -> TreeFrames:
+def tree_frames(fit: SoftTreesFit, tree: int = 0) -> TreeFrames:
     """Gates, leaves and output of a tree at every kept moment of its training.
 
     Raises
@@ -235,7 +235,7 @@ def tree_frames(fit: SoftFit, tree: int = 0) -> TreeFrames:
     )
 
 
-def stages_view(fit: SoftFit, settings: SoftSettings) -> StagesView:
+def stages_view(fit: SoftTreesFit, settings: SoftTreesSettings) -> StagesView:
     """How the sum of a VSGBM grows tree by tree.
 
     Raises
@@ -267,7 +267,7 @@ _GROUPS = (
 )
 
 
-def covariance_view(fit: SoftFit, tree: int = 0) -> CovarianceView:
+def covariance_view(fit: SoftTreesFit, tree: int = 0) -> CovarianceView:
     """Covariance and correlation of a tree's parameters.
 
     Raises
@@ -310,7 +310,7 @@ def covariance_view(fit: SoftFit, tree: int = 0) -> CovarianceView:
     )
 
 
-def _tree_of(fit: SoftFit, tree: int) -> tuple[int, list[str]]:
+def _tree_of(fit: SoftTreesFit, tree: int) -> tuple[int, list[str]]:
     """The number of a tree that there is, and a note where it is another than the wanted one."""
     if METHODS[fit.method].family != "soft":
         raise InvalidParameter(f"{fit.label} has no soft trees: choose VST or VSGBM.")

@@ -12,7 +12,7 @@ from gbuq_core.experiments.soft_trees.plan import (
     DEPTH_OF_SGLB,
     KEPT_SWEEPS,
     METHODS,
-    SoftPlan,
+    SoftTreesPlan,
     why_not,
 )
 
@@ -27,7 +27,7 @@ MODEL_CLASSES: Mapping[str, tuple[str, str]] = MappingProxyType(
 )
 
 
-def soft_knobs(plan: SoftPlan) -> dict[str, Any]:
+def soft_trees_knobs(plan: SoftTreesPlan) -> dict[str, Any]:
     """Arguments of the plan's estimator, only those that its method uses."""
     if METHODS[plan.method].family == "soft":
         trees = {"n_trees": plan.trees} if plan.method == "vsgbm" else {}
@@ -58,7 +58,7 @@ def soft_knobs(plan: SoftPlan) -> dict[str, Any]:
     return {"random_state": plan.seed}
 
 
-def soft_model(plan: SoftPlan) -> Any:
+def soft_trees_model(plan: SoftTreesPlan) -> Any:
     """The unfitted estimator of a plan.
 
     Raises
@@ -68,15 +68,15 @@ def soft_model(plan: SoftPlan) -> Any:
 
     Examples
     --------
-    >>> from gbuq_core.experiments.soft_trees.plan import SoftSettings, plan_soft
-    >>> soft_model(plan_soft(SoftSettings(rank=500), "vst")).rank
+    >>> from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings, plan_soft_trees
+    >>> soft_trees_model(plan_soft_trees(SoftTreesSettings(rank=500), "vst")).rank
     46
     """
     refusal = why_not(plan)
     if refusal:
         raise InvalidParameter(refusal)
     module, name = MODEL_CLASSES[plan.method]
-    return getattr(importlib.import_module(module), name)(**soft_knobs(plan))
+    return getattr(importlib.import_module(module), name)(**soft_trees_knobs(plan))
 
 
 # Seconds on one core of a 2020s server: a tree of a sweep of XBART, and each of its rows; a
@@ -85,16 +85,17 @@ _XBART_TREE, _XBART_ROW = 3e-5, 1.5e-7
 _GP_BASE, _GP_ROW_PAIR = 0.05, 7e-6
 
 
-def estimate_soft_seconds(plan: SoftPlan) -> float:
-    """Roughly what `fit_soft` takes on one core; 0 for a plan that is refused at once.
+def estimate_soft_trees_seconds(plan: SoftTreesPlan) -> float:
+    """Roughly what `fit_soft_trees` takes on one core; 0 for a plan that is refused at once.
 
     Soft trees often take a third of it, as their training stops once the bound is flat.
 
     Examples
     --------
-    >>> from gbuq_core.experiments.soft_trees.plan import SoftSettings, plan_soft
-    >>> quick = plan_soft(SoftSettings(steps=500), "vst")
-    >>> estimate_soft_seconds(quick._replace(steps=5000)) > 5 * estimate_soft_seconds(quick)
+    >>> from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings, plan_soft_trees
+    >>> quick = plan_soft_trees(SoftTreesSettings(steps=500), "vst")
+    >>> seconds = estimate_soft_trees_seconds(quick)
+    >>> estimate_soft_trees_seconds(quick._replace(steps=5000)) > 5 * seconds
     True
     """
     if why_not(plan):
@@ -104,4 +105,4 @@ def estimate_soft_seconds(plan: SoftPlan) -> float:
         return 0.02 + (KEPT_SWEEPS + 15) * (plan.trees or 1) * (_XBART_TREE + rows * _XBART_ROW)
     if plan.method == "gp":
         return _GP_BASE + _GP_ROW_PAIR * rows**2
-    return float(soft_model(plan).estimate_fit(rows, 1).seconds)
+    return float(soft_trees_model(plan).estimate_fit(rows, 1).seconds)

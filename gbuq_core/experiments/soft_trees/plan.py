@@ -36,7 +36,7 @@ KEPT_SWEEPS = 100  # of XBART, the draws it has
 DEPTH_OF_SGLB = 3
 
 
-class SoftMethod(NamedTuple):
+class SoftTreesMethod(NamedTuple):
     """A method of the page.
 
     Attributes
@@ -60,32 +60,32 @@ class SoftMethod(NamedTuple):
 
 
 _METHODS = {
-    "vst": SoftMethod(
+    "vst": SoftTreesMethod(
         "VST",
         "One soft tree with a Gaussian posterior over all of its parameters.",
         "soft",
         "vst",
     ),
-    "vsgbm": SoftMethod(
+    "vsgbm": SoftTreesMethod(
         "VSGBM",
         "A boosted sum of soft trees, each with a posterior of its own.",
         "soft",
         "vsgbm",
     ),
-    "sglb": SoftMethod(
+    "sglb": SoftTreesMethod(
         "SGLB",
         "An ensemble of boosted models trained with Langevin noise.",
         "kept",
         "sglb",
     ),
-    "xbart": SoftMethod(
+    "xbart": SoftTreesMethod(
         "XBART",
         "Bayesian additive regression trees: every sweep over its trees is a draw.",
         "kept",
         "",
         "stochtree",
     ),
-    "gp": SoftMethod(
+    "gp": SoftTreesMethod(
         "Gaussian process",
         "The familiar reference: functions with a smooth kernel.",
         "process",
@@ -93,11 +93,11 @@ _METHODS = {
         "sklearn",
     ),
 }
-METHODS: Mapping[str, SoftMethod] = MappingProxyType(_METHODS)
+METHODS: Mapping[str, SoftTreesMethod] = MappingProxyType(_METHODS)
 SOFT_METHODS = tuple(key for key, method in METHODS.items() if method.family == "soft")
 
 
-class SoftSettings(NamedTuple):
+class SoftTreesSettings(NamedTuple):
     """Everything that the page depends on.
 
     Attributes
@@ -164,10 +164,10 @@ class SoftSettings(NamedTuple):
 
 
 # All methods and fits that converge: the paper's comparison (its own knobs were tuned per set).
-PAPER = SoftSettings(methods=tuple(METHODS), steps=6000, restarts=3)
+PAPER = SoftTreesSettings(methods=tuple(METHODS), steps=6000, restarts=3)
 
 
-class SoftPlan(NamedTuple):
+class SoftTreesPlan(NamedTuple):
     """What one method's fit depends on, and nothing else: the key of its result.
 
     Fields that the data or the method do not use are None, so that moving them refits nothing.
@@ -203,7 +203,7 @@ def full_rank(method: str, depth: int, leaf: str) -> int:
     return TreeShape(depth, 1, leaf, "mixture" if method == "vst" else "mean").n_parameters
 
 
-def plan_soft(settings: SoftSettings, method: str) -> SoftPlan:
+def plan_soft_trees(settings: SoftTreesSettings, method: str) -> SoftTreesPlan:
     """What a method's fit depends on.
 
     Raises
@@ -213,9 +213,9 @@ def plan_soft(settings: SoftSettings, method: str) -> SoftPlan:
 
     Examples
     --------
-    >>> base = SoftSettings()
+    >>> base = SoftTreesSettings()
     >>> view = base._replace(draws=50, draw_seed=7, draw=3, frame=2, trees=9, members=3)
-    >>> plan_soft(view, "vst") == plan_soft(base, "vst")
+    >>> plan_soft_trees(view, "vst") == plan_soft_trees(base, "vst")
     True
     """
     kind = METHODS[check_choice("method", method, tuple(METHODS))]
@@ -226,7 +226,7 @@ def plan_soft(settings: SoftSettings, method: str) -> SoftPlan:
         "sglb": settings.sglb_trees,
         "xbart": settings.xbart_trees,
     }.get(method)
-    return SoftPlan(
+    return SoftTreesPlan(
         method=method,
         data=settings.data,
         rows=None if own else settings.rows,
@@ -247,7 +247,7 @@ def plan_soft(settings: SoftSettings, method: str) -> SoftPlan:
     )
 
 
-def _rank(settings: SoftSettings, method: str) -> int:
+def _rank(settings: SoftTreesSettings, method: str) -> int:
     """The rank, at most the full one; as it is where the shape makes no sense (`why_not`)."""
     if settings.leaf not in LEAVES or settings.depth not in range(MAX_DEPTH + 1):
         return settings.rank
@@ -268,14 +268,14 @@ def method_missing(method: str) -> str:
     return package_missing(kind.label, kind.package)
 
 
-def why_not(plan: SoftPlan) -> str:
+def why_not(plan: SoftTreesPlan) -> str:
     """Why a plan cannot be fitted, in a sentence; empty if it can.
 
     Examples
     --------
-    >>> why_not(plan_soft(SoftSettings(rows=3), "gp"))
+    >>> why_not(plan_soft_trees(SoftTreesSettings(rows=3), "gp"))
     'rows must be a whole number at least 10 and at most 1000; got 3.'
-    >>> why_not(plan_soft(SoftSettings(), "gp"))
+    >>> why_not(plan_soft_trees(SoftTreesSettings(), "gp"))
     ''
     """
     try:
@@ -286,7 +286,7 @@ def why_not(plan: SoftPlan) -> str:
     return refusal or method_missing(plan.method)
 
 
-def _check(plan: SoftPlan) -> None:
+def _check(plan: SoftTreesPlan) -> None:
     def number(name: str, low: float, high: float, **more: bool) -> None:
         value = getattr(plan, name)
         if value is not None:
@@ -313,14 +313,14 @@ def _check(plan: SoftPlan) -> None:
         number("temperature", 0.0, 1e12, low_open=True)
 
 
-def check_view(settings: SoftSettings) -> str:
+def check_view(settings: SoftTreesSettings) -> str:
     """Why the knobs of the view make no sense whatever the fit; empty if they do.
 
     A tree or moment that a fit does not have is brought into range by the view.
 
     Examples
     --------
-    >>> check_view(SoftSettings(draws=1))
+    >>> check_view(SoftTreesSettings(draws=1))
     'draws must be a whole number at least 2 and at most 500; got 1.'
     """
     try:

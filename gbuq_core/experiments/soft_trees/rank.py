@@ -78,7 +78,7 @@ class RankSettings(NamedTuple):
     rows : int or None
         Training rows of the drawn set; a table has those it has, and None.
     depth, leaf, beta, prior_scale, steps, draws
-        Of the trees, as in `plan.SoftSettings`.
+        Of the trees, as in `plan.SoftTreesSettings`.
     """
 
     data: str = "diabetes"

@@ -15,14 +15,14 @@ from scipy.special import ndtri
 from gbuq_core.experiments.soft_trees.data import Array
 from gbuq_core.experiments.soft_trees.fit import (
     Moments,
-    SoftFit,
-    SoftRun,
-    SoftView,
+    SoftTreesFit,
+    SoftTreesRun,
+    SoftTreesView,
     moments_of,
-    predict_soft,
-    soft_members,
+    predict_soft_trees,
+    soft_trees_members,
 )
-from gbuq_core.experiments.soft_trees.plan import METHODS, SoftSettings
+from gbuq_core.experiments.soft_trees.plan import METHODS, SoftTreesSettings
 from gbuq_core.metrics import nll_gaussian, nll_mixture
 from gbuq_core.metrics.binomial import binomial_band
 
@@ -31,7 +31,7 @@ _HALF_WIDTH = float(ndtri(0.5 + LEVEL / 2.0))  # in stds of a normal
 _NAN = math.nan
 
 
-class SoftScore(NamedTuple):
+class SoftTreesScore(NamedTuple):
     """One method's numbers; NaN where the data do not tell them (own points, sets without gaps).
 
     Attributes
@@ -72,14 +72,16 @@ class SoftScore(NamedTuple):
     memory_bytes: int | None
 
 
-def score_soft(fit: SoftFit, view: SoftView, settings: SoftSettings) -> SoftScore:
+def score_soft_trees(
+    fit: SoftTreesFit, view: SoftTreesView, settings: SoftTreesSettings
+) -> SoftTreesScore:
     """The numbers of one method.
 
     Examples
     --------
-    >>> from gbuq_core.experiments.soft_trees.fit import run_soft
-    >>> run = run_soft(SoftSettings(methods=("gp",), rows=60))
-    >>> score = score_soft(run.fits[0], run.views[0], run.settings)
+    >>> from gbuq_core.experiments.soft_trees.fit import run_soft_trees
+    >>> run = run_soft_trees(SoftTreesSettings(methods=("gp",), rows=60))
+    >>> score = score_soft_trees(run.fits[0], run.views[0], run.settings)
     >>> score.fan_out > 5, score.agreement > 0.9, score.rmse < 0.2
     (True, True, True)
     """
@@ -95,7 +97,7 @@ def score_soft(fit: SoftFit, view: SoftView, settings: SoftSettings) -> SoftScor
         held = int((np.abs(data.fresh_y - moments.loc) <= _HALF_WIDTH * std).sum())
         share = held / len(data.fresh_y)
         low, high = (float(end) for end in binomial_band(held, len(data.fresh_y)))
-    return SoftScore(
+    return SoftTreesScore(
         fit.method,
         fit.label,
         inside,
@@ -112,18 +114,19 @@ def score_soft(fit: SoftFit, view: SoftView, settings: SoftSettings) -> SoftScor
     )
 
 
-def score_all(run: SoftRun) -> tuple[SoftScore, ...]:
+def score_all(run: SoftTreesRun) -> tuple[SoftTreesScore, ...]:
     """The numbers of all methods of a run."""
     return tuple(
-        score_soft(fit, view, run.settings) for fit, view in zip(run.fits, run.views, strict=True)
+        score_soft_trees(fit, view, run.settings)
+        for fit, view in zip(run.fits, run.views, strict=True)
     )
 
 
-def _spread(view: SoftView, where: np.ndarray) -> float:
+def _spread(view: SoftTreesView, where: np.ndarray) -> float:
     return float(np.sqrt(view.knowledge[where]).mean()) if where.any() else _NAN
 
 
-def _agreement(view: SoftView, where: np.ndarray) -> float:
+def _agreement(view: SoftTreesView, where: np.ndarray) -> float:
     if not where.any():
         return _NAN
     common = float(view.loc[where].var())
@@ -131,12 +134,14 @@ def _agreement(view: SoftView, where: np.ndarray) -> float:
     return common / both if both > 0.0 else 1.0
 
 
-def _fresh(fit: SoftFit, settings: SoftSettings, X: Array, y: Array) -> tuple[Moments, float]:
+def _fresh(
+    fit: SoftTreesFit, settings: SoftTreesSettings, X: Array, y: Array
+) -> tuple[Moments, float]:
     """Moments at fresh rows, and their mean negative log likelihood."""
     if METHODS[fit.method].family == "process":
-        moments = predict_soft(fit, settings, X)[1]
+        moments = predict_soft_trees(fit, settings, X)[1]
         return moments, nll_gaussian(y, moments.loc, np.sqrt(moments.total))
-    members, _ = soft_members(fit, settings, X)
+    members, _ = soft_trees_members(fit, settings, X)
     moments = moments_of(members)[1]
     if fit.method == "vst":  # each draw is a mixture itself: its leaves'
         return moments, -float(fit.model.log_score(X, y, settings.draws, settings.draw_seed))

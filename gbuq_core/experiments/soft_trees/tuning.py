@@ -15,13 +15,13 @@ from typing import NamedTuple
 import numpy as np
 
 from gbuq_core.experiments.soft_trees.fit import data_of
-from gbuq_core.experiments.soft_trees.models import estimate_soft_seconds, soft_model
+from gbuq_core.experiments.soft_trees.models import estimate_soft_trees_seconds, soft_trees_model
 from gbuq_core.experiments.soft_trees.plan import (
     METHODS,
     SOFT_METHODS,
-    SoftPlan,
-    SoftSettings,
-    plan_soft,
+    SoftTreesPlan,
+    SoftTreesSettings,
+    plan_soft_trees,
     why_not,
 )
 from gbuq_core.soft_trees import DEFAULT_GRID, tune_soft_tree
@@ -46,7 +46,7 @@ class TuningRun(NamedTuple):
 
     Attributes
     ----------
-    plan : SoftPlan
+    plan : SoftTreesPlan
         With None for the knobs that were tuned.
     label : str
         Of the method.
@@ -57,7 +57,7 @@ class TuningRun(NamedTuple):
     seconds : float
     """
 
-    plan: SoftPlan
+    plan: SoftTreesPlan
     label: str
     tried: tuple[TunedKnobs, ...]
     n_held_out: int
@@ -70,7 +70,7 @@ class TuningRun(NamedTuple):
         return max(self.tried, key=lambda one: one.log_score)
 
 
-def plan_tuning(settings: SoftSettings, method: str) -> SoftPlan:
+def plan_tuning(settings: SoftTreesSettings, method: str) -> SoftTreesPlan:
     """What tuning a method depends on: the plan of its fit without the knobs that are tuned.
 
     Raises
@@ -80,29 +80,29 @@ def plan_tuning(settings: SoftSettings, method: str) -> SoftPlan:
 
     Examples
     --------
-    >>> deep = SoftSettings(depth=5, beta=20.0, learning_rate=0.1)
-    >>> plan_tuning(deep, "vst") == plan_tuning(SoftSettings(), "vst")
+    >>> deep = SoftTreesSettings(depth=5, beta=20.0, learning_rate=0.1)
+    >>> plan_tuning(deep, "vst") == plan_tuning(SoftTreesSettings(), "vst")
     True
     """
     check_choice("method", method, SOFT_METHODS)
-    plan = plan_soft(settings, method)
+    plan = plan_soft_trees(settings, method)
     return plan._replace(
         depth=None, rank=settings.rank, beta=None, prior_scale=None, learning_rate=None
     )
 
 
-def why_no_tuning(plan: SoftPlan) -> str:
+def why_no_tuning(plan: SoftTreesPlan) -> str:
     """Why a plan cannot be tuned, in a sentence; empty if it can.
 
     Examples
     --------
-    >>> why_no_tuning(plan_tuning(SoftSettings(data="own", points=((0.0, 0.0),)), "vst"))
+    >>> why_no_tuning(plan_tuning(SoftTreesSettings(data="own", points=((0.0, 0.0),)), "vst"))
     'A fit needs at least 5 points; there are 1: add 4.'
     """
     return why_not(_with_depth(plan, DEFAULT_GRID["depth"][0]))
 
 
-def _with_depth(plan: SoftPlan, depth: float) -> SoftPlan:
+def _with_depth(plan: SoftTreesPlan, depth: float) -> SoftTreesPlan:
     """A plan of the grid; its other knobs hardly change what a fit takes."""
     return plan._replace(
         depth=int(depth),
@@ -112,23 +112,25 @@ def _with_depth(plan: SoftPlan, depth: float) -> SoftPlan:
     )
 
 
-def estimate_tuning_seconds(plan: SoftPlan) -> float:
+def estimate_tuning_seconds(plan: SoftTreesPlan) -> float:
     """Roughly what `run_tuning` takes on one core; 0 for a plan that is refused.
 
     Examples
     --------
-    >>> quick = plan_tuning(SoftSettings(steps=500), "vst")
+    >>> quick = plan_tuning(SoftTreesSettings(steps=500), "vst")
     >>> estimate_tuning_seconds(quick._replace(steps=5000)) > 5 * estimate_tuning_seconds(quick)
     True
     """
     if why_no_tuning(plan):
         return 0.0
     depths = DEFAULT_GRID["depth"]
-    each = sum(estimate_soft_seconds(_with_depth(plan, depth)) for depth in depths) / len(depths)
+    each = sum(estimate_soft_trees_seconds(_with_depth(plan, depth)) for depth in depths) / len(
+        depths
+    )
     return each * (1 + int(np.prod([len(values) for values in DEFAULT_GRID.values()])))
 
 
-def run_tuning(plan: SoftPlan) -> TuningRun:
+def run_tuning(plan: SoftTreesPlan) -> TuningRun:
     """Try the grid on four fifths of the rows and score it on the rest.
 
     Raises
@@ -140,12 +142,12 @@ def run_tuning(plan: SoftPlan) -> TuningRun:
 
     Examples
     --------
-    >>> run = run_tuning(plan_tuning(SoftSettings(data="step", rows=40, steps=60), "vst"))
+    >>> run = run_tuning(plan_tuning(SoftTreesSettings(data="step", rows=40, steps=60), "vst"))
     >>> len(run.tried), run.n_held_out
     (24, 8)
     """
     began = time.perf_counter()
-    estimator = soft_model(_with_depth(plan, DEFAULT_GRID["depth"][0]))
+    estimator = soft_trees_model(_with_depth(plan, DEFAULT_GRID["depth"][0]))
     data = data_of(plan)
     tuned = tune_soft_tree(
         estimator, data.X, data.y, validation_fraction=HELD_OUT, random_state=plan.seed
@@ -172,7 +174,7 @@ def describe_tuning(run: TuningRun) -> str:
 
     Examples
     --------
-    >>> run = run_tuning(plan_tuning(SoftSettings(data="step", rows=40, steps=60), "vst"))
+    >>> run = run_tuning(plan_tuning(SoftTreesSettings(data="step", rows=40, steps=60), "vst"))
     >>> describe_tuning(run)[:62]
     'VST, 24 settings, 8 of 40 rows held out. The highest validatio'
     """

@@ -7,29 +7,29 @@ import math
 import numpy as np
 
 from gbuq_core.experiments.claims import times_text
-from gbuq_core.experiments.soft_trees.data import DATASETS, SoftData
-from gbuq_core.experiments.soft_trees.fit import SoftFit, SoftRun
+from gbuq_core.experiments.soft_trees.data import DATASETS, SoftTreesData
+from gbuq_core.experiments.soft_trees.fit import SoftTreesFit, SoftTreesRun
 from gbuq_core.experiments.soft_trees.look import CovarianceView, TreeView
-from gbuq_core.experiments.soft_trees.scores import SoftScore, score_all
+from gbuq_core.experiments.soft_trees.scores import SoftTreesScore, score_all
 
 _MOST_SPLITS = 7  # of a tree of depth 3: more places are no longer read
 
 
-def describe_soft(run: SoftRun, scores: tuple[SoftScore, ...] | None = None) -> str:
+def describe_soft_trees(run: SoftTreesRun, scores: tuple[SoftTreesScore, ...] | None = None) -> str:
     """The picture in words: the data, then each method's functions.
 
     Examples
     --------
-    >>> from gbuq_core.experiments.soft_trees.fit import run_soft
-    >>> from gbuq_core.experiments.soft_trees.plan import SoftSettings
-    >>> describe_soft(run_soft(SoftSettings(methods=("gp",), rows=30)))[:52]
+    >>> from gbuq_core.experiments.soft_trees.fit import run_soft_trees
+    >>> from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings
+    >>> describe_soft_trees(run_soft_trees(SoftTreesSettings(methods=("gp",), rows=30)))[:52]
     'Tails: 30 rows; there are none beyond the rows on bo'
     """
     scores = score_all(run) if scores is None else scores
     return " ".join([describe_data(run.data), *(describe_method(score) for score in scores)])
 
 
-def describe_data(data: SoftData) -> str:
+def describe_data(data: SoftTreesData) -> str:
     """Rows, and where there are none."""
     text = f"{data.title}: {len(data.y):,} rows"
     if bool(data.support.all()) or not DATASETS[data.key].empty:
@@ -37,7 +37,7 @@ def describe_data(data: SoftData) -> str:
     return f"{text}; there are none {DATASETS[data.key].empty}."
 
 
-def describe_method(score: SoftScore) -> str:
+def describe_method(score: SoftTreesScore) -> str:
     """One method's functions in a sentence."""
     if math.isnan(score.inside):
         return f"{score.label}: no place of the picture has rows."
@@ -89,7 +89,7 @@ def describe_covariance(view: CovarianceView) -> str:
     )
 
 
-def describe_elbo(fit: SoftFit) -> str:
+def describe_elbo(fit: SoftTreesFit) -> str:
     """How far the evidence lower bound has come; empty for methods without one."""
     if not fit.elbo or fit.plan.steps is None:
         return ""

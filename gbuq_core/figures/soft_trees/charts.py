@@ -197,7 +197,7 @@ def stages_sheet(
         frame_values=[float(tree) for tree in range(1, len(stages) + 1)],
         frames_per_second=1.5,
         alt=alt,
-        name="soft-stages",
+        name="soft-trees-stages",
     )
 
 
@@ -233,7 +233,7 @@ def correlation_sheet(
         y_labels=labels,
         panel_height=430,
         alt=alt,
-        name="soft-correlation",
+        name="soft-trees-correlation",
     )
 
 

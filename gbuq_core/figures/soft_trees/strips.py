@@ -23,7 +23,7 @@ def scene_from(data: Any) -> Scene:
 
     Parameters
     ----------
-    data : SoftData
+    data : SoftTreesData
     """
     return Scene(data.x, data.y_range, data.X[:, 0], data.y, data.support, data.true_mean)
 
@@ -36,7 +36,7 @@ def frames_from(moments: Any, path: Any, data: Any, rows: bool = True) -> TreeFr
     moments : TreeFrames
     path : ElboPath
         Of the same tree.
-    data : SoftData
+    data : SoftTreesData
         Whose rows are shown.
     rows : bool
         Whether they are: a later tree of a sum does not see them as they are.

@@ -16,13 +16,13 @@ from gbuq_core.experiments.heteroscedastic.plan import (
     PARTS,
     SCORES,
     TAILS,
-    HeteroSettings,
+    HeteroscedasticSettings,
 )
 from pages._ui.controls import HEADINGS, draw_knob, is_shown
 from pages._ui.knobs import Knob, Preset, query_string
 from pages._ui.url_state import PageState
 
-_DEFAULT = HeteroSettings()
+_DEFAULT = HeteroscedasticSettings()
 _METHOD_LABELS = {method.label: key for key, method in METHODS.items()}
 # A score that one method has only is its panel's own, whatever is chosen.
 CHOSEN_SCORES = (
@@ -169,9 +169,9 @@ def draw_view_knobs(values: SimpleNamespace) -> None:
                     draw_knob(knob)
 
 
-def settings_of(values: SimpleNamespace) -> HeteroSettings:
+def settings_of(values: SimpleNamespace) -> HeteroscedasticSettings:
     """The experiment's settings for the knobs' values."""
-    return HeteroSettings(
+    return HeteroscedasticSettings(
         methods=tuple(_METHOD_LABELS[label] for label in values.methods),
         rows=int(values.rows),
         noise_slope=float(values.noise_slope),
@@ -190,10 +190,10 @@ def settings_of(values: SimpleNamespace) -> HeteroSettings:
     )
 
 
-def query_of(settings: HeteroSettings) -> str:
+def query_of(settings: HeteroscedasticSettings) -> str:
     """The part of a link after the question mark that restores these settings.
 
-    >>> query_of(HeteroSettings(methods=("gnll",), bands=("data",), left_from=-3.0))
+    >>> query_of(HeteroscedasticSettings(methods=("gnll",), bands=("data",), left_from=-3.0))
     'methods=GNLL&left_from=-3&show_knowledge=false'
     """
     values = {

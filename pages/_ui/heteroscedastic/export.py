@@ -9,13 +9,13 @@ import streamlit as st
 from gbuq_core.experiments.heteroscedastic.claims import settings_text
 from gbuq_core.experiments.heteroscedastic.export import (
     curves_csv,
-    hetero_code,
+    heteroscedastic_code,
     rows_csv,
     scores_csv,
 )
-from gbuq_core.experiments.heteroscedastic.fit import HeteroRun
-from gbuq_core.experiments.heteroscedastic.plan import HeteroSettings
-from gbuq_core.experiments.heteroscedastic.words import describe_hetero
+from gbuq_core.experiments.heteroscedastic.fit import HeteroscedasticRun
+from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings
+from gbuq_core.experiments.heteroscedastic.words import describe_heteroscedastic
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.heteroscedastic.picture import panel_alone
 from gbuq_core.figures.standalone import Section, standalone_html
@@ -36,7 +36,9 @@ _TERMS = (
 )  # fmt: skip
 
 
-def export_hetero(settings: HeteroSettings, run: HeteroRun, figure: Curves, link: str) -> None:
+def export_heteroscedastic(
+    settings: HeteroscedasticSettings, run: HeteroscedasticRun, figure: Curves, link: str
+) -> None:
     """Code, link, data, page; the picture's own buttons save it."""
     downloads = [
         Download("Curves (CSV)", "curves.csv", "text/csv", lambda: curves_csv(run).encode()),
@@ -49,15 +51,15 @@ def export_hetero(settings: HeteroSettings, run: HeteroRun, figure: Curves, link
             partial(_html, settings, run, figure),
         ),
     ]  # fmt: skip
-    show_exports("hetero", hetero_code(settings), link, downloads)
+    show_exports("heteroscedastic", heteroscedastic_code(settings), link, downloads)
 
 
-def words_of(run: HeteroRun) -> str:
+def words_of(run: HeteroscedasticRun) -> str:
     """The picture in words."""
-    return describe_hetero(run, scores_of(run))
+    return describe_heteroscedastic(run, scores_of(run))
 
 
-def explain_hetero() -> None:
+def explain_heteroscedastic() -> None:
     """Equations, where they come from, and what words mean."""
     with st.expander("Equations, words and paper"):
         st.markdown(
@@ -92,7 +94,7 @@ def explain_hetero() -> None:
         st.markdown("\n".join(f"- **{term.label}.** {term.definition}" for term in terms))
 
 
-def _html(settings: HeteroSettings, run: HeteroRun, figure: Curves) -> bytes:
+def _html(settings: HeteroscedasticSettings, run: HeteroscedasticRun, figure: Curves) -> bytes:
     panels = figure.spec["panels"]
     sections = [
         Section(panel["title"], svg=figure_svg(panel_alone(figure, i)), alt=figure.alt)
@@ -112,7 +114,7 @@ def _html(settings: HeteroSettings, run: HeteroRun, figure: Curves) -> bytes:
                 table=[("The paper", "Here", "Verdict"), *claims],
             )
         )
-    sections.append(Section("Python", code=hetero_code(settings)))
+    sections.append(Section("Python", code=heteroscedastic_code(settings)))
     return standalone_html(sections, "Heteroscedastic", _LEAD).encode()
 
 

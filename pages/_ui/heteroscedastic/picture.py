@@ -9,20 +9,20 @@ from types import SimpleNamespace
 import numpy as np
 import streamlit as st
 
-from gbuq_core.experiments.heteroscedastic.data import HeteroData, data_of, shown_range
+from gbuq_core.experiments.heteroscedastic.data import HeteroscedasticData, data_of, shown_range
 from gbuq_core.experiments.heteroscedastic.fit import (
-    HeteroView,
-    fit_hetero,
-    view_hetero,
+    HeteroscedasticView,
+    fit_heteroscedastic,
+    view_heteroscedastic,
 )
-from gbuq_core.experiments.heteroscedastic.models import estimate_hetero_seconds
+from gbuq_core.experiments.heteroscedastic.models import estimate_heteroscedastic_seconds
 from gbuq_core.experiments.heteroscedastic.plan import (
     METHODS,
     PARTS,
     SCORES,
     SUPPORT,
-    HeteroSettings,
-    plan_hetero,
+    HeteroscedasticSettings,
+    plan_heteroscedastic,
     why_not,
 )
 from gbuq_core.experiments.heteroscedastic.words import describe_data
@@ -48,33 +48,35 @@ _STATES = {"cancelled": "cancelled", "failed": "no result"}  # of a panel withou
 PAGE = SideBySide(
     "heteroscedastic",
     METHODS,
-    plan_hetero,
+    plan_heteroscedastic,
     why_not,
-    estimate_hetero_seconds,
-    fit_hetero,
-    view_hetero,
+    estimate_heteroscedastic_seconds,
+    fit_heteroscedastic,
+    view_heteroscedastic,
     lambda given: (shown_range(given), given.conformal, given.level, given.tail),
 )
 
 
 def draw_picture(
     values: SimpleNamespace,
-    settings: HeteroSettings,
+    settings: HeteroscedasticSettings,
     shown: Sequence[Shown],
     refusals: Sequence[str],
 ) -> Curves:
     """The panels, and below them what is missing; the figure for whoever takes it away."""
     figure = figure_of(values, settings, shown)
-    show_curves(figure, "hetero-panels")
+    show_curves(figure, "heteroscedastic-panels")
     if refusals:
-        show_notice(list(refusals), "hetero")
+        show_notice(list(refusals), "heteroscedastic")
     say_problems(shown)
     if not settings.methods:
         st.text("Choose a method at the left to see what it predicts.")
     return figure
 
 
-def figure_of(values: SimpleNamespace, settings: HeteroSettings, shown: Sequence[Shown]) -> Curves:
+def figure_of(
+    values: SimpleNamespace, settings: HeteroscedasticSettings, shown: Sequence[Shown]
+) -> Curves:
     """The picture: today's rows with what belongs to them; of other rows, all as it was."""
     data = data_of(settings)
     if shown and not any(_belongs(one, settings) for one in shown):
@@ -110,7 +112,7 @@ def _say(one: Belief, ground: Ground) -> str:
     )
 
 
-def ground_of(data: HeteroData, settings: HeteroSettings) -> Ground:
+def ground_of(data: HeteroscedasticData, settings: HeteroscedasticSettings) -> Ground:
     """What all methods see, over the places of the picture."""
     low, high = shown_range(settings)
     at = (data.x >= low) & (data.x <= high)
@@ -125,7 +127,7 @@ def ground_of(data: HeteroData, settings: HeteroSettings) -> Ground:
     )
 
 
-def _belief(one: Shown, settings: HeteroSettings) -> Belief:
+def _belief(one: Shown, settings: HeteroscedasticSettings) -> Belief:
     view = one.view
     if view is None or not _belongs(one, settings):
         state = "no result" if one.problem else _STATES.get(one.answer.state, "being fitted")
@@ -150,7 +152,7 @@ def _ends(lower: np.ndarray | None, upper: np.ndarray | None) -> Ends | None:
     return None if lower is None or upper is None else (lower, upper)
 
 
-def note_of(view: HeteroView, settings: HeteroSettings) -> str:
+def note_of(view: HeteroscedasticView, settings: HeteroscedasticSettings) -> str:
     """What a method lacks, or what the conformal step did to it."""
     if not view.parts:
         return "predicts nothing"
@@ -159,7 +161,7 @@ def note_of(view: HeteroView, settings: HeteroSettings) -> str:
     return f"{view.parts[1]} only" if len(view.parts) == 2 else ""
 
 
-def _judged(view: HeteroView, key: str) -> Judged | None:
+def _judged(view: HeteroscedasticView, key: str) -> Judged | None:
     """The score that is chosen, or the one that the method has."""
     curve = view.curve(key) or view.curve("knowledge") or (view.curves or (None,))[-1]
     if curve is None:
@@ -187,7 +189,7 @@ def label_of(key: str) -> str:
     return f"{name}, z" if key.endswith("novelty") else name
 
 
-def _belongs(one: Shown, settings: HeteroSettings) -> bool:
+def _belongs(one: Shown, settings: HeteroscedasticSettings) -> bool:
     """Whether a fit's rows are those of the picture."""
     if one.fit is None:
         return False
@@ -196,7 +198,7 @@ def _belongs(one: Shown, settings: HeteroSettings) -> bool:
     return (plan.rows, plan.noise_slope, plan.seed) == wanted
 
 
-def show_costs(settings: HeteroSettings, shown: Sequence[Shown]) -> None:
+def show_costs(settings: HeteroscedasticSettings, shown: Sequence[Shown]) -> None:
     """What the fits took, and what slow methods would take that are not chosen."""
     parts = PAGE.costs(settings, shown)
     parts.append(

@@ -12,10 +12,10 @@ from gbuq_core.experiments.claims import Claim
 from gbuq_core.experiments.heteroscedastic.claims import check_claims, settings_text
 from gbuq_core.experiments.heteroscedastic.data import data_of
 from gbuq_core.experiments.heteroscedastic.fit import (
-    HeteroFit,
-    HeteroMeasure,
-    HeteroRun,
-    measure_hetero,
+    HeteroscedasticFit,
+    HeteroscedasticMeasure,
+    HeteroscedasticRun,
+    measure_heteroscedastic,
 )
 from gbuq_core.experiments.heteroscedastic.models import estimate_measure_seconds
 from gbuq_core.experiments.heteroscedastic.plan import (
@@ -23,11 +23,15 @@ from gbuq_core.experiments.heteroscedastic.plan import (
     PAPER,
     SCORES,
     TAILS,
-    HeteroSettings,
+    HeteroscedasticSettings,
     MeasurePlan,
     plan_measure,
 )
-from gbuq_core.experiments.heteroscedastic.scores import HeteroScore, LevelCoverage, score_hetero
+from gbuq_core.experiments.heteroscedastic.scores import (
+    HeteroscedasticScore,
+    LevelCoverage,
+    score_heteroscedastic,
+)
 from pages._ui.claims import draw_claims
 from pages._ui.controls import draw_knob
 from pages._ui.heteroscedastic.controls import SORT, SORTS
@@ -36,14 +40,14 @@ from pages._ui.kept import keep_only, kept
 from pages._ui.notices import show_notice
 from pages._ui.side_by_side import Shown
 
-_SCORES, _CLAIMS = "hetero-score:", "hetero-claims"  # what is kept
+_SCORES, _CLAIMS = "heteroscedastic-score:", "heteroscedastic-claims"  # what is kept
 _SLOT = "measure-"
 _NONE = "\u2013"
 
 
-def measure(fit: HeteroFit, plan: MeasurePlan, job: object) -> HeteroMeasure:
+def measure(fit: HeteroscedasticFit, plan: MeasurePlan, job: object) -> HeteroscedasticMeasure:
     """Predict test and foreign rows; the runner calls this in another thread."""
-    return measure_hetero(fit, plan)
+    return measure_heteroscedastic(fit, plan)
 
 
 def measure_slots() -> tuple[str, ...]:
@@ -51,7 +55,7 @@ def measure_slots() -> tuple[str, ...]:
     return tuple(_SLOT + key for key in METHODS)
 
 
-def measure_requests(settings: HeteroSettings, shown: Sequence[Shown]) -> list[Request]:
+def measure_requests(settings: HeteroscedasticSettings, shown: Sequence[Shown]) -> list[Request]:
     """The measurements of the fits that are there."""
     fits = [one.fit for one in shown if one.fit is not None and one.fresh]
     plans = [plan_measure(settings, fit.method) for fit in fits]
@@ -68,8 +72,8 @@ def measure_requests(settings: HeteroSettings, shown: Sequence[Shown]) -> list[R
 
 
 def run_of(
-    settings: HeteroSettings, shown: Sequence[Shown], measured: Sequence[Answer]
-) -> HeteroRun:
+    settings: HeteroscedasticSettings, shown: Sequence[Shown], measured: Sequence[Answer]
+) -> HeteroscedasticRun:
     """What belongs to these settings: methods that are fitted and measured."""
     found = {one.slot: one.result for one in measured if one.fresh and not one.error}
     ready = [
@@ -79,23 +83,23 @@ def run_of(
     ]
     settings = settings._replace(methods=tuple(fit.method for fit, _, _ in ready))
     fits, views, measures = zip(*ready, strict=True) if ready else ((), (), ())
-    return HeteroRun(settings, data_of(settings), fits, views, measures)
+    return HeteroscedasticRun(settings, data_of(settings), fits, views, measures)
 
 
-def scores_of(run: HeteroRun) -> tuple[HeteroScore, ...]:
+def scores_of(run: HeteroscedasticRun) -> tuple[HeteroscedasticScore, ...]:
     """The methods' scores, each worked out once for what it predicts."""
     keep_only(_SCORES, {_SCORES + fit.method for fit in run.fits})
     depends = (run.settings.conformal, run.settings.level)
     return tuple(
         kept(
             _SCORES + fit.method, [fit, found], depends,
-            lambda fit=fit, found=found: score_hetero(fit, found, run.settings),
+            lambda fit=fit, found=found: score_heteroscedastic(fit, found, run.settings),
         )
         for fit, found in zip(run.fits, run.measures, strict=True)
     )  # fmt: skip
 
 
-def sorted_scores(scores: Sequence[HeteroScore], by: str) -> list[HeteroScore]:
+def sorted_scores(scores: Sequence[HeteroscedasticScore], by: str) -> list[HeteroscedasticScore]:
     """Best first; methods without that number last."""
     keys = {
         SORTS[0]: lambda one: one.excess,
@@ -104,26 +108,28 @@ def sorted_scores(scores: Sequence[HeteroScore], by: str) -> list[HeteroScore]:
         SORTS[3]: lambda one: one.fit_seconds,
     }
 
-    def place(one: HeteroScore) -> float:
+    def place(one: HeteroscedasticScore) -> float:
         value = keys[by](one)
         return math.inf if value is None or math.isnan(value) else float(value)
 
     return sorted(scores, key=place)
 
 
-def draw_scores(settings: HeteroSettings, run: HeteroRun, by: str) -> None:
+def draw_scores(settings: HeteroscedasticSettings, run: HeteroscedasticRun, by: str) -> None:
     """Both tables and the paper's statements."""
     found = sorted_scores(scores_of(run), by)
-    with st.container(horizontal=True, vertical_alignment="bottom", key="hetero-scorehead"):
+    with st.container(
+        horizontal=True, vertical_alignment="bottom", key="heteroscedastic-scorehead"
+    ):
         st.header("Scorecard", width="content")
         with st.container(width=220):
             draw_knob(SORT)
     if not found:
         st.text("Scores appear with the first fit.")
     else:
-        _table("hetero-intervals", interval_rows(found))
+        _table("heteroscedastic-intervals", interval_rows(found))
         st.caption(_how_intervals(found, settings))
-        _table("hetero-ood", ood_rows(found))
+        _table("heteroscedastic-ood", ood_rows(found))
         st.caption(
             "AUROC of each score for telling "
             f"{settings.ood_rows:,} foreign rows from {settings.test_rows:,} test rows: 1 tells "
@@ -138,7 +144,7 @@ def draw_scores(settings: HeteroSettings, run: HeteroRun, by: str) -> None:
         st.text("The paper says nothing about these methods alone.", width="stretch")
 
 
-def claims_of(run: HeteroRun) -> tuple[Claim, ...]:
+def claims_of(run: HeteroscedasticRun) -> tuple[Claim, ...]:
     """The paper's statements, held once against what was measured."""
     depends = (run.settings.conformal, run.settings.level, run.settings.methods)
     return kept(_CLAIMS, list(run.measures), depends, lambda: check_claims(run, scores_of(run)))
@@ -157,7 +163,7 @@ def _table(key: str, rows: Sequence[tuple[str, ...]]) -> None:
         st.markdown("\n".join([head, "|:--|" + "--:|" * (len(rows[0]) - 1), *body]))
 
 
-def interval_rows(scores: Sequence[HeteroScore]) -> list[tuple[str, ...]]:
+def interval_rows(scores: Sequence[HeteroscedasticScore]) -> list[tuple[str, ...]]:
     """A line a method: CRPS beside the paper's and the truth's, coverage, errors, costs."""
     levels = [f"In {100 * c.level:g} %" for c in _levels(scores)]
     beside = any(math.isfinite(one.paper_crps) for one in scores)
@@ -177,7 +183,7 @@ def interval_rows(scores: Sequence[HeteroScore]) -> list[tuple[str, ...]]:
     return lines
 
 
-def ood_rows(scores: Sequence[HeteroScore]) -> list[tuple[str, ...]]:
+def ood_rows(scores: Sequence[HeteroscedasticScore]) -> list[tuple[str, ...]]:
     """A line a method and a column a score that one of them has."""
     keys = [key for key in SCORES if any(a.key == key for one in scores for a in one.auroc)]
     lines: list[tuple[str, ...]] = [("AUROC / paper", *(SCORES[key].label for key in keys))]
@@ -187,11 +193,11 @@ def ood_rows(scores: Sequence[HeteroScore]) -> list[tuple[str, ...]]:
     return lines
 
 
-def _levels(scores: Sequence[HeteroScore]) -> tuple[LevelCoverage, ...]:
+def _levels(scores: Sequence[HeteroscedasticScore]) -> tuple[LevelCoverage, ...]:
     return next((one.coverage for one in scores if one.coverage), ())
 
 
-def _thirds_head(scores: Sequence[HeteroScore]) -> str:
+def _thirds_head(scores: Sequence[HeteroscedasticScore]) -> str:
     """The column of the coverage by thirds of x names its level."""
     level = next((one.thirds[0].level for one in scores if one.thirds), None)
     return "By thirds of x" if level is None else f"In {100 * level:g} %, by thirds of x"
@@ -221,7 +227,7 @@ def digits(value: float) -> str:
     return _NONE if not math.isfinite(value) else f"{value:#.3g}".rstrip(".")
 
 
-def _how_novelty(scores: Sequence[HeteroScore], settings: HeteroSettings) -> str:
+def _how_novelty(scores: Sequence[HeteroscedasticScore], settings: HeteroscedasticSettings) -> str:
     """Which tail the novelty scores of the table have, where there are any."""
     if not any("novelty" in METHODS[one.method].scores for one in scores):
         return ""
@@ -230,7 +236,9 @@ def _how_novelty(scores: Sequence[HeteroScore], settings: HeteroSettings) -> str
     return " Novelty scores here end at 5.2, as in the authors' code."
 
 
-def _how_intervals(scores: Sequence[HeteroScore], settings: HeteroSettings) -> str:
+def _how_intervals(
+    scores: Sequence[HeteroscedasticScore], settings: HeteroscedasticSettings
+) -> str:
     truth = digits(scores[0].truth_crps)
     kinds: dict[str, list[str]] = {}
     for one in scores:

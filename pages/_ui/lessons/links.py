@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 from demos.lesson import Lesson
 from gbuq_core.experiments.gaussians.export import gaussians_code
 from gbuq_core.experiments.heart.export import heart_code
-from gbuq_core.experiments.heteroscedastic.export import hetero_code
+from gbuq_core.experiments.heteroscedastic.export import heteroscedastic_code
 from gbuq_core.experiments.neighbours.export import neighbours_code
 from gbuq_core.experiments.novelty.export import novelty_code
-from gbuq_core.experiments.soft_trees.export import soft_code
+from gbuq_core.experiments.soft_trees.export import soft_trees_code
 from gbuq_core.experiments.spiral.export import spiral_code
 from pages._ui.gaussians import controls as gaussians_controls
 from pages._ui.heart import controls as heart_controls
-from pages._ui.heteroscedastic import controls as hetero_controls
+from pages._ui.heteroscedastic import controls as heteroscedastic_controls
 from pages._ui.neighbours import controls as neighbours_controls
 from pages._ui.novelty import controls as novelty_controls
 from pages._ui.site_map import (
@@ -29,7 +29,7 @@ from pages._ui.site_map import (
     SPIRAL,
     Entry,
 )
-from pages._ui.soft_trees import controls as soft_controls
+from pages._ui.soft_trees import controls as soft_trees_controls
 from pages._ui.spiral import controls as spiral_controls
 
 
@@ -65,13 +65,13 @@ OPENERS: Mapping[str, PresetOpener] = MappingProxyType(
         ),
         "soft_trees": PresetOpener(
             SOFT_TREES,
-            lambda preset: soft_controls.query_of(preset.settings),
-            lambda preset: soft_code(preset.settings),
+            lambda preset: soft_trees_controls.query_of(preset.settings),
+            lambda preset: soft_trees_code(preset.settings),
         ),
         "heteroscedastic": PresetOpener(
             HETEROSCEDASTIC,
-            lambda preset: hetero_controls.query_of(preset.settings),
-            lambda preset: hetero_code(preset.settings),
+            lambda preset: heteroscedastic_controls.query_of(preset.settings),
+            lambda preset: heteroscedastic_code(preset.settings),
         ),
         "novelty": PresetOpener(
             NOVELTY,

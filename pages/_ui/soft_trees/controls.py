@@ -21,7 +21,7 @@ from gbuq_core.experiments.soft_trees.data import (
     decode_points,
     encode_points,
 )
-from gbuq_core.experiments.soft_trees.plan import METHODS, PAPER, SoftSettings
+from gbuq_core.experiments.soft_trees.plan import METHODS, PAPER, SoftTreesSettings
 from gbuq_core.experiments.soft_trees.rank import RANK_DATASETS
 from gbuq_core.experiments.soft_trees.tuning import TunedKnobs
 from gbuq_core.figures.soft_trees.picture import SHOWS
@@ -29,7 +29,7 @@ from pages._ui.curves import Placed
 from pages._ui.knobs import Knob, Preset, query_string
 from pages._ui.url_state import PageState
 
-_DEFAULT = SoftSettings()
+_DEFAULT = SoftTreesSettings()
 _DATA_LABELS = {info.label: key for key, info in DATASETS.items()}
 _METHOD_LABELS = {method.label: key for key, method in METHODS.items()}
 _LEAF_LABELS = {"a line": "linear", "a constant": "constant"}
@@ -37,7 +37,7 @@ _RANK_LABELS = {info.label: key for key, info in RANK_DATASETS.items()}
 _SHOW_LABELS = dict(zip(("both", "functions", "bands"), SHOWS, strict=True))
 _AUTO = "auto"  # the learning rate that the estimator takes by itself
 _CHARACTERS = 20  # of one point in a link, at most
-REFUSED = "_soft_refused"  # the session key of a click that could not be
+REFUSED = "_soft_trees_refused"  # the session key of a click that could not be
 MOST_DRAW = 100
 
 
@@ -210,9 +210,9 @@ def points_of(values: SimpleNamespace) -> tuple[Points, str]:
         return OWN_START, f"{error} The points of the beginning are used."
 
 
-def settings_of(values: SimpleNamespace) -> SoftSettings:
+def settings_of(values: SimpleNamespace) -> SoftTreesSettings:
     """The experiment's settings for the knobs' values."""
-    return SoftSettings(
+    return SoftTreesSettings(
         methods=tuple(_METHOD_LABELS[label] for label in values.methods),
         data=_DATA_LABELS[values.data],
         rows=int(values.rows),
@@ -262,10 +262,10 @@ def bandit_of(values: SimpleNamespace) -> BanditSettings:
     )
 
 
-def query_of(settings: SoftSettings) -> str:
+def query_of(settings: SoftTreesSettings) -> str:
     """The part of a link after the question mark that restores these settings.
 
-    >>> query_of(SoftSettings(data="gap", rank=0, methods=("vst",)))
+    >>> query_of(SoftTreesSettings(data="gap", rank=0, methods=("vst",)))
     'data=Gap&methods=VST&rank=0'
     """
     values = {

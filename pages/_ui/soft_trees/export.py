@@ -8,16 +8,16 @@ from functools import partial
 import streamlit as st
 
 from gbuq_core.experiments.soft_trees.export import (
-    soft_code,
-    soft_curves_csv,
-    soft_functions_csv,
-    soft_parameters_csv,
-    soft_rows_csv,
+    soft_trees_code,
+    soft_trees_curves_csv,
+    soft_trees_functions_csv,
+    soft_trees_parameters_csv,
+    soft_trees_rows_csv,
 )
-from gbuq_core.experiments.soft_trees.fit import SoftRun
+from gbuq_core.experiments.soft_trees.fit import SoftTreesRun
 from gbuq_core.experiments.soft_trees.look import tree_view
 from gbuq_core.experiments.soft_trees.plan import SOFT_METHODS
-from gbuq_core.experiments.soft_trees.words import describe_soft
+from gbuq_core.experiments.soft_trees.words import describe_soft_trees
 from gbuq_core.figures.soft_trees.picture import panel_alone
 from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.figures.svg import figure_svg
@@ -34,18 +34,18 @@ _LEAD = (
 )
 
 
-def export_soft(run: SoftRun, shown: Sequence[Shown], link: str) -> None:
+def export_soft_trees(run: SoftTreesRun, shown: Sequence[Shown], link: str) -> None:
     """Code, link, data, page."""
     downloads = [
-        Download("Curves (CSV)", "curves.csv", "text/csv", _encoded(soft_curves_csv, run)),
-        Download("Rows (CSV)", "rows.csv", "text/csv", _encoded(soft_rows_csv, run.data)),
+        Download("Curves (CSV)", "curves.csv", "text/csv", _encoded(soft_trees_curves_csv, run)),
+        Download("Rows (CSV)", "rows.csv", "text/csv", _encoded(soft_trees_rows_csv, run.data)),
     ]
     downloads += [
         Download(
             f"Functions of {view.label} (CSV)",
             f"functions-{view.method}.csv",
             "text/csv",
-            _encoded(soft_functions_csv, view),
+            _encoded(soft_trees_functions_csv, view),
         )
         for view in run.views
         if view.method in SOFT_METHODS
@@ -55,7 +55,7 @@ def export_soft(run: SoftRun, shown: Sequence[Shown], link: str) -> None:
             f"Parameters of {fit.label} (CSV)",
             f"parameters-{fit.method}.csv",
             "text/csv",
-            _encoded(soft_parameters_csv, fit),
+            _encoded(soft_trees_parameters_csv, fit),
         )
         for fit in run.fits
         if fit.method in SOFT_METHODS
@@ -63,15 +63,15 @@ def export_soft(run: SoftRun, shown: Sequence[Shown], link: str) -> None:
     downloads.append(
         Download("Page (HTML)", "soft-trees.html", "text/html", partial(_html, run, shown))
     )
-    show_exports("soft", soft_code(run.settings), link, downloads)
+    show_exports("soft-trees", soft_trees_code(run.settings), link, downloads)
 
 
-def words_of(run: SoftRun) -> str:
+def words_of(run: SoftTreesRun) -> str:
     """The picture in words."""
-    return describe_soft(run, scores_of(run))
+    return describe_soft_trees(run, scores_of(run))
 
 
-def explain_soft() -> None:
+def explain_soft_trees() -> None:
     """Equations and where they come from."""
     with st.expander("Equations and paper"):
         st.markdown(
@@ -105,7 +105,7 @@ def _encoded(write, *arguments: object):
     return lambda: write(*arguments).encode()
 
 
-def _html(run: SoftRun, shown: Sequence[Shown]) -> bytes:
+def _html(run: SoftTreesRun, shown: Sequence[Shown]) -> bytes:
     fresh = [one for one in shown if one.fresh]
     figure = figure_of(run.settings, fresh)
     pictures = [
@@ -123,5 +123,5 @@ def _html(run: SoftRun, shown: Sequence[Shown]) -> bytes:
                 Section("What varies together", sheet=correlations, caption=correlations.alt)
             )
     sections.append(Section("Scorecard", table=score_rows(scores_of(run))))
-    sections.append(Section("Python", code=soft_code(run.settings)))
+    sections.append(Section("Python", code=soft_trees_code(run.settings)))
     return standalone_html(sections, "Soft trees", _LEAD).encode()

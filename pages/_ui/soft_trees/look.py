@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import streamlit as st
 
-from gbuq_core.experiments.soft_trees.fit import SoftFit
+from gbuq_core.experiments.soft_trees.fit import SoftTreesFit
 from gbuq_core.experiments.soft_trees.look import (
     CovarianceView,
     StagesView,
@@ -19,7 +19,7 @@ from gbuq_core.experiments.soft_trees.look import (
     tree_frames,
     tree_view,
 )
-from gbuq_core.experiments.soft_trees.plan import METHODS, SOFT_METHODS, SoftSettings
+from gbuq_core.experiments.soft_trees.plan import METHODS, SOFT_METHODS, SoftTreesSettings
 from gbuq_core.experiments.soft_trees.words import (
     describe_covariance,
     describe_elbo,
@@ -50,7 +50,9 @@ _READ = (
 _MOST_CORRELATED = 400  # parameters of a picture
 
 
-def draw_looks(values: SimpleNamespace, settings: SoftSettings, shown: Sequence[Shown]) -> None:
+def draw_looks(
+    values: SimpleNamespace, settings: SoftTreesSettings, shown: Sequence[Shown]
+) -> None:
     """The tree that is chosen, and what its posterior is like."""
     st.header("The tree itself")
     fits = {one.fit.method: one.fit for one in shown if one.fit is not None and one.view}
@@ -78,9 +80,9 @@ def draw_looks(values: SimpleNamespace, settings: SoftSettings, shown: Sequence[
             draw_stages(fit, settings)
 
 
-def _choose(values: SimpleNamespace, soft: Sequence[str], fits: dict[str, SoftFit]) -> str:
+def _choose(values: SimpleNamespace, soft: Sequence[str], fits: dict[str, SoftTreesFit]) -> str:
     """Which method's tree, which tree, which draw: the knobs beside the picture."""
-    with st.container(horizontal=True, key="soft-choice", vertical_alignment="bottom"):
+    with st.container(horizontal=True, key="soft-trees-choice", vertical_alignment="bottom"):
         chosen = next((key for key in soft if METHODS[key].label == values.whose), soft[0])
         if len(soft) > 1:
             with st.container(width=180):
@@ -93,7 +95,7 @@ def _choose(values: SimpleNamespace, soft: Sequence[str], fits: dict[str, SoftFi
     return chosen
 
 
-def tree_sheet_of(fit: SoftFit, look: TreeView) -> PanelSheet:
+def tree_sheet_of(fit: SoftTreesFit, look: TreeView) -> PanelSheet:
     """The tree of the posterior mean through its training, or one draw as it stands."""
     data = fit.data
     if look.draw is None:
@@ -114,19 +116,19 @@ def _limits(output: np.ndarray, room: float) -> tuple[float, float]:
     return -1.3 * half, 1.3 * half
 
 
-def draw_correlations(fit: SoftFit, tree: int) -> None:
+def draw_correlations(fit: SoftTreesFit, tree: int) -> None:
     """How the tree's parameters vary together, in words and as a map."""
     view = correlations_of(fit, tree)
     many = view.n_parameters > _MOST_CORRELATED
     more = " That is too many for a picture." if many else ""
     st.text(f"{describe_covariance(view)}{more}", width="stretch")
     if not many:
-        canvas(correlation_sheet_of(view), key="soft-correlation")
+        canvas(correlation_sheet_of(view), key="soft-trees-correlation")
 
 
-def correlations_of(fit: SoftFit, tree: int) -> CovarianceView:
+def correlations_of(fit: SoftTreesFit, tree: int) -> CovarianceView:
     """The posterior's covariance, worked out once."""
-    return kept("soft-covariance", [fit], tree, lambda: covariance_view(fit, tree))
+    return kept("soft-trees-covariance", [fit], tree, lambda: covariance_view(fit, tree))
 
 
 def correlation_sheet_of(view: CovarianceView) -> PanelSheet:
@@ -140,10 +142,10 @@ def correlation_sheet_of(view: CovarianceView) -> PanelSheet:
     )
 
 
-def draw_stages(fit: SoftFit, settings: SoftSettings) -> None:
+def draw_stages(fit: SoftTreesFit, settings: SoftTreesSettings) -> None:
     """The boosted sum tree by tree."""
     view: StagesView = kept(
-        "soft-stages",
+        "soft-trees-stages",
         [fit],
         (settings.draws, settings.draw_seed),
         lambda: stages_view(fit, settings),
@@ -153,4 +155,4 @@ def draw_stages(fit: SoftFit, settings: SoftSettings) -> None:
     colour = METHOD_STYLES["vsgbm"].colour
     st.text(words, width="stretch")
     sheet = stages_sheet(view.x, view.functions, fit.data.y_range, colour, words)
-    canvas(sheet, key="soft-stages")
+    canvas(sheet, key="soft-trees-stages")

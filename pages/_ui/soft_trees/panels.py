@@ -18,7 +18,7 @@ from gbuq_core.experiments.soft_trees.bandit_plan import (
 )
 from gbuq_core.experiments.soft_trees.claims import check_bandit_claim, check_rank_claim
 from gbuq_core.experiments.soft_trees.export import bandit_csv, rank_csv, tuning_csv
-from gbuq_core.experiments.soft_trees.plan import SoftPlan, SoftSettings, method_missing
+from gbuq_core.experiments.soft_trees.plan import SoftTreesPlan, SoftTreesSettings, method_missing
 from gbuq_core.experiments.soft_trees.rank import (
     FULL,
     RANK_DATASETS,
@@ -55,8 +55,8 @@ from pages._ui.soft_trees.controls import (
 )
 from pages._ui.soft_trees.scorecard import digits
 
-_WANTED = "_soft_wanted:"  # the settings that a panel was last asked about, by slot
-TUNE, BANDIT, RANK = "soft-tune", "soft-bandit", "soft-rank"
+_WANTED = "_soft_trees_wanted:"  # the settings that a panel was last asked about, by slot
+TUNE, BANDIT, RANK = "soft-trees-tune", "soft-trees-bandit", "soft-trees-rank"
 _SHOWN = 6  # tuned settings of the table
 _ABOUT_TUNING = (
     "A fifth of the rows is held out, and 24 settings of depth, sharpness, prior and learning rate "
@@ -92,12 +92,12 @@ class Panel(NamedTuple):
     draw: Callable[[Any], None]
 
 
-def panels_of(values: SimpleNamespace, settings: SoftSettings) -> tuple[Panel, Panel, Panel]:
+def panels_of(values: SimpleNamespace, settings: SoftTreesSettings) -> tuple[Panel, Panel, Panel]:
     """All comparisons with today's settings."""
     return _tuning_panel(values, settings), *_others(values, settings)
 
 
-def _tuning_panel(values: SimpleNamespace, settings: SoftSettings) -> Panel:
+def _tuning_panel(values: SimpleNamespace, settings: SoftTreesSettings) -> Panel:
     method = tuned_method_of(values)
     if method is None:
         return Panel(TUNE, "Tuning", None, 0.0, _NO_TREE, tune, draw_tuning)
@@ -107,7 +107,7 @@ def _tuning_panel(values: SimpleNamespace, settings: SoftSettings) -> Panel:
     return Panel(TUNE, "Tuning", plan, cost, refusal, tune, draw_tuning)
 
 
-def _others(values: SimpleNamespace, settings: SoftSettings) -> tuple[Panel, Panel]:
+def _others(values: SimpleNamespace, settings: SoftTreesSettings) -> tuple[Panel, Panel]:
     played = bandit_of(values)
     available = tuple(p for p in played.policies if p == "random" or not method_missing(p))
     played = played._replace(policies=available)
@@ -136,7 +136,7 @@ def _others(values: SimpleNamespace, settings: SoftSettings) -> tuple[Panel, Pan
     )  # fmt: skip
 
 
-def tune(plan: SoftPlan, job: object) -> TuningRun:
+def tune(plan: SoftTreesPlan, job: object) -> TuningRun:
     """Try the grid; the runner calls this in another thread."""
     return run_tuning(plan)
 
@@ -224,8 +224,10 @@ def draw_tuning(run: TuningRun) -> None:
     with st.container(key="table-tuning"):
         st.markdown("\n".join([lines[0], "|--:" * len(head) + "|", *lines[1:]]))
     st.caption(f"The best {len(rows)} of {len(run.tried)} by the ELBO; nats for each row of y.")
-    with st.container(horizontal=True, key="soft-tuned"):
-        if st.button("Use the first", key="_soft_tuned", on_click=take_knobs, args=(run.tried[0],)):
+    with st.container(horizontal=True, key="soft-trees-tuned"):
+        if st.button(
+            "Use the first", key="_soft_trees_tuned", on_click=take_knobs, args=(run.tried[0],)
+        ):
             st.rerun()  # the page asks for fits, not the fragment that this is drawn in
         _offer("All settings (CSV)", "tuning.csv", partial(tuning_csv, run))
 

@@ -9,20 +9,20 @@ from typing import Any
 
 import streamlit as st
 
-from gbuq_core.experiments.soft_trees.data import OWN, SoftData
+from gbuq_core.experiments.soft_trees.data import OWN, SoftTreesData
 from gbuq_core.experiments.soft_trees.fit import (
-    SoftRun,
-    SoftView,
+    SoftTreesRun,
+    SoftTreesView,
     data_of,
-    fit_soft,
-    view_soft,
+    fit_soft_trees,
+    view_soft_trees,
 )
-from gbuq_core.experiments.soft_trees.models import estimate_soft_seconds
+from gbuq_core.experiments.soft_trees.models import estimate_soft_trees_seconds
 from gbuq_core.experiments.soft_trees.plan import (
     METHODS,
-    SoftPlan,
-    SoftSettings,
-    plan_soft,
+    SoftTreesPlan,
+    SoftTreesSettings,
+    plan_soft_trees,
     why_not,
 )
 from gbuq_core.experiments.soft_trees.words import describe_data
@@ -49,40 +49,43 @@ _STATES = {"cancelled": "cancelled", "failed": "no result"}  # of a panel withou
 PAGE = SideBySide(
     "soft-trees",
     METHODS,
-    plan_soft,
+    plan_soft_trees,
     why_not,
-    estimate_soft_seconds,
-    fit_soft,
-    view_soft,
+    estimate_soft_trees_seconds,
+    fit_soft_trees,
+    view_soft_trees,
     lambda given: (given.draws, given.draw_seed),
 )
 
 
-def run_of(settings: SoftSettings, shown: Sequence[Shown]) -> SoftRun:
+def run_of(settings: SoftTreesSettings, shown: Sequence[Shown]) -> SoftTreesRun:
     """What belongs to these settings: without methods whose fit is still on its way."""
     fresh = [one for one in shown if one.fresh]
     fits = tuple(one.fit for one in fresh if one.fit is not None)
     views = tuple(one.view for one in fresh if one.view is not None)
     settings = settings._replace(methods=tuple(fit.method for fit in fits), draw=None, tree=0)
-    return SoftRun(settings, data_of(settings), fits, views)
+    return SoftTreesRun(settings, data_of(settings), fits, views)
 
 
 def draw_picture(
-    values: SimpleNamespace, settings: SoftSettings, shown: Sequence[Shown], refusals: Sequence[str]
+    values: SimpleNamespace,
+    settings: SoftTreesSettings,
+    shown: Sequence[Shown],
+    refusals: Sequence[str],
 ) -> None:
     """The panels, and below them what is missing."""
     figure = figure_of(settings, shown, show_of(values), settings.data == OWN)
     if settings.data == OWN:
-        show_curves(figure, "soft-functions", on_place=place)
+        show_curves(figure, "soft-trees-functions", on_place=place)
         _draw_points(settings)
     else:
-        show_curves(figure, "soft-functions")
+        show_curves(figure, "soft-trees-functions")
     with st.container():  # below, so that whoever clicks points finds the picture in its place
         _say_what_is_missing(values, settings, shown, refusals)
 
 
 def figure_of(
-    settings: SoftSettings, shown: Sequence[Shown], show: Any = "both", own: bool = False
+    settings: SoftTreesSettings, shown: Sequence[Shown], show: Any = "both", own: bool = False
 ) -> Curves:
     """The picture: today's rows with what belongs to them; of another set, all as it was."""
     data = data_of(settings)
@@ -97,7 +100,7 @@ def figure_of(
     )
 
 
-def _functions(one: Shown, settings: SoftSettings, data: SoftData) -> Functions:
+def _functions(one: Shown, settings: SoftTreesSettings, data: SoftTreesData) -> Functions:
     method = one.answer.slot
     if one.view is None or not _belongs(one, settings):
         state = "no result" if one.problem else _STATES.get(one.answer.state, "being fitted")
@@ -108,7 +111,7 @@ def _functions(one: Shown, settings: SoftSettings, data: SoftData) -> Functions:
     return Functions(method, view.x, lines, view.loc, view.data, view.knowledge, note)
 
 
-def spread_note(view: SoftView, data: SoftData) -> str:
+def spread_note(view: SoftTreesView, data: SoftTreesData) -> str:
     """How far functions part where there are no rows, times where there are."""
     if len(data.support) != len(view.x):
         return ""
@@ -120,12 +123,12 @@ def spread_note(view: SoftView, data: SoftData) -> str:
     return f"fans out {outside / inside:.1f} times"
 
 
-def _data_of_plan(plan: SoftPlan) -> dict[str, Any]:
+def _data_of_plan(plan: SoftTreesPlan) -> dict[str, Any]:
     names = ("data", "rows", "noise", "points", "seed")
     return {name: getattr(plan, name) for name in names if getattr(plan, name) is not None}
 
 
-def _belongs(one: Shown, settings: SoftSettings) -> bool:
+def _belongs(one: Shown, settings: SoftTreesSettings) -> bool:
     """Whether a fit's rows are those of the picture; own points move, their board does not."""
     if one.fit is None:
         return False
@@ -137,7 +140,7 @@ def _belongs(one: Shown, settings: SoftSettings) -> bool:
 
 def _say_what_is_missing(
     values: SimpleNamespace,
-    settings: SoftSettings,
+    settings: SoftTreesSettings,
     shown: Sequence[Shown],
     refusals: Sequence[str],
 ) -> None:
@@ -145,23 +148,23 @@ def _say_what_is_missing(
     unread = points_of(values)[1] if settings.data == OWN else ""
     said = [text for text in (unread, refused, *refusals) if text]
     if said:
-        show_notice(said, "soft")
+        show_notice(said, "soft-trees")
     say_problems(shown)
     if not settings.methods:
         st.text("Choose a method at the left to see its functions.")
 
 
-def _draw_points(settings: SoftSettings) -> None:
+def _draw_points(settings: SoftTreesSettings) -> None:
     """The points as text, for the keyboard and for other programs."""
     n = len(settings.points)
-    with st.container(horizontal=True, vertical_alignment="center", key="soft-points"):
+    with st.container(horizontal=True, vertical_alignment="center", key="soft-trees-points"):
         st.caption(f"{n} point{'s' if n != 1 else ''}.", width="content")
-        st.button("Clear", key="_soft_clear", on_click=clear_points, disabled=not n)
+        st.button("Clear", key="_soft_trees_clear", on_click=clear_points, disabled=not n)
         with st.popover("As text"):
             draw_knob(POINTS)
 
 
-def show_costs(settings: SoftSettings, shown: Sequence[Shown]) -> None:
+def show_costs(settings: SoftTreesSettings, shown: Sequence[Shown]) -> None:
     """What the fits took, and what slow methods would take that are not chosen."""
     parts = PAGE.costs(settings, shown)
     notes = [note for one in shown if one.view is not None for note in one.view.notes]

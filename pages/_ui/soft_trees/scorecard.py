@@ -9,12 +9,12 @@ import streamlit as st
 
 from gbuq_core.experiments.soft_trees.claims import check_claims
 from gbuq_core.experiments.soft_trees.data import N_FRESH
-from gbuq_core.experiments.soft_trees.fit import SoftRun
-from gbuq_core.experiments.soft_trees.scores import SoftScore, score_soft
+from gbuq_core.experiments.soft_trees.fit import SoftTreesRun
+from gbuq_core.experiments.soft_trees.scores import SoftTreesScore, score_soft_trees
 from pages._ui.claims import draw_claim
 from pages._ui.kept import keep_only, kept
 
-_SCORES = "soft-score:"  # what is kept of each method
+_SCORES = "soft-trees-score:"  # what is kept of each method
 _HOW = (
     "Stds of the functions and errors in units of the target's std. Agreement: the share of the "
     "functions' variation, where rows are, that all of them have in common. RMSE to the true mean, "
@@ -32,19 +32,19 @@ def digits(value: float) -> str:
     return "\u2013" if not math.isfinite(value) else f"{value:#.3g}".rstrip(".")
 
 
-def scores_of(run: SoftRun) -> tuple[SoftScore, ...]:
+def scores_of(run: SoftTreesRun) -> tuple[SoftTreesScore, ...]:
     """The methods' scores, each worked out once for its functions."""
     keep_only(_SCORES, {_SCORES + fit.method for fit in run.fits})
     return tuple(
         kept(
             _SCORES + fit.method, [fit, view], None,
-            lambda fit=fit, view=view: score_soft(fit, view, run.settings),
+            lambda fit=fit, view=view: score_soft_trees(fit, view, run.settings),
         )
         for fit, view in zip(run.fits, run.views, strict=True)
     )  # fmt: skip
 
 
-def draw_scores(run: SoftRun) -> None:
+def draw_scores(run: SoftTreesRun) -> None:
     """The scorecard beside the paper's statements."""
     scores, claims = st.columns([0.58, 0.42], gap="large")
     found = scores_of(run)
@@ -66,7 +66,7 @@ def draw_scores(run: SoftRun) -> None:
             st.text("The paper says nothing about these methods on these data.", width="stretch")
 
 
-def score_rows(scores: Sequence[SoftScore]) -> list[tuple[str, ...]]:
+def score_rows(scores: Sequence[SoftTreesScore]) -> list[tuple[str, ...]]:
     """A line a score and a column a method, so that it fits a phone; first the headings."""
     lines: list[tuple[str, ...]] = [("Score", *(one.label for one in scores))]
     for title, name in (

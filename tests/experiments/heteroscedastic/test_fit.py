@@ -9,22 +9,22 @@ from gbuq_core.experiments.heteroscedastic.data import (
     data_of,
     draw_foreign,
     draw_test,
-    load_hetero_data,
+    load_heteroscedastic_data,
 )
 from gbuq_core.experiments.heteroscedastic.fit import (
     count_fits,
     count_measures,
-    fit_hetero,
-    hetero_factor,
-    measure_hetero,
-    run_hetero,
-    view_hetero,
+    fit_heteroscedastic,
+    heteroscedastic_factor,
+    measure_heteroscedastic,
+    run_heteroscedastic,
+    view_heteroscedastic,
 )
 from gbuq_core.experiments.heteroscedastic.models import (
     MODEL_CLASSES,
-    estimate_hetero_seconds,
+    estimate_heteroscedastic_seconds,
     estimate_measure_seconds,
-    hetero_knobs,
+    heteroscedastic_knobs,
 )
 from gbuq_core.experiments.heteroscedastic.plan import (
     LEVELS,
@@ -33,16 +33,16 @@ from gbuq_core.experiments.heteroscedastic.plan import (
     PARTS,
     PREDICTING,
     SCORES,
-    HeteroSettings,
+    HeteroscedasticSettings,
     MeasurePlan,
     check_view,
     method_missing,
-    plan_hetero,
+    plan_heteroscedastic,
     plan_measure,
     why_not,
 )
 
-SMALL = HeteroSettings(
+SMALL = HeteroscedasticSettings(
     rows=500, trees=12, subsample=0.3, min_child_samples=10, test_rows=200, ood_rows=150
 )
 VIEW_ONLY = {
@@ -62,7 +62,7 @@ FORESTS = {"macau_linear", "macau_basic", "forest", "quantile", "conformal_fores
 
 @pytest.fixture(scope="module")
 def fits():
-    return {key: fit_hetero(plan_hetero(SMALL, key)) for key in METHODS}
+    return {key: fit_heteroscedastic(plan_heteroscedastic(SMALL, key)) for key in METHODS}
 
 
 def test_a_method_of_the_page_has_a_model_and_known_scores():
@@ -76,9 +76,9 @@ def test_a_method_of_the_page_has_a_model_and_known_scores():
 @pytest.mark.parametrize("method", METHODS)
 def test_what_is_drawn_and_measured_refits_nothing(fits, method):
     settings = SMALL._replace(**VIEW_ONLY)
-    assert plan_hetero(settings, method) == fits[method].plan
+    assert plan_heteroscedastic(settings, method) == fits[method].plan
     before = count_fits(), count_measures()
-    view = view_hetero(fits[method], settings)
+    view = view_heteroscedastic(fits[method], settings)
     assert (count_fits(), count_measures()) == before
     assert (view.x[0], view.x[-1]) == (-25.0, 20.0)
 
@@ -97,17 +97,19 @@ def test_what_is_drawn_and_measured_refits_nothing(fits, method):
 )
 def test_a_knob_of_the_fit_changes_the_plans_that_use_it(knob, methods):
     changed = SMALL._replace(**knob)
-    assert {key for key in METHODS if plan_hetero(changed, key) != plan_hetero(SMALL, key)} == (
-        methods
-    )
+    assert {
+        key
+        for key in METHODS
+        if plan_heteroscedastic(changed, key) != plan_heteroscedastic(SMALL, key)
+    } == (methods)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_estimators_get_the_plans_knobs(fits, method):
-    for name, value in hetero_knobs(fits[method].plan).items():
+    for name, value in heteroscedastic_knobs(fits[method].plan).items():
         assert getattr(fits[method].model, name) == value
     assert fits[method].seconds > 0.0
-    assert estimate_hetero_seconds(fits[method].plan) > 0.0
+    assert estimate_heteroscedastic_seconds(fits[method].plan) > 0.0
     assert estimate_measure_seconds(fits[method].plan, plan_measure(SMALL)) > 0.0
 
 
@@ -144,9 +146,9 @@ def test_foreign_rows_fill_their_ranges_and_nothing_else(left_from, right_to, sh
 
 
 def test_the_truth_on_the_grid_is_that_of_the_rows():
-    data = load_hetero_data(500, 0.3, 7)
+    data = load_heteroscedastic_data(500, 0.3, 7)
     assert np.all(np.diff(data.x) > 0.0)
-    test = draw_test(HeteroSettings(noise_slope=0.3, seed=7), 400)
+    test = draw_test(HeteroscedasticSettings(noise_slope=0.3, seed=7), 400)
     # linear interpolation on steps of 0.05 misses a sine by 0.05 squared / 8
     on_grid = np.interp(test.X[:, 0], data.x, data.true_mean)
     np.testing.assert_allclose(on_grid, test.mean, atol=0.05**2 / 8.0)
@@ -156,7 +158,7 @@ def test_the_truth_on_the_grid_is_that_of_the_rows():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_view_has_the_parts_that_its_method_has(fits, method):
-    view = view_hetero(fits[method], SMALL)
+    view = view_heteroscedastic(fits[method], SMALL)
     kind = METHODS[method]
     assert view.parts == kind.parts
     assert tuple(curve.key for curve in view.curves) == kind.scores
@@ -178,12 +180,12 @@ def test_a_view_has_the_parts_that_its_method_has(fits, method):
 
 
 def test_the_score_of_inference_novelty_has_no_sign(fits):
-    view = view_hetero(fits["macau_linear"], SMALL)
+    view = view_heteroscedastic(fits["macau_linear"], SMALL)
     assert view.signed_inference.min() < 0.0
     np.testing.assert_array_equal(
         view.curve("inference_novelty").values, np.abs(view.signed_inference)
     )
-    assert view_hetero(fits["catboost"], SMALL).signed_inference is None
+    assert view_heteroscedastic(fits["catboost"], SMALL).signed_inference is None
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -191,13 +193,13 @@ def test_the_score_of_inference_novelty_has_no_sign(fits):
 def test_the_conformal_step_covers_the_calibration_rows(fits, method, level):
     fit = fits[method]
     wrapped = SMALL._replace(conformal=True, level=level)
-    factor = hetero_factor(fit, wrapped, level)
+    factor = heteroscedastic_factor(fit, wrapped, level)
     at, y = fit.calibration, fit.data.calibration_y
     half = factor * ndtri(0.5 + level / 2.0) * np.sqrt(at.total)
     inside = np.abs(y - at.loc) <= half * (1.0 + 1e-12)
     # the ceil(1001 level)-th smallest score is the factor: so many rows, and no two scores tie
     assert inside.sum() == int(np.ceil(1001 * level - 1e-9))
-    plain, view = view_hetero(fit, SMALL), view_hetero(fit, wrapped)
+    plain, view = view_heteroscedastic(fit, SMALL), view_heteroscedastic(fit, wrapped)
     assert view.factor == factor
     np.testing.assert_allclose(view.scale, factor * plain.scale, rtol=1e-12)
     np.testing.assert_allclose(view.upper - view.loc, view.loc - view.lower, rtol=1e-9)
@@ -206,7 +208,7 @@ def test_the_conformal_step_covers_the_calibration_rows(fits, method, level):
 @pytest.mark.parametrize("method", ["quantile", "cqr", "conformal_forest"])
 def test_methods_with_intervals_show_their_own(fits, method):
     fit = fits[method]
-    view = view_hetero(fit, SMALL._replace(level=0.8))
+    view = view_heteroscedastic(fit, SMALL._replace(level=0.8))
     found = fit.model.predict_intervals(view.x[:, None])
     at = int(np.argmin(np.abs(found.levels - 0.8)))
     np.testing.assert_allclose(view.lower, found.lower[at], rtol=1e-12)
@@ -215,7 +217,7 @@ def test_methods_with_intervals_show_their_own(fits, method):
 
 def test_macau_is_what_its_estimator_says(fits):
     fit = fits["macau_linear"]
-    view = view_hetero(fit, SMALL)
+    view = view_heteroscedastic(fit, SMALL)
     X = view.x[:, None]
     # the same sums in another order
     np.testing.assert_allclose(view.loc, fit.model.predict(X), rtol=1e-9)
@@ -229,8 +231,8 @@ def test_macau_is_what_its_estimator_says(fits):
 
 def test_the_authors_tail_ends_at_their_bound_and_leaves_the_model_alone(fits):
     fit = fits["macau_linear"]
-    rising = view_hetero(fit, SMALL)
-    clipped = view_hetero(fit, SMALL._replace(tail="clip"))
+    rising = view_heteroscedastic(fit, SMALL)
+    clipped = view_heteroscedastic(fit, SMALL._replace(tail="clip"))
     # the z-score of 1 - 1e-7, where scikit-learn cuts its normal
     bound = ndtri(1.0 - 1e-7) + 1e-6
     for key in ("novelty", "inference_novelty"):
@@ -242,12 +244,14 @@ def test_the_authors_tail_ends_at_their_bound_and_leaves_the_model_alone(fits):
     np.testing.assert_array_equal(rising.total, clipped.total)
     assert fit.model.tail == "rise"
     plan = plan_measure(SMALL._replace(tail="clip"), fit.method)
-    assert measure_hetero(fit, plan).of_foreign.curve("novelty").values.max() <= bound
+    assert measure_heteroscedastic(fit, plan).of_foreign.curve("novelty").values.max() <= bound
     assert fits["gnll"].clipped is None
 
 
 def test_both_forms_of_macau_share_their_forest(fits):
-    linear, basic = (view_hetero(fits[f"macau_{kind}"], SMALL) for kind in ("linear", "basic"))
+    linear, basic = (
+        view_heteroscedastic(fits[f"macau_{kind}"], SMALL) for kind in ("linear", "basic")
+    )
     np.testing.assert_allclose(
         linear.curve("novelty").values, basic.curve("novelty").values, rtol=1e-12
     )
@@ -255,7 +259,7 @@ def test_both_forms_of_macau_share_their_forest(fits):
 
 def test_a_measure_predicts_the_rows_it_names(fits):
     fit, plan = fits["gnll"], plan_measure(SMALL)
-    measure = measure_hetero(fit, plan)
+    measure = measure_heteroscedastic(fit, plan)
     np.testing.assert_allclose(measure.of_test.loc, fit.model.predict(measure.test.X), rtol=1e-12)
     assert measure.of_foreign.total.shape == (SMALL.ood_rows,)
     assert measure.seconds > 0.0
@@ -278,11 +282,11 @@ def test_a_measure_predicts_the_rows_it_names(fits):
     ],
 )
 def test_bad_plans_are_refused_in_a_sentence(wrong, words):
-    plan = plan_hetero(SMALL._replace(**wrong), "macau_basic")
+    plan = plan_heteroscedastic(SMALL._replace(**wrong), "macau_basic")
     assert words in why_not(plan)
-    assert estimate_hetero_seconds(plan) == 0.0
+    assert estimate_heteroscedastic_seconds(plan) == 0.0
     with pytest.raises(InvalidParameter, match=words):
-        fit_hetero(plan)
+        fit_heteroscedastic(plan)
 
 
 @pytest.mark.parametrize(
@@ -309,16 +313,16 @@ def test_bad_views_are_refused_in_a_sentence(fits, wrong, words):
     settings = SMALL._replace(**wrong)
     assert words in check_view(settings)
     with pytest.raises(InvalidParameter, match=words):
-        view_hetero(fits["gnll"], settings)
+        view_heteroscedastic(fits["gnll"], settings)
     with pytest.raises(InvalidParameter, match=words):
-        run_hetero(settings)
+        run_heteroscedastic(settings)
 
 
 def test_impossible_measures_and_unknown_methods_are_refused(fits):
     with pytest.raises(InvalidParameter, match="left_from"):
-        measure_hetero(fits["gnll"], MeasurePlan(200, 200, 3.0, 20.0))
+        measure_heteroscedastic(fits["gnll"], MeasurePlan(200, 200, 3.0, 20.0))
     with pytest.raises(InvalidParameter, match="method must be one of"):
-        plan_hetero(SMALL, "swag")
+        plan_heteroscedastic(SMALL, "swag")
 
 
 def test_a_missing_package_is_named(monkeypatch):
@@ -328,7 +332,7 @@ def test_a_missing_package_is_named(monkeypatch):
 
 def test_rows_without_noise_are_fitted_and_wrapped():
     settings = SMALL._replace(methods=("macau_linear", "forest"), noise_slope=0.0, conformal=True)
-    run = run_hetero(settings)
+    run = run_heteroscedastic(settings)
     for view in run.views:
         assert np.isfinite(view.lower).all()
         assert np.isfinite(view.upper).all()

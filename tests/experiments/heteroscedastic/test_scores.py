@@ -15,18 +15,22 @@ from gbuq_core.experiments.heteroscedastic.claims import (
 )
 from gbuq_core.experiments.heteroscedastic.export import (
     curves_csv,
-    hetero_code,
+    heteroscedastic_code,
     rows_csv,
     scores_csv,
 )
-from gbuq_core.experiments.heteroscedastic.fit import HeteroRun, run_hetero, view_hetero
+from gbuq_core.experiments.heteroscedastic.fit import (
+    HeteroscedasticRun,
+    run_heteroscedastic,
+    view_heteroscedastic,
+)
 from gbuq_core.experiments.heteroscedastic.paper import PAPER_TABLE, paper_auroc, paper_crps
-from gbuq_core.experiments.heteroscedastic.plan import LEVELS, METHODS, HeteroSettings
+from gbuq_core.experiments.heteroscedastic.plan import LEVELS, METHODS, HeteroscedasticSettings
 from gbuq_core.experiments.heteroscedastic.predictions import interval_of
-from gbuq_core.experiments.heteroscedastic.scores import score_all, score_hetero
-from gbuq_core.experiments.heteroscedastic.words import describe_hetero
+from gbuq_core.experiments.heteroscedastic.scores import score_all, score_heteroscedastic
+from gbuq_core.experiments.heteroscedastic.words import describe_heteroscedastic
 
-SMALL = HeteroSettings(
+SMALL = HeteroscedasticSettings(
     methods=("macau_linear", "macau_basic", "quantile", "catboost", "isolation", "forest"),
     rows=500, trees=12, subsample=0.3, min_child_samples=10, test_rows=300, ood_rows=200,
 )  # fmt: skip
@@ -34,15 +38,15 @@ SMALL = HeteroSettings(
 
 @pytest.fixture(scope="module")
 def run():
-    return run_hetero(SMALL)
+    return run_heteroscedastic(SMALL)
 
 
 @pytest.fixture(scope="module")
 def wrapped(run):
     """The same run after the conformal step, as a page that toggles it has it."""
     settings = SMALL._replace(conformal=True, level=0.8)
-    views = tuple(view_hetero(fit, settings) for fit in run.fits)
-    return HeteroRun(settings, run.data, run.fits, views, run.measures)
+    views = tuple(view_heteroscedastic(fit, settings) for fit in run.fits)
+    return HeteroscedasticRun(settings, run.data, run.fits, views, run.measures)
 
 
 def test_scores_are_sorted_by_what_they_lose_to_the_truth(run):
@@ -55,7 +59,7 @@ def test_scores_are_sorted_by_what_they_lose_to_the_truth(run):
 
 
 def test_the_numbers_are_those_of_their_definitions(run):
-    score = score_hetero(run.fits[0], run.measures[0], SMALL)
+    score = score_heteroscedastic(run.fits[0], run.measures[0], SMALL)
     test, at = run.measures[0].test, run.measures[0].of_test
     # CRPS by the integral of squared distances of distribution functions, on steps of 0.01
     places = np.arange(-8.0, 16.0, 0.01)
@@ -77,7 +81,7 @@ def test_coverage_by_thirds_of_x_adds_up_to_the_whole(run, wrapped):
     for one, settings in ((run, SMALL), (wrapped, wrapped.settings)):
         x = one.measures[0].test.X[:, 0]
         rows = np.histogram(x, [0.0, 10 / 3, 20 / 3, 10.0])[0]
-        score = score_hetero(one.fits[0], one.measures[0], settings)
+        score = score_heteroscedastic(one.fits[0], one.measures[0], settings)
         whole = next(found for found in score.coverage if found.level == settings.level)
         assert [part.level for part in score.thirds] == [settings.level] * 3
         together = np.dot(rows, [part.observed for part in score.thirds]) / len(x)
@@ -85,16 +89,16 @@ def test_coverage_by_thirds_of_x_adds_up_to_the_whole(run, wrapped):
 
 
 def test_one_std_for_all_rows_covers_too_much_at_the_left_and_too_little_at_the_right():
-    run = run_hetero(SMALL._replace(methods=("conformal_linear",), test_rows=2000))
+    run = run_heteroscedastic(SMALL._replace(methods=("conformal_linear",), test_rows=2000))
     (score,) = score_all(run)
     left, _, right = (part.observed for part in score.thirds)
     # Noise of std 0.17 and 0.83 at the middles of the thirds; 667 rows leave 0.01 of error.
     assert left > right + 0.04
-    assert "By thirds of x" in describe_hetero(run)
+    assert "By thirds of x" in describe_heteroscedastic(run)
 
 
 def test_auroc_counts_pairs_of_foreign_and_test_rows(run):
-    score = score_hetero(run.fits[0], run.measures[0], SMALL)
+    score = score_heteroscedastic(run.fits[0], run.measures[0], SMALL)
     known = run.measures[0].of_test.curve("knowledge").values
     foreign = run.measures[0].of_foreign.curve("knowledge").values
     pairs = np.mean(foreign[:, None] > known) + 0.5 * np.mean(foreign[:, None] == known)
@@ -176,7 +180,9 @@ def test_another_noise_has_no_crps_of_the_papers_beside_it(run):
 
 
 def test_settings_that_are_not_the_papers_are_named_where_a_method_uses_them():
-    paper = HeteroSettings(methods=("macau_basic", "conformal_linear"), seed=5, tail="clip")
+    paper = HeteroscedasticSettings(
+        methods=("macau_basic", "conformal_linear"), seed=5, tail="clip"
+    )
     assert settings_text(paper) == "In the paper's settings."
     other = paper._replace(noise_slope=0.3, trees=20, left_from=-3.0)
     assert settings_text(other) == (
@@ -198,7 +204,7 @@ def test_rays_tell_lines_from_steps_and_flat_curves():
 
 
 def test_words_tell_every_method_and_its_best_score_first(run):
-    text = describe_hetero(run)
+    text = describe_heteroscedastic(run)
     for method in SMALL.methods:
         assert METHODS[method].label in text
     assert "Isolation forest predicts nothing." in text
@@ -210,10 +216,10 @@ def test_words_tell_every_method_and_its_best_score_first(run):
 def test_the_code_computes_the_same(run, capsys, method, conformal):
     at = [fit.method for fit in run.fits].index(method)
     settings = SMALL._replace(methods=(method,), conformal=conformal, level=0.8)
-    exec(hetero_code(settings), names := {})
+    exec(heteroscedastic_code(settings), names := {})
     np.testing.assert_array_equal(names["rows"].y, run.data.y)
     np.testing.assert_array_equal(names["foreign"], run.measures[at].foreign_X[:, 0])
-    score = score_hetero(run.fits[at], run.measures[at], settings)
+    score = score_heteroscedastic(run.fits[at], run.measures[at], settings)
     printed = [float(line.rsplit(" ", 1)[1]) for line in capsys.readouterr().out.splitlines()]
     expected = [] if math.isnan(score.crps) else [score.crps]
     # fits are the same; sums are taken in another order
@@ -221,23 +227,27 @@ def test_the_code_computes_the_same(run, capsys, method, conformal):
         printed, expected + [found.value for found in score.auroc], rtol=1e-6
     )
     if expected:
-        view = view_hetero(run.fits[at], settings)
+        view = view_heteroscedastic(run.fits[at], settings)
         np.testing.assert_allclose(names["lower"], view.lower, rtol=1e-6, atol=1e-9)
         np.testing.assert_allclose(names["upper"], view.upper, rtol=1e-6, atol=1e-9)
 
 
 def test_code_and_words_name_the_authors_tail(run):
     settings = SMALL._replace(tail="clip")
-    code = hetero_code(settings)
+    code = heteroscedastic_code(settings)
     assert code.count('tail="clip"') == 2  # both forms of MACAU, nobody else
-    assert "tail" not in hetero_code(SMALL)
-    assert "end at 5.2" in describe_hetero(run._replace(settings=settings))
-    assert "end at 5.2" not in describe_hetero(run)
+    assert "tail" not in heteroscedastic_code(SMALL)
+    assert "end at 5.2" in describe_heteroscedastic(run._replace(settings=settings))
+    assert "end at 5.2" not in describe_heteroscedastic(run)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_methods_code_is_python(method):
-    compile(hetero_code(HeteroSettings(methods=(method,), conformal=True)), method, "exec")
+    compile(
+        heteroscedastic_code(HeteroscedasticSettings(methods=(method,), conformal=True)),
+        method,
+        "exec",
+    )
 
 
 def test_tables_hold_what_the_page_shows(run):
@@ -259,8 +269,8 @@ def test_tables_hold_what_the_page_shows(run):
 @pytest.fixture(scope="module")
 def papers():
     """The paper's rows and forests with five seeds; a quarter of its foreign rows."""
-    settings = HeteroSettings(methods=("macau_linear", "macau_basic"), ood_rows=1500)
-    return [run_hetero(settings._replace(seed=seed)) for seed in range(5)]
+    settings = HeteroscedasticSettings(methods=("macau_linear", "macau_basic"), ood_rows=1500)
+    return [run_heteroscedastic(settings._replace(seed=seed)) for seed in range(5)]
 
 
 @pytest.mark.slow

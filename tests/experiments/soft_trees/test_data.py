@@ -16,14 +16,14 @@ from gbuq_core.experiments.soft_trees.data import (
     check_points,
     decode_points,
     encode_points,
-    load_soft_data,
+    load_soft_trees_data,
     why_no_fit,
 )
 
 
 @pytest.mark.parametrize("key", DATASETS)
 def test_sets_lie_in_their_picture(key):
-    data = load_soft_data(key, rows=80, noise=0.1, seed=2)
+    data = load_soft_trees_data(key, rows=80, noise=0.1, seed=2)
     assert (np.diff(data.x) > 0.0).all()
     assert len(data.x) == len(data.support) <= 441
     for values, (low, high) in ((data.X[:, 0], data.x_range), (data.y, data.y_range)):
@@ -36,7 +36,7 @@ def test_sets_lie_in_their_picture(key):
 
 @pytest.mark.parametrize("key", [key for key in DATASETS if key != OWN])
 def test_the_truth_explains_fresh_rows(key):
-    data = load_soft_data(key, rows=30, noise=0.2, seed=1)
+    data = load_soft_trees_data(key, rows=30, noise=0.2, seed=1)
     left = data.fresh_y - data.fresh_mean
     assert left.std() == pytest.approx(0.2, rel=0.13)  # four standard errors of 500 normals
     assert not np.intersect1d(data.X[:, 0], data.fresh_X[:, 0]).size
@@ -49,29 +49,29 @@ def test_the_truth_explains_fresh_rows(key):
 
 
 def test_own_points_make_their_own_support():
-    data = load_soft_data(OWN)
+    data = load_soft_trees_data(OWN)
     inside = data.support[(data.x > -2.0) & (data.x < -0.2)]
     between = data.support[(data.x > 0.0) & (data.x < 0.9)]
     assert inside.all()
     assert not between.any()
     assert data.true_mean is None
     assert data.fresh_X is None
-    wide = load_soft_data(OWN, points=((-100.0, 0.0), (100.0, 50.0)))
+    wide = load_soft_trees_data(OWN, points=((-100.0, 0.0), (100.0, 50.0)))
     assert wide.x_range[0] < -100.0 < 100.0 < wide.x_range[1]
 
 
 def test_points_far_apart_from_each_other_are_no_gaps():
-    sparse = load_soft_data(OWN, points=tuple((float(x), 0.1 * x) for x in range(-3, 4)))
+    sparse = load_soft_trees_data(OWN, points=tuple((float(x), 0.1 * x) for x in range(-3, 4)))
     assert sparse.support[np.abs(sparse.x) < 3.0].all()
     assert not sparse.support[np.abs(sparse.x) > 3.8].any()
     # Two clouds: what is typical is the space inside them.
     clouds = tuple((x + shift, x) for shift in (-2.0, 2.0) for x in (0.0, 0.1, 0.2, 0.3))
-    apart = load_soft_data(OWN, points=clouds)
+    apart = load_soft_trees_data(OWN, points=clouds)
     assert not apart.support[np.abs(apart.x) < 1.0].any()
 
 
 def test_an_empty_board_can_be_drawn():
-    data = load_soft_data(OWN, points=())
+    data = load_soft_trees_data(OWN, points=())
     assert data.x_range == BOARD[0]
     assert data.y_range == BOARD[1]
     assert not data.support.any()

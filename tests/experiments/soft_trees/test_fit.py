@@ -7,10 +7,10 @@ from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.soft_trees.fit import (
     count_fits,
     data_of,
-    fit_soft,
-    predict_soft,
-    run_soft,
-    view_soft,
+    fit_soft_trees,
+    predict_soft_trees,
+    run_soft_trees,
+    view_soft_trees,
 )
 from gbuq_core.experiments.soft_trees.look import (
     covariance_view,
@@ -19,23 +19,23 @@ from gbuq_core.experiments.soft_trees.look import (
     tree_view,
 )
 from gbuq_core.experiments.soft_trees.models import (
-    estimate_soft_seconds,
-    soft_knobs,
-    soft_model,
+    estimate_soft_trees_seconds,
+    soft_trees_knobs,
+    soft_trees_model,
 )
 from gbuq_core.experiments.soft_trees.plan import (
     METHODS,
     PAPER,
     SOFT_METHODS,
-    SoftSettings,
+    SoftTreesSettings,
     check_view,
     full_rank,
     method_missing,
-    plan_soft,
+    plan_soft_trees,
     why_not,
 )
 
-SMALL = SoftSettings(
+SMALL = SoftTreesSettings(
     methods=tuple(METHODS), rows=60, depth=2, steps=300, trees=2, members=6, sglb_trees=20,
     xbart_trees=8, draws=25,
 )  # fmt: skip
@@ -44,7 +44,7 @@ VIEW_ONLY = {"draws": 7, "draw_seed": 3, "shown": 2, "draw": 4, "tree": 1, "fram
 
 @pytest.fixture(scope="module")
 def run():
-    return run_soft(SMALL)
+    return run_soft_trees(SMALL)
 
 
 @pytest.fixture(scope="module")
@@ -54,9 +54,9 @@ def fits(run):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_knobs_of_the_view_refit_nothing(fits, method):
-    assert plan_soft(SMALL._replace(**VIEW_ONLY), method) == fits[method].plan
+    assert plan_soft_trees(SMALL._replace(**VIEW_ONLY), method) == fits[method].plan
     before = count_fits()
-    view_soft(fits[method], SMALL._replace(**VIEW_ONLY))
+    view_soft_trees(fits[method], SMALL._replace(**VIEW_ONLY))
     assert count_fits() == before
 
 
@@ -85,30 +85,32 @@ def test_the_knobs_of_the_view_refit_nothing(fits, method):
 )
 def test_a_knob_of_the_fit_changes_the_plans_that_use_it(knob, methods):
     changed = SMALL._replace(**knob)
-    assert {key for key in METHODS if plan_soft(changed, key) != plan_soft(SMALL, key)} == methods
+    assert {
+        key for key in METHODS if plan_soft_trees(changed, key) != plan_soft_trees(SMALL, key)
+    } == methods
 
 
 def test_own_points_are_all_that_a_plan_of_them_knows():
     own = SMALL._replace(data="own")
-    assert plan_soft(own._replace(rows=99, noise=1.0), "gp") == plan_soft(own, "gp")
+    assert plan_soft_trees(own._replace(rows=99, noise=1.0), "gp") == plan_soft_trees(own, "gp")
     moved = own.points[:-1] + ((2.0, 2.0),)
-    assert plan_soft(own._replace(points=moved), "gp") != plan_soft(own, "gp")
+    assert plan_soft_trees(own._replace(points=moved), "gp") != plan_soft_trees(own, "gp")
 
 
 @pytest.mark.parametrize("method", SOFT_METHODS)
 def test_ranks_above_the_full_one_are_one_plan(method):
     full = full_rank(method, SMALL.depth, SMALL.leaf)
-    plan = plan_soft(SMALL._replace(rank=full + 50), method)
-    assert plan == plan_soft(SMALL._replace(rank=full), method)
-    assert plan != plan_soft(SMALL._replace(rank=full - 1), method)
+    plan = plan_soft_trees(SMALL._replace(rank=full + 50), method)
+    assert plan == plan_soft_trees(SMALL._replace(rank=full), method)
+    assert plan != plan_soft_trees(SMALL._replace(rank=full - 1), method)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_estimators_get_the_plans_knobs(fits, method):
     model = fits[method].model
-    for name, value in soft_knobs(fits[method].plan).items():
+    for name, value in soft_trees_knobs(fits[method].plan).items():
         assert getattr(model, name) == value
-    assert estimate_soft_seconds(fits[method].plan) > 0.0
+    assert estimate_soft_trees_seconds(fits[method].plan) > 0.0
     assert fits[method].seconds > 0.0
 
 
@@ -128,7 +130,7 @@ def test_views_have_functions_that_vary_as_their_knowledge_says(run):
 
 
 def test_functions_of_a_process_have_its_exact_variance(fits):
-    view = view_soft(fits["gp"], SMALL._replace(draws=500, draw_seed=1))
+    view = view_soft_trees(fits["gp"], SMALL._replace(draws=500, draw_seed=1))
     # The std of 500 normals has a relative standard error of 3 %: five of them.
     ratio = view.functions.std(axis=0)[::40] / np.sqrt(view.knowledge[::40])
     assert np.abs(ratio - 1.0).max() < 0.16
@@ -136,9 +138,9 @@ def test_functions_of_a_process_have_its_exact_variance(fits):
 
 @pytest.mark.parametrize("method", ["vst", "vsgbm", "gp"])
 def test_another_seed_draws_other_functions_of_the_same_fit(fits, method):
-    first = view_soft(fits[method], SMALL).functions
-    again = view_soft(fits[method], SMALL).functions
-    other = view_soft(fits[method], SMALL._replace(draw_seed=11)).functions
+    first = view_soft_trees(fits[method], SMALL).functions
+    again = view_soft_trees(fits[method], SMALL).functions
+    other = view_soft_trees(fits[method], SMALL._replace(draw_seed=11)).functions
     np.testing.assert_array_equal(first, again)
     assert np.abs(first - other).max() > 0.01  # target std is 0.5
     assert fits[method].model.random_state == SMALL.seed
@@ -146,24 +148,26 @@ def test_another_seed_draws_other_functions_of_the_same_fit(fits, method):
 
 @pytest.mark.parametrize("method", ["vst", "vsgbm"])
 def test_more_draws_keep_the_earlier_ones(fits, method):
-    few = view_soft(fits[method], SMALL._replace(draws=5)).functions
+    few = view_soft_trees(fits[method], SMALL._replace(draws=5)).functions
     np.testing.assert_allclose(
-        few, view_soft(fits[method], SMALL).functions[:5], rtol=1e-12, atol=1e-12
+        few, view_soft_trees(fits[method], SMALL).functions[:5], rtol=1e-12, atol=1e-12
     )  # sums of the same numbers; blocks of rows may order them differently
 
 
 def test_kept_functions_are_those_that_there_are(fits):
-    view = view_soft(fits["sglb"], SMALL)
+    view = view_soft_trees(fits["sglb"], SMALL)
     assert len(view.functions) == 6
     assert view.notes == ("SGLB kept 6 members: these are its functions, not 25.",)
-    assert view_soft(fits["sglb"], SMALL._replace(draws=4)).notes == ()
-    assert len(view_soft(fits["xbart"], SMALL._replace(draws=200)).functions) == 100
+    assert view_soft_trees(fits["sglb"], SMALL._replace(draws=4)).notes == ()
+    assert len(view_soft_trees(fits["xbart"], SMALL._replace(draws=200)).functions) == 100
 
 
 def test_predictions_elsewhere_agree_with_the_view(fits):
     for method in ("vst", "vsgbm", "sglb", "xbart"):
-        view = view_soft(fits[method], SMALL)
-        functions, moments, _ = predict_soft(fits[method], SMALL, fits[method].data.grid[::50])
+        view = view_soft_trees(fits[method], SMALL)
+        functions, moments, _ = predict_soft_trees(
+            fits[method], SMALL, fits[method].data.grid[::50]
+        )
         np.testing.assert_allclose(functions, view.functions[:, ::50], rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(moments.total, view.total[::50], rtol=1e-9)
 
@@ -181,7 +185,7 @@ def test_the_tree_of_a_draw_is_the_function_of_that_draw(fits, method):
         )
         total = total + view.output
     np.testing.assert_allclose(
-        total, view_soft(fit, SMALL).functions[4], rtol=1e-9, atol=1e-12
+        total, view_soft_trees(fit, SMALL).functions[4], rtol=1e-9, atol=1e-12
     )  # the same numbers, summed in another order
 
 
@@ -213,11 +217,11 @@ def test_the_training_ends_at_the_posterior_mean(fits):
 
 def test_stages_add_up_to_the_functions(fits):
     stages = stages_view(fits["vsgbm"], SMALL)
-    view = view_soft(fits["vsgbm"], SMALL)
+    view = view_soft_trees(fits["vsgbm"], SMALL)
     assert stages.functions.shape == (2, 25, len(view.x))
     np.testing.assert_allclose(stages.functions[-1], view.functions, rtol=1e-9, atol=1e-12)
     fit = fits["vsgbm"]
-    loc = predict_soft(fit, SMALL, fit.data.X)[1].loc
+    loc = predict_soft_trees(fit, SMALL, fit.data.X)[1].loc
     assert stages.rmse[1] == pytest.approx(np.sqrt(np.square(loc - fit.data.y).mean()), rel=1e-9)
     with pytest.raises(InvalidParameter, match="VST is not built tree by tree"):
         stages_view(fits["vst"], SMALL)
@@ -238,7 +242,7 @@ def test_the_covariance_is_that_of_the_drawn_parameters(fits):
 
 
 def test_mean_field_has_no_correlation():
-    fit = fit_soft(plan_soft(SMALL._replace(rank=0, steps=60, depth=1), "vst"))
+    fit = fit_soft_trees(plan_soft_trees(SMALL._replace(rank=0, steps=60, depth=1), "vst"))
     view = covariance_view(fit)
     assert view.strongest is None
     assert view.shared == 0.0
@@ -255,7 +259,7 @@ def test_the_looks_refuse_methods_without_soft_trees(fits):
 def test_five_own_points_are_enough(method):
     points = ((0.0, 0.0), (0.0, 1.0), (1.0, 0.5), (1.0, 0.5), (2.0, 0.0))
     settings = SMALL._replace(data="own", points=points, steps=60, depth=1)
-    view = view_soft(fit_soft(plan_soft(settings, method)), settings)
+    view = view_soft_trees(fit_soft_trees(plan_soft_trees(settings, method)), settings)
     assert len(view.x) == 400
     assert np.isfinite(view.functions).all()
     assert (view.total > 0.0).all()
@@ -282,14 +286,14 @@ def test_five_own_points_are_enough(method):
     ],
 )
 def test_bad_plans_are_refused_in_a_sentence(wrong, words):
-    plan = plan_soft(SMALL._replace(**wrong), "vst")
+    plan = plan_soft_trees(SMALL._replace(**wrong), "vst")
     sentence = why_not(plan)
     assert words in sentence
     assert sentence.endswith(".")
     assert sentence.count(". ") == 0
-    assert estimate_soft_seconds(plan) == 0.0
+    assert estimate_soft_trees_seconds(plan) == 0.0
     with pytest.raises(InvalidParameter) as caught:
-        fit_soft(plan)
+        fit_soft_trees(plan)
     assert str(caught.value) == sentence
 
 
@@ -305,7 +309,7 @@ def test_bad_plans_are_refused_in_a_sentence(wrong, words):
     ],
 )
 def test_bad_knobs_of_the_others_are_refused(method, wrong, words):
-    assert words in why_not(plan_soft(SMALL._replace(**wrong), method))
+    assert words in why_not(plan_soft_trees(SMALL._replace(**wrong), method))
 
 
 @pytest.mark.parametrize(
@@ -317,22 +321,22 @@ def test_bad_views_are_refused(fits, wrong):
     sentence = check_view(settings)
     assert sentence.startswith(next(iter(wrong)))
     with pytest.raises(InvalidParameter) as caught:
-        view_soft(fits["vst"], settings)
+        view_soft_trees(fits["vst"], settings)
     assert str(caught.value) == sentence
 
 
 def test_unknown_methods_and_sets_are_refused():
     with pytest.raises(InvalidParameter, match="method must be one of"):
-        plan_soft(SMALL, "forest")
+        plan_soft_trees(SMALL, "forest")
     with pytest.raises(InvalidParameter, match="data must be one of"):
-        plan_soft(SMALL._replace(data="spiral"), "vst")
+        plan_soft_trees(SMALL._replace(data="spiral"), "vst")
 
 
 def test_a_missing_package_is_named(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert method_missing("xbart").startswith("XBART is not installed")
     with pytest.raises(InvalidParameter, match="install the package stochtree"):
-        soft_model(plan_soft(SMALL, "xbart"))
+        soft_trees_model(plan_soft_trees(SMALL, "xbart"))
 
 
 def test_a_run_holds_its_data_and_methods_in_order(run):
@@ -340,4 +344,4 @@ def test_a_run_holds_its_data_and_methods_in_order(run):
     assert run.data is data_of(SMALL)
     own = SMALL._replace(data="own", points=[[0, 1], [2, 3]])  # as JSON has them
     assert data_of(own).X.tolist() == [[0.0], [2.0]]
-    assert all(why_not(plan_soft(PAPER, method)) == "" for method in PAPER.methods)
+    assert all(why_not(plan_soft_trees(PAPER, method)) == "" for method in PAPER.methods)

@@ -22,16 +22,21 @@ from gbuq_core.experiments.soft_trees.claims import (
 from gbuq_core.experiments.soft_trees.export import (
     bandit_csv,
     rank_csv,
-    soft_code,
-    soft_curves_csv,
-    soft_functions_csv,
-    soft_parameters_csv,
-    soft_rows_csv,
+    soft_trees_code,
+    soft_trees_curves_csv,
+    soft_trees_functions_csv,
+    soft_trees_parameters_csv,
+    soft_trees_rows_csv,
     tuning_csv,
 )
-from gbuq_core.experiments.soft_trees.fit import SoftView, predict_soft, run_soft, view_soft
+from gbuq_core.experiments.soft_trees.fit import (
+    SoftTreesView,
+    predict_soft_trees,
+    run_soft_trees,
+    view_soft_trees,
+)
 from gbuq_core.experiments.soft_trees.look import covariance_view, tree_view
-from gbuq_core.experiments.soft_trees.plan import METHODS, SoftSettings
+from gbuq_core.experiments.soft_trees.plan import METHODS, SoftTreesSettings
 from gbuq_core.experiments.soft_trees.rank import (
     RANK_DATASETS,
     RankSettings,
@@ -43,19 +48,19 @@ from gbuq_core.experiments.soft_trees.rank import (
     run_rank,
     why_no_rank,
 )
-from gbuq_core.experiments.soft_trees.scores import score_all, score_soft
+from gbuq_core.experiments.soft_trees.scores import score_all, score_soft_trees
 from gbuq_core.experiments.soft_trees.tuning import describe_tuning, plan_tuning, run_tuning
 from gbuq_core.experiments.soft_trees.words import (
     describe_covariance,
     describe_elbo,
-    describe_soft,
+    describe_soft_trees,
     describe_tree,
 )
 from gbuq_core.progress import Place, Progress, at
 from gbuq_core.soft_trees import ElboPath, tuning
 from gbuq_core.synthetic import moons_posterior
 
-SMALL = SoftSettings(
+SMALL = SoftTreesSettings(
     methods=tuple(METHODS), rows=80, depth=2, steps=400, trees=2, members=6, sglb_trees=40,
     xbart_trees=8, draws=40,
 )  # fmt: skip
@@ -64,7 +69,7 @@ RANK = RankSettings("moons3", (0, 3), n_seeds=2, rows=60, steps=80, depth=1)
 
 @pytest.fixture(scope="module")
 def runs():
-    return {data: run_soft(SMALL._replace(data=data)) for data in ("tails", "step", "own")}
+    return {data: run_soft_trees(SMALL._replace(data=data)) for data in ("tails", "step", "own")}
 
 
 @pytest.fixture(scope="module")
@@ -77,9 +82,9 @@ def test_scores_are_those_of_known_functions(runs):
     fit, n = run.fits[0], len(run.data.x)
     away = np.where(run.data.support, 0.1, 0.6)  # half a known distance between two functions
     functions = np.stack([run.data.true_mean - away, run.data.true_mean + away])
-    view = SoftView("vst", "VST", run.data.x, functions, functions.mean(axis=0), away**2 + 1.0,
+    view = SoftTreesView("vst", "VST", run.data.x, functions, functions.mean(axis=0), away**2 + 1.0,
                     np.ones(n), away**2, ())  # fmt: skip
-    score = score_soft(fit, view, run.settings)
+    score = score_soft_trees(fit, view, run.settings)
     assert score.inside == pytest.approx(0.1 / run.data.target_std)
     assert score.outside == pytest.approx(0.6 / run.data.target_std)
     assert score.fan_out == pytest.approx(6.0)
@@ -91,7 +96,7 @@ def test_errors_and_coverage_are_of_fresh_rows(runs):
     run = runs["tails"]
     for fit, score in zip(run.fits, score_all(run), strict=True):
         data = fit.data
-        _, moments, _ = predict_soft(fit, run.settings, data.fresh_X)
+        _, moments, _ = predict_soft_trees(fit, run.settings, data.fresh_X)
         error = math.sqrt(np.square(moments.loc - data.fresh_mean).mean())
         assert score.rmse == pytest.approx(error / data.target_std)
         z = np.abs(data.fresh_y - moments.loc) / np.sqrt(moments.total)
@@ -146,7 +151,7 @@ def test_the_papers_errors_stand_beside_ours(runs):
 
 
 def test_the_wavelet_is_where_a_soft_tree_underfits():
-    run = run_soft(SMALL._replace(data="wavelet", methods=("vst", "sglb"), rows=150))
+    run = run_soft_trees(SMALL._replace(data="wavelet", methods=("vst", "sglb"), rows=150))
     underfit = check_claims(run)[0]
     assert underfit.verdict == "holds"
     scores = tuple(score._replace(rmse=0.5) for score in score_all(run))
@@ -155,7 +160,7 @@ def test_the_wavelet_is_where_a_soft_tree_underfits():
 
 def test_words_have_the_numbers(runs):
     for run in runs.values():
-        text = describe_soft(run)
+        text = describe_soft_trees(run)
         assert text.startswith(run.data.title)
         assert "nan" not in text
         assert all(f"{METHODS[method].label}:" in text for method in METHODS)
@@ -178,15 +183,15 @@ def test_words_have_the_numbers(runs):
 def test_tables_hold_the_numbers(runs):
     run = runs["tails"]
     view = run.views[0]
-    rows = list(csv.DictReader(io.StringIO(soft_curves_csv(run))))
+    rows = list(csv.DictReader(io.StringIO(soft_trees_curves_csv(run))))
     assert len(rows) == len(METHODS) * len(view.x)
     assert float(rows[7]["knowledge"]) == pytest.approx(view.knowledge[7], rel=1e-8)
-    assert list(csv.reader(io.StringIO(soft_curves_csv(runs["own"]))))[1][6] == ""  # no truth
-    drawn = np.loadtxt(io.StringIO(soft_functions_csv(view)), delimiter=",", skiprows=1)
+    assert list(csv.reader(io.StringIO(soft_trees_curves_csv(runs["own"]))))[1][6] == ""  # no truth
+    drawn = np.loadtxt(io.StringIO(soft_trees_functions_csv(view)), delimiter=",", skiprows=1)
     np.testing.assert_allclose(drawn[:, 1:].T, view.functions, rtol=1e-8)
-    placed = np.loadtxt(io.StringIO(soft_rows_csv(run.data)), delimiter=",", skiprows=1)
+    placed = np.loadtxt(io.StringIO(soft_trees_rows_csv(run.data)), delimiter=",", skiprows=1)
     np.testing.assert_allclose(placed[:, 1], run.data.y, rtol=1e-8)
-    lines = soft_parameters_csv(run.fits[1]).splitlines()
+    lines = soft_trees_parameters_csv(run.fits[1]).splitlines()
     assert len(lines) == 1 + 2 * covariance_view(run.fits[1]).n_parameters
 
 
@@ -194,19 +199,19 @@ def test_tables_hold_the_numbers(runs):
 def test_the_code_draws_the_same_functions(runs, data):
     run = runs[data]
     settings = run.settings._replace(draw_seed=9, draw=3, methods=("vst", "gp", "sglb"))
-    exec(soft_code(settings), names := {})
+    exec(soft_trees_code(settings), names := {})
     np.testing.assert_allclose(names["X"], run.data.X, rtol=1e-12)
     np.testing.assert_allclose(names["grid"], run.data.grid, rtol=1e-12, atol=1e-12)
     # the grids differ in the last digit, and fits are the same
     np.testing.assert_allclose(
-        names["functions"], view_soft(run.fits[2], settings).functions, rtol=1e-9
+        names["functions"], view_soft_trees(run.fits[2], settings).functions, rtol=1e-9
     )
     np.testing.assert_allclose(
         names["picture"].output, tree_view(run.fits[0], settings).output, rtol=1e-9, atol=1e-9
     )
     vst = names["vst"].sample_functions(names["grid"], n_draws=40, seed=9)
     np.testing.assert_allclose(
-        vst, view_soft(run.fits[0], settings).functions, rtol=1e-9, atol=1e-9
+        vst, view_soft_trees(run.fits[0], settings).functions, rtol=1e-9, atol=1e-9
     )
     assert names["gp"].seed_ == 9
 
@@ -216,18 +221,18 @@ def test_the_code_takes_as_few_kept_functions_as_the_picture(runs):
     for method in ("sglb", "xbart"):
         fit = next(fit for fit in run.fits if fit.method == method)
         few = run.settings._replace(methods=(method,), draws=5)  # of 6 members, of 100 sweeps
-        view = view_soft(fit, few)
-        exec(soft_code(few), names := {})
+        view = view_soft_trees(fit, few)
+        exec(soft_trees_code(few), names := {})
         for name in ("functions", "data", "knowledge"):
             np.testing.assert_allclose(names[name], getattr(view, name), rtol=1e-9, atol=1e-15)
 
 
 def test_the_code_names_only_what_it_uses():
-    text = soft_code(SoftSettings(methods=("vsgbm",), tree=8, frame=2, data="gap"))
+    text = soft_trees_code(SoftTreesSettings(methods=("vsgbm",), tree=8, frame=2, data="gap"))
     assert "make_gap" in text
     assert "tree=4, snapshot=2" in text
     assert "XBART" not in text
-    assert "n_draws=100)" in soft_code(SoftSettings(methods=("xbart",), draws=400))
+    assert "n_draws=100)" in soft_trees_code(SoftTreesSettings(methods=("xbart",), draws=400))
 
 
 def test_tuning_finds_that_a_step_needs_a_gate(monkeypatch):

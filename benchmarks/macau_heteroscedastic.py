@@ -16,18 +16,18 @@ from benchmarks.ibug_tables import collect
 from benchmarks.macau_tables import auroc_lines, crps_lines, line, spread
 from benchmarks.report import Row
 from benchmarks.store import Store
-from gbuq_core.experiments.heteroscedastic.fit import fit_hetero, measure_hetero
+from gbuq_core.experiments.heteroscedastic.fit import fit_heteroscedastic, measure_heteroscedastic
 from gbuq_core.experiments.heteroscedastic.plan import (
     METHODS,
     SCORES,
-    HeteroSettings,
+    HeteroscedasticSettings,
     method_missing,
-    plan_hetero,
+    plan_heteroscedastic,
     plan_measure,
 )
-from gbuq_core.experiments.heteroscedastic.scores import score_hetero
+from gbuq_core.experiments.heteroscedastic.scores import score_heteroscedastic
 
-BASE = HeteroSettings()
+BASE = HeteroscedasticSettings()
 # What the forest is grown with, against the paper's subsample of 0.1 and leaves of 20 rows.
 VARIATIONS: dict[str, dict[str, Any]] = {
     "subsample 0.1, 20 rows a leaf": {},
@@ -44,14 +44,14 @@ VARIATIONS: dict[str, dict[str, Any]] = {
 VARIED = ("macau_linear", "macau_basic")
 
 
-def measure(settings: HeteroSettings, method: str) -> dict[str, float]:
+def measure(settings: HeteroscedasticSettings, method: str) -> dict[str, float]:
     """Every number of one method; NaN for those that it has not."""
     began = time.process_time()
-    fit = fit_hetero(plan_hetero(settings, method))
+    fit = fit_heteroscedastic(plan_heteroscedastic(settings, method))
     fitted = time.process_time()
-    predicted = measure_hetero(fit, plan_measure(settings))
+    predicted = measure_heteroscedastic(fit, plan_measure(settings))
     done = time.process_time()
-    score = score_hetero(fit, predicted, settings)
+    score = score_heteroscedastic(fit, predicted, settings)
     found = {
         "crps": score.crps,
         "truth_crps": score.truth_crps,
@@ -65,7 +65,7 @@ def measure(settings: HeteroSettings, method: str) -> dict[str, float]:
     return found | {f"auroc_{key}": score.auroc_of(key) for key in SCORES}
 
 
-def _fill(store: Store, name: str, settings: HeteroSettings, method: str) -> None:
+def _fill(store: Store, name: str, settings: HeteroscedasticSettings, method: str) -> None:
     key = Store.key(name, settings.seed, method)
     if key in store.results:
         return
@@ -75,7 +75,7 @@ def _fill(store: Store, name: str, settings: HeteroSettings, method: str) -> Non
     print(key, ", ".join(f"{k} {v:.3f}" for k, v in shown.items()), flush=True)
 
 
-def table1(n_seeds: int, out: Path | None, settings: HeteroSettings = BASE) -> list[Row]:
+def table1(n_seeds: int, out: Path | None, settings: HeteroscedasticSettings = BASE) -> list[Row]:
     """All methods on several seeds."""
     store = Store(out, settings._asdict())
     for method in METHODS:
@@ -127,7 +127,9 @@ def _verdicts(results: dict[str, dict[str, Any]]) -> list[Row]:
     return rows
 
 
-def sensitivity(n_seeds: int, out: Path | None, settings: HeteroSettings = BASE) -> list[Row]:
+def sensitivity(
+    n_seeds: int, out: Path | None, settings: HeteroscedasticSettings = BASE
+) -> list[Row]:
     """The forest's subsample and leaves, one after the other."""
     store = Store(out, settings._asdict())
     shown = ("excess", "auroc_knowledge", "auroc_novelty", "auroc_inference_novelty")
