@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from gbuq_core.presentation import markdown_table
+
 
 class Row(NamedTuple):
     """One line of a table: what was measured, what it came to, and what was asked for."""
@@ -77,10 +79,9 @@ def parse_arguments(description: str, sections: list[str]) -> argparse.Namespace
 def report(title: str, rows: list[Row], json_path: Path | None) -> None:
     """Print the rows as a Markdown table and write them as JSON if asked to."""
     print(f"\n{title} (Python {platform.python_version()}, {platform.machine()})\n")
-    print("| what | measured | bar | met |\n|---|---|---|---|")
-    for row in rows:
-        met = "" if row.met is None else "yes" if row.met else "NO"
-        print(f"| {row.what} | {row.measured} | {row.bar} | {met} |")
+    met = {None: "", True: "yes", False: "NO"}
+    lines = [(row.what, row.measured, row.bar, met[row.met]) for row in rows]
+    print(markdown_table([("what", "measured", "bar", "met"), *lines], "l"))
     if json_path is not None:
         content = [row._asdict() for row in rows]
         json_path.write_text(json.dumps(content, indent=1, default=float) + "\n")

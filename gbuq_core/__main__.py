@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 from gbuq_core.errors import Cancelled, GbuqError, InvalidParameter, TableError
 from gbuq_core.experiments.table.fit import Cut, cut_table
 from gbuq_core.jobs import Job, JobRunner
+from gbuq_core.presentation import short
 from gbuq_core.tables import (
     ReadOptions,
     RegressionScores,
@@ -308,14 +309,14 @@ def _scores_line(scores: Scores) -> str:
         pairs = zip(scores.coverage.levels, scores.coverage.observed, strict=True)
         covered = ", ".join(f"{level:.0%}: {share:.0%}" for level, share in pairs)
         parts = [
-            f"NLL {scores.nll:.4g} nats",
-            f"RMSE {scores.rmse:.4g} (mean only: {scores.baseline_rmse:.4g})",
-            f"CRPS {scores.crps:.4g}",
+            f"NLL {short(scores.nll, 4)} nats",
+            f"RMSE {short(scores.rmse, 4)} (mean only: {short(scores.baseline_rmse, 4)})",
+            f"CRPS {short(scores.crps, 4)}",
             f"coverage {covered}",
         ]
     else:
         parts = [
-            f"NLL {scores.nll:.4g} nats",
+            f"NLL {short(scores.nll, 4)} nats",
             f"error rate {scores.error_rate:.2%} (most frequent class: "
             f"{scores.baseline_error_rate:.2%})",
         ]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gbuq_core.errors import MemoryLimitExceeded
+from gbuq_core.presentation import format_bytes
 from gbuq_core.validation import check_number
 
 # A container's own limits, where there is one (cgroup version 2).
@@ -125,19 +126,6 @@ def check_memory(estimate_bytes: float, what: str) -> None:
             f"{format_bytes(USABLE_SHARE * free)} may be used: take fewer rows, columns, trees "
             "or members."
         )
-
-
-def format_bytes(size: float) -> str:
-    """Return a size as people read it.
-
-    Examples
-    --------
-    >>> format_bytes(3_100_000_000), format_bytes(240_000)
-    ('3.1 GB', '0.24 MB')
-    """
-    if size < 1e9:
-        return f"{size / 1e6:.3g} MB"
-    return f"{size / 1e9:.2g} GB" if size < 1e11 else f"{size / 1e9:.0f} GB"
 
 
 def held_bytes(value: Any) -> int:

@@ -24,6 +24,7 @@ FLOORS = [
         "glossary",
         "knobs",
         "methods",
+        "presentation",
     },
     {"progress", "parallel", "jobs", "uncertainty", "synthetic", "metrics", "trees", "inputs"},
     METHODS,

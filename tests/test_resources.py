@@ -13,7 +13,6 @@ from gbuq_core.resources import (
     available_memory_bytes,
     check_memory,
     effective_n_jobs,
-    format_bytes,
     held_bytes,
     usable_cores,
 )
@@ -84,14 +83,6 @@ def test_too_large_a_fit_is_refused_with_both_numbers(container):
         "This fit would need about 31 GB, but only 5.7 GB may be used: "
         "take fewer rows, columns, trees or members."
     )
-
-
-@pytest.mark.parametrize(
-    ("size", "text"),
-    [(1_234, "0.00123 MB"), (56_700_000, "56.7 MB"), (3.14e9, "3.1 GB"), (2.5e12, "2500 GB")],
-)
-def test_sizes_are_readable(size, text):
-    assert format_bytes(size) == text
 
 
 class Fit(NamedTuple):

@@ -8,12 +8,12 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyarrow import csv, parquet, types
+from pyarrow import parquet, types
 
-# What makes a spreadsheet run a cell, also in full-width letters and behind blanks, which some
-# spreadsheets drop. A plain number in a text cell, such as -5, runs nothing and stays as it is.
-_LIVE = "^(?:[\\t\\r]|\\s*[=+\\-@\uff1d\uff0b\uff0d\uff20])"
-_PLAIN_NUMBER = r"^[+-]?\d+(?:[.,]\d+)?(?:[eE][+-]?\d+)?$"
+from gbuq_core.presentation import LIVE_CELL, PLAIN_NUMBER, csv_text
+
+_NEEDS_QUOTES = '[,"\\r\\n]'
+_ROWS_AT_ONCE = 65_536
 
 
 def to_csv_bytes(frame: pd.DataFrame) -> bytes:
@@ -23,17 +23,22 @@ def to_csv_bytes(frame: pd.DataFrame) -> bytes:
     apostrophe in front, so that spreadsheets show them and do not run them. Numbers are written as
     numbers, negative ones too, and so are text cells that are nothing but a number.
 
+    The file is the one that `csv_text` would write, from Arrow's columns: for large tables.
+
     Examples
     --------
-    >>> to_csv_bytes(pd.DataFrame({"cell": ["=1+1", "fine"], "n": [-1.5, 2.0]})).decode()
-    '"cell","n"\n"\'=1+1",-1.5\n"fine",2\n'
+    >>> to_csv_bytes(pd.DataFrame({"cell": ["=1+1", "a, b"], "n": [-1.5, 2.0]})).decode()
+    'cell,n\n\'=1+1,-1.5\n"a, b",2\n'
     """
     table = _as_arrow(frame)
-    columns = [_escaped(column) for column in table.columns]
-    names = _escaped(pa.chunked_array([pa.array(table.column_names, pa.string())]))
-    safe = pa.table(columns, names=names.to_pylist())
     sink = io.BytesIO()
-    csv.write_csv(safe, sink)
+    sink.write(csv_text(table.column_names, ()).encode())
+    for batch in table.to_batches(max_chunksize=_ROWS_AT_ONCE):
+        cells = [pc.fill_null(_as_cells(column), "") for column in batch.columns]
+        lines = pc.binary_join_element_wise(*cells, ",")
+        if len(cells) == 1:  # an empty line would be no row
+            lines = pc.if_else(pc.equal(lines, ""), '""', lines)
+        sink.writelines(f"{line}\n".encode() for line in lines.to_pylist())
     return sink.getvalue()
 
 
@@ -67,12 +72,18 @@ def _is_text(kind: Any) -> bool:
     )
 
 
-def _escaped(column: Any) -> Any:
-    """Text with an apostrophe before what a spreadsheet would run; other columns as they are."""
-    if not types.is_string(column.type):
+def _as_cells(column: Any) -> Any:
+    """What stands in the file: text harmless and quoted where it has to be, numbers as text."""
+    is_text = types.is_string(column.type) or types.is_binary(column.type)
+    column = column.cast(pa.string())
+    if not is_text:
         return column
-    live = pc.match_substring_regex(column, _LIVE)
-    if not pc.any(live).as_py():
-        return column
-    live = pc.and_(live, pc.invert(pc.match_substring_regex(column, _PLAIN_NUMBER)))
-    return pc.if_else(live, pc.binary_join_element_wise("'", column, ""), column)
+    live = pc.match_substring_regex(column, LIVE_CELL)
+    if pc.any(live).as_py():
+        live = pc.and_(live, pc.invert(pc.match_substring_regex(column, PLAIN_NUMBER)))
+        column = pc.if_else(live, pc.binary_join_element_wise("'", column, ""), column)
+    quoted = pc.match_substring_regex(column, _NEEDS_QUOTES)
+    if pc.any(quoted).as_py():
+        doubled = pc.replace_substring(column, '"', '""')
+        column = pc.if_else(quoted, pc.binary_join_element_wise('"', doubled, '"', ""), column)
+    return column

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gbuq_core.presentation import csv_text
 from gbuq_core.tables import read_table, to_csv_bytes, to_parquet_bytes
 
 LIVE = ["=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "=cmd|' /C calc'!A0", "-", "+",
@@ -105,4 +106,28 @@ def test_an_export_can_be_read_again():
 
 def test_an_empty_selection_has_a_header():
     frame = pd.DataFrame({"a": pd.array([], "str"), "b": np.empty(0)})
-    assert to_csv_bytes(frame) == b'"a","b"\n'
+    assert to_csv_bytes(frame) == b"a,b\n"
+
+
+CELLS = st.text(st.sampled_from(list('ab,"\n\r\t\v =+-@5.e\uff1d')), max_size=6)
+
+
+@given(st.lists(st.tuples(CELLS, CELLS), max_size=6))
+def test_large_tables_are_written_as_small_ones(rows):
+    frame = pd.DataFrame(rows, columns=["a", '=b"'], dtype="str")
+    assert to_csv_bytes(frame).decode() == csv_text(list(frame.columns), rows)
+    assert to_csv_bytes(frame[["a"]]).decode() == csv_text(["a"], [row[:1] for row in rows])
+
+
+def test_dates_truth_values_bytes_and_missing_cells():
+    frame = pd.DataFrame(
+        {
+            "day": pd.to_datetime(["2021-01-02", None]),
+            "flag": [True, False],
+            "bytes": [b"=x", b"a,b"],
+            "kind": pd.Categorical(["a", None]),
+        }
+    )
+    assert to_csv_bytes(frame).decode() == (
+        'day,flag,bytes,kind\n2021-01-02 00:00:00.000000,true,\'=x,a\n,false,"a,b",\n'
+    )

@@ -1,0 +1,247 @@
+"""How results are written: numbers, shares, seconds, sizes, CSV files and Markdown tables.
+
+Pages, figures, experiments, demos and benchmarks write with these functions, so that a number
+looks the same wherever it stands.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+import threading
+from collections.abc import Iterable, Sequence
+from types import SimpleNamespace
+from typing import SupportsFloat
+
+import numpy as np
+
+NONE = "\u2013"  # stands where there is no number
+_PLAIN_UP_TO = 1e9  # from here on numbers have an exponent
+_PLAIN_FROM = 1e-4  # and below here
+
+# What makes a spreadsheet run a cell, also in full-width letters and behind blanks, which some
+# spreadsheets drop. A plain number in a text cell, such as -5, runs nothing and stays as it is.
+# Both patterns mean the same to Python and to Arrow.
+LIVE_CELL = "^(?:[\\t\\r]|[ \\t\\n\\r\\f\\v]*[=+\\-@\uff1d\uff0b\uff0d\uff20])"
+PLAIN_NUMBER = "^[+-]?[0-9]+(?:[.,][0-9]+)?(?:[eE][+-]?[0-9]+)?$"
+
+
+def digits(value: SupportsFloat | None, places: int = 3, sign: str = "") -> str:
+    """A number to some significant digits, as a table shows it: with the zeros at its end.
+
+    Parameters
+    ----------
+    value : float or None
+    places : int
+        Significant digits; whole numbers are rounded to them too.
+    sign : {"", "+"}
+        ``"+"`` writes the sign of positive numbers.
+
+    Returns
+    -------
+    str
+        Thousands have commas. Only numbers below 0.0001 and from a billion on have an exponent.
+        A dash stands for None and NaN.
+
+    Examples
+    --------
+    >>> digits(0.5), digits(143.2), digits(1432), digits(1234567.8), digits(0)
+    ('0.500', '143', '1,430', '1,230,000', '0')
+    >>> digits(0.0000123), digits(-math.inf), digits(math.nan), digits(25.4, 2, "+")
+    ('1.23e-05', '−∞', '–', '+25')
+    """
+    number = math.nan if value is None else float(value)
+    if math.isnan(number):
+        return NONE
+    if math.isinf(number):
+        return "\u2212\u221e" if number < 0 else f"{sign}\u221e"
+    if number == 0:
+        return "0"
+    rounded = f"{number:{sign}.{places - 1}e}"
+    if not _PLAIN_FROM <= abs(float(rounded)) < _PLAIN_UP_TO:
+        return rounded
+    decimals = max(0, places - 1 - int(rounded.partition("e")[2]))
+    return f"{float(rounded):{sign},.{decimals}f}"
+
+
+def short(value: SupportsFloat | None, places: int = 3, sign: str = "") -> str:
+    """A number to some significant digits, as a sentence shows it: without zeros at its end.
+
+    Takes what `digits` takes.
+
+    Examples
+    --------
+    >>> short(0.5), short(2.0), short(1432.7), short(1400), short(0.00012), short(1e-10)
+    ('0.5', '2', '1,430', '1,400', '0.00012', '1e-10')
+    """
+    number, exponent, power = digits(value, places, sign).partition("e")
+    return (number.rstrip("0").rstrip(".") if "." in number else number) + exponent + power
+
+
+def percent(share: SupportsFloat | None, decimals: int | None = None) -> str:
+    """A share in per cent: to three significant digits, or with so many decimals.
+
+    Examples
+    --------
+    >>> percent(0.98794), percent(1.0), percent(0.0), percent(None)
+    ('98.8 %', '100 %', '0 %', '–')
+    >>> percent(0.98794, decimals=1), percent(1.0, decimals=1)
+    ('98.8 %', '100.0 %')
+    """
+    number = math.nan if share is None else float(share)
+    if not math.isfinite(number):
+        return NONE
+    if decimals is not None:
+        return f"{100 * number:,.{decimals}f} %"
+    # Rounded before it is scaled: 0.6025 lies above its half, 60.25 on it.
+    return f"{digits(100 * float(f'{number:.3g}'))} %"
+
+
+def seconds_text(seconds: float) -> str:
+    """A duration: two significant digits below a minute, then minutes and seconds.
+
+    Examples
+    --------
+    >>> seconds_text(0.0421), seconds_text(7.26), seconds_text(200)
+    ('0.042 s', '7.3 s', '3 min 20 s')
+    """
+    if seconds < 59.5:
+        return f"{short(max(seconds, 0.001), 2)} s"
+    return f"{int(seconds + 0.5) // 60} min {int(seconds + 0.5) % 60} s"
+
+
+def format_bytes(size: float) -> str:
+    """A size with its unit.
+
+    Examples
+    --------
+    >>> format_bytes(3_100_000_000), format_bytes(240_000)
+    ('3.1 GB', '0.24 MB')
+    """
+    if size < 1e9:
+        return f"{short(size / 1e6)} MB"
+    return f"{size / 1e9:.2g} GB" if size < 1e11 else f"{size / 1e9:,.0f} GB"
+
+
+def megabytes(size: float | None) -> str:
+    """A size in megabytes, for a column that names the unit.
+
+    Examples
+    --------
+    >>> megabytes(2_660_000), megabytes(8), megabytes(None)
+    ('2.66', '< 0.001', '–')
+    """
+    if size is None:
+        return NONE
+    return "< 0.001" if size < 1000 else digits(size / 1e6)
+
+
+def csv_text(names: Sequence[str], rows: Iterable[Iterable[object]], places: int = 9) -> str:
+    r"""A CSV file: comma-separated, a decimal point, a line feed after each line.
+
+    Only cells that need quotes have them, as Python's `csv` decides. Texts and names that a
+    spreadsheet would run begin with an apostrophe (`harmless`).
+
+    Parameters
+    ----------
+    names : sequence of str
+        One for each column.
+    rows : iterable of iterables
+        Texts, numbers, truth values; None and NaN leave a cell empty.
+    places : int
+        Significant digits of numbers that are not whole by type.
+
+    Examples
+    --------
+    >>> csv_text(["place", "y"], [("a, b", 1 / 3), ("=1+1", math.nan), ("c", 1e6)])
+    'place,y\n"a, b",0.333333333\n\'=1+1,\nc,1000000\n'
+    """
+    lines: list[str] = []
+    # Carriage returns are quoted only where lines end with them.
+    writer = csv.writer(SimpleNamespace(write=lines.append), lineterminator="\r\n")
+    writer.writerow([harmless(name) for name in names])
+    writer.writerows([_cell(value, places) for value in row] for row in rows)
+    return "".join(f"{line[:-2]}\n" for line in lines)
+
+
+def _cell(value: object, places: int) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return harmless(value)
+    if isinstance(value, bool | np.bool_):
+        return str(bool(value))
+    if hasattr(value, "__index__"):
+        return str(int(value))
+    number = float(value)  # type: ignore[arg-type]
+    return "" if math.isnan(number) else f"{number:.{places}g}"
+
+
+def harmless(text: str) -> str:
+    """The text, with an apostrophe in front where a spreadsheet would run it as a formula.
+
+    Examples
+    --------
+    >>> harmless("=1+1"), harmless("-5"), harmless("x@y.z")
+    ("'=1+1", '-5', 'x@y.z')
+    """
+    live = re.search(LIVE_CELL, text) and not re.fullmatch(PLAIN_NUMBER[1:-1], text)
+    return f"'{text}" if live else text
+
+
+def markdown_table(rows: Sequence[Sequence[str]], align: str = "lr") -> str:
+    r"""A Markdown table, headings first.
+
+    Cells may hold Markdown, such as ``**bold**``; bars, backslashes and line breaks in them stay
+    inside.
+
+    Parameters
+    ----------
+    rows : sequence of sequences of str
+    align : str
+        ``l`` or ``r`` for each column; the last letter holds for all further ones.
+
+    Examples
+    --------
+    >>> print(markdown_table([("Score", "SGB"), ("NLL", "0.123"), ("P(a|b)", "0.5")]))
+    | Score | SGB |
+    |:--|--:|
+    | NLL | 0.123 |
+    | P(a\|b) | 0.5 |
+    """
+    marks = {"l": ":--", "r": "--:"}
+    letters = align + align[-1] * len(rows[0])
+    head, *body = (f"| {' | '.join(map(_in_a_cell, row))} |" for row in rows)
+    rule = f"|{'|'.join(marks[letters[column]] for column in range(len(rows[0])))}|"
+    return "\n".join([head, rule, *body])
+
+
+def _in_a_cell(text: str) -> str:
+    return " ".join(text.replace("\\", "\\\\").replace("|", "\\|").splitlines())
+
+
+class Tally:
+    """A count that several threads add to: how many fits a process has finished.
+
+    A knob of the view must leave it as it is, and a test can ask.
+
+    Examples
+    --------
+    >>> fits = Tally()
+    >>> fits.add()
+    >>> fits.count()
+    1
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._count = threading.Lock(), 0
+
+    def add(self) -> None:
+        """Count one more."""
+        with self._lock:
+            self._count += 1
+
+    def count(self) -> int:
+        """How many there are by now."""
+        return self._count
