@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Sequence
 from hashlib import sha256
 from html import escape
 
 
-def html_page(title: str, body: str, script: str, style: str) -> str:
-    """A whole page with a policy that runs this script and this style and no other.
+def html_page(title: str, body: str, scripts: Sequence[str], style: str) -> str:
+    """A whole page with a policy that runs these scripts and this style and no other.
 
     Parameters
     ----------
@@ -16,16 +17,20 @@ def html_page(title: str, body: str, script: str, style: str) -> str:
         Plain text; escaped here, for the tab and for the heading.
     body : str
         HTML below the heading, already escaped, that closes ``main``; scripts in it hold data only.
-    script, style : str
-        Of this project; they are known to the browser by their hashes.
+    scripts : sequence of str
+        Of this project, each a module of its own; the browser knows them by their hashes.
+    style : str
+        Of this project, known by its hash too.
 
     Examples
     --------
-    >>> "<h1>a &lt; b</h1>" in html_page("a < b", "", "", "")
+    >>> "<h1>a &lt; b</h1>" in html_page("a < b", "", [], "")
     True
     """
+    allowed = " ".join(_hash(script) for script in scripts) or "'none'"
+    modules = "\n".join(f'<script type="module">{script}</script>' for script in scripts)
     policy = (
-        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
+        f"default-src 'none'; script-src {allowed}; style-src {_hash(style)}; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
     return f"""<!doctype html>
@@ -42,7 +47,7 @@ def html_page(title: str, body: str, script: str, style: str) -> str:
 <main>
 <h1>{escape(title)}</h1>
 {body}
-<script type="module">{script}</script>
+{modules}
 </body>
 </html>
 """

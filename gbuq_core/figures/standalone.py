@@ -5,11 +5,12 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Sequence
 from html import escape
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from gbuq_core.figures.canvas.encoding import encode_sheet
 from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.canvas.renderer import FOLDER, renderer_source, renderer_styles
+from gbuq_core.figures.curves import Curves, curves_source, curves_styles, pack_curves
 from gbuq_core.figures.html_page import html_page
 
 
@@ -24,6 +25,8 @@ class Section(NamedTuple):
         Paragraphs, plain text.
     sheet : PanelSheet or None
         The figure.
+    curves : Curves or None
+        A figure of curves.
     caption : str
         A line under the figure.
     table : sequence of sequence of str
@@ -34,10 +37,6 @@ class Section(NamedTuple):
         See ``question``.
     code : str
         Shown as it is, in a fixed-width font.
-    svg : str
-        A still picture, shown as an image, in which no script runs.
-    alt : str
-        The same in words.
     """
 
     heading: str = ""
@@ -48,29 +47,40 @@ class Section(NamedTuple):
     question: str = ""
     answer: str = ""
     code: str = ""
-    svg: str = ""
-    alt: str = ""
+    curves: Curves | None = None
 
 
+Part = PanelSheet | Curves | Section
+_READ = "Point at the picture, or use its arrow keys, to read values."
+_READ_DOTS = "Point at a dot, or use the arrow keys, to read it; drag a frame to look closer."
+
+# Drawn anew in the light theme for paper: the browser lays a page out for print at once.
 _START = """
-for (const node of document.querySelectorAll('.figure')) {
-  const text = atob(document.getElementById(node.dataset.source).textContent);
-  mount(node, Uint8Array.from(text, (letter) => letter.charCodeAt(0)));
+const views = [];
+for (const node of document.querySelectorAll('.figure[data-kind="KIND"]')) {
+const text = atob(document.getElementById(node.dataset.source).textContent);
+const data = Uint8Array.from(text, (letter) => letter.charCodeAt(0));
+views.push(mount(node, READ));
+}
+for (const [when, paper] of [['beforeprint', true], ['afterprint', false]]) {
+addEventListener(when, () => {
+document.documentElement.toggleAttribute('data-paper', paper);
+for (const view of views) view.restyle();
+});
 }
 """
 
 
-def standalone_html(
-    sections: PanelSheet | Section | Sequence[PanelSheet | Section], title: str, lead: str = ""
-) -> str:
+def standalone_html(sections: Part | Sequence[Part], title: str, lead: str = "") -> str:
     """Return one self-contained HTML page with live figures.
 
-    The page makes no request: its policy allows only the script and the style that it carries,
-    named by their hashes. All text is escaped.
+    The page makes no request: its policy allows only the scripts and the style that it carries,
+    named by their hashes. All text is escaped. The figures are drawn by the app's own renderers;
+    a page carries only those that it needs.
 
     Parameters
     ----------
-    sections : PanelSheet, Section or a sequence of them
+    sections : PanelSheet, Curves, Section or a sequence of them
         What the page shows, top to bottom.
     title : str
         Heading of the page and of its browser tab.
@@ -94,23 +104,34 @@ def standalone_html(
     >>> "<title>Heart &amp; soul</title>" in page
     True
     """
-    # A sheet and a section are tuples too, hence the order of the questions.
-    whole: list[Section]
-    if isinstance(sections, Section):
-        whole = [sections]
-    elif isinstance(sections, PanelSheet):
-        whole = [Section(sheet=sections)]
-    else:
-        whole = [_as_section(part) for part in cast("Sequence[PanelSheet | Section]", sections)]
-    script = "\n" + renderer_source() + _START
-    style = "\n" + (FOLDER / "page.css").read_text(encoding="utf-8") + renderer_styles()
+    whole = [_as_section(part) for part in _listed(sections)]
+    scripts, style = [], "\n" + (FOLDER / "page.css").read_text(encoding="utf-8")
+    if any(section.sheet is not None for section in whole):
+        scripts.append(_script(renderer_source(), "sheet", "data"))
+        style += renderer_styles()
+    if any(section.curves is not None for section in whole):
+        scripts.append(_script(curves_source(), "curves", "unpackCurves(data)"))
+        style += curves_styles()
     body = "\n".join(_section(section, i) for i, section in enumerate(whole))
     head = f"<p class='lead'>{escape(lead)}</p>\n" if lead else ""
-    return html_page(title, f"{head}{body}\n</main>", script, style)
+    return html_page(title, f"{head}{body}\n</main>", scripts, style)
 
 
-def _as_section(part: PanelSheet | Section) -> Section:
-    return part if isinstance(part, Section) else Section(sheet=part)
+def _listed(sections: Part | Sequence[Part]) -> Sequence[Part]:
+    # Each of the three is a tuple too.
+    if isinstance(sections, PanelSheet | Curves | Section):
+        return [sections]
+    return cast("Sequence[Part]", sections)
+
+
+def _as_section(part: Part) -> Section:
+    if isinstance(part, Section):
+        return part
+    return Section(curves=part) if isinstance(part, Curves) else Section(sheet=part)
+
+
+def _script(source: str, kind: str, read: str) -> str:
+    return "\n" + source + _START.replace("KIND", kind).replace("READ", read)
 
 
 def _section(section: Section, number: int) -> str:
@@ -120,13 +141,10 @@ def _section(section: Section, number: int) -> str:
     paragraphs = [section.text] if isinstance(section.text, str) else section.text
     parts += [f"<p>{escape(text)}</p>" for text in paragraphs if text]
     if section.sheet is not None:
-        data = b64encode(encode_sheet(section.sheet)).decode()
-        parts.append(f'<div class="figure" data-source="sheet-{number}"></div>')
-        parts.append(f'<script type="text/plain" id="sheet-{number}">{data}</script>')
-    if section.svg:
-        image = b64encode(section.svg.encode()).decode()
-        alt = escape(section.alt)
-        parts.append(f'<img alt="{alt}" src="data:image/svg+xml;base64,{image}">')
+        parts.append(_figure("sheet", number, encode_sheet(section.sheet), section.sheet.alt))
+    if section.curves is not None:
+        packed = pack_curves(_only_read(section.curves.spec))
+        parts.append(_figure("curves", number, packed, section.curves.alt))
     if section.caption:
         parts.append(f'<p class="caption">{escape(section.caption)}</p>')
     if section.table:
@@ -139,6 +157,22 @@ def _section(section: Section, number: int) -> str:
             f"<p>{escape(section.answer)}</p></details>"
         )
     return "\n".join([*parts, "</section>"])
+
+
+def _figure(kind: str, number: int, data: bytes, alt: str) -> str:
+    """Where a renderer draws, and what it reads; the words stand in for it without scripts."""
+    name = f"{kind}-{number}"
+    words = f"<noscript><p>{escape(alt)}</p></noscript>" if alt else ""
+    return (
+        f'<div class="figure" data-kind="{kind}" data-source="{name}">{words}</div>\n'
+        f'<script type="text/plain" id="{name}">{b64encode(data).decode()}</script>'
+    )
+
+
+def _only_read(spec: dict[str, Any]) -> dict[str, Any]:
+    """A figure in which a click chooses nothing, as there is no app to answer."""
+    kept = {key: part for key, part in spec.items() if key not in ("pick", "place")}
+    return {**kept, "hint": _READ_DOTS if "y" in spec["read"] else _READ}
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:

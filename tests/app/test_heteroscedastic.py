@@ -44,6 +44,7 @@ from tests.app.heteroscedastic_page import (
     words,
 )
 from tests.app.neighbours_page import drawn, table
+from tests.page_parts import curves_of
 
 
 @pytest.fixture(scope="module")
@@ -309,8 +310,10 @@ def test_the_page_to_take_away_holds_picture_words_scores_and_code(run):
         "macau_basic", Request("macau_basic", 1, print), "done", run.fits[0], True, 0.1, "", None
     )
     page = _html(SETTINGS, run, heteroscedastic_figure([answer])).decode()
-    for part in ("MACAU (basic)", "In words", "AUROC / paper", "Python", "data:image/svg"):
+    for part in ("MACAU (basic)", "In words", "AUROC / paper", "Python"):
         assert part in page
+    (picture,) = curves_of(page)
+    assert [panel["title"] for panel in picture["panels"]] == ["MACAU (basic)"]
     assert "**" not in page.split("Scorecard")[1].split("Python")[0]
     other = "The paper and this picture", "rows 500 (there 2,000)", "calls the noise data"
     assert [part for part in other if part not in page] == []

@@ -1,10 +1,8 @@
 """What can be taken away from Your data: code, a line for the terminal, a page."""
 
-import base64
 import re
 import shlex
 from html import escape
-from xml.etree import ElementTree as tree
 
 import numpy as np
 import pandas as pd
@@ -16,6 +14,7 @@ from gbuq_core.tables import ScorePlan, read_table, score_table
 from pages._ui.your_data.report import result_page
 from pages._ui.your_data.training import View
 from tests.app.your_data_page import NASTY, numbers, open_page, rows_of
+from tests.page_parts import curves_of
 
 
 def test_the_copied_code_gives_the_same_numbers(tmp_path, monkeypatch):
@@ -82,13 +81,11 @@ def test_the_page_to_take_away_is_small_complete_and_escaped(kind):
     assert "<script>alert" not in page
     assert "<img src=x" not in page
     assert "Content-Security-Policy" in page
-    # no address but those of SVG's own namespace, which is inside the pictures
     assert re.search(r"(src|href)=.https?:", page) is None
-    pictures = re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', page)
+    pictures = curves_of(page)
     assert len(pictures) == 3
-    dots = [tree.fromstring(base64.b64decode(text)) for text in pictures]
-    circles = dots[0].findall("{http://www.w3.org/2000/svg}circle")
-    assert len(circles) == 80  # one a row
+    shown = [layer for layer in pictures[0]["panels"][0]["layers"] if layer["kind"] == "dots"]
+    assert sorted(at for layer in shown for at in layer["at"]) == list(range(80))  # one a row
     rows = np.argsort(-scored.predictions.uncertainty.total, kind="stable")[:20] + 1
     listed = re.findall(r"<tr><td>(\d+)</td>", page)
     assert listed == [str(row) for row in rows]

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from gbuq_core.figures.heteroscedastic import scene as heteroscedastic_scene
-from gbuq_core.figures.heteroscedastic.picture import heteroscedastic_figure, panel_alone
+from gbuq_core.figures.heteroscedastic.picture import heteroscedastic_figure
 from gbuq_core.figures.heteroscedastic.scene import Belief, Ground, Judged, Look, pending
-from gbuq_core.figures.svg import figure_svg
 from gbuq_core.figures.theme import METHOD_STYLES
 
 ROUNDING = {"rtol": 5.1e-5, "atol": 1e-9}  # five significant digits are sent
@@ -208,11 +207,9 @@ def test_the_read_out_gives_means_stds_and_scores(ground):
     assert all(len(value["at"]) == len(ground.x) for value in values)
 
 
-def test_a_method_alone_is_a_still_picture(ground):
+def test_a_panel_has_three_bands_over_a_score_with_what_is_beyond_its_mark(ground):
     figure = heteroscedastic_figure(ground, [belief(ground)], alt="In words.")
-    alone = panel_alone(figure, 0)
-    assert alone.alt == "MACAU (linear). In words."
-    picture = figure_svg(alone)
-    assert "novelty (z)" in picture
-    assert picture.count("<polygon") == 4  # three bands and what is beyond the mark
+    (panel,) = figure.spec["panels"]
+    assert (len(layers(panel, "band")), len(layers(panel["below"], "band"))) == (3, 1)
+    assert "novelty (z)" in layers(panel["below"], "words")[0]["text"]
     json.dumps(figure.spec, allow_nan=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import struct
-from base64 import b64decode, b64encode
+from base64 import b64encode
 from hashlib import sha256
 
 import numpy as np
@@ -21,7 +21,9 @@ from gbuq_core.figures.canvas.quantising import FINE_VALUES, FLOAT_VALUES, frame
 from gbuq_core.figures.canvas.renderer import FOLDER, PARTS, renderer_source, renderer_styles
 from gbuq_core.figures.canvas.words import describe_panel, describe_sheet
 from gbuq_core.figures.colour import COLOUR_MAPS, OKABE_ITO, colour_table
+from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.standalone import Section, standalone_html
+from tests.page_parts import blocks_of, curves_of
 
 GRID = np.array([[0.5, np.nan, 2.0], [1.0, -1.0, 0.0]])
 
@@ -234,10 +236,18 @@ HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)> & \"'"
 
 def standalone_page() -> str:
     panel = Panel(HOSTILE, GRID, unit=HOSTILE, subtitle=HOSTILE)
+    dots = {"kind": "dots", "x": [0.5], "y": [0.5], "colour": "text"}
+    curves = {
+        "alt": HOSTILE, "name": "curves", "height": 200, "x": {"range": [0, 1], "label": HOSTILE},
+        "panels": [{"share": 1.0, "range": [0, 1], "label": HOSTILE, "layers": [dots]}],
+        "legend": [], "hint": "Click to open it.", "pick": True,
+        "read": {"x": [0.0, 1.0], "label": "x", "values": []},
+    }  # fmt: skip
     sections = [
         Section(HOSTILE, [HOSTILE], sheet_of(panel), HOSTILE, [[HOSTILE], [HOSTILE]]),
         Section("Two", "One paragraph", question=HOSTILE, answer=HOSTILE, code=HOSTILE),
         sheet_of(),
+        Curves(curves),
     ]
     return standalone_html(sections, title=HOSTILE, lead=HOSTILE)
 
@@ -246,29 +256,50 @@ def test_a_standalone_page_escapes_every_text():
     page = standalone_page()
     assert "alert(1)</script>" not in page
     assert "<img" not in page
-    assert page.count("&lt;/script&gt;&lt;script&gt;alert(1)") == 11
+    assert page.count("&lt;/script&gt;&lt;script&gt;alert(1)") == 12
 
 
 def test_a_standalone_page_allows_only_its_own_script_and_style():
     page = standalone_page()
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page).group(1)
     assert "default-src 'none'" in policy
-    for kind, block in (
-        ("script-src", re.search(r'<script type="module">(.*?)</script>', page, re.S).group(1)),
-        ("style-src", re.search(r"<style>(.*?)</style>", page, re.S).group(1)),
+    for kind, pattern, count in (
+        ("script-src", r'<script type="module">(.*?)</script>', 2),
+        ("style-src", r"<style>(.*?)</style>", 1),
     ):
-        digest = b64encode(sha256(block.encode()).digest()).decode()
-        assert f"{kind} 'sha256-{digest}'" in policy
+        blocks = re.findall(pattern, page, re.S)
+        digests = [b64encode(sha256(block.encode()).digest()).decode() for block in blocks]
+        assert len(blocks) == count
+        allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
+        assert f"{kind} {allowed};" in policy
     addresses = set(re.findall(r"https?://[^\s\"')]+", page))
     assert addresses == {"http://www.w3.org/2000/svg"}  # a namespace, not a request
 
 
 def test_a_standalone_page_carries_the_sheets():
-    blocks = re.findall(r'<script type="text/plain" id="(.*?)">(.*?)</script>', standalone_page())
-    assert [name for name, _ in blocks] == ["sheet-0", "sheet-2"]
-    header, (values,) = decode_sheet(b64decode(blocks[0][1]))
+    page = standalone_page()
+    sources = re.findall(r'data-source="(.*?)"', page)
+    assert sources == ["sheet-0", "sheet-2", "curves-3"]
+    assert re.findall(r'<script type="text/plain" id="(.*?)">', page) == sources
+    header, (values,) = decode_sheet(blocks_of(page, "sheet")[0])
     assert header["panels"][0]["title"] == HOSTILE
     np.testing.assert_array_equal(values[0], GRID)
+    (curves,) = curves_of(page)
+    assert curves["x"]["label"] == curves["panels"][0]["label"] == HOSTILE
+
+
+def test_a_click_chooses_nothing_in_a_page_without_an_app_and_no_hint_says_so():
+    (curves,) = curves_of(standalone_page())
+    assert "pick" not in curves
+    assert "lick" not in curves["hint"]
+
+
+def test_a_page_carries_only_the_renderers_that_it_needs():
+    sheets, words = standalone_html(sheet_of(), title="T"), standalone_html(Section("A"), title="T")
+    assert "class SheetView" in sheets
+    assert "class CurvesView" not in sheets
+    assert "<script" not in words
+    assert "script-src 'none'" in words
 
 
 def test_the_renderer_is_made_of_all_parts_and_parses_nothing_as_html():

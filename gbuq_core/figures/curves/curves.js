@@ -7,6 +7,8 @@ const SVG = 'http://www.w3.org/2000/svg';
 const MARGIN = { left: 52, right: 10, top: 6, bottom: 38 };
 const GAP = 26; // between panels, in pixels
 
+let made = 0; // views, of which a page may have several: names within their drawings differ
+
 function svgNode(name, attributes = {}, parent = null, text = '') {
   const node = document.createElementNS(SVG, name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -41,6 +43,7 @@ function inkOf(colour, theme, dark) {
 
 class CurvesView {
   constructor(parent) {
+    this.number = made++;
     this.root = htmlNode('div', 'gbuq-curves', parent);
     const head = htmlNode('div', 'gbuq-curves-head', this.root);
     this.legend = htmlNode('div', 'gbuq-curves-legend', head);
@@ -73,6 +76,15 @@ class CurvesView {
     this.svg.addEventListener('keydown', (event) => this.key(event));
     this.observer = new ResizeObserver(() => this.resize());
     this.observer.observe(this.root);
+    this.scheme = matchMedia('(prefers-color-scheme: dark)');
+    this.retheme = () => this.restyle();
+    this.scheme.addEventListener('change', this.retheme);
+  }
+
+  destroy() {
+    this.observer.disconnect();
+    this.scheme.removeEventListener('change', this.retheme);
+    this.root.remove();
   }
 
   update(spec) {
@@ -83,6 +95,10 @@ class CurvesView {
 
   resize() {
     if (this.spec && Math.abs(this.root.clientWidth - this.width) > 0.5) this.draw();
+  }
+
+  restyle() {
+    if (this.spec && !sameTheme(this.theme, readTheme(this.root))) this.draw();
   }
 
   draw() {
@@ -131,7 +147,7 @@ class CurvesView {
     })) svg.setAttribute(key, value);
     const defs = svgNode('defs', {}, svg);
     const hatch = svgNode('pattern', {
-      id: 'hatch', width: 7, height: 7, patternUnits: 'userSpaceOnUse',
+      id: `hatch-${this.number}`, width: 7, height: 7, patternUnits: 'userSpaceOnUse',
       patternTransform: 'rotate(45)',
     }, defs);
     svgNode('line', { x1: 0, y1: 0, x2: 0, y2: 7, stroke: this.theme.line }, hatch);
@@ -165,10 +181,10 @@ class CurvesView {
     const middle = top + height / 2;
     const turned = { transform: `translate(13,${middle}) rotate(-90)`, 'text-anchor': 'middle' };
     if (this.tickLabels && this.axisLabel) svgNode('text', { ...turned, fill: theme.soft }, svg, panel.label);
-    const clip = svgNode('clipPath', { id: `panel-${i}` }, svg.firstChild);
+    const clip = svgNode('clipPath', { id: `panel-${this.number}-${i}` }, svg.firstChild);
     const box = { x: this.left, y: top, width: this.right - this.left, height };
     svgNode('rect', box, clip);
-    const group = svgNode('g', { 'clip-path': `url(#panel-${i})`, class: 'panel' }, svg);
+    const group = svgNode('g', { 'clip-path': `url(#panel-${this.number}-${i})`, class: 'panel' }, svg);
     for (const layer of panel.layers) this.layer(layer, group, py, box);
     if (panel.ring) this.ring(panel.ring, py, box);
   }
@@ -178,7 +194,7 @@ class CurvesView {
     if (layer.kind === 'hatch') {
       const [from, to] = [this.px(layer.from), this.px(layer.to)];
       const place = { x: from, width: to - from, y: box.y, height: box.height };
-      svgNode('rect', { ...place, fill: 'url(#hatch)' }, group);
+      svgNode('rect', { ...place, fill: `url(#hatch-${this.number})` }, group);
       return;
     }
     // Dots that can be read are listed by their places among those.

@@ -1,14 +1,10 @@
-"""The parts of the curve renderer joined, and a page of its own around one figure."""
+"""A figure of curves, and the parts of its renderer joined to one module."""
 
 from __future__ import annotations
 
-import json
 from functools import cache
-from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
-
-from gbuq_core.figures.html_page import html_page
 
 _HERE = Path(__file__).parent
 _CANVAS = _HERE.parent / "canvas"
@@ -24,10 +20,6 @@ _PARTS = (
     _HERE / "facets.js",
     _HERE / "reading.js",
 )
-_START = """
-const spec = JSON.parse(document.getElementById('spec').textContent);
-mount(document.querySelector('.figure'), spec);
-"""
 
 
 class Curves(NamedTuple):
@@ -61,23 +53,3 @@ def curves_styles() -> str:
     """Return the renderer's style sheet."""
     text = (_HERE / "curves.css").read_text(encoding="utf-8")
     return "\n".join(line.strip() for line in text.splitlines() if line.strip()) + "\n"
-
-
-def curves_html(figure: Curves, title: str) -> str:
-    """Return one self-contained HTML page with the live figure and its words.
-
-    Examples
-    --------
-    >>> spec = {"alt": "a < b"}
-    >>> "a &lt; b" in curves_html(Curves(spec), title="Wave")
-    True
-    """
-    script = "\n" + curves_source() + _START
-    style = "\n" + (_CANVAS / "page.css").read_text(encoding="utf-8") + curves_styles()
-    # "<" could end the element that holds the specification.
-    spec = json.dumps(figure.spec).replace("<", "\\u003c")
-    body = f"""<div class="figure"></div>
-<p class="caption">{escape(figure.alt)}</p>
-</main>
-<script type="application/json" id="spec">{spec}</script>"""
-    return html_page(title, body, script, style)

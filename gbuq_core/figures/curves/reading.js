@@ -1,5 +1,7 @@
 // Reading values off the curves by pointer and keyboard, and saving the picture.
 
+const LEGEND_LINE = 18; // pixels of a saved picture
+
 Object.assign(CurvesView.prototype, {
   readNear(event) {
     this.read(this.meant(event));
@@ -40,26 +42,39 @@ Object.assign(CurvesView.prototype, {
     this.readout.textContent = [`${label} ${name}`, ...parts].join('   ');
   },
 
-  // The figure as a file of its own: the drawing with its legend as a line of text above it.
+  // Where each entry of the legend stands in a file, in as many lines as they need.
+  legendPlaces() {
+    const right = this.width - MARGIN.right;
+    let [left, line] = [MARGIN.left, 0];
+    return Array.from(this.legend.childNodes, (entry) => {
+      const swatch = Number(entry.querySelector('svg').getAttribute('width'));
+      const width = swatch + 6 + textWidth(entry.textContent, this.theme, 12);
+      if (left > MARGIN.left && left + width > right) [left, line] = [MARGIN.left, line + 1];
+      const place = { entry, left, text: left + swatch + 6, line };
+      left += width + 16;
+      return place;
+    });
+  },
+
+  // The figure as a file of its own: the drawing with its legend as lines of text above it.
   asSvg() {
-    const head = 28;
     const { width, height, theme, spec } = this;
+    const entries = this.legendPlaces();
+    const head = 28 + LEGEND_LINE * Math.max(0, ...entries.map(({ line }) => line));
     const file = svgNode('svg', {
       xmlns: SVG, width, height: height + head, viewBox: `0 0 ${width} ${height + head}`,
       'font-family': theme.font, 'font-size': 12,
     });
     svgNode('title', {}, file, spec.alt);
     svgNode('rect', { width: '100%', height: '100%', fill: theme.background }, file);
-    let left = MARGIN.left;
-    this.legend.childNodes.forEach((entry) => {
+    for (const { entry, left, text, line } of entries) {
       const swatch = entry.querySelector('svg').cloneNode(true);
       swatch.setAttribute('x', left);
-      swatch.setAttribute('y', 8);
+      swatch.setAttribute('y', 8 + LEGEND_LINE * line);
       file.append(swatch);
-      const text = left + 6 + Number(swatch.getAttribute('width'));
-      svgNode('text', { x: text, y: 18, fill: theme.soft }, file, entry.textContent);
-      left = text + 16 + textWidth(entry.textContent, theme, 12);
-    });
+      const place = { x: text, y: 18 + LEGEND_LINE * line, fill: theme.soft };
+      svgNode('text', place, file, entry.textContent);
+    }
     const drawing = svgNode('g', { transform: `translate(0,${head})` }, file);
     for (const node of this.svg.childNodes) drawing.append(node.cloneNode(true));
     for (const node of drawing.querySelectorAll('.rule')) node.remove();
@@ -109,8 +124,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const spec = unpackCurves(data);
   const draw = () => mount(parentElement, spec, (name) => setTriggerValue('pick', name));
   return drawForCall(parentElement, draw, () => {
-    parentElement.gbuqCurves?.observer.disconnect();
-    parentElement.gbuqCurves?.root.remove();
+    parentElement.gbuqCurves?.destroy();
     delete parentElement.gbuqCurves;
   });
 }

@@ -85,16 +85,6 @@ def heteroscedastic_figure(
     return Curves(spec)
 
 
-def panel_alone(figure: Curves, index: int) -> Curves:
-    """One method of a `heteroscedastic_figure` for a still picture: its panel over its score."""
-    panel = figure.spec["panels"][index]
-    parts = [{**panel, "share": 1.0}]
-    if "below" in panel:
-        parts = [{**panel, "share": 0.72}, {**panel["below"], "share": 0.28}]
-    alt = f"{panel['title']}. {figure.spec['alt']}"
-    return Curves({**figure.spec, "panels": parts, "alt": alt})
-
-
 class _Seen:
     """What panels share: places that are drawn, axes, and parts behind and before."""
 

@@ -26,7 +26,6 @@ _PLACED_INK = {"colour": "text", "opacity": 0.85, "size": 7.0}
 _DATA_OPACITY, _KNOWLEDGE_OPACITY = 0.16, 0.42
 _FAINTER = 0.5  # bands behind functions, times
 _COLUMNS = 4  # panels in a row, or 3 if there are more
-_STILL_FUNCTIONS = 30
 _LEVELS = 65535  # of a function's values
 _HINT = "Point at the picture, or use its arrow keys, to read values."
 _PLACE_HINT = "Click an empty place to add a point, a point to remove it."
@@ -139,21 +138,6 @@ def functions_figure(
     if place:
         spec["place"] = {"x": scene.x_rows.tolist(), "y": scene.y_rows.tolist()}  # come back
     return Curves(spec)
-
-
-def panel_alone(figure: Curves, index: int) -> Curves:
-    """One panel of a `functions_figure`, with parts that a still picture can draw."""
-    spec = figure.spec
-    panel = spec["panels"][index]
-    layers: list[Part] = []
-    for part in panel["layers"]:
-        if part["kind"] == "sheaf":
-            x, functions = unpack_sheaf(part)
-            layers += [line(x, y, part["colour"], 0.4) for y in functions[:_STILL_FUNCTIONS]]
-        else:
-            layers.append(part)
-    alone = {"share": 1.0, "range": panel["range"], "label": panel["label"], "layers": layers}
-    return Curves({**spec, "panels": [alone], "alt": f"{panel['title']}. {spec['alt']}"})
 
 
 def unpack_sheaf(part: Part) -> tuple[Array, Array]:

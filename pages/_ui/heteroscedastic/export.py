@@ -17,9 +17,7 @@ from gbuq_core.experiments.heteroscedastic.fit import HeteroscedasticRun
 from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings
 from gbuq_core.experiments.heteroscedastic.words import describe_heteroscedastic
 from gbuq_core.figures.curves import Curves
-from gbuq_core.figures.heteroscedastic.picture import panel_alone
 from gbuq_core.figures.standalone import Section, standalone_html
-from gbuq_core.figures.svg import figure_svg
 from gbuq_core.glossary import GLOSSARY
 from pages._ui.export import Download, show_exports
 from pages._ui.heteroscedastic.scorecard import claims_of, interval_rows, ood_rows, scores_of
@@ -95,13 +93,8 @@ def explain_heteroscedastic() -> None:
 
 
 def _html(settings: HeteroscedasticSettings, run: HeteroscedasticRun, figure: Curves) -> bytes:
-    panels = figure.spec["panels"]
-    sections = [
-        Section(panel["title"], svg=figure_svg(panel_alone(figure, i)), alt=figure.alt)
-        for i, panel in enumerate(panels)
-    ]
     scores = scores_of(run)
-    sections.append(Section("In words", text=words_of(run)))
+    sections = [Section(curves=figure), Section("In words", text=words_of(run))]
     if scores:
         sections.append(Section("Scorecard", table=_plain(interval_rows(scores))))
         sections.append(Section("Telling foreign rows", table=_plain(ood_rows(scores))))

@@ -14,7 +14,8 @@ from gbuq_core.experiments.wave.fit import (
     describe_wave,
     wave_code,
 )
-from gbuq_core.figures.curves import Curves, curves_html
+from gbuq_core.figures.curves import Curves
+from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.figures.wave import MOST_DOTS, Bands, Limits, bands_figure
 from gbuq_core.tables.export import to_csv_bytes
@@ -98,4 +99,6 @@ def _csv(run: WaveRun) -> bytes:
 
 
 def _html(run: WaveRun) -> bytes:
-    return curves_html(wave_figure(run), "Three uncertainties on a line").encode()
+    figure = wave_figure(run)
+    section = Section(curves=figure, caption=figure.alt)
+    return standalone_html(section, "Three uncertainties on a line").encode()

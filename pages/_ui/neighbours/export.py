@@ -16,7 +16,6 @@ from gbuq_core.experiments.neighbours.export import (
 from gbuq_core.experiments.neighbours.words import describe_neighbours
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.standalone import Section, standalone_html
-from gbuq_core.figures.svg import figure_svg
 from pages._ui.export import Download, show_exports
 from pages._ui.neighbours.look import families_of, neighbour_frame, reasons_of
 from pages._ui.neighbours.picture import Found, course_of, held_out_of, surface_of, training_of
@@ -99,11 +98,11 @@ def _html(found: Found) -> bytes:
     if n_inputs == 2:
         pictures = [Section(sheet=surface_of(found), caption=words)]
     elif n_inputs == 1:
-        pictures = [_still("", course_of(found), words)]
+        pictures = [_curves("", course_of(found), words)]
     else:
         pictures = [
-            _still("Held-out rows", held_out_of(found), words),
-            _still("Training rows", training_of(found)),
+            _curves("Held-out rows", held_out_of(found), words),
+            _curves("Training rows", training_of(found)),
         ]
     frame = neighbour_frame(found).head(_MOST_LISTED)
     listed = [
@@ -112,7 +111,7 @@ def _html(found: Found) -> bytes:
     ]
     sections = [
         *pictures,
-        _still(title_of(found.fit, found.look), families_of(found)),
+        _curves(title_of(found.fit, found.look), families_of(found)),
         Section("Why this scale", sheet=(reasons := reasons_of(found)), caption=reasons.alt),
         Section("The neighbours", table=[tuple(str(name) for name in frame.columns), *listed]),
         Section("Scorecard", table=score_rows(scores_of(found, {}))),
@@ -121,5 +120,5 @@ def _html(found: Found) -> bytes:
     return standalone_html(sections, "Neighbours", _LEAD).encode()
 
 
-def _still(heading: str, figure: Curves, caption: str = "") -> Section:
-    return Section(heading, svg=figure_svg(figure), alt=figure.alt, caption=caption or figure.alt)
+def _curves(heading: str, figure: Curves, caption: str = "") -> Section:
+    return Section(heading, curves=figure, caption=caption or figure.alt)

@@ -18,9 +18,7 @@ from gbuq_core.experiments.soft_trees.fit import SoftTreesRun
 from gbuq_core.experiments.soft_trees.look import tree_view
 from gbuq_core.experiments.soft_trees.plan import SOFT_METHODS
 from gbuq_core.experiments.soft_trees.words import describe_soft_trees
-from gbuq_core.figures.soft_trees.picture import panel_alone
 from gbuq_core.figures.standalone import Section, standalone_html
-from gbuq_core.figures.svg import figure_svg
 from pages._ui.export import Download, show_exports
 from pages._ui.side_by_side import Shown
 from pages._ui.soft_trees.look import correlation_sheet_of, correlations_of, tree_sheet_of
@@ -108,11 +106,7 @@ def _encoded(write, *arguments: object):
 def _html(run: SoftTreesRun, shown: Sequence[Shown]) -> bytes:
     fresh = [one for one in shown if one.fresh]
     figure = figure_of(run.settings, fresh)
-    pictures = [
-        Section(panel["title"], svg=figure_svg(panel_alone(figure, i)), alt=figure.alt)
-        for i, panel in enumerate(figure.spec["panels"])
-    ]
-    sections = [*pictures, Section("In words", text=words_of(run))]
+    sections = [Section(curves=figure), Section("In words", text=words_of(run))]
     for fit in run.fits:
         if fit.method == "vst":
             look = tree_view(fit, run.settings)

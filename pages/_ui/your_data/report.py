@@ -1,4 +1,4 @@
-"""The result as one HTML file: words, still pictures, scores, the rows to look at first, code."""
+"""The result as one HTML file: words, pictures, scores, the rows to look at first, code."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import numpy as np
 
 from gbuq_core.experiments.table.words import describe_table
 from gbuq_core.figures.standalone import Section, standalone_html
-from gbuq_core.figures.svg import figure_svg
 from gbuq_core.figures.table.rows import row_map_figure
 from gbuq_core.tables import ScoredTable
 from gbuq_core.tables.output import row_errors
@@ -41,16 +40,14 @@ def result_page(view: View, unit: str, code: str) -> bytes:
         Section("In words", describe_table(scored)),
         Section(
             "Every row by noise and unfamiliarity",
-            svg=figure_svg(dots),
-            alt=dots.alt,
+            curves=dots,
             caption=dots.alt
             + (" Brighter dots are predicted worse." if not target.classes else ""),
         ),
         Section("Scores", table=[("Score", "Value"), *head]),
-        Section("Rejection", svg=figure_svg(rejection), alt=rejection.alt,
-                caption=rejection.alt),
+        Section("Rejection", curves=rejection, caption=rejection.alt),
         Section("Calibration" if target.classes else "Coverage",
-                svg=figure_svg(promises), alt=promises.alt, caption=promises.alt),
+                curves=promises, caption=promises.alt),
         Section(f"The {_LISTED_ROWS} rows of the largest total uncertainty",
                 f"Uncertainties: {shown.unit}.", table=_worst_rows(scored, shown)),
         Section("What had to be decided", scored.notices),

@@ -30,10 +30,8 @@ from gbuq_core.figures.soft_trees.picture import (
     Scene,
     functions_figure,
     pack_sheaf,
-    panel_alone,
     unpack_sheaf,
 )
-from gbuq_core.figures.svg import figure_svg
 from gbuq_core.figures.theme import METHOD_STYLES
 
 # Numbers are sent with five significant digits.
@@ -159,14 +157,6 @@ def test_a_function_that_leaves_the_picture_is_cut_off_far_outside():
     np.testing.assert_allclose(unpack_sheaf(part)[1], [[3.0, -3.0]])
 
 
-def test_a_panel_alone_is_a_still_picture(scene, methods):
-    alone = panel_alone(functions_figure(scene, methods), 1)
-    assert len(alone.spec["panels"]) == 1
-    drawing = figure_svg(alone)
-    # Six functions, the mean, the truth.
-    assert drawing.count("<polyline") >= 8
-
-
 def test_the_tree_is_drawn_as_it_was_at_each_moment(frames):
     sheet = tree_sheet(frames, (-2.0, 2.0))
     leaves, gates, elbo = decode_strips(encode_sheet(sheet))
@@ -250,7 +240,6 @@ def test_ranks_have_error_bars_where_an_error_is_known():
         part["y"] for part in layers(figure.spec["panels"][0], "line") if len(set(part["x"])) == 1
     ]
     np.testing.assert_allclose(bars, [[0.5, 0.7], [0.88, 0.92]])
-    assert figure_svg(figure)
 
 
 def test_weights_must_fit_their_line():

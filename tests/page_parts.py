@@ -1,0 +1,20 @@
+"""What a standalone page carries for its renderers."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from typing import Any
+
+from gbuq_core.figures.curves import unpack_curves
+
+
+def blocks_of(page: str, kind: str) -> list[bytes]:
+    """The packed figures of one kind ("sheet" or "curves"), in the page's order."""
+    found = re.findall(rf'<script type="text/plain" id="{kind}-\d+">(.*?)</script>', page)
+    return [b64decode(text, validate=True) for text in found]
+
+
+def curves_of(page: str) -> list[dict[str, Any]]:
+    """The specifications of a page's figures of curves."""
+    return [unpack_curves(block) for block in blocks_of(page, "curves")]
