@@ -233,7 +233,10 @@ class CurvesView {
     const count = Math.max(4, (this.right - this.left) / 110);
     const { ticks, labels } = linearTicks(this.shownX[0], this.shownX[1], count);
     ticks.forEach((tick, k) => {
-      const place = { x: tenth(this.px(tick)), y: this.bottom + 17, 'text-anchor': 'middle' };
+      // Below its tick, but whole: a number at the picture's edge moves inwards.
+      const last = this.width - textWidth(labels[k], theme, 12) / 2;
+      const x = tenth(Math.min(this.px(tick), last));
+      const place = { x, y: this.bottom + 17, 'text-anchor': 'middle' };
       svgNode('text', { ...place, fill: theme.soft }, svg, labels[k]);
     });
     if (!this.xTitle) return;

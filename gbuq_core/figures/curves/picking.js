@@ -51,7 +51,7 @@ Object.assign(CurvesView.prototype, {
 
   // A rectangle drawn with the mouse becomes the whole picture; a finger scrolls the page.
   press(event) {
-    if (!this.spec.pick || !this.spec.read.y) return;
+    if (!this.spec.read.y) return;
     if (event.pointerType === 'touch' || event.button !== 0) return;
     event.preventDefault();
     this.svg.focus({ preventScroll: true });

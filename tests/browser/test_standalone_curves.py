@@ -1,0 +1,287 @@
+"""Curves in a page of their own: the app's renderer, without an app and without a network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+from gbuq_core.figures.bands import Bands, Limits, bands_figure
+from gbuq_core.figures.curves import Curves
+from gbuq_core.figures.curves.parts import entry, line, readable_dots
+from gbuq_core.figures.heteroscedastic import heteroscedastic_figure
+from gbuq_core.figures.heteroscedastic_scene import Belief, Ground, Judged
+from gbuq_core.figures.panels import Panel, PanelSheet
+from gbuq_core.figures.soft_trees import Functions, Scene, functions_figure
+from gbuq_core.figures.standalone import Section, standalone_html
+from gbuq_core.figures.theme import METHOD_STYLES
+from tests.browser.conftest import DESKTOP, PHONE, screenshot
+
+SVG = "{http://www.w3.org/2000/svg}"
+FIGURE = ".gbuq-curves"
+LONG_NAME = "95 % of the rows that are not drawn here"
+
+# Boxes of what is written in each figure: its legend's entries, then the texts of its drawing.
+WRITTEN = """figures => figures.map(figure => {
+  const box = (node) => {
+    const { left, right, top, bottom } = node.getBoundingClientRect();
+    return { left, right, top, bottom, text: node.textContent };
+  };
+  return {
+    all: box(figure),
+    legend: [...figure.querySelectorAll('.gbuq-curves-entry, button:not([hidden])')].map(box),
+    texts: [...figure.querySelectorAll(':scope > svg text')].map(box),
+  };
+})"""
+
+# Of each band: how many points of its outline lie beyond the plot, how many of these show.
+BEYOND = """figures => figures.flatMap(figure => [...figure.querySelectorAll('.panel')]
+.map(panel => {
+  const { id } = panel.getAttribute('clip-path').match(/#(?<id>[^)]+)/).groups;
+  const clip = document.getElementById(id);
+  const { x, y, width, height } = clip.firstChild.getBBox();
+  const found = { own: figure.contains(clip), beyond: 0, shown: 0, inside: 0, seen: 0 };
+  for (const path of panel.querySelectorAll('path[fill]:not([fill=none])')) {
+    const length = path.getTotalLength();
+    for (let i = 0; i < 200; i++) {
+      const at = path.getPointAtLength((i + 0.5) * length / 200);
+      const beside = Math.max(x - at.x, at.x - x - width, y - at.y, at.y - y - height);
+      if (Math.abs(beside) < 2) continue;
+      panel.scrollIntoView({ block: 'center' });
+      const place = at.matrixTransform(path.getScreenCTM());
+      if (place.y < 0 || place.y > innerHeight) continue;
+      const hit = document.elementsFromPoint(place.x, place.y).some(n => panel.contains(n));
+      if (beside > 0) { found.beyond += 1; found.shown += hit; }
+      else { found.inside += 1; found.seen += hit; }
+    }
+  }
+  return found;
+}))"""
+
+
+def functions() -> Curves:
+    """Functions and bands that leave the axes on all sides."""
+    rng = np.random.default_rng(3)
+    x = np.linspace(-2.2, 2.2, 81)
+    scene = Scene(x, (-1.5, 1.5), rng.uniform(-1, 1, 40), rng.normal(size=40), abs(x) < 1, x / 2)
+    methods = [
+        Functions(key, x, rng.normal(size=(6, 1)) * x, np.sin(3 * x), 0.01 + x**4 / 9, x**4 / 4)
+        for key in ("vst", "sglb", "gp")
+    ]
+    return functions_figure(scene, methods, place=True, alt="Functions in words.")
+
+
+def noise() -> Curves:
+    rng = np.random.default_rng(4)
+    x = np.linspace(-10.0, 20.0, 121)
+    rows = rng.uniform(0.0, 10.0, 300)
+    foreign = ((-10.0, 0.0), (10.0, 20.0))
+    ground = Ground(
+        x, (x >= 0) & (x <= 10), x / 2 + np.sin(x), 0.1 * abs(x), rows, rows / 2, foreign
+    )
+    mean, std = 40 * np.sin(x / 3), np.ones(121)
+    judged = Judged("novelty", "novelty, z", 12 * abs(x - 5), 1.2)
+    ends = (mean - 2, mean + 2), (mean - 40, mean + 40)
+    believed = [
+        Belief(key, mean / 40, std, std, *ends, judged)
+        for key in ("macau_linear", "macau_basic", "catboost")
+    ]
+    return heteroscedastic_figure(ground, believed, alt="Noise in words.")
+
+
+def wave() -> Curves:
+    x = np.linspace(0.0, 1.0, 41)
+    parts = {"true_mean": x, "true_variance": x, "x_rows": x, "y_rows": x}
+    bands = Bands(x=x, loc=9 * x, data=x, knowledge=x, gaps=((0.8, 1.0),), **parts)
+    figure = bands_figure(bands, METHOD_STYLES["sglb"], Limits((-2.0, 5.0), (0.0, 1.0)))
+    return Curves({**figure.spec, "alt": "A wave in words."})
+
+
+def dots() -> Curves:
+    """Dots at the ends of both axes, and more names than fit in one line."""
+    read = {"x": [0.0, 5.0, 10.0, 7.0], "y": [0.0, 5.0, 10.0, 1.0], "names": [1, 2, 3, 4]}
+    at = readable_dots([0, 1, 2], "#0072b2", 0.5, 6.0)
+    panel = {"share": 1.0, "range": [0.0, 10.0], "label": "y", "layers": [at]}
+    panel["ring"] = {"x": 5.0, "y": 5.0, "colour": "#d55e00"}
+    scale = {"name": "error", "kind": "scale", "colours": ["#000000", "#888888", "#ffffff"]}
+    dashed = line([0, 1], [0, 1], "text", 1.2, "2 3")
+    legend = [scale, *(entry(f"{LONG_NAME} {i}", dashed) for i in range(6))]
+    spec = {
+        "name": "dots", "alt": "Dots in words.", "height": 300, "hint": "Click it.", "pick": True,
+        "x": {"range": [0.0, 10.0], "label": "<x>"}, "panels": [panel], "legend": legend,
+        "read": {**read, "label": "row", "values": [{"name": "y", "at": read["y"]}]},
+    }  # fmt: skip
+    return Curves(spec)
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory) -> str:
+    """A page with several figures of both renderers."""
+    sheet = PanelSheet([Panel("Map", np.eye(6), "nats")])
+    sections = [
+        functions(), noise(), Section("Wave", sheet=sheet, curves=wave(), caption="Both."), dots(),
+    ]  # fmt: skip
+    path = tmp_path_factory.mktemp("pages") / "curves.html"
+    path.write_text(standalone_html(sections, "Curves"), encoding="utf-8")
+    return path.as_uri()
+
+
+def open_figures(page, address):
+    page.goto(address)
+    page.locator(f"{FIGURE} > svg .panel").nth(8).wait_for(state="attached")
+    page.locator(".gbuq[data-ready='1']").wait_for()
+    return page.locator(FIGURE)
+
+
+def overlapping(boxes, slack=1.0):
+    """Pairs of texts that stand on each other."""
+    return [
+        (a["text"], b["text"])
+        for i, a in enumerate(boxes)
+        for b in boxes[:i]
+        if min(a["right"], b["right"]) - max(a["left"], b["left"]) > slack
+        and min(a["bottom"], b["bottom"]) - max(a["top"], b["top"]) > slack + 2  # line spacing
+    ]
+
+
+WINDOWS = pytest.mark.parametrize(
+    ("viewport", "colour_scheme"),
+    [(DESKTOP, "light"), (PHONE, "dark")],
+    indirect=True,
+    ids=["desk", "phone"],
+)
+
+
+@WINDOWS
+def test_words_neither_overlap_nor_leave_the_figure_and_bands_stay_in_their_axes(
+    page, address, viewport, colour_scheme
+):
+    requests = []
+    page.on("request", lambda request: requests.append(request.url))
+    figures = open_figures(page, address)
+    screenshot(page, f"standalone-curves-{viewport[0]}-{colour_scheme}", full_page=True)
+    assert requests == [address]
+    written = figures.evaluate_all(WRITTEN)
+    assert len(written) == 4
+    for found in written:
+        assert len(found["legend"]) > 2
+        assert len(found["texts"]) > 6
+        assert overlapping(found["legend"]) == []
+        assert overlapping(found["texts"]) == []
+        for box in (*found["legend"], *found["texts"]):
+            assert found["all"]["left"] - 0.5 <= box["left"] < box["right"], box
+            assert box["right"] <= found["all"]["right"] + 0.5, box
+    panels = figures.evaluate_all(BEYOND)
+    assert len(panels) == 3 + 6 + 2 + 1
+    assert all(found["own"] for found in panels), "a panel is cut by another figure's axes"
+    assert [found["shown"] for found in panels] == [0] * len(panels)
+    assert min(found["beyond"] for found in panels[:3]) > 10, "the bands do leave the axes"
+    for found in panels[:9]:
+        assert found["seen"] > 0.5 * found["inside"]  # an outline is as often just missed
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_values_are_read_with_pointer_and_keyboard_and_a_click_chooses_nothing(page, address):
+    figures = open_figures(page, address)
+    for i, (alt, words) in enumerate(
+        [
+            ("Functions in words.", "truth"),
+            ("Noise in words.", "MACAU"),
+            ("A wave in words.", "knowledge std"),
+            ("Dots in words.", "row 1   y 0"),
+        ]
+    ):
+        figure = figures.nth(i)
+        picture, readout = figure.locator("> svg"), figure.locator(".gbuq-curves-readout")
+        assert picture.get_attribute("aria-label") == alt
+        assert "lick" not in readout.inner_text()
+        picture.focus()
+        page.keyboard.press("ArrowRight")
+        assert words in readout.inner_text()
+        page.keyboard.press("Enter")
+        page.keyboard.press("Escape")
+        assert readout.inner_text().startswith("Point at")
+    figures.nth(0).locator("> svg").scroll_into_view_if_needed()
+    box = figures.nth(0).locator("> svg").bounding_box()
+    page.mouse.click(box["x"] + 0.4 * box["width"], box["y"] + 0.5 * box["height"])
+    assert "truth" in figures.nth(0).locator(".gbuq-curves-readout").inner_text()
+
+
+def test_points_lie_where_the_ticks_say_and_a_frame_looks_closer(page, address):
+    figure = open_figures(page, address).nth(3)
+    drawn = figure.evaluate(
+        """figure => {
+          const svg = figure.querySelector(':scope > svg');
+          const [d] = [...svg.querySelectorAll('.panel path')].map(p => p.getAttribute('d'));
+          const text = (shown, anchor) => [...svg.querySelectorAll('text')]
+            .find(t => t.textContent === shown && t.getAttribute('text-anchor') === anchor);
+          const at = (node, name) => Number(node.getAttribute(name));
+          const ring = svg.querySelector('.ring');
+          return {
+            points: d.match(/[\\d.]+,[\\d.]+/g).map(p => p.split(',').map(Number)),
+            x: ['0', '10'].map(t => at(text(t, 'middle'), 'x')),
+            y: ['0', '10'].map(t => at(text(t, 'end'), 'y') - 4),
+            ring: [at(ring, 'cx'), at(ring, 'cy')],
+          };
+        }"""
+    )
+    corners = np.transpose([drawn["x"], drawn["y"]])
+    assert len(drawn["points"]) == 3, "those of the layer, not all that can be read"
+    # Coordinates have one decimal.
+    expected = [corners[0], corners.mean(axis=0), corners[1]]
+    np.testing.assert_allclose(drawn["points"], expected, atol=0.11)
+    np.testing.assert_allclose(drawn["ring"], corners.mean(axis=0), atol=0.11)
+    picture = figure.locator("> svg")
+    picture.scroll_into_view_if_needed()
+    box = picture.bounding_box()
+    page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 100)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 200, steps=3)
+    page.mouse.up()
+    whole = figure.get_by_label("Show the whole picture again")
+    whole.click()
+    expect(whole).to_be_hidden()
+
+
+@WINDOWS
+def test_a_saved_picture_holds_its_whole_legend(page, address, viewport, colour_scheme):
+    figures = open_figures(page, address)
+    for i in (0, 1, 3):
+        with page.expect_download() as waiting:
+            figures.nth(i).get_by_label("Save the picture as SVG").click()
+        root = ElementTree.fromstring(Path(waiting.value.path()).read_text("utf-8"))
+        names = figures.nth(i).locator(".gbuq-curves-entry").all_inner_texts()
+        texts = {node.text: node for node in root.findall(f"{SVG}text")}
+        assert [name for name in names if name not in texts] == []
+        drawing = next(node for node in root if node.get("transform"))
+        head = float(drawing.get("transform").split(",")[1].rstrip(")"))
+        places = [(float(texts[n].get("x")), float(texts[n].get("y"))) for n in names]
+        assert len(set(places)) == len(names)
+        assert max(y for _, y in places) < head
+        # Seven pixels hold a letter of this size.
+        ends = [x + 5 * len(n) for (x, _), n in zip(places, names, strict=True) if x > 100]
+        assert max(ends, default=0) <= float(root.get("width"))
+
+
+@pytest.mark.parametrize("colour_scheme", ["dark"], indirect=True)
+def test_figures_follow_a_change_of_theme_and_are_light_on_paper(page, address, colour_scheme):
+    figures = open_figures(page, address)
+    inks = """figures => figures.map(figure =>
+      figure.querySelector(':scope > svg text').getAttribute('fill'))"""
+    sheet = "document.querySelector('.gbuq').parentElement.gbuqSheet.view.theme.background"
+    dark = figures.evaluate_all(inks)
+    assert page.evaluate(sheet) == "rgb(20, 22, 27)"
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    paper = figures.evaluate_all(inks)
+    assert page.evaluate(sheet) == "rgb(255, 255, 255)"
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert figures.evaluate_all(inks) == dark
+    page.emulate_media(color_scheme="light")
+    text = figures.nth(0).locator("> svg text").first
+    expect(text).to_have_attribute("fill", paper[0])  # the page's policy refuses wait_for_function
+    assert page.evaluate(sheet) == "rgb(255, 255, 255)"
+    assert figures.evaluate_all(inks) == paper
+    assert set(paper).isdisjoint(dark)
