@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from gbuq_core.figures.bands import Bands, Limits, bands_figure
+from gbuq_core.figures.canvas.panels import Panel, PanelSheet
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.curves.parts import entry, line, readable_dots
-from gbuq_core.figures.heteroscedastic import heteroscedastic_figure
-from gbuq_core.figures.heteroscedastic_scene import Belief, Ground, Judged
-from gbuq_core.figures.panels import Panel, PanelSheet
-from gbuq_core.figures.soft_trees import Functions, Scene, functions_figure
+from gbuq_core.figures.heteroscedastic.picture import heteroscedastic_figure
+from gbuq_core.figures.heteroscedastic.scene import Belief, Ground, Judged
+from gbuq_core.figures.soft_trees.picture import Functions, Scene, functions_figure
 from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.figures.theme import METHOD_STYLES
+from gbuq_core.figures.wave import Bands, Limits, bands_figure
 from tests.browser.conftest import DESKTOP, PHONE, screenshot
 
 SVG = "{http://www.w3.org/2000/svg}"
