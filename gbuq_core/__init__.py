@@ -31,6 +31,8 @@ from gbuq_core.uncertainty import (  # noqa: E402
     decompose_regression,
 )
 
+__version__ = "0.1.0"  # the only place: the package takes its version from this line
+
 __all__ = [
     "BoostedEnsembleClassifier",
     "BoostedEnsembleRegressor",

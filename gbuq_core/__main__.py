@@ -1,4 +1,7 @@
-"""`python -m gbuq_core`: score a file without the app, with the same reader, trainer and export."""
+"""The command `gbuq`, also `python -m gbuq_core`: score a file without the app.
+
+The reader, the trainer and the export are the app's.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +78,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="python -m gbuq_core", description="Uncertainty in tree ensembles.")
+    prog = "python -m gbuq_core" if __name__ == "__main__" else "gbuq"
+    parser = _Parser(prog=prog, description="Uncertainty in tree ensembles.")
     commands = parser.add_subparsers(dest="command", required=True, parser_class=_Parser)
     score = commands.add_parser(
         "score",

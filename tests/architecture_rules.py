@@ -36,6 +36,11 @@ FIGURES_MAY_USE = FLOORS[0] | {"uncertainty", "synthetic", "metrics", "figures"}
 HIDDEN_FROM_PAGES = {"trees", "seeding", "numba_cache", "progress", "parallel", "resources"}
 
 SLOW_LIBRARIES = ("catboost", "lightgbm", "xgboost", "sklearn.ensemble", "plotly.express")
+# What `pip install .` leaves out: the extras. gbuq_core uses them late, if at all.
+NOT_IN_THE_CORE = (
+    *("streamlit", "plotly", "altair", "anywidget"),
+    *("catboost", "stochtree", "mapie", "ngboost", "xgboost"),
+)
 NOT_FOR_PAGES = ("catboost", "lightgbm", "xgboost", "sklearn", "numba", "scipy")
 KERNELS_MAY_USE = (
     "numba",
@@ -195,6 +200,12 @@ def slow_libraries_are_imported_late(module):
     if module.top in ("tests", "benchmarks"):
         return []
     return [i.name for i in imports(module) if i.at_import and is_from(i.name, SLOW_LIBRARIES)]
+
+
+def the_core_starts_without_the_extras(module):
+    if module.top != "gbuq_core":
+        return []
+    return [i.name for i in imports(module) if i.at_import and is_from(i.name, NOT_IN_THE_CORE)]
 
 
 def kernels_import_kernels(module):

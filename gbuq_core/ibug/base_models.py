@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
-from gbuq_core.errors import InvalidData
+from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.jobs import effective_n_jobs, stage, tick
 
 # The default: CatBoost, the paper's, with as many trees as the validation rows ask for.
@@ -70,8 +70,7 @@ def fit_owned(
             model.set_params(thread_count=n_threads)
         with threadpool_limits(n_threads, user_api="openmp"):  # HistGradientBoosting
             return BaseFit(model.fit(rows.X, rows.y), None)
-    import catboost
-
+    catboost = _catboost()
     limit = n_trees or _MOST_TREES
     model = catboost.CatBoostRegressor(
         iterations=limit,
@@ -93,6 +92,17 @@ def fit_owned(
         raise InvalidData(f"CatBoost cannot be fitted to these rows: {reason}.") from error
     watcher.raise_error()
     return BaseFit(model, model.tree_count_)
+
+
+def _catboost() -> Any:
+    try:
+        import catboost
+    except ImportError as error:
+        raise InvalidParameter(
+            "Without a base_model, the package catboost fits the trees, and it is not installed: "
+            "pip install catboost, or pass a base_model."
+        ) from error
+    return catboost
 
 
 class _Watcher:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-import plotly.graph_objects as go
 
 from gbuq_core.figures.theme import METHOD_STYLES
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 MEASURES: Mapping[str, str] = MappingProxyType(
     {"rank_correlation": "likeness to 20 other models", "auroc_far": "AUROC, far cells"}
@@ -47,6 +49,8 @@ def quality_figure(points: Sequence[Quality], measure: str, height: int = 290) -
     height : int
         In pixels.
     """
+    import plotly.graph_objects as go
+
     figure = go.Figure()
     for method in dict.fromkeys(point.method for point in points):
         figure.add_trace(_trace([p for p in points if p.method == method], measure))
@@ -62,6 +66,8 @@ def quality_figure(points: Sequence[Quality], measure: str, height: int = 290) -
 
 
 def _trace(points: Sequence[Quality], measure: str) -> go.Scatter:
+    import plotly.graph_objects as go
+
     style = METHOD_STYLES[points[0].method]
     several = len(points) > 1
     return go.Scatter(
