@@ -76,15 +76,16 @@ def describe_range(knob: Knob) -> str:
     'a multiple of 10 from 10 to 200'
     """
     if knob.kind in ("integer", "number"):
-        noun = "a whole number" if knob.kind == "integer" else "a number"
-        steps = ""
+        noun, steps = "a whole number" if knob.kind == "integer" else "a number", ""
+        low, high = _ends(knob)
         if knob.step and not knob.box and (knob.kind == "number" or knob.step > 1):
-            multiples = knob.kind == "integer" and knob.low % knob.step == 0
+            multiples = knob.kind == "integer" and low % knob.step == 0
             noun = f"a multiple of {knob.step:g}" if multiples else noun
             steps = "" if multiples else f" in steps of {knob.step:g}"
-        return f"{noun} from {knob.low:g} to {knob.high:g}{steps}"
+        return f"{noun} from {low:g} to {high:g}{steps}"
     if knob.kind == "range":
-        return f"two whole numbers from {knob.low:g} to {knob.high:g}, the lower one first"
+        low, high = _ends(knob)
+        return f"two whole numbers from {low:g} to {high:g}, the lower one first"
     if knob.kind == "switch":
         return "true or false"
     if knob.kind == "text":
@@ -120,13 +121,20 @@ def problem_with(knob: Knob, value: Any) -> bool:
             return value not in knob.choices
 
 
+def _ends(knob: Knob) -> tuple[float, float]:
+    """The lowest and the highest number; a knob that names no end has none."""
+    low = -math.inf if knob.low is None else knob.low
+    return low, math.inf if knob.high is None else knob.high
+
+
 def _on_slider(knob: Knob, value: float) -> bool:
     """Whether a finite number is in range and, but for boxes, where its slider can stand."""
-    if not knob.low <= value <= knob.high:
+    low, high = _ends(knob)
+    if not low <= value <= high:
         return False
-    if knob.box or not knob.step or value == knob.high:
+    if knob.box or not knob.step or value == high:
         return True
-    steps = (value - knob.low) / knob.step
+    steps = (value - low) / knob.step
     return abs(steps - round(steps)) < _STEP_ROUNDING
 
 

@@ -1,4 +1,4 @@
-"""Colours with a meaning: perceptually uniform maps, categories, and one colour a method."""
+"""Colours with a meaning: perceptually uniform maps and categories."""
 
 from __future__ import annotations
 
@@ -42,23 +42,6 @@ OKABE_ITO = (
     "#f0e442",  # yellow
     "#000000",
 )
-
-# A method keeps its colour on every page.
-METHOD_COLOURS = {
-    "sgb": "#7f7f7f",
-    "sglb": "#0072b2",
-    "virtual_sglb": "#56b4e9",
-    "csglb": "#e69f00",
-    "cbsglb": "#d55e00",
-    "ibug": "#009e73",
-    "vst": "#7b3294",
-    "vsgbm": "#cc79a7",
-    "macau": "#8c564b",
-    "macau_basic": "#b5836b",  # the same hue, lighter
-    "xbart": "#808000",
-    "baseline": "#a6a6a6",
-    "darker_baseline": "#8f8f8f",
-}
 
 
 @cache

@@ -10,49 +10,22 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-from gbuq_core.figures.colour import METHOD_COLOURS
+from gbuq_core.methods import METHODS
 
 PictureFormat = Literal["svg", "png"]
 
 
 class MethodStyle(NamedTuple):
-    """How a method is written and drawn on every page. Baselines share a grey, told by dashes."""
+    """How a method is written and drawn on every page: what its record says."""
 
     label: str
     colour: str
     dash: str = "solid"
 
 
-_BASELINE, _DARKER = METHOD_COLOURS["baseline"], METHOD_COLOURS["darker_baseline"]
-_STYLES = {
-    "sgb": MethodStyle("SGB", METHOD_COLOURS["sgb"]),
-    "sglb": MethodStyle("SGLB", METHOD_COLOURS["sglb"]),
-    "virtual_sglb": MethodStyle("virtual SGLB", METHOD_COLOURS["virtual_sglb"]),
-    "csglb": MethodStyle("cSGLB", METHOD_COLOURS["csglb"]),
-    "cbsglb": MethodStyle("cbSGLB", METHOD_COLOURS["cbsglb"]),
-    "ibug": MethodStyle("IBUG", METHOD_COLOURS["ibug"]),
-    "vst": MethodStyle("VST", METHOD_COLOURS["vst"]),
-    "vsgbm": MethodStyle("VSGBM", METHOD_COLOURS["vsgbm"]),
-    "macau": MethodStyle("MACAU", METHOD_COLOURS["macau"]),
-    "macau_linear": MethodStyle("MACAU (linear)", METHOD_COLOURS["macau"], "longdash"),
-    "macau_basic": MethodStyle("MACAU (basic)", METHOD_COLOURS["macau_basic"], "dash"),
-    "vrf": MethodStyle("vRF", _BASELINE, "dash"),
-    "forests": MethodStyle("ten forests", _BASELINE, "dot"),
-    "xbart": MethodStyle("XBART", METHOD_COLOURS["xbart"]),
-    "gp": MethodStyle("Gaussian process", _BASELINE, "longdash"),
-    "catboost": MethodStyle("CatBoost", _BASELINE, "dashdot"),
-    "virtual_catboost": MethodStyle("virtual CatBoost", _BASELINE, "longdashdot"),
-    "forest": MethodStyle("Random forest", _BASELINE),
-    "quantile": MethodStyle("Quantile regression", _DARKER, "dash"),
-    "conformal_forest": MethodStyle("Conformal, forest", _DARKER, "dot"),
-    "conformal_linear": MethodStyle("Conformal, linear", _DARKER, "dashdot"),
-    "cqr": MethodStyle("Conformal quantiles", _DARKER, "longdash"),
-    "gnll": MethodStyle("GNLL", _DARKER, "longdashdot"),
-    "ngboost": MethodStyle("NGBoost", _DARKER),
-    "isolation": MethodStyle("Isolation forest", _BASELINE, "2px 2px"),
-    "distance": MethodStyle("Nearest rows", _DARKER, "2px 2px"),
-}
-METHOD_STYLES: Mapping[str, MethodStyle] = MappingProxyType(_STYLES)
+METHOD_STYLES: Mapping[str, MethodStyle] = MappingProxyType(
+    {key: MethodStyle(each.label, each.colour, each.dash) for key, each in METHODS.items()}
+)
 
 
 class Ink(NamedTuple):

@@ -48,7 +48,7 @@ class HeteroscedasticMethod(NamedTuple):
     knobs : tuple of str
         Fields of `HeteroscedasticSettings` that its fit depends on besides rows, noise and seed.
     colour : str
-        A key of `gbuq_core.figures.colour.METHOD_COLOURS`.
+        What it shares its colour with.
     package : str
         What has to be installed.
     """

@@ -47,7 +47,7 @@ class SoftTreesMethod(NamedTuple):
         Where its functions come from: parameters drawn anew from a posterior, members or sweeps
         kept by the fit, or a process.
     colour : str
-        A key of `gbuq_core.figures.colour.METHOD_COLOURS`; "" takes the palette's next one.
+        What it shares its colour with.
     package : str
         What has to be installed.
     """

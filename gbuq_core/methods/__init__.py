@@ -1,0 +1,65 @@
+"""One record a method: its name, look, paper, tasks, knobs, estimator and cost, declared once.
+
+Pages, figures, exported code and the command line read the records; nobody else writes a method's
+label, colour, class or cost. Records are plain data: this room imports no estimator.
+
+Read one, and make its estimator:
+
+>>> from gbuq_core.methods import METHODS, find_methods
+>>> sglb = METHODS["virtual_sglb"]
+>>> sglb.label, sglb.colour, sglb.tasks
+('virtual SGLB', '#56b4e9', ('regression', 'classification'))
+>>> sglb.make("regression", n_trees=200, depth=4, random_state=0)
+BoostedEnsembleRegressor(depth=4, ensemble='virtual', n_trees=200,
+                         random_state=0)
+
+``make`` refuses what a knob cannot be, in one sentence. ``sglb.builder("regression")`` has
+``module``, ``name``, ``fixed`` and ``takes`` for exported code, and ``arguments(given)`` all that
+the class is given.
+
+Which methods can do something, in the order that pages list them:
+
+>>> [method.key for method in find_methods("novelty", yields=("novelty",))]
+['isolation', 'distance']
+>>> [method.label for method in find_methods("regression", yields=("knowledge", "functions"))]
+['VST', 'VSGBM', 'XBART', 'Gaussian process']
+
+What a method needs, and what it costs before it is fitted:
+
+>>> METHODS["gp"].why_not(rows=9000)[:55]
+'Gaussian process takes at most 5,000 rows, and this tab'
+>>> METHODS["ngboost"].costs.fit_seconds(rows=2000, columns=1, trees=100) > 1.0
+True
+
+A page takes a knob from the record and narrows it to what it offers. The label, help and limits
+stay the record's unless the page gives its own:
+
+>>> from gbuq_core.knobs import narrow
+>>> depth = narrow(sglb.knob("depth"), high=8, step=1, group="method")
+>>> depth.label, depth.default, depth.high
+('Depth', 6, 8)
+
+To move a page here: replace its dictionary by ``{key: METHODS[key] for key in ...}`` with the keys
+it shows, take ``label``, ``about`` and ``packages`` from the record, build with ``make`` (or
+``builder(...)`` in exported code), and estimate with ``costs``. What only this page says about a
+method stays with the page.
+
+A new method is a `Method` in ``RECORDS`` of one of this room's files (and its estimator's own
+file). A notebook or a test adds one with `declare_method`, before it imports a page.
+"""
+
+from gbuq_core.methods.catalogue import METHODS, declare_method, find_methods
+from gbuq_core.methods.record import NOVELTIES, PARTS, TASKS, YIELDS, Builder, Costs, Method
+
+__all__ = [
+    "METHODS",
+    "NOVELTIES",
+    "PARTS",
+    "TASKS",
+    "YIELDS",
+    "Builder",
+    "Costs",
+    "Method",
+    "declare_method",
+    "find_methods",
+]

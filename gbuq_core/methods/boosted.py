@@ -1,0 +1,173 @@
+"""Boosted ensembles: SGB, SGLB, virtual and cyclical, by this project and by CatBoost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gbuq_core.knobs import Knob
+from gbuq_core.methods.papers import CYCLICAL, GREY, SGLB
+from gbuq_core.methods.record import PARTS, Builder, Costs, Method
+
+_TREES = Knob("n_trees", "Trees", "integer", 1000, 1, 100_000, unit="trees")
+_SHARED = (
+    _TREES,
+    Knob("depth", "Depth", "integer", 6, 1, 16),
+    Knob("learning_rate", "Learning rate", "number", 0.1, 0.0001, 1.0),
+    Knob(
+        "random_strength", "Random strength", "number", 1.0, 0.0, 1000.0,
+        help="Noise on the scores of splits, strong in the first trees and fading.",
+    ),
+)  # fmt: skip
+_CYCLICAL_RATE = _SHARED[2]._replace(default=0.05)
+_MEMBERS = Knob("n_members", "Members", "integer", 10, 1, 1000, help="Independent models.")
+_VIRTUAL = (
+    Knob(
+        "truncation_step", "Truncation step K", "integer", 50, 1, 100_000, unit="trees",
+        help="A virtual ensemble's members have K, 2K, ... trees.",
+    ),
+    Knob(
+        "truncation_start", "Truncation start", "number", 0.5, 0.0, 0.99,
+        help="The share of the trees before the first member.",
+    ),
+)  # fmt: skip
+_LANGEVIN = (
+    Knob(
+        "temperature", "Diffusion temperature", "ladder", "catboost",
+        choices=("posterior", 1.0, 10.0, 100.0, 1000.0, 10_000.0, "catboost"),
+        help="Less is noisier. catboost: the number of rows. posterior: 1, what sampling from the "
+        "posterior asks for.",
+    ),
+    Knob(
+        "leaf_noise", "Noise in leaves", "choice", None, choices=(None, True, False),
+        help="Langevin noise on leaf values, not only on the choice of splits. None: off at "
+        "the temperature catboost, whose own code has none here, and on at any other.",
+    ),
+)  # fmt: skip
+_CYCLES = (
+    Knob(
+        "cycle_length", "Cycle length C", "integer", 200, 2, 100_000, unit="trees",
+        help="Gradients are scaled from the largest alpha down to the smallest in each cycle.",
+    ),
+    Knob(
+        "burn_in_cycles", "Burn-in, first cycles left out", "integer", 0, 0, 1000,
+        help="The first cycles give no member.",
+    ),
+    Knob("alpha_max", "Largest alpha", "number", 10.0, 0.01, 1000.0,
+         help="At the start of a cycle."),
+    Knob("alpha_min", "Smallest alpha", "number", 1.0, 0.0, 1000.0, help="1 is plain SGLB."),
+    Knob("noise_free_exploration", "No noise while exploring", "switch", False,
+         help="A variant of the cyclical paper's appendix."),
+)  # fmt: skip
+_MASK = (
+    Knob("mask_prob", "Rows kept while exploring", "number", 0.66, 0.01, 1.0,
+         help="The chance of a row to have a gradient in this cycle."),
+    Knob("exploration_fraction", "Exploring part of a cycle", "number", 0.9, 0.0, 1.0,
+         help="cbSGLB masks rows during this part."),
+)  # fmt: skip
+
+# For trees of depth 6 and a mean with its variance; `estimate_fit` of the ensemble counts exactly.
+_COSTS = Costs(
+    tree=1e-5, tree_row=4.2e-8, tree_column=4.8e-5, tree_cell=8.4e-9,
+    predict_tree_row=1e-8, cell_bytes=32.0, column_bytes=1e5, tree_bytes=2200.0,
+)  # fmt: skip
+_CATBOOST_COSTS = Costs(
+    tree=1.1e-4, tree_row=1.1e-7, tree_column=1.35e-4, tree_cell=4.6e-8,
+    predict_tree_row=1.5e-8, cell_bytes=64.0, tree_bytes=2200.0,
+)  # fmt: skip
+_MIXTURE = (*PARTS, "members")
+
+
+def _ensembles(**fixed: Any) -> dict[str, Builder]:
+    return {
+        "regression": Builder(of="gbuq_core:BoostedEnsembleRegressor", fixed=fixed),
+        "classification": Builder(of="gbuq_core:BoostedEnsembleClassifier", fixed=fixed),
+    }
+
+
+RECORDS = (
+    Method(
+        key="sgb",
+        label="SGB",
+        about="Independent boosted models, each tree on a random half of the rows.",
+        paper=SGLB,
+        section="section 3",
+        colour="#7f7f7f",
+        builders=_ensembles(method="sgb", ensemble="independent"),
+        yields=_MIXTURE,
+        classes_yield=_MIXTURE,
+        knobs=(
+            _MEMBERS,
+            *_SHARED,
+            Knob("subsample", "Subsample of each tree", "number", 0.5, 0.01, 1.0),
+        ),
+        costs=_COSTS,
+    ),
+    Method(
+        key="sglb",
+        label="SGLB",
+        about="An ensemble of boosted models trained with Langevin noise.",
+        paper=SGLB,
+        section="section 3",
+        colour="#0072b2",
+        builders=_ensembles(method="sglb", ensemble="independent"),
+        yields=_MIXTURE,
+        classes_yield=_MIXTURE,
+        knobs=(_MEMBERS, *_SHARED, *_LANGEVIN),
+        costs=_COSTS,
+    ),
+    Method(
+        key="virtual_sglb",
+        label="virtual SGLB",
+        about="One boosted model trained with Langevin noise, whose truncations are the members.",
+        paper=SGLB,
+        section="section 3, equation 15",
+        colour="#56b4e9",
+        builders=_ensembles(method="sglb", ensemble="virtual"),
+        yields=_MIXTURE,
+        classes_yield=_MIXTURE,
+        knobs=(*_SHARED, *_VIRTUAL, *_LANGEVIN),
+        costs=_COSTS,
+    ),
+    Method(
+        key="csglb",
+        label="cSGLB",
+        about="One long boosted model with cyclical gradients, and a member at the end of every "
+        "cycle.",
+        paper=CYCLICAL,
+        section="algorithm 1, equation 7",
+        colour="#e69f00",
+        builders=_ensembles(method="csglb"),
+        yields=_MIXTURE,
+        classes_yield=_MIXTURE,
+        knobs=(*_SHARED[:2], _CYCLICAL_RATE, _SHARED[3], *_CYCLES, *_MASK[1:], *_LANGEVIN),
+        costs=_COSTS,
+    ),
+    Method(
+        key="cbsglb",
+        label="cbSGLB",
+        about="cSGLB that sees a random part of the rows while it explores.",
+        paper=CYCLICAL,
+        section="algorithm 1, section 5.1",
+        colour="#d55e00",
+        builders=_ensembles(method="cbsglb"),
+        yields=_MIXTURE,
+        classes_yield=_MIXTURE,
+        knobs=(*_SHARED[:2], _CYCLICAL_RATE, _SHARED[3], *_CYCLES, *_MASK, *_LANGEVIN),
+        costs=_COSTS,
+    ),
+    Method(
+        key="virtual_catboost",
+        label="virtual CatBoost",
+        about="Virtual SGLB, trained by CatBoost's own code.",
+        paper=SGLB,
+        section="section 3, equation 15",
+        colour=GREY,
+        dash="longdashdot",
+        builders=_ensembles(method="sglb", ensemble="virtual", engine="catboost"),
+        yields=_MIXTURE,
+        classes_yield=_MIXTURE,
+        knobs=(*_SHARED, *_VIRTUAL, _LANGEVIN[0]),
+        packages=("catboost",),
+        costs=_CATBOOST_COSTS,
+    ),
+)

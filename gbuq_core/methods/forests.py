@@ -1,0 +1,135 @@
+"""Random forests as ensembles, and MACAU's models in their leaves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gbuq_core.knobs import Knob
+from gbuq_core.methods.papers import GREY, MACAU, SGLB
+from gbuq_core.methods.record import NOVELTIES, PARTS, Builder, Costs, Method
+
+FOREST_KNOBS = (
+    Knob("n_trees", "Trees", "integer", 100, 1, 100_000, unit="trees"),
+    Knob("max_leaves", "Leaves of a tree, at most", "integer", 31, 2, 1024),
+    Knob("min_child_samples", "Rows in a leaf, at least", "integer", 20, 1, 100_000),
+    Knob(
+        "subsample", "Subsample of each tree", "number", 0.8, 0.01, 0.99,
+        help="The share of the rows that a tree of a forest sees. Small shares make trees differ, "
+        "which smooths their mean.",
+    ),
+)  # fmt: skip
+_LEAF_MODEL = Knob("leaf_model", "Model in a leaf", "choice", "linear", choices=("linear", "basic"))
+_TAIL = Knob(
+    "tail", "Novelty beyond the rows", "choice", "rise", choices=("rise", "clip"),
+    help="The authors' z-scores end at 5.2, ours go on rising.",
+)  # fmt: skip
+_GROUPS = (
+    Knob("n_groups", "Members", "integer", 10, 2, 1000),
+    Knob("trees_per_group", "Trees of a member", "integer", 100, 1, 100_000, unit="trees"),
+    Knob("max_depth", "Depth", "integer", 10, 1, 64),
+)
+
+
+def _forests(**fixed: Any) -> dict[str, Builder]:
+    return {
+        "regression": Builder(of="gbuq_core.baselines:ForestEnsembleRegressor", fixed=fixed),
+        "classification": Builder(of="gbuq_core.baselines:ForestEnsembleClassifier", fixed=fixed),
+    }
+
+
+def _macau(**fixed: Any) -> dict[str, Builder]:
+    return {
+        "regression": Builder(of="gbuq_core.macau:MacauRegressor", fixed=fixed),
+        "classification": Builder(of="gbuq_core.macau:MacauClassifier", fixed=fixed),
+    }
+
+
+_GROUP_COSTS = Costs(
+    fit=0.1, tree=6e-4, tree_row=1e-7, tree_cell=3e-7, predict_tree_row=1e-7, tree_bytes=40_000.0
+)
+_ALL = (*PARTS, *NOVELTIES, "members")
+
+RECORDS = (
+    Method(
+        key="vrf",
+        label="vRF",
+        about="One random forest whose groups of trees are the members.",
+        paper=SGLB,
+        section="appendix C",
+        colour=GREY,
+        dash="dash",
+        builders=_forests(independent=False),
+        yields=("knowledge", "members"),
+        classes_yield=(*PARTS, "members"),
+        knobs=_GROUPS,
+        costs=_GROUP_COSTS,
+    ),
+    Method(
+        key="forests",
+        label="ten forests",
+        about="Ten random forests, each of which is a member.",
+        paper=SGLB,
+        section="appendix C",
+        colour=GREY,
+        dash="dot",
+        builders=_forests(independent=True),
+        yields=("knowledge", "members"),
+        classes_yield=(*PARTS, "members"),
+        knobs=_GROUPS,
+        costs=_GROUP_COSTS,
+    ),
+    Method(
+        key="macau",
+        label="MACAU",
+        about="A random forest with a model of its own in every leaf.",
+        paper=MACAU,
+        section="section 3",
+        colour="#8c564b",
+        builders=_macau(),
+        yields=_ALL,
+        classes_yield=_ALL,
+        knobs=(_LEAF_MODEL, *FOREST_KNOBS, _TAIL),
+        packages=("lightgbm",),
+        forms=("macau_linear", "macau_basic"),
+        costs=Costs(
+            fit=0.02, tree_row=1.1e-6, tree_cell=3e-7, predict_tree_row=1.5e-6, tree_bytes=20_000.0,
+            tree_row_bytes=24.0,
+        ),
+    ),
+    Method(
+        key="macau_linear",
+        label="MACAU (linear)",
+        about="A random forest with a Bayesian linear model in every leaf.",
+        paper=MACAU,
+        section="section 3.1",
+        colour="#8c564b",
+        dash="longdash",
+        builders=_macau(leaf_model="linear"),
+        yields=_ALL,
+        classes_yield=_ALL,
+        knobs=(*FOREST_KNOBS, _TAIL),
+        packages=("lightgbm",),
+        costs=Costs(
+            fit=0.02, tree_row=1.1e-6, tree_cell=3e-7, predict_tree_row=1.5e-6, tree_bytes=20_000.0,
+            tree_row_bytes=24.0,
+        ),
+    ),
+    Method(
+        key="macau_basic",
+        label="MACAU (basic)",
+        about="A random forest with the mean and the variance of every leaf.",
+        paper=MACAU,
+        section="section 3.1",
+        colour="#b5836b",
+        dash="dash",
+        builders=_macau(leaf_model="basic"),
+        yields=_ALL,
+        classes_yield=_ALL,
+        knobs=(*FOREST_KNOBS, _TAIL),
+        packages=("lightgbm",),
+        costs=Costs(
+            fit=0.02, tree_row=1.0e-6, tree_cell=3e-7, predict_tree_row=1.2e-6, tree_bytes=20_000.0,
+            tree_row_bytes=24.0,
+        ),
+    ),
+)  # fmt: skip

@@ -1,0 +1,114 @@
+"""Methods that sample functions: variational soft trees, XBART, a Gaussian process."""
+
+from __future__ import annotations
+
+from gbuq_core.knobs import Knob
+from gbuq_core.methods.papers import GREY, RASMUSSEN, SOFT_TREES
+from gbuq_core.methods.record import PARTS, Builder, Costs, Method
+
+_DRAWS = Knob("n_draws", "Functions behind the bands", "integer", 100, 2, 100_000)
+_SOFT = (
+    Knob(
+        "depth", "Depth of soft trees", "integer", 3, 0, 8,
+        help="Depth 0 is one leaf: Bayesian linear regression.",
+    ),
+    Knob("leaf", "A leaf says", "choice", "linear", choices=("linear", "constant")),
+    Knob(
+        "rank", "Rank of the covariance", "integer", 5, 0, 250,
+        help="0 is mean field: all parameters independent. At most the number of parameters.",
+    ),
+    Knob(
+        "beta", "Sharpness of gates", "number", 5.0, 0.01, 100.0,
+        help="Beta of the gates' sigmoid: the larger, the more like a hard split.",
+    ),
+    Knob("prior_scale", "Prior std", "number", 2.5, 0.01, 100.0),
+    Knob("n_steps", "Training steps", "integer", 3000, 1, 100_000),
+    Knob(
+        "n_restarts", "Starts", "integer", 2, 1, 100,
+        help="They race for a fifth of the steps; the best goes on.",
+    ),
+    _DRAWS,
+)  # fmt: skip
+_MOST_GP_ROWS = 5000
+_FUNCTIONS = (*PARTS, "functions", "members")
+
+RECORDS = (
+    Method(
+        key="vst",
+        label="VST",
+        about="One soft tree with a Gaussian posterior over all of its parameters.",
+        paper=SOFT_TREES,
+        section="section 4.1",
+        colour="#7b3294",
+        builders={"regression": Builder(of="gbuq_core:VariationalSoftTreeRegressor")},
+        yields=_FUNCTIONS,
+        knobs=_SOFT,
+        # For 3,000 steps of depth 3; `estimate_fit` of the estimator counts exactly.
+        costs=Costs(
+            tree=0.04, tree_row=4.7e-4, tree_cell=3e-5, predict_tree_row=1.1e-5, cell_bytes=60.0,
+            row_bytes=200.0, tree_bytes=200_000.0,
+        ),
+    ),
+    Method(
+        key="vsgbm",
+        label="VSGBM",
+        about="A boosted sum of soft trees, each with a posterior of its own.",
+        paper=SOFT_TREES,
+        section="section 4.2, algorithm 1",
+        colour="#cc79a7",
+        builders={"regression": Builder(of="gbuq_core:VariationalSoftGBMRegressor")},
+        yields=_FUNCTIONS,
+        knobs=(Knob("n_trees", "Trees of the VSGBM", "integer", 5, 1, 100), *_SOFT),
+        costs=Costs(
+            tree=0.01, tree_row=1.9e-4, tree_cell=3e-5, predict_tree_row=9e-6, cell_bytes=60.0,
+            row_bytes=200.0, tree_bytes=100_000.0,
+        ),
+    ),
+    Method(
+        key="xbart",
+        label="XBART",
+        about="Bayesian additive regression trees: every sweep over its trees is a draw.",
+        paper=SOFT_TREES,
+        section="section 5",
+        colour="#808000",
+        builders={
+            "regression": Builder(
+                of="gbuq_core.baselines:XBARTRegressor", takes=("random_state",)
+            )
+        },
+        yields=_FUNCTIONS,
+        knobs=(
+            Knob("n_trees", "Trees of XBART", "integer", 30, 1, 1000, unit="trees"),
+            _DRAWS,
+            Knob("n_burn_in", "Sweeps left out", "integer", 15, 0, 10_000),
+        ),
+        packages=("stochtree",),
+        complete=True,
+        # For 100 draws after 15 sweeps.
+        costs=Costs(
+            fit=0.02, tree=2e-4, tree_row=6e-6, tree_column=3.2e-3, predict_tree_row=8e-7,
+            row_bytes=1800.0,
+        ),
+    ),
+    Method(
+        key="gp",
+        label="Gaussian process",
+        about="The familiar reference: functions with a smooth kernel.",
+        paper=RASMUSSEN,
+        section="equations 2.23 to 2.25",
+        colour=GREY,
+        dash="longdash",
+        builders={
+            "regression": Builder(
+                of="gbuq_core.baselines:GaussianProcessBaseline", takes=("random_state",)
+            )
+        },
+        yields=(*PARTS, "functions"),
+        knobs=(_DRAWS, Knob("n_restarts", "Starts", "integer", 1, 1, 100)),
+        packages=("sklearn",),
+        complete=True,
+        most_rows=_MOST_GP_ROWS,
+        rows_reason="its time grows with the cube of the rows",
+        costs=Costs(fit=0.05, row_pair=7e-6, predict_row=1e-4, pair_bytes=40.0),
+    ),
+)  # fmt: skip

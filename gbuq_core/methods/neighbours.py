@@ -1,0 +1,137 @@
+"""Methods that look a row's neighbours up: IBUG, its average with virtual SGLB, kNN."""
+
+from __future__ import annotations
+
+from gbuq_core.knobs import Knob
+from gbuq_core.methods.papers import DARK_GREY, GREY, IBUG
+from gbuq_core.methods.record import Builder, Costs, Method
+
+_CATBOOST = Builder(
+    of="catboost:CatBoostRegressor", fixed={"verbose": False, "allow_writing_files": False}
+)
+_SCORING = Knob(
+    "scoring", "Tuned for", "choice", "nll", choices=("nll", "crps"),
+    help="What the number of neighbours and the calibration minimise on held-out rows.",
+)  # fmt: skip
+_CALIBRATE = Knob("calibrate", "Calibrate", "switch", True)
+# Of its own booster's 1,000 trees and of looking every row up among all others, tree by tree.
+_LOOK_UP = Costs(
+    tree=5.7e-5, tree_row=7e-9, tree_column=3e-5, tree_cell=5e-9,
+    predict_tree_row=1.2e-8, tree_bytes=200.0, tree_row_bytes=3.7,
+)  # fmt: skip
+_BOTH = Costs(
+    tree=3e-5, tree_row=3.3e-8, tree_column=7e-5, tree_cell=3.4e-8,
+    predict_tree_row=1.8e-8, tree_bytes=400.0, tree_row_bytes=4.4,
+)  # fmt: skip
+
+RECORDS = (
+    Method(
+        key="ibug",
+        label="IBUG",
+        about="A boosted model's mean, and the spread of the rows that share most of its leaves.",
+        paper=IBUG,
+        section="section 3, algorithms 1 to 3",
+        colour="#009e73",
+        builders={"regression": Builder(of="gbuq_core:IBUGRegressor")},
+        yields=("total", "data", "neighbours"),
+        knobs=(
+            _SCORING,
+            _CALIBRATE,
+            Knob(
+                "posterior",
+                "Family",
+                "choice",
+                "normal",
+                choices=(
+                    "normal",
+                    "skew-normal",
+                    "log-normal",
+                    "laplace",
+                    "student-t",
+                    "logistic",
+                    "gumbel",
+                    "weibull",
+                    "kde",
+                ),
+                help="The distribution that is fitted to the neighbours' targets.",
+            ),
+            Knob("tree_order", "Trees taken", "choice", "first",
+                 choices=("first", "last", "random")),
+        ),
+        costs=_LOOK_UP,
+    ),
+    Method(
+        key="ibug_cbu",
+        label="IBUG + virtual SGLB",
+        about="The average of IBUG and virtual SGLB, each calibrated first (IBUG+CBU).",
+        paper=IBUG,
+        section="section 5.2",
+        colour="#009e73",
+        dash="dash",
+        builders={
+            "regression": Builder(
+                of="gbuq_core.baselines:AveragingRegressor",
+                fixed={
+                    "estimators": (
+                        ("ibug", Builder(of="gbuq_core:IBUGRegressor")),
+                        (
+                            "sglb",
+                            Builder(
+                                of="gbuq_core:BoostedEnsembleRegressor",
+                                fixed={"method": "sglb", "ensemble": "virtual"},
+                            ),
+                        ),
+                    )
+                },
+                takes=("random_state",),
+            )
+        },
+        yields=("total",),
+        knobs=(_SCORING,),
+        complete=True,
+        costs=_BOTH,
+    ),
+    Method(
+        key="knn",
+        label="kNN",
+        about="The mean and the spread of the nearest rows, by Euclidean distance.",
+        paper=IBUG,
+        section="appendix C.2",
+        colour=GREY,
+        dash="4px 2px",
+        builders={
+            "regression": Builder(
+                of="gbuq_core.baselines:EuclideanNeighborsRegressor", takes=("random_state",)
+            )
+        },
+        yields=("total", "data", "neighbours"),
+        knobs=(_SCORING, _CALIBRATE),
+        complete=True,
+        costs=Costs(fit=0.002, row=2.4e-5, predict_row=1.5e-5, row_bytes=3400.0),
+    ),
+    Method(
+        key="knn_cb",
+        label="kNN-CB",
+        about="A boosted model's mean, and the spread of the nearest rows in its most important "
+        "features.",
+        paper=IBUG,
+        section="appendix C.2",
+        colour=DARK_GREY,
+        dash="4px 2px",
+        builders={
+            "regression": Builder(
+                of="gbuq_core.baselines:EuclideanNeighborsRegressor",
+                fixed={"base_model": _CATBOOST},
+                takes=("random_state",),
+            )
+        },
+        yields=("total", "data", "neighbours"),
+        knobs=(_SCORING, _CALIBRATE),
+        packages=("catboost",),
+        complete=True,
+        costs=Costs(
+            tree=4e-5, tree_row=1.7e-7, tree_column=3.6e-4, tree_cell=3e-8, predict_row=9e-6,
+            row_bytes=3400.0, tree_bytes=500.0,
+        ),
+    ),
+)  # fmt: skip

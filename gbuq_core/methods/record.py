@@ -1,0 +1,301 @@
+"""What a record of a method holds."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.knobs import Knob, check_knob
+from gbuq_core.validation import check_choice
+
+TASKS = ("regression", "classification", "novelty")
+PARTS = ("total", "data", "knowledge")
+NOVELTIES = ("novelty", "conditional_novelty", "inference_novelty")
+YIELDS = (*PARTS, *NOVELTIES, "members", "functions", "neighbours", "intervals")
+SHARED = ("n_jobs", "random_state", "levels")  # arguments that most estimators take
+
+
+@dataclass(frozen=True, kw_only=True)
+class Builder:
+    """How to make an estimator that is not fitted. Nothing is imported until it is made.
+
+    Attributes
+    ----------
+    of : str
+        ``"module:Class"``.
+    fixed : mapping
+        Arguments that make the method what it is. A `Builder` among them, also within a tuple, is
+        made too: an average of two methods, or neighbours among a model's features.
+    takes : tuple of str
+        Which of ``n_jobs``, ``random_state`` and ``levels`` its class accepts.
+    at_most : mapping
+        ``{"n_members": ("n_trees", 2)}``: no more members than half of the trees, and two at least.
+    """
+
+    of: str
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    takes: tuple[str, ...] = ("n_jobs", "random_state")
+    at_most: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+
+    @property
+    def module(self) -> str:
+        """Where the class is imported from."""
+        return self.of.partition(":")[0]
+
+    @property
+    def name(self) -> str:
+        """The class's name."""
+        return self.of.partition(":")[2]
+
+    def load(self) -> Callable[..., Any]:
+        """The class. This imports its module."""
+        found: Callable[..., Any] = getattr(importlib.import_module(self.module), self.name)
+        return found
+
+    def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """All arguments of the class: fixed ones first, what is given, what is limited by it.
+
+        >>> half = Builder(of="a:B", at_most={"n_members": ("n_trees", 2)})
+        >>> half.arguments({"n_trees": 12, "n_members": 10})
+        {'n_trees': 12, 'n_members': 6}
+        """
+        found = {**self.fixed, **given}
+        for name, (by, share) in self.at_most.items():
+            if name in found and by in found:
+                found[name] = max(2, min(found[name], found[by] // share))
+        return found
+
+    def make(self, **given: Any) -> Any:
+        """The estimator with these arguments besides the fixed ones."""
+        arguments = {name: _made(value) for name, value in self.arguments(given).items()}
+        return self.load()(**arguments)
+
+
+def _made(value: Any) -> Any:
+    if isinstance(value, Builder):
+        return value.make()
+    if isinstance(value, tuple) and any(isinstance(part, (Builder, tuple)) for part in value):
+        return [tuple(_made(part) for part in pair) for pair in value]
+    return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Costs:
+    """Roughly what a fit and a prediction take on one core of a 2020s server.
+
+    ``fit`` seconds of any fit; ``row``, ``row_pair``: of each training row, each pair of rows;
+    ``tree``, ``tree_row``, ``tree_column``, ``tree_cell``: of each tree, and each row, column or
+    cell (row and column) that it reads. ``predict_row``, ``predict_tree_row``: of each row that is
+    predicted, and each tree that it falls through. ``cell_bytes``, ``row_bytes``, ``column_bytes``,
+    ``pair_bytes``: peak memory for each cell of the table, each row, column and pair of rows;
+    ``tree_bytes``, ``tree_row_bytes``: what a tree keeps, and keeps of every training row.
+
+    An ensemble counts the trees of all members, a soft tree is one tree, and a method that trains
+    another library's booster first counts that one's trees (1,000 by default).
+    """
+
+    fit: float = 0.0
+    row: float = 0.0
+    row_pair: float = 0.0
+    tree: float = 0.0
+    tree_row: float = 0.0
+    tree_column: float = 0.0
+    tree_cell: float = 0.0
+    predict_row: float = 0.0
+    predict_tree_row: float = 0.0
+    cell_bytes: float = 24.0
+    row_bytes: float = 0.0
+    column_bytes: float = 0.0
+    pair_bytes: float = 0.0
+    tree_bytes: float = 0.0
+    tree_row_bytes: float = 0.0
+
+    def fit_seconds(self, rows: int, columns: int = 1, trees: int = 0) -> float:
+        """Seconds of a fit on one core.
+
+        >>> Costs(fit=0.5, tree=0.01).fit_seconds(1000, trees=100)
+        1.5
+        """
+        each = self.tree + self.tree_column * columns
+        each += rows * (self.tree_row + self.tree_cell * columns)
+        return self.fit + rows * self.row + rows * rows * self.row_pair + trees * each
+
+    def predict_seconds(self, rows: int, trees: int = 0) -> float:
+        """Seconds to predict rows on one core.
+
+        >>> Costs(predict_row=0.001).predict_seconds(1000)
+        1.0
+        """
+        return rows * (self.predict_row + trees * self.predict_tree_row)
+
+    def fit_bytes(self, rows: int, columns: int = 1, trees: int = 0) -> int:
+        """Peak memory of a fit in bytes, the table's own copies among it.
+
+        >>> Costs(cell_bytes=8.0, tree_bytes=100.0).fit_bytes(10, 2, trees=3)
+        460
+        """
+        each = self.tree_bytes + rows * self.tree_row_bytes
+        table = rows * (columns * self.cell_bytes + self.row_bytes + rows * self.pair_bytes)
+        return int(table + columns * self.column_bytes + trees * each)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method:
+    """All that the project says about one method, declared once.
+
+    Attributes
+    ----------
+    key : str
+        Its name in code, files and options.
+    label, about : str
+        Its name for people, which links use too, and one sentence on what it does.
+    paper, section : str
+        Where it comes from.
+    colour, dash : str
+        ``#rrggbb`` and the dash of its lines, the same on every page. A colour may be shared; the
+        two together are unique.
+    builders : mapping
+        From each of `TASKS` that it can do to a `Builder`. ``"ensemble"`` is the builder for
+        several independent models, where the method has both.
+    yields : tuple of str
+        Of `YIELDS`: the parts of its uncertainty, novelty scores, members, sampled functions,
+        neighbours, intervals of its own. For a regression; ``classes_yield`` for a classification.
+    knobs : tuple of Knob
+        Arguments of its class that a reader may move; ``key`` is the argument's name.
+    packages : tuple of str
+        What has to be installed, as it is imported.
+    complete : bool
+        Whether it reads tables without gaps only.
+    most_rows, rows_reason : int or None, str
+        The largest training table, and why.
+    costs : Costs
+    forms : tuple of str
+        Keys of the records that fix its main knob. `find_methods` lists those in its place.
+    """
+
+    key: str
+    label: str
+    about: str
+    paper: str
+    section: str = ""
+    colour: str
+    dash: str = "solid"
+    builders: Mapping[str, Builder]
+    yields: tuple[str, ...]
+    classes_yield: tuple[str, ...] = ()
+    knobs: tuple[Knob, ...] = ()
+    packages: tuple[str, ...] = ()
+    complete: bool = False
+    most_rows: int | None = None
+    rows_reason: str = ""
+    costs: Costs = Costs()
+    forms: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "builders", MappingProxyType(dict(self.builders)))
+        for name in (*self.yields, *self.classes_yield):
+            check_choice("yields", name, YIELDS)
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Which of `TASKS` it can do."""
+        return tuple(task for task in TASKS if task in self.builders)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Which of total, data and knowledge it tells in a regression."""
+        return tuple(part for part in PARTS if part in self.yields)
+
+    @property
+    def predicts(self) -> bool:
+        """Whether it predicts a target; a method that only scores rows does not."""
+        return self.tasks != ("novelty",)
+
+    def builder(self, task: str = "regression") -> Builder:
+        """How to make its estimator for a task.
+
+        Raises
+        ------
+        InvalidParameter
+            If it cannot do the task.
+        """
+        if task not in self.builders:
+            does = ", ".join(self.builders)
+            raise InvalidParameter(f"{self.label} does {does}, not {task}: choose another method.")
+        return self.builders[task]
+
+    def knob(self, key: str) -> Knob:
+        """One of its knobs.
+
+        Raises
+        ------
+        InvalidParameter
+            If it has no such knob.
+        """
+        found = {knob.key: knob for knob in self.knobs}
+        return found[check_choice("knob", key, tuple(found))]
+
+    def make(self, task: str = "regression", **arguments: Any) -> Any:
+        """Its estimator, not fitted.
+
+        Parameters
+        ----------
+        task : {"regression", "classification", "novelty", "ensemble"}
+        **arguments
+            Values of its knobs, and ``n_jobs``, ``random_state`` or ``levels`` where its class
+            takes them. What is not given keeps the class's own default.
+
+        Raises
+        ------
+        InvalidParameter
+            If the method cannot do the task, its package is missing, or a knob cannot have the
+            value.
+        """
+        builder = self.builder(task)
+        missing = self.missing()
+        if missing:
+            raise InvalidParameter(missing)
+        for name, value in arguments.items():
+            if name not in builder.takes:
+                check_knob(self.knob(name), value)
+        return builder.make(**arguments)
+
+    def missing(self) -> str:
+        """Why it cannot run here, in a sentence; empty if it can. Nothing is imported."""
+        for package in self.packages:
+            if not _installed(package):
+                return (
+                    f"{self.label} is not installed: choose another method, or install the "
+                    f"package {package}."
+                )
+        return ""
+
+    def why_not(self, rows: int, gaps: bool = False) -> str:
+        """Why it cannot learn from a table of so many rows, in a sentence; empty if it can.
+
+        Parameters
+        ----------
+        rows : int
+        gaps : bool
+            Whether the table has missing values.
+        """
+        if self.most_rows is not None and rows > self.most_rows:
+            return (
+                f"{self.label} takes at most {self.most_rows:,} rows, and this table has {rows:,}: "
+                f"{self.rows_reason}."
+            )
+        if gaps and self.complete:
+            return f"{self.label} cannot read missing values: fill them in, or drop those rows."
+        return self.missing()
+
+
+def _installed(package: str) -> bool:
+    try:
+        return importlib.util.find_spec(package) is not None
+    except (ImportError, ValueError):  # a broken installation
+        return False
