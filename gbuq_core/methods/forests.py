@@ -45,7 +45,7 @@ def _macau(**fixed: Any) -> dict[str, Builder]:
 
 
 _GROUP_COSTS = Costs(
-    fit=0.1, tree=6e-4, tree_row=1e-7, tree_cell=3e-7, predict_tree_row=1e-7, tree_bytes=40_000.0
+    fit=0.1, tree=6e-4, tree_row=1e-7, tree_cell=3e-7, predict_tree_row=1e-7, tree_bytes=4000.0
 )
 _ALL = (*PARTS, *NOVELTIES, "members")
 
@@ -92,7 +92,7 @@ RECORDS = (
         packages=("lightgbm",),
         forms=("macau_linear", "macau_basic"),
         costs=Costs(
-            fit=0.02, tree_row=1.1e-6, tree_cell=3e-7, predict_tree_row=1.5e-6, tree_bytes=20_000.0,
+            fit=0.02, tree_row=1.3e-6, tree_cell=1e-7, predict_tree_row=1.5e-6, tree_bytes=20_000.0,
             tree_row_bytes=24.0,
         ),
     ),
@@ -110,7 +110,7 @@ RECORDS = (
         knobs=(*FOREST_KNOBS, _TAIL),
         packages=("lightgbm",),
         costs=Costs(
-            fit=0.02, tree_row=1.1e-6, tree_cell=3e-7, predict_tree_row=1.5e-6, tree_bytes=20_000.0,
+            fit=0.02, tree_row=1.3e-6, tree_cell=1e-7, predict_tree_row=1.5e-6, tree_bytes=20_000.0,
             tree_row_bytes=24.0,
         ),
     ),
@@ -128,7 +128,7 @@ RECORDS = (
         knobs=(*FOREST_KNOBS, _TAIL),
         packages=("lightgbm",),
         costs=Costs(
-            fit=0.02, tree_row=1.0e-6, tree_cell=3e-7, predict_tree_row=1.2e-6, tree_bytes=20_000.0,
+            fit=0.02, tree_row=1.2e-6, tree_cell=1e-7, predict_tree_row=1.2e-6, tree_bytes=20_000.0,
             tree_row_bytes=24.0,
         ),
     ),

@@ -109,6 +109,6 @@ RECORDS = (
         complete=True,
         most_rows=_MOST_GP_ROWS,
         rows_reason="its time grows with the cube of the rows",
-        costs=Costs(fit=0.05, row_pair=7e-6, predict_row=1e-4, pair_bytes=40.0),
+        costs=Costs(fit=0.05, row_pair=7e-6, predict_row=1.5e-5, pair_bytes=80.0),
     ),
 )  # fmt: skip

@@ -34,7 +34,7 @@ RECORDS = (
         packages=("lightgbm",),
         costs=Costs(
             fit=0.02, tree=3e-4, tree_row=1.5e-7, tree_cell=5e-8, predict_tree_row=1.5e-7,
-            tree_bytes=5000.0,
+            tree_bytes=20_000.0,
         ),
     ),
     Method(
@@ -71,7 +71,7 @@ RECORDS = (
         packages=("mapie", "lightgbm"),
         costs=Costs(
             fit=0.05, tree=3e-4, tree_row=1.5e-7, tree_cell=5e-8, predict_row=2e-6,
-            predict_tree_row=1e-7, tree_bytes=5000.0,
+            predict_tree_row=1e-7, tree_bytes=20_000.0,
         ),
     ),
     Method(
@@ -125,7 +125,7 @@ RECORDS = (
         complete=True,
         costs=Costs(
             fit=0.02, tree=3e-4, tree_row=1.5e-7, tree_cell=5e-8, predict_tree_row=7e-8,
-            tree_bytes=5000.0,
+            tree_bytes=20_000.0,
         ),
     ),
     Method(
@@ -193,7 +193,7 @@ RECORDS = (
         yields=("novelty",),
         knobs=(FOREST_KNOBS[0], Knob("max_rows", "Rows of a tree", "integer", 256, 2, 1_000_000)),
         packages=("sklearn",),
-        costs=Costs(fit=0.02, tree=2.3e-3, predict_tree_row=1e-7, tree_bytes=40_000.0),
+        costs=Costs(fit=0.02, tree=2.3e-3, predict_tree_row=1e-7, tree_bytes=5000.0),
     ),
     Method(
         key="distance",
