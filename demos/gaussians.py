@@ -16,11 +16,10 @@ from gbuq_core.experiments.gaussians.plan import GaussiansSettings, plan_sampler
 from gbuq_core.experiments.gaussians.scores import (
     SamplerScores,
     describe_gaussians,
-    digits,
-    percent,
     score_sampler,
 )
 from gbuq_core.figures.gaussians.picture import GaussiansView, gaussians_sheet
+from gbuq_core.presentation import digits, percent
 
 
 class GaussiansPreset(NamedTuple):

@@ -63,6 +63,8 @@ def test_a_table_shows_all_digits_and_a_sentence_no_zeros_at_the_end(number, pla
         (99.96, "100"),
         (9.996, "10.0"),
         (1432.0, "1,430"),
+        (12345.6, "12,300"),
+        (0.03009, "0.0301"),
         (np.float32(0.25), "0.250"),
         (np.int64(12_345), "12,300"),
         (0.0001, "0.000100"),
@@ -86,6 +88,13 @@ def test_shares_durations_and_sizes():
         *("0.00123 MB", "56.7 MB", "1,000 MB", "3.1 GB", "2,500 GB"),
     ]
     assert (megabytes(999), megabytes(1_000), megabytes(2.5e9)) == ("< 0.001", "0.00100", "2,500")
+
+
+@pytest.mark.parametrize("share", [0.6025, 0.1025, 0.9885, 0.2375, 0.5])
+def test_words_and_table_round_a_share_alike(share):
+    in_words = float(percent(share).rstrip(" %"))
+    # One rounding of a product; a differing digit is 1e-3.
+    assert in_words == pytest.approx(100 * float(digits(share)), rel=1e-12)
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)

@@ -6,7 +6,8 @@ from lesson_parts import computed
 from demos.gaussians import BOTH, KEPT, MANY, NOISY, ONE, STABLE, UNEQUAL
 from gbuq_core.experiments.gaussians.fit import run_gaussians, run_sampler, target_grid
 from gbuq_core.experiments.gaussians.plan import plan_sampler
-from gbuq_core.experiments.gaussians.scores import digits, score_sampler
+from gbuq_core.experiments.gaussians.scores import score_sampler
+from gbuq_core.presentation import digits
 
 
 def score(preset, sampler, **knobs):

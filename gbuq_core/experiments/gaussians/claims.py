@@ -12,10 +12,9 @@ from gbuq_core.experiments.gaussians.plan import GaussiansSettings, SamplerPlan
 from gbuq_core.experiments.gaussians.scores import (
     SamplerScores,
     chains_text,
-    digits,
-    percent,
     score_sampler,
 )
+from gbuq_core.presentation import digits, percent
 from gbuq_core.sampling import SAMPLERS
 from gbuq_core.sampling.chains import VISIT_SAMPLES
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-
 from gbuq_core.experiments.gaussians.fit import GaussiansRun
 from gbuq_core.experiments.gaussians.plan import GaussiansSettings, SamplerPlan, plan_sampler
+from gbuq_core.presentation import csv_text
 from gbuq_core.sampling import SAMPLERS
 
-_HEAD = (
-    "sampler,step,kept_samples,modes_visited,share_in_modes,occupancy_error,kl_nats,"
-    "chain_1_x,chain_1_y"
+_COLUMNS = (
+    *("sampler", "step", "kept_samples", "modes_visited", "share_in_modes", "occupancy_error"),
+    *("kl_nats", "chain_1_x", "chain_1_y"),
 )
 
 _SHOW = """
@@ -51,7 +50,7 @@ def gaussians_csv(race: GaussiansRun) -> str:
     >>> len(lines), lines[-1].split(",")[:3]
     (61, ['sgld', '1000', '1000'])
     """
-    lines = [_HEAD]
+    rows: list[tuple[object, ...]] = []
     for run in race.runs:
         columns = (
             run.steps,
@@ -62,9 +61,8 @@ def gaussians_csv(race: GaussiansRun) -> str:
             run.divergence,
             *run.path[:, -1].T,
         )
-        rows = zip(*columns, strict=True)
-        lines += [",".join([run.sampler, *(_number(value) for value in row)]) for row in rows]
-    return "\n".join([*lines, ""])
+        rows += [(run.sampler, *row) for row in zip(*columns, strict=True)]
+    return csv_text(_COLUMNS, rows)
 
 
 def gaussians_code(settings: GaussiansSettings) -> str:
@@ -119,7 +117,3 @@ def _options(plan: SamplerPlan) -> dict[str, object]:
 def _mapping(given: Mapping[str, object]) -> str:
     text = ", ".join(f"'{name}': {value!r}" for name, value in given.items())
     return "{" + text.replace("'", '"') + "}"
-
-
-def _number(value: float) -> str:
-    return "" if np.isnan(value) else f"{value:.9g}"

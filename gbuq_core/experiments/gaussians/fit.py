@@ -7,7 +7,6 @@ picture needs of it; `run_gaussians` does so for all samplers of `plan.Gaussians
 
 from __future__ import annotations
 
-import threading
 from functools import cache
 from typing import NamedTuple
 
@@ -15,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gbuq_core.experiments.gaussians.plan import GaussiansSettings, SamplerPlan, plan_sampler
+from gbuq_core.presentation import Tally
 from gbuq_core.sampling import (
     TARGETS,
     ChainReport,
@@ -247,17 +247,12 @@ def run_sampler(plan: SamplerPlan) -> SamplerRun:
         gradient_noise=plan.gradient_noise,
     )
     run = count_chains(plan, chains)
-    with _LOCK:
-        _COUNT[0] += 1
+    _RUNS.add()
     return run
 
 
-_LOCK, _COUNT = threading.Lock(), [0]
-
-
-def count_runs() -> int:
-    """How many runs this process has finished: what a knob of the view leaves as it is."""
-    return _COUNT[0]
+_RUNS = Tally()
+count_runs = _RUNS.count  # what a knob of the view leaves as it is
 
 
 def count_chains(plan: SamplerPlan, chains: Chains) -> SamplerRun:

@@ -12,6 +12,7 @@ import numpy as np
 
 from gbuq_core.experiments.gaussians.fit import GaussiansRun, SamplerRun
 from gbuq_core.experiments.gaussians.plan import GaussiansSettings
+from gbuq_core.presentation import digits, percent, short
 from gbuq_core.sampling import SAMPLERS
 
 _NUMBERS = ("No", "One", "Two", "Three", "Four")
@@ -102,7 +103,7 @@ def score_rows(race: GaussiansRun) -> list[tuple[str, ...]]:
             *(str(s.all_modes_visited) for s in scores),
         ),
         (
-            f"Share in a mode (target {truth.share_in_modes:.3g})",
+            f"Share in a mode (target {short(truth.share_in_modes)})",
             *(digits(s.share_in_modes) for s in scores),
         ),
         ("Occupancy error", *(digits(s.occupancy_error) for s in scores)),
@@ -115,34 +116,9 @@ def score_rows(race: GaussiansRun) -> list[tuple[str, ...]]:
     return [row for row in rows if chains > 1 or "all 1 chains" not in row[0]]
 
 
-def digits(value: float) -> str:
-    """Three significant digits, whole numbers above a hundred; a dash for no number.
-
-    >>> digits(0.98794), digits(45678.4), digits(0.0), digits(math.nan)
-    ('0.988', '45,700', '0', '–')
-    """
-    if math.isnan(value):
-        return "–"
-    if value == 0:
-        return "0"
-    if abs(value) >= 99.95:
-        return f"{float(f'{value:.3g}'):,.0f}"
-    return f"{value:#.3g}".rstrip(".")
-
-
 def chains_text(race: GaussiansRun) -> str:
     """Of how many chains a number is the median; empty for a single one."""
     return f" (the median of {race.settings.chains} chains)" if race.settings.chains > 1 else ""
-
-
-def percent(share: float) -> str:
-    """A share in per cent with up to three digits, the same that `digits` gives the share.
-
-    >>> percent(0.98794), percent(0.19044), percent(1.0)
-    ('98.8 %', '19.0 %', '100 %')
-    """
-    # Rounded before it is scaled: 0.6025 lies above its half, 60.25 on it.
-    return f"{digits(100 * float(f'{share:.3g}'))} %"
 
 
 def describe_race(settings: GaussiansSettings) -> str:

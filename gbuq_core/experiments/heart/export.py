@@ -9,6 +9,7 @@ import numpy as np
 from gbuq_core.boosting.truncation import truncation_points
 from gbuq_core.experiments.heart.fit import HeartRun
 from gbuq_core.experiments.heart.plan import METHODS, HeartPlan, HeartSettings, plan_heart
+from gbuq_core.presentation import csv_text
 
 _SHOW = """
 for name, (total, data, knowledge) in maps.items():
@@ -42,9 +43,7 @@ def heart_csv(run: HeartRun) -> str:
         method = maps.method
         names += [f"{method}_{part}" for part in ("mean", "total", "data", "knowledge")]
         columns += [maps.mean, maps.total[-1], maps.data[-1], maps.knowledge[-1]]
-    rows = zip(*(np.ravel(column) for column in columns), strict=True)
-    lines = [",".join(_number(value) for value in row) for row in rows]
-    return "\n".join([",".join(names), *lines, ""])
+    return csv_text(names, zip(*map(np.ravel, columns), strict=True))
 
 
 def heart_code(settings: HeartSettings) -> str:
@@ -147,7 +146,3 @@ def _limits(plan: HeartPlan, settings: HeartSettings) -> bool:
 
 def _arguments(given: Mapping[str, object]) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in given.items())
-
-
-def _number(value: float) -> str:
-    return "" if np.isnan(value) else f"{value:.9g}"

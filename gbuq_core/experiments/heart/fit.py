@@ -8,7 +8,6 @@ all methods of `plan.HeartSettings`.
 
 from __future__ import annotations
 
-import threading
 import time
 from typing import NamedTuple
 
@@ -25,6 +24,7 @@ from gbuq_core.experiments.heart.plan import (
     heart_estimator,
     plan_heart,
 )
+from gbuq_core.presentation import Tally
 from gbuq_core.synthetic import HeartData
 from gbuq_core.uncertainty import decompose_regression
 from gbuq_core.validation import check_number
@@ -140,17 +140,12 @@ def fit_heart(plan: HeartPlan) -> HeartFit:
         n_trees = np.array([model.n_trees_])
         members = np.stack([means, np.full_like(means, np.nan)], axis=-1)[None]
     members.setflags(write=False)
-    with _LOCK:
-        _COUNT[0] += 1
+    _FITS.add()
     return HeartFit(plan, data, n_trees, members, seconds, int(model.memory_bytes_))
 
 
-_LOCK, _COUNT = threading.Lock(), [0]
-
-
-def count_fits() -> int:
-    """How many fits this process has finished: what a knob of the view leaves as it is."""
-    return _COUNT[0]
+_FITS = Tally()
+count_fits = _FITS.count  # what a knob of the view leaves as it is
 
 
 def map_heart(fit: HeartFit, settings: HeartSettings) -> HeartMaps:

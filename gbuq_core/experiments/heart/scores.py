@@ -16,6 +16,7 @@ from gbuq_core.experiments.heart.fit import HeartMaps, HeartRun
 from gbuq_core.experiments.heart.plan import METHODS
 from gbuq_core.glossary import VIEWS
 from gbuq_core.metrics import auroc
+from gbuq_core.presentation import short
 from gbuq_core.validation import check_choice
 
 Array = npt.NDArray[np.float64]
@@ -140,7 +141,7 @@ def describe_heart(run: HeartRun, view: str = "std") -> str:
         f"81 cells, feature 1 downwards and feature 2 across; {n_empty} of them have no training "
         f"rows, the others {run.settings.rows:,} each. Uncertainties as "
         f"{'standard deviations' if view == 'std' else 'variances'} of y; the true noise is "
-        f"{noise.min():.3g} to {noise.max():.3g}."
+        f"{short(noise.min())} to {short(noise.max())}."
     ]
     words += [_describe_method(maps, view) for maps in run.methods]
     return " ".join(words)
@@ -161,17 +162,17 @@ def _describe_method(maps: HeartMaps, view: str) -> str:
     if math.isnan(scores.knowledge_filled):
         text += "knowledge uncertainty takes at least two members"
     else:
-        text += f"knowledge uncertainty is {scores.knowledge_filled:.3g} in filled cells"
+        text += f"knowledge uncertainty is {short(scores.knowledge_filled)} in filled cells"
         if not math.isnan(scores.knowledge_empty):
             text += (
-                f" and {scores.knowledge_empty:.3g} in empty ones; it tells them apart with AUROC "
-                f"{auroc_text(scores.auroc_knowledge)}"
+                f" and {short(scores.knowledge_empty)} in empty ones; it tells them apart with "
+                f"AUROC {auroc_text(scores.auroc_knowledge)}"
             )
     if math.isnan(scores.data_error_max):
         return text + ". It predicts no noise, so there is no data and no total uncertainty."
     return text + (
-        f". Data uncertainty is off by {scores.data_error_mean:.3g} on average and by at most "
-        f"{scores.data_error_max:.3g} in filled cells."
+        f". Data uncertainty is off by {short(scores.data_error_mean)} on average and by at most "
+        f"{short(scores.data_error_max)} in filled cells."
     )
 
 
@@ -195,19 +196,20 @@ def _claims_of_true(method: str, scores: HeartScores, run: HeartRun) -> list[Cla
             "Knowledge uncertainty separates cells without rows perfectly, with no trace of the "
             "heart's border.",
             f"{label}: AUROC {auroc_text(scores.auroc_knowledge)}. The smallest value of an empty "
-            f"cell is {scores.least_empty:.2g}, the largest of a filled one "
-            f"{scores.most_filled:.2g}.",
+            f"cell is {short(scores.least_empty, 2)}, the largest of a filled one "
+            f"{short(scores.most_filled, 2)}.",
             verdict_of(scores.auroc_knowledge, 1.0, NEARLY_PERFECT),
         ),
         Claim(
             "The noise is captured correctly in all cells with training rows.",
-            f"{label}: as a std it is off by at most {100 * share:.2g} % of the truth.",
+            f"{label}: as a std it is off by at most {short(100 * share, 2)} % of the truth.",
             verdict_of(-share, -DATA_TOLERANCE, -2 * DATA_TOLERANCE),
         ),
         Claim(
             "Knowledge uncertainty is much smaller than data uncertainty.",
-            f"{label}: in cells without rows its variance is {scores.knowledge_empty**2:.2g}, the "
-            f"noise of the others {noise:.2g}: {smaller_text(ratio)}.",
+            f"{label}: in cells without rows its variance is "
+            f"{short(scores.knowledge_empty**2, 2)}, the noise of the others {short(noise, 2)}: "
+            f"{smaller_text(ratio)}.",
             verdict_of(ratio, MUCH_SMALLER, SMALLER),
         ),
     ]
@@ -227,8 +229,8 @@ def _claims_of_virtual(method: str, scores: HeartScores, true: HeartScores | Non
         claims.append(
             Claim(
                 "Its knowledge uncertainty is much smaller than that of independent models.",
-                f"{label}: in cells without rows {scores.knowledge_empty:.2g} against "
-                f"{true.knowledge_empty:.2g} as a std, {smaller_text(ratio)}.",
+                f"{label}: in cells without rows {short(scores.knowledge_empty, 2)} against "
+                f"{short(true.knowledge_empty, 2)} as a std, {smaller_text(ratio)}.",
                 verdict_of(ratio, MUCH_SMALLER, SMALLER),
             )
         )

@@ -15,6 +15,7 @@ from gbuq_core.experiments.spiral.plan import (
     plan_spiral,
     spiral_knobs,
 )
+from gbuq_core.presentation import csv_text
 
 _SHOW = """
 far = density <= np.quantile(density, 0.4)
@@ -44,14 +45,13 @@ def spiral_csv(run: SpiralRun) -> str:
     truth = run.truth
     names = ["x", "y", "true_log_density", "in_support", "true_data_uncertainty"]
     names += [f"true_class_{i + 1}" for i in range(3)]
-    columns = [*GRID.T, truth.log_density, truth.in_support, truth.data_uncertainty, *truth.proba]
+    columns = [*GRID.T, truth.log_density, truth.in_support.astype(int), truth.data_uncertainty]
+    columns += [*truth.proba]
     for maps in run.methods:
         names += [f"{maps.method}_{part}" for part in ("total", "data", "knowledge")]
         names += [f"{maps.method}_class_{i + 1}" for i in range(3)]
         columns += [maps.total[-1], maps.data[-1], maps.knowledge[-1], *maps.proba]
-    rows = zip(*(np.ravel(column) for column in columns), strict=True)
-    lines = [",".join(_number(value) for value in row) for row in rows]
-    return "\n".join([",".join(names), *lines, ""])
+    return csv_text(names, zip(*map(np.ravel, columns), strict=True))
 
 
 def spiral_code(settings: SpiralSettings) -> str:
@@ -130,7 +130,3 @@ def _limit(plan: SpiralPlan, settings: SpiralSettings) -> int | None:
 
 def _arguments(given: Mapping[str, object]) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in given.items())
-
-
-def _number(value: float) -> str:
-    return "" if np.isnan(value) else f"{value:.9g}"

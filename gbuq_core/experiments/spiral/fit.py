@@ -9,7 +9,6 @@ and number of members without training again; `run_spiral` does both for all met
 
 from __future__ import annotations
 
-import threading
 import time
 from typing import Any, NamedTuple
 
@@ -36,6 +35,7 @@ from gbuq_core.experiments.spiral.plan import (
     spiral_estimator,
 )
 from gbuq_core.jobs import check_memory, parallel_map
+from gbuq_core.presentation import Tally
 from gbuq_core.synthetic import SpiralData, make_spiral, spiral_features
 from gbuq_core.uncertainty import entropy
 from gbuq_core.validation import check_number
@@ -194,8 +194,7 @@ def fit_spiral(plan: SpiralPlan) -> SpiralFit:
     rows = np.concatenate([spiral_features(GRID), fresh.X])
     n_trees, members = _grow(model, plan, rows)
     traces = getattr(model, "traces_", ())
-    with _LOCK:
-        _COUNT[0] += 1
+    _FITS.add()
     return SpiralFit(
         plan=plan,
         data=data,
@@ -211,12 +210,8 @@ def fit_spiral(plan: SpiralPlan) -> SpiralFit:
     )
 
 
-_LOCK, _COUNT = threading.Lock(), [0]
-
-
-def count_fits() -> int:
-    """How many fits this process has finished: what a knob of the view leaves as it is."""
-    return _COUNT[0]
+_FITS = Tally()
+count_fits = _FITS.count  # what a knob of the view leaves as it is
 
 
 def map_spiral(fit: SpiralFit, settings: SpiralSettings) -> SpiralMaps:

@@ -14,6 +14,7 @@ from gbuq_core.experiments.gaussians.plan import GaussiansSettings
 from gbuq_core.experiments.gaussians.scores import describe_gaussians, describe_race, score_rows
 from gbuq_core.figures.gaussians.picture import GaussiansView, gaussians_sheet
 from gbuq_core.figures.standalone import Section, standalone_html
+from gbuq_core.presentation import markdown_table
 from pages._ui.canvas import canvas
 from pages._ui.claims import draw_claim
 from pages._ui.export import Download, show_exports
@@ -81,8 +82,7 @@ def draw_scores(run: GaussiansRun) -> None:
         if not run.runs:
             st.text("Scores appear with the first run.")
         else:
-            head, *rows = ("| " + " | ".join(row) + " |" for row in score_rows(run))
-            st.markdown("\n".join([head, "|:--|" + "--:|" * len(run.runs), *rows]))
+            st.markdown(markdown_table(score_rows(run)))
             st.caption(_DEFINITIONS)
     with claims:
         st.header("The paper and this picture")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-import numpy as np
 import streamlit as st
 
 from gbuq_core.errors import GbuqError
@@ -28,6 +27,7 @@ from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.heart import HeartView, heart_sheet
 from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.glossary import STD_CAVEAT
+from gbuq_core.presentation import digits, markdown_table, megabytes
 from gbuq_core.synthetic import HeartData
 from pages._ui.canvas import CanvasEvent, canvas
 from pages._ui.claims import draw_claim
@@ -98,7 +98,7 @@ def draw_scores(run: HeartRun, view: HeartView) -> None:
         if not run.methods:
             st.text("Scores appear with the first fit.")
         else:
-            st.markdown(_score_table(run, view))
+            st.markdown(markdown_table(_score_rows(run, view)))
             unit = "standard deviations" if view.unit == "std" else "variances"
             st.caption(
                 f"Uncertainties and errors are {unit} of y, means over cells. AUROC: the chance "
@@ -171,12 +171,6 @@ def _truth(settings: HeartSettings) -> HeartData:
     return make_painted_heart(settings.rows, settings.noise, settings.seed, settings.cells)
 
 
-def _score_table(run: HeartRun, view: HeartView) -> str:
-    """A Markdown table of our own words and numbers."""
-    head, *rows = ("| " + " | ".join(row) + " |" for row in _score_rows(run, view))
-    return "\n".join([head, "|:--|" + "--:|" * len(run.methods), *rows])
-
-
 def _score_rows(run: HeartRun, view: HeartView) -> list[tuple[str, ...]]:
     """A line a score and a column a method, so that it fits a phone; first the headings."""
     scores = [score_heart(maps, view.unit) for maps in run.methods]
@@ -184,18 +178,13 @@ def _score_rows(run: HeartRun, view: HeartView) -> list[tuple[str, ...]]:
     return [
         (view.unit.capitalize(), *(METHODS[maps.method].label for maps in run.methods)),
         ("AUROC of knowledge", *(auroc_text(s.auroc_knowledge) for s in scores)),
-        ("Knowledge, empty cells", *(_digits(s.knowledge_empty) for s in scores)),
-        ("Knowledge, filled cells", *(_digits(s.knowledge_filled) for s in scores)),
-        ("Error of data, mean", *(_digits(s.data_error_mean) for s in scores)),
-        ("Error of data, largest", *(_digits(s.data_error_max) for s in scores)),
-        ("Seconds", *(_digits(fit.seconds) for fit in fits)),
-        ("Megabytes", *(_digits(fit.memory_bytes / 1e6) for fit in fits)),
+        ("Knowledge, empty cells", *(digits(s.knowledge_empty) for s in scores)),
+        ("Knowledge, filled cells", *(digits(s.knowledge_filled) for s in scores)),
+        ("Error of data, mean", *(digits(s.data_error_mean) for s in scores)),
+        ("Error of data, largest", *(digits(s.data_error_max) for s in scores)),
+        ("Seconds", *(digits(fit.seconds) for fit in fits)),
+        ("Megabytes", *(megabytes(fit.memory_bytes) for fit in fits)),
     ]
-
-
-def _digits(value: float) -> str:
-    """Three significant digits; a dash where there is no such number."""
-    return "\u2013" if np.isnan(value) else f"{value:#.3g}".rstrip(".")
 
 
 def _csv(run: HeartRun) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,6 +13,7 @@ from gbuq_core.experiments.spiral.probe import Probe, Ray, RayTruth, probe, ray,
 from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.spiral.charts import PointOfMethod, RayOfMethod, probe_sheet, ray_sheet
 from gbuq_core.figures.standalone import Section
+from gbuq_core.presentation import digits, markdown_table
 from pages._ui.canvas import canvas
 from pages._ui.controls import draw_knob
 from pages._ui.kept import keep_only, kept
@@ -140,21 +140,14 @@ def _point_of(maps: SpiralMaps, found: Probe) -> PointOfMethod:
 
 
 def _point_table(points: Sequence[PointOfMethod], probes: Sequence[Probe]) -> str:
-    """A Markdown table of our own words and numbers."""
-    lines = ["| At this point | Total | Data | Knowledge | Members | They vote |"]
-    lines.append("|:--|--:|--:|--:|--:|:--|")
+    """A Markdown table with a line for each method."""
+    rows = [("At this point", "Total", "Data", "Knowledge", "Members", "They vote")]
     for point, found in zip(points, probes, strict=True):
         votes = np.bincount(np.argmax(point.member_proba, axis=1), minlength=3)
         vote = ", ".join(f"{n} for class {i + 1}" for i, n in enumerate(votes) if n)
-        parts = " | ".join(_nats(float(value)) for value in found.uncertainty)
-        lines.append(
-            f"| {METHODS[point.method].label} | {parts} | {len(point.member_proba)} | {vote} |"
-        )
-    return "\n".join(lines)
-
-
-def _nats(value: float) -> str:
-    return "\u2013" if math.isnan(value) else f"{value:#.3g}".rstrip(".")
+        parts = (digits(float(value)) for value in found.uncertainty)
+        rows.append((METHODS[point.method].label, *parts, str(len(point.member_proba)), vote))
+    return markdown_table(rows, "lrrrrl")
 
 
 def _words_of_point(looks: Looks, points: Sequence[PointOfMethod], probes: Sequence[Probe]) -> str:
@@ -165,7 +158,7 @@ def _words_of_point(looks: Looks, points: Sequence[PointOfMethod], probes: Seque
         spans = ", ".join(f"{lo:.2f} to {hi:.2f}" for lo, hi in zip(low, high, strict=True))
         words.append(
             f"{METHODS[point.method].label}: {len(point.member_proba)} members say {spans}; "
-            f"knowledge uncertainty {_nats(point.knowledge)} nats."
+            f"knowledge uncertainty {digits(point.knowledge)} nats."
         )
     return " ".join(words)
 
@@ -176,6 +169,6 @@ def _words_of_ray(looks: Looks, lines: Sequence[RayOfMethod], inside: np.ndarray
         values, parts = np.asarray(line.values), []
         for name, where in (("among the data", inside), ("beyond them", ~inside)):
             if where.any():
-                parts.append(f"{_nats(float(values[where].mean()))} {name}")
+                parts.append(f"{digits(float(values[where].mean()))} {name}")
         words.append(f"{METHODS[line.method].label}: {' and '.join(parts)} on average.")
     return " ".join(words)

@@ -20,10 +20,10 @@ from gbuq_core.experiments.spiral.quality import (
 )
 from gbuq_core.figures.spiral.quality import MEASURES, describe_quality, quality_figure
 from gbuq_core.figures.theme import METHOD_STYLES, plot_config
+from gbuq_core.presentation import digits, markdown_table
 from pages._ui.export import picture_format
 from pages._ui.jobs_glue import Answer, Request, cost_line, seconds_text, show_progress, start_again
 from pages._ui.notices import show_notice
-from pages._ui.spiral.scorecard import digits
 
 _WANTED = "_spiral_quality"  # the settings that were last asked about
 SLOT = "quality"
@@ -107,9 +107,9 @@ def _draw(answer: Answer, current: bool) -> None:
 
 
 def _table(points: Sequence[QualityPoint]) -> str:
-    """A Markdown table of our own words and numbers."""
+    """A Markdown table with a line for each ensemble."""
     heads = ("Ensemble", "Seconds", "Likeness", "AUROC", "Mean KU", "Effective")
-    lines = ["| " + " | ".join(heads) + " |", "|:--|" + "--:|" * (len(heads) - 1)]
+    rows: list[tuple[str, ...]] = [heads]
     for point in points:
         label = METHOD_STYLES[point.method].label
         name = f"{point.n_models} x {label}" if point.n_models > 1 else label
@@ -120,8 +120,8 @@ def _table(points: Sequence[QualityPoint]) -> str:
             point.knowledge,
             point.effective,
         )
-        lines.append(f"| {name} | " + " | ".join(digits(value) for value in numbers) + " |")
-    return "\n".join(lines)
+        rows.append((name, *map(digits, numbers)))
+    return markdown_table(rows)
 
 
 def _estimate(settings: SpiralSettings) -> float:

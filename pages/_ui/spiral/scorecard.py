@@ -16,6 +16,7 @@ from gbuq_core.experiments.spiral.quality import burn_in_effect, walk_off
 from gbuq_core.experiments.spiral.regions import MIN_BETWEEN
 from gbuq_core.experiments.spiral.scores import SpiralScore, score_spiral
 from gbuq_core.figures.spiral.charts import BurnInOfMethod, burn_in_sheet
+from gbuq_core.presentation import digits, markdown_table, megabytes, percent
 from pages._ui.canvas import canvas
 from pages._ui.claims import draw_claim
 from pages._ui.kept import keep_only, kept
@@ -55,9 +56,8 @@ def scores_of(run: SpiralRun) -> list[SpiralScore]:
 
 def _draw_table(run: SpiralRun) -> None:
     scores = scores_of(run)
-    head, *rows = ("| " + " | ".join(row) + " |" for row in score_rows(run, scores))
     with st.container(key="table-scores"):
-        st.markdown("\n".join([head, "|:--|" + "--:|" * len(run.methods), *rows]))
+        st.markdown(markdown_table(score_rows(run, scores)))
     first = scores[0]
     st.caption(
         "Uncertainties in nats. Far: the 40 % of the cells where the true density is lowest, "
@@ -87,24 +87,13 @@ def score_rows(run: SpiralRun, scores: Sequence[SpiralScore]) -> list[tuple[str,
         line("At class borders, times as high", [s.border_ratio for s in scores]),
         line("Error of data, mean", [s.data_error for s in scores]),
         line("NLL, fresh rows", [s.nll for s in scores]),
-        ("Wrong, fresh rows", *(f"{100 * s.error:.1f} %" for s in scores)),
+        ("Wrong, fresh rows", *(percent(s.error, 1) for s in scores)),
         ("Members", *(str(s.n_members) for s in scores)),
         line("Effective members", [s.size.effective for s in scores]),
         ("Trees in all", *(f"{s.n_trees:,}" for s in scores)),
         line("Seconds", [s.seconds for s in scores]),
-        line("Megabytes", [s.memory_bytes / 1e6 for s in scores]),
+        ("Megabytes", *(megabytes(s.memory_bytes) for s in scores)),
     ]
-
-
-def digits(value: float) -> str:
-    """Three significant digits; a dash where there is no such number.
-
-    >>> digits(0.01234), digits(float("nan"))
-    ('0.0123', '–')
-    """
-    if math.isinf(value):
-        return "\u221e"
-    return "\u2013" if math.isnan(value) else f"{value:#.3g}".rstrip(".")
 
 
 def _auroc(value: float) -> str:

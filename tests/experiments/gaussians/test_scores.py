@@ -2,7 +2,6 @@
 
 import csv
 import io
-import math
 import re
 import subprocess
 import sys
@@ -22,11 +21,10 @@ from gbuq_core.experiments.gaussians.plan import GaussiansSettings, plan_sampler
 from gbuq_core.experiments.gaussians.scores import (
     describe_gaussians,
     describe_race,
-    digits,
-    percent,
     score_rows,
     score_sampler,
 )
+from gbuq_core.presentation import digits
 from gbuq_core.sampling import SAMPLERS, diagnose, sample_mixture
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -75,13 +73,6 @@ def test_who_races_from_where_is_said_of_any_number(samplers, chains, race, word
     assert said.endswith(words)
 
 
-@pytest.mark.parametrize("share", [0.6025, 0.1025, 0.9885, 0.2375, 0.5])
-def test_words_and_table_round_a_share_alike(share):
-    in_words = float(percent(share).rstrip(" %"))
-    # One rounding of a product; a differing digit is 1e-3.
-    assert in_words == pytest.approx(100 * float(digits(share)), rel=1e-12)
-
-
 def test_the_table_has_a_column_a_sampler_and_three_digits(race):
     head, *rows = score_rows(race)
     assert head == ("25 Gaussians", "SGLD", "N-SGLD", "clr-SGLD", "cg-SGLD")
@@ -100,14 +91,6 @@ def test_the_table_has_a_column_a_sampler_and_three_digits(race):
     names = [row[0] for row in score_rows(alone)]
     assert "Modes visited, of 25" in names
     assert not any("chain" in name for name in names)
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(1.0, "1.00"), (0.03009, "0.0301"), (99.96, "100"), (12345.6, "12,300"), (math.nan, "–")],
-)
-def test_numbers_have_three_significant_digits(value, text):
-    assert digits(value) == text
 
 
 def test_words_tell_the_numbers(race):
