@@ -1,5 +1,6 @@
 """What all tests share: seeds, reference data, and the difference between a skip and a failure."""
 
+import gc
 import hashlib
 import os
 from pathlib import Path
@@ -10,6 +11,10 @@ from hypothesis import settings
 
 from gbuq_core.numba_cache import ensure_writable_cache
 
+# Nearly all that importing and collecting make stays, and looking through it for garbage again and
+# again would take a quarter of that time.
+gc.disable()
+
 # Before any test module imports a kernel.
 ensure_writable_cache()
 
@@ -18,6 +23,18 @@ ROOT = Path(__file__).resolve().parents[1]
 # The same examples in each run, and no time limit: a first call compiles kernels.
 settings.register_profile("gbuq", derandomize=True, deadline=None, database=None)
 settings.load_profile("gbuq")
+
+
+def pytest_ignore_collect(collection_path):
+    """Leave helpers and the scripts that Streamlit runs alone: no doctest is in them."""
+    name = collection_path.name
+    return True if name.endswith(".py") and not name.startswith("test_") else None
+
+
+def pytest_collection_finish():
+    """Look for garbage from here on, but only in what tests make."""
+    gc.freeze()
+    gc.enable()
 
 
 def seed_of(name):

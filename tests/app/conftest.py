@@ -5,9 +5,6 @@ from functools import cache
 import pytest
 from streamlit.components.v2 import manifest_scanner
 
-# Scripts that Streamlit runs, not modules to import.
-collect_ignore = ["apps"]
-
 
 @pytest.fixture(scope="session", autouse=True)
 def installed_components_are_looked_up_once():
