@@ -25,6 +25,7 @@ from gbuq_core.experiments.heteroscedastic.plan import (
     HeteroscedasticSettings,
 )
 from gbuq_core.experiments.heteroscedastic.scores import HeteroscedasticScore, score_all
+from gbuq_core.presentation import short
 
 # What counts as agreeing; the paper shows a picture and a table, the levels are ours.
 CAPTURES, HARDLY_CAPTURES = 0.015, 0.03  # CRPS above the truth's own, in units of y
@@ -173,7 +174,8 @@ def _claims_of_noise(found: Mapping[str, HeteroscedasticScore]) -> list[Claim]:
         claims.append(
             Claim(
                 "GNLL captures noise that grows linearly (section 4.1).",
-                f"Its std is off by {error:.2g}, {100 * error / noise:.0f} % of the mean noise.",
+                f"Its std is off by {short(error, 2)}, {100 * error / noise:.0f} % of the mean "
+                "noise.",
                 verdict_of(-error / noise, -FOLLOWS, -HARDLY_FOLLOWS),
             )
         )
@@ -244,8 +246,8 @@ def _claims_of_novelty(run: HeteroscedasticRun, score: HeteroscedasticScore) -> 
                 "(section 4.1).",
                 f"A straight line explains {100 * rays[0].linear:.0f} % (left) and "
                 f"{100 * rays[1].linear:.0f} % (right) of its std, which goes from "
-                f"{rays[0].first:.2g} to {rays[0].last:.2g} and from {rays[1].first:.2g} to "
-                f"{rays[1].last:.2g}.",
+                f"{short(rays[0].first, 2)} to {short(rays[0].last, 2)} and from "
+                f"{short(rays[1].first, 2)} to {short(rays[1].last, 2)}.",
                 verdict_of(straight if rising > 0.0 else 0.0, RISES_LINEARLY, HARDLY_LINEARLY),
             )
         )
@@ -262,8 +264,8 @@ def _claims_of_novelty(run: HeteroscedasticRun, score: HeteroscedasticScore) -> 
             Claim(
                 "Knowledge uncertainty of MACAU (basic) cannot tell foreign rows (table 1: AUROC "
                 "0.20).",
-                f"AUROC {known:.2f}: beyond the rows its std stays at {rays[0].last:.2g} (left) "
-                f"and {rays[1].last:.2g} (right).",
+                f"AUROC {known:.2f}: beyond the rows its std stays at {short(rays[0].last, 2)} "
+                f"(left) and {short(rays[1].last, 2)} (right).",
                 verdict_of(-known, -BLIND, -HARDLY_BLIND),
             )
         )
@@ -302,8 +304,9 @@ def _claim_of_catboost(run: HeteroscedasticRun, score: HeteroscedasticScore) -> 
     return Claim(
         "Knowledge uncertainty of CatBoost does not see foreign rows (section 4.1; table 1: AUROC "
         "0.53).",
-        f"AUROC {value:.2f}: from the last rows outwards its std goes from {rays[0].first:.2g} to "
-        f"{rays[0].last:.2g} (left) and from {rays[1].first:.2g} to {rays[1].last:.2g} (right).",
+        f"AUROC {value:.2f}: from the last rows outwards its std goes from "
+        f"{short(rays[0].first, 2)} to {short(rays[0].last, 2)} (left) and from "
+        f"{short(rays[1].first, 2)} to {short(rays[1].last, 2)} (right).",
         verdict_of(-value, -BLIND, -HARDLY_BLIND),
     )
 

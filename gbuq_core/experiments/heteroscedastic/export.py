@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
 import numpy as np
 
 from gbuq_core.experiments.heteroscedastic.data import (
@@ -23,6 +21,7 @@ from gbuq_core.experiments.heteroscedastic.plan import (
     plan_heteroscedastic,
 )
 from gbuq_core.experiments.heteroscedastic.scores import HeteroscedasticScore
+from gbuq_core.presentation import csv_text
 
 
 def heteroscedastic_code(settings: HeteroscedasticSettings) -> str:
@@ -174,7 +173,7 @@ def curves_csv(run: HeteroscedasticRun) -> str:
         ]
         rows += [(view.label, *row) for row in zip(*columns, strict=True)]
     names = [*_CURVE_NAMES, *beyond, "true_mean", "true_variance", "has_rows"]
-    return _table(names, rows)
+    return csv_text(names, rows)
 
 
 def scores_csv(scores: tuple[HeteroscedasticScore, ...]) -> str:
@@ -198,24 +197,9 @@ def scores_csv(scores: tuple[HeteroscedasticScore, ...]) -> str:
     names += ["rmse", "std_error", "noise_ratio", "data_share"]
     for key in SCORES:
         names += [f"auroc_{key}", f"paper_auroc_{key}"]
-    return _table([*names, "fit_seconds", "score_seconds"], rows)
+    return csv_text([*names, "fit_seconds", "score_seconds"], rows)
 
 
 def rows_csv(data: HeteroscedasticData) -> str:
     """The training rows."""
-    return _table(["x", "y"], zip(data.X[:, 0], data.y, strict=True))
-
-
-def _table(names: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
-    lines = [",".join(_cell(value) for value in row) for row in rows]
-    return "\n".join([",".join(names), *lines, ""])
-
-
-def _cell(value: object) -> str:
-    """A value as a CSV cell; texts here hold no quotes."""
-    if isinstance(value, str):
-        return f'"{value}"' if "," in value else value
-    if isinstance(value, bool | np.bool_):
-        return str(bool(value))
-    number = float(value)  # type: ignore[arg-type]
-    return "" if np.isnan(number) else f"{number:.9g}"
+    return csv_text(["x", "y"], zip(data.X[:, 0], data.y, strict=True))

@@ -9,7 +9,6 @@ for any level, range and conformal factor; `measure_heteroscedastic` predicts te
 from __future__ import annotations
 
 import importlib
-import threading
 import time
 from typing import Any, NamedTuple
 
@@ -47,6 +46,7 @@ from gbuq_core.experiments.heteroscedastic.predictions import (
     score_again,
 )
 from gbuq_core.jobs import stage
+from gbuq_core.presentation import Tally
 from gbuq_core.resources import held_bytes
 
 Ends = Array | None
@@ -177,17 +177,8 @@ class HeteroscedasticRun(NamedTuple):
 
 
 _SILENT = ("lightgbm", "catboost", "mapie")  # libraries that do not tell what a model holds
-_LOCK, _FITS, _MEASURES = threading.Lock(), [0], [0]
-
-
-def count_fits() -> int:
-    """How many fits this process has finished: what a knob of the view leaves as it is."""
-    return _FITS[0]
-
-
-def count_measures() -> int:
-    """How many measurements this process has finished."""
-    return _MEASURES[0]
+_FITS, _MEASURES = Tally(), Tally()  # what a knob of the view leaves as they are
+count_fits, count_measures = _FITS.count, _MEASURES.count
 
 
 def fit_heteroscedastic(plan: HeteroscedasticPlan) -> HeteroscedasticFit:
@@ -223,8 +214,7 @@ def fit_heteroscedastic(plan: HeteroscedasticPlan) -> HeteroscedasticFit:
         None if METHODS[plan.method].package in _SILENT else held_bytes(model),
         score_again(grid, model, data.grid, "clip") if has_novelty else None,
     )
-    with _LOCK:
-        _FITS[0] += 1
+    _FITS.add()
     return fit
 
 
@@ -332,8 +322,7 @@ def measure_heteroscedastic(fit: HeteroscedasticFit, plan: MeasurePlan) -> Heter
     of_test = predict_rows(fit.model, fit.method, test.X, tail=plan.tail)
     of_foreign = predict_rows(fit.model, fit.method, foreign, tail=plan.tail)
     seconds = time.perf_counter() - began
-    with _LOCK:
-        _MEASURES[0] += 1
+    _MEASURES.add()
     return HeteroscedasticMeasure(plan, fit.method, test, foreign, of_test, of_foreign, seconds)
 
 

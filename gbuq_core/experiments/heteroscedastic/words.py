@@ -8,6 +8,7 @@ from gbuq_core.experiments.claims import times_text
 from gbuq_core.experiments.heteroscedastic.fit import HeteroscedasticRun
 from gbuq_core.experiments.heteroscedastic.plan import METHODS, SUPPORT, HeteroscedasticSettings
 from gbuq_core.experiments.heteroscedastic.scores import HeteroscedasticScore, score_all
+from gbuq_core.presentation import short
 
 
 def describe_heteroscedastic(
@@ -42,7 +43,9 @@ def describe_data(settings: HeteroscedasticSettings) -> str:
     low, high = SUPPORT
     noise = "there is no noise."
     if settings.noise_slope > 0.0:
-        noise = f"noise grows with x, to a std of {settings.noise_slope * high:.2g} at {high:g}."
+        noise = (
+            f"noise grows with x, to a std of {short(settings.noise_slope * high, 2)} at {high:g}."
+        )
     return (
         f"{settings.rows:,} rows with x from {low:g} to {high:g}; {noise} Foreign rows lie from "
         f"{settings.left_from:g} to {low:g} and from {high:g} to {settings.right_to:g}."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from gbuq_core.experiments.soft_trees.plan import (
 )
 from gbuq_core.experiments.soft_trees.rank import RankRun
 from gbuq_core.experiments.soft_trees.tuning import TunedKnobs, TuningRun
+from gbuq_core.presentation import csv_text
 
 _MAKERS = {
     "tails": "make_tails",
@@ -138,18 +139,18 @@ def soft_trees_curves_csv(run: SoftTreesRun) -> str:
             strict=True,
         )
     )  # fmt: skip
-    return _table(names, rows)
+    return csv_text(names, rows)
 
 
 def soft_trees_functions_csv(view: SoftTreesView) -> str:
     """One line a place, one column a drawn function."""
     names = ["x", *(f"draw_{i + 1}" for i in range(len(view.functions)))]
-    return _table(names, zip(view.x, *view.functions, strict=True))
+    return csv_text(names, zip(view.x, *view.functions, strict=True))
 
 
 def soft_trees_rows_csv(data: SoftTreesData) -> str:
     """The training rows."""
-    return _table(["x", "y"], zip(data.X[:, 0], data.y, strict=True))
+    return csv_text(["x", "y"], zip(data.X[:, 0], data.y, strict=True))
 
 
 def soft_trees_parameters_csv(fit: SoftTreesFit) -> str:
@@ -163,7 +164,7 @@ def soft_trees_parameters_csv(fit: SoftTreesFit) -> str:
             (tree + 1, label, mean, scale)
             for label, mean, scale in zip(view.labels, view.mean, view.scale, strict=True)
         ]
-    return _table(["tree", "parameter", "mean", "std"], rows)
+    return csv_text(["tree", "parameter", "mean", "std"], rows)
 
 
 def rank_csv(run: RankRun) -> str:
@@ -173,7 +174,7 @@ def rank_csv(run: RankRun) -> str:
         for i, rank in enumerate(run.ranks)
         for seed in range(run.auroc.shape[1])
     ]
-    return _table(["rank", "seed", "auroc", "log_score"], rows)
+    return csv_text(["rank", "seed", "auroc", "log_score"], rows)
 
 
 def bandit_csv(runs: Iterable[BanditRun]) -> str:
@@ -188,24 +189,9 @@ def bandit_csv(runs: Iterable[BanditRun]) -> str:
                 strict=True)
         )
     )  # fmt: skip
-    return _table(names, rows)
+    return csv_text(names, rows)
 
 
 def tuning_csv(run: TuningRun) -> str:
     """One line a setting: its knobs, validation ELBO and log density of the held-out rows."""
-    return _table(TunedKnobs._fields, run.tried)
-
-
-def _table(names: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
-    lines = [",".join(_cell(value) for value in row) for row in rows]
-    return "\n".join([",".join(names), *lines, ""])
-
-
-def _cell(value: object) -> str:
-    """A value as a CSV cell; texts here hold neither commas nor quotes."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool | np.bool_):
-        return str(bool(value))
-    number = float(value)  # type: ignore[arg-type]
-    return "" if np.isnan(number) else f"{number:.9g}"
+    return csv_text(TunedKnobs._fields, run.tried)

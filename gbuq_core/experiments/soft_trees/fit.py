@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import copy
 import importlib
-import threading
 import time
 from typing import Any, NamedTuple
 
@@ -33,6 +32,7 @@ from gbuq_core.experiments.soft_trees.plan import (
     plan_soft_trees,
 )
 from gbuq_core.jobs import stage
+from gbuq_core.presentation import Tally
 from gbuq_core.resources import held_bytes
 from gbuq_core.soft_trees import ElboPath
 from gbuq_core.uncertainty import decompose_regression
@@ -114,12 +114,8 @@ class SoftTreesRun(NamedTuple):
     views: tuple[SoftTreesView, ...]
 
 
-_LOCK, _COUNT = threading.Lock(), [0]
-
-
-def count_fits() -> int:
-    """How many fits this process has finished: what a knob of the view leaves as it is."""
-    return _COUNT[0]
+_FITS = Tally()
+count_fits = _FITS.count  # what a knob of the view leaves as it is
 
 
 def data_of(plan_or_settings: SoftTreesPlan | SoftTreesSettings) -> SoftTreesData:
@@ -157,8 +153,7 @@ def fit_soft_trees(plan: SoftTreesPlan) -> SoftTreesFit:
     model.fit(data.X, data.y)
     seconds = time.perf_counter() - began
     trees = getattr(model, "trees_", ()) if METHODS[plan.method].family == "soft" else ()
-    with _LOCK:
-        _COUNT[0] += 1
+    _FITS.add()
     return SoftTreesFit(
         plan,
         data,

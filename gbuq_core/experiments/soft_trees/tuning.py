@@ -24,6 +24,7 @@ from gbuq_core.experiments.soft_trees.plan import (
     plan_soft_trees,
     why_not,
 )
+from gbuq_core.presentation import short
 from gbuq_core.soft_trees import DEFAULT_GRID, tune_soft_tree
 from gbuq_core.validation import check_choice
 
@@ -181,13 +182,16 @@ def describe_tuning(run: TuningRun) -> str:
     first, likely = run.tried[0], run.most_likely
     text = (
         f"{run.label}, {len(run.tried)} settings, {run.n_held_out} of {run.n_rows} rows held out. "
-        f"The highest validation ELBO, {first.elbo:.3g} nats a row, has {_knobs_text(first)}"
+        f"The highest validation ELBO, {short(first.elbo)} nats a row, has {_knobs_text(first)}"
     )
     if likely == first:
-        return f"{text}, and so has the highest log density of these rows, {first.log_score:.3g}."
+        return (
+            f"{text}, and so has the highest log density of these rows, {short(first.log_score)}."
+        )
     return (
-        f"{text}; the highest log density of these rows, {likely.log_score:.3g} nats instead of "
-        f"{first.log_score:.3g}, {_knobs_text(likely)}: the ELBO also pays for leaving the prior."
+        f"{text}; the highest log density of these rows, {short(likely.log_score)} nats instead of "
+        f"{short(first.log_score)}, {_knobs_text(likely)}: the ELBO also pays for leaving the "
+        "prior."
     )
 
 

@@ -11,6 +11,7 @@ from gbuq_core.experiments.soft_trees.data import DATASETS, SoftTreesData
 from gbuq_core.experiments.soft_trees.fit import SoftTreesFit, SoftTreesRun
 from gbuq_core.experiments.soft_trees.look import CovarianceView, TreeView
 from gbuq_core.experiments.soft_trees.scores import SoftTreesScore, score_all
+from gbuq_core.presentation import short
 
 _MOST_SPLITS = 7  # of a tree of depth 3: more places are no longer read
 
@@ -41,12 +42,12 @@ def describe_method(score: SoftTreesScore) -> str:
     """One method's functions in a sentence."""
     if math.isnan(score.inside):
         return f"{score.label}: no place of the picture has rows."
-    text = f"{score.label}: functions differ by {score.inside:.2g} target stds where rows are"
+    text = f"{score.label}: functions differ by {short(score.inside, 2)} target stds where rows are"
     if not math.isnan(score.fan_out):
-        text += f" and by {score.outside:.2g} where none are ({_as_much(score.fan_out)})"
+        text += f" and by {short(score.outside, 2)} where none are ({_as_much(score.fan_out)})"
     if not math.isnan(score.rmse):
         text += (
-            f"; their mean is off by {score.rmse:.2g} target stds, and 90 % intervals hold "
+            f"; their mean is off by {short(score.rmse, 2)} target stds, and 90 % intervals hold "
             f"{100 * score.coverage:.0f} % of fresh rows"
         )
     return f"{text}."
@@ -100,12 +101,13 @@ def describe_elbo(fit: SoftTreesFit) -> str:
         text = f"{fit.label}: {len(path):,} of {most:,} steps"
         if early:
             text += ", as the evidence lower bound had stopped rising: the learning rate fell early"
-        return f"{text}. The bound changed by {_last_rise(path):+.2g} nats in the last tenth."
+        rise = short(_last_rise(path), 2, "+")
+        return f"{text}. The bound changed by {rise} nats in the last tenth."
     rises = [_last_rise(path.elbo) for path in fit.elbo]
     return (
         f"{fit.label}: {early} of {len(rises)} trees stopped before {most:,} steps, as their "
         f"evidence lower bound had stopped rising. In the last tenth none rose by more than "
-        f"{max(rises):.2g} nats."
+        f"{short(max(rises), 2)} nats."
     )
 
 

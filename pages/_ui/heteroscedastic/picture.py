@@ -38,6 +38,7 @@ from gbuq_core.figures.heteroscedastic.scene import (
     pending,
 )
 from gbuq_core.figures.theme import METHOD_STYLES
+from gbuq_core.presentation import short
 from pages._ui.curves import show_curves
 from pages._ui.notices import show_notice
 from pages._ui.side_by_side import Shown, SideBySide, say_problems
@@ -106,9 +107,9 @@ def _say(one: Belief, ground: Ground) -> str:
     values = one.judged.values
     inside = values[ground.support]
     return (
-        f"{label}: {one.judged.label} lies between {inside.min():.3g} and {inside.max():.3g} where "
-        f"rows are, at {values[0]:.3g} and {values[-1]:.3g} at the ends of the picture; "
-        f"{USUAL} % of in-distribution rows lie below {one.judged.usual:.3g}."
+        f"{label}: {one.judged.label} lies between {short(inside.min())} and {short(inside.max())} "
+        f"where rows are, at {short(values[0])} and {short(values[-1])} at the ends of the "
+        f"picture; {USUAL} % of in-distribution rows lie below {short(one.judged.usual)}."
     )
 
 
@@ -157,7 +158,7 @@ def note_of(view: HeteroscedasticView, settings: HeteroscedasticSettings) -> str
     if not view.parts:
         return "predicts nothing"
     if settings.conformal and view.factor != 1.0:
-        return f"\u00d7 {view.factor:.3g}"
+        return f"\u00d7 {short(view.factor)}"
     return f"{view.parts[1]} only" if len(view.parts) == 2 else ""
 
 

@@ -32,6 +32,7 @@ from gbuq_core.experiments.heteroscedastic.scores import (
     LevelCoverage,
     score_heteroscedastic,
 )
+from gbuq_core.presentation import digits, markdown_table, megabytes
 from pages._ui.claims import draw_claims
 from pages._ui.controls import draw_knob
 from pages._ui.heteroscedastic.controls import SORT, SORTS
@@ -158,9 +159,8 @@ def say_what_failed(measured: Sequence[Answer]) -> None:
 
 
 def _table(key: str, rows: Sequence[tuple[str, ...]]) -> None:
-    head, *body = ("| " + " | ".join(row) + " |" for row in rows)
     with st.container(key=f"table-{key}"):
-        st.markdown("\n".join([head, "|:--|" + "--:|" * (len(rows[0]) - 1), *body]))
+        st.markdown(markdown_table(rows))
 
 
 def interval_rows(scores: Sequence[HeteroscedasticScore]) -> list[tuple[str, ...]]:
@@ -172,9 +172,8 @@ def interval_rows(scores: Sequence[HeteroscedasticScore]) -> list[tuple[str, ...
          _thirds_head(scores), "RMSE of the mean", "RMSE of the std", "Fit, s", "Scores, s", "MB")
     ]  # fmt: skip
     for one in scores:
-        held = math.nan if one.memory_bytes is None else one.memory_bytes / 1e6
         covered = [_covered(c) for c in one.coverage] or [_NONE] * len(levels)
-        costs = (digits(one.fit_seconds), digits(one.score_seconds), digits(held))
+        costs = (digits(one.fit_seconds), digits(one.score_seconds), megabytes(one.memory_bytes))
         errors = (digits(one.rmse), digits(one.std_error))
         crps = _beside(one.crps, one.paper_crps)
         thirds = " / ".join(_share(part.observed) for part in one.thirds)
@@ -216,15 +215,6 @@ def _covered(found: LevelCoverage) -> str:
 
 def _beside(value: float, paper: float) -> str:
     return digits(value) if not math.isfinite(paper) else f"{digits(value)} / {paper:g}"
-
-
-def digits(value: float) -> str:
-    """Three significant digits; a dash where there is no such number.
-
-    >>> digits(0.01234), digits(float("nan"))
-    ('0.0123', '–')
-    """
-    return _NONE if not math.isfinite(value) else f"{value:#.3g}".rstrip(".")
 
 
 def _how_novelty(scores: Sequence[HeteroscedasticScore], settings: HeteroscedasticSettings) -> str:

@@ -34,6 +34,7 @@ from gbuq_core.figures.soft_trees.charts import (
 )
 from gbuq_core.figures.soft_trees.strips import frames_from
 from gbuq_core.figures.theme import METHOD_STYLES
+from gbuq_core.presentation import short
 from pages._ui.canvas import canvas
 from pages._ui.controls import draw_knob
 from pages._ui.kept import kept
@@ -150,7 +151,7 @@ def draw_stages(fit: SoftTreesFit, settings: SoftTreesSettings) -> None:
         (settings.draws, settings.draw_seed),
         lambda: stages_view(fit, settings),
     )
-    words = ", ".join(f"{value:.3g}" for value in view.rmse)
+    words = ", ".join(map(short, view.rmse))
     words = f"RMSE to the rows after each tree: {words}."
     colour = METHOD_STYLES["vsgbm"].colour
     st.text(words, width="stretch")

@@ -39,6 +39,7 @@ from gbuq_core.experiments.soft_trees.tuning import (
     why_no_tuning,
 )
 from gbuq_core.figures.soft_trees.charts import RankLine, Regret, rank_figure, regret_sheet
+from gbuq_core.presentation import digits, markdown_table
 from pages._ui.canvas import canvas
 from pages._ui.claims import draw_claim
 from pages._ui.controls import draw_knob
@@ -53,7 +54,6 @@ from pages._ui.soft_trees.controls import (
     take_knobs,
     tuned_method_of,
 )
-from pages._ui.soft_trees.scorecard import digits
 
 _WANTED = "_soft_trees_wanted:"  # the settings that a panel was last asked about, by slot
 TUNE, BANDIT, RANK = "soft-trees-tune", "soft-trees-bandit", "soft-trees-rank"
@@ -220,9 +220,8 @@ def draw_tuning(run: TuningRun) -> None:
         )
         for one in run.tried[:_SHOWN]
     ]
-    lines = ["| " + " | ".join(row) + " |" for row in (head, *rows)]
     with st.container(key="table-tuning"):
-        st.markdown("\n".join([lines[0], "|--:" * len(head) + "|", *lines[1:]]))
+        st.markdown(markdown_table([head, *rows], "r"))
     st.caption(f"The best {len(rows)} of {len(run.tried)} by the ELBO; nats for each row of y.")
     with st.container(horizontal=True, key="soft-trees-tuned"):
         if st.button(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import streamlit as st
@@ -11,6 +10,7 @@ from gbuq_core.experiments.soft_trees.claims import check_claims
 from gbuq_core.experiments.soft_trees.data import N_FRESH
 from gbuq_core.experiments.soft_trees.fit import SoftTreesRun
 from gbuq_core.experiments.soft_trees.scores import SoftTreesScore, score_soft_trees
+from gbuq_core.presentation import digits, markdown_table, megabytes, percent
 from pages._ui.claims import draw_claim
 from pages._ui.kept import keep_only, kept
 
@@ -21,15 +21,6 @@ _HOW = (
     f"intervals and NLL (in nats): {N_FRESH:,} fresh rows. A dash where the data do not tell: "
     "own points have no truth, step and wavelet no empty places. Seconds: the training alone."
 )
-
-
-def digits(value: float) -> str:
-    """Three significant digits; a dash where there is no such number.
-
-    >>> digits(0.01234), digits(float("nan"))
-    ('0.0123', '–')
-    """
-    return "\u2013" if not math.isfinite(value) else f"{value:#.3g}".rstrip(".")
 
 
 def scores_of(run: SoftTreesRun) -> tuple[SoftTreesScore, ...]:
@@ -53,9 +44,8 @@ def draw_scores(run: SoftTreesRun) -> None:
         if not found:
             st.text("Scores appear with the first fit.")
         else:
-            head, *rows = ("| " + " | ".join(row) + " |" for row in score_rows(found))
             with st.container(key="table-scores"):
-                st.markdown("\n".join([head, "|:--|" + "--:|" * len(found), *rows]))
+                st.markdown(markdown_table(score_rows(found)))
             st.caption(_HOW)
     with claims:
         st.header("The paper and this picture")
@@ -78,12 +68,7 @@ def score_rows(scores: Sequence[SoftTreesScore]) -> list[tuple[str, ...]]:
         ("NLL (nats)", "nll"),
     ):
         lines.append((title, *(digits(getattr(one, name)) for one in scores)))
-    lines.append(("In the 90 % interval", *(_percent(one.coverage) for one in scores)))
+    lines.append(("In the 90 % interval", *(percent(one.coverage, 1) for one in scores)))
     lines.append(("Seconds", *(digits(one.seconds) for one in scores)))
-    held = (math.nan if one.memory_bytes is None else one.memory_bytes / 1e6 for one in scores)
-    lines.append(("Megabytes", *(digits(value) for value in held)))
+    lines.append(("Megabytes", *(megabytes(one.memory_bytes) for one in scores)))
     return lines
-
-
-def _percent(share: float) -> str:
-    return "\u2013" if not math.isfinite(share) else f"{100 * share:.1f} %"
