@@ -26,6 +26,7 @@ from gbuq_core.experiments.spiral.regions import rank_correlation
 from gbuq_core.ibug import FAMILIES, log_density
 from gbuq_core.metrics import crps_gaussian_values, nll_gaussian_values, rmse
 from gbuq_core.metrics.neighbour_tuning import CANDIDATES
+from gbuq_core.presentation import short
 
 # What counts as agreeing; the paper uses words, the numbers are ours.
 FOLLOWS, HARDLY_FOLLOWS = 0.8, 0.5  # rank correlation of scale and true noise
@@ -128,8 +129,8 @@ def _claim_of_noise(fit: NeighboursFit, view: NeighboursView) -> list[Claim]:
             "The k nearest training rows quantify the range of outcomes, so that IBUG suits data "
             "uncertainty (section 3.3).",
             f"where rows are, the scale's rank correlation with the true noise is "
-            f"{agreement:.2f}; it is off by {error:.3g} (root mean square), and the best constant "
-            f"would be off by {flat:.3g}.",
+            f"{agreement:.2f}; it is off by {short(error)} (root mean square), and the best "
+            f"constant would be off by {short(flat)}.",
             verdict_of(agreement, FOLLOWS, HARDLY_FOLLOWS),
         )
     ]
@@ -156,9 +157,9 @@ def _claim_of_k(fit: NeighboursFit, search: NeighboursSearch, view: NeighboursVi
         lost /= score[best]
     return Claim(
         "k tuned on validation rows gives good probabilistic predictions (algorithm 3).",
-        f"Tuning chose k = {tuned}, {view.settings.scoring.upper()} {score[tuned]:.4g} on the test "
-        f"rows; the best in hindsight of {len(score)} k is {best} with {score[best]:.4g}, the "
-        f"worst {worst} with {score[worst]:.4g}.",
+        f"Tuning chose k = {tuned}, {view.settings.scoring.upper()} {short(score[tuned], 4)} on "
+        f"the test rows; the best in hindsight of {len(score)} k is {best} with "
+        f"{short(score[best], 4)}, the worst {worst} with {short(score[worst], 4)}.",
         verdict_of(-lost, -NEAR_BEST, -FAIRLY_NEAR),
     )
 
@@ -257,8 +258,8 @@ def _claims_of_baselines(
             claims.append(
                 Claim(
                     f"IBUG generally outperforms {BASELINES[key]} (section 5.2 and appendix C.2).",
-                    f"CRPS {crps['IBUG'].mean():.4g} against {crps[BASELINES[key]].mean():.4g}: "
-                    f"{_gap_text(gap)}.",
+                    f"CRPS {short(crps['IBUG'].mean(), 4)} against "
+                    f"{short(crps[BASELINES[key]].mean(), 4)}: {_gap_text(gap)}.",
                     better(gap),
                 )
             )
@@ -271,8 +272,8 @@ def _claims_of_baselines(
             Claim(
                 "IBUG and virtual SGLB averaged give the most accurate probabilistic predictions "
                 "on average (table 1).",
-                f"CRPS {averaged.mean():.4g}, and the best of the others is {best} with "
-                f"{crps[best].mean():.4g}: {_gap_text(gap)}.",
+                f"CRPS {short(averaged.mean(), 4)}, and the best of the others is {best} with "
+                f"{short(crps[best].mean(), 4)}: {_gap_text(gap)}.",
                 better(gap),
             )
         )
@@ -301,5 +302,5 @@ def _gap_text(gap: Gap) -> str:
     if gap.mean == 0.0:
         return "no difference"
     if size <= gap.error:
-        return f"a tie ({size:.2g} {word}, standard error {gap.error:.2g})"
-    return f"{size:.2g} {word} (standard error {gap.error:.2g})"
+        return f"a tie ({short(size, 2)} {word}, standard error {short(gap.error, 2)})"
+    return f"{short(size, 2)} {word} (standard error {short(gap.error, 2)})"

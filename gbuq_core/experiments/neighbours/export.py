@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
 import numpy as np
 
 from gbuq_core.experiments.neighbours.data import DATASETS, HELD_OUT
@@ -18,6 +16,7 @@ from gbuq_core.experiments.neighbours.plan import (
     neighbours_knobs,
     plan_neighbours,
 )
+from gbuq_core.presentation import csv_text
 
 _ROWS = {
     "wave": """\
@@ -187,7 +186,7 @@ def neighbours_csv(fit: NeighboursFit, view: NeighboursView) -> str:
     if data.test_mean is not None and data.test_std is not None:
         names += ["true_mean", "true_std"]
         columns += [data.test_mean, data.test_std]
-    return _table(names, zip(*columns, strict=True))
+    return csv_text(names, zip(*columns, strict=True))
 
 
 def neighbours_map_csv(fit: NeighboursFit, view: NeighboursView, look: NeighboursLook) -> str:
@@ -214,8 +213,8 @@ def neighbours_map_csv(fit: NeighboursFit, view: NeighboursView, look: Neighbour
     ]
     columns = (view.grid_loc, view.grid_scale, data.true_mean, data.true_std, data.in_support)
     if data.grid is None or look.map_affinity is None:
-        return _table(names, ())
-    return _table(names, zip(*data.grid.T, *columns, look.map_affinity, strict=True))  # type: ignore[arg-type]
+        return csv_text(names, ())
+    return csv_text(names, zip(*data.grid.T, *columns, look.map_affinity, strict=True))  # type: ignore[arg-type]
 
 
 def neighbours_rows_csv(fit: NeighboursFit, look: NeighboursLook) -> str:
@@ -235,19 +234,4 @@ def neighbours_rows_csv(fit: NeighboursFit, look: NeighboursLook) -> str:
     if data.labels is not None:
         names.append(data.label_name)
         columns.append(data.labels[look.indices])
-    return _table(names, zip(*columns, strict=True))
-
-
-def _table(names: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
-    lines = [",".join(_cell(value) for value in row) for row in rows]
-    return "\n".join([",".join(_cell(name) for name in names), *lines, ""])
-
-
-def _cell(value: object) -> str:
-    """A value as a CSV cell, quoted where it has to be."""
-    if isinstance(value, str):
-        return f'"{value.replace(chr(34), 2 * chr(34))}"' if set(value) & set(',"\n') else value
-    if isinstance(value, bool | np.bool_):
-        return str(bool(value))
-    number = float(value)  # type: ignore[arg-type]
-    return "" if np.isnan(number) else f"{number:.9g}"
+    return csv_text(names, zip(*columns, strict=True))

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import copy
 import math
-import threading
 import time
 from typing import Any, NamedTuple
 
@@ -32,6 +31,7 @@ from gbuq_core.ibug.affinity import TrainLeaves, pack_leaves
 from gbuq_core.ibug.search import scale_of
 from gbuq_core.metrics import crps_gaussian, nll_gaussian, rmse
 from gbuq_core.metrics.neighbour_tuning import NeighbourTuning
+from gbuq_core.presentation import Tally
 from gbuq_core.trees.importers import LeafSource, leaf_source
 
 Array = npt.NDArray[np.float64]
@@ -167,12 +167,8 @@ class Brushed(NamedTuple):
 
 _WIDTHS = (61, 201, 701)
 _PER_ROW = ("loc", "indices", "affinities", "targets")
-_LOCK, _COUNT = threading.Lock(), [0]
-
-
-def count_fits() -> int:
-    """How many fits this process has finished: what a knob of the view leaves as it is."""
-    return _COUNT[0]
+_FITS = Tally()
+count_fits = _FITS.count  # what a knob of the view leaves as it is
 
 
 def fit_neighbours(plan: NeighboursPlan) -> NeighboursFit:
@@ -200,8 +196,7 @@ def fit_neighbours(plan: NeighboursPlan) -> NeighboursFit:
     source, grid_leaves = leaf_source(model.model_), None
     if data.grid is not None:
         grid_leaves = pack_leaves(source.leaf_matrix(data.grid))
-    with _LOCK:
-        _COUNT[0] += 1
+    _FITS.add()
     return NeighboursFit(
         plan,
         data,

@@ -33,6 +33,7 @@ from gbuq_core.ibug import FAMILIES, FamilyScores, check_family, fit_posterior, 
 from gbuq_core.ibug.affinity import count_affinities
 from gbuq_core.ibug.search import scale_of, select_trees
 from gbuq_core.metrics.neighbour_tuning import running_std
+from gbuq_core.presentation import short
 
 _N_Y = 201
 _REACH = 4.5  # stds to either side of a prediction that densities are drawn over
@@ -274,7 +275,7 @@ def _place(fit: NeighboursFit, settings: NeighboursSettings, notes: list[str]) -
 
 
 def _place_text(names: tuple[str, ...], point: Array) -> str:
-    return ", ".join(f"{name} = {value:.3g}" for name, value in zip(names, point, strict=True))
+    return ", ".join(f"{name} = {short(value)}" for name, value in zip(names, point, strict=True))
 
 
 def _y_grid(loc: float, scale: float, targets: Array, target: float | None) -> Array:

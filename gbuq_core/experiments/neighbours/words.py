@@ -7,6 +7,7 @@ from gbuq_core.experiments.neighbours.fit import NeighboursFit, NeighboursSearch
 from gbuq_core.experiments.neighbours.look import NeighboursLook, runs_flat
 from gbuq_core.experiments.neighbours.plan import LIBRARIES
 from gbuq_core.metrics import rmse
+from gbuq_core.presentation import short
 
 _HIGHER = 1.5  # times the scale elsewhere that counts as marking a region
 
@@ -32,7 +33,8 @@ def describe_neighbours(
             _describe_look(data, look),
             *([describe_empty(data, view)] if data.n_inputs else []),
             f"On {len(data.y_test):,} {'fresh' if data.n_inputs else 'held-out'} rows: RMSE "
-            f"{view.test_rmse:.3g}, NLL {view.test_nll:.3g} nats, CRPS {view.test_crps:.3g}.",
+            f"{short(view.test_rmse)}, NLL {short(view.test_nll)} nats, "
+            f"CRPS {short(view.test_crps)}.",
         ]
     )
 
@@ -52,16 +54,17 @@ def describe_setting(fit: NeighboursFit, search: NeighboursSearch, view: Neighbo
         how = f"calibration multiplies the neighbours' std by {gamma:g}"
     else:
         how = f"calibration adds {delta:g} to the neighbours' std"
-    return f"{text}; {trees}; {how}, which is at least {least:.3g}."
+    return f"{text}; {trees}; {how}, which is at least {short(least)}."
 
 
 def _describe_look(data: NeighboursData, look: NeighboursLook) -> str:
     spread = float(look.targets.std())
     text = (
-        f"At {look.title} the prediction is {look.loc:.4g} with a scale of {look.scale:.3g}: its "
-        f"{look.k} neighbours' targets range from {look.targets.min():.4g} to "
-        f"{look.targets.max():.4g} (std {spread:.3g}), the nearest shares {look.affinities[0]:,} "
-        f"of {look.n_trees:,} trees and the last {look.cut:,}."
+        f"At {look.title} the prediction is {short(look.loc, 4)} with a scale of "
+        f"{short(look.scale)}: its {look.k} neighbours' targets range from "
+        f"{short(look.targets.min(), 4)} to {short(look.targets.max(), 4)} (std {short(spread)}), "
+        f"the nearest shares {look.affinities[0]:,} of {look.n_trees:,} trees and the last "
+        f"{look.cut:,}."
     )
     if look.n_tied:
         text += (
@@ -75,7 +78,7 @@ def _describe_look(data: NeighboursData, look: NeighboursLook) -> str:
     )
     if look.target is not None:
         away = abs(look.target - look.loc) / look.scale
-        text += f" Observed was {look.target:.4g}, {away:.2g} scales away."
+        text += f" Observed was {short(look.target, 4)}, {short(away, 2)} scales away."
     if look.class_shares:
         most, share = max(look.class_shares.items(), key=lambda pair: pair[1])
         text += f" Of the neighbours {100 * share:.0f} % are {most}, which the model was not told."
@@ -111,7 +114,8 @@ def describe_empty(data: NeighboursData, view: NeighboursView) -> str:
     else:
         says = "the scale does not tell that rows are missing"
     return (
-        f"{none} Where there are no training rows the scale averages {scale:.3g} ({inside:.3g} "
-        f"where there are), the true noise {float(data.true_std[out].mean()):.3g}, and the "
-        f"prediction is off by {error:.3g} (root mean square): {says}."
+        f"{none} Where there are no training rows the scale averages {short(scale)} "
+        f"({short(inside)} where there are), the true noise "
+        f"{short(data.true_std[out].mean())}, and the prediction is off by {short(error)} (root "
+        f"mean square): {says}."
     )

@@ -20,6 +20,7 @@ from gbuq_core.experiments.novelty.data import Array, Mask
 from gbuq_core.experiments.novelty.edits import Edit
 from gbuq_core.experiments.novelty.fit import NoveltyMaps
 from gbuq_core.experiments.novelty.plan import METHODS
+from gbuq_core.presentation import short
 from gbuq_core.validation import check_choice
 
 THRESHOLD = 0.5  # of the std of the training rows' own scores before the edit
@@ -254,22 +255,13 @@ def judge_prediction(
     text = (
         f"{said}: the mean of {change.label} over {region.n_cells:,} cells "
         f"{'under' if asked.inside else 'outside'} the lasso {_TEXTS[outcome]}, from "
-        f"{few_digits(region.before)} to {few_digits(region.after)} "
-        f"({few_digits(region.change, 2, '+')}; anything within "
-        f"{few_digits(change.threshold, 2)}, half of the standard deviation over the training rows "
+        f"{short(region.before)} to {short(region.after)} "
+        f"({short(region.change, 2, '+')}; anything within "
+        f"{short(change.threshold, 2)}, half of the standard deviation over the training rows "
         "before, "
         "counts as staying)."
     )
     return Judgement(asked, answer, outcome, right, region.change, change.threshold, text)
-
-
-def few_digits(value: float, digits: int = 3, sign: str = "") -> str:
-    """A number to some significant digits, without an exponent below a billion.
-
-    >>> few_digits(1432.7), few_digits(131.2, 2), few_digits(25.4, 2, "+"), few_digits(0.00012)
-    ('1,430', '130', '+25', '0.00012')
-    """
-    return f"{float(f'{value:.{digits}g}'):{sign},.9g}"
 
 
 def _region(before: Array, after: Array, cells: Mask) -> RegionChange:

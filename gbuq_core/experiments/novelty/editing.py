@@ -11,6 +11,7 @@ import numpy.typing as npt
 from gbuq_core.errors import GbuqError, InvalidData, InvalidParameter
 from gbuq_core.experiments.novelty.data import Array, NoveltyData, Whole
 from gbuq_core.experiments.novelty.edits import Edit, cells_of, check_edits, mask_of
+from gbuq_core.presentation import short
 
 FEWEST_ROWS, MOST_ROWS_AFTER = 50, 10_000
 _EDIT_STREAM = 5  # of the seed: where added rows lie within their cells
@@ -163,17 +164,17 @@ def _outcome(data: NoveltyData, edit: Edit, n_cells: int, n_hit: int) -> EditOut
     n_rows = n_hit
     if edit.kind == "add":
         n_rows = n_cells * edit.copies
-        what = f"{edit.value:.4g}" if data.task == "regression" else data.classes[edit.label or 0]
-        text = f"Added {_rows(n_rows)} of {data.target_name} {what} {place}."
+        what = f"{data.target_name} {short(edit.value, 4)}"
         if data.task != "regression":
-            text = f"Added {_rows(n_rows)} of {what} {place}."
+            what = data.classes[edit.label or 0]
+        text = f"Added {_rows(n_rows)} of {what} {place}."
     elif edit.kind == "remove":
         text = f"Removed {_rows(n_rows)} {place}."
     elif edit.kind == "duplicate":
         n_rows = n_hit * edit.copies
         text = f"Added {_rows(n_rows)}, copies of {n_hit:,} {place}."
     elif data.task == "regression":
-        text = f"Mirrored {_rows(n_rows)} {place} about the mean {float(data.y.mean()):.4g}."
+        text = f"Mirrored {_rows(n_rows)} {place} about the mean {short(float(data.y.mean()), 4)}."
     elif len(data.classes) == 2:
         text = f"Swapped the class of {_rows(n_rows)} {place}."
     else:

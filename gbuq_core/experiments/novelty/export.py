@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from gbuq_core.experiments.novelty.plan import (
     plan_data,
     plan_novelty,
 )
+from gbuq_core.presentation import csv_text
 
 _DATA = """\
 from gbuq_core.experiments.novelty.data import load_novelty_data
@@ -145,7 +146,7 @@ def novelty_csv(fit: NoveltyFit, maps: NoveltyMaps) -> str:
     if data.in_support is not None:
         names.append("in_support")
         columns.append(data.in_support)
-    return _table(names, zip(*columns, strict=True))
+    return csv_text(names, zip(*columns, strict=True))
 
 
 def novelty_rows_csv(fit: NoveltyFit, maps: NoveltyMaps) -> str:
@@ -167,7 +168,7 @@ def novelty_rows_csv(fit: NoveltyFit, maps: NoveltyMaps) -> str:
     if data.classes:
         target = [data.classes[int(label)] for label in rows.y]
     columns = [origin, *rows.X.T, target, *maps.rows]
-    return _table(names, zip(*columns, strict=True))
+    return csv_text(names, zip(*columns, strict=True))
 
 
 def _column(key: str) -> str:
@@ -180,18 +181,3 @@ def _column(key: str) -> str:
         "distance": "distance_to_rows",
         "truth": "minus_log_density",
     }.get(key, key)
-
-
-def _table(names: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
-    lines = [",".join(_cell(value) for value in row) for row in rows]
-    return "\n".join([",".join(_cell(name) for name in names), *lines, ""])
-
-
-def _cell(value: object) -> str:
-    """A value as a CSV cell, quoted where it has to be."""
-    if isinstance(value, str):
-        return f'"{value.replace(chr(34), 2 * chr(34))}"' if set(value) & set(',"\n') else value
-    if isinstance(value, bool | np.bool_):
-        return str(bool(value))
-    number = float(value)  # type: ignore[arg-type]
-    return "" if np.isnan(number) else f"{number:.9g}"

@@ -9,7 +9,6 @@ each other. Only the first trains anything.
 from __future__ import annotations
 
 import copy
-import threading
 import time
 from typing import NamedTuple
 
@@ -36,6 +35,7 @@ from gbuq_core.experiments.novelty.ranks import (
 )
 from gbuq_core.experiments.novelty.reuse import score_rows
 from gbuq_core.macau import MacauClassifier, MacauRegressor
+from gbuq_core.presentation import Tally
 from gbuq_core.resources import held_bytes
 
 
@@ -135,12 +135,8 @@ class NoveltyView(NamedTuple):
     notes: tuple[str, ...]
 
 
-_LOCK, _COUNT = threading.Lock(), [0]
-
-
-def count_fits() -> int:
-    """How many fits this process has finished: what a knob of the view leaves as it is."""
-    return _COUNT[0]
+_FITS = Tally()
+count_fits = _FITS.count  # what a knob of the view leaves as it is
 
 
 def fit_novelty_maps(plan: NoveltyPlan) -> NoveltyFit:
@@ -164,8 +160,7 @@ def fit_novelty_maps(plan: NoveltyPlan) -> NoveltyFit:
     model.fit(rows.X, rows.y)
     isolation = IsolationForestScore(plan.trees, random_state=plan.seed, n_jobs=1).fit(rows.X)
     sizes = int(model.memory_bytes_), held_bytes(isolation)
-    with _LOCK:
-        _COUNT[0] += 1
+    _FITS.add()
     return NoveltyFit(
         plan,
         data,

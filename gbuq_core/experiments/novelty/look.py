@@ -23,6 +23,7 @@ from gbuq_core.experiments.novelty.fit import (
 from gbuq_core.experiments.novelty.plan import METHODS, NoveltySettings, finite_point
 from gbuq_core.experiments.novelty.ranks import rank_among
 from gbuq_core.macau.results import LeafEllipses
+from gbuq_core.presentation import short
 
 Whole = npt.NDArray[np.int64]
 
@@ -146,7 +147,7 @@ def explain_place(
     values, nearest = _values(fit, maps, model, x, where, novel)
     names = fit.data.feature_names
     return PlaceLook(
-        f"{names[0]} = {where[0]:.3g}, {names[1]} = {where[1]:.3g}",
+        f"{names[0]} = {short(where[0])}, {names[1]} = {short(where[1])}",
         where,
         x[0],
         int(cell_numbers(fit.data.extent, x)[0]),

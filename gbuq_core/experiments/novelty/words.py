@@ -6,12 +6,13 @@ import math
 
 import numpy as np
 
-from gbuq_core.experiments.novelty.compare import MapChange, few_digits, outcome_of
+from gbuq_core.experiments.novelty.compare import MapChange, outcome_of
 from gbuq_core.experiments.novelty.fit import NoveltyFit, NoveltyMaps, NoveltyView
 from gbuq_core.experiments.novelty.look import PlaceLook
 from gbuq_core.experiments.novelty.plan import METHODS
 from gbuq_core.experiments.novelty.ranks import Disagreement
 from gbuq_core.experiments.novelty.scores import score_maps
+from gbuq_core.presentation import short
 
 _APART = 50.0  # percentage points between ranks that count as a disagreement
 _MEANS = {"rise": "rises", "stay": "stays", "fall": "falls"}
@@ -37,7 +38,7 @@ def describe_novelty(fit: NoveltyFit, maps: NoveltyMaps, view: NoveltyView) -> s
     ]
     parts += [outcome.text for outcome in rows.outcomes]
     if fit.plan.third:
-        parts.append(f"The third feature is {maps.third_at:.3g} all over the map.")
+        parts.append(f"The third feature is {short(maps.third_at)} all over the map.")
     parts.append(_detectors(fit, maps))
     if view.disagreement is not None:
         parts.append(describe_disagreement(fit, view.disagreement))
@@ -66,7 +67,7 @@ def describe_disagreement(fit: NoveltyFit, apart: Disagreement) -> str:
     return (
         f"The ranks of {len(apart.keys)} scores lie more than {_APART:.0f} points apart in "
         f"{share:.0f} % of the cells, and farthest, by {apart.spread[at]:.0f} points, at "
-        f"{x:.3g}, {y:.3g}: {most} ranks that place highest, {least} lowest."
+        f"{short(x)}, {short(y)}: {most} ranks that place highest, {least} lowest."
     )
 
 
@@ -106,7 +107,7 @@ def describe_place(fit: NoveltyFit, look: PlaceLook) -> str:
         best = int(look.prediction.argmax())
         text += f" Predicted: {fit.data.classes[best]}, probability {look.prediction[best]:.2f}."
     else:
-        text += f" Predicted {fit.data.target_name}: {look.prediction[0]:.4g}."
+        text += f" Predicted {fit.data.target_name}: {short(look.prediction[0], 4)}."
     return " ".join([text, *look.notes])
 
 
@@ -131,11 +132,11 @@ def describe_change(change: MapChange) -> str:
             f"{where.capitalize()} it {_MEANS[outcome]}: the mean"
         )  # fmt: skip
         parts.append(
-            f"{start} over {region.n_cells:,} cells goes from {few_digits(region.before)} "
-            f"to {few_digits(region.after)} ({few_digits(region.change, 2, '+')})."
+            f"{start} over {region.n_cells:,} cells goes from {short(region.before)} "
+            f"to {short(region.after)} ({short(region.change, 2, '+')})."
         )
     parts.append(
-        f"A change within {few_digits(change.threshold, 2)}, half of the standard deviation over "
+        f"A change within {short(change.threshold, 2)}, half of the standard deviation over "
         "the training rows before, counts as staying."
     )
     return " ".join(parts)

@@ -11,10 +11,11 @@ from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.neighbours.charts import Families, family_figure, reasons_sheet
 from gbuq_core.figures.neighbours.sources import reasons_from
 from gbuq_core.ibug import FAMILIES, FamilyScores
+from gbuq_core.presentation import digits, markdown_table, short
 from pages._ui.canvas import canvas
 from pages._ui.curves import show_curves
 from pages._ui.neighbours.picture import Found, near_of, ranked_of
-from pages._ui.neighbours.words import digits, title_of, truth_at
+from pages._ui.neighbours.words import title_of, truth_at
 
 MOST_ROWS = 200  # of a list
 
@@ -86,9 +87,9 @@ def _reason_text(found: Found) -> str:
     if std < least:
         change = f", less than the least scale {digits(least)}"
     if gamma != 1.0:
-        change += f", times {gamma:.3g}"
+        change += f", times {short(gamma)}"
     if delta:
-        change += f", plus {delta:.3g}"
+        change += f", plus {short(delta)}"
     if gamma == 1.0 and not delta:
         change += ", not calibrated" if not found.settings.calibrate else ", calibration leaves it"
     parts.append(f"The std of their targets is {digits(std)}{change}: scale {digits(look.scale)}")
@@ -100,13 +101,13 @@ def _reason_text(found: Found) -> str:
 def _draw_ranking(found: Found, ranked: FamilyScores) -> None:
     """Every family's NLL, the lowest first; the one in use bold."""
     rows = sorted(zip(ranked.families, ranked.nll, ranked.refusals, strict=True), key=_by_score)
-    lines = ["| Distribution | NLL, validation rows |", "|:--|--:|"]
+    table = [("Distribution", "NLL, validation rows")]
     for family, nll, refusal in rows:
         mark = "**" if family == found.look.family else ""
         text = "\u2013" if refusal else digits(float(nll))
-        lines.append(f"| {mark}{FAMILIES[family].label}{mark} | {mark}{text}{mark} |")
+        table.append((f"{mark}{FAMILIES[family].label}{mark}", f"{mark}{text}{mark}"))
     with st.container(key="table-families"):
-        st.markdown("\n".join(lines))
+        st.markdown(markdown_table(table))
     refused = [FAMILIES[family].label for family, _, text in rows if text]
     lowest = digits(float(found.fit.data.y.min()))
     why = f" {' and '.join(refused)} take no targets up to 0; the lowest is {lowest}."

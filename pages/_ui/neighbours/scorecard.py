@@ -27,11 +27,11 @@ from gbuq_core.experiments.neighbours.plan import (
 )
 from gbuq_core.experiments.neighbours.scores import NeighboursScore, score_neighbours
 from gbuq_core.figures.theme import METHOD_STYLES
+from gbuq_core.presentation import digits, markdown_table, megabytes
 from pages._ui.claims import draw_claim
 from pages._ui.jobs_glue import Answer, Request
 from pages._ui.kept import kept, last_kept
 from pages._ui.neighbours.picture import Found, find
-from pages._ui.neighbours.words import digits
 from pages._ui.notices import show_notice
 
 _CLAIMS = "neighbours-claims"  # what is kept
@@ -73,9 +73,8 @@ def draw_scorecard(found: Found, answers: Sequence[Answer]) -> None:
         st.header("Scorecard")
         _say_what_is_missing(found, answers)
         table = scores_of(found, fitted)
-        head, *rows = ("| " + " | ".join(row) + " |" for row in score_rows(table))
         with st.container(key="table-scores"):
-            st.markdown("\n".join([head, "|:--|" + "--:|" * len(table), *rows]))
+            st.markdown(markdown_table(score_rows(table)))
         st.caption(_how_to_read(found))
     with claims:
         st.header("The paper and this picture")
@@ -142,21 +141,13 @@ def score_rows(scores: Sequence[NeighboursScore]) -> list[tuple[str, ...]]:
         if any(value != "\u2013" for value in values):
             lines.append((title, *values))
     lines.append(("Seconds", *(digits(one.seconds) for one in scores)))
-    lines.append(("Megabytes", *(_megabytes(one.memory_bytes) for one in scores)))
+    lines.append(("Megabytes", *(megabytes(one.memory_bytes) for one in scores)))
     return lines
 
 
 def _band(score: NeighboursScore) -> str:
     low, high = 100 * score.coverage_low, 100 * score.coverage_high
     return f"{low:.0f}\u2013{high:.0f}\u00a0%"
-
-
-def _megabytes(n_bytes: int) -> str:
-    """
-    >>> _megabytes(8), _megabytes(2_660_000)
-    ('< 0.001', '2.66')
-    """
-    return "< 0.001" if n_bytes < 1000 else digits(n_bytes / 1e6)
 
 
 def _how_to_read(found: Found) -> str:

@@ -8,19 +8,7 @@ import numpy as np
 
 from gbuq_core.experiments.neighbours.fit import Brushed, NeighboursFit, NeighboursView
 from gbuq_core.experiments.neighbours.look import NeighboursLook
-
-
-def digits(value: float) -> str:
-    """Three significant digits; a dash where there is no such number.
-
-    >>> digits(0.01234), digits(143.2), digits(1432.0), digits(float("nan"))
-    ('0.0123', '143', '1,430', '–')
-    """
-    if math.isinf(value):
-        return "\u221e" if value > 0 else "\u2212\u221e"
-    if 1e3 <= abs(value) < 1e7:
-        return f"{float(f'{value:.3g}'):,.0f}"
-    return "\u2013" if math.isnan(value) else f"{value:#.3g}".rstrip(".")
+from gbuq_core.presentation import digits, short
 
 
 def title_of(fit: NeighboursFit, look: NeighboursLook) -> str:
@@ -28,7 +16,7 @@ def title_of(fit: NeighboursFit, look: NeighboursLook) -> str:
     if look.row is not None:
         return f"Held-out row {look.row + 1} of {len(fit.data.y_test)}"
     at = zip(fit.data.feature_names, look.x.tolist(), strict=True)
-    return "At " + ", ".join(f"{name} = {value:.3g}" for name, value in at)
+    return "At " + ", ".join(f"{name} = {short(value)}" for name, value in at)
 
 
 def describe_choice(fit: NeighboursFit, look: NeighboursLook) -> str:
@@ -54,7 +42,7 @@ def _where(fit: NeighboursFit, look: NeighboursLook) -> str:
     """Where the neighbours lie, as the beginning of a sentence."""
     low, high = digits(float(look.targets.min())), digits(float(look.targets.max()))
     if fit.data.n_inputs == 1:
-        first, last = (f"{end(look.features[:, 0]):.3g}" for end in (np.min, np.max))
+        first, last = (short(end(look.features[:, 0])) for end in (np.min, np.max))
         at = f"x from {first} to {last}" if first != last else f"x = {first}"
         return f"Its {look.k} neighbours lie at {at}"
     if fit.data.n_inputs == 2:

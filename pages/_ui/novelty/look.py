@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
 import streamlit as st
 
 from gbuq_core.experiments.novelty.words import describe_place
 from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.novelty.charts import share_figure, tree_sheet
+from gbuq_core.presentation import digits, markdown_table, percent
 from pages._ui.canvas import canvas
 from pages._ui.controls import draw_knob
-from pages._ui.neighbours.words import digits
 from pages._ui.novelty.controls import PLACE
 from pages._ui.novelty.picture import Found
 
@@ -30,7 +27,7 @@ def draw_place(found: Found) -> None:
                 with st.container(width=_BOX_WIDTH):
                     draw_knob(knob)
         with st.container(key="table-place"):
-            st.markdown(table_of(place_rows(found)))
+            st.markdown(markdown_table(place_rows(found)))
         st.caption("Ranks: the share of the map's cells, and of the training rows, with less.")
     with right:
         names = found.fit.data.feature_names
@@ -55,21 +52,15 @@ def place_rows(found: Found) -> list[tuple[str, ...]]:
     """Every score at the chosen place; first the headings."""
     head = ("Score", "Value", "Rank, cells", "Rank, rows")
     lines = [
-        (one.label, digits(one.value), _percent(one.rank_cells), _percent(one.rank_rows))
+        (
+            one.label,
+            digits(one.value),
+            percent(one.rank_cells / 100, 0),
+            percent(one.rank_rows / 100, 0),
+        )
         for one in found.look.values
     ]
     return [head, *lines]
-
-
-def table_of(rows: Sequence[tuple[str, ...]]) -> str:
-    """A Markdown table of our own words and numbers."""
-    escaped = (tuple(text.replace("|", "\\|") for text in row) for row in rows)
-    head, *body = ("| " + " | ".join(row) + " |" for row in escaped)
-    return "\n".join([head, "|:--|" + "--:|" * (len(rows[0]) - 1), *body])
-
-
-def _percent(rank: float) -> str:
-    return "\u2013" if np.isnan(rank) else f"{rank:.0f} %"
 
 
 def _share_words(found: Found) -> str:

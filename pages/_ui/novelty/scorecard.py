@@ -12,12 +12,11 @@ from gbuq_core.experiments.novelty.claims import check_novelty_claims
 from gbuq_core.experiments.novelty.fit import NoveltyFit, map_novelty, maps_key
 from gbuq_core.experiments.novelty.plan import NoveltySettings
 from gbuq_core.experiments.novelty.scores import MapScore, score_maps
+from gbuq_core.presentation import digits, markdown_table, megabytes
 from pages._ui.claims import draw_claims
 from pages._ui.jobs_glue import Answer, Request
 from pages._ui.kept import kept
-from pages._ui.neighbours.words import digits
 from pages._ui.notices import show_notice
-from pages._ui.novelty.look import table_of
 from pages._ui.novelty.picture import Found
 
 CLAIMS = "novelty-claims"  # the slot
@@ -65,7 +64,7 @@ def draw_scorecard(found: Found, claims: Answer) -> None:
     """The scores, and below them the paper's statements."""
     st.header("Scorecard")
     with st.container(key="table-scores"):
-        st.markdown(table_of(score_rows(scores_of(found))))
+        st.markdown(markdown_table(score_rows(scores_of(found))))
     st.caption(_how_to_read(found))
     st.header("The paper and this picture")
     _draw_claims(claims, about_claims(found))
@@ -98,19 +97,11 @@ def score_rows(scores: Sequence[MapScore]) -> list[tuple[str, ...]]:
         ("AUROC, crossings", [digits(one.auroc_crossings) for one in scores]),
         ("Rank correlation", [digits(one.rank_correlation) for one in scores]),
         ("Seconds", [digits(one.seconds) for one in scores]),
-        ("Megabytes", [_megabytes(one.memory_bytes) for one in scores]),
+        ("Megabytes", [megabytes(one.memory_bytes) for one in scores]),
     ]
     told = [(name, texts) for name, texts in columns if set(texts) != {"\u2013"}]
     lines = zip([one.label for one in scores], *(texts for _, texts in told), strict=True)
     return [("Score", *(name for name, _ in told)), *lines]
-
-
-def _megabytes(n_bytes: int) -> str:
-    """
-    >>> _megabytes(8), _megabytes(2_660_000)
-    ('< 0.001', '2.66')
-    """
-    return "< 0.001" if n_bytes < 1000 else digits(n_bytes / 1e6)
 
 
 def _how_to_read(found: Found) -> str:
