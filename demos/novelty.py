@@ -14,7 +14,6 @@ from demos.lesson import Lesson, Shown, Step, main
 from demos.novelty_parts import (
     as_map,
     box_edit,
-    digits,
     edit_sheet,
     feature_strip,
     listed,
@@ -44,6 +43,7 @@ from gbuq_core.experiments.novelty.plan import METHODS, NoveltySettings
 from gbuq_core.experiments.spiral.regions import rank_correlation
 from gbuq_core.figures.canvas.panels import Line, Marker
 from gbuq_core.figures.novelty.charts import tree_sheet
+from gbuq_core.presentation import digits
 
 
 class NoveltyPreset(NamedTuple):

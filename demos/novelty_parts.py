@@ -45,6 +45,7 @@ from gbuq_core.figures.novelty.picture import (
     maps_sheet,
 )
 from gbuq_core.figures.theme import METHOD_STYLES
+from gbuq_core.presentation import digits
 
 _FITS, _MAPS = 6, 8  # that a process keeps: steps share those of moons, blobs and rings
 _OTHERS = ("isolation", "distance")  # scores that are not MACAU's
@@ -227,17 +228,6 @@ def went_elsewhere(
         outcome = _WENT[outcome_of(new - old, threshold)]
         texts.append(f"{outcome} ({digits(old)} to {digits(new)})")
     return texts
-
-
-def digits(value: float) -> str:
-    """A score with two significant digits, or two decimals from 1 on.
-
-    >>> digits(0.0123), digits(2.345), digits(-12.0), digits(0.00002)
-    ('0.012', '2.35', '-12.00', 'below 0.0001')
-    """
-    if 0.0 < value < 1e-4:
-        return "below 0.0001"
-    return f"{value:.2f}" if abs(value) >= 1 else f"{value:.2g}"
 
 
 def listed(parts: Sequence[str]) -> str:

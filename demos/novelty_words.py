@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from demos.novelty_parts import digits
 from gbuq_core.experiments.novelty.look import PlaceLook
+from gbuq_core.presentation import digits
 
 _FINDS, _LEANS, _CHANCE = 0.9, 0.55, 0.45  # AUROCs
 _NEW, _HARDLY = 95.0, 75.0  # ranks among the training rows

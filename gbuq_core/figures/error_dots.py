@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from gbuq_core.figures.colour import colour_table
 from gbuq_core.figures.curves.parts import Part, readable_dots
+from gbuq_core.presentation import short
 
 NO_TRUTH = "#7f7f7f"
 _ONE_COLOUR = "#56b4e9"
@@ -52,7 +53,7 @@ def error_dots(
         layers += [
             _dots(here & (steps == step), colour, opacity) for step, colour in enumerate(colours)
         ]
-    scale = {"name": f"{label}, 0 to {top:.3g} and above", "kind": "scale", "colours": colours}
+    scale = {"name": f"{label}, 0 to {short(top)} and above", "kind": "scale", "colours": colours}
     return [layer for layer in layers if layer["at"]], [scale]
 
 

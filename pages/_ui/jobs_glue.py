@@ -42,6 +42,7 @@ import streamlit as st
 
 from gbuq_core.errors import GbuqError
 from gbuq_core.jobs import RUNNER, Job
+from gbuq_core.presentation import seconds_text
 from pages._ui.kept import forget_kept
 from pages._ui.warmup import is_warm
 
@@ -169,17 +170,6 @@ def cost_line(answer: Answer) -> str:
         return f"Fitted in {seconds_text(answer.seconds)}"
     estimate = answer.request.estimate_seconds
     return f"A fit takes about {seconds_text(estimate)}" if estimate is not None else ""
-
-
-def seconds_text(seconds: float) -> str:
-    """Two significant digits below a minute, then minutes.
-
-    >>> seconds_text(0.0421), seconds_text(7.26), seconds_text(200)
-    ('0.042 s', '7.3 s', '3 min 20 s')
-    """
-    if seconds < 59.5:
-        return f"{float(f'{max(seconds, 0.001):.2g}'):g} s"
-    return f"{int(seconds + 0.5) // 60} min {int(seconds + 0.5) % 60} s"
 
 
 def leave_other_pages(page: str) -> None:

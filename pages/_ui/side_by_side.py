@@ -10,7 +10,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from gbuq_core.errors import GbuqError
-from pages._ui.jobs_glue import Answer, Request, seconds_text
+from gbuq_core.presentation import seconds_text
+from pages._ui.jobs_glue import Answer, Request
 from pages._ui.kept import keep_only, kept
 from pages._ui.notices import show_notice
 

@@ -9,7 +9,7 @@ from lesson_parts import computed
 
 from demos import novelty, novelty_parts, novelty_words
 from demos.novelty import APART, ERASED, FLIPPED, LESSON, MISLABELLED, MOONS, RINGS, nearer_share
-from demos.novelty_parts import digits, run_of, scores_of, share_of_steps, went
+from demos.novelty_parts import run_of, scores_of, share_of_steps, went
 from demos.novelty_words import (
     detects,
     erased_words,
@@ -25,6 +25,7 @@ from gbuq_core.experiments.novelty.fit import ranks_of
 from gbuq_core.experiments.novelty.look import explain_place
 from gbuq_core.figures.canvas.encoding import decode_sheet, encode_sheet
 from gbuq_core.metrics import auroc
+from gbuq_core.presentation import digits
 
 PRESETS = {step.title: step.preset for step in LESSON.steps}
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gbuq_core.figures.curves import pack_curves, unpack_curves
-from gbuq_core.figures.curves.parts import short
+from gbuq_core.figures.curves.parts import rounded
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False, width=32)
 LEAVES = st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=4) | NUMBERS
@@ -58,6 +58,6 @@ def test_what_the_browsers_json_cannot_read_is_refused():
 def test_numbers_are_shortened_as_their_text_would_be(values):
     expected = [float(f"{v:.5g}") for v in values]
     # Half-way cases may go the other way: the twin rounds the exact number, the product is rounded.
-    found = short(values)
+    found = rounded(values)
     np.testing.assert_allclose(found, expected, rtol=1.001e-4, atol=0)
     assert found == [float(f"{v:.5g}") for v in found]  # and no digit more

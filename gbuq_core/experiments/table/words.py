@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gbuq_core.experiments.table.fit import Cut, CutModel, held_out_rows
+from gbuq_core.presentation import short
 from gbuq_core.tables.evaluation import RegressionScores, Scores
 from gbuq_core.tables.scoring import ScoredTable
 
@@ -91,13 +92,13 @@ def _how_good(scores: Scores, target: str) -> str:
         at = int(np.argmax(scores.coverage.levels))
         name = " ".join(target.split())[:40]
         return (
-            f'RMSE {scores.rmse:.3g} in units of "{name}" ({scores.baseline_rmse:.3g} for always '
-            f"the mean); {100 * scores.coverage.levels[at]:.0f} % intervals hold "
+            f'RMSE {short(scores.rmse)} in units of "{name}" ({short(scores.baseline_rmse)} for '
+            f"always the mean); {100 * scores.coverage.levels[at]:.0f} % intervals hold "
             f"{100 * scores.coverage.observed[at]:.0f} % of the rows."
         )
     return (
-        f"{100 * scores.error_rate:.3g} % of the classes are wrong "
-        f"({100 * scores.baseline_error_rate:.3g} % for always the most frequent one)."
+        f"{short(100 * scores.error_rate)} % of the classes are wrong "
+        f"({short(100 * scores.baseline_error_rate)} % for always the most frequent one)."
     )
 
 

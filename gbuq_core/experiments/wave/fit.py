@@ -13,6 +13,7 @@ import numpy.typing as npt
 from scipy.special import ndtr
 
 from gbuq_core.boosting import BoostedEnsembleRegressor
+from gbuq_core.presentation import short
 from gbuq_core.synthetic import WaveData, make_wave
 from gbuq_core.uncertainty import Uncertainty, decompose_regression
 
@@ -152,14 +153,14 @@ def describe_wave(run: WaveRun) -> str:
     return (
         f"A prediction from {run.config.n_rows:,} training rows over x from {run.x[0]:g} to "
         f"{run.x[-1]:g}, beside the true curve. Standard deviations, in units of y: where rows "
-        f"are plentiful, data uncertainty is {plenty.data:.3g} (the true noise is "
-        f"{plenty.true_noise:.3g}) and knowledge uncertainty {plenty.knowledge:.3g} (the "
-        f"prediction is off by {plenty.error:.3g}). From {x_rare[0]:g} to {x_rare[-1]:g}, where "
-        f"rows are rare, they are {rare.data:.3g} ({rare.true_noise:.3g}) and {rare.knowledge:.3g} "
-        f"({rare.error:.3g}). Beyond {x_seen[-1]:g}, where there are none, knowledge uncertainty "
-        f"is {beyond.knowledge:.3g} while the prediction is off by {beyond.error:.3g}. The outer "
-        f"band holds {100 * coverage:.1f} % of new values at positions with rows; "
-        f"{100 * NOMINAL_COVERAGE:.1f} % would be right."
+        f"are plentiful, data uncertainty is {short(plenty.data)} (the true noise is "
+        f"{short(plenty.true_noise)}) and knowledge uncertainty {short(plenty.knowledge)} (the "
+        f"prediction is off by {short(plenty.error)}). From {x_rare[0]:g} to {x_rare[-1]:g}, where "
+        f"rows are rare, they are {short(rare.data)} ({short(rare.true_noise)}) and "
+        f"{short(rare.knowledge)} ({short(rare.error)}). Beyond {x_seen[-1]:g}, where there are "
+        f"none, knowledge uncertainty is {short(beyond.knowledge)} while the prediction is off by "
+        f"{short(beyond.error)}. The outer band holds {100 * coverage:.1f} % of new values at "
+        f"positions with rows; {100 * NOMINAL_COVERAGE:.1f} % would be right."
     )
 
 

@@ -10,10 +10,10 @@ import numpy as np
 Part = dict[str, Any]
 
 
-def short(values: Any) -> list[float]:
+def rounded(values: Any) -> list[float]:
     """Five digits are more than a screen resolves.
 
-    >>> short([1.0, 0.123456789])
+    >>> rounded([1.0, 0.123456789])
     [1.0, 0.12346]
     """
     exact = np.asarray(values, dtype=np.float64)
@@ -31,14 +31,14 @@ def short(values: Any) -> list[float]:
 
 def line(x: Any, y: Any, colour: str, width: float = 2.0, dash: str = "") -> Part:
     """A polygonal line; ``colour`` is ``#rrggbb`` or "text", ``dash`` as in SVG."""
-    part = {"kind": "line", "x": short(x), "y": short(y), "colour": colour, "width": width}
+    part = {"kind": "line", "x": rounded(x), "y": rounded(y), "colour": colour, "width": width}
     return {**part, "dash": dash} if dash else part
 
 
 def band(x: Any, low: Any, high: Any, colour: str, opacity: float) -> Part:
     """The area between two lines."""
-    edges = {"low": short(low), "high": short(high)}
-    return {"kind": "band", "x": short(x), **edges, "colour": colour, "opacity": opacity}
+    edges = {"low": rounded(low), "high": rounded(high)}
+    return {"kind": "band", "x": rounded(x), **edges, "colour": colour, "opacity": opacity}
 
 
 def readable_dots(at: Sequence[int] | np.ndarray, colour: str, opacity: float, size: float) -> Part:

@@ -22,6 +22,7 @@ from gbuq_core.figures.gaussians.charts import (
     Truth,
     chart_rows,
 )
+from gbuq_core.presentation import short
 from gbuq_core.validation import check_choice
 
 SCALES = ("the target's", "own")
@@ -158,8 +159,8 @@ def _panel_alt(truth: Truth, run: Race) -> str:
     gone = " Every chain ran off to infinity." if run.all_stopped else ""
     return (
         f"{SAMPLER_STYLES[run.sampler].label}: after {int(run.steps[-1]):,} steps "
-        f"{run.modes_visited[-1]:.3g} of {truth.n_modes} modes visited, "
-        f"{100 * run.share_in_modes[-1]:.3g} % of the kept samples in a mode.{gone}"
+        f"{short(run.modes_visited[-1])} of {truth.n_modes} modes visited, "
+        f"{short(100 * run.share_in_modes[-1])} % of the kept samples in a mode.{gone}"
     )
 
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from gbuq_core.figures.curves import Curves
-from gbuq_core.figures.curves.parts import Part, band, line, short, stretches
+from gbuq_core.figures.curves.parts import Part, band, line, rounded, stretches
 from gbuq_core.figures.heteroscedastic.scene import USUAL, Array, Belief, Ground, Judged, Look
 from gbuq_core.figures.theme import METHOD_STYLES
 
@@ -219,7 +219,7 @@ def _hatches(ground: Ground) -> list[Part]:
 def _dots(ground: Ground, n_panels: int) -> Part:
     most = min(_MOST_DOTS, _MOST_DOTS_IN_ALL // max(n_panels, 1), len(ground.x_rows))
     few = np.linspace(0, len(ground.x_rows) - 1, most).astype(np.int64)
-    places = {"x": short(ground.x_rows[few]), "y": short(ground.y_rows[few])}
+    places = {"x": rounded(ground.x_rows[few]), "y": rounded(ground.y_rows[few])}
     return {"kind": "dots", **places, **_INK}
 
 
@@ -263,19 +263,19 @@ def _read(ground: Ground, beliefs: Sequence[Belief]) -> Part:
     values: list[Part] = [
         {
             "name": "truth",
-            "at": short(ground.true_mean[few]),
-            "spread": short(ground.true_std[few]),
+            "at": rounded(ground.true_mean[few]),
+            "spread": rounded(ground.true_std[few]),
         }
     ]
     for one in beliefs:
         label = METHOD_STYLES[one.method].label
         if one.loc is not None:
-            said: Part = {"name": label, "at": short(one.loc[few])}
+            said: Part = {"name": label, "at": rounded(one.loc[few])}
             if one.data is not None or one.knowledge is not None:
                 stds = [np.zeros(n) if part is None else part for part in (one.data, one.knowledge)]
-                said["spread"] = short(np.hypot(*stds)[few])
+                said["spread"] = rounded(np.hypot(*stds)[few])
             values.append(said)
         if one.judged is not None:
             name = one.judged.label if one.loc is not None else f"{label} {one.judged.label}"
-            values.append({"name": name, "at": short(one.judged.values[few])})
-    return {"x": short(ground.x[few]), "label": "x", "values": values}
+            values.append({"name": name, "at": rounded(one.judged.values[few])})
+    return {"x": rounded(ground.x[few]), "label": "x", "values": values}

@@ -10,7 +10,7 @@ import numpy as np
 from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.canvas.strips import Strip, StripLine
 from gbuq_core.figures.curves import Curves
-from gbuq_core.figures.curves.parts import Part, band, line, short
+from gbuq_core.figures.curves.parts import Part, band, line, rounded
 from gbuq_core.figures.neighbours.parts import IBUG, NEAR, Array, Near, by_strength, dot_look
 
 _BARS, _MOST_BARS = 0.2, 24  # opacity, number
@@ -120,7 +120,7 @@ def family_figure(families: Families, label: str = "y", alt: str = "", height: i
         layers.append(_curve(y, chosen, IBUG.colour, 2.6))
     every = Near(np.arange(len(targets)), families.share)
     for rows, size, opacity in by_strength(every):
-        ground = {"x": short(targets[rows]), "y": short(np.full(len(rows), foot / 2))}
+        ground = {"x": rounded(targets[rows]), "y": rounded(np.full(len(rows), foot / 2))}
         layers.append(
             {"kind": "dots", **ground, "colour": NEAR, "opacity": 0.6 * opacity, "size": size}
         )
@@ -145,10 +145,10 @@ def family_figure(families: Families, label: str = "y", alt: str = "", height: i
         "panels": [{"share": 1.0, "range": [foot, top], "label": "density", "layers": layers}],
         "legend": legend,
         "read": {
-            "x": short(y),
+            "x": rounded(y),
             "label": "y",
             "values": [
-                {"name": name, "at": [v if np.isfinite(v) else None for v in short(density)]}
+                {"name": name, "at": [v if np.isfinite(v) else None for v in rounded(density)]}
                 for name, density in families.density.items()
             ],
         },

@@ -9,7 +9,7 @@ import numpy as np
 
 from gbuq_core.figures.canvas.panels import Marker, Panel, PanelSheet, Points, shared_limits
 from gbuq_core.figures.curves import Curves
-from gbuq_core.figures.curves.parts import Part, band, line, short, stretches
+from gbuq_core.figures.curves.parts import Part, band, line, rounded, stretches
 from gbuq_core.figures.neighbours.parts import (
     CHOSEN_RANGE,
     IBUG,
@@ -114,7 +114,7 @@ def course_figure(
         *(_column(a, b, upper) for a, b in picked),
         *gaps,
         band(x, loc - 2 * scale, loc + 2 * scale, IBUG.colour, 0.22),
-        {**dots, "x": short(course.x_rows[others]), "y": short(course.y_rows[others])},
+        {**dots, "x": rounded(course.x_rows[others]), "y": rounded(course.y_rows[others])},
         line(x, course.true_mean, **_TRUTH),
         line(x, loc, IBUG.colour, 2.2),
         line([at, at], upper, NEAR, 1.2),
@@ -148,10 +148,10 @@ def course_figure(
             *([{"name": "no rows", "kind": "hatch", "colour": "text"}] if gaps else []),
         ],
         "read": {
-            "x": short(x),
+            "x": rounded(x),
             "label": "x",
             "values": [
-                {"name": name, "at": short(values)}
+                {"name": name, "at": rounded(values)}
                 for name, values in (
                     ("prediction", loc),
                     ("truth", course.true_mean),
@@ -234,8 +234,8 @@ def _strong(near: Near, x: Array, y: Array) -> list[Part]:
     return [
         {
             "kind": "dots",
-            "x": short(x[rows]),
-            "y": short(y[rows]),
+            "x": rounded(x[rows]),
+            "y": rounded(y[rows]),
             "colour": NEAR,
             "opacity": opacity,
             "size": size,

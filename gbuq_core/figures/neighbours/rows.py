@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gbuq_core.figures.curves import Curves
-from gbuq_core.figures.curves.parts import Part, entry, line, readable_dots, short
+from gbuq_core.figures.curves.parts import Part, entry, line, readable_dots, rounded
 from gbuq_core.figures.error_dots import error_dots
 from gbuq_core.figures.neighbours.parts import (
     CHOSEN_RANGE,
@@ -59,7 +59,7 @@ def held_out_figure(
         In pixels, without the legend.
     """
     layers, legend = error_dots(rows.error, "absolute error", inside)
-    x, y = short([rows.loc[chosen], rows.scale[chosen]])
+    x, y = rounded([rows.loc[chosen], rows.scale[chosen]])
     top = round_up(1.03 * float(rows.scale.max()))
     of = f" ({unit})" if unit else ""
     spec = {
@@ -80,14 +80,17 @@ def held_out_figure(
         ],
         "legend": legend,
         "read": {
-            "x": short(rows.loc),
-            "y": short(rows.scale),
+            "x": rounded(rows.loc),
+            "y": rounded(rows.scale),
             "names": [int(number) for number in rows.number],
             "label": "row",
             "values": [
-                {"name": "prediction", "at": short(rows.loc)},
-                {"name": "scale", "at": short(rows.scale)},
-                {"name": "error", "at": [None if math.isnan(e) else e for e in short(rows.error)]},
+                {"name": "prediction", "at": rounded(rows.loc)},
+                {"name": "scale", "at": rounded(rows.scale)},
+                {
+                    "name": "error",
+                    "at": [None if math.isnan(e) else e for e in rounded(rows.error)],
+                },
             ],
         },
     }
@@ -156,9 +159,9 @@ def training_figure(
     if math.isfinite(value):
         panel["layers"].append(bar)
         if observed is not None:
-            own = {"x": short([value]), "y": short([observed])}
+            own = {"x": rounded([value]), "y": rounded([observed])}
             panel["layers"].append({**_OWN_TARGET, **own})
-        x, y = short([value, loc])
+        x, y = rounded([value, loc])
         panel["ring"] = {"x": x, "y": y, "colour": NEAR}
     spec = {
         "name": "training-rows",
@@ -175,13 +178,13 @@ def training_figure(
             *([_BEHIND] if marked is not None else []),
         ],
         "read": {
-            "x": short(across[kept]),
-            "y": short(target[kept]),
+            "x": rounded(across[kept]),
+            "y": rounded(target[kept]),
             "names": (kept + 1).tolist(),
             "label": "training row",
             "values": [
-                {"name": "target", "at": short(target[kept])},
-                {"name": "share of trees", "at": [s if s else None for s in short(share[kept])]},
+                {"name": "target", "at": rounded(target[kept])},
+                {"name": "share of trees", "at": [s if s else None for s in rounded(share[kept])]},
             ],
         },
     }

@@ -10,6 +10,7 @@ from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.canvas.strips import Strip, StripLine
 from gbuq_core.figures.novelty.picture import MACAU, Array
 from gbuq_core.figures.vega import AXIS_HEIGHT, Spec, cut, distinct, name_axis
+from gbuq_core.presentation import short
 
 CONDITIONAL = "#7f7f7f"
 _MOST_BARS = 30
@@ -47,7 +48,7 @@ def tree_sheet(z: Array, conditional: Array | None = None, alt: str = "") -> Pan
                 "trees",
                 (0.0, 1.15 * float(np.nanmax(heights, initial=1.0))),
                 marks=[mean],
-                mark_label=f"mean {values.mean():.3g}",
+                mark_label=f"mean {short(values.mean())}",
             )
         )
     return PanelSheet(

@@ -12,7 +12,7 @@ from gbuq_core.figures.canvas.panels import Line, Panel, PanelSheet
 from gbuq_core.figures.canvas.strips import Strip, StripLine
 from gbuq_core.figures.colour import OKABE_ITO
 from gbuq_core.figures.curves import Curves
-from gbuq_core.figures.curves.parts import Part, line, short
+from gbuq_core.figures.curves.parts import Part, line, rounded
 from gbuq_core.figures.soft_trees.picture import Scene
 from gbuq_core.figures.theme import METHOD_STYLES
 
@@ -309,7 +309,7 @@ def rank_figure(
         colour = METHOD_STYLES["vst"].colour if i == 0 else _COLOURS[i]
         layers.append(line(one.ranks, one.mean, colour, 2.2))
         layers.append(
-            {"kind": "dots", "x": short(one.ranks), "y": short(one.mean), "colour": colour,
+            {"kind": "dots", "x": rounded(one.ranks), "y": rounded(one.mean), "colour": colour,
              "opacity": 1.0, "size": 7.0}
         )  # fmt: skip
         for rank, mean, error in zip(one.ranks, one.mean, one.error, strict=True):
@@ -324,7 +324,7 @@ def rank_figure(
     legend.append({"name": "chance", "kind": "line", "colour": "text", "width": 1.0, "dash": "2 4"})
     ranks = np.unique(np.concatenate([one.ranks for one in lines])).astype(np.float64)
     values = [
-        {"name": one.label, "at": short(np.interp(ranks, one.ranks, one.mean))} for one in lines
+        {"name": one.label, "at": rounded(np.interp(ranks, one.ranks, one.mean))} for one in lines
     ]
     spec = {
         "name": "ood-rank",
@@ -334,7 +334,7 @@ def rank_figure(
         "x": {"range": ends, "label": "rank of the posterior's covariance"},
         "panels": [{"share": 1.0, "range": [low - 0.03, 1.02], "label": "AUROC", "layers": layers}],
         "legend": legend,
-        "read": {"x": short(ranks), "label": "rank", "values": values},
+        "read": {"x": rounded(ranks), "label": "rank", "values": values},
     }
     return Curves(spec)
 

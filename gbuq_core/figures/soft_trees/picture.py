@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gbuq_core.figures.curves import Curves
-from gbuq_core.figures.curves.parts import Part, band, line, short, stretches
+from gbuq_core.figures.curves.parts import Part, band, line, rounded, stretches
 from gbuq_core.figures.theme import METHOD_STYLES
 
 Array = npt.NDArray[np.float64]
@@ -233,7 +233,7 @@ def _hatches(scene: Scene) -> list[Part]:
 
 def _rows_and_truth(scene: Scene, ink: Part) -> list[Part]:
     few = np.linspace(0, len(scene.x_rows) - 1, min(len(scene.x_rows), MOST_DOTS)).astype(np.int64)
-    dots = {"kind": "dots", "x": short(scene.x_rows[few]), "y": short(scene.y_rows[few]), **ink}
+    dots = {"kind": "dots", "x": rounded(scene.x_rows[few]), "y": rounded(scene.y_rows[few]), **ink}
     if scene.true_mean is None:
         return [dots]
     return [dots, line(scene.x, scene.true_mean, **_TRUTH)]
@@ -265,7 +265,7 @@ def _read(scene: Scene, methods: Sequence[Functions]) -> Part:
     """Means with the std of all uncertainty, at the scene's x."""
     values: list[Part] = []
     if scene.true_mean is not None:
-        values.append({"name": "truth", "at": short(scene.true_mean)})
+        values.append({"name": "truth", "at": rounded(scene.true_mean)})
     for one in methods:
         if not len(one.x):
             continue
@@ -273,8 +273,8 @@ def _read(scene: Scene, methods: Sequence[Functions]) -> Part:
         values.append(
             {
                 "name": METHOD_STYLES[one.method].label,
-                "at": short(np.interp(scene.x, one.x, one.loc)),
-                "spread": short(np.interp(scene.x, one.x, std)),
+                "at": rounded(np.interp(scene.x, one.x, one.loc)),
+                "spread": rounded(np.interp(scene.x, one.x, std)),
             }
         )
-    return {"x": short(scene.x), "label": "x", "values": values}
+    return {"x": rounded(scene.x), "label": "x", "values": values}

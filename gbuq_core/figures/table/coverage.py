@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gbuq_core.figures.curves import Curves
-from gbuq_core.figures.curves.parts import Part, band, entry, line, short
+from gbuq_core.figures.curves.parts import Part, band, entry, line, rounded
 from gbuq_core.figures.theme import MethodStyle
 from gbuq_core.metrics import Coverage, Reliability
 
@@ -114,10 +114,10 @@ def _against_diagonal(
             entry("measured", measured),
         ],
         "read": {
-            "x": short(x),
+            "x": rounded(x),
             "label": "% promised:",
             "values": [
-                {"name": name, "at": short(at)}
+                {"name": name, "at": rounded(at)}
                 for name, at in zip(
                     names, (percent.measured, percent.low, percent.high), strict=True
                 )

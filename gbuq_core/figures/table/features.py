@@ -13,6 +13,7 @@ import numpy as np
 
 from gbuq_core.figures.table.rejection import KIND_COLOURS
 from gbuq_core.figures.vega import AXIS_HEIGHT, Spec, cut, distinct, name_axis
+from gbuq_core.presentation import short
 
 ROW_HEIGHT = 24
 
@@ -138,5 +139,5 @@ def contributions_figure(names: Sequence[str], changes: np.ndarray, kind: str, u
 
 def _in_numbers(feature: FeatureValue) -> str:
     if np.isnan(feature.percentile):
-        return f"{feature.share:.3g} % of the training rows have it"
-    return f"{feature.percentile:.3g} % of the training rows lie below"
+        return f"{short(feature.share)} % of the training rows have it"
+    return f"{short(feature.percentile)} % of the training rows lie below"

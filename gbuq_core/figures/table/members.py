@@ -12,6 +12,7 @@ import numpy as np
 
 from gbuq_core.figures.theme import MethodStyle, ink
 from gbuq_core.figures.vega import AXIS_HEIGHT, Spec, cut, distinct, name_axis
+from gbuq_core.presentation import short
 
 _MOST_CLASSES = 8
 _ROW_HEIGHT = 17
@@ -178,8 +179,8 @@ def describe_members(means: np.ndarray, stds: np.ndarray) -> str:
     '2 members predict from 1 to 3, each with a std of about 0.5.'
     """
     return (
-        f"{len(means)} members predict from {means.min():.4g} to {means.max():.4g}, each with a "
-        f"std of about {np.median(stds):.3g}."
+        f"{len(means)} members predict from {short(means.min(), 4)} to {short(means.max(), 4)}, "
+        f"each with a std of about {short(np.median(stds))}."
     )
 
 

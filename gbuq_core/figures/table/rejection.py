@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gbuq_core.figures.curves import Curves
-from gbuq_core.figures.curves.parts import Part, entry, limits, line, short
+from gbuq_core.figures.curves.parts import Part, entry, limits, line, rounded
 from gbuq_core.metrics import RejectionCurve
 
 # One colour for each uncertainty, told apart by dashes as well.
@@ -75,9 +75,9 @@ def rejection_figure(
         ],
         "legend": [entry(title, part) for title, part in parts],
         "read": {
-            "x": short(share),
+            "x": rounded(share),
             "label": "% handed over:",
-            "values": [{"name": title, "at": short(at)} for title, at in values],
+            "values": [{"name": title, "at": rounded(at)} for title, at in values],
         },
     }
     return Curves(spec)

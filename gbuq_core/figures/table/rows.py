@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from gbuq_core.figures.curves import Curves
-from gbuq_core.figures.curves.parts import Part, entry, limits, readable_dots, short
+from gbuq_core.figures.curves.parts import Part, entry, limits, readable_dots, rounded
 from gbuq_core.figures.error_dots import NO_TRUTH, error_dots
+from gbuq_core.presentation import short
 
 _RING = "#d55e00"
 _SIZE = 6.0
@@ -64,12 +65,12 @@ def row_map_figure(rows: RowMap, height: int = 330, name: str = "rows-by-uncerta
         "layers": layers,
     }
     if rows.selected is not None:
-        x, y = short([rows.data[rows.selected], rows.knowledge[rows.selected]])
+        x, y = rounded([rows.data[rows.selected], rows.knowledge[rows.selected]])
         panel["ring"] = {"x": x, "y": y, "colour": _RING}
     values = [("data", rows.data), ("knowledge", rows.knowledge)]
-    readings: list[Part] = [{"name": title, "at": short(at)} for title, at in values]
+    readings: list[Part] = [{"name": title, "at": rounded(at)} for title, at in values]
     if np.isfinite(rows.error).any():
-        errors = [None if np.isnan(error) else error for error in short(rows.error)]
+        errors = [None if np.isnan(error) else error for error in rounded(rows.error)]
         readings.append({"name": "error", "at": errors})
     spec = {
         "name": name,
@@ -84,8 +85,8 @@ def row_map_figure(rows: RowMap, height: int = 330, name: str = "rows-by-uncerta
         "panels": [panel],
         "legend": legend,
         "read": {
-            "x": short(rows.data),
-            "y": short(rows.knowledge),
+            "x": rounded(rows.data),
+            "y": rounded(rows.knowledge),
             "names": [int(number) for number in rows.number],
             "label": "row",
             "values": readings,
@@ -116,11 +117,12 @@ def describe_row_map(rows: RowMap) -> str:
     if not rows.knowledge.any():
         return (
             f"{len(rows.number):,} rows. Data uncertainty has a median of "
-            f"{np.median(rows.data):.3g} ({rows.unit}); no row has knowledge uncertainty."
+            f"{short(np.median(rows.data))} ({rows.unit}); no row has knowledge uncertainty."
         )
     return (
-        f"{len(rows.number):,} rows. Data uncertainty has a median of {np.median(rows.data):.3g}, "
-        f"knowledge uncertainty of {np.median(rows.knowledge):.3g} ({rows.unit}); in "
+        f"{len(rows.number):,} rows. Data uncertainty has a median of "
+        f"{short(np.median(rows.data))}, knowledge uncertainty of "
+        f"{short(np.median(rows.knowledge))} ({rows.unit}); in "
         f"{100 * share:.0f} % of the rows data uncertainty is the larger. The least familiar is "
-        f"row {rows.number[at]:d}, with a knowledge uncertainty of {rows.knowledge[at]:.3g}."
+        f"row {rows.number[at]:d}, with a knowledge uncertainty of {short(rows.knowledge[at])}."
     )

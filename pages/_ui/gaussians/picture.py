@@ -14,11 +14,11 @@ from gbuq_core.experiments.gaussians.plan import GaussiansSettings
 from gbuq_core.experiments.gaussians.scores import describe_gaussians, describe_race, score_rows
 from gbuq_core.figures.gaussians.picture import GaussiansView, gaussians_sheet
 from gbuq_core.figures.standalone import Section, standalone_html
-from gbuq_core.presentation import markdown_table
+from gbuq_core.presentation import markdown_table, seconds_text
 from pages._ui.canvas import canvas
 from pages._ui.claims import draw_claim
 from pages._ui.export import Download, show_exports
-from pages._ui.jobs_glue import Answer, seconds_text
+from pages._ui.jobs_glue import Answer
 from pages._ui.notices import show_notice
 
 _PAPER = "https://ceur-ws.org/Vol-3381/47.pdf"

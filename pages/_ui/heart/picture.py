@@ -27,13 +27,13 @@ from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.heart import HeartView, heart_sheet
 from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.glossary import STD_CAVEAT
-from gbuq_core.presentation import digits, markdown_table, megabytes
+from gbuq_core.presentation import digits, markdown_table, megabytes, seconds_text
 from gbuq_core.synthetic import HeartData
 from pages._ui.canvas import CanvasEvent, canvas
 from pages._ui.claims import draw_claim
 from pages._ui.export import Download, show_exports
 from pages._ui.heart.controls import unpaint
-from pages._ui.jobs_glue import Answer, seconds_text
+from pages._ui.jobs_glue import Answer
 from pages._ui.notices import show_notice
 
 _SLOW_SECONDS = 1.0  # methods whose cost is told before they are chosen

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
+from gbuq_core.presentation import markdown_table
 from pages._ui.site_map import HOME, PAGES
 
 _LINK_WIDTH = 300  # pixels; links stand in a row on a desktop and in a column on a phone
@@ -56,10 +57,9 @@ def show_pages() -> None:
 def show_methods() -> None:
     """The table of methods and tasks."""
     st.header("Which method gives what")
-    lines = ["| Method | Regression | Classification | Page |", "|:--|:--|:--|:--|"]
-    lines += ["| " + " | ".join(row) + " |" for row in METHODS]
+    head = ("Method", "Regression", "Classification", "Page")
     with st.container(key="methods"):
-        st.markdown("\n".join(lines))
+        st.markdown(markdown_table([head, *METHODS], "l"))
     st.caption(
         "Regression uncertainties are variances, in squared units of the target, shown as standard "
         "deviations on request; classification uncertainties are entropies, in nats; MACAU's are "

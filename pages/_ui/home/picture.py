@@ -18,10 +18,10 @@ from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.figures.wave import MOST_DOTS, Bands, Limits, bands_figure
+from gbuq_core.presentation import digits, format_bytes, markdown_table, seconds_text
 from gbuq_core.tables.export import to_csv_bytes
 from pages._ui.curves import show_curves
 from pages._ui.export import Download, show_exports
-from pages._ui.jobs_glue import seconds_text
 
 LIMITS = Limits(y=(-1.2, 3.2), variance=(0.0, 0.24))
 
@@ -59,10 +59,8 @@ def score_wave(run: WaveRun) -> None:
     """Estimate beside truth, as numbers, and what they cost."""
     scores = run.scores
     regions = (("plentiful", scores.plenty), ("rare", scores.rare), ("none", scores.beyond))
-    lines = ["| Rows | Data | True noise | Knowledge | Error |", "|:--|--:|--:|--:|--:|"]
-    for name, region in regions:
-        lines.append(f"| {name} | " + " | ".join(f"{v:#.3g}" for v in region) + " |")
-    st.markdown("\n".join(lines))
+    head = ("Rows", "Data", "True noise", "Knowledge", "Error")
+    st.markdown(markdown_table([head, *((name, *map(digits, region)) for name, region in regions)]))
     shown = min(MOST_DOTS, run.config.n_rows)
     st.caption(
         f"Dots: {shown} of {run.config.n_rows:,} rows. Standard deviations, in units of y. Error: "
@@ -70,7 +68,7 @@ def score_wave(run: WaveRun) -> None:
         f"{N_STD:g} total standard deviations away, holds {100 * scores.coverage:.1f} % of new "
         f"values where there are rows; {100 * NOMINAL_COVERAGE:.1f} % would be right. "
         f"{run.config.n_members} SGLB models, fitted in {seconds_text(run.fit_seconds)}, "
-        f"{run.memory_bytes / 1e6:.2g} MB."
+        f"{format_bytes(run.memory_bytes)}."
     )
 
 

@@ -39,12 +39,12 @@ from gbuq_core.experiments.soft_trees.tuning import (
     why_no_tuning,
 )
 from gbuq_core.figures.soft_trees.charts import RankLine, Regret, rank_figure, regret_sheet
-from gbuq_core.presentation import digits, markdown_table
+from gbuq_core.presentation import digits, markdown_table, seconds_text
 from pages._ui.canvas import canvas
 from pages._ui.claims import draw_claim
 from pages._ui.controls import draw_knob
 from pages._ui.curves import show_curves
-from pages._ui.jobs_glue import Answer, Request, cost_line, seconds_text, show_progress, start_again
+from pages._ui.jobs_glue import Answer, Request, cost_line, show_progress, start_again
 from pages._ui.notices import show_notice
 from pages._ui.soft_trees.controls import (
     FOREIGN,

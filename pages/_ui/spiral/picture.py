@@ -28,9 +28,10 @@ from gbuq_core.experiments.spiral.plan import (
 from gbuq_core.experiments.spiral.scores import describe_spiral
 from gbuq_core.figures.canvas.panels import Line, Marker, PanelSheet
 from gbuq_core.figures.spiral.picture import SpiralView, flagged, spiral_sheet
+from gbuq_core.presentation import seconds_text
 from gbuq_core.synthetic import make_spiral
 from pages._ui.canvas import CanvasEvent, canvas
-from pages._ui.jobs_glue import Answer, seconds_text
+from pages._ui.jobs_glue import Answer
 from pages._ui.kept import keep_only, kept, last_kept
 from pages._ui.notices import show_notice
 from pages._ui.spiral.controls import Looks, choose

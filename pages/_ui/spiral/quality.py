@@ -20,9 +20,9 @@ from gbuq_core.experiments.spiral.quality import (
 )
 from gbuq_core.figures.spiral.quality import MEASURES, describe_quality, quality_figure
 from gbuq_core.figures.theme import METHOD_STYLES, plot_config
-from gbuq_core.presentation import digits, markdown_table
+from gbuq_core.presentation import digits, markdown_table, seconds_text
 from pages._ui.export import picture_format
-from pages._ui.jobs_glue import Answer, Request, cost_line, seconds_text, show_progress, start_again
+from pages._ui.jobs_glue import Answer, Request, cost_line, show_progress, start_again
 from pages._ui.notices import show_notice
 
 _WANTED = "_spiral_quality"  # the settings that were last asked about

@@ -10,8 +10,9 @@ import streamlit as st
 
 from gbuq_core.errors import GbuqError
 from gbuq_core.jobs import RUNNER, Job
+from gbuq_core.presentation import seconds_text
 from gbuq_core.tables import RowExplanation, ScoredTable, estimate_explaining, explain_row
-from pages._ui.jobs_glue import POLL_SECONDS, WAIT_SECONDS, seconds_text, session_user
+from pages._ui.jobs_glue import POLL_SECONDS, WAIT_SECONDS, session_user
 from pages._ui.notices import show_notice
 from pages._ui.your_data.training import own_key
 

@@ -7,6 +7,7 @@ import numpy as np
 from gbuq_core.experiments.table.words import describe_table
 from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.figures.table.rows import row_map_figure
+from gbuq_core.presentation import digits, short
 from gbuq_core.tables import ScoredTable
 from gbuq_core.tables.output import row_errors
 from pages._ui.your_data.results import (
@@ -65,8 +66,8 @@ def _worst_rows(scored: ScoredTable, shown: Shown) -> list[tuple[str, ...]]:
     for row in np.argsort(-shown.total, kind="stable")[:_LISTED_ROWS]:
         prediction = str(scored.frame["prediction"].iloc[row])
         if not scored.training.target.classes:
-            prediction = f"{scored.predictions.loc[row]:.4g}"
-        parts = [f"{getattr(shown, kind)[row]:#.3g}" for kind in KINDS]
-        error = "" if np.isnan(errors[row]) else f"{errors[row]:.3g}"
+            prediction = short(scored.predictions.loc[row], 4)
+        parts = [digits(getattr(shown, kind)[row]) for kind in KINDS]
+        error = "" if np.isnan(errors[row]) else short(errors[row])
         lines.append((f"{row + 1}", prediction, *parts, error))
     return lines

@@ -14,6 +14,7 @@ from gbuq_core.figures.table.rejection import Ranking, rejection_figure
 from gbuq_core.figures.table.rows import RowMap, row_map_figure
 from gbuq_core.figures.theme import METHOD_STYLES, MethodStyle
 from gbuq_core.glossary import GLOSSARY
+from gbuq_core.presentation import digits, short
 from gbuq_core.tables.evaluation import RegressionScores, Scores
 from gbuq_core.tables.output import row_errors
 from gbuq_core.tables.scoring import ScoredTable
@@ -187,10 +188,10 @@ def score_cells(scores: Scores, kinds: tuple[str, ...] = KINDS) -> list[tuple[st
     """Names and values of the scores, as text; a PRR of the kinds that order the rows."""
     if isinstance(scores, RegressionScores):
         cells = [
-            ("RMSE", f"{scores.rmse:#.3g}"),
-            ("RMSE of the mean", f"{scores.baseline_rmse:#.3g}"),
-            ("NLL (nats)", f"{scores.nll:#.3g}"),
-            ("CRPS", f"{scores.crps:#.3g}"),
+            ("RMSE", digits(scores.rmse)),
+            ("RMSE of the mean", digits(scores.baseline_rmse)),
+            ("NLL (nats)", digits(scores.nll)),
+            ("CRPS", digits(scores.crps)),
         ]
         found = scores.coverage
         for level, observed, low, high in zip(
@@ -201,10 +202,10 @@ def score_cells(scores: Scores, kinds: tuple[str, ...] = KINDS) -> list[tuple[st
         cells = [cells[0], cells[1], cells[2], cells[3], *cells[-1:]]
     else:
         cells = [
-            ("Wrong", f"{100 * scores.error_rate:.3g} %"),
-            ("Wrong, most frequent class", f"{100 * scores.baseline_error_rate:.3g} %"),
-            ("NLL (nats)", f"{scores.nll:#.3g}"),
-            ("Calibration gap", f"{100 * scores.calibration_error:.2g} %"),
+            ("Wrong", f"{short(100 * scores.error_rate)} %"),
+            ("Wrong, most frequent class", f"{short(100 * scores.baseline_error_rate)} %"),
+            ("NLL (nats)", digits(scores.nll)),
+            ("Calibration gap", f"{short(100 * scores.calibration_error, 2)} %"),
         ]
     found_prrs = [getattr(scores.prr, kind) for kind in kinds]
     prrs = [f"{value:.0f}" if np.isfinite(value) else "none" for value in found_prrs]

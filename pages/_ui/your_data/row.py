@@ -20,6 +20,7 @@ from gbuq_core.figures.table.members import (
     member_means_figure,
     member_values_figure,
 )
+from gbuq_core.presentation import digits, short
 from gbuq_core.tables import (
     EFFECT_MEANING,
     ColumnEffect,
@@ -90,17 +91,17 @@ def describe_row(
     """The row in words, as far as they are known. Plain text that holds the user's words."""
     prediction = str(scored.frame["prediction"].iloc[row])
     if not scored.training.target.classes:
-        prediction = f"{float(scored.predictions.loc[row]):.4g}"
+        prediction = short(scored.predictions.loc[row], 4)
     parts = [f"Predicted {prediction}"]
     truth = scored.scored.y[row]
     if not np.isnan(truth):
         classes = scored.training.target.classes
-        parts[0] += f", in truth {classes[int(truth)] if classes else f'{truth:.4g}'}"
+        parts[0] += f", in truth {classes[int(truth)] if classes else short(truth, 4)}"
     ranks = []
     for kind in ("data", "knowledge"):
         values = getattr(shown, kind)
         share = int(100 * np.mean(values < values[row]))  # down, so that none is above all rows
-        ranks.append(f"{kind} {values[row]:#.3g} (more than {share} % of the rows)")
+        ranks.append(f"{kind} {digits(values[row])} (more than {share} % of the rows)")
     parts.append(f"Uncertainty ({shown.unit.split(',')[0]}): {', '.join(ranks)}")
     effects = () if explained is None else explained.effects
     strange = [value for effect in effects if (value := feature_value(effect)).note]
@@ -146,7 +147,7 @@ def _draw_members(scored: ScoredTable, explained: RowExplanation, row: int) -> N
     st.vega_lite_chart(
         member_means_figure(values, style),
         key="row-means",
-        alt=f"Means of the members: {', '.join(f'{v:.5g}' for v in np.sort(values.means))}.",
+        alt=f"Means of the members: {', '.join(short(v, 5) for v in np.sort(values.means))}.",
     )
     st.vega_lite_chart(
         member_values_figure(values, style, is_dark()),
@@ -160,6 +161,7 @@ def _draw_members(scored: ScoredTable, explained: RowExplanation, row: int) -> N
 
 def _effects_in_words(effects: Sequence[ColumnEffect]) -> str:
     return "; ".join(
-        f"{effect.column}: " + ", ".join(f"{kind} {getattr(effect, kind):+.3g}" for kind in KINDS)
+        f"{effect.column}: "
+        + ", ".join(f"{kind} {short(getattr(effect, kind), sign='+')}" for kind in KINDS)
         for effect in effects
     )

@@ -14,6 +14,7 @@ import streamlit as st
 from gbuq_core.errors import GbuqError, MemoryLimitExceeded
 from gbuq_core.experiments.table.fit import Cut, Stages, cut_table, stage_table
 from gbuq_core.jobs import RUNNER, Job
+from gbuq_core.presentation import format_bytes, seconds_text
 from gbuq_core.tables import (
     Schema,
     ScoredTable,
@@ -24,7 +25,7 @@ from gbuq_core.tables import (
     prepare_training,
     score_table,
 )
-from pages._ui.jobs_glue import Answer, Request, seconds_text, session_user
+from pages._ui.jobs_glue import Answer, Request, session_user
 from pages._ui.notices import show_notice
 from pages._ui.your_data.columns import Edits
 from pages._ui.your_data.source import Opened
@@ -129,8 +130,8 @@ def estimate_line(opened: Opened, schema: Schema, request: Request, second: Tabl
     estimate = _estimate(request.key[1], opened, schema, n_new)  # type: ignore[index]
     if estimate is None:
         return ""
-    seconds, megabytes = seconds_text(estimate.seconds), f"{estimate.bytes / 1e6:,.0f} MB"
-    return f"Training takes about {seconds} and {megabytes} with these settings."
+    cost = f"{seconds_text(estimate.seconds)} and {format_bytes(estimate.bytes)}"
+    return f"Training takes about {cost} with these settings."
 
 
 def cut_of(plan: ScorePlan, values: SimpleNamespace) -> Cut:
@@ -166,7 +167,7 @@ def measured_line(answer: Answer, view: View) -> str:
     models = len(trained)
     return (
         f"Measured: {seconds_text(seconds)} to train {models} "
-        f"{'ensembles' if models > 1 else 'ensemble'} and judge all rows, {n_bytes / 1e6:.2g} MB "
+        f"{'ensembles' if models > 1 else 'ensemble'} and judge all rows, {format_bytes(n_bytes)} "
         f"of models, {scored.models[0].estimator.n_trees_} trees each."
     )
 

@@ -267,4 +267,4 @@ def test_policies_are_compared_in_words():
 
 def test_models_are_imported_when_they_are_needed():
     head = inspect.getsource(bandit).split("class Bandit")[0]
-    assert "soft_trees" not in head
+    assert "gbuq_core.soft_trees" not in head
