@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.ibug_data import COMPARABLE, SCORES
+from benchmarks.report import table_lines
 
 FOCUS = "IBUG+CBU"
 # The methods of the paper's table 1; the authors' CBU is a CatBoost model.
@@ -69,6 +70,10 @@ class MeanError(NamedTuple):
 
     mean: float
     error: float
+
+    def __str__(self) -> str:
+        """The error stands in parentheses."""
+        return f"{self.mean:.3f}" + (f" ({self.error:.3f})" if np.isfinite(self.error) else "")
 
 
 class Verdict(NamedTuple):
@@ -145,56 +150,48 @@ def score_table(
     head = ["method"]
     for s in SCORES:
         head += [s.upper(), "paper", "rank"] if with_paper else [s.upper(), "rank"]
-    lines = [
-        f"\n### {name}, {n_splits} split{'s' * (n_splits > 1)}\n",
-        _line(head),
-        _line(["---"] * len(head)),
-    ]
+    table = [head]
     places = {s: ranks(by_score[s]) for s in SCORES}
     for method in methods:
         cells = [method]
         for s in SCORES:
             missing = method not in by_score[s]
-            cells.append("not installed" if missing else _number(mean_error(by_score[s][method])))
+            cells.append("not installed" if missing else str(mean_error(by_score[s][method])))
             if with_paper:
                 theirs = PAPER[s][name].get(method)
-                cells.append("" if theirs is None else _number(MeanError(*theirs)))
+                cells.append("" if theirs is None else str(MeanError(*theirs)))
             cells.append("" if missing else f"{places[s][method]:.1f}")
-        lines.append(_line(cells))
-    return lines
+        table.append(cells)
+    return table_lines(f"{name}, {n_splits} split{'s' * (n_splits > 1)}", table)
 
 
 def verdict_lines(
     results: Mapping[str, Mapping[str, Any]], sets: Sequence[str], methods: Sequence[str]
 ) -> list[str]:
     """Markdown lines: IBUG+CBU against all rivals and against those of the paper's table 1."""
-    lines = [
-        f"\n### {FOCUS}: first, or tied within one standard error of the paired difference\n",
-        _line(["set", "score", "against all", "against the paper's five"]),
-        _line(["---"] * 4),
-    ]
+    table = [["set", "score", "against all", "against the paper's five"]]
     for name in sets:
         for s in SCORES:
             by_method = collect(results, name, s, methods)
             cells = [_verdict(judge(by_method, some)) for some in (methods, OF_THE_PAPER)]
             if by_method:
-                lines.append(_line([name, s.upper(), *cells]))
+                table.append([name, s.upper(), *cells])
     for s in SCORES:
         counts = []
         for some in (methods, OF_THE_PAPER):
             found = [judge(collect(results, name, s, methods), some) for name in sets]
             words = [each.word for each in found if each is not None]
             counts.append(f"{sum(w != 'behind' for w in words)} of {len(words)} sets")
-        lines.append(_line(["all sets", s.upper(), *counts]))
-    return lines
+        table.append(["all sets", s.upper(), *counts])
+    title = f"{FOCUS}: first, or tied within one standard error of the paired difference"
+    return table_lines(title, table)
 
 
 def rank_lines(
     results: Mapping[str, Mapping[str, Any]], sets: Sequence[str], methods: Sequence[str]
 ) -> list[str]:
     """Markdown lines: every method's rank, averaged over the sets it was run on."""
-    lines = ["\n### Mean rank over the sets\n", _line(["method", *(s.upper() for s in SCORES)])]
-    lines.append(_line(["---"] * (1 + len(SCORES))))
+    table = [["method", *(s.upper() for s in SCORES)]]
     by_set = {s: [collect(results, name, s, methods) for name in sets] for s in SCORES}
     found = {s: [ranks(each) for each in by_set[s] if each] for s in SCORES}
     for method in methods:
@@ -202,16 +199,15 @@ def rank_lines(
         for s in SCORES:
             here = [each[method] for each in found[s] if method in each]
             cells.append(f"{np.mean(here):.2f}" if here else "not installed")
-        lines.append(_line([method, *cells]))
-    return lines
+        table.append([method, *cells])
+    return table_lines("Mean rank over the sets", table)
 
 
 def cost_lines(
     results: Mapping[str, Mapping[str, Any]], sets: Sequence[str], methods: Sequence[str]
 ) -> list[str]:
     """Markdown lines: processor time of tuning and training, and of predicting a row."""
-    lines = ["\n### Processor time: tuning and training (s), prediction (ms a row)\n"]
-    lines += [_line(["method", *sets]), _line(["---"] * (1 + len(sets)))]
+    table = [["method", *sets]]
     for method in methods:
         cells = []
         for name in sets:
@@ -219,34 +215,32 @@ def cost_lines(
             row = collect(results, name, "predict_cpu_ms", [method]).get(method)
             known = fit is not None and row is not None
             cells.append(f"{np.mean(fit):.1f}, {np.mean(row):.3f}" if known else "")
-        lines.append(_line([method, *cells]))
-    return lines
+        table.append([method, *cells])
+    return table_lines("Processor time: tuning and training (s), prediction (ms a row)", table)
 
 
 def curve_lines(curves: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
     """Markdown lines of NLL and time against tau; ``curves`` holds each set's splits."""
     lines = []
     for name, splits in curves.items():
-        lines.append(f"\n### {name}: NLL (and ms of processor time a row) against tau\n")
         tables = [each["tau"] for each in splits]
         shares = sorted({record["share"] for record in tables[0]})
-        lines.append(_line(["order", *(f"{100 * share:g} %" for share in shares)]))
-        lines.append(_line(["---"] * (1 + len(shares))))
+        table = [["order", *(f"{100 * share:g} %" for share in shares)]]
         for order in dict.fromkeys(record["order"] for record in tables[0]):
             cells = []
             for share in shares:
                 here = [r for t in tables for r in t if (r["order"], r["share"]) == (order, share)]
                 nll = mean_error([r["nll"] for r in here])
-                cells.append(f"{_number(nll)}, {np.mean([r['cpu_ms'] for r in here]):.3f} ms")
-            lines.append(_line([order, *cells]))
+                cells.append(f"{nll!s}, {np.mean([r['cpu_ms'] for r in here]):.3f} ms")
+            table.append([order, *cells])
+        title = f"{name}: NLL (and ms of processor time a row) against tau"
+        lines += table_lines(title, table)
     return lines
 
 
 def family_lines(curves: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
     """Markdown lines: test NLL of the chosen family below that of the normal."""
-    lines = ["\n### The family chosen on validation rows: test NLL, normal minus chosen (nats)\n"]
-    head = ["set", "matched to the calibrated mean and std", "fitted by likelihood"]
-    lines += [_line(head), _line(["---"] * 3)]
+    table = [["set", "matched to the calibrated mean and std", "fitted by likelihood"]]
     for name, splits in curves.items():
         cells = [name]
         for fit in ("matched", "likelihood"):
@@ -255,8 +249,9 @@ def family_lines(curves: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]
             gain = mean_error([n - r["nll"] for n, r in zip(normal, here, strict=True)])
             chosen = ", ".join(sorted({r["chosen"] for r in here}))
             cells.append(f"{gain.mean:+.3f} ({gain.error:.3f}): {chosen}")
-        lines.append(_line(cells))
-    return lines
+        table.append(cells)
+    title = "The family chosen on validation rows: test NLL, normal minus chosen (nats)"
+    return table_lines(title, table)
 
 
 def _verdict(verdict: Verdict | None) -> str:
@@ -264,13 +259,3 @@ def _verdict(verdict: Verdict | None) -> str:
         return ""
     d = verdict.difference
     return f"{verdict.word} ({d.mean:+.4f} +- {d.error:.4f} to {verdict.rival})"
-
-
-def _number(value: MeanError) -> str:
-    if not np.isfinite(value.error):
-        return f"{value.mean:.3f}"
-    return f"{value.mean:.3f} ({value.error:.3f})"
-
-
-def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cells) + " |"

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.ibug_tables import collect
-from benchmarks.macau_tables import auroc_lines, crps_lines, line, spread
-from benchmarks.report import Row
+from benchmarks.macau_tables import auroc_lines, crps_lines, spread
+from benchmarks.report import Row, table_lines
 from benchmarks.store import Store
 from gbuq_core.experiments.heteroscedastic.fit import fit_heteroscedastic, measure_heteroscedastic
 from gbuq_core.experiments.heteroscedastic.plan import (
@@ -134,8 +134,7 @@ def sensitivity(
     store = Store(out, settings._asdict())
     shown = ("excess", "auroc_knowledge", "auroc_novelty", "auroc_inference_novelty")
     titles = ["CRPS over the truth's", "AUROC of KU", "of novelty", "of |inference novelty|"]
-    lines = ["\n### 1-D: the forest's knobs; mean (std over seeds)\n"]
-    lines += [line(["forest", "leaves", *titles]), line(["---"] * 6)]
+    table = [["forest", "leaves", *titles]]
     found: dict[tuple[str, str], list[list[float]]] = {}
     for name, knobs in VARIATIONS.items():
         for method in VARIED:
@@ -143,8 +142,8 @@ def sensitivity(
                 _fill(store, name, settings._replace(seed=seed, **knobs), method)
             values = [collect(store.results, name, s, [method])[method] for s in shown]
             found[name, method] = values
-            lines.append(line([name, method.removeprefix("macau_"), *map(spread, values)]))
-    print("\n".join(lines))
+            table.append([name, method.removeprefix("macau_"), *map(spread, values)])
+    print("\n".join(table_lines("1-D: the forest's knobs; mean (std over seeds)", table)))
     return [
         _compared(found, "knowledge uncertainty", 1, "subsample 0.8", "0.95 -> 0.78"),
         _compared(found, "|inference novelty|", 3, "1 row a leaf, 255 leaves", "1.0 -> 0.6"),

@@ -14,8 +14,8 @@ from scipy.stats import spearmanr
 
 from benchmarks.ibug_tables import collect, mean_error
 from benchmarks.macau_scores import make_model
-from benchmarks.macau_tables import PAPER_SYNTH_BRACKETS, PAPER_SYNTH_CRPS, line, number
-from benchmarks.report import Row, load_split
+from benchmarks.macau_tables import PAPER_SYNTH_BRACKETS, PAPER_SYNTH_CRPS
+from benchmarks.report import Row, load_split, table_lines
 from benchmarks.store import Store
 from gbuq_core import MacauClassifier, MacauRegressor
 from gbuq_core.experiments.heteroscedastic.data import load_heteroscedastic_data
@@ -186,9 +186,7 @@ def protocol(out: Path | None, settings: ProtocolSettings | None = None) -> list
 
 def _protocol_rows(results: dict[str, dict[str, Any]]) -> list[Row]:
     matters = np.array(collect(results, "protocol", "relevant", ["auroc"])["auroc"]) > 0
-    lines = [f"\n### Protocol, {len(matters)} experiments: mean AUROC [2.5 %; 97.5 %]\n"]
-    head = ["score", "ours", "paper", "relevant features", "irrelevant ones"]
-    lines += [line(head), line(["---"] * 5)]
+    table = [["score", "ours", "paper", "relevant features", "irrelevant ones"]]
     rows = []
     for score, theirs in zip(SCORES, PAPER_AUROC["linear"], strict=True):
         values = np.array(collect(results, "protocol", score, ["auroc"])["auroc"])
@@ -196,14 +194,15 @@ def _protocol_rows(results: dict[str, dict[str, Any]]) -> list[Row]:
         ours = f"{values.mean():.3f} [{low:.2f}; {high:.2f}]"
         paper = f"{theirs:g} {PAPER_SYNTH_BRACKETS[score]}"
         kinds = [f"{values[k].mean():.3f}" if k.any() else "" for k in (matters, ~matters)]
-        lines.append(line([score, ours, paper, *kinds]))
+        table.append([score, ours, paper, *kinds])
         if score in ("novelty", "conditional_novelty", "inference_novelty", "isolation"):
             near = abs(values.mean() - theirs) <= 0.05
             rows.append(
                 Row(f"protocol: AUROC of {score}", ours, f"the paper's {paper} to 0.05", near,
                     {"auroc": values.tolist()})
             )  # fmt: skip
-    print("\n".join(lines))
+    title = f"Protocol, {len(matters)} experiments: mean AUROC [2.5 %; 97.5 %]"
+    print("\n".join(table_lines(title, table)))
     return rows
 
 
@@ -223,13 +222,13 @@ def _crps_rows(store: Store, settings: ProtocolSettings, n_seeds: int = 3) -> li
             crps = float(crps_gaussian(y[half:], loc, np.maximum(scale, floor)))
             store.put(key, {"crps": crps, "target_std": float(y.std())})
     stds = collect(store.results, "synth", "target_std", ["macau_linear"])["macau_linear"]
-    lines = ["\n### CRPS on the linear target, mean (standard error over seeds)\n"]
-    lines += [line(["method", "CRPS", "paper"]), line(["---"] * 3)]
+    table = [["method", "CRPS", "paper"]]
     means = {}
     for method, paper in PAPER_SYNTH_CRPS.items():
         values = collect(store.results, "synth", "crps", [method])[method]
         means[method] = float(np.mean(values))
-        lines.append(line([method, number(mean_error(values)), f"{paper:g}"]))
+        table.append([method, str(mean_error(values)), f"{paper:g}"])
+    lines = table_lines("CRPS on the linear target, mean (standard error over seeds)", table)
     lines.append(
         f"\nThe noise alone is {10 / np.sqrt(np.pi):.2f}; the target's std "
         f"{np.mean(stds):.0f}. California housing is not measured: it is a download."

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.ibug_tables import collect, judge, mean_error, ranks
-from benchmarks.macau_tables import line, number
-from benchmarks.report import Row, load_split
+from benchmarks.report import Row, load_split, table_lines
 from benchmarks.store import Store
 from gbuq_core import MacauRegressor
 from gbuq_core.baselines.intervals import BASELINES
@@ -83,31 +82,30 @@ def table(results: Mapping[str, Mapping[str, Any]], sets: Sequence[str]) -> list
     """Markdown lines: for every score a row a method, and the mean rank over splits and sets."""
     lines = ["\nmean (standard error over splits); nobody is tuned: 100 trees, libraries' settings"]
     for score in SCORES:
-        lines += [f"\n### {score.upper()}\n", line(["method", *sets, "mean rank"])]
-        lines.append(line(["---"] * (2 + len(sets))))
+        rows = [["method", *sets, "mean rank"]]
         by_set = {name: collect(results, name, score, tuple(METHODS)) for name in sets}
         places = {name: ranks(found) for name, found in by_set.items() if found}
         for method in METHODS:
             here = [each[method] for each in places.values() if method in each]
             cells = [
-                number(mean_error(by_set[name][method])) if method in by_set[name] else ""
+                str(mean_error(by_set[name][method])) if method in by_set[name] else ""
                 for name in sets
             ]
-            lines.append(line([method, *cells, f"{np.mean(here):.2f}" if here else ""]))
+            rows.append([method, *cells, f"{np.mean(here):.2f}" if here else ""])
+        lines += table_lines(score.upper(), rows)
     return [*lines, *_costs(results, sets)]
 
 
 def _costs(results: Mapping[str, Mapping[str, Any]], sets: Sequence[str]) -> list[str]:
-    lines = ["\n### Processor time: fit (s), prediction (ms a row)\n", line(["method", *sets])]
-    lines.append(line(["---"] * (1 + len(sets))))
+    rows = [["method", *sets]]
     for method in METHODS:
         cells = []
         for name in sets:
             fit = collect(results, name, "fit_cpu_seconds", [method]).get(method)
             row = collect(results, name, "predict_cpu_ms", [method]).get(method)
             cells.append(f"{np.mean(fit):.2f}, {np.mean(row):.3f}" if fit and row else "")
-        lines.append(line([method, *cells]))
-    return lines
+        rows.append([method, *cells])
+    return table_lines("Processor time: fit (s), prediction (ms a row)", rows)
 
 
 def verdict_row(results: Mapping[str, Mapping[str, Any]], sets: Sequence[str], score: str) -> Row:

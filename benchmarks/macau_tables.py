@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.ibug_tables import MeanError, collect
+from benchmarks.ibug_tables import collect
+from benchmarks.report import table_lines
 from gbuq_core.experiments.heteroscedastic.paper import paper_auroc, paper_crps
 from gbuq_core.experiments.heteroscedastic.plan import METHODS, SCORES
 
@@ -43,18 +44,6 @@ PAPER_SYNTH_BRACKETS = {
 Results = Mapping[str, Mapping[str, Any]]
 
 
-def line(cells: Sequence[str]) -> str:
-    """A row of a Markdown table."""
-    return "| " + " | ".join(cells) + " |"
-
-
-def number(value: MeanError) -> str:
-    """Mean and standard error."""
-    if not np.isfinite(value.error):
-        return f"{value.mean:.3f}"
-    return f"{value.mean:.3f} ({value.error:.3f})"
-
-
 def spread(values: Sequence[float], digits: int = 3) -> str:
     """Mean and std (n - 1) over seeds; empty where a method has no such number."""
     if not values or not np.isfinite(values).all():
@@ -74,8 +63,7 @@ def crps_lines(results: Results) -> list[str]:
     head = ["method", "CRPS", "paper", "excess over the truth", "paper's less 0.282"]
     head += [f"coverage {100 * level:g} %" for level in LEVELS]
     head += ["std / noise", "fit s", "score 8,000 rows s"]
-    lines = ["\n### 1-D: mean (std over seeds); seconds of a processor\n", line(head)]
-    lines.append(line(["---"] * len(head)))
+    table = [head]
     for method, kind in METHODS.items():
         found = {
             name: collect(results, "1-D", name, [method]).get(method, [])
@@ -88,21 +76,19 @@ def crps_lines(results: Results) -> list[str]:
             for level in LEVELS
         ]
         paper = paper_crps(method)
-        lines.append(
-            line([
+        table.append(
+            [
                 kind.label, spread(found["crps"]), paper_cell(paper), spread(found["excess"]),
                 paper_cell(round(paper - 0.282, 3)), *covered, spread(found["noise_ratio"], 2),
                 spread(found["fit_cpu"], 2), spread(found["score_cpu"], 2),
-            ])
+            ]
         )  # fmt: skip
-    return lines
+    return table_lines("1-D: mean (std over seeds); seconds of a processor", table)
 
 
 def auroc_lines(results: Results) -> list[str]:
     """Markdown lines: AUROC of foreign rows by method and score, ours and the paper's."""
-    lines = ["\n### 1-D: AUROC of foreign rows, mean (std over seeds) / the paper's\n"]
-    lines += [line(["method", *(kind.label for kind in SCORES.values())])]
-    lines.append(line(["---"] * (1 + len(SCORES))))
+    table = [["method", *(kind.label for kind in SCORES.values())]]
     for method, kind in METHODS.items():
         cells = [kind.label]
         for score in SCORES:
@@ -110,5 +96,5 @@ def auroc_lines(results: Results) -> list[str]:
             ours = spread(here) if score in kind.scores else ""
             theirs = paper_cell(paper_auroc(method, score))
             cells.append(f"{ours} / {theirs}" if ours and theirs else ours)
-        lines.append(line(cells))
-    return lines
+        table.append(cells)
+    return table_lines("1-D: AUROC of foreign rows, mean (std over seeds) / the paper's", table)

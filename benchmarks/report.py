@@ -7,7 +7,7 @@ import json
 import platform
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -74,6 +74,11 @@ def make_parser(
 def parse_arguments(description: str, sections: list[str]) -> argparse.Namespace:
     """What was given of them."""
     return make_parser(description, sections).parse_args()
+
+
+def table_lines(title: str, rows: Sequence[Sequence[str]]) -> list[str]:
+    """Markdown lines: a heading, and a table with its column names first."""
+    return [f"\n### {title}\n", *markdown_table(rows).split("\n")]
 
 
 def report(title: str, rows: list[Row], json_path: Path | None) -> None:

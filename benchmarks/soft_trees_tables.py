@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.ibug_tables import MeanError, collect, mean_error
-from benchmarks.report import Row
+from benchmarks.report import Row, table_lines
 
 RIVAL = "SGLB"
 FAMILIES = {
@@ -201,24 +201,25 @@ def score_tables(results: Results, sets: Sequence[str], methods: Sequence[str]) 
     """Markdown lines: for every score a row a method, ours and the paper's for every set."""
     lines = []
     for score, title in SCORES.items():
-        lines.append(f"\n### {title}: ours, mean (standard error over splits) / the paper's\n")
-        lines += [_line(["method", *sets]), _line(["---"] * (1 + len(sets)))]
+        table = [["method", *sets]]
         by_set = {name: collect(results, name, score, methods) for name in sets}
         for method in methods:
             cells = [method]
             for name in sets:
                 values = by_set[name].get(method)
-                ours = "" if not values else _number(mean_error(values))
+                ours = "" if not values else str(mean_error(values))
                 theirs = PAPER[score].get(name, {}).get(method)
                 cells.append(f"{ours} / {theirs[0]:.3f}" if theirs else ours)
-            lines.append(_line(cells))
+            table.append(cells)
+        lines += table_lines(
+            f"{title}: ours, mean (standard error over splits) / the paper's", table
+        )
     return lines
 
 
 def setting_lines(results: Results, sets: Sequence[str], methods: Sequence[str]) -> list[str]:
     """Markdown lines: what was chosen on split 0, and processor seconds of a fit."""
-    lines = ["\n### Chosen on validation rows of split 0; processor seconds of a fit, mean\n"]
-    lines += [_line(["method", *sets]), _line(["---"] * (1 + len(sets)))]
+    table = [["method", *sets]]
     for method in methods:
         cells = [method]
         for name in sets:
@@ -226,15 +227,6 @@ def setting_lines(results: Results, sets: Sequence[str], methods: Sequence[str])
             seconds = collect(results, name, "fit_cpu_seconds", [method]).get(method)
             knobs = ", ".join(f"{k} {v}" for k, v in first["settings"].items()) if first else ""
             cells.append(f"{knobs}; {np.mean(seconds):.1f} s" if seconds else "")
-        lines.append(_line(cells))
-    return lines
-
-
-def _number(value: MeanError) -> str:
-    if not np.isfinite(value.error):
-        return f"{value.mean:.3f}"
-    return f"{value.mean:.3f} ({value.error:.3f})"
-
-
-def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cells) + " |"
+        table.append(cells)
+    title = "Chosen on validation rows of split 0; processor seconds of a fit, mean"
+    return table_lines(title, table)
