@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from gbuq_core.presentation import short
+
 VERDICTS = ("holds", "nearly", "does not hold")
 
 
@@ -78,7 +80,7 @@ def times_text(ratio: float) -> str:
     """
     if math.isinf(ratio):
         return "infinitely many times"
-    return f"{float(f'{ratio:.2g}'):,.10g} times"
+    return f"{short(ratio, 2)} times"
 
 
 def smaller_text(ratio: float) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gbuq_core.figures.curves import Curves
+from gbuq_core.figures.curves.parts import rounded
 from gbuq_core.figures.theme import MethodStyle
 
 Array = npt.NDArray[np.float64]
@@ -126,24 +127,24 @@ def _bands(bands: Bands, style: MethodStyle, n_std: float) -> list[Part]:
 
 def _lines(bands: Bands, style: MethodStyle) -> list[Part]:
     """Training rows, prediction and truth."""
-    x = _short(bands.x)
+    x = rounded(bands.x)
     return [
         {
             "kind": "dots",
-            "x": _short(bands.x_rows[:MOST_DOTS]),
-            "y": _short(bands.y_rows[:MOST_DOTS]),
+            "x": rounded(bands.x_rows[:MOST_DOTS]),
+            "y": rounded(bands.y_rows[:MOST_DOTS]),
             "colour": "text",
             "opacity": 0.25,
         },
-        {"kind": "line", "x": x, "y": _short(bands.loc), "colour": style.colour, "width": 2.2},
-        {"kind": "line", "x": x, "y": _short(bands.true_mean), **_TRUTH},
+        {"kind": "line", "x": x, "y": rounded(bands.loc), "colour": style.colour, "width": 2.2},
+        {"kind": "line", "x": x, "y": rounded(bands.true_mean), **_TRUTH},
     ]
 
 
 def _variances(bands: Bands, style: MethodStyle) -> list[Part]:
     """Data variance from zero, knowledge variance on top of it, the true noise as a line."""
     zero, total = np.zeros_like(bands.data), bands.data + bands.knowledge
-    line = {"kind": "line", "x": _short(bands.x), "y": _short(bands.true_variance), **_TRUTH}
+    line = {"kind": "line", "x": rounded(bands.x), "y": rounded(bands.true_variance), **_TRUTH}
     return [
         _band(bands.x, zero, bands.data, style, DATA_OPACITY),
         _band(bands.x, bands.data, total, style, KNOWLEDGE_OPACITY),
@@ -154,9 +155,9 @@ def _variances(bands: Bands, style: MethodStyle) -> list[Part]:
 def _band(x: Array, low: Array, high: Array, style: MethodStyle, opacity: float) -> Part:
     return {
         "kind": "band",
-        "x": _short(x),
-        "low": _short(low),
-        "high": _short(high),
+        "x": rounded(x),
+        "low": rounded(low),
+        "high": rounded(high),
         "colour": style.colour,
         "opacity": opacity,
     }
@@ -186,12 +187,7 @@ def _read(bands: Bands) -> Part:
         ("true noise", np.sqrt(bands.true_variance)),
     )
     return {
-        "x": _short(bands.x),
+        "x": rounded(bands.x),
         "label": "x",
-        "values": [{"name": name, "at": _short(at)} for name, at in values],
+        "values": [{"name": name, "at": rounded(at)} for name, at in values],
     }
-
-
-def _short(values: Array) -> list[float]:
-    """Five digits are more than a screen resolves."""
-    return [float(f"{value:.5g}") for value in values.tolist()]

@@ -14,7 +14,7 @@ from gbuq_core.experiments.gaussians.scores import (
     chains_text,
     score_sampler,
 )
-from gbuq_core.presentation import digits, percent
+from gbuq_core.presentation import digits, percent, short
 from gbuq_core.sampling import SAMPLERS
 from gbuq_core.sampling.chains import VISIT_SAMPLES
 
@@ -191,4 +191,4 @@ def _kept_text(plan: SamplerPlan) -> str:
     """Which of its samples a cyclical sampler keeps."""
     if not plan.exploration:
         return "all samples"
-    return f"the samples after the first {100 * plan.exploration:.3g} % of each cycle"
+    return f"the samples after the first {short(100 * plan.exploration)} % of each cycle"

@@ -7,6 +7,7 @@ import numpy as np
 from gbuq_core.figures.canvas.panels import Panel, PanelSheet
 from gbuq_core.figures.canvas.strip_checks import line_values
 from gbuq_core.figures.canvas.strips import Strip
+from gbuq_core.presentation import short
 
 
 def describe_panel(panel: Panel, frame: int = -1) -> str:
@@ -23,7 +24,7 @@ def describe_panel(panel: Panel, frame: int = -1) -> str:
     if not finite.size:
         return f"{panel.title}: no values."
     unit = f" {panel.unit}" if panel.unit else ""
-    text = f"{panel.title}: from {finite.min():.3g} to {finite.max():.3g}{unit}"
+    text = f"{panel.title}: from {short(finite.min())} to {short(finite.max())}{unit}"
     if finite.size < shown.size:
         text += f", {shown.size - finite.size} of {shown.size} cells blank"
     if panel.hatched is not None and (n := int(np.count_nonzero(panel.hatched))):
@@ -31,7 +32,7 @@ def describe_panel(panel: Panel, frame: int = -1) -> str:
         inside = inside[np.isfinite(inside)]
         text += f", {n} cells hatched"
         if inside.size:
-            text += f" (mean {inside.mean():.3g} there)"
+            text += f" (mean {short(inside.mean())} there)"
     return text + "."
 
 
@@ -46,15 +47,15 @@ def describe_strip(strip: Strip, frame: int = -1) -> str:
     """
     x = np.asarray(strip.x, dtype=np.float64)
     text = f"{strip.title} ({strip.y_label})" if strip.y_label else strip.title
-    text += f", over {strip.x_label or 'x'} from {x[0]:.4g} to {x[-1]:.4g}: "
+    text += f", over {strip.x_label or 'x'} from {short(x[0], 4)} to {short(x[-1], 4)}: "
     parts = []
     for line in strip.lines:
         values = line_values(line)
         finite = values[min(frame, len(values) - 1)]
         finite = finite[np.isfinite(finite)]
         if finite.size:
-            span = f"from {finite.min():.3g} to {finite.max():.3g}"
-            parts.append(f"{line.name} {span}, at the end {finite[-1]:.3g}")
+            span = f"from {short(finite.min())} to {short(finite.max())}"
+            parts.append(f"{line.name} {span}, at the end {short(finite[-1])}")
         else:
             parts.append(f"{line.name} no values")
     return text + "; ".join(parts) + "."

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from gbuq_core.figures.theme import METHOD_STYLES
+from gbuq_core.presentation import seconds_text
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -97,5 +98,6 @@ def describe_quality(points: Sequence[Quality]) -> str:
         alike = (
             "" if np.isnan(point.rank_correlation) else f", likeness {point.rank_correlation:.2f}"
         )
-        words.append(f"{what}: {point.core_seconds:.2g} s, AUROC {point.auroc_far:.2f}{alike}")
+        cost = seconds_text(point.core_seconds)
+        words.append(f"{what}: {cost}, AUROC {point.auroc_far:.2f}{alike}")
     return "; ".join(words) + "."

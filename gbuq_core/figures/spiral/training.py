@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from gbuq_core.figures.canvas.strips import Strip, StripLine
 from gbuq_core.figures.theme import METHOD_STYLES, MethodStyle
+from gbuq_core.presentation import short
 
 Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -117,7 +118,9 @@ def _schedule_words(growths: Sequence[Growth]) -> str:
         n_members = np.size(growth.member_trees)
         members = f", {n_members} members marked" if n_members else ""
         if scale.size:
-            words.append(f"{_style(growth).label} {scale.max():.3g} to {scale.min():.3g}{members}")
+            words.append(
+                f"{_style(growth).label} {short(scale.max())} to {short(scale.min())}{members}"
+            )
     return f"Factor of the gradients over the trees: {'; '.join(words)}." if words else ""
 
 
@@ -127,6 +130,6 @@ def _loss_words(growths: Sequence[Growth]) -> str:
         train = np.asarray(growth.train_loss, dtype=np.float64)
         other = np.asarray(growth.validation_loss, dtype=np.float64)
         if train.size:
-            new = f", {other[-1]:.3g} on new rows" if other.size else ""
-            words.append(f"{_style(growth).label} ends at {train[-1]:.3g} nats on its rows{new}")
+            new = f", {short(other[-1])} on new rows" if other.size else ""
+            words.append(f"{_style(growth).label} ends at {short(train[-1])} nats on its rows{new}")
     return f"Loss over the trees: {'; '.join(words)}." if words else ""
