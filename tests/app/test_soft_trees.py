@@ -232,7 +232,7 @@ def test_tuning_runs_on_its_button_and_its_best_can_be_taken_over(monkeypatch):
 
     monkeypatch.setattr(soft_trees_panels, "run_tuning", run)
     at = open_soft_trees()
-    settle(at.button(key="_soft-tune-run").click().run())
+    settle(at.button(key="_soft-trees-tune-run").click().run())
     assert tunings == [plan_tuning(SETTINGS, "vst")]
     assert "| 2 | 8 | 1 | 0.01 | -0.500 | 0.100 |" in table(at, "| Depth |")
     settle(at.button(key="_soft_trees_tuned").click().run())
@@ -250,7 +250,7 @@ def test_what_is_missing_is_said_once():
 
 def test_without_a_soft_tree_nothing_is_tuned():
     at = open_soft_trees(methods="Gaussian process")
-    assert at.button(key="_soft-tune-run").disabled
+    assert at.button(key="_soft-trees-tune-run").disabled
     assert any("only soft trees are tuned" in text for text in words(at))
 
 
@@ -261,7 +261,7 @@ def test_the_bandit_runs_on_its_button_and_is_not_computed_again(monkeypatch):
         lambda settings: run_policies(settings._replace(policies=("random",))),
     )
     at = open_soft_trees(bandit_steps="200")
-    settle(at.button(key="_soft-bandit-run").click().run())
+    settle(at.button(key="_soft-trees-bandit-run").click().run())
     assert sheet(at, "bandit").header["frames"] == 200
     assert any(text.startswith("Cumulative regret after 200 steps: Random") for text in words(at))
     monkeypatch.setattr("pages._ui.soft_trees.panels.run_policies", lambda settings: 1 / 0)
@@ -272,9 +272,9 @@ def test_the_bandit_runs_on_its_button_and_is_not_computed_again(monkeypatch):
 def test_a_comparison_that_fails_says_so_and_can_be_started_again(monkeypatch):
     at = open_soft_trees()
     monkeypatch.setattr("pages._ui.soft_trees.panels.run_rank", lambda settings: 1 / 0)
-    settle(at.button(key="_soft-rank-run").click().run())
+    settle(at.button(key="_soft-trees-rank-run").click().run())
     assert any("The fit failed (ZeroDivisionError)" in text for text in words(at))
-    assert at.button(key="_soft-rank-run")
+    assert at.button(key="_soft-trees-rank-run")
 
 
 @pytest.mark.parametrize(
