@@ -128,6 +128,13 @@ def test_the_wheel_holds_all_of_the_core_and_nothing_else():
     assert "gbuq_core/py.typed" in packed
 
 
+def test_the_names_that_ci_imports_exist():
+    script = (ROOT / ".ci/package").read_text(encoding="utf-8")
+    lines = re.findall(r"^from gbuq_core.*$", script, re.MULTILINE)
+    assert lines
+    exec("\n".join(lines), {})
+
+
 def test_a_missing_catboost_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "catboost", None)
     table = gbuq_core.make_heteroscedastic(n=60, random_state=0)
