@@ -9,10 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from gbuq_core.validation import check_choice
-
 UNCERTAINTY_KINDS = ("total", "data", "knowledge")
-TASKS = ("regression", "classification")
 VIEWS = ("std", "variance")
 
 STD_CAVEAT = (
@@ -149,49 +146,3 @@ _TERMS = {
     ),
 }
 GLOSSARY: Mapping[str, Term] = MappingProxyType(_TERMS)
-
-
-def uncertainty_unit(task: str, view: str = "std", target: str = "y") -> str:
-    """The unit of an uncertainty, for a colour bar or a column head.
-
-    Parameters
-    ----------
-    task : {"regression", "classification"}
-    view : {"std", "variance"}
-        How a regression's uncertainty is shown; classification is in nats either way.
-    target : str
-        What the target is called. It comes back as it is: escape it where it is shown.
-
-    Raises
-    ------
-    InvalidParameter
-        If ``task`` or ``view`` is none of these.
-
-    Examples
-    --------
-    >>> uncertainty_unit("regression", "std", "price")
-    'std, units of price'
-    """
-    check_choice("task", task, TASKS)
-    check_choice("view", view, VIEWS)
-    if task == "classification":
-        return "nats"
-    return f"std, units of {target}" if view == "std" else f"variance, squared units of {target}"
-
-
-def uncertainty_label(kind: str, task: str, view: str = "std", target: str = "y") -> str:
-    """The label of an uncertainty with its unit.
-
-    Parameters
-    ----------
-    kind : {"total", "data", "knowledge"}
-    task, view, target
-        As for `uncertainty_unit`.
-
-    Examples
-    --------
-    >>> uncertainty_label("knowledge", "classification")
-    'Knowledge uncertainty (nats)'
-    """
-    check_choice("kind", kind, UNCERTAINTY_KINDS)
-    return f"{GLOSSARY[kind].label} ({uncertainty_unit(task, view, target)})"

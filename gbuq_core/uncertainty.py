@@ -40,17 +40,6 @@ class Uncertainty(NamedTuple):
     knowledge: NDArray[np.float64]
 
 
-class UncertaintyStd(NamedTuple):
-    """Standard deviations for display, in units of y. They do not add up: variances do.
-
-    ``total**2 = data**2 + knowledge**2``, so ``total < data + knowledge`` where both are positive.
-    """
-
-    total: NDArray[np.float64]
-    data: NDArray[np.float64]
-    knowledge: NDArray[np.float64]
-
-
 def decompose_regression(means: ArrayLike, variances: ArrayLike) -> Uncertainty:
     """Decompose the variance of y by the law of total variance.
 
@@ -165,29 +154,6 @@ def entropy(probabilities: ArrayLike) -> NDArray[np.float64]:
     log_p = np.log(np.maximum(p, _TINY))  # finite at p = 0, where its factor p removes it
     # A probability one rounding above 1 would give -2e-16.
     return np.maximum(-(p * log_p).sum(axis=-1), 0.0)
-
-
-def as_std(uncertainty: Uncertainty) -> UncertaintyStd:
-    """View a regression's variances as standard deviations, for display in units of y.
-
-    The three standard deviations do not add up; say so beside them.
-
-    Parameters
-    ----------
-    uncertainty : Uncertainty
-        Variances, as `decompose_regression` returns them. Entropies have no such view.
-
-    Returns
-    -------
-    UncertaintyStd
-        Square roots, each of shape (n_samples,).
-
-    Examples
-    --------
-    >>> as_std(decompose_regression([[0.0], [6.0]], [[16.0], [16.0]]))
-    UncertaintyStd(total=array([5.]), data=array([4.]), knowledge=array([3.]))
-    """
-    return UncertaintyStd(*(np.sqrt(part) for part in uncertainty))
 
 
 def check_probabilities(

@@ -4,13 +4,9 @@ import re
 
 import pytest
 
-from gbuq_core.errors import InvalidParameter
 from gbuq_core.glossary import (
     GLOSSARY,
     STD_CAVEAT,
-    UNCERTAINTY_KINDS,
-    uncertainty_label,
-    uncertainty_unit,
 )
 
 
@@ -30,20 +26,3 @@ def test_labels_start_with_a_capital_and_are_told_apart():
 def test_the_glossary_cannot_be_changed():
     with pytest.raises(TypeError):
         GLOSSARY["total"] = None
-
-
-def test_labels_carry_units():
-    assert uncertainty_label("total", "regression") == "Total uncertainty (std, units of y)"
-    assert uncertainty_unit("regression", "variance", "price") == "variance, squared units of price"
-    units = {uncertainty_unit("classification", view) for view in ("std", "variance")}
-    assert units == {"nats"}
-    labels = {uncertainty_label(kind, "classification") for kind in UNCERTAINTY_KINDS}
-    assert len(labels) == 3
-
-
-@pytest.mark.parametrize(
-    "arguments", [("noise", "regression"), ("total", "ranking"), ("total", "regression", "range")]
-)
-def test_unknown_words_are_refused(arguments):
-    with pytest.raises(InvalidParameter, match="must be one of"):
-        uncertainty_label(*arguments)

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from gbuq_core.boosting import numba_engine
-from gbuq_core.boosting.costs import estimate_seconds
 from gbuq_core.boosting.encoding import apply_encoding, fit_encoding
-from gbuq_core.boosting.plan import BoostingPlan, langevin_numbers, make_plan, plan_schedule
-from gbuq_core.boosting.schedule import cycle_ends
-from gbuq_core.boosting.stages import (
-    FitEstimate,
-    FitTrace,
-    StagedMembers,
-    ValidationLosses,
-    check_stages,
+from gbuq_core.boosting.plan import (
+    BoostingPlan,
+    estimate_seconds,
+    langevin_numbers,
+    make_plan,
+    plan_schedule,
 )
-from gbuq_core.boosting.truncation import truncation_points
+from gbuq_core.boosting.schedule import cycle_ends, truncation_points
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.inputs.columns import RowFlags
 from gbuq_core.inputs.rows import check_fit_data, check_new_rows, draw_seed
@@ -29,6 +26,44 @@ from gbuq_core.jobs import check_memory
 from gbuq_core.validation import check_number, check_same_length
 
 MAX_COLUMNS = 32_767  # the trees keep their features as int16
+
+
+class FitEstimate(NamedTuple):
+    """What a fit will cost on this machine, roughly: seconds and peak memory in bytes."""
+
+    seconds: float
+    bytes: int
+
+
+class FitTrace(NamedTuple):
+    """How the training of one model went, tree by tree, (n_trees,) each.
+
+    ``n_trees`` counts 1, 2, ...; ``scale`` is the factor of that tree's gradients (eq. 7 of the
+    cyclical paper, else 1); ``train_loss`` the mean negative log likelihood of the training rows
+    with that many trees, in nats, for regression of the target in its own unit; ``leaf_norm`` the
+    root mean square over rows of what the tree added to the raw outputs.
+    """
+
+    n_trees: np.ndarray
+    scale: np.ndarray
+    train_loss: np.ndarray
+    leaf_norm: np.ndarray
+
+
+class StagedMembers(NamedTuple):
+    """Members while they grow: n_trees (n_stages,) and members (n_stages, n_members, n_samples, 2
+    or n_classes), as `predict_members` of an ensemble trained for that many trees would give them.
+    """
+
+    n_trees: np.ndarray
+    members: np.ndarray
+
+
+class ValidationLosses(NamedTuple):
+    """n_trees (n_stages,) and the mean negative log likelihood in nats, (n_models, n_stages)."""
+
+    n_trees: np.ndarray
+    loss: np.ndarray
 
 
 def _engine_of(plan: BoostingPlan) -> Any:
@@ -283,7 +318,7 @@ class BoostedEnsemble(BaseEstimator):
                 step = check_number("every", every, 1, self.n_trees_, integer=True)
             stages = np.unique(np.append(np.arange(step, self.n_trees_ + 1, step), self.n_trees_))
         else:
-            stages = check_stages(at, self.n_trees_)
+            stages = _check_stages(at, self.n_trees_)
         raw = self._raw(matrix, stages, self.plan_.n_models)
         return StagedMembers(stages, self._parameters(raw).swapaxes(0, 1))
 
@@ -332,3 +367,14 @@ class BoostedEnsemble(BaseEstimator):
         tags.input_tags.string = True  # in columns declared categorical
         tags.target_tags.required = True
         return tags
+
+
+def _check_stages(at: Any, n_trees: int) -> np.ndarray:
+    """Numbers of trees that a caller wants to see a model at."""
+    stages = np.asarray(at)
+    usable = stages.ndim == 1 and len(stages) > 0 and np.issubdtype(stages.dtype, np.integer)
+    if not usable or stages[0] < 1 or stages[-1] > n_trees or (np.diff(stages) <= 0).any():
+        raise InvalidParameter(
+            f"at must be rising whole numbers of trees from 1 to {n_trees}; got {at!r}."
+        )
+    return stages.astype(np.int64)

@@ -1,26 +1,30 @@
-"""Training and predicting with this project's own kernels."""
+"""Training and predicting with this project's own kernels, and its models as plain arrays."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gbuq_core.boosting.gaussian_kernels import boost_gaussian, gaussian_gradients
-from gbuq_core.boosting.plan import BoostingPlan, langevin_numbers, plan_schedule
-from gbuq_core.boosting.softmax_kernels import boost_softmax, softmax_gradients
-from gbuq_core.boosting.steps import StepNumbers, start_member, unrolled_width
-from gbuq_core.boosting.targets import (
-    gaussian_start,
-    log_std_floor,
-    sum_classes,
-    sum_gaussian,
-    with_own_mask,
+from gbuq_core.boosting.archive import damaged
+from gbuq_core.boosting.gaussian_kernels import (
+    LOG_STD_FLOOR,
+    GaussianCells,
+    GaussianSums,
+    boost_gaussian,
+    gaussian_gradients,
 )
+from gbuq_core.boosting.plan import BoostingPlan, langevin_numbers, plan_schedule
+from gbuq_core.boosting.softmax_kernels import ClassCells, boost_softmax, softmax_gradients
+from gbuq_core.boosting.steps import StepNumbers, start_member, unrolled_width
+from gbuq_core.inputs.rows import exact_std
 from gbuq_core.jobs import advance, check_memory, effective_n_jobs, parallel_map
 from gbuq_core.trees.binning import (
+    MAX_VALUE_BINS,
     Bins,
+    Cells,
     apply_bins,
     binned_rows,
     fit_bins,
@@ -121,6 +125,62 @@ def fit(
     return NumbaModels(forests, bins, start, langevin.decay, len(cells.codes), traces)
 
 
+def gaussian_start(inner: np.ndarray) -> np.ndarray:
+    """The first raw prediction (mean, log std) of the inner target."""
+    spread = exact_std(inner)
+    return np.array([float(np.mean(inner)), np.log(spread) if spread > 0.0 else LOG_STD_FLOOR])
+
+
+def log_std_floor(inner: np.ndarray) -> float:
+    """The log std at which boosting takes rows of the inner target to be without noise."""
+    spread = exact_std(inner)
+    return LOG_STD_FLOOR + (float(np.log(spread)) if spread > 0.0 else 0.0)
+
+
+def sum_gaussian(cells: Cells, inner: np.ndarray) -> GaussianCells:
+    """Counts and central moments of ``inner`` (n_rows,) by cell; all rows have gradients."""
+    begin, sorted_values = cells.begin, inner[cells.order]
+    n_cells, count = len(begin) - 1, np.diff(begin)
+    if n_cells == len(inner):
+        zero = np.zeros(n_cells)
+        every = GaussianSums(np.ones(n_cells), sorted_values, zero, zero, zero)
+        deviation = zero
+    else:
+        mean = np.add.reduceat(sorted_values, begin[:-1]) / count
+        deviation = sorted_values - np.repeat(mean, count)
+        square = deviation * deviation
+        powers = (square, square * deviation, square * square)
+        m2, m3, m4 = (np.add.reduceat(power, begin[:-1]) for power in powers)
+        every = GaussianSums(count.astype(np.float64), mean, m2, m3, m4)
+    mask = np.ones(len(inner), np.uint8)
+    return GaussianCells(every, every, mask, deviation, begin, cells.order)
+
+
+def sum_classes(cells: Cells, class_codes: np.ndarray, n_classes: int) -> ClassCells:
+    """How many rows of each class every cell has; ``class_codes`` (n_rows,) holds 0 ..
+    n_classes-1. All rows have gradients.
+    """
+    begin, count = cells.begin, np.diff(cells.begin)
+    class_of_row = class_codes[cells.order].astype(np.int32)
+    cell_of_row = np.repeat(np.arange(len(count)), count)
+    counts = np.bincount(cell_of_row * n_classes + class_of_row, minlength=len(count) * n_classes)
+    class_counts = counts.reshape(len(count), n_classes).astype(np.float64)
+    mask = np.ones(len(class_codes), np.uint8)
+    return ClassCells(
+        count.astype(np.float64), class_counts, class_counts, mask, class_of_row, begin, cells.order
+    )
+
+
+def with_own_mask(cells: Any) -> Any:
+    """The same cells with a mask and graded sums of their own, for one member to write."""
+    graded: Any = cells.graded
+    if isinstance(graded, GaussianSums):
+        copied: Any = GaussianSums(*(part.copy() for part in graded))
+    else:
+        copied = graded.copy()
+    return cells._replace(mask=cells.mask.copy(), graded=copied)
+
+
 def raw_predictions(
     models: NumbaModels,
     matrix: np.ndarray,
@@ -178,3 +238,112 @@ def estimate_bytes(
     at_work = n_rows * (8 * (4 * n_outputs + 1) + 10) + histogram
     models = plan.n_models * forest_bytes(plan.n_trees, plan.depth, n_outputs)
     return data + min(plan.n_models, effective_n_jobs(n_jobs)) * at_work + models
+
+
+def models_to_arrays(models: NumbaModels) -> dict[str, np.ndarray]:
+    """The models as plain arrays: forests stacked, borders of all features in a row."""
+    bins = models.bins
+    stacked = (np.stack(parts) for parts in zip(*models.forests, strict=True))
+    features, splits, levels, values = stacked
+    traces = {"traces": np.stack(models.traces)} if models.traces else {}
+    return traces | {
+        "features": features,
+        "bins": splits,
+        "levels": levels,
+        "values": values,
+        "start": models.start,
+        "decay": np.array(models.decay),
+        "n_cells": np.array(models.n_cells, np.int64),
+        "borders": np.concatenate([np.empty(0), *bins.borders]),
+        "border_counts": np.array([len(borders) for borders in bins.borders], np.int64),
+        "n_codes": bins.n_codes,
+        "is_category": bins.is_category,
+        "has_missing": bins.has_missing,
+    }
+
+
+def models_from_arrays(
+    arrays: Mapping[str, np.ndarray], plan: BoostingPlan, n_outputs: int, is_category: np.ndarray
+) -> NumbaModels:
+    """The inverse of `models_to_arrays`, with every index checked.
+
+    Kernels check nothing: a split on a feature that does not exist, or a tree with more levels than
+    its leaf values allow, would read outside an array. So this refuses whatever training could not
+    have made.
+
+    Parameters
+    ----------
+    arrays : mapping of name to array
+    plan : BoostingPlan
+        What the models were trained by.
+    n_outputs : int
+        2 for regression, else the number of classes.
+    is_category : (n_columns,) bool
+        Which columns of the matrix that the models read hold level codes.
+
+    Raises
+    ------
+    ModelFileError
+        If an array is missing, of the wrong shape or type, or holds what no training makes.
+    """
+    bins = _read_bins(arrays, is_category)
+    trees = (plan.n_models, plan.n_trees)
+    features = _take(arrays, "features", np.int16, (*trees, plan.depth))
+    splits = _take(arrays, "bins", np.uint8, (*trees, plan.depth))
+    levels = _take(arrays, "levels", np.int16, trees)
+    values = _take(arrays, "values", np.float64, (*trees, 2**plan.depth, n_outputs))
+    start = _take(arrays, "start", np.float64, (n_outputs,))
+    decay = float(_take(arrays, "decay", np.float64, ()))
+    n_cells = int(_take(arrays, "n_cells", np.int64, ()))
+    _require(((levels >= 0) & (levels <= plan.depth)).all(), "a tree has impossible levels")
+    known = (features >= 0) & (features < len(is_category))
+    _require(known.all(), "a tree splits on a column that does not exist")
+    _require((splits < bins.n_codes[features]).all(), "a tree splits on a bin that does not exist")
+    _require(np.isfinite(values).all() and np.isfinite(start).all(), "a leaf value is not finite")
+    _require(0.0 < decay <= 1.0 and n_cells >= 1, "a number is out of range")
+    forests = tuple(
+        ObliviousForest(*(part[model] for part in (features, splits, levels, values)))
+        for model in range(plan.n_models)
+    )
+    traces: tuple[np.ndarray, ...] = ()
+    if "traces" in arrays:  # files of the first version have none
+        shape = (plan.n_models, 2, plan.n_trees + 1)
+        traces = tuple(_take(arrays, "traces", np.float64, shape))
+        _require(np.isfinite(traces).all(), "a training loss is not finite")
+    return NumbaModels(forests, bins, start, decay, n_cells, traces)
+
+
+def _read_bins(arrays: Mapping[str, np.ndarray], is_category: np.ndarray) -> Bins:
+    """How features are binned; codes of a number are 0 to ``n_borders + 1``."""
+    n_columns = len(is_category)
+    counts = _take(arrays, "border_counts", np.int64, (n_columns,))
+    n_codes = _take(arrays, "n_codes", np.int64, (n_columns,))
+    stored = _take(arrays, "is_category", np.bool_, (n_columns,))
+    has_missing = _take(arrays, "has_missing", np.bool_, (n_columns,))
+    _require(np.array_equal(stored, is_category), "its columns contradict each other")
+    _require(((counts >= 0) & (counts < MAX_VALUE_BINS)).all(), "a feature has impossible bins")
+    all_borders = _take(arrays, "borders", np.float64, (int(counts.sum()),))
+    borders = tuple(np.split(all_borders, np.cumsum(counts)[:-1]))
+    for feature, edges in enumerate(borders):
+        _require(np.isfinite(edges).all(), "a border is not finite")
+        _require((np.diff(edges) > 0.0).all(), "borders do not ascend")
+        if is_category[feature]:
+            possible = len(edges) == 0 and 1 <= n_codes[feature] <= MAX_VALUE_BINS
+        else:
+            possible = n_codes[feature] == len(edges) + 2
+        _require(possible, "a feature has impossible bins")
+    return Bins(borders, n_codes, stored, has_missing)
+
+
+def _take(
+    arrays: Mapping[str, np.ndarray], name: str, dtype: Any, shape: tuple[int, ...]
+) -> np.ndarray:
+    array = arrays.get(name)
+    if array is None or array.dtype != dtype or array.shape != shape:
+        raise damaged(f"array {name!r} is missing or has another shape")
+    return array
+
+
+def _require(condition: Any, why: str) -> None:
+    if not condition:
+        raise damaged(why)

@@ -16,13 +16,14 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from gbuq_core.boosting import forest_arrays
+from gbuq_core.boosting import numba_engine
 from gbuq_core.boosting.archive import damaged, read_archive, write_archive
 from gbuq_core.boosting.base import BoostedEnsemble
 from gbuq_core.boosting.classifier import BoostedEnsembleClassifier
@@ -70,7 +71,7 @@ def save_ensemble(ensemble: BoostedEnsemble, target: Any) -> None:
     header: dict[str, Any] = {
         "kind": "classifier" if is_classifier else "regressor",
         "params": {name: _plain(name, value) for name, value in _parameters(ensemble)},
-        "plan": ensemble.plan_._asdict(),
+        "plan": asdict(ensemble.plan_),
         "seed": ensemble.seed_,
         "n_rows": ensemble.n_rows_,
         "fit_seconds": ensemble.fit_seconds_,
@@ -178,7 +179,7 @@ def _engine_arrays(ensemble: BoostedEnsemble) -> dict[str, np.ndarray]:
         from gbuq_core.boosting import catboost_engine
 
         return catboost_engine.models_to_arrays(ensemble.models_)
-    return forest_arrays.models_to_arrays(ensemble.models_)
+    return numba_engine.models_to_arrays(ensemble.models_)
 
 
 def _parameters(ensemble: BoostedEnsemble) -> list[tuple[str, Any]]:
@@ -325,7 +326,7 @@ def _read_column(
 def _read_models(arrays: dict[str, np.ndarray], facts: _Facts, is_category: np.ndarray) -> Any:
     plan = facts.plan
     if plan.engine != "catboost":
-        return forest_arrays.models_from_arrays(arrays, plan, facts.n_outputs, is_category)
+        return numba_engine.models_from_arrays(arrays, plan, facts.n_outputs, is_category)
     from gbuq_core.boosting import catboost_engine
 
     models = catboost_engine.models_from_arrays(arrays)

@@ -1,4 +1,7 @@
-"""How strongly each tree follows its gradient: constant, or in cycles (cyclical SGLB, eq. 7).
+"""Which numbers of trees give members, and how strongly each tree follows its gradient.
+
+The members of a virtual ensemble are truncations of one model (virtual-ensembles paper, eq. 15 and
+figure 1), or the ends of cycles (cyclical SGLB, eq. 7).
 
 Tan, Huertas and Zhao, "Efficient and effective uncertainty quantification in gradient boosting via
 cyclical gradient MCMC", section 4 and algorithm 1. A cycle of C trees begins with large gradients,
@@ -120,3 +123,28 @@ def make_schedule(
         share=np.where(explores & (method == "cbsglb"), mask_prob, 1.0),
         cycle=np.arange(n_trees) // cycle_length,
     )
+
+
+def truncation_points(n_trees: int, truncation_step: int, truncation_start: float) -> np.ndarray:
+    """Numbers of trees ``t = K, 2K, ...`` with ``truncation_start * n_trees < t <= n_trees``.
+
+    Raises
+    ------
+    InvalidParameter
+        If no multiple of the step lies in that range.
+
+    Examples
+    --------
+    >>> truncation_points(1000, 50, 0.5)
+    array([ 550,  600,  650,  700,  750,  800,  850,  900,  950, 1000])
+    """
+    step = check_number("truncation_step", truncation_step, 1, 100_000, integer=True)
+    start = check_number("truncation_start", truncation_start, 0.0, 1.0)
+    first = math.floor(start * n_trees / step + 1e-9) + 1
+    points = np.arange(first, n_trees // step + 1) * step
+    if len(points) == 0:
+        raise InvalidParameter(
+            f"truncation_step {step} gives no member between tree {start * n_trees:.0f} and tree "
+            f"{n_trees}: choose a smaller step, an earlier start or more trees."
+        )
+    return points

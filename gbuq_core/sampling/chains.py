@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +35,8 @@ _BYTES_PER_STEP = 10
 _BYTES_PER_SCHEDULE_STEP = 60
 
 
-class Chains(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class Chains:
     """What `sample_mixture` returns.
 
     Attributes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -31,7 +32,8 @@ DEFAULT_CELLS = 60
 _NODES = 4  # Gauss-Legendre nodes a cell and axis
 
 
-class ChainReport(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class ChainReport:
     """All numbers about chains; one value per chain unless said.
 
     Attributes

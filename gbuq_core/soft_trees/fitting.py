@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,7 +32,8 @@ _WINDOW = 0.1  # share of the steps whose mean ELBO is compared with that of the
 _LANDING = 1.5  # once it is flat, the rate falls to 0 until this multiple of the steps so far
 
 
-class FitKnobs(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class FitKnobs:
     """How one tree is fitted; `VariationalSoftTreeRegressor` explains the names.
 
     ``noise`` is the fixed noise std of a mean output, or None for one that is learnt.
@@ -52,11 +53,14 @@ class FitKnobs(NamedTuple):
     def fitting(self, shape: TreeShape) -> FitKnobs:
         """The same with a rank that is at most full: more columns of V add nothing to it.
 
-        >>> knobs = FitKnobs(2.0, 2.5, 50, 100, None, 2, None, 1, 0.0)
+        >>> knobs = FitKnobs(
+        ...     beta=2.0, prior_scale=2.5, rank=50, n_steps=100, learning_rate=None,
+        ...     n_gradient_draws=2, batch_size=None, n_restarts=1, flat_tolerance=0.0,
+        ... )
         >>> knobs.fitting(TreeShape(depth=1, n_features=1)).rank
         10
         """
-        return self._replace(rank=min(self.rank, shape.n_parameters))
+        return replace(self, rank=min(self.rank, shape.n_parameters))
 
 
 def batch_rows(n_rows: int, batch_size: int | None) -> int | None:

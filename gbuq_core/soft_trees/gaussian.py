@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gbuq_core.errors import InvalidData
 from gbuq_core.soft_trees.gaussian_kernels import allocate_kl_work, draw_parameters, kl_gradient
-from gbuq_core.validation import check_array, check_number
+from gbuq_core.validation import check_number
 
 Floats = NDArray[np.float64]
 
@@ -28,7 +27,7 @@ class LowRankGaussian(NamedTuple):
 
     Examples
     --------
-    >>> q = low_rank_gaussian([0.0, 1.0], [1.0, 1.0], [[1.0], [2.0]])
+    >>> q = LowRankGaussian(np.array([0.0, 1.0]), np.ones(2), np.array([[1.0], [2.0]]))
     >>> q.covariance()
     array([[2., 2.],
            [2., 5.]])
@@ -80,7 +79,13 @@ class LowRankGaussian(NamedTuple):
         return -0.5 * (square + log_det + len(self.mean) * math.log(2.0 * math.pi))
 
     def kl(self, prior_scale: float) -> float:
-        """Return KL(q || N(0, prior_scale^2 I)) in nats (eq. 21)."""
+        """Return KL(q || N(0, prior_scale^2 I)) in nats (eq. 21).
+
+        Examples
+        --------
+        >>> LowRankGaussian(np.zeros(1), np.ones(1), np.empty((1, 0))).kl(1.0)
+        0.0
+        """
         prior_scale = check_number("prior_scale", prior_scale, 0, low_open=True)
         columns = np.ascontiguousarray(self.factor.T)
         return float(
@@ -93,29 +98,3 @@ class LowRankGaussian(NamedTuple):
                 np.empty_like(columns),
             )
         )
-
-
-def low_rank_gaussian(mean: Any, scale: Any, factor: Any = None) -> LowRankGaussian:
-    """Return a `LowRankGaussian` after checking its arrays; without ``factor`` its rank is 0.
-
-    Raises
-    ------
-    InvalidData
-        With one sentence, if the arrays do not fit or a scale is not positive.
-
-    Examples
-    --------
-    >>> low_rank_gaussian([0.0], [1.0]).kl(1.0)
-    0.0
-    """
-    mean, scale = check_array("mean", mean, 1), check_array("scale", scale, 1)
-    factor = np.empty((len(mean), 0)) if factor is None else factor
-    factor = check_array("factor", factor, 2, min_length=0)
-    if not len(mean) == len(scale) == len(factor):
-        raise InvalidData(
-            f"mean, scale and factor must describe the same parameters; got {len(mean)}, "
-            f"{len(scale)} and {len(factor)}."
-        )
-    if scale.min() <= 0:
-        raise InvalidData(f"scale must be greater than 0; got {scale.min():g}.")
-    return LowRankGaussian(np.ascontiguousarray(mean), np.ascontiguousarray(scale), factor)

@@ -15,9 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gbuq_core.errors import InvalidParameter
 from gbuq_core.soft_trees.block_kernels import CLASSES, MEAN, MIXTURE, ShapeCodes
-from gbuq_core.validation import check_choice, check_number
 
 LEAVES = ("constant", "linear")
 OUTPUTS = ("mixture", "mean", "classes")
@@ -140,35 +138,6 @@ class TreeShape(NamedTuple):
                 for part, shape in zip(self.slices, self._shapes, strict=True)
             )
         )
-
-
-def tree_shape(
-    depth: int, n_features: int, leaf: str = "linear", output: str = "mixture", n_classes: int = 0
-) -> TreeShape:
-    """Return a `TreeShape` after checking its arguments.
-
-    Raises
-    ------
-    InvalidParameter
-        With one sentence that names what is out of range.
-
-    Examples
-    --------
-    >>> tree_shape(1, 2, "constant", "classes", 3).n_parameters
-    9
-    """
-    check_choice("leaf", leaf, LEAVES)
-    check_choice("output", output, OUTPUTS)
-    if output != "classes" and n_classes != 0:
-        raise InvalidParameter(f"n_classes must be 0 unless output is 'classes'; got {n_classes}.")
-    least = 2 if output == "classes" else 0
-    return TreeShape(
-        check_number("depth", depth, 0, MAX_DEPTH, integer=True),
-        check_number("n_features", n_features, 1, integer=True),
-        leaf,
-        output,
-        check_number("n_classes", n_classes, least, integer=True),
-    )
 
 
 def softplus(raw: ArrayLike) -> NDArray[np.float64]:

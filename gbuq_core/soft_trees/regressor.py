@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -168,7 +169,7 @@ class VariationalSoftTreeRegressor(OneTree, SoftTreeRegression):
         inner_noise = None if self.noise is None else self.noise / scale.spread
         tree = fit_tree(
             self.shape_, matrix, (numbers - scale.centre) / scale.spread,
-            knobs._replace(noise=inner_noise), self.seed_, n_jobs=self.n_jobs,
+            replace(knobs, noise=inner_noise), self.seed_, n_jobs=self.n_jobs,
         )  # fmt: skip
         self.noise_ = None if tree.noise is None else scale.spread * tree.noise
         self._end((tree,), len(matrix), began)

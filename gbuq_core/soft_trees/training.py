@@ -25,7 +25,6 @@ from gbuq_core.soft_trees.training_kernels import (
 from gbuq_core.validation import check_array, check_number
 
 __all__ = [
-    "copy_state",
     "factor_rate",
     "noise_of",
     "posterior",
@@ -230,12 +229,6 @@ def run_steps(
     n_steps : int
     """
     _RUNS[plan.codes.output](plan, state, Xt, y, elbo_path, n_steps)
-
-
-def copy_state(state: State) -> State:
-    """Return a state that further steps of the other do not change."""
-    others = (state.first, state.second, state.step, state.order)
-    return _with_views(state.values.copy(), *state.columns.shape, *(a.copy() for a in others))
 
 
 def posterior(state: State) -> LowRankGaussian:

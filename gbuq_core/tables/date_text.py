@@ -10,13 +10,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 DATE_PARTS = ("days", "month", "weekday", "hour")
-PART_MEANINGS = {
-    "days": "days since 1 January 1970",
-    "month": "month, 1 to 12",
-    "weekday": "weekday, 0 is Monday",
-    "hour": "hour of the day, 0 to 24",
-}
-
 _SAMPLE = 300
 _ENOUGH = 0.95
 _TIME = r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?: ?(?:Z|[+-]\d{2}:?\d{2}))?)?"
@@ -167,7 +160,9 @@ def used_parts(values: NDArray[np.datetime64]) -> tuple[str, ...]:
 
 
 def date_part(values: NDArray[np.datetime64], part: str) -> NDArray[np.float64]:
-    """One number a date, (n_rows,), NaN where there is no date; see `PART_MEANINGS`.
+    """One number a date, (n_rows,), NaN where there is no date.
+
+    "days" counts from 1 January 1970, "month" is 1 to 12, "weekday" 0 is Monday, "hour" is 0 to 24.
 
     Examples
     --------

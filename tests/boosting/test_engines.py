@@ -9,7 +9,7 @@ import pytest
 
 from gbuq_core import BoostedEnsembleClassifier, BoostedEnsembleRegressor
 from gbuq_core.boosting import catboost_engine
-from gbuq_core.boosting.catboost_inputs import make_pool
+from gbuq_core.boosting.catboost_engine import make_pool
 from gbuq_core.errors import (
     Cancelled,
     GbuqError,

@@ -1,5 +1,7 @@
 """Diagnostics: against slow twins, closed forms and perfect samples."""
 
+from dataclasses import replace
+
 import naive_sampling as naive
 import numpy as np
 import pytest
@@ -44,7 +46,8 @@ def chains_from(samples, target="gaussians25", kept=None):
         [(part[kept] == mode).sum() for mode in range(len(density.weights))] for part in labels
     ])  # fmt: skip
     model = sample_mixture("sgld", n_steps, n_chains, random_state=0, target=target)
-    return model._replace(
+    return replace(
+        model,
         samples=samples,
         kept=kept,
         mode_index=labels,
@@ -55,8 +58,8 @@ def chains_from(samples, target="gaussians25", kept=None):
 def chains_of_labels(labels, kept):
     """`Chains` of one chain with given modes out of five."""
     chains = sample_mixture("sgld", len(labels), random_state=0, target="banana")
-    return chains._replace(
-        mode_index=np.array([labels], dtype=np.int16), kept=np.array(kept, dtype=bool)
+    return replace(
+        chains, mode_index=np.array([labels], dtype=np.int16), kept=np.array(kept, dtype=bool)
     )
 
 
@@ -346,7 +349,7 @@ def test_diagnosing_inside_a_job_leaves_its_progress_alone():
         (lambda c: grid_kl(c, n_cells=1), "n_cells"),
         (lambda c: grid_kl(c, "ring"), "drawn from a target of 25 modes; ring has 12"),
         (lambda c: diagnose(c, "nowhere"), "target must be one of"),
-        (lambda c: diagnose(c._replace(target="my own")), "target must be one of"),
+        (lambda c: diagnose(replace(c, target="my own")), "target must be one of"),
         (lambda c: cell_probabilities(ring(), 501), "n_cells"),
         (lambda c: mode_timeline(c, 101), "n_bins"),
         (lambda c: mode_timeline(c, 0), "n_bins"),

@@ -7,12 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 
-from gbuq_core.errors import InvalidData, InvalidParameter
-from gbuq_core.soft_trees.gaussian import low_rank_gaussian
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.soft_trees.gaussian import LowRankGaussian
 from gbuq_core.soft_trees.gaussian_kernels import allocate_kl_work, kl_gradient
 from gbuq_core.soft_trees.layout import TreeShape
 from gbuq_core.soft_trees.training import (
-    copy_state,
     factor_rate,
     noise_of,
     posterior,
@@ -23,7 +22,7 @@ from gbuq_core.soft_trees.training import (
 
 
 def a_gaussian(rng, n, rank, size=1.0):
-    return low_rank_gaussian(
+    return LowRankGaussian(
         rng.normal(size=n), rng.uniform(0.1, 1.5, n), size * rng.normal(size=(n, rank))
     )
 
@@ -100,7 +99,7 @@ def test_more_draws_keep_the_earlier_ones(rng):
 
 
 def test_a_nearly_singular_posterior_keeps_its_kl_and_gradient(rng):
-    q = low_rank_gaussian(np.zeros(6), np.full(6, 1e-7), rng.normal(size=(6, 6)))
+    q = LowRankGaussian(np.zeros(6), np.full(6, 1e-7), rng.normal(size=(6, 6)))
     value, gradients = kl_and_gradient(q, 2.0)
     # The scale of 1e-7 hardly counts beside V: the KL is that of V alone.
     assert value == pytest.approx(naive.kl(q.mean, np.full(6, 1e-12), q.factor, 2.0), rel=1e-6)
@@ -167,14 +166,16 @@ def test_chunks_change_nothing_and_seeds_do(batch_size, rng):
     assert not (other.mean == state.mean).any()
 
 
-def test_steps_end_with_the_plan_and_copies_are_independent(rng):
+def test_steps_end_with_the_plan_and_go_on_from_a_state(rng):
     shape = TreeShape(1, 1)
     _, Xt, y = a_problem(rng, shape)
     plan = training_plan(shape, len(y), rank=2, n_steps=10)
     state = start_state(shape, np.zeros(10), 0.1, 2)
     path = np.empty(10)
     run_steps(plan, state, Xt, y, path, 6)
-    copy, q = copy_state(state), posterior(state)
+    copy, q = start_state(shape, np.zeros(10), 0.1, 2), posterior(state)
+    for part in ("values", "first", "second", "step", "order"):  # the others are views of values
+        getattr(copy, part)[:] = getattr(state, part)
     run_steps(plan, state, Xt, y, path, 100)
     assert state.step[0] == 10
     np.testing.assert_array_equal(q.mean, copy.mean)
@@ -218,10 +219,6 @@ def test_rank_20_climbs_as_high_as_rank_5(rng):
 
 
 def test_refusals_say_what_is_wrong():
-    with pytest.raises(InvalidData, match="scale must be greater than 0"):
-        low_rank_gaussian([0.0], [0.0])
-    with pytest.raises(InvalidData, match="the same parameters"):
-        low_rank_gaussian([0.0], [1.0], np.ones((2, 1)))
     with pytest.raises(InvalidParameter, match="n_steps must be"):
         training_plan(TreeShape(1, 1), 10, n_steps=0)
     with pytest.raises(InvalidParameter, match="noise to learn"):

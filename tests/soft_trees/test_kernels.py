@@ -18,7 +18,7 @@ from gbuq_core.soft_trees.forward import (
     draw_probabilities,
     log_likelihood,
 )
-from gbuq_core.soft_trees.layout import TreeShape, inverse_softplus, softplus, tree_shape
+from gbuq_core.soft_trees.layout import TreeShape, inverse_softplus, softplus
 
 OUTPUTS = ["mixture", "mean", "classes"]
 N_CLASSES = 3
@@ -193,7 +193,7 @@ def test_exponential_and_logarithm_to_the_last_digits():
 
 
 def test_parts_are_views_in_the_order_of_the_docstring():
-    shape = tree_shape(2, 3)
+    shape = TreeShape(2, 3)
     theta = np.arange(float(shape.n_parameters))
     parts = shape.split(theta)
     assert [part.shape for part in parts] == [(3, 3), (3,), (4, 3), (4,), (4, 3), (4,)]
@@ -206,12 +206,6 @@ def test_parts_are_views_in_the_order_of_the_docstring():
 
 def test_refusals_say_what_is_wrong():
     shape, theta, X = TreeShape(1, 2), np.zeros((1, 15)), np.zeros((3, 2))
-    with pytest.raises(InvalidParameter, match="depth must be"):
-        tree_shape(7, 1)
-    with pytest.raises(InvalidParameter, match="n_classes must be a whole number at least 2"):
-        tree_shape(1, 1, output="classes")
-    with pytest.raises(InvalidParameter, match="n_classes must be 0"):
-        tree_shape(1, 1, n_classes=2)
     with pytest.raises(InvalidData, match="thetas must have 15 columns"):
         draw_moments(shape, 1.0, theta[:, 1:], X)
     with pytest.raises(InvalidData, match="X must have 2 features; got 1"):

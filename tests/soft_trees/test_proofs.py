@@ -1,5 +1,7 @@
 """What must come out of a soft tree's fit because it can be worked out by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -101,7 +103,7 @@ def test_rank_0_finds_the_best_mean_field_and_no_more(correlated):
 @pytest.mark.parametrize("rank", [0, 3])
 def test_without_rows_the_posterior_is_the_prior(output, rank):
     shape = TreeShape(2, 2, "linear", output)
-    knobs = KNOBS._replace(rank=rank, n_steps=1500)
+    knobs = replace(KNOBS, rank=rank, n_steps=1500)
     found = fit_tree(shape, np.empty((0, 2)), np.empty(0), knobs, seed=1).posterior
     # No likelihood, no noise in the gradient: only Adam's last small steps are left.
     assert found.kl(PRIOR) < 1e-2

@@ -16,8 +16,7 @@ import numpy.typing as npt
 from gbuq_core.baselines import ForestEnsembleClassifier
 from gbuq_core.boosting import BoostedEnsembleClassifier
 from gbuq_core.boosting.plan import LONGEST_STEP
-from gbuq_core.boosting.schedule import cycle_ends
-from gbuq_core.boosting.truncation import truncation_points
+from gbuq_core.boosting.schedule import cycle_ends, truncation_points
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.jobs import effective_n_jobs
 from gbuq_core.validation import check_choice, check_number

@@ -1,5 +1,7 @@
 """The paper's statements about the 25 Gaussians: verdicts, and sentences that say the same."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -44,7 +46,7 @@ def made_up(race, sampler, modes=1.0, share=0.9, explored=None):
     run = next(run for run in race.runs if run.sampler == sampler)
     explored = modes if explored is None else explored
     return run._replace(
-        report=run.report._replace(modes_visited=np.array([modes, modes])),
+        report=replace(run.report, modes_visited=np.array([modes, modes])),
         share_in_modes=np.append(run.share_in_modes[:-1], share),
         modes_explored=np.array([explored, explored]),
     )

@@ -1,5 +1,7 @@
 """The race: frames against direct counts of the chains, what runs again, the target's grid."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -243,7 +245,7 @@ def test_chains_that_run_off_are_told():
     samples[0, 500:], labels[0, 500:] = np.nan, -1
     stopped = np.array([500, -1, -1])
     run = count_chains(
-        plan, chains._replace(samples=samples, mode_index=labels, stopped_at=stopped)
+        plan, replace(chains, samples=samples, mode_index=labels, stopped_at=stopped)
     )
     assert run.n_kept[-1] == 2 * SMALL.steps + 500
     assert np.isfinite(run.path).all()
