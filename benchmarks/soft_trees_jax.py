@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.report import Row
+from gbuq_core.soft_trees.fitting import run_steps, start_state, training_plan
 from gbuq_core.soft_trees.layout import TreeShape, inverse_softplus
-from gbuq_core.soft_trees.training import run_steps, start_state, training_plan
 
 BETA, PRIOR_SCALE, RATE = 2.0, 2.5, 0.03
 STEPS = 20  # a chunk

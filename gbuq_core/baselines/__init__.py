@@ -18,9 +18,9 @@ from gbuq_core.baselines.conformal import ConformalizedQuantileRegressor, Confor
 from gbuq_core.baselines.forests import ForestEnsembleClassifier, ForestEnsembleRegressor
 from gbuq_core.baselines.gaussian_nll import GaussianNLLRegressor
 from gbuq_core.baselines.gaussian_process import GaussianProcessBaseline
+from gbuq_core.baselines.interval_regressor import ForestVarianceRegressor
 from gbuq_core.baselines.intervals import BASELINES, Baseline, baseline_missing
 from gbuq_core.baselines.isolation import DistanceScore, IsolationForestScore
-from gbuq_core.baselines.lightgbm_forest import ForestVarianceRegressor
 from gbuq_core.baselines.neighbours import EuclideanNeighborsRegressor
 from gbuq_core.baselines.quantiles import QuantileForestRegressor
 from gbuq_core.baselines.xbart import XBARTRegressor

@@ -14,8 +14,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.linear_model import LinearRegression
 
-from gbuq_core.baselines.interval_regressor import Intervals, Parts, missing_package
-from gbuq_core.baselines.lightgbm_forest import LightGBMForest
+from gbuq_core.baselines.interval_regressor import Intervals, LightGBMForest, Parts, missing_package
 from gbuq_core.baselines.quantiles import quantile_scale
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.inputs.held_out import hold_out

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gbuq_core.baselines.interval_regressor import Parts
-from gbuq_core.baselines.lightgbm_forest import LightGBMForest
+from gbuq_core.baselines.interval_regressor import LightGBMForest, Parts
 from gbuq_core.metrics.inputs import FloatArray
 
 _SMALLEST_SQUARE = 1e-12  # of a residual, in stds of y: its log is finite

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from gbuq_core.baselines.boosted_distributions import CatBoostUncertaintyRegressor, NGBoostRegressor
 from gbuq_core.baselines.conformal import ConformalizedQuantileRegressor, ConformalRegressor
 from gbuq_core.baselines.gaussian_nll import GaussianNLLRegressor
+from gbuq_core.baselines.interval_regressor import ForestVarianceRegressor
 from gbuq_core.baselines.isolation import DistanceScore, IsolationForestScore
-from gbuq_core.baselines.lightgbm_forest import ForestVarianceRegressor
 from gbuq_core.baselines.quantiles import QuantileForestRegressor
 from gbuq_core.validation import check_choice
 

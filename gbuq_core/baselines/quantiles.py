@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from gbuq_core.baselines.interval_regressor import Intervals, Parts
-from gbuq_core.baselines.lightgbm_forest import LightGBMForest
+from gbuq_core.baselines.interval_regressor import Intervals, LightGBMForest, Parts
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.metrics.inputs import FloatArray
 from gbuq_core.validation import check_array

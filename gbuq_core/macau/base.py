@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from gbuq_core.errors import InvalidData
 from gbuq_core.inputs.columns import read_numbers
 from gbuq_core.inputs.rows import check_fit_data, check_new_rows, draw_seed
-from gbuq_core.macau import inspecting, novelty
+from gbuq_core.macau import novelty
 from gbuq_core.macau.forest import ForestKnobs, check_knobs, find_forest, rows_for
 from gbuq_core.macau.leaves import (
     LeafScaling,
@@ -23,15 +23,18 @@ from gbuq_core.macau.leaves import (
     make_leaf_table,
     number_leaves,
 )
-from gbuq_core.macau.measured import (
+from gbuq_core.macau.novelty import (
+    LeafEllipses,
+    LeafQuantiles,
     MeanNovelty,
     Measured,
+    Novelty,
+    NoveltyDetail,
+    NoveltyModel,
     Predicted,
     mean_novelty,
     measure_rows,
 )
-from gbuq_core.macau.novelty import LeafQuantiles, NoveltyModel
-from gbuq_core.macau.results import LeafEllipses, Novelty, NoveltyDetail
 from gbuq_core.parallel import parallel_map
 from gbuq_core.progress import advance, stage
 from gbuq_core.resources import held_bytes
@@ -273,7 +276,7 @@ class LeafModels(BaseEstimator):
     def inspect_novelty(self, X: Any) -> NoveltyDetail:
         """Every tree's leaf, distance and z-score of a few rows."""
         parts = [
-            inspecting.inspect_novelty(
+            novelty.inspect_novelty(
                 rows.X, rows.numbers, self._table, self._scaling, self._distances, self.tail
             )
             for rows in self._blocks(X)
@@ -296,7 +299,7 @@ class LeafModels(BaseEstimator):
         rows = next(self._blocks(X_one_row))
         if len(rows.X) != 1:
             raise InvalidData(f"Ellipses are those of one row; got {len(rows.X)} rows.")
-        return inspecting.leaf_ellipses(
+        return novelty.leaf_ellipses(
             rows.X, rows.numbers, self._table, self._scaling, self._distances, self.tail,
             features, trees,
         )  # fmt: skip

@@ -2,15 +2,20 @@
 
 Merilinna (2023), section 3.2. Distances are Mahalanobis distances within a leaf; a quantile
 transform a tree makes z-scores of them, which are averaged over the trees.
+
+`score_novelty` keeps nothing. `measure_rows` keeps the distances, so that another tail of the
+z-scores costs little. `inspect_novelty` and `leaf_ellipses` show a few rows tree by tree.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
 
+from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.macau.covariance_kernels import fit_leaves, write_contributions, write_distances
 from gbuq_core.macau.leaves import LeafScaling, LeafTable
 from gbuq_core.macau.novelty_kernels import (
@@ -20,10 +25,10 @@ from gbuq_core.macau.novelty_kernels import (
     write_quantiles,
     write_rising,
 )
-from gbuq_core.macau.results import Novelty
 from gbuq_core.parallel import parallel_map
 from gbuq_core.progress import advance
 from gbuq_core.resources import check_memory
+from gbuq_core.validation import check_number
 
 TAILS = ("rise", "clip")
 _BLOCK_CELLS = 200_000  # rows x trees of one block of a score
@@ -31,6 +36,70 @@ _CHUNK = 20_000_000  # rows x features^2 between two questions whether the fit i
 _VARIANCES = (1e-60, 1e120)  # of features in their own units; anything else is no measurement
 # Where scikit-learn's transform to a normal ends.
 _CLIP = float(-ndtri(1e-7 - np.spacing(1.0)))
+_SHARE_CELLS = 200_000  # rows x trees of one share of a thread
+
+
+class Novelty(NamedTuple):
+    """How unlike the training rows of their leaves rows are: z-scores, each (n,) float64.
+
+    novelty : of all features.
+    conditional_novelty : of the features on the way to the leaf only.
+    inference_novelty : of what the leaf's model predicts; signed, below 0 for low predictions.
+        As a score of being out of distribution take its absolute value.
+    novelty_std, conditional_novelty_std, inference_novelty_std : their spreads over the trees.
+    """
+
+    novelty: np.ndarray
+    conditional_novelty: np.ndarray
+    inference_novelty: np.ndarray
+    novelty_std: np.ndarray
+    conditional_novelty_std: np.ndarray
+    inference_novelty_std: np.ndarray
+
+
+class NoveltyDetail(NamedTuple):
+    """The novelty of a few rows tree by tree.
+
+    leaf : (n, n_trees) int32
+        The rows' leaves, as the forest numbers them in each tree.
+    distance : (n, n_trees) float64
+        Mahalanobis distances in all features, in the leaf's stds.
+    z : (n, n_trees) float64
+        Their z-scores; the mean over the trees is ``Novelty.novelty``.
+    rows_in_leaf : (n, n_trees) int64
+        Training rows of these leaves.
+    contributions : (n, n_trees, n_features) float64
+        What each feature adds to the squared distance; sums to ``distance**2``.
+    """
+
+    leaf: np.ndarray
+    distance: np.ndarray
+    z: np.ndarray
+    rows_in_leaf: np.ndarray
+    contributions: np.ndarray
+
+
+class LeafEllipses(NamedTuple):
+    """The leaves that one row falls into, as centres and covariances of two features.
+
+    tree : (m,) int64
+    centre : (m, 2) float64
+        Means of the leaf's training rows, in units of X.
+    covariance : (m, 2, 2) float64
+        Shrunk covariances, in squared units of X: ``(x - centre)^T covariance^-1 (x - centre) =
+        r^2`` is the ellipse of all points r stds away, where the other features are left out.
+    n_rows : (m,) int64
+        Training rows of the leaf.
+    z, distance : (m,) float64
+        Of the row itself, in all features: see `NoveltyDetail`.
+    """
+
+    tree: np.ndarray
+    centre: np.ndarray
+    covariance: np.ndarray
+    n_rows: np.ndarray
+    z: np.ndarray
+    distance: np.ndarray
 
 
 class NoveltyModel(NamedTuple):
@@ -395,3 +464,210 @@ def explain_novelty(
         total = out.sum(axis=1, keepdims=True)
         out = np.divide(out, total, out=np.zeros_like(out), where=total > 0.0)
     return out
+
+
+class Predicted(NamedTuple):
+    """What inference novelty compares, of some of the rows.
+
+    rows : (k,) int64, which of them.
+    values : (k, m) float64
+        Predictions of m trees' leaves.
+    leaves : (k, m) int64
+        The numbers of these leaves.
+    quantiles : LeafQuantiles
+    """
+
+    rows: np.ndarray
+    values: np.ndarray
+    leaves: np.ndarray
+    quantiles: LeafQuantiles
+
+
+class Measured(NamedTuple):
+    """Distances of rows in all and in path features, (n, n_trees) float64, and predictions."""
+
+    distances: np.ndarray
+    path_distances: np.ndarray
+    predicted: tuple[Predicted, ...]
+
+
+class MeanNovelty(NamedTuple):
+    """The first three fields of `gbuq_core.macau.novelty.Novelty`, (n,) each."""
+
+    novelty: np.ndarray
+    conditional_novelty: np.ndarray
+    inference_novelty: np.ndarray
+
+
+def measure_rows(
+    X: np.ndarray,
+    numbers: np.ndarray,
+    predicted: Sequence[Predicted],
+    table: LeafTable,
+    scaling: LeafScaling,
+    model: NoveltyModel,
+    n_jobs: int | None = None,
+) -> Measured:
+    """Measure rows X (n, n_features) in their leaves (n, n_trees).
+
+    Parameters as in `gbuq_core.macau.novelty.score_novelty`.
+    """
+    found = Measured(np.empty(numbers.shape), np.empty(numbers.shape), tuple(predicted))
+    size = max(1, _SHARE_CELLS // max(1, table.n_trees))
+
+    def work(start: int) -> None:
+        rows = slice(start, start + size)
+        write_distances(
+            X[rows], numbers[rows], table, scaling, model,
+            found.distances[rows], found.path_distances[rows],
+        )  # fmt: skip
+
+    parallel_map(work, range(0, len(X), size), n_jobs)
+    return found
+
+
+def mean_novelty(
+    measured: Measured, model: NoveltyModel, tail: str, n_jobs: int | None = None
+) -> MeanNovelty:
+    """Means over the trees of the z-scores of what was measured, to the last bit as without."""
+    n, n_trees = measured.distances.shape
+    out = np.empty((3, n))
+    size = max(1, _SHARE_CELLS // max(1, n_trees))
+
+    def work(start: int) -> None:
+        rows = slice(start, start + size)
+        distances = measured.distances[rows]
+        trees = np.tile(np.arange(n_trees, dtype=np.int64), (len(distances), 1))
+        begin = model.quantile_begin
+        out[0, rows] = z_scores(distances, trees, begin, model.quantiles, tail).mean(axis=1)
+        out[1, rows] = z_scores(
+            measured.path_distances[rows], trees, begin, model.path_quantiles, tail
+        ).mean(axis=1)
+
+    parallel_map(work, range(0, n, size), n_jobs)
+    for rows, values, leaves, quantiles in measured.predicted:
+        z = z_scores(values, leaves, quantiles.begin, quantiles.quantiles, tail, of_leaves=True)
+        out[2, rows] = z.mean(axis=1)
+    return MeanNovelty(*out)
+
+
+def inspect_novelty(
+    X: np.ndarray,
+    numbers: np.ndarray,
+    table: LeafTable,
+    scaling: LeafScaling,
+    model: NoveltyModel,
+    tail: str,
+) -> NoveltyDetail:
+    """Everything behind the novelty of a few rows.
+
+    Parameters
+    ----------
+    X, numbers, table, scaling, model, tail : as in `gbuq_core.macau.novelty.score_novelty`
+
+    Returns
+    -------
+    NoveltyDetail
+        Where training rows left the row's leaf empty, the leaf of all rows stands for it, as
+        number -1.
+
+    Raises
+    ------
+    MemoryLimitExceeded
+        One sentence.
+    """
+    n_cells = numbers.size * (X.shape[1] + 6)
+    check_memory(8 * n_cells, "the novelty of these rows in every tree")
+    scores = score_distances(X, numbers, table, scaling, model, tail)
+    contributions = np.empty((*numbers.shape, X.shape[1]))
+    write_contributions(X, numbers, table, scaling, model, False, contributions)
+    leaf = np.where(numbers == table.fallback, -1, numbers - table.first[:-1])
+    return NoveltyDetail(
+        leaf.astype(np.int32), scores.distances, scores.z, np.diff(table.begin)[numbers],
+        contributions,
+    )  # fmt: skip
+
+
+def leaf_ellipses(
+    x: np.ndarray,
+    numbers: np.ndarray,
+    table: LeafTable,
+    scaling: LeafScaling,
+    model: NoveltyModel,
+    tail: str,
+    features: Sequence[int],
+    trees: Any = None,
+) -> LeafEllipses:
+    """The leaves of one row, as centres and covariances of two features, in units of X.
+
+    Parameters
+    ----------
+    x : (1, n_features) float64
+    numbers : (1, n_trees) int64
+    table, scaling, model, tail : as in `gbuq_core.macau.novelty.score_novelty`
+    features : two positions of features, the first for the horizontal axis
+    trees : sequence of int, optional
+        Which trees; all without it.
+
+    Returns
+    -------
+    LeafEllipses
+        Leaves in which one of the two features is missing throughout are left out.
+
+    Raises
+    ------
+    InvalidData
+        If there is not exactly one row.
+    InvalidParameter
+        If features or trees are not there.
+    """
+    if len(x) != 1:
+        raise InvalidData(f"Ellipses are of the leaves of one row; X has {len(x)}: pass one.")
+    pair = _check_pair(features, x.shape[1])
+    tree = _check_trees(trees, table.n_trees)
+    scores = score_distances(x, numbers, table, scaling, model, tail)
+    known = np.isfinite(scaling.scale[numbers[0, tree]][:, pair]).all(axis=1)
+    tree = tree[known]
+    leaves = numbers[0, tree]
+    scale, centre = (part[leaves][:, pair] for part in (scaling.scale, scaling.centre))
+    covariance = leaf_covariances(model, leaves, x.shape[1])[:, pair][:, :, pair]
+    return LeafEllipses(
+        tree,
+        centre + scale * model.location[leaves][:, pair],
+        covariance * scale[:, :, None] * scale[:, None, :],
+        np.diff(table.begin)[leaves],
+        scores.z[0, tree],
+        scores.distances[0, tree],
+    )
+
+
+def leaf_covariances(model: NoveltyModel, leaves: np.ndarray, n_features: int) -> np.ndarray:
+    """Shrunk covariances of leaves (m,), on their own scaling: (m, n_features, n_features)."""
+    check_memory(24 * len(leaves) * n_features**2, "the covariances of these leaves")
+    whitening = np.zeros((len(leaves), n_features, n_features))
+    rows, columns = np.tril_indices(n_features)
+    whitening[:, rows, columns] = model.factor[leaves]
+    factor = np.linalg.inv(whitening)
+    covariance: np.ndarray = factor @ factor.transpose(0, 2, 1)
+    return covariance
+
+
+def _check_pair(features: Sequence[int], n_features: int) -> list[int]:
+    """Two different positions of features."""
+    given = list(features) if isinstance(features, Sequence | np.ndarray) else []
+    if len(given) != 2:
+        raise InvalidParameter(f"features must be two positions of features; got {features!r}.")
+    pair = [check_number("features", feature, 0, n_features - 1, integer=True) for feature in given]
+    if pair[0] == pair[1]:
+        raise InvalidParameter(f"features must be two different ones; got {pair[0]} twice.")
+    return pair
+
+
+def _check_trees(trees: Any, n_trees: int) -> np.ndarray:
+    """Positions of trees, all without any given."""
+    if trees is None:
+        return np.arange(n_trees)
+    given = np.atleast_1d(np.asarray(trees)).tolist()
+    if not given:
+        raise InvalidParameter("trees must name at least one tree, or be None for all of them.")
+    return np.array([check_number("trees", t, 0, n_trees - 1, integer=True) for t in given])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -24,7 +24,6 @@ from gbuq_core.macau.ard_kernels import (
 )
 from gbuq_core.macau.base import LeafModels, Located, Members
 from gbuq_core.macau.leaves import LeafTable
-from gbuq_core.macau.results import Distribution
 from gbuq_core.resources import check_memory
 from gbuq_core.uncertainty import Uncertainty
 
@@ -33,6 +32,18 @@ _FARTHEST = 1e100  # in interquartile ranges; squares times a precision are floa
 # What ARD's fixed numbers (a stop at moves of 1e-3, pruning of weights below 1e-2) are to be small
 # against; a power of two, so that standardising rounds nothing more.
 _INNER_STD = 128.0
+
+
+class Distribution(NamedTuple):
+    """Mean and standard deviation of y for each row, in units of y.
+
+    Attributes
+    ----------
+    loc, scale : ndarray of shape (n_samples,)
+    """
+
+    loc: np.ndarray
+    scale: np.ndarray
 
 
 class MacauRegressor(RegressorMixin, LeafModels):

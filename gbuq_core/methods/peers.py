@@ -28,7 +28,9 @@ RECORDS = (
         paper=MACAU,
         section="section 4, figure 1",
         colour=GREY,
-        builders=_one("regression", "gbuq_core.baselines.lightgbm_forest:ForestVarianceRegressor"),
+        builders=_one(
+            "regression", "gbuq_core.baselines.interval_regressor:ForestVarianceRegressor"
+        ),
         yields=("total", "knowledge", "members"),
         knobs=FOREST_KNOBS,
         packages=("lightgbm",),

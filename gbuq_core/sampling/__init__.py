@@ -5,27 +5,24 @@ noisy SGLD, and the two cyclical schedules, of the learning rate and of the grad
 """
 
 from gbuq_core.sampling.chains import Chains, describe_stopped, sample_mixture
-from gbuq_core.sampling.densities import Target
 from gbuq_core.sampling.diagnostics import (
     ChainReport,
+    ModeSequence,
+    ModesFound,
     autocorrelation,
     cell_probabilities,
     diagnose,
     effective_sample_size,
-    grid_kl,
-)
-from gbuq_core.sampling.schedules import SAMPLERS, Schedule, make_schedule
-from gbuq_core.sampling.targets import TARGETS, banana, gaussian_mixture, ring
-from gbuq_core.sampling.visits import (
-    ModeSequence,
-    ModesFound,
     first_visits,
+    grid_kl,
     mode_changes,
     mode_sequence,
     mode_timeline,
     modes_by_step,
     visit_counts,
 )
+from gbuq_core.sampling.schedules import SAMPLERS, Schedule, make_schedule
+from gbuq_core.sampling.targets import TARGETS, Target, banana, gaussian_mixture, ring
 
 __all__ = [
     "SAMPLERS",

@@ -14,10 +14,9 @@ from gbuq_core.errors import InvalidParameter
 from gbuq_core.parallel import parallel_map
 from gbuq_core.progress import advance, stage
 from gbuq_core.resources import check_memory
-from gbuq_core.sampling.densities import Target
 from gbuq_core.sampling.langevin_kernels import FARTHEST, draw_starts, label_modes, run_chains
 from gbuq_core.sampling.schedules import MAX_STEPS, Schedule, make_schedule
-from gbuq_core.sampling.targets import find_target
+from gbuq_core.sampling.targets import Target, find_target
 from gbuq_core.validation import check_number
 
 FloatArray = NDArray[np.float64]

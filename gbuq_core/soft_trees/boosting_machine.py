@@ -9,11 +9,11 @@ import numpy as np
 
 from gbuq_core.inputs.rows import check_numeric_target, fit_target_scale
 from gbuq_core.jobs import parallel_map, stage
+from gbuq_core.soft_trees.base import Draws, SoftTreeRegression
 from gbuq_core.soft_trees.fitting import fit_tree
 from gbuq_core.soft_trees.forward import draw_moments
 from gbuq_core.soft_trees.gaussian import LowRankGaussian
 from gbuq_core.soft_trees.layout import TreeShape
-from gbuq_core.soft_trees.regression import Draws, SoftTreeRegression
 from gbuq_core.soft_trees.results import ElboPath, FittedTree
 from gbuq_core.validation import check_number
 

@@ -14,12 +14,14 @@ from sklearn.preprocessing import RobustScaler
 
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.macau.covariance_kernels import shrink
-from gbuq_core.macau.inspecting import inspect_novelty, leaf_covariances, leaf_ellipses
 from gbuq_core.macau.leaves import fit_scaling, make_leaf_table, number_leaves
 from gbuq_core.macau.novelty import (
     explain_novelty,
     fit_inference,
     fit_novelty,
+    inspect_novelty,
+    leaf_covariances,
+    leaf_ellipses,
     score_novelty,
     z_scores,
 )

@@ -8,10 +8,7 @@ from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.soft_trees.gaussian import LowRankGaussian
-from gbuq_core.soft_trees.gaussian_kernels import allocate_kl_work, kl_gradient
-from gbuq_core.soft_trees.layout import TreeShape
-from gbuq_core.soft_trees.training import (
+from gbuq_core.soft_trees.fitting import (
     factor_rate,
     noise_of,
     posterior,
@@ -19,6 +16,9 @@ from gbuq_core.soft_trees.training import (
     start_state,
     training_plan,
 )
+from gbuq_core.soft_trees.gaussian import LowRankGaussian
+from gbuq_core.soft_trees.gaussian_kernels import allocate_kl_work, kl_gradient
+from gbuq_core.soft_trees.layout import TreeShape
 
 
 def a_gaussian(rng, n, rank, size=1.0):

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from gbuq_core.soft_trees import VariationalSoftTreeRegressor
-from gbuq_core.soft_trees.fitting import Climb, FitKnobs, fit_tree
+from gbuq_core.soft_trees.fitting import Climb, FitKnobs, fit_tree, start_means
 from gbuq_core.soft_trees.forward import log_likelihood
 from gbuq_core.soft_trees.layout import TreeShape
-from gbuq_core.soft_trees.start import start_means
 
 NOISE, PRIOR = 0.5, 1.5
 KNOBS = FitKnobs(
@@ -133,7 +132,7 @@ def test_the_order_of_rows_does_not_matter(correlated, output):
 def test_one_seed_one_result_with_any_number_of_threads(correlated):
     X, inner, _ = correlated
     shape = TreeShape(1, 2)
-    knobs = KNOBS._replace(n_restarts=3, n_steps=120)
+    knobs = replace(KNOBS, n_restarts=3, n_steps=120)
     fits = [fit_tree(shape, X, inner, knobs, seed=7, n_jobs=jobs) for jobs in (1, 2, 3)]
     for other in fits[1:]:
         for mine, theirs in zip(fits[0].posterior, other.posterior, strict=True):
@@ -145,7 +144,7 @@ def test_one_seed_one_result_with_any_number_of_threads(correlated):
 def test_the_best_of_several_starts_goes_on(correlated):
     X, inner, _ = correlated
     shape = TreeShape(2, 2)
-    found = fit_tree(shape, X, inner, KNOBS._replace(n_restarts=4), seed=2)
+    found = fit_tree(shape, X, inner, replace(KNOBS, n_restarts=4), seed=2)
     assert len(found.elbo.step) == KNOBS.n_steps
     heats = []
     for lane in range(4):
@@ -160,8 +159,8 @@ def test_the_best_of_several_starts_goes_on(correlated):
 def test_training_lands_early_once_the_bound_is_flat(correlated):
     X, inner, _ = correlated
     shape = TreeShape(1, 2)
-    whole = fit_tree(shape, X, inner, KNOBS._replace(n_steps=3000), seed=0)
-    early = fit_tree(shape, X, inner, KNOBS._replace(n_steps=3000, flat_tolerance=0.05), seed=0)
+    whole = fit_tree(shape, X, inner, replace(KNOBS, n_steps=3000), seed=0)
+    early = fit_tree(shape, X, inner, replace(KNOBS, n_steps=3000, flat_tolerance=0.05), seed=0)
     assert len(whole.elbo.step) == 3000
     assert len(early.elbo.step) < 2000
     # The bound may miss what it would still have risen: the tolerance a row for each of the

@@ -22,7 +22,7 @@ MODEL_CLASSES: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "macau_linear": ("gbuq_core.macau", "MacauRegressor"),
         "macau_basic": ("gbuq_core.macau", "MacauRegressor"),
-        "forest": ("gbuq_core.baselines.lightgbm_forest", "ForestVarianceRegressor"),
+        "forest": ("gbuq_core.baselines.interval_regressor", "ForestVarianceRegressor"),
         "quantile": ("gbuq_core.baselines.quantiles", "QuantileForestRegressor"),
         "conformal_forest": (_CONFORMAL, "ConformalRegressor"),
         "conformal_linear": (_CONFORMAL, "ConformalRegressor"),

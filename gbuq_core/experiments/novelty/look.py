@@ -22,7 +22,7 @@ from gbuq_core.experiments.novelty.fit import (
 )
 from gbuq_core.experiments.novelty.plan import METHODS, NoveltySettings, finite_point
 from gbuq_core.experiments.novelty.ranks import rank_among
-from gbuq_core.macau.results import LeafEllipses
+from gbuq_core.macau.novelty import LeafEllipses
 from gbuq_core.presentation import short
 
 Whole = npt.NDArray[np.int64]

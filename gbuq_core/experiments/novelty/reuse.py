@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple, TypeVar
 
 from gbuq_core.experiments.novelty.data import Array
-from gbuq_core.macau.measured import MeanNovelty
+from gbuq_core.macau.novelty import MeanNovelty
 from gbuq_core.resources import held_bytes
 
 T = TypeVar("T")
