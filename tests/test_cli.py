@@ -374,7 +374,7 @@ WITHOUT_SENSE = {
     ("--method", "csglb", "--truncation-start", "0.2"): "--truncation-start does not go with",
     ("--method", "csglb", "--ensemble", "independent"): "--ensemble does not go with",
     ("--method", "csglb", "--engine", "catboost"): "no cyclical gradients",
-    ("--method", "csglb", "--burn-in", "10"): "leaves none of the 10 cycles",
+    ("--method", "csglb", "--burn-in", "10"): "there are only 10 cycles",
     ("--burn-in", "1"): "--burn-in does not go with --method sglb, without cycles",
     ("--cycle-length", "5"): "--cycle-length does not go with",
 }

@@ -75,7 +75,7 @@ def average_distributions(
     for number, pair in enumerate(distributions, start=1):
         if not hasattr(pair, "__len__") or len(pair) != 2:
             raise InvalidData(
-                f"Distribution {number} is no pair: pass (loc, scale) for each, as "
+                f"Distribution {number} is not a pair: pass (loc, scale) for each, as "
                 "predict_distribution returns it."
             )
     loc = [check_array("loc", pair[0], 1) for pair in distributions]
@@ -85,7 +85,7 @@ def average_distributions(
     share = np.ones(len(loc)) if weights is None else check_array("weights", weights, 1, low=0.0)
     if len(share) != len(loc) or share.sum() == 0.0:
         raise InvalidData(
-            f"weights must be {len(loc)} numbers, one a distribution, not all 0; got "
+            f"weights must be {len(loc)} numbers, one for each distribution and not all 0; got "
             f"{share.tolist()}."
         )
     share = share / share.sum()
@@ -208,8 +208,8 @@ class AveragingRegressor(RegressorMixin, _BaseComposition):
         for name, member in self.estimators:
             if not is_owned(getattr(clone(member), "base_model", None)):
                 raise InvalidParameter(
-                    f"The base_model of estimator {name!r} is fitted already, so it has seen rows "
-                    "that would be held out of X: pass X_val and y_val."
+                    f"The base_model of estimator {name!r} is already fitted and has seen all "
+                    "rows of X, so none can be held out: pass X_val and y_val."
                 )
 
     def _check_estimators(self) -> None:

@@ -35,7 +35,7 @@ class _BoostedNormal(IntervalRegressor):
 
     def _check_target(self, y: FloatArray, name: str) -> None:
         if y.min() == y.max():
-            raise InvalidData(f"y has one value only, and {name} needs a target that varies.")
+            raise InvalidData(f"y has only one value, but {name} needs a target that varies.")
         tick(0)
 
 
@@ -201,8 +201,8 @@ class CatBoostUncertaintyRegressor(_BoostedNormal):
         check_number("n_members", self.n_members, 2, 1000, integer=True)
         if self.n_trees < 2 * self.n_members:
             raise InvalidParameter(
-                f"n_members = {self.n_members} truncations in the second half of the trees need "
-                f"{2 * self.n_members} trees or more; got n_trees = {self.n_trees}."
+                f"n_members = {self.n_members} needs at least {2 * self.n_members} trees; got "
+                f"n_trees = {self.n_trees}."
             )
         if not isinstance(self.standardize_target, bool | np.bool_):
             raise InvalidParameter(

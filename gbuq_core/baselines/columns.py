@@ -71,7 +71,10 @@ def to_matrix(X: Any, levels: ColumnLevels) -> NDArray[np.float32]:
     from sklearn.utils import check_array
 
     if not isinstance(X, pd.DataFrame) and any(known is not None for known in levels):
-        raise InvalidData("Training had columns of text or categories; pass a data frame like it.")
+        raise InvalidData(
+            "The training data had columns of text or categories: pass a DataFrame with the same "
+            "columns."
+        )
     if isinstance(X, pd.DataFrame) and levels:
         columns = [
             _numbers(X.iloc[:, i], X.columns[i]) if known is None else _codes(X.iloc[:, i], known)

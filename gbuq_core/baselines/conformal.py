@@ -61,8 +61,8 @@ class _ConformalRegressor(LightGBMForest):
         needed = math.ceil(1.0 / min(self.levels_[0], 1.0 - self.levels_[-1]) * (1.0 - 1e-9))
         if n_rows < needed:
             raise InvalidData(
-                f"{n_rows} calibration rows are too few for these levels, for which mapie needs "
-                f"at least {needed}: pass more rows or levels nearer to a half."
+                f"{n_rows} calibration rows are too few for these levels, because mapie needs at "
+                f"least {needed}: pass more rows, or levels closer to 0.5."
             )
 
     def _fit_model(self, X: FloatArray, y: FloatArray) -> None:

@@ -186,7 +186,7 @@ class ForestEnsembleRegressor(RegressorMixin, _ForestEnsemble):
         try:
             target = np.asarray(target, dtype=np.float64)
         except (TypeError, ValueError):
-            raise InvalidData("y must hold numbers; text belongs to classification.") from None
+            raise InvalidData("y must hold numbers; use a classifier for text.") from None
         if not np.isfinite(target).all():
             raise InvalidData("Input y contains NaN or infinity; remove those rows.")
         rows = merge_for_regression(matrix, target)
@@ -254,7 +254,9 @@ class ForestEnsembleClassifier(ClassifierMixin, _ForestEnsemble):
         self.classes_, codes = np.unique(labels, return_inverse=True)
         n_classes = len(self.classes_)
         if n_classes < 2:
-            raise InvalidData("The target has one class only; classification needs at least two.")
+            raise InvalidData(
+                "The target has only one class, but classification needs at least two."
+            )
         rows = merge_for_classes(matrix, codes.astype(np.int64))
         self._grow(lambda seed: grow_class_tree(rows, seed, self.max_depth), len(rows.X), n_classes)
         self.fit_seconds_ = time.perf_counter() - began

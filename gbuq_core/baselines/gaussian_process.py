@@ -100,8 +100,8 @@ class GaussianProcessBaseline(SampledFunctionsRegressor):
         matrix, target = self._read_training_rows(X, y)
         if len(target) > MAX_GP_ROWS:
             raise InvalidData(
-                f"X has {len(target)} rows, and a Gaussian process takes at most {MAX_GP_ROWS}: "
-                "its time grows with the cube of the rows."
+                f"X has {len(target)} rows, but a Gaussian process takes at most {MAX_GP_ROWS}: "
+                "its time grows with the cube of the number of rows."
             )
         check_memory(8.0 * 8 * len(target) ** 2, "this Gaussian process")
         with np.errstate(over="ignore", invalid="ignore"):

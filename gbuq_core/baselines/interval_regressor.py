@@ -169,8 +169,8 @@ def read_matrix(rows: Any, reads_gaps: bool, name: str) -> FloatArray:
         raise InvalidData("Input X contains infinity: replace it by numbers.")
     if (np.abs(matrix) > LARGEST_INPUT).any():
         raise InvalidData(
-            f"X holds values beyond {LARGEST_INPUT:g}, which squares and libraries of single "
-            "precision overflow at: measure them in a larger unit."
+            f"X holds values beyond {LARGEST_INPUT:g}, where single precision overflows: use a "
+            "larger unit."
         )
     return matrix
 

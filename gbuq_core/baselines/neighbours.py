@@ -204,8 +204,8 @@ class EuclideanNeighborsRegressor(RegressorMixin, BaseEstimator):
         importances = getattr(model, "feature_importances_", None)
         if importances is None:
             raise InvalidParameter(
-                f"base_model ({type(model).__name__}) does not tell its feature_importances_: use "
-                "a booster of CatBoost, LightGBM or XGBoost, or a forest."
+                f"base_model ({type(model).__name__}) has no feature_importances_: use a booster "
+                "of CatBoost, LightGBM or XGBoost, or a forest."
             )
         order = np.argsort(-np.asarray(importances), kind="stable")
         wanted = IMPORTANT if self.n_important == "tune" else (int(self.n_important),)
@@ -246,12 +246,12 @@ def _numbers(X: Any) -> FloatArray:
         matrix = np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidData(
-            "X holds text or categories, and Euclidean neighbours need numbers: code them first."
+            "X holds text or categories, but Euclidean distances need numbers: encode them first."
         ) from None
     if np.isnan(matrix).any():
         raise InvalidData(
-            "Input X contains NaN, and a distance to a missing value does not exist: fill the gaps "
-            "or drop those rows."
+            "Input X contains NaN, but Euclidean distances need complete rows: fill the gaps or "
+            "drop those rows."
         )
     return matrix
 
@@ -261,10 +261,10 @@ def _check_target(y: FloatArray) -> None:
     largest = float(np.abs(y).max())
     if largest > LARGEST_TARGET:
         raise InvalidData(
-            f"y holds {largest:g}, and beyond {LARGEST_TARGET:g} variances overflow: measure it in "
-            "a larger unit."
+            f"y holds {largest:g}, but variances overflow above {LARGEST_TARGET:g}: use a larger "
+            "unit."
         )
     if y.min() == y.max():
         raise InvalidData(
-            f"y has one value only ({y[0]:g}): equal neighbours have no spread to show."
+            f"y has only one value ({y[0]:g}): equal neighbours have no spread to show."
         )

@@ -126,8 +126,7 @@ def check_quantiles(quantiles: Any, at_least: int = 2) -> FloatArray:
     levels = check_array("quantiles", quantiles, 1)
     if len(levels) < at_least or levels.min() <= 0.0 or levels.max() >= 1.0:
         raise InvalidParameter(
-            f"quantiles must be at least {at_least} numbers between 0 and 1, both left out; got "
-            f"{quantiles!r}."
+            f"quantiles must be at least {at_least} numbers above 0 and below 1; got {quantiles!r}."
         )
     if (np.diff(levels) <= 0.0).any():
         raise InvalidParameter(f"quantiles must ascend; got {quantiles!r}.")

@@ -107,7 +107,7 @@ class XBARTRegressor(SampledFunctionsRegressor):
         if len(target) < 3:
             raise InvalidData(f"n_samples = {len(target)} is too few for XBART: pass 3 or more.")
         if target.min() == target.max():
-            raise InvalidData("y has one value only, and XBART needs a target that varies.")
+            raise InvalidData("y has only one value, but XBART needs a target that varies.")
         tick(0)
         model = _stochtree().BARTModel()
         seed = _short_seed(self.random_state)

@@ -89,7 +89,7 @@ def damaged(why: str) -> ModelFileError:
 
 def foreign() -> ModelFileError:
     """The error for a file that `write_archive` has never written."""
-    return ModelFileError("This is no model file of gbuq: pass a file that save() has written.")
+    return ModelFileError("This is not a gbuq model file: pass a file that save() wrote.")
 
 
 def _read_header(archive: zipfile.ZipFile, size: int) -> dict[str, Any]:
@@ -100,7 +100,7 @@ def _read_header(archive: zipfile.ZipFile, size: int) -> dict[str, Any]:
     if len({member.filename for member in members}) < len(members):
         raise damaged("it holds a part twice")
     if any(member.compress_type != zipfile.ZIP_STORED for member in members):
-        raise damaged("its parts are compressed, as save() never does")
+        raise damaged("its parts are compressed, but save() never compresses")
     if sum(member.file_size for member in members) > size:
         raise damaged("its parts claim to be larger than the file")
     header = json.loads(archive.read(_HEADER).decode("utf-8"))
@@ -111,8 +111,8 @@ def _read_header(archive: zipfile.ZipFile, size: int) -> dict[str, Any]:
         raise damaged("it has no version")
     if version > VERSION:
         raise ModelFileError(
-            f"The model file has format version {version} and this gbuq reads up to {VERSION}: "
-            "update gbuq."
+            f"The model file has format version {version}, but this gbuq reads versions up to "
+            f"{VERSION}: update gbuq."
         )
     return header
 
@@ -128,7 +128,7 @@ def _read_array(archive: zipfile.ZipFile, name: str, described: Mapping[str, Any
     if dtype.str not in _ALLOWED_DTYPES or is_fortran:
         raise damaged(f"array {name!r} is of an unknown type")
     if dtype.str != described["dtype"] or list(shape) != described["shape"]:
-        raise damaged(f"array {name!r} is not what the header says")
+        raise damaged(f"array {name!r} does not match the header")
     if any(length < 0 for length in shape) or math.prod(shape) * dtype.itemsize != len(payload):
         raise damaged(f"array {name!r} is cut off")
     if hashlib.sha256(payload).hexdigest() != described["sha256"]:

@@ -148,8 +148,8 @@ class BoostedEnsemble(BaseEstimator):
         )
         if matrix.shape[1] > MAX_COLUMNS:
             raise InvalidData(
-                f"X has {matrix.shape[1]} columns after encoding, more than the {MAX_COLUMNS} that "
-                "are supported: drop some."
+                f"X has {matrix.shape[1]} columns after encoding, but at most {MAX_COLUMNS} are "
+                "supported: drop some."
             )
         self.models_ = self._engine().fit(
             matrix, self.encoding_.is_category, target, n_classes, self.plan_, self.seed_,
@@ -375,6 +375,6 @@ def _check_stages(at: Any, n_trees: int) -> np.ndarray:
     usable = stages.ndim == 1 and len(stages) > 0 and np.issubdtype(stages.dtype, np.integer)
     if not usable or stages[0] < 1 or stages[-1] > n_trees or (np.diff(stages) <= 0).any():
         raise InvalidParameter(
-            f"at must be rising whole numbers of trees from 1 to {n_trees}; got {at!r}."
+            f"at must be a rising list of whole numbers from 1 to {n_trees}; got {at!r}."
         )
     return stages.astype(np.int64)

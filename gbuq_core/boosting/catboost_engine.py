@@ -249,20 +249,19 @@ def refuse_data(matrix: np.ndarray, target: np.ndarray, n_classes: int | None) -
         varies = any(_varies(column.astype(np.float32)) for column in matrix.T)
     if not varies:
         raise InvalidData(
-            "engine='catboost' needs a column that is not the same in all rows (as float32): use "
+            "engine='catboost' needs at least one column that varies (as float32): use "
             "engine='numba'."
         )
     if n_classes is not None:
         return
     if not np.isfinite(stored).all():
         raise InvalidData(
-            "engine='catboost' stores the target as float32, which is too small for it: set "
-            "standardize_target=True or use engine='numba'."
+            "engine='catboost' stores the target as float32, but its values are too large for "
+            "that: set standardize_target=True or use engine='numba'."
         )
     if not _varies(stored):
         raise InvalidData(
-            "engine='catboost' needs a target that is not the same in all rows (as float32): use "
-            "engine='numba'."
+            "engine='catboost' needs a target that varies (as float32): use engine='numba'."
         )
 
 

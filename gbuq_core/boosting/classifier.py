@@ -197,7 +197,8 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
         known = np.isin(y, self.classes_)
         if not known.all():
             raise InvalidData(
-                f"y holds {y[~known].tolist()[0]!r}, a class that training had not: drop such rows."
+                f"y holds the class {y[~known].tolist()[0]!r}, which was not in the training "
+                "data: drop these rows."
             )
         codes = np.searchsorted(self.classes_, y)
         chosen = staged[:, :, np.arange(len(y)), codes]

@@ -158,8 +158,8 @@ def _check_ensemble(ensemble: str | None, method: str) -> str:
         return "virtual" if method in CYCLICAL else "independent"
     if check_choice("ensemble", ensemble, ENSEMBLES) == "independent" and method in CYCLICAL:
         raise InvalidParameter(
-            f"ensemble='independent' does not go with method={method!r}, whose members are the "
-            "cycles of one model: leave ensemble at None."
+            f"ensemble='independent' does not work with method={method!r}, because its members "
+            "are cycles of one model: leave ensemble at None."
         )
     return ensemble
 
@@ -184,10 +184,9 @@ def _check_cycles(estimator: Any, n_trees: int, learning_rate: float) -> tuple[i
         step = learning_rate * alpha_max
         if step > LONGEST_STEP + 1e-9:
             raise InvalidParameter(
-                f"learning_rate {learning_rate:g} times alpha_max {alpha_max:g} is {step:g}: "
-                f"above {LONGEST_STEP:g} trees overshoot what they correct and the model diverges; "
-                f"choose a learning rate up to {LONGEST_STEP / alpha_max:.3g} or a smaller "
-                "alpha_max."
+                f"learning_rate times alpha_max is {step:g}, but the model diverges above "
+                f"{LONGEST_STEP:g}: choose a learning rate of at most "
+                f"{LONGEST_STEP / alpha_max:.3g} or a smaller alpha_max."
             )
     return length, alpha_max, alpha_min
 
@@ -209,7 +208,7 @@ def _catboost_leaf_noise(wanted: bool | None, newton: bool) -> bool:
     if wanted is not None and wanted == newton:
         does, leaves = ("never", "newton") if newton else ("always", "gradient")
         raise InvalidParameter(
-            f"engine='catboost' {does} draws noise on leaves with leaf_estimation={leaves!r}, so "
+            f"engine='catboost' {does} adds noise to leaves with leaf_estimation={leaves!r}, so "
             f"leaf_noise={wanted} is not possible: leave it at None or use engine='numba'."
         )
     return not newton

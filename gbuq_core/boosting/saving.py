@@ -169,8 +169,8 @@ def _read_bytes(source: Any) -> bytes:
 def _refuse_size(n_bytes: int) -> None:
     if n_bytes > MAX_FILE_BYTES:
         raise ModelFileError(
-            f"The model file is larger than {MAX_FILE_BYTES // 2**30} GiB, which no model is meant "
-            "to be: pass another file."
+            f"The model file is larger than {MAX_FILE_BYTES // 2**30} GiB, the largest size that "
+            "gbuq reads: pass another file."
         )
 
 
@@ -251,8 +251,8 @@ def _read_params(header: Mapping[str, Any]) -> dict[str, Any]:
     unknown = set(params) - set(BoostedEnsemble().get_params())
     if unknown:
         raise ModelFileError(
-            f"The model file has the unknown parameter {json.dumps(min(unknown))}, probably of a "
-            "newer version: update gbuq."
+            f"The model file has the unknown parameter {json.dumps(min(unknown))}, probably from "
+            "a newer version: update gbuq."
         )
     return params
 
@@ -276,10 +276,10 @@ def _read_classes(described: Mapping[str, Any]) -> np.ndarray:
     _require(2 <= len(labels) <= MAX_CLASSES, "the number of its classes is impossible")
     classes = np.empty(len(labels), dtype=object)
     classes[:] = labels
-    _require(all(type(label) in _PLAIN_TYPES for label in labels), "a class is no label")
+    _require(all(type(label) in _PLAIN_TYPES for label in labels), "a class is not a valid label")
     typed = classes.astype(np.dtype(dtype))
     unchanged = typed.tolist() == labels and len(set(labels)) == len(labels)
-    _require(unchanged, "its classes do not have the type it says")
+    _require(unchanged, "its classes do not have the declared type")
     return typed
 
 

@@ -87,12 +87,13 @@ def cycle_ends(n_trees: int, cycle_length: int, burn_in_cycles: int = 0) -> np.n
     n_cycles = n_trees // length
     if n_cycles == 0:
         raise InvalidParameter(
-            f"cycle_length {length} is longer than the {n_trees} trees: choose shorter cycles or "
-            "more trees."
+            f"cycle_length is {length}, but the model has only {n_trees} trees: choose shorter "
+            "cycles or more trees."
         )
     if burn_in >= n_cycles:
         raise InvalidParameter(
-            f"burn_in_cycles {burn_in} leaves none of the {n_cycles} cycles: choose fewer."
+            f"burn_in_cycles is {burn_in}, but there are only {n_cycles} cycles: choose at most "
+            f"{n_cycles - 1}."
         )
     ends: np.ndarray = np.arange(burn_in + 1, n_cycles + 1) * length
     return ends

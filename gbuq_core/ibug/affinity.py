@@ -134,7 +134,7 @@ def pack_leaves(leaves: Any, n_rows: int | None = None) -> TrainLeaves:
         packer.add(matrix)
         advance(0.0)
     if packer is None or packer.n_seen < n_rows:
-        raise InvalidData(f"The leaves of {n_rows} rows were announced, but fewer were given.")
+        raise InvalidData(f"n_rows is {n_rows}, but the chunks of leaves hold fewer rows.")
     return packer.finish()
 
 
@@ -211,8 +211,8 @@ def check_leaves(leaves: Any, n_trees: int | None = None) -> np.ndarray:
         )
     if n_trees is not None and matrix.shape[1] != n_trees:
         raise InvalidData(
-            f"These leaves are of {matrix.shape[1]} trees, but those of the training rows are of "
-            f"{n_trees}: use the same model."
+            f"These leaves come from {matrix.shape[1]} trees, but the leaves of the training rows "
+            f"come from {n_trees}: use the same model."
         )
     if matrix.min() < 0 or matrix.max() >= _LEAF_LIMIT:
         raise InvalidData(
@@ -259,8 +259,8 @@ def check_trees(trees: Any, n_trees: int) -> np.ndarray:
         raise InvalidData("trees must be a list of at least one tree position.")
     if chosen.min() < 0 or chosen.max() >= n_trees or len(np.unique(chosen)) < len(chosen):
         raise InvalidData(
-            f"trees must be different positions from 0 to {n_trees - 1}; got {chosen.min()} to "
-            f"{chosen.max()} ({len(chosen)} of them)."
+            f"trees must hold different positions from 0 to {n_trees - 1}; got {len(chosen)} "
+            f"positions from {chosen.min()} to {chosen.max()}."
         )
     return chosen.astype(np.int64)
 

@@ -585,7 +585,7 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
                 if getattr(self, name) == "tune":
                     raise InvalidParameter(
                         f"{name}='tune' needs rows that the fitted model has not seen: pass X_val "
-                        "and y_val, or choose it."
+                        f"and y_val, or choose {name} yourself."
                     )
         if self.n_neighbors != "tune":  # refused before anything is fitted
             check_k(self.n_neighbors, len(rows.y))
@@ -632,7 +632,7 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
         n_features = rows.X.shape[1]
         if source.n_features != n_features:
             raise InvalidData(
-                f"The model was trained on {source.n_features} features and X has {n_features}: "
+                f"The model was trained on {source.n_features} features, but X has {n_features}: "
                 "pass the rows that it was trained on."
             )
         self.model_ = model
@@ -690,7 +690,7 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
     def _need_validation(self, what: str) -> ValidationRows:
         if self._validation is None:
             raise InvalidParameter(
-                f"{what} needs validation rows and the fit had none: fit with X_val and y_val."
+                f"{what} needs validation rows, but the fit had none: fit with X_val and y_val."
             )
         return self._validation
 
@@ -732,15 +732,16 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
             return self._choose_k(n_neighbors, choice), choice
         if n_sampled is not None or order is not None:
             raise InvalidParameter(
-                "n_trees_sampled and tree_order belong to the search: pass the rows themselves."
+                "A Neighborhood was searched with fixed trees: pass the rows themselves to "
+                "choose n_trees_sampled or tree_order."
             )
         self._check_found(X)
         choice = self._choose_trees(X.n_trees, X.tree_order)
         k, width = self._choose_k(n_neighbors, choice), X.targets.shape[1]
         if k > width:
             raise InvalidParameter(
-                f"This neighbourhood holds {width} neighbours a row and {k} are asked for: search "
-                "again with more."
+                f"This neighbourhood holds {width} neighbours for each row, but {k} were asked "
+                "for: search again with more."
             )
         return k, choice
 
@@ -766,7 +767,7 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
     def _check_found(self, found: Neighborhood) -> Neighborhood:
         if found.fit_id != self._rows.fit_id:
             raise InvalidParameter(
-                "This neighbourhood is not of this fit: search again with find_neighborhood."
+                "This neighbourhood belongs to another fit: search again with find_neighborhood."
             )
         return found
 

@@ -41,7 +41,9 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
             )
         if not X.columns.is_unique:
             twice = X.columns[X.columns.duplicated()][0]
-            raise InvalidData(f"X has several columns {twice!r}: give each a name of its own.")
+            raise InvalidData(
+                f"X has several columns named {twice!r}: give each column its own name."
+            )
         if not reset:
             _check_names(estimator, X)
         validate_data(estimator, X, reset=reset, skip_check_array=True)
@@ -75,8 +77,8 @@ def numbers_of(X: Any) -> np.ndarray:
         for label, dtype in X.dtypes.items():
             if not (pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype)):
                 raise InvalidData(
-                    f"Column {str(label)!r} does not hold numbers: code it as numbers, or pass a "
-                    "base_model that takes it as it is."
+                    f"Column {str(label)!r} does not hold numbers: encode it as numbers, or pass "
+                    "a base_model that accepts it."
                 )
         return X.to_numpy(dtype=np.float64, na_value=np.nan)
     return np.asarray(X, dtype=np.float64)
@@ -134,8 +136,8 @@ def check_target(name: str, y: Any, n_rows: int) -> np.ndarray:
     largest = float(np.abs(numbers).max())
     if largest > LARGEST_TARGET:
         raise InvalidData(
-            f"{name} holds {largest:g}, and beyond {LARGEST_TARGET:g} variances overflow: measure "
-            "it in a larger unit."
+            f"{name} holds {largest:g}, but variances overflow above {LARGEST_TARGET:g}: use a "
+            "larger unit."
         )
     return numbers
 
@@ -160,7 +162,7 @@ def check_parameters(model: Any) -> None:
     if hasattr(model.base_model, "fit") and hasattr(model.base_model, "predict_proba"):
         raise InvalidParameter(
             f"base_model is a classifier ({type(model.base_model).__name__}): pass a regressor, "
-            "or ask gbuq_core.ibug.class_neighbors for the classes among its neighbours."
+            "or use gbuq_core.ibug.class_neighbors to see the classes of its neighbours."
         )
 
 
@@ -188,13 +190,13 @@ def check_spread(y: np.ndarray) -> None:
         raise InvalidData("n_samples = 1 is too few: a row has no neighbours but itself.")
     if y.min() == y.max():
         raise InvalidData(
-            f"y has one value only ({y[0]:g}): equal neighbours have no spread to show."
+            f"y has only one value ({y[0]:g}): equal neighbours have no spread to show."
         )
     spread = y.max() - y.min()
     if spread < _LEAST_SPREAD:
         raise InvalidData(
-            f"y varies by {spread:g} only, and a std below {TINIEST_SCALE:g} counts as none: "
-            "measure it in a smaller unit."
+            f"y varies by only {spread:g}, and a std below {TINIEST_SCALE:g} counts as 0: use a "
+            "smaller unit for y."
         )
 
 
@@ -210,7 +212,7 @@ def check_counts(n_neighbors: ArrayLike) -> list[int]:
     counts = [check_number("n_neighbors", k, 1, integer=True) for k in given]
     if not counts or any(left >= right for left, right in itertools.pairwise(counts)):
         raise InvalidParameter(
-            f"n_neighbors must be one number or several that rise; got {counts!r}."
+            f"n_neighbors must be one number or a rising list of numbers; got {counts!r}."
         )
     return counts
 
@@ -234,8 +236,8 @@ def encode_labels(labels: ArrayLike, n_train: int) -> tuple[np.ndarray, np.ndarr
     except TypeError:
         kinds = sorted({type(label).__name__ for label in given.tolist()})
         raise InvalidData(
-            f"labels of different kinds ({', '.join(kinds)}) have no order: make all of them text "
-            "or all numbers, also where one is missing."
+            f"labels mixes values of different kinds ({', '.join(kinds)}): make all of them text "
+            "or all of them numbers, missing ones too."
         ) from None
 
 

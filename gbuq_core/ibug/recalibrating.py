@@ -169,8 +169,8 @@ class ValidationRows:
         """
         if n_neighbors > self._leaves.n_rows:
             raise InvalidParameter(
-                f"The validation rows have {self._leaves.n_rows} neighbours each, too few to "
-                f"calibrate a scale of {n_neighbors}: ask for at most {self._leaves.n_rows}."
+                f"n_neighbors is {n_neighbors}, but only {self._leaves.n_rows} rows are left for "
+                f"tuning: choose at most {self._leaves.n_rows}."
             )
         key = self._key(choice)
 

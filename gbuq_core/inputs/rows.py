@@ -108,8 +108,8 @@ def fit_target_scale(y: np.ndarray, standardize: bool = True) -> TargetScale:
     largest = float(np.abs(y).max())
     if largest > LARGEST_TARGET:
         raise InvalidData(
-            f"y holds {largest:g}, and beyond {LARGEST_TARGET:g} variances overflow: measure it in "
-            "a larger unit."
+            f"y holds {largest:g}, but variances overflow above {LARGEST_TARGET:g}: use a larger "
+            "unit."
         )
     if not standardize:
         return TargetScale(0.0, 1.0)

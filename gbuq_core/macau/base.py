@@ -195,7 +195,7 @@ class LeafModels(BaseEstimator):
         parallel_map(work, range(0, len(means), size), self.n_jobs)
         if not (np.isfinite(means).all() and np.isfinite(variances).all()):
             raise InvalidData(
-                "X holds values so far from those of the fit that linear leaf models overflow: "
+                "X holds values so far from the training rows that linear leaf models overflow: "
                 "check the units of its columns."
             )
         return Members(means, variances)
@@ -298,7 +298,7 @@ class LeafModels(BaseEstimator):
         """
         rows = next(self._blocks(X_one_row))
         if len(rows.X) != 1:
-            raise InvalidData(f"Ellipses are those of one row; got {len(rows.X)} rows.")
+            raise InvalidData(f"leaf_ellipses takes one row; got {len(rows.X)} rows.")
         return novelty.leaf_ellipses(
             rows.X, rows.numbers, self._table, self._scaling, self._distances, self.tail,
             features, trees,
@@ -341,6 +341,6 @@ def read_matrix(table: pd.DataFrame) -> np.ndarray:
 
 def _not_numbers(name: Any) -> InvalidData:
     return InvalidData(
-        f"Column {str(name)!r} holds values that are not numbers: code it as numbers (one column a "
-        "level, for instance), since leaf models are linear."
+        f"Column {str(name)!r} does not hold numbers: encode it as numbers (for example one "
+        "column for each level), because leaf models are linear."
     )

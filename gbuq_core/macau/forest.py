@@ -62,7 +62,7 @@ def find_forest(
     task = "classification" if n_classes else "regression"
     if isinstance(base_model, type):
         raise InvalidParameter(
-            f"base_model is the class {base_model.__name__} itself: pass an instance of it."
+            f"base_model is the class {base_model.__name__}: pass an instance of it."
         )
     if base_model is None:
         _check_size(len(rows), knobs.n_trees * (n_classes if n_classes > 2 else 1))
@@ -129,7 +129,7 @@ def rows_for(source: LeafSource, matrix: np.ndarray) -> Any:
     """
     if matrix.shape[1] != source.n_features:
         raise InvalidParameter(
-            f"The forest was trained on {source.n_features} features and X has "
+            f"The forest was trained on {source.n_features} features, but X has "
             f"{matrix.shape[1]}: pass the columns that it was trained on."
         )
     if source.feature_names is None:

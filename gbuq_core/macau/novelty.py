@@ -622,7 +622,7 @@ def leaf_ellipses(
         If features or trees are not there.
     """
     if len(x) != 1:
-        raise InvalidData(f"Ellipses are of the leaves of one row; X has {len(x)}: pass one.")
+        raise InvalidData(f"leaf_ellipses takes one row; got {len(x)} rows.")
     pair = _check_pair(features, x.shape[1])
     tree = _check_trees(trees, table.n_trees)
     scores = score_distances(x, numbers, table, scaling, model, tail)
@@ -659,7 +659,7 @@ def _check_pair(features: Sequence[int], n_features: int) -> list[int]:
         raise InvalidParameter(f"features must be two positions of features; got {features!r}.")
     pair = [check_number("features", feature, 0, n_features - 1, integer=True) for feature in given]
     if pair[0] == pair[1]:
-        raise InvalidParameter(f"features must be two different ones; got {pair[0]} twice.")
+        raise InvalidParameter(f"features must be two different positions; got {pair[0]} twice.")
     return pair
 
 

@@ -533,7 +533,7 @@ def _autocorrelation_time(series: FloatArray) -> FloatArray:
 def _series(values: ArrayLike) -> FloatArray:
     given = np.asarray(values)
     if given.ndim == 0:
-        raise InvalidData("values must be a series of numbers; got a single one.")
+        raise InvalidData("values must be a series of numbers; got a single number.")
     return check_array("values", values, given.ndim)
 
 

@@ -153,7 +153,8 @@ class VariationalSoftTreeClassifier(ClassifierMixin, OneTree):
         known = np.isin(y, self.classes_)
         if not known.all():
             raise InvalidData(
-                f"y holds {y[~known].tolist()[0]!r}, a class that training had not: drop such rows."
+                f"y holds the class {y[~known].tolist()[0]!r}, which was not in the training "
+                "data: drop these rows."
             )
         members = self._inner_probabilities(matrix, n_draws, seed)
         chosen = members[:, np.arange(len(y)), np.searchsorted(self.classes_, y)]

@@ -137,7 +137,9 @@ def training_plan(
     if learn_noise is None:
         learn_noise = shape.output == "mean"
     elif learn_noise and shape.output != "mean":
-        raise InvalidParameter("Only a mean output has a noise to learn; leave learn_noise away.")
+        raise InvalidParameter(
+            "Only a tree with output='mean' has noise to learn: set learn_noise=False."
+        )
     return Plan(
         shape.codes,
         float(beta),
@@ -194,7 +196,9 @@ def start_state(
     n = shape.n_parameters
     mean = check_array("mean", mean, 1)
     if mean.shape != (n,):
-        raise InvalidParameter(f"mean must have {n} entries, the tree's; got {len(mean)}.")
+        raise InvalidParameter(
+            f"mean must have {n} entries, one for each parameter of the tree; got {len(mean)}."
+        )
     check_number("rank", rank, 0, integer=True)
     check_number("noise", noise, 0, low_open=True)
     scale = np.broadcast_to(np.asarray(scale, dtype=np.float64), (n,))

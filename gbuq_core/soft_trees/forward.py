@@ -205,7 +205,7 @@ def draw_log_densities(
     y = _checked_targets(shape, y, Xt.shape[1])
     noises = np.broadcast_to(np.asarray(noises, dtype=np.float64), (len(thetas),))
     if not (np.isfinite(noises).all() and (noises > 0).all()):
-        raise InvalidParameter("noises must be greater than 0, one number or one a draw.")
+        raise InvalidParameter("noises must be greater than 0: one number, or one for each draw.")
     out = np.empty((len(thetas), Xt.shape[1]))
     _LOG_DENSITIES[shape.output](
         shape.codes, _checked_beta(beta), thetas, np.ascontiguousarray(noises), Xt, y, out

@@ -89,8 +89,8 @@ def fit_inputs(X: Any, declared: Any = None) -> tuple[SoftEncoding, np.ndarray]:
     names = [name for column in columns for name in _names(column)]
     if len(names) > MAX_COLUMNS:
         raise InvalidData(
-            f"X has {len(names)} columns after encoding, more than the {MAX_COLUMNS} that are "
-            "supported: drop some."
+            f"X has {len(names)} columns after encoding, but at most {MAX_COLUMNS} are supported: "
+            "drop some."
         )
     raw = np.hstack([_read_column(c, table.iloc[:, i])[0] for i, c in enumerate(columns)])
     largest = np.abs(raw).max(axis=0)

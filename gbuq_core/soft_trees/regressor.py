@@ -155,7 +155,7 @@ class VariationalSoftTreeRegressor(OneTree, SoftTreeRegression):
         if self.noise is not None:
             if self.output == "mixture":
                 raise InvalidParameter(
-                    "noise is for output='mean': the leaves of a mixture have stds of their own."
+                    "noise needs output='mean', because each leaf of a mixture has its own std."
                 )
             check_number("noise", self.noise, 0, low_open=True)
         matrix, target = self._begin(X, y)

@@ -122,17 +122,17 @@ def _combinations(
     estimator: SoftTrees, grid: Mapping[str, Sequence[float]]
 ) -> list[dict[str, float]]:
     if not isinstance(estimator, SoftTrees):
-        raise InvalidParameter(f"estimator must be a soft tree's; got {estimator!r:.60}.")
+        raise InvalidParameter(f"estimator must be a soft tree; got {estimator!r:.60}.")
     if not isinstance(grid, Mapping):
         raise InvalidParameter(
-            "grid must give each knob a list of values, as in {'depth': [2, 3]}; got a "
+            "grid must give each parameter a list of values, as in {'depth': [2, 3]}; got a "
             f"{type(grid).__name__}."
         )
     known = estimator.get_params()
     for name, values in grid.items():
         if name not in known:
             raise InvalidParameter(
-                f"grid names {name!r}, which is no knob of {type(estimator).__name__}."
+                f"grid names {name!r}, but {type(estimator).__name__} has no such parameter."
             )
         if not isinstance(values, list | tuple | np.ndarray):
             raise InvalidParameter(
@@ -143,7 +143,7 @@ def _combinations(
     found = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
     if len(found) > MAX_COMBINATIONS:
         raise InvalidParameter(
-            f"grid has {len(found)} combinations, more than the {MAX_COMBINATIONS} that are "
-            "tried: give fewer values."
+            f"grid has {len(found)} combinations, but at most {MAX_COMBINATIONS} are tried: give "
+            "fewer values."
         )
     return found

@@ -310,7 +310,7 @@ def test_arrays_and_frames_meet_only_where_columns_are_numbers():
         from_frame = by_array.predict(pd.DataFrame(rows, columns=["a", "b"]))
     np.testing.assert_array_equal(from_frame, by_array.predict(rows))
     by_frame = ForestEnsembleRegressor(**SMALL).fit(pd.DataFrame({"a": ["x", "y", "z"]}), y)
-    with pytest.raises(InvalidData, match="pass a data frame"):
+    with pytest.raises(InvalidData, match="pass a DataFrame"):
         by_frame.predict([[1.0]])
 
 

@@ -239,10 +239,10 @@ def test_impossible_rows_are_refused(model, monkeypatch):
         model.sample_functions([[0.0]], 0)
     with refused(InvalidData, "too few for XBART"):
         XBARTRegressor().fit(X[:2], y[:2])
-    with refused(InvalidData, "one value only"):
+    with refused(InvalidData, "only one value"):
         XBARTRegressor().fit(X, np.ones(20))
     monkeypatch.setattr(gaussian_process, "MAX_GP_ROWS", 10)
-    with refused(InvalidData, "20 rows, and a Gaussian process takes at most 10"):
+    with refused(InvalidData, "20 rows, but a Gaussian process takes at most 10"):
         GaussianProcessBaseline().fit(X, y)
     with refused(InvalidData, "squares overflow"):
         GaussianProcessBaseline().fit(1e300 * X[:9], y[:9])

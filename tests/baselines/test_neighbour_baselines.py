@@ -128,7 +128,7 @@ def test_the_noise_is_found_among_few_features_only(table):
 @pytest.mark.parametrize(
     ("knobs", "text"),
     [
-        ({"base_model": LinearRegression()}, "does not tell its feature_importances_"),
+        ({"base_model": LinearRegression()}, "has no feature_importances_"),
         ({"scoring": "mse"}, "scoring must be one of"),
         ({"n_important": 0}, "n_important must be"),
         ({"validation_fraction": 0.0}, "validation_fraction must be"),
@@ -147,7 +147,7 @@ def test_targets_without_a_spread_are_refused_as_by_ibug(table):
     X, y = table
     dates = np.datetime64("2020-01-01") + np.arange(len(y))
     for target, text in (
-        (np.full(len(y), 2.5), r"one value only \(2.5\)"),
+        (np.full(len(y), 2.5), r"only one value \(2.5\)"),
         (1e200 * y, "variances overflow"),
         (dates, "y holds dates or durations"),
     ):
@@ -168,10 +168,10 @@ def test_gaps_and_text_are_refused(table):
     X, y = table
     gaps = X.copy()
     gaps[2, 3] = np.nan
-    with refused(InvalidData, "contains NaN, and a distance to a missing value does not exist"):
+    with refused(InvalidData, "contains NaN, but Euclidean distances need complete rows"):
         EuclideanNeighborsRegressor().fit(gaps, y)
     text = pd.DataFrame({"a": ["u", "v"] * 150})
-    with refused(InvalidData, "Euclidean neighbours need numbers"):
+    with refused(InvalidData, "Euclidean distances need numbers"):
         EuclideanNeighborsRegressor().fit(text, y)
     with refused(InvalidData, "belong together"):
         EuclideanNeighborsRegressor().fit(X, y, X_val=X)
@@ -204,8 +204,8 @@ def test_averages_are_means_within_their_parts(pairs, data):
         ([([0.0], [1.0]), ([0.0, 1.0], [1.0, 1.0])], None, "must describe the same rows"),
         ([([0.0], [1.0])], [1.0, 2.0], "weights must be 1 numbers"),
         ([([0.0], [1.0])], [0.0], "not all 0"),
-        ([([0.0], [1.0], [2.0])], None, "Distribution 1 is no pair"),
-        ([([0.0], [1.0]), 3.0], None, "Distribution 2 is no pair"),
+        ([([0.0], [1.0], [2.0])], None, "Distribution 1 is not a pair"),
+        ([([0.0], [1.0]), 3.0], None, "Distribution 2 is not a pair"),
     ],
 )
 def test_impossible_averages_are_refused(pairs, weights, text):
@@ -277,13 +277,13 @@ def test_members_tune_on_no_row_that_their_model_has_seen(table):
     model = GradientBoostingRegressor(**GBM).fit(X[:200], y[:200])
     for base in (leaf_source(model), FrozenEstimator(model)):
         averaged = AveragingRegressor([("ibug", IBUGRegressor(base, random_state=0))])
-        with refused(InvalidParameter, "base_model of estimator 'ibug' is fitted already"):
+        with refused(InvalidParameter, "base_model of estimator 'ibug' is already fitted"):
             averaged.fit(X[:200], y[:200])
         averaged.fit(X[:200], y[:200], X[200:], y[200:])
         assert len(averaged.estimators_[0].y_validation_) == len(X) - 200
         np.testing.assert_array_equal(averaged.predict(X), model.predict(X))
     knn = AveragingRegressor([("knn", EuclideanNeighborsRegressor(FrozenEstimator(model)))])
-    with refused(InvalidParameter, "base_model of estimator 'knn' is fitted already"):
+    with refused(InvalidParameter, "base_model of estimator 'knn' is already fitted"):
         knn.fit(X[:200], y[:200])
     # clone makes it an unfitted one, which is fitted to the other rows only.
     averaged = AveragingRegressor([("ibug", IBUGRegressor(model, random_state=0))])

@@ -209,9 +209,9 @@ def test_what_does_not_apply_is_refused(kind):
     X = spiral.X[:, :2]
     with pytest.raises(InvalidParameter, match=r"^truncation_step and truncation_start do not"):
         model.predict_members(X, truncation_step=10)
-    with pytest.raises(InvalidParameter, match=r"^burn_in_cycles 4 leaves none of the 4 cycles"):
+    with pytest.raises(InvalidParameter, match=r"^burn_in_cycles is 4, but there are only 4"):
         model.predict_members(X, burn_in_cycles=4)
-    with pytest.raises(InvalidParameter, match=r"^at must be rising whole numbers"):
+    with pytest.raises(InvalidParameter, match=r"^at must be a rising list of whole numbers"):
         model.staged_members(X, at=[30, 15])
     plain, _ = fitted(kind, "sglb", n_members=2)
     with pytest.raises(InvalidParameter, match=r"^burn_in_cycles does not apply to method='sglb'"):
@@ -224,15 +224,18 @@ def test_what_does_not_apply_is_refused(kind):
     [
         (
             {"method": "csglb", "ensemble": "independent"},
-            "ensemble='independent' does not go with method='csglb'",
+            "ensemble='independent' does not work with method='csglb'",
         ),
-        ({"method": "csglb", "n_trees": 199}, "cycle_length 200 is longer than the 199 trees"),
+        (
+            {"method": "csglb", "n_trees": 199},
+            "cycle_length is 200, but the model has only 199 trees",
+        ),
         (
             {"method": "csglb", "n_trees": 400, "burn_in_cycles": 2},
-            "burn_in_cycles 2 leaves none of the 2 cycles",
+            "burn_in_cycles is 2, but there are only 2 cycles",
         ),
         ({"method": "cbsglb", "engine": "catboost"}, "engine='catboost' has no cyclical gradients"),
-        ({"method": "csglb", "learning_rate": 0.3}, "learning_rate 0.3 times alpha_max 10 is 3"),
+        ({"method": "csglb", "learning_rate": 0.3}, "learning_rate times alpha_max is 3"),
         ({"cycle_length": 1}, "cycle_length must be a whole number"),
         ({"burn_in_cycles": -1}, "burn_in_cycles must be a whole number"),
         ({"alpha_max": 0.0}, "alpha_max must be a number"),

@@ -298,8 +298,8 @@ def refused(**knobs):
 @pytest.mark.parametrize(
     ("fit", "message"),
     [
-        (refused(leaf_noise=True), "never draws noise on leaves"),
-        (refused(leaf_noise=False, leaf_estimation="gradient"), "always draws noise on leaves"),
+        (refused(leaf_noise=True), "never adds noise to leaves"),
+        (refused(leaf_noise=False, leaf_estimation="gradient"), "always adds noise to leaves"),
         (refused(temperature=1e-300), "temperatures from"),
         (refused(temperature=1e300), "temperatures from"),
     ],
@@ -316,11 +316,11 @@ def test_leaf_noise_does_not_matter_without_langevin_noise(data):
 def test_data_that_catboost_cannot_have_are_refused():
     model = BoostedEnsembleRegressor(engine="catboost", **SMALL)
     X, y = np.arange(40.0)[:, None], np.arange(40.0)
-    with pytest.raises(InvalidData, match="needs a column that is not the same in all rows"):
+    with pytest.raises(InvalidData, match="needs at least one column that varies"):
         model.fit(np.ones((40, 2)), y)
-    with pytest.raises(InvalidData, match="needs a column that is not the same in all rows"):
+    with pytest.raises(InvalidData, match="needs at least one column that varies"):
         model.fit(1.0 + 1e-12 * X, y)
-    with pytest.raises(InvalidData, match="needs a target that is not the same in all rows"):
+    with pytest.raises(InvalidData, match="needs a target that varies"):
         model.fit(X, np.ones(40))
     model.set_params(standardize_target=False)
     with pytest.raises(InvalidData, match="standardize_target=True"):

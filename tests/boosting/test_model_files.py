@@ -47,7 +47,7 @@ def zipped(members, compression=zipfile.ZIP_STORED):
     ids=["empty", "csv", "pickle", "zeros", "npz", "empty zip", "no format", "list", "other"],
 )  # fmt: skip
 def test_foreign_files_are_refused(content):
-    assert refusal(content).startswith("This is no model file of gbuq")
+    assert refusal(content).startswith("This is not a gbuq model file")
 
 
 def test_files_that_cannot_be_read(tmp_path):
@@ -181,7 +181,7 @@ def test_newer_versions_are_refused(file, monkeypatch):
     header["version"] = 2
     content = archive.write_archive(header, arrays)
     monkeypatch.undo()
-    assert refusal(content).startswith("The model file has format version 2 and this gbuq reads up")
+    assert refusal(content).startswith("The model file has format version 2, but this gbuq reads")
 
 
 # Files with right digests whose contents lie.

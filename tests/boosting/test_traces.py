@@ -70,7 +70,7 @@ def test_models_saved_without_traces_can_be_saved_again():
 
 def test_other_rows_losses_need_known_classes_and_equal_lengths():
     model, spiral = fitted(BoostedEnsembleClassifier)
-    with pytest.raises(InvalidData, match=r"^y holds 7, a class that training had not"):
+    with pytest.raises(InvalidData, match=r"^y holds the class 7, which was not in"):
         model.validation_losses(spiral.X[:, :2], np.full(180, 7))
     with pytest.raises(InvalidData, match=r"^The arrays must describe the same rows"):
         model.validation_losses(spiral.X[:, :2], spiral.y[:5])

@@ -139,7 +139,7 @@ def test_members_of_a_cyclical_model_are_its_last_cycles():
     everything, left = explain_row(scored, 5), explain_row(seen, 5)
     np.testing.assert_array_equal(left.member_loc, everything.member_loc[-3:])
     assert cut_table(scored, Cut(burn_in=0)).predictions is scored.predictions
-    with pytest.raises(InvalidParameter, match="leaves none of the 10 cycles"):
+    with pytest.raises(InvalidParameter, match="there are only 10 cycles"):
         cut_table(scored, Cut(burn_in=10))
     with pytest.raises(InvalidParameter, match="do not apply to method='cbsglb'"):
         cut_table(scored, Cut(step=5))

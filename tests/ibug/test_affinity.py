@@ -229,7 +229,7 @@ def test_impossible_k_is_refused(k, rng):
 @pytest.mark.parametrize(
     ("leaves", "message"),
     [
-        (np.zeros((2, 4), int), "of 4 trees, but those of the training rows are of 5"),
+        (np.zeros((2, 4), int), "from 4 trees, but the leaves of the training rows come from 5"),
         (np.zeros((2, 5)), "whole numbers"),
         (np.zeros(5, int), "matrix"),
         (np.zeros((0, 5), int), "at least one row"),
@@ -246,7 +246,7 @@ def test_impossible_leaves_are_refused(leaves, message, rng):
 @pytest.mark.parametrize("trees", [[], [5], [-1], [1, 1], [[0]], [0.5], slice(3, 3)])
 def test_impossible_trees_are_refused(trees, rng):
     train = pack_leaves(draw_leaves(rng, 50, 5, 3))
-    with pytest.raises(InvalidData, match="trees must be"):
+    with pytest.raises(InvalidData, match="trees must"):
         nearest(train, np.zeros((1, 5), int), 3, trees)
 
 
@@ -254,10 +254,10 @@ def test_impossible_trees_are_refused(trees, rng):
     ("chunks", "n_rows", "message"),
     [
         ([np.zeros((2, 3), int)], None, "n_rows must be given"),
-        ([np.zeros((2, 3), int)], 3, "fewer were given"),
+        ([np.zeros((2, 3), int)], 3, "hold fewer rows"),
         ([np.zeros((2, 3), int)] * 2, 3, "do not make a matrix"),
         ([np.zeros((2, 3), int), np.zeros((1, 2), int)], 3, "do not make a matrix"),
-        ([], 3, "fewer were given"),
+        ([], 3, "hold fewer rows"),
     ],
 )
 def test_chunks_that_do_not_fit_are_refused(chunks, n_rows, message):

@@ -92,5 +92,5 @@ def test_bad_input_is_refused_in_a_sentence(table, model):
 
 
 def test_the_regressor_points_a_classifier_here(table, model):
-    with refused(InvalidParameter, "pass a regressor, or ask gbuq_core.ibug.class_neighbors"):
+    with refused(InvalidParameter, "pass a regressor, or use gbuq_core.ibug.class_neighbors"):
         IBUGRegressor(model, 5).fit(table[0], np.arange(90.0))

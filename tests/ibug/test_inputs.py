@@ -91,7 +91,7 @@ def test_frames_are_held_to_the_names_and_the_order_of_the_fit(frame, table):
         (frame.rename(columns={"a": "z"}), "'z' was not among them, and 'a' is missing"),
         (frame[["a", "b"]], "'c' is missing"),
         (frame.assign(d=1.0), "'d' was not among them"),
-        (frame.set_axis(["a", "a", "c"], axis=1), "X has several columns 'a'"),
+        (frame.set_axis(["a", "a", "c"], axis=1), "X has several columns named 'a'"),
     ):
         with refused(InvalidData, text):
             named.predict(odd)
@@ -156,7 +156,7 @@ def bad_models(X, y):
     booster = xgboost.XGBClassifier(**xgb).fit(X, classes).get_booster()
     yield "xgboost classes", booster, "is a classifier"
     narrow = HistGradientBoostingRegressor(max_iter=3).fit(X[:, :2], y)
-    yield "features", narrow, "was trained on 2 features and X has 3"
+    yield "features", narrow, "was trained on 2 features, but X has 3"
     yield "text", "model.txt", "A model file has to be read first"
 
 
@@ -211,9 +211,9 @@ def test_choices_after_the_fit_are_checked(model, table):
     with refused(InvalidParameter, "posterior_fit must be one of"):
         model.score_families(X, table[1], posterior_fit="guess")
     for counts, text in (
-        ([], "several that rise"),
-        ([5, 3], "several that rise"),
-        ([3, 3], "several that rise"),
+        ([], "a rising list of numbers"),
+        ([5, 3], "a rising list of numbers"),
+        ([3, 3], "a rising list of numbers"),
         ([2.7], "whole number"),
         (["a"], "number"),
         ([0, 4], "at least 1"),

@@ -43,7 +43,7 @@ def test_a_neighbourhood_of_another_fit_is_refused(table):
         IBUGRegressor(GradientBoostingRegressor(learning_rate=0.5).fit(X, y), 5).fit(X, y),
     ):
         for ask in (other.predict, other.predict_distribution, other.kneighbors, other.scale_path):
-            with pytest.raises(InvalidParameter, match=r"^This neighbourhood is not of this fit.*"):
+            with pytest.raises(InvalidParameter, match=r"^This neighbourhood belongs to another"):
                 ask(found)
     for same in (IBUGRegressor(gbm, 5).fit(X, y), copy.deepcopy(model)):
         np.testing.assert_array_equal(same.predict(found), gbm.predict(X[:9]))

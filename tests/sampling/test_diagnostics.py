@@ -356,7 +356,7 @@ def test_diagnosing_inside_a_job_leaves_its_progress_alone():
         (lambda c: modes_by_step(c, 0), "n_points"),
         (lambda c: mode_sequence(c, 1), "chain must be"),
         (lambda c: mode_sequence(c, -1), "chain must be"),
-        (lambda c: autocorrelation(3.0), "a single one"),
+        (lambda c: autocorrelation(3.0), "a single number"),
         (lambda c: autocorrelation([1.0, np.nan]), "finite"),
         (lambda c: autocorrelation([1.0, 2.0], 2), "max_lag"),
         (lambda c: autocorrelation([]), "empty"),

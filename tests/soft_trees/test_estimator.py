@@ -209,7 +209,7 @@ def test_results_of_the_classifier_fit_together(frame, fitted):
     picture = model.tree_picture(X, draw=2)
     np.testing.assert_allclose(picture.output, members[2], rtol=1e-9)
     assert picture.leaf_probabilities.shape == (2, 120, 2)
-    with refused(InvalidData, "y holds 'maybe', a class that training had not"):
+    with refused(InvalidData, "y holds the class 'maybe'"):
         model.log_score(X, np.where(y > 0, "yes", "maybe"))
 
 
@@ -303,15 +303,15 @@ def test_tuning_takes_the_best_of_the_grid():
         assert found.knobs == ({"depth": 0}, {"depth": 1})
         assert found.scores[1] > found.scores[0]
         assert found.estimator.n_rows_ == 120
-    with refused(InvalidParameter, "grid names 'trees', which is no knob"):
+    with refused(InvalidParameter, "grid names 'trees', but"):
         tune_soft_tree(start, x, y, {"trees": [1]})
     with refused(InvalidParameter, "grid has no value for 'depth'"):
         tune_soft_tree(start, x, y, {"depth": []})
     with refused(InvalidParameter, "grid must have a list of values for 'depth'"):
         tune_soft_tree(start, x, y, {"depth": 3})
-    with refused(InvalidParameter, "grid must give each knob a list of values"):
+    with refused(InvalidParameter, "grid must give each parameter a list of values"):
         tune_soft_tree(start, x, y, ["depth"])
-    with refused(InvalidParameter, "estimator must be a soft tree's"):
+    with refused(InvalidParameter, "estimator must be a soft tree"):
         tune_soft_tree("VST", x, y)
     with refused(InvalidParameter, "scoring must be one of"):
         tune_soft_tree(start, x, y, scoring="r2")

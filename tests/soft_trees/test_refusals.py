@@ -67,7 +67,7 @@ def test_impossible_knobs_are_refused(frame, kind, knobs, start):
     ("knobs", "start"),
     [
         ({"output": "median"}, "output must be one of "),
-        ({"noise": 0.1}, "noise is for output='mean'"),
+        ({"noise": 0.1}, "noise needs output='mean'"),
         ({"output": "mean", "noise": 0.0}, "noise must be a number greater than 0"),
     ],
 )

@@ -131,7 +131,7 @@ def test_what_has_no_cycles_is_one_sentence():
     table = as_table(regression_frame(50))
     with pytest.raises(InvalidParameter, match="has no cyclical gradients"):
         score_table(table, "y", plan=FAST._replace(method="csglb", engine="catboost"))
-    with pytest.raises(InvalidParameter, match="longer than the 40 trees"):
+    with pytest.raises(InvalidParameter, match="the model has only 40 trees"):
         score_table(table, "y", plan=FAST._replace(method="csglb", cycle_length=50))
 
 
