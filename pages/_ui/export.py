@@ -22,7 +22,7 @@ class Download(NamedTuple):
     label: str
     file_name: str
     mime: str
-    make: Callable[[], bytes]
+    make: Callable[[], str | bytes]
 
 
 def show_exports(

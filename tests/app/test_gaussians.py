@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from gbuq_core.experiments.gaussians.export import gaussians_code
+from gbuq_core.experiments.gaussians.export import gaussians_code, gaussians_csv
 from gbuq_core.experiments.gaussians.fit import count_runs, run_gaussians
 from gbuq_core.experiments.gaussians.plan import GaussiansSettings
 from gbuq_core.experiments.gaussians.scores import describe_gaussians
@@ -25,7 +25,7 @@ from pages._ui.gaussians import controls as gaussians_controls
 from pages._ui.gaussians import lede as gaussians_lede
 from pages._ui.gaussians.controls import STATE, query_of, settings_of, view_of
 from pages._ui.gaussians.lede import lede_of
-from pages._ui.gaussians.picture import _csv, _html
+from pages._ui.gaussians.picture import _html
 from pages._ui.knobs import read_knob
 
 APP = str(Path(__file__).resolve().parents[2] / "app.py")
@@ -305,7 +305,7 @@ def test_the_page_offers_code_link_data_and_itself():
     assert gaussians_code(SETTINGS._replace(seed=3)).strip() in blocks
     assert blocks[-1] == "?seed=3&steps=2000"
     race = run_gaussians(SETTINGS)
-    assert len(list(csv.reader(io.StringIO(_csv(race).decode())))) == 1 + 4 * 60
+    assert len(list(csv.reader(io.StringIO(gaussians_csv(race))))) == 1 + 4 * 60
     page = _html(race, GaussiansView()).decode()
     assert describe_gaussians(race) in page
     alone = run_gaussians(SETTINGS._replace(samplers=("sgld",)))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from gbuq_core.experiments.heart.export import heart_code
+from gbuq_core.experiments.heart.export import heart_code, heart_csv
 from gbuq_core.experiments.heart.fit import count_fits, run_heart
 from gbuq_core.experiments.heart.plan import HeartSettings
 from gbuq_core.experiments.heart.scores import describe_heart, score_heart
@@ -31,7 +31,7 @@ from pages._ui.heart.controls import (
     view_of,
     write_cells,
 )
-from pages._ui.heart.picture import _csv, _html
+from pages._ui.heart.picture import _html
 from pages._ui.knobs import read_knob
 
 APP = str(Path(__file__).resolve().parents[2] / "app.py")
@@ -285,7 +285,7 @@ def test_the_page_offers_code_link_data_and_itself():
     assert heart_code(SETTINGS._replace(seed=3)).strip() in blocks
     assert blocks[-1] == "?rows=30&seed=3&members=4&trees=100&step=10"
     run = run_heart(SETTINGS)
-    assert len(list(csv.reader(io.StringIO(_csv(run).decode())))) == 82
+    assert len(list(csv.reader(io.StringIO(heart_csv(run))))) == 82
     page = _html(run, HeartView()).decode()
     assert describe_heart(run) in page
     assert "<td>holds</td>" in page

@@ -8,14 +8,14 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from gbuq_core.experiments.spiral.export import spiral_code
+from gbuq_core.experiments.spiral.export import spiral_code, spiral_csv
 from gbuq_core.experiments.spiral.fit import SIDE, run_spiral
 from gbuq_core.experiments.spiral.plan import PAPER, SpiralSettings
 from gbuq_core.experiments.spiral.scores import describe_spiral
 from gbuq_core.figures.spiral.picture import SpiralView
 from pages._ui.knobs import problem_with, read_knob
 from pages._ui.spiral.controls import STATE, looks_of, query_of, settings_of, view_of
-from pages._ui.spiral.export import _csv, _html
+from pages._ui.spiral.export import _html
 from tests.app.spiral_page import SETTINGS, notes, open_spiral, settle, titles
 
 BAD = {
@@ -127,7 +127,7 @@ def test_the_page_offers_code_link_data_and_itself():
     assert "px=100" in blocks[-1]
     assert "seed=3" in blocks[-1]
     run = run_spiral(SETTINGS)
-    assert len(list(csv.reader(io.StringIO(_csv(run).decode())))) == SIDE * SIDE + 1
+    assert len(list(csv.reader(io.StringIO(spiral_csv(run))))) == SIDE * SIDE + 1
     values = SimpleNamespace(**{knob.key: knob.default for knob in STATE.knobs})
     page = _html(run, SpiralView(), looks_of(values), describe_spiral(run)).decode()
     assert escape(describe_spiral(run)) in page

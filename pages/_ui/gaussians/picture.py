@@ -117,7 +117,7 @@ _DEFINITIONS = (
 def export_gaussians(run: GaussiansRun, view: GaussiansView, link: str) -> None:
     """Code, link, data, page; then the picture in words."""
     downloads = (
-        Download("Data (CSV)", "gaussians.csv", "text/csv", partial(_csv, run)),
+        Download("Data (CSV)", "gaussians.csv", "text/csv", partial(gaussians_csv, run)),
         Download("Page (HTML)", "gaussians.html", "text/html", partial(_html, run, view)),
     )
     show_exports("gaussians", gaussians_code(run.settings), link, downloads)
@@ -155,10 +155,6 @@ def explain_gaussians() -> None:
             "at a learning rate of 0.01 cg-SGLD explores with a scale above 6 and stays where it "
             "is below. clr-SGLD's Langevin noise grows with its step and helps it out earlier."
         )
-
-
-def _csv(run: GaussiansRun) -> bytes:
-    return gaussians_csv(run).encode()
 
 
 def _html(run: GaussiansRun, view: GaussiansView) -> bytes:

@@ -117,7 +117,7 @@ def export_heart(run: HeartRun, view: HeartView, link: str) -> None:
     """Code, link, data, page; then the picture in words."""
     words = describe_heart(run, view.unit)
     downloads = (
-        Download("Data (CSV)", "heart.csv", "text/csv", partial(_csv, run)),
+        Download("Data (CSV)", "heart.csv", "text/csv", partial(heart_csv, run)),
         Download("Page (HTML)", "heart.html", "text/html", partial(_html, run, view)),
     )
     show_exports("heart", heart_code(run.settings), link, downloads)
@@ -185,10 +185,6 @@ def _score_rows(run: HeartRun, view: HeartView) -> list[tuple[str, ...]]:
         ("Seconds", *(digits(fit.seconds) for fit in fits)),
         ("Megabytes", *(megabytes(fit.memory_bytes) for fit in fits)),
     ]
-
-
-def _csv(run: HeartRun) -> bytes:
-    return heart_csv(run).encode()
 
 
 def _html(run: HeartRun, view: HeartView) -> bytes:

@@ -39,11 +39,11 @@ def export_heteroscedastic(
 ) -> None:
     """Code, link, data, page; the picture's own buttons save it."""
     downloads = [
-        Download("Curves (CSV)", "curves.csv", "text/csv", lambda: curves_csv(run).encode()),
+        Download("Curves (CSV)", "curves.csv", "text/csv", partial(curves_csv, run)),
         Download(
-            "Scores (CSV)", "scores.csv", "text/csv", lambda: scores_csv(scores_of(run)).encode()
+            "Scores (CSV)", "scores.csv", "text/csv", lambda: scores_csv(scores_of(run))
         ),
-        Download("Rows (CSV)", "rows.csv", "text/csv", lambda: rows_csv(run.data).encode()),
+        Download("Rows (CSV)", "rows.csv", "text/csv", partial(rows_csv, run.data)),
         Download(
             "Page (HTML)", "heteroscedastic.html", "text/html",
             partial(_html, settings, run, figure),

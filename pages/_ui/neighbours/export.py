@@ -36,11 +36,11 @@ def export_neighbours(found: Found, link: str) -> None:
     fit, view, look = found.fit, found.view, found.look
     downloads = [
         Download(
-            "Predictions (CSV)", "predictions.csv", "text/csv", _encoded(neighbours_csv, fit, view)
+            "Predictions (CSV)", "predictions.csv", "text/csv", partial(neighbours_csv, fit, view)
         ),
         Download(
             "Neighbours (CSV)", "neighbours.csv", "text/csv",
-            _encoded(neighbours_rows_csv, fit, look),
+            partial(neighbours_rows_csv, fit, look),
         ),
         Download("Page (HTML)", "neighbours.html", "text/html", partial(_html, found)),
     ]  # fmt: skip
@@ -49,7 +49,7 @@ def export_neighbours(found: Found, link: str) -> None:
             "Picture (CSV)",
             "picture.csv",
             "text/csv",
-            _encoded(neighbours_map_csv, fit, view, look),
+            partial(neighbours_map_csv, fit, view, look),
         )
         downloads.insert(1, picture)
     show_exports("neighbours", _code(found), link, downloads)
@@ -87,10 +87,6 @@ def explain_neighbours() -> None:
             "is chosen by its NLL on validation rows. Fewer trees may count, the first, the last "
             "or random ones (section 4.1)."
         )
-
-
-def _encoded(write, *arguments: object):
-    return lambda: write(*arguments).encode()
 
 
 def _html(found: Found) -> bytes:

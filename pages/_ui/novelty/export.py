@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 import streamlit as st
@@ -29,9 +28,9 @@ def export_novelty(found: Found, changed: Changed | None, link: str) -> None:
     """Code, link, data, page."""
     fit, maps = found.fit, found.maps
     downloads = (
-        Download("Maps (CSV)", "novelty-maps.csv", "text/csv", _encoded(novelty_csv, fit, maps)),
+        Download("Maps (CSV)", "novelty-maps.csv", "text/csv", partial(novelty_csv, fit, maps)),
         Download(
-            "Rows (CSV)", "novelty-rows.csv", "text/csv", _encoded(novelty_rows_csv, fit, maps)
+            "Rows (CSV)", "novelty-rows.csv", "text/csv", partial(novelty_rows_csv, fit, maps)
         ),
         Download("Page (HTML)", "novelty.html", "text/html", partial(_html, found, changed)),
     )
@@ -69,10 +68,6 @@ def explain_novelty() -> None:
             term = GLOSSARY[key]
             unit = f" Unit: {term.unit}." if term.unit else ""
             st.markdown(f"**{term.label}.** {term.definition}{unit}")
-
-
-def _encoded(write: Callable[..., str], *arguments: object) -> Callable[[], bytes]:
-    return lambda: write(*arguments).encode()
 
 
 def _html(found: Found, changed: Changed | None) -> bytes:

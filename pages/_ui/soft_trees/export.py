@@ -35,15 +35,15 @@ _LEAD = (
 def export_soft_trees(run: SoftTreesRun, shown: Sequence[Shown], link: str) -> None:
     """Code, link, data, page."""
     downloads = [
-        Download("Curves (CSV)", "curves.csv", "text/csv", _encoded(soft_trees_curves_csv, run)),
-        Download("Rows (CSV)", "rows.csv", "text/csv", _encoded(soft_trees_rows_csv, run.data)),
+        Download("Curves (CSV)", "curves.csv", "text/csv", partial(soft_trees_curves_csv, run)),
+        Download("Rows (CSV)", "rows.csv", "text/csv", partial(soft_trees_rows_csv, run.data)),
     ]
     downloads += [
         Download(
             f"Functions of {view.label} (CSV)",
             f"functions-{view.method}.csv",
             "text/csv",
-            _encoded(soft_trees_functions_csv, view),
+            partial(soft_trees_functions_csv, view),
         )
         for view in run.views
         if view.method in SOFT_METHODS
@@ -53,7 +53,7 @@ def export_soft_trees(run: SoftTreesRun, shown: Sequence[Shown], link: str) -> N
             f"Parameters of {fit.label} (CSV)",
             f"parameters-{fit.method}.csv",
             "text/csv",
-            _encoded(soft_trees_parameters_csv, fit),
+            partial(soft_trees_parameters_csv, fit),
         )
         for fit in run.fits
         if fit.method in SOFT_METHODS
@@ -97,10 +97,6 @@ def explain_soft_trees() -> None:
             "variances that they predict. SGLB's functions are its members, XBART's the sweeps it "
             "kept, and those of a Gaussian process are drawn from it."
         )
-
-
-def _encoded(write, *arguments: object):
-    return lambda: write(*arguments).encode()
 
 
 def _html(run: SoftTreesRun, shown: Sequence[Shown]) -> bytes:

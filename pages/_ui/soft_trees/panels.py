@@ -256,7 +256,7 @@ def draw_ranks(run: RankRun) -> None:
 def _offer(label: str, name: str, write: Callable[[], str]) -> None:
     """A table to download, made when its button is pressed."""
     st.download_button(
-        label, data=lambda: write().encode(), file_name=name, mime="text/csv",
+        label, data=write, file_name=name, mime="text/csv",
         key=f"_download:soft:{name}", on_click="ignore",
     )  # fmt: skip
 

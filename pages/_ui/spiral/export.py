@@ -34,7 +34,7 @@ _CLAIM_HEADS = ("The papers", "Here", "Verdict")
 def export_spiral(run: SpiralRun, view: SpiralView, looks: Looks, words: str, link: str) -> None:
     """Code, link, data, page; then the picture in words."""
     downloads = (
-        Download("Data (CSV)", "spiral.csv", "text/csv", partial(_csv, run)),
+        Download("Data (CSV)", "spiral.csv", "text/csv", partial(spiral_csv, run)),
         Download(
             "Page (HTML)", "spiral.html", "text/html", partial(_html, run, view, looks, words)
         ),
@@ -80,10 +80,6 @@ def _possible(settings: SpiralSettings) -> SpiralSettings:
     methods = settings.methods
     given = tuple(m for m in methods if not why_not(plan_spiral(settings, m), settings))
     return settings._replace(methods=given)
-
-
-def _csv(run: SpiralRun) -> bytes:
-    return spiral_csv(run).encode()
 
 
 def _html(run: SpiralRun, view: SpiralView, looks: Looks, words: str) -> bytes:
