@@ -285,6 +285,19 @@ def user_text_is_not_html(module):
     return true_keywords(module, {"unsafe_allow_html", "unsafe_allow_javascript"})
 
 
+def numbers_and_tables_are_written_in_one_place(module):
+    """Pages format no number to so many digits, and nobody draws a Markdown table by hand."""
+    if module.top == "tests" or module.room == "presentation":
+        return []
+    texts = [node.value for node in nodes(module, ast.Constant) if isinstance(node.value, str)]
+    bad = [text for text in texts if re.search(r"\|:?--|--:?\|", text)]
+    if module.top == "pages":
+        formats = (node.format_spec for node in nodes(module, ast.FormattedValue))
+        formats = (ast.unparse(found) for found in formats if found is not None)
+        bad += [found for found in formats if re.search(r"\.[1-5]g", found)]
+    return bad
+
+
 def errors_are_not_swallowed(module):
     def swallows(handler):
         broad = handler.type and ast.unparse(handler.type) in ("Exception", "BaseException")

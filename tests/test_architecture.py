@@ -90,6 +90,10 @@ RULES = {
         ("pages/home.py", "eval(text)"),
     ],
     rules.user_text_is_not_html: [("pages/home.py", "st.markdown(x, unsafe_allow_html=True)")],
+    rules.numbers_and_tables_are_written_in_one_place: [
+        ("pages/_ui/heart/picture.py", "f'{x:#.3g}'"),
+        ("benchmarks/report.py", "'|:--|--:|'"),
+    ],
     rules.errors_are_not_swallowed: [
         ("pages/home.py", "try:\n    a\nexcept Exception:\n    pass"),
         ("pages/home.py", "try:\n    a\nexcept:\n    raise"),

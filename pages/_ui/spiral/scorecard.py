@@ -16,7 +16,7 @@ from gbuq_core.experiments.spiral.quality import burn_in_effect, walk_off
 from gbuq_core.experiments.spiral.regions import MIN_BETWEEN
 from gbuq_core.experiments.spiral.scores import SpiralScore, score_spiral
 from gbuq_core.figures.spiral.charts import BurnInOfMethod, burn_in_sheet
-from gbuq_core.presentation import digits, markdown_table, megabytes, percent
+from gbuq_core.presentation import digits, markdown_table, megabytes, percent, short
 from pages._ui.canvas import canvas
 from pages._ui.claims import draw_claim
 from pages._ui.kept import keep_only, kept
@@ -137,13 +137,12 @@ def _words_of_burn_in(curve: BurnInOfMethod) -> str:
     share = 100 * (1 - second / first)
     text = (
         f"{label}: {share:.0f} % of its mean knowledge uncertainty goes with the first cycle "
-        f"({first:.2g} to {second:.2g} nats)."
+        f"({short(first, 2)} to {short(second, 2)} nats)."
     )
     if len(curve.knowledge) > 4:
         half = len(curve.knowledge) // 2
-        text += (
-            f" Without the first {half} cycles {float(curve.knowledge[half]):.2g} nats are left."
-        )
+        left = short(curve.knowledge[half], 2)
+        text += f" Without the first {half} cycles {left} nats are left."
     return text
 
 
