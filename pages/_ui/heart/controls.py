@@ -16,6 +16,7 @@ from gbuq_core.figures.heart import SCALES, HeartView
 from gbuq_core.glossary import VIEWS
 from pages._ui.canvas import CanvasEvent
 from pages._ui.knobs import Knob, Preset, query_string
+from pages._ui.surface import SURFACE
 from pages._ui.url_state import PageState
 
 MOST_METHODS = 3
@@ -126,7 +127,7 @@ _VIEW = (
 
 STATE = PageState(
     key="heart",
-    knobs=(*_DATA, *_METHOD, *_KNOBS, *_VIEW),
+    knobs=(*_DATA, *_METHOD, *_KNOBS, *_VIEW, *SURFACE),
     presets=(
         Preset(
             "Paper settings",

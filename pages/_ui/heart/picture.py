@@ -35,6 +35,7 @@ from pages._ui.export import Download, show_exports
 from pages._ui.heart.controls import unpaint
 from pages._ui.jobs_glue import Answer
 from pages._ui.notices import show_notice
+from pages._ui.surface import show_surface
 
 _SLOW_SECONDS = 1.0  # methods whose cost is told before they are chosen
 _PAPER = "https://arxiv.org/abs/2006.10562"
@@ -69,6 +70,7 @@ def draw_heart(
         n = len(settings.cells)
         label = f"Undo painting ({n} cell{'s' * (n > 1)})"
         st.button(label, key="_unpaint", on_click=unpaint)
+    show_surface(sheet, first=("knowledge",))
     return run
 
 

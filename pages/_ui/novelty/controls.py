@@ -13,6 +13,7 @@ from gbuq_core.experiments.novelty.links import MOST_CHARACTERS, decode_edits, e
 from gbuq_core.experiments.novelty.plan import METHODS, NoveltyPlan, NoveltySettings
 from pages._ui.address import put_together
 from pages._ui.knobs import Knob, Preset, query_string
+from pages._ui.surface import SURFACE
 from pages._ui.url_state import PageState
 
 _DEFAULT = NoveltySettings()
@@ -167,7 +168,7 @@ SCORE = Knob(
 
 STATE = PageState(
     key="novelty",
-    knobs=(*_DATA, EDITS, *_METHOD, *_VIEW, *PLACE, SCORE),
+    knobs=(*_DATA, EDITS, *_METHOD, *_VIEW, *PLACE, SCORE, *SURFACE),
     presets=(
         Preset(
             "Third feature nobody uses",

@@ -40,6 +40,7 @@ from pages._ui.jobs_glue import Answer, Request
 from pages._ui.kept import kept
 from pages._ui.novelty.controls import Shown, cell_of, settings_of, shown_of
 from pages._ui.novelty.edits import on_maps, waiting_mask
+from pages._ui.surface import show_surface
 
 SLOT, BEFORE = "novelty", "novelty-before"
 _OTHERS = ("isolation", "distance")  # scores that are not MACAU's
@@ -200,7 +201,9 @@ def draw_picture(found: Found) -> bool:
     if not found.shown.keys and not found.shown.apart:
         return False
     pick = partial(on_maps, bool(found.fit.data.classes))
-    canvas(sheet_of(found, waiting_mask()), "novelty-maps", "cells", pick)
+    sheet = sheet_of(found, waiting_mask())
+    canvas(sheet, "novelty-maps", "cells", pick)
+    show_surface(sheet, first=(METHODS["novelty"].label,))
     return True
 
 

@@ -14,6 +14,7 @@ from gbuq_core.figures.spiral.picture import EXTENT, POINTS, SCALES, SpiralView
 from gbuq_core.glossary import UNCERTAINTY_KINDS
 from pages._ui.canvas import CanvasEvent
 from pages._ui.knobs import Knob, Preset, query_string
+from pages._ui.surface import SURFACE
 from pages._ui.url_state import PageState
 
 MOST_METHODS = 4
@@ -211,7 +212,7 @@ def _label_values(settings: SpiralSettings) -> dict[str, Any]:
 
 STATE = PageState(
     key="spiral",
-    knobs=(*_DATA, *_METHOD, *_KNOBS, *_VIEW, *POINT, *RAY, ALONG),
+    knobs=(*_DATA, *_METHOD, *_KNOBS, *_VIEW, *POINT, *RAY, ALONG, *SURFACE),
     presets=(
         Preset(
             "Paper settings",

@@ -36,6 +36,7 @@ from pages._ui.kept import keep_only, kept, last_kept
 from pages._ui.notices import show_notice
 from pages._ui.spiral.controls import Looks, choose
 from pages._ui.spiral.scorecard import scores_of
+from pages._ui.surface import show_surface
 
 _MAPS = "spiral-maps:"  # what is kept of each method
 _SLOW_SECONDS = 1.0  # methods whose cost is told before they are chosen
@@ -128,6 +129,7 @@ def draw_picture(
     flags = describe_flags(run, view)
     if flags:
         st.text(flags)
+    show_surface(sheet, first=("knowledge", "KU"))
 
 
 def describe_flags(run: SpiralRun, view: SpiralView) -> str:

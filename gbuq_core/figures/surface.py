@@ -1,0 +1,258 @@
+"""A map as a surface that can be turned: one more view of a panel, drawn by plotly.
+
+The height is the value, and the colours are the panel's own. Plotly is imported when the first
+surface is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gbuq_core.figures.canvas.panels import Panel, PanelSheet, shared_limits
+from gbuq_core.figures.canvas.words import describe_panel
+from gbuq_core.figures.colour import OKABE_ITO, colour_table
+from gbuq_core.figures.theme import ink
+from gbuq_core.validation import check_number
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+Array = npt.NDArray[np.float64]
+
+_STOPS = 32  # colours between which plotly interpolates
+_MOST_DOTS = 1500  # rows drawn on the floor
+_DARK_GRID, _LIGHT_GRID = "#4a4d55", "#d0d2d8"
+
+
+def surface_figure(
+    sheet: PanelSheet, index: int, dark: bool = False, height: int = 520
+) -> go.Figure:
+    """Draw one panel of a sheet as a surface over its two axes.
+
+    Parameters
+    ----------
+    sheet : PanelSheet
+        Of a panel with many frames, the frame that the sheet starts with is drawn.
+    index : int
+        Which panel.
+    dark : bool
+        Whether the page is dark.
+    height : int
+        In pixels.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+        Heights between the centres of cells are interpolated. Points lie on the surface, and
+        hatched cells are marked. Cells without a value are holes.
+
+    Raises
+    ------
+    InvalidParameter
+        If the sheet has no such panel.
+
+    Examples
+    --------
+    >>> panel = Panel("Knowledge", [[0.1, 0.2], [0.2, 0.4]], unit="nats")
+    >>> surface_figure(PanelSheet([panel], x_label="x"), 0).layout.scene.zaxis.title.text
+    'nats'
+    """
+    import plotly.graph_objects as go
+
+    check_number("index", index, 0, len(sheet.panels) - 1, integer=True)
+    panel = sheet.panels[index]
+    values = panel_values(sheet, index)
+    low, high = _limits(panel, values)
+    x, y = (_positions(values.shape[axis], ends) for axis, ends in _axes(sheet))
+    heights = np.where(values < low, low, values) if panel.log else values
+    colour = ink(dark).truth
+    traces = [_surface(go, panel, (x, y, heights), (low, high), colour)]
+    traces += _dots(go, panel, (x, y, heights))
+    if panel.hatched is not None and np.any(panel.hatched):
+        name = sheet.hatch_label or "hatched"
+        traces.append(
+            _marks(go, np.asarray(panel.hatched, dtype=bool), (x, y, heights), name, colour)
+        )
+    figure = go.Figure(traces)
+    figure.update_layout(
+        height=height,
+        margin={"l": 0, "r": 0, "t": 36, "b": 0},  # the plot's buttons
+        showlegend=any(trace.showlegend for trace in traces),
+        legend={"orientation": "h", "y": 0, "x": 0, "itemsizing": "constant"},
+        uirevision="kept",  # the reader's camera stays when the numbers change
+        scene=_scene(sheet, panel, dark),
+    )
+    return figure
+
+
+def panel_values(sheet: PanelSheet, index: int) -> Array:
+    """The values (ny, nx) of a panel in the frame that the sheet starts with.
+
+    >>> panel_values(PanelSheet([Panel("A", [[[1.0]], [[2.0]]])]), 0).tolist()
+    [[2.0]]
+    """
+    values = np.asarray(sheet.panels[index].values, dtype=np.float64)
+    if values.ndim == 2:
+        return values
+    # A panel that stands still has one frame beside others that have many.
+    shown: Array = values[sheet.start_frame if len(values) > 1 else 0]
+    return shown
+
+
+def describe_surface(sheet: PanelSheet, index: int) -> str:
+    """The surface in words.
+
+    >>> describe_surface(PanelSheet([Panel("Knowledge", [[0.1, 0.2]], unit="nats")]), 0)
+    'A surface over x and y. The height is the value. Knowledge: from 0.1 to 0.2 nats.'
+    """
+    panel = sheet.panels[index]._replace(values=panel_values(sheet, index))
+    axes = f"{sheet.x_label or 'x'} and {sheet.y_label or 'y'}"
+    return f"A surface over {axes}. The height is the value. {describe_panel(panel)}"
+
+
+def _axes(sheet: PanelSheet) -> tuple[tuple[int, Any], tuple[int, Any]]:
+    """For x and y: the dimension of the values, and the ends of its extent, if it has one."""
+    return (1, sheet.x_extent), (0, sheet.y_extent)
+
+
+def _positions(n_cells: int, extent: tuple[float, float] | None) -> Array:
+    """Centres of cells; their numbers without an extent."""
+    low, high = (-0.5, n_cells - 0.5) if extent is None else extent
+    return low + (np.arange(n_cells) + 0.5) * (high - low) / n_cells
+
+
+def _limits(panel: Panel, values: Array) -> tuple[float, float]:
+    if isinstance(panel.limits, tuple):
+        return panel.limits
+    return shared_limits([values], log=panel.log)
+
+
+def _surface(
+    go: Any, panel: Panel, at: tuple[Array, Array, Array], limits: tuple[float, float], colour: str
+) -> Any:
+    x, y, heights = at
+    table = colour_table(panel.colour_map)
+    places = np.linspace(0, 255, _STOPS).round().astype(int)
+    colours = [[place / 255, "#" + bytes(table[place].tolist()).hex()] for place in places.tolist()]
+    ends, shown, ticks = limits, heights, {}
+    if panel.log:
+        ends = (float(np.log10(limits[0])), float(np.log10(limits[1])))
+        shown = np.log10(heights)
+        decades = np.arange(np.ceil(ends[0]), np.floor(ends[1]) + 1)
+        texts = [f"10<sup>{decade:.0f}</sup>".replace("-", "\u2212") for decade in decades]
+        ticks = {"tickvals": decades, "ticktext": texts}
+    # Above the surface: beside it a narrow page has no room.
+    bar = {"orientation": "h", "y": 1.0, "yanchor": "top", "len": 0.7, "thickness": 12, **ticks}
+    return go.Surface(
+        x=x,
+        y=y,
+        z=heights,
+        surfacecolor=shown,
+        cmin=ends[0],
+        cmax=ends[1],
+        colorscale=colours,
+        colorbar={
+            **bar,
+            "title": {"text": escape(panel.unit), "side": "top", "font": {"color": colour}},
+            "tickfont": {"color": colour},
+        },
+        contours={"x": {"highlight": False}, "y": {"highlight": False}},
+        # Light that would make colours brighter or darker than the bar says is left out.
+        lighting={"ambient": 1.0, "diffuse": 0.0, "specular": 0.0, "fresnel": 0.0},
+        hovertemplate="x %{x:.4~g}, y %{y:.4~g}: %{z:.3~g}<extra></extra>",
+        showlegend=False,
+    )
+
+
+def _dots(go: Any, panel: Panel, at: tuple[Array, Array, Array]) -> list[Any]:
+    """The points of a panel by group, at most `_MOST_DOTS` of them, at the heights of their cells.
+
+    Points beside the map and in cells without a value are left out.
+    """
+    points = panel.points
+    if points is None or not np.size(points.x):
+        return []
+    x, y = np.asarray(points.x, dtype=float), np.asarray(points.y, dtype=float)
+    group = np.zeros(len(x), int) if points.group is None else np.asarray(points.group)
+    kept = np.linspace(0, len(x) - 1, min(len(x), _MOST_DOTS)).astype(int)
+    z = _heights_at(x[kept], y[kept], at)
+    kept, z = kept[np.isfinite(z)], z[np.isfinite(z)]
+    colours: Sequence[str] = points.colours or OKABE_ITO
+    traces = []
+    for number in np.unique(group[kept]).tolist():
+        chosen = group[kept] == number
+        named = number < len(points.group_names)
+        name = escape(points.group_names[number]) if named else None
+        place = {"x": x[kept[chosen]], "y": y[kept[chosen]], "z": z[chosen]}
+        marker = {"size": 2.2, "color": colours[number % len(colours)]}
+        look = {"mode": "markers", "marker": marker, "hoverinfo": "skip"}
+        traces.append(go.Scatter3d(**place, **look, name=name, showlegend=named))
+    return traces
+
+
+def _heights_at(x: Array, y: Array, at: tuple[Array, Array, Array]) -> Array:
+    """The heights of the cells in which these places lie; NaN beside the map."""
+    columns, rows, heights = at
+    places = []
+    inside = np.ones(len(x), dtype=bool)
+    for values, centres in ((y, rows), (x, columns)):
+        step = centres[1] - centres[0] if len(centres) > 1 else 1.0
+        place = np.rint((values - centres[0]) / step)
+        inside &= (place >= 0) & (place < len(centres))
+        places.append(np.clip(place, 0, len(centres) - 1).astype(int))
+    found: Array = np.where(inside, heights[places[0], places[1]], np.nan)
+    return found
+
+
+def _marks(
+    go: Any, where: npt.NDArray[np.bool_], at: tuple[Array, Array, Array], name: str, colour: str
+) -> Any:
+    x, y, heights = at
+    row, column = np.nonzero(where & np.isfinite(heights))
+    return go.Scatter3d(
+        x=x[column],
+        y=y[row],
+        z=heights[row, column],
+        mode="markers",
+        marker={"size": 3, "color": colour},
+        name=escape(name),
+        showlegend=True,
+        hoverinfo="skip",
+    )
+
+
+def _scene(sheet: PanelSheet, panel: Panel, dark: bool) -> dict[str, Any]:
+    line = {
+        "color": ink(dark).truth,
+        "gridcolor": _DARK_GRID if dark else _LIGHT_GRID,
+        "showbackground": False,
+        "zeroline": False,
+        "showspikes": False,
+    }
+    across = {**line, "title": {"text": escape(sheet.x_label or "x")}, **_names(sheet.x_labels)}
+    away = {**line, "title": {"text": escape(sheet.y_label or "y")}, **_names(sheet.y_labels)}
+    lower = sheet.origin == "lower" or (sheet.origin is None and sheet.y_extent is not None)
+    if not lower:
+        away["autorange"] = "reversed"  # row 0 lies where the map has it
+    up = {**line, "title": {"text": escape(panel.unit or panel.title)}}
+    if panel.log:
+        up |= {"type": "log", "exponentformat": "power", "dtick": 1}
+    return {
+        "xaxis": across,
+        "yaxis": away,
+        "zaxis": up,
+        "aspectmode": "manual",
+        "aspectratio": {"x": 1.0, "y": 1.0, "z": 0.6},
+        "camera": {"eye": {"x": -1.45, "y": -1.72, "z": 1.15}},
+    }
+
+
+def _names(labels: Sequence[str] | None) -> dict[str, Any]:
+    if labels is None:
+        return {}
+    return {"tickvals": list(range(len(labels))), "ticktext": [escape(label) for label in labels]}

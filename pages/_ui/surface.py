@@ -1,0 +1,51 @@
+"""One map of a page as a surface that can be turned, made only while its section is open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from gbuq_core.figures.canvas.panels import PanelSheet
+from gbuq_core.figures.surface import describe_surface, surface_figure
+from gbuq_core.figures.theme import plot_config
+from pages._ui.export import is_dark, picture_format
+from pages._ui.knobs import Knob
+
+OPEN = Knob("surface", "As a surface (3-D)", "switch", False, group="page")
+MAP = Knob(
+    "surface_map", "Map", "text", "", group="page", most=80, pattern=r"[^\x00-\x1f]{0,80}",
+)  # fmt: skip
+SURFACE = (OPEN, MAP)  # a page with a surface declares both
+
+
+def show_surface(sheet: PanelSheet, first: Sequence[str]) -> None:
+    """Draw the section, closed at first; the browser gets plotly when it is opened.
+
+    Parameters
+    ----------
+    sheet : PanelSheet
+        The page's picture.
+    first : sequence of str
+        Words in the title of the map that is shown first.
+    """
+    section = st.expander(OPEN.label, key=OPEN.key, on_change="rerun", bind="query-params")
+    titles = [panel.title for panel in sheet.panels]
+    if not section.open or not titles:
+        return
+    with section:
+        if st.session_state.get(MAP.key) not in titles:  # of a link, or of other methods
+            st.session_state.pop(MAP.key, None)
+        start = next((i for i, title in enumerate(titles) if any(w in title for w in first)), 0)
+        title = st.selectbox(
+            MAP.label, titles, index=start, key=MAP.key, bind="query-params", width=320
+        )
+        index = titles.index(title)
+        words = describe_surface(sheet, index)
+        st.plotly_chart(
+            surface_figure(sheet, index, is_dark()),
+            key=f"surface-{sheet.name}",
+            config=plot_config(f"{sheet.name}-surface", picture_format()),
+            alt=words,
+        )
+        st.caption(f"Drag to turn it, scroll to zoom, point to read values. {words}")
