@@ -15,6 +15,7 @@ from pages._ui.knobs import Knob
 OPEN = Knob("surface", "As a surface (3-D)", "switch", False, group="page")
 MAP = Knob(
     "surface_map", "Map", "text", "", group="page", most=80, pattern=r"[^\x00-\x1f]{0,80}",
+    help="The title of a map in the picture.",
 )  # fmt: skip
 SURFACE = (OPEN, MAP)  # a page with a surface declares both
 

@@ -70,6 +70,8 @@ BAD = {
     "column": "61",
     "row": "0",
     "score": "truth",
+    "surface": "3",
+    "surface_map": 81 * "x",
 }
 
 

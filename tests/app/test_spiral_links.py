@@ -53,6 +53,8 @@ BAD = {
     "sy": "<img src=x>",
     "along": "novelty",
     "seed": "-1",
+    "surface": "3",
+    "surface_map": 81 * "x",
 }
 
 
