@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import statistics
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,7 @@ def refit() -> list[Row]:
     rows = []
     for method, knob in (("virtual_sglb", {"step": 100}), ("csglb", {"burn_in": 3})):
         fitted = fit_spiral(plan_spiral(PAPER, method))
-        moved = PAPER._replace(**knob)
+        moved = replace(PAPER, **knob)
         seconds = median_seconds(lambda f=fitted, m=moved: map_spiral(f, m), repeats=5)
         what = f"{METHODS[method].label}: {next(iter(knob))} moved, all frames of 80 x 80 cells"
         rows.append(_row(what, f"{1e3 * seconds:.0f} ms", seconds))
@@ -65,7 +66,7 @@ def refit() -> list[Row]:
 
 def quality() -> list[Row]:
     """Quality against compute in the papers' settings, means over seeds."""
-    runs = [quality_against_compute(PAPER._replace(seed=seed)) for seed in _SEEDS]
+    runs = [quality_against_compute(replace(PAPER, seed=seed)) for seed in _SEEDS]
     return [_quality_row([run[i] for run in runs]) for i in range(len(runs[0]))]
 
 

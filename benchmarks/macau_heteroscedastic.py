@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -77,14 +78,14 @@ def _fill(store: Store, name: str, settings: HeteroscedasticSettings, method: st
 
 def table1(n_seeds: int, out: Path | None, settings: HeteroscedasticSettings = BASE) -> list[Row]:
     """All methods on several seeds."""
-    store = Store(out, settings._asdict())
+    store = Store(out, vars(settings))
     for method in METHODS:
         refusal = method_missing(method)
         if refusal:
             print(f"left out: {refusal}")
             continue
         for seed in range(n_seeds):
-            _fill(store, "1-D", settings._replace(seed=seed), method)
+            _fill(store, "1-D", replace(settings, seed=seed), method)
     print("\n".join([*crps_lines(store.results), *auroc_lines(store.results)]))
     return _verdicts(store.results)
 
@@ -131,7 +132,7 @@ def sensitivity(
     n_seeds: int, out: Path | None, settings: HeteroscedasticSettings = BASE
 ) -> list[Row]:
     """The forest's subsample and leaves, one after the other."""
-    store = Store(out, settings._asdict())
+    store = Store(out, vars(settings))
     shown = ("excess", "auroc_knowledge", "auroc_novelty", "auroc_inference_novelty")
     titles = ["CRPS over the truth's", "AUROC of KU", "of novelty", "of |inference novelty|"]
     table = [["forest", "leaves", *titles]]
@@ -139,7 +140,7 @@ def sensitivity(
     for name, knobs in VARIATIONS.items():
         for method in VARIED:
             for seed in range(n_seeds):
-                _fill(store, name, settings._replace(seed=seed, **knobs), method)
+                _fill(store, name, replace(settings, seed=seed, **knobs), method)
             values = [collect(store.results, name, s, [method])[method] for s in shown]
             found[name, method] = values
             table.append([name, method.removeprefix("macau_"), *map(spread, values)])

@@ -6,6 +6,7 @@ MACAU (doi 10.5121/csit.2023.131920), sections 3.2 and 4.2.
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -169,14 +170,14 @@ def protocol(out: Path | None, settings: ProtocolSettings | None = None) -> list
     """AUROC of every score in every experiment, and the CRPS of rows of the same law."""
     settings = ProtocolSettings(n_jobs=1) if settings is None else settings
     free = ("experiments", "n_jobs")
-    store = Store(out, {k: v for k, v in settings._asdict().items() if k not in free})
+    store = Store(out, {k: v for k, v in vars(settings).items() if k not in free})
     every = [(j, half) for j in range(settings.features) for half in (0, 1)]
     for i, experiment in enumerate(settings.experiments or every):
         key = Store.key("protocol", i, "auroc")
         if key in store.results:
             continue
         began = time.process_time()
-        run = run_protocol(settings._replace(experiments=(experiment,)))
+        run = run_protocol(replace(settings, experiments=(experiment,)))
         found = dict(zip(SCORES, run.auroc[:, 0].tolist(), strict=True))
         store.put(key, {**found, "relevant": bool(run.relevant[0])})
         cpu = time.process_time() - began
@@ -214,7 +215,9 @@ def _crps_rows(store: Store, settings: ProtocolSettings, n_seeds: int = 3) -> li
             key = Store.key("synth", seed, method)
             if key in store.results:
                 continue
-            X, y = make_linear(*settings[:3], settings.law, seed)
+            X, y = make_linear(
+                settings.rows, settings.features, settings.relevant, settings.law, seed
+            )
             half = len(y) // 2
             model = make_model(method, seed, forest).fit(X[:half], y[:half])
             loc, scale = model.predict_distribution(X[half:])

@@ -6,6 +6,7 @@ cyclical gradient MCMC", section 5.1.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -56,7 +57,7 @@ def _scores(race: GaussiansRun) -> list[SamplerScores]:
 
 def _other(settings: GaussiansSettings, sampler: str, **knobs) -> SamplerScores:
     """The scores of the same settings but for some knobs."""
-    return score_sampler(run_sampler(plan_sampler(settings._replace(**knobs), sampler)))
+    return score_sampler(run_sampler(plan_sampler(replace(settings, **knobs), sampler)))
 
 
 def trapped() -> Shown:

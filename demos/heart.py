@@ -6,6 +6,7 @@ Malinin, Prokhorenkova and Ustimenko, "Uncertainty in gradient boosting via ense
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -157,7 +158,7 @@ def small_steps() -> Shown:
     true, virtual = (score_heart(maps) for maps in run.methods)
     others = [
         score_heart(
-            run_heart(SLOW.settings._replace(methods=("virtual_sglb",), **knobs)).methods[0]
+            run_heart(replace(SLOW.settings, methods=("virtual_sglb",), **knobs)).methods[0]
         )
         for knobs in ({"rate": 0.03}, {"trees": 2000})
     ]
@@ -202,8 +203,8 @@ def how_much_is_unknown() -> Shown:
     run = run_heart(POSTERIOR.settings)
     rows = (POSTERIOR.settings.rows, 100 * POSTERIOR.settings.rows // 10)
     posterior = [score_heart(run.methods[0])]
-    posterior.append(score_heart(run_heart(POSTERIOR.settings._replace(rows=rows[1])).methods[0]))
-    cold = score_heart(run_heart(ONE.settings._replace(rows=rows[0])).methods[0])
+    posterior.append(score_heart(run_heart(replace(POSTERIOR.settings, rows=rows[1])).methods[0]))
+    cold = score_heart(run_heart(replace(ONE.settings, rows=rows[0])).methods[0])
     noise = float(np.sqrt(run.data.variance[run.data.in_support]).mean())
     error = noise / math.sqrt(rows[0])
     text = (

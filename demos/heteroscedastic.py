@@ -6,6 +6,7 @@ table 1.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -56,25 +57,26 @@ class HeteroscedasticPreset(NamedTuple):
 _BASE = HeteroscedasticSettings()
 _TWO = ("macau_linear", "macau_basic")
 NOISE = HeteroscedasticPreset(
-    _BASE._replace(methods=("macau_linear", "forest", "catboost"), bands=("total", "data"))
+    replace(_BASE, methods=("macau_linear", "forest", "catboost"), bands=("total", "data"))
 )
-PARTS = HeteroscedasticPreset(_BASE._replace(methods=_TWO, score="data"))
-BEYOND = HeteroscedasticPreset(_BASE._replace(score="knowledge"))
-NOVELTY = HeteroscedasticPreset(_BASE._replace(methods=(*_TWO, "isolation")))
+PARTS = HeteroscedasticPreset(replace(_BASE, methods=_TWO, score="data"))
+BEYOND = HeteroscedasticPreset(replace(_BASE, score="knowledge"))
+NOVELTY = HeteroscedasticPreset(replace(_BASE, methods=(*_TWO, "isolation")))
 ALIKE = HeteroscedasticPreset(
-    _BASE._replace(methods=("macau_linear",), subsample=0.8, score="knowledge")
+    replace(_BASE, methods=("macau_linear",), subsample=0.8, score="knowledge")
 )
 TINY = HeteroscedasticPreset(
-    ALIKE.settings._replace(subsample=0.1, min_child_samples=1, max_leaves=255)
+    replace(ALIKE.settings, subsample=0.1, min_child_samples=1, max_leaves=255)
 )
 AVERAGE = HeteroscedasticPreset(
-    _BASE._replace(
+    replace(
+        _BASE,
         methods=("macau_linear", "forest", "conformal_forest"), level=0.8, conformal=True,
         bands=("total",),
     )
 )  # fmt: skip
 TABLE = HeteroscedasticPreset(
-    _BASE._replace(methods=(*_TWO, "forest", "quantile", "gnll", "catboost"))
+    replace(_BASE, methods=(*_TWO, "forest", "quantile", "gnll", "catboost"))
 )
 MORE = ("conformal_forest", "conformal_linear", "isolation")  # a page shows six
 SEEDS = (1, 2, 3)
@@ -100,7 +102,7 @@ def noise_that_grows() -> Shown:
     widths = np.array([wide(level) for level in LEVELS])
     strips = []
     for fit, view in zip(run.fits, run.views, strict=True):
-        views = [view_heteroscedastic(fit, run.settings._replace(level=level)) for level in LEVELS]
+        views = [view_heteroscedastic(fit, replace(run.settings, level=level)) for level in LEVELS]
         ends = [[each.lower for each in views], [each.upper for each in views]]
         lines = [*behind.lines(widths), *interval_lines(behind, view, ends)]
         strips.append(behind.strip(view.label, lines))
@@ -111,7 +113,8 @@ def noise_that_grows() -> Shown:
         for view in run.views
     ]
     strips.append(over_x(behind, "Std of y", curves, "std"))
-    sheet = charts_of(strips, describe_heteroscedastic(run))._replace(
+    sheet = replace(
+        charts_of(strips, describe_heteroscedastic(run)),
         frame_label="interval for", frame_values=[f"{100 * level:.0f} %" for level in LEVELS],
         frames_per_second=1.0,
     )  # fmt: skip
@@ -141,7 +144,8 @@ def data_and_knowledge() -> Shown:
             ("knowledge", np.sqrt(view.knowledge), colour, True),
         ]
         stds.append(over_x(behind, f"Parts of {view.label}", parts, "std", y_limits=(0.0, 1.6)))
-    sheet = charts_of([*strips, *stds], describe_heteroscedastic(run))._replace(
+    sheet = replace(
+        charts_of([*strips, *stds], describe_heteroscedastic(run)),
         frame_label="tree", frame_values=list(range(1, PLAYED + 1)), frames_per_second=2.0,
         start_frame=0,
     )  # fmt: skip
@@ -176,7 +180,7 @@ def out_of_the_rows() -> Shown:
     strips.append(over_x(behind, "Knowledge uncertainty", stds, "std"))
     strips.append(_told_strip(run))
     others = [
-        run_of(run.settings._replace(methods=("catboost",), seed=seed)) for seed in SEEDS
+        run_of(replace(run.settings, methods=("catboost",), seed=seed)) for seed in SEEDS
     ]  # fmt: skip
     seeds = np.array([_scores(other)["catboost"].auroc_of("knowledge") for other in others])
     rays = {view.method: follow_rays(view.x, np.sqrt(view.knowledge)) for view in run.views}
@@ -202,9 +206,14 @@ def _told_strip(run: HeteroscedasticRun) -> Strip:
     ]  # fmt: skip
     lines.append(StripLine("chance", np.full(len(middles), 0.5), "text", dash=True))
     return Strip(
-        "Told by knowledge", middles, lines, "distance from the rows", "AUROC", (0.0, 1.05),
+        title="Told by knowledge",
+        x=middles,
+        lines=lines,
+        x_label="distance from the rows",
+        y_label="AUROC",
+        y_limits=(0.0, 1.05),
         mode="frame",
-    )  # fmt: skip
+    )
 
 
 def three_novelties() -> Shown:
@@ -255,7 +264,7 @@ def _values(view: HeteroscedasticView, key: str) -> Array:
 
 def alike_or_tiny() -> Shown:
     """What a forest's two knobs do to knowledge and to the mean."""
-    presets = (_BASE._replace(methods=("macau_linear",)), ALIKE.settings, TINY.settings)
+    presets = (replace(_BASE, methods=("macau_linear",)), ALIKE.settings, TINY.settings)
     runs = [run_of(settings) for settings in presets]
     behind = backdrop_of(runs[0])
     titles = (
@@ -286,7 +295,7 @@ def alike_or_tiny() -> Shown:
 def on_average() -> Shown:
     """Conformal prediction holds its level over all rows, and not everywhere."""
     settings = AVERAGE.settings
-    runs = [run_of(settings._replace(conformal=on)) for on in (False, True)]
+    runs = [run_of(replace(settings, conformal=on)) for on in (False, True)]
     run, level = runs[1], settings.level
     behind = backdrop_of(run, near=True)
     strips, lines, overall, thirds = [], [], [], []
@@ -310,11 +319,14 @@ def on_average() -> Shown:
     promised = np.full(len(edges), 100 * level)
     lines.append(StripLine("promised", promised, "text", dash=True))
     strips.append(
-        Strip("Fresh rows held, by tenths of x", edges, lines, "x",
-              "%", (0.0, 102.0), mode="frame")
+        Strip(title="Fresh rows held, by tenths of x", x=edges, lines=lines, x_label="x",
+              y_label="%", y_limits=(0.0, 102.0), mode="frame")
     )  # fmt: skip
-    sheet = charts_of(strips, describe_heteroscedastic(run))._replace(
-        frame_label="stretched", frame_values=["no", "yes"], frames_per_second=1.0
+    sheet = replace(
+        charts_of(strips, describe_heteroscedastic(run)),
+        frame_label="stretched",
+        frame_values=["no", "yes"],
+        frames_per_second=1.0,
     )
     labels = [view.label.replace(",", "") for view in run.views]  # as they are listed
     factors_told = answers.names(
@@ -331,13 +343,14 @@ def on_average() -> Shown:
 
 def beside_the_table() -> Shown:
     """What of table 1 comes out, method by method."""
-    run = both(run_of(TABLE.settings), run_of(TABLE.settings._replace(methods=MORE)))
+    run = both(run_of(TABLE.settings), run_of(replace(TABLE.settings, methods=MORE)))
     found = _scores(run)
     scores = [found[method] for method in run.settings.methods]
     behind = backdrop_of(run)
     strips = [each_interval(run, behind), crps_strip(scores), auroc_strip(scores)]
     words = describe_heteroscedastic(run, tuple(scores))
-    sheet = charts_of(strips, words, columns=3, height=240)._replace(
+    sheet = replace(
+        charts_of(strips, words, columns=3, height=240),
         frame_label="method", frame_values=[score.label for score in scores],
         frames_per_second=0.8, start_frame=0,
     )  # fmt: skip

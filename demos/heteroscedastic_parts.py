@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -66,7 +67,7 @@ def run_of(settings: HeteroscedasticSettings) -> HeteroscedasticRun:
 
 def both(first: HeteroscedasticRun, second: HeteroscedasticRun) -> HeteroscedasticRun:
     """Two runs of the same rows as one."""
-    settings = first.settings._replace(methods=first.settings.methods + second.settings.methods)
+    settings = replace(first.settings, methods=first.settings.methods + second.settings.methods)
     return first._replace(
         settings=settings,
         fits=first.fits + second.fits,
@@ -112,9 +113,17 @@ class Backdrop(NamedTuple):
     def strip(self, title: str, lines: Sequence[StripLine]) -> Strip:
         """A chart of y over x."""
         return Strip(
-            title, self.x, lines, "x", "y", self.y_limits, mode="frame", shaded=self.shaded,
-            shaded_label="rows lie here" if self.shaded else "", legend=False,
-        )  # fmt: skip
+            title=title,
+            x=self.x,
+            lines=lines,
+            x_label="x",
+            y_label="y",
+            y_limits=self.y_limits,
+            mode="frame",
+            shaded=self.shaded,
+            shaded_label="rows lie here" if self.shaded else "",
+            legend=False,
+        )
 
 
 def backdrop_of(run: HeteroscedasticRun, near: bool = False) -> Backdrop:
@@ -180,15 +189,22 @@ def over_x(
         for name, values, colour, dash in lines
     ]
     return Strip(
-        title, grid, drawn, "x", unit, mode="frame", shaded=behind.shaded,
-        shaded_label="rows lie here" if behind.shaded else "", **more,
-    )  # fmt: skip
+        title=title,
+        x=grid,
+        lines=drawn,
+        x_label="x",
+        y_label=unit,
+        mode="frame",
+        shaded=behind.shaded,
+        shaded_label="rows lie here" if behind.shaded else "",
+        **more,
+    )
 
 
 def charts_of(strips: Sequence[Strip], alt: str, columns: int = 2, height: int = 190) -> PanelSheet:
     """A sheet of charts alone."""
     return PanelSheet(
-        [], strips=strips, strip_columns=columns, strip_height=height, alt=alt,
+        panels=[], strips=strips, strip_columns=columns, strip_height=height, alt=alt,
         name="heteroscedastic",
     )  # fmt: skip
 
@@ -298,4 +314,12 @@ def _beside_strip(
         StripLine("all", y, GREY, dots=True),
         StripLine("this method", this, ORANGE, dots=True),
     ]
-    return Strip(title, x, lines, f"{title} in the paper", "here", (low, high), mode="frame")
+    return Strip(
+        title=title,
+        x=x,
+        lines=lines,
+        x_label=f"{title} in the paper",
+        y_label="here",
+        y_limits=(low, high),
+        mode="frame",
+    )

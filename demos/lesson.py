@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -92,7 +93,7 @@ def lesson_html(lesson: Lesson) -> str:
             Section(
                 heading=f"{number}. {step.title}",
                 text=shown.text,
-                sheet=shown.sheet._replace(name=f"{lesson.name}-{number}"),
+                sheet=replace(shown.sheet, name=f"{lesson.name}-{number}"),
                 question=step.question,
                 answer=shown.answer,
             )

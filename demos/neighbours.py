@@ -6,6 +6,7 @@ Brophy and Lowd, "Instance-based uncertainty estimation for gradient-boosted reg
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -46,13 +47,13 @@ class NeighboursPreset(NamedTuple):
 
 NOISY_SPOT, QUIET, HOLE = (0.5, -0.5), (-0.5, -0.5), (-0.35, 0.35)
 _RIPPLES = NeighboursSettings(data="ripples", rows=2000)
-SPOT = NeighboursPreset(_RIPPLES._replace(point=NOISY_SPOT))
-STILL = NeighboursPreset(_RIPPLES._replace(point=QUIET))
-FEW = NeighboursPreset(_RIPPLES._replace(point=NOISY_SPOT, k=3, calibrate=False))
-CALIBRATED = NeighboursPreset(_RIPPLES._replace(point=NOISY_SPOT, k=5))
-LAST = NeighboursPreset(_RIPPLES._replace(point=NOISY_SPOT, tau=5, order="last"))
+SPOT = NeighboursPreset(replace(_RIPPLES, point=NOISY_SPOT))
+STILL = NeighboursPreset(replace(_RIPPLES, point=QUIET))
+FEW = NeighboursPreset(replace(_RIPPLES, point=NOISY_SPOT, k=3, calibrate=False))
+CALIBRATED = NeighboursPreset(replace(_RIPPLES, point=NOISY_SPOT, k=5))
+LAST = NeighboursPreset(replace(_RIPPLES, point=NOISY_SPOT, tau=5, order="last"))
 SKEWED = NeighboursPreset(NeighboursSettings(data="diabetes", family="best", chosen=12))
-EMPTY = NeighboursPreset(_RIPPLES._replace(point=HOLE))
+EMPTY = NeighboursPreset(replace(_RIPPLES, point=HOLE))
 MOST_FRAMES_K = 61
 COVERED_K = (3, 5, 7, 9, 11, 15, 21, 31, 41, 61, 91, 121, 151)
 COUNTS = (1, 2, 5, 10, 20, 50, 100)
@@ -69,9 +70,9 @@ def shared_leaves() -> Shown:
     shape = data.grid_shape
     share = (grown / trees[:, None]).reshape(len(grown), *shape)
     # Only the neighbours' dots: those of all rows would hide the boxes.
-    growing = sheet.panels[2]._replace(values=share, points=sheet.panels[1].points)
-    sheet = sheet._replace(
-        panels=[*sheet.panels[:2], growing], frame_label="tree", frame_values=trees.tolist()
+    growing = replace(sheet.panels[2], values=share, points=sheet.panels[1].points)
+    sheet = replace(
+        sheet, panels=[*sheet.panels[:2], growing], frame_label="tree", frame_values=trees.tolist()
     )
     alike = int((look.row_affinities >= 0.5 * look.n_trees).sum())
     near_by_distance = np.argsort(np.hypot(*(data.X - look.x).T), kind="stable")[: look.k]
@@ -92,7 +93,7 @@ def shared_leaves() -> Shown:
         f"the neighbours, in orange. Of these {both} are also among the {look.k} nearest by "
         "distance: a box ends where a tree has found y to change, however near the next row is."
     )
-    still = [strip._replace(mode="frame") for strip in reasons_of(run)[:1]]  # of all trees
+    still = [replace(strip, mode="frame") for strip in reasons_of(run)[:1]]  # of all trees
     return Shown(text, answer, with_strips(sheet, still))
 
 
@@ -125,8 +126,8 @@ def how_many() -> Shown:
     run = run_neighbours(FEW.settings)
     ks = np.arange(2, MOST_FRAMES_K + 1)
     settings = run.settings
-    search = search_neighbours(run.fit, settings._replace(k=MOST_FRAMES_K))
-    views = [view_neighbours(run.fit, search, settings._replace(k=int(k))) for k in ks]
+    search = search_neighbours(run.fit, replace(settings, k=MOST_FRAMES_K))
+    views = [view_neighbours(run.fit, search, replace(settings, k=int(k))) for k in ks]
     tuning = search.tuning
     best = int(tuning.n_neighbors[tuning.best])
     nll = np.array([view.test_nll for view in views])
@@ -137,19 +138,19 @@ def how_many() -> Shown:
     scales = np.array([view.grid_scale for view in views])
     top = float(run.fit.data.true_std.max())
     panels = [
-        sheet.panels[0]._replace(limits=(0.0, top)),
-        scale_panel(sheet, "Estimated scale", scales)._replace(limits=(0.0, top)),
+        replace(sheet.panels[0], limits=(0.0, top)),
+        replace(scale_panel(sheet, "Estimated scale", scales), limits=(0.0, top)),
     ]
     strip = Strip(
-        "NLL without calibration",
-        ks,
-        [
+        title="NLL without calibration",
+        x=ks,
+        lines=[
             StripLine("fresh rows", nll, IBUG.colour),
             StripLine("validation rows, the k that are tried", tried, "text", dots=True),
         ],
-        "k, neighbours that count",
-        "nats",
-        (float(np.nanmin([nll, tried])) - 0.1, 1.0),
+        x_label="k, neighbours that count",
+        y_label="nats",
+        y_limits=(float(np.nanmin([nll, tried])) - 0.1, 1.0),
         marks=[best],
         mark_label=f"chosen: k = {best}",
         frame_x=ks,
@@ -172,7 +173,8 @@ def how_many() -> Shown:
         f"k = {best}; the best for fresh rows would have been {int(ks[nll.argmin()])}, with "
         f"{nll.min():.2f}."
     )
-    sheet = sheet._replace(
+    sheet = replace(
+        sheet,
         panels=panels, columns=2, frame_label="k =", frame_values=ks.tolist(),
         start_frame=best - 2,
     )  # fmt: skip
@@ -182,13 +184,13 @@ def how_many() -> Shown:
 def one_number_for_all() -> Shown:
     """Calibration corrects the level of the scale, not its map."""
     run = run_neighbours(CALIBRATED.settings)
-    search = search_neighbours(run.fit, run.settings._replace(k=COVERED_K[-1]))
+    search = search_neighbours(run.fit, replace(run.settings, k=COVERED_K[-1]))
     scores = {
         calibrate: [
             score_of(
                 run,
                 view_neighbours(
-                    run.fit, search, run.settings._replace(k=k, calibrate=calibrate)
+                    run.fit, search, replace(run.settings, k=k, calibrate=calibrate)
                 ),
             )
             for k in COVERED_K
@@ -206,15 +208,15 @@ def one_number_for_all() -> Shown:
     )
     raw, done = (100.0 * np.array([s.coverage for s in scores[on]]) for on in (False, True))
     strip = Strip(
-        "Fresh rows within the 90 % interval",
-        np.array(COVERED_K, float),
-        [
+        title="Fresh rows within the 90 % interval",
+        x=np.array(COVERED_K, float),
+        lines=[
             StripLine("not calibrated", raw, "text"),
             StripLine("calibrated", done, IBUG.colour),
             StripLine("as promised", np.full(len(raw), 90.0), "text", dash=True),
         ],
-        "k, neighbours that count",
-        "%",
+        x_label="k, neighbours that count",
+        y_label="%",
     )
     at = COVERED_K.index(5)
     before, after = scores[False][at], scores[True][at]
@@ -235,7 +237,7 @@ def one_number_for_all() -> Shown:
         f"{raw.max():.0f} % without it and from {done.min():.0f} to {done.max():.0f} % with it, "
         "since it is tuned for NLL, not for coverage."
     )
-    return Shown(text, answer, with_strips(sheet._replace(panels=panels), [strip]))
+    return Shown(text, answer, with_strips(replace(sheet, panels=panels), [strip]))
 
 
 def trees_that_count() -> Shown:
@@ -257,11 +259,11 @@ def trees_that_count() -> Shown:
         ]
     )
     strip = Strip(
-        "NLL of fresh rows",
-        np.array(COUNTS, float),
-        [StripLine(order, nll[order], _ORDER_COLOURS[order]) for order in ORDERS],
-        "trees that count",
-        "nats",
+        title="NLL of fresh rows",
+        x=np.array(COUNTS, float),
+        lines=[StripLine(order, nll[order], _ORDER_COLOURS[order]) for order in ORDERS],
+        x_label="trees that count",
+        y_label="nats",
     )
     ks = {order: views[order][at].k for order in ORDERS}
     text = (
@@ -279,7 +281,7 @@ def trees_that_count() -> Shown:
         f"among them, and then the order hardly matters. Tuning took k = {ks['first']}, "
         f"{ks['random']} and {ks['last']} for {COUNTS[at]} trees."
     )
-    return Shown(text, answer, with_strips(sheet._replace(panels=panels), [strip]))
+    return Shown(text, answer, with_strips(replace(sheet, panels=panels), [strip]))
 
 
 def skewed_neighbours() -> Shown:
@@ -305,7 +307,7 @@ def skewed_neighbours() -> Shown:
     under = look.y_grid <= below
     impossible = float(np.trapezoid(look.densities["normal"][under], look.y_grid[under]))
     sheet = PanelSheet(
-        [], alt=describe_neighbours(fit, run.search, run.view, look), name="neighbours"
+        panels=[], alt=describe_neighbours(fit, run.search, run.view, look), name="neighbours"
     )  # fmt: skip
     strips = [family_strip(families, fit.data.target_name, label["normal"]), *reasons_of(run)[:2]]
     text = (
@@ -337,7 +339,7 @@ def nothing_there() -> Shown:
     nearest = run.fit.model.find_neighborhood(data.grid, 2).affinities[:, 0]
     sheet = maps_of(run)
     wrong = scale_panel(sheet, "Error of the prediction", error)
-    wrong = wrong._replace(accent=None, unit=data.unit)  # the others are stds
+    wrong = replace(wrong, accent=None, unit=data.unit)  # the others are stds
     panels = [*same_colours([*sheet.panels[:2], wrong])]
     far = np.hypot(*(look.features - look.x).T)
     truth = ripples_truth([HOLE])
@@ -359,7 +361,7 @@ def nothing_there() -> Shown:
         f"{nearest[~empty].mean():.0f} elsewhere, which finds the disc with AUROC "
         f"{auroc(empty, -nearest):.2f}."
     )
-    return Shown(text, answer, sheet._replace(panels=panels))
+    return Shown(text, answer, replace(sheet, panels=panels))
 
 
 LESSON = Lesson(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -42,14 +43,15 @@ def reasons_of(run: NeighboursRun) -> Sequence[Strip]:
 
 def with_strips(sheet: PanelSheet, strips: Sequence[Strip]) -> PanelSheet:
     """The sheet with these charts under its maps, in one row."""
-    return sheet._replace(strips=strips, strip_columns=len(strips), strip_height=130)
+    return replace(sheet, strips=strips, strip_columns=len(strips), strip_height=130)
 
 
 def scale_panel(sheet: PanelSheet, title: str, scale: np.ndarray) -> Panel:
     """The sheet's map of the estimated scale with another one in it, (..., n_grid)."""
     panel = sheet.panels[1]
     shape = np.shape(panel.values)[-2:]
-    return panel._replace(
+    return replace(
+        panel,
         title=title,
         values=scale.reshape(*scale.shape[:-1], *shape),
         points=None,
@@ -59,12 +61,12 @@ def scale_panel(sheet: PanelSheet, title: str, scale: np.ndarray) -> Panel:
 def same_colours(panels: Sequence[Panel]) -> list[Panel]:
     """The maps with one scale of colours, from 0."""
     limits = (0.0, shared_limits([panel.values for panel in panels])[1])
-    return [panel._replace(limits=limits) for panel in panels]
+    return [replace(panel, limits=limits) for panel in panels]
 
 
 def viewed(run: NeighboursRun, **knobs: object) -> NeighboursView:
     """The same fit through other knobs of the view, searched again where they ask for it."""
-    settings = run.settings._replace(**knobs)
+    settings = replace(run.settings, **knobs)
     return view_neighbours(run.fit, search_neighbours(run.fit, settings), settings)
 
 

@@ -6,6 +6,7 @@ Merilinna, "Advanced uncertainty quantification and novelty detection for random
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -120,7 +121,7 @@ def beside_the_truth() -> Shown:
         )
     )
     sheet = sheet_of(run, [score_map(run, key) for key in _MAPS])
-    return Shown(text, answer, sheet._replace(panel_height=240))
+    return Shown(text, answer, replace(sheet, panel_height=240))
 
 
 def who_is_right() -> Shown:
@@ -191,7 +192,7 @@ def unused_feature() -> Shown:
         "depends on what is odd about it."
     )
     maps = [score_map(run, key) for key in THIRD.settings.methods]
-    sheet = sheet_of(run, maps)._replace(panel_height=240)
+    sheet = replace(sheet_of(run, maps), panel_height=240)
     return Shown(text, answer, with_strips(sheet, [strip]))
 
 
@@ -219,7 +220,7 @@ def why_here() -> Shown:
     maps = [score_map(run, key, ellipses=key == "novelty") for key in RINGS.settings.methods]
     sheet = sheet_of(run, maps, middle)
     marks = [Marker(*out.point, "a", "cross"), Marker(*corner.point, "b", "cross")]
-    sheet = sheet._replace(markers=(*sheet.markers, *marks), panel_height=240)
+    sheet = replace(sheet, markers=(*sheet.markers, *marks), panel_height=240)
     return Shown(text, answer, with_strips(sheet, tree_sheet(middle.z).strips))
 
 
@@ -230,7 +231,7 @@ def _shares(look: PlaceLook) -> str:
 
 def clipped_tail() -> Shown:
     """Beyond the farthest row the authors' z-score says the same everywhere."""
-    clipped, rising = run_of(CLIPPED.settings), run_of(CLIPPED.settings._replace(tail="rise"))
+    clipped, rising = run_of(CLIPPED.settings), run_of(replace(CLIPPED.settings, tail="rise"))
     empty = ~clipped.fit.data.in_support
     truth = clipped.maps.of("truth")
     z = [each.maps.of("novelty") for each in (rising, clipped)]
@@ -255,14 +256,14 @@ def clipped_tail() -> Shown:
     walk = Line([x[0], x[-1]], [y[row], y[row]], arrow=True)
     lines = [as_map(values)[row] for values in z]
     strip = walk_strip(x, lines, as_map(~empty)[row], f"Along x2 = {y[row]:.2f}")
-    sheet = sheet_of(clipped, maps)._replace(lines=(walk,), panel_height=240)
+    sheet = replace(sheet_of(clipped, maps), lines=(walk,), panel_height=240)
     return Shown(text, answer, with_strips(sheet, [strip]))
 
 
 def rows_erased() -> Shown:
     """Take an arc of the inner ring away."""
     after = run_of(ERASED.settings)
-    before = run_of(ERASED.settings._replace(edits=()))
+    before = run_of(replace(ERASED.settings, edits=()))
     moon = went_elsewhere(run_of(MOONS.settings), MOON_END)
     inside = {key: went(before, after, key) for key in ("novelty", "knowledge", "isolation")}
     arc = mask_of(ARC.runs)
@@ -288,7 +289,7 @@ def rows_erased() -> Shown:
 def labels_flipped() -> Shown:
     """Give some rows the other class; none is moved."""
     after = run_of(FLIPPED.settings)
-    before = run_of(FLIPPED.settings._replace(edits=()))
+    before = run_of(replace(FLIPPED.settings, edits=()))
     keys = ("novelty", "knowledge", "data", "isolation")
     inside = {key: went(before, after, key) for key in keys}
     same = bool((before.maps.of("isolation") == after.maps.of("isolation")).all())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -60,8 +61,9 @@ def fit_of(plan: NoveltyPlan) -> NoveltyFit:
 
 @lru_cache(maxsize=_MAPS)
 def _scored(plan: NoveltyPlan, tail: str, third_at: float, neighbours: int) -> NoveltyMaps:
-    own = {name: value for name, value in plan._asdict().items() if value is not None}
-    settings = NoveltySettings(**own)._replace(
+    own = {name: value for name, value in vars(plan).items() if value is not None}
+    settings = replace(
+        NoveltySettings(**own),
         tail=tail, third_at=third_at, neighbours=neighbours
     )  # fmt: skip
     return map_novelty(fit_of(plan), settings)
@@ -71,7 +73,7 @@ def run_of(settings: NoveltySettings) -> NoveltyRun:
     """As `run_novelty`, with fits and maps that are there already.
 
     >>> settings = NoveltySettings(rows=200, trees=10)
-    >>> run_of(settings).fit is run_of(settings._replace(tail="clip")).fit
+    >>> run_of(settings).fit is run_of(replace(settings, tail="clip")).fit
     True
     """
     plan = plan_novelty(settings)
@@ -158,23 +160,41 @@ def edit_sheet(before: NoveltyRun, after: NoveltyRun, keys: Sequence[str], alt: 
         most = float(np.abs(change).max()) or 1.0
         unit, label = unit_of(after.fit, key), METHODS[key].label
         panels += [
-            Panel(label, as_map(pair), unit, shared_limits([pair]), points=dots,
-                  accent=accent_of(key)),
-            Panel(f"{label}: change", as_map(np.stack([np.full_like(change, np.nan), change])),
-                  unit, (-most, most), colour_map="viridis", blank_hatched=True),
-        ]  # fmt: skip
+            Panel(
+                title=label,
+                values=as_map(pair),
+                unit=unit,
+                limits=shared_limits([pair]),
+                points=dots,
+                accent=accent_of(key),
+            ),
+            Panel(
+                title=f"{label}: change",
+                values=as_map(np.stack([np.full_like(change, np.nan), change])),
+                unit=unit,
+                limits=(-most, most),
+                colour_map="viridis",
+                blank_hatched=True,
+            ),
+        ]
     region = as_map(mask_of(after.settings.edits[-1].runs))
     ground = ground_of(before.fit)
     return PanelSheet(
-        [panel._replace(outlined=region) for panel in panels],
+        panels=[replace(panel, outlined=region) for panel in panels],
         columns=4,
-        x_label=ground.x_label, y_label=ground.y_label,
-        x_extent=ground.x_extent, y_extent=ground.y_extent,
+        x_label=ground.x_label,
+        y_label=ground.y_label,
+        x_extent=ground.x_extent,
+        y_extent=ground.y_extent,
         panel_height=230,
-        frame_label="training rows", frame_values=("before the edit", "after it"),
-        frames_per_second=1.0, start_frame=0,
-        outline_label="where rows are edited", blank_label="before the edit", alt=alt,
-    )  # fmt: skip
+        frame_label="training rows",
+        frame_values=("before the edit", "after it"),
+        frames_per_second=1.0,
+        start_frame=0,
+        outline_label="where rows are edited",
+        blank_label="before the edit",
+        alt=alt,
+    )
 
 
 def _dots(before: NoveltyFit, after: NoveltyFit) -> Points:
@@ -214,7 +234,7 @@ def went_elsewhere(
 ) -> list[str]:
     """The same for an edit of another picture, scored under its outline alone."""
     mask = mask_of(edit.runs)
-    fit = fit_novelty_maps(before.fit.plan._replace(edits=(edit,)))
+    fit = fit_novelty_maps(replace(before.fit.plan, edits=(edit,)))
     places = at_places(fit, fit.data.grid[mask])
     model = scorer(fit, before.maps.tail)
     now = {
@@ -241,7 +261,7 @@ def listed(parts: Sequence[str]) -> str:
 
 def with_strips(sheet: PanelSheet, strips: Sequence[Strip]) -> PanelSheet:
     """The sheet with charts under its maps."""
-    return sheet._replace(strips=strips, strip_columns=len(strips), strip_height=130)
+    return replace(sheet, strips=strips, strip_columns=len(strips), strip_height=130)
 
 
 def share_of_steps(values: np.ndarray) -> float:
@@ -273,9 +293,14 @@ def feature_strip(fit: NoveltyFit) -> tuple[Strip, dict[str, np.ndarray]]:
         StripLine("conditional novelty", means["conditional"], "text", dash=True),
     ]
     return Strip(
-        "Mean rank where rows can lie", at, lines, "third feature, standard deviations",
-        "% of training rows below", (0.0, 100.0), mode="frame",
-    ), means  # fmt: skip
+        title="Mean rank where rows can lie",
+        x=at,
+        lines=lines,
+        x_label="third feature, standard deviations",
+        y_label="% of training rows below",
+        y_limits=(0.0, 100.0),
+        mode="frame",
+    ), means
 
 
 def walk_strip(
@@ -290,5 +315,12 @@ def walk_strip(
     edges = np.flatnonzero(np.diff(np.concatenate([[0], inside.astype(np.int64), [0]])))
     bands = [(x[a] - half, x[b - 1] + half) for a, b in edges.reshape(-1, 2).tolist()]
     return Strip(
-        title, x, lines, "x1", "z", mode="frame", shaded=bands, shaded_label="rows can lie here"
+        title=title,
+        x=x,
+        lines=lines,
+        x_label="x1",
+        y_label="z",
+        mode="frame",
+        shaded=bands,
+        shaded_label="rows can lie here",
     )

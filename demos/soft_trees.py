@@ -7,6 +7,7 @@ and 5.
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -51,14 +52,14 @@ class SoftTreesPreset(NamedTuple):
 
 _ONE = SoftTreesSettings(methods=("vst",))
 GATE = SoftTreesPreset(
-    _ONE._replace(data="step", rows=75, depth=1, leaf="constant", beta=2.0, steps=1000)
+    replace(_ONE, data="step", rows=75, depth=1, leaf="constant", beta=2.0, steps=1000)
 )
 TAILS = SoftTreesPreset(_ONE)
-GAP = SoftTreesPreset(_ONE._replace(data="gap"))
-FIELD = SoftTreesPreset(_ONE._replace(rank=0))
+GAP = SoftTreesPreset(replace(_ONE, data="gap"))
+FIELD = SoftTreesPreset(replace(_ONE, rank=0))
 WAVELET = SoftTreesPreset(SoftTreesSettings(methods=("vst", "vsgbm"), data="wavelet"))
 OTHERS = SoftTreesPreset(SoftTreesSettings(methods=("vst", "vsgbm", "sglb", "gp")))
-COST = SoftTreesPreset(OTHERS.settings._replace(data="gap"))
+COST = SoftTreesPreset(replace(OTHERS.settings, data="gap"))
 SOFTEST, HARDEST, N_BETAS = 0.25, 32.0, 29
 RANKS = (0, 2, 5, 10, 20)
 _PLAYED, _STILL = 30, 12  # functions that are lifted out one by one; that stand behind others
@@ -69,19 +70,24 @@ def one_gate() -> Shown:
     settings = GATE.settings
     betas = np.round(np.geomspace(SOFTEST, HARDEST, N_BETAS), 3)
     fits = [
-        fit_soft_trees(plan_soft_trees(settings._replace(beta=float(beta)), "vst"))
+        fit_soft_trees(plan_soft_trees(replace(settings, beta=float(beta)), "vst"))
         for beta in betas
     ]
     views = [tree_view(fit) for fit in fits]
     data = fits[0].data
     nothing = np.empty(0)
     frames = TreeFrames(
-        data.x,
-        np.arange(len(betas)),
-        *(np.stack([getattr(view, name) for view in views])
-          for name in ("gates", "reach", "leaf_means", "output")),
-        nothing, nothing, data.X[:, 0], data.y,
-    )  # fmt: skip
+        x=data.x,
+        steps=np.arange(len(betas)),
+        gates=np.stack([view.gates for view in views]),
+        reach=np.stack([view.reach for view in views]),
+        leaves=np.stack([view.leaf_means for view in views]),
+        output=np.stack([view.output for view in views]),
+        elbo_steps=nothing,
+        elbo=nothing,
+        x_rows=data.X[:, 0],
+        y_rows=data.y,
+    )
     widths = [blend_width(view.gates[0], view.x) for view in views]
     scores = [
         score_soft_trees(fit, view_soft_trees(fit, settings), settings)
@@ -93,7 +99,7 @@ def one_gate() -> Shown:
         f"{betas[0]:g} to {betas[-1]:g}: the wider the blend, the smoother the step."
     )
     sheet = tree_sheet(frames, data.y_range, start, words)
-    sheet = sheet._replace(frame_label="beta", frame_values=betas.tolist())
+    sheet = replace(sheet, frame_label="beta", frame_values=betas.tolist())
     text = (
         f"The smallest soft tree: one gate, two leaves, {len(data.y)} rows of a step. A hard tree "
         "sends a row either left or right. The gate of a soft tree sends it right with the "
@@ -125,7 +131,8 @@ def many_functions() -> Shown:
         )
     strips += [spread_strip(run, f"{run.data.title}: std") for run in (tails, gap)]
     alt = " ".join(describe_soft_trees(run) for run in (tails, gap))
-    sheet = charts_of(strips, alt)._replace(
+    sheet = replace(
+        charts_of(strips, alt),
         frame_label="function",
         frame_values=list(range(1, _PLAYED + 1)),
         frames_per_second=3.0,
@@ -176,10 +183,16 @@ def what_varies_together() -> Shown:
     strips = [
         functions_strip(scene, "Functions, seed 0", functions, VST),
         Strip(
-            "Fan-out", ranks, lines, "rank", "std without rows / with rows",
-            (0.0, 1.05 * float(fan_out.max())), legend=False, frame_x=ranks,
+            title="Fan-out",
+            x=ranks,
+            lines=lines,
+            x_label="rank",
+            y_label="std without rows / with rows",
+            y_limits=(0.0, 1.05 * float(fan_out.max())),
+            legend=False,
+            frame_x=ranks,
         ),
-    ]  # fmt: skip
+    ]
     last = views[-1]
     shown = ", ".join(
         f"{value:.1f} at rank {r}" for value, r in zip(fan_out.mean(1), RANKS, strict=True)
@@ -189,8 +202,9 @@ def what_varies_together() -> Shown:
         alt=f"Posterior correlations for ranks {names([str(rank) for rank in RANKS])}. "
         f"Mean fan-out: {shown}.",
     )  # fmt: skip
-    panel = sheet.panels[0]._replace(values=np.stack([view.correlation for view in views]))
-    sheet = sheet._replace(
+    panel = replace(sheet.panels[0], values=np.stack([view.correlation for view in views]))
+    sheet = replace(
+        sheet,
         panels=[panel], strips=strips, strip_columns=2, strip_height=170, panel_height=380,
         frame_label="rank", frame_values=list(RANKS), start_frame=RANKS.index(5),
         frames_per_second=1.0, name="soft-trees",
@@ -231,14 +245,15 @@ def several_trees() -> Shown:
     one, many = zip(*(score_all(each) for each in runs), strict=True)
     step_one, step_many = zip(*(score_all(each) for each in steps), strict=True)
     alone = numbers(over_seeds(WAVELET.settings, methods=("vsgbm",), trees=1))
-    deeper = run_soft_trees(run.settings._replace(methods=("vst",), depth=4))
+    deeper = run_soft_trees(replace(run.settings, methods=("vst",), depth=4))
     scene = scene_from(run.data)
     staged = stages_view(run.fits[1], run.settings).functions[:, :_STILL]
     strips = [
         functions_strip(scene, "VST, one tree", run.views[0].functions[:_STILL], VST),
         functions_strip(scene, "VSGBM, the sum so far", staged, VSGBM),
     ]
-    sheet = charts_of(strips, describe_soft_trees(run), height=220)._replace(
+    sheet = replace(
+        charts_of(strips, describe_soft_trees(run), height=220),
         frame_label="tree",
         frame_values=list(range(1, len(staged) + 1)),
         frames_per_second=1.5,
@@ -281,7 +296,8 @@ def beside_others() -> Shown:
         )
         for view in run.views
     ]
-    sheet = charts_of(strips, describe_soft_trees(run, scores))._replace(
+    sheet = replace(
+        charts_of(strips, describe_soft_trees(run, scores)),
         frame_label="function",
         frame_values=list(range(1, fewest + 1)),
         frames_per_second=3.0,
@@ -321,14 +337,15 @@ def what_it_costs() -> Shown:
     run = run_soft_trees(COST.settings)
     fit = run.fits[0]
     moments, path = tree_frames(fit), fit.elbo[0]
-    sheet = tree_sheet(
-        frames_from(moments, path, fit.data), fit.data.y_range, -1, describe_elbo(fit)
-    )._replace(name="soft-trees")
+    sheet = replace(
+        tree_sheet(frames_from(moments, path, fit.data), fit.data.y_range, -1, describe_elbo(fit)),
+        name="soft-trees",
+    )
     began = time.perf_counter()
     view = view_soft_trees(fit, run.settings)
     redraw = time.perf_counter() - began
-    half = run_soft_trees(_ONE._replace(data="gap", steps=run.settings.steps // 2))
-    quarter, full = (run_soft_trees(GAP.settings._replace(**knobs)) for knobs in (
+    half = run_soft_trees(replace(_ONE, data="gap", steps=run.settings.steps // 2))
+    quarter, full = (run_soft_trees(replace(GAP.settings, **knobs)) for knobs in (
         {"steps": run.settings.steps // 4}, {"rank": full_rank("vst", 3, "linear")}))  # fmt: skip
     seconds = names([f"{fit.label} {fit.seconds:.2g}" for fit in run.fits])
     memory = names(
@@ -336,7 +353,7 @@ def what_it_costs() -> Shown:
     )
     scores = [score_all(each)[0] for each in (run, half, quarter)]
     tables = {
-        n: estimate_soft_trees_seconds(plan_soft_trees(_ONE._replace(rows=n), "vst"))
+        n: estimate_soft_trees_seconds(plan_soft_trees(replace(_ONE, rows=n), "vst"))
         for n in (100, 1000)
     }
     text = (

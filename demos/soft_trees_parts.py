@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,8 +31,13 @@ def names(names: Sequence[str]) -> str:
 def charts_of(strips: Sequence[Strip], alt: str, columns: int = 2, height: int = 170) -> PanelSheet:
     """A sheet of charts alone."""
     return PanelSheet(
-        [], strips=strips, strip_columns=columns, strip_height=height, alt=alt, name="soft-trees"
-    )  # fmt: skip
+        panels=[],
+        strips=strips,
+        strip_columns=columns,
+        strip_height=height,
+        alt=alt,
+        name="soft-trees",
+    )
 
 
 def spread_strip(run: SoftTreesRun, title: str) -> Strip:
@@ -43,9 +49,15 @@ def spread_strip(run: SoftTreesRun, title: str) -> Strip:
     ]
     shaded = functions_strip(scene_from(data), "", view.functions[:1], VST).shaded
     return Strip(
-        title, view.x, lines, "x", "std of y", mode="frame", shaded=shaded,
+        title=title,
+        x=view.x,
+        lines=lines,
+        x_label="x",
+        y_label="std of y",
+        mode="frame",
+        shaded=shaded,
         shaded_label="rows can lie here",
-    )  # fmt: skip
+    )
 
 
 def blend_width(gate: np.ndarray, x: np.ndarray) -> float:
@@ -64,7 +76,7 @@ def numbers(runs: Sequence[SoftTreesRun]) -> list[SoftTreesScore]:
 
 def over_seeds(settings: SoftTreesSettings, **knobs: Any) -> list[SoftTreesRun]:
     """The same with other seeds of rows and fits."""
-    return [run_soft_trees(settings._replace(seed=seed, **knobs)) for seed in SEEDS]
+    return [run_soft_trees(replace(settings, seed=seed, **knobs)) for seed in SEEDS]
 
 
 def mean_of(scores: Sequence[SoftTreesScore], name: str) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -66,7 +67,7 @@ def _scores(run: SpiralRun) -> list[SpiralScore]:
 
 def _other(preset: SpiralPreset, method: str, **knobs: object) -> SpiralRun:
     """The preset with one method and some knobs of its own."""
-    return run_spiral(preset.settings._replace(methods=(method,), **knobs))
+    return run_spiral(replace(preset.settings, methods=(method,), **knobs))
 
 
 def _walked(sheet: PanelSheet, run: SpiralRun) -> PanelSheet:
@@ -78,8 +79,8 @@ def _walked(sheet: PanelSheet, run: SpiralRun) -> PanelSheet:
     ]
     charts = ray_sheet(lines, truth.distance, truth.density, truth.in_support, "knowledge")
     # The line's places are no trees: nothing in these charts moves with the frames.
-    still = [strip._replace(mode="frame") for strip in charts.strips]
-    return sheet._replace(strips=still, strip_height=110)
+    still = [replace(strip, mode="frame") for strip in charts.strips]
+    return replace(sheet, strips=still, strip_height=110)
 
 
 def three_arms() -> Shown:
@@ -226,7 +227,7 @@ def first_cycles() -> Shown:
     run = run_spiral(BURNT.settings)
     models, burnt = run.methods
     effect = burn_in_effect(burnt.fit)
-    whole = map_spiral(burnt.fit, run.settings._replace(burn_in=0))
+    whole = map_spiral(burnt.fit, replace(run.settings, burn_in=0))
     flat = _other(BURNT, "csglb", alpha_max=1.0, burn_in=0).methods[0]
     losses = burnt.fit.validation[np.searchsorted(burnt.fit.n_trees, whole.member_trees), 0]
     likes = [rank_correlation(maps.knowledge[-1], models.knowledge[-1]) for maps in (whole, burnt)]

@@ -1,5 +1,6 @@
 """Heart: does the model know where it has seen nothing? (Malinin et al. 2021, section 4)."""
 
+from dataclasses import replace
 from functools import partial
 
 import streamlit as st
@@ -69,7 +70,7 @@ settings, view = settings_of(values), view_of(values)
 problem = problem_with_cells(settings.cells)
 if problem:
     show_notice(problem, "cells")
-    settings = settings._replace(cells=())
+    settings = replace(settings, cells=())
 answers = ask_for(settings)
 show_progress(answers)
 run = draw_heart(settings, view, answers, paint)

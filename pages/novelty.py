@@ -1,6 +1,7 @@
 """Novelty maps: what makes a place new to the model? (MACAU, 2023, section 3.2)."""
 
 from contextlib import suppress
+from dataclasses import replace
 from types import SimpleNamespace
 
 import streamlit as st
@@ -101,7 +102,7 @@ edits, problem = edits_or_say(values)
 settings = settings_of(values, edits)
 if edits and not problem:
     problem = problem_with(settings)
-    bare = settings._replace(edits=())
+    bare = replace(settings, edits=())
     if problem and not problem_with(bare):
         settings, edits = bare, ()
         problem = f"{problem} The maps are those without these edits."

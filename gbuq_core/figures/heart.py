@@ -7,6 +7,7 @@ and knowledge uncertainty has another, over all methods with all their trees.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -94,7 +95,7 @@ def heart_sheet(
             panels += _method_panels(methods[row], view, limits, frames)
     outlined = np.isin(np.arange(truth.in_support.size), painted).reshape(truth.in_support.shape)
     return PanelSheet(
-        [panel._replace(outlined=outlined) for panel in panels],
+        panels=[replace(panel, outlined=outlined) for panel in panels],
         columns=4 if methods else 1,
         x_label="feature 2",
         y_label="feature 1",
@@ -137,15 +138,20 @@ def _limits(truth: HeartData, methods: Sequence[Maps], view: HeartView) -> _Limi
 def _truth_panels(truth: HeartData, view: HeartView, limits: _Limits) -> list[Panel]:
     empty = ~truth.in_support
     noise = Panel(
-        "True noise",
-        _as(view, truth.variance),
-        _UNITS[view.unit],
-        limits.noise,
+        title="True noise",
+        values=_as(view, truth.variance),
+        unit=_UNITS[view.unit],
+        limits=limits.noise,
     )
     counts = np.where(empty, np.nan, truth.cell_counts)
-    rows = Panel("Training rows", counts, "rows", (0.0, float(max(1, truth.cell_counts.max()))))
-    mean = Panel("True mean", truth.mean, "y", (0.0, 1.0))
-    return [panel._replace(hatched=empty) for panel in (noise, rows, mean)]
+    rows = Panel(
+        title="Training rows",
+        values=counts,
+        unit="rows",
+        limits=(0.0, float(max(1, truth.cell_counts.max()))),
+    )
+    mean = Panel(title="True mean", values=truth.mean, unit="y", limits=(0.0, 1.0))
+    return [replace(panel, hatched=empty) for panel in (noise, rows, mean)]
 
 
 def _method_panels(
@@ -163,10 +169,10 @@ def _method_panels(
         is_knowledge = kind == "knowledge"
         panels.append(
             Panel(
-                f"{style.label}: {kind}",
-                _as(view, part if plays else part[-1]),
-                _UNITS[view.unit],
-                limits.knowledge if is_knowledge else limits.noise,
+                title=f"{style.label}: {kind}",
+                values=_as(view, part if plays else part[-1]),
+                unit=_UNITS[view.unit],
+                limits=limits.knowledge if is_knowledge else limits.noise,
                 log=is_knowledge and view.log,
                 hatched=~maps.truth.in_support if known else None,
                 markers=() if known else _NOT_AVAILABLE,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
-from typing import Any, NamedTuple, cast
+from typing import Any
 
 from gbuq_core.figures.canvas.encoding import encode_sheet
 from gbuq_core.figures.canvas.panels import PanelSheet
@@ -14,7 +15,8 @@ from gbuq_core.figures.curves import Curves, curves_source, curves_styles, pack_
 from gbuq_core.figures.html_page import html_page
 
 
-class Section(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class Section:
     """One part of a standalone page, shown in this order.
 
     Parameters
@@ -100,7 +102,8 @@ def standalone_html(sections: Part | Sequence[Part], title: str, lead: str = "")
     Examples
     --------
     >>> from gbuq_core.figures.canvas.panels import Panel
-    >>> page = standalone_html(PanelSheet([Panel("A < B", [[1.0, 2.0]])]), title="Heart & soul")
+    >>> sheet = PanelSheet(panels=[Panel(title="A < B", values=[[1.0, 2.0]])])
+    >>> page = standalone_html(sheet, title="Heart & soul")
     >>> "<title>Heart &amp; soul</title>" in page
     True
     """
@@ -118,10 +121,9 @@ def standalone_html(sections: Part | Sequence[Part], title: str, lead: str = "")
 
 
 def _listed(sections: Part | Sequence[Part]) -> Sequence[Part]:
-    # Each of the three is a tuple too.
     if isinstance(sections, PanelSheet | Curves | Section):
         return [sections]
-    return cast("Sequence[Part]", sections)
+    return sections
 
 
 def _as_section(part: Part) -> Section:

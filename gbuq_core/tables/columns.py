@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,7 +25,8 @@ Categories = pd.Categorical
 _LONG_WHOLE = r"^[+-]?\d{16,}$"
 
 
-class Column(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class Column:
     """One column of a table: what it holds, why that was concluded, and whether it is used.
 
     Attributes

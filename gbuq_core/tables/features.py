@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -77,9 +78,9 @@ def column_like(array: Any, column: Column, decimal: str) -> tuple[Column, list[
     if column.kind == "numeric":
         numbers, mark = best_numbers(array, text, decimal)
         unreadable, n_infinite = numbers.unreadable, int(np.isinf(numbers.values).sum())
-        column = column._replace(decimal=mark)
+        column = replace(column, decimal=mark)
     elif column.kind == "date":
-        column = column._replace(date_style=_style_like(array, text, column))
+        column = replace(column, date_style=_style_like(array, text, column))
         unreadable, n_infinite = as_dates(array, column.date_style).unreadable, 0
         unreadable &= text.is_valid().to_numpy(zero_copy_only=False)
     else:
@@ -95,7 +96,7 @@ def column_like(array: Any, column: Column, decimal: str) -> tuple[Column, list[
     notices = []
     if n_bad:
         notices.append("Second file: " + unreadable_sentence(
-            column._replace(n_unreadable=n_bad, unreadable=examples)
+            replace(column, n_unreadable=n_bad, unreadable=examples)
         ))  # fmt: skip
     if n_infinite:
         notices.append(

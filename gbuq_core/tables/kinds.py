@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,27 +51,35 @@ def infer_column(name: str, array: Any, clues: Clues) -> Column:
     'numeric'
     """
     text = as_text(array)
-    base = Column(name, "empty", text.null_count, 0, _examples(text), "", False)
+    base = Column(
+        name=name,
+        kind="empty",
+        n_missing=text.null_count,
+        n_distinct=0,
+        examples=_examples(text),
+        reason="",
+        used=False,
+    )
     n_known = len(text) - text.null_count
     if n_known == 0:
-        return base._replace(reason="All of its cells are missing.")
+        return replace(base, reason="All of its cells are missing.")
     if text.null_count == 0 and pc.all(pc.equal(text, text[0])).as_py():
         sentence = f"All of its cells are {shown(base.examples[0])}."
-        return base._replace(kind="constant", n_distinct=1, reason=sentence)
+        return replace(base, kind="constant", n_distinct=1, reason=sentence)
     if types.is_timestamp(array.type):
-        declared = base._replace(kind="date", used=True, reason="The file declares it as dates.")
-        return declared._replace(n_distinct=_n_distinct(text))
+        declared = replace(base, kind="date", used=True, reason="The file declares it as dates.")
+        return replace(declared, n_distinct=_n_distinct(text))
     if types.is_boolean(array.type):
-        return base._replace(
-            kind="category", used=True, n_distinct=2, reason="It is true or false."
+        return replace(
+            base, kind="category", used=True, n_distinct=2, reason="It is true or false."
         )
     numbers, decimal = best_numbers(array, text, clues.decimal)
     if numbers.unreadable.sum() <= (1.0 - _ENOUGH) * n_known:
-        base = base._replace(n_distinct=_n_distinct_numbers(numbers))
+        base = replace(base, n_distinct=_n_distinct_numbers(numbers))
         found = _infer_from_numbers(base, text, numbers, decimal, clues)
         if found is not None:
             return found
-    base = base._replace(n_distinct=_n_distinct(text))
+    base = replace(base, n_distinct=_n_distinct(text))
     style, ambiguous = find_date_style(distinct_sample(text), clues.day_first)
     if style:
         return _as_date(base, array, style, ambiguous)
@@ -87,11 +96,17 @@ def column_as(name: str, array: Any, kind: str, missing: tuple[str, ...], clues:
     """
     text = as_text(array, missing)
     base = Column(
-        name, kind, text.null_count, _n_distinct(text), _examples(text), "Chosen by you.",
-        kind in FEATURE_KINDS, missing_values=missing,
-    )  # fmt: skip
+        name=name,
+        kind=kind,
+        n_missing=text.null_count,
+        n_distinct=_n_distinct(text),
+        examples=_examples(text),
+        reason="Chosen by you.",
+        used=kind in FEATURE_KINDS,
+        missing_values=missing,
+    )
     if text.null_count == len(text):
-        return base._replace(kind="empty", used=False, reason="All of its cells are missing.")
+        return replace(base, kind="empty", used=False, reason="All of its cells are missing.")
     if kind == "numeric":
         numbers, decimal = best_numbers(array, text, clues.decimal)
         if not np.isfinite(numbers.values).any():
@@ -142,10 +157,12 @@ def _infer_from_numbers(
         counts_rows = len(known) == len(text) and bool((np.diff(known) == 1).all())
         id_name = bool(_ID_NAME.search(base.name))
         if counts_rows and (id_name or clues.is_first_of_many):
-            return base._replace(kind="identifier", reason="It counts the rows.")
+            return replace(base, kind="identifier", reason="It counts the rows.")
         if id_name and base.n_distinct > 0.5 * len(known):
-            return base._replace(
-                kind="identifier", reason="Its name and its many distinct whole numbers say so."
+            return replace(
+                base,
+                kind="identifier",
+                reason="Its name and its many distinct whole numbers say so.",
             )
     return _as_numeric(base, text, numbers, decimal)
 
@@ -158,7 +175,8 @@ def _as_numeric(base: Column, text: Any, numbers: Numbers, decimal: str) -> Colu
         f"{n_known - n_bad:,} of {n_known:,} values are numbers." if n_bad else
         "All of its values are numbers."
     )  # fmt: skip
-    return base._replace(
+    return replace(
+        base,
         kind="numeric",
         used=True,
         reason=reason,
@@ -175,7 +193,8 @@ def _as_date(base: Column, array: Any, style: str, ambiguous: bool) -> Column:
     text = as_text(array, base.missing_values)
     n_bad = int(dates.unreadable.sum())
     written = f"Its values are dates written as {style}." if style else "The file says so."
-    return base._replace(
+    return replace(
+        base,
         kind="date",
         used=True,
         reason=base.reason or written,
@@ -194,14 +213,16 @@ def _infer_from_words(base: Column, text: Any, n_known: int) -> Column:
     if many:
         words = [len(value.split()) for value in distinct_sample(text)]
         if sum(words) >= _PROSE_WORDS * len(words):
-            return base._replace(
-                kind="text", reason=f"It holds sentences, with {distinct} in {n_known:,} rows."
+            return replace(
+                base,
+                kind="text",
+                reason=f"It holds sentences, with {distinct} in {n_known:,} rows.",
             )
         if n_distinct > 0.9 * n_known or _ID_NAME.search(base.name):
-            return base._replace(
-                kind="identifier", reason=f"It has {distinct} in {counted(n_known, 'row')}."
+            return replace(
+                base, kind="identifier", reason=f"It has {distinct} in {counted(n_known, 'row')}."
             )
-    return base._replace(kind="category", used=True, reason=f"It holds words, with {distinct}.")
+    return replace(base, kind="category", used=True, reason=f"It holds words, with {distinct}.")
 
 
 def _n_distinct(text: Any) -> int:

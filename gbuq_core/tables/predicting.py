@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +31,8 @@ _SMALLEST_STD = 1e-6
 _SMALLEST_PROBABILITY = float(np.finfo(np.float64).eps)  # as gbuq_core.metrics
 
 
-class ScorePlan(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class ScorePlan:
     """How to train; see `gbuq_core.BoostedEnsembleRegressor` for the knobs.
 
     Attributes

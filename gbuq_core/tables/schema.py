@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from gbuq_core.errors import InvalidData
@@ -122,7 +123,7 @@ def edit_schema(
             column = column_as(name, array, kind, markers, clues)
         if name in used and used[name] and column.kind not in FEATURE_KINDS:
             column = _taken_in(table, column)
-        columns.append(column._replace(used=used.get(name, column.used)))
+        columns.append(replace(column, used=used.get(name, column.used)))
     return Schema(tuple(columns), table.n_rows, tuple(column_notices(columns)))
 
 
@@ -176,4 +177,4 @@ def _rescued(table: Table, column: Column) -> Column:
     taken = _taken_in(table, column)
     if taken.kind != "numeric":
         return column
-    return taken._replace(reason="It may identify rows, but no other column could be used.")
+    return replace(taken, reason="It may identify rows, but no other column could be used.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -45,7 +46,8 @@ class ScoreEstimate(NamedTuple):
     bytes: int
 
 
-class ScoredTable(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class ScoredTable:
     """A scored table.
 
     Attributes
@@ -196,11 +198,26 @@ def score_table(
         notices += [f"Second file: {notice}" for notice in new.notices]
         notices += scored.notices
     return ScoredTable(
-        frame, added, protocol, found.scores, new_scores, training, scored, found.models,
-        found.model_of_row, found.measured, found.predictions, plan,
-        (*notices, *renamed, *_rate_notice(plan, found.models), *_flag_notices(found.predictions)),
-        time.perf_counter() - began,
-    )  # fmt: skip
+        frame=frame,
+        added=added,
+        protocol=protocol,
+        scores=found.scores,
+        new_scores=new_scores,
+        training=training,
+        scored=scored,
+        models=found.models,
+        model_of_row=found.model_of_row,
+        measured=found.measured,
+        predictions=found.predictions,
+        plan=plan,
+        notices=(
+            *notices,
+            *renamed,
+            *_rate_notice(plan, found.models),
+            *_flag_notices(found.predictions),
+        ),
+        seconds=time.perf_counter() - began,
+    )
 
 
 def _width_notice(plan: ScorePlan, training: Prepared) -> list[str]:

@@ -12,6 +12,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import streamlit as st
 
@@ -55,7 +56,7 @@ def _neighbours() -> None:
 def _heteroscedastic() -> None:
     small = HeteroscedasticSettings(rows=200, subsample=0.8, trees=4, test_rows=100, ood_rows=100)
     methods = tuple(method for method in small.methods if not method_missing(method))
-    run_heteroscedastic(small._replace(methods=methods))
+    run_heteroscedastic(replace(small, methods=methods))
 
 
 # Each compiles or loads the kernels of some pages; those of the first pages come first.

@@ -22,8 +22,8 @@ def page_with_canvas():
     from gbuq_core.figures.canvas.panels import Panel, PanelSheet
     from pages._ui.canvas import canvas
 
-    panel = Panel("Knowledge", np.arange(6.0).reshape(2, 3), unit="nats")
-    event = canvas(PanelSheet([panel]), key="figure", select="cells")
+    panel = Panel(title="Knowledge", values=np.arange(6.0).reshape(2, 3), unit="nats")
+    event = canvas(PanelSheet(panels=[panel]), key="figure", select="cells")
     st.text(str(event))
 
 
@@ -139,7 +139,7 @@ def test_what_can_be_selected_is_told_to_the_browser(select, cells, ray):
         from gbuq_core.figures.canvas.panels import Panel, PanelSheet
         from pages._ui.canvas import canvas
 
-        canvas(PanelSheet([Panel("A", [[1.0]])]), key="figure", select=select)
+        canvas(PanelSheet(panels=[Panel(title="A", values=[[1.0]])]), key="figure", select=select)
 
     at = AppTest.from_function(page, args=(select,), default_timeout=30).run()
     header, _ = decode_sheet(at.get("bidi_component")[0].proto.bytes)

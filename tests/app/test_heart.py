@@ -4,6 +4,7 @@ import csv
 import doctest
 import io
 import time
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from urllib.parse import parse_qs
@@ -282,7 +283,7 @@ def test_a_link_restores_settings_and_view(settings, view):
 def test_the_page_offers_code_link_data_and_itself():
     at = open_heart(seed="3")
     blocks = [block.value for block in at.code]
-    assert heart_code(SETTINGS._replace(seed=3)).strip() in blocks
+    assert heart_code(replace(SETTINGS, seed=3)).strip() in blocks
     assert blocks[-1] == "?rows=30&seed=3&members=4&trees=100&step=10"
     run = run_heart(SETTINGS)
     assert len(list(csv.reader(io.StringIO(heart_csv(run))))) == 82

@@ -2,6 +2,7 @@
 
 import doctest
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -151,8 +152,8 @@ def test_the_table_can_be_sorted(at, by):
 
 def test_sorting_puts_the_best_first_and_methods_without_a_number_last(run):
     (one,) = score_all(run)
-    worse = one._replace(excess=one.excess + 1.0, fit_seconds=0.0, auroc=())
-    none = one._replace(excess=math.nan, coverage=(), fit_seconds=9.0)
+    worse = replace(one, excess=one.excess + 1.0, fit_seconds=0.0, auroc=())
+    none = replace(one, excess=math.nan, coverage=(), fit_seconds=9.0)
     assert sorted_scores([none, worse, one], "CRPS") == [one, worse, none]
     assert sorted_scores([none, worse, one], "seconds")[0] == worse
     assert sorted_scores([worse, one, none], "coverage")[-1] == none
@@ -252,16 +253,16 @@ def test_no_choice_of_a_knob_is_refused_whatever_else_is_chosen():
     for knob in STATE.knobs:
         if knob.key in ("trees", "subsample", "max_leaves", "min_child_samples", "noise_slope"):
             for choice in knob.choices:
-                plan = plan_heteroscedastic(roomy._replace(**{knob.key: choice}), "macau_linear")
+                plan = plan_heteroscedastic(replace(roomy, **{knob.key: choice}), "macau_linear")
                 assert why_not(plan) == "", (knob.key, choice)
 
 
 def test_methods_that_share_a_kind_of_crps_are_both_named(run):
     (one,) = score_all(run)
-    pair = [one._replace(label=name, crps_kind="as told") for name in ("First", "Second")]
+    pair = [replace(one, label=name, crps_kind="as told") for name in ("First", "Second")]
     assert "CRPS of First and Second: as told." in _how_intervals(pair, SETTINGS)
     assert "no match" not in _how_intervals(pair, SETTINGS)
-    assert "no match" in _how_intervals(pair, SETTINGS._replace(noise_slope=0.0))
+    assert "no match" in _how_intervals(pair, replace(SETTINGS, noise_slope=0.0))
 
 
 def test_presets_are_what_their_names_say():
@@ -293,7 +294,7 @@ def heteroscedastic_figure(answers, **more):
 
 
 def test_a_fit_of_other_rows_is_shown_with_its_own_until_the_next_is_there():
-    plan = plan_heteroscedastic(SETTINGS._replace(rows=300, seed=1), "conformal_linear")
+    plan = plan_heteroscedastic(replace(SETTINGS, rows=300, seed=1), "conformal_linear")
     fit = fit_heteroscedastic(plan)
     request = Request("conformal_linear", 1, print)
     answer = Answer("conformal_linear", request, "running", fit, False, 0.1, "", None)

@@ -1,6 +1,7 @@
 """Lessons through AppTest: steps, links into the pages, bad links."""
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from urllib.parse import parse_qs
@@ -148,7 +149,7 @@ def test_each_step_links_to_its_own_settings(lesson):
         namespace = SimpleNamespace(**values)
         if lesson.name == "novelty":  # no columns of a table; edits and a cell of the map
             edits, problem = controls.edits_or_say(namespace)
-            opened = controls.settings_of(namespace, edits)._replace(columns=None)
+            opened = replace(controls.settings_of(namespace, edits), columns=None)
             assert (opened, problem) == (step.preset.settings, "")
             assert controls.cell_of(namespace) == step.preset.cell
             continue

@@ -1,5 +1,6 @@
 """What Neighbours reads from a link, writes into one, and gives away."""
 
+from dataclasses import replace
 from html import escape
 from types import SimpleNamespace
 from urllib.parse import parse_qs
@@ -69,11 +70,11 @@ def values_of(query):
     "settings",
     [
         NeighboursSettings(point=(3.25,), k=31, tau=10, order="last", calibrate=False),
-        NeighboursSettings("ripples", rows=400, noise=0.5, seed=4, point=(0.25, -0.5)),
-        NeighboursSettings("wine", library="catboost", depth=6, chosen=11, family="kde"),
+        NeighboursSettings(data="ripples", rows=400, noise=0.5, seed=4, point=(0.25, -0.5)),
+        NeighboursSettings(data="wine", library="catboost", depth=6, chosen=11, family="kde"),
         NeighboursSettings(
-            "diabetes", trees=500, rate=0.03, leaves=31, scoring="crps", chosen=0, family="best",
-            baselines=("knn", "ibug_cbu"),
+            data="diabetes", trees=500, rate=0.03, leaves=31, scoring="crps", chosen=0,
+            family="best", baselines=("knn", "ibug_cbu"),
         ),
     ],
 )  # fmt: skip
@@ -100,7 +101,7 @@ def test_a_link_restores_what_is_looked_at():
     link = next(code.value for code in at.code if "scales=60&scales=90" in code.value)
     values = values_of(link.split("?")[1])
     assert looks_of(values, "heteroscedastic").point == (3.25,)
-    python = neighbours_code(SETTINGS._replace(point=(3.25,))).strip()
+    python = neighbours_code(replace(SETTINGS, point=(3.25,))).strip()
     assert python in [code.value for code in at.code]
 
 

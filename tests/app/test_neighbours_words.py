@@ -1,5 +1,7 @@
 """Neighbours in words: a range of one place, large numbers of trees, what families keep."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -16,8 +18,8 @@ def run():
 
 def test_one_percentile_is_one_scale(run):
     top = float(run.view.scale.max())
-    settings = run.settings._replace(scale_low=top, scale_high=top)
-    brushed = brush_scale(run.fit, run.view._replace(settings=settings))
+    settings = replace(run.settings, scale_low=top, scale_high=top)
+    brushed = brush_scale(run.fit, replace(run.view, settings=settings))
     words = describe_brush(run.fit, run.view, brushed, (100, 100))
     assert words.startswith("Percentile 100 is a scale of ")
     assert describe_brush(run.fit, run.view, brushed, (95, 100)).startswith("Percentiles 95 to 100")
@@ -29,13 +31,13 @@ def test_a_range_without_a_row_says_so(run):
 
 
 def test_neighbours_at_one_place_are_not_a_range(run):
-    same = run.look._replace(features=np.full_like(run.look.features, 6.98))
+    same = replace(run.look, features=np.full_like(run.look.features, 6.98))
     assert "lie at x = 6.98 and" in describe_choice(run.fit, same)
     assert "lie at x from " in describe_choice(run.fit, run.look)
 
 
 def test_many_trees_are_written_as_elsewhere(run):
-    many = run.look._replace(affinities=np.full(15, 1999), n_trees=2000)
+    many = replace(run.look, affinities=np.full(15, 1999), n_trees=2000)
     assert "in 1,999 of 2,000 trees" in describe_choice(run.fit, many)
 
 

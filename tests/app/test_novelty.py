@@ -1,6 +1,7 @@
 """Novelty maps through AppTest: every control, edits with their predictions, links, states."""
 
 import doctest
+from dataclasses import replace
 from types import SimpleNamespace
 from urllib.parse import parse_qs
 
@@ -341,8 +342,8 @@ def values_of(query):
     "settings",
     [
         NoveltySettings(ranks="cells"),
-        NoveltySettings("rings", rows=300, noise=2.0, third=True, third_at=-2.5, tail="clip"),
-        NoveltySettings("table", table="wine", columns=("alcohol", "hue"), ranks="rows"),
+        NoveltySettings(data="rings", rows=300, noise=2.0, third=True, third_at=-2.5, tail="clip"),
+        NoveltySettings(data="table", table="wine", columns=("alcohol", "hue"), ranks="rows"),
         NoveltySettings(edits=(edit_of("add", LEFT, 1, copies=4), edit_of("flip", CORNER))),
         NoveltySettings(leaf_model="basic", trees=50, leaves=8, min_leaf=5, subsample=0.3,
                         neighbours=1, score="isolation", n_top=2, seed=4,
@@ -353,8 +354,8 @@ def test_a_link_of_settings_says_them_back(settings):
     values = values_of(query_of(settings))
     read = settings_of(values, decode_edits(values.edits))
     methods = tuple(sorted(settings.methods))
-    settings = settings._replace(columns=settings.columns or read.columns, methods=methods)
-    assert read._replace(methods=tuple(sorted(read.methods))) == settings
+    settings = replace(settings, columns=settings.columns or read.columns, methods=methods)
+    assert replace(read, methods=tuple(sorted(read.methods))) == settings
 
 
 def test_every_default_and_preset_lies_in_its_knobs_range():

@@ -1,6 +1,7 @@
 """Soft trees through AppTest: the picture, knobs of the view, own points, the tree, states."""
 
 import doctest
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -143,12 +144,12 @@ def test_a_click_that_is_none_changes_nothing(message):
 
 
 def test_points_are_not_placed_among_the_rows_of_the_set_before():
-    tails = SETTINGS._replace(methods=("vst",), steps=60)
+    tails = replace(SETTINGS, methods=("vst",), steps=60)
     plan = plan_soft_trees(tails, "vst")
     wanted = Request("vst", 1, print)
     answer = Answer("vst", wanted, "running", fit_soft_trees(plan), False, 0.1, "", None)
     shown = PAGE.views(tails, [answer])
-    assert "place" not in figure_of(tails._replace(data="own"), shown, own=True).spec
+    assert "place" not in figure_of(replace(tails, data="own"), shown, own=True).spec
 
 
 def test_too_few_points_are_drawn_and_explained():
@@ -207,7 +208,7 @@ def test_a_method_without_trees_leaves_the_tree_out():
 
 def test_a_link_restores_settings():
     settings = SoftTreesSettings(methods=("vst", "gp"), data="own", points=OWN_START[:6], draw=2)
-    settings = settings._replace(learning_rate=0.01)
+    settings = replace(settings, learning_rate=0.01)
     query = query_of(settings)
     assert "rate=0.01" in query
     assert "draw=3" in query
@@ -258,7 +259,7 @@ def test_the_bandit_runs_on_its_button_and_is_not_computed_again(monkeypatch):
     # What all policies do is tested with the experiment; here one that fits nothing is enough.
     monkeypatch.setattr(
         "pages._ui.soft_trees.panels.run_policies",
-        lambda settings: run_policies(settings._replace(policies=("random",))),
+        lambda settings: run_policies(replace(settings, policies=("random",))),
     )
     at = open_soft_trees(bandit_steps="200")
     settle(at.button(key="_soft-trees-bandit-run").click().run())

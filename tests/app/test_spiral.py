@@ -5,6 +5,7 @@ import re
 import threading
 import time
 from base64 import b64decode
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -347,7 +348,7 @@ def test_a_cancelled_comparison_offers_one_button_which_starts_it_again(monkeypa
 
 
 def test_the_page_for_download_has_room_for_titles_and_sets_words_from_the_left():
-    run = run_spiral(SETTINGS._replace(methods=("sglb", "virtual_sglb", "csglb", "cbsglb")))
+    run = run_spiral(replace(SETTINGS, methods=("sglb", "virtual_sglb", "csglb", "cbsglb")))
     values = SimpleNamespace(**{knob.key: knob.default for knob in STATE.knobs})
     page = _html(run, SpiralView(), looks_of(values), "Words.").decode()
     # Maps as wide as they are tall: "Density of class 1" is about 130 px long.

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from dataclasses import replace
 from html import escape
 from types import SimpleNamespace
 from urllib.parse import parse_qs
@@ -125,7 +126,7 @@ def test_the_presets_values_are_steps_of_their_controls():
 def test_the_page_offers_code_link_data_and_itself():
     at = open_spiral(seed="3", px="100")
     blocks = [block.value for block in at.code]
-    assert spiral_code(SETTINGS._replace(seed=3)).strip() in blocks
+    assert spiral_code(replace(SETTINGS, seed=3)).strip() in blocks
     assert "px=100" in blocks[-1]
     assert "seed=3" in blocks[-1]
     run = run_spiral(SETTINGS)

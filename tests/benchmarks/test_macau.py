@@ -1,5 +1,6 @@
 """The MACAU benchmark on little data: its twin, its rays, its tables and what it keeps."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -89,7 +90,7 @@ def test_the_one_dimensional_table_is_kept(tmp_path, capsys):
     )
     store = Store(path, {})
     for seed in (0, 1):
-        macau_heteroscedastic._fill(store, "1-D", settings._replace(seed=seed), "macau_basic")
+        macau_heteroscedastic._fill(store, "1-D", replace(settings, seed=seed), "macau_basic")
     assert len(capsys.readouterr().out.splitlines()) == 2
     again = Store(path, {})
     macau_heteroscedastic._fill(again, "1-D", settings, "macau_basic")

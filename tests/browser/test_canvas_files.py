@@ -74,11 +74,17 @@ def example_page() -> str:
     empty = np.zeros((9, 9), dtype=bool)
     empty[3:6, 3:6] = True
     panels = [
-        Panel("Data uncertainty", stack, "nats", hatched=empty),
-        Panel("Knowledge uncertainty", stack[::-1] / 9, "nats", hatched=empty, log=True),
+        Panel(title="Data uncertainty", values=stack, unit="nats", hatched=empty),
+        Panel(
+            title="Knowledge uncertainty",
+            values=stack[::-1] / 9,
+            unit="nats",
+            hatched=empty,
+            log=True,
+        ),
     ]
     sheet = PanelSheet(
-        panels,
+        panels=panels,
         columns=2,
         x_label="feature 2",
         y_label="feature 1",
@@ -88,9 +94,14 @@ def example_page() -> str:
         hatch_label="no training rows",
     )
     sections = [
-        Section("What to look at", "Play the <trees> & watch.", sheet, "Figure 1."),
         Section(
-            "Scores",
+            heading="What to look at",
+            text="Play the <trees> & watch.",
+            sheet=sheet,
+            caption="Figure 1.",
+        ),
+        Section(
+            heading="Scores",
             table=[["method", "AUROC"], ["SGLB", "1.00"]],
             question="Why is it high there?",
             answer="No rows were seen.",
@@ -140,11 +151,13 @@ def test_a_standalone_page_follows_a_change_of_theme(page, tmp_path):
 @pytest.mark.parametrize("viewport", [(900, 700)], indirect=True)
 def test_a_title_wider_than_its_map_is_whole(page, tmp_path, viewport):
     titles = [f"{name}: KU" for name in ("truth", "SGLB", "virtual SGLB", "cSGLB", "cbSGLB")]
-    panels = [Panel(title, np.eye(4), "nats", accent="#0072b2") for title in titles]
+    panels = [
+        Panel(title=title, values=np.eye(4), unit="nats", accent="#0072b2") for title in titles
+    ]
     path = tmp_path / "titles.html"
     extent = (-600, 600)
     sheet = PanelSheet(
-        panels, columns=5, y_label="y", x_extent=extent, y_extent=extent, panel_height=110
+        panels=panels, columns=5, y_label="y", x_extent=extent, y_extent=extent, panel_height=110
     )
     path.write_text(standalone_html(sheet, title="Titles"), encoding="utf-8")
     page.goto(path.as_uri())

@@ -338,9 +338,11 @@ def test_whole_numbers_have_whole_ticks(page, url):
 
 def test_a_cursor_may_jump_back(page, tmp_path):
     x = np.arange(11.0)
-    strip = Strip("Jumps", x, [StripLine("y", x)], mode="grow", frame_x=[0, 10, 5])
+    strip = Strip(title="Jumps", x=x, lines=[StripLine("y", x)], mode="grow", frame_x=[0, 10, 5])
     path = tmp_path / "page.html"
-    path.write_text(standalone_html(PanelSheet([], strips=[strip]), title="J"), encoding="utf-8")
+    path.write_text(
+        standalone_html(PanelSheet(panels=[], strips=[strip]), title="J"), encoding="utf-8"
+    )
     page.goto(path.as_uri())
     figure = Figure(page)
     figure.wait_for("node.dataset.ready === '1'")
@@ -353,8 +355,16 @@ def test_a_cursor_may_jump_back(page, tmp_path):
 def test_strips_work_in_a_page_without_a_server(page, tmp_path):
     x = np.arange(20.0)
     sheet = PanelSheet(
-        [Panel("Map", np.random.default_rng(1).random((20, 6, 6)))],
-        strips=[Strip("Loss", x, [StripLine("train", np.exp(-x / 5))], "tree", mode="grow")],
+        panels=[Panel(title="Map", values=np.random.default_rng(1).random((20, 6, 6)))],
+        strips=[
+            Strip(
+                title="Loss",
+                x=x,
+                lines=[StripLine("train", np.exp(-x / 5))],
+                x_label="tree",
+                mode="grow",
+            )
+        ],
     )
     path = tmp_path / "page.html"
     path.write_text(standalone_html(sheet, title="Strips"), encoding="utf-8")

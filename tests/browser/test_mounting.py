@@ -38,7 +38,9 @@ OVERTAKEN = """async ([source, older, newer, olderFirst]) => {
 
 
 def a_sheet(title):
-    return base64.b64encode(encode_sheet(PanelSheet([Panel(title, np.eye(4), "nats")]))).decode()
+    return base64.b64encode(
+        encode_sheet(PanelSheet(panels=[Panel(title=title, values=np.eye(4), unit="nats")]))
+    ).decode()
 
 
 def curves(title):

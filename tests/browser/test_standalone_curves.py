@@ -120,10 +120,13 @@ def dots() -> Curves:
 @pytest.fixture(scope="module")
 def address(tmp_path_factory) -> str:
     """A page with several figures of both renderers."""
-    sheet = PanelSheet([Panel("Map", np.eye(6), "nats")])
+    sheet = PanelSheet(panels=[Panel(title="Map", values=np.eye(6), unit="nats")])
     sections = [
-        functions(), noise(), Section("Wave", sheet=sheet, curves=wave(), caption="Both."), dots(),
-    ]  # fmt: skip
+        functions(),
+        noise(),
+        Section(heading="Wave", sheet=sheet, curves=wave(), caption="Both."),
+        dots(),
+    ]
     path = tmp_path_factory.mktemp("pages") / "curves.html"
     path.write_text(standalone_html(sections, "Curves"), encoding="utf-8")
     return path.as_uri()

@@ -1,5 +1,7 @@
 """What the lesson on chains says in fixed sentences is so, at its own settings."""
 
+from dataclasses import replace
+
 import pytest
 from lesson_parts import computed
 
@@ -11,7 +13,7 @@ from gbuq_core.presentation import digits
 
 
 def score(preset, sampler, **knobs):
-    return score_sampler(run_sampler(plan_sampler(preset.settings._replace(**knobs), sampler)))
+    return score_sampler(run_sampler(plan_sampler(replace(preset.settings, **knobs), sampler)))
 
 
 def test_sgld_stays_in_one_mode_whatever_the_seed():
@@ -29,7 +31,7 @@ def test_much_noise_blurs_and_a_little_more_of_it_does_better():
 
 
 def test_each_cycle_takes_two_frames():
-    race = run_gaussians(ONE.settings._replace(samplers=("clr",)))
+    race = run_gaussians(replace(ONE.settings, samplers=("clr",)))
     assert len(race.runs[0].steps) == 2 * ONE.settings.cycles
 
 

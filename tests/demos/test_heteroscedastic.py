@@ -1,6 +1,7 @@
 """The lesson on growing noise: its numbers, and what it would say of others."""
 
 import doctest
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -49,7 +50,7 @@ def frames_of(title):
 
 def score(label="A", method="forest", **more):
     """A made-up method that sees the noise well."""
-    values = dict.fromkeys(HeteroscedasticScore._fields, 0.0) | {
+    values = dict.fromkeys([field.name for field in fields(HeteroscedasticScore)], 0.0) | {
         "method": method, "label": label, "crps": 0.3, "paper_crps": 0.3, "std_error": 0.05,
         "mean_std": 0.5, "mean_noise": 0.5, "data_share": 0.95, "auroc": (),
         "coverage": (LevelCoverage(0.95, 0.94, 0.9, 0.96, 1.0),),
@@ -172,7 +173,7 @@ def test_one_feature_leaves_two_novelties_the_same():
 
 
 def test_alike_trees_know_less_of_where_they_have_not_been():
-    base = run_of(ALIKE.settings._replace(subsample=0.1))
+    base = run_of(replace(ALIKE.settings, subsample=0.1))
     more = run_of(ALIKE.settings)
     far = [float(np.sqrt(run.views[0].knowledge[-1])) for run in (base, more)]
     assert far[1] < 0.5 * far[0]

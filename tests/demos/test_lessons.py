@@ -5,6 +5,7 @@ import re
 import runpy
 import subprocess
 import sys
+from dataclasses import replace
 from functools import partial
 from html import escape
 from pathlib import Path
@@ -30,7 +31,11 @@ def test_the_examples_in_the_docstrings_hold():
 
 
 def small_lesson(compute=None):
-    shown = Shown(["Look & see."], "It is <big>.", PanelSheet([Panel("A map", [[1.0, 2.0]])]))
+    shown = Shown(
+        ["Look & see."],
+        "It is <big>.",
+        PanelSheet(panels=[Panel(title="A map", values=[[1.0, 2.0]])]),
+    )
     step = Step("First", "What is it?", None, compute or (lambda: shown))
     return Lesson("small", "A small lesson", "One step.", "heart", "Nobody (2026).", [step])
 
@@ -82,9 +87,9 @@ def test_what_the_heart_lesson_says_is_so():
     assert score["Where nothing was ever seen"][0].auroc_knowledge == 1.0
     true, virtual = score["Small steps"]
     assert virtual.auroc_knowledge < 0.95 < true.auroc_knowledge
-    slower = presets["Small steps"].settings._replace(methods=("virtual_sglb",), rate=0.03)
+    slower = replace(presets["Small steps"].settings, methods=("virtual_sglb",), rate=0.03)
     assert score_heart(run_heart(slower).methods[0]).auroc_knowledge < 0.5
-    longer = slower._replace(rate=0.1, trees=2000)
+    longer = replace(slower, rate=0.1, trees=2000)
     assert score_heart(run_heart(longer).methods[0]).auroc_knowledge > virtual.auroc_knowledge
     assert score["Take rows away"][0].auroc_knowledge == 1.0
 

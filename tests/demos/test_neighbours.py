@@ -1,6 +1,7 @@
 """The lesson on neighbours: its numbers, and the facts that its fixed sentences rest on."""
 
 import doctest
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -30,7 +31,7 @@ def run_of(title):
 
 def viewed(title, **knobs):
     run = run_of(title)
-    settings = run.settings._replace(**knobs)
+    settings = replace(run.settings, **knobs)
     return view_neighbours(run.fit, search_neighbours(run.fit, settings), settings)
 
 

@@ -1,6 +1,7 @@
 """The lesson on novelty: its numbers, the facts that its sentences rest on, and both branches."""
 
 import doctest
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -36,7 +37,7 @@ def shown(title):
 
 def both(preset):
     """The runs before and after the edits of a preset."""
-    return [run_of(preset.settings._replace(edits=edits)) for edits in ((), preset.settings.edits)]
+    return [run_of(replace(preset.settings, edits=edits)) for edits in ((), preset.settings.edits)]
 
 
 @pytest.mark.parametrize("module", [novelty, novelty_parts, novelty_words])

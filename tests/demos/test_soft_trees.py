@@ -1,6 +1,7 @@
 """The lesson on soft trees: its numbers, and the facts that its fixed sentences rest on."""
 
 import doctest
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -34,7 +35,7 @@ def scores_of(settings):
 
 def over_seeds(settings, name, **knobs):
     """One number of the first method, for every seed."""
-    found = [scores_of(settings._replace(seed=seed, **knobs))[0] for seed in SEEDS]
+    found = [scores_of(replace(settings, seed=seed, **knobs))[0] for seed in SEEDS]
     return np.array([getattr(score, name) for score in found])
 
 
@@ -66,7 +67,7 @@ def test_a_larger_beta_is_a_narrower_blend_and_a_better_step():
 def test_functions_fan_out_and_noise_is_overrated_where_no_row_decides():
     title = "Many functions"
     gap = run_of(PRESETS[title])
-    tails = run_of(PRESETS[title]._replace(data="tails"))
+    tails = run_of(replace(PRESETS[title], data="tails"))
     for run in (tails, gap):
         (score,), (view,), support = scores_of(run.settings), run.views, run.data.support
         assert score.fan_out > 4
@@ -116,7 +117,7 @@ def test_several_trees_fit_the_wavelet_better_and_only_in_part_because_they_are_
     )
     assert many.mean() < 0.75 * one.mean()
     assert 1.2 * many.mean() < alone.mean() < 0.9 * one.mean()
-    deeper = scores_of(settings._replace(methods=("vst",), depth=4))[0].rmse
+    deeper = scores_of(replace(settings, methods=("vst",), depth=4))[0].rmse
     assert 0.8 * one[0] < deeper
     step = [
         over_seeds(settings, "nll", methods=(key,), data="step").mean() for key in settings.methods
@@ -141,8 +142,8 @@ def test_sglb_alone_does_not_fan_out():
 
 def test_half_the_steps_would_have_done_for_the_mean():
     title = "What it costs"
-    settings = PRESETS[title]._replace(methods=("vst",))
-    errors = [scores_of(settings._replace(steps=n))[0].rmse for n in (500, 1000, settings.steps)]
+    settings = replace(PRESETS[title], methods=("vst",))
+    errors = [scores_of(replace(settings, steps=n))[0].rmse for n in (500, 1000, settings.steps)]
     assert max(errors) < 1.5 * min(errors)
     assert ", ".join(f"{error:.2f}" for error in errors[:1]) in shown(title).answer
     _, gates, elbo = shown(title).sheet.strips

@@ -1,6 +1,7 @@
 """The spiral's lesson: its numbers, and the facts that its fixed sentences rest on."""
 
 import doctest
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -28,7 +29,7 @@ def shown(title):
 @cache
 def run_of(title, **knobs):
     with fits_made_once():
-        return run_spiral(STEPS[title].preset.settings._replace(**knobs))
+        return run_spiral(replace(STEPS[title].preset.settings, **knobs))
 
 
 def scores_of(title, **knobs):

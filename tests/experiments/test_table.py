@@ -5,6 +5,7 @@ import os
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -38,7 +39,7 @@ PLAN = ScorePlan(n_trees=60, depth=3, truncation_step=10, learning_rate=0.1)
 
 def scored_builtin(key, **changes):
     loaded = load_builtin(key)
-    plan = PLAN._replace(**changes)
+    plan = replace(PLAN, **changes)
     return score_table(loaded.table, loaded.about.target, schema=loaded.schema, plan=plan)
 
 
@@ -127,7 +128,7 @@ def test_stages_beside_a_second_file_and_their_limit():
     n_bytes = 60 * (20 + 16) * 2 * 8  # trees, rows of both files, mean and variance, float64
     assert stage_table(scored, most_bytes=n_bytes) is not None
     assert stage_table(scored, most_bytes=n_bytes - 1) is None
-    assert stage_table(scored._replace(plan=PLAN._replace(engine="catboost"))) is None
+    assert stage_table(replace(scored, plan=replace(PLAN, engine="catboost"))) is None
 
 
 def test_members_of_a_cyclical_model_are_its_last_cycles():
@@ -184,7 +185,7 @@ def test_beside_a_second_file_a_cut_moves_both_scores_as_training_does(step):
     second = read_table(("y,x\n" + "\n".join(f"{i},{i}" for i in range(20))).encode())
     scored = score_table(first, "y", new=second, plan=PLAN)
     seen = cut_table(scored, Cut(step=step, start=0.25))
-    made = score_table(first, "y", new=second, plan=PLAN._replace(truncation_step=step))
+    made = score_table(first, "y", new=second, plan=replace(PLAN, truncation_step=step))
     made = cut_table(made, Cut(start=0.25))
     assert seen.scores.n_rows == 16  # the held-out fifth
     assert seen.new_scores.n_rows == 20
@@ -198,7 +199,17 @@ def test_beside_a_second_file_a_cut_moves_both_scores_as_training_does(step):
 
 def test_the_command_quotes_what_a_shell_would_run():
     recipe = TableRecipe(
-        "a b; rm x.csv", False, ReadOptions(), {}, {}, {}, "$(touch y)", None, "", PLAN, Cut()
+        source="a b; rm x.csv",
+        is_builtin=False,
+        options=ReadOptions(),
+        kinds={},
+        used={},
+        missing={},
+        target="$(touch y)",
+        task=None,
+        second="",
+        plan=PLAN,
+        cut=Cut(),
     )
     command = table_command(recipe)
     assert "'a b; rm x.csv'" in command

@@ -2,6 +2,7 @@
 
 import doctest
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -287,7 +288,7 @@ def test_reasons_show_the_cut_the_path_and_the_score(reasons):
 
 
 def test_one_k_alone_draws_no_curve_of_scores(reasons):
-    alone = reasons._replace(tried=np.array([3.0]), score=np.array([1.0]), true_std=None)
+    alone = replace(reasons, tried=np.array([3.0]), score=np.array([1.0]), true_std=None)
     assert [strip.title for strip in reasons_sheet(alone).strips] == [
         "Affinity of all training rows",
         "Its scale against k",

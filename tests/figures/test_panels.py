@@ -36,11 +36,14 @@ STACKS = arrays(
 
 
 def sheet_of(*panels: Panel, **options) -> PanelSheet:
-    return PanelSheet(panels or [Panel("A", GRID)], **options)
+    return PanelSheet(panels=panels or [Panel(title="A", values=GRID)], **options)
 
 
 def test_a_sheet_comes_back_as_it_was_sent():
-    sheet = sheet_of(Panel("A", GRID, unit="nats"), Panel("B", GRID[None].repeat(4, axis=0)))
+    sheet = sheet_of(
+        Panel(title="A", values=GRID, unit="nats"),
+        Panel(title="B", values=GRID[None].repeat(4, axis=0)),
+    )
     header, values = decode_sheet(encode_sheet(sheet))
     assert (header["nx"], header["ny"], header["frames"], header["start"]) == (3, 2, 4, 3)
     assert [panel["frames"] for panel in header["panels"]] == [1, 4]
@@ -51,7 +54,9 @@ def test_a_sheet_comes_back_as_it_was_sent():
 def test_every_blob_starts_on_four_bytes():
     points = Points([0, 1, 2], [0, 1, 1], group=[0, 1, 1], appear=[2, 0, 1])
     hatched = np.isnan(GRID)
-    data = encode_sheet(sheet_of(Panel("ä", GRID, hatched=hatched, points=points), alt="Ünïcode"))
+    data = encode_sheet(
+        sheet_of(Panel(title="ä", values=GRID, hatched=hatched, points=points), alt="Ünïcode")
+    )
     (length,) = struct.unpack_from("<I", data)
     assert length % 4 == 0
     header = json.loads(data[4 : 4 + length])
@@ -73,7 +78,7 @@ def test_the_digest_follows_the_content():
     first = decode_sheet(encode_sheet(sheet_of())).header["digest"]
     assert decode_sheet(encode_sheet(sheet_of())).header["digest"] == first
     for other in (
-        encode_sheet(sheet_of(Panel("A", GRID + 1e-3))),
+        encode_sheet(sheet_of(Panel(title="A", values=GRID + 1e-3))),
         encode_sheet(sheet_of(alt="other")),
         encode_sheet(sheet_of(), select=True),
     ):
@@ -134,7 +139,9 @@ def test_shared_limits_are_a_scale(a, b, log):
 def test_a_panel_that_rescales_each_frame_is_sent_on_those_scales():
     rng = np.random.default_rng(1)
     stack = rng.uniform(1, 2, (900, 20, 20)) * np.geomspace(1, 1e6, 900)[:, None, None]
-    header, (values,) = decode_sheet(encode_sheet(sheet_of(Panel("A", stack, limits="frame"))))
+    header, (values,) = decode_sheet(
+        encode_sheet(sheet_of(Panel(title="A", values=stack, limits="frame")))
+    )
     lows, highs = header["panels"][0]["limits"]
     np.testing.assert_allclose(lows, stack.min(axis=(1, 2)))
     np.testing.assert_allclose(highs, stack.max(axis=(1, 2)))
@@ -145,25 +152,34 @@ def test_a_panel_that_rescales_each_frame_is_sent_on_those_scales():
 @pytest.mark.parametrize(
     ("sheet", "words"),
     [
-        (PanelSheet([]), "at least one panel or strip"),
+        (PanelSheet(panels=[]), "at least one panel or strip"),
         (sheet_of(columns=0), "at least one column"),
-        (sheet_of(Panel("A", GRID), Panel("B", GRID.T)), "share their cells"),
-        (sheet_of(Panel("A", [GRID] * 3), Panel("B", [GRID] * 2)), "one frame or as many"),
-        (sheet_of(Panel("A", [["x"]])), "not numbers"),
-        (sheet_of(Panel("A", [1.0, 2.0])), "shape"),
-        (sheet_of(Panel("A", np.zeros((0, 3)))), "shape"),
-        (sheet_of(Panel("A", np.zeros((1, 5000)))), "4096"),
-        (sheet_of(Panel("A", GRID, limits=(1, 1))), "low < high"),
-        (sheet_of(Panel("A", GRID, limits=(0, np.inf))), "low < high"),
-        (sheet_of(Panel("A", GRID, limits=(0, 1), log=True)), "positive"),
-        (sheet_of(Panel("A", GRID, colour_map="jet")), "cividis"),
-        (sheet_of(Panel("A", GRID, accent="red")), "#0072b2"),
-        (sheet_of(Panel("A", GRID, hatched=[True])), "hatched"),
-        (sheet_of(Panel("A", GRID, points=Points([0, 1], [0]))), "2 x but 1 y"),
-        (sheet_of(Panel("A", GRID, points=Points([np.nan], [0]))), "finite"),
-        (sheet_of(Panel("A", GRID, points=Points([0], [0], group=[8]))), "groups"),
-        (sheet_of(Panel("A", GRID, points=Points([0], [0], colours=["url(x)"]))), "colours"),
-        (sheet_of(Panel("A", GRID, markers=[Marker(np.nan, 0)])), "finite"),
+        (
+            sheet_of(Panel(title="A", values=GRID), Panel(title="B", values=GRID.T)),
+            "share their cells",
+        ),
+        (
+            sheet_of(Panel(title="A", values=[GRID] * 3), Panel(title="B", values=[GRID] * 2)),
+            "one frame or as many",
+        ),
+        (sheet_of(Panel(title="A", values=[["x"]])), "not numbers"),
+        (sheet_of(Panel(title="A", values=[1.0, 2.0])), "shape"),
+        (sheet_of(Panel(title="A", values=np.zeros((0, 3)))), "shape"),
+        (sheet_of(Panel(title="A", values=np.zeros((1, 5000)))), "4096"),
+        (sheet_of(Panel(title="A", values=GRID, limits=(1, 1))), "low < high"),
+        (sheet_of(Panel(title="A", values=GRID, limits=(0, np.inf))), "low < high"),
+        (sheet_of(Panel(title="A", values=GRID, limits=(0, 1), log=True)), "positive"),
+        (sheet_of(Panel(title="A", values=GRID, colour_map="jet")), "cividis"),
+        (sheet_of(Panel(title="A", values=GRID, accent="red")), "#0072b2"),
+        (sheet_of(Panel(title="A", values=GRID, hatched=[True])), "hatched"),
+        (sheet_of(Panel(title="A", values=GRID, points=Points([0, 1], [0]))), "2 x but 1 y"),
+        (sheet_of(Panel(title="A", values=GRID, points=Points([np.nan], [0]))), "finite"),
+        (sheet_of(Panel(title="A", values=GRID, points=Points([0], [0], group=[8]))), "groups"),
+        (
+            sheet_of(Panel(title="A", values=GRID, points=Points([0], [0], colours=["url(x)"]))),
+            "colours",
+        ),
+        (sheet_of(Panel(title="A", values=GRID, markers=[Marker(np.nan, 0)])), "finite"),
         (sheet_of(markers=[Marker(0, 0, shape="star")]), "shape"),
         (sheet_of(x_labels=["a"]), "1 labels for 3 cells"),
         (sheet_of(y_extent=(1.0, 1.0)), "different"),
@@ -181,14 +197,19 @@ def test_what_cannot_be_drawn_is_refused_with_a_sentence(sheet, words):
 
 
 def test_infinite_values_count_as_none():
-    values = decode_sheet(encode_sheet(sheet_of(Panel("A", [[np.inf, 1.0]])))).values[0]
+    values = decode_sheet(encode_sheet(sheet_of(Panel(title="A", values=[[np.inf, 1.0]])))).values[
+        0
+    ]
     np.testing.assert_array_equal(values, [[[np.nan, 1.0]]])
 
 
 def test_points_that_appear_make_frames_of_their_own():
     moving = Points([0, 1], [0, 1], appear=[0, 6])
     assert (
-        decode_sheet(encode_sheet(sheet_of(Panel("A", GRID, points=moving)))).header["frames"] == 7
+        decode_sheet(encode_sheet(sheet_of(Panel(title="A", values=GRID, points=moving)))).header[
+            "frames"
+        ]
+        == 7
     )
 
 
@@ -199,10 +220,10 @@ def test_rows_start_at_the_bottom_only_on_numeric_axes():
 
 
 def test_the_words_of_a_panel_are_its_numbers():
-    panel = Panel("KU", GRID, unit="nats", hatched=[[1, 1, 0], [0, 0, 0]])
+    panel = Panel(title="KU", values=GRID, unit="nats", hatched=[[1, 1, 0], [0, 0, 0]])
     words = describe_panel(panel)
     assert words == ("KU: from -1 to 2 nats, 1 of 6 cells blank, 2 cells hatched (mean 0.5 there).")
-    assert describe_panel(Panel("KU", [[np.nan]])) == "KU: no values."
+    assert describe_panel(Panel(title="KU", values=[[np.nan]])) == "KU: no values."
     assert describe_sheet(sheet_of(panel, x_label="x")) == "1 heatmap: KU, over x."
 
 
@@ -235,7 +256,7 @@ HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)> & \"'"
 
 
 def standalone_page() -> str:
-    panel = Panel(HOSTILE, GRID, unit=HOSTILE, subtitle=HOSTILE)
+    panel = Panel(title=HOSTILE, values=GRID, unit=HOSTILE, subtitle=HOSTILE)
     dots = {"kind": "dots", "x": [0.5], "y": [0.5], "colour": "text"}
     curves = {
         "alt": HOSTILE, "name": "curves", "height": 200, "x": {"range": [0, 1], "label": HOSTILE},
@@ -244,8 +265,16 @@ def standalone_page() -> str:
         "read": {"x": [0.0, 1.0], "label": "x", "values": []},
     }  # fmt: skip
     sections = [
-        Section(HOSTILE, [HOSTILE], sheet_of(panel), HOSTILE, [[HOSTILE], [HOSTILE]]),
-        Section("Two", "One paragraph", question=HOSTILE, answer=HOSTILE, code=HOSTILE),
+        Section(
+            heading=HOSTILE,
+            text=[HOSTILE],
+            sheet=sheet_of(panel),
+            caption=HOSTILE,
+            table=[[HOSTILE], [HOSTILE]],
+        ),
+        Section(
+            heading="Two", text="One paragraph", question=HOSTILE, answer=HOSTILE, code=HOSTILE
+        ),
         sheet_of(),
         Curves(curves),
     ]
@@ -295,7 +324,10 @@ def test_a_click_chooses_nothing_in_a_page_without_an_app_and_no_hint_says_so():
 
 
 def test_a_page_carries_only_the_renderers_that_it_needs():
-    sheets, words = standalone_html(sheet_of(), title="T"), standalone_html(Section("A"), title="T")
+    sheets, words = (
+        standalone_html(sheet_of(), title="T"),
+        standalone_html(Section(heading="A"), title="T"),
+    )
     assert "class SheetView" in sheets
     assert "class CurvesView" not in sheets
     assert "<script" not in words

@@ -24,11 +24,11 @@ ONE = StripLine("a", [1.0, np.nan, 3.0])
 
 
 def strip_of(*lines: StripLine, title: str = "S", x=X, **options) -> Strip:
-    return Strip(title, x, lines or [ONE], **options)
+    return Strip(title=title, x=x, lines=lines or [ONE], **options)
 
 
 def sheet_of(*strips: Strip, **options) -> PanelSheet:
-    return PanelSheet([Panel("A", GRID)], strips=strips, **options)
+    return PanelSheet(panels=[Panel(title="A", values=GRID)], strips=strips, **options)
 
 
 def sent(sheet: PanelSheet):
@@ -78,7 +78,7 @@ def test_the_cursor_of_each_frame(strip, frame_values, expected):
 
 def test_a_sheet_of_charts_alone_is_drawn_and_selects_nothing():
     header, values = decode_sheet(
-        encode_sheet(PanelSheet([], strips=[strip_of()]), select=True, ray=True)
+        encode_sheet(PanelSheet(panels=[], strips=[strip_of()]), select=True, ray=True)
     )
     assert (values, header["select"], header["ray"]) == ([], False, False)
     assert header["alt"] == "1 line chart: S."
@@ -89,7 +89,7 @@ def test_a_sheet_of_charts_alone_is_drawn_and_selects_nothing():
     st.booleans(),
 )
 def test_limits_without_a_wish_show_every_value(y, log):
-    lo, hi = strip_limits(Strip("S", np.arange(6), [StripLine("a", y)], log=log))
+    lo, hi = strip_limits(Strip(title="S", x=np.arange(6), lines=[StripLine("a", y)], log=log))
     assert lo < hi
     shown = y[np.isfinite(y) & ((y > 0) | (not log))]
     # Logarithmic axes end eight decades below the largest value.
@@ -116,7 +116,7 @@ def test_limits_that_are_wished_for_are_kept():
         (sheet_of(strip_of(x=[3, 2, 1])), "must not decrease"),
         (sheet_of(strip_of(mode="film")), "'film'"),
         (sheet_of(strip_of(legend="wide")), "'wide'"),
-        (sheet_of(Strip("S", X, [])), "at least one line"),
+        (sheet_of(Strip(title="S", x=X, lines=[])), "at least one line"),
         (sheet_of(strip_of(StripLine("a", [1, 2]))), "shape (2,) for 3 x"),
         (sheet_of(strip_of(StripLine("a", ["x", 1, 2]))), "not numbers"),
         (sheet_of(strip_of(StripLine("a", np.zeros((2, 3))))), "mode 'frame'"),
@@ -136,7 +136,7 @@ def test_limits_that_are_wished_for_are_kept():
         ),
         (
             PanelSheet(
-                [Panel("A", np.zeros((4, 2, 2)))],
+                panels=[Panel(title="A", values=np.zeros((4, 2, 2)))],
                 strips=[strip_of(StripLine("a", np.zeros((2, 3))), mode="frame")],
             ),
             "2 frames, the sheet 4",
@@ -146,8 +146,16 @@ def test_limits_that_are_wished_for_are_kept():
         (sheet_of(lines=[Line([0], [0])]), "at least two"),
         (sheet_of(lines=[Line([0, 1], [0, np.inf])]), "not infinite"),
         (sheet_of(lines=[Line([0, 1], [0, 1], "url(x)")]), "colour"),
-        (PanelSheet([Panel("A", GRID, lines=[Line([0, 1], [0])])]), "as many x as y"),
-        (PanelSheet([Panel("A", GRID, points=Points([0], [0], vanish=[1, 2]))]), "2 vanish"),
+        (
+            PanelSheet(panels=[Panel(title="A", values=GRID, lines=[Line([0, 1], [0])])]),
+            "as many x as y",
+        ),
+        (
+            PanelSheet(
+                panels=[Panel(title="A", values=GRID, points=Points([0], [0], vanish=[1, 2]))]
+            ),
+            "2 vanish",
+        ),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_with_a_sentence(sheet, words):
@@ -158,8 +166,8 @@ def test_what_cannot_be_drawn_is_refused_with_a_sentence(sheet, words):
 
 def test_lines_over_maps_travel_with_their_gaps():
     line = Line([0, 1, np.nan, 2], [0, 1, 5, 2], "#ff0000", "out", arrow=True)
-    panel = Panel("A", GRID, lines=[line._replace(dash=True)])
-    header = decode_sheet(encode_sheet(PanelSheet([panel], lines=[line]))).header
+    panel = Panel(title="A", values=GRID, lines=[line._replace(dash=True)])
+    header = decode_sheet(encode_sheet(PanelSheet(panels=[panel], lines=[line]))).header
     first = {"x": [0, 1, None, 2], "y": [0, 1, 5, 2], "colour": "#ff0000", "label": "out"}
     assert header["lines"] == [first | {"arrow": True, "dash": False}]
     assert header["panels"][0]["lines"][0]["dash"] is True
@@ -167,7 +175,7 @@ def test_lines_over_maps_travel_with_their_gaps():
 
 def test_points_keep_their_frames_together_when_they_are_put_in_order():
     points = Points([0, 1, 2], [0, 1, 2], appear=[2, 0, 1], vanish=[9, 5, 7])
-    data = encode_sheet(PanelSheet([Panel("A", GRID, points=points)]))
+    data = encode_sheet(PanelSheet(panels=[Panel(title="A", values=GRID, points=points)]))
     blob = decode_sheet(data).header["panels"][0]["points"]
     at = 4 + int.from_bytes(data[:4], "little") + blob["vanish"]["at"]
     assert np.frombuffer(data, "<u4", 3, at).tolist() == [5, 7, 9]

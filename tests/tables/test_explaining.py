@@ -1,5 +1,7 @@
 """One row: its members, its place among the training rows, and what its doubt hangs on."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -114,7 +116,7 @@ def test_a_rare_level_is_what_the_doubt_hangs_on():
     frame = make_frame().drop(columns=["day"])
     rare = frame.tail(4).assign(group="rare", y=[5.0, 15.0, 5.0, 15.0])
     table = as_table(pd.concat([frame.iloc[:-4], rare]))
-    scored = score_table(table, "y", new=as_table(rare), plan=PLAN._replace(method="sgb"))
+    scored = score_table(table, "y", new=as_table(rare), plan=replace(PLAN, method="sgb"))
     effects = explain_row(scored, 0).effects
     assert effects[0].column == "group"
     assert effects[0].share < 2.0
@@ -124,7 +126,7 @@ def test_a_rare_level_is_what_the_doubt_hangs_on():
 def test_a_column_that_no_tree_uses_has_no_effect():
     frame = make_frame()[["x", "y"]].assign(flat=[0.0, 1.0] * 120)
     frame["y"] = np.sign(frame.x.fillna(0.0))
-    plan = PLAN._replace(n_trees=1, depth=1, method="sgb")
+    plan = replace(PLAN, n_trees=1, depth=1, method="sgb")
     scored = score_table(as_table(frame), "y", task="regression", plan=plan)
     effects = {effect.column: effect for effect in explain_row(scored, 0).effects}
     assert effects["flat"][5:] == (0.0, 0.0, 0.0)
@@ -184,7 +186,7 @@ def test_distributions(scored):
 def test_only_the_most_frequent_levels_are_listed_and_the_rows_own(rng):
     frame = make_frame().drop(columns=["day"])
     frame["group"] = [f"g{k}" for k in rng.integers(0, 25, len(frame))]
-    scored = score_table(as_table(frame), "y", plan=PLAN._replace(n_trees=5))
+    scored = score_table(as_table(frame), "y", plan=replace(PLAN, n_trees=5))
     for row in range(10):
         found = column_distribution(scored, row, "group", n_bins=5)
         assert len(found.levels) == 5
@@ -193,13 +195,13 @@ def test_only_the_most_frequent_levels_are_listed_and_the_rows_own(rng):
 
 def test_numbers_too_close_for_bins_get_one():
     frame = make_frame()[["x", "y"]].assign(code=[10**18 + k % 7 for k in range(240)])
-    scored = score_table(as_table(frame), "y", plan=PLAN._replace(n_trees=5))
+    scored = score_table(as_table(frame), "y", plan=replace(PLAN, n_trees=5))
     assert column_distribution(scored, 0, "code").counts.sum() > 0
 
 
 def test_the_cell_of_a_renamed_column_is_shown():
     frame = make_frame()[["x", "noise", "y"]].rename(columns={"noise": "prediction"})
-    scored = score_table(as_table(frame), "y", plan=PLAN._replace(n_trees=5))
+    scored = score_table(as_table(frame), "y", plan=replace(PLAN, n_trees=5))
     effects = {effect.column: effect for effect in explain_row(scored, 4).effects}
     assert float(effects["prediction"].value) == frame.prediction[4]
 
@@ -219,6 +221,6 @@ def test_rows_that_do_not_exist_are_refused(scored, row):
 def test_categories_chosen_for_numbers_can_be_explained():
     table = as_table(make_frame()[["x", "y"]].assign(code=[k % 4 for k in range(240)]))
     schema = edit_schema(table, infer_schema(table), kinds={"code": "category"})
-    scored = score_table(table, "y", schema=schema, plan=PLAN._replace(n_trees=5))
+    scored = score_table(table, "y", schema=schema, plan=replace(PLAN, n_trees=5))
     effects = {effect.column: effect for effect in explain_row(scored, 6).effects}
     assert (effects["code"].value, effects["code"].is_missing) == ("2", False)

@@ -1,5 +1,7 @@
 """What a fit is planned to be: learning rate, width, cost, and knobs out of range."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -36,7 +38,7 @@ def test_the_pilot_keeps_a_gaussian_from_overfitting():
     table = as_table(frame)
     plan = ScorePlan(n_trees=150, depth=4)
     tuned = score_table(table, "y", plan=plan)
-    plain = score_table(table, "y", plan=plan._replace(learning_rate=0.1))
+    plain = score_table(table, "y", plan=replace(plan, learning_rate=0.1))
     assert tuned.scores.nll < plain.scores.nll - 0.5
     assert abs(tuned.scores.coverage.observed[2] - 0.95) < 0.1
     rates = [model.estimator.learning_rate for model in tuned.models]
@@ -67,7 +69,7 @@ def test_wide_tables_get_simpler_trees_and_a_notice(rng):
     assert scored.models[0].estimator.depth == 4
     assert scored.models[0].estimator.max_bins == 100
     assert any("With 256 features" in notice for notice in scored.notices)
-    chosen = score_table(as_table(frame), "y", plan=plan._replace(depth=2, max_bins=16))
+    chosen = score_table(as_table(frame), "y", plan=replace(plan, depth=2, max_bins=16))
     assert chosen.models[0].estimator.max_bins == 16
     assert not any("features" in notice for notice in chosen.notices)
 
@@ -85,8 +87,8 @@ def test_estimates_grow_with_the_work():
     table = as_table(regression_frame(200))
     prepared = prepare_training(table, infer_schema(table), "y")
     small = estimate_scoring(prepared, FAST)
-    assert estimate_scoring(prepared, FAST._replace(n_trees=400)).seconds > 5 * small.seconds
-    assert estimate_scoring(prepared, FAST._replace(learning_rate=None)).seconds > small.seconds
+    assert estimate_scoring(prepared, replace(FAST, n_trees=400)).seconds > 5 * small.seconds
+    assert estimate_scoring(prepared, replace(FAST, learning_rate=None)).seconds > small.seconds
     assert estimate_scoring(prepared, FAST, n_new=10**6).bytes > small.bytes
 
 
@@ -95,24 +97,24 @@ def test_estimates_grow_with_the_work():
 )
 def test_impossible_knobs_are_refused(knob):
     with pytest.raises(InvalidParameter):
-        score_table(as_table(regression_frame(50)), "y", plan=FAST._replace(**knob))
+        score_table(as_table(regression_frame(50)), "y", plan=replace(FAST, **knob))
 
 
 @pytest.mark.parametrize("method", ["csglb", "cbsglb"])
 def test_a_cyclical_plan_is_one_model_of_ten_cycles(method):
     table = as_table(regression_frame(120))
-    plan = FAST._replace(method=method, ensemble="independent", n_members=3)
+    plan = replace(FAST, method=method, ensemble="independent", n_members=3)
     scored = score_table(table, "y", plan=plan)
     model = scored.models[0].estimator
     assert model.member_trees().tolist() == list(range(4, 41, 4))
     assert model.plan_.n_models == 1
     assert (scored.predictions.uncertainty.knowledge > 0).all()
-    longer = score_table(table, "y", plan=plan._replace(cycle_length=20))
+    longer = score_table(table, "y", plan=replace(plan, cycle_length=20))
     assert longer.models[0].estimator.member_trees().tolist() == [20, 40]
     prepared = prepare_training(table, infer_schema(table), "y")
     virtual = estimate_scoring(prepared, FAST)
     assert estimate_scoring(prepared, plan).seconds == virtual.seconds  # one model either way
-    tuned = estimate_scoring(prepared, plan._replace(learning_rate=None))
+    tuned = estimate_scoring(prepared, replace(plan, learning_rate=None))
     assert tuned.seconds > virtual.seconds
 
 
@@ -130,9 +132,9 @@ def test_the_pilot_gives_a_cyclical_model_half_the_rate_of_a_virtual_ensemble():
 def test_what_has_no_cycles_is_one_sentence():
     table = as_table(regression_frame(50))
     with pytest.raises(InvalidParameter, match="has no cyclical gradients"):
-        score_table(table, "y", plan=FAST._replace(method="csglb", engine="catboost"))
+        score_table(table, "y", plan=replace(FAST, method="csglb", engine="catboost"))
     with pytest.raises(InvalidParameter, match="the model has only 40 trees"):
-        score_table(table, "y", plan=FAST._replace(method="csglb", cycle_length=50))
+        score_table(table, "y", plan=replace(FAST, method="csglb", cycle_length=50))
 
 
 def test_a_cyclical_model_of_few_trees_gets_no_rate_that_overshoots():

@@ -2,6 +2,7 @@
 
 import io
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -87,7 +88,7 @@ def test_cells_that_are_no_plain_numbers_come_back_letter_by_letter():
         "y": [k * 0.5 for k in range(n)],
     }
     frame = pd.DataFrame(columns)
-    scored = score_table(as_table(frame), "y", plan=FAST._replace(n_trees=5))
+    scored = score_table(as_table(frame), "y", plan=replace(FAST, n_trees=5))
     for name in ("zip", "hex", "unit", "when"):
         assert scored.frame[name].tolist() == columns[name]
     assert scored.frame["big"].drop(index=3).tolist() == [2**60 + k for k in range(n) if k != 3]
@@ -158,9 +159,9 @@ def test_folds_have_the_same_shares_of_classes(classification):
 
 def test_results_depend_on_the_seed_only(regression):
     table = as_table(regression_frame(300))
-    again = score_table(table, "y", plan=FAST._replace(n_jobs=1))
+    again = score_table(table, "y", plan=replace(FAST, n_jobs=1))
     pd.testing.assert_frame_equal(again.frame, regression.frame)
-    other = score_table(table, "y", plan=FAST._replace(seed=1))
+    other = score_table(table, "y", plan=replace(FAST, seed=1))
     assert not np.array_equal(other.frame.fold, regression.frame.fold)
 
 
@@ -290,7 +291,7 @@ def test_a_nearly_constant_target_has_finite_scores():
 @pytest.mark.parametrize("ensemble", ["virtual", "independent"])
 @pytest.mark.parametrize("engine", ["numba", "catboost"])
 def test_ensembles_and_engines(ensemble, engine):
-    plan = FAST._replace(ensemble=ensemble, engine=engine, n_members=2)
+    plan = replace(FAST, ensemble=ensemble, engine=engine, n_members=2)
     scored = score_table(as_table(class_frame(100)), "y", plan=plan)
     assert scored.scores.error_rate < scored.scores.baseline_error_rate
     members = scored.models[0].estimator.predict_members(scored.training.X)
@@ -316,7 +317,7 @@ def test_a_scoring_that_nobody_wants_is_stopped():
 
     def run(job):
         begun.set()
-        return score_table(table, "y", plan=FAST._replace(n_trees=100_000))
+        return score_table(table, "y", plan=replace(FAST, n_trees=100_000))
 
     job = JobRunner().want("user", "key", run)
     assert begun.wait(30)

@@ -17,7 +17,7 @@ _COLUMNS = (
 _SHOW = """
 left, right, bottom, top = target.extent
 area = (right - left) * (top - bottom) / 60**2
-panels = [Panel("Target", cell_probabilities(target, 60) / area, "per unit area")]
+panels = [Panel(title="Target", values=cell_probabilities(target, 60) / area, unit="per unit area")]
 for sampler, options in samplers.items():
     chains = sample_mixture(sampler, **common, **options)
     report = diagnose(chains)
@@ -28,9 +28,12 @@ for sampler, options in samplers.items():
     x, y = chains.samples[:, chains.kept].reshape(-1, 2).T
     box = [[bottom, top], [left, right]]
     counts, _, _ = np.histogram2d(y, x, bins=60, range=box)
-    panels.append(Panel(sampler, counts / (len(x) * area), "per unit area", panels[0].limits))
+    density = counts / (len(x) * area)
+    panels.append(
+        Panel(title=sampler, values=density, unit="per unit area", limits=panels[0].limits)
+    )
 sheet = PanelSheet(
-    panels, columns=len(panels), x_label="x", y_label="y",
+    panels=panels, columns=len(panels), x_label="x", y_label="y",
     x_extent=(left, right), y_extent=(bottom, top),
 )
 Path("gaussians.html").write_text(standalone_html(sheet, "25 Gaussians"), encoding="utf-8")

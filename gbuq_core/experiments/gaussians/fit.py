@@ -7,6 +7,7 @@ picture needs of it; `run_gaussians` does so for all samplers of `plan.Gaussians
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
@@ -41,7 +42,8 @@ SHOWN_CYCLES = 3  # of a schedule that repeats itself: more of them would be one
 N_PATH = 16  # positions of the first chain in a frame
 
 
-class TargetGrid(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class TargetGrid:
     """The target averaged over the cells of the maps.
 
     Attributes
@@ -77,7 +79,8 @@ class TargetGrid(NamedTuple):
     step_limit: float
 
 
-class SamplerRun(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class SamplerRun:
     """One sampler's race: what had been kept by the end of each frame, and its path.
 
     Attributes

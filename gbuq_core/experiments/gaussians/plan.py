@@ -6,7 +6,7 @@ cyclical gradient MCMC", section 5.1 and appendix B.1.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from gbuq_core.sampling import SAMPLERS
 from gbuq_core.validation import check_choice
@@ -15,7 +15,8 @@ from gbuq_core.validation import check_choice
 _SECONDS_PER_STEP = 0.5e-6
 
 
-class GaussiansSettings(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class GaussiansSettings:
     """Everything that the race depends on; the defaults are the paper's where it is clear.
 
     Attributes
@@ -66,7 +67,8 @@ class GaussiansSettings(NamedTuple):
     alpha_min: float = 1.0
 
 
-class SamplerPlan(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class SamplerPlan:
     """What one sampler's chains depend on, and nothing else: the key of its result.
 
     Fields that the sampler does not use are None, so that moving them runs nothing again.

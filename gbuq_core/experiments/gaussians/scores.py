@@ -6,7 +6,7 @@ Tan, Huertas and Zhao (2023), section 5.1.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,7 +18,8 @@ from gbuq_core.sampling import SAMPLERS
 _NUMBERS = ("No", "One", "Two", "Three", "Four")
 
 
-class SamplerScores(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class SamplerScores:
     """One sampler's scores with all steps.
 
     Attributes

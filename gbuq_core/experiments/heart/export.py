@@ -17,10 +17,17 @@ for name, (total, data, knowledge) in maps.items():
     print(f"{name}: AUROC of knowledge uncertainty on empty cells {score:.3f}")
     panels.append(truth)
     panels += [
-        Panel(f"{name}: {part}", np.sqrt(values).reshape(9, 9), "std, units of y", hatched=hatched)
+        Panel(
+            title=f"{name}: {part}",
+            values=np.sqrt(values).reshape(9, 9),
+            unit="std, units of y",
+            hatched=hatched,
+        )
         for part, values in [("total", total), ("data", data), ("knowledge", knowledge)]
     ]
-sheet = PanelSheet(panels or [truth], columns=4, x_label="feature 2", y_label="feature 1")
+sheet = PanelSheet(
+    panels=panels or [truth], columns=4, x_label="feature 2", y_label="feature 1"
+)
 Path("heart.html").write_text(standalone_html(sheet, "Heart"), encoding="utf-8")
 """
 
@@ -73,7 +80,12 @@ def heart_code(settings: HeartSettings) -> str:
         f"heart = {data}({_arguments(_data_arguments(settings))})",
         "hatched = ~heart.in_support",
         "empty = hatched.ravel()",
-        'truth = Panel("True noise", np.sqrt(heart.variance), "std, units of y", hatched=hatched)',
+        "truth = Panel(",
+        '    title="True noise",',
+        "    values=np.sqrt(heart.variance),",
+        '    unit="std, units of y",',
+        "    hatched=hatched,",
+        ")",
         "maps, panels = {}, []",
     ]
     for plan in plans:

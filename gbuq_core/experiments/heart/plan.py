@@ -7,6 +7,7 @@ forests from appendix C.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -49,7 +50,8 @@ _METHODS = {
 METHODS: Mapping[str, HeartMethod] = MappingProxyType(_METHODS)
 
 
-class HeartSettings(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class HeartSettings:
     """Everything that the maps depend on; the defaults are the paper's.
 
     Attributes
@@ -95,7 +97,8 @@ class HeartSettings(NamedTuple):
     shown: int | None = None
 
 
-class HeartPlan(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class HeartPlan:
     """What one method's fit depends on, and nothing else: the key of its result.
 
     Fields that the method does not use are None, so that moving them refits nothing.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -88,7 +89,7 @@ def check_claims(
     ['holds']
     """
     if scores is None or run.settings.conformal:
-        scores = score_all(run._replace(settings=run.settings._replace(conformal=False)))
+        scores = score_all(run._replace(settings=replace(run.settings, conformal=False)))
     found = {score.method: score for score in scores}
     claims: list[Claim] = []
     if run.settings.noise_slope > 0.0:

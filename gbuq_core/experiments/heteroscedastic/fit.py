@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 import time
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -97,7 +98,8 @@ class HeteroscedasticFit(NamedTuple):
         return self.clipped if tail == "clip" and self.clipped is not None else self.grid
 
 
-class HeteroscedasticView(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class HeteroscedasticView:
     """One method over the picture's places; variances in squared units of y.
 
     Attributes
@@ -245,25 +247,25 @@ def view_heteroscedastic(
     lower, upper = interval_of(at, settings.level, factor if settings.conformal else None)
     inner_lower, inner_upper = _inner(fit.method, at, settings.level, factor, (lower, upper))
     return HeteroscedasticView(
-        fit.method,
-        fit.label,
-        data.x[shown],
-        data.support[shown],
-        data.true_mean[shown],
-        data.true_variance[shown],
-        METHODS[fit.method].parts,
-        at.loc,
-        at.total,
-        at.data,
-        at.knowledge,
-        factor * np.sqrt(at.total),
-        lower,
-        upper,
-        inner_lower,
-        inner_upper,
-        factor,
-        at.curves,
-        at.signed_inference,
+        method=fit.method,
+        label=fit.label,
+        x=data.x[shown],
+        support=data.support[shown],
+        true_mean=data.true_mean[shown],
+        true_variance=data.true_variance[shown],
+        parts=METHODS[fit.method].parts,
+        loc=at.loc,
+        total=at.total,
+        data=at.data,
+        knowledge=at.knowledge,
+        scale=factor * np.sqrt(at.total),
+        lower=lower,
+        upper=upper,
+        inner_lower=inner_lower,
+        inner_upper=inner_upper,
+        factor=factor,
+        curves=at.curves,
+        signed_inference=at.signed_inference,
     )
 
 

@@ -7,6 +7,7 @@ drawn, the conformal factor, the level and what is drawn refit nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -137,7 +138,8 @@ _SCORES = {
 SCORES: Mapping[str, HeteroscedasticScoreKind] = MappingProxyType(_SCORES)
 
 
-class HeteroscedasticSettings(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class HeteroscedasticSettings:
     """Everything that the page depends on.
 
     Attributes
@@ -226,11 +228,12 @@ def plan_heteroscedastic(settings: HeteroscedasticSettings, method: str) -> Hete
 
     Examples
     --------
+    >>> from dataclasses import replace
     >>> base = HeteroscedasticSettings()
-    >>> view = base._replace(conformal=True, level=0.5, left_from=-2.0, score="knowledge")
+    >>> view = replace(base, conformal=True, level=0.5, left_from=-2.0, score="knowledge")
     >>> plan_heteroscedastic(view, "macau_linear") == plan_heteroscedastic(base, "macau_linear")
     True
-    >>> other = base._replace(subsample=0.8)
+    >>> other = replace(base, subsample=0.8)
     >>> plan_heteroscedastic(other, "catboost") == plan_heteroscedastic(base, "catboost")
     True
     """

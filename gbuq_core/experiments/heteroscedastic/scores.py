@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -80,7 +81,8 @@ class ScoreAuroc(NamedTuple):
     paper: float
 
 
-class HeteroscedasticScore(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class HeteroscedasticScore:
     """One method's numbers; NaN where it has none, as methods that only score.
 
     Attributes
@@ -162,24 +164,24 @@ def score_heteroscedastic(
     if at.loc is not None:
         found = _numbers(fit, measure, settings)
     return HeteroscedasticScore(
-        fit.method,
-        fit.label,
-        found.crps,
-        found.crps_kind,
-        truth,
-        found.crps - truth,
-        found.coverage,
-        found.rmse,
-        found.std_error,
-        found.mean_std,
-        float(test.std.mean()),
-        found.data_share,
-        _aurocs(fit, measure),
-        paper_crps(fit.method) if settings.noise_slope == PAPER.noise_slope else _NAN,
-        fit.seconds,
-        measure.seconds,
-        fit.memory_bytes,
-        () if at.loc is None else _by_thirds(fit, measure, settings),
+        method=fit.method,
+        label=fit.label,
+        crps=found.crps,
+        crps_kind=found.crps_kind,
+        truth_crps=truth,
+        excess=found.crps - truth,
+        coverage=found.coverage,
+        rmse=found.rmse,
+        std_error=found.std_error,
+        mean_std=found.mean_std,
+        mean_noise=float(test.std.mean()),
+        data_share=found.data_share,
+        auroc=_aurocs(fit, measure),
+        paper_crps=paper_crps(fit.method) if settings.noise_slope == PAPER.noise_slope else _NAN,
+        fit_seconds=fit.seconds,
+        score_seconds=measure.seconds,
+        memory_bytes=fit.memory_bytes,
+        thirds=() if at.loc is None else _by_thirds(fit, measure, settings),
     )
 
 

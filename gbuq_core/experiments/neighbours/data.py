@@ -6,6 +6,7 @@ Fresh rows (of a synthetic set) or held-out rows (of a table) are what everythin
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -68,7 +69,8 @@ _DATASETS = {
 DATASETS: Mapping[str, DatasetInfo] = MappingProxyType(_DATASETS)
 
 
-class NeighboursData(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class NeighboursData:
     """Training rows, rows to score on, and the truth where it is known; arrays are read-only.
 
     Attributes
@@ -154,7 +156,7 @@ def load_neighbours_data(
     else:
         count, factor = 800 if rows is None else rows, 1.0 if noise is None else noise
         data = _SYNTHETIC[key](info, count, factor, seed)
-    for part in data:
+    for part in vars(data).values():
         for array in part if isinstance(part, tuple) else (part,):
             if isinstance(array, np.ndarray):
                 array.setflags(write=False)
@@ -167,25 +169,25 @@ def _wave(info: DatasetInfo, rows: int, noise: float, seed: int) -> NeighboursDa
     place = np.searchsorted(wave.grid[:, 0], fresh.X[:, 0] - 0.05)
     true_std = np.sqrt(wave.variance)
     return NeighboursData(
-        "wave",
-        info.label,
-        info.kind,
-        1,
-        wave.X,
-        wave.y,
-        ("x",),
-        "y",
-        _UNITS,
-        fresh.X,
-        fresh.y,
-        wave.grid,
-        (len(wave.grid),),
-        (wave.grid[:, 0],),
-        wave.mean,
-        true_std,
-        wave.in_support,
-        wave.mean[place],
-        true_std[place],
+        key="wave",
+        title=info.label,
+        kind=info.kind,
+        n_inputs=1,
+        X=wave.X,
+        y=wave.y,
+        feature_names=("x",),
+        target_name="y",
+        unit=_UNITS,
+        X_test=fresh.X,
+        y_test=fresh.y,
+        grid=wave.grid,
+        grid_shape=(len(wave.grid),),
+        axes=(wave.grid[:, 0],),
+        true_mean=wave.mean,
+        true_std=true_std,
+        in_support=wave.in_support,
+        test_mean=wave.mean[place],
+        test_std=true_std[place],
     )
 
 
@@ -196,25 +198,25 @@ def _heteroscedastic(info: DatasetInfo, rows: int, noise: float, seed: int) -> N
     shown = np.flatnonzero((curve.grid[:, 0] >= -3.0) & (curve.grid[:, 0] <= 13.0))
     grid = curve.grid[shown]
     return NeighboursData(
-        "heteroscedastic",
-        info.label,
-        info.kind,
-        1,
-        curve.X,
-        curve.y,
-        ("x",),
-        "y",
-        _UNITS,
-        fresh.X,
-        fresh.y,
-        grid,
-        (len(grid),),
-        (grid[:, 0],),
-        curve.mean[shown],
-        np.sqrt(curve.variance[shown]),
-        curve.in_support[shown],
-        fresh.row_mean,
-        np.sqrt(fresh.row_variance),
+        key="heteroscedastic",
+        title=info.label,
+        kind=info.kind,
+        n_inputs=1,
+        X=curve.X,
+        y=curve.y,
+        feature_names=("x",),
+        target_name="y",
+        unit=_UNITS,
+        X_test=fresh.X,
+        y_test=fresh.y,
+        grid=grid,
+        grid_shape=(len(grid),),
+        axes=(grid[:, 0],),
+        true_mean=curve.mean[shown],
+        true_std=np.sqrt(curve.variance[shown]),
+        in_support=curve.in_support[shown],
+        test_mean=fresh.row_mean,
+        test_std=np.sqrt(fresh.row_variance),
     )
 
 
@@ -222,25 +224,25 @@ def _ripples(info: DatasetInfo, rows: int, noise: float, seed: int) -> Neighbour
     ripples = make_ripples(rows, _SPOT * noise, seed)
     fresh = make_ripples(N_FRESH, _SPOT * noise, [seed, _FRESH_STREAM])
     return NeighboursData(
-        "ripples",
-        info.label,
-        info.kind,
-        2,
-        ripples.X,
-        ripples.y,
-        ("x1", "x2"),
-        "y",
-        _UNITS,
-        fresh.X,
-        fresh.y,
-        ripples.grid,
-        ripples.mean.shape,
-        ripples.axes,
-        ripples.mean.ravel(),
-        np.sqrt(ripples.variance).ravel(),
-        ripples.in_support.ravel(),
-        fresh.row_mean,
-        np.sqrt(fresh.row_variance),
+        key="ripples",
+        title=info.label,
+        kind=info.kind,
+        n_inputs=2,
+        X=ripples.X,
+        y=ripples.y,
+        feature_names=("x1", "x2"),
+        target_name="y",
+        unit=_UNITS,
+        X_test=fresh.X,
+        y_test=fresh.y,
+        grid=ripples.grid,
+        grid_shape=ripples.mean.shape,
+        axes=ripples.axes,
+        true_mean=ripples.mean.ravel(),
+        true_std=np.sqrt(ripples.variance).ravel(),
+        in_support=ripples.in_support.ravel(),
+        test_mean=fresh.row_mean,
+        test_std=np.sqrt(fresh.row_variance),
     )
 
 
@@ -262,17 +264,17 @@ def _table(key: str, info: DatasetInfo, seed: int) -> NeighboursData:
     n_test = round(HELD_OUT * len(y))
     train, test = np.sort(order[n_test:]), np.sort(order[:n_test])
     return NeighboursData(
-        key,
-        info.label,
-        info.kind,
-        0,
-        X[train],
-        y[train],
-        tuple(features),
-        target,
-        target,
-        X[test],
-        y[test],
+        key=key,
+        title=info.label,
+        kind=info.kind,
+        n_inputs=0,
+        X=X[train],
+        y=y[train],
+        feature_names=tuple(features),
+        target_name=target,
+        unit=target,
+        X_test=X[test],
+        y_test=y[test],
         labels=columns[label].astype(str)[train] if label else None,
         label_name=label,
     )

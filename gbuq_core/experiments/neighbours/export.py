@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from gbuq_core.experiments.neighbours.data import DATASETS, HELD_OUT
@@ -72,7 +74,8 @@ def as_shown(
     >>> shown.k, shown.tau, shown.point
     (80, 10, (8.0,))
     """
-    return settings._replace(
+    return replace(
+        settings,
         k=None if view.tuned else view.k,
         tau=None if settings.tau is None else search.n_trees,
         family=settings.family if settings.family == BEST_FAMILY else look.family,

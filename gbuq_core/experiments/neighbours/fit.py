@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import math
 import time
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -106,7 +107,8 @@ class NeighboursSearch(NamedTuple):
     notes: tuple[str, ...]
 
 
-class NeighboursView(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class NeighboursView:
     """Predictions and scales for one k and calibration, in units of y.
 
     Attributes
@@ -221,7 +223,7 @@ def search_key(fit: NeighboursFit, settings: NeighboursSettings) -> tuple[int, s
     >>> from gbuq_core.experiments.neighbours.plan import plan_neighbours
     >>> fit = fit_neighbours(plan_neighbours(NeighboursSettings(rows=200, trees=20)))
     >>> few = NeighboursSettings(tau=5, order="last", k=9)
-    >>> [search_key(fit, each) for each in (few, few._replace(tau=99), few._replace(k=80))]
+    >>> [search_key(fit, each) for each in (few, replace(few, tau=99), replace(few, k=80))]
     [(5, 'last', 61), (20, 'first', 61), (5, 'last', 160)]
     """
     count, order = _trees(fit, settings)
@@ -295,7 +297,7 @@ def view_neighbours(
     >>> settings = NeighboursSettings(rows=200, trees=20)
     >>> fit = fit_neighbours(plan_neighbours(settings))
     >>> search = search_neighbours(fit, settings)
-    >>> view_neighbours(fit, search, settings._replace(k=5000)).k
+    >>> view_neighbours(fit, search, replace(settings, k=5000)).k
     160
     """
     _check(settings)
@@ -305,7 +307,7 @@ def view_neighbours(
             f"k must be from 2 to {fit.most_k} here, so that it can be calibrated on the "
             f"validation rows: {k} is shown, not {settings.k}."
         )
-    setting = setting_of(fit, search, settings._replace(k=k))
+    setting = setting_of(fit, search, replace(settings, k=k))
     if setting.n_neighbors > search.width:
         search = search_neighbours(fit, settings)
     scale = scale_of(search.near_test.targets, setting)
@@ -314,17 +316,17 @@ def view_neighbours(
         grid_scale = scale_of(search.grid_targets[:, : setting.n_neighbors].astype(float), setting)
     y, loc = fit.data.y_test, search.near_test.loc
     return NeighboursView(
-        settings,
-        setting,
-        k is None,
-        loc,
-        scale,
-        search.grid_loc,
-        grid_scale,
-        rmse(y, loc),
-        nll_gaussian(y, loc, scale),
-        crps_gaussian(y, loc, scale),
-        tuple(notes),
+        settings=settings,
+        setting=setting,
+        tuned=k is None,
+        loc=loc,
+        scale=scale,
+        grid_loc=search.grid_loc,
+        grid_scale=grid_scale,
+        test_rmse=rmse(y, loc),
+        test_nll=nll_gaussian(y, loc, scale),
+        test_crps=crps_gaussian(y, loc, scale),
+        notes=tuple(notes),
     )
 
 

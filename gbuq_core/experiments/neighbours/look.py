@@ -6,6 +6,7 @@ Brophy and Lowd (IBUG, 2022), algorithms 1 and 2, equation 3.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -40,7 +41,8 @@ _REACH = 4.5  # stds to either side of a prediction that densities are drawn ove
 FIRST_POINTS = {"heteroscedastic": (8.0,), "wave": (1.4,), "ripples": (0.5, -0.5)}
 
 
-class NeighboursLook(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class NeighboursLook:
     """A prediction and its neighbours; targets, scales and densities in units of y.
 
     Attributes
@@ -172,27 +174,30 @@ def look_at(
         shares = dict(zip(found.classes.tolist(), found.shares[0].tolist(), strict=True))
     cut = int(near.affinities[0, k - 1])
     return NeighboursLook(
-        *place,
-        loc,
-        scale,
-        k,
-        near.indices[0, :k],
-        near.affinities[0, :k],
-        targets[0],
-        fit.data.X[near.indices[0, :k]],
-        row_affinities,
-        count,
-        cut,
-        int((near.affinities[0, k:] == cut).sum()),
-        path_k,
-        running_std(near.targets, path_k.tolist())[0],
-        _map_affinity(fit, search, place.x),
-        y_grid,
-        densities,
-        refusals,
-        _family(fit, search, view, ranked, refusals, notes),
-        shares,
-        tuple(notes),
+        title=place.title,
+        x=place.x,
+        row=place.row,
+        target=place.target,
+        loc=loc,
+        scale=scale,
+        k=k,
+        indices=near.indices[0, :k],
+        affinities=near.affinities[0, :k],
+        targets=targets[0],
+        features=fit.data.X[near.indices[0, :k]],
+        row_affinities=row_affinities,
+        n_trees=count,
+        cut=cut,
+        n_tied=int((near.affinities[0, k:] == cut).sum()),
+        path_k=path_k,
+        path_std=running_std(near.targets, path_k.tolist())[0],
+        map_affinity=_map_affinity(fit, search, place.x),
+        y_grid=y_grid,
+        densities=densities,
+        refusals=refusals,
+        family=_family(fit, search, view, ranked, refusals, notes),
+        class_shares=shares,
+        notes=tuple(notes),
     )
 
 

@@ -10,6 +10,7 @@ import contextlib
 import importlib
 import importlib.util
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -59,7 +60,8 @@ _BASELINES = {
 BASELINES: Mapping[str, str] = MappingProxyType(_BASELINES)
 
 
-class NeighboursSettings(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class NeighboursSettings:
     """Everything that the page depends on.
 
     Attributes

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import ndtri
@@ -35,7 +35,8 @@ _REACH = 8.0  # stds to either side over which a family's score is integrated
 _MOST_POINTS, _FEWEST_POINTS, _BUDGET = 257, 65, 40_000_000
 
 
-class NeighboursScore(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class NeighboursScore:
     """One method's scores on the test rows; lower is better but for the coverage.
 
     Attributes
@@ -166,21 +167,21 @@ def _score(data: NeighboursData, found: BaselineFit, label: str) -> NeighboursSc
     share = coverage(y, loc, scale, [LEVEL])
     inside, outside = (_scale_error(data, found.grid_scale, at) for at in _regions(data))
     return NeighboursScore(
-        found.key,
-        label,
-        rmse(y, loc),
-        nll_gaussian(y, loc, scale),
-        crps_gaussian(y, loc, scale),
-        float(share.observed[0]),
-        float(share.low[0]),
-        float(share.high[0]),
-        2.0 * _HALF_WIDTH * float(scale.mean()),
-        inside[0],
-        outside[0],
-        inside[1],
-        outside[1],
-        found.seconds,
-        found.memory_bytes,
+        key=found.key,
+        label=label,
+        rmse=rmse(y, loc),
+        nll=nll_gaussian(y, loc, scale),
+        crps=crps_gaussian(y, loc, scale),
+        coverage=float(share.observed[0]),
+        coverage_low=float(share.low[0]),
+        coverage_high=float(share.high[0]),
+        width=2.0 * _HALF_WIDTH * float(scale.mean()),
+        scale_error_inside=inside[0],
+        scale_error_outside=outside[0],
+        mean_scale_inside=inside[1],
+        mean_scale_outside=outside[1],
+        seconds=found.seconds,
+        memory_bytes=found.memory_bytes,
     )
 
 
@@ -220,14 +221,16 @@ def _score_family(
     share = pit_coverage(np.clip(cdf(posterior, y), 0.0, 1.0), [LEVEL])
     crps, width = integrate_posterior(posterior, y, view.loc, view.scale)
     if posterior.centres is not None:  # kernels stand on the neighbours, not on loc and scale
-        normal = normal._replace(
+        normal = replace(
+            normal,
             rmse=rmse(y, moments(posterior)[0]),
             scale_error_inside=math.nan,
             scale_error_outside=math.nan,
             mean_scale_inside=math.nan,
             mean_scale_outside=math.nan,
         )
-    return normal._replace(
+    return replace(
+        normal,
         key="family",
         label=f"IBUG, {FAMILIES[family].label}",
         nll=float(-log_density(posterior, y).mean()),

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -37,7 +38,8 @@ class RegionChange(NamedTuple):
     change: float
 
 
-class MapChange(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class MapChange:
     """One score before and after an edit.
 
     Attributes
@@ -156,6 +158,7 @@ def compare_maps(before: NoveltyMaps, after: NoveltyMaps, key: str, mask: Mask) 
 
     Examples
     --------
+    >>> from dataclasses import replace
     >>> from gbuq_core.experiments.novelty.fit import run_novelty
     >>> from gbuq_core.experiments.novelty.edits import cells_within, edit_of, mask_of
     >>> from gbuq_core.experiments.novelty.plan import NoveltySettings
@@ -163,7 +166,7 @@ def compare_maps(before: NoveltyMaps, after: NoveltyMaps, key: str, mask: Mask) 
     >>> before = run_novelty(settings)
     >>> box = cells_within(before.fit.data.axes, [(-1.5, 0.2), (0.5, 0.2), (0.5, 1.5), (-1.5, 1.5)])
     >>> edit = edit_of("remove", box)
-    >>> after = run_novelty(settings._replace(edits=(edit,)))
+    >>> after = run_novelty(replace(settings, edits=(edit,)))
     >>> change = compare_maps(before.maps, after.maps, "distance", mask_of(edit.runs))
     >>> change.inside.change > change.threshold
     True
@@ -178,16 +181,16 @@ def compare_maps(before: NoveltyMaps, after: NoveltyMaps, key: str, mask: Mask) 
     spread = float(before.of_rows(key).std())
     difference = new - old
     return MapChange(
-        key,
-        METHODS[key].label,
-        old,
-        new,
-        difference,
-        _region(old, new, inside),
-        _region(old, new, ~inside),
-        spread,
-        THRESHOLD * spread,
-        int(np.abs(difference).argmax()),
+        key=key,
+        label=METHODS[key].label,
+        before=old,
+        after=new,
+        difference=difference,
+        inside=_region(old, new, inside),
+        outside=_region(old, new, ~inside),
+        spread=spread,
+        threshold=THRESHOLD * spread,
+        farthest=int(np.abs(difference).argmax()),
     )
 
 

@@ -7,6 +7,7 @@ where they are whatever the number of rows, the noise and the seed, so that a la
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
@@ -91,7 +92,8 @@ class TableChoice(NamedTuple):
     default: tuple[str, str]
 
 
-class NoveltyData(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class NoveltyData:
     """Training rows over a map, and the truth where it is known; arrays are read-only.
 
     Attributes
@@ -239,10 +241,12 @@ def load_novelty_data(
         data = _synthetic(key, count, factor, seed)
     if third:
         extra = np.random.default_rng([seed, _THIRD_STREAM]).standard_normal(len(data.y))
-        data = data._replace(
-            X=np.column_stack([data.X, extra]), feature_names=(*data.feature_names, THIRD_NAME)
+        data = replace(
+            data,
+            X=np.column_stack([data.X, extra]),
+            feature_names=(*data.feature_names, THIRD_NAME),
         )
-    for part in data:
+    for part in vars(data).values():
         for array in part if isinstance(part, tuple) else (part,):
             if isinstance(array, np.ndarray):
                 array.setflags(write=False)
@@ -283,22 +287,22 @@ def _synthetic(key: str, rows: int, factor: float, seed: int) -> NoveltyData:
     truth = _truth(key, factor * usual)
     n_classes = truth.proba.shape[1]
     return NoveltyData(
-        key,
-        DATASETS[key].label,
-        "classification",
-        X,
-        y,
-        tuple(f"class {label}" for label in range(n_classes)),
-        ("x1", "x2"),
-        "class",
-        extent,
-        axes,
-        grid,
-        cell_numbers(extent, X),
-        truth.log_density,
-        truth.in_support,
-        truth.proba,
-        _either(_log_density(key, X, factor * usual)),
+        key=key,
+        title=DATASETS[key].label,
+        task="classification",
+        X=X,
+        y=y,
+        classes=tuple(f"class {label}" for label in range(n_classes)),
+        feature_names=("x1", "x2"),
+        target_name="class",
+        extent=extent,
+        axes=axes,
+        grid=grid,
+        cell=cell_numbers(extent, X),
+        log_density=truth.log_density,
+        in_support=truth.in_support,
+        true_proba=truth.proba,
+        row_log_density=_either(_log_density(key, X, factor * usual)),
     )
 
 
@@ -368,16 +372,16 @@ def _table(key: str, columns: tuple[str, str]) -> NoveltyData:
     first, second = zip((low - margin).tolist(), (high + margin).tolist(), strict=True)
     axes, grid = cell_middles((first, second), SIDE)
     return NoveltyData(
-        "table",
-        loaded.about.title,
-        loaded.about.task,
-        X,
-        y,
-        classes,
-        columns,
-        loaded.about.target,
-        (first, second),
-        axes,
-        grid,
-        cell_numbers((first, second), X),
+        key="table",
+        title=loaded.about.title,
+        task=loaded.about.task,
+        X=X,
+        y=y,
+        classes=classes,
+        feature_names=columns,
+        target_name=loaded.about.target,
+        extent=(first, second),
+        axes=axes,
+        grid=grid,
+        cell=cell_numbers((first, second), X),
     )

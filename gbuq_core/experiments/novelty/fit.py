@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import time
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -39,7 +40,8 @@ from gbuq_core.presentation import Tally
 from gbuq_core.resources import held_bytes
 
 
-class NoveltyFit(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class NoveltyFit:
     """A forest and an isolation forest on the rows as edited.
 
     Attributes
@@ -159,20 +161,21 @@ def fit_novelty_maps(plan: NoveltyPlan) -> NoveltyFit:
     rows = apply_edits(data, plan.edits, plan.seed)
     model.fit(rows.X, rows.y)
     isolation = IsolationForestScore(plan.trees, random_state=plan.seed, n_jobs=1).fit(rows.X)
-    sizes = int(model.memory_bytes_), held_bytes(isolation)
+    macau_bytes, isolation_bytes = int(model.memory_bytes_), held_bytes(isolation)
     _FITS.add()
     return NoveltyFit(
-        plan,
-        data,
-        rows,
-        model,
-        isolation,
-        int(model.inspect_novelty(rows.X[:1]).z.shape[1]),
-        float(model.fit_seconds_),
-        float(isolation.fit_seconds_),
-        time.perf_counter() - began,
-        *sizes,
-        sum(sizes) + held_bytes(rows),
+        plan=plan,
+        data=data,
+        rows=rows,
+        model=model,
+        isolation=isolation,
+        n_trees=int(model.inspect_novelty(rows.X[:1]).z.shape[1]),
+        macau_seconds=float(model.fit_seconds_),
+        isolation_seconds=float(isolation.fit_seconds_),
+        seconds=time.perf_counter() - began,
+        macau_bytes=macau_bytes,
+        isolation_bytes=isolation_bytes,
+        memory_bytes=macau_bytes + isolation_bytes + held_bytes(rows),
     )
 
 

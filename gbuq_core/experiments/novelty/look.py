@@ -6,6 +6,7 @@ authors' later code.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,7 +51,8 @@ class PlaceValue(NamedTuple):
     rank_rows: float
 
 
-class PlaceLook(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class PlaceLook:
     """What the forest makes of one place.
 
     Attributes
@@ -147,23 +149,23 @@ def explain_place(
     values, nearest = _values(fit, maps, model, x, where, novel)
     names = fit.data.feature_names
     return PlaceLook(
-        f"{names[0]} = {short(where[0])}, {names[1]} = {short(where[1])}",
-        where,
-        x[0],
-        int(cell_numbers(fit.data.extent, x)[0]),
-        contributions,
-        _shares(contributions),
-        _shares(conditional),
-        z,
-        detail.distance[0],
-        top,
-        ellipses,
-        _rows_in_leaves(fit, x, top),
-        np.atleast_1d(predict_places(fit, x)[0]),
-        float(novel.inference_novelty[0]),
-        values,
-        nearest,
-        tuple(notes),
+        title=f"{names[0]} = {short(where[0])}, {names[1]} = {short(where[1])}",
+        point=where,
+        x=x[0],
+        cell=int(cell_numbers(fit.data.extent, x)[0]),
+        contributions=contributions,
+        shares=_shares(contributions),
+        conditional_shares=_shares(conditional),
+        z=z,
+        distance=detail.distance[0],
+        top=top,
+        ellipses=ellipses,
+        leaf_rows=_rows_in_leaves(fit, x, top),
+        prediction=np.atleast_1d(predict_places(fit, x)[0]),
+        signed_inference=float(novel.inference_novelty[0]),
+        values=values,
+        nearest_row=nearest,
+        notes=tuple(notes),
     )
 
 

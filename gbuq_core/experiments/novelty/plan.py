@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -99,7 +100,8 @@ _METHODS = {
 METHODS: Mapping[str, MethodInfo] = MappingProxyType(_METHODS)
 
 
-class NoveltySettings(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class NoveltySettings:
     """Everything that the page depends on.
 
     Attributes
@@ -164,7 +166,8 @@ class NoveltySettings(NamedTuple):
     n_top: int = 6
 
 
-class NoveltyPlan(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class NoveltyPlan:
     """What a fit depends on, and nothing else: the key of its result.
 
     Fields that the data do not use are None, so that moving them refits nothing.
@@ -218,7 +221,7 @@ def before_edits(plan: NoveltyPlan) -> NoveltyPlan:
     >>> before_edits(plan_novelty(NoveltySettings())).edits
     ()
     """
-    return plan._replace(edits=())
+    return replace(plan, edits=())
 
 
 def why_not(plan: NoveltyPlan) -> str:
@@ -335,7 +338,7 @@ def estimate_novelty_seconds(plan: NoveltyPlan) -> float:
     Examples
     --------
     >>> quick = plan_novelty(NoveltySettings())
-    >>> estimate_novelty_seconds(quick._replace(trees=500)) > 2 * estimate_novelty_seconds(quick)
+    >>> estimate_novelty_seconds(replace(quick, trees=500)) > 2 * estimate_novelty_seconds(quick)
     True
     """
     rows, forests = _shape(plan)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -45,7 +46,8 @@ PAPER_AUROC: Mapping[str, tuple[float, ...]] = MappingProxyType(
 _COEFFICIENT, _NOISE = 100.0, 10.0  # weights are uniform up to the first; std of the noise
 
 
-class ProtocolSettings(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class ProtocolSettings:
     """What the experiments depend on.
 
     Attributes
@@ -166,7 +168,9 @@ def run_protocol(settings: ProtocolSettings | None = None) -> ProtocolRun:
     """
     settings = ProtocolSettings() if settings is None else settings
     chosen = _check(settings)
-    X, y = make_linear(*settings[:3], settings.law, settings.seed)
+    X, y = make_linear(
+        settings.rows, settings.features, settings.relevant, settings.law, settings.seed
+    )
     found = np.zeros((len(SCORES), len(chosen)))
     began = time.perf_counter()
     with stage(len(chosen)):

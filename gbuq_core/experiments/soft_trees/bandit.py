@@ -9,6 +9,7 @@ arm pays in a context, and only a model that stays uncertain where an arm was no
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -58,7 +59,8 @@ class ArmModel(Protocol):
         ...
 
 
-class BanditRun(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class BanditRun:
     """How one policy fared.
 
     Attributes

@@ -6,7 +6,8 @@ of the bumps open; the defaults here are this project's.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +26,8 @@ _SGLB_TREE, _SGLB_ROW_TREE = 5e-5, 1e-8
 _XBART_TREE, _XBART_ROW_TREE = 7e-5, 1.5e-7
 
 
-class BanditSettings(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class BanditSettings:
     """Everything that a comparison depends on.
 
     Attributes
@@ -78,7 +80,8 @@ class BanditSettings(NamedTuple):
     vst_steps: int = 600
 
 
-class BanditPlan(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class BanditPlan:
     """What one policy's run depends on, and nothing else: the key of its result.
 
     ``model`` holds the estimator's own parameters, as pairs of name and value; knobs that the

@@ -202,7 +202,8 @@ def check_rank_claim(run: RankRun) -> Claim:
     Examples
     --------
     >>> from gbuq_core.experiments.soft_trees.rank import RankSettings, run_rank
-    >>> run = run_rank(RankSettings("moons3", (0, 3), n_seeds=2, rows=40, steps=60, depth=1))
+    >>> few = RankSettings(data="moons3", ranks=(0, 3), n_seeds=2, rows=40, steps=60, depth=1)
+    >>> run = run_rank(few)
     >>> check_rank_claim(run).verdict in ("holds", "nearly", "does not hold")
     True
     """

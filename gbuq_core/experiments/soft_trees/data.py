@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -95,7 +96,8 @@ OWN_START: Points = (
 # fmt: on
 
 
-class SoftTreesData(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class SoftTreesData:
     """Training rows, the grid that pictures are drawn on, and the truth; arrays are read-only.
 
     Attributes
@@ -170,7 +172,7 @@ def load_soft_trees_data(
         data = _own_data(check_points(points))
     else:
         data = _drawn_data(key, rows, noise, seed)
-    for array in data:
+    for array in vars(data).values():
         if isinstance(array, np.ndarray):
             array.setflags(write=False)
     return data
@@ -186,20 +188,20 @@ def _drawn_data(key: str, rows: int, noise: float, seed: int) -> SoftTreesData:
     lowest = min(float(curve.y.min()), float(mean.min()))
     highest = max(float(curve.y.max()), float(mean.max()))
     return SoftTreesData(
-        key,
-        DATASETS[key].label,
-        curve.X,
-        curve.y,
-        x,
-        (float(x[0]), float(x[-1])),
-        _span(np.array([lowest, highest]), _DRAWN_PAD),
-        curve.in_support[shown].copy(),
-        mean,
-        np.sqrt(curve.variance[shown]),
-        _spread_of(curve.y),
-        fresh.X,
-        fresh.y,
-        fresh.row_mean,
+        key=key,
+        title=DATASETS[key].label,
+        X=curve.X,
+        y=curve.y,
+        x=x,
+        x_range=(float(x[0]), float(x[-1])),
+        y_range=_span(np.array([lowest, highest]), _DRAWN_PAD),
+        support=curve.in_support[shown].copy(),
+        true_mean=mean,
+        true_std=np.sqrt(curve.variance[shown]),
+        target_std=_spread_of(curve.y),
+        fresh_X=fresh.X,
+        fresh_y=fresh.y,
+        fresh_mean=fresh.row_mean,
     )
 
 
@@ -214,17 +216,18 @@ def _own_data(points: Points) -> SoftTreesData:
     nearest = np.abs(x[:, None] - X[:, 0]).min(axis=1, initial=np.inf)
     y_low, y_high = _span(y, _PAD)
     return SoftTreesData(
-        OWN,
-        DATASETS[OWN].label,
-        X,
-        y,
-        x,
-        (left, right),
-        (min(BOARD[1][0], y_low), max(BOARD[1][1], y_high)),
-        nearest <= 0.5 * max(_NEIGHBOURS_APART * width, _TYPICALLY_APART * _median_space(X[:, 0])),
-        None,
-        None,
-        _spread_of(y),
+        key=OWN,
+        title=DATASETS[OWN].label,
+        X=X,
+        y=y,
+        x=x,
+        x_range=(left, right),
+        y_range=(min(BOARD[1][0], y_low), max(BOARD[1][1], y_high)),
+        support=nearest
+        <= 0.5 * max(_NEIGHBOURS_APART * width, _TYPICALLY_APART * _median_space(X[:, 0])),
+        true_mean=None,
+        true_std=None,
+        target_std=_spread_of(y),
     )
 
 

@@ -6,6 +6,7 @@ eq. 16. Nothing here trains anything.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +20,8 @@ from gbuq_core.experiments.soft_trees.plan import METHODS, SoftTreesSettings
 Frames = npt.NDArray[np.float32]
 
 
-class TreeView(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class TreeView:
     """One soft tree over the grid: for the posterior mean, a draw or a moment of its training.
 
     Attributes
@@ -109,7 +111,8 @@ class StagesView(NamedTuple):
     rmse: Array
 
 
-class CovarianceView(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class CovarianceView:
     """The posterior of one tree's parameters, on the standardised scale.
 
     Attributes
@@ -179,21 +182,21 @@ def tree_view(fit: SoftTreesFit, settings: SoftTreesSettings | None = None) -> T
     n_trees = len(fit.frames)
     name = fit.label if n_trees == 1 else f"{fit.label}, tree {tree + 1} of {n_trees}"
     return TreeView(
-        f"{name}: {what}",
-        tree,
-        n_trees,
-        draw,
-        frame,
-        n_steps if frame is None else int(steps[frame]),
-        n_steps,
-        fit.data.x,
-        picture.gates,
-        picture.reach,
-        picture.leaf_means,
-        picture.leaf_stds,
-        picture.output,
-        np.array([_even(fit.data.x, gate) for gate in picture.gates]),
-        tuple(notes),
+        title=f"{name}: {what}",
+        tree=tree,
+        n_trees=n_trees,
+        draw=draw,
+        frame=frame,
+        step=n_steps if frame is None else int(steps[frame]),
+        n_steps=n_steps,
+        x=fit.data.x,
+        gates=picture.gates,
+        reach=picture.reach,
+        leaf_means=picture.leaf_means,
+        leaf_stds=picture.leaf_stds,
+        output=picture.output,
+        splits=np.array([_even(fit.data.x, gate) for gate in picture.gates]),
+        notes=tuple(notes),
     )
 
 
@@ -296,17 +299,17 @@ def covariance_view(fit: SoftTreesFit, tree: int = 0) -> CovarianceView:
         strongest = (labels[j], labels[i], float(correlation[i, j]))
     shared = np.square(posterior.factor).sum(axis=1) / np.square(scale)
     return CovarianceView(
-        tree,
-        posterior.rank,
-        len(labels),
-        correlation,
-        covariance,
-        posterior.mean,
-        scale,
-        tuple(labels),
-        tuple(groups),
-        float(shared.mean()),
-        strongest,
+        tree=tree,
+        rank=posterior.rank,
+        n_parameters=len(labels),
+        correlation=correlation,
+        covariance=covariance,
+        mean=posterior.mean,
+        scale=scale,
+        labels=tuple(labels),
+        groups=tuple(groups),
+        shared=float(shared.mean()),
+        strongest=strongest,
     )
 
 

@@ -92,10 +92,11 @@ def estimate_soft_trees_seconds(plan: SoftTreesPlan) -> float:
 
     Examples
     --------
+    >>> from dataclasses import replace
     >>> from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings, plan_soft_trees
     >>> quick = plan_soft_trees(SoftTreesSettings(steps=500), "vst")
     >>> seconds = estimate_soft_trees_seconds(quick)
-    >>> estimate_soft_trees_seconds(quick._replace(steps=5000)) > 5 * seconds
+    >>> estimate_soft_trees_seconds(replace(quick, steps=5000)) > 5 * seconds
     True
     """
     if why_not(plan):

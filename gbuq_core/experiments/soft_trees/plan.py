@@ -8,6 +8,7 @@ belong to the view: they refit nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -97,7 +98,8 @@ METHODS: Mapping[str, SoftTreesMethod] = MappingProxyType(_METHODS)
 SOFT_METHODS = tuple(key for key, method in METHODS.items() if method.family == "soft")
 
 
-class SoftTreesSettings(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class SoftTreesSettings:
     """Everything that the page depends on.
 
     Attributes
@@ -167,7 +169,8 @@ class SoftTreesSettings(NamedTuple):
 PAPER = SoftTreesSettings(methods=tuple(METHODS), steps=6000, restarts=3)
 
 
-class SoftTreesPlan(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class SoftTreesPlan:
     """What one method's fit depends on, and nothing else: the key of its result.
 
     Fields that the data or the method do not use are None, so that moving them refits nothing.
@@ -213,8 +216,9 @@ def plan_soft_trees(settings: SoftTreesSettings, method: str) -> SoftTreesPlan:
 
     Examples
     --------
+    >>> from dataclasses import replace
     >>> base = SoftTreesSettings()
-    >>> view = base._replace(draws=50, draw_seed=7, draw=3, frame=2, trees=9, members=3)
+    >>> view = replace(base, draws=50, draw_seed=7, draw=3, frame=2, trees=9, members=3)
     >>> plan_soft_trees(view, "vst") == plan_soft_trees(base, "vst")
     True
     """

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -64,7 +65,8 @@ _RANK_DATASETS = {
 RANK_DATASETS: Mapping[str, RankDataset] = MappingProxyType(_RANK_DATASETS)
 
 
-class RankSettings(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class RankSettings:
     """What the comparison depends on: all of it, so it is the key of its result, too.
 
     Attributes
@@ -150,7 +152,7 @@ def plan_rank(settings: RankSettings) -> RankSettings:
     full = rank_parameters(settings)
     ranks = tuple(sorted({min(rank, full) for rank in settings.ranks}))
     rows = None if RANK_DATASETS[settings.data].rows is not None else settings.rows
-    return settings._replace(ranks=ranks, rows=rows)
+    return replace(settings, ranks=ranks, rows=rows)
 
 
 def why_no_rank(settings: RankSettings) -> str:
@@ -229,7 +231,8 @@ def run_rank(settings: RankSettings | None = None) -> RankRun:
 
     Examples
     --------
-    >>> run = run_rank(RankSettings("moons3", (0, 3), n_seeds=2, rows=40, steps=60, depth=1))
+    >>> few = RankSettings(data="moons3", ranks=(0, 3), n_seeds=2, rows=40, steps=60, depth=1)
+    >>> run = run_rank(few)
     >>> run.auroc.shape, run.mean.shape
     ((2, 2), (2,))
     """
@@ -330,7 +333,8 @@ def describe_rank(run: RankRun) -> str:
 
     Examples
     --------
-    >>> run = run_rank(RankSettings("moons3", (0, 3), n_seeds=2, rows=40, steps=60, depth=1))
+    >>> few = RankSettings(data="moons3", ranks=(0, 3), n_seeds=2, rows=40, steps=60, depth=1)
+    >>> run = run_rank(few)
     >>> describe_rank(run)[:44]
     'Two moons, 2 seeds: AUROC of knowledge uncer'
     """

@@ -7,7 +7,7 @@ wavelet. Fan-out and agreement are this project's numbers for what its figures s
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ndtri
@@ -31,7 +31,8 @@ _HALF_WIDTH = float(ndtri(0.5 + LEVEL / 2.0))  # in stds of a normal
 _NAN = math.nan
 
 
-class SoftTreesScore(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class SoftTreesScore:
     """One method's numbers; NaN where the data do not tell them (own points, sets without gaps).
 
     Attributes
@@ -98,19 +99,19 @@ def score_soft_trees(
         share = held / len(data.fresh_y)
         low, high = (float(end) for end in binomial_band(held, len(data.fresh_y)))
     return SoftTreesScore(
-        fit.method,
-        fit.label,
-        inside,
-        outside,
-        outside / inside if inside > 0.0 else _NAN,
-        _agreement(view, data.support),
-        rmse,
-        share,
-        low,
-        high,
-        nll,
-        fit.seconds,
-        fit.memory_bytes,
+        method=fit.method,
+        label=fit.label,
+        inside=inside,
+        outside=outside,
+        fan_out=outside / inside if inside > 0.0 else _NAN,
+        agreement=_agreement(view, data.support),
+        rmse=rmse,
+        coverage=share,
+        coverage_low=low,
+        coverage_high=high,
+        nll=nll,
+        seconds=fit.seconds,
+        memory_bytes=fit.memory_bytes,
     )
 
 

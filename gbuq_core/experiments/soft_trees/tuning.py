@@ -10,6 +10,7 @@ prior.
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -87,8 +88,8 @@ def plan_tuning(settings: SoftTreesSettings, method: str) -> SoftTreesPlan:
     """
     check_choice("method", method, SOFT_METHODS)
     plan = plan_soft_trees(settings, method)
-    return plan._replace(
-        depth=None, rank=settings.rank, beta=None, prior_scale=None, learning_rate=None
+    return replace(
+        plan, depth=None, rank=settings.rank, beta=None, prior_scale=None, learning_rate=None
     )
 
 
@@ -105,7 +106,8 @@ def why_no_tuning(plan: SoftTreesPlan) -> str:
 
 def _with_depth(plan: SoftTreesPlan, depth: float) -> SoftTreesPlan:
     """A plan of the grid; its other knobs hardly change what a fit takes."""
-    return plan._replace(
+    return replace(
+        plan,
         depth=int(depth),
         beta=DEFAULT_GRID["beta"][0],
         prior_scale=DEFAULT_GRID["prior_scale"][0],
@@ -119,7 +121,7 @@ def estimate_tuning_seconds(plan: SoftTreesPlan) -> float:
     Examples
     --------
     >>> quick = plan_tuning(SoftTreesSettings(steps=500), "vst")
-    >>> estimate_tuning_seconds(quick._replace(steps=5000)) > 5 * estimate_tuning_seconds(quick)
+    >>> estimate_tuning_seconds(replace(quick, steps=5000)) > 5 * estimate_tuning_seconds(quick)
     True
     """
     if why_no_tuning(plan):

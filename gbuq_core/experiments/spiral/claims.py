@@ -65,7 +65,8 @@ def settings_text(settings: SpiralSettings) -> str:
 
     Examples
     --------
-    >>> settings_text(PAPER._replace(rows=500, seed=3))
+    >>> from dataclasses import replace
+    >>> settings_text(replace(PAPER, rows=500, seed=3))
     "Not the papers' settings: rows a class 500 (there 1,500)."
     >>> settings_text(PAPER)
     "In the papers' settings."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,14 +20,15 @@ from gbuq_core.presentation import csv_text
 
 _SHOW = """
 far = density <= np.quantile(density, 0.4)
-panels = [Panel("True data uncertainty", entropy(posterior).reshape(80, 80), "nats")]
+truth = entropy(posterior).reshape(80, 80)
+panels = [Panel(title="True data uncertainty", values=truth, unit="nats")]
 for name, parts in maps.items():
     print(f"{name}: AUROC of knowledge uncertainty on far cells {auroc(far, parts.knowledge):.3f}")
     panels += [
-        Panel(f"{name}: {part}", getattr(parts, part).reshape(80, 80), "nats")
+        Panel(title=f"{name}: {part}", values=getattr(parts, part).reshape(80, 80), unit="nats")
         for part in ("total", "data", "knowledge")
     ]
-sheet = PanelSheet(panels, columns=4, x_extent=(-600, 600), y_extent=(-600, 600))
+sheet = PanelSheet(panels=panels, columns=4, x_extent=(-600, 600), y_extent=(-600, 600))
 Path("spiral.html").write_text(standalone_html(sheet, "Spiral"), encoding="utf-8")
 """
 
@@ -124,7 +126,7 @@ def _limit(plan: SpiralPlan, settings: SpiralSettings) -> int | None:
     """How many members count, where that is fewer than there are."""
     shown, n_members = settings.shown, plan.members
     if shown is not None and METHODS[plan.method].virtual:
-        n_members = len(member_trees(plan, settings._replace(shown=None)))
+        n_members = len(member_trees(plan, replace(settings, shown=None)))
     return shown if shown is not None and shown < n_members else None
 
 

@@ -10,6 +10,7 @@ and number of members without training again; `run_spiral` does both for all met
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,7 +68,8 @@ _INDEPENDENT_FRAMES, _MAX_STAGE_MAPS = 25, 500  # the latter stages x models: 73
 _BLOCK = 2048  # rows predicted at a time, all stages and models at once
 
 
-class SpiralFit(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class SpiralFit:
     """A trained method's predictions while it grew.
 
     Attributes
@@ -106,7 +108,8 @@ class SpiralFit(NamedTuple):
     memory_bytes: int
 
 
-class SpiralMaps(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class SpiralMaps:
     """Uncertainty of one method at every frame, in nats.
 
     Attributes
@@ -226,9 +229,10 @@ def map_spiral(fit: SpiralFit, settings: SpiralSettings) -> SpiralMaps:
 
     Examples
     --------
+    >>> from dataclasses import replace
     >>> settings = SpiralSettings(rows=50, chain_trees=60, start=0.5)
     >>> fit = fit_spiral(plan_spiral(settings, "virtual_sglb"))
-    >>> [map_spiral(fit, settings._replace(step=step)).member_trees.tolist() for step in (30, 10)]
+    >>> [map_spiral(fit, replace(settings, step=step)).member_trees.tolist() for step in (30, 10)]
     [[60], [40, 50, 60]]
     """
     frames = _frames(fit)

@@ -7,6 +7,7 @@ Tan, Huertas and Zhao, "Cyclical gradient MCMC", algorithm 1, section 5.1 and ap
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -58,7 +59,8 @@ _METHODS = {
 METHODS: Mapping[str, SpiralMethod] = MappingProxyType(_METHODS)
 
 
-class SpiralSettings(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class SpiralSettings:
     """Everything that the maps depend on; `PAPER` holds the papers' values.
 
     Attributes
@@ -128,7 +130,8 @@ PAPER = SpiralSettings(
 )
 
 
-class SpiralPlan(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class SpiralPlan:
     """What one method's fit depends on, and nothing else: the key of its result.
 
     Fields that the method does not use are None, so that moving them refits nothing.

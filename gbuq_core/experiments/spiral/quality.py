@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -99,7 +100,8 @@ class WalkOff(NamedTuple):
     sentence: str
 
 
-class QualityPoint(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class QualityPoint:
     """One ensemble's quality and what it cost.
 
     Attributes
@@ -209,7 +211,7 @@ def quality_plans(settings: SpiralSettings) -> tuple[SpiralPlan, ...]:
     >>> [plan.members for plan in quality_plans(SpiralSettings())]
     [30, 1, 1, 1]
     """
-    largest = settings._replace(members=max(ENSEMBLE_SIZES))
+    largest = replace(settings, members=max(ENSEMBLE_SIZES))
     return tuple(plan_spiral(largest, method) for method in ("sglb", *CHAINS))
 
 
@@ -232,7 +234,7 @@ def quality_against_compute(
     >>> [(point.n_models, point.n_trees) for point in quality_against_compute(settings)]
     [(3, 15), (5, 25), (10, 50), (30, 150), (1, 40), (1, 40), (1, 40)]
     """
-    settings = settings._replace(shown=None)
+    settings = replace(settings, shown=None)
     done = dict(fits or {})
     plans = quality_plans(settings)
     for plan in plans:
@@ -242,7 +244,7 @@ def quality_against_compute(
     reference = _knowledge_of(independent, slice(-_REFERENCE, None))
     points = []
     for size in ENSEMBLE_SIZES:
-        maps = map_spiral(independent, settings._replace(shown=size))
+        maps = map_spiral(independent, replace(settings, shown=size))
         apart = size <= max(ENSEMBLE_SIZES) - _REFERENCE
         points.append(_point(maps, size, reference if apart else None))
     points += [_point(map_spiral(fit, settings), 1, reference) for fit in chains]

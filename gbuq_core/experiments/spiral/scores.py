@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -29,7 +29,8 @@ from gbuq_core.metrics import (
 )
 
 
-class SpiralScore(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class SpiralScore:
     """One method's scores with all trees; uncertainties in nats.
 
     NaN where there is a single member or there are no such cells.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import NamedTuple
 
 from gbuq_core.experiments.table.fit import Cut
 from gbuq_core.tables.predicting import ScorePlan
@@ -27,7 +27,8 @@ _FLAGS: Mapping[str, str] = MappingProxyType(
 )
 
 
-class TableRecipe(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class TableRecipe:
     """All that the numbers of a scored table depend on.
 
     Attributes
@@ -67,8 +68,11 @@ def table_code(recipe: TableRecipe) -> str:
 
     Examples
     --------
-    >>> recipe = TableRecipe("wine", True, ReadOptions(), {}, {}, {}, "cultivar", None, "",
-    ...                      ScorePlan(n_trees=50), Cut(5, 0.5, 20))
+    >>> recipe = TableRecipe(
+    ...     source="wine", is_builtin=True, options=ReadOptions(), kinds={}, used={}, missing={},
+    ...     target="cultivar", task=None, second="", plan=ScorePlan(n_trees=50),
+    ...     cut=Cut(5, 0.5, 20),
+    ... )
     >>> 'load_builtin("wine")' in table_code(recipe)
     True
     """
@@ -136,8 +140,11 @@ def table_command(recipe: TableRecipe) -> str:
 
     Examples
     --------
-    >>> recipe = TableRecipe("my rows.csv", False, ReadOptions(), {}, {}, {}, "y", None, "",
-    ...                      ScorePlan(n_trees=50), Cut(step=5))
+    >>> recipe = TableRecipe(
+    ...     source="my rows.csv", is_builtin=False, options=ReadOptions(), kinds={}, used={},
+    ...     missing={}, target="y", task=None, second="", plan=ScorePlan(n_trees=50),
+    ...     cut=Cut(step=5),
+    ... )
     >>> table_command(recipe)  # doctest: +NORMALIZE_WHITESPACE
     "python -m gbuq_core score 'my rows.csv' --target=y --out=scored.csv --trees=50
     --truncation-step=5"
@@ -168,7 +175,7 @@ def _flags(recipe: TableRecipe) -> list[tuple[str, object]]:
         *(("use" if used else "drop", name) for name, used in recipe.used.items()),
         *(("missing", f"{name}={','.join(words)}") for name, words in recipe.missing.items()),
     ]
-    plan, default = recipe.plan._asdict(), ScorePlan()._asdict()
+    plan, default = vars(recipe.plan), vars(ScorePlan())
     flags += [(flag, plan[name]) for name, flag in _FLAGS.items() if plan[name] != default[name]]
     flags += [
         ("truncation-step", recipe.plan.truncation_step if cut.step is None else cut.step),
@@ -194,7 +201,7 @@ def _plan_text(plan: ScorePlan) -> str:
     defaults = ScorePlan()
     given = [
         f"{name}={value!r}"
-        for name, value in plan._asdict().items()
+        for name, value in vars(plan).items()
         if value != getattr(defaults, name)
     ]
     return f"ScorePlan({', '.join(given)})"

@@ -6,6 +6,7 @@ or to fewer members (eq. 15 of the virtual-ensembles paper), so that no knob of 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -208,9 +209,9 @@ def cut_table(scored: ScoredTable, cut: Cut, stages: Stages | None = None) -> Sc
         measured = measured._replace(model=measured.model._replace(estimator=own))
     every = (*models, *((measured.model,) if measured is not None else ()))
     if all(model.estimator.changes_nothing for model in every):
-        return scored._replace(models=models, measured=measured)
+        return replace(scored, models=models, measured=measured)
     pieces, places = [], []
-    for number, (model, rows) in enumerate(_rows_by_model(scored._replace(models=models))):
+    for number, (model, rows) in enumerate(_rows_by_model(replace(scored, models=models))):
         if len(rows):
             staged = None if stages is None else stages.scored[number]
             pieces.append(_cut_rows(scored, model.estimator, prepared, rows, staged))
@@ -226,7 +227,8 @@ def cut_table(scored: ScoredTable, cut: Cut, stages: Stages | None = None) -> Sc
         own = measured.model.estimator
         found = _cut_rows(scored, own, scored.training, measured.rows, staged)
         scores = evaluate_measured(scored.training, measured.rows, found)
-    return scored._replace(
+    return replace(
+        scored,
         models=models,
         measured=measured,
         predictions=predictions,

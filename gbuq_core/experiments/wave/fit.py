@@ -6,6 +6,7 @@ via ensembles", eq. 6 and 11-12), small enough to be fitted within a few hundred
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -73,7 +74,8 @@ class WaveScores(NamedTuple):
     coverage: float
 
 
-class WaveRun(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class WaveRun:
     """Training rows, estimates on the grid, the truth, and scores."""
 
     config: WaveConfig

@@ -100,7 +100,7 @@ def encode_sheet(sheet: PanelSheet, select: bool = False, ray: bool = False) -> 
 
     Examples
     --------
-    >>> sheet = PanelSheet([Panel("Knowledge", [[0.1, 0.2]], unit="nats")])
+    >>> sheet = PanelSheet(panels=[Panel(title="Knowledge", values=[[0.1, 0.2]], unit="nats")])
     >>> decode_sheet(encode_sheet(sheet)).header["panels"][0]["unit"]
     'nats'
     """

@@ -12,6 +12,7 @@ and the ``column``-th place of the x axis.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -97,7 +98,8 @@ class Marker(NamedTuple):
     shape: Literal["ring", "cross", "square"] = "ring"
 
 
-class Panel(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class Panel:
     """One heatmap.
 
     Parameters
@@ -152,7 +154,8 @@ class Panel(NamedTuple):
     blank_hatched: bool = False
 
 
-class PanelSheet(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class PanelSheet:
     """Panels of one shape in a grid, with shared axes and shared frames.
 
     Parameters

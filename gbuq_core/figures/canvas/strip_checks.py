@@ -28,7 +28,7 @@ def strip_limits(strip: Strip) -> tuple[float, float]:
 
     Examples
     --------
-    >>> strip_limits(Strip("A", [0, 1], [StripLine("a", [0.1, 1.0])]))
+    >>> strip_limits(Strip(title="A", x=[0, 1], lines=[StripLine("a", [0.1, 1.0])]))
     (0.0, 1.05)
     """
     if strip.y_limits is not None:

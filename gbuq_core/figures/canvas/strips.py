@@ -7,6 +7,7 @@ moves with the scrubber, its lines grow, or it shows the lines of each frame.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -48,7 +49,8 @@ class StripLine(NamedTuple):
     weight: npt.ArrayLike | None = None
 
 
-class Strip(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class Strip:
     """A small line chart that follows the frames of its sheet.
 
     Parameters
@@ -91,7 +93,8 @@ class Strip(NamedTuple):
     Examples
     --------
     >>> trees = np.arange(1, 5)
-    >>> Strip("Loss", trees, [StripLine("train", [2.0, 1.0, 0.7, 0.6])], "tree", "nats").mode
+    >>> line = StripLine("train", [2.0, 1.0, 0.7, 0.6])
+    >>> Strip(title="Loss", x=trees, lines=[line], x_label="tree", y_label="nats").mode
     'cursor'
     """
 

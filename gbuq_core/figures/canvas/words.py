@@ -15,7 +15,7 @@ def describe_panel(panel: Panel, frame: int = -1) -> str:
 
     Examples
     --------
-    >>> describe_panel(Panel("Data uncertainty", [[0.1, 0.25]], unit="nats"))
+    >>> describe_panel(Panel(title="Data uncertainty", values=[[0.1, 0.25]], unit="nats"))
     'Data uncertainty: from 0.1 to 0.25 nats.'
     """
     values = np.asarray(panel.values, dtype=np.float64)
@@ -42,7 +42,9 @@ def describe_strip(strip: Strip, frame: int = -1) -> str:
     Examples
     --------
     >>> from gbuq_core.figures.canvas.strips import StripLine
-    >>> describe_strip(Strip("Loss", [1, 2], [StripLine("train", [2.0, 0.5])], "tree", "nats"))
+    >>> lines = [StripLine("train", [2.0, 0.5])]
+    >>> strip = Strip(title="Loss", x=[1, 2], lines=lines, x_label="tree", y_label="nats")
+    >>> describe_strip(strip)
     'Loss (nats), over tree from 1 to 2: train from 0.5 to 2, at the end 0.5.'
     """
     x = np.asarray(strip.x, dtype=np.float64)

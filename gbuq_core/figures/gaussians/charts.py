@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
@@ -140,7 +141,7 @@ def chart_rows(truth: Truth, runs: Sequence[Race], charts: Collection[str]) -> l
     # The headings of the maps above tell the colours; legends would take more room than the
     # charts. On a narrow page those headings come later.
     return [
-        strip._replace(legend=False if column else "narrow")
+        replace(strip, legend=False if column else "narrow")
         for row in rows
         for column, strip in enumerate(row)
     ]
@@ -157,7 +158,7 @@ def _compare(title: str, runs: Sequence[Race], frames: Ints, part: str) -> Strip
         for run in runs
         if np.array_equal(run.steps, frames)
     ]
-    return Strip(title, frames, lines, "step", mode="grow", frame_x=frames)
+    return Strip(title=title, x=frames, lines=lines, x_label="step", mode="grow", frame_x=frames)
 
 
 def _modes_row(truth: Truth, runs: Sequence[Race], frames: Ints) -> list[Strip]:
@@ -165,16 +166,16 @@ def _modes_row(truth: Truth, runs: Sequence[Race], frames: Ints) -> list[Strip]:
     several = any(run.n_chains > 1 for run in runs)
     title = "Modes, a chain" if several else "Modes visited"
     visited = _compare(title, runs, frames, "modes_visited")
-    row = [visited._replace(y_limits=(0.0, 1.04 * most))]
+    row = [replace(visited, y_limits=(0.0, 1.04 * most))]
     for run in runs:
         x, y = _segments(run.stay_steps, run.stay_modes, int(run.steps[-1]))
         style = SAMPLER_STYLES[run.sampler]
         row.append(
             Strip(
-                f"{style.label}: mode",
-                x,
-                [StripLine(style.label, y, style.colour)],
-                "step",
+                title=f"{style.label}: mode",
+                x=x,
+                lines=[StripLine(style.label, y, style.colour)],
+                x_label="step",
                 y_limits=(0.0, 1.04 * most),
                 mode="grow",
                 frame_x=_cursor(run, frames),
@@ -214,19 +215,19 @@ def _segments(steps: Ints, modes: Ints, end: int) -> tuple[Floats, Floats]:
 
 def _schedules_row(truth: Truth, runs: Sequence[Race], frames: Ints) -> list[Strip]:
     share = _compare("Share in a mode", runs, frames, "share_in_modes")
-    row = [share._replace(y_limits=(0.0, 1.04))]
+    row = [replace(share, y_limits=(0.0, 1.04))]
     for run in runs:
         style = SAMPLER_STYLES[run.sampler]
         limit = np.full(len(run.sizes), truth.step_limit)
         row.append(
             Strip(
-                f"{style.label}: size",
-                run.size_steps,
-                [
+                title=f"{style.label}: size",
+                x=run.size_steps,
+                lines=[
                     StripLine("longest stable", limit, "text", dash=True),
                     StripLine(style.label, run.sizes, style.colour),
                 ],
-                "step",
+                x_label="step",
                 log=_falls_far(run.sizes),
                 shaded=[(float(low), float(high)) for low, high in run.exploring],
                 # The end of the last of the cycles shown, not the start of the first.
@@ -256,13 +257,13 @@ def _marginal_row(
             values = np.tile(values[-1], (len(frames), 1))
         row.append(
             Strip(
-                f"{style.label}: {axis}",
-                centres,
-                [
+                title=f"{style.label}: {axis}",
+                x=centres,
+                lines=[
                     StripLine("target", true, "text", dash=True),
                     StripLine(style.label, values, style.colour),
                 ],
-                axis,
+                x_label=axis,
                 y_limits=(0.0, _MARGINAL_ROOM * float(true.max())),
                 mode="frame",
             )
@@ -273,13 +274,13 @@ def _marginal_row(
 def _x_row(truth: Truth, runs: Sequence[Race], frames: Ints) -> list[Strip]:
     first = _compare("KL, nats", runs, frames, "divergence")
     highest = max(float(np.nanmax(line.y, initial=0.0)) for line in first.lines)
-    first = first._replace(y_limits=(0.0, 1.05 * highest or 1.0))
+    first = replace(first, y_limits=(0.0, 1.05 * highest or 1.0))
     return _marginal_row("x", first, truth, runs, frames)
 
 
 def _y_row(truth: Truth, runs: Sequence[Race], frames: Ints) -> list[Strip]:
     first = _compare("Occupancy error", runs, frames, "occupancy_error")
-    return _marginal_row("y", first._replace(y_limits=(0.0, 1.04)), truth, runs, frames)
+    return _marginal_row("y", replace(first, y_limits=(0.0, 1.04)), truth, runs, frames)
 
 
 _ROWS: Mapping[str, Any] = {

@@ -71,7 +71,10 @@ def gaussians_sheet(
     frames = runs[0].steps if runs else np.array([0])
     columns = 1 + len(runs)
     return PanelSheet(
-        [_target_panel(truth, runs, view), *(_panel(truth, run, view, frames) for run in runs)],
+        panels=[
+            _target_panel(truth, runs, view),
+            *(_panel(truth, run, view, frames) for run in runs),
+        ],
         columns=columns,
         x_label="x",
         y_label="y",
@@ -125,7 +128,7 @@ def _target_panel(truth: Truth, runs: Sequence[Race], view: GaussiansView) -> Pa
     if view.shown == "counts":
         values = values * (_most_kept(runs) * _cell_area(truth))
     limits = _limits(float(values.max()), view.log)
-    return Panel("Target", values, _unit(view), limits, log=view.log)
+    return Panel(title="Target", values=values, unit=_unit(view), limits=limits, log=view.log)
 
 
 def _most_kept(runs: Sequence[Race]) -> int:
@@ -142,10 +145,10 @@ def _panel(truth: Truth, run: Race, view: GaussiansView, frames: Ints) -> Panel:
     if view.scale == "own":
         highest = float(values[-1].max())
     return Panel(
-        style.label,
-        values if plays else values[-1],
-        _unit(view),
-        _limits(highest, view.log),
+        title=style.label,
+        values=values if plays else values[-1],
+        unit=_unit(view),
+        limits=_limits(highest, view.log),
         log=view.log,
         points=_trail(run) if plays and view.trail else None,
         # Chains that are gone say nothing about the cells that they never came to.

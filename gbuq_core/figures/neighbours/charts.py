@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -49,7 +50,8 @@ class Families(NamedTuple):
     truth_name: str = "the row's own target"
 
 
-class Reasons(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class Reasons:
     """What a scale comes from.
 
     Attributes
@@ -187,12 +189,12 @@ def family_strip(families: Families, label: str = "y", beside: str = "") -> Stri
     ]
     marked = families.truth is not None
     return Strip(
-        "The neighbours' targets",
-        y,
-        lines,
-        label,
-        "density",
-        (0.0, 1.12 * float(np.nanmax(seen))),
+        title="The neighbours' targets",
+        x=y,
+        lines=lines,
+        x_label=label,
+        y_label="density",
+        y_limits=(0.0, 1.12 * float(np.nanmax(seen))),
         marks=[families.truth] if families.truth is not None else (),
         mark_label=families.truth_name if marked else "",
     )
@@ -210,15 +212,15 @@ def reasons_sheet(reasons: Reasons, unit: str = "", alt: str = "") -> PanelSheet
     """
     every, near = (_bars(counts) for counts in (reasons.counts, reasons.near_counts))
     affinity = Strip(
-        "Affinity of all training rows",
-        100.0 * reasons.edges,
-        [
+        title="Affinity of all training rows",
+        x=100.0 * reasons.edges,
+        lines=[
             StripLine("training rows", every, _PALE, bars=True),
             StripLine(f"the {reasons.chosen_k} neighbours", near, NEAR, bars=True),
         ],
-        "trees with a shared leaf (%)",
-        "rows",
-        (0.7, 1.4 * float(np.nanmax(every, initial=1.0))),
+        x_label="trees with a shared leaf (%)",
+        y_label="rows",
+        y_limits=(0.7, 1.4 * float(np.nanmax(every, initial=1.0))),
         log=True,
     )
     lines = [StripLine("scale", reasons.scale, IBUG.colour)]
@@ -228,12 +230,12 @@ def reasons_sheet(reasons: Reasons, unit: str = "", alt: str = "") -> PanelSheet
         lines.append(StripLine("true noise", level, "text", dash=True))
         seen = max(seen, reasons.true_std)
     scale = Strip(
-        "Its scale against k",
-        reasons.k,
-        lines,
-        "k, neighbours that count",
-        unit,
-        (0.0, 1.08 * seen or 1.0),
+        title="Its scale against k",
+        x=reasons.k,
+        lines=lines,
+        x_label="k, neighbours that count",
+        y_label=unit,
+        y_limits=(0.0, 1.08 * seen or 1.0),
         marks=[float(reasons.chosen_k)],
         mark_label=f"k = {reasons.chosen_k}",
     )
@@ -241,17 +243,17 @@ def reasons_sheet(reasons: Reasons, unit: str = "", alt: str = "") -> PanelSheet
     if len(reasons.tried) > 1:
         strips.append(
             Strip(
-                "The score that chooses k",
-                reasons.tried,
-                [StripLine("validation rows", reasons.score, IBUG.colour)],
-                "k, neighbours that count",
-                reasons.scoring,
+                title="The score that chooses k",
+                x=reasons.tried,
+                lines=[StripLine("validation rows", reasons.score, IBUG.colour)],
+                x_label="k, neighbours that count",
+                y_label=reasons.scoring,
                 marks=[float(reasons.chosen_k)],
                 mark_label=f"k = {reasons.chosen_k}",
             )
         )
     return PanelSheet(
-        [],
+        panels=[],
         strips=strips,
         strip_columns=len(strips),
         strip_height=150,

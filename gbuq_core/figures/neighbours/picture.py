@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -203,19 +204,35 @@ def surface_sheet(
     empty = ~surface.in_support
     std_unit = f"std, {unit}" if unit else "std"
     maps = (
-        Panel("True noise", surface.true_std, std_unit, scale_limits, hatched=empty),
         Panel(
-            "Estimated scale", surface.scale, std_unit, scale_limits, hatched=empty,
-            points=only_near, accent=IBUG.colour,
+            title="True noise",
+            values=surface.true_std,
+            unit=std_unit,
+            limits=scale_limits,
+            hatched=empty,
         ),
         Panel(
-            "Affinity with the point", surface.share, "of the trees", (0.0, 1.0),
-            colour_map="viridis", points=rows, accent=NEAR,
+            title="Estimated scale",
+            values=surface.scale,
+            unit=std_unit,
+            limits=scale_limits,
+            hatched=empty,
+            points=only_near,
+            accent=IBUG.colour,
         ),
-    )  # fmt: skip
-    panels = [panel._replace(outlined=inside) for panel in maps]
+        Panel(
+            title="Affinity with the point",
+            values=surface.share,
+            unit="of the trees",
+            limits=(0.0, 1.0),
+            colour_map="viridis",
+            points=rows,
+            accent=NEAR,
+        ),
+    )
+    panels = [replace(panel, outlined=inside) for panel in maps]
     return PanelSheet(
-        panels,
+        panels=panels,
         columns=3,
         x_label="x1",
         y_label="x2",

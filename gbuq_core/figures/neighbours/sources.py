@@ -73,16 +73,16 @@ def reasons_from(
     tried = tuning.n_neighbors <= look.path_k[drawn][-1]
     _, least, gamma, delta = setting
     return Reasons(
-        np.clip(edges / n, 0.0, 1.0),
-        counts,
-        near,
-        look.path_k[drawn].astype(np.float64),
-        gamma * np.maximum(look.path_std[drawn], least) + delta,
-        look.k,
-        true_std,
-        tuning.n_neighbors[tried].astype(np.float64),
-        (tuning.nll if scoring == "nll" else tuning.crps)[tried],
-        SCORES[scoring],
+        edges=np.clip(edges / n, 0.0, 1.0),
+        counts=counts,
+        near_counts=near,
+        k=look.path_k[drawn].astype(np.float64),
+        scale=gamma * np.maximum(look.path_std[drawn], least) + delta,
+        chosen_k=look.k,
+        true_std=true_std,
+        tried=tuning.n_neighbors[tried].astype(np.float64),
+        score=(tuning.nll if scoring == "nll" else tuning.crps)[tried],
+        scoring=SCORES[scoring],
     )
 
 

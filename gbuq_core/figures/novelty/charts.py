@@ -41,18 +41,18 @@ def tree_sheet(z: Array, conditional: Array | None = None, alt: str = "") -> Pan
         mean = float(np.clip(values.mean(), edges[0], edges[-1]))
         strips.append(
             Strip(
-                title,
-                edges,
-                [StripLine("trees", heights, colour, bars=True)],
-                "z-score",
-                "trees",
-                (0.0, 1.15 * float(np.nanmax(heights, initial=1.0))),
+                title=title,
+                x=edges,
+                lines=[StripLine("trees", heights, colour, bars=True)],
+                x_label="z-score",
+                y_label="trees",
+                y_limits=(0.0, 1.15 * float(np.nanmax(heights, initial=1.0))),
                 marks=[mean],
                 mark_label=f"mean {short(values.mean())}",
             )
         )
     return PanelSheet(
-        [], strips=strips, strip_columns=len(strips), strip_height=150, alt=alt, name="trees"
+        panels=[], strips=strips, strip_columns=len(strips), strip_height=150, alt=alt, name="trees"
     )
 
 

@@ -6,6 +6,7 @@ Training rows lie on every map; the leaves of the trees that find a place most n
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -118,16 +119,18 @@ def maps_sheet(
     """
     panels = [_score_panel(one, ground, leaves) for one in maps]
     if spread is not None:
-        apart = Panel("Where ranks disagree", spread, "points apart", (0.0, 100.0))
-        panels.append(apart._replace(points=_dots(ground)))
+        apart = Panel(
+            title="Where ranks disagree", values=spread, unit="points apart", limits=(0.0, 100.0)
+        )
+        panels.append(replace(apart, points=_dots(ground)))
     outline_label = "under the lasso"
     if region is None and ground.in_support is not None:
-        panels[0] = panels[0]._replace(outlined=ground.in_support)
+        panels[0] = replace(panels[0], outlined=ground.in_support)
         outline_label = "where nearly all rows lie"
     elif region is None:
         outline_label = ""
     else:
-        panels = [panel._replace(outlined=region) for panel in panels]
+        panels = [replace(panel, outlined=region) for panel in panels]
     return _sheet(
         panels,
         ground,
@@ -167,13 +170,25 @@ def change_sheet(
     finite = np.abs(difference[np.isfinite(difference)])
     most = float(finite.max(initial=0.0)) or 1.0
     panels = [
-        Panel("Before", before[1], unit, both, points=_dots(before[0])),
-        Panel("After", after[1], unit, both, points=_dots(after[0]), accent=MACAU.colour),
-        Panel("Difference", difference, f"{unit}, after \u2212 before", (-most, most),
-              colour_map=_DIFFERENCE),
-    ]  # fmt: skip
+        Panel(title="Before", values=before[1], unit=unit, limits=both, points=_dots(before[0])),
+        Panel(
+            title="After",
+            values=after[1],
+            unit=unit,
+            limits=both,
+            points=_dots(after[0]),
+            accent=MACAU.colour,
+        ),
+        Panel(
+            title="Difference",
+            values=difference,
+            unit=f"{unit}, after \u2212 before",
+            limits=(-most, most),
+            colour_map=_DIFFERENCE,
+        ),
+    ]
     return _sheet(
-        [panel._replace(outlined=region) for panel in panels],
+        [replace(panel, outlined=region) for panel in panels],
         after[0],
         columns=3,
         outline_label=f"the last edit; {title.lower()}" if region is not None else "",
@@ -209,10 +224,10 @@ def _score_panel(one: ScoreMap, ground: Ground, leaves: Ellipses | None) -> Pane
     if one.ellipses and leaves is not None and len(leaves.centre):
         lines = (Line(*ellipse_corners(leaves), ELLIPSE),)
     return Panel(
-        one.title,
-        one.values,
-        one.unit,
-        one.limits,
+        title=one.title,
+        values=one.values,
+        unit=one.unit,
+        limits=one.limits,
         log=one.log,
         points=_dots(ground),
         accent=one.accent,
@@ -246,7 +261,7 @@ def _sheet(
 ) -> PanelSheet:
     rows = -(-len(panels) // columns)
     return PanelSheet(
-        panels,
+        panels=panels,
         columns=columns,
         x_label=ground.x_label,
         y_label=ground.y_label,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -28,7 +29,8 @@ _COLOURS = OKABE_ITO[:7]  # without black, which a dark page swallows
 _STAGE_FUNCTIONS, _STAGE_WEIGHT = 20, 0.3
 
 
-class TreeFrames(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class TreeFrames:
     """A soft tree of one input while it is trained; m moments, n places.
 
     Attributes
@@ -103,9 +105,9 @@ def tree_sheet(
     dots[at] = rows_y
     strips = [
         Strip(
-            "Leaves",
-            x,
-            [
+            title="Leaves",
+            x=x,
+            lines=[
                 StripLine("rows", dots, "#9a9a9a", dots=True),
                 StripLine("the tree", output[:, 0], "text"),
                 *(
@@ -118,23 +120,23 @@ def tree_sheet(
                     for i in range(n_leaves)
                 ),
             ],
-            "x",
-            "what each says; opacity: reach",
-            y_range,
+            x_label="x",
+            y_label="what each says; opacity: reach",
+            y_limits=y_range,
             mode="frame",
             legend=False,
         ),
         Strip(
-            "Gates",
-            x,
-            [
+            title="Gates",
+            x=x,
+            lines=[
                 StripLine(_gate_name(i), gates[:, i], _COLOURS[_level(i) % len(_COLOURS)])
                 for i in range(n_nodes)
             ]
             or [StripLine("no gate", np.full((len(kept), len(x)), np.nan))],
-            "x",
-            "probability of going right",
-            (0.0, 1.0),
+            x_label="x",
+            y_label="probability of going right",
+            y_limits=(0.0, 1.0),
             mode="frame",
             legend=False,
         ),
@@ -142,7 +144,7 @@ def tree_sheet(
     if len(frames.elbo):
         strips.append(_elbo_strip(frames, kept))
     return PanelSheet(
-        [],
+        panels=[],
         strips=strips,
         strip_columns=len(strips),
         strip_height=220,
@@ -188,9 +190,18 @@ def stages_sheet(
         for i in range(few.shape[1])
     ]
     lines.append(StripLine("mean", stages[:, :, thin].mean(axis=1), "text"))
-    strip = Strip("The sum so far", x[thin], lines, "x", "y", y_range, mode="frame", legend=False)
+    strip = Strip(
+        title="The sum so far",
+        x=x[thin],
+        lines=lines,
+        x_label="x",
+        y_label="y",
+        y_limits=y_range,
+        mode="frame",
+        legend=False,
+    )
     return PanelSheet(
-        [],
+        panels=[],
         strips=[strip],
         strip_height=220,
         frame_label="tree",
@@ -224,10 +235,16 @@ def correlation_sheet(
     ends = [border - 0.5 for border in borders if 0 < border < len(correlation)]
     lines = [Line([end, end], edge) for end in ends] + [Line(edge, [end, end]) for end in ends]
     panel = Panel(
-        title, correlation, "correlation", (-1.0, 1.0), subtitle=subtitle, lines=lines, alt=alt
+        title=title,
+        values=correlation,
+        unit="correlation",
+        limits=(-1.0, 1.0),
+        subtitle=subtitle,
+        lines=lines,
+        alt=alt,
     )
     return PanelSheet(
-        [panel],
+        panels=[panel],
         columns=1,
         x_labels=labels,
         y_labels=labels,
@@ -265,13 +282,28 @@ def regret_sheet(runs: Sequence[Regret], alt: str = "") -> PanelSheet:
         recent.append(StripLine(run.label, per_step, colour, dash))
     top = 1.05 * max(float(run.mean[-1]) for run in runs) or 1.0
     strips = [
-        Strip("Cumulative regret", steps, [*sums, *errors], "step", "sum so far", (0.0, top),
-              mode="grow", legend=False),
-        Strip("Regret of a step", steps, recent, "step", f"mean of the last {_RECENT}", (0.0, 1.0),
-              mode="grow"),
-    ]  # fmt: skip
+        Strip(
+            title="Cumulative regret",
+            x=steps,
+            lines=[*sums, *errors],
+            x_label="step",
+            y_label="sum so far",
+            y_limits=(0.0, top),
+            mode="grow",
+            legend=False,
+        ),
+        Strip(
+            title="Regret of a step",
+            x=steps,
+            lines=recent,
+            x_label="step",
+            y_label=f"mean of the last {_RECENT}",
+            y_limits=(0.0, 1.0),
+            mode="grow",
+        ),
+    ]
     return PanelSheet(
-        [],
+        panels=[],
         strips=strips,
         strip_columns=2,
         strip_height=200,
@@ -382,12 +414,12 @@ def _elbo_strip(frames: TreeFrames, kept: Ints) -> Strip:
     low, high = float(np.nanquantile(late, 0.02)), float(np.nanmax(elbo))
     room = 0.08 * (high - low) or 1.0
     return Strip(
-        "ELBO",
-        frames.elbo_steps,
-        [StripLine("ELBO", elbo, METHOD_STYLES["vst"].colour)],
-        "training step",
-        "nats",
-        (low - room, high + room),
+        title="ELBO",
+        x=frames.elbo_steps,
+        lines=[StripLine("ELBO", elbo, METHOD_STYLES["vst"].colour)],
+        x_label="training step",
+        y_label="nats",
+        y_limits=(low - room, high + room),
         frame_x=np.clip(frames.steps[kept], frames.elbo_steps[0], frames.elbo_steps[-1]),
         legend=False,
     )

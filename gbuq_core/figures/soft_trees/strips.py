@@ -42,16 +42,16 @@ def frames_from(moments: Any, path: Any, data: Any, rows: bool = True) -> TreeFr
         Whether they are: a later tree of a sum does not see them as they are.
     """
     return TreeFrames(
-        moments.x,
-        moments.step,
-        moments.gates,
-        moments.reach,
-        moments.leaf_means,
-        moments.output,
-        path.step.astype(np.float64),
-        path.elbo,
-        data.X[:, 0] if rows else np.empty(0),
-        data.y if rows else np.empty(0),
+        x=moments.x,
+        steps=moments.step,
+        gates=moments.gates,
+        reach=moments.reach,
+        leaves=moments.leaf_means,
+        output=moments.output,
+        elbo_steps=path.step.astype(np.float64),
+        elbo=path.elbo,
+        x_rows=data.X[:, 0] if rows else np.empty(0),
+        y_rows=data.y if rows else np.empty(0),
     )
 
 
@@ -96,12 +96,12 @@ def functions_strip(
     lines.append(StripLine(name, strong, "text"))
     shaded = () if scene.support.all() else stretches(scene.x, scene.support)
     return Strip(
-        title,
-        x,
-        lines,
-        "x",
-        "y",
-        y_range or scene.y_range,
+        title=title,
+        x=x,
+        lines=lines,
+        x_label="x",
+        y_label="y",
+        y_limits=y_range or scene.y_range,
         mode="frame",
         shaded=shaded,
         shaded_label="rows can lie here" if shaded else "",

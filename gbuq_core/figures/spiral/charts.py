@@ -6,6 +6,7 @@ All are sheets of strips without maps, which change in place when a point or a l
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -81,10 +82,10 @@ def probe_sheet(methods: Sequence[PointOfMethod], truth: Array, alt: str = "") -
         The picture in words.
     """
     members = [_member_strip(one, truth) for one in methods]
-    paths = [_path_strip(one, truth)._replace(legend=False) for one in methods]
-    members[1:] = [strip._replace(legend=False) for strip in members[1:]]
+    paths = [replace(_path_strip(one, truth), legend=False) for one in methods]
+    members[1:] = [replace(strip, legend=False) for strip in members[1:]]
     return PanelSheet(
-        [],
+        panels=[],
         strips=[*members, *paths],
         strip_columns=len(methods),
         strip_height=92,
@@ -133,9 +134,9 @@ def ray_sheet(
         lines.append(StripLine("true data uncertainty", truth, "text", dash=True))
     log = log and kind == "knowledge"
     upper = Strip(
-        f"{kind.capitalize()} uncertainty",
-        distance,
-        lines,
+        title=f"{kind.capitalize()} uncertainty",
+        x=distance,
+        lines=lines,
         x_label="distance from the start",
         y_label="nats",
         y_limits=_limits([one.values for one in methods], log),
@@ -146,9 +147,9 @@ def ray_sheet(
     # In the very middle, where all arms start, the density has no bound.
     usual = np.where(density <= 2 * np.quantile(density, 0.95), density, np.nan)
     lower = Strip(
-        "True density",
-        distance,
-        [StripLine("true density", density, "text")],
+        title="True density",
+        x=distance,
+        lines=[StripLine("true density", density, "text")],
         x_label="distance from the start",
         y_label="per unit area",
         y_limits=_limits([usual], log=True, span=1e-6),
@@ -157,7 +158,9 @@ def ray_sheet(
         shaded_label=tinted,
     )
     strips = [upper, lower] if methods else [lower]
-    return PanelSheet([], strips=strips, strip_columns=2, strip_height=150, alt=alt, name="ray")
+    return PanelSheet(
+        panels=[], strips=strips, strip_columns=2, strip_height=150, alt=alt, name="ray"
+    )
 
 
 def burn_in_sheet(
@@ -193,14 +196,22 @@ def burn_in_sheet(
                 StripLine(style.label, np.full(len(longest), level[flat]), style.colour, dash=True)
             )
         limits = _limits([np.asarray(line.y) for line in lines], log) if log else (0.0, 1.0)
-        return Strip(title, longest, lines, "first cycles left out", y_label, limits, log)
+        return Strip(
+            title=title,
+            x=longest,
+            lines=lines,
+            x_label="first cycles left out",
+            y_label=y_label,
+            y_limits=limits,
+            log=log,
+        )
 
     strips = [
         strip("Mean over the map", "nats", [one.knowledge for one in methods], 1, True),
         strip("AUROC, far cells", "0.5 is chance", [one.auroc for one in methods], 2, False),
     ]
     return PanelSheet(
-        [], strips=strips, strip_columns=2, strip_height=120, alt=alt, name="spiral-burn-in"
+        panels=[], strips=strips, strip_columns=2, strip_height=120, alt=alt, name="spiral-burn-in"
     )
 
 
@@ -212,10 +223,10 @@ def _member_strip(one: PointOfMethod, truth: Array) -> Strip:
     if n_members == 1:  # a line needs two ends
         x = np.array([0.5, 1.5])
     return Strip(
-        f"{style.label}, members",
-        x,
+        title=f"{style.label}, members",
+        x=x,
         # Nothing leads from one independent model to the next: no line between them.
-        _class_lines(
+        lines=_class_lines(
             np.resize(one.member_proba, (len(x), 3)), truth, dots=n_members > 1 and not chain
         ),
         x_label="member, in order of trees" if chain else "member",
@@ -234,9 +245,9 @@ def _path_strip(one: PointOfMethod, truth: Array) -> Strip:
     keep = np.unique(np.linspace(0, len(trees) - 1, _MOST_PATH).astype(np.int64))
     marks = np.asarray(one.member_trees, dtype=np.float64).ravel()
     return Strip(
-        f"{style.label}, while it grew",
-        trees[keep],
-        _class_lines(proba[keep], truth),
+        title=f"{style.label}, while it grew",
+        x=trees[keep],
+        lines=_class_lines(proba[keep], truth),
         x_label="trees",
         y_label="probability",
         y_limits=(0.0, 1.0),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -144,8 +145,8 @@ def spiral_sheet(
     border = border_of(truth.in_support)
     with_rows = {"truth": {_WITH_ROWS}, "off": set()}.get(view.points, {p.title for p in panels})
     return PanelSheet(
-        [
-            panel._replace(points=_points(border, rows if panel.title in with_rows else None))
+        panels=[
+            replace(panel, points=_points(border, rows if panel.title in with_rows else None))
             for panel in panels
         ],
         columns=_COLUMNS[len(methods)],
@@ -303,14 +304,19 @@ def _points(border: Array, rows: SpiralData | None) -> Points:
 def _truth_panels(truth: Truth, brief: bool) -> list[Panel]:
     """True data uncertainty, the density, and the density of one class."""
     name = _BRIEF["data"] if brief else "data uncertainty"
-    noise = Panel(f"True {name}", truth.data_uncertainty, _NATS, (0.0, _MOST_UNCERTAIN))
+    noise = Panel(
+        title=f"True {name}",
+        values=truth.data_uncertainty,
+        unit=_NATS,
+        limits=(0.0, _MOST_UNCERTAIN),
+    )
     # Equally frequent classes: p(x | class) = 3 p(class | x) p(x).
     of_class = 3.0 * np.asarray(truth.proba[0]) * truth.density
     panels = [noise]
     for title, values in ((_WITH_ROWS, truth.density), ("Density of class 1", of_class)):
         highest = float(np.nanmax(values))
         limits = (highest * _DENSITY_SPAN, highest)
-        panels.append(Panel(title, values, "per area", limits, log=True))
+        panels.append(Panel(title=title, values=values, unit="per area", limits=limits, log=True))
     return panels
 
 
@@ -334,10 +340,10 @@ def _method_panels(
         values = maps_at(maps, part, frames) if plays else part[-1]
         panels.append(
             Panel(
-                f"{style.label}: {_BRIEF[kind] if brief else kind}",
-                values,
-                _NATS,
-                limits,
+                title=f"{style.label}: {_BRIEF[kind] if brief else kind}",
+                values=values,
+                unit=_NATS,
+                limits=limits,
                 log=is_knowledge and view.log,
                 hatched=flagged(part[-1], view.flag) if is_knowledge and view.flag else None,
                 markers=() if known else _NOT_AVAILABLE,

@@ -59,9 +59,9 @@ def training_strips(growths: Sequence[Growth], frames: Ints) -> list[Strip]:
     shaded = next((g.exploring for g in growths if len(g.exploring)), ())
     label = METHOD_STYLES[chain.method].label if chain is not None else ""
     scale = Strip(
-        "Gradient scale",
-        x,
-        [
+        title="Gradient scale",
+        x=x,
+        lines=[
             StripLine(_style(g).label, _at(x, g.n_trees, g.scale), _style(g).colour, step=True)
             for g in growths
         ],
@@ -89,9 +89,9 @@ def training_strips(growths: Sequence[Growth], frames: Ints) -> list[Strip]:
         if np.size(g.validation_trees)
     ]
     loss = Strip(
-        "Loss",
-        x,
-        losses,
+        title="Loss",
+        x=x,
+        lines=losses,
         x_label="trees",
         y_label="nats; dashed: of new rows",
         legend=False,

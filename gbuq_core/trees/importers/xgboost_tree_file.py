@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,8 @@ _DELETED = 2_147_483_647  # the feature of a node that pruning has taken out
 _FLOAT = r"[-+]?\d+(\.\d*)?([eE][-+]?\d+)?"
 
 
-class XGBoostModel(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class XGBoostModel:
     """A checked model.
 
     clean : dict

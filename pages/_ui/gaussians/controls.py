@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from itertools import permutations
 from types import SimpleNamespace
 from typing import Any
@@ -161,7 +162,7 @@ STATE = PageState(
 
 def settings_of(values: SimpleNamespace) -> GaussiansSettings:
     """The experiment's settings for the knobs' values."""
-    named = GaussiansSettings._fields
+    named = [field.name for field in fields(GaussiansSettings)]
     same = {name: getattr(values, name) for name in named if name not in ("samplers", "target")}
     return GaussiansSettings(
         samplers=tuple(_BY_LABEL[label] for label in values.samplers),
@@ -187,7 +188,7 @@ def query_of(settings: GaussiansSettings, view: GaussiansView | None = None) -> 
     """
     view = _VIEW_DEFAULT if view is None else view
     values = {
-        **settings._asdict(),
+        **vars(settings),
         **view._asdict(),
         "samplers": tuple(SAMPLERS[sampler].label for sampler in settings.samplers),
         "target": TARGETS[settings.target].label,

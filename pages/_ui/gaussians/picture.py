@@ -163,13 +163,13 @@ def _html(run: GaussiansRun, view: GaussiansView) -> bytes:
         Section(
             sheet=gaussians_sheet(run.truth, run.runs, view, words), caption=f"{words} {_READING}"
         ),
-        Section("Scorecard", caption=_DEFINITIONS, table=score_rows(run)),
-        Section("Python", code=gaussians_code(run.settings)),
+        Section(heading="Scorecard", caption=_DEFINITIONS, table=score_rows(run)),
+        Section(heading="Python", code=gaussians_code(run.settings)),
     ]
     claims = check_claims(run)
     if claims:
         said = describe_settings(run.settings)
         table = [_CLAIM_HEADS, *claims]
-        sections.insert(2, Section("The paper and this picture", caption=said, table=table))
+        sections.insert(2, Section(heading="The paper and this picture", caption=said, table=table))
     lead = f"{describe_race(run.settings)} {_SOURCE}"
     return standalone_html(sections, "25 Gaussians", lead).encode()

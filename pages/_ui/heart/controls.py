@@ -174,7 +174,7 @@ def query_of(settings: HeartSettings, view: HeartView | None = None) -> str:
     view = HeartView() if view is None else view
     temperature = settings.temperature
     values = {
-        **settings._asdict(),
+        **vars(settings),
         **view._asdict(),
         "methods": tuple(METHODS[method].label for method in settings.methods),
         "cells": write_cells(settings.cells),

@@ -194,8 +194,8 @@ def _html(run: HeartRun, view: HeartView) -> bytes:
     sheet: PanelSheet = heart_sheet(run.data, run.methods, view, run.settings.cells, alt=words)
     sections = [
         Section(sheet=sheet, caption=words),
-        Section("Scorecard", table=_score_rows(run, view)),
-        Section("The paper and this picture", table=[_CLAIM_HEADS, *check_claims(run)]),
-        Section("Python", code=heart_code(run.settings)),
+        Section(heading="Scorecard", table=_score_rows(run, view)),
+        Section(heading="The paper and this picture", table=[_CLAIM_HEADS, *check_claims(run)]),
+        Section(heading="Python", code=heart_code(run.settings)),
     ]
     return standalone_html(sections, "The heart", _LEAD).encode()

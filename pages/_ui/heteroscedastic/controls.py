@@ -197,7 +197,7 @@ def query_of(settings: HeteroscedasticSettings) -> str:
     'methods=GNLL&left_from=-3&show_knowledge=false'
     """
     values = {
-        **settings._asdict(),
+        **vars(settings),
         "methods": _labels_of(settings.methods),
         "left_from": int(settings.left_from),
         "right_to": int(settings.right_to),

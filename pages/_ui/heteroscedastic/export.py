@@ -94,20 +94,20 @@ def explain_heteroscedastic() -> None:
 
 def _html(settings: HeteroscedasticSettings, run: HeteroscedasticRun, figure: Curves) -> bytes:
     scores = scores_of(run)
-    sections = [Section(curves=figure), Section("In words", text=words_of(run))]
+    sections = [Section(curves=figure), Section(heading="In words", text=words_of(run))]
     if scores:
-        sections.append(Section("Scorecard", table=_plain(interval_rows(scores))))
-        sections.append(Section("Telling foreign rows", table=_plain(ood_rows(scores))))
+        sections.append(Section(heading="Scorecard", table=_plain(interval_rows(scores))))
+        sections.append(Section(heading="Telling foreign rows", table=_plain(ood_rows(scores))))
     claims = claims_of(run)
     if claims:
         sections.append(
             Section(
-                "The paper and this picture",
-                settings_text(settings),
+                heading="The paper and this picture",
+                text=settings_text(settings),
                 table=[("The paper", "Here", "Verdict"), *claims],
             )
         )
-    sections.append(Section("Python", code=heteroscedastic_code(settings)))
+    sections.append(Section(heading="Python", code=heteroscedastic_code(settings)))
     return standalone_html(sections, "Heteroscedastic", _LEAD).encode()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from statistics import NormalDist
 from types import SimpleNamespace
 
@@ -85,7 +86,7 @@ def figure_of(
         if old is not None:
             rows, slope, seed = old.plan[1:4]
             data = old.data
-            settings = settings._replace(rows=rows, noise_slope=slope, seed=seed)
+            settings = replace(settings, rows=rows, noise_slope=slope, seed=seed)
     beliefs = [_belief(one, settings) for one in shown]
     look = Look(
         settings.bands,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import streamlit as st
@@ -82,7 +83,7 @@ def run_of(
         for one in shown
         if one.fresh and one.fit and one.view and _SLOT + one.fit.method in found
     ]
-    settings = settings._replace(methods=tuple(fit.method for fit, _, _ in ready))
+    settings = replace(settings, methods=tuple(fit.method for fit, _, _ in ready))
     fits, views, measures = zip(*ready, strict=True) if ready else ((), (), ())
     return HeteroscedasticRun(settings, data_of(settings), fits, views, measures)
 

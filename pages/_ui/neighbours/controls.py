@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -249,14 +250,14 @@ def settings_of(values: SimpleNamespace, plan: NeighboursPlan | None = None) -> 
     if plan is None:
         return settings
     own = {name: value for name, value in plan._asdict().items() if value is not None}
-    return settings._replace(**own)
+    return replace(settings, **own)
 
 
 def _label_values(settings: NeighboursSettings) -> dict[str, Any]:
     """The experiment's settings in the knobs' words."""
     tau = settings.tau
     values = {
-        **settings._asdict(),
+        **vars(settings),
         "data": DATASETS[settings.data].label,
         "library": LIBRARIES[settings.library].label,
         "k": _TUNED if settings.k is None else str(settings.k),

@@ -108,13 +108,17 @@ def _html(found: Found) -> bytes:
     sections = [
         *pictures,
         _curves(title_of(found.fit, found.look), families_of(found)),
-        Section("Why this scale", sheet=(reasons := reasons_of(found)), caption=reasons.alt),
-        Section("The neighbours", table=[tuple(str(name) for name in frame.columns), *listed]),
-        Section("Scorecard", table=score_rows(scores_of(found, {}))),
-        Section("Python", code=_code(found)),
+        Section(
+            heading="Why this scale", sheet=(reasons := reasons_of(found)), caption=reasons.alt
+        ),
+        Section(
+            heading="The neighbours", table=[tuple(str(name) for name in frame.columns), *listed]
+        ),
+        Section(heading="Scorecard", table=score_rows(scores_of(found, {}))),
+        Section(heading="Python", code=_code(found)),
     ]
     return standalone_html(sections, "Neighbours", _LEAD).encode()
 
 
 def _curves(heading: str, figure: Curves, caption: str = "") -> Section:
-    return Section(heading, curves=figure, caption=caption or figure.alt)
+    return Section(heading=heading, curves=figure, caption=caption or figure.alt)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 from typing import NamedTuple
@@ -101,17 +102,17 @@ def find(values: SimpleNamespace, answer: Answer) -> Found:
         search_key(fit, settings),
         lambda: search_neighbours(fit, settings),
     )
-    bare = settings._replace(point=None, chosen=None, family="normal", baselines=())
+    bare = replace(settings, point=None, chosen=None, family="normal", baselines=())
     view: NeighboursView = kept(
         "neighbours-view", [search], bare, lambda: view_neighbours(fit, search, bare)
     )
     low, high = _in_units(view, looks.scales)
-    view = view._replace(settings=settings._replace(scale_low=low, scale_high=high))
+    view = replace(view, settings=replace(settings, scale_low=low, scale_high=high))
     ranked = ranked_of(fit, search, view) if settings.family == BEST_FAMILY else None
     look = kept(
         "neighbours-look",
         [search],
-        settings._replace(baselines=()),
+        replace(settings, baselines=()),
         lambda: look_at(fit, search, settings, view, ranked),
     )
     brushed = brush_scale(fit, view)

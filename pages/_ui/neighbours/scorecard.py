@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 
@@ -120,7 +121,7 @@ def scores_of(found: Found, fitted: dict[str, BaselineFit]) -> tuple[NeighboursS
 
 def _bare(found: Found) -> NeighboursSettings:
     """Without what is looked at, which changes no score."""
-    return found.settings._replace(point=None, chosen=None, family="normal")
+    return replace(found.settings, point=None, chosen=None, family="normal")
 
 
 def score_rows(scores: Sequence[NeighboursScore]) -> list[tuple[str, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -46,7 +47,7 @@ def changed_of(found: Found, before: Answer | None) -> Changed | None:
         return None
     made: Made = before.result
     fit = made.fit
-    if fit.plan != plan_novelty(found.settings._replace(edits=edits[:-1])):
+    if fit.plan != plan_novelty(replace(found.settings, edits=edits[:-1])):
         return None
     maps = maps_of(made, found.settings, "before")
     mask = mask_of(edits[-1].runs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -263,8 +264,8 @@ def settings_of(
     )
     if plan is None:
         return settings
-    own = {name: value for name, value in plan._asdict().items() if value is not None}
-    return settings._replace(**own)
+    own = {name: value for name, value in vars(plan).items() if value is not None}
+    return replace(settings, **own)
 
 
 def query_of(
@@ -276,7 +277,7 @@ def query_of(
     'trees=50'
     """
     values = {
-        **settings._asdict(),
+        **vars(settings),
         "data": DATASETS[settings.data].label,
         "table": TABLES[settings.table].title,
         "edits": encode_edits(settings.edits),

@@ -77,7 +77,7 @@ def _html(found: Found, changed: Changed | None) -> bytes:
         told = [describe_change(changed.change), *(one.text for one in changed.judgements)]
         sections.append(
             Section(
-                "What the last edit changed",
+                heading="What the last edit changed",
                 sheet=change_sheet_of(found, changed),
                 caption=" ".join(told),
             )
@@ -85,17 +85,17 @@ def _html(found: Found, changed: Changed | None) -> bytes:
     trees = trees_of(found)
     sections += [
         Section(
-            f"At {found.look.title}: what makes it new",
-            describe_place(found.fit, found.look),
+            heading=f"At {found.look.title}: what makes it new",
+            text=describe_place(found.fit, found.look),
             table=place_rows(found),
         ),
-        Section("Tree by tree", sheet=trees, caption=trees.alt),
-        Section("Scorecard", table=score_rows(scores)),
+        Section(heading="Tree by tree", sheet=trees, caption=trees.alt),
+        Section(heading="Scorecard", table=score_rows(scores)),
         Section(
-            "The paper and this picture",
-            " ".join(about_claims(found)),
+            heading="The paper and this picture",
+            text=" ".join(about_claims(found)),
             table=[("The paper", "Here", "Verdict"), *claims_of(found)],
         ),
-        Section("Python", code=novelty_code(found.settings)),
+        Section(heading="Python", code=novelty_code(found.settings)),
     ]
     return standalone_html(sections, "Novelty maps", _LEAD).encode()

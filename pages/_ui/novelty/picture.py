@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -85,7 +86,7 @@ def fit_requests(settings: NoveltySettings) -> list[Request]:
     """The fit that these settings need, and the one without the last edit."""
     asked = [(SLOT, "Forest and leaves", settings)]
     if settings.edits:
-        before = settings._replace(edits=settings.edits[:-1])
+        before = replace(settings, edits=settings.edits[:-1])
         asked.append((BEFORE, "The rows before the edit", before))
     return [_request(*one) for one in asked]
 
@@ -112,11 +113,11 @@ def find(values: SimpleNamespace, answer: Answer, edits: tuple[Edit, ...]) -> Fo
     view: NoveltyView = kept(
         "novelty-view",
         [maps],
-        settings._replace(n_top=1, score="novelty"),
+        replace(settings, n_top=1, score="novelty"),
         lambda: view_novelty(fit, maps, settings),
     )
     x, y = fit.data.axes
-    settings = settings._replace(point=(float(x[cell[1]]), float(y[cell[0]])))
+    settings = replace(settings, point=(float(x[cell[1]]), float(y[cell[0]])))
     depends = cell, settings.n_top
     look: PlaceLook = kept(
         "novelty-look", [maps], depends, lambda: explain_place(fit, maps, settings)

@@ -269,7 +269,7 @@ def query_of(settings: SoftTreesSettings) -> str:
     'data=Gap&methods=VST&rank=0'
     """
     values = {
-        **settings._asdict(),
+        **vars(settings),
         "data": DATASETS[settings.data].label,
         "methods": _labels_of(settings.methods),
         "leaf": _label_of(_LEAF_LABELS, settings.leaf),

@@ -102,16 +102,18 @@ def explain_soft_trees() -> None:
 def _html(run: SoftTreesRun, shown: Sequence[Shown]) -> bytes:
     fresh = [one for one in shown if one.fresh]
     figure = figure_of(run.settings, fresh)
-    sections = [Section(curves=figure), Section("In words", text=words_of(run))]
+    sections = [Section(curves=figure), Section(heading="In words", text=words_of(run))]
     for fit in run.fits:
         if fit.method == "vst":
             look = tree_view(fit, run.settings)
             sheet = tree_sheet_of(fit, look)
-            sections.append(Section("The tree itself", sheet=sheet, caption=sheet.alt))
+            sections.append(Section(heading="The tree itself", sheet=sheet, caption=sheet.alt))
             correlations = correlation_sheet_of(correlations_of(fit, 0))
             sections.append(
-                Section("What varies together", sheet=correlations, caption=correlations.alt)
+                Section(
+                    heading="What varies together", sheet=correlations, caption=correlations.alt
+                )
             )
-    sections.append(Section("Scorecard", table=score_rows(scores_of(run))))
-    sections.append(Section("Python", code=soft_trees_code(run.settings)))
+    sections.append(Section(heading="Scorecard", table=score_rows(scores_of(run))))
+    sections.append(Section(heading="Python", code=soft_trees_code(run.settings)))
     return standalone_html(sections, "Soft trees", _LEAD).encode()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -110,7 +111,7 @@ def _tuning_panel(values: SimpleNamespace, settings: SoftTreesSettings) -> Panel
 def _others(values: SimpleNamespace, settings: SoftTreesSettings) -> tuple[Panel, Panel]:
     played = bandit_of(values)
     available = tuple(p for p in played.policies if p == "random" or not method_missing(p))
-    played = played._replace(policies=available)
+    played = replace(played, policies=available)
     cost, refusal = 0.0, ""
     try:
         cost = sum(estimate_bandit_seconds(plan_bandit(played, p)) for p in played.policies)

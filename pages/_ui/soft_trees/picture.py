@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -63,7 +64,7 @@ def run_of(settings: SoftTreesSettings, shown: Sequence[Shown]) -> SoftTreesRun:
     fresh = [one for one in shown if one.fresh]
     fits = tuple(one.fit for one in fresh if one.fit is not None)
     views = tuple(one.view for one in fresh if one.view is not None)
-    settings = settings._replace(methods=tuple(fit.method for fit in fits), draw=None, tree=0)
+    settings = replace(settings, methods=tuple(fit.method for fit in fits), draw=None, tree=0)
     return SoftTreesRun(settings, data_of(settings), fits, views)
 
 
@@ -92,7 +93,7 @@ def figure_of(
     if shown and not any(_belongs(one, settings) for one in shown):
         old = next((one.fit for one in shown if one.fit is not None), None)
         if old is not None:
-            data, settings = old.data, settings._replace(**_data_of_plan(old.plan))
+            data, settings = old.data, replace(settings, **_data_of_plan(old.plan))
     methods = [_functions(one, settings, data) for one in shown]
     words = " ".join([describe_data(data), *(f"{m.method}: {m.note}." for m in methods if m.note)])
     return functions_figure(

@@ -202,7 +202,7 @@ def _label_values(settings: SpiralSettings) -> dict[str, Any]:
     """The experiment's settings in the knobs' words."""
     temperature = settings.temperature
     return {
-        **settings._asdict(),
+        **vars(settings),
         "methods": tuple(METHODS[method].label for method in settings.methods),
         "temperature": temperature if isinstance(temperature, str) else f"{temperature:g}",
         "leaf_noise": next(k for k, v in _LEAF_NOISE.items() if v is settings.leaf_noise),
@@ -230,7 +230,7 @@ def settings_of(values: SimpleNamespace) -> SpiralSettings:
     # Whole numbers are written without a point, in links too: the experiment has its own types.
     own = {
         name: type(default)(getattr(values, name))
-        for name, default in _DEFAULT._asdict().items()
+        for name, default in vars(_DEFAULT).items()
         if isinstance(default, (bool, int, float))
     }
     return SpiralSettings(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import streamlit as st
@@ -79,7 +80,7 @@ def _possible(settings: SpiralSettings) -> SpiralSettings:
     """Without the methods that give nothing with these settings: their code would not run."""
     methods = settings.methods
     given = tuple(m for m in methods if not why_not(plan_spiral(settings, m), settings))
-    return settings._replace(methods=given)
+    return replace(settings, methods=given)
 
 
 def _html(run: SpiralRun, view: SpiralView, looks: Looks, words: str) -> bytes:
@@ -87,14 +88,14 @@ def _html(run: SpiralRun, view: SpiralView, looks: Looks, words: str) -> bytes:
     sheet = sheet_of(run, run.methods, view, looks, words)
     height = max(sheet.panel_height, _LEAST_HEIGHT)
     sections = [
-        Section(sheet=sheet._replace(panel_height=height), caption=words),
+        Section(sheet=replace(sheet, panel_height=height), caption=words),
         *looks_as_sections(run.settings, run.methods, looks, view.log),
-        Section("Scorecard", table=score_rows(run, scores)),
+        Section(heading="Scorecard", table=score_rows(run, scores)),
         Section(
-            "The papers and this picture",
-            settings_text(run.settings),
+            heading="The papers and this picture",
+            text=settings_text(run.settings),
             table=[_CLAIM_HEADS, *check_claims(run)],
         ),
-        Section("Python", code=spiral_code(_possible(run.settings))),
+        Section(heading="Python", code=spiral_code(_possible(run.settings))),
     ]
     return standalone_html(sections, "The spiral", _LEAD).encode()

@@ -91,7 +91,9 @@ def looks_as_sections(
             looks, shown, rays, ray_truth(settings.noise, *ends), log
         ),
     }
-    return [Section(title, sheet=sheet, caption=sheet.alt) for title, sheet in sheets.items()]
+    return [
+        Section(heading=title, sheet=sheet, caption=sheet.alt) for title, sheet in sheets.items()
+    ]
 
 
 def _sheet_of_point(

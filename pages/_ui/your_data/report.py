@@ -38,21 +38,21 @@ def result_page(view: View, unit: str, code: str) -> bytes:
         second = score_cells(scored.new_scores, kinds)
         head += [(f"Second file: {name}", value) for name, value in second]
     sections = [
-        Section("In words", describe_table(scored)),
+        Section(heading="In words", text=describe_table(scored)),
         Section(
-            "Every row by noise and unfamiliarity",
+            heading="Every row by noise and unfamiliarity",
             curves=dots,
             caption=dots.alt
             + (" Brighter dots are predicted worse." if not target.classes else ""),
         ),
-        Section("Scores", table=[("Score", "Value"), *head]),
-        Section("Rejection", curves=rejection, caption=rejection.alt),
-        Section("Calibration" if target.classes else "Coverage",
+        Section(heading="Scores", table=[("Score", "Value"), *head]),
+        Section(heading="Rejection", curves=rejection, caption=rejection.alt),
+        Section(heading="Calibration" if target.classes else "Coverage",
                 curves=promises, caption=promises.alt),
-        Section(f"The {_LISTED_ROWS} rows of the largest total uncertainty",
-                f"Uncertainties: {shown.unit}.", table=_worst_rows(scored, shown)),
-        Section("What had to be decided", scored.notices),
-        Section("The same in Python", code=code),
+        Section(heading=f"The {_LISTED_ROWS} rows of the largest total uncertainty",
+                text=f"Uncertainties: {shown.unit}.", table=_worst_rows(scored, shown)),
+        Section(heading="What had to be decided", text=scored.notices),
+        Section(heading="The same in Python", code=code),
     ]  # fmt: skip
     name = " ".join(target.name.split())[:60]
     return standalone_html(sections, f"Which rows not to trust: {name}").encode()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import streamlit as st
 
@@ -35,9 +37,15 @@ def heart_panels(method: str, accent: str, n_frames: int, seed: int) -> list[Pan
     unit = "variance of y"
     common = {"unit": unit, "hatched": EMPTY, "accent": accent}
     return [
-        Panel(f"{method}: total", data + knowledge, **common),
-        Panel(f"{method}: data", data, **common),
-        Panel(f"{method}: knowledge", knowledge, log=True, subtitle="AUROC 1.00", **common),
+        Panel(title=f"{method}: total", values=data + knowledge, **common),
+        Panel(title=f"{method}: data", values=data, **common),
+        Panel(
+            title=f"{method}: knowledge",
+            values=knowledge,
+            log=True,
+            subtitle="AUROC 1.00",
+            **common,
+        ),
     ]
 
 
@@ -46,9 +54,9 @@ def heart(n_frames: int, seed: int) -> PanelSheet:
     methods = (("SGB", "#7f7f7f"), ("SGLB", "#0072b2"), ("Virtual SGLB", "#56b4e9"))
     rows = [heart_panels(name, colour, n_frames, seed) for name, colour in methods]
     limits = [shared_limits([row[i].values for row in rows], log=i == 2) for i in range(3)]
-    panels = [panel._replace(limits=limits[i]) for row in rows for i, panel in enumerate(row)]
+    panels = [replace(panel, limits=limits[i]) for row in rows for i, panel in enumerate(row)]
     return PanelSheet(
-        panels,
+        panels=panels,
         x_label="feature 2",
         y_label="feature 1",
         frame_label="tree",
@@ -70,10 +78,18 @@ def fields(n: int, phase: float, n_frames: int = 1) -> PanelSheet:
     knowledge = 10 ** (-4 + 3 * radius / 850 + 0.3 * np.cos(5 * angle - turn))
     far = radius > 560
     return PanelSheet(
-        [
-            Panel("Total uncertainty", data + knowledge, "nats", limits=(0, 1.1), hatched=far),
-            Panel("Data uncertainty", data, "nats", limits=(0, 1.1), hatched=far),
-            Panel("Knowledge uncertainty", knowledge, "nats", log=True, hatched=far),
+        panels=[
+            Panel(
+                title="Total uncertainty",
+                values=data + knowledge,
+                unit="nats",
+                limits=(0, 1.1),
+                hatched=far,
+            ),
+            Panel(title="Data uncertainty", values=data, unit="nats", limits=(0, 1.1), hatched=far),
+            Panel(
+                title="Knowledge uncertainty", values=knowledge, unit="nats", log=True, hatched=far
+            ),
         ],
         x_label="x",
         y_label="y",
@@ -102,9 +118,15 @@ def chains() -> PanelSheet:
     growing = density * np.linspace(0.1, 1, 400)[:, None, None]
     outline = density > 0.8
     return PanelSheet(
-        [
-            Panel("Target density", density, colour_map="viridis", points=points, outlined=outline),
-            Panel("Estimate", growing, limits="frame", colour_map="viridis"),
+        panels=[
+            Panel(
+                title="Target density",
+                values=density,
+                colour_map="viridis",
+                points=points,
+                outlined=outline,
+            ),
+            Panel(title="Estimate", values=growing, limits="frame", colour_map="viridis"),
         ],
         columns=2,
         x_extent=(-6, 6),
@@ -120,7 +142,15 @@ def labels(title: str) -> PanelSheet:
     """Categories with long and hostile names, blank cells, one panel."""
     values = np.array([[1.5, np.nan, -3.25], [1e-7, 2e9, 0.0]])
     return PanelSheet(
-        [Panel(title, values, "<b>unit</b>", hatched=np.isnan(values), subtitle="$x^2$")],
+        panels=[
+            Panel(
+                title=title,
+                values=values,
+                unit="<b>unit</b>",
+                hatched=np.isnan(values),
+                subtitle="$x^2$",
+            )
+        ],
         columns=1,
         x_label="category & more",
         x_labels=["<img src=x onerror=alert(1)>", "a very long category name " * 4, "z"],
@@ -139,7 +169,7 @@ def training(n_frames: int, n: int, seed: int) -> PanelSheet:
     names = (("SGB", "#7f7f7f"), ("SGLB", "#0072b2"), ("cSGLB", "#e69f00"), ("cbSGLB", "#d55e00"))
     maps = fields(80, 0.0, n_frames)
     panels = [
-        maps.panels[2]._replace(title=name, accent=colour, hatched=None, unit="nats")
+        replace(maps.panels[2], title=name, accent=colour, hatched=None, unit="nats")
         for name, colour in names
     ]
     scale = 1 + 4.5 * (1 + np.cos(np.pi * phase))
@@ -153,34 +183,44 @@ def training(n_frames: int, n: int, seed: int) -> PanelSheet:
     walk = np.exp(-x / 300) * (1 + np.cos(x / 60 + np.linspace(0, 6, n_frames)[:, None]))
     strips = [
         Strip(
-            "Gradient scale",
-            trees,
-            scales,
-            "tree",
-            "α",
+            title="Gradient scale",
+            x=trees,
+            lines=scales,
+            x_label="tree",
+            y_label="α",
             marks=members,
             mark_label="members",
             shaded=tint,
             shaded_label="exploration",
         ),
-        Strip("Training loss", trees, losses, "tree", "nats", log=True, mode="grow", marks=members),
         Strip(
-            "Knowledge along a line",
-            x,
-            [StripLine(name, walk * (i + 1), c) for i, (name, c) in enumerate(names)],
-            "distance from the start",
-            "nats",
+            title="Training loss",
+            x=trees,
+            lines=losses,
+            x_label="tree",
+            y_label="nats",
+            log=True,
+            mode="grow",
+            marks=members,
+        ),
+        Strip(
+            title="Knowledge along a line",
+            x=x,
+            lines=[StripLine(name, walk * (i + 1), c) for i, (name, c) in enumerate(names)],
+            x_label="distance from the start",
+            y_label="nats",
             mode="frame",
         ),
         Strip(
-            "Leaf norm",
-            trees,
-            [StripLine(name, y**2, c) for (name, c), y in zip(names, loss, strict=True)],
-            "tree",
+            title="Leaf norm",
+            x=trees,
+            lines=[StripLine(name, y**2, c) for (name, c), y in zip(names, loss, strict=True)],
+            x_label="tree",
             mode="grow",
         ),
     ]
-    return maps._replace(
+    return replace(
+        maps,
         panels=panels,
         columns=4,
         lines=[Line([0, 560], [0, 400], label="walk", arrow=True)],
@@ -204,17 +244,31 @@ def charts(n_frames: int) -> PanelSheet:
         StripLine("dots", y + 1, "text", dots=True),
     ]
     frames = None if n_frames == 1 else np.linspace(0, 10, n_frames)
-    first = Strip("Gaps & <i>steps</i>", x, lines, "index", "a unit", frame_x=frames)
-    still = Strip("Grows", x, [StripLine("Grows", x**2)], "index", mode="grow", frame_x=frames)
-    return PanelSheet([], strips=[first, still], name="charts")
+    first = Strip(
+        title="Gaps & <i>steps</i>",
+        x=x,
+        lines=lines,
+        x_label="index",
+        y_label="a unit",
+        frame_x=frames,
+    )
+    still = Strip(
+        title="Grows",
+        x=x,
+        lines=[StripLine("Grows", x**2)],
+        x_label="index",
+        mode="grow",
+        frame_x=frames,
+    )
+    return PanelSheet(panels=[], strips=[first, still], name="charts")
 
 
 def trails() -> PanelSheet:
     """Points that vanish after ten frames, over a blank map."""
     at = np.arange(40.0)
     points = Points(at, np.zeros(40), appear=at, vanish=at + 10, radius=4)
-    panel = Panel("Trail", np.full((3, 40), np.nan), points=points)
-    return PanelSheet([panel], columns=1, aspect=4, x_extent=(-0.5, 39.5), y_extent=(-1, 1))
+    panel = Panel(title="Trail", values=np.full((3, 40), np.nan), points=points)
+    return PanelSheet(panels=[panel], columns=1, aspect=4, x_extent=(-0.5, 39.5), y_extent=(-1, 1))
 
 
 case = st.query_params.get("case", "heart")
@@ -231,7 +285,7 @@ elif case == "chains":
 elif case == "training":
     n = int(st.query_params.get("n", "400"))
     sheet = training(int(st.query_params.get("frames", "100")), n, seed)
-    sheet = sheet._replace(strip_columns=int(st.query_params.get("strip_columns", "2")))
+    sheet = replace(sheet, strip_columns=int(st.query_params.get("strip_columns", "2")))
 elif case == "charts":
     sheet = charts(int(st.query_params.get("frames", "1")))
 elif case == "trails":

@@ -45,7 +45,8 @@ def made_up(race, sampler, modes=1.0, share=0.9, explored=None):
     """A run of the race with these numbers instead of its own."""
     run = next(run for run in race.runs if run.sampler == sampler)
     explored = modes if explored is None else explored
-    return run._replace(
+    return replace(
+        run,
         report=replace(run.report, modes_visited=np.array([modes, modes])),
         share_in_modes=np.append(run.share_in_modes[:-1], share),
         modes_explored=np.array([explored, explored]),
@@ -53,7 +54,7 @@ def made_up(race, sampler, modes=1.0, share=0.9, explored=None):
 
 
 def last_claim(race, *runs, **knobs):
-    settings = race.settings._replace(**knobs)
+    settings = replace(race.settings, **knobs)
     return check_claims(race._replace(runs=runs, settings=settings))[-1]
 
 
@@ -93,7 +94,7 @@ def test_noise_solves_it_or_not(race, modes, share, verdict):
 def test_noise_that_is_not_increased_is_no_case(race):
     run = made_up(race, "nsgld", 1, 0.98)
     for knobs in ({"noise_nsgld": 1.0}, {"noise": 5.0}, {"noise_nsgld": 1.5, "noise": 2.0}):
-        assert check_claims(race._replace(runs=(run,), settings=SMALL._replace(**knobs))) == ()
+        assert check_claims(race._replace(runs=(run,), settings=replace(SMALL, **knobs))) == ()
     colder = last_claim(race, made_up(race, "nsgld", 25, 0.2), noise=0.4, noise_nsgld=1.0)
     assert "of 1 instead of 0.4" in colder.here
     assert "hotter" not in colder.here  # a scale of 1 is the target's own
@@ -102,9 +103,9 @@ def test_noise_that_is_not_increased_is_no_case(race):
 def test_without_noise_there_is_none_to_increase(race):
     """Without Langevin noise the others descend the gradient: no sampler to compare with."""
     runs = made_up(race, "sgld", 1), made_up(race, "nsgld", 25, 0.2)
-    silent = race._replace(runs=runs, settings=SMALL._replace(noise=0.0))
+    silent = race._replace(runs=runs, settings=replace(SMALL, noise=0.0))
     assert [claim.paper[:4] for claim in check_claims(silent)] == ["SGLD"]
-    assert len(check_claims(silent._replace(settings=SMALL._replace(noise=0.1)))) == 2
+    assert len(check_claims(silent._replace(settings=replace(SMALL, noise=0.1)))) == 2
 
 
 def test_a_little_more_noise_does_solve_it():
@@ -155,7 +156,7 @@ def test_the_two_cycles_are_compared_with_what_each_keeps(race):
     runs = made_up(race, "clr", 24), made_up(race, "cg", 23)
     own = "cg-SGLD keeps all samples, clr-SGLD the samples after the first 25 % of each cycle"
     assert own in last_claim(race, *runs).here
-    alike = runs[0]._replace(plan=runs[0].plan._replace(exploration=0.0)), runs[1]
+    alike = replace(runs[0], plan=replace(runs[0].plan, exploration=0.0)), runs[1]
     claim = last_claim(race, *alike)
     assert "Both keep all samples." in claim.here
     assert "compare too" not in claim.here
@@ -174,7 +175,7 @@ def test_nothing_is_claimed_of_chains_that_keep_too_little():
     race = run_gaussians(short)
     assert race.runs[3].n_kept[-1] == 0
     assert check_claims(race) == ()
-    long = run_gaussians(short._replace(steps=100, cycles=1, samplers=("sgld", "cg")))
+    long = run_gaussians(replace(short, steps=100, cycles=1, samplers=("sgld", "cg")))
     assert [claim.paper[:4] for claim in check_claims(long)] == ["SGLD", "cg-S"]
 
 
@@ -208,7 +209,7 @@ def test_sentences_follow_their_verdicts_at_other_settings(knobs, seed):
 
 def test_claims_are_about_the_25_gaussians_and_what_was_run(race):
     for target in set(TARGETS) - {"gaussians25"}:
-        other = GaussiansRun(SMALL._replace(target=target), target_grid(target), race.runs)
+        other = GaussiansRun(replace(SMALL, target=target), target_grid(target), race.runs)
         assert check_claims(other) == ()
     assert check_claims(race._replace(runs=())) == ()
 

@@ -108,7 +108,7 @@ def test_schedules_of_many_cycles_are_shown_in_part():
     length = SMALL.steps // SMALL.cycles
     quarter = -(-length // 4)
     assert cyclic.exploring.tolist() == [[c * length, c * length + quarter] for c in range(3)]
-    few = run_sampler(plan_sampler(SMALL._replace(cycles=2), "clr"))
+    few = run_sampler(plan_sampler(replace(SMALL, cycles=2), "clr"))
     assert few.size_span == SMALL.steps
     plain = run_sampler(plan_sampler(SMALL, "sgld"))
     assert plain.size_span == SMALL.steps
@@ -172,7 +172,7 @@ def test_what_is_kept_decides_which_cyclical_sampler_looks_better():
     ],
 )
 def test_what_a_sampler_does_not_use_runs_nothing_again(sampler, knobs):
-    assert plan_sampler(SMALL._replace(**knobs), sampler) == plan_sampler(SMALL, sampler)
+    assert plan_sampler(replace(SMALL, **knobs), sampler) == plan_sampler(SMALL, sampler)
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_what_a_sampler_does_not_use_runs_nothing_again(sampler, knobs):
     ],
 )
 def test_what_a_sampler_uses_makes_a_new_plan(sampler, knobs):
-    assert plan_sampler(SMALL._replace(**knobs), sampler) != plan_sampler(SMALL, sampler)
+    assert plan_sampler(replace(SMALL, **knobs), sampler) != plan_sampler(SMALL, sampler)
 
 
 def test_the_settings_defaults_are_the_librarys():
@@ -216,14 +216,14 @@ def test_runs_are_counted_and_reproducible():
 
 
 def test_a_race_has_its_samplers_in_order():
-    race = run_gaussians(SMALL._replace(samplers=("cg", "sgld"), target="two_modes"))
+    race = run_gaussians(replace(SMALL, samplers=("cg", "sgld"), target="two_modes"))
     assert [run.sampler for run in race.runs] == ["cg", "sgld"]
     assert race.truth.label == TARGETS["two_modes"].label
 
 
 @pytest.mark.filterwarnings("ignore:.*ran off to infinity")
 def test_chains_that_run_off_are_told():
-    settings = SMALL._replace(rate_nsgld=1.0)
+    settings = replace(SMALL, rate_nsgld=1.0)
     wild = run_sampler(plan_sampler(settings, "nsgld"))
     assert wild.stopped.startswith("All 3 chains ran off to infinity, the first at step")
     assert wild.stopped.endswith("; lower its learning rate.")
@@ -263,7 +263,7 @@ def test_a_single_chain_that_runs_off_is_told_with_a_remedy():
 
 
 def test_before_the_first_kept_sample_there_are_no_shares():
-    run = run_sampler(plan_sampler(SMALL._replace(exploration_clr=0.9, cycles=1), "clr"))
+    run = run_sampler(plan_sampler(replace(SMALL, exploration_clr=0.9, cycles=1), "clr"))
     nothing = run.n_kept == 0
     assert nothing.any()
     assert np.isnan(run.share_in_modes[nothing]).all()
@@ -281,5 +281,5 @@ def test_unknown_names_are_refused():
 
 def test_estimates_grow_with_the_work():
     short = estimate_sampler_seconds(plan_sampler(SMALL, "cg"))
-    long = estimate_sampler_seconds(plan_sampler(SMALL._replace(chains=100), "cg"))
+    long = estimate_sampler_seconds(plan_sampler(replace(SMALL, chains=100), "cg"))
     assert 0 < short < long

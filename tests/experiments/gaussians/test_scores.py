@@ -5,6 +5,7 @@ import io
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -67,7 +68,7 @@ def test_scores_are_the_diagnostics_of_the_chains(race):
     ],
 )  # fmt: skip
 def test_who_races_from_where_is_said_of_any_number(samplers, chains, race, words):
-    settings = SMALL._replace(samplers=samplers, chains=chains)
+    settings = replace(SMALL, samplers=samplers, chains=chains)
     assert describe_race(settings) == race
     said = describe_gaussians(GaussiansRun(settings, target_grid(settings.target), ()))
     assert said.endswith(words)
@@ -87,7 +88,7 @@ def test_the_table_has_a_column_a_sampler_and_three_digits(race):
     for row in rows:
         for text in row[1:]:
             assert re.fullmatch(r"–|[\d,]+(\.\d+)?", text)
-    alone = run_gaussians(SMALL._replace(chains=1, samplers=("sgld",)))
+    alone = run_gaussians(replace(SMALL, chains=1, samplers=("sgld",)))
     names = [row[0] for row in score_rows(alone)]
     assert "Modes visited, of 25" in names
     assert not any("chain" in name for name in names)
@@ -103,8 +104,8 @@ def test_words_tell_the_numbers(race):
 
 
 def test_words_where_nothing_was_kept():
-    run = run_sampler(plan_sampler(SMALL._replace(steps=1000, cycles=1, exploration_cg=0.9), "cg"))
-    nothing = run._replace(n_kept=np.zeros_like(run.n_kept))
+    run = run_sampler(plan_sampler(replace(SMALL, steps=1000, cycles=1, exploration_cg=0.9), "cg"))
+    nothing = replace(run, n_kept=np.zeros_like(run.n_kept))
     words = describe_gaussians(GaussiansRun(SMALL, target_grid(SMALL.target), (nothing,)))
     assert words.endswith("no sample was kept.")
 
@@ -121,7 +122,7 @@ def test_the_table_of_frames(race):
 
 
 def test_the_code_computes_the_same_numbers(tmp_path, race):
-    settings = SMALL._replace(noise_free=True, exploration_cg=0.3, alpha_max=9.0)
+    settings = replace(SMALL, noise_free=True, exploration_cg=0.3, alpha_max=9.0)
     process = subprocess.run(
         [sys.executable, "-c", gaussians_code(settings)], cwd=tmp_path, capture_output=True,
         text=True, check=True, env={"PYTHONPATH": str(ROOT), "HOME": str(tmp_path)},

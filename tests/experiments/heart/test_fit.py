@@ -1,5 +1,7 @@
 """The heart: maps against direct calls of the estimators, what refits, painted cells."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -61,7 +63,7 @@ def test_independent_maps_are_those_of_the_estimator_at_every_stage(method, knob
 @pytest.mark.parametrize(("step", "start"), [(10, 0.5), (7, 0.0), (1, 0.9)])
 def test_virtual_maps_are_those_of_a_model_of_so_many_trees(n_trees, step, start):
     fit = fit_of("virtual_sglb")
-    maps = map_heart(fit, SMALL._replace(step=step, start=start))
+    maps = map_heart(fit, replace(SMALL, step=step, start=start))
     model = direct(
         "sglb", fit.data, n_trees, learning_rate=0.3, ensemble="virtual",
         truncation_step=step, truncation_start=start,
@@ -75,7 +77,7 @@ def test_virtual_maps_are_those_of_a_model_of_so_many_trees(n_trees, step, start
 
 
 def test_stages_without_members_have_no_values():
-    maps = map_heart(fit_of("virtual_sglb"), SMALL._replace(step=20))
+    maps = map_heart(fit_of("virtual_sglb"), replace(SMALL, step=20))
     none = maps.n_members == 0
     assert maps.n_trees[none].max() == 19
     assert np.isnan(maps.total[none]).all()
@@ -84,11 +86,11 @@ def test_stages_without_members_have_no_values():
 
 def test_a_truncation_without_members_is_refused():
     with pytest.raises(InvalidParameter, match="gives no member"):
-        map_heart(fit_of("virtual_sglb"), SMALL._replace(step=100))
+        map_heart(fit_of("virtual_sglb"), replace(SMALL, step=100))
 
 
 def test_fewer_members_are_the_first_models_and_the_last_truncations():
-    few = SMALL._replace(shown=2)
+    few = replace(SMALL, shown=2)
     fit = fit_of("sglb")
     model = direct("sglb", fit.data, learning_rate=0.3, n_members=3)
     assert_maps(map_heart(fit, few), -1, model.predict_uncertainty(fit.data.grid, n_members=2))
@@ -99,11 +101,11 @@ def test_fewer_members_are_the_first_models_and_the_last_truncations():
     )  # fmt: skip
     assert_maps(map_heart(virtual, few), -1, model.predict_uncertainty(fit.data.grid, n_members=2))
     with pytest.raises(InvalidParameter, match="shown"):
-        map_heart(fit, SMALL._replace(shown=0))
+        map_heart(fit, replace(SMALL, shown=0))
 
 
 def test_a_single_member_knows_nothing_of_knowledge():
-    maps = map_heart(fit_of("sglb"), SMALL._replace(shown=1))
+    maps = map_heart(fit_of("sglb"), replace(SMALL, shown=1))
     assert np.isnan(maps.knowledge).all()
     np.testing.assert_array_equal(maps.total, maps.data)
 
@@ -122,7 +124,7 @@ def test_a_forest_gives_knowledge_only():
 
 @pytest.mark.parametrize("method", ["catboost", "virtual_catboost"])
 def test_catboosts_own_maps_are_those_of_its_engine(method):
-    settings = SMALL._replace(trees=20, members=2, step=5)
+    settings = replace(SMALL, trees=20, members=2, step=5)
     fit = fit_of(method, settings)
     model = direct(
         "sglb", fit.data, 20, learning_rate=0.3, engine="catboost", n_members=2,
@@ -142,7 +144,7 @@ def test_catboosts_own_maps_are_those_of_its_engine(method):
 def test_there_are_at_most_a_hundred_stages():
     for trees in (7, 99, 100, 250):
         maps = map_heart(
-            fit_of("sglb", SMALL._replace(trees=trees)), SMALL._replace(trees=trees)
+            fit_of("sglb", replace(SMALL, trees=trees)), replace(SMALL, trees=trees)
         )  # fmt: skip
         assert len(maps.n_trees) == len(maps.knowledge) <= MAX_FRAMES
         assert maps.n_trees[-1] == trees
@@ -161,7 +163,7 @@ def test_there_are_at_most_a_hundred_stages():
     ],
 )
 def test_what_a_method_does_not_use_refits_nothing(method, knobs):
-    assert plan_heart(SMALL._replace(**knobs), method) == plan_heart(SMALL, method)
+    assert plan_heart(replace(SMALL, **knobs), method) == plan_heart(SMALL, method)
 
 
 @pytest.mark.parametrize(
@@ -177,19 +179,19 @@ def test_what_a_method_does_not_use_refits_nothing(method, knobs):
     ],
 )
 def test_what_a_method_uses_makes_a_new_plan(method, knobs):
-    assert plan_heart(SMALL._replace(**knobs), method) != plan_heart(SMALL, method)
+    assert plan_heart(replace(SMALL, **knobs), method) != plan_heart(SMALL, method)
 
 
 def test_fits_are_counted_and_maps_are_not():
     before = count_fits()
     fit = fit_of("virtual_sglb")
     for step in (5, 10, 20):
-        map_heart(fit, SMALL._replace(step=step))
+        map_heart(fit, replace(SMALL, step=step))
     assert count_fits() == before + 1
 
 
 def test_a_run_has_its_methods_in_order():
-    run = run_heart(SMALL._replace(methods=("virtual_sglb", "sglb"), cells=(0,)))
+    run = run_heart(replace(SMALL, methods=("virtual_sglb", "sglb"), cells=(0,)))
     assert [maps.method for maps in run.methods] == ["virtual_sglb", "sglb"]
     assert not run.data.in_support[0, 0]
     assert run.methods[0].truth.cell_counts.sum() == 63 * 20
@@ -250,6 +252,6 @@ def test_some_cells_must_keep_their_rows():
 
 def test_two_cells_are_enough_to_fit():
     filled = np.flatnonzero(make_heart(1).in_support.ravel())
-    run = run_heart(SMALL._replace(methods=("sglb", "sgb"), cells=tuple(map(int, filled[2:]))))
+    run = run_heart(replace(SMALL, methods=("sglb", "sgb"), cells=tuple(map(int, filled[2:]))))
     for maps in run.methods:
         assert np.isfinite(maps.total).all()

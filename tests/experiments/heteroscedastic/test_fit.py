@@ -1,5 +1,7 @@
 """The Heteroscedastic page's plans, rows, fits and views: what refits, what is drawn, refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import ndtri
@@ -75,7 +77,7 @@ def test_a_method_of_the_page_has_a_model_and_known_scores():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_what_is_drawn_and_measured_refits_nothing(fits, method):
-    settings = SMALL._replace(**VIEW_ONLY)
+    settings = replace(SMALL, **VIEW_ONLY)
     assert plan_heteroscedastic(settings, method) == fits[method].plan
     before = count_fits(), count_measures()
     view = view_heteroscedastic(fits[method], settings)
@@ -96,7 +98,7 @@ def test_what_is_drawn_and_measured_refits_nothing(fits, method):
     ],
 )
 def test_a_knob_of_the_fit_changes_the_plans_that_use_it(knob, methods):
-    changed = SMALL._replace(**knob)
+    changed = replace(SMALL, **knob)
     assert {
         key
         for key in METHODS
@@ -119,7 +121,7 @@ def test_rows_of_training_calibration_test_and_foreign_streams_are_never_the_sam
     drawn = [data.X[:, 0], data.calibration_X[:, 0], test.X[:, 0], foreign]
     together = np.concatenate(drawn)
     assert len(np.unique(together)) == len(together)
-    other = data_of(SMALL._replace(seed=1))
+    other = data_of(replace(SMALL, seed=1))
     assert not np.isin(other.X, together).any()
 
 
@@ -192,7 +194,7 @@ def test_the_score_of_inference_novelty_has_no_sign(fits):
 @pytest.mark.parametrize("method", PREDICTING)
 def test_the_conformal_step_covers_the_calibration_rows(fits, method, level):
     fit = fits[method]
-    wrapped = SMALL._replace(conformal=True, level=level)
+    wrapped = replace(SMALL, conformal=True, level=level)
     factor = heteroscedastic_factor(fit, wrapped, level)
     at, y = fit.calibration, fit.data.calibration_y
     half = factor * ndtri(0.5 + level / 2.0) * np.sqrt(at.total)
@@ -208,7 +210,7 @@ def test_the_conformal_step_covers_the_calibration_rows(fits, method, level):
 @pytest.mark.parametrize("method", ["quantile", "cqr", "conformal_forest"])
 def test_methods_with_intervals_show_their_own(fits, method):
     fit = fits[method]
-    view = view_heteroscedastic(fit, SMALL._replace(level=0.8))
+    view = view_heteroscedastic(fit, replace(SMALL, level=0.8))
     found = fit.model.predict_intervals(view.x[:, None])
     at = int(np.argmin(np.abs(found.levels - 0.8)))
     np.testing.assert_allclose(view.lower, found.lower[at], rtol=1e-12)
@@ -232,7 +234,7 @@ def test_macau_is_what_its_estimator_says(fits):
 def test_the_authors_tail_ends_at_their_bound_and_leaves_the_model_alone(fits):
     fit = fits["macau_linear"]
     rising = view_heteroscedastic(fit, SMALL)
-    clipped = view_heteroscedastic(fit, SMALL._replace(tail="clip"))
+    clipped = view_heteroscedastic(fit, replace(SMALL, tail="clip"))
     # the z-score of 1 - 1e-7, where scikit-learn cuts its normal
     bound = ndtri(1.0 - 1e-7) + 1e-6
     for key in ("novelty", "inference_novelty"):
@@ -243,7 +245,7 @@ def test_the_authors_tail_ends_at_their_bound_and_leaves_the_model_alone(fits):
     assert np.median(np.abs(inside[0] - inside[1])) < 0.05
     np.testing.assert_array_equal(rising.total, clipped.total)
     assert fit.model.tail == "rise"
-    plan = plan_measure(SMALL._replace(tail="clip"), fit.method)
+    plan = plan_measure(replace(SMALL, tail="clip"), fit.method)
     assert measure_heteroscedastic(fit, plan).of_foreign.curve("novelty").values.max() <= bound
     assert fits["gnll"].clipped is None
 
@@ -282,7 +284,7 @@ def test_a_measure_predicts_the_rows_it_names(fits):
     ],
 )
 def test_bad_plans_are_refused_in_a_sentence(wrong, words):
-    plan = plan_heteroscedastic(SMALL._replace(**wrong), "macau_basic")
+    plan = plan_heteroscedastic(replace(SMALL, **wrong), "macau_basic")
     assert words in why_not(plan)
     assert estimate_heteroscedastic_seconds(plan) == 0.0
     with pytest.raises(InvalidParameter, match=words):
@@ -310,7 +312,7 @@ def test_bad_plans_are_refused_in_a_sentence(wrong, words):
     ],
 )
 def test_bad_views_are_refused_in_a_sentence(fits, wrong, words):
-    settings = SMALL._replace(**wrong)
+    settings = replace(SMALL, **wrong)
     assert words in check_view(settings)
     with pytest.raises(InvalidParameter, match=words):
         view_heteroscedastic(fits["gnll"], settings)
@@ -331,7 +333,7 @@ def test_a_missing_package_is_named(monkeypatch):
 
 
 def test_rows_without_noise_are_fitted_and_wrapped():
-    settings = SMALL._replace(methods=("macau_linear", "forest"), noise_slope=0.0, conformal=True)
+    settings = replace(SMALL, methods=("macau_linear", "forest"), noise_slope=0.0, conformal=True)
     run = run_heteroscedastic(settings)
     for view in run.views:
         assert np.isfinite(view.lower).all()

@@ -1,6 +1,7 @@
 """The Neighbours page's fits, searches and views: what refits, what is clamped, what is found."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -70,13 +71,14 @@ def test_tables_hold_rows_out():
 
 def test_only_the_models_settings_change_the_plan():
     base = NeighboursSettings(data="wine", library="hist")
-    view = base._replace(
+    view = replace(
+        base,
         k=9, tau=3, order="last", calibrate=False, scoring="crps", family="kde", chosen=4,
         point=(1.0,), scale_low=0.1, scale_high=0.2, baselines=("knn",), rows=50, noise=3.0,
         depth=9,
     )  # fmt: skip
     assert plan_neighbours(view) == plan_neighbours(base)
-    assert plan_neighbours(base._replace(leaves=5)) != plan_neighbours(base)
+    assert plan_neighbours(replace(base, leaves=5)) != plan_neighbours(base)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +124,7 @@ def test_every_library_fits(key):
 
 
 def test_the_view_agrees_with_the_estimator(fits, searches):
-    settings = SMALL["heteroscedastic"]._replace(k=15, tau=7, order="last", scoring="crps")
+    settings = replace(SMALL["heteroscedastic"], k=15, tau=7, order="last", scoring="crps")
     fit = fits["heteroscedastic"]
     view = view_neighbours(fit, search_neighbours(fit, settings), settings)
     model = fit.model
@@ -142,7 +144,7 @@ def test_knobs_of_the_view_refit_nothing(fits, searches):
     settings, fit = SMALL["heteroscedastic"], fits["heteroscedastic"]
     scales = []
     for change in ({}, {"k": 5}, {"k": 5, "tau": 2}, {"k": 5, "calibrate": False}):
-        wanted = settings._replace(**change)
+        wanted = replace(settings, **change)
         view = view_neighbours(fit, search_neighbours(fit, wanted), wanted)
         scales.append(view.scale)
         assert view.tuned == ("k" not in change)
@@ -153,7 +155,7 @@ def test_knobs_of_the_view_refit_nothing(fits, searches):
 def test_scoring_reaches_tuning_and_leaves_the_fit_alone(fits, searches):
     fit, search = fits["ripples"], searches["ripples"]
     for scoring in ("crps", "nll"):
-        setting = setting_of(fit, search, SMALL["ripples"]._replace(scoring=scoring))
+        setting = setting_of(fit, search, replace(SMALL["ripples"], scoring=scoring))
         tuning = search.tuning
         best = np.argmin(tuning.crps if scoring == "crps" else tuning.nll)
         assert setting.n_neighbors == tuning.n_neighbors[best]
@@ -175,7 +177,7 @@ def test_scoring_reaches_tuning_and_leaves_the_fit_alone(fits, searches):
     ],
 )
 def test_knobs_out_of_range_are_clamped_in_words(fits, searches, key, change):
-    fit, settings = fits[key], SMALL[key]._replace(**change)
+    fit, settings = fits[key], replace(SMALL[key], **change)
     narrow = searches[key]
     for search in (narrow, search_neighbours(fit, settings)):
         view = view_neighbours(fit, search, settings)
@@ -198,18 +200,18 @@ def test_knobs_out_of_range_are_clamped_in_words(fits, searches, key, change):
 def test_impossible_words_are_refused(fits, searches):
     for change in ({"order": "middle"}, {"scoring": "mae"}, {"family": "cauchy"}, {"k": 2.5}):
         with pytest.raises(GbuqError):
-            view_neighbours(fits["wine"], searches["wine"], SMALL["wine"]._replace(**change))
+            view_neighbours(fits["wine"], searches["wine"], replace(SMALL["wine"], **change))
 
 
 def test_search_key_counts_what_a_search_depends_on(fits):
-    fit, settings = fits["heteroscedastic"], SMALL["heteroscedastic"]._replace(k=20)
-    same = [settings, settings._replace(calibrate=False, family="kde", k=9, order="last")]
+    fit, settings = fits["heteroscedastic"], replace(SMALL["heteroscedastic"], k=20)
+    same = [settings, replace(settings, calibrate=False, family="kde", k=9, order="last")]
     assert len({search_key(fit, each) for each in same}) == 1
-    assert search_key(fit, settings._replace(tau=4)) != search_key(fit, settings)
+    assert search_key(fit, replace(settings, tau=4)) != search_key(fit, settings)
 
 
 def test_a_look_tells_the_neighbours(fits, searches):
-    settings, fit = SMALL["ripples"]._replace(k=12, point=(0.2, -0.4)), fits["ripples"]
+    settings, fit = replace(SMALL["ripples"], k=12, point=(0.2, -0.4)), fits["ripples"]
     look = look_at(fit, searches["ripples"], settings)
     source = leaf_source(fit.model.model_)
     own = source.leaf_matrix(np.array([[0.2, -0.4]]))
@@ -231,7 +233,7 @@ def test_a_look_tells_the_neighbours(fits, searches):
 
 
 def test_class_shares_are_those_of_the_neighbours(fits, searches):
-    look = look_at(fits["wine"], searches["wine"], SMALL["wine"]._replace(k=10, chosen=3))
+    look = look_at(fits["wine"], searches["wine"], replace(SMALL["wine"], k=10, chosen=3))
     labels = fits["wine"].data.labels[look.indices]
     assert look.row == 3
     assert look.target == fits["wine"].data.y_test[3]
@@ -241,7 +243,7 @@ def test_class_shares_are_those_of_the_neighbours(fits, searches):
 
 
 def test_densities_are_the_estimators(fits, searches):
-    settings, fit = SMALL["wine"]._replace(k=12, chosen=5, tau=20, order="last"), fits["wine"]
+    settings, fit = replace(SMALL["wine"], k=12, chosen=5, tau=20, order="last"), fits["wine"]
     look = look_at(fit, search_neighbours(fit, settings), settings)
     near = fit.model.find_neighborhood(fit.data.X_test[5:6], 12, 20, "last")
     for name, density in look.densities.items():
@@ -251,7 +253,7 @@ def test_densities_are_the_estimators(fits, searches):
 
 
 def test_the_best_family_is_that_of_lowest_nll(fits, searches):
-    settings = SMALL["wine"]._replace(family="best")
+    settings = replace(SMALL["wine"], family="best")
     view = view_neighbours(fits["wine"], searches["wine"], settings)
     ranked = rank_families(fits["wine"], searches["wine"], view)
     look = look_at(fits["wine"], searches["wine"], settings, view)
@@ -264,7 +266,7 @@ def test_brushing_selects_by_scale(fits, searches):
     view = view_neighbours(fit, search, settings)
     assert brush_scale(fit, view) is None
     middle = float(np.median(view.scale))
-    brushed = brush_scale(fit, view_neighbours(fit, search, settings._replace(scale_low=middle)))
+    brushed = brush_scale(fit, view_neighbours(fit, search, replace(settings, scale_low=middle)))
     np.testing.assert_array_equal(brushed.rows, view.scale >= middle)
     np.testing.assert_array_equal(brushed.grid, view.grid_scale >= middle)
     # Half of the rows, the noisier ones: they are worse predicted.

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -114,7 +115,7 @@ def test_kernel_densities_are_integrated_as_their_draws(run):
 
 def test_another_family_has_a_line_of_its_own(run):
     normal, laplace = score_neighbours(
-        run.fit, run.search, run.view._replace(settings=SETTINGS._replace(baselines=())), {},
+        run.fit, run.search, replace(run.view, settings=replace(SETTINGS, baselines=())), {},
         "laplace",
     )  # fmt: skip
     assert laplace.label == "IBUG, Laplace"
@@ -125,7 +126,7 @@ def test_another_family_has_a_line_of_its_own(run):
 
 
 def test_baselines_that_cannot_be_are_refused_in_a_sentence():
-    plan = plan_neighbours(SETTINGS._replace(library="hist"))
+    plan = plan_neighbours(replace(SETTINGS, library="hist"))
     assert why_no_baseline(plan, "knn") == ""
     with pytest.raises(InvalidParameter, match="does not tell their importances"):
         fit_baseline(plan, "knn_cb")
@@ -158,7 +159,7 @@ def test_a_tie_is_no_gain(run, baselines):
 
 def test_the_claim_of_k_is_of_the_score_that_tunes(run):
     # A search serves both scorings; here they choose different k.
-    other = view_neighbours(run.fit, run.search, SETTINGS._replace(scoring="crps"))
+    other = view_neighbours(run.fit, run.search, replace(SETTINGS, scoring="crps"))
     assert other.k != run.view.k
     for view, name in ((run.view, "NLL"), (other, "CRPS")):
         (claim,) = (
@@ -171,7 +172,7 @@ def test_the_claim_of_k_is_of_the_score_that_tunes(run):
 
 
 def test_kernels_are_scored_by_their_own_mean(run):
-    view = run.view._replace(settings=SETTINGS._replace(baselines=()))
+    view = replace(run.view, settings=replace(SETTINGS, baselines=()))
     normal, kernels = score_neighbours(run.fit, run.search, view, {}, "kde")
     own = run.search.near_test.targets[:, : view.k].mean(axis=1)
     assert kernels.rmse == pytest.approx(rmse(run.fit.data.y_test, own), rel=1e-12)  # sums' order
@@ -206,9 +207,9 @@ def test_words_admit_that_the_scale_misses_the_empty_region(run):
     assert ("does not tell that rows are missing" in words) == (outside.mean() < 1.5 * inside)
     assert f"averages {outside.mean():.3g} ({inside:.3g} where there are)" in words
     assert "calibrated on errors" in words
-    plain = view._replace(settings=view.settings._replace(calibrate=False))
+    plain = replace(view, settings=replace(view.settings, calibrate=False))
     assert "calibrated on errors" not in describe_empty(data, plain)
-    raised = view._replace(grid_scale=np.where(data.in_support, 1.0, 9.0))
+    raised = replace(view, grid_scale=np.where(data.in_support, 1.0, 9.0))
     assert "the scale is higher there" in describe_empty(data, raised)
 
 
@@ -223,7 +224,7 @@ def test_words_admit_that_the_scale_misses_the_empty_region(run):
     ],
 )
 def test_the_code_computes_the_same(change, capsys):
-    settings = SETTINGS._replace(rows=150, trees=12, k=20, scoring="crps")._replace(**change)
+    settings = replace(replace(SETTINGS, rows=150, trees=12, k=20, scoring="crps"), **change)
     own = run_neighbours(settings)
     namespace = {}
     code = neighbours_code(as_shown(settings, own.search, own.view, own.look))

@@ -1,5 +1,7 @@
 """Fits, maps, ranks, places, changes, claims and exports of the Novelty maps page."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -44,19 +46,19 @@ from gbuq_core.experiments.novelty.words import (
 )
 
 QUICK = NoveltySettings(rows=300, trees=20)
-WINE = QUICK._replace(data="table", table="wine", trees=6)
-SPIRAL = QUICK._replace(data="spiral", trees=6)
-DIABETES = QUICK._replace(data="table")
+WINE = replace(QUICK, data="table", table="wine", trees=6)
+SPIRAL = replace(QUICK, data="spiral", trees=6)
+DIABETES = replace(QUICK, data="table")
 
 
 @pytest.fixture(scope="module")
 def moons():
-    return run_novelty(QUICK._replace(third=True))
+    return run_novelty(replace(QUICK, third=True))
 
 
 @pytest.fixture(scope="module")
 def rings():
-    return run_novelty(QUICK._replace(data="rings"))
+    return run_novelty(replace(QUICK, data="rings"))
 
 
 def box(run, x, y, width):
@@ -106,18 +108,18 @@ def test_view_knobs_fit_nothing(moons):
         {"point": (0.0, 0.0), "n_top": 2},
         {"score": "knowledge"},
     ):
-        settings = moons.settings._replace(**change)
+        settings = replace(moons.settings, **change)
         assert plan_novelty(settings) == fit.plan
         maps = moons.maps
         if maps_key(fit, settings) != maps_key(fit, moons.settings):
             maps = map_novelty(fit, settings)
         view_novelty(fit, maps, settings)
     assert count_fits() == before
-    assert maps_key(fit, moons.settings) != maps_key(fit, moons.settings._replace(third_at=3.0))
+    assert maps_key(fit, moons.settings) != maps_key(fit, replace(moons.settings, third_at=3.0))
 
 
 def test_the_authors_tail_ends_where_scikit_learns_does(moons):
-    clipped = map_novelty(moons.fit, moons.settings._replace(tail="clip"))
+    clipped = map_novelty(moons.fit, replace(moons.settings, tail="clip"))
     assert clipped.of("novelty").max() < 5.21
     assert moons.maps.of("novelty").max() > 8.0
     assert moons.fit.model.tail == "rise"  # the fit is shared: nobody changes it
@@ -127,7 +129,7 @@ def test_the_authors_tail_ends_where_scikit_learns_does(moons):
 
 
 def test_an_irrelevant_feature_counts_for_novelty_only(moons):
-    far = map_novelty(moons.fit, moons.settings._replace(third_at=6.0))
+    far = map_novelty(moons.fit, replace(moons.settings, third_at=6.0))
     rise = {
         key: (far.of(key) - moons.maps.of(key))[moons.fit.data.in_support].mean()
         for key in ("novelty", "conditional", "distance")
@@ -148,7 +150,7 @@ def test_disagreement_names_who_says_what(moons):
     assert (ranks <= ranks[apart.most, cells]).all()
     same = compare_ranks(("a", "b"), ranks[[0, 0]])
     assert same.spread.max() == 0.0
-    by_rows = view_novelty(moons.fit, moons.maps, moons.settings._replace(ranks="rows"))
+    by_rows = view_novelty(moons.fit, moons.maps, replace(moons.settings, ranks="rows"))
     assert by_rows.units[0] == "% of training rows below"
     assert by_rows.shown.max() <= 100.0
 
@@ -202,7 +204,7 @@ def test_a_place_is_explained_by_its_trees(moons):
 
 def test_any_place_is_answered(moons):
     for point in ((float("nan"), 0.0), "x", (1.0,), (1e400, 0.0), (0.0, -1e7)):
-        look = explain_place(moons.fit, moons.maps, moons.settings._replace(point=point))
+        look = explain_place(moons.fit, moons.maps, replace(moons.settings, point=point))
         assert len(look.notes) == 1
         assert look.point == (0.5, 1.6)
     far = explain_place(moons.fit, moons.maps, moons.settings, (50.0, 50.0))
@@ -235,7 +237,7 @@ def test_edits_change_what_they_are_said_to(rings):
 
     def edited(kind, **more):
         edit = edit_of(kind, cells, **more)
-        return run_novelty(rings.settings._replace(edits=(edit,)))
+        return run_novelty(replace(rings.settings, edits=(edit,)))
 
     gone, flipped = edited("remove"), edited("flip")
     for key in ("distance", "isolation"):
@@ -314,17 +316,17 @@ def test_claims_say_what_their_verdicts_do(moons):
     ],
 )
 def test_impossible_views_are_one_sentence(moons, change):
-    settings = moons.settings._replace(**change)
+    settings = replace(moons.settings, **change)
     assert check_view(settings).endswith(".")
     with pytest.raises(InvalidParameter):
         view_novelty(moons.fit, moons.maps, settings)
 
 
-@pytest.mark.parametrize("settings", [QUICK._replace(third=True), SPIRAL, DIABETES])
+@pytest.mark.parametrize("settings", [replace(QUICK, third=True), SPIRAL, DIABETES])
 def test_what_is_kept_changes_no_bit(settings, monkeypatch):
     run = run_novelty(settings)
     views = [
-        run.settings._replace(tail=tail, third_at=third, neighbours=k)
+        replace(run.settings, tail=tail, third_at=third, neighbours=k)
         for tail, third, k in (("clip", 0.0, 10), ("rise", 1.5, 3), ("clip", 1.5, 3))
     ]
     kept = [map_novelty(run.fit, view) for view in [*views, run.settings]]
@@ -348,10 +350,10 @@ def test_a_knob_of_the_view_measures_nothing_again(moons, monkeypatch):
         )
     map_novelty(moons.fit, moons.settings)  # whatever the bound has dropped since
     scored.clear()
-    map_novelty(moons.fit, moons.settings._replace(tail="clip"))
-    map_novelty(moons.fit, moons.settings._replace(neighbours=4))
+    map_novelty(moons.fit, replace(moons.settings, tail="clip"))
+    map_novelty(moons.fit, replace(moons.settings, neighbours=4))
     assert scored == []
-    map_novelty(moons.fit, moons.settings._replace(third_at=-2.25))
+    map_novelty(moons.fit, replace(moons.settings, third_at=-2.25))
     assert scored == [N_CELLS, N_CELLS]  # the rows' own scores do not depend on it
 
 

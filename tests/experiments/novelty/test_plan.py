@@ -1,5 +1,7 @@
 """Ranks, refusals, estimates, odd forests and exported Python of the Novelty maps page."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import rankdata
@@ -22,7 +24,7 @@ from gbuq_core.experiments.novelty.ranks import rank_among, rank_cells
 from gbuq_core.experiments.novelty.scores import crossings
 
 QUICK = NoveltySettings(rows=300, trees=20)
-DIABETES = QUICK._replace(data="table")
+DIABETES = replace(QUICK, data="table")
 
 
 def test_ranks_are_percentiles(rng):
@@ -53,7 +55,7 @@ def test_crossings_lie_beside_the_support_both_ways():
 
 def test_edits_that_leave_nothing_are_refused_with_a_sentence():
     everything = edit_of("remove", range(N_CELLS))
-    plan = plan_novelty(QUICK._replace(edits=(everything,)))
+    plan = plan_novelty(replace(QUICK, edits=(everything,)))
     assert "every training row" in why_not(plan)
     with pytest.raises(InvalidData, match="every training row"):
         fit_novelty_maps(plan)
@@ -76,7 +78,7 @@ def test_edits_that_leave_nothing_are_refused_with_a_sentence():
     ],
 )
 def test_impossible_plans_are_one_sentence(change):
-    plan = plan_novelty(NoveltySettings()._replace(**change))
+    plan = plan_novelty(replace(NoveltySettings(), **change))
     sentence = why_not(plan)
     assert sentence.endswith(".")
     with pytest.raises(GbuqError):
@@ -90,7 +92,7 @@ def test_small_and_odd_forests_are_mapped():
         {"leaf_model": "basic", "trees": 2},
         {"rows": 100, "min_leaf": 1, "trees": 2},
     ):
-        run = run_novelty(QUICK._replace(**change))
+        run = run_novelty(replace(QUICK, **change))
         assert np.isfinite(run.maps.values).all()
         look = explain_place(run.fit, run.maps, run.settings)
         assert len(look.top) == min(6, run.fit.n_trees)
@@ -98,10 +100,10 @@ def test_small_and_odd_forests_are_mapped():
 
 
 def test_estimates_grow_with_the_work():
-    small, spiral = plan_novelty(QUICK), plan_novelty(QUICK._replace(data="spiral"))
+    small, spiral = plan_novelty(QUICK), plan_novelty(replace(QUICK, data="spiral"))
     for estimate in (estimate_novelty_seconds, estimate_novelty_bytes):
         assert estimate(spiral) > estimate(small) > 0
-        assert estimate(small._replace(trees=200)) > estimate(small)
+        assert estimate(replace(small, trees=200)) > estimate(small)
     real = fit_novelty_maps(small).memory_bytes
     assert 0.2 < estimate_novelty_bytes(small) / real < 5.0
 
@@ -109,8 +111,9 @@ def test_estimates_grow_with_the_work():
 @pytest.mark.parametrize(
     "settings",
     [
-        QUICK._replace(trees=5),
-        DIABETES._replace(
+        replace(QUICK, trees=5),
+        replace(
+            DIABETES,
             trees=5,
             edits=(edit_of("remove", [1700, 1701]),),
             third=True,

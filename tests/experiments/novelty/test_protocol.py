@@ -1,6 +1,7 @@
 """Ten features, each cut at its median: what the protocol draws, and which scores tell it."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -92,4 +93,4 @@ def test_every_row_is_on_one_side_of_the_median_and_used_once():
 )
 def test_impossible_settings_are_refused_in_a_sentence(wrong, words):
     with pytest.raises(InvalidParameter, match=words):
-        run_protocol(ProtocolSettings(rows=300, trees=2)._replace(**wrong))
+        run_protocol(replace(ProtocolSettings(rows=300, trees=2), **wrong))

@@ -1,6 +1,7 @@
 """The exploration bandit: its rewards, its regret, and who finds the bumps."""
 
 import inspect
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -74,7 +75,7 @@ def test_worlds_have_uniform_contexts_and_noise_of_the_std_asked_for():
 
 
 def test_worlds_are_the_same_for_all_policies_and_grow_at_the_end():
-    few, many = SMALL, SMALL._replace(n_steps=400)
+    few, many = SMALL, replace(SMALL, n_steps=400)
     first, second = (make_bandit(plan_bandit(few, policy), 1) for policy in ("vst", "sglb"))
     np.testing.assert_array_equal(first.rewards, second.rewards)
     longer = make_bandit(plan_bandit(many, "vst"), 1)
@@ -98,7 +99,7 @@ def test_regret_is_the_best_mean_minus_the_pulled_ones(runs):
 
 
 def test_the_random_policy_pulls_all_arms_alike_and_loses_what_chance_loses():
-    plan = plan_bandit(SMALL._replace(n_steps=20_000, n_seeds=2), "random")
+    plan = plan_bandit(replace(SMALL, n_steps=20_000, n_seeds=2), "random")
     run = run_bandit(plan)
     counts = np.bincount(run.arms.ravel(), minlength=3)
     assert (np.abs(counts - 40_000 / 3) < 5 * np.sqrt(40_000 * 2 / 9)).all()
@@ -141,7 +142,7 @@ def test_a_policy_sees_its_own_rewards_only(monkeypatch):
             return np.where(contexts > 0.0, self.arm == 1, self.arm == 2).astype(float)
 
     monkeypatch.setattr(bandit, "SampledArm", Spy)
-    plan = plan_bandit(SMALL._replace(n_seeds=1), "vst")
+    plan = plan_bandit(replace(SMALL, n_seeds=1), "vst")
     run = run_bandit(plan)
     world = make_bandit(plan, 0)
     np.testing.assert_array_equal(run.arms[0, 9:], np.where(world.contexts[9:] > 0, 1, 2))
@@ -174,12 +175,12 @@ def test_draws_are_functions_of_the_model_one_a_context(policy):
 def test_seeds_are_honoured(runs):
     again = run_bandit(plan_bandit(SMALL, "sglb"))
     np.testing.assert_array_equal(again.arms, runs["sglb"].arms)
-    other = run_bandit(plan_bandit(SMALL._replace(seed=1), "sglb"))
+    other = run_bandit(plan_bandit(replace(SMALL, seed=1), "sglb"))
     assert not np.array_equal(other.contexts, again.contexts)
 
 
 def test_progress_goes_to_the_end_and_a_run_can_be_cancelled():
-    plan = plan_bandit(SMALL._replace(n_seeds=1, n_steps=60), "xbart")
+    plan = plan_bandit(replace(SMALL, n_seeds=1, n_steps=60), "xbart")
     progress = Progress(1)
     with at(Place(progress=progress)):
         run_bandit(plan)
@@ -196,18 +197,18 @@ def test_progress_goes_to_the_end_and_a_run_can_be_cancelled():
 
 
 def test_plans_hold_what_their_policy_uses():
-    moved = SMALL._replace(xbart_trees=99, vst_rank=1, sglb_ensemble="independent")
+    moved = replace(SMALL, xbart_trees=99, vst_rank=1, sglb_ensemble="independent")
     same = {
         policy for policy in POLICIES if plan_bandit(SMALL, policy) == plan_bandit(moved, policy)
     }
     assert same == {"random"}
-    assert plan_bandit(SMALL._replace(refit_every=7), "random") == plan_bandit(SMALL, "random")
+    assert plan_bandit(replace(SMALL, refit_every=7), "random") == plan_bandit(SMALL, "random")
     for policy in POLICIES:
         plan = plan_bandit(SMALL, policy)
         assert isinstance(plan, BanditPlan)
         assert hash(plan) == hash(plan_bandit(SMALL, policy))
         assert estimate_bandit_seconds(plan) > 0
-    slower = SMALL._replace(n_steps=600)
+    slower = replace(SMALL, n_steps=600)
     for policy in ("sglb", "xbart", "vst"):
         plans = plan_bandit(SMALL, policy), plan_bandit(slower, policy)
         assert estimate_bandit_seconds(plans[1]) > 2 * estimate_bandit_seconds(plans[0]) - 0.05
@@ -242,20 +243,20 @@ def test_plans_hold_what_their_policy_uses():
 )
 def test_impossible_knobs_are_refused_by_a_sentence(policy, knob, value):
     with pytest.raises(InvalidParameter, match=rf"^[^\n]*{knob}[^\n]*\.$"):
-        plan_bandit(SMALL._replace(**{knob: value}), policy)
+        plan_bandit(replace(SMALL, **{knob: value}), policy)
 
 
 def test_unknown_policies_and_endless_runs_are_refused():
     with pytest.raises(InvalidParameter, match="policy must be one of"):
         plan_bandit(SMALL, "ucb")
     with pytest.raises(InvalidParameter, match="policy must be one of"):
-        run_policies(SMALL._replace(policies=("random", "ucb")))
+        run_policies(replace(SMALL, policies=("random", "ucb")))
     with pytest.raises(InvalidParameter, match="refit_every = 1 would mean 99,925 fits"):
         plan_bandit(BanditSettings(n_steps=20_000, refit_every=1, n_seeds=1), "vst")
 
 
 def test_policies_are_compared_in_words():
-    both = run_policies(SMALL._replace(policies=("random", "xbart"), n_seeds=1, n_steps=120))
+    both = run_policies(replace(SMALL, policies=("random", "xbart"), n_seeds=1, n_steps=120))
     words = describe_bandit(both)
     assert words.startswith("Cumulative regret after 120 steps: ")
     order = sorted(both, key=lambda run: run.mean[-1])

@@ -1,5 +1,7 @@
 """The Soft trees page's plans, fits and views: what refits, what is drawn, what is refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -54,9 +56,9 @@ def fits(run):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_knobs_of_the_view_refit_nothing(fits, method):
-    assert plan_soft_trees(SMALL._replace(**VIEW_ONLY), method) == fits[method].plan
+    assert plan_soft_trees(replace(SMALL, **VIEW_ONLY), method) == fits[method].plan
     before = count_fits()
-    view_soft_trees(fits[method], SMALL._replace(**VIEW_ONLY))
+    view_soft_trees(fits[method], replace(SMALL, **VIEW_ONLY))
     assert count_fits() == before
 
 
@@ -84,25 +86,25 @@ def test_the_knobs_of_the_view_refit_nothing(fits, method):
     ],
 )
 def test_a_knob_of_the_fit_changes_the_plans_that_use_it(knob, methods):
-    changed = SMALL._replace(**knob)
+    changed = replace(SMALL, **knob)
     assert {
         key for key in METHODS if plan_soft_trees(changed, key) != plan_soft_trees(SMALL, key)
     } == methods
 
 
 def test_own_points_are_all_that_a_plan_of_them_knows():
-    own = SMALL._replace(data="own")
-    assert plan_soft_trees(own._replace(rows=99, noise=1.0), "gp") == plan_soft_trees(own, "gp")
+    own = replace(SMALL, data="own")
+    assert plan_soft_trees(replace(own, rows=99, noise=1.0), "gp") == plan_soft_trees(own, "gp")
     moved = own.points[:-1] + ((2.0, 2.0),)
-    assert plan_soft_trees(own._replace(points=moved), "gp") != plan_soft_trees(own, "gp")
+    assert plan_soft_trees(replace(own, points=moved), "gp") != plan_soft_trees(own, "gp")
 
 
 @pytest.mark.parametrize("method", SOFT_METHODS)
 def test_ranks_above_the_full_one_are_one_plan(method):
     full = full_rank(method, SMALL.depth, SMALL.leaf)
-    plan = plan_soft_trees(SMALL._replace(rank=full + 50), method)
-    assert plan == plan_soft_trees(SMALL._replace(rank=full), method)
-    assert plan != plan_soft_trees(SMALL._replace(rank=full - 1), method)
+    plan = plan_soft_trees(replace(SMALL, rank=full + 50), method)
+    assert plan == plan_soft_trees(replace(SMALL, rank=full), method)
+    assert plan != plan_soft_trees(replace(SMALL, rank=full - 1), method)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -130,7 +132,7 @@ def test_views_have_functions_that_vary_as_their_knowledge_says(run):
 
 
 def test_functions_of_a_process_have_its_exact_variance(fits):
-    view = view_soft_trees(fits["gp"], SMALL._replace(draws=500, draw_seed=1))
+    view = view_soft_trees(fits["gp"], replace(SMALL, draws=500, draw_seed=1))
     # The std of 500 normals has a relative standard error of 3 %: five of them.
     ratio = view.functions.std(axis=0)[::40] / np.sqrt(view.knowledge[::40])
     assert np.abs(ratio - 1.0).max() < 0.16
@@ -140,7 +142,7 @@ def test_functions_of_a_process_have_its_exact_variance(fits):
 def test_another_seed_draws_other_functions_of_the_same_fit(fits, method):
     first = view_soft_trees(fits[method], SMALL).functions
     again = view_soft_trees(fits[method], SMALL).functions
-    other = view_soft_trees(fits[method], SMALL._replace(draw_seed=11)).functions
+    other = view_soft_trees(fits[method], replace(SMALL, draw_seed=11)).functions
     np.testing.assert_array_equal(first, again)
     assert np.abs(first - other).max() > 0.01  # target std is 0.5
     assert fits[method].model.random_state == SMALL.seed
@@ -148,7 +150,7 @@ def test_another_seed_draws_other_functions_of_the_same_fit(fits, method):
 
 @pytest.mark.parametrize("method", ["vst", "vsgbm"])
 def test_more_draws_keep_the_earlier_ones(fits, method):
-    few = view_soft_trees(fits[method], SMALL._replace(draws=5)).functions
+    few = view_soft_trees(fits[method], replace(SMALL, draws=5)).functions
     np.testing.assert_allclose(
         few, view_soft_trees(fits[method], SMALL).functions[:5], rtol=1e-12, atol=1e-12
     )  # sums of the same numbers; blocks of rows may order them differently
@@ -158,8 +160,8 @@ def test_kept_functions_are_those_that_there_are(fits):
     view = view_soft_trees(fits["sglb"], SMALL)
     assert len(view.functions) == 6
     assert view.notes == ("SGLB kept 6 members: these are its functions, not 25.",)
-    assert view_soft_trees(fits["sglb"], SMALL._replace(draws=4)).notes == ()
-    assert len(view_soft_trees(fits["xbart"], SMALL._replace(draws=200)).functions) == 100
+    assert view_soft_trees(fits["sglb"], replace(SMALL, draws=4)).notes == ()
+    assert len(view_soft_trees(fits["xbart"], replace(SMALL, draws=200)).functions) == 100
 
 
 def test_predictions_elsewhere_agree_with_the_view(fits):
@@ -177,7 +179,7 @@ def test_the_tree_of_a_draw_is_the_function_of_that_draw(fits, method):
     fit = fits[method]
     total = 0.0
     for tree in range(len(fit.frames)):
-        view = tree_view(fit, SMALL._replace(draw=4, tree=tree))
+        view = tree_view(fit, replace(SMALL, draw=4, tree=tree))
         assert view.gates.shape == (3, len(fit.data.x))
         np.testing.assert_allclose(view.reach.sum(axis=0), 1.0, rtol=1e-12)
         np.testing.assert_allclose(
@@ -207,10 +209,10 @@ def test_the_training_ends_at_the_posterior_mean(fits):
         end = tree_view(fits[method], SMALL)
         np.testing.assert_allclose(frames.output[-1], end.output, rtol=1e-5, atol=1e-5)  # float32
         assert np.abs(frames.output[0] - end.output).max() > 0.01
-        last = tree_view(fits[method], SMALL._replace(frame=10_000))
+        last = tree_view(fits[method], replace(SMALL, frame=10_000))
         assert last.frame == len(frames.step) - 1
         assert "moments" in last.notes[0]
-    beyond = tree_view(fits["vsgbm"], SMALL._replace(tree=9))
+    beyond = tree_view(fits["vsgbm"], replace(SMALL, tree=9))
     assert beyond.tree == 1
     assert beyond.notes
 
@@ -242,7 +244,7 @@ def test_the_covariance_is_that_of_the_drawn_parameters(fits):
 
 
 def test_mean_field_has_no_correlation():
-    fit = fit_soft_trees(plan_soft_trees(SMALL._replace(rank=0, steps=60, depth=1), "vst"))
+    fit = fit_soft_trees(plan_soft_trees(replace(SMALL, rank=0, steps=60, depth=1), "vst"))
     view = covariance_view(fit)
     assert view.strongest is None
     assert view.shared == 0.0
@@ -258,7 +260,7 @@ def test_the_looks_refuse_methods_without_soft_trees(fits):
 @pytest.mark.parametrize("method", METHODS)
 def test_five_own_points_are_enough(method):
     points = ((0.0, 0.0), (0.0, 1.0), (1.0, 0.5), (1.0, 0.5), (2.0, 0.0))
-    settings = SMALL._replace(data="own", points=points, steps=60, depth=1)
+    settings = replace(SMALL, data="own", points=points, steps=60, depth=1)
     view = view_soft_trees(fit_soft_trees(plan_soft_trees(settings, method)), settings)
     assert len(view.x) == 400
     assert np.isfinite(view.functions).all()
@@ -286,7 +288,7 @@ def test_five_own_points_are_enough(method):
     ],
 )
 def test_bad_plans_are_refused_in_a_sentence(wrong, words):
-    plan = plan_soft_trees(SMALL._replace(**wrong), "vst")
+    plan = plan_soft_trees(replace(SMALL, **wrong), "vst")
     sentence = why_not(plan)
     assert words in sentence
     assert sentence.endswith(".")
@@ -309,7 +311,7 @@ def test_bad_plans_are_refused_in_a_sentence(wrong, words):
     ],
 )
 def test_bad_knobs_of_the_others_are_refused(method, wrong, words):
-    assert words in why_not(plan_soft_trees(SMALL._replace(**wrong), method))
+    assert words in why_not(plan_soft_trees(replace(SMALL, **wrong), method))
 
 
 @pytest.mark.parametrize(
@@ -317,7 +319,7 @@ def test_bad_knobs_of_the_others_are_refused(method, wrong, words):
     [{"draws": 1}, {"draws": 501}, {"shown": -1}, {"draw": -1}, {"frame": 1.5}, {"tree": None}],
 )
 def test_bad_views_are_refused(fits, wrong):
-    settings = SMALL._replace(**wrong)
+    settings = replace(SMALL, **wrong)
     sentence = check_view(settings)
     assert sentence.startswith(next(iter(wrong)))
     with pytest.raises(InvalidParameter) as caught:
@@ -329,7 +331,7 @@ def test_unknown_methods_and_sets_are_refused():
     with pytest.raises(InvalidParameter, match="method must be one of"):
         plan_soft_trees(SMALL, "forest")
     with pytest.raises(InvalidParameter, match="data must be one of"):
-        plan_soft_trees(SMALL._replace(data="spiral"), "vst")
+        plan_soft_trees(replace(SMALL, data="spiral"), "vst")
 
 
 def test_a_missing_package_is_named(monkeypatch):
@@ -342,6 +344,6 @@ def test_a_missing_package_is_named(monkeypatch):
 def test_a_run_holds_its_data_and_methods_in_order(run):
     assert [view.method for view in run.views] == list(METHODS)
     assert run.data is data_of(SMALL)
-    own = SMALL._replace(data="own", points=[[0, 1], [2, 3]])  # as JSON has them
+    own = replace(SMALL, data="own", points=[[0, 1], [2, 3]])  # as JSON has them
     assert data_of(own).X.tolist() == [[0.0], [2.0]]
     assert all(why_not(plan_soft_trees(PAPER, method)) == "" for method in PAPER.methods)

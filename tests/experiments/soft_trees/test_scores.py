@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -64,12 +65,12 @@ SMALL = SoftTreesSettings(
     methods=tuple(METHODS), rows=80, depth=2, steps=400, trees=2, members=6, sglb_trees=40,
     xbart_trees=8, draws=40,
 )  # fmt: skip
-RANK = RankSettings("moons3", (0, 3), n_seeds=2, rows=60, steps=80, depth=1)
+RANK = RankSettings(data="moons3", ranks=(0, 3), n_seeds=2, rows=60, steps=80, depth=1)
 
 
 @pytest.fixture(scope="module")
 def runs():
-    return {data: run_soft_trees(SMALL._replace(data=data)) for data in ("tails", "step", "own")}
+    return {data: run_soft_trees(replace(SMALL, data=data)) for data in ("tails", "step", "own")}
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +130,7 @@ def test_claims_say_what_the_scores_say(runs):
     assert all(claim.verdict in VERDICTS for claim in claims)
     vst = scores[0]
     assert f"{vst.inside:.2f} target stds" in claims[0].here
-    flat = tuple(score._replace(fan_out=0.5, inside=0.9) for score in scores)
+    flat = tuple(replace(score, fan_out=0.5, inside=0.9) for score in scores)
     assert {claim.verdict for claim in check_claims(run, flat)} == {"does not hold", "nearly"}
     assert check_claims(runs["own"], score_all(runs["own"]))[0].verdict in VERDICTS
 
@@ -140,21 +141,21 @@ def test_the_papers_errors_stand_beside_ours(runs):
     assert {row.method: row.paper for row in rows} == PAPER_RMSE["step"]
     scores = score_all(run)
     wanted = {"xbart": 0.1, "vst": 0.2, "sglb": 0.3}
-    in_order = tuple(score._replace(rmse=wanted.get(score.method, 9.0)) for score in scores)
+    in_order = tuple(replace(score, rmse=wanted.get(score.method, 9.0)) for score in scores)
     (claim,) = check_claims(run, in_order)
     assert claim.verdict == "holds"
     assert "3 of 3 pairs" in claim.here
-    backwards = tuple(score._replace(rmse=1.0 / score.rmse) for score in in_order)
+    backwards = tuple(replace(score, rmse=1.0 / score.rmse) for score in in_order)
     (claim,) = check_claims(run, backwards)
     assert claim.verdict == "does not hold"
     assert rmse_beside_paper(runs["tails"]) == ()
 
 
 def test_the_wavelet_is_where_a_soft_tree_underfits():
-    run = run_soft_trees(SMALL._replace(data="wavelet", methods=("vst", "sglb"), rows=150))
+    run = run_soft_trees(replace(SMALL, data="wavelet", methods=("vst", "sglb"), rows=150))
     underfit = check_claims(run)[0]
     assert underfit.verdict == "holds"
-    scores = tuple(score._replace(rmse=0.5) for score in score_all(run))
+    scores = tuple(replace(score, rmse=0.5) for score in score_all(run))
     assert check_claims(run, scores)[0].verdict == "nearly"
 
 
@@ -167,7 +168,7 @@ def test_words_have_the_numbers(runs):
     fit = runs["tails"].fits[0]
     look = tree_view(fit, SMALL)
     assert "leaves rule" in describe_tree(look)
-    many = look._replace(gates=np.empty((31, 1)), splits=np.linspace(0.0, 1.0, 31))
+    many = replace(look, gates=np.empty((31, 1)), splits=np.linspace(0.0, 1.0, 31))
     assert "31 of 31 gates are even between x = 0.00 and 1.00." in describe_tree(many)
     path = np.concatenate([np.linspace(-9.0, 0.0, 200), np.full(50, 2.0)])
     early = fit._replace(elbo=(ElboPath(np.arange(1, 251), path),))
@@ -198,7 +199,7 @@ def test_tables_hold_the_numbers(runs):
 @pytest.mark.parametrize("data", ["tails", "own"])
 def test_the_code_draws_the_same_functions(runs, data):
     run = runs[data]
-    settings = run.settings._replace(draw_seed=9, draw=3, methods=("vst", "gp", "sglb"))
+    settings = replace(run.settings, draw_seed=9, draw=3, methods=("vst", "gp", "sglb"))
     exec(soft_trees_code(settings), names := {})
     np.testing.assert_allclose(names["X"], run.data.X, rtol=1e-12)
     np.testing.assert_allclose(names["grid"], run.data.grid, rtol=1e-12, atol=1e-12)
@@ -220,7 +221,7 @@ def test_the_code_takes_as_few_kept_functions_as_the_picture(runs):
     run = runs["tails"]
     for method in ("sglb", "xbart"):
         fit = next(fit for fit in run.fits if fit.method == method)
-        few = run.settings._replace(methods=(method,), draws=5)  # of 6 members, of 100 sweeps
+        few = replace(run.settings, methods=(method,), draws=5)  # of 6 members, of 100 sweeps
         view = view_soft_trees(fit, few)
         exec(soft_trees_code(few), names := {})
         for name in ("functions", "data", "knowledge"):
@@ -239,7 +240,7 @@ def test_tuning_finds_that_a_step_needs_a_gate(monkeypatch):
     grid = {"beta": (8.0,), "prior_scale": (2.5,), "depth": (0, 1), "learning_rate": (0.03,)}
     monkeypatch.setattr(soft_trees_tuning, "DEFAULT_GRID", grid)
     monkeypatch.setattr(tuning, "DEFAULT_GRID", grid)
-    run = run_tuning(plan_tuning(SMALL._replace(data="step", rows=80, steps=600), "vst"))
+    run = run_tuning(plan_tuning(replace(SMALL, data="step", rows=80, steps=600), "vst"))
     assert [one.depth for one in run.tried] == [1, 0]
     assert run.tried[0].elbo > run.tried[1].elbo
     # The log of a mean is at least the mean of logs, and no KL is taken away.
@@ -250,8 +251,8 @@ def test_tuning_finds_that_a_step_needs_a_gate(monkeypatch):
     assert "the ELBO also pays for leaving the prior" in describe_tuning(other)
     assert tuning_csv(run).splitlines()[0] == "depth,beta,prior_scale,learning_rate,elbo,log_score"
     # What is tuned is no part of the question, the rest is.
-    assert plan_tuning(SMALL._replace(depth=6, beta=1.0), "vst") == plan_tuning(SMALL, "vst")
-    assert plan_tuning(SMALL._replace(rank=1), "vst") != plan_tuning(SMALL, "vst")
+    assert plan_tuning(replace(SMALL, depth=6, beta=1.0), "vst") == plan_tuning(SMALL, "vst")
+    assert plan_tuning(replace(SMALL, rank=1), "vst") != plan_tuning(SMALL, "vst")
     with pytest.raises(InvalidParameter, match="method must be one of"):
         plan_tuning(SMALL, "gp")
 
@@ -261,12 +262,12 @@ def test_the_papers_order_of_policies_stands_beside_ours():
     run = run_bandit(plan_bandit(settings, "random"))
     regrets = {"xbart": 50.0, "vst": 70.0, "sglb": 95.0, "random": 190.0}
     runs = [
-        run._replace(plan=run.plan._replace(policy=policy), label=policy, mean=np.array([regret]))
+        replace(run, plan=replace(run.plan, policy=policy), label=policy, mean=np.array([regret]))
         for policy, regret in regrets.items()
     ]
     assert check_bandit_claim(runs).verdict == "holds"
     assert "6 of 6 pairs" in check_bandit_claim(runs).here
-    worse = [runs[0], runs[1]._replace(mean=np.array([300.0])), *runs[2:]]
+    worse = [runs[0], replace(runs[1], mean=np.array([300.0])), *runs[2:]]
     assert check_bandit_claim(worse).verdict == "nearly"  # 4 of 6
     assert check_bandit_claim(runs[:1]) is None
     lines = bandit_csv([run]).splitlines()
@@ -276,9 +277,9 @@ def test_the_papers_order_of_policies_stands_beside_ours():
 
 def test_rank_rows_are_held_out_and_foreign():
     for key in RANK_DATASETS:
-        settings = RANK._replace(data=key)
+        settings = replace(RANK, data=key)
         rows = rank_rows(settings, 1)
-        again = rank_rows(settings._replace(seed=1), 0)
+        again = rank_rows(replace(settings, seed=1), 0)
         np.testing.assert_array_equal(rows.X_foreign, again.X_foreign)
         known = {tuple(row) for row in rows.X}
         assert not known & {tuple(row) for row in rows.X_test}
@@ -313,7 +314,7 @@ def test_a_rank_run_has_all_ranks_and_seeds(ranked):
 
 
 def test_a_rank_run_is_repeatable_and_seeds_are_its_own(ranked):
-    second = run_rank(RANK._replace(seed=1, n_seeds=1))
+    second = run_rank(replace(RANK, seed=1, n_seeds=1))
     # the second repetition of seed 0 is the first of seed 1
     np.testing.assert_array_equal(second.auroc[:, 0], ranked.auroc[:, 1])
     assert np.isnan(second.standard_error).all()
@@ -345,7 +346,7 @@ def test_rank_plans_drop_what_does_not_matter():
     table = RankSettings(ranks=(5, 0, 300, 400, 5))
     plan = plan_rank(table)
     assert plan.ranks == (0, 5, 121)
-    assert plan == plan_rank(table._replace(rows=50))
+    assert plan == plan_rank(replace(table, rows=50))
     assert estimate_rank_seconds(plan) > 0.0
 
 
@@ -366,7 +367,7 @@ def test_rank_plans_drop_what_does_not_matter():
     ],
 )
 def test_bad_rank_settings_are_refused_in_a_sentence(wrong, words):
-    settings = RANK._replace(**wrong)
+    settings = replace(RANK, **wrong)
     sentence = why_no_rank(settings)
     assert words in sentence
     assert sentence.endswith(".")

@@ -1,5 +1,7 @@
 """The papers' statements about the spiral: verdicts that follow the numbers, words that follow."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from spiral_parts import TRUTH, WHERE, made_up, run_of
@@ -55,7 +57,7 @@ def sloped(method, slope, level, rng):
     """Maps whose knowledge uncertainty is higher the farther from the rows, but for noise."""
     distance = -TRUTH.log_density / TRUTH.log_density.std()
     steps = slope * (distance - distance[WHERE.inside].mean()) + rng.standard_normal((80, 80))
-    return made_up(method)._replace(knowledge=level * np.exp(steps)[None])
+    return replace(made_up(method), knowledge=level * np.exp(steps)[None])
 
 
 def level_of(value):
@@ -156,7 +158,7 @@ def test_a_higher_level_in_the_wrong_place_is_no_improvement():
 )
 def test_the_price_is_tested_only_where_independent_models_cost_far_more(chain, expected, tested):
     true, sharp = made_up(far=0.3, outside=0.2), made_up("csglb", far=0.3, outside=0.2)
-    longer = sharp._replace(fit=sharp.fit._replace(n_trees=np.array([chain])))
+    longer = replace(sharp, fit=replace(sharp.fit, n_trees=np.array([chain])))
     claims = claims_of(true, longer)  # the independent models have 1,200 trees
     claim = claim_of(claims, "about as well as independent models")
     assert f"with {100 * chain / 1200:.3g} % of the trees: as well" in claim.here
@@ -208,7 +210,7 @@ def test_claims_say_whether_the_settings_are_the_papers():
 
 
 def test_the_settings_that_are_not_the_papers_are_named():
-    assert settings_text(PAPER._replace(methods=("sgb",), seed=7)) == "In the papers' settings."
+    assert settings_text(replace(PAPER, methods=("sgb",), seed=7)) == "In the papers' settings."
     words = settings_text(SpiralSettings(noise_free=True))
     assert words.startswith("Not the papers' settings: rows a class 500 (there 1,500), models 5")
     assert "noise-free exploration on (there off)" in words

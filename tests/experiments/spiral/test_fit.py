@@ -1,5 +1,7 @@
 """The spiral: maps against direct calls of the estimators, what refits, what a point is told."""
 
+from dataclasses import fields, replace
+
 import numpy as np
 import pytest
 
@@ -103,7 +105,7 @@ def test_forest_maps_are_those_of_its_groups(fit_of):
 
 
 def test_catboost_goes_through_the_same_maps():
-    settings = SMALL._replace(rows=30, members=2, trees=6)
+    settings = replace(SMALL, rows=30, members=2, trees=6)
     fit = fit_spiral(plan_spiral(settings, "catboost"))
     maps = map_spiral(fit, settings)
     assert_maps(maps, -1, fit.model.predict_uncertainty(FEATURES))
@@ -125,7 +127,7 @@ def test_knobs_of_the_view_refit_nothing_and_give_what_the_estimator_gives(
     fit_of, method, moved, knobs
 ):
     fit, model = fit_of(method), direct(method, 40 if method == "sglb" else 90)
-    before, settings = count_fits(), SMALL._replace(**moved)
+    before, settings = count_fits(), replace(SMALL, **moved)
     assert plan_spiral(settings, method) == fit.plan
     maps = map_spiral(fit, settings)
     assert count_fits() == before
@@ -161,21 +163,22 @@ CHANGES = {
 
 
 def test_a_plan_holds_what_its_fit_depends_on_and_nothing_else():
-    assert set(CHANGES) == set(SpiralSettings._fields) - {"methods"}
+    assert set(CHANGES) == {field.name for field in fields(SpiralSettings)} - {"methods"}
     default = SpiralSettings()
     words = {"temperature": "posterior", "leaf_noise": True, "noise_free": True, "shown": 2}
     for field, expected in CHANGES.items():
         other = words[field] if field in words else 2 * getattr(default, field) + 1
-        moved = default._replace(**{field: other})
+        moved = replace(default, **{field: other})
         changed = {m for m in METHODS if plan_spiral(moved, m) != plan_spiral(default, m)}
         assert changed == expected, field
     # Exploration means something to cSGLB once noise depends on it.
-    free = default._replace(noise_free=True)
-    assert plan_spiral(free, "csglb") != plan_spiral(free._replace(exploration=0.5), "csglb")
+    free = replace(default, noise_free=True)
+    assert plan_spiral(free, "csglb") != plan_spiral(replace(free, exploration=0.5), "csglb")
 
 
 def test_estimators_get_every_knob_of_their_plan():
-    settings = SMALL._replace(
+    settings = replace(
+        SMALL,
         temperature=7.0, leaf_noise=True, random_strength=3.0, alpha_max=8.0, alpha_min=0.5,
         mask=0.4, exploration=0.7, noise_free=True, rate_cyclical=0.07,
     )  # fmt: skip
@@ -221,7 +224,7 @@ def test_frames_end_with_all_trees_and_before_the_first_member_there_is_nothing(
 
 
 def test_long_chains_keep_to_forty_frames():
-    settings = SMALL._replace(rows=10, chain_trees=1010, cycle=100, depth=1)
+    settings = replace(SMALL, rows=10, chain_trees=1010, cycle=100, depth=1)
     fit = fit_spiral(plan_spiral(settings, "csglb"))
     maps = map_spiral(fit, settings)
     assert len(fit.n_trees) == 101
@@ -286,22 +289,22 @@ def test_rows_of_maps_are_the_second_axis_upwards():
 )
 def test_views_without_members_are_refused_by_a_sentence(fit_of, method, moved, words):
     with pytest.raises(InvalidParameter, match=words) as caught:
-        map_spiral(fit_of(method), SMALL._replace(**moved))
+        map_spiral(fit_of(method), replace(SMALL, **moved))
     assert str(caught.value).endswith(".")
 
 
 def test_settings_that_cannot_be_fitted_are_refused_by_a_sentence():
     for moved in ({"rows": 0}, {"cycle": 1000}, {"rate_cyclical": 0.0}, {"noise": -1.0}):
         with pytest.raises(InvalidParameter):
-            fit_spiral(plan_spiral(SMALL._replace(**moved), "csglb"))
+            fit_spiral(plan_spiral(replace(SMALL, **moved), "csglb"))
     with pytest.raises(InvalidParameter, match="noise must be at least"):
-        run_spiral(SMALL._replace(noise=0.0, methods=()))
+        run_spiral(replace(SMALL, noise=0.0, methods=()))
     with pytest.raises(InvalidParameter, match="method"):
         plan_spiral(SMALL, "magic")
 
 
 def test_a_run_has_the_methods_of_its_settings_in_their_order():
-    run = run_spiral(SMALL._replace(methods=("csglb", "sglb")))
+    run = run_spiral(replace(SMALL, methods=("csglb", "sglb")))
     assert [maps.method for maps in run.methods] == ["csglb", "sglb"]
     assert run.data.X.shape == (180, 9)
 
@@ -309,13 +312,13 @@ def test_a_run_has_the_methods_of_its_settings_in_their_order():
 def test_estimated_seconds_grow_with_the_work():
     few, many = (plan_spiral(s, "sglb") for s in (SMALL, PAPER))
     assert estimate_spiral_seconds(many) > 10 * estimate_spiral_seconds(few) > 0
-    forest = [plan_spiral(SMALL._replace(trees=n), "vrf") for n in (30, 3000)]
+    forest = [plan_spiral(replace(SMALL, trees=n), "vrf") for n in (30, 3000)]
     assert estimate_spiral_seconds(forest[1]) > estimate_spiral_seconds(forest[0])
 
 
 @pytest.mark.parametrize("method", ["sglb", "virtual_sglb", "csglb", "vrf"])
 def test_a_point_and_a_line_are_told_what_the_map_shows(fit_of, method):
-    fit, settings = fit_of(method), SMALL._replace(shown=2)
+    fit, settings = fit_of(method), replace(SMALL, shown=2)
     maps = map_spiral(fit, settings)
     row, columns = 46, [10, 20, 30]
     found = ray(fit, settings, (AXIS[10], AXIS[row]), (AXIS[30], AXIS[row]), n=3)
@@ -338,7 +341,7 @@ def test_a_point_and_a_line_are_told_what_the_map_shows(fit_of, method):
 
 
 def test_one_member_knows_no_disagreement(fit_of):
-    settings = SMALL._replace(shown=1)
+    settings = replace(SMALL, shown=1)
     at = probe(fit_of("csglb"), settings, 100, 50.5)
     assert np.isnan(at.uncertainty.knowledge)
     assert at.uncertainty.total == at.uncertainty.data > 0

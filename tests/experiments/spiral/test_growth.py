@@ -1,6 +1,7 @@
 """How the spiral's methods were trained, as plain curves."""
 
 import doctest
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,7 +14,7 @@ SMALL = SpiralSettings(rows=50, members=2, trees=40, chain_trees=60, cycle=20, s
 
 
 def growth(method, **knobs):
-    return growth_of(run_spiral(SMALL._replace(methods=(method,), **knobs)).methods[0])
+    return growth_of(run_spiral(replace(SMALL, methods=(method,), **knobs)).methods[0])
 
 
 def test_the_examples_in_the_docstrings_hold():

@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -45,7 +46,7 @@ def test_burn_in_effect_is_that_of_the_maps(method):
     assert effect.cycles.tolist() == [0, 1, 2]
     assert effect.n_members.tolist() == [4, 3, 2]
     for first in effect.cycles:
-        maps = map_spiral(fit, SMALL._replace(burn_in=int(first)))
+        maps = map_spiral(fit, replace(SMALL, burn_in=int(first)))
         # Two ways to subtract entropies of float64 sums.
         assert effect.knowledge[first] == pytest.approx(maps.knowledge[-1].mean(), rel=1e-9)
         score = score_spiral(maps, spiral_truth(SMALL.noise))
@@ -59,7 +60,7 @@ def test_burn_in_effect_is_that_of_the_maps(method):
 def test_burn_in_needs_cycles():
     with pytest.raises(InvalidParameter, match="virtual SGLB has no cycles"):
         burn_in_effect(fit_of("virtual_sglb"))
-    one = fit_of("csglb", SMALL._replace(cycle=60))
+    one = fit_of("csglb", replace(SMALL, cycle=60))
     assert len(burn_in_effect(one).cycles) == 0
 
 
@@ -102,7 +103,7 @@ def test_the_sentence_about_the_outside_follows_the_score(monkeypatch, value, no
 
 def test_walking_off_takes_two_members():
     with pytest.raises(InvalidParameter, match="at least two members"):
-        walk_off(fit_of("sglb"), SMALL._replace(shown=1))
+        walk_off(fit_of("sglb"), replace(SMALL, shown=1))
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +111,7 @@ def quality():
     """Fits of the comparison and what came of them, with `shown` set to see it ignored."""
     fits = {plan: fit_spiral(plan) for plan in quality_plans(SMALL)}
     before = count_fits()
-    points = quality_against_compute(SMALL._replace(shown=2), fits)
+    points = quality_against_compute(replace(SMALL, shown=2), fits)
     assert count_fits() == before  # all were given
     return fits, points
 
@@ -148,11 +149,11 @@ def test_quality_fits_what_is_missing(quality):
     before = count_fits()
     again = quality_against_compute(SMALL, given)
     assert count_fits() == before + 1
-    assert again[-1]._replace(core_seconds=0) == points[-1]._replace(core_seconds=0)
+    assert replace(again[-1], core_seconds=0) == replace(points[-1], core_seconds=0)
 
 
 def test_the_table_holds_every_cell_and_number():
-    run = run_spiral(SMALL._replace(methods=("csglb", "vrf"), shown=2))
+    run = run_spiral(replace(SMALL, methods=("csglb", "vrf"), shown=2))
     rows = list(csv.DictReader(io.StringIO(spiral_csv(run))))
     assert len(rows) == 6400
     cell = rows[80 * 7 + 31]
@@ -165,20 +166,21 @@ def test_the_table_holds_every_cell_and_number():
             assert float(cell[f"{maps.method}_{part}"]) == pytest.approx(shown, rel=1e-8)
         found = [float(cell[f"{maps.method}_class_{i}"]) for i in (1, 2, 3)]
         np.testing.assert_allclose(found, maps.proba[:, 7, 31], rtol=1e-8)
-    alone = run_spiral(SMALL._replace(methods=("csglb",), shown=1))
+    alone = run_spiral(replace(SMALL, methods=("csglb",), shown=1))
     first = next(csv.DictReader(io.StringIO(spiral_csv(alone))))
     assert first["csglb_knowledge"] == ""
 
 
 CODE_CASES = [
-    SMALL._replace(methods=("sglb", "virtual_sglb", "csglb"), burn_in=1, start=0.2),
-    SMALL._replace(
+    replace(SMALL, methods=("sglb", "virtual_sglb", "csglb"), burn_in=1, start=0.2),
+    replace(
+        SMALL,
         methods=("sgb", "cbsglb", "vrf"), shown=2, noise=0.3, temperature=50.0, leaf_noise=True,
         alpha_max=6.0, alpha_min=0.5, mask=0.5, exploration=0.6, noise_free=True, rate=0.2,
         rate_cyclical=0.08, random_strength=5.0,
     ),
-    SMALL._replace(methods=("catboost",), members=2, trees=5, temperature="posterior"),
-    SMALL._replace(methods=()),
+    replace(SMALL, methods=("catboost",), members=2, trees=5, temperature="posterior"),
+    replace(SMALL, methods=()),
 ]  # fmt: skip
 
 

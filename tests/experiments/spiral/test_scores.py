@@ -1,6 +1,7 @@
 """The spiral's scores on made-up maps whose right answers are known, words."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -76,7 +77,7 @@ def test_trees_of_a_forest_are_those_trained(members, trees, trained):
     assert f"n_groups={members}, trees_per_group={trained // members}," in spiral_code(settings)
     plan = plan_spiral(settings, "vrf")
     assert forest_trees(plan) == trained
-    same = plan._replace(trees=trained)
+    same = replace(plan, trees=trained)
     assert estimate_spiral_seconds(plan) == estimate_spiral_seconds(same)
 
 
@@ -119,8 +120,11 @@ def test_effective_size_is_that_of_errors_where_rows_are():
 
 def test_a_single_member_has_no_scores_of_knowledge():
     maps = made_up()
-    alone = maps._replace(
-        knowledge=np.full((1, 80, 80), np.nan), n_members=np.array([1]), members=maps.members[:1]
+    alone = replace(
+        maps,
+        knowledge=np.full((1, 80, 80), np.nan),
+        n_members=np.array([1]),
+        members=maps.members[:1],
     )
     score = score_spiral(alone, TRUTH)
     assert all(math.isnan(v) for v in (score.auroc_far, score.auroc_border, score.border_ratio))

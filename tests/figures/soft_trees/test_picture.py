@@ -4,6 +4,7 @@ import doctest
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -63,10 +64,17 @@ def frames(rng):
     reach = np.stack([left, 1.0 - left], axis=1)
     leaves = np.stack([np.tile(x, (3, 1)), np.tile(-x, (3, 1))], axis=1)
     return TreeFrames(
-        x, np.array([0, 50, 100]), 1.0 - left[:, None], reach, leaves, (reach * leaves).sum(axis=1),
-        np.arange(1.0, 101.0), np.log(np.arange(1.0, 101.0)), rng.uniform(-1, 1, 20),
-        rng.normal(size=20),
-    )  # fmt: skip
+        x=x,
+        steps=np.array([0, 50, 100]),
+        gates=1.0 - left[:, None],
+        reach=reach,
+        leaves=leaves,
+        output=(reach * leaves).sum(axis=1),
+        elbo_steps=np.arange(1.0, 101.0),
+        elbo=np.log(np.arange(1.0, 101.0)),
+        x_rows=rng.uniform(-1, 1, 20),
+        y_rows=rng.normal(size=20),
+    )
 
 
 def layers(panel, kind, **looks):
@@ -181,7 +189,8 @@ def test_a_large_tree_sends_fewer_moments_but_the_first_and_the_last(frames):
     many = 64 * 61
     wide = {name: np.repeat(getattr(frames, name)[:1], 61, axis=0) for name in ("output", "gates")}
     reach = np.full((61, 64, 101), 1 / 64)
-    large = frames._replace(
+    large = replace(
+        frames,
         steps=np.arange(61), reach=reach, leaves=reach, gates=np.repeat(wide["gates"], 63, axis=1),
         output=wide["output"],
     )  # fmt: skip
@@ -193,7 +202,8 @@ def test_a_large_tree_sends_fewer_moments_but_the_first_and_the_last(frames):
 
 
 def test_a_tree_without_gates_and_path_can_be_drawn(frames):
-    bare = frames._replace(
+    bare = replace(
+        frames,
         gates=frames.gates[:, :0], reach=np.ones((3, 1, 101)), leaves=frames.leaves[:, :1],
         elbo=np.empty(0), elbo_steps=np.empty(0),
     )  # fmt: skip
@@ -245,7 +255,7 @@ def test_ranks_have_error_bars_where_an_error_is_known():
 def test_weights_must_fit_their_line():
     def sheet(weight):
         line = StripLine("a", [0.0, 1.0], weight=weight)
-        return PanelSheet([], strips=[Strip("A", [0, 1], [line])])
+        return PanelSheet(panels=[], strips=[Strip(title="A", x=[0, 1], lines=[line])])
 
     encode_sheet(sheet([0.0, 1.0]))
     for weight, message in (([1.0], "as many weights"), ([0.0, 1.5], r"weights in \[0, 1\]")):

@@ -48,7 +48,7 @@ def test_frames_show_other_functions_or_lift_one_of_them_out():
     np.testing.assert_array_equal(lines["this function"][1], lines["function 2"])
     assert "mean" not in lines
     for strip, frames in ((played, 4), (lifted, 3)):
-        sheet = PanelSheet([], strips=[strip], alt="functions")
+        sheet = PanelSheet(panels=[], strips=[strip], alt="functions")
         assert decode_sheet(encode_sheet(sheet)).header["frames"] == frames
 
 
