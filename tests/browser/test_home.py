@@ -100,7 +100,7 @@ def test_what_can_be_taken_away_is_of_the_picture(page, serve, tmp_path):
     page.locator(".gbuq-curves svg[aria-label^='A prediction from 200']").wait_for()
     table = downloaded(page, "Data (CSV)")
     content = Path(table.path()).read_text().splitlines()
-    assert content[0].startswith('"x","prediction","total_uncertainty"')
+    assert content[0].startswith("x,prediction,total_uncertainty,")
     assert len(content) == 71
     contents = {}
     for name in ("SVG", "PNG"):
