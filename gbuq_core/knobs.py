@@ -205,6 +205,8 @@ def narrow(knob: Knob, **changes: Any) -> Knob:
     Traceback (most recent call last):
     gbuq_core.errors.InvalidParameter: n_trees must be a whole number from 1 to 10000; got 20000.
     """
+    if changes.get("kind", knob.kind) == "ladder":
+        changes = {"low": None, "high": None, "step": None, **changes}
     changed = knob._replace(**changes)
     whole = knob._replace(box=True)  # any value of the range, on a step or not
     ends = [end for end in (changed.low, changed.high) if end is not None]

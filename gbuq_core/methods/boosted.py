@@ -8,7 +8,7 @@ from gbuq_core.knobs import Knob
 from gbuq_core.methods.papers import CYCLICAL, GREY, SGLB
 from gbuq_core.methods.record import PARTS, Builder, Costs, Method
 
-_TREES = Knob("n_trees", "Trees", "integer", 1000, 1, 100_000, unit="trees")
+_TREES = Knob("n_trees", "Trees", "integer", 1000, 1, 100_000)
 _SHARED = (
     _TREES,
     Knob("depth", "Depth", "integer", 6, 1, 16),

@@ -9,7 +9,7 @@ from gbuq_core.methods.papers import GREY, MACAU, SGLB
 from gbuq_core.methods.record import NOVELTIES, PARTS, Builder, Costs, Method
 
 FOREST_KNOBS = (
-    Knob("n_trees", "Trees", "integer", 100, 1, 100_000, unit="trees"),
+    Knob("n_trees", "Trees", "integer", 100, 1, 100_000),
     Knob("max_leaves", "Leaves of a tree, at most", "integer", 31, 2, 1024),
     Knob("min_child_samples", "Rows in a leaf, at least", "integer", 20, 1, 100_000),
     Knob(
@@ -25,7 +25,7 @@ _TAIL = Knob(
 )  # fmt: skip
 _GROUPS = (
     Knob("n_groups", "Members", "integer", 10, 2, 1000),
-    Knob("trees_per_group", "Trees of a member", "integer", 100, 1, 100_000, unit="trees"),
+    Knob("trees_per_group", "Trees of a member", "integer", 100, 1, 100_000),
     Knob("max_depth", "Depth", "integer", 10, 1, 64),
 )
 

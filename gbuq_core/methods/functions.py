@@ -78,7 +78,7 @@ RECORDS = (
         },
         yields=_FUNCTIONS,
         knobs=(
-            Knob("n_trees", "Trees of XBART", "integer", 30, 1, 1000, unit="trees"),
+            Knob("n_trees", "Trees of XBART", "integer", 30, 1, 1000),
             _DRAWS,
             Knob("n_burn_in", "Sweeps left out", "integer", 15, 0, 10_000),
         ),

@@ -34,6 +34,7 @@ RECORDS = (
         yields=("total", "knowledge", "members"),
         knobs=FOREST_KNOBS,
         packages=("lightgbm",),
+        opaque=True,
         costs=Costs(
             fit=0.02, tree=3e-4, tree_row=1.5e-7, tree_cell=5e-8, predict_tree_row=1.5e-7,
             tree_bytes=20_000.0,
@@ -51,6 +52,7 @@ RECORDS = (
         yields=(*_NOISE, "intervals"),
         knobs=FOREST_KNOBS,
         packages=("lightgbm",),
+        opaque=True,
         costs=Costs(
             fit=0.01, tree=2.5e-3, tree_row=5e-7, tree_cell=3e-7, predict_tree_row=5e-7,
             tree_bytes=35_000.0,
@@ -71,6 +73,7 @@ RECORDS = (
         yields=(*_NOISE, "intervals"),
         knobs=FOREST_KNOBS,
         packages=("mapie", "lightgbm"),
+        opaque=True,
         costs=Costs(
             fit=0.05, tree=3e-4, tree_row=1.5e-7, tree_cell=5e-8, predict_row=2e-6,
             predict_tree_row=1e-7, tree_bytes=20_000.0,
@@ -91,6 +94,7 @@ RECORDS = (
         yields=(*_NOISE, "intervals"),
         packages=("mapie",),
         complete=True,
+        opaque=True,
         costs=Costs(fit=0.01, row=1e-7, predict_row=2e-6, cell_bytes=40.0),
     ),
     Method(
@@ -107,6 +111,7 @@ RECORDS = (
         yields=(*_NOISE, "intervals"),
         knobs=FOREST_KNOBS,
         packages=("mapie", "lightgbm"),
+        opaque=True,
         costs=Costs(
             fit=0.01, tree=2.2e-3, tree_row=4e-7, tree_cell=3e-7, predict_row=5e-6,
             predict_tree_row=5e-7, tree_bytes=35_000.0,
@@ -125,6 +130,7 @@ RECORDS = (
         knobs=FOREST_KNOBS,
         packages=("lightgbm",),
         complete=True,
+        opaque=True,
         costs=Costs(
             fit=0.02, tree=3e-4, tree_row=1.5e-7, tree_cell=5e-8, predict_tree_row=7e-8,
             tree_bytes=20_000.0,
@@ -178,6 +184,7 @@ RECORDS = (
             Knob("n_members", "Members", "integer", 10, 2, 1000),
         ),
         packages=("catboost",),
+        opaque=True,
         costs=Costs(
             fit=0.02, tree=3e-4, tree_row=7e-8, tree_cell=3e-8, predict_row=2e-6,
             cell_bytes=64.0, tree_bytes=500.0,

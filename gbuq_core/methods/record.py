@@ -165,6 +165,8 @@ class Method:
     yields : tuple of str
         Of `YIELDS`: the parts of its uncertainty, novelty scores, members, sampled functions,
         neighbours, intervals of its own. For a regression; ``classes_yield`` for a classification.
+        A regressor that yields ``total`` has ``predict`` and ``predict_uncertainty``, or
+        ``predict_distribution``; one that yields ``novelty`` has ``score_novelty``.
     knobs : tuple of Knob
         Arguments of its class that a reader may move; ``key`` is the argument's name.
     packages : tuple of str
@@ -174,6 +176,8 @@ class Method:
     most_rows, rows_reason : int or None, str
         The largest training table, and why.
     costs : Costs
+    opaque : bool
+        Whether a library holds the fitted model, so that nobody can tell its memory.
     forms : tuple of str
         Keys of the records that fix its main knob. `find_methods` lists those in its place.
     """
@@ -194,6 +198,7 @@ class Method:
     most_rows: int | None = None
     rows_reason: str = ""
     costs: Costs = Costs()
+    opaque: bool = False
     forms: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

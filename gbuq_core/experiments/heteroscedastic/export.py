@@ -10,7 +10,7 @@ from gbuq_core.experiments.heteroscedastic.data import (
     shown_range,
 )
 from gbuq_core.experiments.heteroscedastic.fit import HeteroscedasticRun
-from gbuq_core.experiments.heteroscedastic.models import MODEL_CLASSES, heteroscedastic_knobs
+from gbuq_core.experiments.heteroscedastic.models import builder_of, heteroscedastic_knobs
 from gbuq_core.experiments.heteroscedastic.plan import (
     METHODS,
     SCORES,
@@ -40,8 +40,8 @@ def heteroscedastic_code(settings: HeteroscedasticSettings) -> str:
         if settings.conformal:
             modules["gbuq_core.metrics.conformal"] = {"conformal_scales"}
     for plan in plans:
-        module, name = MODEL_CLASSES[plan.method]
-        modules.setdefault(module, set()).add(name)
+        builder = builder_of(plan)
+        modules.setdefault(builder.module, set()).add(builder.name)
     lines = ["import numpy as np", "from scipy.special import ndtri", ""]
     lines += [
         f"from {module} import {', '.join(sorted(names))}"
@@ -80,7 +80,7 @@ def _data_lines(settings: HeteroscedasticSettings) -> list[str]:
 
 def _method_lines(plan: HeteroscedasticPlan, settings: HeteroscedasticSettings) -> list[str]:
     kind, own = METHODS[plan.method], plan.method
-    name = MODEL_CLASSES[own][1]
+    name = builder_of(plan).name
     given = heteroscedastic_knobs(plan)
     if "novelty" in kind.scores and settings.tail != TAILS[0]:
         given["tail"] = settings.tail
@@ -126,7 +126,7 @@ def _interval_lines(own: str, settings: HeteroscedasticSettings) -> list[str]:
             ")",
             "factor = wrapped.stretch[0]",
         ]
-    elif own in ("quantile", "cqr", "conformal_forest", "conformal_linear"):
+    elif "intervals" in METHODS[own].record.yields:
         return [
             *lines,
             f"levels, lowers, uppers = {own}.predict_intervals(grid)",

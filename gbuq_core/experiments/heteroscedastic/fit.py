@@ -178,7 +178,6 @@ class HeteroscedasticRun(NamedTuple):
     measures: tuple[HeteroscedasticMeasure, ...]
 
 
-_SILENT = ("lightgbm", "catboost", "mapie")  # libraries that do not tell what a model holds
 _FITS, _MEASURES = Tally(), Tally()  # what a knob of the view leaves as they are
 count_fits, count_measures = _FITS.count, _MEASURES.count
 
@@ -200,7 +199,9 @@ def fit_heteroscedastic(plan: HeteroscedasticPlan) -> HeteroscedasticFit:
     """
     model = heteroscedastic_model(plan)
     data = data_of(plan)
-    importlib.import_module(METHODS[plan.method].package)  # a first import is no training
+    record = METHODS[plan.method].record
+    for package in record.packages:
+        importlib.import_module(package)  # a first import is no training
     began = time.perf_counter()
     model.fit(data.X, data.y)
     seconds = time.perf_counter() - began
@@ -213,7 +214,7 @@ def fit_heteroscedastic(plan: HeteroscedasticPlan) -> HeteroscedasticFit:
         grid,
         predict_rows(model, plan.method, data.calibration_X, scored=False),
         seconds,
-        None if METHODS[plan.method].package in _SILENT else held_bytes(model),
+        None if record.opaque else held_bytes(model),
         score_again(grid, model, data.grid, "clip") if has_novelty else None,
     )
     _FITS.add()

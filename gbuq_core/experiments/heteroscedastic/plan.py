@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
-from gbuq_core.baselines.intervals import BASELINES
 from gbuq_core.errors import GbuqError, InvalidParameter
-from gbuq_core.experiments.packages import package_missing
+from gbuq_core.methods import NOVELTIES, PARTS, Method, find_methods
 from gbuq_core.metrics.conformal import CONFORMAL_LEVELS
 from gbuq_core.validation import check_choice, check_number
 
@@ -28,76 +27,78 @@ SUPPORT = (0.0, 10.0)  # where rows are
 LEFTMOST, RIGHTMOST = -30.0, 40.0  # how far foreign rows may lie
 NEAREST = 0.5  # and the narrowest range of them on either side
 LEVELS = CONFORMAL_LEVELS  # of the intervals
-PARTS = ("total", "data", "knowledge")
 TAILS = ("rise", "clip")  # of novelty beyond the training rows: goes on rising, or ends at 5.2
 
-_FOREST = ("trees", "subsample", "max_leaves", "min_child_samples")
-_MACAU_SCORES = (*PARTS, "novelty", "conditional_novelty", "inference_novelty")
+# Arguments of forests, as the page's settings call them.
+ARGUMENTS: Mapping[str, str] = MappingProxyType(
+    {
+        "trees": "n_trees",
+        "max_leaves": "max_leaves",
+        "min_child_samples": "min_child_samples",
+        "subsample": "subsample",
+    }
+)
+# Heart, Spiral, Neighbours and Soft trees show these.
+_ON_OTHER_PAGES = frozenset(
+    {
+        "sgb", "sglb", "virtual_sglb", "csglb", "cbsglb", "virtual_catboost",
+        "ibug", "ibug_cbu", "knn", "knn_cb", "vst", "vsgbm", "xbart", "gp",
+    }
+)  # fmt: skip
 
 
 class HeteroscedasticMethod(NamedTuple):
-    """A method of the page.
+    """A method of the page: its record, and what the page makes of it.
 
     Attributes
     ----------
-    label, about : str
-        How people write it, and a sentence.
+    record : Method
+        Of `gbuq_core.methods`: label, package, estimator, costs.
     parts : tuple of str
         Which of `PARTS` it has; none for methods that only score rows.
     scores : tuple of str
         Keys of `SCORES`: what it can tell foreign rows by.
     knobs : tuple of str
         Fields of `HeteroscedasticSettings` that its fit depends on besides rows, noise and seed.
-    colour : str
-        What it shares its colour with.
-    package : str
-        What has to be installed.
     """
 
-    label: str
-    about: str
+    record: Method
     parts: tuple[str, ...]
     scores: tuple[str, ...]
-    knobs: tuple[str, ...] = _FOREST
-    colour: str = "baseline"
-    package: str = "gbuq_core"
+    knobs: tuple[str, ...]
+
+    @property
+    def label(self) -> str:
+        """How people write it."""
+        return self.record.label
+
+    @property
+    def about(self) -> str:
+        """What it does, in a sentence."""
+        return self.record.about
 
 
-def _peer(
-    key: str, knobs: tuple[str, ...] = _FOREST, scores: tuple[str, ...] = ("total",)
-) -> HeteroscedasticMethod:
-    peer = BASELINES[key]
-    parts = tuple(part for part in peer.has if part in PARTS)
-    return HeteroscedasticMethod(
-        peer.label, peer.about, parts, scores, knobs, "baseline", peer.package
-    )
+def _method_of(record: Method) -> HeteroscedasticMethod:
+    """What the page makes of a record.
+
+    A method that splits data from knowledge tells foreign rows by each of them; any other by its
+    total, or by the one score that it has.
+    """
+    arguments = {knob.key for knob in record.knobs}
+    knobs = tuple(name for name, argument in ARGUMENTS.items() if argument in arguments)
+    if not record.predicts:
+        return HeteroscedasticMethod(record, (), (record.key,), knobs)
+    novelties = NOVELTIES if set(NOVELTIES) <= set(record.yields) else ()
+    scores = record.parts if set(PARTS) <= set(record.yields) else ("total",)
+    return HeteroscedasticMethod(record, record.parts, (*scores, *novelties), knobs)
 
 
+_RECORDS = (
+    *find_methods("regression", yields=("total",)),
+    *find_methods("novelty", yields=("novelty",)),
+)
 _METHODS = {
-    "macau_linear": HeteroscedasticMethod(
-        "MACAU (linear)",
-        "A random forest with a Bayesian linear model in every leaf.",
-        PARTS,
-        _MACAU_SCORES,
-        colour="macau",
-    ),
-    "macau_basic": HeteroscedasticMethod(
-        "MACAU (basic)",
-        "A random forest with the mean and the variance of every leaf.",
-        PARTS,
-        _MACAU_SCORES,
-        colour="macau",
-    ),
-    "forest": _peer("forest"),
-    "quantile": _peer("quantile"),
-    "conformal_forest": _peer("conformal_forest"),
-    "conformal_linear": _peer("conformal_linear", ()),
-    "cqr": _peer("cqr"),
-    "gnll": _peer("gnll"),
-    "ngboost": _peer("ngboost", ("trees",)),
-    "catboost": _peer("catboost", ("trees",), PARTS),
-    "isolation": _peer("isolation", ("trees",), ("isolation",)),
-    "distance": _peer("distance", (), ("distance",)),
+    record.key: _method_of(record) for record in _RECORDS if record.key not in _ON_OTHER_PAGES
 }
 METHODS: Mapping[str, HeteroscedasticMethod] = MappingProxyType(_METHODS)
 PREDICTING = tuple(key for key, method in METHODS.items() if method.parts)
@@ -135,7 +136,12 @@ _SCORES = {
         "Distance", "Mean distance to the nearest training rows.", "distance"
     ),
 }
-SCORES: Mapping[str, HeteroscedasticScoreKind] = MappingProxyType(_SCORES)
+_OTHER_SCORES = {
+    record.key: HeteroscedasticScoreKind(record.label, record.about, "score")
+    for record in _RECORDS
+    if not record.predicts and record.key not in _SCORES
+}
+SCORES: Mapping[str, HeteroscedasticScoreKind] = MappingProxyType({**_SCORES, **_OTHER_SCORES})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -243,7 +249,7 @@ def plan_heteroscedastic(settings: HeteroscedasticSettings, method: str) -> Hete
         settings.rows,
         settings.noise_slope,
         settings.seed,
-        *(getattr(settings, knob) if knob in knobs else None for knob in _FOREST),
+        **{name: getattr(settings, name) if name in knobs else None for name in ARGUMENTS},
     )
 
 
@@ -274,8 +280,7 @@ def method_missing(method: str) -> str:
     >>> method_missing("macau_basic")
     ''
     """
-    kind = METHODS[check_choice("method", method, tuple(METHODS))]
-    return package_missing(kind.label, kind.package)
+    return METHODS[check_choice("method", method, tuple(METHODS))].record.missing()
 
 
 def why_not(plan: HeteroscedasticPlan) -> str:
@@ -292,7 +297,7 @@ def why_not(plan: HeteroscedasticPlan) -> str:
         _check(plan)
     except GbuqError as error:
         return str(error)
-    return _too_few(plan) or method_missing(plan.method)
+    return _too_few(plan) or METHODS[plan.method].record.why_not(plan.rows)
 
 
 def _check(plan: HeteroscedasticPlan) -> None:

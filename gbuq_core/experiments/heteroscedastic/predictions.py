@@ -10,7 +10,8 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from gbuq_core.experiments.heteroscedastic.data import Array
-from gbuq_core.experiments.heteroscedastic.plan import METHODS, PARTS, SCORES, TAILS
+from gbuq_core.experiments.heteroscedastic.plan import METHODS, SCORES, TAILS
+from gbuq_core.methods import PARTS
 from gbuq_core.metrics.conformal import conformal_scales
 from gbuq_core.uncertainty import Uncertainty, decompose_regression
 

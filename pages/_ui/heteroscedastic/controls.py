@@ -9,15 +9,17 @@ from typing import Any
 import streamlit as st
 
 from gbuq_core.experiments.heteroscedastic.plan import (
+    ARGUMENTS,
     LEVELS,
     METHODS,
     MOST_METHODS,
     PAPER,
-    PARTS,
     SCORES,
     TAILS,
     HeteroscedasticSettings,
 )
+from gbuq_core.knobs import narrow
+from gbuq_core.methods import PARTS
 from pages._ui.controls import HEADINGS, draw_knob, is_shown
 from pages._ui.knobs import Knob, Preset, query_string
 from pages._ui.url_state import PageState
@@ -48,6 +50,14 @@ def _uses(knob: str) -> Callable[[Mapping[str, Any]], bool]:
     return lambda values: bool(labels & set(values["methods"]))
 
 
+def _of_forests(name: str, choices: tuple[float, ...]) -> Knob:
+    """A knob of the forests' records, in the steps of this page."""
+    return narrow(
+        METHODS["forest"].record.knob(ARGUMENTS[name]), key=name, kind="ladder", choices=choices,
+        default=getattr(_DEFAULT, name), group="method", when=_uses(name),
+    )  # fmt: skip
+
+
 _DATA = (
     Knob(
         "rows", "Rows", "ladder", _DEFAULT.rows, group="data",
@@ -69,24 +79,10 @@ _METHOD = (
         choices=tuple(_METHOD_LABELS), most=MOST_METHODS, group="method",
         help="Up to six side by side on shared axes.",
     ),
-    Knob(
-        "trees", "Trees", "ladder", _DEFAULT.trees, group="method",
-        choices=(10, 20, 50, 100, 200, 300, 500), when=_uses("trees"),
-    ),
-    Knob(
-        "subsample", "Subsample of each tree", "ladder", _DEFAULT.subsample, group="method",
-        choices=(0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.95), when=_uses("subsample"),
-        help="The share of the rows that a tree of a forest sees. Small shares make trees differ, "
-        "which smooths their mean.",
-    ),
-    Knob(
-        "min_child_samples", "Rows in a leaf, at least", "ladder", _DEFAULT.min_child_samples,
-        group="method", choices=(1, 2, 5, 10, 20, 50, 100), when=_uses("min_child_samples"),
-    ),
-    Knob(
-        "max_leaves", "Leaves of a tree, at most", "ladder", _DEFAULT.max_leaves, group="method",
-        choices=(2, 4, 8, 16, 31, 63, 127, 255), when=_uses("max_leaves"),
-    ),
+    _of_forests("trees", (10, 20, 50, 100, 200, 300, 500)),
+    _of_forests("subsample", (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.95)),
+    _of_forests("min_child_samples", (1, 2, 5, 10, 20, 50, 100)),
+    _of_forests("max_leaves", (2, 4, 8, 16, 31, 63, 127, 255)),
 )  # fmt: skip
 _FOREIGN = (
     Knob(
