@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 from gbuq_core.errors import Cancelled, GbuqError, InvalidParameter, TableError
 from gbuq_core.experiments.table.fit import Cut, cut_table
 from gbuq_core.jobs import Job, JobRunner
+from gbuq_core.methods import METHODS
 from gbuq_core.presentation import short
 from gbuq_core.tables import (
     ReadOptions,
@@ -33,12 +34,26 @@ from gbuq_core.tables import (
     to_csv_bytes,
     to_parquet_bytes,
 )
+from gbuq_core.tables.listed import BOOSTED, table_methods
 from gbuq_core.tables.predicting import CYCLICAL_METHODS
 from gbuq_core.tables.wording import shown
 
 BAD_INPUT = 2
 INTERRUPTED = 130
 _LOOK_SECONDS = 0.2  # between two looks at the progress
+
+# Options that other methods than boosted ensembles may have, by the argument of their class, and
+# those that they never have.
+_KNOBS = {
+    "members": "n_members",
+    "trees": "n_trees",
+    "depth": "depth",
+    "learning_rate": "learning_rate",
+}
+_OF_BOOSTED = (
+    "ensemble", "engine", "truncation_step", "truncation_start", "cycle_length", "burn_in",
+    "most_members",
+)  # fmt: skip
 
 _DESCRIPTION = """\
 Train an ensemble on TRAIN and write its columns plus prediction, total_uncertainty,
@@ -110,19 +125,19 @@ def _parser() -> argparse.ArgumentParser:
     add("--encoding", help="such as utf-8 or cp1252; told from the file by default")
     add("--header", choices=["yes", "no"], help="whether the first row names the columns")
     plan = ScorePlan()
-    add("--method", choices=["sglb", "sgb", "csglb", "cbsglb"], default=plan.method,
-        help="the last two are cyclical: one model, whose cycles are the members; default: "
-        "%(default)s")  # fmt: skip
+    add("--method", choices=table_methods(), default=plan.method, metavar="METHOD",
+        help=f"for a regression: {', '.join(table_methods('regression'))}; for classes: "
+        f"{', '.join(table_methods('classification'))}. csglb and cbsglb are cyclical: one model, "
+        "whose cycles are the members; default: %(default)s")  # fmt: skip
     add("--ensemble", choices=["virtual", "independent"],
         help="truncations of one model, or several models; default: virtual")  # fmt: skip
-    add("--members", type=int, default=plan.n_members, metavar="N",
-        help="of an independent ensemble; default: %(default)s")  # fmt: skip
-    add(
-        "--trees", type=int, default=plan.n_trees, metavar="N", help="a model; default: %(default)s"
-    )
-    add(
-        "--depth", type=int, default=plan.depth, metavar="N", help="of a tree; default: %(default)s"
-    )
+    add("--members", type=int, metavar="N",
+        help=f"of an independent ensemble; default: {plan.n_members}")  # fmt: skip
+    add("--trees", type=int, metavar="N",
+        help=f"a model; default: {plan.n_trees} for boosted ensembles, else the method's "
+        "own")  # fmt: skip
+    add("--depth", type=int, metavar="N",
+        help="of a tree; default: 6, or 4 with more than 200 features")  # fmt: skip
     add("--learning-rate", type=float, metavar="X", help="found by a short pilot fit by default")
     add("--engine", choices=["numba", "catboost"], default=plan.engine, help="default: %(default)s")
     add("--seed", type=int, default=plan.seed, metavar="N", help="default: %(default)s")
@@ -145,22 +160,11 @@ def _score(options: argparse.Namespace) -> ScoredTable:
     """Read, train, score and write."""
     out = Path(options.out)
     _check_out(out, [options.train, options.new])
-    plan = ScorePlan(
-        method=options.method,
-        ensemble=options.ensemble or "virtual",
-        cycle_length=options.cycle_length,
-        engine=options.engine,
-        n_members=options.members,
-        n_trees=options.trees,
-        depth=options.depth,
-        learning_rate=options.learning_rate,
-        seed=options.seed,
-        n_jobs=options.jobs,
-    )
     delimiter = "\t" if options.delimiter in ("\\t", "tab") else options.delimiter
     header = None if options.header is None else options.header == "yes"
     reading = ReadOptions(delimiter, options.encoding, options.decimal, header)
     _check_method(options)
+    plan = _plan_of(options)
     cut = Cut(
         options.truncation_step, options.truncation_start, options.most_members, options.burn_in
     )
@@ -182,8 +186,48 @@ def _score(options: argparse.Namespace) -> ScoredTable:
     return scored
 
 
+def _plan_of(options: argparse.Namespace) -> ScorePlan:
+    """How to train, by the options."""
+    shared = {"method": options.method, "seed": options.seed, "n_jobs": options.jobs}
+    if options.method not in BOOSTED:
+        given = {name: getattr(options, option) for option, name in _KNOBS.items()}
+        return ScorePlan(
+            **shared, knobs=tuple((name, v) for name, v in given.items() if v is not None)
+        )
+    usual = ScorePlan()
+    return ScorePlan(
+        **shared,
+        ensemble=options.ensemble or "virtual",
+        cycle_length=options.cycle_length,
+        engine=options.engine,
+        n_members=usual.n_members if options.members is None else options.members,
+        n_trees=usual.n_trees if options.trees is None else options.trees,
+        depth=options.depth,
+        learning_rate=options.learning_rate,
+    )
+
+
+def _check_listed(options: argparse.Namespace) -> None:
+    """Refuse options that a method which is no boosted ensemble does not have."""
+    method = METHODS[options.method]
+    has = {knob.key for knob in method.knobs}
+    for option in (*_KNOBS, *_OF_BOOSTED):
+        given = getattr(options, option) not in (None, "numba")
+        if given and _KNOBS.get(option) not in has:
+            name = "--" + option.replace("_", "-")
+            raise InvalidParameter(
+                f"{name} does not go with --method {method.key}, which has no such setting: leave "
+                "it out."
+            )
+    if method.missing():
+        raise InvalidParameter(method.missing())
+
+
 def _check_method(options: argparse.Namespace) -> None:
     """Refuse options that say nothing about the method, before any work."""
+    if options.method not in BOOSTED:
+        _check_listed(options)
+        return
     cyclical = options.method in CYCLICAL_METHODS
     others = ["--ensemble", "--truncation-step", "--truncation-start"]
     for option in others if cyclical else ["--cycle-length", "--burn-in"]:

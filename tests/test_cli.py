@@ -390,3 +390,59 @@ def test_options_that_say_nothing_about_the_method_are_one_sentence(options, tmp
     assert WITHOUT_SENSE[options] in error
     assert error.count("\n") == 0
     assert not out.exists()
+
+
+@pytest.mark.parametrize("method", ["gp", "knn", "macau_linear", "forest"])
+def test_any_method_of_the_records_scores_a_regression(train, tmp_path, method):
+    out = tmp_path / "out.csv"
+    assert score(train, "--target", "y", "--out", out, "--method", method, "--quiet") == 0
+    found = pd.read_csv(out)
+    assert (found.total_uncertainty > 0.0).all()
+    assert (found.knowledge_uncertainty >= 0.0).all()
+    assert np.mean((found.prediction - found.y) ** 2) < 0.5 * np.var(found.y)
+
+
+def test_a_forest_scores_classes_with_levels_and_gaps_that_it_has_not_seen(tmp_path, capsys):
+    frame = frame_of().assign(y=lambda rows: np.where(rows.y > 1.5, "high", "low"))
+    new = frame.drop(columns="y").head(4).assign(group=["c", "a", "b", "b"], x=[0, np.nan, 1, 1])
+    frame.to_csv(tmp_path / "train.csv", index=False)
+    new.to_csv(tmp_path / "new.csv", index=False)
+    out, names = tmp_path / "out.csv", ["train.csv", "new.csv"]
+    files = [tmp_path / name for name in names]
+    assert score(*files, "--target", "y", "--out", out, "--method", "vrf", "--quiet") == 0
+    assert score(*files, "--target", "y", "--out", out, "--method", "gp") == 2
+    assert "cannot score a table for classification" in capsys.readouterr().err
+    found = pd.read_csv(out)
+    assert found.unseen_level.tolist() == [True, False, False, False]
+    assert found.new_missing.tolist() == [False, True, False, False]
+    np.testing.assert_allclose(
+        found.total_uncertainty, found.data_uncertainty + found.knowledge_uncertainty, rtol=1e-9
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--method", "gp", "--trees", "5"], "--trees does not go with --method gp"),
+        (["--method", "gnll", "--ensemble", "virtual"], "--ensemble does not go with"),
+        (["--method", "gnll", "--engine", "catboost"], "--engine does not go with"),
+        (["--method", "gnll", "--trees", "0"], "n_trees must be a whole number"),
+        (["--method", "vrf"], "cannot score a table for regression"),
+    ],
+)
+def test_a_method_that_does_not_fit_is_one_sentence(train, tmp_path, capsys, arguments, sentence):
+    assert score(train, "--target", "y", "--out", tmp_path / "out.csv", *arguments) == 2
+    said = capsys.readouterr().err.strip()
+    assert sentence in said
+    assert "\n" not in said
+
+
+def test_missing_values_are_refused_by_methods_that_cannot_read_them(tmp_path, capsys):
+    frame = frame_of()
+    frame.loc[3, "x"] = np.nan
+    path = tmp_path / "train.csv"
+    frame.to_csv(path, index=False)
+    out = tmp_path / "out.csv"
+    assert score(path, "--target", "y", "--out", out, "--method", "gp") == 2
+    assert "cannot read missing values" in capsys.readouterr().err
+    assert score(path, "--target", "y", "--out", out, "--method", "forest", "--quiet") == 0

@@ -10,8 +10,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gbuq_core.jobs import stage, tick
+from gbuq_core.methods import METHODS
 from gbuq_core.metrics import nll_mixture_values
 from gbuq_core.tables.cleaning import Prepared
+from gbuq_core.tables.listed import BOOSTED, ListedModel
 from gbuq_core.tables.pilot import HIGHEST_RATE, REACH, pilot_rate
 from gbuq_core.uncertainty import Uncertainty, decompose_classification, decompose_regression
 from gbuq_core.validation import check_number
@@ -39,7 +41,9 @@ class ScorePlan:
     ----------
     method : str
         "sglb", "sgb", "csglb" or "cbsglb". The last two are cyclical: one model, whose members
-        are the ends of its cycles, and ``ensemble`` and ``truncation_step`` do not matter.
+        are the ends of its cycles, and ``ensemble`` and ``truncation_step`` do not matter. Or
+        another of `gbuq_core.tables.listed.table_methods`, which takes its settings from
+        ``knobs``, and of the others ``seed`` and ``n_jobs`` only.
     ensemble, engine : str
     n_members : int
         Of an independent ensemble; a virtual one has one member every ``truncation_step`` trees.
@@ -58,6 +62,8 @@ class ScorePlan:
     seed : int
         Splits and fits with the same seed are the same.
     n_jobs : int or None
+    knobs : tuple of (name, value)
+        Of a method that is not one of the first four; its class's defaults hold otherwise.
     """
 
     method: str = "sglb"
@@ -72,6 +78,12 @@ class ScorePlan:
     learning_rate: float | None = None
     seed: int = 0
     n_jobs: int | None = None
+    knobs: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def listed(self) -> bool:
+        """Whether the method is one that this project does not boost."""
+        return self.method in METHODS and self.method not in BOOSTED
 
     @property
     def cyclical(self) -> bool:
@@ -147,6 +159,11 @@ def make_estimator(plan: ScorePlan, prepared: Prepared) -> Any:
     """
     from gbuq_core.boosting import BoostedEnsembleClassifier, BoostedEnsembleRegressor
 
+    if plan.listed:
+        seed = check_number("seed", plan.seed, 0, 2**31 - 1, integer=True)
+        model = ListedModel(plan.method, prepared.target.task, dict(plan.knobs), plan.n_jobs, seed)
+        model.check(prepared.X, int(prepared.known.sum()))
+        return model
     regression = prepared.target.task == "regression"
     kind = BoostedEnsembleRegressor if regression else BoostedEnsembleClassifier
     n_trees = check_number("n_trees", plan.n_trees, 1, 100_000, integer=True)
@@ -173,7 +190,7 @@ def fit_rows(plan: ScorePlan, prepared: Prepared, rows: NDArray[np.int64]) -> An
     estimator = make_estimator(plan, prepared)
     y = prepared.y[rows]
     X = prepared.X if len(rows) == len(prepared.X) else prepared.X.iloc[rows]
-    if plan.learning_rate is None:
+    if plan.learning_rate is None and not plan.listed:
         pilot = make_estimator(plan, prepared)
         with stage(1.0, span=PILOT_SHARE):
             reach = REACH["cyclical" if plan.cyclical else plan.ensemble]
@@ -205,6 +222,9 @@ def predict_rows(
         tick(0.0)
         rows = slice(start, start + BLOCK_ROWS)
         part = X.iloc[rows]
+        if isinstance(model, ListedModel):
+            blocks.append(_judge_listed(model, part, y[rows], n_classes, spread))
+            continue
         members = all_classes(model.predict_members(part), model, n_classes)
         blocks.append(judge_members(members, model.inspect_rows(part), y[rows], n_classes, spread))
     columns = [name for part in blocks for name in part.flagged_columns]
@@ -219,6 +239,23 @@ def predict_rows(
         np.concatenate([part.new_missing for part in blocks]),
         tuple(dict.fromkeys(columns)),
     )
+
+
+def _judge_listed(
+    model: ListedModel, X: pd.DataFrame, y: NDArray[np.float64], n_classes: int, spread: float
+) -> Predictions:
+    """What a method says that is no boosted ensemble; a normal gives the likelihood."""
+    found, flags = model.judge(X), model.inspect_rows(X)
+    if found.members is not None:
+        members = all_classes(found.members, model, n_classes)
+        return judge_members(members, flags, y, n_classes, spread)
+    assert found.uncertainty is not None
+    known, nll = ~np.isnan(y), np.full(len(y), np.nan)
+    variance = np.maximum(found.uncertainty.total, (_SMALLEST_STD * spread) ** 2)
+    if known.any():
+        pair = found.loc[None, known], variance[None, known]
+        nll[known] = nll_mixture_values(y[known], *pair)
+    return Predictions(found.loc, np.empty((len(y), 0)), found.uncertainty, nll, *flags)
 
 
 def judge_members(

@@ -156,7 +156,7 @@ def _fit_and_predict(
 
 def one_thread_a_fit(plan: ScorePlan) -> bool:
     """Whether a fit keeps one core busy only, so that several fits should run side by side."""
-    return plan.one_model and plan.engine == "numba"
+    return plan.one_model and plan.engine == "numba" and not plan.listed
 
 
 def _fits_at_once(plan: ScorePlan) -> int | None:

@@ -116,7 +116,7 @@ def estimate_scoring(prepared: Prepared, plan: ScorePlan, n_new: int = 0) -> Sco
     estimator = make_estimator(plan, prepared)
     fits = [estimator.estimate_fit(size, n_features, n_classes or None) for size in sizes]
     pilot_seconds = 0.0
-    if plan.learning_rate is None:
+    if plan.learning_rate is None and not plan.listed:
         pilot = pilot_of(estimator)
         rows = min(n_known, PILOT_ROWS)
         pilot_seconds = pilot.estimate_fit(rows, n_features, n_classes or None).seconds * len(sizes)
@@ -224,7 +224,7 @@ def _width_notice(plan: ScorePlan, training: Prepared) -> list[str]:
     """That a wide table gets simpler trees."""
     n_features = training.X.shape[1]
     bins, depth = bins_for(plan, n_features), depth_for(plan, n_features)
-    if bins_for(plan, 1) == bins and depth_for(plan, 1) == depth:
+    if plan.listed or (bins_for(plan, 1) == bins and depth_for(plan, 1) == depth):
         return []
     return [
         f"With {n_features:,} features, trees have depth {depth} and cut each feature into {bins} "
@@ -234,7 +234,7 @@ def _width_notice(plan: ScorePlan, training: Prepared) -> list[str]:
 
 def _rate_notice(plan: ScorePlan, models: tuple[FittedModel, ...]) -> list[str]:
     """Which learning rates the pilot fits led to."""
-    if plan.learning_rate is not None:
+    if plan.listed or plan.learning_rate is not None:
         return []
     rates = [model.estimator.learning_rate for model in models]
     found = f"{min(rates):.2g}" + (f" to {max(rates):.2g}" if max(rates) > min(rates) else "")
