@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gbuq_core.boosting.stages import FitEstimate
+from gbuq_core.boosting.base import FitEstimate
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.methods import METHODS, find_methods
 from gbuq_core.uncertainty import Uncertainty
