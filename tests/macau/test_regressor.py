@@ -284,7 +284,7 @@ def test_models_that_are_no_forest_of_numbers_are_refused(table):
         verbose=-1,
         n_jobs=1,
         min_data_per_group=5,
-    ).fit(codes, y + 9.0 * (codes[:, 3] == 2), categorical_feature=[3])
+    ).fit(codes, y + 90.0 * (codes[:, 3] == 2), categorical_feature=[3])
     with refused(InvalidParameter, "splits by categories"):
         MacauRegressor(base_model=categorical).fit(codes, y)
     forest = RandomForestRegressor(2).fit(X, y)
