@@ -1,19 +1,23 @@
-"""How many cores and how much memory this process may use, and how much a result holds."""
+"""How many cores and how much memory this process may use, what a result holds, what is kept."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from gbuq_core.errors import MemoryLimitExceeded
 from gbuq_core.presentation import format_bytes
 from gbuq_core.validation import check_number
+
+Value = TypeVar("Value")
 
 # A container's own limits, where there is one (cgroup version 2).
 _CGROUP = Path("/sys/fs/cgroup")
@@ -173,3 +177,56 @@ def _own_bytes(item: Any) -> tuple[int, Iterable[Any]]:
     if isinstance(item, (list, tuple, set, frozenset)):
         return size, item
     return size, getattr(item, "__dict__", {}).values()
+
+
+class Recent(Generic[Value]):
+    """The latest values by key, within a number of values or of bytes.
+
+    The value that was asked for longest ago goes first. A copy or a pickle is empty.
+
+    Parameters
+    ----------
+    most : int, optional
+        How many values are kept.
+    most_bytes : int, optional
+        How much memory they may hold together (see `held_bytes`).
+
+    Examples
+    --------
+    >>> squares = Recent(most=1)
+    >>> squares.get(3, lambda: 9), squares.get(3, lambda: 0), squares.get(4, lambda: 16)
+    (9, 9, 16)
+    """
+
+    def __init__(self, most: int | None = None, most_bytes: int | None = None) -> None:
+        self._most, self._most_bytes = most, most_bytes
+        self._values: OrderedDict[Hashable, tuple[Value, int]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        """The value of a key, made if it is not kept.
+
+        It is made without the lock: two sessions may both make it, and neither waits.
+        """
+        with self._lock:
+            if key in self._values:
+                self._values.move_to_end(key)
+                return self._values[key][0]
+        value = make()
+        size = 0 if self._most_bytes is None else held_bytes(value)
+        with self._lock:
+            self._values[key] = value, size
+            self._values.move_to_end(key)
+            while self._too_much():
+                self._values.popitem(last=False)
+        return value
+
+    def _too_much(self) -> bool:
+        if self._most is not None and len(self._values) > self._most:
+            return True
+        if self._most_bytes is None:
+            return False
+        return sum(size for _, size in self._values.values()) > self._most_bytes
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._most, self._most_bytes)

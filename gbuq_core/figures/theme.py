@@ -49,16 +49,6 @@ def ink(dark: bool) -> Ink:
     return _DARK if dark else _LIGHT
 
 
-def fade(colour: str, alpha: float) -> str:
-    """A colour ``#rrggbb`` with an opacity in [0, 1], as CSS.
-
-    >>> fade("#0072b2", 0.25)
-    'rgba(0,114,178,0.25)'
-    """
-    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
-    return f"rgba({red},{green},{blue},{alpha:g})"
-
-
 def plot_config(file_name: str, picture: PictureFormat = "svg") -> dict[str, Any]:
     """Plotly's mode bar: few buttons, and a camera that saves the figure under a telling name.
 

@@ -7,10 +7,8 @@ section 4.1).
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator
-from typing import Any, Generic, NamedTuple, TypeVar
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,45 +32,12 @@ from gbuq_core.metrics.neighbour_tuning import (
     smallest_positive,
 )
 from gbuq_core.metrics.scale_calibration import calibrate_scale
+from gbuq_core.resources import Recent
 from gbuq_core.trees.importers import LeafSource
-
-Value = TypeVar("Value")
 
 _KEPT_BYTES = 16_000_000  # neighbours of validation rows that are kept, for one choice at least
 _MOST_CHOICES = 8
 _MOST_SETTINGS = 2048
-
-
-class Recent(Generic[Value]):
-    """The latest values by key, up to a number of them; a copy or a pickle of it is empty.
-
-    Examples
-    --------
-    >>> squares = Recent(limit=1)
-    >>> squares.get(3, lambda: 9), squares.get(3, lambda: 0), squares.get(4, lambda: 16)
-    (9, 9, 16)
-    """
-
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self._values: OrderedDict[Hashable, Value] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """The value of a key, made if it is not kept; without the lock, so perhaps twice."""
-        with self._lock:
-            if key in self._values:
-                self._values.move_to_end(key)
-                return self._values[key]
-        value = make()
-        with self._lock:
-            self._values[key] = value
-            while len(self._values) > self.limit:
-                self._values.popitem(last=False)
-        return value
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.limit,)
 
 
 class _Near(NamedTuple):
@@ -126,7 +91,8 @@ class ValidationRows:
             self._own[first : first + len(chunk)] = chunk
             first += len(chunk)
         size = self._entry_bytes()
-        self._near: Recent[_Near] = Recent(max(1, min(_MOST_CHOICES, _KEPT_BYTES // size)))
+        self._most_near = max(1, min(_MOST_CHOICES, _KEPT_BYTES // size))
+        self._near: Recent[_Near] = Recent(self._most_near)
         self._settings: Recent[Setting] = Recent(_MOST_SETTINGS)
         self._tunings: Recent[NeighbourTuning] = Recent(_MOST_CHOICES * 8)
 
@@ -141,7 +107,7 @@ class ValidationRows:
         held = self._own.nbytes + self.loc.nbytes + self.y.nbytes
         if self._places is not None:  # else the estimator's own leaves
             held += self._leaves.n_bytes + self._places.nbytes
-        return held + self._near.limit * self._entry_bytes()
+        return held + self._most_near * self._entry_bytes()
 
     def tuning(self, choice: TreeChoice, scoring: str) -> NeighbourTuning:
         """The scores of every candidate k with these trees (algorithm 3)."""

@@ -11,10 +11,6 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from gbuq_core.figures.theme import PictureFormat
-
-_PICTURE_KEY = "_picture_format"
-
 
 class Download(NamedTuple):
     """One file: what its button says, what it is called, how its bytes are made."""
@@ -30,7 +26,6 @@ def show_exports(
     python: str,
     link: str,
     downloads: Sequence[Download] = (),
-    plotly_picture: bool = False,
 ) -> None:
     """Draw the row.
 
@@ -43,8 +38,6 @@ def show_exports(
     link : str
         The address that restores the page (see `url_state.link_to`).
     downloads : sequence of Download
-    plotly_picture : bool
-        Whether the page has a plotly figure, whose camera button saves `picture_format`.
     """
     with st.container(horizontal=True, key=f"exports-{key}", gap="small"):
         with st.popover("Copy Python"):
@@ -62,24 +55,6 @@ def show_exports(
                 key=f"_download:{key}:{download.file_name}",
                 on_click="ignore",
             )
-        if plotly_picture:
-            with st.popover("Picture"):
-                st.caption("The camera button at the figure's upper right saves it as")
-                st.segmented_control(
-                    "Format",
-                    ("svg", "png"),
-                    default="svg",
-                    required=True,
-                    format_func=str.upper,
-                    key=_PICTURE_KEY,
-                    label_visibility="collapsed",
-                    persist_state="session",
-                )
-
-
-def picture_format() -> PictureFormat:
-    """What the camera button of plotly figures saves: the reader's choice, SVG at first."""
-    return "png" if st.session_state.get(_PICTURE_KEY) == "png" else "svg"
 
 
 def is_dark() -> bool:

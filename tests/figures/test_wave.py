@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gbuq_core.figures.curves import curves_source
-from gbuq_core.figures.theme import METHOD_STYLES, fade, ink, plot_config
+from gbuq_core.figures.theme import METHOD_STYLES, ink, plot_config
 from gbuq_core.figures.wave import MOST_DOTS, Bands, Limits, bands_figure
 
 LIMITS = Limits(y=(-5.0, 5.0), variance=(0.0, 3.0))
@@ -106,7 +106,6 @@ def test_labels_tell_methods_apart_where_colours_do_not():
 
 
 def test_colours_and_the_mode_bar_of_plotly_figures():
-    assert fade("#ff8000", 0.5) == "rgba(255,128,0,0.5)"
     assert ink(dark=True).truth != ink(dark=False).truth
     config = plot_config("wave", "png")
     assert config["toImageButtonOptions"] == {"format": "png", "filename": "wave", "scale": 3}

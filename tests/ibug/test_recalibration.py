@@ -10,11 +10,11 @@ from sklearn.ensemble import GradientBoostingRegressor
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.ibug import IBUGRegressor
-from gbuq_core.ibug.recalibrating import Recent
 from gbuq_core.ibug.search import select_trees
 from gbuq_core.metrics import nll_gaussian
 from gbuq_core.metrics.neighbour_tuning import CANDIDATES, smallest_positive, tune_neighbors
 from gbuq_core.metrics.scale_calibration import calibrate_scale
+from gbuq_core.resources import Recent
 
 GBM = {"n_estimators": 24, "max_depth": 3, "random_state": 0}
 CHOICES = [(1, "first"), (5, "first"), (5, "last"), (9, "random"), (24, "last")]

@@ -215,15 +215,6 @@ def plan_novelty(settings: NoveltySettings) -> NoveltyPlan:
     )
 
 
-def before_edits(plan: NoveltyPlan) -> NoveltyPlan:
-    """The same plan without any edit: what a picture after edits is set beside.
-
-    >>> before_edits(plan_novelty(NoveltySettings())).edits
-    ()
-    """
-    return replace(plan, edits=())
-
-
 def why_not(plan: NoveltyPlan) -> str:
     """Why a plan cannot be fitted, in a sentence; empty if it can. Edits are tried out.
 
@@ -344,18 +335,6 @@ def estimate_novelty_seconds(plan: NoveltyPlan) -> float:
     rows, forests = _shape(plan)
     per_tree = _PER_TREE + N_CELLS * _PER_CELL + rows * _PER_ROW
     return _BASE + plan.trees * (_PER_ROUND + forests * per_tree)
-
-
-def estimate_novelty_bytes(plan: NoveltyPlan) -> int:
-    """Roughly what a fit and its maps hold: leaves, quantiles of distances, leaf models.
-
-    >>> estimate_novelty_bytes(plan_novelty(NoveltySettings())) > 500_000
-    True
-    """
-    rows, forests = _shape(plan)
-    in_tree = min(plan.leaves, max(1, rows // plan.min_leaf))
-    per_tree = rows * 8 * 4 + in_tree * 400
-    return int(plan.trees * forests * per_tree) + 30 * 8 * (N_CELLS + rows)
 
 
 def _shape(plan: NoveltyPlan) -> tuple[int, int]:

@@ -6,52 +6,18 @@ use is forgotten first.
 
 from __future__ import annotations
 
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple, TypeVar
 
 from gbuq_core.experiments.novelty.data import Array
 from gbuq_core.macau.novelty import MeanNovelty
-from gbuq_core.resources import held_bytes
+from gbuq_core.resources import Recent
 
 T = TypeVar("T")
 
 MOST_BYTES = 64_000_000  # of everything that is kept
 MOST_CELLS = 1_000_000  # rows x trees whose distances are kept: 24 to 40 bytes each
-
-
-class Reuse:
-    """Results by key, as many as ``most_bytes`` hold.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> reuse = Reuse(most_bytes=1000)
-    >>> [int(reuse.get(key, lambda: np.full(100, n))[0]) for n, key in enumerate("aabca")]
-    [0, 0, 2, 3, 4]
-    """
-
-    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
-        self._most = most_bytes
-        self._lock = threading.Lock()
-        self._held: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
-
-    def get(self, key: Hashable, make: Callable[[], T]) -> T:
-        """The result of that key, made only if it is not held."""
-        with self._lock:
-            if key in self._held:
-                self._held.move_to_end(key)
-                kept: T = self._held[key][0]
-                return kept
-        made = make()  # two sessions may both make it: neither waits for the other
-        with self._lock:
-            self._held[key] = made, held_bytes(made)
-            self._held.move_to_end(key)
-            while sum(size for _, size in self._held.values()) > self._most:
-                self._held.popitem(last=False)
-        return made
 
 
 class Scored(NamedTuple):
@@ -69,7 +35,7 @@ class Scored(NamedTuple):
     isolation_seconds: float
 
 
-_REUSE = Reuse()
+_REUSE: Recent[Any] = Recent(most_bytes=MOST_BYTES)
 
 
 def score_rows(plan: Hashable, where: Hashable, rows: Array, model: Any, isolation: Any) -> Scored:
@@ -86,7 +52,9 @@ def score_rows(plan: Hashable, where: Hashable, rows: Array, model: Any, isolati
         With the tail that is wanted.
     isolation : IsolationForestScore
     """
-    plain = _REUSE.get((plan, where), lambda: _timed(lambda: _plain(rows, model)))
+    plain: tuple[tuple[Array, Array], float] = _REUSE.get(
+        (plan, where), lambda: _timed(lambda: _plain(rows, model))
+    )
     isolated = _REUSE.get(
         (plan, where, "isolation"), lambda: _timed(lambda: isolation.score_novelty(rows))
     )

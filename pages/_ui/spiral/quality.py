@@ -21,7 +21,6 @@ from gbuq_core.experiments.spiral.quality import (
 from gbuq_core.figures.spiral.quality import MEASURES, describe_quality, quality_figure
 from gbuq_core.figures.theme import METHOD_STYLES, plot_config
 from gbuq_core.presentation import digits, markdown_table, seconds_text
-from pages._ui.export import picture_format
 from pages._ui.jobs_glue import Answer, Request, cost_line, show_progress, start_again
 from pages._ui.notices import show_notice
 
@@ -94,7 +93,7 @@ def _draw(answer: Answer, current: bool) -> None:
         st.caption("Still the settings before.")
     words = describe_quality(points)
     for place, measure in zip(st.columns(2, gap="large"), MEASURES, strict=True):
-        config = plot_config(f"spiral-{measure}", picture_format())
+        config = plot_config(f"spiral-{measure}")
         figure = quality_figure(points, measure)
         place.plotly_chart(figure, key=f"spiral-{measure}", config=config, alt=words)
     with st.container(key="table-quality"):

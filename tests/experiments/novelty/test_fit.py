@@ -33,7 +33,6 @@ from gbuq_core.experiments.novelty.look import explain_place
 from gbuq_core.experiments.novelty.plan import (
     METHODS,
     NoveltySettings,
-    before_edits,
     check_view,
     plan_novelty,
 )
@@ -44,6 +43,7 @@ from gbuq_core.experiments.novelty.words import (
     describe_novelty,
     describe_place,
 )
+from gbuq_core.resources import Recent
 
 QUICK = NoveltySettings(rows=300, trees=20)
 WINE = replace(QUICK, data="table", table="wine", trees=6)
@@ -254,7 +254,7 @@ def test_edits_change_what_they_are_said_to(rings):
     support = support_of(gone.fit)
     assert not support[mask].any()
     assert np.isnan(score_maps(gone.fit, gone.maps)[0].rank_correlation)
-    assert before_edits(gone.fit.plan) == rings.fit.plan
+    assert replace(gone.fit.plan, edits=()) == rings.fit.plan
     assert len(describe_change(change)) > 50
 
 
@@ -330,7 +330,7 @@ def test_what_is_kept_changes_no_bit(settings, monkeypatch):
         for tail, third, k in (("clip", 0.0, 10), ("rise", 1.5, 3), ("clip", 1.5, 3))
     ]
     kept = [map_novelty(run.fit, view) for view in [*views, run.settings]]
-    monkeypatch.setattr(novelty_reuse, "_REUSE", novelty_reuse.Reuse(most_bytes=0))
+    monkeypatch.setattr(novelty_reuse, "_REUSE", Recent(most_bytes=0))
     monkeypatch.setattr(novelty_reuse, "MOST_CELLS", 0)  # the estimator's own `score_novelty`
     for view, maps in zip([*views, run.settings], kept, strict=True):
         anew = map_novelty(run.fit, view)
@@ -358,9 +358,9 @@ def test_a_knob_of_the_view_measures_nothing_again(moons, monkeypatch):
 
 
 def test_what_is_kept_is_bounded():
-    reuse = novelty_reuse.Reuse(most_bytes=2000)
+    reuse = Recent(most_bytes=2000)
     for n in range(5):
         reuse.get(n, lambda: np.zeros(100))
-    assert list(reuse._held) == [3, 4]
+    assert list(reuse._values) == [3, 4]
     reuse.get("large", lambda: np.zeros(1000))
-    assert not reuse._held
+    assert not reuse._values
