@@ -22,76 +22,76 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
     """Boosted oblivious trees that predict a mean and a variance, many times over.
 
     Each model boosts ``(mu, log s)`` of a Gaussian by its negative log likelihood (Malinin,
-    Prokhorenkova and Ustimenko, "Uncertainty in gradient boosting via ensembles", eq. 9-12); the
-    spread of the members' means is knowledge uncertainty, the mean of their variances data
-    uncertainty (eq. 6).
+    Prokhorenkova and Ustimenko, "Uncertainty in gradient boosting via ensembles", eq. 9-12).
+    Knowledge uncertainty is the variance of the members' means, data uncertainty the mean of their
+    variances (eq. 6).
 
     Parameters
     ----------
     method : {"sgb", "sglb", "csglb", "cbsglb"}
-        Stochastic gradient boosting (a random part of the rows for every tree); stochastic gradient
-        Langevin boosting (all rows, noise on the gradients, shrinkage of the whole model; eq.
-        11-12); or one such model whose gradients rise and fall in cycles, each of which gives a
-        member (Tan, Huertas and Zhao, "Efficient and effective uncertainty quantification in
-        gradient boosting via cyclical gradient MCMC", algorithm 1), "cbsglb" with bootstrapped
-        rows.
+        "sgb": stochastic gradient boosting, with a random part of the rows for every tree. "sglb":
+        stochastic gradient Langevin boosting, with all rows, noise on the gradients and shrinkage
+        of the whole model (eq. 11-12). "csglb": one SGLB model whose gradients rise and fall in
+        cycles; each cycle gives a member (Tan, Huertas and Zhao, "Efficient and effective
+        uncertainty quantification in gradient boosting via cyclical gradient MCMC", algorithm 1).
+        "cbsglb": the same with bootstrapped rows.
     ensemble : {"independent", "virtual"} or None
-        Train ``n_members`` models from different seeds, or take truncations of one model as members
+        Train ``n_members`` models from different seeds, or use truncations of one model as members
         (eq. 15). None means independent, and virtual for the cyclical methods.
     n_members : int
-        Number of models of an independent ensemble; a virtual one has as many members as there are
-        truncation points.
+        Number of models of an independent ensemble. A virtual ensemble has one member for each
+        truncation point.
     n_trees : int
         Trees of each model (T).
     truncation_step, truncation_start : int, float
-        Members of a virtual ensemble have ``K, 2K, ...`` trees, those above ``truncation_start *
-        T``. Both can be given to the predicting methods instead: changing them refits nothing.
+        The members of a virtual ensemble have ``K, 2K, ...`` trees, starting above
+        ``truncation_start * T``. The predicting methods take both too, without refitting.
     depth : int
         Levels of each oblivious tree, 1 to 12.
     learning_rate : float or None
         None means 0.1, and 0.05 for the cyclical methods.
     subsample : float or None
-        Share of rows drawn for choosing every tree's splits; None means 0.5 for sgb and 1 for the
-        others. Leaf values use all rows, as in CatBoost. (The cyclical paper would leave rows out
-        while exploring only.)
+        Share of rows that choose the splits of each tree; None means 0.5 for sgb and 1 for the
+        others. Leaf values use all rows, as in CatBoost. (The cyclical paper leaves rows out only
+        while exploring.)
     cycle_length, burn_in_cycles : int
-        Trees of a cycle (C), and how many first cycles give no member; the latter can be given to
-        the predicting methods instead, and refits nothing. Cyclical methods only, like the next
-        four.
+        Trees of a cycle (C), and how many cycles at the start give no member. The predicting
+        methods take ``burn_in_cycles`` too, without refitting. These and the next four parameters
+        are for the cyclical methods only.
     alpha_max, alpha_min : float
-        The gradients' factor at a cycle's start, and the least it falls to (eq. 7 of the cyclical
-        paper). Noise is not scaled. ``learning_rate * alpha_max`` is at most 2: beyond it trees
-        overshoot.
+        The factor of the gradients at the start of a cycle, and the least value it falls to (eq. 7
+        of the cyclical paper). Noise is not scaled. ``learning_rate * alpha_max`` must be at most
+        2, because the model diverges above it.
     mask_prob, exploration_fraction : float
-        Exploration lasts that fraction of a cycle. In it cbsglb gives gradients only to a random
-        share ``mask_prob`` of the rows, drawn at each cycle's start.
+        Exploration lasts ``exploration_fraction`` of a cycle. While exploring, cbsglb uses the
+        gradients of a random share ``mask_prob`` of the rows, drawn at the start of each cycle.
     noise_free_exploration : bool
         No Langevin noise during exploration, as in cSG-MCMC (appendix A).
     temperature : {"catboost", "posterior"} or float
-        The diffusion temperature: that of CatBoost's posterior sampling (the number of rows), the
-        one that sampling from the posterior asks for (1), or a number. Less means more noise.
+        The diffusion temperature: a number, "catboost" for that of CatBoost's posterior sampling
+        (the number of rows), or "posterior" for sampling from the posterior (1). Lower means more
+        noise.
     leaf_noise : bool or None
         Whether the leaf values are noisy too, as Langevin sampling needs, or only the choice of
-        splits. None means: for temperature "catboost" only gradient leaves, as in CatBoost (which
-        has no noise on the choice of splits either), otherwise always.
+        splits. None means always, except for temperature "catboost", where only gradient leaves are
+        noisy, as in CatBoost.
     random_strength : float
         Noise on the scores of candidate splits, fading over the first ``ln(N) / learning_rate``
         trees.
     leaf_estimation : {"newton", "gradient"}
         One Newton step a leaf, as CatBoost does, or the mean gradient (natural gradient, eq. 16).
     standardize_target : bool
-        Train on ``(y - mean) / std``, so that noise does not depend on the unit of y; regression
-        only.
+        Train on ``(y - mean) / std``, so the noise does not depend on the unit of y.
     l2 : float
         L2 regularisation of leaf values.
     max_bins : int
-        Bins a numeric feature, 2 to 255; missing values have one more.
+        Bins of each numeric feature, 2 to 255; missing values get one more.
     categorical_features : None, "from_dtype" or list
-        Names or positions of category columns. Up to 32 levels are split one level against the
-        rest, more are replaced by cross-fitted means of the target.
+        Names or positions of category columns. A column with up to 32 levels is split one level
+        against the rest; a larger one is replaced by cross-fitted means of the target.
     engine : {"numba", "catboost"}
-        This project's kernels, or CatBoost behind the same interface; how it differs stands in
-        `gbuq_core.boosting.catboost_engine`.
+        This project's kernels, or CatBoost behind the same interface. See
+        `gbuq_core.boosting.catboost_engine` for the differences.
     n_jobs : int or None
         Threads; None means all cores. Results do not depend on it.
     random_state : int, Generator, RandomState or None
@@ -101,11 +101,11 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
     ----------
     n_features_in_, feature_names_in_, n_rows_ : what was fitted on.
     n_cells_ : int
-        Distinct rows after binning; identical ones were merged where that is exact.
+        Distinct rows after binning; identical rows are merged where that changes no result.
     n_trees_, fit_seconds_, memory_bytes_ : int, float, int
         Size and cost of the fit.
     traces_ : tuple of FitTrace
-        Scale, loss and size of every tree, a model each.
+        Scale, loss and size of every tree, one trace for each model.
     plan_, langevin_, seed_ : the checked knobs, the noise in use, and the seed.
 
     Examples
@@ -157,7 +157,7 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
         truncation_step, truncation_start : optional
             In place of the estimator's own, for virtual ensembles.
         n_members : int, optional
-            Only so many members: the first models, or the last truncations.
+            Use only this many members: the first models, or the last truncations.
         burn_in_cycles : optional
             In place of the estimator's own, for cyclical methods.
 

@@ -72,25 +72,26 @@ from gbuq_core.validation import check_array, check_choice, check_flag, check_nu
 
 
 class IBUGRegressor(RegressorMixin, BaseEstimator):
-    """Instance-based uncertainty: any boosted trees' predictions, with the spread of neighbours.
+    """Instance-based uncertainty: a std for the predictions of any boosted trees.
 
     The affinity of two rows is the number of trees in which they share a leaf (equation 1). The
-    prediction is the model's; its scale is the std of the targets of the k training rows of highest
-    affinity, at least ``min_scale``, then calibrated: ``gamma * scale`` or ``scale + delta``.
+    model makes the prediction. Its scale is the std of the targets of the k training rows with the
+    highest affinity. The scale is at least ``min_scale`` and is then calibrated to
+    ``gamma * scale`` or ``scale + delta``.
 
     Parameters
     ----------
     base_model : None, estimator, booster or leaf source
-        A fitted model is used as it is, trained on the same X and y. One that is not fitted, or
-        CatBoost where there is None, is fitted by this estimator: for tuning on a part of the rows,
-        and afterwards on all of them (the paper's protocol). scikit-learn's ``clone`` makes a
-        fitted estimator an unfitted one; ``sklearn.frozen.FrozenEstimator`` around it does not.
+        A fitted model is used as it is; it must have been trained on the same X and y. This
+        estimator fits an unfitted model, or CatBoost for None: first on a part of the rows for
+        tuning, then on all of them (the paper's protocol). scikit-learn's ``clone`` turns a fitted
+        estimator into an unfitted one; wrap it in ``sklearn.frozen.FrozenEstimator`` to keep it.
     n_neighbors : int or "tune"
-        k, at least 2; "tune" takes the best of the paper's 17 values on validation rows. At a
-        prediction from other trees k stays, unless "tune" is passed there: calibration is always
-        that of the trees that count (see `setting_for`).
+        k, at least 2; "tune" takes the best of the paper's 17 values on validation rows. A
+        prediction from other trees keeps this k unless it is given "tune" too. The calibration
+        always belongs to the trees in use (see `setting_for`).
     scoring : {"nll", "crps"}
-        What tuning and calibration minimise.
+        The score that tuning and calibration minimise.
     calibrate : bool
         Whether to fit gamma or delta to validation rows. A fitted model without validation rows
         is left uncalibrated.
@@ -99,26 +100,26 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
         "student-t", "logistic", "gumbel", "weibull", "kde", or "tune" for the one of lowest NLL on
         validation rows.
     posterior_fit : {"matched", "likelihood"}
-        "matched": families with mean ``loc`` and std ``scale``, so that only a shape (of skew-
-        normal and Student t) comes from the neighbours. "likelihood": everything is fitted to the
-        neighbours by maximum likelihood, and the model's prediction and the calibration are left
-        out. A KDE stands on the neighbours either way: its mean is theirs, and neither ``loc``
-        nor the calibration moves it. See `gbuq_core.ibug.families.fit_posterior`.
+        "matched": every family has mean ``loc`` and std ``scale``; only the shape of skew-normal
+        and Student t comes from the neighbours. "likelihood": all parameters are fitted to the
+        neighbours by maximum likelihood, without the model's prediction and the calibration. A KDE
+        uses the neighbours' targets either way, so ``loc`` and the calibration do not move it. See
+        `gbuq_core.ibug.families.fit_posterior`.
     n_trees_sampled : int or None
-        How many trees count (tau in the paper); None means all, and so does a number beyond the
-        trees of a model that this estimator fits.
+        How many trees to use (tau in the paper); None means all. A number above the trees of a
+        model that this estimator fits means all as well.
     tree_order : {"first", "last", "random"}
-        Which ones.
+        Which trees to use.
     min_scale : float or None
-        The least std before calibration, in units of y. None means the smallest positive one on the
-        validation rows, and 1e-15 without them, as in the authors' code. These 1e-15 are the one
-        number here that does not follow the unit of y, so a target must vary by much more.
+        The least std before calibration, in units of y. None means the smallest positive std on
+        the validation rows, or 1e-15 without them, as in the authors' code. Only this 1e-15 does
+        not follow the unit of y, so the target must vary by much more.
     validation_fraction : float
-        The share of the rows to tune on where the estimator fits the model and no validation rows
-        are given; CatBoost, where base_model is None, stops by them even if nothing is tuned.
+        The share of rows held out for tuning when this estimator fits the model and gets no
+        validation rows. The default CatBoost also uses them to choose its number of trees.
     n_jobs : int or None
-        Threads of the search, and of the fit of a model whose own number is not set; None means
-        all cores, and leaves the model's library its default.
+        Threads of the search, and of the model's fit unless the model sets its own. None means all
+        cores for the search and the library's default for the fit.
     random_state : int, Generator, RandomState or None
         Of the split (the rows that `EuclideanNeighborsRegressor` holds out too), of random trees
         and of the model that is fitted here.
@@ -126,21 +127,21 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
     Attributes
     ----------
     n_neighbors_, min_scale_, gamma_, delta_, posterior_ : int, float, float, float, str
-        In use unless a method is given others.
+        The values in use unless a method is given others.
     tuning_ : NeighbourTuning or None
         Scores of every k; None where k was given.
     validation_ : Neighborhood or None
-        The validation rows' neighbours, with ``y_validation_`` (n_validation,): predictions and
-        affinities are those of the model for tuning, which has not seen these rows. Made anew
-        from a compact form each time it is asked for (see `find_validation`).
+        The validation rows' neighbours; their targets are ``y_validation_`` (n_validation,).
+        Predictions and affinities come from the model for tuning, which has not seen these rows.
+        Each access rebuilds it from a compact form (see `find_validation`).
     model_, n_trees_ : the model and how many trees it has.
     y_train_ : ndarray of shape (n_train,)
-        Targets of the rows that neighbours' indices count. Where the estimator fits the model, rows
-        given as validation follow those of X: both are trained on in the end.
+        Targets of the training rows; neighbours' indices point into them. When this estimator fits
+        the model, validation rows follow the rows of X, because the final model trains on both.
     n_features_in_, feature_names_in_, fit_seconds_ : as usual.
     memory_bytes_ : int
-        Leaves of the training and validation rows, of both models where the estimator fits them,
-        targets, and the most that is kept of searches for other trees; without ``model_``.
+        Size of the leaves and targets of all rows (for both models if this estimator fits them),
+        and the most that searches with other trees keep; without ``model_``.
 
     References
     ----------
@@ -196,7 +197,7 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
         return tags
 
     def fit(self, X: Any, y: Any, X_val: Any = None, y_val: Any = None) -> Self:
-        """Find where the trees put the training rows, and tune on rows the model has not seen.
+        """Record the leaves of the training rows, and tune on rows that the model has not seen.
 
         Parameters
         ----------
@@ -205,8 +206,8 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Their targets, not all equal.
         X_val, y_val : optional
-            Rows for tuning. Without them a part of X is held out, or, with a fitted model, nothing
-            can be tuned and ``n_neighbors`` must be a number.
+            Rows for tuning. Without them, a part of X is held out. A fitted model has seen all of
+            X, so without them nothing can be tuned and ``n_neighbors`` must be a number.
 
         Raises
         ------
@@ -274,17 +275,17 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
         n_trees_sampled: int | None = None,
         tree_order: str | None = None,
     ) -> Setting:
-        """What another k, other trees or no calibration would use.
+        """The setting for another k, for other trees or without calibration.
 
-        The least scale and the calibration are found on the validation rows with exactly the trees
-        that count, as at the fit; without validation rows there is nothing to find them on, and
-        the fitted ones stay. Nothing is refitted, and each choice is computed once.
+        The least scale and the calibration come from the validation rows with exactly these trees,
+        as in `fit`. Without validation rows the fitted values stay. Nothing is refitted, and each
+        choice is computed once.
 
         Parameters
         ----------
         n_neighbors : int, "tune" or None
-            None is the fitted ``n_neighbors_``, whatever the trees; "tune" is the best one with
-            these trees. At most the number of training rows of the model for tuning.
+            None is the fitted ``n_neighbors_`` for any trees; "tune" is the best k for these trees.
+            It can be at most the number of training rows of the model for tuning.
         calibrate : bool, optional
         n_trees_sampled, tree_order : optional
             In place of the estimator's own.
@@ -318,13 +319,14 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
     ) -> Neighbours:
         """Training rows of highest affinity, best first, ties by lowest index.
 
-        Training rows are searched like any: each is its own first neighbour, but for its ties.
+        A training row is searched like any other row: it is its own first neighbour, except in
+        ties.
 
         Parameters
         ----------
         X : array-like, DataFrame or Neighborhood
         n_neighbors, n_trees_sampled, tree_order : optional
-            In place of the estimator's own, as for `setting_for`; nothing is refitted.
+            Used instead of the estimator's own, as in `setting_for`; nothing is refitted.
 
         Returns
         -------
@@ -369,8 +371,8 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
     ) -> Neighborhood:
         """Search once for many k: its result can stand in place of X in all methods.
 
-        Without ``n_neighbors`` it holds as many as the largest k that tuning looks at. It remembers
-        its trees, so that predictions from it are calibrated for these.
+        Without ``n_neighbors`` it holds as many neighbours as the largest k of tuning. It remembers
+        its trees, so predictions from it are calibrated for these trees.
         """
         check_is_fitted(self, "y_train_")
         if n_neighbors is None and not isinstance(X, Neighborhood):
@@ -410,8 +412,8 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
         ----------
         X : array-like, DataFrame or Neighborhood
         n_neighbors, calibrate, n_trees_sampled, tree_order : optional
-            In place of the estimator's own; nothing is refitted, but the calibration is that of
-            this k and these trees (see `setting_for`).
+            Used instead of the estimator's own. Nothing is refitted, but the calibration belongs
+            to this k and these trees (see `setting_for`).
         """
         k, choice = self._resolve(X, n_neighbors, n_trees_sampled, tree_order)
         setting = self._setting(k, calibrate, choice)
@@ -422,11 +424,11 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
         return Distribution(np.concatenate(loc), np.concatenate(scale))
 
     def predict_uncertainty(self, X: Any, **choices: Any) -> Uncertainty:
-        """The scale's square as total and as data uncertainty, in squared units of y.
+        """The squared scale as total and as data uncertainty, in squared units of y.
 
-        One model has no members that could disagree, so knowledge uncertainty is 0; what the
-        validation rows' errors hold of it went into the scale (paper, section 3.3). ``choices`` as
-        for `predict_distribution`.
+        Knowledge uncertainty is 0, because one model has no members that could disagree. The
+        calibration puts the model's own errors on validation rows into the scale (paper, section
+        3.3). ``choices`` are those of `predict_distribution`.
         """
         variance = np.square(self.predict_distribution(X, **choices).scale)
         return Uncertainty(variance, variance.copy(), np.zeros_like(variance))

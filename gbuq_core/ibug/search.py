@@ -30,10 +30,10 @@ class Distribution(NamedTuple):
 
 
 class Neighborhood(NamedTuple):
-    """Rows with their nearest training rows, for any number of them up to the k that was asked for.
+    """Rows with their nearest training rows, for any k up to the number that was asked for.
 
-    The predicting methods of `IBUGRegressor` take it in place of X: a slider of k, family or
-    calibration then searches nothing anew.
+    The predicting methods of `IBUGRegressor` take it in place of X, so changing k, the family or
+    the calibration needs no new search.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Neighborhood(NamedTuple):
     n_trees : int
         The trees that counted: the largest possible affinity.
     fit_id : int
-        Of the fit whose training rows these are; another estimator refuses them.
+        Identifies the fit that these training rows belong to; another estimator refuses them.
     tree_order : {"first", "last", "random"}
         Which trees counted: the scale is calibrated for these.
     """

@@ -201,7 +201,7 @@ class LeafModels(BaseEstimator):
         return Members(means, variances)
 
     def score_novelty(self, X: Any) -> Novelty:
-        """How unlike the training rows each row is.
+        """How much each row differs from the training rows.
 
         Parameters
         ----------
@@ -249,15 +249,15 @@ class LeafModels(BaseEstimator):
     def explain_novelty(
         self, X: Any, conditional: bool = False, normalize: bool = False
     ) -> np.ndarray:
-        """What each feature adds to the squared distance of each row, (n_samples, n_features).
+        """How much each feature adds to the squared distance of each row, (n_samples, n_features).
 
         Parameters
         ----------
         X : array-like or DataFrame (n_samples, n_features)
         conditional : bool
-            Of the distances in path features only, which conditional novelty is made of.
+            Explain the distances in path features only, which make conditional novelty.
         normalize : bool
-            Shares that sum to 1.
+            Return shares that sum to 1.
 
         Returns
         -------

@@ -29,9 +29,9 @@ class MacauClassifier(ClassifierMixin, LeafModels):
 
     In each leaf of each tree, a logistic regression is fitted to all training rows that end there,
     on the features asked about on the way. The delta method gives the variance of its probability.
-    Two classes share the trees, whose models are about the second of them. With more classes,
-    LightGBM has one tree for each class and round, and a tree's models are about its class against
-    the others; in a forest of scikit-learn every tree has models of every class.
+    With two classes, the leaf models predict the second class. With more classes, LightGBM grows
+    one tree for each class and round, and the leaf models of a tree predict its class against the
+    others. In a scikit-learn forest every tree has models of every class.
 
     Parameters
     ----------
@@ -39,20 +39,20 @@ class MacauClassifier(ClassifierMixin, LeafModels):
         Logistic regression (L2 penalty with C = 1), or the class's share q of the leaf's rows with
         the variance ``q (1 - q)``.
     base_model : None, forest or leaf source
-        As in `MacauRegressor`, of classes. The labels of a booster, or of a file, are taken to be
-        the sorted classes of y.
+        As in `MacauRegressor`, but a classifier. The labels of a booster, or of a file, must be the
+        sorted classes of y.
     combine : {"variance", "std"}
         "variance": the law of total variance. "std": the authors' code, which averages standard
         deviations and adds them up.
     tail : {"rise", "clip"}
         As in `MacauRegressor`.
     n_trees : int
-        Of the forest that is grown where there is no ``base_model``: trees of each class if there
-        are more than two.
+        Trees of the forest that is grown without a ``base_model``; with more than two classes,
+        trees of each class.
     max_leaves, min_child_samples, subsample, n_jobs, random_state : as in `MacauRegressor`
     inference : {"probability", "label"}
-        What inference novelty compares with the probabilities of the leaf's training rows: the
-        row's probability, or, as the authors' code does, its label, 0 or 1.
+        Inference novelty compares this with the probabilities of the leaf's training rows: the
+        row's probability, or its label (0 or 1), as in the authors' code.
 
     Attributes
     ----------
@@ -63,8 +63,8 @@ class MacauClassifier(ClassifierMixin, LeafModels):
     Notes
     -----
     Uncertainties are variances of the class probability, not nats. A leaf whose rows are all of
-    one class predicts that class with variance 0. The delta method leaves the intercept's own
-    variance out (equations 3 to 5), so there is none at a leaf's centre either.
+    one class predicts that class with variance 0. The delta method leaves out the variance of the
+    intercept (equations 3 to 5), so the variance is also 0 at a leaf's centre.
 
     References
     ----------

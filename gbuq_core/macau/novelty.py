@@ -40,12 +40,12 @@ _SHARE_CELLS = 200_000  # rows x trees of one share of a thread
 
 
 class Novelty(NamedTuple):
-    """How unlike the training rows of their leaves rows are: z-scores, each (n,) float64.
+    """How much rows differ from the training rows of their leaves: z-scores, each (n,) float64.
 
-    novelty : of all features.
-    conditional_novelty : of the features on the way to the leaf only.
-    inference_novelty : of what the leaf's model predicts; signed, below 0 for low predictions.
-        As a score of being out of distribution take its absolute value.
+    novelty : from all features.
+    conditional_novelty : only from the features on the path to the leaf.
+    inference_novelty : from the prediction of the leaf's model; negative for low predictions.
+        Use its absolute value to score rows as out of distribution.
     novelty_std, conditional_novelty_std, inference_novelty_std : their spreads over the trees.
     """
 

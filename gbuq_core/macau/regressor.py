@@ -67,14 +67,14 @@ class MacauRegressor(RegressorMixin, LeafModels):
         "variance": the law of total variance (eq. 2). "std": the authors' code, which averages the
         leaves' standard deviations and adds them to that of the predictions.
     tail : {"rise", "clip"}
-        Whether novelty goes on rising beyond the training rows, or ends at 5.2 as in the authors'
-        code.
+        "rise": novelty keeps rising outside the training rows. "clip": it ends at 5.2, as in the
+        authors' code.
     n_trees, max_leaves, min_child_samples, subsample : int, int, int, float
-        Of the forest that is grown where there is no ``base_model``: trees, leaves of a tree at
-        most, rows of a leaf at least, and the share of the rows that each tree sees, below 1.
+        The forest that is grown without a ``base_model``: number of trees, most leaves of a tree,
+        fewest rows of a leaf, and the share of rows that each tree sees (below 1).
     standardize_target : bool
-        Fit the leaf models to ``128 (y - mean) / std``, so that results do not depend on the unit
-        of y. False: to y itself, as the authors do.
+        Fit the leaf models to ``128 (y - mean) / std``, so results do not depend on the unit of y.
+        False fits them to y itself, as the authors do.
     n_jobs : int or None
         Threads; None means all cores. Results do not depend on it.
     random_state : int, Generator, RandomState or None
@@ -82,7 +82,7 @@ class MacauRegressor(RegressorMixin, LeafModels):
     Attributes
     ----------
     forest_ : LeafSource
-        The forest, as its leaves are read.
+        The forest and how to read its leaves.
     n_leaves_ : int
         Leaves of all trees.
     target_scale_ : TargetScale
@@ -91,22 +91,22 @@ class MacauRegressor(RegressorMixin, LeafModels):
 
     Notes
     -----
-    Missing values are filled with the leaf's median; features are centred by it and divided by the
-    interquartile range. A feature that is missing throughout a leaf is left out there. A constant
-    feature has no weight, and collinear ones share it. In a leaf of one row, or of equal targets,
-    the prediction is that target; its variance is tiny at the leaf's rows and, in a leaf of one
-    row, rises with the squared distance to it. Where fewer rows than features allow an exact fit,
-    the variance is what rounding leaves of it, in scikit-learn's ARD too.
+    In each leaf, missing values are filled with the median, and features are centred by it and
+    divided by the interquartile range. A leaf ignores a feature that is missing in all of its rows.
+    A constant feature gets no weight, and collinear features share one. In a leaf of one row, or of
+    equal targets, the prediction is that target. Its variance is tiny at the leaf's rows; in a leaf
+    of one row it rises with the squared distance to that row. If a leaf has fewer rows than
+    features, the fit can be exact, and the variance is only rounding error (in scikit-learn's ARD
+    too).
 
-    ARD's priors are those of scikit-learn, fixed numbers, so that the unit of the target matters to
-    it: without ``standardize_target``, weights of targets of a spread far below 1 look so small
-    that all of them are pruned, and "linear" becomes "basic". So does the change of the weights at
-    which its iterations stop. At a std of 1 they stop long before the noise has settled: on the
-    concrete table the mean data uncertainty is five times too large. From a std of 100 on, neither
-    number shows any more.
+    ARD uses the fixed priors of scikit-learn, so the unit of the target matters. Without
+    ``standardize_target``, a target with a spread far below 1 gets weights so small that ARD prunes
+    all of them, and "linear" becomes "basic". The fixed tolerance that stops its iterations has the
+    same problem: at a std of 1 they stop long before the noise has settled, and on the concrete
+    table the mean data uncertainty is five times too large. From a std of 100 on, neither matters.
 
-    The forest's leaves are those of all rows passed to `fit`, not only of the rows that a tree was
-    grown on. A leaf that none of them reaches takes the model of all rows.
+    Leaf models use all rows passed to `fit`, not only the rows that a tree was grown on. A leaf
+    that no row reaches takes the model of all rows.
 
     References
     ----------

@@ -41,18 +41,18 @@ class Chains:
     Attributes
     ----------
     samples : ndarray of shape (n_chains, n_steps, 2), float32
-        The point after each step; the state itself is float64. Of a chain that ran off the one
-        at ``stopped_at`` is where it got to, all after it are NaN, and none of them counts.
+        The point after each step; the state itself is float64. If a chain ran off, its point at
+        ``stopped_at`` is the last one, all later points are NaN, and none of them counts.
     kept : ndarray of shape (n_steps,), bool
-        Which steps count as samples; the others explore.
+        Whether each step counts as a sample; the other steps explore.
     modes_visited : ndarray of shape (n_chains,), int64
         Modes with at least 50 kept samples within three std.
     share_in_modes : ndarray of shape (n_chains,)
         Share of the kept samples within three std of any mode; compare ``share_in_modes`` of the
         target.
     occupancy_error : ndarray of shape (n_chains,)
-        Total variation distance of ``occupancy`` to the true weights, from 0 to 1; 1 for a chain
-        that has no sample in any mode.
+        Total variation distance of ``occupancy`` to the true weights, from 0 to 1. It is 1 for a
+        chain without a sample in any mode.
     occupancy : ndarray of shape (n_chains, n_modes)
         How the kept samples in modes are shared among them; sums to 1, or to 0 without any.
     mode_index : ndarray of shape (n_chains, n_steps), int16
@@ -120,13 +120,13 @@ def sample_mixture(
     n_cycles : int
         Of the cyclical samplers.
     random_state : int, numpy Generator, RandomState or None
-        A whole number gives the same chains on any number of threads; chain i is the same however
-        many chains there are.
+        A whole number gives the same chains on any number of threads. Chain i does not depend on
+        the number of chains.
     target : str or Target
-        A name out of `TARGETS`, or a target of one's own.
+        A name from `TARGETS`, or your own target.
     learning_rate, decay, noise_scale, alpha_max, alpha_min, exploration_fraction : float, optional
-        None means the sampler's own default (`SAMPLERS`); a number that the sampler does not use
-        is refused.
+        None means the default of the sampler (`SAMPLERS`). A sampler refuses a number that it does
+        not use.
     noise_free_exploration : bool
         Whether exploring steps inject no noise (cyclical samplers).
     gradient_noise : float

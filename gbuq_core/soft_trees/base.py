@@ -128,7 +128,7 @@ class SoftTrees(BaseEstimator):
         check_memory(estimate_bytes(shape, n_rows, knobs), "this fit")
 
     def estimate_fit(self, n_rows: int, n_features: int) -> SoftTreeEstimate:
-        """Roughly what `fit` costs on ``n_rows`` x ``n_features`` numbers, with one thread."""
+        """Estimate what `fit` costs on ``n_rows`` x ``n_features`` numbers with one thread."""
         knobs, shape = self._knobs(), self._shape(n_features)
         knobs = knobs.fitting(shape)
         return SoftTreeEstimate(

@@ -26,10 +26,10 @@ _RESIDUAL_DRAW = 1_000_000_007  # the draw of each tree that residuals are forme
 class VariationalSoftGBMRegressor(SoftTreeRegression):
     """A boosted sum of variational soft trees with one noise variance (VSGBM).
 
-    Every tree predicts a mean (eq. 4) and is fitted to what is left of y when one draw of every
-    earlier tree is taken away (algorithm 1), its noise std learnt with it. Given a draw of all
-    trees, the noise variance is drawn from its inverse-Gamma posterior ``(a + n/2, b + r.r/2)``,
-    ``r`` being the residuals; the paper prints it without the halves.
+    Every tree predicts a mean (eq. 4). It is fitted to the residuals of y after one draw of every
+    earlier tree (algorithm 1), together with its noise std. Given a draw of all trees, the noise
+    variance comes from its inverse-Gamma posterior ``(a + n/2, b + r.r/2)``, where ``r`` are the
+    residuals. The paper prints it without the halves.
 
     Parameters
     ----------

@@ -20,13 +20,13 @@ from gbuq_core.validation import check_choice, check_number
 class VariationalSoftTreeRegressor(OneTree, SoftTreeRegression):
     """One soft decision tree with a Gaussian posterior over all of its parameters (VST).
 
-    Every gate sends a row right with probability ``sigmoid(beta (w.x + b))``; the target is a
-    mixture of the leaves' normals (eq. 6), and parameters have the posterior ``N(mu,
-    diag(sigma^2) + V V^T)`` (eq. 16) that maximises the evidence lower bound. Draws of the
-    parameters are functions: they agree where there are rows and part where there are none.
+    Every gate sends a row right with probability ``sigmoid(beta (w.x + b))``. The target is a
+    mixture of the leaves' normals (eq. 6). The parameters have the posterior ``N(mu,
+    diag(sigma^2) + V V^T)`` (eq. 16) that maximises the evidence lower bound. Each draw of the
+    parameters is a function; draws agree near training rows and spread apart elsewhere.
 
-    Features and target are standardised inside; missing values are filled with the median and
-    marked, categories get one column a level.
+    The tree standardises features and target. Missing values are filled with the median and
+    marked; each level of a category gets a column.
 
     Parameters
     ----------
@@ -35,8 +35,8 @@ class VariationalSoftTreeRegressor(OneTree, SoftTreeRegression):
     leaf : {"linear", "constant"}
         Whether a leaf's mean and (raw) std are linear in the features (eq. 13-14) or constant.
     rank : int
-        Columns of V; 0 is the mean field, the number of parameters any covariance. More than that
-        counts as that.
+        Columns of V. 0 is the mean field; the number of parameters allows any covariance, and
+        higher ranks are cut to it.
     beta : float
         Inverse temperature of the gates: higher is harder (eq. 9; the paper tunes it in [1, 50]).
     prior_scale : float
@@ -44,26 +44,26 @@ class VariationalSoftTreeRegressor(OneTree, SoftTreeRegression):
     n_steps : int
         Adam steps at most.
     learning_rate : float or None
-        Highest rate; it warms up and falls to 0 along a cosine. V's is lower for higher ranks. None
-        means ``0.03 / sqrt(columns)``, and a third of that with minibatches.
+        Highest rate; it warms up and then falls to 0 along a cosine. V has a lower rate at higher
+        ranks. None means ``0.03 / sqrt(columns)``, or a third of that with minibatches.
     n_draws : int
-        Draws of the parameters that predictions average over; the predicting methods take others.
+        Number of draws that predictions average over; the predicting methods take another number.
     n_gradient_draws : int
         Draws of each gradient step.
     n_restarts : int
-        Starts; that of the highest ELBO after a fifth of the steps goes on alone.
+        Number of starts; after a fifth of the steps only the one with the highest ELBO goes on.
     batch_size : int or None
-        Rows of a step; None means all up to 5,000 rows, and 1,000 beyond.
+        Rows of a step; None means all rows up to 5,000, and 1,000 rows for larger tables.
     flat_tolerance : float
-        Training lands early once the mean ELBO rises by less than so many nats a row from one
-        tenth of the steps to the next; 0 never does.
+        Training ends early once the mean ELBO rises by less than this from one tenth of the steps
+        to the next, in nats per row; 0 never ends early.
     output : {"mixture", "mean"}
         "mean" makes the tree predict ``sum p_l(x) mu_l(x)`` (eq. 4) with one noise for all rows.
     noise : float or None
         The fixed noise std of a "mean" output, in units of y; None learns it.
     categorical_features : None, "from_dtype" or list
-        Names or positions of category columns. The 31 commonest of more than 32 levels have a
-        column each, the rest share one.
+        Names or positions of category columns. With more than 32 levels, the 31 most frequent get
+        a column each and the rest share one.
     n_jobs : int or None
         Threads; None means all cores. Results do not depend on it.
     random_state : int, Generator, RandomState or None
@@ -72,8 +72,8 @@ class VariationalSoftTreeRegressor(OneTree, SoftTreeRegression):
     Attributes
     ----------
     posterior_ : LowRankGaussian
-        ``mean`` (P,), ``scale`` (P,), ``factor`` (P, rank), on the standardised scale; which
-        parameter stands where tells ``shape_``.
+        ``mean`` (P,), ``scale`` (P,), ``factor`` (P, rank), on the standardised scale; ``shape_``
+        gives the order of the parameters.
     elbo_path_ : ElboPath
         ``step`` and ``elbo`` (n_steps_,).
     path_ : Snapshots

@@ -196,7 +196,7 @@ def test_a_choice_is_searched_once_and_only_so_many_are_kept(table, gbm, monkeyp
     for n_trees in range(1, 24):
         model.setting_for(9, n_trees_sampled=n_trees)
     kept = model._validation._near
-    assert len(kept._values) == kept.limit == 8
+    assert len(kept._values) == kept._most == 8
 
 
 def test_rows_are_searched_in_parts_without_a_trace(given, monkeypatch):
@@ -213,7 +213,7 @@ def test_stated_memory_covers_what_is_held(table, given, owned):
         seen = model._validation
         for n_trees in range(1, 24):
             model.setting_for(n_trees_sampled=n_trees)
-        kept = sum(part.nbytes for near in seen._near._values.values() for part in near)
+        kept = sum(part.nbytes for near, _ in seen._near._values.values() for part in near)
         held = model._rows.leaves.n_bytes + seen._own.nbytes + model.y_train_.nbytes + kept
         held += seen._leaves.n_bytes if model is owned else 0
         assert held < model.memory_bytes_ < held + 10_000  # predictions, targets, places
