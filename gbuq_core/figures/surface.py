@@ -7,6 +7,7 @@ surface is made.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -110,7 +111,7 @@ def describe_surface(sheet: PanelSheet, index: int) -> str:
     >>> describe_surface(PanelSheet([Panel("Knowledge", [[0.1, 0.2]], unit="nats")]), 0)
     'A surface over x and y. The height is the value. Knowledge: from 0.1 to 0.2 nats.'
     """
-    panel = sheet.panels[index]._replace(values=panel_values(sheet, index))
+    panel = replace(sheet.panels[index], values=panel_values(sheet, index))
     axes = f"{sheet.x_label or 'x'} and {sheet.y_label or 'y'}"
     return f"A surface over {axes}. The height is the value. {describe_panel(panel)}"
 
