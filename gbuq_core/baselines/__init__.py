@@ -5,7 +5,7 @@ al., 2021, appendix C); Euclidean neighbours and averages of distributions (Brop
 2022, appendix C.2 and section 5.2); posteriors over functions, XBART and a Gaussian process
 (Cinquin et al., 2022, section 5). The peers of MACAU (Merilinna, 2023, section 4): forests with the
 spread of their trees, quantiles, conformal intervals, a linear log-variance (GNLL), NGBoost,
-CatBoost and isolation forests, by name in the registry of `gbuq_core.baselines.intervals`.
+CatBoost and isolation forests. `gbuq_core.methods` lists them all by name.
 """
 
 from gbuq_core.baselines.averaging import (
@@ -19,17 +19,14 @@ from gbuq_core.baselines.forests import ForestEnsembleClassifier, ForestEnsemble
 from gbuq_core.baselines.gaussian_nll import GaussianNLLRegressor
 from gbuq_core.baselines.gaussian_process import GaussianProcessBaseline
 from gbuq_core.baselines.interval_regressor import ForestVarianceRegressor
-from gbuq_core.baselines.intervals import BASELINES, Baseline, baseline_missing
 from gbuq_core.baselines.isolation import DistanceScore, IsolationForestScore
 from gbuq_core.baselines.neighbours import EuclideanNeighborsRegressor
 from gbuq_core.baselines.quantiles import QuantileForestRegressor
 from gbuq_core.baselines.xbart import XBARTRegressor
 
 __all__ = [
-    "BASELINES",
     "AveragedDistribution",
     "AveragingRegressor",
-    "Baseline",
     "CatBoostUncertaintyRegressor",
     "ConformalRegressor",
     "ConformalizedQuantileRegressor",
@@ -45,5 +42,4 @@ __all__ = [
     "QuantileForestRegressor",
     "XBARTRegressor",
     "average_distributions",
-    "baseline_missing",
 ]

@@ -36,9 +36,7 @@ def declare_method(method: Method) -> Method:
     return method
 
 
-def find_methods(
-    task: str | None = None, *, yields: tuple[str, ...] = (), complete: bool | None = None
-) -> tuple[Method, ...]:
+def find_methods(task: str | None = None, *, yields: tuple[str, ...] = ()) -> tuple[Method, ...]:
     """The methods that can do a task and yield all of these.
 
     Parameters
@@ -46,8 +44,6 @@ def find_methods(
     task : {"regression", "classification", "novelty", "ensemble"}, optional
     yields : tuple of str
         Of `YIELDS`: for a classification what it yields there, else what it yields otherwise.
-    complete : bool, optional
-        True: only methods that need tables without gaps; False: only those that read gaps.
 
     Examples
     --------
@@ -60,8 +56,7 @@ def find_methods(
     for method in _METHODS.values():
         has = method.classes_yield if task == "classification" else method.yields
         fits = task is None or task in method.builders
-        fits = fits and set(yields) <= set(has) and not method.forms
-        if fits and complete in (None, method.complete):
+        if fits and set(yields) <= set(has) and not method.forms:
             found.append(method)
     return tuple(found)
 

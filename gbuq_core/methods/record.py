@@ -17,7 +17,6 @@ TASKS = ("regression", "classification", "novelty")
 PARTS = ("total", "data", "knowledge")
 NOVELTIES = ("novelty", "conditional_novelty", "inference_novelty")
 YIELDS = (*PARTS, *NOVELTIES, "members", "functions", "neighbours", "intervals")
-SHARED = ("n_jobs", "random_state", "levels")  # arguments that most estimators take
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -268,7 +267,8 @@ class Method:
         for name, value in arguments.items():
             if name not in builder.takes:
                 check_knob(self.knob(name), value)
-        return builder.make(**arguments)
+        limited = {name: self.knob(name).default for name in builder.at_most}
+        return builder.make(**{**limited, **arguments})
 
     def missing(self) -> str:
         """Why it cannot run here, in a sentence; empty if it can. Nothing is imported."""

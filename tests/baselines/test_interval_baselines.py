@@ -13,22 +13,25 @@ from sklearn.ensemble import IsolationForest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gbuq_core.baselines import (
-    BASELINES,
     CatBoostUncertaintyRegressor,
     DistanceScore,
     ForestVarianceRegressor,
     IsolationForestScore,
     NGBoostRegressor,
     QuantileForestRegressor,
-    baseline_missing,
 )
-from gbuq_core.errors import Cancelled, GbuqError, InvalidData, InvalidParameter
+from gbuq_core.errors import Cancelled, InvalidData, InvalidParameter
+from gbuq_core.methods import METHODS
 from gbuq_core.metrics import auroc, coverage, crps_gaussian
 from gbuq_core.progress import Place, Progress, at
 from gbuq_core.synthetic import make_heteroscedastic
 
-REGRESSORS = [key for key, each in BASELINES.items() if "novelty" not in each.has]
-SCORES = [key for key, each in BASELINES.items() if "novelty" in each.has]
+REGRESSORS = [
+    "forest", "quantile", "conformal_forest", "conformal_linear", "cqr", "gnll", "ngboost",
+    "catboost",
+]  # fmt: skip
+SCORES = ["isolation", "distance"]
+PEERS = [*REGRESSORS, *SCORES]
 READ_GAPS = {"forest", "quantile", "conformal_forest", "cqr", "catboost", "isolation"}
 
 
@@ -36,8 +39,15 @@ def refused(kind, text):
     return pytest.raises(kind, match=rf"^[^\n]*{text}[^\n]*\.$")
 
 
-def make(key):
-    return BASELINES[key].make(20, 0.5, 0, 1)
+def make(key, n_trees=None):
+    """Of 20 trees, each of half of the rows where the class has such a knob."""
+    record, n_trees = METHODS[key], n_trees or 20
+    (task,) = {"regression", "novelty"} & set(record.tasks)
+    builder = record.builder(task)
+    given = {"n_jobs": 1, "random_state": 0, "n_trees": n_trees}
+    names = {*builder.takes, *(knob.key for knob in record.knobs)}
+    model = record.make(task, **{name: v for name, v in given.items() if name in names})
+    return model.set_params(subsample=0.5) if "subsample" in model.get_params() else model
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +62,7 @@ def fresh():
 
 @pytest.fixture(scope="module")
 def fitted(curve):
-    return {key: make(key).fit(curve.X, curve.y) for key in BASELINES}
+    return {key: make(key).fit(curve.X, curve.y) for key in PEERS}
 
 
 # What they find
@@ -222,7 +232,7 @@ def test_the_isolation_forest_is_scikit_learns(fitted, curve):
 
 @pytest.mark.parametrize("key", REGRESSORS)
 def test_parts_add_up_and_missing_ones_are_nothing(key, fitted, curve):
-    model, has = fitted[key], BASELINES[key].has
+    model, has = fitted[key], METHODS[key].yields
     total, data, knowledge = model.predict_uncertainty(curve.grid)
     np.testing.assert_allclose(total, data + knowledge, rtol=1e-12)
     loc, scale = model.predict_distribution(curve.grid)
@@ -234,7 +244,7 @@ def test_parts_add_up_and_missing_ones_are_nothing(key, fitted, curve):
     assert model.fit_seconds_ > 0.0
 
 
-@pytest.mark.parametrize("key", BASELINES)
+@pytest.mark.parametrize("key", PEERS)
 def test_seeds_copies_and_frames(key, fitted, curve):
     def predict(model, rows):
         return (
@@ -264,7 +274,7 @@ def test_units_do_not_matter(key, fitted, curve):
     assert np.median(np.abs(wide / 1e6 / scale - 1)) < 1e-3
 
 
-@pytest.mark.parametrize("key", BASELINES)
+@pytest.mark.parametrize("key", PEERS)
 def test_gaps_are_read_or_refused(key, curve):
     X = np.where(curve.X > 9, np.nan, curve.X)[:400]
     model = make(key)
@@ -300,10 +310,10 @@ def test_ngboost_says_that_its_std_fell_to_nothing():
     X = rng.normal(size=(160, 3))
     y = X[:, 0] + 0.3 * rng.normal(size=160)
     with refused(InvalidData, "std fell to 0"):
-        BASELINES["ngboost"].make(20, 0.5, 0, 1).fit(*(np.repeat(a[:4], 40, 0) for a in (X, y)))
+        make("ngboost").fit(*(np.repeat(a[:4], 40, 0) for a in (X, y)))
 
 
-@pytest.mark.parametrize("key", BASELINES)
+@pytest.mark.parametrize("key", PEERS)
 def test_impossible_rows_are_one_sentence(key, curve):
     model = make(key)
     for X in (
@@ -357,11 +367,9 @@ def test_hopeless_targets_and_tables():
     with refused(InvalidData, "CatBoost cannot be fitted to these rows"):
         make("catboost").fit(np.zeros((60, 1)), X[:, 0])
     for key in ("forest", "quantile", "gnll", "conformal_linear"):
-        model = (
-            BASELINES[key]
-            .make(5, 0.5, 0, 1)
-            .set_params(**({"calibration_fraction": 0.5} if key == "conformal_linear" else {}))
-        )
+        model = make(key, n_trees=5)
+        if key == "conformal_linear":
+            model.set_params(calibration_fraction=0.5)
         np.testing.assert_allclose(model.fit(X, constant).predict(X), 4.0)
     with refused(InvalidData, "is fewer than 2"):
         NGBoostRegressor(subsample=0.01).fit(X, X[:, 0])
@@ -369,14 +377,15 @@ def test_hopeless_targets_and_tables():
 
 def test_missing_libraries_are_one_sentence(curve, monkeypatch):
     for key, package in (("forest", "lightgbm"), ("ngboost", "ngboost"), ("catboost", "catboost")):
-        assert baseline_missing(key) == ""
+        assert METHODS[key].missing() == ""
+        model = make(key)
         monkeypatch.setitem(sys.modules, package, None)
         with refused(InvalidParameter, f"need.* the package {package}"):
-            make(key).fit(curve.X, curve.y)
-    monkeypatch.setattr("gbuq_core.baselines.intervals.find_spec", lambda name: None)
-    assert baseline_missing("cqr").endswith("pip install mapie.")
-    with pytest.raises(GbuqError):
-        baseline_missing("macau")
+            model.fit(curve.X, curve.y)
+        with refused(InvalidParameter, f"install the package {package}"):
+            make(key)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert METHODS["cqr"].missing().endswith("install the package mapie.")
 
 
 @parametrize_with_checks(
