@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from gbuq_core.boosting.schedule import CYCLICAL, Schedule, cycle_ends, make_schedule
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.jobs import effective_n_jobs
+from gbuq_core.presentation import short
 from gbuq_core.validation import check_choice, check_number
 
 METHODS = ("sgb", "sglb", *CYCLICAL)
@@ -186,7 +187,7 @@ def _check_cycles(estimator: Any, n_trees: int, learning_rate: float) -> tuple[i
             raise InvalidParameter(
                 f"learning_rate times alpha_max is {step:g}, but the model diverges above "
                 f"{LONGEST_STEP:g}: choose a learning rate of at most "
-                f"{LONGEST_STEP / alpha_max:.3g} or a smaller alpha_max."
+                f"{short(LONGEST_STEP / alpha_max)} or a smaller alpha_max."
             )
     return length, alpha_max, alpha_min
 

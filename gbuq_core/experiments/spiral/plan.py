@@ -20,6 +20,7 @@ from gbuq_core.boosting.plan import LONGEST_STEP
 from gbuq_core.boosting.schedule import cycle_ends, truncation_points
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.jobs import effective_n_jobs
+from gbuq_core.presentation import short
 from gbuq_core.validation import check_choice, check_number
 
 STAGE_STEP = 10  # trees between two kept stages of a chain: K is a multiple of it
@@ -270,9 +271,9 @@ def _refusal(plan: SpiralPlan) -> str:
     step = plan.rate * plan.alpha_max
     if step > LONGEST_STEP + 1e-9:  # 0.2 * 10 is not quite 2 in binary
         return (
-            f"Learning rate {plan.rate:g} times largest alpha {plan.alpha_max:g} is {step:.3g}: "
+            f"Learning rate {plan.rate:g} times largest alpha {plan.alpha_max:g} is {short(step)}: "
             f"above {LONGEST_STEP:g} trees overshoot what they correct and the model diverges; "
-            f"choose a learning rate up to {LONGEST_STEP / plan.alpha_max:.3g} or a smaller "
+            f"choose a learning rate up to {short(LONGEST_STEP / plan.alpha_max)} or a smaller "
             "largest alpha."
         )
     return ""
