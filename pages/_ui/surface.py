@@ -9,7 +9,7 @@ import streamlit as st
 from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.surface import describe_surface, surface_figure
 from gbuq_core.figures.theme import plot_config
-from pages._ui.export import is_dark, picture_format
+from pages._ui.export import is_dark
 from pages._ui.knobs import Knob
 
 OPEN = Knob("surface", "As a surface (3-D)", "switch", False, group="page")
@@ -46,7 +46,7 @@ def show_surface(sheet: PanelSheet, first: Sequence[str]) -> None:
         st.plotly_chart(
             surface_figure(sheet, index, is_dark()),
             key=f"surface-{sheet.name}",
-            config=plot_config(f"{sheet.name}-surface", picture_format()),
+            config=plot_config(f"{sheet.name}-surface"),
             alt=words,
         )
         st.caption(f"Drag to turn it, scroll to zoom, point to read values. {words}")
