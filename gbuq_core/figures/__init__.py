@@ -1,6 +1,7 @@
 """Results become pictures here: arrays in, specifications out, no estimator and no streamlit.
 
-`panels` describes heatmap sheets, `encoding` packs them for the one JavaScript renderer under
-``canvas/``, `standalone` writes the same sheets as a self-contained HTML file, `colour` holds
-the colour maps and the colour of each method.
+Two renderers of our own, in JavaScript, draw nearly all of them: ``canvas/`` sheets of heatmaps
+with their strips, ``curves/`` lines and bands over one x axis. `standalone` writes both as one HTML
+file, `surface` shows a map in 3-D by plotly, and `colour` holds the colour maps and the colour of
+each method. The folder or file of an experiment says what its page draws.
 """
