@@ -1,4 +1,4 @@
-"""Lessons: one module each, computed live, shown by the Lessons page or written to a file.
+"""Lessons: a module or a folder each, computed live, on the Lessons page or in a file.
 
 ``python -m demos.<name> --out lesson.html`` writes one.
 """

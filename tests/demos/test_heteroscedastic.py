@@ -7,11 +7,19 @@ import numpy as np
 import pytest
 from lesson_parts import computed
 
-from demos import heteroscedastic_answers as answers
-from demos import heteroscedastic_parts
-from demos.heteroscedastic import ALIKE, AVERAGE, BEYOND, DISTANCES, LESSON, NOISE, PARTS, PLAYED
-from demos.heteroscedastic import TABLE as BESIDE
-from demos.heteroscedastic_parts import held_by_place, parts_of, run_of, told_by_distance
+from demos.heteroscedastic import answers, parts
+from demos.heteroscedastic.parts import held_by_place, parts_of, run_of, told_by_distance
+from demos.heteroscedastic.steps import (
+    ALIKE,
+    AVERAGE,
+    BEYOND,
+    DISTANCES,
+    LESSON,
+    NOISE,
+    PARTS,
+    PLAYED,
+)
+from demos.heteroscedastic.steps import TABLE as BESIDE
 from gbuq_core.experiments.claims import Claim
 from gbuq_core.experiments.heteroscedastic.claims import Ray
 from gbuq_core.experiments.heteroscedastic.fit import count_fits, count_measures
@@ -72,7 +80,7 @@ def ray(side="left", first=0.1, last=1.0, linear=1.0):
 
 
 def test_the_examples_in_the_docstrings_hold():
-    for module in (heteroscedastic_parts, answers):
+    for module in (parts, answers):
         assert doctest.testmod(module).failed == 0
 
 

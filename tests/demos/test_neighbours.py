@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from lesson_parts import computed, fits_made_once
 
-from demos import neighbours
-from demos.neighbours import COUNTS, LESSON, MOST_FRAMES_K, NOISY_SPOT, QUIET
+from demos.neighbours import steps
+from demos.neighbours.steps import COUNTS, LESSON, MOST_FRAMES_K, NOISY_SPOT, QUIET
 from gbuq_core.experiments.neighbours.fit import search_neighbours, view_neighbours
 from gbuq_core.experiments.neighbours.look import run_neighbours
 from gbuq_core.figures.canvas.encoding import decode_sheet, encode_sheet
@@ -36,7 +36,7 @@ def viewed(title, **knobs):
 
 
 def test_the_examples_in_the_docstrings_hold():
-    assert doctest.testmod(neighbours).failed == 0
+    assert doctest.testmod(steps).failed == 0
 
 
 def test_the_affinity_grows_tree_by_tree_to_the_pages_map():

@@ -8,10 +8,19 @@ import numpy as np
 import pytest
 from lesson_parts import computed
 
-from demos import novelty, novelty_parts, novelty_words
-from demos.novelty import APART, ERASED, FLIPPED, LESSON, MISLABELLED, MOONS, RINGS, nearer_share
-from demos.novelty_parts import run_of, scores_of, share_of_steps, went
-from demos.novelty_words import (
+from demos.novelty import parts, steps, words
+from demos.novelty.parts import run_of, scores_of, share_of_steps, went
+from demos.novelty.steps import (
+    APART,
+    ERASED,
+    FLIPPED,
+    LESSON,
+    MISLABELLED,
+    MOONS,
+    RINGS,
+    nearer_share,
+)
+from demos.novelty.words import (
     detects,
     erased_words,
     flipped_words,
@@ -40,7 +49,7 @@ def both(preset):
     return [run_of(replace(preset.settings, edits=edits)) for edits in ((), preset.settings.edits)]
 
 
-@pytest.mark.parametrize("module", [novelty, novelty_parts, novelty_words])
+@pytest.mark.parametrize("module", [steps, parts, words])
 def test_the_examples_in_the_docstrings_hold(module):
     assert doctest.testmod(module).failed == 0
 

@@ -7,9 +7,9 @@ from functools import cache
 import numpy as np
 from lesson_parts import computed, fits_made_once
 
-from demos import soft_trees_parts
-from demos.soft_trees import LESSON, N_BETAS, RANKS
-from demos.soft_trees_parts import SEEDS
+from demos.soft_trees import parts
+from demos.soft_trees.parts import SEEDS
+from demos.soft_trees.steps import LESSON, N_BETAS, RANKS
 from gbuq_core.experiments.soft_trees.claims import check_claims
 from gbuq_core.experiments.soft_trees.fit import run_soft_trees
 from gbuq_core.experiments.soft_trees.scores import score_all
@@ -48,7 +48,7 @@ def frames_of(sheet):
 
 
 def test_the_examples_in_the_docstrings_hold():
-    assert doctest.testmod(soft_trees_parts).failed == 0
+    assert doctest.testmod(parts).failed == 0
 
 
 def test_a_larger_beta_is_a_narrower_blend_and_a_better_step():

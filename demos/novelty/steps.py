@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from demos.lesson import Lesson, Shown, Step, main
-from demos.novelty_parts import (
+from demos.lesson import Lesson, Shown, Step
+from demos.novelty.parts import (
     as_map,
     box_edit,
     edit_sheet,
@@ -28,7 +28,7 @@ from demos.novelty_parts import (
     went_elsewhere,
     with_strips,
 )
-from demos.novelty_words import (
+from demos.novelty.words import (
     detects,
     erased_words,
     flipped_words,
@@ -331,6 +331,3 @@ LESSON = Lesson(
         Step("Labels flipped", "Is a place new if only its labels are?", FLIPPED, labels_flipped),
     ),
 )  # fmt: skip
-
-if __name__ == "__main__":
-    raise SystemExit(main(LESSON))

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from demos import heteroscedastic_answers as answers
-from demos.heteroscedastic_parts import (
+from demos.heteroscedastic import answers as answers
+from demos.heteroscedastic.parts import (
     auroc_strip,
     backdrop_of,
     both,
@@ -28,7 +28,7 @@ from demos.heteroscedastic_parts import (
     tree_lines,
     wide,
 )
-from demos.lesson import Lesson, Shown, Step, main
+from demos.lesson import Lesson, Shown, Step
 from gbuq_core.experiments.heteroscedastic.claims import check_claims, follow_rays
 from gbuq_core.experiments.heteroscedastic.data import Array
 from gbuq_core.experiments.heteroscedastic.fit import (
@@ -389,6 +389,3 @@ LESSON = Lesson(
              beside_the_table),
     ),
 )  # fmt: skip
-
-if __name__ == "__main__":
-    raise SystemExit(main(LESSON))

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from demos.lesson import Lesson, Shown, Step, main
-from demos.soft_trees_parts import (
+from demos.lesson import Lesson, Shown, Step
+from demos.soft_trees.parts import (
     SEEDS,
     VSGBM,
     VST,
@@ -397,6 +397,3 @@ LESSON = Lesson(
              what_it_costs),
     ),
 )  # fmt: skip
-
-if __name__ == "__main__":
-    raise SystemExit(main(LESSON))

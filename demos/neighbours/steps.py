@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from demos.lesson import Lesson, Shown, Step, main
-from demos.neighbours_parts import (
+from demos.lesson import Lesson, Shown, Step
+from demos.neighbours.parts import (
     maps_of,
     reasons_of,
     same_colours,
@@ -386,6 +386,3 @@ LESSON = Lesson(
              nothing_there),
     ),
 )  # fmt: skip
-
-if __name__ == "__main__":
-    raise SystemExit(main(LESSON))
