@@ -59,8 +59,8 @@ def surface_figure(
 
     Examples
     --------
-    >>> panel = Panel("Knowledge", [[0.1, 0.2], [0.2, 0.4]], unit="nats")
-    >>> surface_figure(PanelSheet([panel], x_label="x"), 0).layout.scene.zaxis.title.text
+    >>> panel = Panel(title="Knowledge", values=[[0.1, 0.2], [0.2, 0.4]], unit="nats")
+    >>> surface_figure(PanelSheet(panels=[panel], x_label="x"), 0).layout.scene.zaxis.title.text
     'nats'
     """
     import plotly.graph_objects as go
@@ -94,7 +94,7 @@ def surface_figure(
 def panel_values(sheet: PanelSheet, index: int) -> Array:
     """The values (ny, nx) of a panel in the frame that the sheet starts with.
 
-    >>> panel_values(PanelSheet([Panel("A", [[[1.0]], [[2.0]]])]), 0).tolist()
+    >>> panel_values(PanelSheet(panels=[Panel(title="A", values=[[[1.0]], [[2.0]]])]), 0).tolist()
     [[2.0]]
     """
     values = np.asarray(sheet.panels[index].values, dtype=np.float64)
@@ -108,7 +108,8 @@ def panel_values(sheet: PanelSheet, index: int) -> Array:
 def describe_surface(sheet: PanelSheet, index: int) -> str:
     """The surface in words.
 
-    >>> describe_surface(PanelSheet([Panel("Knowledge", [[0.1, 0.2]], unit="nats")]), 0)
+    >>> panel = Panel(title="Knowledge", values=[[0.1, 0.2]], unit="nats")
+    >>> describe_surface(PanelSheet(panels=[panel]), 0)
     'A surface over x and y. The height is the value. Knowledge: from 0.1 to 0.2 nats.'
     """
     panel = replace(sheet.panels[index], values=panel_values(sheet, index))

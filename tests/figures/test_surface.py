@@ -15,24 +15,26 @@ VALUES = np.array([[0.5, np.nan, 2.0], [1.0, 4.0, 0.25]])
 
 
 def surface_of(panel, **options):
-    return surface_figure(PanelSheet([panel], **options), 0)
+    return surface_figure(PanelSheet(panels=[panel], **options), 0)
 
 
 def test_heights_stand_at_the_centres_of_their_cells():
-    figure = surface_of(Panel("A", VALUES), x_extent=(0.0, 6.0), y_extent=(-1.0, 1.0))
+    figure = surface_of(Panel(title="A", values=VALUES), x_extent=(0.0, 6.0), y_extent=(-1.0, 1.0))
     (surface,) = figure.data
     np.testing.assert_array_equal(surface.z, VALUES)
     np.testing.assert_allclose(surface.x, [1.0, 3.0, 5.0])
     np.testing.assert_allclose(surface.y, [-0.5, 0.5])
     assert figure.layout.scene.yaxis.autorange is None
-    numbered = surface_of(Panel("A", VALUES))
+    numbered = surface_of(Panel(title="A", values=VALUES))
     np.testing.assert_allclose(numbered.data[0].x, [0, 1, 2])
     assert numbered.layout.scene.yaxis.autorange == "reversed"  # row 0 lies at the top of the map
 
 
 @pytest.mark.parametrize("name", COLOUR_MAPS)
 def test_colours_are_those_of_the_map(name):
-    surface = surface_of(Panel("A", VALUES, limits=(0.0, 8.0), colour_map=name)).data[0]
+    surface = surface_of(Panel(title="A", values=VALUES, limits=(0.0, 8.0), colour_map=name)).data[
+        0
+    ]
     assert (surface.cmin, surface.cmax) == (0.0, 8.0)
     places, colours = zip(*surface.colorscale, strict=True)
     assert (places[0], places[-1]) == (0.0, 1.0)
@@ -46,7 +48,7 @@ def test_colours_are_those_of_the_map(name):
 
 def test_a_logarithmic_map_has_a_logarithmic_axis_and_bar():
     values = np.array([[0.0, 1e-3], [1e-1, 10.0]])
-    figure = surface_of(Panel("A", values, unit="nats", limits=(1e-2, 1.0), log=True))
+    figure = surface_of(Panel(title="A", values=values, unit="nats", limits=(1e-2, 1.0), log=True))
     (surface,) = figure.data
     np.testing.assert_allclose(surface.z, [[1e-2, 1e-2], [1e-1, 10.0]])
     np.testing.assert_allclose(surface.surfacecolor, np.log10(surface.z))
@@ -58,7 +60,7 @@ def test_a_logarithmic_map_has_a_logarithmic_axis_and_bar():
 
 
 def test_axes_and_bar_say_what_they_measure_and_text_stays_text():
-    panel = Panel("<b>KU</b>", VALUES, unit="a < b")
+    panel = Panel(title="<b>KU</b>", values=VALUES, unit="a < b")
     figure = surface_of(panel, x_label="<i>x</i>", y_labels=["<u>", "two"])
     scene = figure.layout.scene
     assert scene.zaxis.title.text == figure.data[0].colorbar.title.text == "a &lt; b"
@@ -68,7 +70,10 @@ def test_axes_and_bar_say_what_they_measure_and_text_stays_text():
 
 def test_the_frame_is_the_one_that_the_sheet_starts_with():
     stack = np.stack([VALUES, 2 * VALUES, 3 * VALUES])
-    sheet = PanelSheet([Panel("A", stack), Panel("B", VALUES[None])], start_frame=1)
+    sheet = PanelSheet(
+        panels=[Panel(title="A", values=stack), Panel(title="B", values=VALUES[None])],
+        start_frame=1,
+    )
     np.testing.assert_array_equal(panel_values(sheet, 0), 2 * VALUES)
     np.testing.assert_array_equal(panel_values(sheet, 1), VALUES)
     assert "from 0.5 to 8" in describe_surface(sheet, 0)
@@ -76,10 +81,10 @@ def test_the_frame_is_the_one_that_the_sheet_starts_with():
 
 def test_points_lie_on_the_surface_and_hatched_cells_are_marked():
     # In a cell, in the cell without a value, beside the map, and in the last cell.
-    points = Points([0.2, 1.0, 9.0, 2.4], [0.4, 0.0, 0.0, 1.4], group=[0, 0, 1, 1],
+    points = Points(x=[0.2, 1.0, 9.0, 2.4], y=[0.4, 0.0, 0.0, 1.4], group=[0, 0, 1, 1],
                     group_names=["rows", "<b>"], colours=["#112233", "#445566"])  # fmt: skip
     hatched = np.array([[True, True, False], [False, False, True]])
-    panel = Panel("A", VALUES, points=points, hatched=hatched)
+    panel = Panel(title="A", values=VALUES, points=points, hatched=hatched)
     _, first, second, marks = surface_of(panel, hatch_label="no rows").data
     assert (first.name, first.marker.color, list(first.z)) == ("rows", "#112233", [0.5])
     assert (second.name, list(second.x), list(second.z)) == ("&lt;b&gt;", [2.4], [0.25])
@@ -88,10 +93,10 @@ def test_points_lie_on_the_surface_and_hatched_cells_are_marked():
 
 
 def test_a_map_without_values_is_empty_and_a_panel_that_is_not_there_is_refused():
-    blank = surface_of(Panel("A", np.full((2, 2), np.nan), log=True))
+    blank = surface_of(Panel(title="A", values=np.full((2, 2), np.nan), log=True))
     assert np.isnan(blank.data[0].z).all()
     with pytest.raises(InvalidParameter, match="index"):
-        surface_figure(PanelSheet([Panel("A", VALUES)]), 1)
+        surface_figure(PanelSheet(panels=[Panel(title="A", values=VALUES)]), 1)
 
 
 def test_plotly_is_imported_with_the_first_surface_only():

@@ -328,6 +328,7 @@ def estimate_novelty_seconds(plan: NoveltyPlan) -> float:
 
     Examples
     --------
+    >>> from dataclasses import replace
     >>> quick = plan_novelty(NoveltySettings())
     >>> estimate_novelty_seconds(replace(quick, trees=500)) > 2 * estimate_novelty_seconds(quick)
     True
