@@ -21,7 +21,7 @@ STATE = PageState(
             "ladder",
             WaveConfig().n_rows,
             choices=(100, 200, 400, 800, 1600, 3200, 6400, 12800),
-            help="Added everywhere but between 3 and 4.5, which keeps one row a position.",
+            help="New rows fall everywhere except between 3 and 4.5, where each position keeps one row.",
         ),
     ),
 )
@@ -32,12 +32,12 @@ LEDE = (
     "([Malinin et al. 2021, eq. 6](https://arxiv.org/abs/2006.10562))."
 )
 WHAT_TO_LOOK_AT = (
-    "**What to look at.** Add rows. The strong rim, knowledge uncertainty, melts where rows are "
-    "added and stays between 3 and 4.5, where they are not. The pale band, data uncertainty, "
-    "settles at the true noise and stays, widest around 1.4.\n\n"
-    "Between 3 and 4.5 the pale band is too wide as well: from one row a position noise cannot "
-    "be told. Right of 6 there are no rows at all. Trees repeat their last value and do not "
-    "notice: the prediction goes wrong, the rim stays thin."
+    "**What to look at.** Add rows. The strong rim is knowledge uncertainty. Does it shrink where "
+    "rows are added, and stay between 3 and 4.5, where none are? The pale band is data "
+    "uncertainty. Does it settle at the true noise, which is largest around 1.4?\n\n"
+    "Two places are hard. Between 3 and 4.5 each position has one row, and one row does not show "
+    "how large the noise is. Right of 6 there are no rows, and trees repeat their last value. The "
+    "table compares knowledge uncertainty with the actual error in each region."
 )
 
 

@@ -20,7 +20,7 @@ class Entry(NamedTuple):
 
 
 HOME = Entry(
-    "pages/home.py", "", "Home", "", "Three kinds of uncertainty in one picture that you can move."
+    "pages/home.py", "", "Home", "", "What are total, data and knowledge uncertainty? Move a slider and see."
 )
 
 HEART = Entry(
@@ -28,7 +28,7 @@ HEART = Entry(
     "heart",
     "Heart",
     "Experiments",
-    "Does the model know where it has seen nothing? Paint cells, play the trees, compare methods.",
+    "Does the model know where it has seen no rows? Paint cells, play the trees, compare methods.",
 )
 
 SPIRAL = Entry(
@@ -36,7 +36,7 @@ SPIRAL = Entry(
     "spiral",
     "Spiral",
     "Experiments",
-    "Does one long model know what an ensemble knows? Play the trees, probe a point, walk out.",
+    "Does one long model know what an ensemble knows? Play the trees, ask at a point, walk away.",
 )
 
 GAUSSIANS = Entry(
@@ -44,7 +44,7 @@ GAUSSIANS = Entry(
     "gaussians",
     "25 Gaussians",
     "Experiments",
-    "Can one chain find all the modes? Four samplers race with one start and one budget.",
+    "Can one chain find all the modes? Four samplers start together and take equally many steps.",
 )
 
 HETEROSCEDASTIC = Entry(
@@ -52,8 +52,8 @@ HETEROSCEDASTIC = Entry(
     "heteroscedastic",
     "Heteroscedastic",
     "Experiments",
-    "Does the model know its noise, and where it has seen nothing? Up to six methods beside the "
-    "truth, each over its novelty.",
+    "Does the model know its noise, and where it has seen no rows? Compare up to six methods with "
+    "the truth and with their novelty.",
 )
 
 NEIGHBOURS = Entry(
@@ -61,8 +61,8 @@ NEIGHBOURS = Entry(
     "neighbours",
     "Neighbours",
     "Experiments",
-    "Which training rows does a prediction come from? Click a place and see them, and why its "
-    "scale is what it is.",
+    "Which training rows does a prediction come from? Click a place and see those rows, and how "
+    "they set its scale.",
 )
 
 SOFT_TREES = Entry(
@@ -70,7 +70,7 @@ SOFT_TREES = Entry(
     "soft_trees",
     "Soft trees",
     "Experiments",
-    "How many functions fit these points? Place some, and see where methods agree and fan out.",
+    "How many functions fit these points? Place points and see where the functions spread.",
 )
 
 NOVELTY = Entry(
@@ -79,7 +79,7 @@ NOVELTY = Entry(
     "Novelty maps",
     "Experiments",
     "What makes a place new to the model? Compare scores with the truth, erase rows, and predict "
-    "what the maps will do.",
+    "how the maps change.",
 )
 
 YOUR_DATA = Entry(
@@ -87,7 +87,7 @@ YOUR_DATA = Entry(
     "your_data",  # as the file: another name is unknown to a cold server
     "Your data",
     "Your data",
-    "Drop a CSV in: which of its rows should you not trust, and why?",
+    "Drop in a CSV. For which of its rows should you not trust the prediction, and why?",
 )
 
 LESSONS = Entry(
@@ -95,7 +95,7 @@ LESSONS = Entry(
     "lessons",
     "Lessons",
     "Learn",
-    "What do the pictures teach? Ten minutes of questions, answered with numbers computed live.",
+    "What do the pictures teach? Answer a question at each step and check it with live numbers.",
 )
 
 # In the order of the navigation; sections appear in the order of their first page.

@@ -9,7 +9,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from gbuq_core.experiments.wave.fit import WaveConfig, describe_wave, run_wave
-from pages._ui.home.map import METHODS
+from gbuq_core.methods import METHODS
+from pages._ui.home.map import method_rows
 from pages._ui.home.picture import _csv, _html, wave_figure
 from pages._ui.site_map import PAGES, sections
 
@@ -145,10 +146,18 @@ def test_a_section_of_one_page_is_a_plain_link():
     assert all(len(group) > 1 for section, group in sections().items() if section)
 
 
-def test_the_table_of_methods_names_only_pages_that_exist():
+def test_the_table_of_methods_says_of_every_method_what_it_gives_and_where():
+    rows = method_rows()
     titles = {entry.title for entry in PAGES}
-    named = {title for row in METHODS for title in row.pages.split(", ")}
+    named = {title for row in rows for title in row[3].split(", ") if title}
     assert named <= titles
+    listed = [label for row in rows for label in row[0].split(", ")]
+    declared = ", ".join(method.label for method in METHODS.values() if not method.forms)
+    assert sorted(listed) == sorted(declared.split(", "))
+    (virtual,) = (row for row in rows if "virtual SGLB" in row[0].split(", "))
+    assert virtual[1:3] == ("total, data, knowledge", "total, data, knowledge")
+    (neighbours,) = (row for row in rows if "IBUG" in row[0].split(", "))
+    assert neighbours[1:] == ("total, data; neighbours", "", "Neighbours")
 
 
 def test_home_links_every_page_and_the_way_to_ones_own_table():

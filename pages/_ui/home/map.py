@@ -2,44 +2,32 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 
 import streamlit as st
 
+from gbuq_core.experiments.heart.plan import METHODS as ON_HEART
+from gbuq_core.experiments.heteroscedastic.plan import METHODS as ON_HETEROSCEDASTIC
+from gbuq_core.experiments.neighbours.plan import BASELINES as ON_NEIGHBOURS
+from gbuq_core.experiments.novelty.plan import METHODS as ON_NOVELTY
+from gbuq_core.experiments.soft_trees.plan import METHODS as ON_SOFT_TREES
+from gbuq_core.experiments.spiral.plan import METHODS as ON_SPIRAL
+from gbuq_core.methods import METHODS, NOVELTIES, PARTS
 from gbuq_core.presentation import markdown_table
 from pages._ui.site_map import HOME, PAGES
 
 _LINK_WIDTH = 300  # pixels; links stand in a row on a desktop and in a column on a phone
-
-
-class MethodRow(NamedTuple):
-    """What one family of methods gives for each task, and the pages that show it."""
-
-    method: str
-    regression: str
-    classification: str
-    pages: str
-
-
-ALL_THREE = "total, data, knowledge"
-METHODS = (
-    MethodRow(
-        "Ensemble of SGB or SGLB models", ALL_THREE, ALL_THREE, "Home, Heart, Spiral, Your data"
-    ),
-    MethodRow(
-        "Virtual ensemble of one SGLB model", ALL_THREE, ALL_THREE, "Heart, Spiral, Your data"
-    ),
-    MethodRow("One model in cycles (cSGLB, cbSGLB)", ALL_THREE, ALL_THREE, "Spiral, Your data"),
-    MethodRow("CatBoost's own ensembles", ALL_THREE, ALL_THREE, "Heart, Spiral, Your data"),
-    MethodRow(
-        "Random forest in groups (vRF), or many forests", "knowledge", ALL_THREE, "Heart, Spiral"
-    ),
-    MethodRow(
-        "Models in the leaves of a random forest (MACAU)",
-        f"{ALL_THREE}; novelty",
-        f"{ALL_THREE}; novelty",
-        "Heteroscedastic, Novelty maps",
-    ),
+_MACAU = ("macau_linear", "macau_basic")
+_SHOWN: Mapping[str, Collection[str]] = MappingProxyType(
+    {
+        "Heart": ON_HEART,
+        "Spiral": ON_SPIRAL,
+        "Heteroscedastic": ON_HETEROSCEDASTIC,
+        "Neighbours": ("ibug", *ON_NEIGHBOURS),
+        "Soft trees": ON_SOFT_TREES,
+        "Novelty maps": (*_MACAU, *ON_NOVELTY),
+    }
 )
 
 
@@ -57,12 +45,36 @@ def show_pages() -> None:
 def show_methods() -> None:
     """The table of methods and tasks."""
     st.header("Which method gives what")
-    head = ("Method", "Regression", "Classification", "Page")
+    head = ("Methods", "Regression", "Classification", "Pages")
     with st.container(key="methods"):
-        st.markdown(markdown_table([head, *METHODS], "l"))
+        st.markdown(markdown_table([head, *method_rows()], "l"))
     st.caption(
-        "Regression uncertainties are variances, in squared units of the target, shown as standard "
-        "deviations on request; classification uncertainties are entropies, in nats; MACAU's are "
-        "variances of the class probability, and novelty is a z-score. A single boosted model "
-        "gives no knowledge uncertainty: its total is its data uncertainty."
+        "Regression uncertainties are variances in squared units of the target; most pages also "
+        "show them as standard deviations. Classification uncertainties are entropies in nats. "
+        "MACAU's are variances of the class probability. Novelty is a z-score. A single boosted "
+        "model gives no knowledge uncertainty: its total is its data uncertainty."
     )
+
+
+def method_rows() -> list[tuple[str, str, str, str]]:
+    """Methods that give the same, with what they give for each task and the pages with them."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for key, method in METHODS.items():
+        if not method.forms:  # which are listed in its place
+            gives = _words(method.yields), _words(method.classes_yield)
+            alike.setdefault(gives, []).append(key)
+    return [
+        (
+            ", ".join(METHODS[key].label for key in keys),
+            *gives,
+            ", ".join(title for title, shown in _SHOWN.items() if set(shown).intersection(keys)),
+        )
+        for gives, keys in alike.items()
+    ]
+
+
+def _words(yields: Collection[str]) -> str:
+    parts = [", ".join(part for part in PARTS if part in yields)]
+    parts.append("novelty" if set(NOVELTIES).intersection(yields) else "")
+    parts += [part for part in ("functions", "neighbours") if part in yields]
+    return "; ".join(part for part in parts if part)

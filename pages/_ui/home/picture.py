@@ -63,12 +63,12 @@ def score_wave(run: WaveRun) -> None:
     st.markdown(markdown_table([head, *((name, *map(digits, region)) for name, region in regions)]))
     shown = min(MOST_DOTS, run.config.n_rows)
     st.caption(
-        f"Dots: {shown} of {run.config.n_rows:,} rows. Standard deviations, in units of y. Error: "
-        "how far the predicted mean is from the true one. The outer edge, "
-        f"{N_STD:g} total standard deviations away, holds {100 * scores.coverage:.1f} % of new "
-        f"values where there are rows; {100 * NOMINAL_COVERAGE:.1f} % would be right. "
-        f"{run.config.n_members} SGLB models, fitted in {seconds_text(run.fit_seconds)}, "
-        f"{format_bytes(run.memory_bytes)}."
+        f"The dots are {shown} of {run.config.n_rows:,} rows. The table gives standard deviations "
+        "in units of y; the error is the distance from the predicted mean to the true mean. The "
+        f"outer edge is {N_STD:g} total standard deviations from the mean. Where there are rows, it "
+        f"holds {100 * scores.coverage:.1f} % of new values; {100 * NOMINAL_COVERAGE:.1f} % would "
+        f"be right. {run.config.n_members} SGLB models were fitted in {seconds_text(run.fit_seconds)}, "
+        f"and take {format_bytes(run.memory_bytes)}."
     )
 
 
