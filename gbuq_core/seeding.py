@@ -109,10 +109,3 @@ def normal_at(base, index):
         x = np.float64(position) * _WIDTH[layer]
         return -x if (bits >> np.uint64(8)) & np.uint64(1) else x
     return _normal_slow(bits)
-
-
-@njit(nogil=True, cache=True)
-def fill_normals(base, out):
-    """Write standard normals number 0 .. n-1 of a stream into ``out`` (n,) float64."""
-    for index in range(out.shape[0]):
-        out[index] = normal_at(base, index)

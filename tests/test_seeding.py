@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from seeding_parts import fill_normals
 
 from gbuq_core import seeding
-from gbuq_core.seeding import bits_at, fill_normals, normal_at, uniform_at
+from gbuq_core.seeding import bits_at, normal_at, uniform_at
 
 TAIL = 3.6541528853610088  # beyond it the ziggurat draws from a tail algorithm of its own
 

@@ -125,14 +125,6 @@ def _gradient(target, exponents, x, y):
 
 
 @njit(nogil=True, cache=True)
-def evaluate_gradients(target, points, out):
-    """Write the gradient of -log p at ``points`` (n, 2) float64 into ``out`` (n, 2) float64."""
-    exponents = np.empty(target.means.shape[0])
-    for row in range(points.shape[0]):
-        out[row, 0], out[row, 1] = _gradient(target, exponents, points[row, 0], points[row, 1])
-
-
-@njit(nogil=True, cache=True)
 def draw_starts(seed, first_chain, extent, state):
     """Write points uniform on the square of half width ``extent`` into ``state`` (n_chains, 2)."""
     for chain in range(state.shape[0]):

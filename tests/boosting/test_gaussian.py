@@ -5,6 +5,7 @@ import naive
 import numpy as np
 import pytest
 from boosting_parts import numbers
+from seeding_parts import fill_normals
 
 from gbuq_core.boosting import BoostedEnsembleRegressor, gaussian_kernels, numba_engine
 from gbuq_core.boosting.gaussian_kernels import (
@@ -18,7 +19,6 @@ from gbuq_core.boosting.noise_kernels import add_split_noise, score_noise_std
 from gbuq_core.boosting.numba_engine import gaussian_start, log_std_floor, sum_gaussian
 from gbuq_core.boosting.plan import make_plan
 from gbuq_core.boosting.steps import unrolled_width
-from gbuq_core.seeding import fill_normals
 from gbuq_core.trees.binning import merge_rows, single_cells
 
 STREAM = np.uint64(99)

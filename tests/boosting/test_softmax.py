@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from boosting_parts import numbers
 from scipy.special import softmax
+from seeding_parts import fill_normals
 
 from gbuq_core.boosting import BoostedEnsembleClassifier, numba_engine, softmax_kernels
 from gbuq_core.boosting.numba_engine import sum_classes
@@ -19,7 +20,6 @@ from gbuq_core.boosting.softmax_kernels import (
     sum_leaves,
 )
 from gbuq_core.boosting.steps import unrolled_width
-from gbuq_core.seeding import fill_normals
 from gbuq_core.trees.binning import merge_rows, single_cells
 
 STREAM = np.uint64(99)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from seeding_parts import fill_normals
 
-from gbuq_core import seeding
 from gbuq_core.trees import forest_kernels, growing_kernels, histogram_kernels, scoring_kernels
 from gbuq_core.trees.binning import apply_bins, binned_rows, fit_bins
 from gbuq_core.trees.forest import ObliviousForest, empty_forest, forest_bytes
@@ -177,7 +177,7 @@ def test_score_noise_is_numbered_by_slot(rng):
     products, squares = rng.random(50), rng.random(50) + 0.5
     is_candidate = rng.random(50) < 0.5
     normals = np.empty(200)
-    seeding.fill_normals(STREAM, normals)
+    fill_normals(STREAM, normals)
     for first in (0, 50, 150):
         scores = products / np.sqrt(squares) + 0.7 * normals[first : first + 50]
         expected = np.argmax(np.where(is_candidate, scores, -np.inf))
@@ -240,7 +240,7 @@ def test_a_noisy_tree_equals_the_twin():
     problem = make_problem(6, n=200)
     total = len(problem.rows.slot_bin)
     normals = np.empty(3 * total)
-    seeding.fill_normals(STREAM, normals)
+    fill_normals(STREAM, normals)
     noise = np.zeros((3, 5, 256))
     for slot, place in enumerate(
         zip(problem.rows.slot_feature, problem.rows.slot_bin, strict=True)
