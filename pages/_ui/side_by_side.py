@@ -9,31 +9,42 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+import streamlit as st
+
 from gbuq_core.errors import GbuqError
 from gbuq_core.presentation import seconds_text
 from pages._ui.jobs_glue import Answer, Request
 from pages._ui.kept import keep_only, kept
 from pages._ui.notices import show_notice
 
-_SLOW_SECONDS = 1.0  # methods whose cost is told before they are chosen
+_SLOW_SECONDS = 1.0  # the cost of a slower method is shown before it is chosen
+
+
+def _methods_of(settings: Any) -> Sequence[str]:
+    return tuple(settings.methods)
 
 
 class SideBySide(NamedTuple):
-    """What a page has of its own.
+    """What a page says about its methods.
 
     Attributes
     ----------
     name : str
-        Of its fits and of what is kept of them.
+        Names the page's fits, and what the session keeps of them.
     methods : mapping
-        Each method's key and what has its ``label``.
+        From each method's key to an object with a ``label``.
     plan, why_not, estimate : callable
-        ``plan(settings, method)`` with a field ``method``; of a plan, why it cannot be fitted (a
-        sentence, or empty) and about how many seconds it takes.
+        ``plan(settings, method)`` returns what a fit depends on. ``why_not(plan)`` returns a
+        sentence if it cannot be fitted, else an empty text. ``estimate(plan)`` returns seconds.
     fit, view : callable
-        ``fit(plan)`` with fields ``label`` and ``seconds``; ``view(fit, settings)``.
+        ``fit(plan)`` returns a result with a field ``seconds``. ``view(fit, settings)`` returns
+        what today's settings show of it.
     depends : callable
-        Of settings: what a view depends on besides its fit.
+        ``depends(fit, settings)`` returns what the view depends on besides its fit.
+    chosen : callable
+        ``chosen(settings)`` returns the keys of the methods that the reader chose.
+    done : str
+        The word before the seconds that the fits took.
     """
 
     name: str
@@ -43,30 +54,32 @@ class SideBySide(NamedTuple):
     estimate: Callable[[Any], float]
     fit: Callable[[Any], Any]
     view: Callable[[Any, Any], Any]
-    depends: Callable[[Any], Hashable]
+    depends: Callable[[Any, Any], Hashable]
+    chosen: Callable[[Any], Sequence[str]] = _methods_of
+    done: str = "Fitted"
 
     def requests(self, settings: Any) -> list[Request]:
-        """One fit a method that can be fitted."""
-        plans = [self.plan(settings, method) for method in settings.methods]
+        """One request for each chosen method that can be fitted."""
+        plans = {method: self.plan(settings, method) for method in self.chosen(settings)}
         return [
             Request(
-                plan.method,
+                method,
                 (self.name, plan),
                 partial(_compute, self.fit, plan),
-                self.methods[plan.method].label,
+                self.methods[method].label,
                 self.estimate(plan),
             )
-            for plan in plans
+            for method, plan in plans.items()
             if not self.why_not(plan)
         ]
 
     def refusals(self, settings: Any) -> list[str]:
         """Why methods cannot be fitted, each sentence once."""
-        found = (self.why_not(self.plan(settings, method)) for method in settings.methods)
+        found = (self.why_not(self.plan(settings, method)) for method in self.chosen(settings))
         return list(dict.fromkeys(text for text in found if text))
 
     def views(self, settings: Any, answers: Sequence[Answer]) -> list[Shown]:
-        """What can be shown of every answer; what did not change is not computed again."""
+        """What can be shown of every answer. A view is computed again only if its inputs change."""
         prefix = f"{self.name}-view:"
         keep_only(prefix, {prefix + answer.slot for answer in answers})
         return [self._view(prefix, settings, answer) for answer in answers]
@@ -75,7 +88,7 @@ class SideBySide(NamedTuple):
         fit = answer.result
         if fit is None or answer.error:
             return Shown(answer, None, None, answer.error)
-        depends = self.depends(settings)
+        depends = self.depends(fit, settings)
         try:
             view = kept(prefix + answer.slot, [fit], depends, lambda: self.view(fit, settings))
         except GbuqError as error:
@@ -83,24 +96,25 @@ class SideBySide(NamedTuple):
         return Shown(answer, fit, view, "")
 
     def costs(self, settings: Any, shown: Sequence[Shown]) -> list[str]:
-        """What the fits took, and what slow methods would take that are not chosen: sentences."""
+        """Two sentences: what the fits took, and what slow methods that are not chosen would."""
         taken = [
-            f"{one.fit.label} {seconds_text(one.fit.seconds)}"
+            f"{one.answer.request.label} {seconds_text(one.fit.seconds)}"
             for one in shown
-            if one.fresh and one.fit is not None
+            if one.fresh
         ]
-        others = [self.plan(settings, m) for m in self.methods if m not in settings.methods]
+        chosen = self.chosen(settings)
+        others = {m: self.plan(settings, m) for m in self.methods if m not in chosen}
         slow = [
-            f"{self.methods[plan.method].label} about {seconds_text(seconds)}"
-            for plan in others
+            f"{self.methods[method].label} (about {seconds_text(seconds)})"
+            for method, plan in others.items()
             if not self.why_not(plan) and (seconds := self.estimate(plan)) > _SLOW_SECONDS
         ]
-        parts = [f"Fitted: {', '.join(taken)}."] if taken else []
-        return [*parts, f"Not chosen: {', '.join(slow)}."] if slow else parts
+        parts = [f"{self.done}: {', '.join(taken)}."] if taken else []
+        return [*parts, f"Not chosen yet: {', '.join(slow)}."] if slow else parts
 
 
 class Shown(NamedTuple):
-    """One method: its answer, its fit, what today's view shows of it, and why that is nothing."""
+    """One method: its answer, its fit, today's view of it, or the reason why there is none."""
 
     answer: Answer
     fit: Any
@@ -109,7 +123,7 @@ class Shown(NamedTuple):
 
     @property
     def fresh(self) -> bool:
-        """Whether it belongs to the settings of today."""
+        """Whether it belongs to today's settings."""
         return self.view is not None and self.answer.fresh
 
 
@@ -119,6 +133,13 @@ def say_problems(shown: Sequence[Shown]) -> None:
         if one.problem:
             text = f"{one.answer.request.label}: {one.problem}"
             show_notice(text, one.answer.slot, tone="error")
+
+
+def say_stale(shown: Sequence[Shown]) -> None:
+    """A caption that names the methods whose picture belongs to earlier settings."""
+    old = [one.answer.request.label for one in shown if one.view is not None and not one.fresh]
+    if old:
+        st.caption(f"Still the previous settings: {', '.join(old)}.")
 
 
 def _compute(fit: Callable[[Any], Any], plan: Any, job: object) -> Any:

@@ -9,17 +9,22 @@ import streamlit as st
 
 from gbuq_core.experiments.gaussians.claims import check_claims, describe_settings
 from gbuq_core.experiments.gaussians.export import gaussians_code, gaussians_csv
-from gbuq_core.experiments.gaussians.fit import GaussiansRun, target_grid
-from gbuq_core.experiments.gaussians.plan import GaussiansSettings
+from gbuq_core.experiments.gaussians.fit import GaussiansRun, run_sampler, target_grid
+from gbuq_core.experiments.gaussians.plan import (
+    GaussiansSettings,
+    estimate_sampler_seconds,
+    plan_sampler,
+)
 from gbuq_core.experiments.gaussians.scores import describe_gaussians, describe_race, score_rows
 from gbuq_core.figures.gaussians.picture import GaussiansView, gaussians_sheet
 from gbuq_core.figures.standalone import Section, standalone_html
-from gbuq_core.presentation import markdown_table, seconds_text
+from gbuq_core.presentation import markdown_table
+from gbuq_core.sampling import SAMPLERS
 from pages._ui.canvas import canvas
 from pages._ui.claims import draw_claim
 from pages._ui.export import Download, show_exports
-from pages._ui.jobs_glue import Answer
 from pages._ui.notices import show_notice
+from pages._ui.side_by_side import Shown, SideBySide, say_problems, say_stale
 
 _PAPER = "https://ceur-ws.org/Vol-3381/47.pdf"
 _SOURCE = (
@@ -35,43 +40,44 @@ _READING = (
 _CLAIM_HEADS = ("The paper", "Here", "Verdict")
 
 
+PAGE = SideBySide(
+    "gaussians",
+    SAMPLERS,
+    plan_sampler,
+    lambda plan: "",  # every sampler can run
+    estimate_sampler_seconds,
+    run_sampler,
+    # A run over another target cannot stand beside this one.
+    lambda run, settings: run if run.plan.target == settings.target else None,
+    lambda _, given: given.target,
+    chosen=lambda given: given.samplers,
+    done="Sampled",
+)
+
+
 def draw_gaussians(
-    settings: GaussiansSettings, view: GaussiansView, answers: Sequence[Answer]
+    settings: GaussiansSettings, view: GaussiansView, shown: Sequence[Shown]
 ) -> GaussiansRun:
     """Draw what there is, the last good runs included; return what belongs to the settings."""
-    for answer in answers:
-        label = answer.request.label
-        if answer.error:
-            show_notice(f"{label}: {answer.error}", answer.slot, tone="error")
-        elif answer.fresh and answer.result.stopped:
-            said = answer.result.stopped
-            show_notice(f"{label}: {said[0].lower()}{said[1:]}", answer.slot)
+    say_problems(shown)
+    for one in shown:
+        if one.fresh and one.view.stopped:
+            said = one.view.stopped
+            text = f"{one.answer.request.label}: {said[0].lower()}{said[1:]}"
+            show_notice(text, one.answer.slot)
+    say_stale(shown)
     truth = target_grid(settings.target)
-    fresh = tuple(answer.result for answer in answers if answer.fresh)
-    # A run over another target cannot stand beside this one.
-    shown = [
-        answer.result
-        for answer in answers
-        if answer.result is not None and answer.result.plan.target == settings.target
-    ]
-    old = [a.request.label for a in answers if a.result in shown and not a.fresh]
-    if old:
-        st.caption(f"Still the settings before: {', '.join(old)}.")
-    run = GaussiansRun(settings, truth, fresh)
+    run = GaussiansRun(settings, truth, tuple(one.view for one in shown if one.fresh))
     if not settings.samplers:
         st.text("Choose a sampler at the left to see what it makes of this target.")
-    canvas(gaussians_sheet(truth, shown, view, describe_gaussians(run)), key="gaussians")
+    runs = [one.view for one in shown if one.view is not None]
+    canvas(gaussians_sheet(truth, runs, view, describe_gaussians(run)), key="gaussians")
     return run
 
 
-def show_costs(answers: Sequence[Answer]) -> None:
+def show_costs(settings: GaussiansSettings, shown: Sequence[Shown]) -> None:
     """How the charts are read, and what the runs took."""
-    taken = [
-        f"{answer.request.label} {seconds_text(answer.result.seconds)}"
-        for answer in answers
-        if answer.fresh
-    ]
-    st.caption(" ".join([_READING, *([f"Sampled: {', '.join(taken)}."] if taken else [])]))
+    st.caption(" ".join([_READING, *PAGE.costs(settings, shown)]))
 
 
 def draw_scores(run: GaussiansRun) -> None:

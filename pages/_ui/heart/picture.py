@@ -7,10 +7,9 @@ from functools import partial
 
 import streamlit as st
 
-from gbuq_core.errors import GbuqError
 from gbuq_core.experiments.heart.data import make_painted_heart
 from gbuq_core.experiments.heart.export import heart_code, heart_csv
-from gbuq_core.experiments.heart.fit import HeartMaps, HeartRun, map_heart
+from gbuq_core.experiments.heart.fit import HeartRun, fit_heart, map_heart
 from gbuq_core.experiments.heart.plan import (
     METHODS,
     HeartSettings,
@@ -27,17 +26,15 @@ from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.heart import HeartView, heart_sheet
 from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.glossary import STD_CAVEAT
-from gbuq_core.presentation import digits, markdown_table, megabytes, seconds_text
+from gbuq_core.presentation import digits, markdown_table, megabytes
 from gbuq_core.synthetic import HeartData
 from pages._ui.canvas import CanvasEvent, canvas
 from pages._ui.claims import draw_claim
 from pages._ui.export import Download, show_exports
 from pages._ui.heart.controls import unpaint
-from pages._ui.jobs_glue import Answer
-from pages._ui.notices import show_notice
+from pages._ui.side_by_side import Shown, SideBySide, say_problems, say_stale
 from pages._ui.surface import show_surface
 
-_SLOW_SECONDS = 1.0  # methods whose cost is told before they are chosen
 _PAPER = "https://arxiv.org/abs/2006.10562"
 _LEAD = (
     "Two features of nine levels, no training rows inside the heart. After Malinin, Prokhorenkova "
@@ -45,26 +42,35 @@ _LEAD = (
 )
 _CLAIM_HEADS = ("The paper", "Here", "Verdict")
 
+PAGE = SideBySide(
+    "heart",
+    METHODS,
+    plan_heart,
+    lambda plan: "",  # every plan can be fitted
+    estimate_heart_seconds,
+    fit_heart,
+    map_heart,
+    lambda _, given: (given.step, given.start, given.shown),
+)
+
 
 def draw_heart(
     settings: HeartSettings,
     view: HeartView,
-    answers: Sequence[Answer],
+    shown: Sequence[Shown],
     on_select: Callable[[CanvasEvent], None],
 ) -> HeartRun:
     """Draw what there is, the last good maps included; return what belongs to the settings."""
-    pairs = [(answer, _maps_of(answer, settings)) for answer in answers]
-    shown = [maps for _, maps in pairs if maps is not None]
-    fresh = tuple(maps for answer, maps in pairs if maps is not None and answer.fresh)
-    old = [answer.request.label for answer, maps in pairs if maps is not None and not answer.fresh]
-    if old:
-        st.caption(f"Still the settings before: {', '.join(old)}.")
+    say_problems(shown)
+    say_stale(shown)
+    fresh = tuple(one.view for one in shown if one.fresh)
     truth = fresh[0].truth if fresh else _truth(settings)
     run = HeartRun(settings, truth, fresh)
     if not settings.methods:
         st.text("Choose a method at the left to see what it makes of this truth.")
     words = describe_heart(run, view.unit)
-    sheet = heart_sheet(truth, shown, view, settings.cells, words)
+    maps = [one.view for one in shown if one.view is not None]
+    sheet = heart_sheet(truth, maps, view, settings.cells, words)
     canvas(sheet, key="heart", select="cells", on_select=on_select)
     if settings.cells:
         n = len(settings.cells)
@@ -74,22 +80,9 @@ def draw_heart(
     return run
 
 
-def show_costs(settings: HeartSettings, answers: Sequence[Answer]) -> None:
+def show_costs(settings: HeartSettings, shown: Sequence[Shown]) -> None:
     """What the fits took, and what slow methods would take that are not chosen."""
-    fits = [(answer.request.label, answer.result) for answer in answers if answer.fresh]
-    taken = [f"{label} {seconds_text(fit.seconds)}" for label, fit in fits]
-    parts = [f"Fitted: {', '.join(taken)}."] if taken else []
-    others = [method for method in METHODS if method not in settings.methods]
-    estimates = {m: estimate_heart_seconds(plan_heart(settings, m)) for m in others}
-    slow = [
-        f"{METHODS[method].label} about {seconds_text(seconds)}"
-        for method, seconds in estimates.items()
-        if seconds > _SLOW_SECONDS
-    ]
-    if slow:
-        told = ", ".join(slow).replace(" about ", " would take about ", 1)
-        parts.append(f"Not chosen: {told}.")
-    st.caption(" ".join(parts))
+    st.caption(" ".join(PAGE.costs(settings, shown)))
 
 
 def draw_scores(run: HeartRun, view: HeartView) -> None:
@@ -154,19 +147,6 @@ def explain_heart() -> None:
             "A virtual ensemble's members are one model cut at K, 2K, ... trees above the start; "
             "the shrinkage after the cut is divided out (equation 15)."
         )
-
-
-def _maps_of(answer: Answer, settings: HeartSettings) -> HeartMaps | None:
-    """Maps of what a slot holds, or a notice why there are none."""
-    problem = answer.error
-    if answer.result is not None and not problem:
-        try:
-            return map_heart(answer.result, settings)
-        except GbuqError as error:
-            problem = str(error)
-    if problem:
-        show_notice(f"{answer.request.label}: {problem}", answer.slot, tone="error")
-    return None
 
 
 def _truth(settings: HeartSettings) -> HeartData:

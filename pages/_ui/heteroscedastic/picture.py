@@ -55,7 +55,7 @@ PAGE = SideBySide(
     estimate_heteroscedastic_seconds,
     fit_heteroscedastic,
     view_heteroscedastic,
-    lambda given: (shown_range(given), given.conformal, given.level, given.tail),
+    lambda _, given: (shown_range(given), given.conformal, given.level, given.tail),
 )
 
 

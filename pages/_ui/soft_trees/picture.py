@@ -55,7 +55,7 @@ PAGE = SideBySide(
     estimate_soft_trees_seconds,
     fit_soft_trees,
     view_soft_trees,
-    lambda given: (given.draws, given.draw_seed),
+    lambda _, given: (given.draws, given.draw_seed),
 )
 
 

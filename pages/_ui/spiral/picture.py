@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import streamlit as st
 
-from gbuq_core.errors import GbuqError
 from gbuq_core.experiments.spiral.fit import (
     SIDE,
     SpiralFit,
     SpiralMaps,
     SpiralRun,
+    fit_spiral,
     map_spiral,
     spiral_truth,
 )
 from gbuq_core.experiments.spiral.growth import growth_of
 from gbuq_core.experiments.spiral.plan import (
     METHODS,
+    SpiralPlan,
     SpiralSettings,
     estimate_spiral_seconds,
     plan_spiral,
@@ -28,56 +29,44 @@ from gbuq_core.experiments.spiral.plan import (
 from gbuq_core.experiments.spiral.scores import describe_spiral
 from gbuq_core.figures.canvas.panels import Line, Marker, PanelSheet
 from gbuq_core.figures.spiral.picture import SpiralView, flagged, spiral_sheet
-from gbuq_core.presentation import seconds_text
 from gbuq_core.synthetic import make_spiral
 from pages._ui.canvas import CanvasEvent, canvas
-from pages._ui.jobs_glue import Answer
-from pages._ui.kept import keep_only, kept, last_kept
+from pages._ui.kept import kept, last_kept
 from pages._ui.notices import show_notice
+from pages._ui.side_by_side import Shown, SideBySide, say_problems, say_stale
 from pages._ui.spiral.controls import Looks, choose
 from pages._ui.spiral.scorecard import scores_of
 from pages._ui.surface import show_surface
 
-_MAPS = "spiral-maps:"  # what is kept of each method
-_SLOW_SECONDS = 1.0  # methods whose cost is told before they are chosen
 
-
-class Mapped(NamedTuple):
-    """The maps of what a method has fitted, and why there are none, in a sentence."""
-
-    answer: Answer
-    maps: SpiralMaps | None
-    problem: str
-
-
-def map_answers(settings: SpiralSettings, answers: Sequence[Answer]) -> list[Mapped]:
-    """Maps of every answer; what did not change is not computed again."""
-    keep_only(_MAPS, {_MAPS + answer.slot for answer in answers})
-    return [_map(settings, answer) for answer in answers]
-
-
-def _map(settings: SpiralSettings, answer: Answer) -> Mapped:
-    if answer.result is None or answer.error:
-        return Mapped(answer, None, answer.error)
-    fit: SpiralFit = answer.result
-    depends = _what_maps_depend_on(fit, settings)
-    try:
-        maps = kept(_MAPS + answer.slot, [fit], depends, lambda: map_spiral(fit, settings))
-    except GbuqError as error:
-        return Mapped(answer, None, str(error))
-    return Mapped(answer, maps, "")
-
-
-def _what_maps_depend_on(fit: SpiralFit, settings: SpiralSettings) -> tuple[Any, ...]:
+def _depends(fit: SpiralFit, settings: SpiralSettings) -> tuple[Any, ...]:
     kind = METHODS[fit.plan.method]
     if kind.cyclical:
         return settings.burn_in, settings.shown
     return (settings.step, settings.start, settings.shown) if kind.virtual else (settings.shown,)
 
 
-def run_of(settings: SpiralSettings, mapped: Sequence[Mapped]) -> SpiralRun:
+def _why_not(plan: SpiralPlan) -> str:
+    """The reason with the method it is about: two methods may refuse the same settings."""
+    reason = why_not(plan)
+    return f"{METHODS[plan.method].label}: {reason}" if reason else ""
+
+
+PAGE = SideBySide(
+    "spiral",
+    METHODS,
+    plan_spiral,
+    _why_not,
+    estimate_spiral_seconds,
+    fit_spiral,
+    map_spiral,
+    _depends,
+)
+
+
+def run_of(settings: SpiralSettings, shown: Sequence[Shown]) -> SpiralRun:
     """What belongs to these settings: without methods whose fit is still on its way."""
-    fresh = tuple(one.maps for one in mapped if one.maps is not None and one.answer.fresh)
+    fresh = tuple(one.view for one in shown if one.fresh)
     data = fresh[0].fit.data if fresh else make_spiral(settings.rows, settings.noise, settings.seed)
     return SpiralRun(settings, data, spiral_truth(settings.noise), fresh)
 
@@ -114,17 +103,17 @@ def sheet_of(
 
 def draw_picture(
     run: SpiralRun,
-    mapped: Sequence[Mapped],
+    shown: Sequence[Shown],
     view: SpiralView,
     looks: Looks,
     words: str,
     on_select: Callable[[CanvasEvent], None] = lambda event: choose(event, SIDE),
 ) -> None:
     """Draw what there is, the last good maps included."""
-    shown = [one for one in mapped if one.maps is not None]
     with st.container():  # always there, so that the picture below stays in its place
-        _say_what_is_missing(mapped)
-    sheet = sheet_of(run, [one.maps for one in shown if one.maps], view, looks, words)
+        _say_what_is_missing(run.settings, shown)
+    maps = [one.view for one in shown if one.view is not None]
+    sheet = sheet_of(run, maps, view, looks, words)
     canvas(sheet, key="spiral", select=("cells", "ray"), on_select=on_select)
     flags = describe_flags(run, view)
     if flags:
@@ -149,31 +138,15 @@ def describe_flags(run: SpiralRun, view: SpiralView) -> str:
     )
 
 
-def _say_what_is_missing(mapped: Sequence[Mapped]) -> None:
-    for one in mapped:
-        if one.problem:
-            label, slot = one.answer.request.label, one.answer.slot
-            show_notice(f"{label}: {one.problem}", slot, tone="error")
-    old = [one.answer.request.label for one in mapped if one.maps and not one.answer.fresh]
-    if old:
-        st.caption(f"Still the settings before: {', '.join(old)}.")
-    if not mapped:
+def _say_what_is_missing(settings: SpiralSettings, shown: Sequence[Shown]) -> None:
+    for refusal in PAGE.refusals(settings):
+        show_notice(refusal, refusal.partition(":")[0], tone="error")
+    say_problems(shown)
+    say_stale(shown)
+    if not settings.methods:
         st.text("Choose a method at the left to see what it makes of this truth.")
 
 
-def show_costs(settings: SpiralSettings, answers: Sequence[Answer]) -> None:
+def show_costs(settings: SpiralSettings, shown: Sequence[Shown]) -> None:
     """What the fits took, and what slow methods would take that are not chosen."""
-    fits = [(answer.request.label, answer.result) for answer in answers if answer.fresh]
-    taken = [f"{label} {seconds_text(fit.seconds)}" for label, fit in fits]
-    parts = [f"Fitted: {', '.join(taken)}."] if taken else []
-    others = [plan_spiral(settings, m) for m in METHODS if m not in settings.methods]
-    estimates = {p.method: estimate_spiral_seconds(p) for p in others if not why_not(p)}
-    slow = [
-        f"{METHODS[method].label} about {seconds_text(seconds)}"
-        for method, seconds in estimates.items()
-        if seconds > _SLOW_SECONDS
-    ]
-    if slow:
-        told = ", ".join(slow).replace(" about ", " would take about ", 1)
-        parts.append(f"Not chosen: {told}.")
-    st.caption(" ".join(parts))
+    st.caption(" ".join(PAGE.costs(settings, shown)))
