@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from gbuq_core.figures.canvas.encoding import describe_panel
 from gbuq_core.figures.canvas.panels import Panel, PanelSheet, shared_limits
-from gbuq_core.figures.canvas.words import describe_panel
 from gbuq_core.figures.colour import OKABE_ITO, colour_table
 from gbuq_core.figures.theme import ink
 from gbuq_core.validation import check_number

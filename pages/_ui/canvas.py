@@ -8,10 +8,10 @@ from typing import Any, Literal, NamedTuple
 
 import streamlit as st
 
+from gbuq_core.figures.canvas.checks import check_sheet
 from gbuq_core.figures.canvas.encoding import encode_sheet
 from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.canvas.renderer import renderer_source, renderer_styles
-from gbuq_core.figures.canvas.sheet_checks import check_sheet
 
 _NAME = "gbuq_canvas"
 # A style isolated in a shadow root neither leaks into the page nor takes from it; only

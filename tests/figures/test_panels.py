@@ -15,11 +15,18 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from gbuq_core.errors import InvalidData, InvalidParameter
-from gbuq_core.figures.canvas.encoding import decode_sheet, encode_sheet
+from gbuq_core.figures.canvas.encoding import (
+    FINE_VALUES,
+    FLOAT_VALUES,
+    decode_sheet,
+    describe_panel,
+    describe_sheet,
+    encode_sheet,
+    frame_limits,
+    quantise,
+)
 from gbuq_core.figures.canvas.panels import Marker, Panel, PanelSheet, Points, shared_limits
-from gbuq_core.figures.canvas.quantising import FINE_VALUES, FLOAT_VALUES, frame_limits, quantise
 from gbuq_core.figures.canvas.renderer import FOLDER, PARTS, renderer_source, renderer_styles
-from gbuq_core.figures.canvas.words import describe_panel, describe_sheet
 from gbuq_core.figures.colour import COLOUR_MAPS, OKABE_ITO, colour_table
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.standalone import Section, standalone_html

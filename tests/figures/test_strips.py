@@ -12,10 +12,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from gbuq_core.errors import InvalidData
-from gbuq_core.figures.canvas.encoding import decode_sheet, decode_strips, encode_sheet
+from gbuq_core.figures.canvas.checks import strip_limits
+from gbuq_core.figures.canvas.encoding import (
+    decode_sheet,
+    decode_strips,
+    describe_sheet,
+    describe_strip,
+    encode_sheet,
+)
 from gbuq_core.figures.canvas.panels import Line, Panel, PanelSheet, Points, Strip, StripLine
-from gbuq_core.figures.canvas.strip_checks import strip_limits
-from gbuq_core.figures.canvas.words import describe_sheet, describe_strip
 from gbuq_core.figures.standalone import standalone_html
 
 GRID = np.zeros((3, 4))

@@ -21,18 +21,35 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gbuq_core.figures.canvas.panels import Line, Marker, Panel, PanelSheet, Points, shared_limits
-from gbuq_core.figures.canvas.quantising import Quantised, frame_limits, quantise
-from gbuq_core.figures.canvas.sheet_checks import check_sheet, stacked_values
-from gbuq_core.figures.canvas.strip_checks import cursor_positions, line_values, strip_limits
-from gbuq_core.figures.canvas.strips import Strip
-from gbuq_core.figures.canvas.words import describe_panel, describe_sheet, describe_strip
+from gbuq_core.figures.canvas.checks import (
+    check_sheet,
+    cursor_positions,
+    line_values,
+    stacked_values,
+    strip_limits,
+)
+from gbuq_core.figures.canvas.panels import (
+    LOG_SPAN,
+    Line,
+    Marker,
+    Panel,
+    PanelSheet,
+    Points,
+    Strip,
+    shared_limits,
+)
 from gbuq_core.figures.colour import OKABE_ITO, colour_table
+from gbuq_core.presentation import short
 
 VERSION = 1
 MAX_TEXT = 240  # characters of any one label; the renderer shortens further to what fits
 
 _TYPES = {"f4": "<f4", "u1": "u1", "u2": "<u2", "u4": "<u4"}
+
+# Values of a whole sheet. 300,000 float32 are 1.2 MB; 1 million 16-bit steps 2 MB: more would
+# keep a slider waiting.
+FLOAT_VALUES = 300_000
+FINE_VALUES = 1_000_000
 
 
 class DecodedSheet(NamedTuple):
@@ -350,3 +367,164 @@ def _natural_aspect(sheet: PanelSheet, nx: int, ny: int) -> float:
 def _text(value: object, longest: int = MAX_TEXT) -> str:
     text = str(value)
     return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+class Quantised(NamedTuple):
+    """Values as they travel.
+
+    ``codes`` is float32 (then ``span`` is None), or unsigned steps ``0..top`` from ``span[0]``
+    to ``span[1]`` (one pair, or one pair of lists with an entry a frame), equal on the log
+    scale for a log panel, with ``top = 253`` or ``65533``. ``top + 1`` is "zero or less" of a
+    log panel, ``top + 2`` is "no value".
+    """
+
+    codes: npt.NDArray[Any]
+    span: Any
+
+    def restore(self, log: bool) -> npt.NDArray[np.float64]:
+        """Return the values as the browser reads them, ``(n_frames, ny, nx)`` float64."""
+        if self.span is None:
+            return self.codes.astype(np.float64)
+        top = np.iinfo(self.codes.dtype).max - 2
+        lo, hi = (np.reshape(side, (-1, 1, 1)) for side in self.span)
+        share = np.minimum(self.codes, top) / top
+        values = lo * (hi / lo) ** share if log else lo + (hi - lo) * share
+        values = np.where(self.codes == top + 1, 0.0, values)
+        return np.where(self.codes == top + 2, np.nan, values)
+
+
+def quantise(
+    stack: npt.NDArray[np.float64],
+    total: int,
+    log: bool,
+    frame_spans: list[list[float]] | None = None,
+) -> Quantised:
+    """Pack one panel's values.
+
+    Parameters
+    ----------
+    stack : (n_frames, ny, nx) array
+        Finite or NaN.
+    total : int
+        Values in the whole sheet, which decides between float32, 16 and 8 bits.
+    log : bool
+        Steps are equal on the log scale, so that small values keep their digits.
+    frame_spans : [lows, highs], optional
+        One range a frame instead of one for all, for panels that rescale each frame.
+
+    Returns
+    -------
+    Quantised
+        Off by at most half a step of the range: 1 / 131,066 at 16 bits, 1 / 506 at 8.
+    """
+    if total <= FLOAT_VALUES:
+        return Quantised(stack.astype(np.float32), None)
+    kind = np.uint16 if total <= FINE_VALUES else np.uint8
+    top = int(np.iinfo(kind).max) - 2
+    usable = stack > 0 if log else np.isfinite(stack)
+    every = bool(usable.all())
+    known = stack if every else stack[usable]
+    if frame_spans is not None:
+        span: Any = frame_spans
+    elif known.size:
+        span = [[float(known.min())], [float(known.max())]]
+    else:
+        span = [[1.0], [1.0]]
+    lo, hi = (np.reshape(side, (-1, 1, 1)).astype(np.float64) for side in span)
+    safe = stack if every else np.where(usable, stack, lo)
+    share, width = (safe / lo, hi / lo) if log else (safe - lo, hi - lo)
+    if log:
+        np.log(share, out=share)
+        width = np.log(width)
+    # In place from here on: a slider waits for this.
+    share *= np.divide(top, width, out=np.zeros_like(width), where=width > 0)
+    np.clip(share, 0.0, top, out=share)
+    codes = np.rint(share, out=share).astype(kind)
+    if not every:
+        codes[~usable] = np.where(np.isnan(stack[~usable]), top + 2, top + 1)
+    return Quantised(codes, span)
+
+
+def frame_limits(
+    stack: npt.NDArray[np.float64], log: bool
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return ``shared_limits`` of every frame at once, two ``(n_frames,)`` arrays."""
+    flat = stack.reshape(len(stack), -1)
+    usable = np.isfinite(flat) & ((flat > 0) | (not log))
+    lo = np.where(usable, flat, np.inf).min(axis=1)
+    hi = np.where(usable, flat, -np.inf).max(axis=1)
+    none = lo > hi
+    if log:
+        lo, hi = np.where(none, 0.1, lo), np.where(none, 1.0, hi)
+        lo = np.maximum(lo, hi * LOG_SPAN)
+        same = lo == hi
+        return np.where(same, lo / 2, lo), np.where(same, hi * 2, hi)
+    lo, hi = np.where(none, 0.0, lo), np.where(none, 1.0, hi)
+    room = np.where(lo == 0, 0.5, 0.5 * np.abs(lo)) * (lo == hi)
+    return lo - room, hi + room
+
+
+def describe_panel(panel: Panel, frame: int = -1) -> str:
+    """Return one or two sentences on a panel: range, blank and hatched cells.
+
+    Examples
+    --------
+    >>> describe_panel(Panel(title="Data uncertainty", values=[[0.1, 0.25]], unit="nats"))
+    'Data uncertainty: from 0.1 to 0.25 nats.'
+    """
+    values = np.asarray(panel.values, dtype=np.float64)
+    shown = values[frame] if values.ndim == 3 else values
+    finite = shown[np.isfinite(shown)]
+    if not finite.size:
+        return f"{panel.title}: no values."
+    unit = f" {panel.unit}" if panel.unit else ""
+    text = f"{panel.title}: from {short(finite.min())} to {short(finite.max())}{unit}"
+    if finite.size < shown.size:
+        text += f", {shown.size - finite.size} of {shown.size} cells blank"
+    if panel.hatched is not None and (n := int(np.count_nonzero(panel.hatched))):
+        inside = shown[np.asarray(panel.hatched, dtype=bool)]
+        inside = inside[np.isfinite(inside)]
+        text += f", {n} cells hatched"
+        if inside.size:
+            text += f" (mean {short(inside.mean())} there)"
+    return text + "."
+
+
+def describe_strip(strip: Strip, frame: int = -1) -> str:
+    """Return a sentence on a line chart: each line's range and where it ends.
+
+    Examples
+    --------
+    >>> from gbuq_core.figures.canvas.panels import StripLine
+    >>> lines = [StripLine("train", [2.0, 0.5])]
+    >>> strip = Strip(title="Loss", x=[1, 2], lines=lines, x_label="tree", y_label="nats")
+    >>> describe_strip(strip)
+    'Loss (nats), over tree from 1 to 2: train from 0.5 to 2, at the end 0.5.'
+    """
+    x = np.asarray(strip.x, dtype=np.float64)
+    text = f"{strip.title} ({strip.y_label})" if strip.y_label else strip.title
+    text += f", over {strip.x_label or 'x'} from {short(x[0], 4)} to {short(x[-1], 4)}: "
+    parts = []
+    for line in strip.lines:
+        values = line_values(line)
+        finite = values[min(frame, len(values) - 1)]
+        finite = finite[np.isfinite(finite)]
+        if finite.size:
+            span = f"from {short(finite.min())} to {short(finite.max())}"
+            parts.append(f"{line.name} {span}, at the end {short(finite[-1])}")
+        else:
+            parts.append(f"{line.name} no values")
+    return text + "; ".join(parts) + "."
+
+
+def describe_sheet(sheet: PanelSheet) -> str:
+    """Return a sentence on a whole sheet: how many maps of what, over which axes; its charts."""
+    parts = []
+    for things, kind in ((sheet.panels, "heatmap"), (sheet.strips, "line chart")):
+        if n := len(things):
+            titles = "; ".join(thing.title for thing in things)
+            parts.append(f"{n} {kind}{'s' * (n > 1)}: {titles}")
+    axes = [label for label in (sheet.x_label, sheet.y_label) if label and sheet.panels]
+    if axes:
+        parts[0] += f", over {' and '.join(axes)}"
+    return ". ".join(parts) + "."

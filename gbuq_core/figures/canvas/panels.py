@@ -1,4 +1,4 @@
-"""What a sheet of linked heatmaps shows, as plain data.
+"""What a sheet of linked heatmaps and line charts shows, as plain data.
 
 A `PanelSheet` is a grid of `Panel`s of one shape with shared axes, and line charts (`Strip`) that
 share their frames. It says nothing about how it is drawn: `encode_sheet` in
@@ -17,10 +17,6 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-
-# Passed on, so that a sheet's parts all come from here.
-from gbuq_core.figures.canvas.strips import Strip as Strip
-from gbuq_core.figures.canvas.strips import StripLine as StripLine
 
 Limits = tuple[float, float] | Literal["frame"] | None
 
@@ -152,6 +148,107 @@ class Panel:
     alt: str = ""
     lines: Sequence[Line] = ()
     blank_hatched: bool = False
+
+
+class StripLine(NamedTuple):
+    """One line of a strip.
+
+    Parameters
+    ----------
+    name : str
+        For the legend and the read-out: make it unique in its strip.
+    y : (n,) or (n_frames, n) array
+        Values at the strip's ``x``, one row a frame with mode "frame"; NaN leaves a gap.
+    colour : str
+        ``#rrggbb``; "text" takes the page's own ink (black or white), "" the next of the
+        Okabe-Ito order.
+    dash : bool
+        Dashed.
+    step : bool
+        Each value holds from its own x to the next one.
+    dots : bool
+        A dot at each value and no line between them.
+    bars : bool
+        A bar from the foot of the plot up to each value, as wide as to the next x; holds like a
+        step.
+    weight : (n,) or (n_frames, n) array, optional
+        Opacity of the line at each value, in [0, 1]; of the shape of ``y``.
+    """
+
+    name: str
+    y: npt.ArrayLike
+    colour: str = ""
+    dash: bool = False
+    step: bool = False
+    dots: bool = False
+    bars: bool = False
+    weight: npt.ArrayLike | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Strip:
+    """A small line chart that follows the frames of its sheet.
+
+    Parameters
+    ----------
+    title : str
+        Heading.
+    x : (n,) array
+        Finite and increasing (ties allowed); shared by all lines.
+    lines : sequence of StripLine
+        At least one.
+    x_label, y_label : str
+        Axis titles, with their units. The y title stands beside the heading.
+    y_limits : (lo, hi), optional
+        Values outside are cut off; without limits all values of all frames are seen.
+    log : bool
+        Logarithmic y axis; values <= 0 leave gaps.
+    mode : "cursor", "grow" or "frame"
+        A cursor over the whole lines; lines drawn only up to the cursor; the lines of the
+        shown frame.
+    marks : sequence of float
+        x of vertical marks, e.g. where ensemble members were taken.
+    mark_label : str
+        What the marks mean, for the legend.
+    shaded : sequence of (lo, hi)
+        Bands of x with a tinted ground, e.g. exploration.
+    shaded_label : str
+        What the tint means, for the legend.
+    frame_x : (n_frames,) array, optional
+        x of the cursor in each frame. Without it, for modes "cursor" and "grow" in a sheet of
+        several frames: ``x`` itself if it has an entry a frame, else the sheet's
+        ``frame_values`` if they are numbers, else even steps from the first x to the last.
+        A strip with mode "frame" has a cursor only if this is given. Clicking or dragging in
+        a strip with a cursor moves the frames.
+    alt : str
+        Text alternative; computed from the values when empty.
+    legend : bool or "narrow"
+        Whether a legend stands under the heading, or only on a narrow page; without it the sheet
+        around must tell what the lines are. The read-out names them anyway.
+
+    Examples
+    --------
+    >>> trees = np.arange(1, 5)
+    >>> line = StripLine("train", [2.0, 1.0, 0.7, 0.6])
+    >>> Strip(title="Loss", x=trees, lines=[line], x_label="tree", y_label="nats").mode
+    'cursor'
+    """
+
+    title: str
+    x: npt.ArrayLike
+    lines: Sequence[StripLine]
+    x_label: str = ""
+    y_label: str = ""
+    y_limits: tuple[float, float] | None = None
+    log: bool = False
+    mode: Literal["cursor", "grow", "frame"] = "cursor"
+    marks: Sequence[float] | npt.NDArray[np.float64] = ()
+    mark_label: str = ""
+    shaded: Sequence[tuple[float, float]] = ()
+    shaded_label: str = ""
+    frame_x: npt.ArrayLike | None = None
+    alt: str = ""
+    legend: bool | Literal["narrow"] = True
 
 
 @dataclass(frozen=True, kw_only=True)

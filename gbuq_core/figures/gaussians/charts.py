@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from gbuq_core.figures.canvas.strips import Strip, StripLine
+from gbuq_core.figures.canvas.panels import Strip, StripLine
 
 Floats = npt.NDArray[np.floating]
 Ints = npt.NDArray[np.int64]

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gbuq_core.figures.canvas.panels import PanelSheet
-from gbuq_core.figures.canvas.strips import Strip, StripLine
+from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.curves.parts import Part, band, line, rounded
 from gbuq_core.figures.neighbours.parts import IBUG, NEAR, Array, Near, by_strength, dot_look

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gbuq_core.figures.canvas.panels import PanelSheet
-from gbuq_core.figures.canvas.strips import Strip, StripLine
+from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
 from gbuq_core.figures.novelty.picture import MACAU, Array
 from gbuq_core.figures.vega import AXIS_HEIGHT, Spec, cut, distinct, name_axis
 from gbuq_core.presentation import short

@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gbuq_core.figures.canvas.panels import Line, Panel, PanelSheet
-from gbuq_core.figures.canvas.strips import Strip, StripLine
+from gbuq_core.figures.canvas.panels import Line, Panel, PanelSheet, Strip, StripLine
 from gbuq_core.figures.colour import OKABE_ITO
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.curves.parts import Part, line, rounded

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gbuq_core.figures.canvas.strips import Strip, StripLine
+from gbuq_core.figures.canvas.panels import Strip, StripLine
 from gbuq_core.figures.curves.parts import stretches
 from gbuq_core.figures.soft_trees.charts import Array, TreeFrames, places, resample
 from gbuq_core.figures.soft_trees.picture import Scene

@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gbuq_core.figures.canvas.panels import PanelSheet
-from gbuq_core.figures.canvas.strips import Strip, StripLine
+from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
 from gbuq_core.figures.curves.parts import stretches
 from gbuq_core.figures.spiral.picture import CLASS_COLOURS, CLASSES
 from gbuq_core.figures.theme import METHOD_STYLES

@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from gbuq_core.figures.canvas.strips import Strip, StripLine
+from gbuq_core.figures.canvas.panels import Strip, StripLine
 from gbuq_core.figures.theme import METHOD_STYLES, MethodStyle
 from gbuq_core.presentation import short
 
