@@ -18,7 +18,7 @@ from gbuq_core.errors import Cancelled, GbuqError, InvalidParameter, TableError
 from gbuq_core.experiments.table.fit import Cut, cut_table
 from gbuq_core.jobs import Job, JobRunner
 from gbuq_core.methods import METHODS
-from gbuq_core.presentation import short
+from gbuq_core.presentation import short, shown
 from gbuq_core.tables import (
     ReadOptions,
     RegressionScores,
@@ -36,7 +36,6 @@ from gbuq_core.tables import (
 )
 from gbuq_core.tables.listed import BOOSTED, table_methods
 from gbuq_core.tables.predicting import CYCLICAL_METHODS
-from gbuq_core.tables.wording import shown
 
 BAD_INPUT = 2
 INTERRUPTED = 130

@@ -5,10 +5,15 @@ what it trains and measures is `gbuq_core.boosting` and `gbuq_core.metrics`.
 """
 
 from gbuq_core.tables.builtin import BUILTIN_TABLES, BuiltinTable, LoadedTable, load_builtin
-from gbuq_core.tables.cleaning import Prepared, prepare_new, prepare_training
+from gbuq_core.tables.cleaning import (
+    TASKS,
+    Prepared,
+    Target,
+    infer_task,
+    prepare_new,
+    prepare_training,
+)
 from gbuq_core.tables.columns import CHOSEN_KINDS, FEATURE_KINDS, KINDS, Column
-from gbuq_core.tables.decoding import MAX_FILE_BYTES
-from gbuq_core.tables.evaluation import ClassificationScores, RegressionScores, Scores
 from gbuq_core.tables.explaining import (
     EFFECT_MEANING,
     ColumnDistribution,
@@ -18,14 +23,23 @@ from gbuq_core.tables.explaining import (
     estimate_explaining,
     explain_row,
 )
-from gbuq_core.tables.export import to_csv_bytes, to_parquet_bytes
-from gbuq_core.tables.output import ADDED_NAMES, AddedColumns
+from gbuq_core.tables.output import ADDED_NAMES, AddedColumns, to_csv_bytes, to_parquet_bytes
 from gbuq_core.tables.predicting import Predictions, ScorePlan
-from gbuq_core.tables.protocols import MAX_ROWS_OUT_OF_FOLD, PROTOCOLS, FittedModel
 from gbuq_core.tables.reading import ReadOptions, Source, Table, read_table
 from gbuq_core.tables.schema import Schema, edit_schema, infer_schema, suggest_target
-from gbuq_core.tables.scoring import ScoredTable, ScoreEstimate, estimate_scoring, score_table
-from gbuq_core.tables.targets import TASKS, Target, infer_task
+from gbuq_core.tables.scoring import (
+    MAX_ROWS_OUT_OF_FOLD,
+    PROTOCOLS,
+    ClassificationScores,
+    FittedModel,
+    RegressionScores,
+    ScoredTable,
+    ScoreEstimate,
+    Scores,
+    estimate_scoring,
+    score_table,
+)
+from gbuq_core.tables.separated_text import MAX_FILE_BYTES
 
 __all__ = [
     "ADDED_NAMES",

@@ -2,22 +2,379 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pyarrow import types
 
 from gbuq_core.errors import InvalidData
 from gbuq_core.jobs import check_memory
-from gbuq_core.tables.columns import single_chunk
-from gbuq_core.tables.features import Feature, column_like, feature_values
-from gbuq_core.tables.names import free_name
-from gbuq_core.tables.notices import column_notices
-from gbuq_core.tables.reading import Table
-from gbuq_core.tables.schema import Schema
-from gbuq_core.tables.targets import Target, read_new_target, read_target
-from gbuq_core.tables.wording import columns_named, shown
+from gbuq_core.presentation import columns_named, counted, listed, shown
+from gbuq_core.tables.columns import (
+    Column,
+    Numbers,
+    as_categories,
+    as_dates,
+    as_numbers,
+    as_text,
+    date_part,
+    find_date_style,
+    finite_values,
+    single_chunk,
+    used_parts,
+)
+from gbuq_core.tables.reading import Table, free_name
+from gbuq_core.tables.schema import (
+    Schema,
+    best_numbers,
+    column_notices,
+    distinct_sample,
+    unreadable_sentence,
+)
+from gbuq_core.validation import check_choice
+
+# A column of a second file of which less can be read as in the first is something else.
+_FEWEST_READABLE = 0.5
+
+
+class Feature(NamedTuple):
+    """One column of the feature matrix: its name, the table's column, and the part of a date."""
+
+    name: str
+    column: str
+    part: str
+
+
+def feature_values(
+    array: Any, column: Column, parts: tuple[str, ...] | None = None
+) -> dict[str, Any]:
+    """The features of a column by part: "" for numbers and categories, several for a date.
+
+    Parameters
+    ----------
+    array : pyarrow.Array
+    column : Column
+        As inferred or chosen for this array.
+    parts : tuple of str, optional
+        The parts of a date; by default those that vary.
+    """
+    if column.kind == "category":
+        return {"": as_categories(array, column.missing_values)}
+    if column.kind == "numeric":
+        text = _text_of(array, column)
+        return {"": finite_values(best_numbers(array, text, column.decimal)[0])}
+    if column.kind == "date":
+        dates = as_dates(array, column.date_style, column.missing_values).values
+        return {part: date_part(dates, part) for part in parts or used_parts(dates)}
+    raise InvalidData(
+        f"The column {shown(column.name)} is no number, category or date: leave it out."
+    )
+
+
+def column_like(array: Any, column: Column, decimal: str) -> tuple[Column, list[str]]:
+    """The description of a second file's column, read as what the first file's column is.
+
+    Returns
+    -------
+    column : Column
+        With the second file's own decimal mark or way to write dates.
+    notices : list of str
+
+    Raises
+    ------
+    InvalidData
+        If most of its cells cannot be read so.
+    """
+    text = _text_of(array, column)
+    n_known = len(text) - text.null_count
+    if column.kind == "numeric":
+        numbers, mark = best_numbers(array, text, decimal)
+        unreadable, n_infinite = numbers.unreadable, int(np.isinf(numbers.values).sum())
+        column = replace(column, decimal=mark)
+    elif column.kind == "date":
+        column = replace(column, date_style=_style_like(array, text, column))
+        unreadable, n_infinite = as_dates(array, column.date_style).unreadable, 0
+        unreadable &= text.is_valid().to_numpy(zero_copy_only=False)
+    else:
+        return column, []
+    n_bad = int(unreadable.sum())
+    examples = tuple(text.filter(unreadable).unique().to_pylist()[:3]) if n_bad else ()
+    if n_bad > (1.0 - _FEWEST_READABLE) * n_known:
+        kind = "numbers" if column.kind == "numeric" else "dates"
+        raise InvalidData(
+            f"The column {shown(column.name)} holds {kind} in the first file but something else in "
+            f"the second ({listed(examples)}): give both files the same columns."
+        )
+    notices = []
+    if n_bad:
+        notices.append("Second file: " + unreadable_sentence(
+            replace(column, n_unreadable=n_bad, unreadable=examples)
+        ))  # fmt: skip
+    if n_infinite:
+        notices.append(
+            f"Second file: {counted(n_infinite, 'infinite value')} of the column "
+            f"{shown(column.name)} count{'s' if n_infinite == 1 else ''} as missing."
+        )
+    return column, notices
+
+
+def _text_of(array: Any, column: Column) -> Any:
+    return as_text(array, column.missing_values)
+
+
+def _style_like(array: Any, text: Any, column: Column) -> str:
+    """The first file's way to write dates if it fits, else the second's own."""
+    if types.is_timestamp(array.type):
+        return ""
+    sample = distinct_sample(text)
+    day_first = column.date_style.startswith("day")
+    found, ambiguous = find_date_style(sample, day_first)
+    if ambiguous and column.date_style:
+        return column.date_style
+    return found or column.date_style
+
+
+TASKS = ("regression", "classification")
+MAX_CLASSES = 200  # as the estimator
+MIN_ROWS = 10  # with a known target: fewer cannot be split into parts that mean anything
+
+# Squares of numbers beyond these leave the range of float64.
+_LARGEST, _SMALLEST = 1e100, 1e-100
+_MOST_CLASSES_IN_NUMBERS = 10
+_ROWS_A_CLASS = 3  # on average, for numbers to be taken for classes
+_ENOUGH_NUMBERS = 0.95
+
+
+class Target(NamedTuple):
+    """What is predicted.
+
+    Attributes
+    ----------
+    name : str
+    task : {"regression", "classification"}
+    reason : str
+        Why that task, one sentence.
+    classes : tuple of str
+        The class labels as in the file, sorted; empty for a regression.
+    """
+
+    name: str
+    task: str
+    reason: str
+    classes: tuple[str, ...]
+
+
+class TargetValues(NamedTuple):
+    """The target of every row.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_rows,), float64
+        Numbers, or codes of classes; NaN where it is not known.
+    target : Target
+    notices : tuple of str
+    """
+
+    values: NDArray[np.float64]
+    target: Target
+    notices: tuple[str, ...]
+
+
+def infer_task(table: Table, schema: Schema, name: str) -> tuple[str, str]:
+    """The task that a target asks for and why.
+
+    Words and two distinct values are classes, and so are repeated whole numbers that count up from
+    0 or 1 to at most 10; other numbers are a regression.
+
+    Returns
+    -------
+    task, reason : str
+    """
+    column = schema.column(name)
+    if column.kind in ("category", "text", "constant", "empty"):
+        return "classification", "The target holds words."
+    if column.kind == "date":
+        return "regression", "The target holds dates."
+    array = single_chunk(table.data, name)
+    numbers = finite_values(as_numbers(array, column.decimal, column.missing_values))
+    distinct = np.unique(numbers[~np.isnan(numbers)])
+    if not len(distinct):
+        return "classification", "The target holds words."
+    if len(distinct) == 2:
+        return "classification", "The target has two distinct values."
+    whole = bool((distinct == np.round(distinct)).all())
+    counts = whole and distinct[0] in (0.0, 1.0) and bool((np.diff(distinct) == 1).all())
+    repeated = np.isfinite(numbers).sum() >= _ROWS_A_CLASS * len(distinct)
+    if counts and repeated and len(distinct) <= _MOST_CLASSES_IN_NUMBERS:
+        return (
+            "classification",
+            f"The target counts from {distinct[0]:g} to {distinct[-1]:g}, as classes do.",
+        )
+    return "regression", f"The target holds {len(distinct):,} distinct numbers."
+
+
+def read_target(table: Table, schema: Schema, name: str, task: str | None = None) -> TargetValues:
+    """The target of every row, checked.
+
+    Parameters
+    ----------
+    table : Table
+    schema : Schema
+    name : str
+        The target's column.
+    task : {"regression", "classification"}, optional
+        Inferred if None.
+
+    Raises
+    ------
+    InvalidData
+        If there is nothing to learn: the target is constant, always missing, of the wrong kind, has
+        too many or too rare classes, or too few rows have one.
+    """
+    column = schema.column(name)
+    if task is None:
+        task, reason = infer_task(table, schema, name)
+    else:
+        check_choice("task", task, TASKS)
+        reason = "Chosen by you."
+    if column.kind == "empty":
+        raise InvalidData(
+            f"The target {shown(name)} is missing in all rows: choose another column."
+        )
+    _check_enough(name, table.n_rows - column.n_missing)
+    array = single_chunk(table.data, name)
+    if task == "regression":
+        values, classes, notices = _numbers(array, column)
+    else:
+        values, classes, notices = _classes(array, column)
+    known = values[~np.isnan(values)]
+    if len(known) and bool((known == known[0]).all()):
+        value = classes[0] if classes else f"{known[0]:g}"
+        raise InvalidData(
+            f"The target {shown(name)} is {shown(value)} in all rows, so there is nothing to "
+            "learn: choose another column."
+        )
+    _check_enough(name, len(known))
+    n_missing = len(values) - len(known)
+    if n_missing:
+        notices.append(
+            f"{counted(n_missing, 'row has', 'rows have')} no target and "
+            f"{'is' if n_missing == 1 else 'are'} set aside: predicted, but not learnt from."
+        )
+    return TargetValues(values, Target(name, task, reason, tuple(classes)), tuple(notices))
+
+
+def _check_enough(name: str, n_known: int) -> None:
+    if n_known < MIN_ROWS:
+        raise InvalidData(
+            f"Only {counted(n_known, 'row')} of the target {shown(name)} can be used, and at least "
+            f"{MIN_ROWS} are needed: add rows."
+        )
+
+
+def read_new_target(table: Table, target: Target, column: Column) -> TargetValues:
+    """The target of a second file in the classes or units of the first; NaN for unseen classes."""
+    array = single_chunk(table.data, target.name)
+    if target.task == "regression":
+        text = as_text(array, column.missing_values)
+        numbers = best_numbers(array, text, table.decimal)[0]
+        where = f"the target {shown(target.name)} of the second file"
+        found = _left_out_numbers(numbers, where)
+        return TargetValues(finite_values(numbers), target, tuple(found))
+    categories = as_categories(array, column.missing_values)
+    position = {label: code for code, label in enumerate(target.classes)}
+    known = np.array([position.get(label, np.nan) for label in categories.categories])
+    codes = np.append(known, np.nan)[categories.codes]
+    strange = [label for label in categories.categories if label not in position]
+    notices: tuple[str, ...] = ()
+    if strange:
+        n_rows = int(np.isin(categories.codes, np.flatnonzero(np.isnan(known))).sum())
+        notices = (
+            f"{counted(n_rows, 'row')} of the second file "
+            f"{'has a class' if n_rows == 1 else 'have classes'} that the first file does not have "
+            f"({listed(strange)}): they cannot be predicted and are not counted in its scores.",
+        )
+    return TargetValues(codes, target, notices)
+
+
+def _numbers(array: Any, column: Column) -> tuple[NDArray[np.float64], list[str], list[str]]:
+    numbers = as_numbers(array, column.decimal, column.missing_values)
+    values, name = finite_values(numbers), shown(column.name)
+    n_known = int((~np.isnan(numbers.values) | numbers.unreadable).sum())
+    n_bad = int(numbers.unreadable.sum())
+    if column.kind == "date":
+        raise InvalidData(
+            f"The target {name} holds dates, which cannot be predicted: choose another column."
+        )
+    if n_bad > (1.0 - _ENOUGH_NUMBERS) * n_known:
+        raise InvalidData(
+            f"The target {name} holds text ({listed(column.unreadable or column.examples)}), so a "
+            "regression is not possible: choose classification or another target."
+        )
+    if np.isnan(values).all():
+        raise InvalidData(f"The target {name} holds no finite number: choose another column.")
+    if np.nanmax(np.abs(values)) > _LARGEST or 0.0 < np.ptp(values[~np.isnan(values)]) < _SMALLEST:
+        raise InvalidData(
+            f"The numbers of the target {name} are too large or too close for variances: give them "
+            "in another unit."
+        )
+    return values, [], _left_out_numbers(numbers, f"the target {name}")
+
+
+def _left_out_numbers(numbers: Numbers, where: str) -> list[str]:
+    """What of a numeric target counts as missing though it is not."""
+    notices = []
+    n_bad = int(numbers.unreadable.sum())
+    if n_bad:
+        notices.append(f"{counted(n_bad, 'row')} with text in {where} count as missing.")
+    n_infinite = int(np.isinf(numbers.values).sum())
+    if n_infinite:
+        notices.append(f"{counted(n_infinite, 'infinite value')} of {where} count as missing.")
+    return notices
+
+
+def _classes(array: Any, column: Column) -> tuple[NDArray[np.float64], list[str], list[str]]:
+    categories = as_categories(array, column.missing_values)
+    name = shown(column.name)
+    labels = sorted(categories.categories, key=_class_order)
+    if len(labels) > MAX_CLASSES:
+        raise InvalidData(
+            f"The target {name} has {len(labels):,} classes, more than the {MAX_CLASSES} that are "
+            "supported: choose regression or another target."
+        )
+    position = {label: code for code, label in enumerate(labels)}
+    codes = np.array([position[label] for label in categories.categories] + [np.nan])
+    values = codes[categories.codes].astype(np.float64)
+    counts = np.bincount(values[~np.isnan(values)].astype(np.int64), minlength=len(labels))
+    single = [labels[code] for code in np.flatnonzero(counts == 1)]
+    if len(labels) == 2 and single:
+        raise InvalidData(
+            f"The class {shown(single[0])} of the target {name} has a single row, so it cannot be "
+            "both learnt and checked: add rows of that class or choose another target."
+        )
+    if len(single) > 0.5 * counts.sum():
+        raise InvalidData(
+            f"Most rows of the target {name} are the only ones of their class, so nothing can be "
+            "learnt: choose regression or another target."
+        )
+    notices = []
+    if single:
+        what = "class" if len(single) == 1 else "classes"
+        notices.append(
+            f"{counted(len(single), what, what)} of the target {name} ({listed(single)}) with a "
+            "single row cannot be both learnt and checked."
+        )
+    return values, labels, notices
+
+
+def _class_order(label: str) -> tuple[int, float, str]:
+    """Numbers by size, before words by letters."""
+    number = pd.to_numeric(label, errors="coerce")
+    return (1, 0.0, label) if pd.isna(number) else (0, float(number), label)
+
 
 _BYTES_PER_CELL = 40  # a feature, its copy in a fold, its bin and its text
 

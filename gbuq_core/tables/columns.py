@@ -1,9 +1,10 @@
-"""What a column holds: one description a column, and its values read accordingly."""
+"""What a column holds, and how its cells are read: missing values, numbers, dates, categories."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,8 +13,331 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import types
 
-from gbuq_core.tables.date_text import Dates, read_dates
-from gbuq_core.tables.number_text import Numbers, read_numbers, trim
+MISSING_MARKERS = frozenset(
+    ["", "NA", "na", "N/A", "n/a", "#N/A", "#N/A N/A", "#NA", "NaN", "nan", "NAN", "-NaN", "-nan"]
+    + ["<NA>", "<na>", "NULL", "null", "Null", "None", "NaT", "?", "-", "--", "."]
+    + ["\u2013", "\u2014"]  # dashes
+    + ["-1.#IND", "1.#IND", "-1.#QNAN", "1.#QNAN"]
+    + ["#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!"]
+)
+
+# Codes that people type for "not measured". Never taken as missing unasked: -999 may be a value.
+_SUSPECTS = (-9999.0, -999.0, -99.0, 99.0, 999.0, 9999.0, 99999.0, -99999.0)
+_SUSPECTS_MIN_ROWS = 2
+_GAP = 0.5  # of the range of the other values, between them and the suspect
+
+
+def suspected_missing(values: NDArray[np.float64]) -> tuple[float, ...]:
+    """Codes such as -999 that occur at least twice, at one end, far from all other values.
+
+    Examples
+    --------
+    >>> suspected_missing(np.array([12.0, 15.0, 9.0, -999.0, -999.0]))
+    (-999.0,)
+    """
+    finite = values[np.isfinite(values)]
+    if not len(finite) or not {float(finite.min()), float(finite.max())} & {*_SUSPECTS}:
+        return ()
+    ordinary = finite[~np.isin(finite, _SUSPECTS)]
+    if len(ordinary) < len(finite) / 2:
+        return ()
+    low, high = float(ordinary.min()), float(ordinary.max())
+    gap = _GAP * max(high - low, 1.0)
+    return tuple(
+        code
+        for code in _SUSPECTS
+        if max(low - code, code - high) > gap and (finite == code).sum() >= _SUSPECTS_MIN_ROWS
+    )
+
+
+_MARKERS = pa.array(sorted(MISSING_MARKERS))
+_SIGNS = "[%\u20ac$\u00a3\u00a5]?"
+_BLANK = "['\u2019 \u00a0\u202f]"  # between groups of three digits, besides point or comma
+_INFINITE = "(?i)^[+-]?\\s*(inf|infinity|\u221e)$"
+
+
+def _disguised_pattern(mark: str, group: str) -> str:
+    """A number with a decimal mark, maybe groups of three, a sign and a unit before or after."""
+    plain = rf"(\d+[{mark}]?\d*|[{mark}]\d+)"
+    grouped = rf"\d{{1,3}}(({_BLANK}|[{group}])\d{{3}})+([{mark}]\d*)?"
+    before = rf"([+-]?\s*{_SIGNS}|{_SIGNS}\s*[+-])\s*"
+    return rf"^{before}({grouped}|{plain})([eE][+-]?\d+)?\s*{_SIGNS}$"
+
+
+_DISGUISED = {".": _disguised_pattern(".", ","), ",": _disguised_pattern(",", ".")}
+
+
+class Numbers(NamedTuple):
+    """The numbers of a column.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_rows,), float64
+        NaN where missing or unreadable; infinities stay.
+    unreadable : ndarray of shape (n_rows,), bool
+        Cells that hold something else than a number.
+    plain : bool
+        Whether every number stands there as such, without units, groups or a decimal comma.
+    """
+
+    values: NDArray[np.float64]
+    unreadable: NDArray[np.bool_]
+    plain: bool
+
+
+def trim(column: Any, also_missing: tuple[str, ...] = ()) -> Any:
+    """Text without blanks around it, with nulls for missing markers and for ``also_missing``.
+
+    Examples
+    --------
+    >>> trim(pa.array([" 5 ", "NA", "x"])).to_pylist()
+    ['5', None, 'x']
+    """
+    trimmed = pc.utf8_trim_whitespace(column)
+    markers = _MARKERS if not also_missing else pa.array(sorted(MISSING_MARKERS | {*also_missing}))
+    return pc.if_else(pc.is_in(trimmed, value_set=markers), pa.scalar(None, pa.string()), trimmed)
+
+
+def has_leading_zeros(text: Any) -> bool:
+    """Whether cells such as 00123 show that these are codes: a number would lose its zeros.
+
+    One cell in twenty is enough (postcodes), a single slip among many is not.
+
+    Examples
+    --------
+    >>> has_leading_zeros(pa.array(["01067", "89073"])), has_leading_zeros(pa.array(["0", "0.5"]))
+    (True, False)
+    """
+    codes = pc.sum(pc.match_substring_regex(text, r"^0\d+$")).as_py() or 0
+    return bool(codes >= max(1, 0.05 * (len(text) - text.null_count)))
+
+
+def read_numbers(text: Any, decimal: str) -> Numbers:
+    """The numbers in trimmed text (`trim`) with the given decimal mark.
+
+    Understands signs, exponents, infinities, groups of three digits (``1,234.5``, ``1.234,5``,
+    ``1 234``, ``1'234``), a percent or currency sign before or after.
+
+    Examples
+    --------
+    >>> read_numbers(pa.array(["1.234,5", "12 %", "x", None]), ",").values
+    array([1234.5,   12. ,    nan,    nan])
+    """
+    missing = pc.is_null(text).to_numpy(zero_copy_only=False)
+    quick = text
+    if decimal == "," and not pc.any(pc.match_substring(text, ".")).as_py():
+        quick = pc.replace_substring(text, ",", ".")
+    if decimal == "." or quick is not text:
+        try:
+            values = pc.cast(quick, pa.float64())
+        except pa.ArrowInvalid:
+            pass  # not all of them are plain numbers: read them one by one below
+        else:
+            found = values.to_numpy(zero_copy_only=False).copy()
+            return Numbers(found, np.zeros(len(found), bool), decimal == ".")
+    coded = text.dictionary_encode()
+    distinct = pd.Series(coded.dictionary.to_pandas(), dtype="str")
+    numbers, plain = _read_distinct(distinct, decimal)
+    codes = pc.fill_null(coded.indices, len(numbers)).to_numpy(zero_copy_only=False)
+    values = np.append(numbers, np.nan)[codes]
+    return Numbers(values, np.isnan(values) & ~missing, plain and decimal == ".")
+
+
+def _read_distinct(distinct: pd.Series, decimal: str) -> tuple[NDArray[np.float64], bool]:
+    """Numbers of distinct texts, NaN where there is none, and whether none was in disguise."""
+    # A group of three digits would be taken for decimals here, and the other way round.
+    candidates = distinct if decimal == "." else distinct.str.replace(",", ".", regex=False)
+    numbers = pd.to_numeric(candidates, errors="coerce").to_numpy(dtype=np.float64).copy()
+    if decimal == ",":
+        numbers[distinct.str.contains(".", regex=False).to_numpy(dtype=bool)] = np.nan
+    open_rows = np.flatnonzero(np.isnan(numbers))
+    disguised = _read_disguised(pa.array(distinct.iloc[open_rows], pa.string()), decimal)
+    numbers[open_rows] = disguised
+    return numbers, bool(np.isnan(disguised).all())
+
+
+def _read_disguised(text: Any, decimal: str) -> NDArray[np.float64]:
+    """Numbers with units, groups or a decimal comma, and infinities; NaN for other text."""
+    fits = pc.match_substring_regex(text, _DISGUISED[decimal])
+    bare = pc.replace_substring_regex(text, r"[^0-9eE.,+-]", "")
+    bare = pc.replace_substring(bare, "," if decimal == "." else ".", "")
+    bare = pc.if_else(fits, pc.replace_substring(bare, ",", "."), pa.scalar(None, pa.string()))
+    values = pc.cast(bare, pa.float64()) if len(text) else pa.array([], pa.float64())
+    numbers = values.to_numpy(zero_copy_only=False).copy()
+    infinite = pc.match_substring_regex(text, _INFINITE).to_numpy(zero_copy_only=False)
+    negative = pc.starts_with(text, "-").to_numpy(zero_copy_only=False)
+    signed = np.where(negative.astype(bool), -np.inf, np.inf)
+    return np.where(infinite.astype(bool), signed, numbers)
+
+
+DATE_PARTS = ("days", "month", "weekday", "hour")
+_SAMPLE = 300
+_ENOUGH = 0.95
+_TIME = r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?: ?(?:Z|[+-]\d{2}:?\d{2}))?)?"
+
+
+class DateStyle(NamedTuple):
+    """A way to write dates: a name for sentences, a pattern, and pandas' formats for it."""
+
+    name: str
+    pattern: re.Pattern[str]
+    formats: tuple[str, ...]
+    day_first: bool | None = None
+
+
+def _style(name: str, pattern: str, *formats: str, day_first: bool | None = None) -> DateStyle:
+    return DateStyle(name, re.compile(pattern), formats, day_first)
+
+
+def _with_times(day: str) -> tuple[str, ...]:
+    return (day, f"{day} %H:%M", f"{day} %H:%M:%S", f"{day} %H:%M:%S.%f")
+
+
+_MONTH = r"[A-Za-z]{3,9}\.?"
+STYLES = (
+    _style("year-month-day", r"\d{4}-\d{1,2}-\d{1,2}" + _TIME, "ISO8601", *_with_times("%Y-%m-%d")),
+    _style("year/month/day", r"\d{4}/\d{1,2}/\d{1,2}" + _TIME, *_with_times("%Y/%m/%d")),
+    _style("day.month.year", r"\d{1,2}\.\d{1,2}\.\d{4}" + _TIME, *_with_times("%d.%m.%Y")),
+    _style(
+        "day/month/year", r"\d{1,2}/\d{1,2}/\d{4}" + _TIME, *_with_times("%d/%m/%Y"), day_first=True
+    ),
+    _style(
+        "month/day/year",
+        r"\d{1,2}/\d{1,2}/\d{4}" + _TIME,
+        *_with_times("%m/%d/%Y"),
+        day_first=False,
+    ),
+    _style(
+        "day-month-year", r"\d{1,2}-\d{1,2}-\d{4}" + _TIME, *_with_times("%d-%m-%Y"), day_first=True
+    ),
+    _style(
+        "month-day-year",
+        r"\d{1,2}-\d{1,2}-\d{4}" + _TIME,
+        *_with_times("%m-%d-%Y"),
+        day_first=False,
+    ),
+    _style("day month-name year", rf"\d{{1,2}} {_MONTH},? \d{{4}}", "%d %b %Y", "%d %B %Y"),
+    _style("day-month-name-year", rf"\d{{1,2}}-{_MONTH}-\d{{4}}", "%d-%b-%Y", "%d-%B-%Y"),
+    _style("month-name day, year", rf"{_MONTH} \d{{1,2}}, \d{{4}}", "%b %d, %Y", "%B %d, %Y"),
+    _style("year-month", r"\d{4}-\d{2}", "%Y-%m"),
+    _style("yyyymmdd", r"(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])", "%Y%m%d"),
+)
+_BY_NAME = {style.name: style for style in STYLES}
+
+
+class Dates(NamedTuple):
+    """Dates of a column.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_rows,), datetime64[us]
+        NaT where missing or unreadable; zones are converted to UTC.
+    unreadable : ndarray of shape (n_rows,), bool
+    """
+
+    values: NDArray[np.datetime64]
+    unreadable: NDArray[np.bool_]
+
+
+def find_date_style(distinct: list[str], day_first: bool) -> tuple[str, bool]:
+    """The name of the style in which at least 95 % of the texts are dates, or an empty string.
+
+    Parameters
+    ----------
+    distinct : list of str
+        A sample of distinct texts.
+    day_first : bool
+        Which of day and month comes first where the dates leave both possible.
+
+    Returns
+    -------
+    name : str
+    ambiguous : bool
+        Whether ``day_first`` decided.
+
+    Examples
+    --------
+    >>> find_date_style(["03/04/2021", "25/12/2021"], day_first=False)
+    ('day/month/year', False)
+    """
+    sample = distinct[:_SAMPLE]
+    fitting = []
+    for style in STYLES:
+        matches = sum(bool(style.pattern.fullmatch(text)) for text in sample)
+        if not sample or matches < _ENOUGH * len(sample):
+            continue
+        dates = _parse(pd.Series(sample, dtype="str"), style)
+        if dates.notna().sum() >= _ENOUGH * len(sample):
+            fitting.append(style)
+    if len(fitting) > 1:
+        wished = [style for style in fitting if style.day_first in (None, day_first)]
+        return wished[0].name, True
+    return (fitting[0].name, False) if fitting else ("", False)
+
+
+def read_dates(text: Any, style_name: str) -> Dates:
+    """Dates in trimmed text, each in the given style.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> read_dates(pa.array(["24.12.2021", None]), "day.month.year").values[0]
+    np.datetime64('2021-12-24T00:00:00.000000')
+    """
+    coded = text.dictionary_encode()
+    distinct = pd.Series(coded.dictionary.to_pandas(), dtype="str")
+    parsed = _parse(distinct, _BY_NAME[style_name]).to_numpy(dtype="datetime64[us]")
+    codes = coded.indices.fill_null(len(parsed)).to_numpy(zero_copy_only=False)
+    values = np.append(parsed, np.datetime64("NaT", "us"))[codes]
+    missing = text.is_null().to_numpy(zero_copy_only=False)
+    return Dates(values, np.isnat(values) & ~missing)
+
+
+def _parse(texts: pd.Series, style: DateStyle) -> pd.Series:
+    """Naive UTC timestamps, NaT where a text is no date of that style."""
+    found = pd.Series(pd.NaT, index=texts.index, dtype="datetime64[us]")
+    left = texts.str.replace(".", "", n=1, regex=False) if "name" in style.name else texts
+    left = left.str.replace(r"(\d{4})T", r"\1 ", regex=True)
+    for form in style.formats:
+        open_rows = found.isna()
+        if not open_rows.any():
+            break
+        parsed = pd.to_datetime(left[open_rows], format=form, errors="coerce", utc=True)
+        found[open_rows] = parsed.dt.tz_localize(None).astype("datetime64[us]")
+    return found
+
+
+def used_parts(values: NDArray[np.datetime64]) -> tuple[str, ...]:
+    """The parts of a date worth a feature: those that vary, and always the day count.
+
+    Examples
+    --------
+    >>> used_parts(np.array(["2021-01-04", "2021-01-05"], "datetime64[us]"))
+    ('days', 'weekday')
+    """
+    dates = values[~np.isnat(values)]
+    varying = [part for part in DATE_PARTS[1:] if len(np.unique(date_part(dates, part))) > 1]
+    return ("days", *varying)
+
+
+def date_part(values: NDArray[np.datetime64], part: str) -> NDArray[np.float64]:
+    """One number a date, (n_rows,), NaN where there is no date.
+
+    "days" counts from 1 January 1970, "month" is 1 to 12, "weekday" 0 is Monday, "hour" is 0 to 24.
+
+    Examples
+    --------
+    >>> date_part(np.array(["1970-01-02T12:00"], "datetime64[us]"), "days")
+    array([1.5])
+    """
+    index = pd.DatetimeIndex(values)
+    if part == "days":
+        microseconds = values.astype("datetime64[us]").astype(np.int64) / 86_400e6
+        return np.where(np.isnat(values), np.nan, microseconds)
+    if part == "hour":
+        return np.asarray(index.hour + index.minute / 60.0, dtype=np.float64)
+    return np.asarray(index.month if part == "month" else index.day_of_week, dtype=np.float64)
+
 
 KINDS = ("numeric", "category", "date", "identifier", "text", "constant", "empty")
 FEATURE_KINDS = ("numeric", "category", "date")

@@ -15,7 +15,7 @@ from pyarrow import parquet, types
 
 from gbuq_core.errors import TableError
 from gbuq_core.jobs import check_memory
-from gbuq_core.tables.wording import columns_named, counted, shown
+from gbuq_core.presentation import columns_named, counted, shown
 
 _BYTES_PER_CELL = 24  # a decoded cell and its converted copies
 _COPIES_OF_TEXT = 4  # decoded, in one piece, trimmed and exported

@@ -1,8 +1,9 @@
-"""Reading a file as a table of columns: CSV, TSV and other separated text, or Parquet."""
+"""Reading a file as a table of uniquely named columns: separated text (CSV, TSV) or Parquet."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -11,12 +12,61 @@ import pyarrow as pa
 
 from gbuq_core.errors import TableError
 from gbuq_core.jobs import check_memory
+from gbuq_core.presentation import counted, listed, shown
 from gbuq_core.tables import parquet_file, separated_text
-from gbuq_core.tables.decoding import MAX_FILE_BYTES, check_size, to_utf8, unpack
-from gbuq_core.tables.dialect import DELIMITERS
-from gbuq_core.tables.names import unique_names
-from gbuq_core.tables.wording import counted, shown
+from gbuq_core.tables.separated_text import DELIMITERS, MAX_FILE_BYTES, check_size, to_utf8, unpack
 from gbuq_core.validation import check_choice
+
+
+def unique_names(cells: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Names for columns from the cells of a header, and notices about the renamed ones.
+
+    Blank names become ``column 3`` (the position, counted from 1), repeated ones ``a (2)``.
+
+    Examples
+    --------
+    >>> unique_names(["a", "", "a"])[0]
+    ['a', 'column 2', 'a (2)']
+    """
+    stripped = [cell.strip() for cell in cells]
+    taken = {name for name in stripped if name}
+    used: set[str] = set()
+    names, nameless, repeated = [], [], []
+    for position, name in enumerate(stripped, start=1):
+        if not name:
+            name = free_name(f"column {position}", used | taken)
+            nameless.append(name)
+        elif name in used:
+            name = free_name(name, used | taken)
+            repeated.append(name)
+        used.add(name)
+        names.append(name)
+    notices = []
+    if nameless:
+        n = counted(len(nameless), "column has", "columns have")
+        notices.append(f"{n} no name and {'is' if len(nameless) == 1 else 'are'} called "
+                       f"{listed(nameless)}.")  # fmt: skip
+    if repeated:
+        n = counted(len(repeated), "column repeats", "columns repeat")
+        notices.append(f"{n} an earlier name and {'is' if len(repeated) == 1 else 'are'} called "
+                       f"{listed(repeated)}.")  # fmt: skip
+    return names, notices
+
+
+def free_name(name: str, taken: set[str]) -> str:
+    """``name``, or ``name (2)``, ``name (3)`` ... if it is taken.
+
+    Examples
+    --------
+    >>> free_name("a", {"a", "a (2)"})
+    'a (3)'
+    """
+    number, free = 1, name
+    while free in taken:
+        number += 1
+        free = f"{name} ({number})"
+    return free
+
 
 MAX_COLUMNS = 20_000
 # What a text costs at its peak: the bytes, the decoded copy, the cells and the converted columns.

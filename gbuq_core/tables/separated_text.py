@@ -1,15 +1,366 @@
-"""Separated text (CSV, TSV ...) to columns of text, by pyarrow's parser."""
+"""From the bytes of a text file to columns of text: encoding, delimiter, header, rows.
+
+Bytes become UTF-8 text, the first rows show how the file writes its table, and pyarrow parses it.
+"""
 
 from __future__ import annotations
 
+import codecs
+import csv
+import gzip
+import io
+import re
+import zlib
+from collections import Counter
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-from pyarrow import csv
+from pyarrow import csv as arrow_csv
 
 from gbuq_core.errors import TableError
-from gbuq_core.tables.dialect import DELIMITER_NAMES, Dialect, describe, find_dialect
-from gbuq_core.tables.wording import counted
+from gbuq_core.presentation import counted
+from gbuq_core.tables.columns import MISSING_MARKERS
+
+MAX_FILE_BYTES = 250 * 2**20  # as .streamlit/config.toml: server.maxUploadSize
+
+_SAMPLE_BYTES = 2**20
+# Control characters that no table has; tab, line feed, carriage return and form feed are text.
+_CONTROL = bytes(set(range(32)) - {9, 10, 12, 13}) + b"\x7f"
+_MOST_CONTROL = 0.001
+_MOST_DAMAGED = 0.01
+_UTF_16_ZEROS = 0.3  # of every second byte, in a UTF-16 text without a byte order mark
+
+_SIGNATURES = (
+    (b"\x89PNG", "a PNG picture"),
+    (b"\xff\xd8\xff", "a JPEG picture"),
+    (b"GIF8", "a GIF picture"),
+    (b"%PDF", "a PDF document"),
+    (b"PK\x03\x04", "a ZIP archive or an Excel workbook"),
+    (b"PK\x05\x06", "an empty ZIP archive"),
+    (b"\xd0\xcf\x11\xe0", "an old Excel workbook"),
+    (b"BZh", "a bzip2 archive"),
+    (b"\xfd7zXZ", "an XZ archive"),
+    (b"7z\xbc\xaf", "a 7-Zip archive"),
+    (b"Rar!", "a RAR archive"),
+    (b"\x28\xb5\x2f\xfd", "a Zstandard archive"),
+    (b"SQLite format 3\x00", "an SQLite database"),
+    (b"\x89HDF", "an HDF5 file"),
+    (b"ARROW1", "an Arrow file"),
+    (b"\x93NUMPY", "a NumPy array"),
+    (b"\x7fELF", "a program"),
+)
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark it begins with
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+class Text(NamedTuple):
+    """A text file as UTF-8 bytes without byte order mark, and how it was encoded."""
+
+    utf8: bytes
+    encoding: str
+    notices: tuple[str, ...]
+
+
+def check_size(n_bytes: int) -> None:
+    """Refuse a file that is too large before it is read.
+
+    Raises
+    ------
+    TableError
+        Above `MAX_FILE_BYTES`.
+    """
+    if n_bytes > MAX_FILE_BYTES:
+        limit = f"{MAX_FILE_BYTES // 2**20} MB"
+        size = f"{n_bytes / 2**20:,.0f} MB"
+        raise TableError(
+            f"The file has {f'{size}, ' if size != limit else ''}more than the {limit} that can be "
+            "read: keep fewer rows or columns, or save it as Parquet."
+        )
+
+
+def unpack(data: bytes) -> bytes:
+    """Decompress gzip data up to `MAX_FILE_BYTES`; other data come back as they are."""
+    if not data.startswith(b"\x1f\x8b"):
+        return data
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
+            plain = packed.read(MAX_FILE_BYTES + 1)
+    except (OSError, EOFError, zlib.error):
+        raise TableError(
+            "The compressed file is damaged: save it again or upload it uncompressed."
+        ) from None
+    if len(plain) > MAX_FILE_BYTES:
+        raise TableError(
+            f"The file has more than {MAX_FILE_BYTES // 2**20} MB once it is decompressed: "
+            "keep fewer rows or columns, or save it as Parquet."
+        )
+    return plain
+
+
+def to_utf8(data: bytes, encoding: str | None = None) -> Text:
+    """Decode a text file.
+
+    Parameters
+    ----------
+    data : bytes
+        Not empty, not compressed.
+    encoding : str, optional
+        Python's name of the encoding; found out if None, among UTF-8, UTF-16, UTF-32 (with a byte
+        order mark), Windows-1252 and Latin-1.
+
+    Raises
+    ------
+    TableError
+        If this is no text, or the given encoding does not fit.
+    """
+    for signature, what in _SIGNATURES:
+        if data.startswith(signature):
+            raise TableError(f"This is {what}, not a table: save the table as CSV or Parquet.")
+    if encoding is not None:
+        text = _decode_as(data, encoding)
+    else:
+        text = _decode(data)
+    if _control_share(text.utf8) > _MOST_CONTROL:
+        raise _no_text()
+    head = text.utf8[:200].lstrip().lower()
+    if head.startswith((b"<!doctype html", b"<html", b"<?xml")):
+        raise TableError("This is a web page or XML, not a table: save the table as CSV.")
+    if head.startswith((b"{", b"[{")):
+        raise TableError("This is JSON, not a table: save the table as CSV or Parquet.")
+    return text
+
+
+def _decode(data: bytes) -> Text:
+    for mark, name in _BYTE_ORDER_MARKS:
+        if data.startswith(mark):
+            return _decode_as(data, name)
+    sample = data[:_SAMPLE_BYTES]
+    half = max(1, len(sample) // 2)
+    for start, name in ((1, "utf-16-le"), (0, "utf-16-be")):
+        if sample[start::2].count(0) > _UTF_16_ZEROS * half > sample[1 - start :: 2].count(0):
+            return _decode_as(data, name)
+    if b"\x00" in data:
+        raise _no_text()
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return _decode_old(data)
+    return Text(data, "utf-8", ())
+
+
+def _decode_old(data: bytes) -> Text:
+    """Text that is no valid UTF-8: a damaged UTF-8 file, Windows-1252 or Latin-1."""
+    repaired = data.decode("utf-8", errors="replace")
+    damaged = repaired.count("\ufffd")
+    beyond_ascii = sum(letter > "\x7f" for letter in repaired[:_SAMPLE_BYTES])
+    if damaged < _MOST_DAMAGED * beyond_ascii:
+        notice = f"{damaged:,} damaged characters of the UTF-8 text are replaced by \ufffd."
+        return Text(repaired.encode("utf-8"), "utf-8", (notice,))
+    try:
+        return _decode_as(data, "cp1252")
+    except TableError:
+        return _decode_as(data, "latin-1")
+
+
+def _decode_as(data: bytes, encoding: str) -> Text:
+    try:
+        text = data.decode(encoding).removeprefix("\ufeff")
+    except LookupError:
+        raise TableError(f"There is no encoding {encoding!r}: use utf-8 or cp1252.") from None
+    except ValueError:  # also of codecs that decode nothing, such as undefined
+        raise TableError(
+            f"The file is no valid {encoding} text: choose another encoding, such as utf-8 or "
+            "cp1252."
+        ) from None
+    notices: tuple[str, ...] = ()
+    if encoding in ("cp1252", "latin-1"):
+        notices = (f"The text is no UTF-8 and is read as {encoding}: check letters with accents.",)
+    if "\x00" in text:
+        raise _no_text()
+    return Text(text.encode("utf-8", errors="replace"), encoding, notices)
+
+
+def _control_share(data: bytes) -> float:
+    sample = data[:_SAMPLE_BYTES]
+    return 1.0 - len(sample.translate(None, _CONTROL)) / max(1, len(sample))
+
+
+def _no_text() -> TableError:
+    return TableError("This is binary data, not a table: upload a CSV, TSV or Parquet file.")
+
+
+DELIMITERS = (",", ";", "\t", "|")
+DELIMITER_NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
+
+_SAMPLE_ROWS = 200
+_NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
+_WITH_COMMA = re.compile(r"[+-]?\d+,\d+")
+_WITH_POINT = re.compile(r"[+-]?\d+\.\d+")
+_GROUPS_OF_THREE = re.compile(r"[+-]?\d{1,3}([.,]\d{3})+")
+# Where a comma and another delimiter fit equally well, commas are decimal marks or prose.
+_PREFERENCE = {"\t": 3, ";": 2, "|": 1, ",": 0}
+
+
+class Dialect(NamedTuple):
+    """What the first rows show.
+
+    ``header`` holds the cells of the header, or None if the first row is data already;
+    ``n_columns`` is the number of cells in a row, and ``header_is_row`` tells whether the header
+    has as many, or is a ragged row itself.
+    """
+
+    delimiter: str
+    header: tuple[str, ...] | None
+    n_columns: int
+    header_is_row: bool
+    decimal: str
+    notices: tuple[str, ...]
+
+
+def find_dialect(
+    text: bytes, delimiter: str | None, has_header: bool | None, decimal: str | None
+) -> Dialect:
+    r"""Judge a UTF-8 text from its first 200 rows; what is given is not guessed.
+
+    Examples
+    --------
+    >>> found = find_dialect(b"x;y\n1,5;2\n2,5;3\n", None, None, None)
+    >>> found.delimiter, found.decimal, found.header
+    (';', ',', ('x', 'y'))
+    """
+    sample = _sample(text)
+    if delimiter is None:
+        delimiter = max(DELIMITERS, key=lambda mark: _fitness(split_rows(sample, mark), mark))
+    rows = split_rows(sample, delimiter)
+    notices = []
+    first = rows[0] if rows else []
+    if has_header is None:
+        has_header = _has_header(rows)
+        if not has_header:
+            notices.append(
+                "The first row looks like data, so the columns are called column 1, column 2 and "
+                "so on; if it holds names, say that the file has a header."
+            )
+    body = rows[1:] if has_header else rows
+    usual = Counter(len(row) for row in body).most_common(1)[0][0] if body else len(first)
+    header, n_columns = (list(first), len(first)) if has_header else (None, usual)
+    if header is not None and usual == len(header) + 1:
+        n_columns = usual
+        if all(row[-1].strip() == "" for row in body if len(row) == usual):
+            header = [*header, ""]
+        else:
+            header = ["", *header]
+            notices.append(
+                "The header has one name less than the rows have cells, so the first column is "
+                "read as one without a name."
+            )
+    elif header is not None and usual == len(header) - 1 and header[-1].strip() == "":
+        header, n_columns = header[:-1], usual
+    if decimal is None:
+        decimal = _decimal_mark([cell for row in body for cell in row], delimiter)
+    return Dialect(
+        delimiter,
+        None if header is None else tuple(header),
+        n_columns,
+        has_header and len(first) == n_columns,
+        decimal,
+        tuple(notices),
+    )
+
+
+def split_rows(sample: str, delimiter: str) -> list[list[str]]:
+    """The cells of the rows of a sample; a quotation mark that is never closed ends it."""
+    rows = []
+    lines = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter)
+    try:
+        for row in lines:
+            if row:
+                rows.append(row)
+            if len(rows) > _SAMPLE_ROWS:
+                break
+    except csv.Error:  # a cell longer than the module's limit, after which nothing is judged
+        return rows
+    return rows
+
+
+def _sample(text: bytes) -> str:
+    """The first rows as text, without a last one that was cut in the middle."""
+    piece = text[:_SAMPLE_BYTES]
+    sample = piece.decode("utf-8", errors="ignore")
+    if len(piece) < len(text) and "\n" in sample:
+        sample = sample[: sample.rindex("\n") + 1]
+    return sample
+
+
+def _fitness(rows: list[list[str]], delimiter: str) -> tuple[float, int, int]:
+    """How well a delimiter fits: the share of rows as long as the header, then a preference."""
+    if not rows or len(rows[0]) < 2:
+        return (0.0, 0, -_rank(delimiter))
+    width = len(rows[0])
+    body = rows[1:] or rows
+    same = sum(len(row) == width for row in body) / len(body)
+    near = sum(abs(len(row) - width) <= 1 for row in body) / len(body)
+    # A header may lack a name; beyond that, rows as long as the header are what counts.
+    share = round(max(same, 0.9 * near), 2)
+    return (share, _PREFERENCE[delimiter], width)
+
+
+def _rank(delimiter: str) -> int:
+    return DELIMITERS.index(delimiter)
+
+
+def _has_header(rows: list[list[str]]) -> bool:
+    """Whether the first row names the columns: words over numbers, or no numbers at all."""
+    if not rows:
+        return True
+    first, body = [cell.strip() for cell in rows[0]], rows[1:]
+    for column, cell in enumerate(first):
+        below = [row[column].strip() for row in body if column < len(row)]
+        below = [value for value in below if value not in MISSING_MARKERS]
+        numbers = sum(bool(_NUMBER.fullmatch(value)) for value in below)
+        word = cell not in MISSING_MARKERS and not _NUMBER.fullmatch(cell)
+        if word and below and numbers > 0.9 * len(below):
+            return True
+    numbers_in_first = [float(cell) for cell in first if re.fullmatch(r"\d{1,9}", cell)]
+    if any(_NUMBER.fullmatch(cell) and not re.fullmatch(r"\d{1,9}", cell) for cell in first):
+        return False
+    years = all(1800 <= number <= 2200 for number in numbers_in_first)
+    steps = {after - before for before, after in pairwise(numbers_in_first)}
+    counts = len(numbers_in_first) >= 3 and numbers_in_first[0] <= 1 and steps == {1.0}
+    return years or counts
+
+
+def _decimal_mark(cells: list[str], delimiter: str) -> str:
+    """A comma if more cells have a decimal comma than a point; 1,234 alone proves nothing."""
+    stripped = [cell.strip() for cell in cells]
+    points = sum(bool(_WITH_POINT.fullmatch(cell)) for cell in stripped)
+    commas = [cell for cell in stripped if _WITH_COMMA.fullmatch(cell)]
+    proven = any(not _GROUPS_OF_THREE.fullmatch(cell) for cell in commas)
+    return "," if len(commas) > points and (proven or delimiter != ",") else "."
+
+
+def describe(dialect: Dialect) -> str:
+    r"""One sentence for the page.
+
+    Examples
+    --------
+    >>> describe(find_dialect(b"x;y\n1,5;2\n", None, None, None))
+    'Read as 2 columns separated by a semicolon, with a decimal comma and a header.'
+    """
+    mark = DELIMITER_NAMES.get(dialect.delimiter, repr(dialect.delimiter))
+    decimal = "comma" if dialect.decimal == "," else "point"
+    header = "a header" if dialect.header is not None else "no header"
+    return (
+        f"Read as {counted(dialect.n_columns, 'column')} separated by a {mark}, with a decimal "
+        f"{decimal} and {header}."
+    )
+
 
 MOST_RAGGED = 0.1
 
@@ -89,20 +440,20 @@ def _parse(text: bytes, dialect: Dialect, quote_char: str | bool = '"') -> _Pars
     for block_bytes in _BLOCK_BYTES:
         ragged.clear()
         try:
-            data = csv.read_csv(
+            data = arrow_csv.read_csv(
                 pa.BufferReader(text),
                 # One thread: only then are ragged rows handed over in their order.
-                read_options=csv.ReadOptions(
+                read_options=arrow_csv.ReadOptions(
                     use_threads=False, column_names=names, block_size=block_bytes
                 ),
-                parse_options=csv.ParseOptions(
+                parse_options=arrow_csv.ParseOptions(
                     delimiter=dialect.delimiter,
                     quote_char=quote_char,
                     newlines_in_values=True,
                     ignore_empty_lines=dialect.n_columns > 1,
                     invalid_row_handler=set_aside,
                 ),
-                convert_options=csv.ConvertOptions(
+                convert_options=arrow_csv.ConvertOptions(
                     column_types={name: pa.string() for name in names},
                     strings_can_be_null=False,
                     check_utf8=False,

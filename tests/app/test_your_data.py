@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from gbuq_core.jobs import RUNNER
-from gbuq_core.tables import decoding
+from gbuq_core.tables import separated_text
 from pages._ui.site_map import PAGES
 from pages._ui.your_data.source import MAX_MEGABYTES
 from pages._ui.your_data.state import FIND, PAGE, TABLE, page_state
@@ -98,7 +98,7 @@ def test_a_file_that_is_no_table_is_one_sentence_and_nothing_is_lost(case):
 
 def test_a_file_above_the_limit_is_one_sentence_and_nothing_is_lost(monkeypatch):
     # The same path as for 300 MB, with a limit that a test can go beyond.
-    monkeypatch.setattr(decoding, "MAX_FILE_BYTES", 2**20)
+    monkeypatch.setattr(separated_text, "MAX_FILE_BYTES", 2**20)
     at = open_page(b"a,b\n" + b"1,2\n" * 2**19)
     assert not at.exception
     assert says(at, "The file has 2 MB, more than the 1 MB that can be read: keep fewer rows")
@@ -110,7 +110,7 @@ def test_the_page_the_server_and_the_reader_have_one_limit():
     # The browser refuses a larger file before it is sent, by the limit that the box tells it.
     boxes = open_page().get("file_uploader")
     assert {box.proto.max_upload_size_mb for box in boxes} == {MAX_MEGABYTES}
-    assert MAX_MEGABYTES * 2**20 == decoding.MAX_FILE_BYTES
+    assert MAX_MEGABYTES * 2**20 == separated_text.MAX_FILE_BYTES
     config = tomllib.loads((Path(APP).parent / ".streamlit/config.toml").read_text())
     assert config["server"]["maxUploadSize"] == MAX_MEGABYTES
 

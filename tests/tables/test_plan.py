@@ -53,7 +53,7 @@ def test_too_few_rows_for_a_pilot():
 
 
 def test_a_rare_class_of_a_long_table_can_be_scored(monkeypatch):
-    monkeypatch.setattr("gbuq_core.tables.pilot.PILOT_ROWS", 60)
+    monkeypatch.setattr("gbuq_core.tables.predicting.PILOT_ROWS", 60)
     n = 600
     frame = pd.DataFrame({"x": np.arange(n) % 7, "y": "no"})
     frame.loc[[100, 300, 500], "y"] = "yes"

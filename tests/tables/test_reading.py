@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from gbuq_core.errors import InvalidParameter, MemoryLimitExceeded, TableError
-from gbuq_core.tables import ReadOptions, read_table
-from gbuq_core.tables import decoding as decoding_module
+from gbuq_core.tables import ReadOptions, read_table, separated_text
 
 ROWS = [("Köln", "1.5", "x"), ("Ulm", "-2", "y"), ("Bonn", "3", "z")]
 
@@ -246,7 +245,7 @@ def test_an_upload_above_the_limit_is_refused_before_it_is_read():
 
 
 def test_a_compressed_file_is_unpacked_up_to_the_limit_only(monkeypatch):
-    monkeypatch.setattr(decoding_module, "MAX_FILE_BYTES", 10_000)
+    monkeypatch.setattr(separated_text, "MAX_FILE_BYTES", 10_000)
     with pytest.raises(TableError, match="once it is decompressed"):
         read_table(gzip.compress(b"a,b\n" + b"1,2\n" * 5000, mtime=0))
     assert read_table(gzip.compress(b"a,b\n" + b"1,2\n" * 500, mtime=0)).n_rows == 500

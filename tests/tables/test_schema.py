@@ -16,9 +16,16 @@ from gbuq_core.tables import (
     read_table,
     suggest_target,
 )
-from gbuq_core.tables.date_text import date_part, find_date_style, read_dates, used_parts
-from gbuq_core.tables.markers import MISSING_MARKERS, suspected_missing
-from gbuq_core.tables.number_text import read_numbers, trim
+from gbuq_core.tables.columns import (
+    MISSING_MARKERS,
+    date_part,
+    find_date_style,
+    read_dates,
+    read_numbers,
+    suspected_missing,
+    trim,
+    used_parts,
+)
 
 N = 40
 

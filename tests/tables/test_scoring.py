@@ -15,13 +15,11 @@ from gbuq_core.tables import (
     ScorePlan,
     edit_schema,
     infer_schema,
-    protocols,
     read_table,
     score_table,
     to_csv_bytes,
 )
-from gbuq_core.tables.predicting import predict_rows
-from gbuq_core.tables.splitting import assign_folds, held_out_fifth
+from gbuq_core.tables.predicting import assign_folds, held_out_fifth, predict_rows
 
 FAST = ScorePlan(n_trees=40, depth=3, learning_rate=0.1)
 ADDED = ["prediction", "total_uncertainty", "data_uncertainty", "knowledge_uncertainty"]
@@ -166,7 +164,7 @@ def test_results_depend_on_the_seed_only(regression):
 
 
 def test_large_tables_have_a_held_out_fifth(monkeypatch):
-    monkeypatch.setattr(protocols, "MAX_ROWS_OUT_OF_FOLD", 299)
+    monkeypatch.setattr("gbuq_core.tables.scoring.MAX_ROWS_OUT_OF_FOLD", 299)
     frame = regression_frame(302)
     frame.loc[[5, 6], "y"] = np.nan
     scored = score_table(as_table(frame), "y", plan=FAST)

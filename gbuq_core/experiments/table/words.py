@@ -8,8 +8,7 @@ import numpy as np
 
 from gbuq_core.experiments.table.fit import Cut, CutModel, held_out_rows
 from gbuq_core.presentation import short
-from gbuq_core.tables.evaluation import RegressionScores, Scores
-from gbuq_core.tables.scoring import ScoredTable
+from gbuq_core.tables.scoring import RegressionScores, ScoredTable, Scores
 
 _NAMED_ROWS = 3
 _ROUNDING = 1e-12  # of total uncertainty: so little knowledge uncertainty orders no rows
