@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from demos.lesson import Lesson, Shown, Step, main
+from gbuq_core.experiments.ranking import rank_correlation
 from gbuq_core.experiments.spiral.fit import SpiralRun, map_spiral, run_spiral, spiral_truth
 from gbuq_core.experiments.spiral.growth import growth_of
 from gbuq_core.experiments.spiral.plan import SpiralSettings
@@ -24,7 +25,7 @@ from gbuq_core.experiments.spiral.quality import (
     quality_against_compute,
     walk_off,
 )
-from gbuq_core.experiments.spiral.regions import rank_correlation, spiral_regions
+from gbuq_core.experiments.spiral.regions import spiral_regions
 from gbuq_core.experiments.spiral.scores import SpiralScore, describe_spiral, score_spiral
 from gbuq_core.figures.canvas.panels import Line, PanelSheet
 from gbuq_core.figures.spiral.charts import RayOfMethod, ray_sheet

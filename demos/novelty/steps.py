@@ -41,7 +41,7 @@ from gbuq_core.experiments.novelty.edits import mask_of
 from gbuq_core.experiments.novelty.fit import NoveltyMaps, predict_places, ranks_of
 from gbuq_core.experiments.novelty.look import PlaceLook, explain_place
 from gbuq_core.experiments.novelty.plan import METHODS, NoveltySettings
-from gbuq_core.experiments.spiral.regions import rank_correlation
+from gbuq_core.experiments.ranking import rank_correlation
 from gbuq_core.figures.canvas.panels import Line, Marker
 from gbuq_core.figures.novelty.charts import tree_sheet
 from gbuq_core.presentation import digits

@@ -10,13 +10,14 @@ from lesson_parts import computed, fits_made_once
 
 from demos import spiral
 from demos.spiral import LESSON, largest_rise
+from gbuq_core.experiments.ranking import rank_correlation
 from gbuq_core.experiments.spiral.fit import run_spiral, spiral_truth
 from gbuq_core.experiments.spiral.quality import (
     burn_in_effect,
     quality_against_compute,
     walk_off,
 )
-from gbuq_core.experiments.spiral.regions import rank_correlation, spiral_regions
+from gbuq_core.experiments.spiral.regions import spiral_regions
 from gbuq_core.experiments.spiral.scores import score_spiral
 
 STEPS = {step.title: step for step in LESSON.steps}

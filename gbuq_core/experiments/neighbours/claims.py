@@ -22,7 +22,7 @@ from gbuq_core.experiments.neighbours.fit import (
 )
 from gbuq_core.experiments.neighbours.plan import BASELINES, ORDERS, one_thread
 from gbuq_core.experiments.neighbours.scores import average_with, family_posterior
-from gbuq_core.experiments.spiral.regions import rank_correlation
+from gbuq_core.experiments.ranking import rank_correlation
 from gbuq_core.ibug import FAMILIES, log_density
 from gbuq_core.metrics import crps_gaussian_values, nll_gaussian_values, rmse
 from gbuq_core.metrics.neighbour_tuning import CANDIDATES

@@ -14,7 +14,7 @@ from gbuq_core.experiments.claims import Claim, verdict_of
 from gbuq_core.experiments.novelty.data import Mask
 from gbuq_core.experiments.novelty.fit import NoveltyFit, NoveltyMaps, at_places
 from gbuq_core.experiments.novelty.scores import MapScore, score_maps, support_of
-from gbuq_core.experiments.spiral.regions import auroc_of, rank_correlation
+from gbuq_core.experiments.ranking import auroc_of, rank_correlation
 from gbuq_core.macau import MacauClassifier, MacauRegressor
 
 # What counts as agreeing; the paper uses words and a table, the levels are ours.

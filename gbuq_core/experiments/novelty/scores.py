@@ -15,7 +15,7 @@ from gbuq_core.experiments.novelty.data import SIDE, Mask
 from gbuq_core.experiments.novelty.edits import mask_of
 from gbuq_core.experiments.novelty.fit import NoveltyFit, NoveltyMaps
 from gbuq_core.experiments.novelty.plan import METHODS
-from gbuq_core.experiments.spiral.regions import auroc_of, rank_correlation
+from gbuq_core.experiments.ranking import auroc_of, rank_correlation
 
 
 class MapScore(NamedTuple):

@@ -15,13 +15,10 @@ from gbuq_core.experiments.claims import (
     times_text,
     verdict_of,
 )
+from gbuq_core.experiments.ranking import rank_correlation
 from gbuq_core.experiments.spiral.fit import SpiralMaps, SpiralRun
 from gbuq_core.experiments.spiral.plan import METHODS, PAPER, SpiralSettings
-from gbuq_core.experiments.spiral.regions import (
-    BETTER_THAN_CHANCE,
-    against_chance,
-    rank_correlation,
-)
+from gbuq_core.experiments.spiral.regions import BETTER_THAN_CHANCE, against_chance
 from gbuq_core.experiments.spiral.scores import SpiralScore, ratio_of, score_spiral
 
 # What counts as agreeing; the papers use words, the numbers are ours.

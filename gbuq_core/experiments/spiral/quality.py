@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gbuq_core.errors import InvalidParameter
+from gbuq_core.experiments.ranking import auroc_of, rank_correlation
 from gbuq_core.experiments.spiral.data import spiral_truth
 from gbuq_core.experiments.spiral.fit import SpiralFit, SpiralMaps, fit_spiral, map_spiral
 from gbuq_core.experiments.spiral.plan import (
@@ -28,9 +29,7 @@ from gbuq_core.experiments.spiral.probe import predict_points
 from gbuq_core.experiments.spiral.regions import (
     BETTER_THAN_CHANCE,
     against_chance,
-    auroc_of,
     mean_of,
-    rank_correlation,
     spiral_regions,
 )
 from gbuq_core.experiments.spiral.scores import score_spiral

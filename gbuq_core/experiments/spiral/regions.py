@@ -1,4 +1,4 @@
-"""Where the spiral's truth says that rows are, none are, or classes meet; rankings."""
+"""Where the spiral's truth says that rows are, none are, or classes meet."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from gbuq_core.experiments.spiral.data import ARM_RADIUS, EXTENT, GRID, SIDE, SpiralTruth
-from gbuq_core.metrics import auroc
 
 Array = npt.NDArray[np.float64]
 Cells = npt.NDArray[np.bool_]
@@ -97,30 +96,6 @@ def _rays() -> tuple[npt.NDArray[np.int16], Cells]:
     on_grid = (row >= 0) & (row < SIDE) & (column >= 0) & (column < SIDE)
     crossed = np.where(on_grid, row * SIDE + column, SIDE * SIDE).astype(np.int16)
     return crossed, radius < own
-
-
-def rank_correlation(knowledge: npt.ArrayLike, other: npt.ArrayLike) -> float:
-    """Spearman's correlation of two maps: 1 if they order the cells alike; NaN if one is constant.
-
-    Examples
-    --------
-    >>> rank_correlation([[1.0, 2.0], [3.0, 9.0]], [[10.0, 11.0], [12.0, 12.5]])
-    1.0
-    """
-    from scipy.stats import rankdata
-
-    first, second = (rankdata(np.ravel(values)) for values in (knowledge, other))
-    first, second = first - first.mean(), second - second.mean()
-    norm = math.sqrt(float(first @ first) * float(second @ second))
-    return float(first @ second) / norm if norm else math.nan
-
-
-def auroc_of(positive: Cells, negative: Cells, values: Array) -> float:
-    """AUROC of two sets of cells; NaN without values or without cells of a kind."""
-    cells = positive | negative
-    if not cells.any() or not np.isfinite(values[cells]).all():
-        return math.nan
-    return auroc(positive[cells], values[cells])
 
 
 def against_chance(value: float) -> str:

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gbuq_core.experiments.ranking import auroc_of
 from gbuq_core.experiments.spiral.data import SIDE, SpiralTruth
 from gbuq_core.experiments.spiral.fit import SpiralMaps, SpiralRun, fresh_sample
 from gbuq_core.experiments.spiral.plan import METHODS
 from gbuq_core.experiments.spiral.regions import (
     MIN_BETWEEN,
     against_chance,
-    auroc_of,
     mean_of,
     spiral_regions,
 )

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from gbuq_core.errors import InvalidParameter
+from gbuq_core.experiments.ranking import rank_correlation
 from gbuq_core.experiments.spiral import quality as spiral_quality
 from gbuq_core.experiments.spiral.export import spiral_code, spiral_csv
 from gbuq_core.experiments.spiral.fit import (
@@ -26,7 +27,7 @@ from gbuq_core.experiments.spiral.quality import (
     quality_plans,
     walk_off,
 )
-from gbuq_core.experiments.spiral.regions import against_chance, rank_correlation
+from gbuq_core.experiments.spiral.regions import against_chance
 from gbuq_core.experiments.spiral.scores import score_spiral
 from gbuq_core.uncertainty import decompose_classification
 

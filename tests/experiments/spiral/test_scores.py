@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from spiral_parts import TRUTH, WHERE, made_up, run_of
 
+from gbuq_core.experiments.ranking import rank_correlation
 from gbuq_core.experiments.spiral.claims import check_claims
 from gbuq_core.experiments.spiral.export import spiral_code
 from gbuq_core.experiments.spiral.fit import GRID, run_spiral, spiral_truth
@@ -17,7 +18,7 @@ from gbuq_core.experiments.spiral.plan import (
     forest_trees,
     plan_spiral,
 )
-from gbuq_core.experiments.spiral.regions import MIN_BETWEEN, rank_correlation, spiral_regions
+from gbuq_core.experiments.spiral.regions import MIN_BETWEEN, spiral_regions
 from gbuq_core.experiments.spiral.scores import describe_spiral, score_spiral
 from gbuq_core.metrics import effective_ensemble_size
 

@@ -1,0 +1,57 @@
+"""How two maps rank the same cells: scores that several experiments compare maps with."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from gbuq_core.metrics import auroc
+
+
+def rank_correlation(one: npt.ArrayLike, other: npt.ArrayLike) -> float:
+    """Spearman's correlation of two maps: 1 if they rank the cells alike; NaN if one is constant.
+
+    Parameters
+    ----------
+    one, other : array-like
+        Maps of the same shape. Only the order of their values matters.
+
+    Examples
+    --------
+    >>> round(rank_correlation([[1.0, 2.0], [3.0, 9.0]], [[10.0, 11.0], [12.0, 12.5]]), 12)
+    1.0
+    """
+    from scipy.stats import spearmanr
+
+    first, second = np.ravel(one), np.ravel(other)
+    if np.ptp(first) == 0.0 or np.ptp(second) == 0.0:
+        return math.nan  # scipy would warn
+    return float(spearmanr(first, second).statistic)
+
+
+def auroc_of(
+    positive: npt.NDArray[np.bool_],
+    negative: npt.NDArray[np.bool_],
+    values: npt.NDArray[np.float64],
+) -> float:
+    """AUROC of two sets of cells; NaN if a value is not finite or a set is empty.
+
+    Parameters
+    ----------
+    positive, negative : ndarray of bool
+        Cells of the map: the first should have the higher values.
+    values : ndarray
+        The map, of the same shape.
+
+    Examples
+    --------
+    >>> cells = np.array([True, False, False])
+    >>> auroc_of(cells, ~cells, np.array([2.0, 1.0, 2.0]))
+    0.75
+    """
+    cells = positive | negative
+    if not cells.any() or not np.isfinite(values[cells]).all():
+        return math.nan
+    return auroc(positive[cells], values[cells])
