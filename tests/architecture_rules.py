@@ -342,3 +342,102 @@ def packages_say_what_they_hold(module):
     if module.path.name != "__init__.py" or module.top != "gbuq_core":
         return []
     return [] if ast.get_docstring(parsed(module)) else ["no docstring"]
+
+
+# Rules of homes: who uses a file decides in which folder it lives. They see the whole tree, and
+# return a complaint for each file that they do not like.
+UI = PurePosixPath("pages/_ui")
+RENDERERS = {"canvas", "curves"}  # every page's figures draw with them
+
+
+def files_used(modules):
+    """For each Python file the files that it imports, by path."""
+    python = [module for module in modules if module.path.suffix == ".py"]
+    by_name = {}
+    for module in python:
+        parts = module.path.with_suffix("").parts
+        by_name[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = module.path
+    used = {}
+    for module in python:
+        names = {i.name for i in imports(module)}
+        found = (by_name.get(name) or by_name.get(name.rpartition(".")[0]) for name in names)
+        used[module.path] = {path for path in found if path and path != module.path}
+    return used
+
+
+def folder_of(path, room):
+    """The folder of a room that a file lives in; None for a file at its top or elsewhere."""
+    inside = path.is_relative_to(room) and len(path.relative_to(room).parts) > 1
+    return path.relative_to(room).parts[0] if inside else None
+
+
+def page_of(path):
+    """The page that a file of pages/ belongs to; None for what several share."""
+    return path.stem if path.parent == UI.parent else folder_of(path, UI)
+
+
+def may_read(path, other):
+    """Whether a file may import one of a page's folder: its own page, or lessons its knobs."""
+    owner = folder_of(other, UI)
+    return owner in (None, page_of(path)) or (
+        page_of(path) == "lessons" and other.stem == "controls"
+    )
+
+
+def pages_using(modules):
+    """For each file of pages/_ui the pages that use it, also through others; app.py is all."""
+    used, found = files_used(modules), defaultdict(set)
+    for start in (path for path in used if path.parent == UI.parent or path.parts[0] == "app.py"):
+        seen, todo = set(), [start]
+        while todo:
+            path = todo.pop()
+            others = used[path] - seen
+            # What another page's knobs are made of is not used by the lessons that read them.
+            own = {o for o in others if folder_of(o, UI) in (None, page_of(start))}
+            seen |= own
+            todo += own
+        for path in seen:
+            found[path].add(start.stem)
+    return found
+
+
+def what_one_page_uses_lives_in_its_folder(modules):
+    users = pages_using(modules)
+    shared = [m.path for m in modules if m.path.parent == UI and m.path.suffix == ".py"]
+    alone = (path for path in shared if path.stem != "__init__" and len(users[path]) < 2)
+    return {
+        path: f"used by {', '.join(users[path]) or 'no page'}"
+        for path in alone
+        if "app" not in users[path]
+    }
+
+
+def pages_keep_out_of_other_pages_folders(modules):
+    of_pages = {
+        path: used for path, used in files_used(modules).items() if path.parts[0] == "pages"
+    }
+    bad = {path: {o for o in used if not may_read(path, o)} for path, used in of_pages.items()}
+    return {path: sorted(map(str, others)) for path, others in bad.items() if others}
+
+
+def folders_do_not_know_each_other(modules):
+    bad = {}
+    for path, used in files_used(modules).items():
+        for room in ("gbuq_core/experiments", "gbuq_core/figures", "demos"):
+            own = folder_of(path, room)
+            others = {folder_of(other, room) for other in used} - {None, own}
+            if room.endswith("figures"):
+                others -= RENDERERS
+            if own and others:
+                bad[path] = sorted(others)
+    return bad
+
+
+def shared_files_say_what_they_are_for(modules):
+    """Each file at the top of pages/_ui has its line in the folder's docstring."""
+    heads = [m for m in modules if m.path == UI / "__init__.py"]
+    said = "".join(ast.get_docstring(parsed(head)) or "" for head in heads)
+    listed = set(re.findall(r"^ *(\w+) {2,}\S", said, re.MULTILINE))
+    shared = {m.path.stem for m in modules if m.path.parent == UI and m.path.suffix == ".py"}
+    wrong = (shared - {"__init__"}) ^ listed
+    return {UI / "__init__.py": sorted(wrong)} if wrong else {}

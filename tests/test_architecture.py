@@ -108,6 +108,47 @@ RULES = {
     rules.no_room_without_a_name: [("gbuq_core/utils.py", "")],
     rules.packages_say_what_they_hold: [("gbuq_core/ibug/__init__.py", "")],
 }
+# Rules of homes, each with small trees that break it: from paths to texts.
+KNOBS = {"pages/_ui/knobs.py": "", "pages/_ui/heart/controls.py": "from pages._ui import knobs"}
+HOMES = {
+    rules.what_one_page_uses_lives_in_its_folder: [
+        {"pages/heart.py": "from pages._ui.knobs import Knob", **KNOBS},
+        {"pages/heart.py": "from pages._ui.heart.controls import STATE", **KNOBS},
+        # Lessons read a page's knobs: that makes nothing shared.
+        {
+            "pages/heart.py": "from pages._ui.heart.controls import STATE",
+            "pages/lessons.py": "from pages._ui.heart.controls import STATE",
+            **KNOBS,
+        },
+        {
+            "pages/heart.py": "from pages._ui import outer",
+            "pages/_ui/outer.py": "def f():\n    from pages._ui.inner import g",
+            "pages/_ui/inner.py": "",
+            "app.py": "from pages._ui import outer",
+            "pages/_ui/forgotten.py": "",
+        },
+    ],
+    rules.pages_keep_out_of_other_pages_folders: [
+        {"pages/spiral.py": "from pages._ui.heart.controls import STATE", **KNOBS},
+        {"pages/_ui/spiral/look.py": "from pages._ui.heart import controls", **KNOBS},
+        {"pages/_ui/canvas.py": "import pages._ui.heart.controls", **KNOBS},
+        {
+            "pages/_ui/lessons/links.py": "from pages._ui.heart.picture import draw",
+            "pages/_ui/heart/picture.py": "",
+        },
+    ],
+    rules.folders_do_not_know_each_other: [
+        {
+            f"{room}/heart/fit.py": f"from {room.replace('/', '.')}.spiral.regions import far",
+            f"{room}/spiral/regions.py": "",
+        }
+        for room in ("gbuq_core/experiments", "gbuq_core/figures", "demos")
+    ],
+    rules.shared_files_say_what_they_are_for: [
+        {"pages/_ui/__init__.py": '"""Shared."""', "pages/_ui/knobs.py": ""},
+        {"pages/_ui/__init__.py": '"""Shared.\n\nknobs  settings\ngone  nothing\n"""', **KNOBS},
+    ],
+}
 NOT_PYTHON_TOO = {
     rules.files_are_short,
     rules.nothing_is_left_to_do,
@@ -149,6 +190,38 @@ def test_the_tree_keeps(rule):
 )
 def test_a_broken_rule_is_seen(rule, path, text):
     assert rule(rules.Module(PurePosixPath(path), text))
+
+
+@pytest.mark.parametrize("rule", HOMES, ids=lambda rule: rule.__name__)
+def test_the_tree_keeps_a_rule_of_homes(rule):
+    assert rule(modules()) == {}
+
+
+@pytest.mark.parametrize(
+    ("rule", "tree"),
+    [(rule, broken) for rule, cases in HOMES.items() for broken in cases],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_a_broken_rule_of_homes_is_seen(rule, tree):
+    assert rule([rules.Module(PurePosixPath(path), text) for path, text in tree.items()])
+
+
+def test_what_lives_in_its_home_is_not_complained_of():
+    texts = {
+        "app.py": "from pages._ui import style",
+        "pages/heart.py": "from pages._ui.heart.controls import STATE",
+        "pages/spiral.py": "from pages._ui.knobs import Knob",
+        "pages/lessons.py": "from pages._ui.lessons.links import OPENERS",
+        "pages/_ui/__init__.py": '"""Shared.\n\nknobs  settings\nstyle  looks\n"""',
+        "pages/_ui/lessons/links.py": "from pages._ui.heart import controls",
+        "pages/_ui/style.py": "",
+        "gbuq_core/figures/heart/maps.py": "from gbuq_core.figures.canvas.panels import Panel",
+        "gbuq_core/figures/canvas/panels.py": "from gbuq_core.figures.colour import mix",
+        "gbuq_core/figures/colour.py": "",
+        **KNOBS,
+    }
+    tree = [rules.Module(PurePosixPath(path), text) for path, text in texts.items()]
+    assert [rule(tree) for rule in HOMES] == [{}] * len(HOMES)
 
 
 def test_what_explains_the_code_does_not_make_a_file_long():

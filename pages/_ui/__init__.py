@@ -1,1 +1,22 @@
-"""What pages share: the canvas component and other pieces that need streamlit."""
+"""What at least two pages, or the app itself, use. What one page uses is in its own folder.
+
+::
+
+    site_map       every page once: file, address, title and question
+    style          rules of appearance that the theme cannot say
+    warmup         kernels loaded once, when the server starts
+    knobs          a page's settings as plain data, and how its link is read
+    controls       draws the knobs in the sidebar
+    url_state      keeps address bar, sidebar and session the same
+    address        sets several knobs at once, as one step of the browser's Back
+    jobs_glue      asks for fits, shows their progress, stops those nobody waits for
+    kept           keeps what was worked out from a fit while it is shown
+    picture_first  draws the picture before the rest of the page
+    notices        sentences beside a picture: notes, warnings, errors
+    canvas         the component for maps
+    curves         the component for curves
+    surface        one map as a surface that can be turned
+    side_by_side   fits several methods side by side
+    claims         a paper's statements with their verdicts
+    export         the row under a picture: code, link, downloads
+"""
