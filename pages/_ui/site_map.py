@@ -20,7 +20,11 @@ class Entry(NamedTuple):
 
 
 HOME = Entry(
-    "pages/home.py", "", "Home", "", "What are total, data and knowledge uncertainty? Move a slider and see."
+    "pages/home.py",
+    "",
+    "Home",
+    "",
+    "What are total, data and knowledge uncertainty? Move a slider and see.",
 )
 
 HEART = Entry(

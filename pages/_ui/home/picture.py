@@ -65,10 +65,10 @@ def score_wave(run: WaveRun) -> None:
     st.caption(
         f"The dots are {shown} of {run.config.n_rows:,} rows. The table gives standard deviations "
         "in units of y; the error is the distance from the predicted mean to the true mean. The "
-        f"outer edge is {N_STD:g} total standard deviations from the mean. Where there are rows, it "
-        f"holds {100 * scores.coverage:.1f} % of new values; {100 * NOMINAL_COVERAGE:.1f} % would "
-        f"be right. {run.config.n_members} SGLB models were fitted in {seconds_text(run.fit_seconds)}, "
-        f"and take {format_bytes(run.memory_bytes)}."
+        f"outer edge is {N_STD:g} total standard deviations from the mean. Where there are rows, "
+        f"it holds {100 * scores.coverage:.1f} % of new values; {100 * NOMINAL_COVERAGE:.1f} % "
+        f"would be right. {run.config.n_members} SGLB models were fitted in "
+        f"{seconds_text(run.fit_seconds)} and take {format_bytes(run.memory_bytes)}."
     )
 
 
