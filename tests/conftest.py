@@ -15,6 +15,11 @@ from gbuq_core.numba_cache import ensure_writable_cache
 # again would take a quarter of that time.
 gc.disable()
 
+# Threads of LightGBM, XGBoost and scikit-learn would otherwise burn a core while they wait for each
+# other, a core that the other worker needs: most of the time that small models took. OpenMP reads
+# this once, when it is loaded.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
 # Before any test module imports a kernel.
 ensure_writable_cache()
 
