@@ -14,8 +14,8 @@ import numpy as np
 
 from benchmarks.ibug_tables import collect
 from benchmarks.report import table_lines
-from gbuq_core.experiments.heteroscedastic.paper import paper_auroc, paper_crps
 from gbuq_core.experiments.heteroscedastic.plan import METHODS, SCORES
+from gbuq_core.experiments.heteroscedastic.scores import paper_auroc, paper_crps
 
 LEVELS = (0.5, 0.8, 0.95)
 # Table 1, "Synth(CRPS)": total uncertainty, 10,000 rows, half of them training.

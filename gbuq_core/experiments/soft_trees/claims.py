@@ -170,8 +170,9 @@ def check_bandit_claim(runs: Sequence[BanditRun]) -> Claim | None:
 
     Examples
     --------
-    >>> from gbuq_core.experiments.soft_trees.bandit import run_bandit
-    >>> from gbuq_core.experiments.soft_trees.bandit_plan import BanditSettings, plan_bandit
+    >>> from gbuq_core.experiments.soft_trees.bandit import (
+    ...     BanditSettings, plan_bandit, run_bandit
+    ... )
     >>> settings = BanditSettings(n_steps=300, n_seeds=1)
     >>> runs = [run_bandit(plan_bandit(settings, policy)) for policy in ("random", "sglb")]
     >>> check_bandit_claim(runs).verdict

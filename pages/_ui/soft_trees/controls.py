@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from gbuq_core.errors import GbuqError
-from gbuq_core.experiments.soft_trees.bandit_plan import BanditSettings
+from gbuq_core.experiments.soft_trees.bandit import BanditSettings
 from gbuq_core.experiments.soft_trees.data import (
     DATASETS,
     MOST_POINTS,

@@ -11,11 +11,13 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from gbuq_core.errors import GbuqError
-from gbuq_core.experiments.soft_trees.bandit import BanditRun, describe_bandit, run_policies
-from gbuq_core.experiments.soft_trees.bandit_plan import (
+from gbuq_core.experiments.soft_trees.bandit import (
+    BanditRun,
     BanditSettings,
+    describe_bandit,
     estimate_bandit_seconds,
     plan_bandit,
+    run_policies,
 )
 from gbuq_core.experiments.soft_trees.claims import check_bandit_claim, check_rank_claim
 from gbuq_core.experiments.soft_trees.export import bandit_csv, rank_csv, tuning_csv

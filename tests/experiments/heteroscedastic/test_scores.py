@@ -25,10 +25,15 @@ from gbuq_core.experiments.heteroscedastic.fit import (
     run_heteroscedastic,
     view_heteroscedastic,
 )
-from gbuq_core.experiments.heteroscedastic.paper import PAPER_TABLE, paper_auroc, paper_crps
 from gbuq_core.experiments.heteroscedastic.plan import LEVELS, METHODS, HeteroscedasticSettings
 from gbuq_core.experiments.heteroscedastic.predictions import interval_of
-from gbuq_core.experiments.heteroscedastic.scores import score_all, score_heteroscedastic
+from gbuq_core.experiments.heteroscedastic.scores import (
+    PAPER_TABLE,
+    paper_auroc,
+    paper_crps,
+    score_all,
+    score_heteroscedastic,
+)
 from gbuq_core.experiments.heteroscedastic.words import describe_heteroscedastic
 
 SMALL = HeteroscedasticSettings(

@@ -9,22 +9,20 @@ import pytest
 from gbuq_core.errors import Cancelled, InvalidParameter
 from gbuq_core.experiments.soft_trees import bandit
 from gbuq_core.experiments.soft_trees.bandit import (
-    arm_offsets,
-    describe_bandit,
-    make_arms,
-    make_bandit,
-    mean_rewards,
-    run_bandit,
-    run_policies,
-)
-from gbuq_core.experiments.soft_trees.bandit_plan import (
     POLICIES,
     BanditPlan,
     BanditSettings,
+    arm_offsets,
     count_fits,
+    describe_bandit,
     estimate_bandit_seconds,
     fit_steps,
+    make_arms,
+    make_bandit,
+    mean_rewards,
     plan_bandit,
+    run_bandit,
+    run_policies,
 )
 from gbuq_core.progress import Place, Progress, at
 

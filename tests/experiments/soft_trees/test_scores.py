@@ -11,8 +11,7 @@ import pytest
 from gbuq_core.errors import Cancelled, InvalidParameter
 from gbuq_core.experiments.claims import VERDICTS
 from gbuq_core.experiments.soft_trees import tuning as soft_trees_tuning
-from gbuq_core.experiments.soft_trees.bandit import run_bandit
-from gbuq_core.experiments.soft_trees.bandit_plan import BanditSettings, plan_bandit
+from gbuq_core.experiments.soft_trees.bandit import BanditSettings, plan_bandit, run_bandit
 from gbuq_core.experiments.soft_trees.claims import (
     PAPER_RMSE,
     check_bandit_claim,
