@@ -21,7 +21,7 @@ STATE = PageState(
             "ladder",
             WaveConfig().n_rows,
             choices=(100, 200, 400, 800, 1600, 3200, 6400, 12800),
-            help="New rows fall everywhere except between 3 and 4.5; each position there keeps one.",
+            help="New rows fall everywhere except between 3 and 4.5: one row a position there.",
         ),
     ),
 )
