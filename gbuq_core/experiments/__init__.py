@@ -1,6 +1,7 @@
-"""Experiments of the pages, without the pages: a configuration in, numbers out.
+"""The experiments of the pages, without the pages: settings in, numbers out.
 
-One module for each; a page, its lesson and the code it offers for copying call the same function.
-Papers: "Uncertainty in gradient boosting via ensembles" for `wave`, `heart` and the spiral,
-"Cyclical gradient MCMC" for the spiral and the 25 Gaussians.
+Each folder is one experiment. Its files say what they do: ``plan`` (settings, and what a fit
+depends on), ``data``, ``fit``, ``scores``, ``claims``, ``words``, ``export``. A page, its lesson
+and the code it offers for copying call the same functions. The files beside the folders are what
+several experiments share. Each folder names its paper and section.
 """

@@ -68,8 +68,8 @@ def heart_sheet(
     Parameters
     ----------
     truth : HeartData
-    methods : sequence of MethodMaps
-        Those with the stages of the first play them, others show their last.
+    methods : sequence of Maps
+        A method with the same stages as the first one plays them. Others show their last stage.
     view : HeartView, optional
     painted : sequence of int
         Cells to outline, numbered row by row.
@@ -79,7 +79,7 @@ def heart_sheet(
     Raises
     ------
     InvalidParameter
-        If the view asks for something that there is not.
+        If the view names an unknown unit or colour scale.
     """
     view = HeartView() if view is None else view
     check_choice("unit", view.unit, VIEWS)
