@@ -9,7 +9,7 @@ import numpy as np
 from gbuq_core.experiments.soft_trees.bandit import BanditRun
 from gbuq_core.experiments.soft_trees.data import OWN, SoftTreesData
 from gbuq_core.experiments.soft_trees.fit import SoftTreesFit, SoftTreesRun, SoftTreesView, data_of
-from gbuq_core.experiments.soft_trees.models import MODEL_CLASSES, soft_trees_knobs
+from gbuq_core.experiments.soft_trees.models import builder_of, soft_trees_knobs
 from gbuq_core.experiments.soft_trees.plan import (
     METHODS,
     SoftTreesPlan,
@@ -39,8 +39,8 @@ def soft_trees_code(settings: SoftTreesSettings) -> str:
     plans = [plan_soft_trees(settings, method) for method in settings.methods]
     modules: dict[str, list[str]] = {}
     for plan in plans:
-        module, name = MODEL_CLASSES[plan.method]
-        modules.setdefault(module, []).append(name)
+        builder = builder_of(plan)
+        modules.setdefault(builder.module, []).append(builder.name)
     lines = ["import numpy as np", ""]
     if settings.data != OWN:
         modules.setdefault("gbuq_core.synthetic", []).append(_MAKERS[settings.data])
@@ -70,10 +70,11 @@ def _data_lines(settings: SoftTreesSettings, data: SoftTreesData) -> list[str]:
 
 
 def _method_lines(plan: SoftTreesPlan, settings: SoftTreesSettings) -> list[str]:
-    _, name = MODEL_CLASSES[plan.method]
-    knobs = [f"    {key}={value!r}," for key, value in soft_trees_knobs(plan).items()]
+    builder = builder_of(plan)
+    arguments = builder.arguments(soft_trees_knobs(plan))
+    knobs = [f"    {key}={value!r}," for key, value in arguments.items()]
     kind = METHODS[plan.method]
-    lines = [f"# {kind.label}", f"{plan.method} = {name}(", *knobs, ").fit(X, y)"]
+    lines = [f"# {kind.label}", f"{plan.method} = {builder.name}(", *knobs, ").fit(X, y)"]
     own = plan.method
     seed = "" if settings.draw_seed is None else f", seed={settings.draw_seed}"
     kept = plan_kept(plan)

@@ -148,7 +148,9 @@ def fit_soft_trees(plan: SoftTreesPlan) -> SoftTreesFit:
     """
     model = soft_trees_model(plan)
     data = data_of(plan)
-    importlib.import_module(METHODS[plan.method].package)  # a first import is no training
+    record = METHODS[plan.method].record
+    for package in record.packages:
+        importlib.import_module(package)  # a first import is no training
     began = time.perf_counter()
     model.fit(data.X, data.y)
     seconds = time.perf_counter() - began
@@ -161,7 +163,7 @@ def fit_soft_trees(plan: SoftTreesPlan) -> SoftTreesFit:
         tuple(tree.elbo for tree in trees),
         tuple(tree.snapshots.step for tree in trees),
         seconds,
-        None if METHODS[plan.method].package == "stochtree" else held_bytes(model),
+        None if record.opaque else held_bytes(model),
     )
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
 from gbuq_core.errors import InvalidParameter
@@ -15,16 +12,7 @@ from gbuq_core.experiments.soft_trees.plan import (
     SoftTreesPlan,
     why_not,
 )
-
-MODEL_CLASSES: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        "vst": ("gbuq_core.soft_trees", "VariationalSoftTreeRegressor"),
-        "vsgbm": ("gbuq_core.soft_trees", "VariationalSoftGBMRegressor"),
-        "sglb": ("gbuq_core", "BoostedEnsembleRegressor"),
-        "xbart": ("gbuq_core.baselines", "XBARTRegressor"),
-        "gp": ("gbuq_core.baselines", "GaussianProcessBaseline"),
-    }
-)
+from gbuq_core.methods import Builder
 
 
 def soft_trees_knobs(plan: SoftTreesPlan) -> dict[str, Any]:
@@ -46,7 +34,6 @@ def soft_trees_knobs(plan: SoftTreesPlan) -> dict[str, Any]:
         }
     if plan.method == "sglb":
         return {
-            "method": "sglb",
             "n_members": plan.members,
             "n_trees": plan.trees,
             "depth": DEPTH_OF_SGLB,
@@ -56,6 +43,11 @@ def soft_trees_knobs(plan: SoftTreesPlan) -> dict[str, Any]:
     if plan.method == "xbart":
         return {"n_trees": plan.trees, "n_draws": KEPT_SWEEPS, "random_state": plan.seed}
     return {"random_state": plan.seed}
+
+
+def builder_of(plan: SoftTreesPlan) -> Builder:
+    """How the plan's estimator is made, without its knobs."""
+    return METHODS[plan.method].record.builder()
 
 
 def soft_trees_model(plan: SoftTreesPlan) -> Any:
@@ -75,14 +67,7 @@ def soft_trees_model(plan: SoftTreesPlan) -> Any:
     refusal = why_not(plan)
     if refusal:
         raise InvalidParameter(refusal)
-    module, name = MODEL_CLASSES[plan.method]
-    return getattr(importlib.import_module(module), name)(**soft_trees_knobs(plan))
-
-
-# Seconds on one core of a 2020s server: a tree of a sweep of XBART, and each of its rows; a
-# Gaussian process, and each pair of its rows.
-_XBART_TREE, _XBART_ROW = 3e-5, 1.5e-7
-_GP_BASE, _GP_ROW_PAIR = 0.05, 7e-6
+    return builder_of(plan).make(**soft_trees_knobs(plan))
 
 
 def estimate_soft_trees_seconds(plan: SoftTreesPlan) -> float:
@@ -102,8 +87,7 @@ def estimate_soft_trees_seconds(plan: SoftTreesPlan) -> float:
     if why_not(plan):
         return 0.0
     rows = plan.rows if plan.rows is not None else len(plan.points or ())
-    if plan.method == "xbart":
-        return 0.02 + (KEPT_SWEEPS + 15) * (plan.trees or 1) * (_XBART_TREE + rows * _XBART_ROW)
-    if plan.method == "gp":
-        return _GP_BASE + _GP_ROW_PAIR * rows**2
-    return float(soft_trees_model(plan).estimate_fit(rows, 1).seconds)
+    model = soft_trees_model(plan)
+    if hasattr(model, "estimate_fit"):  # counts steps and depth, which a record's costs do not
+        return float(model.estimate_fit(rows, 1).seconds)
+    return METHODS[plan.method].record.costs.fit_seconds(rows, 1, plan.trees or 0)

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from gbuq_core.boosting.plan import TEMPERATURES
 from gbuq_core.errors import GbuqError
-from gbuq_core.experiments.packages import package_missing
 from gbuq_core.experiments.soft_trees.data import (
     DATASETS,
     OWN,
@@ -23,6 +22,8 @@ from gbuq_core.experiments.soft_trees.data import (
     check_points,
     why_no_fit,
 )
+from gbuq_core.methods import METHODS as RECORDS
+from gbuq_core.methods import Method
 from gbuq_core.soft_trees.layout import LEAVES, MAX_DEPTH, TreeShape
 from gbuq_core.validation import check_choice, check_number
 
@@ -38,62 +39,33 @@ DEPTH_OF_SGLB = 3
 
 
 class SoftTreesMethod(NamedTuple):
-    """A method of the page.
+    """A method of the page: its record, and where its functions come from.
 
     Attributes
     ----------
-    label, about : str
-        How people write it, and a sentence.
+    record : Method
+        Of `gbuq_core.methods`: label, package, estimator, costs.
     family : {"soft", "kept", "process"}
-        Where its functions come from: parameters drawn anew from a posterior, members or sweeps
-        kept by the fit, or a process.
-    colour : str
-        What it shares its colour with.
-    package : str
-        What has to be installed.
+        ``"soft"``: drawn from a posterior over a tree's parameters. ``"kept"``: the members or
+        sweeps that the fit keeps. ``"process"``: drawn from a process.
     """
 
-    label: str
-    about: str
+    record: Method
     family: str
-    colour: str
-    package: str = "gbuq_core"
+
+    @property
+    def label(self) -> str:
+        """How people write it."""
+        return self.record.label
+
+    @property
+    def about(self) -> str:
+        """What it does, in a sentence."""
+        return self.record.about
 
 
-_METHODS = {
-    "vst": SoftTreesMethod(
-        "VST",
-        "One soft tree with a Gaussian posterior over all of its parameters.",
-        "soft",
-        "vst",
-    ),
-    "vsgbm": SoftTreesMethod(
-        "VSGBM",
-        "A boosted sum of soft trees, each with a posterior of its own.",
-        "soft",
-        "vsgbm",
-    ),
-    "sglb": SoftTreesMethod(
-        "SGLB",
-        "An ensemble of boosted models trained with Langevin noise.",
-        "kept",
-        "sglb",
-    ),
-    "xbart": SoftTreesMethod(
-        "XBART",
-        "Bayesian additive regression trees: every sweep over its trees is a draw.",
-        "kept",
-        "",
-        "stochtree",
-    ),
-    "gp": SoftTreesMethod(
-        "Gaussian process",
-        "The familiar reference: functions with a smooth kernel.",
-        "process",
-        "baseline",
-        "sklearn",
-    ),
-}
+_FAMILIES = {"vst": "soft", "vsgbm": "soft", "sglb": "kept", "xbart": "kept", "gp": "process"}
+_METHODS = {key: SoftTreesMethod(RECORDS[key], family) for key, family in _FAMILIES.items()}
 METHODS: Mapping[str, SoftTreesMethod] = MappingProxyType(_METHODS)
 SOFT_METHODS = tuple(key for key, method in METHODS.items() if method.family == "soft")
 
@@ -268,8 +240,7 @@ def method_missing(method: str) -> str:
     >>> method_missing("vst")
     ''
     """
-    kind = METHODS[check_choice("method", method, tuple(METHODS))]
-    return package_missing(kind.label, kind.package)
+    return METHODS[check_choice("method", method, tuple(METHODS))].record.missing()
 
 
 def why_not(plan: SoftTreesPlan) -> str:
@@ -287,7 +258,7 @@ def why_not(plan: SoftTreesPlan) -> str:
     except GbuqError as error:
         return str(error)
     refusal = why_no_fit(plan.points) if plan.points is not None else ""
-    return refusal or method_missing(plan.method)
+    return refusal or METHODS[plan.method].record.why_not(plan.rows or len(plan.points or ()))
 
 
 def _check(plan: SoftTreesPlan) -> None:

@@ -25,6 +25,7 @@ from gbuq_core.experiments.soft_trees.plan import METHODS, PAPER, SoftTreesSetti
 from gbuq_core.experiments.soft_trees.rank import RANK_DATASETS
 from gbuq_core.experiments.soft_trees.tuning import TunedKnobs
 from gbuq_core.figures.soft_trees.picture import SHOWS
+from gbuq_core.knobs import narrow
 from pages._ui.curves import Placed
 from pages._ui.knobs import Knob, Preset, query_string
 from pages._ui.url_state import PageState
@@ -55,6 +56,15 @@ def _with(*keys: str) -> Callable[[Mapping[str, Any]], bool]:
     return lambda values: bool(labels & set(values["methods"]))
 
 
+def _of(method: str, name: str, steps: tuple[float, ...] = (), **changes: Any) -> Knob:
+    """A knob of a method's record, in the steps of this page."""
+    key = changes.get("key", name)
+    ladder = {"kind": "ladder", "choices": steps} if steps else {}
+    default = {"default": getattr(_DEFAULT, key), "group": "method"}
+    return narrow(METHODS[method].record.knob(name), **ladder, **default, **changes)
+
+
+_LEAF = METHODS["vst"].record.knob("leaf")
 _DRAWN = ("data", tuple(info.label for key, info in DATASETS.items() if key != OWN))
 _SOFT = _with("vst", "vsgbm")
 _SOFT_LABELS = _labels_of(("vst", "vsgbm"))
@@ -83,60 +93,40 @@ _METHOD = (
         choices=tuple(_METHOD_LABELS), group="method",
         help="Side by side on shared axes. VST is one soft tree, VSGBM a boosted sum of them.",
     ),
+    _of("vst", "depth", when=_SOFT, high=6, step=1),
     Knob(
-        "depth", "Depth of soft trees", "integer", _DEFAULT.depth, 0, 6, step=1, group="method",
-        when=_SOFT, help="Depth 0 is one leaf: Bayesian linear regression.",
+        "leaf", _LEAF.label, "choice", _label_of(_LEAF_LABELS, _DEFAULT.leaf),
+        choices=tuple(_LEAF_LABELS), group="method", when=_SOFT, help=_LEAF.help,
     ),
-    Knob(
-        "leaf", "A leaf says", "choice", _label_of(_LEAF_LABELS, _DEFAULT.leaf),
-        choices=tuple(_LEAF_LABELS), group="method", when=_SOFT,
+    _of("vst", "rank", (0, 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100), when=_SOFT),
+    _of("vst", "beta", (0.5, 1, 1.5, 2, 3, 4, 6, 8, 12, 20), when=_SOFT),
+    _of("vst", "prior_scale", (0.25, 0.5, 1, 1.5, 2.5, 4, 6, 10), when=_SOFT),
+    _of(
+        "vst", "n_steps", (100, 200, 500, 1000, 1500, 2000, 3000, 4000, 6000, 10000), key="steps",
+        when=_SOFT,
     ),
-    Knob(
-        "rank", "Rank of the covariance", "ladder", _DEFAULT.rank, group="method", when=_SOFT,
-        choices=(0, 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100),
-        help="0 is mean field: all parameters independent. At most the number of parameters.",
-    ),
-    Knob(
-        "beta", "Sharpness of gates", "ladder", _DEFAULT.beta, group="method", when=_SOFT,
-        choices=(0.5, 1, 1.5, 2, 3, 4, 6, 8, 12, 20),
-        help="Beta of the gates' sigmoid: the larger, the more like a hard split.",
-    ),
-    Knob(
-        "prior_scale", "Prior std", "ladder", _DEFAULT.prior_scale, group="method", when=_SOFT,
-        choices=(0.25, 0.5, 1, 1.5, 2.5, 4, 6, 10),
-    ),
-    Knob(
-        "steps", "Training steps", "ladder", _DEFAULT.steps, group="method", when=_SOFT,
-        choices=(100, 200, 500, 1000, 1500, 2000, 3000, 4000, 6000, 10000),
-    ),
-    Knob(
-        "restarts", "Starts", "integer", _DEFAULT.restarts, 1, 10, step=1, group="method",
-        when=_SOFT, help="They race for a fifth of the steps; the best goes on.",
-    ),
+    _of("vst", "n_restarts", key="restarts", when=_SOFT, high=10, step=1),
     Knob(
         "rate", "Learning rate", "ladder", _AUTO, group="method", when=_SOFT,
         choices=(_AUTO, 0.003, 0.01, 0.03, 0.1),
         help="Of Adam at its highest; auto: 0.03. It warms up and falls to 0.",
     ),
-    Knob(
-        "trees", "Trees of the VSGBM", "integer", _DEFAULT.trees, 1, 20, step=1, group="method",
-        when=_with("vsgbm"),
+    _of("vsgbm", "n_trees", key="trees", when=_with("vsgbm"), high=20, step=1),
+    _of(
+        "sglb", "n_members", (2, 3, 5, 10, 20, 30, 50, 100), key="members", when=_with("sglb"),
+        label="Models of SGLB", help="",
     ),
-    Knob(
-        "members", "Models of SGLB", "ladder", _DEFAULT.members, group="method",
-        choices=(2, 3, 5, 10, 20, 30, 50, 100), when=_with("sglb"),
-    ),
-    Knob(
-        "sglb_trees", "Trees of each", "ladder", _DEFAULT.sglb_trees, group="method",
-        choices=(20, 50, 100, 200, 300, 500, 1000, 2000), when=_with("sglb"),
+    _of(
+        "sglb", "n_trees", (20, 50, 100, 200, 300, 500, 1000, 2000), key="sglb_trees",
+        when=_with("sglb"), label="Trees of each SGLB model",
     ),
     Knob(
         "temperature", "Temperature of SGLB", "choice", _DEFAULT.temperature,
         choices=("catboost", "posterior"), group="method", when=_with("sglb"),
     ),
-    Knob(
-        "xbart_trees", "Trees of XBART", "ladder", _DEFAULT.xbart_trees, group="method",
-        choices=(1, 5, 10, 20, 30, 50, 100, 200), when=_with("xbart"),
+    _of(
+        "xbart", "n_trees", (1, 5, 10, 20, 30, 50, 100, 200), key="xbart_trees",
+        when=_with("xbart"),
     ),
 )  # fmt: skip
 _VIEW = (
