@@ -127,6 +127,12 @@ class Shown(NamedTuple):
         return self.view is not None and self.answer.fresh
 
 
+def say_refusals(refusals: Sequence[str]) -> None:
+    """A notice for each reason why a method cannot be fitted."""
+    for place, text in enumerate(refusals):
+        show_notice(text, f"refused-{place}", tone="error")
+
+
 def say_problems(shown: Sequence[Shown]) -> None:
     """A notice for each method whose fit or view failed."""
     for one in shown:

@@ -6,19 +6,16 @@ Tan, Huertas and Zhao, "Cyclical gradient MCMC", algorithm 1, section 5.1 and ap
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gbuq_core.baselines import ForestEnsembleClassifier
-from gbuq_core.boosting import BoostedEnsembleClassifier
 from gbuq_core.boosting.plan import LONGEST_STEP
 from gbuq_core.boosting.schedule import cycle_ends, truncation_points
 from gbuq_core.errors import InvalidParameter
+from gbuq_core.experiments.ensembles import ensemble_methods
 from gbuq_core.jobs import effective_n_jobs
 from gbuq_core.presentation import short
 from gbuq_core.validation import check_choice, check_number
@@ -26,38 +23,11 @@ from gbuq_core.validation import check_choice, check_number
 STAGE_STEP = 10  # trees between two kept stages of a chain: K is a multiple of it
 FOREST_DEPTH = 10  # the paper's
 _N_FEATURES, _N_CLASSES = 9, 3
-_SECONDS_PER_FOREST_TREE = 2.5e-6  # and training row, on one core of a 2020s server
 
 
-class SpiralMethod(NamedTuple):
-    """A method of the page: how people write it, and what it is to the estimators.
-
-    ``virtual`` methods train one model, a chain of which members are truncations; the ``cyclical``
-    ones among them take theirs at the ends of cycles instead of every K trees.
-    """
-
-    label: str
-    boosting: str = ""  # "" for a forest
-    virtual: bool = False
-    cyclical: bool = False
-    engine: str = "numba"
-
-    @property
-    def langevin(self) -> bool:
-        """Whether the temperature means anything to it."""
-        return self.boosting not in ("", "sgb")
-
-
-_METHODS = {
-    "sgb": SpiralMethod("SGB", "sgb"),
-    "sglb": SpiralMethod("SGLB", "sglb"),
-    "virtual_sglb": SpiralMethod("virtual SGLB", "sglb", virtual=True),
-    "csglb": SpiralMethod("cSGLB", "csglb", virtual=True, cyclical=True),
-    "cbsglb": SpiralMethod("cbSGLB", "cbsglb", virtual=True, cyclical=True),
-    "catboost": SpiralMethod("CatBoost", "sglb", engine="catboost"),
-    "vrf": SpiralMethod("vRF"),
-}
-METHODS: Mapping[str, SpiralMethod] = MappingProxyType(_METHODS)
+METHODS = ensemble_methods(
+    "classification", ("sgb", "sglb", "virtual_sglb", "csglb", "cbsglb", "catboost", "vrf")
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -295,9 +265,7 @@ def spiral_estimator(plan: SpiralPlan) -> Any:
     refusal = _refusal(plan)
     if refusal:
         raise InvalidParameter(refusal)
-    knobs = spiral_knobs(plan)
-    boosting = METHODS[plan.method].boosting
-    return BoostedEnsembleClassifier(**knobs) if boosting else ForestEnsembleClassifier(**knobs)
+    return METHODS[plan.method].make(spiral_knobs(plan))
 
 
 def estimate_spiral_seconds(plan: SpiralPlan) -> float:
@@ -313,8 +281,9 @@ def estimate_spiral_seconds(plan: SpiralPlan) -> float:
     """
     n_rows = _N_CLASSES * plan.rows
     if not METHODS[plan.method].boosting:
-        seconds = forest_trees(plan) * _SECONDS_PER_FOREST_TREE * n_rows
-        return 0.1 + seconds / effective_n_jobs(None)
+        costs = METHODS[plan.method].record.costs
+        seconds = costs.fit_seconds(n_rows, _N_FEATURES, forest_trees(plan))
+        return seconds / effective_n_jobs(None)
     try:
         estimate = spiral_estimator(plan).estimate_fit(n_rows, _N_FEATURES, _N_CLASSES)
     except InvalidParameter:

@@ -32,7 +32,7 @@ from pages._ui.canvas import CanvasEvent, canvas
 from pages._ui.claims import draw_claim
 from pages._ui.export import Download, show_exports
 from pages._ui.heart.controls import unpaint
-from pages._ui.side_by_side import Shown, SideBySide, say_problems, say_stale
+from pages._ui.side_by_side import Shown, SideBySide, say_problems, say_refusals, say_stale
 from pages._ui.surface import show_surface
 
 _PAPER = "https://arxiv.org/abs/2006.10562"
@@ -46,7 +46,7 @@ PAGE = SideBySide(
     "heart",
     METHODS,
     plan_heart,
-    lambda plan: "",  # every plan can be fitted
+    lambda plan: METHODS[plan.method].record.missing(),
     estimate_heart_seconds,
     fit_heart,
     map_heart,
@@ -61,6 +61,7 @@ def draw_heart(
     on_select: Callable[[CanvasEvent], None],
 ) -> HeartRun:
     """Draw what there is, the last good maps included; return what belongs to the settings."""
+    say_refusals(PAGE.refusals(settings))
     say_problems(shown)
     say_stale(shown)
     fresh = tuple(one.view for one in shown if one.fresh)

@@ -32,8 +32,7 @@ from gbuq_core.figures.spiral.picture import SpiralView, flagged, spiral_sheet
 from gbuq_core.synthetic import make_spiral
 from pages._ui.canvas import CanvasEvent, canvas
 from pages._ui.kept import kept, last_kept
-from pages._ui.notices import show_notice
-from pages._ui.side_by_side import Shown, SideBySide, say_problems, say_stale
+from pages._ui.side_by_side import Shown, SideBySide, say_problems, say_refusals, say_stale
 from pages._ui.spiral.controls import Looks, choose
 from pages._ui.spiral.scorecard import scores_of
 from pages._ui.surface import show_surface
@@ -48,8 +47,12 @@ def _depends(fit: SpiralFit, settings: SpiralSettings) -> tuple[Any, ...]:
 
 def _why_not(plan: SpiralPlan) -> str:
     """The reason with the method it is about: two methods may refuse the same settings."""
+    kind = METHODS[plan.method]
+    missing = kind.record.missing()
+    if missing:
+        return missing
     reason = why_not(plan)
-    return f"{METHODS[plan.method].label}: {reason}" if reason else ""
+    return f"{kind.label}: {reason}" if reason else ""
 
 
 PAGE = SideBySide(
@@ -139,8 +142,7 @@ def describe_flags(run: SpiralRun, view: SpiralView) -> str:
 
 
 def _say_what_is_missing(settings: SpiralSettings, shown: Sequence[Shown]) -> None:
-    for refusal in PAGE.refusals(settings):
-        show_notice(refusal, refusal.partition(":")[0], tone="error")
+    say_refusals(PAGE.refusals(settings))
     say_problems(shown)
     say_stale(shown)
     if not settings.methods:

@@ -1,0 +1,78 @@
+"""Methods whose members are models, truncations or groups of trees, as their records declare them.
+
+Heart and Spiral show these methods. What they need to know besides a method's name follows from
+the arguments that its record fixes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from gbuq_core.methods import METHODS, Builder, Method
+
+
+class EnsembleMethod(NamedTuple):
+    """A method's record, and how its ensemble is built for one task."""
+
+    record: Method
+    builder: Builder
+
+    @property
+    def label(self) -> str:
+        """Its name for people; links use it too."""
+        return self.record.label
+
+    @property
+    def boosting(self) -> str:
+        """The boosting method: "sgb", "sglb", "csglb" or "cbsglb"; empty for a forest."""
+        return str(self.builder.fixed.get("method", ""))
+
+    @property
+    def cyclical(self) -> bool:
+        """Whether its members come from the ends of cycles."""
+        return self.boosting in ("csglb", "cbsglb")
+
+    @property
+    def virtual(self) -> bool:
+        """Whether it trains one model, and cuts it to get the members."""
+        return self.cyclical or self.builder.fixed.get("ensemble") == "virtual"
+
+    @property
+    def langevin(self) -> bool:
+        """Whether it trains with Langevin noise, so that the temperature matters."""
+        return self.boosting not in ("", "sgb")
+
+    @property
+    def engine(self) -> str:
+        """Whose code trains it: "numba" or "catboost"."""
+        return str(self.builder.fixed.get("engine", "numba"))
+
+    def make(self, arguments: Mapping[str, Any]) -> Any:
+        """Its estimator, not fitted."""
+        return self.builder.make(**arguments)
+
+
+def ensemble_methods(task: str, keys: Sequence[str]) -> Mapping[str, EnsembleMethod]:
+    """The methods of these keys, in this order.
+
+    Parameters
+    ----------
+    task : {"regression", "classification"}
+    keys : sequence of str
+        Keys of `gbuq_core.methods.METHODS`. Of a method with a builder for ensembles, that one is
+        used for a regression.
+
+    Examples
+    --------
+    >>> found = ensemble_methods("regression", ("sglb", "catboost", "vrf"))
+    >>> [(each.label, each.boosting, each.engine) for each in found.values()]
+    [('SGLB', 'sglb', 'numba'), ('CatBoost', 'sglb', 'catboost'), ('vRF', '', 'numba')]
+    """
+    found = {}
+    for key in keys:
+        record = METHODS[key]
+        own = task == "regression" and "ensemble" in record.builders
+        found[key] = EnsembleMethod(record, record.builder("ensemble" if own else task))
+    return MappingProxyType(found)
