@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, NamedTuple
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, Literal
 
 from gbuq_core.errors import InvalidParameter
 
@@ -22,7 +23,8 @@ _LISTED = 12  # choices in a sentence
 _STEP_ROUNDING = 1e-6
 
 
-class Knob(NamedTuple):
+@dataclass(frozen=True)
+class Knob:
     """One setting of a page: a widget in the sidebar and a parameter of the URL.
 
     ``key`` is both the URL parameter and the widget's key. The text that a choice shows is also
@@ -45,7 +47,7 @@ class Knob(NamedTuple):
     of those values; a hidden knob keeps its value. ``when`` is a further condition, on the values
     of all. A knob of the group ``"page"`` is drawn by the page itself, where it belongs
     (`controls.draw_knob`). ``plain`` keeps choices that are a user's words out of widgets that
-    read Markdown.
+    read Markdown. The first six fields may be given by position, as a row of a table.
     """
 
     key: str
@@ -54,6 +56,7 @@ class Knob(NamedTuple):
     default: Any
     low: float | None = None
     high: float | None = None
+    _: KW_ONLY
     step: float | None = None
     choices: tuple[Any, ...] = ()
     most: int | None = None
@@ -207,12 +210,12 @@ def narrow(knob: Knob, **changes: Any) -> Knob:
     """
     if changes.get("kind", knob.kind) == "ladder":
         changes = {"low": None, "high": None, "step": None, **changes}
-    changed = knob._replace(**changes)
-    whole = knob._replace(box=True)  # any value of the range, on a step or not
+    changed = replace(knob, **changes)
+    whole = replace(knob, box=True)  # any value of the range, on a step or not
     ends = [end for end in (changed.low, changed.high) if end is not None]
     offered = [*changed.choices, *ends, changed.default]
     if knob.kind == "choices":
-        check_knob(whole._replace(most=None), changed.choices)
+        check_knob(replace(whole, most=None), changed.choices)
         offered = [changed.default]
     for value in offered:
         check_knob(whole, value)

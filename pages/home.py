@@ -5,10 +5,10 @@ from functools import partial
 import streamlit as st
 
 from gbuq_core.experiments.wave.fit import WaveConfig, WaveRun, run_wave
+from gbuq_core.knobs import Knob
 from pages._ui.home.map import show_methods, show_pages
 from pages._ui.home.picture import draw_wave, export_wave, score_wave
 from pages._ui.jobs_glue import Request, ask, show_progress
-from pages._ui.knobs import Knob
 from pages._ui.notices import show_notice
 from pages._ui.url_state import PageState, link_to, open_page
 

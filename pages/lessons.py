@@ -1,5 +1,6 @@
 """Lessons: experiments step by step, each a question to a picture that is computed live."""
 
+from dataclasses import replace
 from functools import partial
 from urllib.parse import parse_qs
 
@@ -8,11 +9,11 @@ from streamlit.errors import StreamlitAPIException
 
 from demos import load_lessons
 from demos.lesson import Lesson, Shown, Step, lesson_html
+from gbuq_core.knobs import Knob
 from pages._ui.canvas import canvas
 from pages._ui.controls import draw_knob
 from pages._ui.export import Download, show_exports
 from pages._ui.jobs_glue import Request, ask, show_progress
-from pages._ui.knobs import Knob
 from pages._ui.lessons.links import OPENERS, lessons_by_name
 from pages._ui.notices import show_notice
 from pages._ui.url_state import PageState, link_to, open_page
@@ -68,7 +69,7 @@ def draw_turning(part: int, n_parts: int) -> None:
     """Back, where we are, next."""
     with st.container(horizontal=True, vertical_alignment="center", key="turning"):
         st.button("Back", key="_back", disabled=part == 1, on_click=go, args=(part - 1,))
-        draw_knob(PART._replace(high=n_parts))
+        draw_knob(replace(PART, high=n_parts))
         st.button(
             "Next",
             key="_next",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from gbuq_core.knobs import Knob
@@ -18,7 +19,7 @@ _SHARED = (
         help="Noise on the scores of splits, strong in the first trees and fading.",
     ),
 )  # fmt: skip
-_CYCLICAL_RATE = _SHARED[2]._replace(default=0.05)
+_CYCLICAL_RATE = replace(_SHARED[2], default=0.05)
 _MEMBERS = Knob("n_members", "Members", "integer", 10, 1, 1000, help="Independent models.")
 _VIRTUAL = (
     Knob(

@@ -13,7 +13,8 @@ from typing import Any
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from pages._ui.knobs import Knob, link_texts, query_string
+from gbuq_core.knobs import Knob
+from pages._ui.knobs import link_texts, query_string
 
 
 def put(knob: Knob, value: Any) -> None:

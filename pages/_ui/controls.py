@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages._ui.knobs import GROUPS, Group, Knob, choice_text
+from gbuq_core.knobs import GROUPS, Group, Knob, choice_text
 
 HEADINGS: dict[Group, str] = {
     "data": "Data",

@@ -11,31 +11,12 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from gbuq_core.knobs import (
-    GROUPS,
-    Group,
-    Kind,
     Knob,
     choice_text,
     describe_range,
     number_text,
     problem_with,
 )
-
-__all__ = [
-    "GROUPS",
-    "Group",
-    "Kind",
-    "Knob",
-    "Preset",
-    "Reading",
-    "choice_text",
-    "describe_range",
-    "link_texts",
-    "problem_with",
-    "query_string",
-    "quoted",
-    "read_knob",
-]
 
 _SHOWN_CHARACTERS = 40  # of a foreign text in a notice
 

@@ -54,21 +54,11 @@ import streamlit as st
 from streamlit.errors import StreamlitAPIException
 from streamlit.runtime.pages_manager import PagesManager
 
+from gbuq_core.knobs import Knob, choice_text, describe_range, problem_with
 from pages._ui import picture_first
 from pages._ui.address import put, put_together
 from pages._ui.controls import draw_knobs
-from pages._ui.knobs import (
-    Knob,
-    Preset,
-    Reading,
-    choice_text,
-    describe_range,
-    link_texts,
-    problem_with,
-    query_string,
-    quoted,
-    read_knob,
-)
+from pages._ui.knobs import Preset, Reading, link_texts, query_string, quoted, read_knob
 from pages._ui.notices import show_notice
 
 # Session keys, declared once. The first names the page that the session shows now.

@@ -1,13 +1,15 @@
 """Reading and writing a page's settings as URL text, without Streamlit."""
 
 import doctest
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gbuq_core.knobs import Knob, problem_with
 from pages._ui import knobs as module
-from pages._ui.knobs import Knob, problem_with, query_string, quoted, read_knob
+from pages._ui.knobs import query_string, quoted, read_knob
 
 KNOBS = (
     Knob("rows", "Rows", "ladder", 100, choices=(10, 100, 1000)),
@@ -131,7 +133,7 @@ def test_every_step_of_a_slider_can_be_linked(knob):
 
 
 def test_a_box_takes_what_lies_between_its_steps():
-    assert read_knob(K._replace(box=True), ["15"]).value == 15
+    assert read_knob(replace(K, box=True), ["15"]).value == 15
 
 
 @pytest.mark.parametrize("value", [True, "3", None, 0, 1001, float("nan"), 3.5])

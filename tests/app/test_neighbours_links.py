@@ -9,7 +9,8 @@ import pytest
 
 from gbuq_core.experiments.neighbours.export import neighbours_code
 from gbuq_core.experiments.neighbours.plan import NeighboursSettings
-from pages._ui.knobs import problem_with, read_knob
+from gbuq_core.knobs import problem_with
+from pages._ui.knobs import read_knob
 from pages._ui.neighbours.controls import STATE, looks_of, query_of, settings_of
 from pages._ui.neighbours.export import _html
 from pages._ui.neighbours.picture import find

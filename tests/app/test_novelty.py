@@ -14,8 +14,9 @@ from gbuq_core.experiments.novelty.links import decode_edits, encode_edits
 from gbuq_core.experiments.novelty.look import explain_place
 from gbuq_core.experiments.novelty.plan import NoveltySettings
 from gbuq_core.experiments.novelty.words import describe_novelty
+from gbuq_core.knobs import problem_with
 from pages._ui.canvas import CanvasEvent
-from pages._ui.knobs import problem_with, read_knob
+from pages._ui.knobs import read_knob
 from pages._ui.novelty import controls as novelty_controls
 from pages._ui.novelty import edits as novelty_edits
 from pages._ui.novelty import look as novelty_looks

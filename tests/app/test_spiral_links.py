@@ -14,7 +14,8 @@ from gbuq_core.experiments.spiral.fit import SIDE, run_spiral
 from gbuq_core.experiments.spiral.plan import PAPER, SpiralSettings
 from gbuq_core.experiments.spiral.scores import describe_spiral
 from gbuq_core.figures.spiral.picture import SpiralView
-from pages._ui.knobs import problem_with, read_knob
+from gbuq_core.knobs import problem_with
+from pages._ui.knobs import read_knob
 from pages._ui.spiral.controls import STATE, looks_of, query_of, settings_of, view_of
 from pages._ui.spiral.export import _html
 from tests.app.spiral_page import SETTINGS, notes, open_spiral, settle, titles

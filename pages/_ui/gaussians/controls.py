@@ -10,8 +10,9 @@ from typing import Any
 from gbuq_core.experiments.gaussians.plan import GaussiansSettings
 from gbuq_core.figures.gaussians.charts import CHARTS
 from gbuq_core.figures.gaussians.picture import SCALES, SHOWN, GaussiansView
+from gbuq_core.knobs import Knob
 from gbuq_core.sampling import SAMPLERS, TARGETS
-from pages._ui.knobs import Knob, Preset, query_string
+from pages._ui.knobs import Preset, query_string
 from pages._ui.url_state import PageState
 
 _DEFAULT, _VIEW_DEFAULT = GaussiansSettings(), GaussiansView()

@@ -14,8 +14,9 @@ from gbuq_core.experiments.heart.data import SIDE, make_painted_heart
 from gbuq_core.experiments.heart.plan import METHODS, HeartSettings
 from gbuq_core.figures.heart import SCALES, HeartView
 from gbuq_core.glossary import VIEWS
+from gbuq_core.knobs import Knob
 from pages._ui.canvas import CanvasEvent
-from pages._ui.knobs import Knob, Preset, query_string
+from pages._ui.knobs import Preset, query_string
 from pages._ui.surface import SURFACE
 from pages._ui.url_state import PageState
 

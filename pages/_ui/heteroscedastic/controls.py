@@ -18,10 +18,10 @@ from gbuq_core.experiments.heteroscedastic.plan import (
     TAILS,
     HeteroscedasticSettings,
 )
-from gbuq_core.knobs import narrow
+from gbuq_core.knobs import Knob, narrow
 from gbuq_core.methods import PARTS
 from pages._ui.controls import HEADINGS, draw_knob, is_shown
-from pages._ui.knobs import Knob, Preset, query_string
+from pages._ui.knobs import Preset, query_string
 from pages._ui.url_state import PageState
 
 _DEFAULT = HeteroscedasticSettings()

@@ -20,7 +20,8 @@ from gbuq_core.experiments.neighbours.plan import (
     NeighboursSettings,
 )
 from gbuq_core.ibug import FAMILIES
-from pages._ui.knobs import Knob, Preset, query_string
+from gbuq_core.knobs import Knob
+from pages._ui.knobs import Preset, query_string
 from pages._ui.url_state import PageState
 
 _DEFAULT = NeighboursSettings()
@@ -134,13 +135,22 @@ _VIEW = (
 
 def _place(key: str, label: str, default: float, low: float, high: float, data: str) -> Knob:
     return Knob(
-        key, label, "number", default, low, high, 0.05, group="page", box=True, needs=_only(data)
+        key,
+        label,
+        "number",
+        default,
+        low,
+        high,
+        step=0.05,
+        group="page",
+        box=True,
+        needs=_only(data),
     )
 
 
 def _row(key: str, default: int, n_rows: int, data: str) -> Knob:
     return Knob(
-        key, "Held-out row", "integer", default, 1, n_rows, 1, group="page", box=True,
+        key, "Held-out row", "integer", default, 1, n_rows, step=1, group="page", box=True,
         needs=_only(data),
     )  # fmt: skip
 
@@ -158,7 +168,7 @@ PLACES: Mapping[str, tuple[Knob, ...]] = {
 }
 EVERYTHING = (0, 100)
 RANGE = Knob(
-    "scales", "Highlight rows by their scale", "range", EVERYTHING, 0, 100, 5, group="page",
+    "scales", "Highlight rows by their scale", "range", EVERYTHING, 0, 100, step=5, group="page",
     unit="percentile",
     help="0 is the surest row or cell, 100 the least sure. Marked in the picture and listed below.",
 )  # fmt: skip

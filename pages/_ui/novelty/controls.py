@@ -12,8 +12,9 @@ from gbuq_core.experiments.novelty.data import DATASETS, SIDE, table_choices
 from gbuq_core.experiments.novelty.edits import Edit
 from gbuq_core.experiments.novelty.links import MOST_CHARACTERS, decode_edits, encode_edits
 from gbuq_core.experiments.novelty.plan import METHODS, NoveltyPlan, NoveltySettings
+from gbuq_core.knobs import Knob
 from pages._ui.address import put_together
-from pages._ui.knobs import Knob, Preset, query_string
+from pages._ui.knobs import Preset, query_string
 from pages._ui.surface import SURFACE
 from pages._ui.url_state import PageState
 
@@ -134,7 +135,7 @@ _VIEW = (
         needs=("show", ("own values",)), help="For variances and distances.",
     ),
     Knob(
-        "third_at", "Third feature on the maps", "number", _DEFAULT.third_at, -5.0, 5.0, 0.5,
+        "third_at", "Third feature on the maps", "number", _DEFAULT.third_at, -5.0, 5.0, step=0.5,
         group="view", needs=("third", (True,)), unit="std",
     ),
     Knob(
@@ -159,8 +160,18 @@ EDITS = Knob(
     help="What was erased, added, duplicated or flipped, as a link writes it.",
 )  # fmt: skip
 PLACE = (
-    Knob("column", "Cell, from the left", "integer", _START[0], 1, SIDE, 1, group="page", box=True),
-    Knob("row", "Cell, from below", "integer", _START[1], 1, SIDE, 1, group="page", box=True),
+    Knob(
+        "column",
+        "Cell, from the left",
+        "integer",
+        _START[0],
+        1,
+        SIDE,
+        step=1,
+        group="page",
+        box=True,
+    ),
+    Knob("row", "Cell, from below", "integer", _START[1], 1, SIDE, step=1, group="page", box=True),
 )
 SCORE = Knob(
     "score", "Score", "choice", label_of(_ESTIMATES, _DEFAULT.score), choices=tuple(_ESTIMATES),

@@ -25,9 +25,9 @@ from gbuq_core.experiments.soft_trees.plan import METHODS, PAPER, SoftTreesSetti
 from gbuq_core.experiments.soft_trees.rank import RANK_DATASETS
 from gbuq_core.experiments.soft_trees.tuning import TunedKnobs
 from gbuq_core.figures.soft_trees.picture import SHOWS
-from gbuq_core.knobs import narrow
+from gbuq_core.knobs import Knob, narrow
 from pages._ui.curves import Placed
-from pages._ui.knobs import Knob, Preset, query_string
+from pages._ui.knobs import Preset, query_string
 from pages._ui.url_state import PageState
 
 _DEFAULT = SoftTreesSettings()

@@ -12,8 +12,9 @@ import streamlit as st
 from gbuq_core.experiments.spiral.plan import METHODS, PAPER, SpiralSettings
 from gbuq_core.figures.spiral.picture import EXTENT, POINTS, SCALES, SpiralView
 from gbuq_core.glossary import UNCERTAINTY_KINDS
+from gbuq_core.knobs import Knob
 from pages._ui.canvas import CanvasEvent
-from pages._ui.knobs import Knob, Preset, query_string
+from pages._ui.knobs import Preset, query_string
 from pages._ui.surface import SURFACE
 from pages._ui.url_state import PageState
 
@@ -184,7 +185,9 @@ _VIEW = (
 def _place(key: str, label: str, default: int) -> Knob:
     """A coordinate beside the picture: a box, so that the keyboard sets it too."""
     low, high = EXTENT
-    return Knob(key, label, "integer", default, int(low), int(high), 15, group="page", box=True)
+    return Knob(
+        key, label, "integer", default, int(low), int(high), step=15, group="page", box=True
+    )
 
 
 # Between two arms: where all three methods' members may differ. The ray leaves the data on the way.

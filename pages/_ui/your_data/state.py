@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import streamlit as st
 
+from gbuq_core.knobs import Knob
 from gbuq_core.tables import BUILTIN_TABLES
 from gbuq_core.tables.predicting import CYCLES
-from pages._ui.knobs import Knob, Preset, read_knob
+from pages._ui.knobs import Preset, read_knob
 from pages._ui.url_state import PageState
 
 PAGE = "your-data"
@@ -235,7 +237,7 @@ def is_independent(values: SimpleNamespace) -> bool:
 def _as_needed(knob: Knob) -> Knob:
     """What an ensemble of truncations or models needs goes while the method has cycles."""
     if knob.needs and knob.needs[0] == "ensemble" and preview(METHOD[0]) in CYCLICAL:
-        return knob._replace(needs=("method", PLAIN))
+        return replace(knob, needs=("method", PLAIN))
     return knob
 
 

@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from pages._ui.knobs import Knob, Preset
+from gbuq_core.knobs import Knob
+from pages._ui.knobs import Preset
 from pages._ui.url_state import PageState, change, link_to, open_page
 
 STATE = PageState(

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages._ui.knobs import Knob
+from gbuq_core.knobs import Knob
 from pages._ui.url_state import PageState, open_page
 
 STATE = PageState(key="right", knobs=(Knob("trees", "Trees", "integer", 20, 1, 50),))
