@@ -33,7 +33,7 @@ _TERMS = {
     ),
     "data": Term(
         "Data uncertainty",
-        "Noise or class overlap in the data themselves, which more rows like these do not remove.",
+        "Noise or class overlap in the data. More rows like these do not reduce it.",
     ),
     "knowledge": Term(
         "Knowledge uncertainty",
@@ -44,14 +44,14 @@ _TERMS = {
     "ensemble": Term("Ensemble", "Several models of the same data whose disagreement is measured."),
     "virtual_ensemble": Term(
         "Virtual ensemble",
-        "One boosted model cut off after different numbers of trees, each cut being a member.",
+        "One boosted model cut off after several numbers of trees; each cut is a member.",
     ),
     "truncation_step": Term(
         "Truncation step K", "How many trees apart two members of a virtual ensemble are.", "trees"
     ),
     "truncation_start": Term(
         "Truncation start",
-        "The share of the trees that is passed before the first member of a virtual ensemble.",
+        "The share of the trees before the first member of a virtual ensemble.",
     ),
     "diffusion_temperature": Term(
         "Diffusion temperature",
@@ -77,28 +77,28 @@ _TERMS = {
     ),
     "conditional_novelty": Term(
         "Conditional novelty",
-        "Novelty over the features that lead to the row's leaves, and no others.",
+        "Novelty over only those features that lead to the row's leaves.",
         "z-score",
     ),
     "inference_novelty": Term(
         "Inference novelty",
-        "How unusual a prediction is among those that its leaves made for their training rows.",
+        "How unusual a prediction is, compared with its leaves' predictions for their training rows.",
         "z-score",
     ),
     "foreign_rows": Term(
         "Foreign rows",
-        "Rows from where no training row comes from, also called out of distribution (OOD).",
+        "Rows from a region without training rows, also called out of distribution (OOD).",
     ),
     "conformal": Term(
         "Conformal interval",
-        "An interval whose width is set on held-out rows, so that it holds its share of new ones.",
+        "An interval whose width is set on held-out rows, so that it holds the stated share of new rows.",
         "units of y",
     ),
     "loc": Term("Location", "The centre of the predicted distribution.", "units of y"),
     "scale": Term("Scale", "The standard deviation of the predicted distribution.", "units of y"),
     "rejection_curve": Term(
         "Rejection curve",
-        "The error that remains when the most uncertain rows are handed to someone who knows.",
+        "The error that remains when a person handles the most uncertain rows.",
     ),
     "calibration": Term(
         "Calibration", "Whether predicted probabilities match the frequencies that are observed."

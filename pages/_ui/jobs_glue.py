@@ -146,15 +146,15 @@ def show_progress(answers: Sequence[Answer]) -> None:
     if running:
         if not is_warm():
             st.text(
-                "The server has just started and is preparing its kernels. The first fit waits "
-                "for them: seconds, or half a minute on a machine that never ran this before."
+                "The server has just started and is preparing its kernels. The first fit waits for "
+                "this: a few seconds, or half a minute the first time on a machine."
             )
         _poll(running)
     cancelled = [answer for answer in answers if answer.state == "cancelled"]
     if cancelled:
         kept = any(answer.result is not None for answer in cancelled)
         with st.container(horizontal=True, vertical_alignment="center", key="jobs-cancelled"):
-            more = " The picture still shows the settings before." if kept else ""
+            more = " The picture still shows the previous settings." if kept else ""
             st.text(f"Cancelled.{more}")
             if st.button("Start again", key="_jobs_again", on_click=start_again):
                 st.rerun()  # in a fragment, whose page asks for jobs: else it is running by now

@@ -359,14 +359,16 @@ def _sentences(page: PageState, notices: LinkNotices, values: Mapping[str, Any])
         listed = ", ".join(quoted(name) for name in notices.unknown[:_UNKNOWN_SHOWN])
         more = len(notices.unknown) - _UNKNOWN_SHOWN
         listed += f" and {more} more" if more > 0 else ""
-        lines.append(f"Settings of the link that this page does not know are ignored: {listed}.")
+        lines.append(
+            f"This page does not know these settings of the link and ignores them: {listed}."
+        )
     return lines
 
 
 def _draw_presets(page: PageState, values: Mapping[str, Any]) -> None:
     """Preset buttons and Reset in one row at the top of the sidebar; the one in force is marked."""
     now = query_string(page.knobs, values)
-    reset = Preset("Reset", help="Every control back to its default")
+    reset = Preset("Reset", help="Set every control back to its default")
     with st.container(horizontal=True, key="presets", gap="small"):
         for preset in (*page.presets, reset):
             wanted = {knob.key: preset.values.get(knob.key, knob.default) for knob in page.knobs}

@@ -300,7 +300,7 @@ def test_a_cancelled_first_fit_leaves_no_picture_of_before(monkeypatch):
     answer = Answer("vst", Request("vst", 1, print), "cancelled", None, False, None, "", None)
     jobs_glue.show_progress([answer])
     jobs_glue.show_progress([answer._replace(result=1)])
-    assert said == ["Cancelled.", "Cancelled. The picture still shows the settings before."]
+    assert said == ["Cancelled.", "Cancelled. The picture still shows the previous settings."]
 
 
 def test_everything_drawn_has_words():
