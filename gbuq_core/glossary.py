@@ -33,7 +33,7 @@ _TERMS = {
     ),
     "data": Term(
         "Data uncertainty",
-        "Noise or class overlap in the data. More rows like these do not reduce it.",
+        "Noise or class overlap in the data, which more rows like these do not reduce.",
     ),
     "knowledge": Term(
         "Knowledge uncertainty",
@@ -82,7 +82,7 @@ _TERMS = {
     ),
     "inference_novelty": Term(
         "Inference novelty",
-        "How unusual a prediction is, compared with its leaves' predictions for their training rows.",
+        "How unusual a prediction is among its leaves' predictions for their training rows.",
         "z-score",
     ),
     "foreign_rows": Term(
@@ -91,7 +91,7 @@ _TERMS = {
     ),
     "conformal": Term(
         "Conformal interval",
-        "An interval whose width is set on held-out rows, so that it holds the stated share of new rows.",
+        "An interval whose width is set on held-out rows to hold the stated share of new rows.",
         "units of y",
     ),
     "loc": Term("Location", "The centre of the predicted distribution.", "units of y"),
