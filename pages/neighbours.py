@@ -17,12 +17,13 @@ from pages._ui.notices import show_notice
 from pages._ui.url_state import draw_controls, link_to, open_page, read_again
 
 LEDE = (
-    "Two rows are alike if many trees put them into one leaf. The training rows most alike to a "
-    "new one are its **neighbours**, in orange: where their targets spread, the prediction is "
-    "uncertain. Click the picture to choose another place or row."
+    "Which training rows are behind a prediction, and how far do their targets spread? Two rows "
+    "are alike if many trees put them into the same leaf. The training rows most alike to the "
+    "chosen place are its **neighbours**, drawn in orange. Click the picture to choose another "
+    "place or row."
 )
 WAIT_SECONDS = 0.6  # the default comes without a flash of progress
-EMPTY = "The picture appears with the first fit."
+EMPTY = "The picture appears when the first fit is done."
 
 
 @st.fragment
@@ -36,7 +37,8 @@ def explore(values: SimpleNamespace, answer: Answer) -> None:
     draw_choice(found)
     st.caption(
         f"{found.fit.data.title}: {DATASETS[found.settings.data].about}  \n"
-        f"{cost_line(answer)}. Moving k, the trees that count or the calibration fits nothing."
+        f"{cost_line(answer)}. Neighbours k, the trees that count and the calibration update the "
+        "picture without retraining."
     )
     draw_look(found)
     draw_rows(found)
@@ -59,7 +61,7 @@ def find_or_say(values: SimpleNamespace, answer: Answer) -> Found | None:
         show_notice(str(error), "neighbours", tone="error")
         return None
     if not answer.fresh:
-        st.caption("Still the settings before.")
+        st.caption("The picture still shows the settings before.")
     notes = [*found.view.notes, *found.look.notes]
     if notes:
         show_notice(list(dict.fromkeys(notes)), "range")
@@ -85,6 +87,6 @@ if answer.result is not None and not answer.error:
         show_progress(baselines)
     else:
         baselines = last_kept("neighbours-asked") or []
-        st.caption("Below, still the settings before.")
+        st.caption("The scores below are still those of the settings before.")
     scores_or_say(values, answer, baselines)
 explain_neighbours()

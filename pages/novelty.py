@@ -29,12 +29,13 @@ from pages._ui.novelty.scorecard import CLAIMS, claim_request, draw_scorecard
 from pages._ui.url_state import draw_controls, link_to, open_page, read_again
 
 LEDE = (
-    "A forest knows a place through the training rows in its leaves. **Novelty** asks how far it "
-    "lies from them, **knowledge uncertainty** (KU) whether the trees disagree. Click a place to "
-    "see why it is new, or take rows away: first say what the maps will do."
+    "**Novelty** measures how far a place lies from the training rows in its leaves. **Knowledge "
+    "uncertainty** (KU) measures how much the trees disagree. Do both find the places without "
+    "rows? Click a place to see what makes it new. Or remove rows, after you have predicted what "
+    "the maps will do."
 )
 WAIT_SECONDS = 1.0  # the default comes without a flash of progress
-EMPTY = "The maps appear with the first fit."
+EMPTY = "The maps appear when the first fit is done."
 
 
 @st.fragment
@@ -48,11 +49,13 @@ def explore(
         return
     draw_tools(found.fit, edits)
     if not draw_picture(found):
-        st.text("Choose a map at the left to see it.")
+        st.text("No map is chosen. Choose one in the sidebar.")
     say_contradiction(found)
     changed = changed_of(found, before)
     say_verdict(found, changed)
-    st.caption(f"{cost_line(now)}. Choosing maps, ranks, leaves or places fits nothing.")
+    st.caption(
+        f"{cost_line(now)}. Maps, ranks, leaves and places update the picture without retraining."
+    )
     draw_change(found, before, changed)
     draw_place(found)
     export_novelty(found, changed, link_to(STATE, values))
@@ -74,7 +77,7 @@ def find_or_say(values: SimpleNamespace, edits: tuple[Edit, ...], now: Answer) -
         show_notice(str(error), "novelty", tone="error")
         return None
     if not now.fresh:
-        st.caption("Still the settings before.")
+        st.caption("The picture still shows the settings before.")
     notes = [found.shown.note, *found.view.notes, *found.look.notes]
     notes = [note for note in notes if note]
     if notes:
@@ -105,7 +108,7 @@ if edits and not problem:
     bare = replace(settings, edits=())
     if problem and not problem_with(bare):
         settings, edits = bare, ()
-        problem = f"{problem} The maps are those without these edits."
+        problem = f"{problem} The maps leave these edits out."
 if problem:
     offer_to_forget(problem)
 problem = problem_with(settings)

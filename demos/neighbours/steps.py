@@ -79,19 +79,20 @@ def shared_leaves() -> Shown:
     both = len(np.intersect1d(near_by_distance, look.indices))
     text = (
         f"{len(data.y):,} rows lie on a square, and {look.n_trees} boosted trees predict y from "
-        "them. Each tree cuts the square into boxes, its leaves. Two rows are alike in a tree if "
-        "they lie in the same box; their affinity is the number of trees in which they do.",
-        "The ring is a new row. Play the trees: the third map is the share of the trees so far "
-        "in which each place shares a box with it.",
+        "them. Each tree cuts the square into boxes, its leaves. The affinity of two rows is the "
+        "number of trees in which they lie in the same box.",
+        "The ring is a new row. Play the trees: the third map shows, for each place, the share of "
+        "the trees so far in which it lies in the ring's box.",
     )
     answer = (
         f"Here {look.cut}. One tree says little: the ring's first box holds "
-        f"{100 * float((grown[0] > 0).mean()):.0f} % of the square. With all {look.n_trees} the "
-        f"boxes add up to a hill around the ring. Of the {len(data.y):,} rows {alike} share half "
-        f"of the trees or more, and even the least alike shares {look.row_affinities.min()}; the "
-        f"{look.k} of highest affinity, with {look.affinities[0]} to {look.cut} shared trees, are "
-        f"the neighbours, in orange. Of these {both} are also among the {look.k} nearest by "
-        "distance: a box ends where a tree has found y to change, however near the next row is."
+        f"{100 * float((grown[0] > 0).mean()):.0f} % of the square. With all {look.n_trees} trees "
+        f"the boxes add up to a hill around the ring. {alike} of the {len(data.y):,} rows share "
+        "half of the trees or more with the ring, and even the least alike row shares "
+        f"{look.row_affinities.min()}. The {look.k} rows with the highest affinity, from "
+        f"{look.affinities[0]} down to {look.cut} trees, are the neighbours, in orange. "
+        f"{both} of them are also among the {look.k} nearest by distance. A box ends where a tree "
+        "found that y changes, even if the next row is close."
     )
     still = [replace(strip, mode="frame") for strip in reasons_of(run)[:1]]  # of all trees
     return Shown(text, answer, with_strips(sheet, still))
@@ -105,18 +106,18 @@ def two_places() -> Shown:
     slope = float(ripples_truth(run.look.features).mean.std())
     far = float(np.hypot(*(run.look.features - run.look.x).T).max())
     text = (
-        "The prediction is the model's own. Its scale, the standard deviation of a normal, is "
-        f"that of its {run.look.k} neighbours' targets, after a small correction.",
-        f"The noise is {noise[0]:.2g} at the middle of the spot of the picture before and "
-        f"{noise[1]:.2g} here. The last chart follows the scale against k, the number of "
-        "neighbours.",
+        "The trees make the prediction. Its scale is the standard deviation of the targets of its "
+        f"{run.look.k} neighbours, after a small correction.",
+        f"The true noise is {noise[0]:.2g} in the middle of the noisy spot, where the ring was "
+        f"before, and {noise[1]:.2g} here. The last chart shows the scale for every k, the number "
+        "of neighbours.",
     )
     answer = (
-        f"It finds the spot: {noisy.look.scale:#.2g} there, {run.look.scale:#.2g} here. But the "
-        f"spot's noise is underrated and this place's overrated ({noise[1]:.2g}). The neighbours "
-        f"lie up to {far:.2g} away, and from one to the other the true mean itself has a standard "
-        f"deviation of {slope:.2g}: what a ripple changes between neighbours counts as noise. "
-        "That is why the map shows the slopes of the ripples, which the true noise has not."
+        f"The scale finds the spot: {noisy.look.scale:#.2g} there, {run.look.scale:#.2g} here. But "
+        f"it is too low in the spot and too high here, where the noise is {noise[1]:.2g}. The "
+        f"neighbours lie up to {far:.2g} away, and the true mean varies between them with a "
+        f"standard deviation of {slope:.2g}. IBUG counts this variation as noise. That is why its "
+        "map shows the slopes of the ripples, although the true noise has none."
     )
     return Shown(text, answer, with_strips(maps_of(run), reasons_of(run)[:2]))
 
@@ -158,20 +159,19 @@ def how_many() -> Shown:
     at = {k: views[k - 2] for k in (3, best, MOST_FRAMES_K)}
     errors = {k: score_of(run, view).scale_error_inside for k, view in at.items()}
     text = (
-        f"The same fit with k from 2 to {MOST_FRAMES_K}, and no correction of the scale. Play it.",
-        f"To choose k, a fifth of the rows is kept aside: {len(tuning.n_neighbors)} values are "
-        "tried by the negative log-likelihood (NLL) of those rows, and the trees are fitted again "
-        "to all rows.",
+        f"Play the same fit with k from 2 to {MOST_FRAMES_K}, without correction of the scale.",
+        f"A fifth of the rows is kept aside to choose k. IBUG tries {len(tuning.n_neighbors)} "
+        "values and takes the one with the lowest negative log-likelihood (NLL) on those rows. "
+        "Then the trees are fitted again to all rows.",
     )
     answer = (
-        f"Three rows happen to agree now and then; a scale near zero follows, and one miss costs "
-        f"much: the NLL of fresh rows is {at[3].test_nll:.2f}, with k = {best} it is "
-        f"{at[best].test_nll:.2f}. "
-        f"With k = {MOST_FRAMES_K} it is {at[MOST_FRAMES_K].test_nll:.2f} again: the neighbours "
-        "come from all sides of a ripple. The scale is off from the true noise by "
-        f"{errors[3]:#.2g}, {errors[best]:#.2g} and {errors[MOST_FRAMES_K]:.2g}. Tuning chose "
-        f"k = {best}; the best for fresh rows would have been {int(ks[nll.argmin()])}, with "
-        f"{nll.min():.2f}."
+        "Three rows sometimes agree by chance. The scale is then near zero, and one wrong "
+        f"prediction costs much. The NLL of fresh rows is {at[3].test_nll:.2f} with k = 3, "
+        f"{at[best].test_nll:.2f} with k = {best} and {at[MOST_FRAMES_K].test_nll:.2f} with "
+        f"k = {MOST_FRAMES_K}, where the neighbours come from all sides of a ripple. The error of "
+        f"the scale against the true noise is {errors[3]:#.2g}, {errors[best]:#.2g} and "
+        f"{errors[MOST_FRAMES_K]:.2g}. Tuning chose k = {best}; k = {int(ks[nll.argmin()])} would "
+        f"have been best for fresh rows, with {nll.min():.2f}."
     )
     sheet = replace(
         sheet,
@@ -223,19 +223,20 @@ def one_number_for_all() -> Shown:
     _, _, gamma, delta = run.view.setting
     how = f"adds {delta:g} to every scale" if delta else f"multiplies every scale by {gamma:g}"
     text = (
-        "Of 100 intervals for 90 % some 90 should hold their row. Calibration looks for one "
-        "factor, or one constant to add, for all scales at once, again on the rows kept aside.",
+        "About 90 of 100 intervals at 90 % should hold their row. Calibration finds one factor, "
+        "or one constant to add, for all scales. It uses the rows kept aside again.",
         f"The maps are for k = {run.view.k}; the chart is for {len(COVERED_K)} values of k.",
     )
     answer = (
-        f"For k = {run.view.k} it {how}: {100 * before.coverage:.0f} % of the intervals held "
-        f"before, {100 * after.coverage:.0f} % do now, and the NLL of fresh rows falls from "
-        f"{before.nll:.2f} to {after.nll:.2f}. The map's error against the true noise does not "
-        f"shrink: {before.scale_error_inside:.2g} before, {after.scale_error_inside:.2g} after. "
-        "One number for all rows corrects the level, not the places. It makes a bad k bearable: "
-        f"over the {len(COVERED_K)} values of k the coverage goes from {raw.min():.0f} to "
-        f"{raw.max():.0f} % without it and from {done.min():.0f} to {done.max():.0f} % with it, "
-        "since it is tuned for NLL, not for coverage."
+        f"For k = {run.view.k} calibration {how}. The share of intervals that hold their row goes "
+        f"from {100 * before.coverage:.0f} % to {100 * after.coverage:.0f} %, and the NLL of fresh "
+        f"rows falls from {before.nll:.2f} to {after.nll:.2f}. The map's error against the true "
+        f"noise does not shrink: {before.scale_error_inside:.2g} before, "
+        f"{after.scale_error_inside:.2g} after. One number for all rows corrects the level of the "
+        "scale, not where it is high or low. It makes a bad k less harmful: over the "
+        f"{len(COVERED_K)} values of k the coverage lies from {raw.min():.0f} to {raw.max():.0f} % "
+        f"without calibration and from {done.min():.0f} to {done.max():.0f} % with it. It is not "
+        "exactly 90 % because calibration minimises NLL."
     )
     return Shown(text, answer, with_strips(replace(sheet, panels=panels), [strip]))
 
@@ -267,19 +268,18 @@ def trees_that_count() -> Shown:
     )
     ks = {order: views[order][at].k for order in ORDERS}
     text = (
-        "Counting leaves in all trees takes time. It can be done over a few of them, with k "
-        f"tuned anew: the first, the last or random {COUNTS[at]} of {run.fit.n_trees}.",
-        "Early trees predict y itself, late ones what is left of it.",
+        f"Counting leaves in all {run.fit.n_trees} trees takes time. IBUG can count in a few of "
+        f"them and tune k again: here in the first, the last or {COUNTS[at]} random trees.",
+        "Early trees predict y itself. Late trees predict what the earlier ones left over.",
     )
     answer = (
         f"The first ones: with {COUNTS[at]} trees the NLL of fresh rows is "
         f"{nll['first'][at]:.2f} for the first, {nll['random'][at]:.2f} for random and "
         f"{nll['last'][at]:.2f} for the last ones, against {everything.test_nll:.2f} for all "
-        f"{COUNTS[-1]}. A late tree splits what the trees before it left over, so that sharing "
-        f"its leaf says less of y. With {COUNTS[more]} trees it is {nll['first'][more]:.2f}, "
-        f"{nll['random'][more]:.2f} and {nll['last'][more]:.2f}: some of the early ones must be "
-        f"among them, and then the order hardly matters. Tuning took k = {ks['first']}, "
-        f"{ks['random']} and {ks['last']} for {COUNTS[at]} trees."
+        f"{COUNTS[-1]}. A late tree splits what the trees before it left over, so a shared leaf "
+        f"says less about y. With {COUNTS[more]} trees the NLL is {nll['first'][more]:.2f}, "
+        f"{nll['random'][more]:.2f} and {nll['last'][more]:.2f}, and the order matters less. "
+        f"Tuning took k = {ks['first']}, {ks['random']} and {ks['last']} for {COUNTS[at]} trees."
     )
     return Shown(text, answer, with_strips(replace(sheet, panels=panels), [strip]))
 
@@ -311,21 +311,22 @@ def skewed_neighbours() -> Shown:
     )  # fmt: skip
     strips = [family_strip(families, fit.data.target_name, label["normal"]), *reasons_of(run)[:2]]
     text = (
-        f"Patients with diabetes: {len(fit.data.y)} to learn from, {len(fit.data.y_test)} kept "
-        f"apart. The target is how far the disease went within a year. Of the patient shown, "
-        f"the {k} neighbours' targets pile up on the left and trail off to the right.",
-        "IBUG may put any family of distributions over them: nine are tried here. Eight keep the "
-        "prediction as their mean, and the neighbours' spread; the kernel density takes both "
-        "from the neighbours.",
+        f"The model learns from {len(fit.data.y)} patients with diabetes; {len(fit.data.y_test)} "
+        "are held out. The target is how far the disease progressed within a year. The chart "
+        f"shows one held-out patient: the targets of the {k} neighbours pile up on the left and "
+        "trail off to the right.",
+        "IBUG can fit any family of distributions to these targets, and here it tries nine. Eight "
+        "keep the prediction as their mean and the neighbours' spread. The kernel density takes "
+        "its mean and spread from the neighbours.",
     )
     answer = (
-        f"It puts {100 * impossible:.0f} % of its weight below {below:g}, the lowest of all "
-        f"training targets. On the validation rows the {label[ranked.best]} does best, with an "
-        f"NLL of {chosen[ranked.best]:.2f} nats against the normal's {chosen['normal']:.2f}. But "
-        f"those are {len(fit.model.y_validation_)} rows. On the {len(fit.data.y_test)} that "
-        f"nobody has used it has {held_out[ranked.best]:.2f}, the normal {held_out['normal']:.2f}, "
-        f"and the {label[fresh.best]} would have had {held_out[fresh.best]:.2f}: with "
-        "nine candidates and so few rows the choice is partly luck."
+        f"The normal puts {100 * impossible:.0f} % of its weight below {below:g}, the lowest "
+        f"training target. The {label[ranked.best]} does best on the validation rows, with an NLL "
+        f"of {chosen[ranked.best]:.2f} nats; the normal has {chosen['normal']:.2f}. But there are "
+        f"only {len(fit.model.y_validation_)} validation rows. On the {len(fit.data.y_test)} "
+        f"held-out rows it has {held_out[ranked.best]:.2f}, the normal {held_out['normal']:.2f}, "
+        f"and the {label[fresh.best]} would have had {held_out[fresh.best]:.2f}. With nine "
+        "candidates and so few rows, the choice is partly luck."
     )
     return Shown(text, answer, with_strips(sheet, strips))
 
@@ -344,21 +345,22 @@ def nothing_there() -> Shown:
     far = np.hypot(*(look.features - look.x).T)
     truth = ripples_truth([HOLE])
     text = (
-        "No row lies in the hatched disc. Its noise would be small, but nobody has seen the "
-        "ripples there.",
-        f"The ring is in its middle, and its {look.k} neighbours are in orange.",
+        "No training row lies in the hatched disc. The noise there is small, but the model has "
+        "not seen the ripples there.",
+        f"The ring is in the middle of the disc, and its {look.k} neighbours are in orange.",
     )
     answer = (
-        f"No. Predictions in the disc are off by {error[empty].mean():.2g} on average, elsewhere "
-        f"by {error[~empty].mean():.2g}; the scale averages {view.grid_scale[empty].mean():.2g} in "
-        f"it and {view.grid_scale[~empty].mean():.2g} elsewhere. Ordered by scale, cells of the "
-        f"disc come before others with AUROC {auroc(empty, view.grid_scale):.2f}, where 0.5 is "
-        f"chance. At the ring IBUG says {look.loc:.2f} \u00b1 {look.scale:.2f}, the truth is "
-        f"{truth.mean[0]:.2f}: its neighbours are {far.min():.2g} to {far.max():.2g} away and "
-        "agree with each other. One model has no members that could disagree, so that knowledge "
-        "uncertainty is nil by construction. A hint remains that the method does not use: the "
-        f"nearest row shares {nearest[empty].mean():.0f} of {look.n_trees} trees in the disc and "
-        f"{nearest[~empty].mean():.0f} elsewhere, which finds the disc with AUROC "
+        f"No. The mean absolute error of the prediction is {error[empty].mean():.2g} in the disc "
+        f"and {error[~empty].mean():.2g} elsewhere, while the scale averages "
+        f"{view.grid_scale[empty].mean():.2g} in the disc and "
+        f"{view.grid_scale[~empty].mean():.2g} elsewhere. As a detector of the disc, the scale has "
+        f"an AUROC of {auroc(empty, view.grid_scale):.2f}; 0.5 is chance. At the ring IBUG says "
+        f"{look.loc:.2f} \u00b1 {look.scale:.2f}, and the truth is {truth.mean[0]:.2f}. The "
+        f"neighbours are {far.min():.2g} to {far.max():.2g} away and agree with each other. One "
+        "model has no members that could disagree, so its knowledge uncertainty is 0 by "
+        "construction. The affinities do hold a hint, which IBUG does not use: the nearest row "
+        f"shares {nearest[empty].mean():.0f} of {look.n_trees} trees in the disc and "
+        f"{nearest[~empty].mean():.0f} elsewhere. This finds the disc with an AUROC of "
         f"{auroc(empty, -nearest):.2f}."
     )
     return Shown(text, answer, replace(sheet, panels=panels))
@@ -377,12 +379,12 @@ LESSON = Lesson(
         Step("A quiet place", "Is the scale the noise?", STILL, two_places),
         Step("How many neighbours", "What is wrong with three of them, and with sixty?", FEW,
              how_many),
-        Step("One number for all", "What does calibration mend, and what not?", CALIBRATED,
+        Step("One number for all", "What does calibration correct, and what not?", CALIBRATED,
              one_number_for_all),
-        Step("Which trees count", "Which few trees could stand for all?", LAST, trees_that_count),
+        Step("Which trees count", "Which few trees do the work of all?", LAST, trees_that_count),
         Step("Skewed neighbours", "What is wrong with a normal, and is another family better?",
              SKEWED, skewed_neighbours),
-        Step("Nothing there", "Does the scale tell you that you are in the disc?", EMPTY,
+        Step("Nothing there", "Does the scale show that there are no rows in the disc?", EMPTY,
              nothing_there),
     ),
 )  # fmt: skip

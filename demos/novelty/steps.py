@@ -97,17 +97,16 @@ def beside_the_truth() -> Shown:
     best = max((*rivals, "novelty"), key=lambda key: scores[key].auroc)
     novelty = scores["novelty"]
     text = (
-        f"{len(run.fit.rows.y)} rows on two moons, a class each, and a forest of "
-        f"{run.fit.n_trees} trees. The first map is the truth: minus the log of the density that "
-        "the rows were drawn from. Nearly all rows lie in its outline.",
-        "Novelty asks how far a place lies from the rows of its leaf, knowledge uncertainty "
-        "whether the trees disagree; the last two know the rows and no class. All maps show "
-        "ranks: how many of the map's cells score lower.",
+        f"{len(run.fit.rows.y)} rows lie on two moons, one for each class. A forest of "
+        f"{run.fit.n_trees} trees learns them. The first map is the truth: minus the log of the "
+        "density that the rows were drawn from. Nearly all rows lie in its outline.",
+        "Novelty measures how far a place lies from the rows of its leaf. Knowledge uncertainty "
+        "measures how much the trees disagree. The last two scores use the rows but not their "
+        "class. All maps show ranks: the share of the map's cells that score lower.",
     )
     answer = (
-        f"Ordered by novelty, an empty cell comes before one where rows can lie with AUROC "
-        f"{novelty.auroc:.3f}, where 0.5 is chance; its ranks correlate with the truth's by "
-        f"{novelty.rank_correlation:.2f}. "
+        f"Novelty finds the empty cells with an AUROC of {novelty.auroc:.3f}; 0.5 is chance. Its "
+        f"rank correlation with the truth is {novelty.rank_correlation:.2f}. "
         + " ".join(
             f"{METHODS[key].label} {detects(scores[key].auroc)} (AUROC {scores[key].auroc:.3f}, "
             f"correlation {scores[key].rank_correlation:.2f})."
@@ -135,23 +134,25 @@ def who_is_right() -> Shown:
     won = [nearer_share(each.maps) for each in (run, moons)]
     steps = {key: 100 * share_of_steps(run.maps.of(key)) for key in ("novelty", "isolation")}
     text = (
-        "Two blobs at the upper left and a tilted one at the lower right. The two other corners "
-        "are empty, yet lie beside rows along either feature, and an isolation forest cuts along "
-        "one feature at a time: a trap for it.",
-        "The last map shows how far the ranks of the two lie apart; the ring is where they "
-        "contradict each other most.",
+        "Two blobs lie at the upper left and a tilted one at the lower right. The two other "
+        "corners are empty, but have rows beside them along both features. That is hard for an "
+        "isolation forest, because it cuts along one feature at a time.",
+        "The last map shows how far the ranks of the two scores lie apart. The ring marks the "
+        "place where they differ most.",
     )
     answer = (
-        f"At the ring, {x:.2g}, {y:.2g}, novelty ranks above {ranks['novelty'][at]:.0f} % of the "
-        f"cells and the isolation forest above {ranks['isolation'][at]:.0f} %; the truth's rank "
-        f"is {ranks['truth'][at]:.0f}. The ranks lie more than {APART:.0f} points apart in "
+        f"At the ring ({x:.2g}, {y:.2g}) novelty ranks the place above "
+        f"{ranks['novelty'][at]:.0f} % of the cells and the isolation forest above "
+        f"{ranks['isolation'][at]:.0f} %. The true rank is {ranks['truth'][at]:.0f}. The ranks "
+        f"differ by more than {APART:.0f} points in "
         f"{100 * float((apart.spread > APART).mean()):.0f} % of the cells. {nearer_words(*won)} "
-        f"The stripes: in {steps['isolation']:.0f} % of the cells the isolation forest says to "
-        "the last digit what it says one cell to the left, as beyond the outermost cut nothing "
-        f"changes any more (novelty: {steps['novelty']:.0f} %). As detectors novelty has AUROC "
-        f"{scores['novelty'].auroc:.3f} here and the isolation forest "
-        f"{scores['isolation'].auroc:.3f}; in the trap, empty cells beside rows both ways, "
-        f"{scores['novelty'].auroc_crossings:.3f} and {scores['isolation'].auroc_crossings:.3f}. "
+        f"The stripes: in {steps['isolation']:.0f} % of the cells the isolation forest has exactly "
+        "the value of the cell to the left, because nothing changes beyond the outermost cut "
+        f"(novelty: {steps['novelty']:.0f} %). For finding empty cells, the AUROC of novelty is "
+        f"{scores['novelty'].auroc:.3f} and that of the isolation forest "
+        f"{scores['isolation'].auroc:.3f}. In the empty corners, with rows beside them along both "
+        f"features, the AUROC is {scores['novelty'].auroc_crossings:.3f} and "
+        f"{scores['isolation'].auroc_crossings:.3f}. "
         f"The plain distance to rows has {scores['distance'].auroc:.3f} and "
         f"{scores['distance'].auroc_crossings:.3f}."
     )
@@ -175,21 +176,21 @@ def unused_feature() -> Shown:
     used = fit.model.forest_.trees.feature
     n_used = int((used == 2).sum())
     text = (
-        "The same moons with a third feature: noise of mean 0 and standard deviation 1 that has "
-        f"nothing to do with the class. All over the maps it is {at:g}, farther out than "
+        "The same moons have a third feature: noise with mean 0 and standard deviation 1 that has "
+        f"nothing to do with the class. Everywhere on the maps it is {at:g}, which is more than in "
         f"{100 * float((fit.rows.X[:, 2] < at).mean()):.1f} % of the rows.",
-        "Conditional novelty looks only at the features on the path to a leaf. Ranks are now "
-        "among the training rows; the chart follows their mean over the cells where rows can lie "
-        "while the third feature moves.",
+        "Conditional novelty uses only the features on the path to a leaf. Ranks are now among "
+        "the training rows. The chart shows the mean rank over the cells where rows can lie, for "
+        "each value of the third feature.",
     )
     answer = (
-        f"Novelty: among the rows its mean rank goes from {before['novelty']:.0f} with the "
-        f"feature at 0 to {after['novelty']:.0f} at {at:g}, {new_there(after['novelty'])}. "
-        f"Conditional novelty: from {before['conditional']:.0f} to {after['conditional']:.0f}, "
-        f"{new_there(after['conditional'])}. Of {len(used):,} splits the trees spend {n_used} on "
-        f"the third feature{', by chance' if n_used else ''}; only there it can count. Which one "
-        "is right depends on the question: nobody has seen such a row, but the prediction hardly "
-        "depends on what is odd about it."
+        f"To novelty: when the feature moves from 0 to {at:g}, the mean rank of these places goes "
+        f"from {before['novelty']:.0f} to {after['novelty']:.0f}, {new_there(after['novelty'])}. "
+        f"The mean rank of conditional novelty goes from {before['conditional']:.0f} to "
+        f"{after['conditional']:.0f}, {new_there(after['conditional'])}. The trees use the third "
+        f"feature in {n_used} of {len(used):,} splits{', by chance' if n_used else ''}; only there "
+        "can it count. Which score is right depends on the question: nobody has seen such a row, "
+        "but the prediction hardly depends on the feature that is unusual."
     )
     maps = [score_map(run, key) for key in THIRD.settings.methods]
     sheet = replace(sheet_of(run, maps), panel_height=240)
@@ -205,17 +206,16 @@ def why_here() -> Shown:
         for row, column in (RINGS.cell, _OUT, _CORNER)
     )
     text = (
-        "A ring inside a ring, a class each. The middle is empty: no row can lie there. The "
-        f"ellipses are the leaves of the {len(middle.top)} trees that find it most novel, at two "
-        "standard deviations of their rows.",
-        "Below: what every tree says of the middle. Novelty is the mean.",
+        "One ring lies inside another, one for each class. The middle is empty: no row can lie "
+        f"there. The ellipses show the middle's leaves in the {len(middle.top)} trees with the "
+        "highest z, at two standard deviations of their rows.",
+        "The chart below shows the z-score of every tree for the middle. Novelty is their mean.",
     )
     answer = (
-        f"{middle_words(middle)} Further out it is {digits(out.value_of('novelty'))} at a, where "
-        f"the squared distance comes from {_shares(out)}, and "
-        f"{digits(corner.value_of('novelty'))} at b, from {_shares(corner)}. Such shares are the "
-        "mean of what a feature adds over all "
-        "orders of features (Shapley)."
+        f"{middle_words(middle)} Further out, novelty is {digits(out.value_of('novelty'))} at a, "
+        f"where the squared distance comes from {_shares(out)}, and "
+        f"{digits(corner.value_of('novelty'))} at b, where it comes from {_shares(corner)}. These "
+        "shares are Shapley values: the mean of what a feature adds over all orders of features."
     )
     maps = [score_map(run, key, ellipses=key == "novelty") for key in RINGS.settings.methods]
     sheet = sheet_of(run, maps, middle)
@@ -240,10 +240,10 @@ def clipped_tail() -> Shown:
     aurocs = [scores_of(each)["novelty"].auroc for each in (rising, clipped)]
     row = CLIPPED.cell[0]
     text = (
-        "In each tree a distance becomes a z-score by its rank among those of the training rows, "
-        "each to its own leaf. Beyond the farthest there is no rank left: the authors' code stops "
-        "at 5.2, this package lets z rise with the distance.",
-        "The arrow and the chart walk across the moons.",
+        "In each tree, the rank of a distance among the training rows' distances gives the "
+        "z-score. Beyond the farthest training row there are no more ranks. The authors' code "
+        "stops there at 5.2; this package lets z rise with the distance.",
+        "The chart shows novelty along the arrow across the moons.",
     )
     answer = tail_words(flat, float(z[1].max()), float(z[0].max()), follows, aurocs)
     maps = [
@@ -271,17 +271,18 @@ def rows_erased() -> Shown:
     taken = float((called[0].argmax(axis=1) != called[1].argmax(axis=1)).mean())
     top = float(after.maps.of("novelty")[arc].max())
     text = (
-        "Take rows away and train again: do the maps notice? On the moons, without the end of "
-        f"one of them, novelty {moon[0]} on average where its rows were, and knowledge "
-        f"uncertainty {moon[1]}.",
-        "Now an arc of the inner ring, outlined. Say first what both scores will do there, then "
-        "move the slider: the changes appear, and the rows are gone.",
+        "Remove rows and train again: do the maps notice? On the moons, when the rows at the end "
+        f"of one moon are gone, novelty {moon[0]} on average there, and knowledge uncertainty "
+        f"{moon[1]}.",
+        "Now the outlined arc of the inner ring is removed. Predict what both scores will do "
+        "there. Then move the slider to see the change.",
     )
     answer = (
         f"{after.fit.rows.outcomes[-1].text} Within the outline novelty {inside['novelty']}, "
         f"knowledge uncertainty {inside['knowledge']} and the isolation forest's score "
-        f"{inside['isolation']}. A change counts from half of the standard deviation among the "
-        "training rows before. " + erased_words(inside["novelty"], inside["knowledge"], taken, top)
+        f"{inside['isolation']}. A change counts if it exceeds half of the score's standard "
+        "deviation over the training rows before the edit. "
+        + erased_words(inside["novelty"], inside["knowledge"], taken, top)
     )
     return Shown(text, answer, edit_sheet(before, after, ("novelty", "knowledge"), answer))
 
@@ -295,18 +296,18 @@ def labels_flipped() -> Shown:
     same = bool((before.maps.of("isolation") == after.maps.of("isolation")).all())
     blob = went_elsewhere(run_of(BLOBS.settings), BLOB_FLIP)
     text = (
-        "The moons again. The rows in the outlined box get the other class, as if mislabelled: "
-        "no row is moved, none is gone.",
-        "Which of the two scores should change? Say it, then move the slider.",
+        "These are the moons again. The rows in the outlined box get the other class, as if they "
+        "were mislabelled. No row moves or disappears.",
+        "Which of the two scores should change? Decide, then move the slider.",
     )
     answer = (
         f"{after.fit.rows.outcomes[-1].text} There novelty {inside['novelty']}, knowledge "
         f"uncertainty {inside['knowledge']} and data uncertainty {inside['data']}. The isolation "
-        f"forest knows no class: its map {'is the same to the last digit' if same else 'changes'}. "
-        "Novelty knows them by way of the leaves, as trees split where classes change: outside the "
-        f"box its mean {went(before, after, 'novelty', inside=False)}. In a box of "
-        f"the blobs whose rows are flipped it {blob[0]}, knowledge uncertainty {blob[1]}: "
-        + flipped_words(blob[0])
+        f"forest does not use classes: its map {'does not change at all' if same else 'changes'}. "
+        "Novelty depends on the classes through the leaves, because trees split where classes "
+        f"change. Outside the box its mean {went(before, after, 'novelty', inside=False)}. When "
+        f"rows in a box of the blobs get another class, novelty {blob[0]} and knowledge "
+        f"uncertainty {blob[1]}, " + flipped_words(blob[0])
     )
     return Shown(text, answer, edit_sheet(before, after, ("novelty", "knowledge"), answer))
 
@@ -322,12 +323,13 @@ LESSON = Lesson(
     steps=(
         Step("Where rows can lie", "Which scores find the empty cells?", MOONS, beside_the_truth),
         Step("Two scores contradict", "Which of the two is right?", BLOBS, who_is_right),
-        Step("A feature nobody uses", "To which score are these places new?", THIRD,
+        Step("A feature nobody uses", "Which score calls these places new?", THIRD,
              unused_feature),
         Step("An empty middle", "How new is the middle, and why?", RINGS, why_here),
-        Step("A tail that is cut off", "What is lost if z stops?", CLIPPED, clipped_tail),
+        Step("A tail that is cut off", "What is lost if z stops rising?", CLIPPED, clipped_tail),
         Step("Rows taken away", "Do novelty and knowledge uncertainty notice?", ERASED,
              rows_erased),
-        Step("Labels flipped", "Is a place new if only its labels are?", FLIPPED, labels_flipped),
+        Step("Labels flipped", "Is a place new if only its labels change?", FLIPPED,
+             labels_flipped),
     ),
 )  # fmt: skip

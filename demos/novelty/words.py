@@ -41,8 +41,8 @@ def nearer_words(blobs: float, moons: float) -> str:
     else:
         end = f"So {'novelty' if blobs > 0.5 else 'the isolation forest'} wins on both."
     return (
-        f"In {100 * blobs:.0f} % of those cells novelty is nearer to the truth's rank, in the "
-        f"others the isolation forest. On the moons: {100 * moons:.0f} %. {end}"
+        f"In {100 * blobs:.0f} % of those cells novelty is closer to the true rank; in the others "
+        f"the isolation forest is. On the moons: {100 * moons:.0f} %. {end}"
     )
 
 
@@ -71,15 +71,15 @@ def middle_words(look: PlaceLook) -> str:
     leaves = f"the leaves drawn hold {min(sizes):,} to {max(sizes):,} rows around it"
     if novelty.rank_rows < 50.0:
         why = (
-            f"Why: {leaves}, and to a distance that knows only a mean and a covariance the middle "
-            "of a ring is the most usual place."
+            f"The reason: {leaves}, and a distance from a mean and a covariance is smallest in "
+            "the middle of a ring."
         )
     else:
         why = f"And yet {leaves}."
     return (
-        f"{start}: z is {digits(novelty.value)}, above {novelty.rank_rows:.0f} % of the training "
-        f"rows' own. The plain distance to rows is above {distance.rank_rows:.0f} % of theirs. "
-        f"{why}"
+        f"{start}: z is {digits(novelty.value)}, higher than at {novelty.rank_rows:.0f} % of the "
+        "training rows. The plain distance to rows is higher there than at "
+        f"{distance.rank_rows:.0f} % of them. {why}"
     )
 
 
@@ -88,27 +88,26 @@ def tail_words(
 ) -> str:
     """What clipping does: the share of the map at the top, and scores rising and clipped.
 
-    >>> tail_words(0.8, 5.2, 51.0, (0.9, 0.5), (0.99, 0.99))[-63:]
-    'Whether a cell is empty is told as well: AUROC 0.990 and 0.990.'
+    >>> tail_words(0.8, 5.2, 51.0, (0.9, 0.5), (0.99, 0.99))[-59:]
+    'Clipped z finds empty cells as well: AUROC 0.990 and 0.990.'
     """
     lost = follows[0] - follows[1]
     if lost > 0.05:
-        order = "Which empty cell is emptier gets lost"
+        order = "Clipped z ranks the empty cells worse"
     elif lost < -0.05:
-        order = "Which empty cell is emptier is told better"
+        order = "Clipped z ranks the empty cells better"
     else:
-        order = "Which empty cell is emptier is told as well"
+        order = "Clipped z ranks the empty cells as well"
     if abs(aurocs[0] - aurocs[1]) < 0.01:
-        detected = "Whether a cell is empty is told as well"
+        detected = "Clipped z finds empty cells as well"
     else:
-        detected = (
-            f"Whether a cell is empty is told {'worse' if aurocs[1] < aurocs[0] else 'better'}"
-        )
+        how = "worse" if aurocs[1] < aurocs[0] else "better"
+        detected = f"Clipped z finds empty cells {how}"
     return (
-        f"{100 * flat:.0f} % of the cells lie within 0.01 of the top, {digits(top)}; without the "
-        f"stop z rises up to {digits(highest)}. {order}: among the empty cells the rank "
-        f"correlation with the true density's is {follows[0]:.2f} rising and {follows[1]:.2f} "
-        f"clipped. {detected}: AUROC {aurocs[0]:.3f} and {aurocs[1]:.3f}."
+        f"{100 * flat:.0f} % of the cells lie within 0.01 of the top, {digits(top)}. Without the "
+        f"stop, z rises up to {digits(highest)}. {order}: the rank correlation with the true "
+        f"density is {follows[0]:.2f} with rising z and {follows[1]:.2f} with clipped z. "
+        f"{detected}: AUROC {aurocs[0]:.3f} and {aurocs[1]:.3f}."
     )
 
 
@@ -120,22 +119,22 @@ def erased_words(novelty: str, knowledge: str, taken: float, top: float) -> str:
 
     >>> erased_words("stays (0.1 to 0.2)", "rises (0.1 to 0.2)", 0.5, 2.0)[-60:]
     'Knowledge uncertainty notices: the trees disagree there now.'
-    >>> erased_words("rises (0.1 to 2)", "stays (0.1 to 0.1)", 0.5, 9.0)[-46:]
-    'Knowledge uncertainty does not, or too little.'
+    >>> erased_words("rises (0.1 to 2)", "stays (0.1 to 0.1)", 0.5, 9.0)[-53:]
+    'Knowledge uncertainty does not notice, or too little.'
     """
     if novelty.startswith("stays"):
         first = (
-            "A leaf ends where a split is, not where its rows do: leaves of the rows left and "
-            f"right now divide the hole ({100 * taken:.0f} % of its cells are taken for the other "
-            f"class), and by the mean and covariance of those rows its highest z is {digits(top)}."
+            "A leaf ends at a split, not at its last row. Leaves of the rows to the left and right "
+            f"now cover the hole, and {100 * taken:.0f} % of its cells change their class. From "
+            f"the rows of these leaves, the highest z in the hole is {digits(top)}."
         )
     elif novelty.startswith("rises"):
         first = "Here novelty notices, although rows lie on both sides of the arc."
     else:
-        first = "Novelty goes the wrong way: the arc is less new without its rows."
+        first = "Novelty goes the wrong way: the arc is less novel without its rows."
     if knowledge.startswith("rises"):
         return f"{first} Knowledge uncertainty notices: the trees disagree there now."
-    return f"{first} Knowledge uncertainty does not, or too little."
+    return f"{first} Knowledge uncertainty does not notice, or too little."
 
 
 def flipped_words(novelty: str) -> str:
@@ -144,10 +143,10 @@ def flipped_words(novelty: str) -> str:
     >>> flipped_words("rises (-1.2 to 1.3)")
     'so labels alone can make a place new.'
     >>> flipped_words("stays (0.1 to 0.2)")
-    'so it does not mind the labels there either.'
+    'so the labels do not matter there either.'
     """
     if novelty.startswith("rises"):
         return "so labels alone can make a place new."
     if novelty.startswith("stays"):
-        return "so it does not mind the labels there either."
+        return "so the labels do not matter there either."
     return "so labels alone can make a place less new."

@@ -146,9 +146,11 @@ def test_what_the_data_are_and_what_scores_are_measured_in_is_said():
     at = open_neighbours(data="Wine: alcohol")
     captions = [caption.value for caption in at.caption]
     assert any(DATASETS["wine"].about in text for text in captions)
-    assert any("scales in the target's unit (alcohol)" in text for text in captions)
-    (band,) = re.findall(r"\| Its 95 % band \| (\d+)\u2013(\d+)\u00a0% \|", table(at, "| Score |"))
-    (held,) = re.findall(r"\| In the 90 % interval \| ([\d.]+)\u00a0%", table(at, "| Score |"))
+    assert any("scale are in the target's unit (alcohol)" in text for text in captions)
+    (band,) = re.findall(
+        r"\| 95 % band of that share \| (\d+)\u2013(\d+)\u00a0% \|", table(at, "| Score |")
+    )
+    (held,) = re.findall(r"\| Rows in the 90 % interval \| ([\d.]+)\u00a0%", table(at, "| Score |"))
     assert int(band[0]) <= float(held) <= int(band[1])
 
 
@@ -156,7 +158,7 @@ def test_a_long_list_of_highlighted_rows_says_that_it_ends():
     at = open_neighbours(scales=["50", "100"])
     listed = at.dataframe[1].value
     assert len(listed) == 200
-    assert any(c.value.startswith("The 200 least sure of ") for c in at.caption)
+    assert any(c.value.startswith("The list shows the 200 rows with") for c in at.caption)
 
 
 def test_a_table_is_a_map_of_held_out_rows_beside_the_training_rows():
@@ -166,7 +168,7 @@ def test_a_table_is_a_map_of_held_out_rows_beside_the_training_rows():
     assert held_out["read"]["names"] == list(range(1, len(data.y_test) + 1))
     assert held_out["pick"]
     assert not training["pick"]
-    assert any(text.startswith("Cultivar among the 15:") for text in words(at))
+    assert any(text.startswith("Cultivar of the 15 neighbours:") for text in words(at))
     own, *near = at.dataframe[0].value.to_dict("records")  # what they are to be compared with
     assert (own["training row"], own["trees shared"], own["cultivar"]) == (
         "this row",
@@ -193,13 +195,13 @@ def test_a_table_is_a_map_of_held_out_rows_beside_the_training_rows():
 def test_a_range_in_which_no_row_lies_is_said_and_draws_the_picture():
     at = open_neighbours(data="Wine: alcohol", scales=["45", "45"])
     (said,) = [text for text in words(at) if text.startswith("Percentile 45")]
-    assert "none of the 36 held-out rows" in said or "1 of 36" in said
+    assert "None of the 36 held-out rows" in said or "1 of 36" in said
     assert curves(at, "held-out-rows")
 
 
 def test_a_place_without_rows_says_whose_scale_it_is():
     at = open_neighbours(x="12")
-    assert any("There are no rows here" in text for text in words(at))
+    assert any("There are no training rows here" in text for text in words(at))
 
 
 @pytest.mark.parametrize(
@@ -246,14 +248,14 @@ def test_baselines_are_fitted_when_they_are_chosen():
     at = open_neighbours(compare=["kNN", "IBUG + virtual SGLB"])
     settle(at)
     assert "| Score | IBUG | kNN | IBUG + virtual SGLB |" in table(at, "| Score |")
-    assert not any("IBUG is not calibrated" in caption.value for caption in at.caption)
+    assert not any("IBUG's calibration off" in caption.value for caption in at.caption)
     move(at, "calibrate", False)
-    assert any("IBUG is not calibrated" in caption.value for caption in at.caption)
+    assert any("IBUG's calibration off" in caption.value for caption in at.caption)
 
 
 def test_a_baseline_that_there_cannot_be_is_said():
     at = open_neighbours(library="SGLB (one model)", compare="kNN-CB")
-    assert any(text.startswith("kNN-CB: kNN-CB takes the most important") for text in words(at))
+    assert any(text.startswith("kNN-CB: kNN-CB uses the most important") for text in words(at))
     assert table(at, "| Score |").startswith("| Score | IBUG |\n")
 
 
@@ -269,7 +271,7 @@ def test_a_running_fit_leaves_the_picture_and_can_be_cancelled():
     assert len(jobs) == 1
     assert curves(at, "neighbours") == before
     assert table(at, "| Score |") == scores
-    assert "Still the settings before." in [c.value for c in at.caption]
+    assert "The picture still shows the settings before." in [c.value for c in at.caption]
     at.button(key="_jobs_cancel").click().run()
     assert jobs[0].stopped
     assert any(text.startswith("Cancelled.") for text in words(at))
@@ -283,7 +285,7 @@ def test_a_first_fit_that_is_cancelled_leaves_a_sentence():
     for name, text in slow.items():
         at.query_params[name] = text
     at.run()
-    assert "The picture appears with the first fit." in words(at)
+    assert "The picture appears when the first fit is done." in words(at)
     at.button(key="_jobs_cancel").click().run()
     assert not at.exception
     assert any(text.startswith("Cancelled.") for text in words(at))

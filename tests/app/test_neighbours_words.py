@@ -27,7 +27,7 @@ def test_one_percentile_is_one_scale(run):
 
 def test_a_range_without_a_row_says_so(run):
     none = Brushed(9.0, 9.5, np.zeros(1000, bool), None, 0, np.nan, np.nan)
-    assert "none of the 1,000 fresh rows" in describe_brush(run.fit, run.view, none, (0, 0))
+    assert "None of the 1,000 fresh rows" in describe_brush(run.fit, run.view, none, (0, 0))
 
 
 def test_neighbours_at_one_place_are_not_a_range(run):

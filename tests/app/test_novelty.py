@@ -180,7 +180,7 @@ def test_a_table_has_its_two_columns_and_no_truth():
     assert (header["x"]["label"], header["y"]["label"]) == ("alcohol", "flavanoids")
     assert header["outlineLabel"] == ""
     assert "rows" not in [slider.key for slider in at.select_slider]
-    assert any("Nobody knows the density" in text for text in words(at))
+    assert any("The true density of the rows" in text for text in words(at))
     move(at, "wine_x", "flavanoids")
     assert any("two different numeric columns" in text for text in words(at))
     assert not at.exception
@@ -189,11 +189,11 @@ def test_a_table_has_its_two_columns_and_no_truth():
 def test_without_a_map_the_page_says_what_to_do():
     at = open_novelty()
     move(at, "maps", [])
-    assert "Choose a map at the left to see it." in words(at)
+    assert "No map is chosen. Choose one in the sidebar." in words(at)
     move(at, "maps", ["Novelty", "where ranks disagree"])
     move(at, "compared", ["Novelty"])
     assert titles(at) == ["Novelty"]
-    assert any(text.startswith("Ranks disagree between two scores") for text in words(at))
+    assert any(text.startswith("Ranks can only disagree between two") for text in words(at))
 
 
 def lasso(at, tool, cells=LEFT):
@@ -219,7 +219,8 @@ def test_an_edit_asks_for_a_prediction_first_and_then_judges_it():
     wait_for_change(at)
     assert at.text_input(key="edits").value == ERASED
     assert any(text.startswith("Removed ") for text in words(at))
-    assert sum(text.startswith(("As you said: ", "You said it would ")) for text in words(at)) == 2
+    verdicts = ("Right: you predicted", "Wrong: you predicted")
+    assert sum(text.startswith(verdicts) for text in words(at)) == 2
     assert [p["title"] for p in sheet(at, "novelty-change").header["panels"]] == [
         "Before", "After", "Difference",
     ]  # fmt: skip
@@ -263,7 +264,7 @@ def test_an_edit_that_cannot_be_is_said_and_nothing_is_lost():
 def test_edits_of_a_link_are_restored_without_a_prediction():
     at = open_novelty(edits=ERASED)
     assert any(text.startswith("Removed ") for text in words(at))
-    assert any(text.startswith("No prediction was made") for text in words(at))
+    assert any(text.startswith("This edit came with the link") for text in words(at))
     before = sheet(at, "novelty-change").header["digest"]
     move(at, "score", "Knowledge uncertainty")
     assert sheet(at, "novelty-change").header["digest"] != before
@@ -275,12 +276,12 @@ def test_edits_that_cannot_be_applied_are_said_and_the_maps_are_those_without_th
     everything = [(row, column) for row in range(60) for column in range(60)]
     at = open_novelty(edits=encode_edits([edit_of("remove", everything)]))
     assert any("remove every training row" in text for text in words(at))
-    assert any("maps are those without these edits" in text for text in words(at))
+    assert any("maps leave these edits out" in text for text in words(at))
     assert titles(at) == DEFAULT_TITLES
     assert at.text_input(key="edits").value
     settle(at.button(key="_novelty_forget").click().run())
     assert at.text_input(key="edits").value == ""
-    assert not any("without these edits" in text for text in words(at))
+    assert not any("leave these edits out" in text for text in words(at))
 
 
 def test_damaged_edits_are_said_and_left_out():
@@ -316,7 +317,7 @@ def test_too_many_edits_are_refused():
     data = SimpleNamespace(data=None, plan=None)
     many = tuple(edit_of("flip", [(0, 0)]) for _ in range(20))
     said = novelty_edits.why_not_one_more(data, many, many[0])
-    assert said == "There are 20 edits already: undo some of them."
+    assert said == "There are already 20 edits, the most possible. Undo some of them."
 
 
 def test_bad_parameters_are_said_and_the_defaults_used():

@@ -16,9 +16,9 @@ def test_knobs_of_the_view_check_no_claim_again(monkeypatch):
         "check_novelty_claims",
         lambda *given: checked.append(given) or own(*given),
     )
-    held = "Checked with z-scores that keep rising, the distance to 10 rows, whatever"
+    held = "The checks use z-scores that keep rising and the distance to 10 rows, whatever"
     assert not any(one.value.startswith(held) for one in at.caption)
-    assert any("The paper's rows are others" in one.value for one in at.caption)
+    assert any("The paper uses other data" in one.value for one in at.caption)
     for key, value in (("tail", "clipped, as the authors'"), ("neighbours", 2)):
         settle(move(at, key, value))
     assert any(one.value.startswith(held) for one in at.caption)
@@ -38,5 +38,7 @@ def test_a_lasso_points_to_its_question_once():
     edit = edit_of("flip", CORNER)
     at.session_state[novelty_edits._WAITING] = at.session_state[novelty_edits._TOLD] = edit
     at.run()
-    assert [one.value for one in at.toast] == ["Above the maps: first say what will happen."]
+    assert [one.value for one in at.toast] == [
+        "Predict what will happen first: the questions are above the maps."
+    ]
     assert not at.run().toast

@@ -81,7 +81,7 @@ def test_a_lasso_erases_only_after_a_prediction_and_the_link_restores_it(page, n
     page.wait_for_url("**edits=*")
     page.get_by_role("heading", name="What the last edit changed").wait_for()
     page.get_by_text(
-        re.compile("^(As you said|You said it would rise): the mean of Novelty")
+        re.compile("^(Right|Wrong): you predicted \u201crise\u201d. Novelty")
     ).wait_for()
     changed = figure.data("digest")
     other = new_page(private=True)

@@ -49,7 +49,7 @@ def test_the_affinity_grows_tree_by_tree_to_the_pages_map():
     by_distance = np.argsort(np.hypot(*(run.fit.data.X - run.look.x).T), kind="stable")
     both = np.intersect1d(by_distance[: run.look.k], run.look.indices)
     assert 0 < len(both) < run.look.k
-    assert f"Of these {len(both)} are" in shown("Shared leaves").answer
+    assert f"{len(both)} of them are also among" in shown("Shared leaves").answer
 
 
 def test_the_spot_is_underrated_and_the_quiet_place_overrated():

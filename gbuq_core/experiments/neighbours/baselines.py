@@ -63,12 +63,12 @@ def why_no_baseline(plan: NeighboursPlan, key: str) -> str:
     --------
     >>> from gbuq_core.experiments.neighbours.plan import NeighboursSettings, plan_neighbours
     >>> why_no_baseline(plan_neighbours(NeighboursSettings(library="sglb")), "knn_cb")[:40]
-    'kNN-CB takes the most important features'
+    'kNN-CB uses the most important features,'
     """
     if key == "knn_cb" and plan.library not in _WITH_IMPORTANCES:
         return (
-            f"kNN-CB takes the most important features, and {LIBRARIES[plan.library].label} does "
-            "not tell their importances: choose CatBoost, LightGBM or XGBoost."
+            f"kNN-CB uses the most important features, but {LIBRARIES[plan.library].label} "
+            "reports no importances: choose CatBoost, LightGBM or XGBoost."
         )
     return why_not(plan)
 

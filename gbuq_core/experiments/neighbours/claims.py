@@ -129,8 +129,8 @@ def _claim_of_noise(fit: NeighboursFit, view: NeighboursView) -> list[Claim]:
             "The k nearest training rows quantify the range of outcomes, so that IBUG suits data "
             "uncertainty (section 3.3).",
             f"where rows are, the scale's rank correlation with the true noise is "
-            f"{agreement:.2f}; it is off by {short(error)} (root mean square), and the best "
-            f"constant would be off by {short(flat)}.",
+            f"{agreement:.2f}. Its root mean squared error is {short(error)}; the best constant "
+            f"scale would have {short(flat)}.",
             verdict_of(agreement, FOLLOWS, HARDLY_FOLLOWS),
         )
     ]
@@ -158,8 +158,8 @@ def _claim_of_k(fit: NeighboursFit, search: NeighboursSearch, view: NeighboursVi
     return Claim(
         "k tuned on validation rows gives good probabilistic predictions (algorithm 3).",
         f"Tuning chose k = {tuned}, {view.settings.scoring.upper()} {short(score[tuned], 4)} on "
-        f"the test rows; the best in hindsight of {len(score)} k is {best} with "
-        f"{short(score[best], 4)}, the worst {worst} with {short(score[worst], 4)}.",
+        f"the test rows. Of the {len(score)} values tried, k = {best} would have scored best there "
+        f"({short(score[best], 4)}) and k = {worst} worst ({short(score[worst], 4)}).",
         verdict_of(-lost, -NEAR_BEST, -FAIRLY_NEAR),
     )
 
@@ -212,7 +212,7 @@ def _claims_of_trees(fit: NeighboursFit, view: NeighboursView) -> list[Claim]:
             "Taking the first trees generally works best (section 4.1).",
             f"with {trees} NLL is "
             + ", ".join(f"{value:.3f} ({order})" for order, value in means.items())
-            + f"; the first beside the {rival} ones: {_gap_text(behind)}.",
+            + f". The first trees against the {rival} ones: {_gap_text(behind)}.",
             better(behind),
         ),
     ]
@@ -228,7 +228,7 @@ def _claim_of_family(fit: NeighboursFit, search: NeighboursSearch, view: Neighbo
     gap = gap_between(own, normal)
     label = FAMILIES[chosen].label
     if chosen == "normal":
-        here = "validation rows choose the normal itself, so that nothing is gained."
+        here = "the validation rows choose the normal distribution itself, so nothing changes."
         return Claim(_FAMILY_CLAIM, here, "nearly")
     return Claim(
         _FAMILY_CLAIM,
@@ -272,7 +272,7 @@ def _claims_of_baselines(
             Claim(
                 "IBUG and virtual SGLB averaged give the most accurate probabilistic predictions "
                 "on average (table 1).",
-                f"CRPS {short(averaged.mean(), 4)}, and the best of the others is {best} with "
+                f"CRPS {short(averaged.mean(), 4)}. The best of the others is {best} with "
                 f"{short(crps[best].mean(), 4)}: {_gap_text(gap)}.",
                 better(gap),
             )
@@ -289,7 +289,10 @@ def _few_text(n_trees: int) -> str:
     """What makes the comparison unlike the paper's."""
     if n_trees >= PAPERS_TREES // 4:
         return ""
-    return f"; most of the paper's models have {PAPERS_TREES:,} trees, of which 10 % are many"
+    return (
+        f". Most of the paper's models have {PAPERS_TREES:,} trees, so 10 % of them is still "
+        f"{PAPERS_TREES // 10:,} trees"
+    )
 
 
 def _gap_text(gap: Gap) -> str:

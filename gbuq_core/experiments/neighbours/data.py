@@ -39,31 +39,31 @@ _DATASETS = {
     "heteroscedastic": DatasetInfo(
         "Growing noise",
         "1d",
-        "y = x/2 + sin x + 0.1 x times normal noise on x from 0 to 10: the noise grows with x, and "
-        "no rows lie outside (the set of the MACAU paper).",
+        "y = x/2 + sin x + 0.1 x times normal noise, for x from 0 to 10. The noise grows with x. "
+        "There are no rows outside (the data set of the MACAU paper).",
     ),
     "wave": DatasetInfo(
         "Wave",
         "1d",
-        "A wave measured in steps of 0.1 from 0 to 6 with a noisy stretch around 1.4, few rows "
-        "from 3.1 to 4.4, and none beyond 6.",
+        "A wave with x from 0 to 6 in steps of 0.1. The noise is strong around x = 1.4. There are "
+        "few rows from 3.1 to 4.4 and none beyond 6.",
     ),
     "ripples": DatasetInfo(
         "Ripples",
         "2d",
-        "A square with ripples, ten times noisier in one spot, and a disc that has no rows.",
+        "A square with ripples. One spot is ten times noisier, and a disc has no rows.",
     ),
     "diabetes": DatasetInfo(
         "Diabetes",
         "table",
-        "442 patients, ten measurements, and how far the disease progressed within a year (Efron "
-        "et al., 2004).",
+        "442 patients with ten measurements each. The model predicts how far the disease "
+        "progressed within a year (Efron et al., 2004).",
     ),
     "wine": DatasetInfo(
         "Wine: alcohol",
         "table",
-        "178 Italian wines of three cultivars; alcohol from twelve chemical measurements (Forina "
-        "et al., 1991).",
+        "178 Italian wines of three cultivars. The model predicts alcohol from twelve chemical "
+        "measurements (Forina et al., 1991).",
     ),
 }
 DATASETS: Mapping[str, DatasetInfo] = MappingProxyType(_DATASETS)

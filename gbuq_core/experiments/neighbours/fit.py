@@ -247,7 +247,10 @@ def search_neighbours(fit: NeighboursFit, settings: NeighboursSettings) -> Neigh
     count, order, width = search_key(fit, settings)
     notes: tuple[str, ...] = ()
     if settings.tau is not None and settings.tau != count:
-        notes = (f"The model has {fit.n_trees} trees: {count} of them count, not {settings.tau}.",)
+        notes = (
+            f"You asked for {settings.tau} trees, and the model has {fit.n_trees}. The picture "
+            f"counts {count}.",
+        )
     trees: dict[str, Any] = {"n_trees_sampled": count, "tree_order": order}
     data = fit.data
     rows = data.X_test if data.grid is None else np.concatenate([data.X_test, data.grid])
@@ -303,10 +306,12 @@ def view_neighbours(
     _check(settings)
     k, notes = _clamped_k(fit, settings), list(search.notes)
     if k != settings.k:
-        notes.append(
-            f"k must be from 2 to {fit.most_k} here, so that it can be calibrated on the "
-            f"validation rows: {k} is shown, not {settings.k}."
+        why = (
+            f"only {fit.most_k} rows are left for tuning"
+            if k == fit.most_k
+            else "a spread needs at least 2 neighbours"
         )
+        notes.append(f"k is {settings.k}, but {why}. The picture uses k = {k}.")
     setting = setting_of(fit, search, replace(settings, k=k))
     if setting.n_neighbors > search.width:
         search = search_neighbours(fit, settings)

@@ -265,15 +265,18 @@ def _place(fit: NeighboursFit, settings: NeighboursSettings, notes: list[str]) -
         if point.shape == (data.n_inputs,) and (np.abs(point) <= 1e6).all():
             return _Place(_place_text(data.feature_names, point), point, None, None)
         notes.append(
-            f"A place in these data is {data.n_inputs} finite number"
-            f"{'s' if data.n_inputs > 1 else ''}: another one is shown."
+            f"A place in this data set is {data.n_inputs} finite number"
+            f"{'s' if data.n_inputs > 1 else ''}. The picture shows another place."
         )
     if data.n_inputs and settings.chosen is None:
         point = np.array(FIRST_POINTS[data.key])
         return _Place(_place_text(data.feature_names, point), point, None, None)
     row = 0 if settings.chosen is None else settings.chosen
     if not 0 <= row < len(data.y_test):
-        notes.append(f"There are {len(data.y_test)} test rows, from 0: row {row} is none of them.")
+        notes.append(
+            f"There is no test row {row}: they are numbered from 0 to {len(data.y_test) - 1}. The "
+            "picture shows the nearest number."
+        )
         row = min(max(row, 0), len(data.y_test) - 1)
     kind = "fresh" if data.n_inputs else "held-out"
     return _Place(f"{kind} row {row + 1}", data.X_test[row], row, float(data.y_test[row]))
@@ -315,7 +318,7 @@ def _family(
     if wanted == BEST_FAMILY:
         return (rank_families(fit, search, view) if ranked is None else ranked).best
     if wanted in refusals:
-        notes.append(f"{refusals[wanted].rstrip('.')}; the normal is shown.")
+        notes.append(f"{refusals[wanted].rstrip('.')}. The picture shows the normal distribution.")
         return "normal"
     return wanted
 

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from gbuq_core.errors import GbuqError, InvalidParameter
 from gbuq_core.experiments.neighbours.data import DATASETS
 from gbuq_core.ibug import FAMILIES
+from gbuq_core.methods import METHODS, Method
 from gbuq_core.validation import check_choice, check_number
 
 ORDERS = ("first", "last", "random")
@@ -49,15 +50,20 @@ _LIBRARIES = {
 }
 LIBRARIES: Mapping[str, NeighboursLibrary] = MappingProxyType(_LIBRARIES)
 
-# What IBUG is set beside; all but the first and the last are fitted when they are asked for.
-_BASELINES = {
-    "constant": "one scale for all rows",
-    "knn": "kNN",
-    "knn_cb": "kNN-CB",
-    "cbu": "virtual SGLB",
-    "ibug_cbu": "IBUG + virtual SGLB",
-}
-BASELINES: Mapping[str, str] = MappingProxyType(_BASELINES)
+# What IBUG is set beside; all but "constant" and "ibug_cbu" are fitted when they are asked for.
+# The IBUG paper's CBU is CatBoost's uncertainty, here virtual SGLB.
+RECORDS: Mapping[str, Method] = MappingProxyType(
+    {
+        "knn": METHODS["knn"],
+        "knn_cb": METHODS["knn_cb"],
+        "cbu": METHODS["virtual_sglb"],
+        "ibug_cbu": METHODS["ibug_cbu"],
+    }
+)
+_CONSTANT = {"constant": "one scale for all rows"}
+BASELINES: Mapping[str, str] = MappingProxyType(
+    {**_CONSTANT, **{key: record.label for key, record in RECORDS.items()}}
+)
 
 
 @dataclass(frozen=True, kw_only=True)

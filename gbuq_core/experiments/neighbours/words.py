@@ -47,41 +47,44 @@ def describe_setting(fit: NeighboursFit, search: NeighboursSearch, view: Neighbo
     if search.n_trees < fit.n_trees:
         trees += f" (the {search.order} ones)"
     if not view.settings.calibrate:
-        how = "the neighbours' std is not calibrated"
+        how = "The neighbours' std is not calibrated"
     elif gamma == 1.0 and delta == 0.0:
-        how = "calibration leaves the neighbours' std as it is"
+        how = "Calibration does not change the neighbours' std"
     elif delta == 0.0:
-        how = f"calibration multiplies the neighbours' std by {gamma:g}"
+        how = f"Calibration multiplies the neighbours' std by {gamma:g}"
     else:
-        how = f"calibration adds {delta:g} to the neighbours' std"
-    return f"{text}; {trees}; {how}, which is at least {short(least)}."
+        how = f"Calibration adds {delta:g} to the neighbours' std"
+    return f"{text}; {trees}. {how}. The std used is at least {short(least)}."
 
 
 def _describe_look(data: NeighboursData, look: NeighboursLook) -> str:
     spread = float(look.targets.std())
     text = (
         f"At {look.title} the prediction is {short(look.loc, 4)} with a scale of "
-        f"{short(look.scale)}: its {look.k} neighbours' targets range from "
-        f"{short(look.targets.min(), 4)} to {short(look.targets.max(), 4)} (std {short(spread)}), "
-        f"the nearest shares {look.affinities[0]:,} of {look.n_trees:,} trees and the last "
-        f"{look.cut:,}."
+        f"{short(look.scale)}. The targets of its {look.k} neighbours range from "
+        f"{short(look.targets.min(), 4)} to {short(look.targets.max(), 4)} (std {short(spread)}). "
+        f"The first neighbour shares a leaf in {look.affinities[0]:,} of {look.n_trees:,} trees, "
+        f"the last in {look.cut:,}."
     )
     if look.n_tied:
         text += (
-            f" {look.n_tied:,} more training rows share as many trees as the last; the lower row "
-            "number decides."
+            f" {look.n_tied:,} more training rows share as many trees as the last; ties go to the "
+            "lower row number."
         )
     text += (
-        " From half to double k the std stays within a fifth of that."
+        " With half or double that k the std changes by at most 20 %."
         if runs_flat(look)
-        else " The std depends on k: with half or double k it differs by more than a fifth."
+        else " The std depends on k: with half or double that k it changes by more than 20 %."
     )
     if look.target is not None:
         away = abs(look.target - look.loc) / look.scale
-        text += f" Observed was {short(look.target, 4)}, {short(away, 2)} scales away."
+        text += (
+            f" The observed target is {short(look.target, 4)}, {short(away, 2)} scales from the "
+            "prediction."
+        )
     if look.class_shares:
         most, share = max(look.class_shares.items(), key=lambda pair: pair[1])
-        text += f" Of the neighbours {100 * share:.0f} % are {most}, which the model was not told."
+        text += f" {100 * share:.0f} % of the neighbours are {most}. The model did not see that."
     return text
 
 
@@ -98,8 +101,8 @@ def describe_empty(data: NeighboursData, view: NeighboursView) -> str:
     """
     fitted = ", calibrated on errors where rows are" if view.settings.calibrate else ""
     none = (
-        "One model has no members that could disagree, so knowledge uncertainty is 0 by "
-        "construction: IBUG's scale is the std of k neighbours' targets, "
+        "One model has no members that could disagree, so its knowledge uncertainty is 0 by "
+        "construction. IBUG's scale is the std of k neighbours' targets, "
         f"sqrt(mean((y_i - mean y)^2)){fitted}."
     )
     if view.grid_scale is None or view.grid_loc is None or data.in_support is None:
@@ -110,12 +113,12 @@ def describe_empty(data: NeighboursData, view: NeighboursView) -> str:
     error = rmse(data.true_mean[out], view.grid_loc[out])
     scale, inside = float(view.grid_scale[out].mean()), float(view.grid_scale[near].mean())
     if scale >= _HIGHER * inside:
-        says = "the scale is higher there, as the nearest rows' targets spread more"
+        says = "The scale is higher there, because the nearest rows' targets spread more"
     else:
-        says = "the scale does not tell that rows are missing"
+        says = "The scale does not show that rows are missing"
     return (
-        f"{none} Where there are no training rows the scale averages {short(scale)} "
-        f"({short(inside)} where there are), the true noise "
-        f"{short(data.true_std[out].mean())}, and the prediction is off by {short(error)} (root "
-        f"mean square): {says}."
+        f"{none} Where there are no training rows, the scale averages {short(scale)} "
+        f"({short(inside)} where there are) and the true noise "
+        f"{short(data.true_std[out].mean())}. The root mean squared error of the prediction there "
+        f"is {short(error)}. {says}."
     )

@@ -59,12 +59,12 @@ def _claim_of_novelty(score: MapScore) -> Claim:
     follows = ""
     if not math.isnan(score.rank_correlation):
         follows = (
-            f"; its rank correlation with minus the log of the density is "
+            f". Its rank correlation with minus the log of the density is "
             f"{score.rank_correlation:.2f}"
         )
     return Claim(
         "MACAU's novelty detects rows out of distribution (AUROC 0.93 to 1.00 in table 1).",
-        f"the AUROC of cells in which rows hardly ever lie is {score.auroc:.3f}{follows}.",
+        f"its AUROC for cells where rows hardly ever lie is {score.auroc:.3f}{follows}.",
         verdict_of(score.auroc, DETECTS, ALMOST_DETECTS),
     )
 
@@ -75,9 +75,9 @@ def _claims_of_isolation(scores: dict[str, MapScore]) -> list[Claim]:
     claims = [
         Claim(
             "Novelty outperforms the isolation forest in OOD detection (section 4.2).",
-            f"the AUROC is {novelty.auroc:.3f}, the isolation forest's {isolation.auroc:.3f} "
-            f"(and that of the distance to the nearest rows, which needs no forest, "
-            f"{scores['distance'].auroc:.3f}).",
+            f"the AUROC of novelty is {novelty.auroc:.3f}, that of the isolation forest "
+            f"{isolation.auroc:.3f}. The distance to the nearest rows, which needs no forest, has "
+            f"{scores['distance'].auroc:.3f}.",
             verdict_of(ahead, 0.0, -AS_GOOD),
         )
     ]
@@ -87,9 +87,10 @@ def _claims_of_isolation(scores: dict[str, MapScore]) -> list[Claim]:
             Claim(
                 "Novelty may win because the isolation forest considers the global feature space, "
                 "and novelty the sub-spaces of leaves (section 4.2).",
-                "among cells without rows that have rows beside them along both features, where "
-                "an isolation forest's axis-parallel cuts draw stripes, the AUROC is "
-                f"{novelty.auroc_crossings:.3f} against {isolation.auroc_crossings:.3f}.",
+                "some empty cells have rows beside them along both features. There the axis-"
+                "parallel cuts of an isolation forest draw stripes. For these cells the AUROC of "
+                f"novelty is {novelty.auroc_crossings:.3f}, that of the isolation forest "
+                f"{isolation.auroc_crossings:.3f}.",
                 verdict_of(beside, AS_GOOD, -AS_GOOD),
             )
         )
@@ -105,10 +106,10 @@ def _claim_of_ellipses(scores: dict[str, MapScore]) -> list[Claim]:
         Claim(
             "Within a leaf it is more reasonable to assume that the data follow an elliptical "
             "distribution (section 3.2).",
-            "among cells without rows that have rows beside them along both features, holes and "
-            f"gaps included, the AUROC of novelty is {beside:.3f}; that of the distance to the "
-            f"nearest rows, which assumes no shape, is {scores['distance'].auroc_crossings:.3f}. A "
-            "leaf that stretches over a hole calls its middle typical.",
+            "for empty cells with rows beside them along both features, such as holes and gaps, "
+            f"the AUROC of novelty is {beside:.3f}. The distance to the nearest rows, which "
+            f"assumes no shape, has {scores['distance'].auroc_crossings:.3f}. A leaf that covers "
+            "a hole treats the middle of the hole as typical.",
             verdict_of(beside, DETECTS, ALMOST_DETECTS),
         )
     ]
@@ -126,9 +127,9 @@ def _claim_of_third(fit: NoveltyFit) -> Claim:
     return Claim(
         "Conditional novelty is not aware of features that the trees do not select; novelty is "
         "(sections 3.2 and 4.2).",
-        f"with the irrelevant feature of the training rows moved by {SHIFT:g} stds, novelty rises "
-        f"by {rise:.2f} on average and conditional novelty by {conditional:.2f}, {share:.2f} of "
-        "it; trees that chose the feature by chance do see it.",
+        f"when the irrelevant feature of the training rows moves by {SHIFT:g} stds, novelty rises "
+        f"by {rise:.2f} on average and conditional novelty by {conditional:.2f}, a share of "
+        f"{share:.2f}. Trees that chose the feature by chance do see it.",
         verdict_of(-share, -IGNORES, -ALMOST_IGNORES),
     )
 
@@ -145,7 +146,7 @@ def _claim_of_rise(fit: NoveltyFit, maps: NoveltyMaps, support: Mask | None) -> 
     linear = fit.plan.leaf_model == "linear"
     squeezed = ""
     if linear and fit.data.task == "classification":
-        squeezed = " (of classes: a probability ends at 0 or 1, and then all trees agree)"
+        squeezed = ". These are class probabilities: near 0 or 1 all trees agree"
     found = f"away from the rows its rank correlation with the distance to them is {agreement:.2f}"
     if linear:
         return [

@@ -174,7 +174,7 @@ def compare_maps(before: NoveltyMaps, after: NoveltyMaps, key: str, mask: Mask) 
     check_choice("score", key, tuple(METHODS))
     if key not in before.keys or key not in after.keys:
         raise InvalidParameter(
-            f"{METHODS[key].label} is not known on these data: choose another score."
+            f"{METHODS[key].label} is not known for these data. Choose another score."
         )
     old, new = before.of(key), after.of(key)
     inside = np.asarray(mask, dtype=bool)
@@ -251,18 +251,16 @@ def judge_prediction(
     change = compare_maps(before, after, asked.score, mask)
     region = change.inside if asked.inside else change.outside
     if not region.n_cells:
-        raise InvalidParameter("There are no cells to judge this by: draw another lasso.")
+        raise InvalidParameter("No cell can be judged here. Draw another lasso.")
     outcome = outcome_of(region.change, change.threshold)
     right = outcome == answer
-    said = "As you said" if right else f"You said it would {answer}"
+    said = f"{'Right' if right else 'Wrong'}: you predicted \u201c{answer}\u201d"
     text = (
-        f"{said}: the mean of {change.label} over {region.n_cells:,} cells "
-        f"{'under' if asked.inside else 'outside'} the lasso {_TEXTS[outcome]}, from "
-        f"{short(region.before)} to {short(region.after)} "
-        f"({short(region.change, 2, '+')}; anything within "
-        f"{short(change.threshold, 2)}, half of the standard deviation over the training rows "
-        "before, "
-        "counts as staying)."
+        f"{said}. {change.label} {_TEXTS[outcome]} from {short(region.before)} to "
+        f"{short(region.after)} ({short(region.change, 2, '+')}), as the mean over "
+        f"{region.n_cells:,} cells {'under' if asked.inside else 'outside'} the lasso. A change of "
+        f"at most {short(change.threshold, 2)} counts as staying: half of the score's standard "
+        "deviation over the training rows before the edit."
     )
     return Judgement(asked, answer, outcome, right, region.change, change.threshold, text)
 

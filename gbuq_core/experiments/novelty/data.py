@@ -51,20 +51,20 @@ class DatasetInfo(NamedTuple):
 
 _DATASETS = {
     "moons": DatasetInfo(
-        "Moons", "Two interleaved half circles, a class each; noise 0.15 around them."
+        "Moons", "Two interleaved half circles, one for each class, with noise of std 0.15."
     ),
     "spiral": DatasetInfo(
-        "Spiral", "Three spiral arms, a class each, that widen outwards with gaps between them."
+        "Spiral", "Three spiral arms, one for each class. They widen outwards, with gaps between."
     ),
     "rings": DatasetInfo(
-        "Rings", "A ring of radius 1 inside one of radius 2, a class each: the middle is empty."
+        "Rings", "A ring of radius 1 inside a ring of radius 2, two classes. The middle is empty."
     ),
     "blobs": DatasetInfo(
         "Blobs",
-        "Two touching blobs on the upper left and a tilted one on the lower right: the two other "
-        "corners are empty, yet lie beside rows along either feature.",
+        "Two touching blobs at the upper left and a tilted one at the lower right. The two other "
+        "corners are empty, but have rows beside them along both features.",
     ),
-    "table": DatasetInfo("A table", "Two columns of a real table; nobody knows its density."),
+    "table": DatasetInfo("A table", "Two columns of a real table. Its density is not known."),
 }
 DATASETS: Mapping[str, DatasetInfo] = MappingProxyType(_DATASETS)
 

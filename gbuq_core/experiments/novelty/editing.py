@@ -180,7 +180,7 @@ def _outcome(data: NoveltyData, edit: Edit, n_cells: int, n_hit: int) -> EditOut
     else:
         text = f"Turned the class of {_rows(n_rows)} {place} into the next one."
     if not n_rows:
-        text = f"No training row lies {place}: nothing changed."
+        text = f"There is no training row {place}, so nothing changed."
     return EditOutcome(edit.kind, n_cells, n_rows, text)
 
 

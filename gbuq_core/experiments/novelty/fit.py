@@ -311,10 +311,10 @@ def view_novelty(fit: NoveltyFit, maps: NoveltyMaps, settings: NoveltySettings) 
     keys = tuple(key for key in METHODS if key in settings.methods and key in maps.keys)
     notes = []
     if "truth" in (*settings.methods, *settings.compared) and "truth" not in maps.keys:
-        notes.append(f"Nobody knows the density that the rows of {fit.data.title} come from.")
+        notes.append(f"The true density of the rows of {fit.data.title} is not known.")
     if not keys:
         keys = ("novelty",)
-        notes.append("Novelty is shown instead.")
+        notes.append("The map shows novelty instead.")
     compared = tuple(key for key in METHODS if key in settings.compared and key in maps.keys)
     disagreement = None
     if len(compared) > 1:

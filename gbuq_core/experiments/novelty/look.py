@@ -172,7 +172,10 @@ def explain_place(
 def _point(fit: NoveltyFit, given: Any, notes: list[str]) -> tuple[float, float]:
     point = None if given is None else finite_point(given)
     if given is not None and point is None:
-        notes.append("A place is two numbers within a million: another one is shown.")
+        notes.append(
+            "A place is two numbers from \u22121,000,000 to 1,000,000. The picture shows another "
+            "place."
+        )
     if point is not None:
         return point
     if fit.data.key in _FIRST_POINTS:

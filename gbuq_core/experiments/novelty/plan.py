@@ -45,49 +45,50 @@ _METHODS = {
     "novelty": MethodInfo(
         "Novelty",
         "z",
-        "How far from the rows of its leaf a place lies, in all features: a Mahalanobis distance "
-        "as a z-score among those of the training rows, averaged over the trees.",
+        "How far a place lies from the rows of its leaf in all features. The Mahalanobis distance "
+        "becomes a z-score among those of the training rows, averaged over the trees.",
         True,
     ),
     "conditional": MethodInfo(
         "Conditional novelty",
         "z",
-        "The same in the features on the path to the leaf only: what the forest did not use does "
-        "not count.",
+        "Novelty in only those features that lie on the path to the leaf. Features that the "
+        "forest did not use do not count.",
         True,
     ),
     "inference": MethodInfo(
         "|Inference novelty|",
         "|z|",
-        "How unusual the leaf model's prediction is among its predictions for the leaf's rows: "
-        "the absolute value of the mean z-score.",
+        "How unusual the leaf model's prediction is among its predictions for the leaf's rows, "
+        "as the absolute value of the mean z-score.",
         True,
     ),
     "knowledge": MethodInfo(
         "Knowledge uncertainty",
         "variance",
-        "The variance of the trees' predictions: of the class probability, not nats, for classes.",
+        "The variance of the trees' predictions. For classes, the variance of the class "
+        "probability, not nats.",
         True,
     ),
     "data": MethodInfo(
         "Data uncertainty",
         "variance",
-        "The mean variance that the leaf models predict: of the class probability, not nats, for "
-        "classes.",
+        "The mean variance that the leaf models predict. For classes, the variance of the class "
+        "probability, not nats.",
         True,
     ),
     "isolation": MethodInfo(
         "Isolation forest",
         "score",
-        "How few random axis-parallel cuts set a place apart from the training rows; it knows no "
-        "target.",
+        "How few random axis-parallel cuts separate a place from the training rows. It does not "
+        "use the target.",
         False,
     ),
     "distance": MethodInfo(
         "Distance to rows",
         "quartile ranges",
-        "The mean distance to the nearest training rows, each feature divided by the distance of "
-        "its quartiles; it knows no target.",
+        "The mean distance to the nearest training rows, with each feature divided by its "
+        "interquartile range. It does not use the target.",
         False,
     ),
     "truth": MethodInfo(
@@ -263,7 +264,7 @@ def check_view(settings: NoveltySettings) -> str:
     Examples
     --------
     >>> check_view(NoveltySettings(compared=("novelty",)))
-    'Ranks are held against each other for two scores or more: choose another one.'
+    'Ranks are compared between two or more scores. Choose another one.'
     >>> check_view(NoveltySettings())
     ''
     """
@@ -278,10 +279,10 @@ def check_view(settings: NoveltySettings) -> str:
             for key in getattr(settings, name):
                 check_choice(name, key, tuple(METHODS))
         if not settings.methods:
-            raise InvalidParameter("There is no map without a score: choose one.")
+            raise InvalidParameter("No map is chosen. Choose one.")
         if len(set(settings.compared)) < 2:
             raise InvalidParameter(
-                "Ranks are held against each other for two scores or more: choose another one."
+                "Ranks are compared between two or more scores. Choose another one."
             )
     except GbuqError as error:
         return str(error)

@@ -33,12 +33,12 @@ def describe_novelty(fit: NoveltyFit, maps: NoveltyMaps, view: NoveltyView) -> s
     parts = [
         f"{data.title}: MACAU ({fit.plan.leaf_model}) with {fit.n_trees:,} "
         f"tree{'s' if fit.n_trees > 1 else ''} on {len(rows.y):,} rows of "
-        f"{rows.X.shape[1]} features; the map has 60 x 60 cells of "
+        f"{rows.X.shape[1]} features. The map has 60 x 60 cells over "
         f"{data.feature_names[0]} and {data.feature_names[1]}."
     ]
     parts += [outcome.text for outcome in rows.outcomes]
     if fit.plan.third:
-        parts.append(f"The third feature is {short(maps.third_at)} all over the map.")
+        parts.append(f"The third feature is {short(maps.third_at)} everywhere on the map.")
     parts.append(_detectors(fit, maps))
     if view.disagreement is not None:
         parts.append(describe_disagreement(fit, view.disagreement))
@@ -50,12 +50,12 @@ def _detectors(fit: NoveltyFit, maps: NoveltyMaps) -> str:
     if not scores:
         above = maps.of("novelty") > maps.of_rows("novelty").max()
         return (
-            "Nobody knows where rows can lie; novelty exceeds that of every training row in "
-            f"{100 * above.mean():.0f} % of the cells."
+            "Nobody knows where the rows of this table can lie. In "
+            f"{100 * above.mean():.0f} % of the cells, novelty is higher than at any training row."
         )
     ranked = sorted(scores, key=lambda score: -score.auroc)
     listed = ", ".join(f"{score.label} {score.auroc:.2f}" for score in ranked)
-    return f"As detectors of cells in which rows hardly ever lie, by AUROC: {listed}."
+    return f"AUROC for detecting cells where rows hardly ever lie: {listed}."
 
 
 def describe_disagreement(fit: NoveltyFit, apart: Disagreement) -> str:
@@ -65,9 +65,9 @@ def describe_disagreement(fit: NoveltyFit, apart: Disagreement) -> str:
     most, least = (METHODS[apart.keys[index[at]]].label for index in (apart.most, apart.least))
     share = 100.0 * float((apart.spread > _APART).mean())
     return (
-        f"The ranks of {len(apart.keys)} scores lie more than {_APART:.0f} points apart in "
-        f"{share:.0f} % of the cells, and farthest, by {apart.spread[at]:.0f} points, at "
-        f"{short(x)}, {short(y)}: {most} ranks that place highest, {least} lowest."
+        f"The ranks of {len(apart.keys)} scores differ by more than {_APART:.0f} points in "
+        f"{share:.0f} % of the cells. They differ most, by {apart.spread[at]:.0f} points, at "
+        f"{short(x)}, {short(y)}: {most} ranks this place highest and {least} lowest."
     )
 
 
@@ -87,21 +87,25 @@ def describe_place(fit: NoveltyFit, look: PlaceLook) -> str:
     novelty = next(value for value in look.values if value.key == "novelty")
     spread = float(look.z.std())
     text = (
-        f"At {look.title} novelty is z = {novelty.value:.2f}, above {novelty.rank_rows:.0f} % of "
-        f"the training rows and {novelty.rank_cells:.0f} % of the map's cells; single trees say "
-        f"{look.z.min():.2f} to {look.z.max():.2f} (standard deviation {spread:.2f})."
+        f"At {look.title} novelty is z = {novelty.value:.2f}, higher than at "
+        f"{novelty.rank_rows:.0f} % of the training rows and in {novelty.rank_cells:.0f} % of the "
+        f"map's cells. Single trees give {look.z.min():.2f} to {look.z.max():.2f} (standard "
+        f"deviation {spread:.2f})."
     )
     if look.shares.any():
         order = np.argsort(-look.shares)
         listed = ", ".join(f"{names[j]} {100 * look.shares[j]:.0f} %" for j in order)
         text += f" Shares of the squared distance: {listed}."
         if (look.shares < 0.0).any():
-            text += " A share below 0 brings the place nearer, given the other features."
+            text += (
+                " A feature with a share below 0 makes the distance smaller, given the other "
+                "features."
+            )
     if len(look.top):
         sizes = [len(rows) for rows in look.leaf_rows]
         text += (
-            f" The {len(look.top)} trees that find it most novel put it into leaves of "
-            f"{min(sizes):,} to {max(sizes):,} training rows."
+            f" In the {len(look.top)} trees with the highest z, its leaf has {min(sizes):,} to "
+            f"{max(sizes):,} training rows."
         )
     if fit.data.task == "classification":
         best = int(look.prediction.argmax())
@@ -136,7 +140,7 @@ def describe_change(change: MapChange) -> str:
             f"to {short(region.after)} ({short(region.change, 2, '+')})."
         )
     parts.append(
-        f"A change within {short(change.threshold, 2)}, half of the standard deviation over "
-        "the training rows before, counts as staying."
+        f"A change of at most {short(change.threshold, 2)} counts as staying. This is half of the "
+        "score's standard deviation over the training rows before the edit."
     )
     return " ".join(parts)

@@ -59,7 +59,7 @@ def _by_leaves(by_leaves: bool) -> tuple[str, tuple[str, ...]]:
 _DATA = (
     Knob(
         "data", "Data", "choice", DATASETS[_DEFAULT.data].label, choices=tuple(_DATA_LABELS),
-        group="data", help="Three sets whose truth is known, and two tables.",
+        group="data", help="Three synthetic sets with known truth, and two real tables.",
     ),
     Knob(
         "rows", "Training rows", "ladder", _DEFAULT.rows, group="data",
@@ -67,12 +67,13 @@ _DATA = (
         needs=_of_kind("1d", "2d"),
     ),
     Knob(
-        "noise", "Noise, times the usual", "ladder", 1, group="data",
+        "noise", "Noise factor", "ladder", 1, group="data",
         choices=(0.1, 0.3, 0.5, 0.7, 1, 1.5, 2, 3), needs=_of_kind("1d", "2d"),
+        help="Multiplies the usual noise of the data.",
     ),
     Knob(
         "seed", "Seed", "integer", _DEFAULT.seed, 0, 30, step=1, group="data",
-        help="Of the rows, or of the table's split, and of the model.",
+        help="Draws the rows, or splits the table, and seeds the model.",
     ),
 )  # fmt: skip
 _METHOD = (
@@ -101,34 +102,38 @@ _METHOD = (
 _VIEW = (
     Knob(
         "k", "Neighbours k", "ladder", _TUNED, choices=(_TUNED, *(str(k) for k in _KS)),
-        group="view", help="Tuned: the best of seventeen on validation rows. Refits nothing.",
+        group="view",
+        help="How many neighbours the scale comes from. Tuned: the best of 17 values on the "
+        "validation rows. No retraining.",
     ),
     Knob(
         "tau", "Trees that count", "ladder", _ALL_TREES, unit="%", group="view",
         choices=(1, 2, 5, 10, 20, 30, 50, 70, _ALL_TREES),
-        help="Affinity over a part of the trees is cheaper. Refits nothing.",
+        help="It is faster to count shared leaves in fewer trees. No retraining.",
     ),
     Knob(
-        "order", "Which of them", "choice", _DEFAULT.order, choices=ORDERS, group="view",
+        "order", "Which trees count", "choice", _DEFAULT.order, choices=ORDERS, group="view",
         when=lambda values: values["tau"] < _ALL_TREES,
     ),
     Knob(
         "calibrate", "Calibrate the scale", "switch", _DEFAULT.calibrate, group="view",
-        help="One factor or one shift for all rows, found on validation rows. Refits nothing.",
+        help="Multiplies all scales by one factor, or adds one constant. Both come from the "
+        "validation rows. No retraining.",
     ),
     Knob(
         "scoring", "Tuned for", "choice", _DEFAULT.scoring.upper(), choices=tuple(_SCORING_LABELS),
-        group="view", help="The score that tunes k and the calibration.",
+        group="view", help="The score that k and the calibration are chosen by.",
     ),
     Knob(
         "family", "Distribution", "choice", _label_of(_FAMILY_LABELS, _DEFAULT.family),
         choices=tuple(_FAMILY_LABELS), group="view",
-        help="Fitted to the neighbours' targets; mean and spread are IBUG's, but for the kernels.",
+        help="Fitted to the neighbours' targets. All families except the kernel density keep "
+        "IBUG's mean and spread.",
     ),
     Knob(
         "compare", "Compare in the scorecard", "choices",
         tuple(BASELINES[key] for key in _DEFAULT.baselines), choices=tuple(_BASELINE_LABELS),
-        group="view", help="Fitted once each, after the picture.",
+        group="view", help="Each method is fitted once, after the picture has appeared.",
     ),
 )  # fmt: skip
 
@@ -170,7 +175,8 @@ EVERYTHING = (0, 100)
 RANGE = Knob(
     "scales", "Highlight rows by their scale", "range", EVERYTHING, 0, 100, step=5, group="page",
     unit="percentile",
-    help="0 is the surest row or cell, 100 the least sure. Marked in the picture and listed below.",
+    help="0 is the smallest scale, 100 the largest. Rows in the range are marked in the picture "
+    "and listed below.",
 )  # fmt: skip
 PREDICTION = "prediction"
 # The columns of the tables, named here so that opening the page loads no table it does not show.

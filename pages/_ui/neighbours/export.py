@@ -24,7 +24,7 @@ from pages._ui.neighbours.words import title_of
 
 _PAPER = "https://arxiv.org/abs/2205.11412"
 _LEAD = (
-    "The training rows behind a prediction of boosted trees, and the uncertainty they give it. "
+    "The training rows behind a prediction of boosted trees, and how uncertain they make it. "
     "After Brophy and Lowd, Instance-based uncertainty estimation for gradient-boosted regression "
     "trees (arXiv 2205.11412)."
 )
@@ -70,8 +70,9 @@ def explain_neighbours() -> None:
         st.markdown(
             f"Brophy and Lowd, [Instance-based uncertainty estimation for gradient-boosted "
             f"regression trees]({_PAPER}), section 3. The affinity of a new row to a training row "
-            "is the number of trees in which both reach the same leaf (algorithm 1); the k rows "
-            "of highest affinity are the neighbours, of equals the first ones:"
+            "is the number of trees in which both reach the same leaf (algorithm 1). The k "
+            "training rows with the highest affinity are the neighbours. Ties go to the rows that "
+            "come first:"
         )
         st.latex(
             r"A(x, x_i)=\sum_{t=1}^{T}\mathbf 1\!\left[\ell_t(x)=\ell_t(x_i)\right],\qquad "
@@ -79,13 +80,13 @@ def explain_neighbours() -> None:
         )
         st.markdown(
             "The mean is the model's own prediction; only the spread comes from the neighbours. "
-            "k is the best of seventeen on validation rows (algorithm 3), and the scale is then "
-            "multiplied by one factor or shifted by one constant for all rows (equation 2): on the "
-            "std, as in the authors' code. After tuning the model is trained on all rows. Nine "
-            "families are fitted to the neighbours' targets (equation 3), with this mean and "
-            "spread but for the kernel density, which stands on the targets themselves; the best "
-            "is chosen by its NLL on validation rows. Fewer trees may count, the first, the last "
-            "or random ones (section 4.1)."
+            "k is the best of 17 values on the validation rows (algorithm 3). Calibration then "
+            "multiplies all scales by one factor, or adds one constant (equation 2). It acts on "
+            "the std, as in the authors' code. After tuning, the model is trained on all rows. "
+            "Nine families can be fitted to the neighbours' targets (equation 3). Each keeps this "
+            "mean and spread, except the kernel density, which takes both from the targets. The "
+            "best family has the lowest NLL on the validation rows. Affinity can also be counted "
+            "in the first, the last or random trees only (section 4.1)."
         )
 
 

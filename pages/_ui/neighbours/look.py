@@ -51,8 +51,8 @@ def families_of(found: Found) -> Curves:
     text = (
         f"{len(look.densities)} distributions over the targets of {look.k} neighbours, whose "
         f"middle half lies from {digits(float(np.quantile(look.targets, 0.25)))} to "
-        f"{digits(float(np.quantile(look.targets, 0.75)))}. {FAMILIES[look.family].label} is drawn "
-        "strongly."
+        f"{digits(float(np.quantile(look.targets, 0.75)))}. The bold line is "
+        f"{FAMILIES[look.family].label}."
     )
     return family_figure(families, found.fit.data.target_name, text)
 
@@ -80,21 +80,27 @@ def _reason_text(found: Found) -> str:
         if zero
         else "Every training row shares a leaf with it in some tree"
     )
-    parts = [f"{strangers}. The {k} nearest share {look.cut} or more of {look.n_trees} trees"]
+    parts = [
+        strangers,
+        f"The {k} neighbours each share a leaf with it in at least {look.cut} of {look.n_trees} "
+        "trees",
+    ]
     if look.n_tied:
-        parts[0] += f" ({look.n_tied} more share {look.cut}: of equals the first rows count)"
-    change = ""
+        others = f"{look.n_tied:,} other row{'s' * (look.n_tied > 1)}"
+        parts.append(f"{others} also reached {look.cut} trees: ties go to the rows that come first")
+    parts.append(f"The standard deviation (std) of the neighbours' targets is {digits(std)}")
     if std < least:
-        change = f", less than the least scale {digits(least)}"
+        parts.append(f"That is below the smallest scale allowed, {digits(least)}")
     if gamma != 1.0:
-        change += f", times {short(gamma)}"
+        parts.append(f"Calibration multiplies it by {short(gamma)}")
     if delta:
-        change += f", plus {short(delta)}"
+        parts.append(f"Calibration adds {short(delta)}")
     if gamma == 1.0 and not delta:
-        change += ", not calibrated" if not found.settings.calibrate else ", calibration leaves it"
-    parts.append(f"The std of their targets is {digits(std)}{change}: scale {digits(look.scale)}")
+        off = not found.settings.calibrate
+        parts.append("Calibration is off" if off else "Calibration does not change it")
+    parts.append(f"The scale is {digits(look.scale)}")
     if gamma != 1.0 or delta:
-        parts.append("The chart against k calibrates every k as this one")
+        parts.append("The chart of the scale against k uses this calibration for every k")
     return ". ".join(parts) + "."
 
 
@@ -110,11 +116,12 @@ def _draw_ranking(found: Found, ranked: FamilyScores) -> None:
         st.markdown(markdown_table(table))
     refused = [FAMILIES[family].label for family, _, text in rows if text]
     lowest = digits(float(found.fit.data.y.min()))
-    why = f" {' and '.join(refused)} take no targets up to 0; the lowest is {lowest}."
+    need = "needs" if len(refused) == 1 else "need"
+    why = f" {' and '.join(refused)} {need} positive targets; the lowest target is {lowest}."
     st.caption(
-        "Mean negative log-likelihood in nats, lower is better. All but the kernel density, which "
-        "stands on the targets themselves, have the mean and spread of IBUG; shapes are fitted to "
-        f"the neighbours.{why if refused else ''}"
+        "Mean negative log-likelihood in nats; lower is better. Each family keeps IBUG's mean and "
+        "spread, and its shape is fitted to the neighbours' targets. Only the kernel density takes "
+        f"its mean and spread from the targets.{why if refused else ''}"
     )
 
 
@@ -130,8 +137,9 @@ def draw_rows(found: Found) -> None:
     if look.class_shares is not None:
         shares = (f"{100 * share:.0f} % {name}" for name, share in look.class_shares.items())
         st.text(
-            f"{data.label_name.capitalize()} among the {look.k}: {', '.join(shares)}. The model "
-            "never saw it; these shares are this page's own, not the paper's.",
+            f"{data.label_name.capitalize()} of the {look.k} neighbours: {', '.join(shares)}. The "
+            f"model did not see the {data.label_name}. The paper has no such shares; this page "
+            "adds them.",
             width="stretch",
         )
     frame = neighbour_frame(found)
@@ -147,10 +155,12 @@ def draw_rows(found: Found) -> None:
         },
     )
     if look.k > MOST_ROWS:
-        st.caption(f"The first {MOST_ROWS} of {look.k:,}; the download has all of them.")
+        st.caption(
+            f"The list shows the first {MOST_ROWS} of {look.k:,} neighbours. The download has all."
+        )
     brushed = found.brushed
     if brushed is not None and brushed.n_rows:
-        st.subheader("Rows whose scale lies in the range")
+        st.subheader("Rows with a scale in this range")
         st.dataframe(
             highlighted_frame(found).head(MOST_ROWS),
             hide_index=True,
@@ -159,8 +169,8 @@ def draw_rows(found: Found) -> None:
         )
         if brushed.n_rows > MOST_ROWS:
             st.caption(
-                f"The {MOST_ROWS} least sure of {brushed.n_rows:,}; the predictions to download "
-                "have all of them."
+                f"The list shows the {MOST_ROWS} rows with the largest scale, of "
+                f"{brushed.n_rows:,}. The download of predictions has all."
             )
 
 

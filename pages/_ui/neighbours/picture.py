@@ -150,7 +150,7 @@ def draw_picture(found: Found) -> None:
                 held_out_of(found), "neighbours-rows", partial(_pick_row, found.settings.data)
             )
         with right:
-            st.markdown("**Training rows**: its neighbours among them")
+            st.markdown("**Training rows**: the neighbours are marked")
             show_curves(training_of(found), "neighbours-training")
 
 

@@ -27,7 +27,7 @@ from gbuq_core.experiments.neighbours.plan import (
     plan_neighbours,
 )
 from gbuq_core.experiments.neighbours.scores import NeighboursScore, score_neighbours
-from gbuq_core.figures.theme import METHOD_STYLES
+from gbuq_core.methods import METHODS
 from gbuq_core.presentation import digits, markdown_table, megabytes
 from pages._ui.claims import draw_claim
 from pages._ui.jobs_glue import Answer, Request
@@ -67,7 +67,7 @@ def baseline_requests(settings: NeighboursSettings) -> list[Request]:
 
 
 def draw_scorecard(found: Found, answers: Sequence[Answer]) -> None:
-    """The scores beside the paper's statements; what is missing is said."""
+    """The scores beside the paper's statements, and a sentence for each score that is missing."""
     fitted = {answer.request.key[2]: answer.result for answer in answers if answer.fresh}
     scores, claims = st.columns([0.58, 0.42], gap="large")
     with scores:
@@ -97,7 +97,7 @@ def _draw_claims(found: Found, fitted: dict[str, BaselineFit]) -> None:
     else:
         claims = last_kept(_CLAIMS)
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption("Of the settings before.", width="content")
+            st.caption("These checks are for the settings before.", width="content")
             st.button(
                 "Check these settings", key="_neighbours_check", on_click=_check, args=(depends,)
             )
@@ -129,9 +129,10 @@ def score_rows(scores: Sequence[NeighboursScore]) -> list[tuple[str, ...]]:
     lines: list[tuple[str, ...]] = [("Score", *(one.label for one in scores))]
     for title, name in (("RMSE", "rmse"), ("NLL (nats)", "nll"), ("CRPS", "crps")):
         lines.append((title, *(digits(getattr(one, name)) for one in scores)))
-    lines.append(("In the 90 % interval", *(f"{100 * one.coverage:.1f}\u00a0%" for one in scores)))
-    lines.append(("Its 95 % band", *(_band(one) for one in scores)))
-    lines.append(("Width of the interval", *(digits(one.width) for one in scores)))
+    shares = (f"{100 * one.coverage:.1f}\u00a0%" for one in scores)
+    lines.append(("Rows in the 90 % interval", *shares))
+    lines.append(("95 % band of that share", *(_band(one) for one in scores)))
+    lines.append(("Mean width of the interval", *(digits(one.width) for one in scores)))
     for title, name in (
         ("Error of the scale, where rows are", "scale_error_inside"),
         ("Error of the scale, elsewhere", "scale_error_outside"),
@@ -155,19 +156,19 @@ def _how_to_read(found: Found) -> str:
     data, n = found.fit.data, len(found.view.scale)
     rows = f"{n:,} fresh rows" if data.n_inputs else f"the {n} held-out rows"
     truth = (
-        " Error of the scale: root mean squared difference to the true noise over the picture."
+        " The error of the scale is its root mean squared difference from the true noise."
         if data.n_inputs
         else ""
     )
     set_apart = ""
     if not found.settings.calibrate and needed_fits(found.settings.baselines):
-        set_apart = " IBUG is not calibrated, as set; kNN and virtual SGLB always are."
+        set_apart = " You switched IBUG's calibration off; kNN and virtual SGLB stay calibrated."
     return (
-        f"On {rows}; lower is better, but for the interval, which should hold 90 % (the band says "
-        "how sure so few rows can be). RMSE, CRPS, width and scales in "
-        f"{_units(data)}.{truth} Seconds: training and tuning. Megabytes: what is held besides "
-        "the model. "
-        f"{METHOD_STYLES['ibug'].label} takes its mean from the trees as they are.{set_apart}"
+        f"Scores on {rows}. Lower is better, except that the interval should hold 90 % of the "
+        "rows. The band shows how exactly so few rows can tell that share. RMSE, CRPS, width and "
+        f"scale are in {_units(data)}.{truth} Seconds count training and tuning, megabytes what "
+        f"is kept besides the model. {METHODS['ibug'].label} takes its mean from the trees."
+        f"{set_apart}"
     )
 
 
@@ -186,7 +187,7 @@ def _say_what_is_missing(found: Found, answers: Sequence[Answer]) -> None:
             show_notice(f"{answer.request.label}: {answer.error}", answer.slot, tone="error")
     waiting = [one.request.label for one in answers if not one.fresh and not one.error]
     if waiting:
-        st.caption(f"Still on the way: {', '.join(waiting)}.")
+        st.caption(f"Still being fitted: {', '.join(waiting)}.")
 
 
 def scores_or_say(values: SimpleNamespace, answer: Answer, baselines: Sequence[Answer]) -> None:

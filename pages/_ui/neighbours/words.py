@@ -32,8 +32,8 @@ def describe_choice(fit: NeighboursFit, look: NeighboursLook) -> str:
     parts = [head, f"{_where(fit, look)} and share its leaf in {shared} of {look.n_trees:,} trees"]
     if not supported(fit, look):
         parts.append(
-            "There are no rows here: the neighbours are the last ones before the empty part, and "
-            "the scale is theirs"
+            "There are no training rows here. The neighbours come from the edge of the data, and "
+            "the scale is the spread of their targets"
         )
     return ". ".join(parts) + "."
 
@@ -81,15 +81,17 @@ def describe_brush(
     rows = "fresh rows" if fit.data.n_inputs else "held-out rows"
     low, high = digits(brushed.low), digits(brushed.high)
     head = (
-        f"Percentiles {scales[0]} to {scales[1]} are scales from {low} to {high}: "
+        f"Percentiles {scales[0]} to {scales[1]} are scales from {low} to {high}."
         if scales[0] != scales[1]
-        else f"Percentile {scales[0]} is a scale of {low}: "
+        else f"Percentile {scales[0]} is a scale of {low}."
     )
     if not brushed.n_rows:
-        cells = "" if brushed.grid is None or not brushed.grid.any() else ", some places do"
-        return head + f"none of the {len(view.scale):,} {rows} has such a scale{cells}. Widen it."
-    share = f"{brushed.n_rows:,} of {len(view.scale):,} {rows}"
-    errors = f"their mean absolute error is {digits(brushed.mean_error)}"
+        cells = "" if brushed.grid is None or not brushed.grid.any() else ", but some places do"
+        none = f"None of the {len(view.scale):,} {rows} has such a scale{cells}"
+        return f"{head} {none}. Choose a wider range."
+    verb = "lies" if brushed.n_rows == 1 else "lie"
+    share = f"{brushed.n_rows:,} of {len(view.scale):,} {rows} {verb} in this range"
+    errors = f"The mean absolute error is {digits(brushed.mean_error)} for them"
     if not math.isnan(brushed.mean_error_others):
-        errors += f", that of the others {digits(brushed.mean_error_others)}"
-    return f"{head}{share}; {errors}."
+        errors += f" and {digits(brushed.mean_error_others)} for the other rows"
+    return f"{head} {share}. {errors}."

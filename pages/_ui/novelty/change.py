@@ -68,7 +68,7 @@ def say_verdict(found: Found, changed: Changed | None) -> None:
     if changed is not None:
         lines += [judgement.text for judgement in changed.judgements]
         if not changed.judgements:
-            lines.append("No prediction was made of this edit: it came with the link.")
+            lines.append("This edit came with the link, so nobody predicted its effect.")
     show_notice(lines, "verdict")
 
 
@@ -84,7 +84,7 @@ def draw_change(found: Found, before: Answer | None, changed: Changed | None) ->
         if problem:
             show_notice(problem, "before", tone="error")
         else:
-            st.text("The maps before the edit are on their way.")
+            st.text("The maps before the edit are being computed.")
         return
     canvas(change_sheet_of(found, changed), key="novelty-change")
     st.text(describe_change(changed.change), width="stretch")

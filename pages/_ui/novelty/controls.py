@@ -70,7 +70,8 @@ COLUMNS = {key: _columns_of(key) for key in TABLES}
 _DATA = (
     Knob(
         "data", "Data", "choice", DATASETS[_DEFAULT.data].label, choices=tuple(_DATA_LABELS),
-        group="data", help="Four sets whose density is known, and two columns of a table.",
+        group="data",
+        help="Four synthetic sets with known density, and two columns of a real table.",
     ),
     Knob(
         "table", "Table", "choice", TABLES[_DEFAULT.table].title, choices=tuple(_TABLE_LABELS),
@@ -82,15 +83,15 @@ _DATA = (
         choices=(60, 100, 200, 300, 400, 600, 800, 1000, 1500, 2000, 3000),
     ),
     Knob(
-        "noise", "Noise, times the usual", "ladder", 1, group="data", needs=_SYNTHETIC,
-        choices=(0.3, 0.5, 0.7, 1, 1.5, 2, 3),
+        "noise", "Noise factor", "ladder", 1, group="data", needs=_SYNTHETIC,
+        choices=(0.3, 0.5, 0.7, 1, 1.5, 2, 3), help="Multiplies the usual noise of the data.",
     ),
     Knob(
-        "third", "Third feature nobody uses", "switch", _DEFAULT.third, group="data",
-        help="Standard normal noise that says nothing about the target.",
+        "third", "Add an irrelevant feature", "switch", _DEFAULT.third, group="data",
+        help="A third feature of standard normal noise, which says nothing about the target.",
     ),
     Knob("seed", "Seed", "integer", _DEFAULT.seed, 0, 30, step=1, group="data",
-         help="Of the rows and of the trees."),
+         help="Draws the rows and grows the trees."),
 )  # fmt: skip
 _METHOD = (
     Knob(
@@ -102,9 +103,9 @@ _METHOD = (
         choices=(2, 3, 4, 6, 8, 12, 16, 24, 31, 48, 64),
     ),
     Knob(
-        "leaf_model", "A leaf says", "choice", label_of(_LEAF_LABELS, _DEFAULT.leaf_model),
+        "leaf_model", "A leaf predicts with", "choice", label_of(_LEAF_LABELS, _DEFAULT.leaf_model),
         choices=tuple(_LEAF_LABELS), group="method",
-        help="A regression on the features of its path, or only its rows' mean or share.",
+        help="A regression on the features of its path, or the mean (the class share) of its rows.",
     ),
     Knob(
         "min_leaf", "Rows in a leaf, at least", "ladder", _DEFAULT.min_leaf, group="method",
@@ -117,7 +118,7 @@ _METHOD = (
     Knob(
         "tail", "Beyond the farthest row, z", "choice", label_of(_TAIL_LABELS, _DEFAULT.tail),
         choices=tuple(_TAIL_LABELS), group="method",
-        help="The authors' transform stops at 5.2, so that all that is far out is equally new.",
+        help="The authors' z-scores stop at 5.2, so all distant places are equally new.",
     ),
 )  # fmt: skip
 _VIEW = (
@@ -127,8 +128,8 @@ _VIEW = (
     ),
     Knob(
         "show", "Show", "choice", "ranks among cells", choices=tuple(RANK_LABELS), group="view",
-        help="Scores have different units; ranks can be compared: the share of the map's cells, "
-        "or of the training rows, with a lower score.",
+        help="Scores have different units, but their ranks can be compared. A rank is the share "
+        "of the map's cells, or of the training rows, with a lower score.",
     ),
     Knob(
         "log", "Logarithmic colours", "switch", False, group="view",
@@ -139,12 +140,13 @@ _VIEW = (
         group="view", needs=("third", (True,)), unit="std",
     ),
     Knob(
-        "neighbours", "Distance to so many rows", "ladder", _DEFAULT.neighbours, group="view",
-        choices=(1, 2, 3, 5, 10, 20, 50), help="The mean distance to the nearest ones.",
+        "neighbours", "Nearest rows", "ladder", _DEFAULT.neighbours, group="view",
+        choices=(1, 2, 3, 5, 10, 20, 50),
+        help="The distance to rows is the mean distance to this many nearest training rows.",
         when=lambda values: METHODS["distance"].label in (*values["maps"], *values["compared"]),
     ),
     Knob(
-        "compared", "Scores that may disagree", "choices",
+        "compared", "Scores to compare", "choices",
         _labels_of(_ESTIMATES, _DEFAULT.compared), choices=tuple(_ESTIMATES), group="view",
         when=lambda values: APART in values["maps"],
     ),
@@ -192,8 +194,8 @@ STATE = PageState(
                 "row": 36,
                 "maps": _labels_of(MAP_LABELS, (_TRUTH, "novelty", "conditional")),
             },
-            "Far out along a feature that no tree splits on: novelty sees it, conditional "
-            "novelty looks only at the features that the trees use.",
+            "All places are far out along an irrelevant feature. Novelty counts it; conditional "
+            "novelty counts only the features on a leaf's path.",
         ),
         Preset(
             "Clipped tail",
@@ -202,7 +204,7 @@ STATE = PageState(
                 "show": "own values",
                 "maps": _labels_of(MAP_LABELS, (_TRUTH, "novelty", "distance")),
             },
-            "The authors' novelty stops rising a little outside the rows.",
+            "The authors' novelty stops rising just outside the rows.",
         ),
         Preset("A table", {"data": DATASETS[_TABLE].label}, "Two columns of real rows."),
     ),
@@ -223,7 +225,7 @@ def shown_of(values: SimpleNamespace) -> Shown:
     chosen = {MAP_LABELS[label] for label in values.maps}
     keys, apart = tuple(key for key in _ORDER if key in chosen), APART in chosen
     few = apart and len(values.compared) < 2
-    note = "Ranks disagree between two scores or more: choose another one." if few else ""
+    note = "Ranks can only disagree between two or more scores. Choose another one." if few else ""
     return Shown(keys, apart and not few, values.log, note)
 
 

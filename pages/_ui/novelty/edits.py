@@ -116,7 +116,7 @@ def _draw_choice(fit: NoveltyFit, edits: Sequence[Edit]) -> None:
                                 key=_VALUE)  # fmt: skip
         if tool in ("add", "duplicate"):
             with st.container(width=130):
-                label = "rows a cell" if tool == "add" else "times"
+                label = "rows per cell" if tool == "add" else "copies"
                 st.number_input(label, 1, MOST_COPIES, key=_COPIES)
         if edits:
             n = len(edits)
@@ -128,7 +128,7 @@ def _draw_choice(fit: NoveltyFit, edits: Sequence[Edit]) -> None:
 def _draw_prediction(edits: Sequence[Edit], waiting: Edit) -> None:
     """One radio a question; without an answer to each nothing is done."""
     if st.session_state.pop(_TOLD, None) is not None:  # a callback may not show anything itself
-        st.toast("Above the maps: first say what will happen.")
+        st.toast("Predict what will happen first: the questions are above the maps.")
     n = len(cells_of(waiting.runs))
     cells = f"{n:,} cell{'s' * (n > 1)}"
     with st.container(
@@ -148,7 +148,7 @@ def _draw_prediction(edits: Sequence[Edit], waiting: Edit) -> None:
             disabled=not done,
             on_click=_apply,
             args=(tuple(edits), waiting),
-            help=None if done else "First say what will happen.",
+            help=None if done else "First predict what will happen.",
         )
         st.button("Cancel", key="_novelty_cancel", on_click=_drop_waiting)
 
@@ -157,7 +157,7 @@ def why_not_one_more(fit: NoveltyFit, edits: Sequence[Edit], one: Edit) -> str:
     """Why this edit cannot follow the others, in a sentence; nothing if it can."""
     every = (*edits, one)
     if len(every) > MOST_EDITS:
-        return f"There are {MOST_EDITS} edits already: undo some of them."
+        return f"There are already {MOST_EDITS} edits, the most possible. Undo some of them."
     try:
         encode_edits(every)
     except GbuqError as error:

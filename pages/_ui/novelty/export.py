@@ -43,9 +43,9 @@ def explain_novelty() -> None:
         st.markdown(
             f"MACAU ([doi 10.5121/csit.2023.131920]({_PAPER})), section 3.2. Every leaf of every "
             "tree keeps the mean and the covariance of its training rows, shrunk by OAS, after "
-            "robust scaling. The distance of a row in a tree is that to its leaf's rows, and a "
-            "z-score says how large it is among the training rows' own distances in that tree; "
-            "novelty is the mean over T trees:"
+            "robust scaling. In each tree, a row has a distance to the rows of its leaf. A z-score "
+            "says how large this distance is among the training rows' own distances in that tree. "
+            "Novelty is the mean z-score over T trees:"
         )
         st.latex(
             r"d_t(x)=\sqrt{(x-\mu_\ell)^\top\Sigma_\ell^{-1}(x-\mu_\ell)},\qquad "
@@ -53,16 +53,16 @@ def explain_novelty() -> None:
             r"\text{novelty}(x)=\tfrac1T\sum_t z_t(x)"
         )
         st.markdown(
-            "Conditional novelty takes only the features on the path to the leaf. The squared "
-            "distance is a sum over features, its Shapley values in closed form:"
+            "Conditional novelty uses only the features on the path to the leaf. The squared "
+            "distance is a sum over features. Its terms are Shapley values in closed form:"
         )
         st.latex(
             r"d^2=\sum_j\varphi_j,\qquad \varphi_j=(x_j-\mu_j)\,\big[\Sigma^{-1}(x-\mu)\big]_j"
         )
         st.markdown(
-            "Beyond its farthest training row the authors' transform stops at 5.2; here it keeps "
-            "rising unless you ask for theirs. Knowledge uncertainty of classes is the variance "
-            "of the class probability over trees, not nats."
+            "Beyond the farthest training row, the authors' z-score stops at 5.2. Here it keeps "
+            "rising, unless you choose theirs. For classes, knowledge uncertainty is the variance "
+            "of the class probability over the trees. It is not in nats."
         )
         for key in _TERMS:
             term = GLOSSARY[key]

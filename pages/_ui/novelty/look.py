@@ -28,11 +28,11 @@ def draw_place(found: Found) -> None:
                     draw_knob(knob)
         with st.container(key="table-place"):
             st.markdown(markdown_table(place_rows(found)))
-        st.caption("Ranks: the share of the map's cells, and of the training rows, with less.")
+        st.caption("Rank: the share of the map's cells, or of the training rows, with less.")
     with right:
         names = found.fit.data.feature_names
         shares = share_figure(names, look.shares)
-        st.markdown("**Which feature its distance comes from**")
+        st.markdown("**Which features its distance comes from**")
         st.vega_lite_chart(shares, key="novelty-shares", alt=_share_words(found))
         canvas(trees_of(found), key="novelty-trees")
     st.text(describe_place(found.fit, look), width="stretch")

@@ -42,8 +42,8 @@ def about_claims(found: Found) -> list[str]:
     parts = []
     if found.fit.data.in_support is not None:
         parts.append(
-            "The paper's rows are others, and its foreign ones lie beyond the range of a feature; "
-            "here the cells in which rows hardly ever lie take their place, gaps included."
+            "The paper uses other data, and its out-of-distribution rows lie beyond the range of a "
+            "feature. Here they are the map's cells where rows hardly ever lie, gaps included."
         )
     if maps_key(found.fit, found.settings) != maps_key(found.fit, _VIEW):
         parts.append(_view_of_claims(found))
@@ -55,7 +55,7 @@ def _view_of_claims(found: Found) -> str:
     third = f", the third feature at {_VIEW.third_at:g}" if found.fit.plan.third else ""
     near = maps_key(found.fit, _VIEW)[2]
     return (
-        f"Checked with z-scores that keep rising, the distance to {near} rows{third}, "
+        f"The checks use z-scores that keep rising and the distance to {near} rows{third}, "
         "whatever the maps show."
     )
 
@@ -79,7 +79,11 @@ def _draw_claims(answer: Answer, about: Sequence[str]) -> None:
     if answer.error:
         show_notice(answer.error, "claims", tone="error")
     if not answer.fresh:
-        st.caption("Of the settings before." if answer.result else "Being checked.")
+        st.caption(
+            "These checks are for the settings before."
+            if answer.result
+            else "The statements are being checked."
+        )
     for text in about:
         st.caption(text)
     draw_claims(answer.result or ())
@@ -105,12 +109,14 @@ def score_rows(scores: Sequence[MapScore]) -> list[tuple[str, ...]]:
 
 
 def _how_to_read(found: Found) -> str:
-    cost = "Seconds and megabytes: the fit behind a score; MACAU's scores share one."
+    cost = "Seconds and megabytes are those of the fit behind a score. MACAU's scores share one."
     if found.fit.data.in_support is None:
-        return f"Of this table nobody knows where rows can lie, so there is no AUROC. {cost}"
+        return (
+            f"There is no AUROC, because nobody knows where the rows of this table can lie. {cost}"
+        )
     return (
-        "AUROC: the chance that a cell where rows hardly ever lie has a higher score than one "
-        "where they do; crossings: among such cells only those with rows beside them along both "
-        "features. Rank correlation: Spearman's, with minus the log of the true density, while "
-        f"no edit changes it. {cost}"
+        "AUROC: the chance that a cell where rows hardly ever lie scores higher than a cell where "
+        "they do. Crossings: the same, only for empty cells with rows beside them along both "
+        "features. Rank correlation: Spearman's, with minus the log of the true density; an edit "
+        f"changes that density, so there is none then. {cost}"
     )

@@ -192,7 +192,7 @@ def test_knobs_out_of_range_are_clamped_in_words(fits, searches, key, change):
             assert note.endswith(".")
             assert "\n" not in note
     if abs(change.get("k", 5)) > 5 or change.get("k") == 1:
-        assert any("k must be from 2" in note for note in view.notes)
+        assert any(f"The picture uses k = {view.k}." in note for note in view.notes)
     if "tau" in change and change["tau"] != 1:
         assert any("trees" in note for note in view.notes)
 

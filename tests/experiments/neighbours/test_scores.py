@@ -128,7 +128,7 @@ def test_another_family_has_a_line_of_its_own(run):
 def test_baselines_that_cannot_be_are_refused_in_a_sentence():
     plan = plan_neighbours(replace(SETTINGS, library="hist"))
     assert why_no_baseline(plan, "knn") == ""
-    with pytest.raises(InvalidParameter, match="does not tell their importances"):
+    with pytest.raises(InvalidParameter, match="reports no importances"):
         fit_baseline(plan, "knn_cb")
     with pytest.raises(InvalidParameter, match="rows must be"):
         fit_baseline(plan._replace(rows=1), "knn")
@@ -195,7 +195,7 @@ def test_words_carry_the_numbers(run, wine):
     words = describe_neighbours(run.fit, run.search, run.view, run.look)
     assert f"k = {run.view.k}, the best on the validation rows" in words
     assert "knowledge uncertainty is 0 by construction" in words
-    assert "which the model was not told" in describe_neighbours(
+    assert "The model did not see that." in describe_neighbours(
         wine.fit, wine.search, wine.view, wine.look
     )
 
@@ -204,13 +204,13 @@ def test_words_admit_that_the_scale_misses_the_empty_region(run):
     data, view = run.fit.data, run.view
     inside, outside = view.grid_scale[data.in_support].mean(), view.grid_scale[~data.in_support]
     words = describe_empty(data, view)
-    assert ("does not tell that rows are missing" in words) == (outside.mean() < 1.5 * inside)
+    assert ("does not show that rows are missing" in words) == (outside.mean() < 1.5 * inside)
     assert f"averages {outside.mean():.3g} ({inside:.3g} where there are)" in words
     assert "calibrated on errors" in words
     plain = replace(view, settings=replace(view.settings, calibrate=False))
     assert "calibrated on errors" not in describe_empty(data, plain)
     raised = replace(view, grid_scale=np.where(data.in_support, 1.0, 9.0))
-    assert "the scale is higher there" in describe_empty(data, raised)
+    assert "The scale is higher there" in describe_empty(data, raised)
 
 
 @pytest.mark.parametrize(

@@ -276,7 +276,7 @@ def test_a_change_is_judged_by_the_mean_and_the_stated_threshold(rings):
         change = compare_maps(maps, maps._replace(values=values), "novelty", mask)
         assert change.outside.change == 0.0
         assert mask[change.farthest]
-    with pytest.raises(InvalidParameter, match="no cells"):
+    with pytest.raises(InvalidParameter, match="No cell can be judged"):
         judge_prediction("novelty_inside", "rise", maps, maps, np.zeros(N_CELLS, bool))
     with pytest.raises(InvalidParameter):
         judge_prediction("novelty_inside", "perhaps", maps, maps, mask)
