@@ -55,12 +55,14 @@ _OF_BOOSTED = (
 )  # fmt: skip
 
 _DESCRIPTION = """\
-Train an ensemble on TRAIN and write its columns plus prediction, total_uncertainty,
-data_uncertainty and knowledge_uncertainty (variances of the target, or nats for classes). With NEW,
-the rows of NEW are scored by a model of all of TRAIN. Without it, the rows of TRAIN are scored out
-of fold (column fold) up to 20,000 rows; above that, a held-out fifth is scored by a model of the
-others, which are marked in_training. Files are CSV, TSV, other separated text (also .gz) or
-Parquet.
+Train a model on TRAIN and write the rows with four new columns: prediction, total_uncertainty,
+data_uncertainty and knowledge_uncertainty (variances of the target, or nats for classes).
+
+With NEW, a model of all rows of TRAIN scores the rows of NEW. Without NEW, the rows of TRAIN are
+scored: up to 20,000 rows by five models, each row by the one that did not learn from it (column
+fold). Above 20,000 rows, one model learns from four fifths, and those rows are marked in_training.
+
+Files are CSV, TSV, other separated text (also .gz) or Parquet.
 """
 
 
@@ -109,19 +111,31 @@ def _parser() -> argparse.ArgumentParser:
         "--out",
         required=True,
         metavar="OUT",
-        help="where to write; Parquet if it ends so, else CSV",
+        help="the file to write: Parquet if the name ends in .parquet, else CSV",
     )
-    add("--task", choices=["regression", "classification"], help="told from the target by default")
-    add("--category", action="append", default=[], metavar="NAME", help="a column of categories")
-    add("--drop", action="append", default=[], metavar="NAME", help="a column to leave out")
-    add("--use", action="append", default=[], metavar="NAME", help="a column to take in")
-    add("--kind", action="append", default=[], metavar="NAME=KIND", help="what a column holds: "
+    add("--task", choices=["regression", "classification"], help="default: decided by the target")
+    add(
+        "--category",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="read this column as categories",
+    )
+    add("--drop", action="append", default=[], metavar="NAME", help="do not use this column")
+    add(
+        "--use",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="use this column, even if it would be left out",
+    )
+    add("--kind", action="append", default=[], metavar="NAME=KIND", help="read a column as "
         "numeric, category, date, identifier or text")  # fmt: skip
     add("--missing", action="append", default=[], metavar="NAME=VALUES",
-        help="what means missing in a column, separated by commas")  # fmt: skip
-    add("--delimiter", help="of a text file; told from it by default")
-    add("--decimal", choices=[".", ","], help="the decimal mark; told from the file by default")
-    add("--encoding", help="such as utf-8 or cp1252; told from the file by default")
+        help="values that mean missing in a column, with commas between them")  # fmt: skip
+    add("--delimiter", help="between two cells of a text file; default: decided by the file")
+    add("--decimal", choices=[".", ","], help="the decimal mark; default: decided by the file")
+    add("--encoding", help="such as utf-8 or cp1252; default: decided by the file")
     add("--header", choices=["yes", "no"], help="whether the first row names the columns")
     plan = ScorePlan()
     add("--method", choices=table_methods(), default=plan.method, metavar="METHOD",

@@ -15,8 +15,9 @@ from pages._ui.your_data.state import TABLE, awaits_file, page_state, preview
 from pages._ui.your_data.training import called_as_now, estimate_line, request_of, view_of
 
 LEDE = (
-    "Drop a table and choose the column to predict: how much of each row's uncertainty is "
-    "**noise**, which no data will remove, and how much **unfamiliarity**, which more rows would?"
+    "Drop a table and choose the column to predict. For each row you see how much uncertainty is "
+    "**noise**, which more data will not remove, and how much is **unfamiliarity**, which more "
+    "rows like it will reduce."
 )
 
 st.title("Which rows of a table should you not trust?")
@@ -49,7 +50,7 @@ with st.sidebar:
 answer = called_as_now(answer, opened, second)
 show_progress([answer])
 if answer.error:
-    before = ["What was there before is still shown."] if answer.result is not None else []
+    before = ["You still see the previous result."] if answer.result is not None else []
     show_notice([answer.error, *before], "score", tone="error")
 
 view = view_of(answer, values) if answer.result is not None else None

@@ -180,7 +180,7 @@ def test_a_300_mb_file_is_refused(tmp_path, capsys):
     with path.open("wb") as file:
         file.truncate(300 * 2**20)
     assert score(path, "--target", "y", "--out", tmp_path / "out.csv") == 2
-    assert_one_sentence(capsys, "The file has 300 MB")
+    assert_one_sentence(capsys, "The file is 300 MB")
 
 
 def test_text_in_a_regression_target_is_refused(tmp_path, capsys):
@@ -211,7 +211,7 @@ def test_bad_second_files_end_in_one_sentence(name, train, tmp_path, capsys):
 GOOD_FILES = {
     "column always missing": (columns(x=X, e=[""] * 40, y=Y), "has no values"),
     "infinite values": (columns(x=["inf", *X[1:]], y=Y), "infinite value"),
-    "mixed types": (columns(x=["oops", *X[1:]], y=Y), "is no number"),
+    "mixed types": (columns(x=["oops", *X[1:]], y=Y), "cannot be read as a number"),
     "dates": (columns(x=[f"2021-01-{k % 28 + 1}" for k in COUNT], y=Y), "holds dates"),
     "target missing in some rows": (columns(x=X, y=["", *Y[1:]]), "1 row has no target"),
     "duplicate and empty names": (

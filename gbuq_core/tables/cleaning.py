@@ -70,7 +70,7 @@ def feature_values(
         dates = as_dates(array, column.date_style, column.missing_values).values
         return {part: date_part(dates, part) for part in parts or used_parts(dates)}
     raise InvalidData(
-        f"The column {shown(column.name)} is no number, category or date: leave it out."
+        f"The column {shown(column.name)} does not hold numbers, categories or dates: leave it out."
     )
 
 
@@ -184,7 +184,7 @@ class TargetValues(NamedTuple):
 
 
 def infer_task(table: Table, schema: Schema, name: str) -> tuple[str, str]:
-    """The task that a target asks for and why.
+    """Infer the task from the target, with the reason.
 
     Words and two distinct values are classes, and so are repeated whole numbers that count up from
     0 or 1 to at most 10; other numbers are a regression.
@@ -262,7 +262,7 @@ def read_target(table: Table, schema: Schema, name: str, task: str | None = None
     if n_missing:
         notices.append(
             f"{counted(n_missing, 'row has', 'rows have')} no target and "
-            f"{'is' if n_missing == 1 else 'are'} set aside: predicted, but not learnt from."
+            f"{'is' if n_missing == 1 else 'are'} predicted but not learnt from."
         )
     return TargetValues(values, Target(name, task, reason, tuple(classes)), tuple(notices))
 
@@ -270,7 +270,7 @@ def read_target(table: Table, schema: Schema, name: str, task: str | None = None
 def _check_enough(name: str, n_known: int) -> None:
     if n_known < MIN_ROWS:
         raise InvalidData(
-            f"Only {counted(n_known, 'row')} of the target {shown(name)} can be used, and at least "
+            f"Only {counted(n_known, 'row')} of the target {shown(name)} can be used, but at least "
             f"{MIN_ROWS} are needed: add rows."
         )
 
@@ -295,7 +295,8 @@ def read_new_target(table: Table, target: Target, column: Column) -> TargetValue
         notices = (
             f"{counted(n_rows, 'row')} of the second file "
             f"{'has a class' if n_rows == 1 else 'have classes'} that the first file does not have "
-            f"({listed(strange)}): they cannot be predicted and are not counted in its scores.",
+            f"({listed(strange)}): the model cannot predict them, and the scores leave these "
+            "rows out.",
         )
     return TargetValues(codes, target, notices)
 
@@ -318,8 +319,8 @@ def _numbers(array: Any, column: Column) -> tuple[NDArray[np.float64], list[str]
         raise InvalidData(f"The target {name} holds no finite number: choose another column.")
     if np.nanmax(np.abs(values)) > _LARGEST or 0.0 < np.ptp(values[~np.isnan(values)]) < _SMALLEST:
         raise InvalidData(
-            f"The numbers of the target {name} are too large or too close for variances: give them "
-            "in another unit."
+            f"The numbers of the target {name} are too large, or too close together, to compute a "
+            "variance: use another unit."
         )
     return values, [], _left_out_numbers(numbers, f"the target {name}")
 
@@ -352,20 +353,21 @@ def _classes(array: Any, column: Column) -> tuple[NDArray[np.float64], list[str]
     single = [labels[code] for code in np.flatnonzero(counts == 1)]
     if len(labels) == 2 and single:
         raise InvalidData(
-            f"The class {shown(single[0])} of the target {name} has a single row, so it cannot be "
-            "both learnt and checked: add rows of that class or choose another target."
+            f"The class {shown(single[0])} of the target {name} has a single row, so it cannot "
+            "be both learnt and checked: add rows of that class or choose another target."
         )
     if len(single) > 0.5 * counts.sum():
         raise InvalidData(
-            f"Most rows of the target {name} are the only ones of their class, so nothing can be "
-            "learnt: choose regression or another target."
+            f"Most rows of the target {name} are the only ones of their class, so there is "
+            "nothing to learn: choose regression or another target."
         )
     notices = []
     if single:
         what = "class" if len(single) == 1 else "classes"
         notices.append(
-            f"{counted(len(single), what, what)} of the target {name} ({listed(single)}) with a "
-            "single row cannot be both learnt and checked."
+            f"{counted(len(single), what, what)} of the target {name} "
+            f"{'has' if len(single) == 1 else 'have'} a single row ({listed(single)}), so it "
+            "cannot be both learnt and checked."
         )
     return values, labels, notices
 
@@ -449,8 +451,8 @@ def prepare_training(
     dates = [column.name for column in used if column.kind == "date"]
     if dates:
         notices.append(
-            f"{columns_named(dates)} hold{'s' if len(dates) == 1 else ''} dates, and the rows are "
-            "split at random: if they are ordered in time, the future may look easier than it is."
+            f"{columns_named(dates)} hold{'s' if len(dates) == 1 else ''} dates, but the rows are "
+            "split at random. If the rows follow each other in time, the scores may be too good."
         )
     X = pd.DataFrame(parts, copy=False)
     return Prepared(X, read.values, read.target, tuple(features), schema, tuple(notices))
@@ -459,7 +461,7 @@ def prepare_training(
 def prepare_new(table: Table, training: Prepared) -> Prepared:
     """Features, and the target where it is given, of a second file.
 
-    Columns are matched by name; extra ones are ignored, and so is the order.
+    Columns are matched by name, in any order. Extra columns are ignored.
 
     Raises
     ------

@@ -1,5 +1,5 @@
-"""One row under the lens: its members' predictions, its place among the training rows, and which
-of its features its uncertainty hangs on.
+"""One row in detail: what its members predict, where its values lie among the training rows, and
+how much each column adds to its uncertainty.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from gbuq_core.uncertainty import Uncertainty, decompose_classification, decompo
 from gbuq_core.validation import check_number
 
 EFFECT_MEANING = (
-    "How much of the uncertainty hangs on this column: the row's uncertainty minus its average "
-    "after this column alone is replaced by the values of training rows. Positive: with a usual "
-    "value the row would be less uncertain. The numbers of several columns do not add up."
+    "How much this column adds to the row's uncertainty: the row's uncertainty minus its average "
+    "when only this column takes the values of training rows. Positive means that the row would be "
+    "less uncertain with a usual value. The effects of the columns do not add up."
 )
 
 N_BACKGROUND = 64
@@ -119,9 +119,10 @@ class ColumnDistribution(NamedTuple):
 
 
 def estimate_explaining(scored: ScoredTable, n_background: int = N_BACKGROUND) -> float:
-    """Roughly how many seconds `explain_row` takes for a row.
+    """Estimate how many seconds `explain_row` takes for a row.
 
-    It grows with the square of the number of columns: each is replaced in copies of all.
+    The time grows with the square of the number of columns: each column is replaced in copies of
+    the whole row.
     """
     n_columns = len(feature_groups(scored.training))
     n_copies = min(n_background, min(len(model.rows) for model in scored.models))
@@ -132,13 +133,13 @@ def estimate_explaining(scored: ScoredTable, n_background: int = N_BACKGROUND) -
 def explain_row(
     scored: ScoredTable, row: int, n_background: int = N_BACKGROUND, seed: int = 0
 ) -> RowExplanation:
-    """Members, and an interventional attribution of uncertainty to columns, for one row.
+    """What the members say about one row, and how much each column adds to its uncertainty.
 
-    Each column in turn is replaced by its values in ``n_background`` training rows of the model
-    that scored the row, all else kept, and the uncertainties are averaged (a partial dependence
-    around this row). It tells which single column the model's doubt hangs on; doubt that two
-    unusual values cause together shows with both of them. Reports progress to the current job and
-    stops when nobody wants the result any more.
+    One column at a time takes its values from ``n_background`` training rows of the model that
+    scored the row. The other columns stay, and the uncertainties are averaged (a partial dependence
+    around this row). The effect of a column is the row's own uncertainty minus that average. If two
+    unusual values cause uncertainty together, both columns show it. Reports progress to the current
+    job and stops once nobody wants the result.
 
     Parameters
     ----------

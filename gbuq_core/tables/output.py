@@ -147,7 +147,7 @@ def _input_names(names: list[str]) -> tuple[list[str], list[str]]:
     before = [name.removesuffix(" (input)") for name in renamed]
     return kept, [
         f"{columns_named(before)} of the file would clash with added columns and "
-        f"{'is' if len(renamed) == 1 else 'are'} called {listed(renamed)}."
+        f"{'is' if len(renamed) == 1 else 'are'} renamed to {listed(renamed)}."
     ]
 
 

@@ -45,7 +45,7 @@ def read_parquet(data: bytes) -> tuple[list[tuple[str, Any]], list[str]]:
         if type(error).__module__.startswith("gbuq_core"):
             raise
         raise TableError(
-            "The Parquet file is damaged or of an unknown kind: save it again, or save it as CSV."
+            "The Parquet file is damaged, or this kind cannot be read: save it again or as CSV."
         ) from None
     columns, damaged, notices = [], [], []
     for name, column in zip(names, read, strict=True):
@@ -59,7 +59,7 @@ def read_parquet(data: bytes) -> tuple[list[tuple[str, Any]], list[str]]:
         if n_far:
             notices.append(
                 f"{counted(n_far, 'date')} of the column {shown(name)} "
-                f"{'is' if n_far == 1 else 'are'} not in the years 1 to 9999 and "
+                f"{'is' if n_far == 1 else 'are'} outside the years 1 to 9999 and "
                 f"count{'s' if n_far == 1 else ''} as missing."
             )
     for left_out, why in ((dropped, "lists, structures or bytes"), (damaged, "damaged values")):
@@ -96,7 +96,9 @@ def _read_flat(data: bytes) -> tuple[list[str], list[Any], list[str]]:
         check_memory(_COPIES_OF_TEXT * sum(n_bytes), _WHAT)
         for name, size in zip(names, n_bytes, strict=True):
             if size > _MOST_TEXT:
-                raise TableError(f"The column {shown(name)} holds more than 2 GB of text: drop it.")
+                raise TableError(
+                    f"The column {shown(name)} holds more than 2 GB of text: remove it."
+                )
         for piece, column in zip(pieces, read.columns, strict=True):
             piece.extend(_decoded(column).chunks)
     kinds = [_decoded_kind(schema.field(k).type) for k in range(len(schema))]

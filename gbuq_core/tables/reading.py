@@ -74,7 +74,7 @@ _BYTES_PER_FILE_BYTE = 6.0
 
 
 class ReadOptions(NamedTuple):
-    """How to read a text file; None means that it is found out.
+    """How to read a text file; None means that the reader finds out.
 
     Attributes
     ----------
@@ -150,9 +150,8 @@ def read_table(
 ) -> Table:
     r"""Read CSV, TSV, other separated text (also gzipped) or Parquet.
 
-    The format is told from the content, not from the name. Rows with too many or too few cells are
-    skipped and reported if they are at most a tenth (or a single one); with more of them the file
-    is refused.
+    The content decides the format, not the name. Rows with too many or too few cells are skipped
+    and reported. The file is refused if they are more than a tenth of the rows, and more than one.
 
     Parameters
     ----------
@@ -162,8 +161,8 @@ def read_table(
         What messages call the file; the path's last part by default.
     options : ReadOptions, optional
     to_score : bool
-        Whether this is a second file, to be scored and not to be learnt from: then a single column
-        and a single row are enough.
+        Whether this is a second file, which is scored but not learnt from. It may have a single
+        column or a single row.
 
     Returns
     -------
@@ -254,18 +253,18 @@ def _assemble(
     """Name the columns and refuse what is too small to be a table."""
     if len(columns) > MAX_COLUMNS:
         raise TableError(
-            f"The file has {len(columns):,} columns, more than the {MAX_COLUMNS:,} that can be "
-            "read: keep fewer columns."
+            f"The file has {len(columns):,} columns, more than the limit of {MAX_COLUMNS:,}: keep "
+            "fewer columns."
         )
     names, renamed = unique_names([cell for cell, _ in columns])
     data = pa.table([array for _, array in columns], names=names)
     if data.num_columns < 2 and not to_score:
         raise TableError(
-            "The file has a single column, but a target and at least one other column are needed: "
+            "The file has a single column, but it needs a target and at least one other column: "
             "separate the columns by a comma, a semicolon, a tab or a vertical bar."
         )
     if data.num_rows == 0:
         raise TableError("The file has a header but no rows: add rows below the header.")
     if data.num_rows == 1 and not to_score:
-        raise TableError("The file has a single row, which is too few to learn from: add rows.")
+        raise TableError("The file has a single row, and a model cannot learn from one: add rows.")
     return Table(data.combine_chunks(), source, (*notices, *renamed))

@@ -75,11 +75,13 @@ def infer_column(name: str, array: Any, clues: Clues) -> Column:
         sentence = f"All of its cells are {shown(base.examples[0])}."
         return replace(base, kind="constant", n_distinct=1, reason=sentence)
     if types.is_timestamp(array.type):
-        declared = replace(base, kind="date", used=True, reason="The file declares it as dates.")
+        declared = replace(
+            base, kind="date", used=True, reason="The file says that it holds dates."
+        )
         return replace(declared, n_distinct=_n_distinct(text))
     if types.is_boolean(array.type):
         return replace(
-            base, kind="category", used=True, n_distinct=2, reason="It is true or false."
+            base, kind="category", used=True, n_distinct=2, reason="Its values are true or false."
         )
     numbers, decimal = best_numbers(array, text, clues.decimal)
     if numbers.unreadable.sum() <= (1.0 - _ENOUGH) * n_known:
@@ -119,15 +121,15 @@ def column_as(name: str, array: Any, kind: str, missing: tuple[str, ...], clues:
         numbers, decimal = best_numbers(array, text, clues.decimal)
         if not np.isfinite(numbers.values).any():
             raise InvalidData(
-                f"The column {shown(name)} holds no numbers ({listed(base.examples)}): choose "
-                "category or leave it out."
+                f"The values of the column {shown(name)} cannot be read as numbers "
+                f"({listed(base.examples)}): choose category or leave it out."
             )
         return _as_numeric(base, text, numbers, decimal)
     if kind == "date":
         style, ambiguous = find_date_style(distinct_sample(text), clues.day_first)
         if not style and not types.is_timestamp(array.type):
             raise InvalidData(
-                f"The column {shown(name)} holds no dates that are known here "
+                f"The values of the column {shown(name)} cannot be read as dates "
                 f"({listed(base.examples)}): choose category or leave it out."
             )
         return _as_date(base, array, style, ambiguous)
@@ -165,12 +167,12 @@ def _infer_from_numbers(
         counts_rows = len(known) == len(text) and bool((np.diff(known) == 1).all())
         id_name = bool(_ID_NAME.search(base.name))
         if counts_rows and (id_name or clues.is_first_of_many):
-            return replace(base, kind="identifier", reason="It counts the rows.")
+            return replace(base, kind="identifier", reason="Its values count the rows.")
         if id_name and base.n_distinct > 0.5 * len(known):
             return replace(
                 base,
                 kind="identifier",
-                reason="Its name and its many distinct whole numbers say so.",
+                reason="Its name and its many distinct whole numbers point to an identifier.",
             )
     return _as_numeric(base, text, numbers, decimal)
 
@@ -200,7 +202,11 @@ def _as_date(base: Column, array: Any, style: str, ambiguous: bool) -> Column:
     dates = as_dates(array, style, base.missing_values)
     text = as_text(array, base.missing_values)
     n_bad = int(dates.unreadable.sum())
-    written = f"Its values are dates written as {style}." if style else "The file says so."
+    written = (
+        f"Its values are dates written as {style}."
+        if style
+        else "The file says that it holds dates."
+    )
     return replace(
         base,
         kind="date",
@@ -272,11 +278,11 @@ def column_notices(columns: Sequence[Column]) -> list[str]:
 
     notices = []
     for found, singular, plural in (
-        (names("identifier"), "identifies rows and is left out", "identify rows and are left out"),
-        (names("text"), "holds free text and is left out", "hold free text and are left out"),
-        (names("constant"), "has the same value in all rows and is left out",
-         "have the same value in all rows and are left out"),
-        (names("empty"), "has no values and is left out", "have no values and are left out"),
+        (names("identifier"), "identifies rows and is not used", "identify rows and are not used"),
+        (names("text"), "holds free text and is not used", "hold free text and are not used"),
+        (names("constant"), "has the same value in all rows and is not used",
+         "have the same value in all rows and are not used"),
+        (names("empty"), "has no values and is not used", "have no values and are not used"),
     ):  # fmt: skip
         if found:
             notices.append(f"{columns_named(found)} {singular if len(found) == 1 else plural}.")
@@ -287,15 +293,16 @@ def column_notices(columns: Sequence[Column]) -> list[str]:
     ])  # fmt: skip
     notices += _limited([
         f"The column {shown(c.name)} has {listed([f'{v:g}' for v in c.suspects])} far from its "
-        "other values: if that means missing, say so." for c in columns if c.suspects
+        "other values. If it means missing, enter it under Missing if "
+        "(--missing)." for c in columns if c.suspects
     ])  # fmt: skip
     notices += _limited([
-        f"The column {shown(c.name)} does not show whether day or month comes first; it is read as "
-        f"{c.date_style}." for c in columns if c.ambiguous_dates
+        f"The column {shown(c.name)} does not show whether day or month comes first. It was "
+        f"read as {c.date_style}." for c in columns if c.ambiguous_dates
     ])  # fmt: skip
     notices += _limited([
         f"The column {shown(c.name)} has {c.n_distinct:,} categories, which are replaced by "
-        "averages of the target." for c in columns
+        "averages of the target over their rows." for c in columns
         if c.used and c.kind == "category" and c.n_distinct > MANY_LEVELS
     ])  # fmt: skip
     return notices
@@ -307,8 +314,8 @@ def unreadable_sentence(column: Column) -> str:
     cells = counted(column.n_unreadable, "cell")
     plural = column.n_unreadable > 1
     return (
-        f"{cells} of the column {shown(column.name)} {'are' if plural else 'is'} no "
-        f"{what if plural else what[:-1]} ({listed(column.unreadable)}) and "
+        f"{cells} of the column {shown(column.name)} cannot be read as "
+        f"{what if plural else 'a ' + what[:-1]} ({listed(column.unreadable)}) and "
         f"count{'' if plural else 's'} as missing."
     )
 
@@ -360,7 +367,7 @@ class Schema(NamedTuple):
 
 
 def infer_schema(table: Table) -> Schema:
-    r"""Conclude what each column of a table holds.
+    r"""Infer what each column of a table holds.
 
     Examples
     --------
@@ -388,7 +395,7 @@ def edit_schema(
     used: Mapping[str, bool] | None = None,
     missing_values: Mapping[str, Sequence[object]] | None = None,
 ) -> Schema:
-    """Replace conclusions by the user's choices.
+    """Replace what was inferred by the user's choices.
 
     Parameters
     ----------
@@ -483,4 +490,4 @@ def _rescued(table: Table, column: Column) -> Column:
     taken = _taken_in(table, column)
     if taken.kind != "numeric":
         return column
-    return replace(taken, reason="It may identify rows, but no other column could be used.")
+    return replace(taken, reason="It may identify rows, but the table has no other column to use.")

@@ -444,7 +444,7 @@ class ScoredTable:
         Of each row.
     plan : ScorePlan
     notices : tuple of str
-        Everything that had to be decided, one plain sentence each.
+        What was decided about the file and the fit, one sentence each.
     seconds : float
         How long it took.
     """
@@ -466,7 +466,7 @@ class ScoredTable:
 
 
 def estimate_scoring(prepared: Prepared, plan: ScorePlan, n_new: int = 0) -> ScoreEstimate:
-    """What `score_table` will cost.
+    """Estimate the time and memory of `score_table`.
 
     Parameters
     ----------
@@ -515,9 +515,9 @@ def score_table(
 ) -> ScoredTable:
     r"""Train an ensemble on a table and give each row a prediction and its uncertainties.
 
-    Without ``new`` the rows of ``table`` are scored, else those of ``new``; which model scores
-    which row is told at the top of this module. Reports progress to the current job and
-    stops when nobody wants the result any more.
+    Scores the rows of ``new`` if it is given, else those of ``table``. The top of this module says
+    which model scores which row. Reports progress to the current job and stops once nobody wants
+    the result.
 
     Parameters
     ----------
@@ -598,8 +598,8 @@ def _width_notice(plan: ScorePlan, training: Prepared) -> list[str]:
     if plan.listed or (bins_for(plan, 1) == bins and depth_for(plan, 1) == depth):
         return []
     return [
-        f"With {n_features:,} features, trees have depth {depth} and cut each feature into {bins} "
-        "bins, to keep the fit short."
+        f"With {n_features:,} features, trees have depth {depth} and each feature has {bins} bins. "
+        "This keeps the training time short."
     ]
 
 
@@ -610,8 +610,8 @@ def _rate_notice(plan: ScorePlan, models: tuple[FittedModel, ...]) -> list[str]:
     rates = [model.estimator.learning_rate for model in models]
     found = f"{min(rates):.2g}" + (f" to {max(rates):.2g}" if max(rates) > min(rates) else "")
     if min(len(model.rows) for model in models) < FEWEST_PILOT_ROWS:
-        return [f"The learning rate is {found}: there are too few rows to try others."]
-    return [f"Short pilot fits on the training rows led to a learning rate of {found}."]
+        return [f"The learning rate is {found}. There are too few rows to try others."]
+    return [f"The learning rate is {found}, found by short pilot fits on the training rows."]
 
 
 def _flag_notices(predictions: Predictions) -> list[str]:
@@ -621,6 +621,6 @@ def _flag_notices(predictions: Predictions) -> list[str]:
     n_rows = int((predictions.unseen_level | predictions.new_missing).sum())
     where = columns_named(predictions.flagged_columns).replace("The column", "the column", 1)
     return [
-        f"{counted(n_rows, 'row has', 'rows have')} a category or a missing value that training "
-        f"did not have, in {where}; they are marked unseen_level or new_missing."
+        f"{counted(n_rows, 'row has', 'rows have')} a category or a missing value that the "
+        f"training rows do not have, in {where}. They are marked unseen_level or new_missing."
     ]

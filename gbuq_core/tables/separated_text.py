@@ -79,8 +79,8 @@ def check_size(n_bytes: int) -> None:
         limit = f"{MAX_FILE_BYTES // 2**20} MB"
         size = f"{n_bytes / 2**20:,.0f} MB"
         raise TableError(
-            f"The file has {f'{size}, ' if size != limit else ''}more than the {limit} that can be "
-            "read: keep fewer rows or columns, or save it as Parquet."
+            f"The file is {f'{size}, ' if size != limit else ''}more than the limit of {limit}: "
+            "keep fewer rows or columns, or save it as Parquet."
         )
 
 
@@ -97,7 +97,7 @@ def unpack(data: bytes) -> bytes:
         ) from None
     if len(plain) > MAX_FILE_BYTES:
         raise TableError(
-            f"The file has more than {MAX_FILE_BYTES // 2**20} MB once it is decompressed: "
+            f"The file is more than {MAX_FILE_BYTES // 2**20} MB once it is decompressed: "
             "keep fewer rows or columns, or save it as Parquet."
         )
     return plain
@@ -160,7 +160,7 @@ def _decode_old(data: bytes) -> Text:
     damaged = repaired.count("\ufffd")
     beyond_ascii = sum(letter > "\x7f" for letter in repaired[:_SAMPLE_BYTES])
     if damaged < _MOST_DAMAGED * beyond_ascii:
-        notice = f"{damaged:,} damaged characters of the UTF-8 text are replaced by \ufffd."
+        notice = f"The UTF-8 text has {damaged:,} damaged characters, which are shown as \ufffd."
         return Text(repaired.encode("utf-8"), "utf-8", (notice,))
     try:
         return _decode_as(data, "cp1252")
@@ -175,12 +175,14 @@ def _decode_as(data: bytes, encoding: str) -> Text:
         raise TableError(f"There is no encoding {encoding!r}: use utf-8 or cp1252.") from None
     except ValueError:  # also of codecs that decode nothing, such as undefined
         raise TableError(
-            f"The file is no valid {encoding} text: choose another encoding, such as utf-8 or "
+            f"The file is not valid {encoding} text: choose another encoding, such as utf-8 or "
             "cp1252."
         ) from None
     notices: tuple[str, ...] = ()
     if encoding in ("cp1252", "latin-1"):
-        notices = (f"The text is no UTF-8 and is read as {encoding}: check letters with accents.",)
+        notices = (
+            f"The text is not UTF-8. It was read as {encoding}: check letters with accents.",
+        )
     if "\x00" in text:
         raise _no_text()
     return Text(text.encode("utf-8", errors="replace"), encoding, notices)
@@ -245,7 +247,7 @@ def find_dialect(
         if not has_header:
             notices.append(
                 "The first row looks like data, so the columns are called column 1, column 2 and "
-                "so on; if it holds names, say that the file has a header."
+                "so on. If the first row holds names, set Header to yes."
             )
     body = rows[1:] if has_header else rows
     usual = Counter(len(row) for row in body).most_common(1)[0][0] if body else len(first)
@@ -257,8 +259,8 @@ def find_dialect(
         else:
             header = ["", *header]
             notices.append(
-                "The header has one name less than the rows have cells, so the first column is "
-                "read as one without a name."
+                "The header has one name fewer than the rows have cells, so the first column "
+                "has no name."
             )
     elif header is not None and usual == len(header) - 1 and header[-1].strip() == "":
         header, n_columns = header[:-1], usual
@@ -409,7 +411,9 @@ def read_separated(
         plain = _parse(text, dialect, quote_char=False)
         if not plain.ragged and plain.data.num_rows > parsed.data.num_rows:
             parsed = plain
-            notices.append("The quotation marks are not in pairs and are read as plain letters.")
+            notices.append(
+                "The quotation marks are not in pairs, so they are read as plain letters."
+            )
         else:
             notices.append("A quotation mark is never closed: check the cells that contain one.")
     if dialect.header_is_row:
@@ -464,7 +468,7 @@ def _parse(text: bytes, dialect: Dialect, quote_char: str | bool = '"') -> _Pars
         else:
             return _Parsed(data, list(ragged))
     raise TableError(
-        "The rows of the file cannot be told apart: check its quotation marks and line ends."
+        "The file cannot be split into rows: check its quotation marks and line ends."
     ) from last_error
 
 
@@ -482,8 +486,8 @@ def _judge_ragged(parsed: _Parsed, text: bytes, dialect: Dialect) -> list[str]:
     if n_ragged > 1 and n_ragged > MOST_RAGGED * (n_rows + n_ragged):
         mark = DELIMITER_NAMES.get(dialect.delimiter, repr(dialect.delimiter))
         raise TableError(
-            f"{n_ragged:,} of {n_rows + n_ragged:,} rows have too many or too few cells when they "
-            f"are split at each {mark} ({where}): check the delimiter and the quotation marks."
+            f"{n_ragged:,} of {n_rows + n_ragged:,} rows have too many or too few cells when the "
+            f"file is split at each {mark} ({where}): check the delimiter and the quotation marks."
         )
     rows = counted(n_ragged, "row has", "rows have")
     return [f"{rows} too many or too few cells and {'is' if n_ragged == 1 else 'are'} skipped; "
@@ -519,6 +523,6 @@ def _one_column_sentence(dialect: Dialect, text: bytes) -> str:
     if len(text.split(None, 1)) < 2:
         return "The file holds a single word, not a table: upload one with a header and rows."
     return (
-        "The file has a single column, but a target and at least one other column are needed: "
+        "The file has a single column, but it needs a target and at least one other column: "
         "separate the columns by a comma, a semicolon, a tab or a vertical bar."
     )

@@ -47,7 +47,7 @@ def test_the_first_screen_is_a_scored_table(diabetes):
     np.testing.assert_allclose(
         frame["total"] ** 2, frame["data"] ** 2 + frame["knowledge"] ** 2, rtol=1e-9
     )
-    assert says(diabetes, "each judged by a model that did not learn from it")
+    assert says(diabetes, "was judged by a model that did not learn from it")
 
 
 def test_nothing_of_the_view_trains(diabetes):
@@ -92,7 +92,7 @@ def test_a_file_that_is_no_table_is_one_sentence_and_nothing_is_lost(case):
     assert not at.exception
     (error,) = [text for text in texts(at) if text and part in text][:1]
     assert error.endswith(".")
-    assert says(at, 'Below is still the table "diabetes".')
+    assert says(at, 'You still see the table "diabetes".')
     assert len(rows_of(at)) == 442
 
 
@@ -101,8 +101,8 @@ def test_a_file_above_the_limit_is_one_sentence_and_nothing_is_lost(monkeypatch)
     monkeypatch.setattr(separated_text, "MAX_FILE_BYTES", 2**20)
     at = open_page(b"a,b\n" + b"1,2\n" * 2**19)
     assert not at.exception
-    assert says(at, "The file has 2 MB, more than the 1 MB that can be read: keep fewer rows")
-    assert says(at, 'Below is still the table "diabetes".')
+    assert says(at, "The file is 2 MB, more than the limit of 1 MB: keep fewer rows")
+    assert says(at, 'You still see the table "diabetes".')
     assert len(rows_of(at)) == 442
 
 
@@ -132,7 +132,7 @@ def test_a_target_that_cannot_be_learnt_is_one_sentence(case):
         settle(at)
     assert not at.exception
     assert says(at, part)
-    assert says(at, "What was there before is still shown.")
+    assert says(at, "You still see the previous result.")
     assert len(rows_of(at)) == 442
 
 

@@ -66,7 +66,7 @@ def test_a_file_that_could_not_be_read_is_read_as_the_reader_says():
     # The first rows look like two columns between semicolons; the comma is what holds.
     lines = [f"{i};{'a;' * (i % 4) if i > 210 else ''},{i % 9},{i * i}" for i in range(400)]
     at = open_page("\n".join(["x;t,z,y", *lines]).encode(), trees="50")
-    assert says(at, 'Below is still the table "diabetes".')
+    assert says(at, 'You still see the table "diabetes".')
     choose(at, "Delimiter", "comma")
     assert not at.exception
     assert len(rows_of(at)) == 400
@@ -190,15 +190,15 @@ def test_what_is_typed_into_the_list_of_columns_is_laid_over_what_was_corrected_
 def test_one_member_left_is_said_and_ranks_no_rows_by_knowledge():
     at = open_page(table="wine", method="cSGLB", trees="50", burn_in="9", rank="knowledge")
     assert not at.exception
-    missing = "One member is left: no knowledge uncertainty; lower the burn-in."
+    missing = "With one member there is no knowledge uncertainty: lower the burn-in."
     assert any(text.value.endswith(missing) for text in at.text)
-    assert not any("few training rows" in text.value for text in at.text)
+    assert not any("few rows like them" in text.value for text in at.text)
     assert any(caption.value.endswith(missing) for caption in at.caption)
-    assert says(at, "The rows stand as in the file.")
+    assert says(at, "The rows are in the order of the file.")
     assert rows_of(at)["row"].tolist() == list(range(1, 179))
     heads = [markdown.value for markdown in at.markdown]
     assert any(head.endswith("PRR of total / data, %") for head in heads)
     assert "**1**  \nMember" in heads
     at.slider(key="burn_in").set_value(8).run()
-    assert not says(at, "The rows stand as in the file.")
+    assert not says(at, "The rows are in the order of the file.")
     assert "**2**  \nMembers" in [markdown.value for markdown in at.markdown]

@@ -158,7 +158,7 @@ LONE = {
     "cyclical": ({"method": "csglb"}, Cut(burn_in=9), "lower the burn-in."),
     "virtual": ({}, Cut(step=60), "choose a smaller truncation step or an earlier start."),
     "independent": (
-        {"ensemble": "independent", "n_members": 2}, Cut(members=1), "let more members count."
+        {"ensemble": "independent", "n_members": 2}, Cut(members=1), "use more members."
     ),
 }  # fmt: skip
 
@@ -172,8 +172,8 @@ def test_one_member_left_is_unfamiliar_with_no_row(key, kind):
     seen = cut_table(scored, cut)
     assert seen.models[0].estimator.n_members == 1
     words = describe_table(seen)[1]
-    assert words.endswith(f"One member is left: no knowledge uncertainty; {remedy}")
-    assert "few training rows" not in words
+    assert words.endswith(f"With one member there is no knowledge uncertainty: {remedy}")
+    assert "few rows like them" not in words
     assert f"{int(np.argmax(seen.predictions.uncertainty.data)) + 1}" in words
 
 

@@ -127,7 +127,7 @@ def test_too_many_classes_are_refused():
 
 def test_a_class_with_a_single_row_among_several_is_announced():
     found = prepared(x=COUNT, y=["c" if k == 3 else "ab"[k % 2] for k in COUNT])
-    assert any('("c") with a single row' in notice for notice in found.notices)
+    assert any('has a single row ("c")' in notice for notice in found.notices)
 
 
 def test_some_text_in_a_numeric_target_counts_as_missing():

@@ -85,7 +85,7 @@ def test_dates_beyond_the_calendar_count_as_missing(name):
     found = single_chunk(table.data, "day")
     assert found.is_valid().to_pylist() == [False, True, False]
     assert found[1].as_py().year == 1970
-    assert '1 date of the column "day" is not in the years 1 to 9999' in table.notices[0]
+    assert '1 date of the column "day" is outside the years 1 to 9999' in table.notices[0]
     assert b"out of range" not in to_csv_bytes(plain_column(found).to_frame("day"))
 
 

@@ -114,7 +114,10 @@ def test_cells_that_are_no_numbers_are_reported():
     schema = infer_schema(table_of(v=values, filler=[k % 7 for k in COUNT]))
     column = schema.columns[0]
     assert (column.n_unreadable, column.unreadable, column.n_infinite) == (1, ("oops",), 1)
-    assert '1 cell of the column "v" is no number ("oops") and counts as missing.' in schema.notices
+    assert (
+        '1 cell of the column "v" cannot be read as a number ("oops") and counts as missing.'
+        in schema.notices
+    )
     assert '1 infinite value of the column "v" counts as missing.' in schema.notices
 
 
@@ -180,7 +183,7 @@ def test_a_suspect_stays_a_value_until_the_user_says_otherwise():
     schema = infer_schema(table)
     assert schema.columns[0].suspects == (-999.0,)
     assert schema.columns[0].n_missing == 0
-    assert any("-999" in notice and "say so" in notice for notice in schema.notices)
+    assert any("-999" in notice and "Missing if" in notice for notice in schema.notices)
     edited = edit_schema(table, schema, missing_values={"v": schema.columns[0].suspects})
     assert edited.columns[0].n_missing == 5
     assert edited.columns[0].suspects == ()
@@ -274,8 +277,8 @@ def test_numbers_from_an_identifier_become_numbers_when_taken_in():
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"kinds": {"w": "numeric"}}, "holds no numbers"),
-        ({"kinds": {"w": "date"}}, "holds no dates"),
+        ({"kinds": {"w": "numeric"}}, "cannot be read as numbers"),
+        ({"kinds": {"w": "date"}}, "cannot be read as dates"),
         ({"kinds": {"nope": "numeric"}}, 'no column "nope"'),
         ({"used": {"nope": True}}, 'no column "nope"'),
         ({"missing_values": {"nope": (1,)}}, 'no column "nope"'),

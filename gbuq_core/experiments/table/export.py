@@ -1,4 +1,4 @@
-"""Python and a command line that compute a scored table again, without the app."""
+"""Python code and a command line that compute the same scored table without the app."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def table_code(recipe: TableRecipe) -> str:
         f"{name}={value!r}" for name, value in recipe.cut._asdict().items() if value is not None
     )
     lines += [
-        f"scored = cut_table(scored, Cut({cut}))  # other members, nothing is trained",
+        f"scored = cut_table(scored, Cut({cut}))  # choose the members; no retraining",
         "",
         "print(scored.scores)",
         'print(scored.frame.sort_values("total_uncertainty", ascending=False).head(20))',

@@ -1,4 +1,4 @@
-"""A scored table in words: how good it is, which rows not to trust and why."""
+"""A scored table in words: how good it is, and which rows to check first and why."""
 
 from __future__ import annotations
 
@@ -15,30 +15,33 @@ _ROUNDING = 1e-12  # of total uncertainty: so little knowledge uncertainty order
 
 
 def describe_table(scored: ScoredTable) -> list[str]:
-    """The result in words: how good it is, whom not to trust and why.
+    """The result in plain sentences: how good it is, and which rows to check first and why.
 
-    Plain sentences that hold the user's words.
+    The sentences may hold the user's words, such as the name of the target.
     """
     known = scored.new_scores if scored.protocol == "new_file" else scored.scores
     good = _how_good(scored.scores, scored.training.target.name)
-    sentences = [f"{_how_scored(scored)} {good}", _whom_not_to_trust(scored)]
+    sentences = [f"{_how_scored(scored)} {good}", _rows_to_check(scored)]
     if known is not None:
         curve = known.rejection.total
         start = float(curve.remaining[0])
         if start > 0.0:
             left = float(np.interp(0.1, curve.rejected, curve.remaining))
-            what = "squared error" if isinstance(known, RegressionScores) else "wrong classes"
+            regression = isinstance(known, RegressionScores)
+            what, goes = ("squared error", "goes") if regression else ("wrong classes", "go")
             sentences.append(
-                "Handing over the most uncertain tenth takes away "
-                f"{100 * (1 - left / start):.0f} % of the {what}; a random tenth takes away 10 %."
+                "If a person handles the most uncertain 10 % of rows, "
+                f"{100 * (1 - left / start):.0f} % of the {what} {goes} away (10 % would by "
+                "chance)."
             )
     return sentences
 
 
 def why_no_knowledge(scored: ScoredTable) -> str:
-    """Why no row has knowledge uncertainty, in a sentence; empty if some have.
+    """Say why no row has knowledge uncertainty; empty if some rows have it.
 
-    It is what members disagree by: one member alone has none, and neither have equal ones.
+    Knowledge uncertainty is how much the members disagree. One member has none, and neither have
+    members that are all equal.
 
     Examples
     --------
@@ -50,19 +53,19 @@ def why_no_knowledge(scored: ScoredTable) -> str:
     >>> why_no_knowledge(scored)
     ''
     >>> why_no_knowledge(cut_table(scored, Cut(burn_in=9)))
-    'One member is left: no knowledge uncertainty; lower the burn-in.'
+    'With one member there is no knowledge uncertainty: lower the burn-in.'
     """
     part, plan = scored.predictions.uncertainty, scored.plan
     if float(part.knowledge.max()) > _ROUNDING * float(part.total.max()):
         return ""
     if _n_members(scored.models[0].estimator) > 1:
-        return "All members say the same of every row: no knowledge uncertainty."
-    remedy = "let more members count"
+        return "All members predict the same for every row, so there is no knowledge uncertainty."
+    remedy = "use more members"
     if plan.cyclical:
         remedy = "lower the burn-in"
     elif plan.ensemble == "virtual":
         remedy = "choose a smaller truncation step or an earlier start"
-    return f"One member is left: no knowledge uncertainty; {remedy}."
+    return f"With one member there is no knowledge uncertainty: {remedy}."
 
 
 def _n_members(estimator: Any) -> int:
@@ -73,16 +76,16 @@ def _n_members(estimator: Any) -> int:
 def _how_scored(scored: ScoredTable) -> str:
     n_rows = len(scored.scored.X)
     if scored.protocol == "out_of_fold":
-        return f"{n_rows:,} rows, each judged by a model that did not learn from it."
+        return f"Each of the {n_rows:,} rows was judged by a model that did not learn from it."
     if scored.protocol == "held_out":
         n_held = int(held_out_rows(scored).sum())
         return (
-            f"{n_rows:,} rows; scores are those of {n_held:,} held-out ones, the others were "
-            "learnt from and look better than they are."
+            f"The scores are measured on {n_held:,} held-out rows out of {n_rows:,}. The model "
+            "learnt from the other rows, so they look better than they are."
         )
     return (
-        f"{n_rows:,} rows of the second file, judged by a model of the whole first file; scores "
-        "are those of a held-out fifth of the first."
+        f"The {n_rows:,} rows of the second file were judged by a model of the whole first "
+        "file. The scores are measured on a fifth of the first file that was held out."
     )
 
 
@@ -91,31 +94,31 @@ def _how_good(scores: Scores, target: str) -> str:
         at = int(np.argmax(scores.coverage.levels))
         name = " ".join(target.split())[:40]
         return (
-            f'RMSE {short(scores.rmse)} in units of "{name}" ({short(scores.baseline_rmse)} for '
-            f"always the mean); {100 * scores.coverage.levels[at]:.0f} % intervals hold "
-            f"{100 * scores.coverage.observed[at]:.0f} % of the rows."
+            f'The RMSE is {short(scores.rmse)} in units of "{name}" (always predicting the mean '
+            f"gives {short(scores.baseline_rmse)}). "
+            f"Intervals of {100 * scores.coverage.levels[at]:.0f} % "
+            f"hold {100 * scores.coverage.observed[at]:.0f} % of the rows."
         )
     return (
-        f"{short(100 * scores.error_rate)} % of the classes are wrong "
-        f"({short(100 * scores.baseline_error_rate)} % for always the most frequent one)."
+        f"{short(100 * scores.error_rate)} % of the predicted classes are wrong (always predicting "
+        f"the most frequent class gives {short(100 * scores.baseline_error_rate)} %)."
     )
 
 
-def _whom_not_to_trust(scored: ScoredTable) -> str:
-    """Names the rows at the top of knowledge and of data uncertainty, with the reason."""
+def _rows_to_check(scored: ScoredTable) -> str:
+    """Name the rows with the most knowledge and the most data uncertainty, with the reason."""
     part = scored.predictions.uncertainty
     missing = why_no_knowledge(scored)
     if missing:
         noisy = np.argsort(-part.data, kind="stable")
         return (
-            f"Trust least rows {_listed(noisy)} (rows like them differ among themselves: data). "
-            f"{missing}"
+            f"Check rows {_listed(noisy)} first: similar rows have very different values. {missing}"
         )
     strange = np.argsort(-part.knowledge, kind="stable")
     noisy = np.argsort(-part.data, kind="stable")
     return (
-        f"Trust least rows {_listed(strange)} (few training rows are like them: knowledge) and "
-        f"rows {_listed(noisy)} (rows like them differ among themselves: data)."
+        f"Check rows {_listed(strange)} first: the model has seen few rows like them. For rows "
+        f"{_listed(noisy)}, similar rows have very different values, and more data will not help."
     )
 
 

@@ -59,7 +59,7 @@ def describe_coverage(found: Coverage) -> str:
     at = int(np.argmin(np.abs(found.levels - 0.9)))
     outside = int(np.sum((found.levels < found.low) | (found.levels > found.high)))
     verdict = (
-        "The difference is within what chance explains at every level."
+        "At every level, chance can explain the difference."
         if not outside
         else f"{outside} of {len(found.levels)} levels {'is' if outside == 1 else 'are'} outside "
         f"{'its' if outside == 1 else 'their'} band."
@@ -77,10 +77,10 @@ def describe_reliability(found: Reliability) -> str:
     worst = int(np.argmax(np.abs(gap)))
     side = "more often" if gap[worst] > 0 else "less often"
     return (
-        f"Where the predicted class gets a probability of "
+        f"The largest gap: where the predicted class has a probability of "
         f"{100 * found.confidence[filled][worst]:.0f} % on average, it is right in "
         f"{100 * found.accuracy[filled][worst]:.0f} % of {found.n_rows[filled][worst]:,} rows, "
-        f"{side} than promised; all other groups are closer."
+        f"{side} than predicted."
     )
 
 
@@ -115,7 +115,7 @@ def _against_diagonal(
         ],
         "read": {
             "x": rounded(x),
-            "label": "% promised:",
+            "label": "% predicted:",
             "values": [
                 {"name": name, "at": rounded(at)}
                 for name, at in zip(

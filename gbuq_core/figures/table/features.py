@@ -97,7 +97,7 @@ def positions_figure(features: Sequence[FeatureValue]) -> Spec:
 
 
 def contributions_figure(names: Sequence[str], changes: np.ndarray, kind: str, unit: str) -> Spec:
-    """Bars of how much of one uncertainty of a row hangs on each feature.
+    """Bars of how much each feature adds to one uncertainty of a row.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def contributions_figure(names: Sequence[str], changes: np.ndarray, kind: str, u
             },
             "tooltip": [
                 {"field": "c0", "title": "column"},
-                {"field": "c1", "type": "quantitative", "title": "hangs on it", "format": "+.3g"},
+                {"field": "c1", "type": "quantitative", "title": "effect", "format": "+.3g"},
             ],
         },
     }

@@ -93,9 +93,8 @@ def describe_rejection(rankings: Sequence[Ranking], share: float = 0.1) -> str:
             return "No row is wrong, so there is nothing to reject."
         left = float(np.interp(share, curve.rejected, curve.remaining))
         ratio = f", PRR {ranking.prr:.0f} %" if np.isfinite(ranking.prr) else ""
-        sentences.append(f"{ranking.kind} uncertainty {100 * (1 - left / start):.0f} %{ratio}")
+        sentences.append(f"by {ranking.kind} uncertainty {100 * (1 - left / start):.0f} %{ratio}")
     return (
-        f"Handing over the {share:.0%} most uncertain rows takes away this much of the error, by "
-        + "; ".join(sentences)
-        + f". A random choice takes away {share:.0%}."
+        f"If a person handles the most uncertain {share:.0%} of rows, this much of the error goes "
+        f"away: {'; '.join(sentences)}. A random choice of rows would remove {share:.0%}."
     )

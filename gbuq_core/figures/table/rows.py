@@ -76,7 +76,7 @@ def row_map_figure(rows: RowMap, height: int = 330, name: str = "rows-by-uncerta
         "name": name,
         "alt": describe_row_map(rows),
         "height": height,
-        "hint": "Point at a dot to read its row, click to open it; drag a frame to look closer.",
+        "hint": "Point at a dot to read its row. Click to open the row. Drag a frame to zoom in.",
         "pick": True,
         "x": {
             "range": limits(rows.data),
@@ -117,7 +117,7 @@ def describe_row_map(rows: RowMap) -> str:
     if not rows.knowledge.any():
         return (
             f"{len(rows.number):,} rows. Data uncertainty has a median of "
-            f"{short(np.median(rows.data))} ({rows.unit}); no row has knowledge uncertainty."
+            f"{short(np.median(rows.data))} ({rows.unit}). No row has knowledge uncertainty."
         )
     return (
         f"{len(rows.number):,} rows. Data uncertainty has a median of "

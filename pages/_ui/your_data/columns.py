@@ -71,14 +71,14 @@ def apply_edits(opened: Opened, edits: Edits) -> Schema:
     """The schema with the corrections; one that is impossible gives a sentence and none is used."""
     schema, error = _edited(opened.key, edits, opened)
     if error:
-        show_notice([error, "The columns are used as they were found."], "columns", tone="error")
+        show_notice([error, "The columns are used as they were read."], "columns", tone="error")
     return schema
 
 
 def show_columns(opened: Opened, schema: Schema, notices: Sequence[str]) -> None:
     """The list and what had to be decided, folded away: most people look at it once."""
     n_used = sum(column.used for column in schema.columns)
-    to_say = f"; {len(notices)} things to know" if len(notices) > 1 else ""
+    to_say = f", {len(notices)} notes" if len(notices) > 1 else ""
     label = f"Columns and reading: {n_used} of {len(schema.columns)} in use{to_say}"
     # By its key it stays open while its label changes: with the target, or read in another way.
     with st.expander(label, key=f"columns-{opened.table.source.digest[:16]}"):
@@ -102,7 +102,7 @@ def show_columns(opened: Opened, schema: Schema, notices: Sequence[str]) -> None
                 "used": st.column_config.CheckboxColumn("Used", width="small"),
                 "missing_values": st.column_config.TextColumn(
                     "Missing if",
-                    help="Values that mean missing here, separated by commas, such as -999.",
+                    help="Values that mean missing here, such as -999. Put commas between them.",
                     width=130,
                     max_chars=100,
                 ),
@@ -111,8 +111,8 @@ def show_columns(opened: Opened, schema: Schema, notices: Sequence[str]) -> None
                 "examples": st.column_config.TextColumn("Examples", width="medium"),
                 "reason": st.column_config.TextColumn("Why this kind", width="large"),
             },
-            alt="The columns of the table with their kinds; kind, use and missing values can be "
-            "changed.",
+            alt="The columns of the table with their kinds. You can change kind, use and missing "
+            "values.",
         )
 
 

@@ -1,4 +1,4 @@
-"""What a row's uncertainty hangs on: at once, or beside the page where there are many columns."""
+"""Where a row's uncertainty comes from: at once, or as a job where there are many columns."""
 
 from __future__ import annotations
 
@@ -56,15 +56,15 @@ def show_waiting(waiting: Job | None, scored: ScoredTable) -> None:
         _poll(waiting, estimate_explaining(scored))
     elif _CANCELLED in st.session_state:
         with st.container(horizontal=True, vertical_alignment="center", key="row-cancelled"):
-            st.text("Cancelled: what this row's uncertainty hangs on is not known.")
-            st.button("Work it out", key="_row_again", on_click=_forget_cancelled)
+            st.text("Cancelled. It is not known where this row's uncertainty comes from.")
+            st.button("Compute it", key="_row_again", on_click=_forget_cancelled)
 
 
 @st.fragment(run_every=POLL_SECONDS)
 def _poll(job: Job, estimate: float) -> None:
     """Progress and Cancel; reruns the page when the job ends."""
     text = (
-        "Each column is replaced in turn to see what this row's uncertainty hangs on: about "
+        "Replacing one column at a time to see where this row's uncertainty comes from: about "
         f"{seconds_text(estimate)} in all"
     )
     st.progress(job.fraction, text=text)
@@ -92,7 +92,7 @@ def _tell(error: BaseException) -> None:
         show_notice(str(error), "row")
         return
     _LOG.error("Explaining a row failed", exc_info=error)
-    show_notice("This row could not be explained; the server's log has the details.", "row")
+    show_notice("This row could not be explained. The server's log has the details.", "row")
 
 
 @st.cache_resource(max_entries=_CACHED, show_spinner=False, scope="session")

@@ -1,4 +1,4 @@
-"""What can be taken away from the page "Your data"."""
+"""What can be copied and downloaded from the page "Your data"."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def export_table(trained: Trained, view: View, values: SimpleNamespace, link: st
     )
     show_exports("your-data", code, link, (*downloads, page))
     if trained.wanted.edits != Edits():
-        st.caption("The link does not hold your corrections of columns; the code does.")
+        st.caption("The link does not hold your corrections of columns, but the code does.")
     if trained.opened.is_upload:
         st.caption(
-            "The link holds the settings, not the file: whoever opens it needs the file as well. "
-            "In the CSV, cells that a spreadsheet would run begin with an apostrophe."
+            "The link holds the settings, not the file. Anyone who opens it needs the file too. "
+            "In the CSV, an apostrophe stands before each cell that a spreadsheet would run."
         )
 
 

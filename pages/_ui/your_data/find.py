@@ -91,7 +91,7 @@ def _one_clause(clause: str, cells: pd.DataFrame, measures: Mapping[str, np.ndar
         limit = float(value)
     except ValueError:
         raise InvalidData(
-            f"{name} {sign} needs a number on its right, not {value or 'nothing'}."
+            f"{name} {sign} needs a number on the right, not {value or 'nothing'}."
         ) from None
     numbers = pd.to_numeric(values, errors="coerce").to_numpy(np.float64, na_value=np.nan)
     with np.errstate(invalid="ignore"):
@@ -116,9 +116,7 @@ def _column(name: str, cells: pd.DataFrame, measures: Mapping[str, np.ndarray]) 
     if name.lower() in SHORT or name.lower() not in by_lower:
         if name.lower() in measures:
             return pd.Series(measures[name.lower()])
-        raise InvalidData(
-            f'There is no column "{name[:60]}" to find rows by; write its name as in the table.'
-        )
+        raise InvalidData(f'There is no column "{name[:60]}": write the name as in the table.')
     return cells[by_lower[name.lower()]]
 
 

@@ -40,22 +40,22 @@ def result_page(view: View, unit: str, code: str) -> bytes:
     sections = [
         Section(heading="In words", text=describe_table(scored)),
         Section(
-            heading="Every row by noise and unfamiliarity",
+            heading="Every row by data and knowledge uncertainty",
             curves=dots,
             caption=dots.alt
-            + (" Brighter dots are predicted worse." if not target.classes else ""),
+            + (" Brighter dots have larger errors." if not target.classes else ""),
         ),
         Section(heading="Scores", table=[("Score", "Value"), *head]),
         Section(heading="Rejection", curves=rejection, caption=rejection.alt),
         Section(heading="Calibration" if target.classes else "Coverage",
                 curves=promises, caption=promises.alt),
-        Section(heading=f"The {_LISTED_ROWS} rows of the largest total uncertainty",
+        Section(heading=f"The {_LISTED_ROWS} rows with the largest total uncertainty",
                 text=f"Uncertainties: {shown.unit}.", table=_worst_rows(scored, shown)),
-        Section(heading="What had to be decided", text=scored.notices),
+        Section(heading="How the file was read", text=scored.notices),
         Section(heading="The same in Python", code=code),
     ]  # fmt: skip
     name = " ".join(target.name.split())[:60]
-    return standalone_html(sections, f"Which rows not to trust: {name}").encode()
+    return standalone_html(sections, f"Which rows to check first: {name}").encode()
 
 
 def _worst_rows(scored: ScoredTable, shown: Shown) -> list[tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""The picture of a scored table: its rows by noise and unfamiliarity, and how far to trust that."""
+"""The picture of a scored table: its rows by data and knowledge uncertainty, and its scores."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ def draw_row_map(scored: ScoredTable, shown: Shown, row: int) -> None:
     """Noise against unfamiliarity; a click opens the row."""
     rows = row_map_of(scored, shown, row)
     show_curves(row_map_figure(rows, _HEIGHT), key="row-map", on_pick=_open_row)
-    note = "Each dot is a row of the table: to the right noise, upwards unfamiliarity."
+    note = "Each dot is a row: further right means more noise, further up means less familiar."
     if len(rows.number) < len(shown.knowledge):
         note += (
-            f" {len(rows.number):,} of {len(shown.knowledge):,} rows are drawn, all extremes "
-            "included."
+            f" {len(rows.number):,} of {len(shown.knowledge):,} rows are drawn, with all extreme "
+            "rows."
         )
     missing = why_no_knowledge(scored)
     st.caption(f"{note} {missing}" if missing else note)
@@ -159,18 +159,18 @@ def draw_scorecard(scored: ScoredTable, cost: str) -> None:
 
 def show_words() -> None:
     """Definitions from the glossary, and what this page cannot promise."""
-    with st.expander("What the words mean, and what to be careful about"):
+    with st.expander("What the words mean, and where to be careful"):
         names = [*KINDS, "member", "virtual_ensemble", "nll", "rmse", "error_rate", "coverage",
                  "rejection_curve", "prr"]  # fmt: skip
         terms = [GLOSSARY[name] for name in names]
         st.markdown("\n".join(f"- **{term.label}.** {term.definition}" for term in terms))
         st.markdown(
-            "**Careful.** Trees extend the cells at the border of the data outwards for ever: a "
-            "row far outside the training range gets the uncertainty of the nearest border, often "
-            "a small one. Look at its place among the training rows below. The rows are split at "
-            "random; if yours belong to groups or follow in time, the scores are too good. "
-            "Knowledge uncertainty depends on the members: fewer, or later truncations, make it "
-            "smaller."
+            "**Be careful.** Trees predict a constant outside the training data: a row far outside "
+            "the training range gets the uncertainty of the nearest training rows, which is often "
+            "small. Check where its values lie among the training rows. The rows are split at "
+            "random: if your rows belong to groups or follow each other in time, the scores are "
+            "too good. Knowledge uncertainty depends on the members: fewer members or later "
+            "truncations make it smaller."
         )
 
 

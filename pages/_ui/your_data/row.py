@@ -1,4 +1,4 @@
-"""One row under the lens: its members, what its uncertainty hangs on, where its values lie."""
+"""One row in detail: its members, what its uncertainty comes from, where its values lie."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def draw_row(
         st.markdown("**What the members say**")
         _draw_members(scored, explained, row)
     with causes:
-        st.markdown(f"**What its {kind} uncertainty hangs on**", help=EFFECT_MEANING)
+        st.markdown(f"**Where its {kind} uncertainty comes from**", help=EFFECT_MEANING)
         unit = "nats" if scored.training.target.classes else "variance"
         changes = np.array([getattr(effect, kind) for effect in effects])
         st.vega_lite_chart(
@@ -80,8 +80,8 @@ def draw_row(
         )
     if len(explained.effects) > MOST_FEATURES:
         st.caption(
-            f"The {MOST_FEATURES} of {len(explained.effects):,} columns that matter most to this "
-            f"row's {kind} uncertainty."
+            f"{MOST_FEATURES} of {len(explained.effects):,} columns are shown: those that "
+            f"matter most to this row's {kind} uncertainty."
         )
 
 
@@ -96,18 +96,18 @@ def describe_row(
     truth = scored.scored.y[row]
     if not np.isnan(truth):
         classes = scored.training.target.classes
-        parts[0] += f", in truth {classes[int(truth)] if classes else short(truth, 4)}"
+        parts[0] += f", true value {classes[int(truth)] if classes else short(truth, 4)}"
     ranks = []
     for kind in ("data", "knowledge"):
         values = getattr(shown, kind)
         share = int(100 * np.mean(values < values[row]))  # down, so that none is above all rows
-        ranks.append(f"{kind} {digits(values[row])} (more than {share} % of the rows)")
+        ranks.append(f"{kind} {digits(values[row])} (higher than {share} % of the rows)")
     parts.append(f"Uncertainty ({shown.unit.split(',')[0]}): {', '.join(ranks)}")
     effects = () if explained is None else explained.effects
     strange = [value for effect in effects if (value := feature_value(effect)).note]
     if strange:
         listed = ", ".join(f"{value.name} ({value.note})" for value in strange[:3])
-        parts.append(f"Unlike the training rows in {listed}")
+        parts.append(f"Unusual values: {listed}")
     return ". ".join(parts) + "."
 
 
@@ -115,7 +115,7 @@ def feature_value(effect: ColumnEffect) -> FeatureValue:
     """A column's value with what is strange about it."""
     note = ""
     if effect.is_missing:
-        note = "missing" if effect.share > 0 else "missing, never so in training"
+        note = "missing" if effect.share > 0 else "missing, but never in training"
     elif np.isfinite(effect.percentile):
         if effect.percentile in (0.0, 100.0):
             note = "outside the training range"
@@ -135,7 +135,10 @@ def _draw_members(scored: ScoredTable, explained: RowExplanation, row: int) -> N
             key="row-members",
             alt=f"{len(explained.member_probabilities)} members' probabilities of the classes.",
         )
-        st.caption("Dots that disagree: knowledge. Bars of like length: data.")
+        st.caption(
+            "Dots that disagree mean knowledge uncertainty. Bars of similar length mean data "
+            "uncertainty."
+        )
         return
     values = MemberValues(
         explained.member_loc,
@@ -155,7 +158,8 @@ def _draw_members(scored: ScoredTable, explained: RowExplanation, row: int) -> N
         alt=describe_members(explained.member_loc, explained.member_scale),
     )
     st.caption(
-        "Dots: means; their spread is knowledge. Bars: 2 std; their length is data. Dashed: truth."
+        "Dots are the members' means: their spread is knowledge uncertainty. Bars are 2 std: their "
+        "length is data uncertainty. The dashed line is the true value."
     )
 
 

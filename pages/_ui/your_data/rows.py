@@ -47,9 +47,9 @@ def draw_list_controls(page: PageState) -> None:
                 bind="query-params",
                 max_chars=200,
                 placeholder="age > 60, city = Ulm, knowledge > 0.5, or a word",
-                help="Conditions on columns, or on total, data, knowledge, error, prediction (also "
-                "TU, DU, KU), joined by commas; or a word that some cell holds. Put names with "
-                "commas or signs in quotation marks.",
+                help="Write conditions on columns or on total, data, knowledge, error and "
+                "prediction (TU, DU and KU work too), with commas between them. Or write a word "
+                "to find in any cell. Put names with commas or signs in quotation marks.",
             )
         with rank:
             draw_knob(knobs["rank"])
@@ -71,7 +71,9 @@ def choose_rows(scored: ScoredTable, shown: Shown, find: str, rank: str, least: 
         show_notice(str(error), "find", tone="note")
         keep = last if last is not None and len(last) == n_rows else np.ones(n_rows, bool)
     if rank == "knowledge" and (missing := why_no_knowledge(scored)):
-        show_notice(f"{missing} The rows stand as in the file.", "no-knowledge", tone="note")
+        show_notice(
+            f"{missing} The rows are in the order of the file.", "no-knowledge", tone="note"
+        )
         measures = {**measures, rank: np.zeros(n_rows)}  # without what is left of rounding
     found: Listing = list_rows(keep, measures[rank], least, MOST_ROWS)
     return RowList(found.positions, found.n_found, n_rows)
@@ -80,7 +82,7 @@ def choose_rows(scored: ScoredTable, shown: Shown, find: str, rank: str, least: 
 def draw_list(scored: ScoredTable, shown: Shown, listed: RowList, row: int, digest: str) -> None:
     """The table itself; choosing a row opens it below."""
     if not len(listed.positions):
-        show_notice("No row fits the condition.", "none-found")
+        show_notice("No row meets the condition.", "none-found")
         return
     names = list(scored.added.names)
     own = [name for name in scored.frame.columns if name not in names]
@@ -143,7 +145,9 @@ def _frame(
     if flags.any():
         cells["flag"] = np.where(flags[positions], "new value", "")
         config["flag"] = st.column_config.TextColumn(
-            "Seen?", help="A category or a missing value that training did not have.", width=85
+            "Seen?",
+            help="The row has a category or a missing value that the training rows do not have.",
+            width=85,
         )
     for place, name in enumerate(columns):
         values = rows[name].reset_index(drop=True)
@@ -187,7 +191,7 @@ def _open_selected(key: str, positions: np.ndarray) -> Any:
 def _count_line(listed: RowList, n_sent: int, n_own: int) -> str:
     found = f"{listed.n_found:,} of {listed.n_rows:,} rows"
     if n_sent < listed.n_found:
-        found += f", the first {n_sent:,} listed; the downloads hold all"
+        found += f", the first {n_sent:,} listed. The downloads hold all rows"
     if n_own > MOST_COLUMNS:
-        found += f"; {MOST_COLUMNS} of {n_own:,} columns shown"
+        found += f". {MOST_COLUMNS} of {n_own:,} columns shown"
     return found + "."

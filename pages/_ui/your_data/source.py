@@ -69,8 +69,8 @@ def drop_zone() -> None:
         key=UPLOAD,
         max_upload_size=MAX_MEGABYTES,
         on_change=_open_upload,
-        help="It stays in the memory of this server while the tab is open, is seen by no other "
-        "session, and is not stored.",
+        help="The file stays in the memory of this server while the tab is open. No other session "
+        "sees it, and it is not stored.",
     )
 
 
@@ -78,11 +78,10 @@ def drop_second() -> None:
     """The place to drop a second file, which is scored by the models of the first."""
     with st.popover("Score a second file", type="tertiary"):
         st.file_uploader(
-            "A second file, judged by a model of the first",
+            "A second file, scored by a model of the first",
             key=SECOND,
             max_upload_size=MAX_MEGABYTES,
-            help="It needs the columns of the first; their order does not matter, others are "
-            "ignored.",
+            help="It needs the columns of the first file, in any order. Other columns are ignored.",
         )
 
 
@@ -93,9 +92,9 @@ def open_table(choice: str) -> Opened | None:
     upload = st.session_state.get(UPLOAD)
     if choice == UPLOADED and upload is None:
         if last is None:
-            show_notice("No file is open: drop one above, or choose a built-in table.", "open")
+            show_notice("No file is open. Drop one above, or choose a built-in table.", "open")
             return _remember(_builtin(TABLE.default))
-        show_notice(f"No file is open; {_shown_name(last)} is still shown.", "open")
+        show_notice(f"No file is open. You still see {_shown_name(last)}.", "open")
         return last
     if choice != UPLOADED:
         return _remember(_builtin(choice))
@@ -104,7 +103,7 @@ def open_table(choice: str) -> Opened | None:
     if read.table is None or read.schema is None:
         sentences = [read.error]
         if last is not None:
-            sentences.append(f"Below is still {_shown_name(last)}.")
+            sentences.append(f"You still see {_shown_name(last)}.")
         show_notice(sentences, "open", tone="error")
         st.session_state[_FAILED] = _digest_of(upload)
         _draw_options(_digest_of(upload), key="options-of-failed")

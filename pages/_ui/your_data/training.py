@@ -104,7 +104,7 @@ def request_of(
         "score",
         key,
         partial(_score, wanted, opened, schema, second[1]),
-        "Training and judging each row",
+        "Training and scoring each row",
         estimate.seconds if estimate else None,
     )
 
@@ -166,7 +166,7 @@ def measured_line(answer: Answer, view: View) -> str:
     seconds = answer.seconds if answer.seconds is not None else scored.seconds
     models = len(trained)
     return (
-        f"Measured: {seconds_text(seconds)} to train {models} "
+        f"It took {seconds_text(seconds)} to train {models} "
         f"{'ensembles' if models > 1 else 'ensemble'} and judge all rows, {format_bytes(n_bytes)} "
         f"of models, {scored.models[0].estimator.n_trees_} trees each."
     )
