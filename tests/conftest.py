@@ -5,6 +5,12 @@ import hashlib
 import os
 from pathlib import Path
 
+# Threads of OpenMP (LightGBM, XGBoost, scikit-learn) and of OpenBLAS would otherwise burn a core
+# while they wait for work, a core that the other worker needs. The libraries read this when they
+# are loaded; what they compute stays the same.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")  # 2^4 cycles instead of 2^26
+
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -14,11 +20,6 @@ from gbuq_core.numba_cache import ensure_writable_cache
 # Nearly all that importing and collecting make stays, and looking through it for garbage again and
 # again would take a quarter of that time.
 gc.disable()
-
-# Threads of LightGBM, XGBoost and scikit-learn would otherwise burn a core while they wait for each
-# other, a core that the other worker needs: most of the time that small models took. OpenMP reads
-# this once, when it is loaded.
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 # Before any test module imports a kernel.
 ensure_writable_cache()
