@@ -142,15 +142,19 @@ def count_leaf_rows(planes, tree, counts):
 
 @njit(nogil=True, cache=True)
 def _copy_tile(planes, order, begin, end, first, last, is_high, tile):
-    """Copy the bytes of trees ``begin:end`` of the order for rows ``first:last`` into the tile."""
-    width = last - first
+    """Copy the bytes of trees ``begin:end`` of the order for rows ``first:last`` into the tile.
+
+    A loop, as an assignment to a slice would compile the text of its error too, for seconds.
+    """
     for place in range(begin, end):
         tree = order.trees[place]
         target = tile[place - begin]
         if is_high:
-            target[:width] = planes.high[planes.high_row[tree], first:last]
+            source = planes.high[planes.high_row[tree], first:last]
         else:
-            target[:width] = planes.low[tree, first:last]
+            source = planes.low[tree, first:last]
+        for j in range(last - first):
+            target[j] = source[j]
 
 
 @njit(nogil=True, cache=True)
