@@ -93,7 +93,9 @@ def grow_tree(rows, channels, scratch, l2, noise_std, noise_base, features, bins
     scratch.begin[0] = 0
     scratch.end[0] = n_filled
     clear_histogram(histogram[0])
-    count_rows(order, 0, n_filled, rows.codes, rows.offset, channels, histogram[0], width)
+    # Read from arrays, so that only one `count_rows` is compiled, not one for a literal 0 too.
+    low, high = scratch.begin[0], scratch.end[0]
+    count_rows(order, low, high, rows.codes, rows.offset, channels, histogram[0], width)
     for level in range(depth):
         for slot in range(total_bins):
             scratch.products[slot] = 0.0
