@@ -6,27 +6,30 @@ al. (2021), section 5, and Brophy and Lowd (IBUG, 2022) report them, and the eff
 ensemble. ``scale`` is always a standard deviation.
 """
 
-from gbuq_core.metrics.binomial import binomial_band
 from gbuq_core.metrics.class_calibration import Reliability, calibration_error, reliability
 from gbuq_core.metrics.conformal import CONFORMAL_LEVELS, ConformalScales, conformal_scales
 from gbuq_core.metrics.ensemble_size import EnsembleSize, effective_ensemble_size
 from gbuq_core.metrics.intervals import (
     DEFAULT_LEVELS,
     Coverage,
+    PitHistogram,
+    binomial_band,
     coverage,
     interval_coverage,
     mace,
     pit_coverage,
+    pit_gaussian,
+    pit_histogram,
+    pit_mixture,
     sharpness,
 )
-from gbuq_core.metrics.pit import PitHistogram, pit_gaussian, pit_histogram, pit_mixture
-from gbuq_core.metrics.point_errors import error_rate, rmse
 from gbuq_core.metrics.proper_scores import (
     check_score,
     crps_ensemble,
     crps_gaussian,
     crps_gaussian_values,
     crps_mixture,
+    error_rate,
     interval_score,
     mean_interval_score,
     nll_classification,
@@ -36,6 +39,7 @@ from gbuq_core.metrics.proper_scores import (
     nll_mixture,
     nll_mixture_values,
     pinball_score,
+    rmse,
 )
 from gbuq_core.metrics.ranking import RejectionCurve, auroc, prr, rejection_curve
 

@@ -1,4 +1,9 @@
-"""Do predicted intervals hold as many rows as they promise, and how wide are they?"""
+"""Do intervals hold what they promise: exact binomial bands, PIT values, coverage and width.
+
+The probability integral transform is uniform on (0, 1) if predicted distributions are right (Dawid,
+1984). Clopper and Pearson's (1934) bands cover a true share at least as often as they say, also for
+shares of 0 and 1 and for a handful of rows.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +11,129 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import betaincinv, ndtr
 
-from gbuq_core.metrics.binomial import binomial_band
-from gbuq_core.metrics.inputs import FloatArray
-from gbuq_core.metrics.pit import pit_gaussian
+from gbuq_core.errors import InvalidData
+from gbuq_core.metrics.inputs import FloatArray, check_gaussian, check_mixture
 from gbuq_core.validation import check_array, check_number, check_same_length
+
+
+def binomial_band(
+    n_successes: ArrayLike, n_trials: ArrayLike, confidence: float = 0.95
+) -> tuple[FloatArray, FloatArray]:
+    """Exact (Clopper-Pearson) interval of a share, elementwise.
+
+    Parameters
+    ----------
+    n_successes, n_trials : array-like of whole numbers
+        ``0 <= n_successes <= n_trials``, ``n_trials >= 1``.
+    confidence : float
+        Two-sided.
+
+    Returns
+    -------
+    low, high : ndarray
+
+    References
+    ----------
+    Clopper and Pearson (1934), as quantiles of the beta distribution.
+
+    Examples
+    --------
+    >>> low, high = binomial_band(9, 10)
+    >>> float(low.round(3)), float(high.round(3))
+    (0.555, 0.997)
+    """
+    tail = 0.5 * (1.0 - check_number("confidence", confidence, 0.0, 1.0))
+    k, n = np.broadcast_arrays(np.asarray(n_successes, float), np.asarray(n_trials, float))
+    if k.size and (k.min() < 0 or n.min() < 1 or (k > n).any()):
+        raise InvalidData("n_successes must lie between 0 and n_trials, and n_trials be 1 or more.")
+    # The beta quantile is undefined at the ends, where the limits are 0 and 1.
+    low = np.where(k == 0, 0.0, betaincinv(np.maximum(k, 1.0), n - k + 1.0, tail))
+    high = np.where(k == n, 1.0, betaincinv(k + 1.0, np.maximum(n - k, 1.0), 1.0 - tail))
+    return low, high
+
+
+class PitHistogram(NamedTuple):
+    """Shares of PIT values in equal bins (flat if calibrated) with binomial bands.
+
+    Attributes
+    ----------
+    edges : ndarray of shape (n_bins + 1,)
+    share, low, high : ndarray of shape (n_bins,)
+        Compare with ``1 / n_bins``.
+    """
+
+    edges: FloatArray
+    share: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+def pit_gaussian(y: ArrayLike, loc: ArrayLike, scale: ArrayLike) -> FloatArray:
+    """Probability integral transform ``Phi((y - loc)/scale)``: uniform on (0, 1) if calibrated.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+    loc, scale : array-like of shape (n_samples,), or a number for all rows
+        In units of y; the scale is a positive std.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+
+    Examples
+    --------
+    >>> pit_gaussian([0.0, 1.0], 0.0, 1.0).round(4)
+    array([0.5   , 0.8413])
+    """
+    y, loc, scale = check_gaussian(y, loc, scale, positive=True)
+    return ndtr((y - loc) / scale)
+
+
+def pit_mixture(y: ArrayLike, means: ArrayLike, variances: ArrayLike) -> FloatArray:
+    """Probability integral transform of the equal mixture of the members' normals.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+    means, variances : array-like of shape (n_members, n_samples)
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+
+    Examples
+    --------
+    >>> pit_mixture([0.0], [[-1.0], [1.0]], [[1.0], [1.0]])
+    array([0.5])
+    """
+    y, means, variances = check_mixture(y, means, variances, positive=True)
+    return ndtr((y - means) / np.sqrt(variances)).mean(axis=0)
+
+
+def pit_histogram(pit: ArrayLike, n_bins: int = 10, confidence: float = 0.95) -> PitHistogram:
+    """Share of PIT values in equal bins: a hump is overdispersed, a bowl overconfident.
+
+    Parameters
+    ----------
+    pit : array-like of shape (n_samples,)
+    n_bins : int
+    confidence : float
+        Of each bin's binomial band, for one bin at a time.
+
+    Examples
+    --------
+    >>> pit_histogram([0.1, 0.2, 0.9], n_bins=2).share.round(4)
+    array([0.6667, 0.3333])
+    """
+    values = check_array("pit", pit, 1, low=0.0, high=1.0)
+    count = check_number("n_bins", n_bins, 1, 1000, integer=True)
+    found, edges = np.histogram(values, bins=count, range=(0.0, 1.0))
+    low, high = binomial_band(found, len(values), confidence)
+    return PitHistogram(edges, found / len(values), low, high)
+
 
 DEFAULT_LEVELS = (0.5, 0.8, 0.9, 0.95)
 
