@@ -17,16 +17,16 @@ from pages._ui.soft_trees.scorecard import draw_scores
 from pages._ui.url_state import draw_controls, link_to, open_page, read_again
 
 LEDE = (
-    "Each thin line is a **function** that a model holds possible after it has seen the rows. "
-    "Where rows are, they should agree; where none are (hatched), they should **fan out**: that is "
-    "knowledge uncertainty. Compare how far each method's lines part."
+    "Each thin line is a **function** that a model considers possible after seeing the rows. The "
+    "spread of these lines is **knowledge uncertainty**. Do a method's lines agree where there are "
+    "rows? Do they spread where there are none (hatched)?"
 )
 WAIT_SECONDS, QUICK = 0.9, 0.12  # the default's methods come without a flash of progress
 
 
 @st.fragment
 def look_inside(values: SimpleNamespace, answers: Sequence[Answer]) -> None:
-    """The trees themselves: another draw or tree runs nothing else again."""
+    """The trees themselves. Another draw or tree reruns only this part."""
     values = read_again(STATE, values)
     settings = settings_of(values)
     try:
@@ -49,14 +49,14 @@ values = open_page(STATE, controls_later=True)
 settings = settings_of(values)
 fits = PAGE.requests(settings)
 compared = panel_requests(panels_of(values, settings))
-# While a comparison runs nobody waits for it.
+# The page does not wait for a comparison.
 asked = ask([*fits, *compared], WAIT_SECONDS if not compared else QUICK)
 answers, others = asked[: len(fits)], asked[len(fits) :]
 alone = all(answer.state == "done" for answer in answers)
 shown = PAGE.views(settings, answers)
 draw_picture(values, settings, shown, PAGE.refusals(settings))
 draw_controls(STATE)
-with st.container(key="soft-trees-progress"):  # below the picture, which stays under the pointer
+with st.container(key="soft-trees-progress"):  # below, so that the picture does not move
     if not alone:
         # A comparison that was cancelled has its own button to start it again.
         show_progress([*answers, *(one for one in others if one.state != "cancelled")])

@@ -10,22 +10,23 @@ _DRAWS = Knob("n_draws", "Functions behind the bands", "integer", 100, 2, 100_00
 _SOFT = (
     Knob(
         "depth", "Depth of soft trees", "integer", 3, 0, 8,
-        help="Depth 0 is one leaf: Bayesian linear regression.",
+        help="Depth 0 is a single leaf: Bayesian linear regression.",
     ),
-    Knob("leaf", "A leaf says", "choice", "linear", choices=("linear", "constant")),
+    Knob("leaf", "Each leaf predicts", "choice", "linear", choices=("linear", "constant")),
     Knob(
         "rank", "Rank of the covariance", "integer", 5, 0, 250,
-        help="0 is mean field: all parameters independent. At most the number of parameters.",
+        help="0 makes all parameters independent (mean field). The number of parameters is the "
+        "maximum.",
     ),
     Knob(
         "beta", "Sharpness of gates", "number", 5.0, 0.01, 100.0,
-        help="Beta of the gates' sigmoid: the larger, the more like a hard split.",
+        help="Beta in the gates' sigmoid. A large value comes close to a hard split.",
     ),
     Knob("prior_scale", "Prior std", "number", 2.5, 0.01, 100.0),
     Knob("n_steps", "Training steps", "integer", 3000, 1, 100_000),
     Knob(
         "n_restarts", "Starts", "integer", 2, 1, 100,
-        help="They race for a fifth of the steps; the best goes on.",
+        help="Each start trains for a fifth of the steps. The best one continues.",
     ),
     _DRAWS,
 )  # fmt: skip

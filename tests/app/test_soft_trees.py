@@ -59,7 +59,7 @@ def test_the_functions_of_the_fit_are_drawn_and_told(run):
     wanted = np.clip(run.views[0].functions[:20], low, high)
     # 65,535 steps: half a step.
     np.testing.assert_allclose(unpack_sheaf(sheaf)[1], wanted, atol=(high - low) / 1.3e5)
-    assert "fans out" in panel["note"]
+    assert "times as wide without rows" in panel["note"]
     assert describe_soft_trees(run) in words(at)
     lines = table(at, "| Score |").splitlines()
     listed = score_rows(score_all(run))
@@ -114,7 +114,9 @@ def test_a_sum_of_trees_is_shown_tree_by_tree():
     assert sheet(at, "soft-tree").header["digest"] != before
     assert count_fits() == fits
     move(at, "tree", 9)
-    assert "There are 2 trees: the last is shown, not tree 9." in [one.value for one in at.caption]
+    assert "There are only 2 trees. The last one is shown instead of tree 9." in [
+        one.value for one in at.caption
+    ]
 
 
 def test_own_points_are_drawn_and_can_be_placed_and_taken_away():
@@ -154,7 +156,7 @@ def test_points_are_not_placed_among_the_rows_of_the_set_before():
 
 def test_too_few_points_are_drawn_and_explained():
     at = open_soft_trees(data="Own points", points="0_0~1_1")
-    assert "A fit needs at least 5 points; there are 2: add 3." in words(at)
+    assert "Training needs at least 5 points, but there are 2: add 3." in words(at)
     (panel,) = functions(at)["panels"]
     assert panel["title"] == "Rows"
     assert functions(at)["place"]["x"] == [0, 1]
@@ -203,7 +205,7 @@ def test_without_a_method_the_page_says_what_to_do():
 
 def test_a_method_without_trees_leaves_the_tree_out():
     at = open_soft_trees(methods="Gaussian process")
-    assert "Choose VST or VSGBM at the left to see the inside of a soft tree." in words(at)
+    assert "Choose VST or VSGBM on the left to see the inside of a soft tree." in words(at)
 
 
 def test_a_link_restores_settings():
@@ -246,7 +248,7 @@ def test_tuning_runs_on_its_button_and_its_best_can_be_taken_over(monkeypatch):
 def test_what_is_missing_is_said_once():
     at = open_soft_trees(data="Own points", points="0_0")
     assert sum("add 4" in text for text in words(at)) == 1
-    assert any("cannot be tuned: see below the picture" in text for text in words(at))
+    assert any("cannot be tuned. The reason is below the picture" in text for text in words(at))
 
 
 def test_without_a_soft_tree_nothing_is_tuned():
@@ -281,7 +283,7 @@ def test_a_comparison_that_fails_says_so_and_can_be_started_again(monkeypatch):
 @pytest.mark.parametrize(
     ("state", "error", "note"),
     [
-        ("running", "", "being fitted"),
+        ("running", "", "training"),
         ("cancelled", "", "cancelled"),
         ("failed", "The fit failed (X).", "no result"),
     ],

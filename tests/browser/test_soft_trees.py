@@ -54,7 +54,8 @@ def test_clicks_that_come_faster_than_the_page_are_all_kept(page, serve):
 def test_too_few_points_leave_a_board_to_click_on(page, serve):
     url = serve(APP)
     page.goto(f"{url}/soft_trees?{QUICK}&data=Own+points&points=0_0")
-    page.get_by_text("A fit needs at least 5 points; there are 1: add 4.").wait_for(timeout=COLD)
+    too_few = "Training needs at least 5 points, but there are 1: add 4."
+    page.get_by_text(too_few).wait_for(timeout=COLD)
     box = page.locator(PICTURE).first.bounding_box()
     page.mouse.click(box["x"] + 0.8 * box["width"], box["y"] + 120)
     page.get_by_text("there are 2: add 3.").wait_for()

@@ -1,4 +1,4 @@
-"""The exploration bandit: Thompson sampling needs models that know what they do not know.
+"""The exploration bandit: Thompson sampling with models of different uncertainty.
 
 Cinquin et al. (2022), section 5.3 and supplement 2.3, equation 22. A context x is uniform on
 [-1, 1]; with ``d = x - offset[a]`` arm a pays ``sigmoid(beta (d + alpha)) - sigmoid(beta (d -
@@ -141,8 +141,8 @@ def plan_bandit(settings: BanditSettings, policy: str) -> BanditPlan:
     pulls = check_number("initial_pulls", settings.initial_pulls, 3, 1000, integer=True)
     if pulls * arms >= steps:
         raise InvalidParameter(
-            f"initial_pulls = {pulls} of {arms} arms leave nothing of n_steps = {steps}: take more "
-            "steps or fewer pulls."
+            f"initial_pulls = {pulls} for each of {arms} arms uses up all {steps} steps: choose a "
+            "larger n_steps or fewer pulls."
         )
     plan = BanditPlan(
         policy=policy,
@@ -160,8 +160,8 @@ def plan_bandit(settings: BanditSettings, policy: str) -> BanditPlan:
     fits = count_fits(plan)
     if fits > _MAX_FITS:
         raise InvalidParameter(
-            f"refit_every = {every} would mean {fits:,} fits, and at most {_MAX_FITS:,} are "
-            "allowed: fit more rarely, or take fewer steps, arms or seeds."
+            f"refit_every = {every} would mean {fits:,} fits, but at most {_MAX_FITS:,} are "
+            "allowed: fit less often, or choose fewer steps, arms or seeds."
         )
     return plan
 
@@ -256,7 +256,7 @@ class Bandit(NamedTuple):
 
 
 class ArmModel(Protocol):
-    """What a policy believes about one arm."""
+    """One policy's model of one arm."""
 
     def fit(self, contexts: Array, rewards: Array) -> Self:
         """Learn from the contexts (n,) in which the arm was pulled and its rewards (n,)."""
@@ -269,7 +269,7 @@ class ArmModel(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class BanditRun:
-    """How one policy fared.
+    """The result of one policy.
 
     Attributes
     ----------
@@ -407,7 +407,7 @@ def run_bandit(plan: BanditPlan) -> BanditRun:
     Raises
     ------
     Cancelled
-        When nobody wants the result any more; looked at between fits and inside them.
+        If the job was cancelled. This is checked between fits and inside them.
 
     Examples
     --------
@@ -454,7 +454,7 @@ def run_policies(settings: BanditSettings) -> tuple[BanditRun, ...]:
 
 
 def describe_bandit(runs: tuple[BanditRun, ...]) -> str:
-    """The final regrets in words, least first.
+    """The final regrets in words, lowest first.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The paper's statements about sampled functions, held against what came out here.
+"""The paper's statements about sampled functions, compared with the results here.
 
 Cinquin et al., "Variational boosted soft trees" (2022), sections 4.1, 5.1 to 5.3, figures 2, 3 and
 5 to 7, table 3, and the supplement's RMSEs.
@@ -20,14 +20,14 @@ from gbuq_core.experiments.soft_trees.plan import METHODS
 from gbuq_core.experiments.soft_trees.rank import RankRun, rank_gain
 from gbuq_core.experiments.soft_trees.scores import SoftTreesScore, score_all
 
-# RMSE; the paper gives none for the other pairs, and does not say how much noise it drew.
+# RMSE. The paper has none for other pairs, and does not say how much noise it drew.
 PAPER_RMSE: Mapping[str, Mapping[str, float]] = MappingProxyType(
     {
         "step": MappingProxyType({"vst": 0.212, "xbart": 0.098, "sglb": 0.301}),
         "wavelet": MappingProxyType({"vst": 0.235, "vsgbm": 0.253, "xbart": 0.119, "sglb": 0.150}),
     }
 )
-# What counts as agreeing; the paper shows pictures, the numbers are ours.
+# What counts as agreement. The paper shows pictures, so these limits are this project's.
 FANS_OUT, HARDLY_FANS_OUT = 4.0, 2.0
 AGREES, HARDLY_AGREES = 0.15, 0.3  # std of the functions where there are rows, in target stds
 MORE, HARDLY_MORE = 1.5, 1.0  # times the other's fan-out
@@ -38,9 +38,9 @@ RISES, HARDLY_RISES = 2.0, 1.0  # standard errors
 def check_claims(
     run: SoftTreesRun, scores: tuple[SoftTreesScore, ...] | None = None
 ) -> tuple[Claim, ...]:
-    """Hold the paper's statements about this set against what came out.
+    """Compare the paper's statements about this data set with the results of a run.
 
-    Only statements about methods that were run.
+    Returns only statements about methods that were run.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class RmseRow(NamedTuple):
 def rmse_beside_paper(
     run: SoftTreesRun, scores: tuple[SoftTreesScore, ...] | None = None
 ) -> tuple[RmseRow, ...]:
-    """The paper's RMSEs for the set, of the methods that were run; it gives step and wavelet's.
+    """The paper's RMSEs of the methods that were run; it has them for the step and the wavelet.
 
     Examples
     --------
@@ -102,14 +102,16 @@ def _claims_of_shape(found: Mapping[str, SoftTreesScore], key: str) -> list[Clai
     claims = [
         Claim(
             "Functions drawn from the posterior agree where there are rows (figures 2 and 5).",
-            f"{score.label}: their std there is {score.inside:.2f} target stds on average, and "
-            f"{100 * score.agreement:.0f} % of their variation is common to all.",
+            f"{score.label}: where there are rows, its functions have a std of {score.inside:.2f} "
+            f"stds of y on average. All of them share {100 * score.agreement:.0f} % of their "
+            "variation.",
             verdict_of(-score.inside, -AGREES, -HARDLY_AGREES),
         ),
         Claim(
-            "They part where there are none (figures 2 and 5).",
-            f"{score.label}: their std there is {score.outside:.2f} target stds, "
-            f"{times_text(score.fan_out)} that where rows are.",
+            "They spread where there are no rows (figures 2 and 5).",
+            f"{score.label}: where there are no rows, its functions have a std of "
+            f"{score.outside:.2f} stds of y, {times_text(score.fan_out)} the std where there are "
+            "rows.",
             verdict_of(score.fan_out, FANS_OUT, HARDLY_FANS_OUT),
         ),
     ]
@@ -119,9 +121,10 @@ def _claims_of_shape(found: Mapping[str, SoftTreesScore], key: str) -> list[Clai
             ratio = score.fan_out / theirs.fan_out if theirs.fan_out else math.inf
             claims.append(
                 Claim(
-                    f"The functions of {theirs.label} part less (figures 2 and 5).",
-                    f"{score.label} parts {times_text(score.fan_out)} as much without rows as "
-                    f"with them, {theirs.label} {times_text(theirs.fan_out)}.",
+                    f"The functions of {theirs.label} spread less (figures 2 and 5).",
+                    f"Outside the data, {score.label}'s functions spread "
+                    f"{times_text(score.fan_out)} as wide as inside. {theirs.label}'s spread "
+                    f"{times_text(theirs.fan_out)} as wide.",
                     verdict_of(ratio, MORE, HARDLY_MORE),
                 )
             )
@@ -136,37 +139,38 @@ def _claim_of_underfit(found: Mapping[str, SoftTreesScore]) -> list[Claim]:
     ratio = found["vst"].rmse / best.rmse
     return [
         Claim(
-            "VST underfits the wavelet, which trees that jump fit better (figure 7).",
-            f"RMSE to the true mean {found['vst'].rmse:.3f} target stds against {best.rmse:.3f} of "
-            f"{best.label}: {times_text(ratio)} as much.",
+            "VST underfits the wavelet. Trees with hard splits fit it better (figure 7).",
+            f"The RMSE to the true mean is {found['vst'].rmse:.3f} stds of y for VST and "
+            f"{best.rmse:.3f} for {best.label}. VST's is {times_text(ratio)} as large.",
             verdict_of(ratio, UNDERFITS, HARDLY_UNDERFITS),
         )
     ]
 
 
 def _claim_of_order(data: SoftTreesData, beside: tuple[RmseRow, ...]) -> Claim:
-    """Which method is nearest to the curve; the paper's noise and rows are not known."""
+    """Which method is nearest to the curve. The paper does not give its noise and rows."""
     paper = sorted(beside, key=lambda row: row.paper)
     here = sorted(beside, key=lambda row: row.here)
     pairs = list(itertools.combinations(paper, 2))
     kept = sum(near.here < far.here for near, far in pairs)
     return Claim(
-        f"From the nearest to the farthest from the {data.title.lower()}: "
-        f"{', '.join(f'{row.label} {row.paper:.3f}' for row in paper)} (RMSE; figures 6 and 7).",
-        f"{', '.join(f'{row.label} {row.here:.3f}' for row in here)} to the true mean, in units of "
-        f"y: {kept} of {len(pairs)} pairs in the paper's order. (It does not give its noise.)",
+        f"RMSE on the {data.title.lower()}, best first: "
+        f"{', '.join(f'{row.label} {row.paper:.3f}' for row in paper)} (figures 6 and 7).",
+        f"RMSE to the true mean in units of y, best first: "
+        f"{', '.join(f'{row.label} {row.here:.3f}' for row in here)}. {kept} of {len(pairs)} pairs "
+        "are in the paper's order. The paper does not say how much noise it drew.",
         verdict_of(kept / len(pairs), 1.0, 0.6),
     )
 
 
-# Table 3, "exploration": mean cumulative regret after 20,000 steps; its bumps are not told.
+# Table 3, "exploration": mean cumulative regret after 20,000 steps. The paper omits its bumps.
 PAPER_REGRET: Mapping[str, float] = MappingProxyType(
     {"xbart": 5039.93, "vst": 7054.60, "sglb": 9469.07, "random": 18904.95}
 )
 
 
 def check_bandit_claim(runs: Sequence[BanditRun]) -> Claim | None:
-    """Hold the order of the paper's policies against that of a comparison; None of fewer than two.
+    """Compare the order of the paper's policies with the order here; None for fewer than two.
 
     Examples
     --------
@@ -187,18 +191,19 @@ def check_bandit_claim(runs: Sequence[BanditRun]) -> Claim | None:
     kept = sum(here[less] < here[more] for less, more in pairs)
     order = sorted(paper, key=lambda policy: here[policy])
     return Claim(
-        "From the least cumulative regret to the most: "
+        "Cumulative regret after 20,000 steps, lowest first: "
         f"{', '.join(f'{labels[policy]} {PAPER_REGRET[policy]:,.0f}' for policy in paper)} "
-        "(20,000 steps; table 3).",
-        f"{', '.join(f'{labels[policy]} {here[policy]:.0f}' for policy in order)} after "
-        f"{runs[0].plan.n_steps:,} steps: {kept} of {len(pairs)} pairs in the paper's order. (It "
-        "does not give its bumps.)",
+        "(table 3).",
+        f"After {runs[0].plan.n_steps:,} steps, lowest first: "
+        f"{', '.join(f'{labels[policy]} {here[policy]:.0f}' for policy in order)}. {kept} of "
+        f"{len(pairs)} pairs are in the paper's order. The paper does not give the shape of its "
+        "bumps.",
         verdict_of(kept / len(pairs), 1.0, 0.6),
     )
 
 
 def check_rank_claim(run: RankRun) -> Claim:
-    """Hold the paper's statement about the rank against a comparison.
+    """Compare the paper's statement about the rank with the result here.
 
     Examples
     --------
@@ -211,14 +216,15 @@ def check_rank_claim(run: RankRun) -> Claim:
     gain, error = rank_gain(run)
     low, high = int(run.ranks[0]), int(run.ranks[-1])
     spread = "" if math.isnan(error) else f" (standard error {error:.3f})"
+    n = run.settings.n_seeds
     if math.isnan(error):  # one seed tells no more than a direction
         size = HARDLY_RISES if gain > 0.0 else 0.0
     else:
         size = gain / error if error > 0.0 else math.copysign(math.inf, gain) if gain else 0.0
     return Claim(
-        "Detection of foreign rows generally improves with the rank of the posterior's covariance "
-        "(section 5.2 and figure 3, which shows the sets where it does most).",
-        f"{run.label}: AUROC {run.mean[0]:.2f} at rank {low} and {run.mean[-1]:.2f} at rank "
-        f"{high}, a difference of {gain:+.3f}{spread} over {run.settings.n_seeds} seeds.",
+        "A higher rank of the posterior's covariance generally helps to detect foreign rows "
+        "(section 5.2; figure 3 shows the data sets where it helps most).",
+        f"{run.label}: the AUROC is {run.mean[0]:.2f} at rank {low} and {run.mean[-1]:.2f} at rank "
+        f"{high}. The difference is {gain:+.3f}{spread} over {n} seed{'s' if n > 1 else ''}.",
         verdict_of(size, RISES, HARDLY_RISES) if low < high else "does not hold",
     )

@@ -39,7 +39,7 @@ _PAD, _DRAWN_PAD = 0.12, 0.35  # of the height, above and below own points and d
 
 
 class SoftTreesDataset(NamedTuple):
-    """A set of the page: its name, a sentence about it, and where its rows cannot lie."""
+    """A data set of the page: its name, what it is, and where it has no rows."""
 
     label: str
     about: str
@@ -49,25 +49,25 @@ class SoftTreesDataset(NamedTuple):
 _DATASETS = {
     "tails": SoftTreesDataset(
         "Tails",
-        "Rows in the middle only: x from -1 to 1, y = 0.7 sin 3x and noise.",
-        "beyond the rows on both sides",
+        "Rows in the middle only: x from -1 to 1, y = 0.7 sin 3x plus noise.",
+        "to the left or right of these",
     ),
     "gap": SoftTreesDataset(
         "Gap",
-        "Two clouds of rows with nothing in between: x from -2 to -0.8 and from 0.8 to 2, "
-        "y = sin 2x and noise.",
-        "in the gap and beyond the rows",
+        "Two groups of rows with a gap between them: x from -2 to -0.8 and from 0.8 to 2, "
+        "y = sin 2x plus noise.",
+        "in the gap or outside these",
     ),
-    "step": SoftTreesDataset("Step", "A jump from 0 to 1 at x = 0, and noise.", ""),
+    "step": SoftTreesDataset("Step", "A jump from 0 to 1 at x = 0, plus noise.", ""),
     "wavelet": SoftTreesDataset(
         "Wavelet",
-        "A Daubechies wavelet (db4): flat, then fast up and down, and noise.",
+        "A Daubechies wavelet (db4), flat at first and then fast up and down, plus noise.",
         "",
     ),
     OWN: SoftTreesDataset(
         "Own points",
         "Points that you place yourself.",
-        "where you placed none",
+        "in the hatched parts",
     ),
 }
 DATASETS: Mapping[str, SoftTreesDataset] = MappingProxyType(_DATASETS)
@@ -145,7 +145,7 @@ class SoftTreesData:
 def load_soft_trees_data(
     key: str, rows: int = 150, noise: float = 0.1, seed: int = 0, points: Points = OWN_START
 ) -> SoftTreesData:
-    """Draw a set, or take the points.
+    """Draw the rows of a data set, or take the user's points.
 
     Parameters
     ----------
@@ -253,12 +253,12 @@ def _spread_of(y: Array) -> float:
 def check_points(points: Any) -> Points:
     """Own points as pairs of floats, each rounded to the decimals that a link keeps.
 
-    None at all are fine for a picture; `why_no_fit` tells whether they are enough for a fit.
+    A picture may have no points at all. `why_no_fit` says whether there are enough to train on.
 
     Raises
     ------
     InvalidParameter
-        One sentence: no pairs of finite numbers, too many or too far out.
+        If a point is not a pair of finite numbers or lies too far out, or there are too many.
 
     Examples
     --------
@@ -270,7 +270,7 @@ def check_points(points: Any) -> Points:
     found = tuple(_checked_point(i, point) for i, point in enumerate(points))
     if len(found) > MOST_POINTS:
         raise InvalidParameter(
-            f"There are {len(found)} points, and at most {MOST_POINTS} fit: remove some."
+            f"There are {len(found)} points, but at most {MOST_POINTS} are allowed: remove some."
         )
     return found
 
@@ -281,16 +281,16 @@ def why_no_fit(points: Points) -> str:
     Examples
     --------
     >>> why_no_fit(((0.0, 0.0), (1.0, 1.0)))
-    'A fit needs at least 5 points; there are 2: add 3.'
+    'Training needs at least 5 points, but there are 2: add 3.'
     """
     if len(points) < LEAST_POINTS:
         return (
-            f"A fit needs at least {LEAST_POINTS} points; there are {len(points)}: add "
+            f"Training needs at least {LEAST_POINTS} points, but there are {len(points)}: add "
             f"{LEAST_POINTS - len(points)}."
         )
     for axis, name in enumerate("xy"):
         if len({point[axis] for point in points}) == 1:
-            return f"All points have {name} = {points[0][axis]:g}: add one at another {name}."
+            return f"All points have {name} = {points[0][axis]:g}: add a point with another {name}."
     return ""
 
 

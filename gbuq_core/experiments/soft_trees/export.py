@@ -1,4 +1,4 @@
-"""The Soft trees page to take away: tables, and Python that computes the picture again."""
+"""Exports of the Soft trees page: tables, and Python that computes the picture again."""
 
 from __future__ import annotations
 
@@ -80,12 +80,12 @@ def _method_lines(plan: SoftTreesPlan, settings: SoftTreesSettings) -> list[str]
     kept = plan_kept(plan)
     draws = settings.draws if kept is None else min(settings.draws, kept)
     if kind.family == "process" and seed:
-        lines.append(f"{own}.seed_ = {settings.draw_seed}  # of the draws")
+        lines.append(f"{own}.seed_ = {settings.draw_seed}  # the seed of the draws")
     how = f", n_draws={draws}{seed}" if kind.family == "soft" else ""
     if kind.family == "kept":  # as many as the picture shows, which may be fewer than there are
         drawn = f"(grid)[:{draws}]" if own == "sglb" else f"(grid, n_draws={draws})"
         lines += [
-            f"members = {own}.predict_members{drawn}  # mean and variance of each",
+            f"members = {own}.predict_members{drawn}  # the mean and variance of each function",
             "functions = members[..., 0]",
             "data, knowledge = members[..., 1].mean(axis=0), functions.var(axis=0)  # variances",
         ]

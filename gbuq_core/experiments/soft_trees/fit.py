@@ -106,7 +106,7 @@ class SoftTreesView(NamedTuple):
 
 
 class SoftTreesRun(NamedTuple):
-    """The settings, their data, and fits and views of the methods in the settings' order."""
+    """The settings, their data, and each method's fit and view in the settings' order."""
 
     settings: SoftTreesSettings
     data: SoftTreesData
@@ -232,7 +232,9 @@ def soft_trees_members(
         members = fit.model.predict_members(X, min(settings.draws, kept))
     if settings.draws <= kept:
         return members, ()
-    note = f"{fit.label} kept {kept} {what}: these are its functions, not {settings.draws}."
+    note = (
+        f"{fit.label} keeps {kept} {what}, so it has {kept} functions instead of {settings.draws}."
+    )
     return members, (note,)
 
 

@@ -148,8 +148,8 @@ class CovarianceView:
 def tree_view(fit: SoftTreesFit, settings: SoftTreesSettings | None = None) -> TreeView:
     """The tree of the settings' ``tree``, ``draw`` (with ``draw_seed``) or ``frame``.
 
-    A moment of the training counts before a draw, as only the means of the training are kept. A
-    tree or moment that there is not is brought into range, which a note says.
+    If a moment of the training is given, the draw is ignored, because only means are kept during
+    training. A tree or moment that does not exist is replaced by the last one, and a note says so.
 
     Raises
     ------
@@ -169,7 +169,7 @@ def tree_view(fit: SoftTreesFit, settings: SoftTreesSettings | None = None) -> T
     steps = fit.frames[tree]
     frame = settings.frame
     if frame is not None and frame > len(steps) - 1:
-        notes.append(f"The training was kept at {len(steps)} moments: the last is shown.")
+        notes.append(f"The training has {len(steps)} saved moments. The last one is shown.")
         frame = len(steps) - 1
     draw = settings.draw if frame is None else None
     picture = fit.model.tree_picture(fit.data.grid, draw, tree, frame, settings.draw_seed)
@@ -247,7 +247,7 @@ def stages_view(fit: SoftTreesFit, settings: SoftTreesSettings) -> StagesView:
         For another method.
     """
     if fit.method != "vsgbm":
-        raise InvalidParameter(f"{fit.label} is not built tree by tree: choose the VSGBM.")
+        raise InvalidParameter(f"{fit.label} is not built tree by tree: choose VSGBM.")
     draws = (settings.draws, settings.draw_seed)
     functions = fit.model.staged_functions(fit.data.grid, *draws)
     on_rows = fit.model.staged_functions(fit.data.X, *draws).mean(axis=1)
@@ -314,10 +314,12 @@ def covariance_view(fit: SoftTreesFit, tree: int = 0) -> CovarianceView:
 
 
 def _tree_of(fit: SoftTreesFit, tree: int) -> tuple[int, list[str]]:
-    """The number of a tree that there is, and a note where it is another than the wanted one."""
+    """The number of an existing tree, and a note if it is not the one that was asked for."""
     if METHODS[fit.method].family != "soft":
         raise InvalidParameter(f"{fit.label} has no soft trees: choose VST or VSGBM.")
     n_trees = len(fit.frames)
     if tree < n_trees or n_trees == 1:  # one tree is all that a VST can show
         return min(tree, n_trees - 1), []
-    return n_trees - 1, [f"There are {n_trees} trees: the last is shown, not tree {tree + 1}."]
+    return n_trees - 1, [
+        f"There are only {n_trees} trees. The last one is shown instead of tree {tree + 1}."
+    ]

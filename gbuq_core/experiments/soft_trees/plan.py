@@ -72,7 +72,7 @@ SOFT_METHODS = tuple(key for key, method in METHODS.items() if method.family == 
 
 @dataclass(frozen=True, kw_only=True)
 class SoftTreesSettings:
-    """Everything that the page depends on.
+    """All settings of the page.
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ class SoftTreesSettings:
     frame: int | None = None
 
 
-# All methods and fits that converge: the paper's comparison (its own knobs were tuned per set).
+# The paper's comparison: all methods, trained until they converge. The paper tuned each data set.
 PAPER = SoftTreesSettings(methods=tuple(METHODS), steps=6000, restarts=3)
 
 
@@ -289,9 +289,9 @@ def _check(plan: SoftTreesPlan) -> None:
 
 
 def check_view(settings: SoftTreesSettings) -> str:
-    """Why the knobs of the view make no sense whatever the fit; empty if they do.
+    """Why the knobs of the view are refused for any fit; empty if they are fine.
 
-    A tree or moment that a fit does not have is brought into range by the view.
+    The view itself replaces a tree or moment that a fit does not have.
 
     Examples
     --------

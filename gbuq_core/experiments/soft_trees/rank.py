@@ -1,4 +1,4 @@
-"""Does a richer posterior notice foreign rows better? AUROC of knowledge uncertainty against rank.
+"""Does a posterior of higher rank detect foreign rows better? AUROC of knowledge against rank.
 
 Cinquin et al., "Variational boosted soft trees" (2022), section 5.2, figure 3 and supplement 2.2:
 knowledge uncertainty of held-out rows against that of rows from elsewhere, for soft trees whose
@@ -37,7 +37,7 @@ _TEST_STREAM, _FOREIGN_STREAM, _SPLIT_STREAM = 1, 2, 3  # of a seed
 
 
 class RankDataset(NamedTuple):
-    """A set of the rank panel: its label, what its foreign rows are, features, and its rows."""
+    """A data set of the rank panel: label, description, number of features, training rows."""
 
     label: str
     about: str
@@ -48,16 +48,16 @@ class RankDataset(NamedTuple):
 _RANK_DATASETS = {
     "moons3": RankDataset(
         "Two moons",
-        "Two classes on interleaved half circles and a third feature without meaning; foreign "
-        "rows are uniform over the plane where no moon can be.",
+        "Two classes on interleaved half circles, and a third feature of pure noise. Foreign rows "
+        "are uniform over the part of the plane outside the moons.",
         3,
         None,
     ),
     "diabetes": RankDataset(
         "Diabetes",
-        "442 patients with ten measurements; foreign rows are wines, of which ten measurements "
-        "are standardised and put on the patients' scales, as the paper takes rows of another "
-        "set.",
+        "442 patients with ten measurements. Foreign rows are wines: ten of their measurements are "
+        "standardised and put on the patients' scales. The paper also takes foreign rows from "
+        "another data set.",
         10,
         354,
     ),
@@ -67,7 +67,7 @@ RANK_DATASETS: Mapping[str, RankDataset] = MappingProxyType(_RANK_DATASETS)
 
 @dataclass(frozen=True, kw_only=True)
 class RankSettings:
-    """What the comparison depends on: all of it, so it is the key of its result, too.
+    """Everything that the comparison depends on, so it is also the key of its result.
 
     Attributes
     ----------
@@ -139,7 +139,7 @@ class RankRows(NamedTuple):
 
 
 def plan_rank(settings: RankSettings) -> RankSettings:
-    """The settings with what does not matter left out: equal ones need one run.
+    """The settings without what does not matter, so that equal comparisons run once.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def plan_rank(settings: RankSettings) -> RankSettings:
 
 
 def why_no_rank(settings: RankSettings) -> str:
-    """Why settings make no comparison, in a sentence; empty if they do.
+    """Why the settings are refused, in one sentence; empty if they are fine.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def why_no_rank(settings: RankSettings) -> str:
         info = RANK_DATASETS[check_choice("data", settings.data, tuple(RANK_DATASETS))]
         if not 1 <= len(settings.ranks) <= MOST_RANKS:
             raise InvalidParameter(
-                f"There must be 1 to {MOST_RANKS} ranks; there are {len(settings.ranks)}."
+                f"There must be 1 to {MOST_RANKS} ranks, but there are {len(settings.ranks)}."
             )
         for rank in settings.ranks:
             check_number("ranks", rank, 0, FULL, integer=True)
@@ -218,7 +218,7 @@ def estimate_rank_seconds(settings: RankSettings) -> float:
 
 
 def run_rank(settings: RankSettings | None = None) -> RankRun:
-    """Fit a tree for every rank and seed, and score how it tells foreign rows.
+    """Fit a tree for every rank and seed, and score how well it detects foreign rows.
 
     Seeds run side by side; all ranks of a seed share its rows.
 
@@ -227,7 +227,7 @@ def run_rank(settings: RankSettings | None = None) -> RankRun:
     InvalidParameter, InvalidData, MemoryLimitExceeded
         One sentence each.
     Cancelled
-        When nobody wants the result any more.
+        If the job was cancelled.
 
     Examples
     --------
@@ -345,7 +345,7 @@ def describe_rank(run: RankRun) -> str:
     n = run.settings.n_seeds
     return (
         f"{run.label}, {n} seed{'s' if n > 1 else ''}: AUROC of knowledge uncertainty is "
-        f"{', '.join(parts)}; {run.n_parameters} is full rank."
+        f"{', '.join(parts)}. Full rank is {run.n_parameters}."
     )
 
 

@@ -1,4 +1,4 @@
-"""What the functions are worth, in numbers: fan-out, agreement, errors, coverage, cost.
+"""Scores of the functions: their spread, agreement, errors, coverage and cost.
 
 Cinquin et al. (2022), section 5.1; figures 6 and 7 of its supplement have the RMSE of step and
 wavelet. Fan-out and agreement are this project's numbers for what its figures show.
@@ -33,7 +33,7 @@ _NAN = math.nan
 
 @dataclass(frozen=True, kw_only=True)
 class SoftTreesScore:
-    """One method's numbers; NaN where the data do not tell them (own points, sets without gaps).
+    """One method's scores. NaN where the data have none: own points, sets without empty places.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class SoftTreesScore:
 def score_soft_trees(
     fit: SoftTreesFit, view: SoftTreesView, settings: SoftTreesSettings
 ) -> SoftTreesScore:
-    """The numbers of one method.
+    """Score one method.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def score_soft_trees(
 
 
 def score_all(run: SoftTreesRun) -> tuple[SoftTreesScore, ...]:
-    """The numbers of all methods of a run."""
+    """Score all methods of a run."""
     return tuple(
         score_soft_trees(fit, view, run.settings)
         for fit, view in zip(run.fits, run.views, strict=True)

@@ -1,10 +1,10 @@
-"""Which knobs do the rows themselves prefer? Soft trees tuned by rows that are held out.
+"""Which knobs fit held-out rows best? Tuning of soft trees.
 
 Cinquin et al., "Variational boosted soft trees" (2022), supplement 2.4 and table 5: sharpness of
-the gates, prior scale, depth and learning rate by the validation ELBO. The paper searches long,
-here the small grid of `gbuq_core.soft_trees.DEFAULT_GRID` is tried. The log density of the same
-rows stands beside, as the two need not prefer the same tree: the ELBO also pays for leaving the
-prior.
+the gates, prior scale, depth and learning rate are chosen by the validation ELBO. The paper's
+search is long; here it is the small grid of `gbuq_core.soft_trees.DEFAULT_GRID`. The log density of
+the held-out rows is reported too. The two can prefer different trees, because the ELBO also counts
+how far the posterior moves away from the prior.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class TunedKnobs(NamedTuple):
 
 
 class TuningRun(NamedTuple):
-    """What was tried.
+    """All settings that were tried, with their scores.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ def why_no_tuning(plan: SoftTreesPlan) -> str:
     Examples
     --------
     >>> why_no_tuning(plan_tuning(SoftTreesSettings(data="own", points=((0.0, 0.0),)), "vst"))
-    'A fit needs at least 5 points; there are 1: add 4.'
+    'Training needs at least 5 points, but there are 1: add 4.'
     """
     return why_not(_with_depth(plan, DEFAULT_GRID["depth"][0]))
 
@@ -141,7 +141,7 @@ def run_tuning(plan: SoftTreesPlan) -> TuningRun:
     InvalidParameter, InvalidData, MemoryLimitExceeded
         One sentence each.
     Cancelled
-        When nobody wants the result any more.
+        If the job was cancelled.
 
     Examples
     --------
@@ -173,27 +173,30 @@ def run_tuning(plan: SoftTreesPlan) -> TuningRun:
 
 
 def describe_tuning(run: TuningRun) -> str:
-    """What the held-out rows prefer, in words.
+    """Which settings fit the held-out rows best, in words.
 
     Examples
     --------
     >>> run = run_tuning(plan_tuning(SoftTreesSettings(data="step", rows=40, steps=60), "vst"))
-    >>> describe_tuning(run)[:62]
-    'VST, 24 settings, 8 of 40 rows held out. The highest validatio'
+    >>> describe_tuning(run)[:55]
+    'VST: 24 settings tried, 8 of 40 rows held out. The high'
     """
     first, likely = run.tried[0], run.most_likely
     text = (
-        f"{run.label}, {len(run.tried)} settings, {run.n_held_out} of {run.n_rows} rows held out. "
-        f"The highest validation ELBO, {short(first.elbo)} nats a row, has {_knobs_text(first)}"
+        f"{run.label}: {len(run.tried)} settings tried, {run.n_held_out} of {run.n_rows} rows held "
+        f"out. The highest validation ELBO is {short(first.elbo)} nats per row, with "
+        f"{_knobs_text(first)}."
     )
     if likely == first:
         return (
-            f"{text}, and so has the highest log density of these rows, {short(first.log_score)}."
+            f"{text} The same setting has the highest log density of the held-out rows, "
+            f"{short(first.log_score)} nats per row."
         )
     return (
-        f"{text}; the highest log density of these rows, {short(likely.log_score)} nats instead of "
-        f"{short(first.log_score)}, {_knobs_text(likely)}: the ELBO also pays for leaving the "
-        "prior."
+        f"{text} The highest log density of the held-out rows is {short(likely.log_score)} nats "
+        f"per row, with {_knobs_text(likely)}. The setting with the highest ELBO has "
+        f"{short(first.log_score)}. The two can differ because the ELBO also counts how far the "
+        "posterior moves away from the prior."
     )
 
 

@@ -24,90 +24,95 @@ def describe_soft_trees(run: SoftTreesRun, scores: tuple[SoftTreesScore, ...] | 
     >>> from gbuq_core.experiments.soft_trees.fit import run_soft_trees
     >>> from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings
     >>> describe_soft_trees(run_soft_trees(SoftTreesSettings(methods=("gp",), rows=30)))[:52]
-    'Tails: 30 rows; there are none beyond the rows on bo'
+    'Tails: 30 rows. There are no rows to the left or rig'
     """
     scores = score_all(run) if scores is None else scores
     return " ".join([describe_data(run.data), *(describe_method(score) for score in scores)])
 
 
 def describe_data(data: SoftTreesData) -> str:
-    """Rows, and where there are none."""
+    """How many rows there are, and where there are none."""
     text = f"{data.title}: {len(data.y):,} rows"
     if bool(data.support.all()) or not DATASETS[data.key].empty:
-        return f"{text} all over the picture."
-    return f"{text}; there are none {DATASETS[data.key].empty}."
+        return f"{text}, spread over the whole picture."
+    return f"{text}. There are no rows {DATASETS[data.key].empty}."
 
 
 def describe_method(score: SoftTreesScore) -> str:
-    """One method's functions in a sentence."""
+    """How wide one method's functions spread, and how good its predictions are."""
     if math.isnan(score.inside):
-        return f"{score.label}: no place of the picture has rows."
-    text = f"{score.label}: functions differ by {short(score.inside, 2)} target stds where rows are"
+        return f"{score.label}: the picture has no place with rows."
+    text = f"{score.label}: where there are rows, its functions have a std of "
+    text += f"{short(score.inside, 2)} stds of y."
     if not math.isnan(score.fan_out):
-        text += f" and by {short(score.outside, 2)} where none are ({_as_much(score.fan_out)})"
+        text += f" Where there are none, they have {short(score.outside, 2)} and spread "
+        text += f"{_as_wide(score.fan_out)}."
     if not math.isnan(score.rmse):
         text += (
-            f"; their mean is off by {short(score.rmse, 2)} target stds, and 90 % intervals hold "
-            f"{100 * score.coverage:.0f} % of fresh rows"
+            f" Their mean is {short(score.rmse, 2)} stds of y from the true mean (RMSE). The 90 % "
+            f"intervals hold {100 * score.coverage:.0f} % of new rows."
         )
-    return f"{text}."
+    return text
 
 
-def _as_much(ratio: float) -> str:
+def _as_wide(ratio: float) -> str:
     """A factor in words.
 
-    >>> _as_much(5.81), _as_much(1.02)
-    ('5.8 times as much', 'as much')
+    >>> _as_wide(5.81), _as_wide(1.02)
+    ('5.8 times as wide', 'equally wide')
     """
-    return "as much" if abs(ratio - 1.0) < 0.05 else f"{times_text(ratio)} as much"
+    return "equally wide" if abs(ratio - 1.0) < 0.05 else f"{times_text(ratio)} as wide"
 
 
 def describe_tree(view: TreeView) -> str:
-    """The tree in words: its gates from left to right, and how many leaves matter."""
+    """One tree: how many leaves matter, and where its gates are even, from left to right."""
     used = int((view.reach.max(axis=1) > 0.5).sum())
     n_leaves = len(view.reach)
     splits = np.sort(view.splits[np.isfinite(view.splits)])
-    text = f"{view.title}. {used} of {n_leaves} leaves rule somewhere in the picture"
+    text = f"{view.title}. {used} of {n_leaves} leaves have more than half of the weight somewhere "
+    text += "in the picture."
     if len(splits) > _MOST_SPLITS:
         ends = f"{splits[0]:.2f} and {splits[-1]:.2f}"
-        text += f"; {len(splits)} of {len(view.gates)} gates are even between x = {ends}"
+        text += f" {len(splits)} of {len(view.gates)} gates are even (send half of the weight to "
+        text += f"each side) between x = {ends}."
     elif len(splits):
-        text += f"; gates are even at x = {', '.join(f'{x:.2f}' for x in splits)}"
+        text += " Gates are even (send half of the weight to each side) at x = "
+        text += f"{', '.join(f'{x:.2f}' for x in splits)}."
     elif len(view.gates):
-        text += "; no gate is even anywhere in the picture"
-    return f"{text}."
+        text += " No gate is even (sends half of the weight to each side) inside the picture."
+    return text
 
 
 def describe_covariance(view: CovarianceView) -> str:
-    """The posterior's covariance in words."""
-    text = f"{view.n_parameters} parameters, rank {view.rank}"
+    """How strongly the parameters of one tree vary together."""
+    text = f"{view.n_parameters} parameters, rank {view.rank}."
     if view.strongest is None:
-        return f"{text}: all are independent (mean field)."
+        return f"{text} All are independent (mean field)."
     first, second, value = view.strongest
     return (
-        f"{text}: the factor holds {100 * view.shared:.0f} % of their variances; {first} and "
-        f"{second} have the largest correlation, {value:+.2f}."
+        f"{text} On average the low-rank factor gives {100 * view.shared:.0f} % of a parameter's "
+        f"variance. The largest correlation is {value:+.2f}, between {first} and {second}."
     )
 
 
 def describe_elbo(fit: SoftTreesFit) -> str:
-    """How far the evidence lower bound has come; empty for methods without one."""
+    """How long the training took and whether its bound still rose; empty without a bound."""
     if not fit.elbo or fit.plan.steps is None:
         return ""
     most = fit.plan.steps
     early = sum(len(path.step) < most for path in fit.elbo)
     if len(fit.elbo) == 1:
         path = fit.elbo[0].elbo
-        text = f"{fit.label}: {len(path):,} of {most:,} steps"
+        text = f"{fit.label} trained for {len(path):,} of at most {most:,} steps."
         if early:
-            text += ", as the evidence lower bound had stopped rising: the learning rate fell early"
+            text += " It ended early because the evidence lower bound (ELBO) had stopped rising."
         rise = short(_last_rise(path), 2, "+")
-        return f"{text}. The bound changed by {rise} nats in the last tenth."
+        return f"{text} In the last tenth of the steps the bound changed by {rise} nats."
     rises = [_last_rise(path.elbo) for path in fit.elbo]
     return (
-        f"{fit.label}: {early} of {len(rises)} trees stopped before {most:,} steps, as their "
-        f"evidence lower bound had stopped rising. In the last tenth none rose by more than "
-        f"{short(max(rises), 2)} nats."
+        f"{fit.label}: {early} of {len(rises)} trees ended before {most:,} steps because their "
+        f"evidence lower bound (ELBO) had stopped rising. In the last tenth of the steps, no "
+        f"tree's bound rose by more than {short(max(rises), 2)} nats."
     )
 
 

@@ -120,7 +120,7 @@ def tree_sheet(
                 ),
             ],
             x_label="x",
-            y_label="what each says; opacity: reach",
+            y_label="prediction; opacity: weight",
             y_limits=y_range,
             mode="frame",
             legend=False,
@@ -292,7 +292,7 @@ def regret_sheet(runs: Sequence[Regret], alt: str = "") -> PanelSheet:
             legend=False,
         ),
         Strip(
-            title="Regret of a step",
+            title="Regret per step",
             x=steps,
             lines=recent,
             x_label="step",

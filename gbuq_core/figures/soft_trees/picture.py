@@ -28,7 +28,7 @@ _FAINTER = 0.5  # bands behind functions, times
 _COLUMNS = 4  # panels in a row, or 3 if there are more
 _LEVELS = 65535  # of a function's values
 _HINT = "Point at the picture, or use its arrow keys, to read values."
-_PLACE_HINT = "Click an empty place to add a point, a point to remove it."
+_PLACE_HINT = "Click an empty place to add a point. Click a point to remove it."
 
 
 class Scene(NamedTuple):
@@ -219,7 +219,7 @@ def _mean(one: Functions) -> list[Part]:
 def pending(method: str, note: str) -> Functions:
     """A panel for a method whose functions are still on their way.
 
-    >>> pending("vst", "being fitted").loc.shape
+    >>> pending("vst", "training").loc.shape
     (0,)
     """
     nothing = np.empty(0)
@@ -252,7 +252,7 @@ def _legend(methods: Sequence[Functions], scene: Scene, show: Show, n_std: float
     if methods and show != "functions":
         area = {"kind": "band", "colour": colour}
         entries.append({"name": f"data \u00b1 {n_std:g} std", **area, "opacity": _DATA_OPACITY})
-        entries.append({"name": "knowledge, on top", **area, "opacity": _KNOWLEDGE_OPACITY})
+        entries.append({"name": "knowledge, outside it", **area, "opacity": _KNOWLEDGE_OPACITY})
     if scene.true_mean is not None:
         entries.append({"name": "truth", "kind": "line", **_TRUTH})
     entries.append({"name": "rows", "kind": "dots", **_INK, "opacity": 0.6})

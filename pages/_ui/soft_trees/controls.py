@@ -72,7 +72,7 @@ _SOFT_LABELS = _labels_of(("vst", "vsgbm"))
 _DATA = (
     Knob(
         "data", "Data", "choice", DATASETS[_DEFAULT.data].label, choices=tuple(_DATA_LABELS),
-        group="data", help="Four sets of the paper, or points that you place in the picture.",
+        group="data", help="Four data sets of the paper, or points that you place in the picture.",
     ),
     Knob(
         "rows", "Rows", "ladder", _DEFAULT.rows, group="data", needs=_DRAWN,
@@ -84,14 +84,15 @@ _DATA = (
     ),
     Knob(
         "seed", "Seed", "integer", _DEFAULT.seed, 0, 30, step=1, group="data",
-        help="Of the rows and of the fits.",
+        help="Seed of the rows and of the training.",
     ),
 )  # fmt: skip
 _METHOD = (
     Knob(
         "methods", "Methods", "choices", _labels_of(_DEFAULT.methods),
         choices=tuple(_METHOD_LABELS), group="method",
-        help="Side by side on shared axes. VST is one soft tree, VSGBM a boosted sum of them.",
+        help="Shown side by side on the same axes. VST is one soft tree. VSGBM is a boosted sum "
+        "of soft trees.",
     ),
     _of("vst", "depth", when=_SOFT, high=6, step=1),
     Knob(
@@ -109,7 +110,8 @@ _METHOD = (
     Knob(
         "rate", "Learning rate", "ladder", _AUTO, group="method", when=_SOFT,
         choices=(_AUTO, 0.003, 0.01, 0.03, 0.1),
-        help="Of Adam at its highest; auto: 0.03. It warms up and falls to 0.",
+        help="The highest learning rate of Adam. It rises at first and then falls to 0. "
+        "auto is 0.03.",
     ),
     _of("vsgbm", "n_trees", key="trees", when=_with("vsgbm"), high=20, step=1),
     _of(
@@ -132,12 +134,13 @@ _METHOD = (
 _VIEW = (
     Knob(
         "show", "Show", "choice", "both", choices=tuple(_SHOW_LABELS), group="view",
-        help="Sampled functions, bands of data and knowledge, or both. Refits nothing.",
+        help="Sampled functions, bands of data and knowledge uncertainty, or both. Changing this "
+        "does not retrain.",
     ),
     Knob(
         "shown", "Functions drawn as lines", "ladder", _DEFAULT.shown, group="view",
         choices=(1, 3, 5, 10, 20, 30, 50, 100), when=lambda values: values["show"] != "bands",
-        help="Drawn from the posterior that is fitted already.",
+        help="How many functions are shown. Changing this does not retrain.",
     ),
     Knob(
         "draws", "Functions behind the bands", "ladder", _DEFAULT.draws, group="view",
@@ -145,7 +148,7 @@ _VIEW = (
     ),
     Knob(
         "draw_seed", "Seed of the draws", "integer", 0, 0, 30, step=1, group="view",
-        help="Other functions from the same posterior: nothing is fitted.",
+        help="Draws other functions from the same posterior. Changing this does not retrain.",
     ),
 )  # fmt: skip
 POINTS = Knob(
@@ -159,11 +162,12 @@ WHOSE = Knob(
 )  # fmt: skip
 TREE = Knob(
     "tree", "Tree number", "integer", 1, 1, 20, step=1, group="page",
-    help="Which tree of the boosted sum.",
+    help="Which tree of the boosted sum is shown.",
 )  # fmt: skip
 DRAW = Knob(
     "draw", "Draw (0: the mean)", "integer", 0, 0, MOST_DRAW, step=1, group="page",
-    help="A tree drawn from the posterior. The mean can be played through its training.",
+    help="0 shows the posterior mean, which you can play through its training. Other numbers "
+    "show a tree drawn from the posterior.",
 )  # fmt: skip
 PLAY = Knob(
     "bandit_steps", "Steps of the bandit", "ladder", 500, group="page",
@@ -185,9 +189,14 @@ STATE = PageState(
         Preset(
             "Your points",
             {"data": DATASETS[OWN].label, "beta": 8, "restarts": 10},
-            "Click into the picture to add and remove points. Ten starts, for few rows.",
+            "Click in the picture to add or remove points. Training tries ten starts, because "
+            "there are few rows.",
         ),
-        Preset("Paper settings", _PAPER_VALUES, "All methods, fits that converge: seconds."),
+        Preset(
+            "Paper settings",
+            _PAPER_VALUES,
+            "All five methods, trained until they converge. This takes several seconds.",
+        ),
     ),
 )
 
@@ -197,7 +206,7 @@ def points_of(values: SimpleNamespace) -> tuple[Points, str]:
     try:
         return decode_points(values.points), ""
     except GbuqError as error:
-        return OWN_START, f"{error} The points of the beginning are used."
+        return OWN_START, f"{error} The picture shows the initial points instead."
 
 
 def settings_of(values: SimpleNamespace) -> SoftTreesSettings:
@@ -298,7 +307,7 @@ def take_knobs(one: TunedKnobs) -> None:
         "rate": one.learning_rate,
     }
     for knob in STATE.knobs:
-        if knob.key in wanted:  # a ladder knows its own steps only: 8, not 8.0
+        if knob.key in wanted:  # a ladder's own step, 8 instead of 8.0
             value = wanted[knob.key]
             st.session_state[knob.key] = next((c for c in knob.choices if c == value), value)
 

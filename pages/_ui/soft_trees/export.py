@@ -1,4 +1,4 @@
-"""What can be taken away from Soft trees: code, link, tables, page; and where it comes from."""
+"""Exports of Soft trees (code, link, tables, page), and its equations."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ from pages._ui.soft_trees.scorecard import score_rows, scores_of
 
 _PAPER = "https://arxiv.org/abs/2302.10706"
 _LEAD = (
-    "Functions that fit the same rows, from soft trees with a posterior and from other models. "
+    "Functions that fit the same rows, drawn from soft trees with a posterior and from other "
+    "models. "
     "After Cinquin et al., Variational boosted soft trees (arXiv 2302.10706)."
 )
 
@@ -75,7 +76,7 @@ def explain_soft_trees() -> None:
         st.markdown(
             f"Cinquin, Rukat, Schmidt, Wistuba and Bekasov, [Variational boosted soft trees]"
             f"({_PAPER}), sections 4.1 and 4.2. A gate sends a point to the right with a "
-            "probability; a leaf is reached with the product of those on its way:"
+            "probability. The probability of a leaf is the product of those along its path:"
         )
         st.latex(
             r"g_i(x)=\operatorname{sigmoid}\!\left(\beta\,(w_i^\top x+b_i)\right),\qquad "
@@ -83,8 +84,8 @@ def explain_soft_trees() -> None:
             r"\mathcal N\!\left(y\mid \mu_\ell(x),\sigma_\ell^2(x)\right)"
         )
         st.markdown(
-            "All parameters together have a Gaussian posterior whose covariance is a diagonal and "
-            "a factor of low rank. It is found by maximising the evidence lower bound:"
+            "All parameters together have a Gaussian posterior. Its covariance is a diagonal plus "
+            "a factor of low rank. Training maximises the evidence lower bound:"
         )
         st.latex(
             r"q(\theta)=\mathcal N\!\left(\mu,\operatorname{diag}(\sigma^2)+VV^\top\right),\qquad "
@@ -93,9 +94,9 @@ def explain_soft_trees() -> None:
         )
         st.markdown(
             "A sampled function is the mean prediction of one draw of the parameters. Knowledge "
-            "uncertainty is the variance of the functions, data uncertainty the mean of the "
-            "variances that they predict. SGLB's functions are its members, XBART's the sweeps it "
-            "kept, and those of a Gaussian process are drawn from it."
+            "uncertainty is the variance of these functions. Data uncertainty is the mean of the "
+            "variances that they predict. SGLB's functions are its members. XBART's functions are "
+            "the sweeps that it keeps. A Gaussian process draws its functions directly."
         )
 
 
@@ -107,11 +108,11 @@ def _html(run: SoftTreesRun, shown: Sequence[Shown]) -> bytes:
         if fit.method == "vst":
             look = tree_view(fit, run.settings)
             sheet = tree_sheet_of(fit, look)
-            sections.append(Section(heading="The tree itself", sheet=sheet, caption=sheet.alt))
+            sections.append(Section(heading="Inside one tree", sheet=sheet, caption=sheet.alt))
             correlations = correlation_sheet_of(correlations_of(fit, 0))
             sections.append(
                 Section(
-                    heading="What varies together", sheet=correlations, caption=correlations.alt
+                    heading="Correlated parameters", sheet=correlations, caption=correlations.alt
                 )
             )
     sections.append(Section(heading="Scorecard", table=score_rows(scores_of(run))))

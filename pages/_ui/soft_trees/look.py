@@ -41,12 +41,12 @@ from pages._ui.kept import kept
 from pages._ui.side_by_side import Shown
 from pages._ui.soft_trees.controls import DRAW, TREE, WHOSE
 
-_EMPTY = "Choose VST or VSGBM at the left to see the inside of a soft tree."
+_EMPTY = "Choose VST or VSGBM on the left to see the inside of a soft tree."
 _READ = (
-    "Each gate sends a point to the right with a probability between 0 and 1, so every leaf has a "
-    "share in every prediction. **Leaves** are drawn as strongly as they are reached, "
-    "over the sum of all, the line in ink. Play to see gates and leaves find their places in "
-    "training."
+    "Each **gate** sends a point to the right with a probability between 0 and 1, so every "
+    "**leaf** has a weight in every prediction. A leaf's line is strong where its weight is large. "
+    "The unbroken line in the colour of the text is the tree's prediction, the weighted sum of all "
+    "leaves. Play the picture to see gates and leaves move during training."
 )
 _MOST_CORRELATED = 400  # parameters of a picture
 
@@ -55,11 +55,15 @@ def draw_looks(
     values: SimpleNamespace, settings: SoftTreesSettings, shown: Sequence[Shown]
 ) -> None:
     """The tree that is chosen, and what its posterior is like."""
-    st.header("The tree itself")
+    st.header("Inside one tree")
     fits = {one.fit.method: one.fit for one in shown if one.fit is not None and one.view}
     soft = [key for key in SOFT_METHODS if key in fits]
     if not soft:
-        st.text(_EMPTY if not set(SOFT_METHODS) & set(settings.methods) else "Not fitted yet.")
+        st.text(
+            _EMPTY
+            if not set(SOFT_METHODS) & set(settings.methods)
+            else "No soft tree is trained yet."
+        )
         return
     st.markdown(_READ)
     fit = fits[_choose(values, soft, fits)]
@@ -70,10 +74,10 @@ def draw_looks(
     for note in look.notes:
         st.caption(note)
     st.text(f"{describe_tree(look)} {describe_elbo(fit)}", width="stretch")
-    st.caption(f"Gates by level: {level_words(len(look.gates))}." if len(look.gates) else "")
+    st.caption(f"Colours of the gates: {level_words(len(look.gates))}." if len(look.gates) else "")
     left, right = st.columns([0.5, 0.5], gap="large")
     with left:
-        st.header("What varies together")
+        st.header("Correlated parameters")
         draw_correlations(fit, tree)
     with right:
         if fit.method == "vsgbm":
@@ -121,7 +125,7 @@ def draw_correlations(fit: SoftTreesFit, tree: int) -> None:
     """How the tree's parameters vary together, in words and as a map."""
     view = correlations_of(fit, tree)
     many = view.n_parameters > _MOST_CORRELATED
-    more = " That is too many for a picture." if many else ""
+    more = " There are too many parameters for a picture." if many else ""
     st.text(f"{describe_covariance(view)}{more}", width="stretch")
     if not many:
         canvas(correlation_sheet_of(view), key="soft-trees-correlation")
@@ -152,7 +156,7 @@ def draw_stages(fit: SoftTreesFit, settings: SoftTreesSettings) -> None:
         lambda: stages_view(fit, settings),
     )
     words = ", ".join(map(short, view.rmse))
-    words = f"RMSE to the rows after each tree: {words}."
+    words = f"RMSE on the training rows after each tree: {words}."
     colour = METHOD_STYLES["vsgbm"].colour
     st.text(words, width="stretch")
     sheet = stages_sheet(view.x, view.functions, fit.data.y_range, colour, words)

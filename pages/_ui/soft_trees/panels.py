@@ -62,24 +62,25 @@ _WANTED = "_soft_trees_wanted:"  # the settings that a panel was last asked abou
 TUNE, BANDIT, RANK = "soft-trees-tune", "soft-trees-bandit", "soft-trees-rank"
 _SHOWN = 6  # tuned settings of the table
 _ABOUT_TUNING = (
-    "A fifth of the rows is held out, and 24 settings of depth, sharpness, prior and learning rate "
-    "are fitted to the others: which has the highest **validation ELBO**, by which the paper "
-    "chooses? Beside it stands the log density of the held-out rows, without the price of leaving "
-    "the prior."
+    "The page holds out a fifth of the rows and trains on the others with 24 settings of depth, "
+    "sharpness, prior and learning rate. Which setting has the highest **validation ELBO**, the "
+    "paper's criterion? The table also gives the log density of the held-out rows. Unlike the "
+    "ELBO, it does not count how far the posterior moves away from the prior."
 )
-_NO_FIT = "What cannot be fitted cannot be tuned: see below the picture."
-_NO_TREE = "Choose VST or VSGBM at the left: only soft trees are tuned here."
+_NO_FIT = "A model that cannot be trained cannot be tuned. The reason is below the picture."
+_NO_TREE = "Choose VST or VSGBM on the left: only soft trees are tuned here."
 _ABOUT_BANDIT = (
-    "Five arms pay in five places of [-1, 1], each in its own, and nobody says where. **Thompson "
-    "sampling** draws one function for each arm and pulls the arm whose value is highest: whoever "
-    "is sure too early stops looking and pays for it step by step. Two repetitions; SGLB, XBART "
-    "and VST with the page's depth and rank, fitted anew every 50 steps."
+    "Each of five arms pays in its own part of [-1, 1]. The models have to find out where. "
+    "**Thompson sampling** draws one function for each arm and pulls the arm with the highest "
+    "value. A model that is certain too early stops exploring and loses reward at every step. Each "
+    "policy plays twice. The models are SGLB, XBART and VST with the page's depth and rank. They "
+    "are retrained every 50 steps."
 )
 _ABOUT_RANK = (
-    "Is more knowledge uncertainty a sign of a foreign row? VST with posteriors from mean field "
-    "(rank 0) upwards, on the moons to full rank, depth 2, the page's leaves, sharpness and prior, "
-    "five seeds each: the AUROC of knowledge uncertainty between held-out rows and foreign ones "
-    "(figure 3 of the paper)."
+    "The picture shows how well knowledge uncertainty separates foreign rows from held-out rows "
+    "(AUROC, figure 3 of the paper). The model is VST with depth 2 and the page's leaves, "
+    "sharpness and prior, five seeds for each rank. Rank 0 is mean field. On the moons, the "
+    "highest rank is the full rank."
 )
 
 
@@ -169,9 +170,9 @@ def draw_panels(panels: Sequence[Panel], answers: Sequence[Answer], alone: bool)
     found = {answer.slot: answer for answer in answers}
     running = [answer for answer in answers if answer.state == "running"] if alone else []
     for one, heading, about, knob in (
-        (panels[0], "Which knobs do these rows prefer?", _ABOUT_TUNING, None),
-        (panels[1], "Whoever knows what it does not know explores", _ABOUT_BANDIT, PLAY),
-        (panels[2], "What the rank buys", _ABOUT_RANK, FOREIGN),
+        (panels[0], "Which settings fit held-out rows best?", _ABOUT_TUNING, None),
+        (panels[1], "Does knowledge uncertainty help to explore?", _ABOUT_BANDIT, PLAY),
+        (panels[2], "Does a higher rank detect foreign rows better?", _ABOUT_RANK, FOREIGN),
     ):
         st.header(heading)
         st.markdown(about)
@@ -206,7 +207,7 @@ def _draw_panel(one: Panel, knob: Any, answer: Answer | None) -> None:
         show_notice(answer.error, one.slot, tone="error")
     elif answer.result is not None:
         if not (current and answer.fresh):
-            st.caption("Still the settings before.")
+            st.caption("This result is for the previous settings.")
         one.draw(answer.result)
         st.caption(f"{cost_line(answer).replace('Fitted', 'Computed')}.")
 
@@ -225,10 +226,16 @@ def draw_tuning(run: TuningRun) -> None:
     ]
     with st.container(key="table-tuning"):
         st.markdown(markdown_table([head, *rows], "r"))
-    st.caption(f"The best {len(rows)} of {len(run.tried)} by the ELBO; nats for each row of y.")
+    st.caption(
+        f"The {len(rows)} of {len(run.tried)} settings with the highest ELBO. ELBO and density are "
+        "in nats per row."
+    )
     with st.container(horizontal=True, key="soft-trees-tuned"):
         if st.button(
-            "Use the first", key="_soft_trees_tuned", on_click=take_knobs, args=(run.tried[0],)
+            "Use the first setting",
+            key="_soft_trees_tuned",
+            on_click=take_knobs,
+            args=(run.tried[0],),
         ):
             st.rerun()  # the page asks for fits, not the fragment that this is drawn in
         _offer("All settings (CSV)", "tuning.csv", partial(tuning_csv, run))

@@ -1,4 +1,4 @@
-"""Soft trees' picture: what has been fitted, functions drawn from it, a panel a method."""
+"""Soft trees' picture: one panel per method, with functions drawn from its fit."""
 
 from __future__ import annotations
 
@@ -81,21 +81,22 @@ def draw_picture(
         _draw_points(settings)
     else:
         show_curves(figure, "soft-trees-functions")
-    with st.container():  # below, so that whoever clicks points finds the picture in its place
+    with st.container():  # below, so that the picture stays in its place while points are clicked
         _say_what_is_missing(values, settings, shown, refusals)
 
 
 def figure_of(
     settings: SoftTreesSettings, shown: Sequence[Shown], show: Any = "both", own: bool = False
 ) -> Curves:
-    """The picture: today's rows with what belongs to them; of another set, all as it was."""
+    """The picture for today's rows; until one method is trained on them, the previous picture."""
     data = data_of(settings)
     if shown and not any(_belongs(one, settings) for one in shown):
         old = next((one.fit for one in shown if one.fit is not None), None)
         if old is not None:
             data, settings = old.data, replace(settings, **_data_of_plan(old.plan))
     methods = [_functions(one, settings, data) for one in shown]
-    words = " ".join([describe_data(data), *(f"{m.method}: {m.note}." for m in methods if m.note)])
+    said = (f"{METHODS[m.method].label}: {m.note}." for m in methods if m.note)
+    words = " ".join([describe_data(data), *said])
     return functions_figure(
         scene_from(data), methods, show, place=own and data.key == OWN, alt=words, height=_HEIGHT
     )
@@ -104,16 +105,16 @@ def figure_of(
 def _functions(one: Shown, settings: SoftTreesSettings, data: SoftTreesData) -> Functions:
     method = one.answer.slot
     if one.view is None or not _belongs(one, settings):
-        state = "no result" if one.problem else _STATES.get(one.answer.state, "being fitted")
+        state = "no result" if one.problem else _STATES.get(one.answer.state, "training")
         return pending(method, state)
     view = one.view
-    note = spread_note(view, data) if one.answer.fresh else "settings before"
+    note = spread_note(view, data) if one.answer.fresh else "previous settings"
     lines = view.functions[: settings.shown]
     return Functions(method, view.x, lines, view.loc, view.data, view.knowledge, note)
 
 
 def spread_note(view: SoftTreesView, data: SoftTreesData) -> str:
-    """How far functions part where there are no rows, times where there are."""
+    """How wide functions spread where there are no rows, relative to where there are."""
     if len(data.support) != len(view.x):
         return ""
     std = view.knowledge**0.5
@@ -121,7 +122,7 @@ def spread_note(view: SoftTreesView, data: SoftTreesData) -> str:
                        for where in (data.support, ~data.support))  # fmt: skip
     if not (math.isfinite(inside) and math.isfinite(outside) and inside > 0):
         return ""
-    return f"fans out {outside / inside:.1f} times"
+    return f"{outside / inside:.1f} times as wide without rows"
 
 
 def _data_of_plan(plan: SoftTreesPlan) -> dict[str, Any]:
@@ -152,7 +153,7 @@ def _say_what_is_missing(
         show_notice(said, "soft-trees")
     say_problems(shown)
     if not settings.methods:
-        st.text("Choose a method at the left to see its functions.")
+        st.text("Choose a method on the left to see its functions.")
 
 
 def _draw_points(settings: SoftTreesSettings) -> None:
@@ -170,5 +171,5 @@ def show_costs(settings: SoftTreesSettings, shown: Sequence[Shown]) -> None:
     parts = PAGE.costs(settings, shown)
     notes = [note for one in shown if one.view is not None for note in one.view.notes]
     parts += dict.fromkeys(notes)
-    parts.append("Everything under View draws from these fits and refits nothing.")
+    parts.append("The controls under View update the picture without retraining.")
     st.caption(" ".join(parts))

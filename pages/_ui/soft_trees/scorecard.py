@@ -1,4 +1,4 @@
-"""Soft trees' scorecard, and the paper's statements beside it."""
+"""Soft trees' scorecard and the paper's statements."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from pages._ui.kept import keep_only, kept
 
 _SCORES = "soft-trees-score:"  # what is kept of each method
 _HOW = (
-    "Stds of the functions and errors in units of the target's std. Agreement: the share of the "
-    "functions' variation, where rows are, that all of them have in common. RMSE to the true mean, "
-    f"intervals and NLL (in nats): {N_FRESH:,} fresh rows. A dash where the data do not tell: "
-    "own points have no truth, step and wavelet no empty places. Seconds: the training alone."
+    "Spreads and RMSE are in standard deviations of y. Agreement is the share of the functions' "
+    f"variation that all functions have in common. RMSE (to the true mean), NLL (in nats) and "
+    f"intervals are measured on {N_FRESH:,} new rows. A dash means that the score does not exist: "
+    "own points have no known truth, and step and wavelet have no places without rows. Seconds are "
+    "the training time."
 )
 
 
@@ -42,7 +43,7 @@ def draw_scores(run: SoftTreesRun) -> None:
     with scores:
         st.header("Scorecard")
         if not found:
-            st.text("Scores appear with the first fit.")
+            st.text("Scores appear when the first method is trained.")
         else:
             with st.container(key="table-scores"):
                 st.markdown(markdown_table(score_rows(found)))
@@ -60,10 +61,10 @@ def score_rows(scores: Sequence[SoftTreesScore]) -> list[tuple[str, ...]]:
     """A line a score and a column a method, so that it fits a phone; first the headings."""
     lines: list[tuple[str, ...]] = [("Score", *(one.label for one in scores))]
     for title, name in (
-        ("Functions differ, where rows are", "inside"),
-        ("Functions differ, elsewhere", "outside"),
-        ("Fan-out, times", "fan_out"),
-        ("Agreement where rows are", "agreement"),
+        ("Spread where there are rows", "inside"),
+        ("Spread where there are none", "outside"),
+        ("Ratio of the two", "fan_out"),
+        ("Agreement where there are rows", "agreement"),
         ("RMSE to the true mean", "rmse"),
         ("NLL (nats)", "nll"),
     ):

@@ -159,7 +159,7 @@ def test_more_draws_keep_the_earlier_ones(fits, method):
 def test_kept_functions_are_those_that_there_are(fits):
     view = view_soft_trees(fits["sglb"], SMALL)
     assert len(view.functions) == 6
-    assert view.notes == ("SGLB kept 6 members: these are its functions, not 25.",)
+    assert view.notes == ("SGLB keeps 6 members, so it has 6 functions instead of 25.",)
     assert view_soft_trees(fits["sglb"], replace(SMALL, draws=4)).notes == ()
     assert len(view_soft_trees(fits["xbart"], replace(SMALL, draws=200)).functions) == 100
 
@@ -283,7 +283,7 @@ def test_five_own_points_are_enough(method):
         ({"steps": 10}, "steps must be"),
         ({"restarts": 0}, "restarts must be"),
         ({"learning_rate": 0.0}, "learning_rate must be a number greater than 0"),
-        ({"data": "own", "points": ((0.0, 0.0),)}, "A fit needs at least 5 points"),
+        ({"data": "own", "points": ((0.0, 0.0),)}, "Training needs at least 5 points"),
         ({"data": "own", "points": tuple((i, 1) for i in range(6))}, "All points have y = 1"),
     ],
 )

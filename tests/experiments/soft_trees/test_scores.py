@@ -128,7 +128,7 @@ def test_claims_say_what_the_scores_say(runs):
     assert len(claims) == 8
     assert all(claim.verdict in VERDICTS for claim in claims)
     vst = scores[0]
-    assert f"{vst.inside:.2f} target stds" in claims[0].here
+    assert f"{vst.inside:.2f} stds of y" in claims[0].here
     flat = tuple(replace(score, fan_out=0.5, inside=0.9) for score in scores)
     assert {claim.verdict for claim in check_claims(run, flat)} == {"does not hold", "nearly"}
     assert check_claims(runs["own"], score_all(runs["own"]))[0].verdict in VERDICTS
@@ -166,16 +166,20 @@ def test_words_have_the_numbers(runs):
         assert all(f"{METHODS[method].label}:" in text for method in METHODS)
     fit = runs["tails"].fits[0]
     look = tree_view(fit, SMALL)
-    assert "leaves rule" in describe_tree(look)
+    assert "leaves have more than half of the weight" in describe_tree(look)
     many = replace(look, gates=np.empty((31, 1)), splits=np.linspace(0.0, 1.0, 31))
-    assert "31 of 31 gates are even between x = 0.00 and 1.00." in describe_tree(many)
+    assert (
+        "31 of 31 gates are even (send half of the weight to each side) between x = 0.00 and 1.00."
+        in describe_tree(many)
+    )
     path = np.concatenate([np.linspace(-9.0, 0.0, 200), np.full(50, 2.0)])
     early = fit._replace(elbo=(ElboPath(np.arange(1, 251), path),))
-    assert "250 of 400 steps, as the evidence lower bound had stopped rising" in describe_elbo(
-        early
+    assert (
+        "250 of at most 400 steps. It ended early because the evidence lower bound (ELBO) had"
+        in describe_elbo(early)
     )
     assert "22 parameters, rank 5" in describe_covariance(covariance_view(fit))
-    assert "of 400 steps" in describe_elbo(fit)
+    assert "of at most 400 steps" in describe_elbo(fit)
     assert "2 trees" in describe_elbo(runs["tails"].fits[1])
     assert describe_elbo(runs["tails"].fits[2]) == ""
 
@@ -245,9 +249,9 @@ def test_tuning_finds_that_a_step_needs_a_gate(monkeypatch):
     # The log of a mean is at least the mean of logs, and no KL is taken away.
     assert all(one.log_score > one.elbo for one in run.tried)
     assert (run.n_held_out, run.n_rows) == (16, 80)
-    assert "and so has the highest log density" in describe_tuning(run)
+    assert "The same setting has the highest log density" in describe_tuning(run)
     other = run._replace(tried=(run.tried[0], run.tried[1]._replace(log_score=9.0)))
-    assert "the ELBO also pays for leaving the prior" in describe_tuning(other)
+    assert "the ELBO also counts how far the posterior moves" in describe_tuning(other)
     assert tuning_csv(run).splitlines()[0] == "depth,beta,prior_scale,learning_rate,elbo,log_score"
     # What is tuned is no part of the question, the rest is.
     assert plan_tuning(replace(SMALL, depth=6, beta=1.0), "vst") == plan_tuning(SMALL, "vst")
@@ -308,7 +312,7 @@ def test_a_rank_run_has_all_ranks_and_seeds(ranked):
     gain, error = rank_gain(ranked)
     assert gain == pytest.approx(ranked.mean[1] - ranked.mean[0])
     assert error >= 0.0
-    assert "20 is full rank" in describe_rank(ranked)
+    assert "Full rank is 20." in describe_rank(ranked)
     assert len(rank_csv(ranked).splitlines()) == 5
 
 
