@@ -25,9 +25,9 @@ from pages._ui.jobs_glue import Answer, ask, show_progress
 from pages._ui.url_state import link_to, open_page, read_again
 
 LEDE = (
-    "Noise grows with x, and rows end at 0 and 10 (hatched beyond). Between, the **light band** "
-    "should follow the thin dashed lines, the true noise. Outside, the **dark rim** should widen, "
-    "and the curve below each panel should rise above its dotted mark."
+    "The noise grows with x, and all rows lie between 0 and 10 (the rest is hatched). Does the "
+    "**light band** follow the thin dashed lines, which show the true noise? Outside the rows, "
+    "does the **dark rim** widen? Does the score below each panel rise above its dotted line?"
 )
 WAIT_SECONDS = 1.5  # the default's methods come without a flash of progress
 QUICK = 0.12
@@ -35,7 +35,7 @@ QUICK = 0.12
 
 @st.fragment
 def explore(values: SimpleNamespace, answers: Sequence[Answer]) -> None:
-    """The picture, its scores and all that refits nothing."""
+    """The picture, its scores and the knobs that do not retrain."""
     early = picture_first.comes_first(STATE.key)
     if not early:
         draw_view_knobs(values)

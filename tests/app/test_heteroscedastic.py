@@ -235,7 +235,7 @@ def test_leaves_that_a_tree_cannot_have_are_explained():
 
 def test_without_a_method_the_page_says_what_to_do():
     page = open_heteroscedastic(methods="")
-    assert "Choose a method at the left to see what it predicts." in words(page)
+    assert "Choose a method on the left to see its prediction." in words(page)
 
 
 def test_a_link_restores_settings():
@@ -260,9 +260,9 @@ def test_no_choice_of_a_knob_is_refused_whatever_else_is_chosen():
 def test_methods_that_share_a_kind_of_crps_are_both_named(run):
     (one,) = score_all(run)
     pair = [replace(one, label=name, crps_kind="as told") for name in ("First", "Second")]
-    assert "CRPS of First and Second: as told." in _how_intervals(pair, SETTINGS)
-    assert "no match" not in _how_intervals(pair, SETTINGS)
-    assert "no match" in _how_intervals(pair, replace(SETTINGS, noise_slope=0.0))
+    assert "CRPS of First and Second uses the as told." in _how_intervals(pair, SETTINGS)
+    assert "is left out" not in _how_intervals(pair, SETTINGS)
+    assert "is left out" in _how_intervals(pair, replace(SETTINGS, noise_slope=0.0))
 
 
 def test_presets_are_what_their_names_say():
@@ -275,7 +275,7 @@ def test_presets_are_what_their_names_say():
 @pytest.mark.parametrize(
     ("state", "error", "note"),
     [
-        ("running", "", "being fitted"),
+        ("running", "", "training"),
         ("cancelled", "", "cancelled"),
         ("failed", "The fit failed (X).", "no result"),
     ],
@@ -299,7 +299,7 @@ def test_a_fit_of_other_rows_is_shown_with_its_own_until_the_next_is_there():
     request = Request("conformal_linear", 1, print)
     answer = Answer("conformal_linear", request, "running", fit, False, 0.1, "", None)
     (panel,) = heteroscedastic_figure([answer]).spec["panels"]
-    assert panel["note"] == "settings before"
+    assert panel["note"] == "previous settings"
     dots = next(part for part in panel["layers"] if part["kind"] == "dots")
     assert len(dots["x"]) == 300
     view = view_heteroscedastic(fit, SETTINGS)
@@ -316,7 +316,7 @@ def test_the_page_to_take_away_holds_picture_words_scores_and_code(run):
     (picture,) = curves_of(page)
     assert [panel["title"] for panel in picture["panels"]] == ["MACAU (basic)"]
     assert "**" not in page.split("Scorecard")[1].split("Python")[0]
-    other = "The paper and this picture", "rows 500 (there 2,000)", "calls the noise data"
+    other = "The paper and this picture", "rows 500 (there 2,000)", "attributes the noise to data"
     assert [part for part in other if part not in page] == []
 
 

@@ -1,8 +1,8 @@
-"""The paper's statements about the one-dimensional experiment, held against what came out here.
+"""The paper's statements about the one-dimensional experiment, compared with the results here.
 
-MACAU (doi 10.5121/csit.2023.131920), section 4.1, figure 1 and table 1. Stds count as the methods
-give them, without a conformal step. CRPS grows with the noise, so that with another one than the
-paper's what it says of CRPS is left out; `settings_text` names all settings that are not its own.
+MACAU (doi 10.5121/csit.2023.131920), section 4.1, figure 1 and table 1. Stds are taken without a
+conformal step. CRPS grows with the noise, so statements about CRPS are left out unless the noise is
+the paper's. `settings_text` names all settings that differ from the paper's.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from gbuq_core.experiments.heteroscedastic.plan import (
 from gbuq_core.experiments.heteroscedastic.scores import HeteroscedasticScore, score_all
 from gbuq_core.presentation import short
 
-# What counts as agreeing; the paper shows a picture and a table, the levels are ours.
+# What counts as agreement. The paper has a picture and a table, so these limits are this project's.
 CAPTURES, HARDLY_CAPTURES = 0.015, 0.03  # CRPS above the truth's own, in units of y
 CALLED_DATA, HARDLY_CALLED_DATA = 0.9, 0.75  # share of total uncertainty
 SEPARATES, HARDLY_SEPARATES = 0.99, 0.95  # AUROC, of a table's 1.00
@@ -57,28 +57,32 @@ _OF_METHODS = ("trees", "subsample", "max_leaves", "min_child_samples")
 
 
 def settings_text(settings: HeteroscedasticSettings) -> str:
-    """Whether these are the paper's settings, and which are not; methods and seed are free.
+    """Which settings differ from the paper's. Methods and seed may differ.
 
-    Knobs that none of the methods uses do not count.
+    Knobs that none of the methods uses are ignored.
 
     Examples
     --------
     >>> settings_text(HeteroscedasticSettings(seed=3))
-    "In the paper's settings."
+    "These are the paper's settings."
     >>> other = HeteroscedasticSettings(methods=("catboost",), noise_slope=0.5, subsample=0.8)
     >>> settings_text(other)
-    "Not the paper's settings: noise per unit of x 0.5 (there 0.1)."
+    'Different from the paper: noise per unit of x 0.5 (there 0.1).'
     """
     used = {knob for method in settings.methods for knob in METHODS[method].knobs}
     names = {k: name for k, name in _KNOBS.items() if k in used or k not in _OF_METHODS}
     other = other_settings(settings, PAPER, names)
-    return f"Not the paper's settings: {', '.join(other)}." if other else "In the paper's settings."
+    return (
+        f"Different from the paper: {', '.join(other)}."
+        if other
+        else "These are the paper's settings."
+    )
 
 
 def check_claims(
     run: HeteroscedasticRun, scores: tuple[HeteroscedasticScore, ...] | None = None
 ) -> tuple[Claim, ...]:
-    """Hold the paper's statements about the methods that were run against what came out.
+    """Compare the paper's statements about the methods that were run with the results.
 
     Examples
     --------
@@ -100,7 +104,7 @@ def check_claims(
     if "catboost" in found:
         claims.append(_claim_of_catboost(run, found["catboost"]))
     if "isolation" in found:
-        claims.append(_separates("An isolation forest tells all foreign rows (table 1).",
+        claims.append(_separates("An isolation forest detects all foreign rows (table 1).",
                                  found["isolation"], "isolation"))  # fmt: skip
     if run.settings.noise_slope > 0.0:
         claims += _claim_of_order(found)
@@ -108,7 +112,7 @@ def check_claims(
 
 
 class Ray(NamedTuple):
-    """How a curve goes from the last row outwards, on one side.
+    """How a curve changes from the last row outwards, on one side.
 
     side : "left" or "right"; spearman : rank correlation with the distance (0 where the curve is
     flat); linear : R squared of a straight line; slope : of that line, per unit of x; first, last :
@@ -175,8 +179,8 @@ def _claims_of_noise(found: Mapping[str, HeteroscedasticScore]) -> list[Claim]:
         claims.append(
             Claim(
                 "GNLL captures noise that grows linearly (section 4.1).",
-                f"Its std is off by {short(error, 2)}, {100 * error / noise:.0f} % of the mean "
-                "noise.",
+                f"The RMSE of its std is {short(error, 2)}, {100 * error / noise:.0f} % of the "
+                "mean noise std.",
                 verdict_of(-error / noise, -FOLLOWS, -HARDLY_FOLLOWS),
             )
         )
@@ -185,8 +189,8 @@ def _claims_of_noise(found: Mapping[str, HeteroscedasticScore]) -> list[Claim]:
 
 def _claims_of_macau(score: HeteroscedasticScore) -> list[Claim]:
     called = Claim(
-        f"{score.label} calls the noise data uncertainty (section 4.1).",
-        f"It is {100 * score.data_share:.0f} % of total uncertainty where rows are.",
+        f"{score.label} attributes the noise to data uncertainty (section 4.1).",
+        f"Data uncertainty is {100 * score.data_share:.0f} % of the total variance on test rows.",
         verdict_of(score.data_share, CALLED_DATA, HARDLY_CALLED_DATA),
     )
     if math.isnan(score.paper_crps):
@@ -194,8 +198,8 @@ def _claims_of_macau(score: HeteroscedasticScore) -> list[Claim]:
     captured = Claim(
         f"{score.label} captures the noise that grows with x (section 4.1; CRPS "
         f"{score.paper_crps:.2f}).",
-        f"CRPS {score.crps:.3f}, {score.excess:.3f} above the truth's own "
-        f"{score.truth_crps:.3f}; its std is off by {score.std_error:.2f}.",
+        f"Its CRPS is {score.crps:.3f}, {score.excess:.3f} above that of the true distribution "
+        f"({score.truth_crps:.3f}). The RMSE of its std is {score.std_error:.2f}.",
         verdict_of(-score.excess, -CAPTURES, -HARDLY_CAPTURES),
     )
     return [captured, called]
@@ -204,9 +208,10 @@ def _claims_of_macau(score: HeteroscedasticScore) -> list[Claim]:
 def _claim_of_forest(score: HeteroscedasticScore) -> Claim:
     crps = "" if math.isnan(score.paper_crps) else f"; CRPS {score.paper_crps:.2f}"
     return Claim(
-        f"A random forest's between-tree spread fails to capture the noise (section 4.1{crps}).",
-        f"Its std is {100 * score.noise_ratio:.0f} % of the noise; CRPS {score.crps:.3f}, "
-        f"{score.excess:.3f} above the truth's own.",
+        "The spread between the trees of a random forest does not capture the noise (section "
+        f"4.1{crps}).",
+        f"Its std is {100 * score.noise_ratio:.0f} % of the noise std. Its CRPS is "
+        f"{score.crps:.3f}, {score.excess:.3f} above that of the true distribution.",
         verdict_of(-score.noise_ratio, -HALF, -HARDLY_HALF),
     )
 
@@ -215,8 +220,8 @@ def _claim_of_scale(score: HeteroscedasticScore, sign: float) -> Claim:
     word = "over" if sign > 0.0 else "under"
     return Claim(
         f"{score.label} {word}estimates the noise (section 4.1).",
-        f"Its std over test rows is {score.mean_std:.3f} on average and the true one "
-        f"{score.mean_noise:.3f}, a ratio of {score.noise_ratio:.2f}.",
+        f"On test rows its mean std is {score.mean_std:.3f} and the true one is "
+        f"{score.mean_noise:.3f}. The ratio is {score.noise_ratio:.2f}.",
         verdict_of(sign * (score.noise_ratio - 1.0), OFF, HARDLY_OFF),
     )
 
@@ -225,8 +230,9 @@ def _claim_of_average(score: HeteroscedasticScore) -> Claim:
     worst = max(score.coverage, key=lambda found: abs(found.observed - found.level))
     return Claim(
         "Inductive conformal prediction captures the noise on average (section 4.1).",
-        f"Its worst interval holds {100 * worst.observed:.0f} % of test rows and should hold "
-        f"{100 * worst.level:.0f} %; its one std for all rows is off by {score.std_error:.2f}.",
+        f"The interval farthest from its level holds {100 * worst.observed:.0f} % of test rows "
+        f"instead of {100 * worst.level:.0f} %. All rows get the same std, with an RMSE of "
+        f"{score.std_error:.2f}.",
         verdict_of(-abs(worst.observed - worst.level), -NEAR, -HARDLY_NEAR),
     )
 
@@ -234,7 +240,9 @@ def _claim_of_average(score: HeteroscedasticScore) -> Claim:
 def _claims_of_novelty(run: HeteroscedasticRun, score: HeteroscedasticScore) -> list[Claim]:
     linear = score.method == "macau_linear"
     claims = [
-        _separates(f"Novelty of {score.label} tells all foreign rows (table 1).", score, "novelty"),
+        _separates(
+            f"Novelty of {score.label} detects all foreign rows (table 1).", score, "novelty"
+        ),
         _claim_of_inference(score, linear),
     ]
     rays = _rays_of(run, score.method)
@@ -243,19 +251,17 @@ def _claims_of_novelty(run: HeteroscedasticRun, score: HeteroscedasticScore) -> 
         straight, rising = min(ray.linear for ray in rays), min(ray.slope for ray in rays)
         claims.append(
             Claim(
-                "Knowledge uncertainty of MACAU (linear) rises linearly out of the rows "
+                "Outside the rows, knowledge uncertainty of MACAU (linear) rises linearly "
                 "(section 4.1).",
-                f"A straight line explains {100 * rays[0].linear:.0f} % (left) and "
-                f"{100 * rays[1].linear:.0f} % (right) of its std, which goes from "
-                f"{short(rays[0].first, 2)} to {short(rays[0].last, 2)} and from "
-                f"{short(rays[1].first, 2)} to {short(rays[1].last, 2)}.",
+                f"A straight line explains {100 * rays[0].linear:.0f} % of its std on the left and "
+                f"{100 * rays[1].linear:.0f} % on the right. {_away_from_rows(rays)}",
                 verdict_of(straight if rising > 0.0 else 0.0, RISES_LINEARLY, HARDLY_LINEARLY),
             )
         )
         claims.append(
             Claim(
-                "Knowledge uncertainty of MACAU (linear) tells most foreign rows (table 1: AUROC "
-                "0.95).",
+                "Knowledge uncertainty of MACAU (linear) detects most foreign rows (table 1: "
+                "AUROC 0.95).",
                 f"AUROC {known:.2f}.",
                 verdict_of(known, KNOWS, HARDLY_KNOWS),
             )
@@ -263,10 +269,10 @@ def _claims_of_novelty(run: HeteroscedasticRun, score: HeteroscedasticScore) -> 
     else:
         claims.append(
             Claim(
-                "Knowledge uncertainty of MACAU (basic) cannot tell foreign rows (table 1: AUROC "
-                "0.20).",
-                f"AUROC {known:.2f}: beyond the rows its std stays at {short(rays[0].last, 2)} "
-                f"(left) and {short(rays[1].last, 2)} (right).",
+                "Knowledge uncertainty of MACAU (basic) cannot detect foreign rows (table 1: "
+                "AUROC 0.20).",
+                f"AUROC {known:.2f}. At the ends of the picture its std is "
+                f"{short(rays[0].last, 2)} on the left and {short(rays[1].last, 2)} on the right.",
                 verdict_of(-known, -BLIND, -HARDLY_BLIND),
             )
         )
@@ -276,14 +282,14 @@ def _claims_of_novelty(run: HeteroscedasticRun, score: HeteroscedasticScore) -> 
 def _claim_of_inference(score: HeteroscedasticScore, linear: bool) -> Claim:
     if linear:
         return _separates(
-            "Inference novelty of MACAU (linear) tells all foreign rows (table 1).",
+            "Inference novelty of MACAU (linear) detects all foreign rows (table 1).",
             score,
             "inference_novelty",
         )
     value = score.auroc_of("inference_novelty")
     return Claim(
-        "Inference novelty of MACAU (basic) is chance, as a leaf predicts one value (table 1: "
-        "AUROC 0.50).",
+        "Inference novelty of MACAU (basic) is no better than chance, because a leaf predicts one "
+        "value (table 1: AUROC 0.50).",
         f"AUROC {value:.2f}.",
         verdict_of(-abs(value - 0.5), -CHANCE, -HARDLY_CHANCE),
     )
@@ -295,25 +301,33 @@ def _separates(paper: str, score: HeteroscedasticScore, key: str) -> Claim:
 
 
 def _rays_of(run: HeteroscedasticRun, method: str) -> tuple[Ray, Ray]:
-    """How the std of knowledge uncertainty goes out of the rows."""
+    """How the std of knowledge uncertainty changes outside the rows."""
     view = next(view for view in run.views if view.method == method)
     return follow_rays(view.x, np.sqrt(view.knowledge))
+
+
+def _away_from_rows(rays: tuple[Ray, Ray]) -> str:
+    """How a std changes from the last rows to both ends of the picture."""
+    left, right = rays
+    return (
+        f"From the last row outwards, the std goes from {short(left.first, 2)} to "
+        f"{short(left.last, 2)} on the left and from {short(right.first, 2)} to "
+        f"{short(right.last, 2)} on the right."
+    )
 
 
 def _claim_of_catboost(run: HeteroscedasticRun, score: HeteroscedasticScore) -> Claim:
     value, rays = score.auroc_of("knowledge"), _rays_of(run, score.method)
     return Claim(
-        "Knowledge uncertainty of CatBoost does not see foreign rows (section 4.1; table 1: AUROC "
-        "0.53).",
-        f"AUROC {value:.2f}: from the last rows outwards its std goes from "
-        f"{short(rays[0].first, 2)} to {short(rays[0].last, 2)} (left) and from "
-        f"{short(rays[1].first, 2)} to {short(rays[1].last, 2)} (right).",
+        "Knowledge uncertainty of CatBoost does not detect foreign rows (section 4.1; table 1: "
+        "AUROC 0.53).",
+        f"AUROC {value:.2f}. {_away_from_rows(rays)}",
         verdict_of(-value, -BLIND, -HARDLY_BLIND),
     )
 
 
 def _claim_of_order(found: Mapping[str, HeteroscedasticScore]) -> list[Claim]:
-    """Pairs of methods whose CRPS the table tells apart; it rounds to two digits."""
+    """Pairs of methods with different CRPS in the table, which rounds to two digits."""
     known = [score for score in found.values() if not math.isnan(score.paper_crps + score.crps)]
     pairs = [
         (near, far) if near.paper_crps < far.paper_crps else (far, near)
@@ -327,10 +341,10 @@ def _claim_of_order(found: Mapping[str, HeteroscedasticScore]) -> list[Claim]:
     here = sorted(known, key=lambda score: score.crps)
     return [
         Claim(
-            "CRPS from the best to the worst: "
-            f"{'; '.join(f'{s.label} {s.paper_crps:.2f}' for s in paper)} (table 1).",
-            f"{'; '.join(f'{s.label} {s.crps:.3f}' for s in here)}. {kept} of {len(pairs)} pairs "
-            "that the table tells apart are in its order.",
+            f"CRPS, best first: {'; '.join(f'{s.label} {s.paper_crps:.2f}' for s in paper)} "
+            "(table 1).",
+            f"Best first: {'; '.join(f'{s.label} {s.crps:.3f}' for s in here)}. The table orders "
+            f"{len(pairs)} pairs of these methods. {kept} of them have the same order here.",
             verdict_of(kept / len(pairs), 1.0, 0.6),
         )
     ]

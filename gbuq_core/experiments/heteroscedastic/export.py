@@ -1,4 +1,4 @@
-"""The Heteroscedastic page to take away: tables, and Python that computes the picture again."""
+"""Exports of the Heteroscedastic page: tables, and Python that computes the picture again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Noise that grows, and nothing beyond: figure 1 of MACAU's paper, live, with what it compares.
+"""Growing noise and places without rows: figure 1 of MACAU's paper, with the methods it compares.
 
 MACAU (doi 10.5121/csit.2023.131920), section 4.1. `fit_heteroscedastic` trains one method
 and predicts the widest grid and the calibration rows; `view_heteroscedastic` is arithmetic on that
@@ -54,7 +54,7 @@ Ends = Array | None
 
 
 class HeteroscedasticFit(NamedTuple):
-    """A trained method, and what it says about the grid and the calibration rows.
+    """A trained method, and its predictions for the grid and the calibration rows.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class HeteroscedasticFit(NamedTuple):
     seconds : float
         Of the training.
     memory_bytes : int or None
-        What the model holds; None where a library does not tell.
+        Size of the model; None where a library does not report it.
     clipped : Prediction or None
         The grid's with novelty scores that end at 5.2; None for methods without novelty.
     """
@@ -154,7 +154,7 @@ class HeteroscedasticView:
 
 
 class HeteroscedasticMeasure(NamedTuple):
-    """What a method says about test and foreign rows, and how long it took to say.
+    """One method's predictions for test and foreign rows, and how long they took.
 
     foreign_X : (n_ood, 1); seconds : of both predictions together.
     """
@@ -224,7 +224,7 @@ def fit_heteroscedastic(plan: HeteroscedasticPlan) -> HeteroscedasticFit:
 def view_heteroscedastic(
     fit: HeteroscedasticFit, settings: HeteroscedasticSettings
 ) -> HeteroscedasticView:
-    """A method over the picture's places; trains and predicts nothing.
+    """One method's curves over the picture. Trains and predicts nothing.
 
     Raises
     ------
@@ -286,9 +286,9 @@ def _inner(
 def heteroscedastic_factor(
     fit: HeteroscedasticFit, settings: HeteroscedasticSettings, level: float
 ) -> float:
-    """What stds are multiplied by so that intervals of a level hold it on fresh rows.
+    """The factor on all stds with which intervals of a level hold it on new rows.
 
-    1 where the settings want no conformal step, and for methods that predict nothing.
+    It is 1 without a conformal step, and for methods that predict nothing.
 
     Examples
     --------

@@ -27,7 +27,7 @@ SUPPORT = (0.0, 10.0)  # where rows are
 LEFTMOST, RIGHTMOST = -30.0, 40.0  # how far foreign rows may lie
 NEAREST = 0.5  # and the narrowest range of them on either side
 LEVELS = CONFORMAL_LEVELS  # of the intervals
-TAILS = ("rise", "clip")  # of novelty beyond the training rows: goes on rising, or ends at 5.2
+TAILS = ("rise", "clip")  # novelty outside the training rows: goes on rising, or stops at 5.2
 
 # Arguments of forests, as the page's settings call them.
 ARGUMENTS: Mapping[str, str] = MappingProxyType(
@@ -57,7 +57,7 @@ class HeteroscedasticMethod(NamedTuple):
     parts : tuple of str
         Which of `PARTS` it has; none for methods that only score rows.
     scores : tuple of str
-        Keys of `SCORES`: what it can tell foreign rows by.
+        Keys of `SCORES`: its scores for foreign rows.
     knobs : tuple of str
         Fields of `HeteroscedasticSettings` that its fit depends on besides rows, noise and seed.
     """
@@ -81,8 +81,8 @@ class HeteroscedasticMethod(NamedTuple):
 def _method_of(record: Method) -> HeteroscedasticMethod:
     """What the page makes of a record.
 
-    A method that splits data from knowledge tells foreign rows by each of them; any other by its
-    total, or by the one score that it has.
+    A method that splits data from knowledge has each of them as a score for foreign rows. Any other
+    method has its total, or its one novelty score.
     """
     arguments = {knob.key for knob in record.knobs}
     knobs = tuple(name for name, argument in ARGUMENTS.items() if argument in arguments)
@@ -105,7 +105,7 @@ PREDICTING = tuple(key for key, method in METHODS.items() if method.parts)
 
 
 class HeteroscedasticScoreKind(NamedTuple):
-    """A number that can tell foreign rows: its name, a sentence, its unit."""
+    """A score that can detect foreign rows: its name, a sentence, its unit."""
 
     label: str
     about: str
@@ -120,13 +120,13 @@ _SCORES = {
         "Data uncertainty", "Noise that more rows would not remove.", "squared units of y"
     ),
     "knowledge": HeteroscedasticScoreKind(
-        "Knowledge uncertainty", "How far the trees or members differ.", "squared units of y"
+        "Knowledge uncertainty", "How much the trees or members differ.", "squared units of y"
     ),
     "novelty": HeteroscedasticScoreKind(
-        "Novelty", "Distance to the rows of the leaf, over all features, as a z-score.", "z"
+        "Novelty", "Distance to the rows of the leaf in all features, as a z-score.", "z"
     ),
     "conditional_novelty": HeteroscedasticScoreKind(
-        "Conditional novelty", "The same over the features that lead to the leaf.", "z"
+        "Conditional novelty", "The same in the features that lead to the leaf.", "z"
     ),
     "inference_novelty": HeteroscedasticScoreKind(
         "Inference novelty", "How unusual the prediction is for its leaf, without its sign.", "|z|"
@@ -146,7 +146,7 @@ SCORES: Mapping[str, HeteroscedasticScoreKind] = MappingProxyType({**_SCORES, **
 
 @dataclass(frozen=True, kw_only=True)
 class HeteroscedasticSettings:
-    """Everything that the page depends on.
+    """All settings of the page.
 
     Attributes
     ----------
@@ -192,7 +192,7 @@ class HeteroscedasticSettings:
     tail: str = "rise"
 
 
-# Six of the paper's figure: both forms of MACAU and what it says most about.
+# Six methods of the paper's figure: both forms of MACAU, and those it discusses most.
 PAPER = HeteroscedasticSettings(
     methods=("macau_linear", "macau_basic", "forest", "quantile", "ngboost", "catboost")
 )
@@ -291,7 +291,7 @@ def why_not(plan: HeteroscedasticPlan) -> str:
     >>> why_not(plan_heteroscedastic(HeteroscedasticSettings(rows=3), "catboost"))
     'rows must be a whole number at least 100 and at most 20000; got 3.'
     >>> why_not(plan_heteroscedastic(HeteroscedasticSettings(rows=200), "macau_basic"))
-    'Trees of 20 rows (0.1 of 200) cannot be cut into two leaves of 20: take more rows, ...
+    'Each tree sees 20 rows (0.1 of 200), which cannot be cut into two leaves of 20 rows: ...
     """
     try:
         _check(plan)
@@ -324,13 +324,14 @@ def _too_few(plan: HeteroscedasticPlan) -> str:
     if seen >= 2 * plan.min_child_samples:
         return ""
     return (
-        f"Trees of {seen} rows ({plan.subsample:g} of {plan.rows:,}) cannot be cut into two "
-        f"leaves of {plan.min_child_samples}: take more rows, a larger subsample or smaller leaves."
+        f"Each tree sees {seen} rows ({plan.subsample:g} of {plan.rows:,}), which cannot be cut "
+        f"into two leaves of {plan.min_child_samples} rows: choose more rows, a larger subsample "
+        "or smaller leaves."
     )
 
 
 def check_view(settings: HeteroscedasticSettings) -> str:
-    """Why what is chosen, measured or drawn makes no sense whatever the fits; empty if it does.
+    """Why the methods, measurements or view are refused, in one sentence; empty if they are fine.
 
     Examples
     --------
@@ -356,7 +357,7 @@ def check_view(settings: HeteroscedasticSettings) -> str:
 
 
 def check_measure(plan: MeasurePlan) -> None:
-    """Refuse impossible numbers and ranges of judged rows.
+    """Check the numbers and ranges of test rows and foreign rows.
 
     Raises
     ------
@@ -376,9 +377,9 @@ def _check_methods(methods: tuple[str, ...]) -> None:
     if not methods:
         raise InvalidParameter("Choose at least one method.")
     if len(set(methods)) < len(methods):
-        raise InvalidParameter("A method is chosen twice: choose each once.")
+        raise InvalidParameter("A method is chosen twice: choose each method once.")
     if len(methods) > MOST_METHODS:
         raise InvalidParameter(
-            f"{len(methods)} methods are chosen, and at most {MOST_METHODS} fit side by side: "
-            "remove some."
+            f"{len(methods)} methods are chosen, but at most {MOST_METHODS} are allowed: remove "
+            "some."
         )

@@ -1,4 +1,4 @@
-"""What a method says about rows: mean, the parts of its uncertainty, intervals, novelty scores."""
+"""A method's predictions for rows: mean, parts of the uncertainty, intervals, novelty scores."""
 
 from __future__ import annotations
 
@@ -15,14 +15,12 @@ from gbuq_core.methods import PARTS
 from gbuq_core.metrics.conformal import conformal_scales
 from gbuq_core.uncertainty import Uncertainty, decompose_regression
 
-_LEAST_SCALE = (
-    1e-9  # of the largest: trees that all agree leave a std of 0, which nothing stretches
-)
+_LEAST_SCALE = 1e-9  # of the largest: no factor stretches a std of 0, where all trees agree
 _NOVELTIES = ("novelty", "conditional_novelty", "inference_novelty")
 
 
 class ScoreCurve(NamedTuple):
-    """A score by which foreign rows may be told: larger is more foreign.
+    """A score for foreign rows: larger is more foreign.
 
     key, label : str; values : (n,); spread : (n,) its std over the trees, or None.
     """
@@ -93,7 +91,7 @@ class Prediction(NamedTuple):
 def predict_rows(
     model: Any, method: str, X: Array, scored: bool = True, tail: str = TAILS[0]
 ) -> Prediction:
-    """What a fitted model of a method of the page says about rows (n, 1)."""
+    """Predictions of a fitted model for rows (n, 1)."""
     kind = METHODS[method]
     if not kind.parts:
         nothing = np.zeros(len(X))
@@ -114,7 +112,7 @@ def predict_rows(
 
 
 def score_again(prediction: Prediction, model: Any, X: Array, tail: str) -> Prediction:
-    """The prediction with novelty scores of a tail, whichever it had."""
+    """The same prediction with novelty scores of another tail."""
     judge = copy.copy(model)  # sessions share the model; the copy shares what was fitted
     judge.tail = tail
     novelty = judge.score_novelty(X)
@@ -183,7 +181,7 @@ def interval_of(
 
 
 def conformal_factor(prediction: Prediction, y: Array, level: float) -> float:
-    """What the stds are multiplied by so that a normal's interval holds its level on these rows.
+    """The factor on all stds with which a normal's interval holds its level on these rows.
 
     Split conformal prediction with ``|y - loc| / scale`` as the score.
 

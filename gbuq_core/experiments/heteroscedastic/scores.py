@@ -1,7 +1,7 @@
-"""What the predictions are worth: CRPS beside the truth's own, coverage, noise, foreign rows.
+"""Scores of the predictions: CRPS, coverage, noise and foreign rows, and the paper's table.
 
-MACAU (doi 10.5121/csit.2023.131920), section 4.1 and table 1. A test set's own best CRPS moves by
-about 0.01 from seed to seed, so what is judged is the excess over it.
+MACAU (doi 10.5121/csit.2023.131920), section 4.1 and table 1. The CRPS of the true distribution
+changes by about 0.01 from seed to seed, so methods are compared by their excess over it.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class PlaceCoverage(NamedTuple):
 
 
 class ScoreAuroc(NamedTuple):
-    """How well a score tells foreign rows from test rows, and what the paper found (NaN: nothing).
+    """How well a score separates foreign rows from test rows, here and in the paper (NaN: none).
 
     0.5 is chance; below it the score is higher on rows of the training law.
     """
@@ -145,7 +145,7 @@ class ScoreAuroc(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class HeteroscedasticScore:
-    """One method's numbers; NaN where it has none, as methods that only score.
+    """One method's scores. NaN where a method has none, such as one that predicts nothing.
 
     Attributes
     ----------
@@ -175,7 +175,7 @@ class HeteroscedasticScore:
     memory_bytes : int or None
         None where a library does not tell.
     thirds : tuple of PlaceCoverage
-        Coverage of the settings' level by thirds of x: what a level held on average hides.
+        Coverage of the settings' level in each third of x, which an average hides.
     """
 
     method: str
@@ -210,7 +210,7 @@ class HeteroscedasticScore:
 def score_heteroscedastic(
     fit: HeteroscedasticFit, measure: HeteroscedasticMeasure, settings: HeteroscedasticSettings
 ) -> HeteroscedasticScore:
-    """The numbers of one method; arithmetic on what was predicted.
+    """Score one method from its predictions.
 
     Examples
     --------
@@ -248,7 +248,7 @@ def score_heteroscedastic(
 
 
 def score_all(run: HeteroscedasticRun) -> tuple[HeteroscedasticScore, ...]:
-    """The numbers of all methods, from the least excess to the most; those without one last."""
+    """Score all methods. The smallest excess comes first; methods without one come last."""
     found = [
         score_heteroscedastic(fit, measure, run.settings)
         for fit, measure in zip(run.fits, run.measures, strict=True)
@@ -259,7 +259,7 @@ def score_all(run: HeteroscedasticRun) -> tuple[HeteroscedasticScore, ...]:
 def sort_scores(
     scores: list[HeteroscedasticScore] | tuple[HeteroscedasticScore, ...],
 ) -> tuple[HeteroscedasticScore, ...]:
-    """From the least excess to the most; methods without one keep their order at the end."""
+    """Sort by excess, smallest first. Methods without one keep their order at the end."""
     return tuple(
         sorted(scores, key=lambda score: math.inf if math.isnan(score.excess) else score.excess)
     )

@@ -20,15 +20,15 @@ def describe_heteroscedastic(
     --------
     >>> from gbuq_core.experiments.heteroscedastic.fit import run_heteroscedastic
     >>> run = run_heteroscedastic(HeteroscedasticSettings(methods=("conformal_linear",), rows=500))
-    >>> describe_heteroscedastic(run)[:41]
-    '500 rows with x from 0 to 10; noise grows'
+    >>> describe_heteroscedastic(run)[:42]
+    '500 rows with x from 0 to 10. The noise gr'
     """
     scores = score_all(run) if scores is None else scores
     told = [describe_data(run.settings), *(describe_method(score) for score in scores)]
     if run.settings.tail == "clip" and any(
         "novelty" in METHODS[score.method].scores for score in scores
     ):
-        told.append("Novelty scores end at 5.2, as in the authors' code.")
+        told.append("Novelty scores stop at 5.2, as in the authors' code.")
     return " ".join(told)
 
 
@@ -38,39 +38,45 @@ def describe_data(settings: HeteroscedasticSettings) -> str:
     Examples
     --------
     >>> describe_data(HeteroscedasticSettings())[:53]
-    '2,000 rows with x from 0 to 10; noise grows with x, t'
+    '2,000 rows with x from 0 to 10. The noise grows with '
     """
     low, high = SUPPORT
-    noise = "there is no noise."
+    noise = "There is no noise."
     if settings.noise_slope > 0.0:
         noise = (
-            f"noise grows with x, to a std of {short(settings.noise_slope * high, 2)} at {high:g}."
+            f"The noise grows with x and has a std of {short(settings.noise_slope * high, 2)} at "
+            f"x = {high:g}."
         )
     return (
-        f"{settings.rows:,} rows with x from {low:g} to {high:g}; {noise} Foreign rows lie from "
+        f"{settings.rows:,} rows with x from {low:g} to {high:g}. {noise} Foreign rows lie from "
         f"{settings.left_from:g} to {low:g} and from {high:g} to {settings.right_to:g}."
     )
 
 
 def describe_method(score: HeteroscedasticScore) -> str:
-    """One method in a sentence or two: prediction, noise, coverage, foreign rows."""
+    """One method: its prediction, noise, coverage and foreign rows."""
     return f"{_describe_fit(score)} {describe_ood(score)}".strip()
 
 
 def _describe_fit(score: HeteroscedasticScore) -> str:
     if math.isnan(score.crps):
         return f"{score.label} predicts nothing."
-    text = f"{score.label}: CRPS {score.crps:.3f}, {score.excess:.3f} above the truth's own"
+    text = (
+        f"{score.label}: its CRPS is {score.crps:.3f}, {score.excess:.3f} above that of the true "
+    )
+    text += "distribution."
     if not math.isnan(score.noise_ratio):
-        text += f"; its std is {_as_large(score.noise_ratio)} the noise on average"
+        text += f" On average its std is {_as_large(score.noise_ratio)} that of the noise."
     if "knowledge" in METHODS[score.method].parts and not math.isnan(score.data_share):
-        text += f" and {100 * score.data_share:.0f} % data uncertainty"
+        text += f" Data uncertainty is {100 * score.data_share:.0f} % of its variance."
     last = score.coverage[-1]
-    text += f"; {100 * last.level:.0f} % intervals hold {100 * last.observed:.0f} % of test rows."
+    text += (
+        f" Its {100 * last.level:.0f} % intervals hold {100 * last.observed:.0f} % of test rows."
+    )
     if score.thirds:
         shares = ", ".join(f"{100 * part.observed:.0f} %" for part in score.thirds)
         level = 100 * score.thirds[0].level
-        text += f" By thirds of x, from the left, those of {level:.0f} % hold {shares}."
+        text += f" In the left, middle and right third of x, {level:.0f} % intervals hold {shares}."
     return text
 
 
@@ -84,9 +90,9 @@ def _as_large(ratio: float) -> str:
 
 
 def describe_ood(score: HeteroscedasticScore) -> str:
-    """Which of a method's scores tell foreign rows, from the best to the worst."""
+    """How well each of a method's scores detects foreign rows, best first."""
     if not score.auroc:
         return ""
     best = sorted(score.auroc, key=lambda found: -found.value)
     told = ", ".join(f"{found.label.lower()} {found.value:.2f}" for found in best)
-    return f"Foreign rows are told with an AUROC of: {told}."
+    return f"AUROC for foreign rows: {told}."

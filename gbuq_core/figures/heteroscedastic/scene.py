@@ -112,7 +112,7 @@ class Look(NamedTuple):
 def pending(method: str, note: str) -> Belief:
     """A panel for a method whose result is still on its way.
 
-    >>> pending("gnll", "being fitted").loc is None
+    >>> pending("gnll", "training").loc is None
     True
     """
     return Belief(method, note=note)

@@ -66,18 +66,18 @@ _DATA = (
     Knob(
         "noise_slope", "Noise (std per unit of x)", "ladder", _DEFAULT.noise_slope, group="data",
         choices=(0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1, 2),
-        help="The noise's std is this many times x: none at 0, ten times this at 10.",
+        help="The noise std is this number times x: 0 at x = 0, ten times this number at x = 10.",
     ),
     Knob(
         "seed", "Seed", "integer", _DEFAULT.seed, 0, 30, step=1, group="data",
-        help="Of the rows and of the fits.",
+        help="Seed of the rows and of the training.",
     ),
 )  # fmt: skip
 _METHOD = (
     Knob(
         "methods", "Methods", "choices", _labels_of(_DEFAULT.methods),
         choices=tuple(_METHOD_LABELS), most=MOST_METHODS, group="method",
-        help="Up to six side by side on shared axes.",
+        help="Up to six, shown side by side on the same axes.",
     ),
     _of_forests("trees", (10, 20, 50, 100, 200, 300, 500)),
     _of_forests("subsample", (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.95)),
@@ -87,28 +87,27 @@ _METHOD = (
 _FOREIGN = (
     Knob(
         "left_from", "Left of 0, down to", "integer", int(_DEFAULT.left_from), -30, -1, step=1,
-        group="page", help="Rows are measured again; nothing is refitted.",
+        group="page", help="Foreign rows are drawn and scored again, without retraining.",
     ),
     Knob(
         "right_to", "Right of 10, up to", "integer", int(_DEFAULT.right_to), 11, 40, step=1,
-        group="page", help="Rows are measured again; nothing is refitted.",
+        group="page", help="Foreign rows are drawn and scored again, without retraining.",
     ),
 )  # fmt: skip
 _VIEW = (
-    Knob("show_total", "Total: its edge", "switch", False, group="page"),
-    Knob("show_data", "Data: inner band", "switch", True, group="page"),
-    Knob("show_knowledge", "Knowledge: rim", "switch", True, group="page"),
+    Knob("show_total", "Total (outline)", "switch", False, group="page"),
+    Knob("show_data", "Data (light band)", "switch", True, group="page"),
+    Knob("show_knowledge", "Knowledge (dark rim)", "switch", True, group="page"),
     Knob(
         "score", "Score below", "choice", SCORES[_DEFAULT.score].label,
         choices=tuple(_SCORE_LABELS), group="page",
-        help="A method without it shows the knowledge uncertainty that it has, or else the score "
-        "that it has.",
+        help="A method without this score shows its knowledge uncertainty, or else its own score.",
     ),
     Knob(
         "tail", "Novelty beyond the rows", "choice", next(iter(_TAIL_LABELS)),
         choices=tuple(_TAIL_LABELS), group="page", when=_has_novelty, plain=True,
-        help="The authors' z-scores end at 5.2, ours go on rising. Rows are scored again; nothing "
-        "is refitted.",
+        help="The authors' z-scores stop at 5.2. Ours go on rising. Changing this scores the rows "
+        "again, without retraining.",
     ),
     Knob("log", "Logarithmic score", "switch", False, group="page"),
     Knob("own_scale", "Own scale for each score", "switch", False, group="page"),
@@ -118,8 +117,8 @@ _VIEW = (
     ),
     Knob(
         "conformal", "Conformal", "switch", False, group="page",
-        help="Every std is stretched by one factor, found on 1,000 held-out rows, so that "
-        "intervals hold their level.",
+        help="Multiplies every std by one factor so that intervals hold their level. The factor "
+        "comes from 1,000 held-out rows.",
     ),
 )  # fmt: skip
 SORT = Knob("sort", "Sorted by", "choice", SORTS[0], choices=SORTS, group="page", plain=True)
@@ -131,7 +130,7 @@ STATE = PageState(
         Preset(
             "Paper settings",
             {"methods": _labels_of(PAPER.methods), "trees": PAPER.trees},
-            "Six methods of figure 1.",
+            "Six methods of the paper's figure 1.",
         ),
         Preset(
             "Leaves of one row",
@@ -141,14 +140,15 @@ STATE = PageState(
                 "score": SCORES["inference_novelty"].label,
                 "tail": list(_TAIL_LABELS)[1],
             },
-            "A leaf of one row knows no slope and no noise: the AUROC of linear leaves' knowledge "
-            "uncertainty falls, and that of the authors' inference novelty, which ends at 5.2. Let "
-            "novelty go on rising, and its AUROC comes back.",
+            "A leaf with one row cannot know a slope or the noise. What happens to the AUROC of "
+            "knowledge uncertainty, and to that of the authors' inference novelty, which stops at "
+            "5.2? Then let novelty go on rising.",
         ),
         Preset(
             "Subsample 0.8",
             {"subsample": 0.8, "score": SCORES["knowledge"].label},
-            "Trees that see nearly the same rows agree where there are none.",
+            "The trees see nearly the same rows. Does their knowledge uncertainty still rise "
+            "outside the rows?",
         ),
     ),
 )

@@ -1,4 +1,4 @@
-"""What can be taken away from Heteroscedastic: code, link, tables, page; where it comes from."""
+"""Exports of Heteroscedastic (code, link, tables, page), and its equations."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from pages._ui.heteroscedastic.scorecard import claims_of, interval_rows, ood_ro
 
 _PAPER = "https://doi.org/10.5121/csit.2023.131920"
 _LEAD = (
-    "What models know of their noise, and of places without rows: a linear model or a mean in "
-    "every leaf of a random forest, beside simpler ways. After the paper on MACAU, "
-    "doi 10.5121/csit.2023.131920."
+    "Do models know their noise, and the places where they have seen no rows? MACAU has a linear "
+    "model or a mean in every leaf of a random forest. It stands beside simpler methods. After the "
+    "paper on MACAU, doi 10.5121/csit.2023.131920."
 )
 _TERMS = (
     "total", "data", "knowledge", "novelty", "conditional_novelty", "inference_novelty",
@@ -37,7 +37,7 @@ _TERMS = (
 def export_heteroscedastic(
     settings: HeteroscedasticSettings, run: HeteroscedasticRun, figure: Curves, link: str
 ) -> None:
-    """Code, link, data, page; the picture's own buttons save it."""
+    """Code, link, data and page. The picture has its own buttons to save it."""
     downloads = [
         Download("Curves (CSV)", "curves.csv", "text/csv", partial(curves_csv, run)),
         Download(
@@ -62,18 +62,18 @@ def explain_heteroscedastic() -> None:
     with st.expander("Equations, words and paper"):
         st.markdown(
             f"The paper on MACAU, [doi 10.5121/csit.2023.131920]({_PAPER}), sections 3 and 4. The "
-            "rows are drawn as we read its equation 6, with noise whose std is a tenth of x:"
+            "rows follow its equation 6, with a noise std of a tenth of x:"
         )
         st.latex(
             r"X\sim U(0,10),\qquad Y=\tfrac12 X+\sin X+0.1\,X\,\varepsilon,\qquad"
             r"\varepsilon\sim\mathcal N(0,1)"
         )
         st.markdown(
-            "In every leaf of every tree stands a small model: a Bayesian linear regression of the "
-            "features on the way to the leaf (linear), or the mean and the variance of its rows "
-            "(basic). The law of total variance (equations 1 and 2) joins the T trees, the mean of "
-            "the leaves' variances being data and the variance of their means knowledge "
-            "uncertainty:"
+            "Every leaf of every tree has a small model: a Bayesian linear regression on the "
+            "features along the path to the leaf (linear), or the mean and the variance of its "
+            "rows (basic). The law of total variance (equations 1 and 2) combines the T trees. "
+            "Data uncertainty is the mean of the leaves' variances. Knowledge uncertainty is the "
+            "variance of the leaves' means:"
         )
         st.latex(
             r"\underbrace{\sigma^2(x)}_{\text{total}}="
@@ -81,12 +81,12 @@ def explain_heteroscedastic() -> None:
             r"\underbrace{\frac1T\sum_t\bigl(\mu_t(x)-\bar\mu(x)\bigr)^2}_{\text{knowledge}}"
         )
         st.markdown(
-            "Novelty (section 3.2) is the Mahalanobis distance of a row to the training rows of "
-            "its leaf, mapped tree by tree to a z-score by the distances of the training rows, "
-            "then averaged. The authors' map ends at 5.2; ours goes on rising, unless the sidebar "
-            "says otherwise. Conditional novelty takes the features on the way to the leaf, which "
-            "with a single feature is the same; inference novelty compares the prediction with "
-            "those that the leaf made in training."
+            "Novelty (section 3.2) is the Mahalanobis distance from a row to the training rows of "
+            "its leaf. In each tree, the distances of the training rows turn it into a z-score. "
+            "Novelty is the mean of these z-scores. The authors' z-scores stop at 5.2. Ours go on "
+            "rising, unless you change that in the sidebar. Conditional novelty uses only the "
+            "features along the path to the leaf. With one feature, that is the same. Inference "
+            "novelty compares the prediction with the leaf's predictions in training."
         )
         terms = [GLOSSARY[name] for name in _TERMS]
         st.markdown("\n".join(f"- **{term.label}.** {term.definition}" for term in terms))
@@ -97,7 +97,7 @@ def _html(settings: HeteroscedasticSettings, run: HeteroscedasticRun, figure: Cu
     sections = [Section(curves=figure), Section(heading="In words", text=words_of(run))]
     if scores:
         sections.append(Section(heading="Scorecard", table=_plain(interval_rows(scores))))
-        sections.append(Section(heading="Telling foreign rows", table=_plain(ood_rows(scores))))
+        sections.append(Section(heading="Detecting foreign rows", table=_plain(ood_rows(scores))))
     claims = claims_of(run)
     if claims:
         sections.append(

@@ -1,4 +1,4 @@
-"""Heteroscedastic's picture: what has been fitted, what it predicts, and its scores below it."""
+"""Heteroscedastic's picture: one panel per method, with its prediction and a score below it."""
 
 from __future__ import annotations
 
@@ -65,21 +65,21 @@ def draw_picture(
     shown: Sequence[Shown],
     refusals: Sequence[str],
 ) -> Curves:
-    """The panels, and below them what is missing; the figure for whoever takes it away."""
+    """The panels, and below them what is missing. Returns the figure for exports."""
     figure = figure_of(values, settings, shown)
     show_curves(figure, "heteroscedastic-panels")
     if refusals:
         show_notice(list(refusals), "heteroscedastic")
     say_problems(shown)
     if not settings.methods:
-        st.text("Choose a method at the left to see what it predicts.")
+        st.text("Choose a method on the left to see its prediction.")
     return figure
 
 
 def figure_of(
     values: SimpleNamespace, settings: HeteroscedasticSettings, shown: Sequence[Shown]
 ) -> Curves:
-    """The picture: today's rows with what belongs to them; of other rows, all as it was."""
+    """The picture for today's rows; until one method is trained on them, the previous picture."""
     data = data_of(settings)
     if shown and not any(_belongs(one, settings) for one in shown):
         old = next((one.fit for one in shown if one.fit is not None), None)
@@ -108,9 +108,10 @@ def _say(one: Belief, ground: Ground) -> str:
     values = one.judged.values
     inside = values[ground.support]
     return (
-        f"{label}: {one.judged.label} lies between {short(inside.min())} and {short(inside.max())} "
-        f"where rows are, at {short(values[0])} and {short(values[-1])} at the ends of the "
-        f"picture; {USUAL} % of in-distribution rows lie below {short(one.judged.usual)}."
+        f"{label}: where there are rows, {one.judged.label} lies between {short(inside.min())} and "
+        f"{short(inside.max())}. At the ends of the picture it is {short(values[0])} and "
+        f"{short(values[-1])}. {USUAL} % of in-distribution rows lie below "
+        f"{short(one.judged.usual)}."
     )
 
 
@@ -132,7 +133,7 @@ def ground_of(data: HeteroscedasticData, settings: HeteroscedasticSettings) -> G
 def _belief(one: Shown, settings: HeteroscedasticSettings) -> Belief:
     view = one.view
     if view is None or not _belongs(one, settings):
-        state = "no result" if one.problem else _STATES.get(one.answer.state, "being fitted")
+        state = "no result" if one.problem else _STATES.get(one.answer.state, "training")
         return pending(one.answer.slot, state)
     std = view.factor * np.sqrt(np.stack([view.data, view.knowledge]))
     has_knowledge = "knowledge" in view.parts
@@ -146,7 +147,7 @@ def _belief(one: Shown, settings: HeteroscedasticSettings) -> Belief:
         _ends(view.inner_lower, view.inner_upper) if has_knowledge else outer,
         outer,
         _judged(view, settings.score),
-        note_of(view, settings) if one.answer.fresh else "settings before",
+        note_of(view, settings) if one.answer.fresh else "previous settings",
     )
 
 
@@ -155,7 +156,7 @@ def _ends(lower: np.ndarray | None, upper: np.ndarray | None) -> Ends | None:
 
 
 def note_of(view: HeteroscedasticView, settings: HeteroscedasticSettings) -> str:
-    """What a method lacks, or what the conformal step did to it."""
+    """Which part a method does not have, or the factor of its conformal step."""
     if not view.parts:
         return "predicts nothing"
     if settings.conformal and view.factor != 1.0:
@@ -204,7 +205,7 @@ def show_costs(settings: HeteroscedasticSettings, shown: Sequence[Shown]) -> Non
     """What the fits took, and what slow methods would take that are not chosen."""
     parts = PAGE.costs(settings, shown)
     parts.append(
-        f"{USUAL} % of in-distribution rows score below the dotted mark. Foreign rows, "
-        "view and the conformal step refit nothing."
+        f"{USUAL} % of in-distribution rows score below the dotted line. The controls under "
+        "Foreign rows and View update the picture without retraining."
     )
     st.caption(" ".join(parts))

@@ -1,4 +1,4 @@
-"""Heteroscedastic's scorecard beside the paper's table 1, and the paper's statements."""
+"""Heteroscedastic's scorecard with the paper's table 1, and the paper's statements."""
 
 from __future__ import annotations
 
@@ -127,23 +127,24 @@ def draw_scores(settings: HeteroscedasticSettings, run: HeteroscedasticRun, by: 
         with st.container(width=220):
             draw_knob(SORT)
     if not found:
-        st.text("Scores appear with the first fit.")
+        st.text("Scores appear when the first method is trained.")
     else:
         _table("heteroscedastic-intervals", interval_rows(found))
         st.caption(_how_intervals(found, settings))
         _table("heteroscedastic-ood", ood_rows(found))
         st.caption(
-            "AUROC of each score for telling "
-            f"{settings.ood_rows:,} foreign rows from {settings.test_rows:,} test rows: 1 tells "
-            "all, 0.5 is chance, 0 is the wrong way round. After the slash the paper's table 1, of "
-            f"its own settings.{_how_novelty(found, settings)}"
+            "AUROC of each score for separating "
+            f"{settings.ood_rows:,} foreign rows from {settings.test_rows:,} test rows. 1 is "
+            "perfect, 0.5 is chance, and 0 ranks all rows the wrong way round. The number after "
+            "the slash is from the paper's table 1, with the paper's settings."
+            f"{_how_novelty(found, settings)}"
         )
     st.header("The paper and this picture")
     st.caption(settings_text(settings))
     claims = claims_of(run)
     draw_claims(claims)
     if not claims:
-        st.text("The paper says nothing about these methods alone.", width="stretch")
+        st.text("The paper says nothing about these methods.", width="stretch")
 
 
 def claims_of(run: HeteroscedasticRun) -> tuple[Claim, ...]:
@@ -223,8 +224,8 @@ def _how_novelty(scores: Sequence[HeteroscedasticScore], settings: Heteroscedast
     if not any("novelty" in METHODS[one.method].scores for one in scores):
         return ""
     if settings.tail == TAILS[0]:
-        return " Novelty scores here go on rising beyond the rows."
-    return " Novelty scores here end at 5.2, as in the authors' code."
+        return " Outside the rows, novelty scores go on rising here."
+    return " Here novelty scores stop at 5.2, as in the authors' code."
 
 
 def _how_intervals(
@@ -235,20 +236,22 @@ def _how_intervals(
     for one in scores:
         if one.crps_kind not in ("", "normal"):
             kinds.setdefault(one.crps_kind, []).append(one.label)
-    kind = "".join(f" CRPS of {' and '.join(names)}: {how}." for how, names in kinds.items())
-    beside = "; the paper's test rows are others, with a best value that differs by about 0.01."
+    kind = "".join(
+        f" CRPS of {' and '.join(names)} uses the {how}." for how, names in kinds.items()
+    )
+    beside = " The paper used other test rows, where this value can differ by about 0.01."
     if settings.noise_slope != PAPER.noise_slope:
-        beside = f"; the paper's CRPS, of noise {PAPER.noise_slope:g} x, is no match and left out."
+        beside = f" The paper's CRPS is left out because its noise is {PAPER.noise_slope:g} x."
     wrapped = ""
     if settings.conformal:
         wrapped = (
-            f" CRPS is of the stds as stretched for {100 * settings.level:g} %; each level's "
-            "coverage, of those stretched for itself."
+            f" CRPS uses the conformal factor for {100 * settings.level:g} %. The coverage of each "
+            "level uses the factor for that level."
         )
     return (
-        f"On {settings.test_rows:,} fresh rows, in units of y; lower is better. The truth's own "
-        f"CRPS on them is {truth}{beside}{kind}{wrapped} In parentheses: points away from the "
-        "level; bold where sampling error does not explain it. By thirds: x below 3.3, up to 6.7, "
-        "and above; a level held on average may be held nowhere. RMSE: to the true mean and the "
-        "true std."
+        f"CRPS on {settings.test_rows:,} new rows, in units of y. Lower is better. The true "
+        f"distribution has {truth}.{beside}{kind}{wrapped} The number in parentheses is the "
+        "difference from the level, in percentage points. It is bold where sampling error does "
+        "not explain it. The thirds are x below 3.3, from 3.3 to 6.7, and above. A level can hold "
+        "on average and in none of the thirds. RMSE is to the true mean and the true std."
     )

@@ -100,7 +100,7 @@ def test_one_std_for_all_rows_covers_too_much_at_the_left_and_too_little_at_the_
     left, _, right = (part.observed for part in score.thirds)
     # Noise of std 0.17 and 0.83 at the middles of the thirds; 667 rows leave 0.01 of error.
     assert left > right + 0.04
-    assert "By thirds of x" in describe_heteroscedastic(run)
+    assert "In the left, middle and right third of x, " in describe_heteroscedastic(run)
 
 
 def test_auroc_counts_pairs_of_foreign_and_test_rows(run):
@@ -166,10 +166,10 @@ def test_claims_follow_the_numbers(run):
     assert verdict("(linear) captures the noise", excess=0.014) == "holds"
     assert verdict("(linear) captures the noise", excess=0.02) == "nearly"
     assert verdict("(linear) captures the noise", excess=0.2) == "does not hold"
-    assert verdict("(linear) calls the noise data", data_share=0.95) == "holds"
-    assert verdict("(linear) calls the noise data", data_share=0.2) == "does not hold"
+    assert verdict("(linear) attributes the noise to data", data_share=0.95) == "holds"
+    assert verdict("(linear) attributes the noise to data", data_share=0.2) == "does not hold"
     blind = tuple(found._replace(value=0.5) for found in scores[0].auroc)
-    assert verdict("tells all foreign", auroc=blind) == "does not hold"
+    assert verdict("detects all foreign", auroc=blind) == "does not hold"
 
 
 def test_claims_without_noise_speak_of_foreign_rows_only(run):
@@ -190,10 +190,10 @@ def test_settings_that_are_not_the_papers_are_named_where_a_method_uses_them():
     paper = HeteroscedasticSettings(
         methods=("macau_basic", "conformal_linear"), seed=5, tail="clip"
     )
-    assert settings_text(paper) == "In the paper's settings."
+    assert settings_text(paper) == "These are the paper's settings."
     other = replace(paper, noise_slope=0.3, trees=20, left_from=-3.0)
     assert settings_text(other) == (
-        "Not the paper's settings: noise per unit of x 0.3 (there 0.1), trees 20 (there 100), "
+        "Different from the paper: noise per unit of x 0.3 (there 0.1), trees 20 (there 100), "
         "foreign rows down to -3 (there -10)."
     )
     alone = replace(other, methods=("conformal_linear",), left_from=-10.0)
@@ -244,8 +244,8 @@ def test_code_and_words_name_the_authors_tail(run):
     code = heteroscedastic_code(settings)
     assert code.count('tail="clip"') == 2  # both forms of MACAU, nobody else
     assert "tail" not in heteroscedastic_code(SMALL)
-    assert "end at 5.2" in describe_heteroscedastic(run._replace(settings=settings))
-    assert "end at 5.2" not in describe_heteroscedastic(run)
+    assert "stop at 5.2" in describe_heteroscedastic(run._replace(settings=settings))
+    assert "stop at 5.2" not in describe_heteroscedastic(run)
 
 
 @pytest.mark.parametrize("method", METHODS)
