@@ -1,8 +1,8 @@
-"""What a lesson is, and how it is written to one HTML file without the app.
+"""A lesson, and how to write it to one HTML file without the app.
 
-A lesson is a few steps; each opens a page's experiment at a preset, asks a question about the
-picture and answers it with the numbers of that very run. Nothing is stored: a step is computed
-when it is shown.
+A lesson has a few steps. Each opens a page's experiment at a preset, asks a question about the
+picture and answers it with the numbers of the same run. Nothing is stored: a step is computed when
+it is shown.
 
 ::
 
@@ -31,7 +31,7 @@ class Shown(NamedTuple):
     text : sequence of str
         Paragraphs of plain text, before the question.
     answer : str
-        What to see, with the numbers of this run.
+        The answer, with the numbers of this run.
     sheet : PanelSheet
         The picture, by the same code as the page's.
     """
@@ -67,7 +67,7 @@ class Lesson(NamedTuple):
     name : str
         Of its module and of its file.
     title, lead : str
-        Its heading, and what it is about in a sentence or two.
+        Its heading, and one or two sentences about it.
     page : str
         The address of the page that its presets belong to.
     source : str

@@ -1,4 +1,4 @@
-"""Lesson: what a forest knows of its noise, and of where it has never been."""
+"""Lesson: what does a forest know about its noise, and about places without rows?"""
 
 from demos.heteroscedastic.steps import LESSON
 

@@ -1,7 +1,7 @@
-"""What the lesson on growing noise answers, whatever the numbers are.
+"""The answers of the lesson on growing noise, written from the numbers of a run.
 
-Levels of agreement are those of `claims`; what would be said of other numbers is
-written here too, so that no sentence outlives the numbers that it was written beside.
+Levels of agreement are those of `claims`. Each answer has sentences for other numbers too, so that
+it never says what a run refutes.
 """
 
 from __future__ import annotations
@@ -49,24 +49,24 @@ def change(old: float, new: float, form: str = ".2g") -> str:
 
 
 def who_sees_noise(scores: Mapping[str, HeteroscedasticScore]) -> str:
-    """Which stds follow the noise, and what those that do not lack."""
+    """Which stds follow the noise, and how far off the others are."""
     noise = next(iter(scores.values())).mean_noise
     sees = [s for s in scores.values() if s.std_error <= FOLLOWS * noise]
     blind = [s for s in scores.values() if s.std_error > FOLLOWS * noise]
-    parts = [f"The noise's std is {noise:.2f} on average over fresh rows."]
+    parts = [f"On average over new rows, the std of the noise is {noise:.2f}."]
     if sees:
         off = names([f"{s.std_error:.2f}" for s in sees])
-        several = f"follow it: their stds are off by {off}."
-        one = f"follows it: its std is off by {off}."
+        several = f"follow it: the RMSEs of their stds are {off}."
+        one = f"follows it: the RMSE of its std is {off}."
         parts.append(f"{names([s.label for s in sees])} {several if len(sees) > 1 else one}")
     else:
         parts.append("None of them follows it.")
     for score in blind:
         last = score.coverage[-1]
         parts.append(
-            f"{score.label} does not ({score.std_error:.2f}): its std is "
+            f"{score.label} does not ({score.std_error:.2f}): on average, its std is "
             f"{100 * score.noise_ratio:.0f} % of the noise, and its {100 * last.level:.0f} % "
-            f"intervals hold {100 * last.observed:.0f} % of fresh rows."
+            f"intervals hold {100 * last.observed:.0f} % of new rows."
         )
     if "forest" in scores:
         parts.append(_why_forest(scores["forest"].std_error > FOLLOWS * noise))
@@ -75,40 +75,41 @@ def who_sees_noise(scores: Mapping[str, HeteroscedasticScore]) -> str:
 
 def _why_forest(blind: bool) -> str:
     why = (
-        "A forest's spread is how far the means of its trees differ. A mean over many rows hardly "
-        "moves with their noise, so that the spread says how unsure the mean is, not how far y "
+        "A forest's spread is how much the means of its trees differ. A mean over many rows hardly "
+        "changes with their noise. So the spread says how uncertain the mean is, not how far y "
         "lies from it."
     )
-    return why if blind else f"That is chance: {why[0].lower()}{why[1:]}"
+    return why if blind else f"For the forest this is chance. {why}"
 
 
 def data_or_knowledge(linear: HeteroscedasticScore, basic: HeteroscedasticScore, gap: float) -> str:
-    """Shares of the two parts, and what a leaf's slope does to them."""
+    """Shares of the two parts, and how a line in the leaf changes them."""
     exact = "to the last digit" if gap < 1e-9 else f"to within {gap:.1g}"
     shares = [f"{100 * s.data_share:.0f} %" for s in (linear, basic)]
     nearly = all(s.data_share >= CALLED_DATA for s in (linear, basic))
     parts = [
-        f"The two parts add up to the total {exact}. Where rows are, {shares[0]} of it is data "
-        f"uncertainty for {linear.label} and {shares[1]} for {basic.label}. "
-        + ("That is as it should be:" if nearly else "Nearly all of it should be:")
-        + " so many rows pin the mean down, and what is left is noise that no further row removes."
+        f"The two parts add up to the total {exact}. Where there are rows, {shares[0]} of it is "
+        f"data uncertainty for {linear.label} and {shares[1]} for {basic.label}. "
+        + ("This is as it should be." if nearly else "Nearly all of it should be.")
+        + " With so many rows the mean is nearly certain. The rest is noise, which more rows would "
+        "not remove."
     ]
     if basic.noise_ratio > linear.noise_ratio + _SAME:
         parts.append(
-            "The plain leaf still says too much. It gives one mean to a stretch of x over which "
-            "the truth goes up and down, and counts that as noise: its std is "
-            f"{basic.noise_ratio:.2f} times the true one on average, that of leaves with a line "
+            "A plain leaf overestimates the noise. It has one mean for a range of x in which the "
+            "true mean goes up and down, and takes these changes for noise. On average its std is "
+            f"{basic.noise_ratio:.2f} times the true one. With a line in the leaf it is "
             f"{linear.noise_ratio:.2f} times."
         )
     else:
         parts.append(
-            "A line in the leaf changes little of the noise: the std is "
-            f"{linear.noise_ratio:.2f} times the true one with it and {basic.noise_ratio:.2f} "
+            "A line in the leaf hardly changes the noise. The std is "
+            f"{linear.noise_ratio:.2f} times the true one with a line and {basic.noise_ratio:.2f} "
             "times without."
         )
     better = "nearer" if linear.rmse < basic.rmse else "no nearer"
     parts.append(
-        f"With lines the mean is {better} to the truth too: off by {linear.rmse:.2f} instead of "
+        f"With lines, the mean is {better} to the truth: its RMSE is {linear.rmse:.2f} instead of "
         f"{basic.rmse:.2f}."
     )
     return " ".join(parts)
@@ -117,46 +118,47 @@ def data_or_knowledge(linear: HeteroscedasticScore, basic: HeteroscedasticScore,
 def who_notices_the_end(
     rays: Mapping[str, tuple[Ray, Ray]], scores: Mapping[str, HeteroscedasticScore], seeds: Array
 ) -> str:
-    """How knowledge uncertainty goes outwards; seeds are CatBoost's AUROC for several."""
+    """How knowledge uncertainty changes outside the rows; ``seeds`` are CatBoost's AUROCs."""
     parts = []
     for key, (left, right) in rays.items():
         score = scores[key]
         value = score.auroc_of("knowledge")
         parts.append(
-            f"{score.label}: {_outwards(left, right)} Its AUROC for foreign rows is {value:.2f}, "
-            f"{_as_a_judge(value)}."
+            f"{score.label}: {_outwards(left, right)} Its AUROC for foreign rows is {value:.2f} "
+            f"({_as_a_judge(value)})."
         )
     low, high = float(seeds.min()), float(seeds.max())
     told = ", ".join(f"{value:.2f}" for value in seeds)
-    parts.append(f"With other seeds CatBoost has an AUROC of {told}:")
+    parts.append(f"With other seeds, CatBoost has an AUROC of {told}.")
     if high - low > 2 * CHANCE:
         parts.append(
-            "two flat values, one a side, that chance puts high or low among those of other rows."
+            "Its knowledge uncertainty has one flat value on each side. Whether they are high or "
+            "low is chance."
         )
     else:
-        parts.append("chance moves that little.")
+        parts.append("Chance changes it little.")
     return " ".join(parts)
 
 
 def _as_a_judge(value: float) -> str:
     """An AUROC in words.
 
-    >>> _as_a_judge(0.97), _as_a_judge(0.8), _as_a_judge(0.5), _as_a_judge(0.2)
-    ('most are told', 'some are told', 'none are told', 'worse than chance')
+    >>> _as_a_judge(0.97), _as_a_judge(0.5), _as_a_judge(0.2)
+    ('it detects most of them', 'it detects none of them', 'worse than chance')
     """
     if value >= KNOWS:
-        return "most are told"
+        return "it detects most of them"
     if value > BLIND:
-        return "some are told"
-    return "none are told" if value >= 0.5 - CHANCE else "worse than chance"
+        return "it detects some of them"
+    return "it detects none of them" if value >= 0.5 - CHANCE else "worse than chance"
 
 
 def _outwards(left: Ray, right: Ray) -> str:
     both = (left, right)
     if all(ray.spearman == 0.0 for ray in both):
         return (
-            f"not at all, its std stays at {left.first:.2g} on the left and {right.first:.2g} on "
-            "the right, however far one goes."
+            f"its std is {left.first:.2g} everywhere on the left and {right.first:.2g} everywhere "
+            "on the right."
         )
     ends = (
         f"from {left.first:.2g} to {left.last:.2g} on the left and from {right.first:.2g} to "
@@ -166,16 +168,16 @@ def _outwards(left: Ray, right: Ray) -> str:
         return f"its std rises in a straight line, {ends}."
     if all(ray.slope > 0.0 for ray in both):
         return f"its std rises, {ends}."
-    return f"its std does not rise on both sides, it goes {ends}."
+    return f"its std does not rise on both sides. It goes {ends}."
 
 
 def which_novelty(
     scores: Sequence[HeteroscedasticScore], beyond: Mapping[tuple[str, str], float]
 ) -> str:
-    """AUROC of each score, and shares of foreign rows beyond what is usual among others."""
+    """AUROC of each score, and the share of foreign rows above the 95 % level of other rows."""
     parts = [
-        "In brackets the AUROC, and how many foreign rows lie beyond what 95 % of fresh rows from "
-        "between 0 and 10 stay below."
+        "The brackets give the AUROC and a share. 95 % of new rows between 0 and 10 score below a "
+        "certain value. The share is how many foreign rows score above it."
     ]
     for score in scores:
         asked = [found for found in score.auroc if (score.method, found.key) in beyond]
@@ -188,26 +190,29 @@ def which_novelty(
         blind = [shown[found.key] for found in asked if not found.value >= SEPARATES]
         if told:
             more = f", but not by {names(blind)}" if blind else ""
-            parts.append(f"{score.label} tells all or nearly all by {names(told)}{more}.")
+            parts.append(
+                f"{score.label} detects all or nearly all foreign rows by {names(told)}{more}."
+            )
         elif blind:
-            parts.append(f"{score.label} does not tell them by {names(blind)}.")
+            parts.append(f"{score.label} does not detect them by {names(blind)}.")
     return " ".join(parts)
 
 
 def why_novelty(same: bool, flat: bool) -> str:
-    """What one feature and a leaf without a line make of the scores."""
+    """How one feature and a leaf without a line affect the scores."""
     parts = []
     if same:
         parts.append(
-            "There is one feature, so that the features of a leaf's path are all there are: "
-            "novelty and conditional novelty are the same here."
+            "There is only one feature, so every path to a leaf uses all features. Novelty and "
+            "conditional novelty are the same here."
         )
     else:
         parts.append("Novelty and conditional novelty differ, although there is one feature.")
     if flat:
         parts.append(
-            "Inference novelty asks whether a prediction is unusual for its leaf, and a leaf that "
-            "predicts one value has no unusual one. It can be 0 where nothing has been seen."
+            "Inference novelty asks whether a prediction is unusual for its leaf. A leaf that "
+            "predicts one value has no unusual one. So its inference novelty can be 0 far away "
+            "from all rows."
         )
     return " ".join(parts)
 
@@ -224,21 +229,21 @@ def what_breaks(
         [s.auroc_of(key) for s in (base, more, tiny)] for key in ("knowledge", "inference_novelty")
     )
     parts = [
-        f"With a share of {share:g} two trees have {100 * share:.0f} % of their rows in common: "
-        f"the std of knowledge at the right end {change(far[0], far[1])}, and its AUROC "
-        f"{change(known[0], known[1], '.2f')}. The mean's error "
+        f"With a subsample of {share:g}, two trees have {100 * share:.0f} % of their rows in "
+        f"common. The std of knowledge at the right end {change(far[0], far[1])}. Its AUROC "
+        f"{change(known[0], known[1], '.2f')}. The RMSE of the mean "
         f"{change(base.rmse, more.rmse)}.",
-        f"With leaves of one row the mean's error {change(base.rmse, tiny.rmse)}, that of the std "
-        f"{change(base.std_error, tiny.std_error)}, and 95 % intervals hold "
+        f"With leaves of one row, the RMSE of the mean {change(base.rmse, tiny.rmse)}. That of the "
+        f"std {change(base.std_error, tiny.std_error)}. The 95 % intervals hold "
         f"{100 * tiny.coverage[-1].observed:.0f} % instead of "
-        f"{100 * base.coverage[-1].observed:.0f} %. Knowledge {change(far[0], far[2])} at the "
-        f"right end; its AUROC {change(known[0], known[2], '.2f')}.",
+        f"{100 * base.coverage[-1].observed:.0f} %. The std of knowledge at the right end "
+        f"{change(far[0], far[2])}. Its AUROC {change(known[0], known[2], '.2f')}.",
     ]
     told = ", ".join(f"{value:.3f}" for value in inference)
     if min(inference) >= SEPARATES:
-        parts.append(f"Inference novelty bears all of it: AUROC {told}.")
+        parts.append(f"Inference novelty works in all three forests (AUROC {told}).")
     else:
-        parts.append(f"Inference novelty does not bear all of it: AUROC {told}.")
+        parts.append(f"Inference novelty does not work in all three forests (AUROC {told}).")
     return " ".join(parts)
 
 
@@ -247,47 +252,48 @@ def right_on_average(
 ) -> str:
     """Coverage of all test rows, and of thirds of x."""
     held = names([f"{label} {100 * o:.0f} %" for label, o in zip(labels, overall, strict=True)])
-    parts = [f"{100 * level:.0f} % are promised over all fresh rows. Held are: {held}."]
+    parts = [f"The intervals should hold {100 * level:.0f} % of new rows. They hold: {held}."]
     told = [
         f"{label} {', '.join(f'{100 * share:.0f}' for share in shares)} %"
         for label, shares in zip(labels, thirds, strict=True)
     ]
-    parts.append(f"By thirds of x, from left to right: {'; '.join(told)}.")
+    parts.append(f"In the left, middle and right third of x they hold: {'; '.join(told)}.")
     spread = np.array([np.ptp(shares) for shares in thirds])
     worst, best = int(spread.argmax()), int(spread.argmin())
     if spread[worst] <= _EVEN:
-        parts.append("So all of them are right in each third as well.")
+        parts.append("So the level holds in each third as well.")
         return " ".join(parts)
     parts.append(
-        "The promise is about all rows together. It is kept by intervals that are too wide in one "
-        f"place and too narrow in another: {labels[worst]} is "
-        f"{100 * spread[worst]:.0f} points apart between its best and its worst third"
-        + (f", {labels[best]} {100 * spread[best]:.0f}." if best != worst else ".")
+        "A conformal step promises the level for all rows together. Intervals that are too wide in "
+        "one place and too narrow in another can still keep this promise. For "
+        f"{labels[worst]}, the highest and the lowest third differ by "
+        f"{100 * spread[worst]:.0f} percentage points"
+        + (f", for {labels[best]} by {100 * spread[best]:.0f}." if best != worst else ".")
     )
     parts.append(
-        "One factor cannot move coverage from one place to another; a std that follows the noise "
-        "has to be there before."
+        "One factor cannot move coverage from one place to another. For that, the std itself has "
+        "to follow the noise."
     )
     return " ".join(parts)
 
 
 def what_reproduces(claims: Sequence[Claim], scores: Sequence[HeteroscedasticScore]) -> str:
-    """Counted verdicts, statements that fail, and the largest differences of the tables."""
+    """Counts of the verdicts, the statements that fail, and the largest differences."""
     by = {
         verdict: [claim for claim in claims if claim.verdict == verdict]
         for verdict in ("holds", "nearly", "does not hold")
     }
     parts = [
-        f"Of {len(claims)} statements {len(by['holds'])} hold here, {len(by['nearly'])} nearly and "
-        f"{len(by['does not hold'])} not."
+        f"Of {len(claims)} statements, {len(by['holds'])} hold here, {len(by['nearly'])} nearly "
+        f"hold and {len(by['does not hold'])} do not."
     ]
-    parts += [f"Not: {claim.paper} Here: {claim.here}" for claim in by["does not hold"]]
-    parts += [f"Nearly: {claim.paper}" for claim in by["nearly"]]
+    parts += [f"Does not hold: {claim.paper} Here: {claim.here}" for claim in by["does not hold"]]
+    parts += [f"Nearly holds: {claim.paper}" for claim in by["nearly"]]
     known = [s for s in scores if not np.isnan(s.crps + s.paper_crps)]
     if known:
         off = max(known, key=lambda s: abs(s.crps - s.paper_crps))
         parts.append(
-            f"The largest difference in CRPS has {off.label}: {off.crps:.2f} here and "
+            f"{off.label} has the largest difference in CRPS: {off.crps:.2f} here and "
             f"{off.paper_crps:.2f} in the table."
         )
     cells = [(s, cell) for s in scores for cell in s.auroc if not np.isnan(cell.paper)]
@@ -295,7 +301,7 @@ def what_reproduces(claims: Sequence[Claim], scores: Sequence[HeteroscedasticSco
         near = sum(abs(cell.value - cell.paper) <= CHANCE for _, cell in cells)
         score, cell = max(cells, key=lambda pair: abs(pair[1].value - pair[1].paper))
         parts.append(
-            f"Of {len(cells)} AUROCs {near} are within {CHANCE:g} of the table's; farthest off is "
+            f"Of {len(cells)} AUROCs, {near} are within {CHANCE:g} of the table's. The farthest is "
             f"{cell.label.lower()} of {score.label}, {cell.value:.2f} instead of {cell.paper:.2f}."
         )
     return " ".join(parts)

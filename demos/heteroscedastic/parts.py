@@ -1,4 +1,4 @@
-"""What the steps of the lesson on growing noise share: runs that fit nothing twice, and charts."""
+"""Runs, which the steps of the lesson on growing noise share, and its charts."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class Backdrop(NamedTuple):
 
 
 def backdrop_of(run: HeteroscedasticRun, near: bool = False) -> Backdrop:
-    """The rows and the truth of a run; near: of nothing but where rows lie."""
+    """The rows and the truth of a run; ``near`` keeps only the part with rows."""
     view, data = run.views[0], run.data
     few = np.linspace(0, len(data.y) - 1, min(len(data.y), _ROWS)).astype(np.int64)
     grid = view.x[view.support] if near else view.x[::_EVERY]
@@ -210,7 +210,7 @@ def charts_of(strips: Sequence[Strip], alt: str, columns: int = 2, height: int =
 
 
 def means_of_trees(fit: HeteroscedasticFit, x: Array, n_trees: int) -> Array:
-    """What the first trees of MACAU say at places x (m,), as (n_trees, m)."""
+    """Predictions of MACAU's first trees at places x (m,), as (n_trees, m)."""
     means: Array = fit.model.predict_members(x[:, None])[:n_trees, :, 0]
     return means
 

@@ -1,4 +1,4 @@
-"""Lesson: what a forest knows of its noise, and of where it has never been.
+"""Lesson: what does a forest know about its noise, and about places without rows?
 
 "MACAU: uncertainty from leaf models" (doi 10.5121/csit.2023.131920), section 4.1, figure 1 and
 table 1.
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from demos.heteroscedastic import answers as answers
+from demos.heteroscedastic import answers
 from demos.heteroscedastic.parts import (
     auroc_strip,
     backdrop_of,
@@ -96,7 +96,7 @@ def _colour(method: str) -> str:
 
 
 def noise_that_grows() -> Shown:
-    """Who sees it: models of the noise do, the spread between trees does not."""
+    """Which stds follow the noise?"""
     run = run_of(NOISE.settings)
     behind, scores = backdrop_of(run, near=True), _scores(run)
     widths = np.array([wide(level) for level in LEVELS])
@@ -120,9 +120,11 @@ def noise_that_grows() -> Shown:
     )  # fmt: skip
     low, high = SUPPORT
     text = (
-        f"{len(run.data.y):,} rows of one feature, all of them between {low:g} and {high:g}. The "
-        f"mean swings upwards; around it is noise whose std is {run.settings.noise_slope:g} x.",
-        "Three models say a mean and an interval. Dashes are the true ones. Play the levels.",
+        f"There are {len(run.data.y):,} rows with one feature x between {low:g} and {high:g}. The "
+        "mean rises in waves. The noise around it has a std of "
+        f"{run.settings.noise_slope:g} x.",
+        "Three models predict a mean and an interval. The dashed lines are the true ones. Play the "
+        "levels of the interval.",
     )
     return Shown(text, answers.who_sees_noise(scores), sheet)
 
@@ -153,19 +155,19 @@ def data_and_knowledge() -> Shown:
     plan = run.fits[0].plan
     seen = round(float(plan.subsample or 0.0) * plan.rows)
     text = (
-        f"MACAU is a random forest of {plan.trees} trees, each fitted to {seen} of the rows. A "
-        "leaf says a mean and a variance of y: a plain leaf those of its rows, a leaf with a "
-        "Bayesian linear model those of a line.",
-        "The variance of y over all trees is the mean of the leaves' variances, called data "
-        "uncertainty, and the variance of the leaves' means, called knowledge uncertainty: the "
-        "law of total variance. Play the trees.",
+        f"MACAU is a random forest of {plan.trees} trees, each fitted to {seen} of the rows. Each "
+        "leaf predicts a mean and a variance of y. A plain leaf takes those of its rows. A leaf "
+        "with a Bayesian linear model takes those of a line.",
+        "By the law of total variance, the variance of y over all trees has two parts. The mean of "
+        "the leaves' variances is data uncertainty. The variance of the leaves' means is knowledge "
+        "uncertainty. Play the trees.",
     )
     answer = answers.data_or_knowledge(scores["macau_linear"], scores["macau_basic"], gap)
     return Shown(text, answer, sheet)
 
 
 def out_of_the_rows() -> Shown:
-    """Lines part where rows end, constants do not."""
+    """Does knowledge uncertainty rise where the rows end?"""
     run = run_of(BEYOND.settings)
     behind, scores = backdrop_of(run), _scores(run)
     strips = []
@@ -185,10 +187,10 @@ def out_of_the_rows() -> Shown:
     seeds = np.array([_scores(other)["catboost"].auroc_of("knowledge") for other in others])
     rays = {view.method: follow_rays(view.x, np.sqrt(view.knowledge)) for view in run.views}
     text = (
-        "Nothing has been seen below 0 or above 10. What is right there nobody can say; what can "
-        "be asked is that a model says that it does not know. Tinted is where rows are.",
-        "AUROC judges whether a number tells foreign rows from fresh ones of the usual kind: 1 is "
-        "always, 0.5 is chance. The last chart has it by how far away they are.",
+        "There are no rows below 0 or above 10 (rows lie in the tinted part). No model can know "
+        "the right prediction there. A good model should report that it does not know.",
+        "AUROC measures how well a score separates foreign rows from new rows between 0 and 10. 1 "
+        "is perfect and 0.5 is chance. The last chart shows it by distance from the rows.",
     )
     answer = answers.who_notices_the_end(rays, scores, seeds)
     return Shown(text, answer, charts_of(strips, describe_heteroscedastic(run)))
@@ -206,7 +208,7 @@ def _told_strip(run: HeteroscedasticRun) -> Strip:
     ]  # fmt: skip
     lines.append(StripLine("chance", np.full(len(middles), 0.5), "text", dash=True))
     return Strip(
-        title="Told by knowledge",
+        title="Detected by knowledge",
         x=middles,
         lines=lines,
         x_label="distance from the rows",
@@ -217,7 +219,7 @@ def _told_strip(run: HeteroscedasticRun) -> Strip:
 
 
 def three_novelties() -> Shown:
-    """Scores made for the question, and the one that a plain leaf cannot have."""
+    """Novelty scores, and one that does not work with plain leaves."""
     run = run_of(NOVELTY.settings)
     behind, scores = backdrop_of(run), _scores(run)
     linear, basic, forest = run.views
@@ -244,12 +246,12 @@ def three_novelties() -> Shown:
     )
     flat = float(_values(basic, "inference_novelty").max()) < 1e-9
     text = (
-        "Uncertainty of y is one thing; whether x is new another. MACAU has three scores for "
-        "that, each the mean over trees of a z-score within the leaf: novelty compares x with the "
-        "leaf's rows, conditional novelty over the features that lead to the leaf, and inference "
-        "novelty compares the prediction with what the leaf usually predicts.",
-        "The axes are cut off at 10, which curves leave far behind. The last is an isolation "
-        "forest, which knows no y.",
+        "The uncertainty of y and the novelty of x are different questions. MACAU has three scores "
+        "for novelty. Each is a z-score within a leaf, averaged over the trees. Novelty compares x "
+        "with the leaf's rows. Conditional novelty does the same with only the features on the "
+        "path to the leaf. Inference novelty compares the prediction with the leaf's usual ones.",
+        "The charts are cut off at 10, although the curves can go much higher. The last chart is "
+        "an isolation forest, which does not use y.",
     )
     told = [scores[method] for method in run.settings.methods]
     answer = f"{answers.which_novelty(told, beyond)} {answers.why_novelty(same, flat)}"
@@ -263,13 +265,13 @@ def _values(view: HeteroscedasticView, key: str) -> Array:
 
 
 def alike_or_tiny() -> Shown:
-    """What a forest's two knobs do to knowledge and to the mean."""
+    """How two knobs of a forest change its knowledge uncertainty and its mean."""
     presets = (replace(_BASE, methods=("macau_linear",)), ALIKE.settings, TINY.settings)
     runs = [run_of(settings) for settings in presets]
     behind = backdrop_of(runs[0])
     titles = (
-        f"Share {_BASE.subsample:g}, leaves of {_BASE.min_child_samples}",
-        f"Share {ALIKE.settings.subsample:g}",
+        f"Subsample {_BASE.subsample:g}, leaves of {_BASE.min_child_samples}",
+        f"Subsample {ALIKE.settings.subsample:g}",
         f"Leaves of {TINY.settings.min_child_samples}",
     )
     strips, stds = [], []
@@ -283,17 +285,19 @@ def alike_or_tiny() -> Shown:
     base, more, tiny = (_scores(run)["macau_linear"] for run in runs)
     far = [float(np.sqrt(run.views[0].knowledge[-1])) for run in runs]
     text = (
-        f"So far each tree saw {100 * _BASE.subsample:.0f} % of the rows, and leaves held "
-        f"{_BASE.min_child_samples} of them at least. Why so few, and so many? Here a forest sees "
-        f"{100 * ALIKE.settings.subsample:.0f} %, and another may have leaves of a single row.",
-        f"Drawn are {STILL} of the {_BASE.trees} trees, and their mean in ink.",
+        f"So far each tree saw {100 * _BASE.subsample:.0f} % of the rows, and every leaf had at "
+        f"least {_BASE.min_child_samples} rows. Why these values? Here, the trees of one forest "
+        f"see {100 * ALIKE.settings.subsample:.0f} % of the rows. Another forest may have leaves "
+        "with a single row.",
+        f"The charts show {STILL} of the {_BASE.trees} trees. Their mean is in the colour of the "
+        "text.",
     )
     answer = answers.what_breaks(base, more, tiny, far, ALIKE.settings.subsample)
     return Shown(text, answer, charts_of(strips, describe_heteroscedastic(runs[1])))
 
 
 def on_average() -> Shown:
-    """Conformal prediction holds its level over all rows, and not everywhere."""
+    """Does conformal prediction hold its level everywhere?"""
     settings = AVERAGE.settings
     runs = [run_of(replace(settings, conformal=on)) for on in (False, True)]
     run, level = runs[1], settings.level
@@ -333,16 +337,17 @@ def on_average() -> Shown:
         [f"{label} {view.factor:.2f}" for label, view in zip(labels, run.views, strict=True)]
     )
     text = (
-        "A conformal step asks 1,000 rows that no fit has seen by how much intervals have to be "
-        f"stretched so that {100 * level:.0f} % of them hold, and stretches all by that factor: "
-        f"{factors_told}. The third method is conformal by itself: one width for all rows.",
-        "Play it: without, and with the step.",
+        "A conformal step uses 1,000 rows that no model has seen. It finds one factor for all "
+        f"intervals so that they hold {100 * level:.0f} % of these rows. The factors are "
+        f"{factors_told}. The third method is conformal by itself: it has the same width for all "
+        "rows.",
+        "Play the picture to compare the intervals without and with this step.",
     )
     return Shown(text, answers.right_on_average(labels, overall, thirds, level), sheet)
 
 
 def beside_the_table() -> Shown:
-    """What of table 1 comes out, method by method."""
+    """Table 1 here and in the paper, method by method."""
     run = both(run_of(TABLE.settings), run_of(replace(TABLE.settings, methods=MORE)))
     found = _scores(run)
     scores = [found[method] for method in run.settings.methods]
@@ -355,11 +360,11 @@ def beside_the_table() -> Shown:
         frames_per_second=0.8, start_frame=0,
     )  # fmt: skip
     text = (
-        f"{len(scores)} rows of the paper's table, fitted here. CRPS judges prediction and noise "
-        f"together, in units of y; less is better, and the truth itself has "
-        f"{scores[0].truth_crps:.3f} on these rows.",
-        "Play the methods: the one shown is orange in the charts beside it. What lies on the "
-        "dashes is as in the paper.",
+        f"The paper's table has {len(scores)} methods that are fitted here. CRPS scores the "
+        "prediction and its noise together, in units of y. Lower is better. The true distribution "
+        f"has {scores[0].truth_crps:.3f} on these rows.",
+        "Play the methods. The method on the left is orange in the other charts. A dot on the "
+        "dashed line has the same value as in the paper.",
     )
     answer = answers.what_reproduces(check_claims(run, tuple(scores)), scores)
     return Shown(text, answer, sheet)
@@ -367,25 +372,25 @@ def beside_the_table() -> Shown:
 
 LESSON = Lesson(
     name="heteroscedastic",
-    title="What a forest knows of its noise, and of where it has never been",
+    title="What does a forest know about its noise, and about places without rows?",
     lead="Seven pictures of one feature, about ten minutes. All numbers are computed as you read.",
     page="heteroscedastic",
     source="After the paper on MACAU, section 4.1, figure 1 and table 1 "
     "(doi 10.5121/csit.2023.131920).",
     steps=(
-        Step("Noise that grows", "Which of the three sees that noise grows?", NOISE,
+        Step("Noise that grows", "Which of the three models see that the noise grows?", NOISE,
              noise_that_grows),
         Step("Data and knowledge", "How much of the uncertainty would more rows remove?", PARTS,
              data_and_knowledge),
-        Step("Out of the rows", "Which of the three notices that the rows end?", BEYOND,
+        Step("Out of the rows", "Which of the three notice that the rows end?", BEYOND,
              out_of_the_rows),
-        Step("Three novelties", "Which scores tell foreign rows, and which cannot?", NOVELTY,
+        Step("Three novelties", "Which scores detect foreign rows, and which cannot?", NOVELTY,
              three_novelties),
-        Step("Trees too much alike", "What breaks with more rows a tree, or fewer a leaf?", ALIKE,
-             alike_or_tiny),
-        Step("Right on average", "Do the intervals hold their level wherever x is?", AVERAGE,
+        Step("Trees too much alike", "What changes with more rows per tree, or fewer per leaf?",
+             ALIKE, alike_or_tiny),
+        Step("Right on average", "Do the intervals hold their level everywhere?", AVERAGE,
              on_average),
-        Step("Beside the table", "What of the paper's table comes out here?", TABLE,
+        Step("Beside the table", "How close are these results to the paper's table?", TABLE,
              beside_the_table),
     ),
 )  # fmt: skip

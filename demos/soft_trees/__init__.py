@@ -1,4 +1,4 @@
-"""Lesson: how many functions fit the same rows, and what a tree that is soft knows of them."""
+"""Lesson: how many functions fit the same rows, and what does a soft tree know of them?"""
 
 from demos.soft_trees.steps import LESSON
 

@@ -1,4 +1,4 @@
-"""What the steps of the lesson on soft trees share: charts, and runs over seeds."""
+"""Charts and runs over seeds for the steps of the lesson on soft trees."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def spread_strip(run: SoftTreesRun, title: str) -> Strip:
 
 
 def blend_width(gate: np.ndarray, x: np.ndarray) -> float:
-    """Width of x over which both sides of a gate (n,) have a say of a tenth or more.
+    """Width of x over which both sides of a gate (n,) have a weight of 0.1 or more.
 
     >>> blend_width(np.array([0.0, 0.3, 0.7, 1.0]), np.array([0.0, 1.0, 2.0, 3.0]))
     1.5
@@ -70,12 +70,12 @@ def blend_width(gate: np.ndarray, x: np.ndarray) -> float:
 
 
 def numbers(runs: Sequence[SoftTreesRun]) -> list[SoftTreesScore]:
-    """The first method's numbers of every run."""
+    """The first method's scores in every run."""
     return [score_all(run)[0] for run in runs]
 
 
 def over_seeds(settings: SoftTreesSettings, **knobs: Any) -> list[SoftTreesRun]:
-    """The same with other seeds of rows and fits."""
+    """Runs of the same settings with other seeds of the rows and the training."""
     return [run_soft_trees(replace(settings, seed=seed, **knobs)) for seed in SEEDS]
 
 

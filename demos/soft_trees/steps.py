@@ -1,4 +1,4 @@
-"""Lesson: how many functions fit the same rows, and what a tree that is soft knows of them.
+"""Lesson: how many functions fit the same rows, and what does a soft tree know of them?
 
 Cinquin, Rukat, Schmidt, Wistuba and Bekasov, "Variational boosted soft trees" (2022), sections 4
 and 5.
@@ -96,31 +96,31 @@ def one_gate() -> Shown:
     start = int(np.abs(betas - settings.beta).argmin())
     words = (
         f"One gate and two leaves fitted to a step, for {len(betas)} values of beta from "
-        f"{betas[0]:g} to {betas[-1]:g}: the wider the blend, the smoother the step."
+        f"{betas[0]:g} to {betas[-1]:g}. A small beta mixes the leaves over a wide range of x."
     )
     sheet = tree_sheet(frames, data.y_range, start, words)
     sheet = replace(sheet, frame_label="beta", frame_values=betas.tolist())
     text = (
-        f"The smallest soft tree: one gate, two leaves, {len(data.y)} rows of a step. A hard tree "
-        "sends a row either left or right. The gate of a soft tree sends it right with the "
-        "probability sigmoid(beta (w x + b)), and the tree says the mean of its leaves weighted "
-        "with the probabilities of reaching them.",
-        f"Play beta: each of the {len(betas)} frames is a fit of its own.",
+        f"The smallest soft tree has one gate and two leaves. Here it fits {len(data.y)} rows of a "
+        "step. A hard tree sends a row either left or right. The gate of a soft tree sends it "
+        "right with the probability sigmoid(beta (w x + b)). The tree predicts the mean of its "
+        "leaves, weighted with the probabilities of reaching them.",
+        f"Play beta. Each of the {len(betas)} frames is a fit of its own.",
     )
     answer = (
-        f"At beta = {betas[0]:g} both leaves have a say of a tenth or more over {widths[0]:.2g} of "
-        f"the {data.x[-1] - data.x[0]:g} that the picture spans, at {betas[-1]:g} over "
-        f"{widths[-1]:.2g}, nearly a split. The step likes hard gates: the error of the mean falls "
-        f"from {scores[0].rmse:.2f} to {scores[1].rmse:.2f} stds of the targets. Beta is no limit: "
-        "the weight w multiplies it and is learned too. But w has a prior, and a steep gate of a "
-        "small beta would need an unlikely w. What is soft has a gradient, and that is what the "
-        "next pictures live on: it makes the whole tree fit for variational inference."
+        f"At beta = {betas[0]:g}, both leaves have a weight of 10 % or more over "
+        f"{widths[0]:.2g} of the {data.x[-1] - data.x[0]:g} units of x. At {betas[-1]:g} it is "
+        f"{widths[-1]:.2g}. The RMSE of the mean changes from {scores[0].rmse:.2f} to "
+        f"{scores[1].rmse:.2f} stds of y. A step needs a steep gate. Beta alone does not limit the "
+        "gate, because the learned weight w multiplies it. But w has a prior, and with a small "
+        "beta a steep gate would need an unlikely w. A soft gate has a gradient, so the whole tree "
+        "can be trained by variational inference. The next steps use this."
     )
     return Shown(text, answer, sheet)
 
 
 def many_functions() -> Shown:
-    """Draws of the posterior agree among the rows and fan out elsewhere."""
+    """Do draws of the posterior agree where there are rows, and spread elsewhere?"""
     tails, gap = run_soft_trees(TAILS.settings), run_soft_trees(GAP.settings)
     scores = [score_all(run)[0] for run in (tails, gap)]
     strips = []
@@ -143,29 +143,29 @@ def many_functions() -> Shown:
     draws, n_parameters = len(tails.views[0].functions), len(fit.model.posterior_.mean)
     text = (
         f"A soft tree of depth {tails.settings.depth} has {n_parameters} parameters. Variational "
-        "inference puts one Gaussian over all of them and makes it as like the posterior as it "
-        "can. Every draw of the parameters is a whole tree, and so a whole function of x.",
-        f"Two sets of {len(tails.data.y)} rows, tinted where rows can lie: tails end, and a gap. "
-        "Play the functions: the line in ink is one of them at a time.",
+        "inference puts one Gaussian over all of them and fits it to the posterior. Every draw of "
+        "the parameters is a whole tree, and so a whole function of x.",
+        f"There are two data sets of {len(tails.data.y)} rows: tails on both sides, and a gap. The "
+        "tinted parts can have rows. Play the functions. The line in the colour of the text is one "
+        "function at a time.",
     )
     answer = (
-        f"Among the rows they agree: over {draws} draws their std there is "
-        f"{scores[0].inside:.2g} target stds on the tails and {scores[1].inside:.2g} around the "
-        f"gap. Elsewhere it is {scores[0].outside:.2g} and {scores[1].outside:.2g}: they fan out "
-        f"{times_text(scores[0].fan_out)} and {times_text(scores[1].fan_out)}. That spread is the "
-        "knowledge uncertainty below. But data uncertainty, the variance within one draw, grows "
-        f"there, too: on the tails from {noise[0]:.2f} to {noise[1]:.2f}, while the true noise is "
-        f"{tails.settings.noise:g} everywhere. A draw is a mixture of leaves, and where no row "
-        "decides, its leaves disagree among themselves. Beyond the rows each leaf is a line that "
-        "goes on, and nobody knows better; among them "
-        f"{100 * scores[1].coverage:.0f} % of fresh rows around the gap lie in their 90 % "
-        "interval, more than promised."
+        f"Where there are rows, {draws} draws have a std of {scores[0].inside:.2g} stds of y on "
+        f"the tails and {scores[1].inside:.2g} around the gap. Where there are none, it is "
+        f"{scores[0].outside:.2g} and {scores[1].outside:.2g}. The functions spread "
+        f"{times_text(scores[0].fan_out)} and {times_text(scores[1].fan_out)} as wide there. This "
+        "spread is the knowledge uncertainty in the lower charts. Data uncertainty is the variance "
+        f"within one draw. On the tails its std goes from {noise[0]:.2f} with rows to "
+        f"{noise[1]:.2f} without, but the true noise is {tails.settings.noise:g} everywhere. The "
+        "reason: a draw is a mixture of leaves, and where no row decides, the leaves of one draw "
+        "can disagree. Each leaf is a line, which simply goes on outside the rows. The 90 % "
+        f"intervals around the gap hold {100 * scores[1].coverage:.0f} % of new rows."
     )
     return Shown(text, answer, sheet)
 
 
 def what_varies_together() -> Shown:
-    """Correlations of the posterior, and what they change."""
+    """Correlations of the posterior, and their effect."""
     by_rank = {rank: over_seeds(FIELD.settings, rank=rank) for rank in RANKS}
     scores = {rank: numbers(runs) for rank, runs in by_rank.items()}
     gap = {rank: numbers(over_seeds(GAP.settings, rank=rank)) for rank in (0, 5)}
@@ -183,7 +183,7 @@ def what_varies_together() -> Shown:
     strips = [
         functions_strip(scene, "Functions, seed 0", functions, VST),
         Strip(
-            title="Fan-out",
+            title="Spread without rows",
             x=ranks,
             lines=lines,
             x_label="rank",
@@ -200,7 +200,7 @@ def what_varies_together() -> Shown:
     sheet = correlation_sheet(
         last.correlation, last.labels, [start for _, start, _ in last.groups],
         alt=f"Posterior correlations for ranks {names([str(rank) for rank in RANKS])}. "
-        f"Mean fan-out: {shown}.",
+        f"Mean spread without rows, relative to with rows: {shown}.",
     )  # fmt: skip
     panel = replace(sheet.panels[0], values=np.stack([view.correlation for view in views]))
     sheet = replace(
@@ -211,34 +211,35 @@ def what_varies_together() -> Shown:
     )  # fmt: skip
     field, five = (np.array([score.fan_out for score in scores[rank]]) for rank in (0, 5))
     text = (
-        f"The Gaussian's covariance is a diagonal and a factor of low rank. With rank 0, mean "
-        f"field, all {last.n_parameters} parameters are independent; the full rank, "
-        f"{full_rank('vst', 3, 'linear')}, would allow any correlations.",
-        "Play the ranks. The last chart is how much wider functions spread without rows "
-        f"than with them, for {len(SEEDS)} seeds of rows and start.",
+        f"The covariance of the Gaussian is a diagonal plus a low-rank factor. Rank 0 is mean "
+        f"field: all {last.n_parameters} parameters are independent. The full rank, "
+        f"{full_rank('vst', 3, 'linear')}, allows any correlations.",
+        "Play the ranks. The last chart shows how many times wider the functions spread without "
+        f"rows than with rows, for {len(SEEDS)} seeds of the rows and the start.",
     )
     strongest = views[RANKS.index(5)].strongest
     assert strongest is not None
     answer = (
-        f"At rank 5 the strongest correlation is {strongest[2]:+.2f}, of {strongest[0]} and "
-        f"{strongest[1]}: parameters that move together without moving the function much among "
-        "the rows. Mean field forbids that and has to squeeze each of them. On the tails the "
-        f"fan-out is {field.mean():.1f} on average at rank 0 and {five.mean():.1f} at rank 5, "
-        f"higher for {int((five > field).sum())} of {len(SEEDS)} seeds. It does not go on rising: "
-        f"{fan_out[-1].mean():.1f} at rank {RANKS[-1]}. Around the gap rank hardly matters, "
-        f"{mean_of(gap[0], 'fan_out'):.1f} and {mean_of(gap[5], 'fan_out'):.1f}. Nor does a "
-        "prediction gain: on the tails the NLL of fresh rows is "
+        f"At rank 5 the strongest correlation is {strongest[2]:+.2f}, between {strongest[0]} and "
+        f"{strongest[1]}. Such parameters can move together without changing the function much "
+        "where there are rows. Mean field cannot express this, so it has to make each of them "
+        "narrower. On the tails, the functions spread "
+        f"{field.mean():.1f} times as wide without rows at rank 0 and {five.mean():.1f} times at "
+        f"rank 5, on average. Rank 5 is higher for {int((five > field).sum())} of {len(SEEDS)} "
+        f"seeds. At rank {RANKS[-1]} it is {fan_out[-1].mean():.1f} times. Around the gap it is "
+        f"{mean_of(gap[0], 'fan_out'):.1f} times at rank 0 and {mean_of(gap[5], 'fan_out'):.1f} at "
+        "rank 5. What about the predictions on the tails? The NLL of new rows is "
         f"{mean_of(scores[0], 'nll'):.2f} nats at rank 0 and {mean_of(scores[5], 'nll'):.2f} at "
-        f"rank 5, and the mean is off by {mean_of(scores[0], 'rmse'):.2f} and "
-        f"{mean_of(scores[5], 'rmse'):.2f} target stds. A richer Gaussian is "
-        "nearer to the posterior, which need not be nearer to the truth. And chance is "
-        f"large: at rank 0 alone the fan-out goes from {field.min():.1f} to {field.max():.1f}."
+        f"rank 5. The RMSE of the mean is {mean_of(scores[0], 'rmse'):.2f} and "
+        f"{mean_of(scores[5], 'rmse'):.2f} stds of y. A Gaussian of higher rank can come closer to "
+        "the posterior, but that need not improve predictions. Chance is large: at rank 0 alone, "
+        f"the seeds go from {field.min():.1f} to {field.max():.1f} times."
     )
     return Shown(text, answer, sheet)
 
 
 def several_trees() -> Shown:
-    """One tree underfits what several fit; and which part of the gain is of the trees."""
+    """Does one tree underfit, and how much of the gain comes from having several?"""
     runs = over_seeds(WAVELET.settings)
     steps = over_seeds(WAVELET.settings, data="step")
     run = runs[0]
@@ -260,31 +261,30 @@ def several_trees() -> Shown:
     )
     paper = {row.method: row for row in rmse_beside_paper(run, (one[0], many[0]))}
     text = (
-        f"A wavelet: flat, then fast up and down, {len(run.data.y)} rows. A VSGBM is a boosted "
-        f"sum, here of {len(staged)} soft trees, each fitted to what those before it leave, each "
-        "with a posterior of its own.",
+        f"The data are {len(run.data.y)} rows of a wavelet: flat at first, then fast up and down. "
+        f"A VSGBM is a boosted sum, here of {len(staged)} soft trees. Each tree is fitted to the "
+        "residuals of the trees before it and has its own posterior.",
         "Play the trees of the sum.",
     )
     answer = (
-        f"No: the mean of one tree is off by {mean_of(one, 'rmse'):.2f} target stds over "
-        f"{len(SEEDS)} seeds, that of {len(staged)} trees by {mean_of(many, 'rmse'):.2f}. A deeper "
-        f"tree hardly helps: with depth 4, {2**4} leaves, the one in the picture has "
-        f"{score_all(deeper)[0].rmse:.2f} instead of {one[0].rmse:.2f}. But look at the first "
-        f"tree of the sum: a VSGBM of one tree has {mean_of(alone, 'rmse'):.2f}, so that only part "
-        "of the gain is boosting. Its trees say a mean with a single noise; VST's leaves are a "
-        "mixture, each with a noise of its own, and may call swings noise. On a step there is "
-        f"less to win: {mean_of(step_one, 'rmse'):.2f} with one tree and "
-        f"{mean_of(step_many, 'rmse'):.2f} with several, and the NLL of fresh rows is better "
-        f"with one ({mean_of(step_one, 'nll'):.2f} nats against "
-        f"{mean_of(step_many, 'nll'):.2f}). In units of y the picture's errors are "
-        f"{paper['vst'].here:.2f} and {paper['vsgbm'].here:.2f}; the paper has "
-        f"{paper['vst'].paper:.2f} and {paper['vsgbm'].paper:.2f} and does not give its noise."
+        f"Over {len(SEEDS)} seeds, the mean of one tree has an RMSE of {mean_of(one, 'rmse'):.2f} "
+        f"stds of y, and the mean of {len(staged)} trees has {mean_of(many, 'rmse'):.2f}. Does a "
+        f"deeper tree help? With depth 4, so {2**4} leaves, the tree in the picture has "
+        f"{score_all(deeper)[0].rmse:.2f} instead of {one[0].rmse:.2f}. A VSGBM of a single tree "
+        f"has {mean_of(alone, 'rmse'):.2f}. This part of the difference is not boosting. It comes "
+        "from the model: a tree of a VSGBM has one noise for all rows, and each leaf of VST has "
+        "its own noise and can take the swings of the curve for noise. On a step, one tree has "
+        f"{mean_of(step_one, 'rmse'):.2f} and several trees have {mean_of(step_many, 'rmse'):.2f}. "
+        f"The NLL of new rows there is {mean_of(step_one, 'nll'):.2f} nats with one tree and "
+        f"{mean_of(step_many, 'nll'):.2f} with several. In units of y, the RMSEs of the picture "
+        f"are {paper['vst'].here:.2f} and {paper['vsgbm'].here:.2f}. The paper has "
+        f"{paper['vst'].paper:.2f} and {paper['vsgbm'].paper:.2f}, and does not give its noise."
     )
     return Shown(text, answer, sheet)
 
 
 def beside_others() -> Shown:
-    """SGLB does not fan out; a Gaussian process does."""
+    """Which of four methods spread outside the rows?"""
     run = run_soft_trees(OTHERS.settings)
     scores = score_all(run)
     found = {score.method: score for score in scores}
@@ -311,29 +311,33 @@ def beside_others() -> Shown:
     covers = names(
         [f"{found[key].label} {100 * found[key].coverage:.0f} %" for key in OTHERS.settings.methods]
     )
+    least = min(scores, key=lambda score: score.fan_out)
     best = min(scores, key=lambda score: score.nll)
     text = (
-        "The same rows for four ways to believe in functions: one soft tree, a boosted sum of "
-        f"them, {run.settings.members} boosted models trained with Langevin noise (SGLB), and a "
-        "Gaussian process, which many know.",
-        "All share their axes. Play the functions: one of each at a time is in ink.",
+        "Four methods give functions for the same rows: one soft tree, a boosted sum of soft "
+        f"trees, {run.settings.members} boosted models trained with Langevin noise (SGLB), and a "
+        "Gaussian process.",
+        "All charts have the same axes. Play the functions. The line in the colour of the text is "
+        "one function of each method at a time.",
     )
     answer = (
-        f"SGLB. Times wider without rows than with them: {fans}. Hard trees say beyond the last "
-        "split whatever they say at the edge, all of them nearly the same; a soft tree's leaves "
-        "are lines that go on, and a Gaussian process returns to its prior. How wide is right "
-        "cannot be read off these rows. Where there are rows, 90 % intervals hold these shares of "
-        f"fresh ones: {covers}. The best NLL there has the {best.label}, {best.nll:.2f} nats; "
-        f"the VST has {found['vst'].nll:.2f}, the VSGBM {found['vsgbm'].nll:.2f} and SGLB "
-        f"{found['sglb'].nll:.2f}. The curve is smooth, which is the home ground of a Gaussian "
-        f"process. Of the paper's {len(claims)} statements about this picture {kept} hold here: "
-        "soft trees agree among the rows, part beyond them, and SGLB parts less."
+        f"{least.label}. Outside the rows, the functions spread this many times as wide as inside: "
+        f"{fans}. Outside the last split, a hard tree repeats its value at the "
+        "edge, and the members of SGLB have nearly the same values there. The leaves of a soft "
+        "tree are lines that go on. A Gaussian process returns to its prior. These rows cannot "
+        "tell which width is right. Where there are rows, the 90 % intervals hold these shares of "
+        f"new rows: {covers}. {best.label} has the best NLL there, {best.nll:.2f} nats. VST has "
+        f"{found['vst'].nll:.2f}, VSGBM {found['vsgbm'].nll:.2f} and SGLB "
+        f"{found['sglb'].nll:.2f}. The curve is smooth, which suits a Gaussian process. The paper "
+        f"makes {len(claims)} statements about this picture. {kept} of them hold here. They say "
+        "that soft trees agree where there are rows, spread where there are none, and that SGLB "
+        "spreads less."
     )
     return Shown(text, answer, sheet)
 
 
 def what_it_costs() -> Shown:
-    """Seconds, bytes, and steps that were needed."""
+    """Seconds, bytes, and how many steps are needed."""
     run = run_soft_trees(COST.settings)
     fit = run.fits[0]
     moments, path = tree_frames(fit), fit.elbo[0]
@@ -357,43 +361,46 @@ def what_it_costs() -> Shown:
         for n in (100, 1000)
     }
     text = (
-        f"The whole training of the tree over the gap, {len(path.step):,} steps of gradient "
-        "ascent on the evidence lower bound (ELBO): how well the draws explain the rows, less "
-        "how far the Gaussian has moved from the prior.",
-        "Play it: leaves are drawn as strongly as they are reached, under the tree in ink.",
+        f"The charts show the whole training of the tree over the gap: {len(path.step):,} steps of "
+        "gradient ascent on the evidence lower bound (ELBO). The ELBO is how well the draws "
+        "explain the rows, minus how far the Gaussian has moved away from the prior.",
+        "Play it. A leaf's line is strong where the leaf has a large weight. The line in the "
+        "colour of the text is the tree.",
     )
     answer = (
-        f"On this machine the fits took, in seconds: {seconds}; with full rank the VST took "
-        f"{full.fits[0].seconds:.2g}. They hold {memory} kB. After that "
-        f"{len(view.functions)} new functions at {len(view.x)} places cost {1000 * redraw:.0f} ms "
-        "and no training: a posterior is kept, not a set of members. Seconds grow with steps and "
-        f"rows (about {tables[1000] / tables[100]:.1f} times from 100 to 1,000 rows) and "
-        f"about double with each level of depth. Fewer steps would have done for the mean: with "
-        f"{scores[2].rmse:.2f} target stds after {quarter.settings.steps:,}, {scores[1].rmse:.2f} "
-        f"after {half.settings.steps:,} and {scores[0].rmse:.2f} after {run.settings.steps:,} it "
-        f"is as near; functions part {times_text(scores[2].fan_out)}, "
-        f"{times_text(scores[1].fan_out)} and {times_text(scores[0].fan_out)}."
+        f"On this machine training took, in seconds: {seconds}. VST with full rank took "
+        f"{full.fits[0].seconds:.2g}. The models take, in kB: {memory}. Drawing "
+        f"{len(view.functions)} new functions at {len(view.x)} places takes {1000 * redraw:.0f} ms "
+        "and no training, because the model keeps a posterior and not a set of members. The "
+        f"training time grows with the steps and the rows: 1,000 rows take about "
+        f"{tables[1000] / tables[100]:.1f} times as long as 100. It about doubles with each level "
+        f"of depth. Are fewer steps enough? After {quarter.settings.steps:,}, "
+        f"{half.settings.steps:,} and {run.settings.steps:,} steps, the RMSE of the mean is "
+        f"{scores[2].rmse:.2f}, {scores[1].rmse:.2f} and {scores[0].rmse:.2f} stds of y. The "
+        f"functions spread {times_text(scores[2].fan_out)}, {times_text(scores[1].fan_out)} and "
+        f"{times_text(scores[0].fan_out)} as wide without rows."
     )
     return Shown(text, answer, sheet)
 
 
 LESSON = Lesson(
     name="soft_trees",
-    title="How many functions fit the same rows",
+    title="How many functions fit the same rows?",
     lead="Six pictures of one method, about ten minutes. All numbers are computed as you read.",
     page="soft_trees",
     source="After Cinquin, Rukat, Schmidt, Wistuba and Bekasov, Variational boosted soft trees, "
     "sections 4 and 5 (arXiv 2302.10706).",
     steps=(
-        Step("A soft gate", "What does beta do, and which beta does a step like?", GATE, one_gate),
-        Step("Many functions", "Where do they agree, and where not?", GAP, many_functions),
-        Step("What varies together", "Does rank 5 know more than rank 0?", FIELD,
+        Step("A soft gate", "What does beta do, and which beta fits a step best?", GATE, one_gate),
+        Step("Many functions", "Where do the functions agree, and where do they not?", GAP,
+             many_functions),
+        Step("What varies together", "Does rank 5 spread wider than rank 0?", FIELD,
              what_varies_together),
         Step("One tree or several", "Is one soft tree enough for a wavelet?", WAVELET,
              several_trees),
-        Step("Beside others", "Which of the four does not notice that the rows end?", OTHERS,
+        Step("Beside others", "Which of the four spreads least where the rows end?", OTHERS,
              beside_others),
-        Step("What it costs", "How long does it take, and could it have stopped earlier?", COST,
+        Step("What it costs", "How long does training take, and are fewer steps enough?", COST,
              what_it_costs),
     ),
 )  # fmt: skip

@@ -139,7 +139,7 @@ def test_parts_add_up_to_the_total_and_plain_leaves_say_more_noise():
     answer = shown("Data and knowledge").answer
     assert "to the last digit" in answer
     assert f"its std is {basic.noise_ratio:.2f} times the true one" in answer
-    assert f"off by {linear.rmse:.2f} instead of {basic.rmse:.2f}" in answer
+    assert f"its RMSE is {linear.rmse:.2f} instead of {basic.rmse:.2f}" in answer
 
 
 def test_the_trees_that_are_played_are_the_forests():
@@ -161,13 +161,13 @@ def test_lines_notice_the_end_and_constants_do_not():
     )
     assert linear[-1] > 0.99 > linear[0]
     assert max(np.ptp(basic), np.ptp(catboost)) < 0.02  # flat on either side
-    strip = strip_of("Out of the rows", "Told by knowledge")
+    strip = strip_of("Out of the rows", "Detected by knowledge")
     np.testing.assert_array_equal(line_of(strip, "CatBoost"), catboost)
     value = next(s for s in score_all(run) if s.method == "macau_linear").auroc_of("knowledge")
     answer = shown("Out of the rows").answer
     assert "MACAU (linear): its std rises in a straight line" in answer
-    assert f"AUROC for foreign rows is {value:.2f}, most are told" in answer
-    assert "two flat values" in answer
+    assert f"AUROC for foreign rows is {value:.2f} (it detects most of them)" in answer
+    assert "one flat value on each side" in answer
 
 
 def test_one_feature_leaves_two_novelties_the_same():
@@ -177,7 +177,7 @@ def test_one_feature_leaves_two_novelties_the_same():
         np.testing.assert_allclose(*(line_of(strip, label) for strip in same))
     assert line_of(strip_of(title, "Inference novelty"), "MACAU (basic)").max() < 1e-9
     answer = shown(title).answer
-    assert "but not by inference novelty (0.50, 0 %). Isolation forest tells" in answer
+    assert "but not by inference novelty (0.50, 0 %). Isolation forest detects" in answer
 
 
 def test_alike_trees_know_less_of_where_they_have_not_been():
@@ -187,7 +187,7 @@ def test_alike_trees_know_less_of_where_they_have_not_been():
     assert far[1] < 0.5 * far[0]
     answer = shown("Trees too much alike").answer
     assert f"falls from {far[0]:.2g} to {far[1]:.2g}" in answer
-    assert "The mean's error rises" in answer
+    assert "The RMSE of the mean rises" in answer
 
 
 def test_one_width_holds_its_level_on_average_only():
@@ -228,11 +228,11 @@ def test_the_table_is_played_method_by_method():
 
 def test_what_is_said_of_noise_depends_on_who_sees_it():
     sees, blind = score("A"), score("B", std_error=0.4, mean_std=0.2)
-    assert "A follows it: its std is off by 0.05. B does not (0.40)" in answers.who_sees_noise(
+    assert "A follows it: the RMSE of its std is 0.05. B does not (0.40)" in answers.who_sees_noise(
         {"a": sees, "b": blind}
     )
     assert "None of them follows it." in answers.who_sees_noise({"b": blind})
-    assert "That is chance: a forest's" in answers.who_sees_noise({"forest": sees})
+    assert "For the forest this is chance. A forest's" in answers.who_sees_noise({"forest": sees})
     assert "chance" not in answers.who_sees_noise({"forest": blind})
     assert "forest" not in answers.who_sees_noise({"a": sees})
 
@@ -241,12 +241,12 @@ def test_what_is_said_of_parts_depends_on_their_shares():
     linear, basic = score("L", rmse=0.1), score("B", rmse=0.2, mean_std=0.6)
     told = answers.data_or_knowledge(linear, basic, 0.0)
     assert "as it should be" in told
-    assert "The plain leaf still says too much" in told
+    assert "A plain leaf overestimates the noise" in told
     assert "nearer to the truth" in told
     told = answers.data_or_knowledge(score("L", rmse=0.2), score("B", data_share=0.5), 0.01)
     assert "to within 0.01" in told
     assert "Nearly all of it should be" in told
-    assert "changes little of the noise" in told
+    assert "hardly changes the noise" in told
     assert "no nearer" in told
 
 
@@ -255,28 +255,28 @@ def test_what_is_said_of_parts_depends_on_their_shares():
     [
         (ray(), ray("right"), "rises in a straight line, from 0.1 to 1"),
         (ray(linear=0.5), ray("right"), "its std rises, from"),
-        (ray(last=0.01), ray("right"), "does not rise on both sides"),
-        (ray(last=0.1), ray("right", last=0.1), "not at all, its std stays at 0.1"),
+        (ray(last=0.01), ray("right"), "does not rise on both sides. It goes"),
+        (ray(last=0.1), ray("right", last=0.1), "its std is 0.1 everywhere on the left"),
     ],
 )
 def test_what_is_said_of_the_end_depends_on_the_curve(left, right, said):
     known = score("A", auroc=judged(("knowledge", 0.8, 0.5)))
     told = answers.who_notices_the_end({"a": (left, right)}, {"a": known}, np.array([0.5, 0.51]))
     assert said in told
-    assert "0.80, some are told" in told
-    assert told.endswith("chance moves that little.")
+    assert "0.80 (it detects some of them)" in told
+    assert told.endswith("Chance changes it little.")
 
 
 def test_what_is_said_of_novelties_depends_on_who_tells():
     both = score("A", auroc=judged(("novelty", 1.0, 1.0), ("total", 0.2, 0.5)))
     told = answers.which_novelty([both], {("forest", "novelty"): 1.0})
-    assert told.endswith("A tells all or nearly all by novelty (1.00, 100 %).")
+    assert told.endswith("A detects all or nearly all foreign rows by novelty (1.00, 100 %).")
     told = answers.which_novelty(
         [both], {("forest", "novelty"): 1.0, ("forest", "total"): 0.25, ("other", "data"): 1.0}
     )
     assert told.endswith("by novelty (1.00, 100 %), but not by total (0.20, 25 %).")
     told = answers.which_novelty([both], {("forest", "total"): 0.25})
-    assert told.endswith("A does not tell them by total (0.20, 25 %).")
+    assert told.endswith("A does not detect them by total (0.20, 25 %).")
     assert "are the same here" in answers.why_novelty(True, False)
     assert answers.why_novelty(False, True).startswith("Novelty and conditional novelty differ")
     assert "has no unusual one" not in answers.why_novelty(False, False)
@@ -289,29 +289,34 @@ def test_what_is_said_of_knobs_depends_on_the_numbers():
     )
     told = answers.what_breaks(kept, lost, kept, (1.0, 0.2, 1.0), 0.8)
     assert "falls from 1 to 0.2" in told
-    assert "The mean's error rises from 0.1 to 0.2." in told
-    assert "the mean's error stays near 0.1" in told
-    assert "does not bear all of it: AUROC 1.000, 0.500, 1.000" in told
-    assert "novelty bears" in answers.what_breaks(kept, kept, kept, (1.0, 1.0, 1.0), 0.8)
+    assert "The RMSE of the mean rises from 0.1 to 0.2." in told
+    assert "the RMSE of the mean stays near 0.1" in told
+    assert "does not work in all three forests (AUROC 1.000, 0.500, 1.000)" in told
+    assert "novelty works in all" in answers.what_breaks(kept, kept, kept, (1.0, 1.0, 1.0), 0.8)
 
 
 def test_what_is_said_of_coverage_depends_on_the_thirds():
     even, odd = np.array([0.8, 0.82, 0.81]), np.array([0.99, 0.8, 0.6])
     told = answers.right_on_average(["A", "B"], [0.81, 0.8], [even, odd], 0.8)
-    assert "B is 39 points apart between its best and its worst third, A 2." in told
+    assert (
+        "For B, the highest and the lowest third differ by 39 percentage points, for A by 2."
+        in told
+    )
     assert "in each third as well" in answers.right_on_average(["A"], [0.81], [even], 0.8)
-    assert "worst third." in answers.right_on_average(["B"], [0.8], [odd], 0.8)
+    assert "by 39 percentage points." in answers.right_on_average(["B"], [0.8], [odd], 0.8)
 
 
 def test_what_is_said_of_the_table_names_what_fails_and_where():
     claims = [Claim("P.", "H.", verdict) for verdict in ("holds", "nearly", "does not hold")]
     one = score("A", crps=0.4, auroc=judged(("total", 0.7, 0.2), ("data", 0.5, 0.5)))
     told = answers.what_reproduces(claims, [one, score("B")])
-    assert told.startswith("Of 3 statements 1 hold here, 1 nearly and 1 not. Not: P. Here: H.")
-    assert "Nearly: P. The largest difference in CRPS has A: 0.40 here and 0.30" in told
-    assert "Of 2 AUROCs 1 are within 0.05" in told
+    assert told.startswith(
+        "Of 3 statements, 1 hold here, 1 nearly hold and 1 do not. Does not hold: P. Here: H."
+    )
+    assert "Nearly holds: P. A has the largest difference in CRPS: 0.40 here and 0.30" in told
+    assert "Of 2 AUROCs, 1 are within 0.05" in told
     assert told.endswith("total of A, 0.70 instead of 0.20.")
     nothing = score("I", crps=np.nan)
     assert answers.what_reproduces([], [nothing]) == (
-        "Of 0 statements 0 hold here, 0 nearly and 0 not."
+        "Of 0 statements, 0 hold here, 0 nearly hold and 0 do not."
     )

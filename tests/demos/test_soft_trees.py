@@ -129,7 +129,7 @@ def test_several_trees_fit_the_wavelet_better_and_only_in_part_because_they_are_
         over_seeds(settings, "nll", methods=(key,), data="step").mean() for key in settings.methods
     ]
     assert step[0] < step[1]
-    assert f"off by {one.mean():.2f} target stds" in shown(title).answer
+    assert f"one tree has an RMSE of {one.mean():.2f} stds of y" in shown(title).answer
     assert frames_of(shown(title).sheet) == settings.trees
 
 
@@ -141,7 +141,7 @@ def test_sglb_alone_does_not_fan_out():
     assert found["sglb"].coverage_high < 0.9
     claims = check_claims(run_of(settings), scores_of(settings))
     assert {claim.verdict for claim in claims} == {"holds"}
-    assert f"{len(claims)} statements about this picture {len(claims)} hold" in (
+    assert f"{len(claims)} statements about this picture. {len(claims)} of them hold" in (
         shown("Beside others").answer
     )
 

@@ -1,1 +1,1 @@
-"""Growing noise, and nothing beyond it: MACAU (Merilinna 2023, section 4.1) beside others."""
+"""Growing noise, and places without rows: MACAU (Merilinna 2023, section 4.1) and others."""

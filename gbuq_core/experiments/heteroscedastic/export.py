@@ -177,7 +177,7 @@ def curves_csv(run: HeteroscedasticRun) -> str:
 
 
 def scores_csv(scores: tuple[HeteroscedasticScore, ...]) -> str:
-    """One line a method: the scorecard, with the paper's table beside it; empty where none."""
+    """One line per method: its scores here and in the paper; empty where there is none."""
     names = ["method", "crps", "truth_crps", "excess", "paper_crps"]
     rows: list[list[object]] = []
     for score in scores:

@@ -173,7 +173,7 @@ class HeteroscedasticScore:
     fit_seconds, score_seconds : float
         Of the training, and of predicting test and foreign rows.
     memory_bytes : int or None
-        None where a library does not tell.
+        None where a library does not report it.
     thirds : tuple of PlaceCoverage
         Coverage of the settings' level in each third of x, which an average hides.
     """

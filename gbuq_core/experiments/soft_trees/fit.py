@@ -54,7 +54,7 @@ class SoftTreesFit(NamedTuple):
     seconds : float
         Of the training.
     memory_bytes : int or None
-        What the model holds; None where a library does not tell.
+        What the model holds; None where a library does not report it.
     """
 
     plan: SoftTreesPlan

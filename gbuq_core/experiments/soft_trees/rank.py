@@ -109,7 +109,7 @@ class RankRun(NamedTuple):
     n_parameters : int
         Of a tree: the full rank.
     auroc : ndarray of shape (n_ranks, n_seeds)
-        1 tells foreign rows from held-out ones perfectly, 0.5 not at all.
+        1 separates foreign rows from held-out ones perfectly, 0.5 is chance.
     mean, standard_error : ndarray of shape (n_ranks,)
         Over seeds; the error is NaN with one seed.
     log_score : ndarray of shape (n_ranks, n_seeds)

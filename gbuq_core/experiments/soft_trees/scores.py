@@ -55,7 +55,7 @@ class SoftTreesScore:
         process, which is one normal, of that.
     seconds : float
     memory_bytes : int or None
-        None where a library does not tell.
+        None where a library does not report it.
     """
 
     method: str

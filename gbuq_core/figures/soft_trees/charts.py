@@ -1,4 +1,4 @@
-"""Inside a soft tree and beside it: gates and leaves, correlations, the bandit, ranks."""
+"""Charts of soft trees: gates and leaves, correlations, the bandit, ranks."""
 
 from __future__ import annotations
 

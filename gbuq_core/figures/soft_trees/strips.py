@@ -63,7 +63,7 @@ def functions_strip(
     spotlight: bool = False,
     y_range: tuple[float, float] | None = None,
 ) -> Strip:
-    """Rows, truth, functions and in ink their mean as a chart; where rows can lie is tinted.
+    """A chart of rows, truth, functions and their mean. Where rows can lie, it is tinted.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def functions_strip(
     colour : str
         ``#rrggbb`` of the functions.
     spotlight : bool
-        Whether each frame has one of the functions in ink instead; they have no frames of their
+        Whether each frame emphasises one function, not the mean; they have no frames of their
         own then.
     y_range : (float, float), optional
         The scene's own without it.

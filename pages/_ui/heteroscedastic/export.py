@@ -25,7 +25,7 @@ from pages._ui.heteroscedastic.scorecard import claims_of, interval_rows, ood_ro
 _PAPER = "https://doi.org/10.5121/csit.2023.131920"
 _LEAD = (
     "Do models know their noise, and the places where they have seen no rows? MACAU has a linear "
-    "model or a mean in every leaf of a random forest. It stands beside simpler methods. After the "
+    "model or a mean in every leaf of a random forest. The page compares it with others. After the "
     "paper on MACAU, doi 10.5121/csit.2023.131920."
 )
 _TERMS = (

@@ -166,11 +166,11 @@ def _table(key: str, rows: Sequence[tuple[str, ...]]) -> None:
 
 
 def interval_rows(scores: Sequence[HeteroscedasticScore]) -> list[tuple[str, ...]]:
-    """A line a method: CRPS beside the paper's and the truth's, coverage, errors, costs."""
+    """One line per method: CRPS here and in the paper, coverage, errors and costs."""
     levels = [f"In {100 * c.level:g} %" for c in _levels(scores)]
     beside = any(math.isfinite(one.paper_crps) for one in scores)
     lines: list[tuple[str, ...]] = [
-        ("Method", "CRPS / paper" if beside else "CRPS", "Above the truth", *levels,
+        ("Method", "CRPS / paper" if beside else "CRPS", "Excess CRPS", *levels,
          _thirds_head(scores), "RMSE of the mean", "RMSE of the std", "Fit, s", "Scores, s", "MB")
     ]  # fmt: skip
     for one in scores:
@@ -250,8 +250,8 @@ def _how_intervals(
         )
     return (
         f"CRPS on {settings.test_rows:,} new rows, in units of y. Lower is better. The true "
-        f"distribution has {truth}.{beside}{kind}{wrapped} The number in parentheses is the "
-        "difference from the level, in percentage points. It is bold where sampling error does "
-        "not explain it. The thirds are x below 3.3, from 3.3 to 6.7, and above. A level can hold "
-        "on average and in none of the thirds. RMSE is to the true mean and the true std."
+        f"distribution has {truth}; the excess is the rest.{beside}{kind}{wrapped} The number in "
+        "parentheses is the difference from the level, in percentage points. It is bold where "
+        "sampling error does not explain it. The thirds are x below 3.3, from 3.3 to 6.7, and "
+        "above. A level can hold on average and in none of the thirds. RMSE is to the true mean and the true std."
     )

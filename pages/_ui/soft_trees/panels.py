@@ -85,7 +85,7 @@ _ABOUT_RANK = (
 
 
 class Panel(NamedTuple):
-    """One comparison: its settings of today, cost, refusal, and how it is made and drawn."""
+    """One comparison: its present settings, cost, refusal, and how it is run and drawn."""
 
     slot: str
     label: str

@@ -37,7 +37,7 @@ def scores_of(run: SoftTreesRun) -> tuple[SoftTreesScore, ...]:
 
 
 def draw_scores(run: SoftTreesRun) -> None:
-    """The scorecard beside the paper's statements."""
+    """The scorecard and the paper's statements."""
     scores, claims = st.columns([0.58, 0.42], gap="large")
     found = scores_of(run)
     with scores:
