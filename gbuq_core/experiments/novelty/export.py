@@ -12,6 +12,7 @@ from gbuq_core.experiments.novelty.links import encode_edits
 from gbuq_core.experiments.novelty.plan import (
     NoveltyPlan,
     NoveltySettings,
+    forest_of,
     novelty_knobs,
     plan_data,
     plan_novelty,
@@ -55,7 +56,7 @@ def novelty_code(settings: NoveltySettings) -> str:
     """
     plan = plan_novelty(settings)
     task = plan_data(plan).task
-    name = "MacauClassifier" if task == "classification" else "MacauRegressor"
+    name = forest_of(plan).builder(task).name
     lines = [
         "import numpy as np",
         "",

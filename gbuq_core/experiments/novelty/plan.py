@@ -17,6 +17,8 @@ from gbuq_core.experiments.novelty.data import DATASETS, N_CELLS, check_columns,
 from gbuq_core.experiments.novelty.editing import FEWEST_ROWS, apply_edits
 from gbuq_core.experiments.novelty.edits import Edit, check_edits
 from gbuq_core.macau import MacauClassifier, MacauRegressor
+from gbuq_core.methods import METHODS as RECORDS
+from gbuq_core.methods import Method
 from gbuq_core.validation import check_choice, check_number
 
 LEAF_MODELS = ("linear", "basic")
@@ -78,7 +80,7 @@ _METHODS = {
         True,
     ),
     "isolation": MethodInfo(
-        "Isolation forest",
+        RECORDS["isolation"].label,
         "score",
         "How few random axis-parallel cuts separate a place from the training rows. It does not "
         "use the target.",
@@ -316,8 +318,19 @@ def novelty_model(plan: NoveltyPlan, task: str) -> MacauClassifier | MacauRegres
     7
     """
     check_plan(plan)
-    of_task = MacauClassifier if task == "classification" else MacauRegressor
-    return of_task(**novelty_knobs(plan))
+    model: MacauClassifier | MacauRegressor = (
+        forest_of(plan).builder(task).make(**novelty_knobs(plan))
+    )
+    return model
+
+
+def forest_of(plan: NoveltyPlan) -> Method:
+    """The record of the plan's forest.
+
+    >>> forest_of(plan_novelty(NoveltySettings(leaf_model="basic"))).label
+    'MACAU (basic)'
+    """
+    return RECORDS[f"macau_{plan.leaf_model}"]
 
 
 # Seconds on one core of a 2020s server, the maps included.

@@ -9,7 +9,7 @@ import numpy as np
 from gbuq_core.experiments.novelty.compare import MapChange, outcome_of
 from gbuq_core.experiments.novelty.fit import NoveltyFit, NoveltyMaps, NoveltyView
 from gbuq_core.experiments.novelty.look import PlaceLook
-from gbuq_core.experiments.novelty.plan import METHODS
+from gbuq_core.experiments.novelty.plan import METHODS, forest_of
 from gbuq_core.experiments.novelty.ranks import Disagreement
 from gbuq_core.experiments.novelty.scores import score_maps
 from gbuq_core.presentation import short
@@ -31,7 +31,7 @@ def describe_novelty(fit: NoveltyFit, maps: NoveltyMaps, view: NoveltyView) -> s
     """
     data, rows = fit.data, fit.rows
     parts = [
-        f"{data.title}: MACAU ({fit.plan.leaf_model}) with {fit.n_trees:,} "
+        f"{data.title}: {forest_of(fit.plan).label} with {fit.n_trees:,} "
         f"tree{'s' if fit.n_trees > 1 else ''} on {len(rows.y):,} rows of "
         f"{rows.X.shape[1]} features. The map has 60 x 60 cells over "
         f"{data.feature_names[0]} and {data.feature_names[1]}."
