@@ -146,7 +146,7 @@ def test_what_the_data_are_and_what_scores_are_measured_in_is_said():
     at = open_neighbours(data="Wine: alcohol")
     captions = [caption.value for caption in at.caption]
     assert any(DATASETS["wine"].about in text for text in captions)
-    assert any("scale are in the target's unit (alcohol)" in text for text in captions)
+    assert any("are in the target's unit (alcohol)" in text for text in captions)
     (band,) = re.findall(
         r"\| 95 % band of that share \| (\d+)\u2013(\d+)\u00a0% \|", table(at, "| Score |")
     )

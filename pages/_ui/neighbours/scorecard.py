@@ -165,10 +165,9 @@ def _how_to_read(found: Found) -> str:
         set_apart = " You switched IBUG's calibration off; kNN and virtual SGLB stay calibrated."
     return (
         f"Scores on {rows}. Lower is better, except that the interval should hold 90 % of the "
-        "rows. The band shows how exactly so few rows can tell that share. RMSE, CRPS, width and "
-        f"scale are in {_units(data)}.{truth} Seconds count training and tuning, megabytes what "
-        f"is kept besides the model. {METHODS['ibug'].label} takes its mean from the trees."
-        f"{set_apart}"
+        "rows. The band is the 95 % confidence interval of that share. RMSE, CRPS, width and scale "
+        f"are in {_units(data)}.{truth} Seconds count training and tuning, megabytes what is kept "
+        f"besides the model. {METHODS['ibug'].label} takes its mean from the trees.{set_apart}"
     )
 
 

@@ -28,7 +28,9 @@ def draw_place(found: Found) -> None:
                     draw_knob(knob)
         with st.container(key="table-place"):
             st.markdown(markdown_table(place_rows(found)))
-        st.caption("Rank: the share of the map's cells, or of the training rows, with less.")
+        st.caption(
+            "Rank: the share of the map's cells, or of the training rows, with a lower score."
+        )
     with right:
         names = found.fit.data.feature_names
         shares = share_figure(names, look.shares)
