@@ -239,7 +239,7 @@ def _how_intervals(
     kind = "".join(
         f" CRPS of {' and '.join(names)} uses the {how}." for how, names in kinds.items()
     )
-    beside = " The paper used other test rows, where this value can differ by about 0.01."
+    beside = " On the paper's test rows the true distribution can differ by about 0.01."
     if settings.noise_slope != PAPER.noise_slope:
         beside = f" The paper's CRPS is left out because its noise is {PAPER.noise_slope:g} x."
     wrapped = ""
@@ -250,8 +250,9 @@ def _how_intervals(
         )
     return (
         f"CRPS on {settings.test_rows:,} new rows, in units of y. Lower is better. The true "
-        f"distribution has {truth}; the excess is the rest.{beside}{kind}{wrapped} The number in "
-        "parentheses is the difference from the level, in percentage points. It is bold where "
-        "sampling error does not explain it. The thirds are x below 3.3, from 3.3 to 6.7, and "
-        "above. A level can hold on average and in none of the thirds. RMSE is to the true mean and the true std."
+        f"distribution has {truth}, and the excess is the difference from it.{beside}{kind}"
+        f"{wrapped} The number in parentheses is the difference from the level, in percentage "
+        "points. It is bold where sampling error does not explain it. The thirds are x below 3.3, "
+        "from 3.3 to 6.7, and above. A level can hold on average and in none of the thirds. RMSE "
+        "is to the true mean and the true std."
     )
