@@ -61,7 +61,7 @@ def find_or_say(values: SimpleNamespace, answer: Answer) -> Found | None:
         show_notice(str(error), "neighbours", tone="error")
         return None
     if not answer.fresh:
-        st.caption("The picture still shows the settings before.")
+        st.caption("The picture still shows the previous settings.")
     notes = [*found.view.notes, *found.look.notes]
     if notes:
         show_notice(list(dict.fromkeys(notes)), "range")
@@ -87,6 +87,6 @@ if answer.result is not None and not answer.error:
         show_progress(baselines)
     else:
         baselines = last_kept("neighbours-asked") or []
-        st.caption("The scores below are still those of the settings before.")
+        st.caption("The scores below are still those of the previous settings.")
     scores_or_say(values, answer, baselines)
 explain_neighbours()

@@ -77,7 +77,7 @@ def find_or_say(values: SimpleNamespace, edits: tuple[Edit, ...], now: Answer) -
         show_notice(str(error), "novelty", tone="error")
         return None
     if not now.fresh:
-        st.caption("The picture still shows the settings before.")
+        st.caption("The picture still shows the previous settings.")
     notes = [found.shown.note, *found.view.notes, *found.look.notes]
     notes = [note for note in notes if note]
     if notes:

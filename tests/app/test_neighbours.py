@@ -271,7 +271,7 @@ def test_a_running_fit_leaves_the_picture_and_can_be_cancelled():
     assert len(jobs) == 1
     assert curves(at, "neighbours") == before
     assert table(at, "| Score |") == scores
-    assert "The picture still shows the settings before." in [c.value for c in at.caption]
+    assert "The picture still shows the previous settings." in [c.value for c in at.caption]
     at.button(key="_jobs_cancel").click().run()
     assert jobs[0].stopped
     assert any(text.startswith("Cancelled.") for text in words(at))

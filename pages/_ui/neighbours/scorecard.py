@@ -97,7 +97,7 @@ def _draw_claims(found: Found, fitted: dict[str, BaselineFit]) -> None:
     else:
         claims = last_kept(_CLAIMS)
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption("These checks are for the settings before.", width="content")
+            st.caption("These checks are for the previous settings.", width="content")
             st.button(
                 "Check these settings", key="_neighbours_check", on_click=_check, args=(depends,)
             )

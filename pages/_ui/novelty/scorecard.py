@@ -80,7 +80,7 @@ def _draw_claims(answer: Answer, about: Sequence[str]) -> None:
         show_notice(answer.error, "claims", tone="error")
     if not answer.fresh:
         st.caption(
-            "These checks are for the settings before."
+            "These checks are for the previous settings."
             if answer.result
             else "The statements are being checked."
         )
