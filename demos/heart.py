@@ -53,17 +53,17 @@ def noise_that_stays() -> Shown:
     truth = np.sqrt(run.data.variance[run.data.in_support])
     text = (
         f"Two features with nine levels each make 81 cells. Each of the {truth.size} cells outside "
-        f"the heart has {run.settings.rows:,} training rows around a mean of its own, with noise "
-        f"of std {truth.min():.2g}; right around the heart it is {truth.max():.2g}. The hatched "
-        "cells have no rows at all.",
-        "Ten SGLB models, boosted trees with a little noise in their training, learn a mean and a "
+        f"the heart has {run.settings.rows:,} training rows around its own mean. Their noise has a "
+        f"standard deviation of {truth.min():.2g}; next to the heart it is {truth.max():.2g}. The "
+        "hatched cells have no rows.",
+        "Ten SGLB models (boosted trees with a little noise in their training) learn a mean and a "
         "variance for every cell. The average of their variances is the data uncertainty.",
     )
     answer = (
-        "Data uncertainty repeats the true noise where there are rows: as a std it is off by "
-        f"{scores.data_error_mean:.2g} on average and by {scores.data_error_max:.2g} at most. More "
-        "rows would not make it smaller. In hatched cells it says something too, but that is only "
-        "what the trees happen to carry over from their neighbours."
+        "Data uncertainty repeats the true noise where there are rows. Its standard deviation is "
+        f"off by {scores.data_error_mean:.2g} on average and by {scores.data_error_max:.2g} at "
+        "most. More rows would not make the noise smaller. The values in the hatched cells mean "
+        "nothing: the trees copy them from neighbouring cells."
     )
     return _shown(ONE, run, text, answer)
 
@@ -73,15 +73,15 @@ def never_seen() -> Shown:
     run = run_heart(ONE.settings)
     scores = score_heart(run.methods[0])
     text = (
-        "Knowledge uncertainty is the spread of the ten models' means. Where they saw the same "
-        "thousand rows they must agree; where they saw none, nothing makes them.",
-        "Look at the map at the right. Its colours are logarithmic.",
+        "Knowledge uncertainty is the spread of the ten models' means. In cells with a thousand "
+        "rows the models have to agree. In cells without rows they do not.",
+        "Look at the map on the right. Its colours are logarithmic.",
     )
     answer = (
-        f"The smallest knowledge uncertainty of a cell without rows is {scores.least_empty:.2g}, "
-        f"the largest of a cell with rows {scores.most_filled:.2g}. An AUROC of "
-        f"{auroc_text(scores.auroc_knowledge)} says the same: ordered by knowledge uncertainty, "
-        "every empty cell comes before every filled one, with no trace of the noisy border."
+        f"The smallest knowledge uncertainty in a cell without rows is {scores.least_empty:.2g}; "
+        f"the largest in a cell with rows is {scores.most_filled:.2g}. The AUROC is "
+        f"{auroc_text(scores.auroc_knowledge)}: it is the share of pairs in which the empty cell "
+        "has the higher value. The noisy border leaves no trace in this map."
     )
     return _shown(ONE, run, text, answer)
 
@@ -93,21 +93,21 @@ def hidden_in_the_total() -> Shown:
     scores = score_heart(maps, "variance")
     share = float((maps.knowledge[-1] / maps.total[-1])[empty].mean())
     text = (
-        "Variances add up: total = data + knowledge. This picture shows variances, and the "
-        "colours of knowledge are linear now.",
-        "A single number for uncertainty would be the total, the first map of the method.",
+        "Variances add up: total = data + knowledge. This picture shows variances, and knowledge "
+        "now has linear colours.",
+        "If you had only one number for uncertainty, it would be the total, the first map.",
     )
     answer = (
-        f"Hardly. Ordered by the total, empty cells come first only with AUROC "
-        f"{scores.auroc_total:.2f}: the noisy border is as yellow as they are. In empty cells "
-        f"knowledge makes up {100 * share:.0f} % of the total on average; the rest is noise that "
-        "the models made up for cells they never saw."
+        f"Hardly. The total finds the empty cells with an AUROC of only {scores.auroc_total:.2f}, "
+        "because the noisy border is as yellow as they are. In empty cells knowledge is "
+        f"{100 * share:.0f} % of the total on average. The rest is noise that the models predict "
+        "for cells they never saw."
     )
     return _shown(LINEAR, run, text, answer)
 
 
 def watch_it_grow() -> Shown:
-    """Knowledge melts where there are rows and freezes where there are none."""
+    """Knowledge uncertainty falls where there are rows and stays where there are none."""
     run = run_heart(ONE.settings)
     maps, filled = run.methods[0], run.data.in_support
     stds = np.sqrt(maps.knowledge)
@@ -117,15 +117,16 @@ def watch_it_grow() -> Shown:
     text = (
         f"Every model adds {run.settings.trees:,} trees one after the other. Press play, or drag "
         "the slider above the maps back to the first trees.",
-        "Splits of the first trees are chosen partly at random: random_strength adds noise to "
-        f"their scores that fades over about ln(N) / rate = {settled:.0f} trees.",
+        "The first trees choose their splits partly at random: random_strength adds noise to the "
+        f"scores of splits. The noise fades over about ln(N) / rate = {settled:.0f} trees.",
     )
     answer = (
-        f"Early. With {n_early} trees the heart's knowledge uncertainty is "
-        f"{stds[early][~filled].mean():.3g} on average, with all of them "
-        f"{stds[-1][~filled].mean():.3g}: the models part while their splits are random and never "
-        f"meet again. In cells with rows it melts from {stds[early][filled].mean():.2g} to "
-        f"{stds[-1][filled].mean():.2g}, since every tree corrects the ones before."
+        f"Early. With {n_early} trees the heart's knowledge uncertainty averages "
+        f"{stds[early][~filled].mean():.3g}; with all trees it averages "
+        f"{stds[-1][~filled].mean():.3g}. The models drift apart while their splits are random, "
+        "and nothing brings them together again. In cells with rows it falls from "
+        f"{stds[early][filled].mean():.2g} to {stds[-1][filled].mean():.2g}, because every tree "
+        "corrects the trees before it."
     )
     return _shown(ONE, run, text, answer)
 
@@ -137,23 +138,24 @@ def one_model() -> Shown:
     cuts = int(run.methods[1].n_members[-1])
     ratio = true.knowledge_empty / virtual.knowledge_empty
     text = (
-        f"Ten models cost ten fits. A virtual ensemble takes one model and cuts it at {cuts} "
-        f"numbers of trees, every {run.settings.step} of its second half; the cuts are its "
+        "Ten models cost ten fits. A virtual ensemble trains one model and cuts it "
+        f"{cuts} times, every {run.settings.step} trees of its second half. The cuts are its "
         "members (equation 15).",
-        "Both share their colour scales here, so that sizes can be compared.",
+        "Both methods share their colour scales here, so you can compare sizes.",
     )
     answer = (
-        f"Its order is nearly right, AUROC {auroc_text(virtual.auroc_knowledge)} against "
-        f"{auroc_text(true.auroc_knowledge)}, for a tenth of the work. Its size is not: "
-        f"{virtual.knowledge_empty:.2g} in empty cells, {times_text(ratio)} smaller than the "
+        "It ranks the cells nearly right for a tenth of the work: its AUROC is "
+        f"{auroc_text(virtual.auroc_knowledge)}, and {auroc_text(true.auroc_knowledge)} for "
+        "independent models. Its size is wrong. In empty cells it is "
+        f"{virtual.knowledge_empty:.2g}, {times_text(ratio)} smaller than the "
         f"{true.knowledge_empty:.2g} of independent models, because the cuts share most of their "
-        "trees. Use it to rank rows, not as a number."
+        "trees. Use it to rank rows, but do not trust its size."
     )
     return _shown(BOTH, run, text, answer)
 
 
 def small_steps() -> Shown:
-    """A virtual ensemble needs a model that has arrived."""
+    """A virtual ensemble needs a model that has converged."""
     run = run_heart(SLOW.settings)
     true, virtual = (score_heart(maps) for maps in run.methods)
     others = [
@@ -167,18 +169,18 @@ def small_steps() -> Shown:
         f"{BOTH.settings.rate:g}, and still {run.settings.trees:,} trees.",
     )
     answer = (
-        f"The independent models do not mind (AUROC {auroc_text(true.auroc_knowledge)}); the "
-        f"virtual ensemble falls to {auroc_text(virtual.auroc_knowledge)}. With small steps the "
-        "model is still moving towards the rows while its members are taken, and moving looks "
-        f"like doubt. At a rate of 0.03 that turns the order round (AUROC "
-        f"{auroc_text(others[0].auroc_knowledge)}); with 2,000 trees at {run.settings.rate:g} it "
-        f"has arrived (AUROC {auroc_text(others[1].auroc_knowledge)})."
+        f"The independent models do as well as before (AUROC {auroc_text(true.auroc_knowledge)}). "
+        f"The virtual ensemble falls to {auroc_text(virtual.auroc_knowledge)}. With small steps "
+        "the model is still learning while its members are taken, so they differ even where there "
+        "are rows. At a rate of 0.03 this reverses the ranking (AUROC "
+        f"{auroc_text(others[0].auroc_knowledge)}). With 2,000 trees at {run.settings.rate:g} the "
+        f"model has converged (AUROC {auroc_text(others[1].auroc_knowledge)})."
     )
     return _shown(SLOW, run, text, answer)
 
 
 def take_rows_away() -> Shown:
-    """Knowledge answers to rows, not to places."""
+    """Knowledge uncertainty depends on rows, not on places."""
     before = run_heart(ONE.settings).methods[0]
     run = run_heart(CORNER.settings)
     maps = run.methods[0]
@@ -187,19 +189,19 @@ def take_rows_away() -> Shown:
     text = (
         f"The outlined block at the lower left has lost its {corner.sum() * run.settings.rows:,} "
         "rows. Nothing else has changed.",
-        "On the page you can do this yourself: click a cell or drag over several. A second time "
-        "gives the rows back, and cells of the heart can be given rows as well.",
+        "You can do this on the page: click a cell, or drag over several. Click again to restore "
+        "the rows. You can also add rows to cells of the heart.",
     )
     answer = (
-        f"At once. The block's knowledge uncertainty is {stds[1]:.2g} now and was {stds[0]:.2g}; "
-        f"the AUROC over all empty cells is {auroc_text(score_heart(maps).auroc_knowledge)}. Data "
-        "uncertainty stays a guess there: without rows nobody can know the noise."
+        f"Yes. The block's knowledge uncertainty was {stds[0]:.2g} and is now {stds[1]:.2g}. The "
+        f"AUROC over all empty cells is {auroc_text(score_heart(maps).auroc_knowledge)}. Data "
+        "uncertainty is a guess in the block: without rows nobody can know the noise."
     )
     return _shown(CORNER, run, text, answer)
 
 
 def how_much_is_unknown() -> Shown:
-    """CatBoost's temperature ranks; the posterior's also measures."""
+    """At CatBoost's temperature it ranks cells; at the posterior's it also has the right size."""
     run = run_heart(POSTERIOR.settings)
     rows = (POSTERIOR.settings.rows, 100 * POSTERIOR.settings.rows // 10)
     posterior = [score_heart(run.methods[0])]
@@ -208,19 +210,19 @@ def how_much_is_unknown() -> Shown:
     noise = float(np.sqrt(run.data.variance[run.data.in_support]).mean())
     error = noise / math.sqrt(rows[0])
     text = (
-        f"Now {rows[0]} rows a cell. The mean of so many rows with this noise has a standard error "
-        f"of about {error:.2g}: that is how much is really unknown where there are rows.",
-        "Langevin noise decides how much of it shows. CatBoost divides it by the root of the "
-        "number of rows; this picture uses the temperature that sampling from the posterior asks "
-        "for, in splits and in leaves.",
+        f"Now each cell has {rows[0]} rows. With this noise, the mean of {rows[0]} rows has a "
+        f"standard error of about {error:.2g}. So much is really unknown where there are rows.",
+        "The Langevin noise decides how much of it the models show. CatBoost divides that noise by "
+        "the square root of the number of rows. This picture uses the temperature that samples "
+        "from the posterior, with noise in splits and in leaves.",
     )
     answer = (
-        f"With CatBoost's temperature the knowledge uncertainty of cells with rows is "
-        f"{cold.knowledge_filled:.1g}: it ranks cells but measures nothing. Here it is "
-        f"{posterior[0].knowledge_filled:.2g}, the order of the standard error, and with "
-        f"{rows[1]:,} rows a cell it is {posterior[1].knowledge_filled:.2g}: ten times the rows, "
-        f"{posterior[0].knowledge_filled / posterior[1].knowledge_filled:.1f} times less, near "
-        f"the {math.sqrt(10):.1f} that the square root promises."
+        f"At CatBoost's temperature the knowledge uncertainty in cells with rows is "
+        f"{cold.knowledge_filled:.1g}. It ranks cells, but its size says nothing. Here it is "
+        f"{posterior[0].knowledge_filled:.2g}, about the size of the standard error. With "
+        f"{rows[1]:,} rows in each cell it is {posterior[1].knowledge_filled:.2g}. Ten times the "
+        f"rows make it {posterior[0].knowledge_filled / posterior[1].knowledge_filled:.1f} times "
+        f"smaller, close to the {math.sqrt(10):.1f} that the square root predicts."
     )
     return _shown(POSTERIOR, run, text, answer)
 
@@ -228,8 +230,8 @@ def how_much_is_unknown() -> Shown:
 LESSON = Lesson(
     name="heart",
     title="What an ensemble knows about what it has never seen",
-    lead="Eight pictures of one experiment, about ten minutes. All numbers are computed as you "
-    "read.",
+    lead="Eight pictures of one experiment, about ten minutes. All numbers are computed while "
+    "you read.",
     page="heart",
     source="After Malinin, Prokhorenkova and Ustimenko, Uncertainty in gradient boosting via "
     "ensembles, section 4 (arXiv 2006.10562).",
@@ -242,7 +244,7 @@ LESSON = Lesson(
              hidden_in_the_total),
         Step("Watch it grow", "When is the heart's knowledge uncertainty decided?", ONE,
              watch_it_grow),
-        Step("One model instead of ten", "What does the virtual ensemble get right, what not?",
+        Step("One model instead of ten", "What does the virtual ensemble get right, what wrong?",
              BOTH, one_model),
         Step("Small steps", "Which of the two ensembles suffers, and why?", SLOW, small_steps),
         Step("Take rows away", "Does knowledge uncertainty notice?", CORNER, take_rows_away),

@@ -24,9 +24,9 @@ from pages._ui.notices import show_notice
 from pages._ui.url_state import link_to, open_page
 
 LEDE = (
-    "No training rows inside the heart, noisier rows around it. **Knowledge** should light up the "
-    "hatched cells and nothing else; **data** should repeat the true noise. Play the trees; click "
-    "or drag over cells to take their rows away or give them some."
+    "There are no training rows inside the heart, and the rows around it are noisier. Does "
+    "**knowledge** uncertainty find the hatched cells, and only those? Does **data** uncertainty "
+    "repeat the true noise? Play the trees, or click cells to remove or add rows."
 )
 WAIT_SECONDS = 0.5  # 10 x 1000 trees come without a flash of progress
 

@@ -212,7 +212,7 @@ def test_an_unknown_parameter_is_named():
 def test_cells_that_leave_no_rows_are_refused_with_a_sentence():
     filled = write_cells(np.flatnonzero(run_heart(SETTINGS).data.in_support).tolist())
     at = open_heart(cells=filled)
-    assert "At least 2 cells must keep their rows: give some of them back." in notes(at)
+    assert "At least 2 cells need training rows. Undo some of the painting." in notes(at)
     assert not np.isnan(values_of(at, "True noise")).all()
 
 

@@ -1,4 +1,4 @@
-"""The heart with some of its cells painted over: rows taken away, or given to empty cells."""
+"""The heart with some of its cells painted: filled cells lose their rows, empty ones get some."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ LEAST_FILLED = 2
 def make_painted_heart(
     n_per_cell: int = 1000, noise: float = 0.01, random_state: int = 0, cells: Any = ()
 ) -> HeartData:
-    """The heart with some cells painted over: filled ones lose their rows, empty ones get some.
+    """The heart with some cells painted: filled ones lose their rows, empty ones get some.
 
     Parameters
     ----------
     n_per_cell, noise, random_state
-        As for `make_heart`; rows that are left are the same rows.
+        As for `make_heart`. Cells that are not painted keep the same rows.
     cells : sequence of int
         Which of the 81 cells differ from the paper's heart, counted row by row. Rows in the heart
         have the noise variance ``noise``.
@@ -35,7 +35,7 @@ def make_painted_heart(
     Raises
     ------
     InvalidParameter
-        If a number is not that of a cell, or fewer than two cells would have rows.
+        If a number is not that of a cell, or if fewer than two cells would have rows.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def make_painted_heart(
     in_support = filled ^ painted
     if in_support.sum() < LEAST_FILLED:
         raise InvalidParameter(
-            f"At least {LEAST_FILLED} cells must keep their rows: give some of them back."
+            f"At least {LEAST_FILLED} cells need training rows. Undo some of the painting."
         )
     if not painted.any():
         return heart

@@ -1,4 +1,4 @@
-"""The heart's methods and settings, and which of them a fit depends on.
+"""The heart's methods and settings, and what a fit depends on.
 
 Malinin, Prokhorenkova and Ustimenko, "Uncertainty in gradient boosting via ensembles", section 4;
 forests from appendix C.
@@ -30,7 +30,7 @@ METHODS = ensemble_methods(
 
 @dataclass(frozen=True, kw_only=True)
 class HeartSettings:
-    """Everything that the maps depend on; the defaults are the paper's.
+    """Everything that the maps depend on. The defaults are the paper's.
 
     Attributes
     ----------
@@ -40,11 +40,11 @@ class HeartSettings:
         As ``n_per_cell``, ``noise`` and ``random_state`` of `make_heart`; the seed is the models'
         too.
     cells : tuple of int
-        Painted cells, numbered from 0 row by row: a filled one loses its rows, an empty one gets
+        Painted cells, numbered from 0 row by row. A filled cell loses its rows; an empty one gets
         some.
     members, trees, depth : int
-        Of each ensemble; a virtual one has as many members as truncations, a forest of ``trees``
-        trees is split into ``members`` groups and has depth 10.
+        Of each ensemble. A virtual ensemble has a member for each truncation. A forest of
+        ``trees`` trees of depth 10 is split into ``members`` groups.
     rate, rate_sgb : float
         Learning rates of the SGLB methods and of SGB.
     temperature : str or float
@@ -55,7 +55,7 @@ class HeartSettings:
     step, start : int, float
         Truncation step K and start of virtual ensembles.
     shown : int or None
-        Only so many members count: the first models, or the last truncations. None: all.
+        How many members count: the first models, or the last truncations. None: all.
     """
 
     methods: tuple[str, ...] = ("sglb", "virtual_sglb")
@@ -77,9 +77,9 @@ class HeartSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class HeartPlan:
-    """What one method's fit depends on, and nothing else: the key of its result.
+    """What one method's fit depends on, and nothing else. It is the key of the fit's result.
 
-    Fields that the method does not use are None, so that moving them refits nothing.
+    Fields that the method does not use are None, so that changing them retrains nothing.
     """
 
     method: str

@@ -1,4 +1,4 @@
-"""What the maps of the heart amount to: scores, the paper's claims held against them, words.
+"""Scores of the heart's maps, the paper's claims checked against them, and the maps in words.
 
 Malinin et al. (2021), section 4; eq. 6 for what the maps show.
 """
@@ -106,9 +106,9 @@ def as_view(variances: Array, view: str) -> Array:
 
 
 def check_claims(run: HeartRun) -> tuple[Claim, ...]:
-    """Hold the paper's statements about the heart against what came out (section 4).
+    """Check the paper's statements about the heart (section 4) against these results.
 
-    Only statements about methods that were run. Judged on standard deviations.
+    Statements about methods that were not run are left out. Standard deviations are compared.
     """
     found = {maps.method: score_heart(maps) for maps in run.methods}
     claims: list[Claim] = []
@@ -138,10 +138,10 @@ def describe_heart(run: HeartRun, view: str = "std") -> str:
     n_empty = int((~data.in_support).sum())
     noise = as_view(data.variance[data.in_support], view)
     words = [
-        f"81 cells, feature 1 downwards and feature 2 across; {n_empty} of them have no training "
-        f"rows, the others {run.settings.rows:,} each. Uncertainties as "
-        f"{'standard deviations' if view == 'std' else 'variances'} of y; the true noise is "
-        f"{short(noise.min())} to {short(noise.max())}."
+        f"81 cells: feature 1 runs down, feature 2 across. {n_empty} cells have no training rows; "
+        f"the others have {run.settings.rows:,} each. Uncertainties are "
+        f"{'standard deviations' if view == 'std' else 'variances'} of y. The true noise lies "
+        f"between {short(noise.min())} and {short(noise.max())}."
     ]
     words += [_describe_method(maps, view) for maps in run.methods]
     return " ".join(words)
@@ -160,16 +160,16 @@ def _describe_method(maps: HeartMaps, view: str) -> str:
         what = f"one forest of {trees} in {n_members} groups"
     text = f"{kind.label} ({what}): "
     if math.isnan(scores.knowledge_filled):
-        text += "knowledge uncertainty takes at least two members"
+        text += "knowledge uncertainty needs at least two members"
     else:
         text += f"knowledge uncertainty is {short(scores.knowledge_filled)} in filled cells"
         if not math.isnan(scores.knowledge_empty):
             text += (
-                f" and {short(scores.knowledge_empty)} in empty ones; it tells them apart with "
-                f"AUROC {auroc_text(scores.auroc_knowledge)}"
+                f" and {short(scores.knowledge_empty)} in empty ones; it tells them apart with an "
+                f"AUROC of {auroc_text(scores.auroc_knowledge)}"
             )
     if math.isnan(scores.data_error_max):
-        return text + ". It predicts no noise, so there is no data and no total uncertainty."
+        return text + ". It predicts no noise, so it has no data and no total uncertainty."
     return text + (
         f". Data uncertainty is off by {short(scores.data_error_mean)} on average and by at most "
         f"{short(scores.data_error_max)} in filled cells."
@@ -177,7 +177,7 @@ def _describe_method(maps: HeartMaps, view: str) -> str:
 
 
 def auroc_text(value: float) -> str:
-    """An AUROC with three decimals that says 1.000 only where not one pair is out of order.
+    """An AUROC with three decimals. It says 1.000 only if every pair is in order.
 
     >>> auroc_text(1.0), auroc_text(0.99991), auroc_text(float("nan"))
     ('1.000', '> 0.999', '–')
@@ -195,21 +195,22 @@ def _claims_of_true(method: str, scores: HeartScores, run: HeartRun) -> list[Cla
         Claim(
             "Knowledge uncertainty separates cells without rows perfectly, with no trace of the "
             "heart's border.",
-            f"{label}: AUROC {auroc_text(scores.auroc_knowledge)}. The smallest value of an empty "
-            f"cell is {short(scores.least_empty, 2)}, the largest of a filled one "
+            f"{label}: the AUROC is {auroc_text(scores.auroc_knowledge)}. The smallest value in an "
+            f"empty cell is {short(scores.least_empty, 2)}; the largest in a filled cell is "
             f"{short(scores.most_filled, 2)}.",
             verdict_of(scores.auroc_knowledge, 1.0, NEARLY_PERFECT),
         ),
         Claim(
             "The noise is captured correctly in all cells with training rows.",
-            f"{label}: as a std it is off by at most {short(100 * share, 2)} % of the truth.",
+            f"{label}: its standard deviation is off by at most {short(100 * share, 2)} % of the "
+            "true one.",
             verdict_of(-share, -DATA_TOLERANCE, -2 * DATA_TOLERANCE),
         ),
         Claim(
             "Knowledge uncertainty is much smaller than data uncertainty.",
             f"{label}: in cells without rows its variance is "
-            f"{short(scores.knowledge_empty**2, 2)}, the noise of the others {short(noise, 2)}: "
-            f"{smaller_text(ratio)}.",
+            f"{short(scores.knowledge_empty**2, 2)}. The noise of the other cells is "
+            f"{short(noise, 2)}. Knowledge uncertainty is {smaller_text(ratio)}.",
             verdict_of(ratio, MUCH_SMALLER, SMALLER),
         ),
     ]
@@ -220,7 +221,7 @@ def _claims_of_virtual(method: str, scores: HeartScores, true: HeartScores | Non
     claims = [
         Claim(
             "A virtual ensemble detects the cells without rows perfectly too.",
-            f"{label}: AUROC {auroc_text(scores.auroc_knowledge)}.",
+            f"{label}: the AUROC is {auroc_text(scores.auroc_knowledge)}.",
             verdict_of(scores.auroc_knowledge, 1.0, NEARLY_PERFECT),
         )
     ]
@@ -229,8 +230,9 @@ def _claims_of_virtual(method: str, scores: HeartScores, true: HeartScores | Non
         claims.append(
             Claim(
                 "Its knowledge uncertainty is much smaller than that of independent models.",
-                f"{label}: in cells without rows {short(scores.knowledge_empty, 2)} against "
-                f"{short(true.knowledge_empty, 2)} as a std, {smaller_text(ratio)}.",
+                f"{label}: in cells without rows its standard deviation is "
+                f"{short(scores.knowledge_empty, 2)}. With independent models it is "
+                f"{short(true.knowledge_empty, 2)}. The virtual one is {smaller_text(ratio)}.",
                 verdict_of(ratio, MUCH_SMALLER, SMALLER),
             )
         )

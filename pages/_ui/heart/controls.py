@@ -51,16 +51,16 @@ _DATA = (
     Knob(
         "noise", "Noise variance", "ladder", _DEFAULT.noise, group="data",
         choices=(0.0001, 0.001, 0.003, 0.01, 0.03, 0.1),
-        help="In squared units of y; four times as much around the heart.",
+        help="In squared units of y. Around the heart it is four times as large.",
     ),
     Knob(
         "cells", "Painted cells", "text", "", group="data",
         pattern=rf"(?:[0-8]{{2}}(?:\.[0-8]{{2}}){{0,{MOST_PAINTED - 1}}})?",
-        help="Cells as row and column, 34.35.44 for example.",
+        help="The row and the column of each cell, separated by dots: 34.35.44 for example.",
     ),
     Knob(
         "seed", "Seed", "integer", _DEFAULT.seed, 0, 30, step=1, group="data",
-        help="Of the cells' means, the noise and the models.",
+        help="Sets the cells' means, the noise and the models' random numbers.",
     ),
 )  # fmt: skip
 _METHOD = (
@@ -68,19 +68,20 @@ _METHOD = (
         "methods", "Methods, at most three", "choices",
         tuple(METHODS[method].label for method in _DEFAULT.methods),
         choices=tuple(_BY_LABEL), most=MOST_METHODS, group="method",
-        help="vRF is a random forest in groups of trees; CatBoost trains the same ensembles with "
-        "its own code.",
+        help="vRF is one random forest whose members are groups of trees. CatBoost trains the same "
+        "ensembles with its own code.",
     ),
 )  # fmt: skip
 _KNOBS = (
     Knob(
         "members", "Members", "integer", _DEFAULT.members, 2, 20, step=1,
-        help="Independent models, or groups of vRF's trees. Virtual ensembles get theirs from K.",
+        help="The number of independent models, or of groups of vRF's trees. The members of a "
+        "virtual ensemble follow from K.",
     ),
     Knob(
         "trees", "Trees", "ladder", _DEFAULT.trees,
         choices=(20, 50, 100, 200, 300, 500, 700, 1000, 1500, 2000),
-        help="Of each boosted model; of the whole forest.",
+        help="The trees of each boosted model, and of the whole forest.",
     ),
     Knob("depth", "Depth", "integer", _DEFAULT.depth, 1, 8, step=1, needs=_with(*_BOOSTED)),
     Knob(
@@ -90,19 +91,19 @@ _KNOBS = (
     Knob(
         "rate_sgb", "Learning rate, SGB", "ladder", _DEFAULT.rate_sgb,
         choices=(0.01, 0.03, 0.05, 0.1, 0.2, 0.3, 0.5), needs=_with("SGB"),
-        help="Each tree of SGB sees a random half of the rows.",
+        help="Each SGB tree sees a random half of the rows.",
     ),
     Knob(
         "temperature", "Diffusion temperature", "ladder", _DEFAULT.temperature,
         choices=("posterior", "10", "100", "1000", "10000", "catboost"), needs=_with(*_SGLB),
-        help="Less is noisier. catboost: the number of rows. posterior: 1, what sampling from the "
-        "posterior asks for.",
+        help="A lower value adds more noise to the training. catboost sets it to the number of "
+        "rows. posterior sets it to 1, which samples from the posterior.",
     ),
     Knob(
         "leaf_noise", "Noise in leaves", "choice", "automatic", choices=tuple(_LEAF_NOISE),
         needs=_with("SGLB", "virtual SGLB"),
-        help="Langevin noise on leaf values, not only on the choice of splits. Automatic: off at "
-        "the temperature catboost, whose own code has none here, and on at any other.",
+        help="Adds Langevin noise to the leaf values, not only to the choice of splits. Automatic "
+        "is off at the temperature catboost, as in CatBoost's own code, and on at all others.",
     ),
     Knob(
         "step", "Truncation step K", "integer", _DEFAULT.step, 5, 200, step=5, unit="trees",
@@ -116,13 +117,14 @@ _KNOBS = (
 _VIEW = (
     Knob(
         "shown", "Members shown", "ladder", _ALL, choices=("2", "3", "4", "5", "7", "10", _ALL),
-        group="view", help="Counts only so many of them; refits nothing.",
+        group="view", help="Uses only this many members. Nothing is retrained.",
     ),
     Knob("unit", "Uncertainty as", "choice", "std", choices=VIEWS, group="view"),
     Knob("log", "Logarithmic colours for knowledge", "switch", True, group="view"),
     Knob(
         "scale", "Colour scales", "choice", "shared", choices=SCALES, group="view",
-        help="Shared: one for noise, one for knowledge. Own: one a map.",
+        help="Shared: all noise maps share one scale, and all knowledge maps another. Own: each "
+        "map has its own scale.",
     ),
 )  # fmt: skip
 
@@ -133,7 +135,8 @@ STATE = PageState(
         Preset(
             "Paper settings",
             {"methods": ("SGB", "SGLB", "virtual SGLB")},
-            help="10 x 1000 trees; SGLB at learning rate 0.3, SGB at 0.1 on half of the rows.",
+            help="10 models of 1,000 trees. SGLB learns at rate 0.3; SGB at 0.1, with half of the "
+            "rows for each tree.",
         ),
     ),
 )
@@ -206,7 +209,7 @@ def write_cells(cells: Iterable[int]) -> str:
 
 
 def paint(event: CanvasEvent) -> None:
-    """Take away or give rows: the callback of a click or a lasso, before the page runs."""
+    """Remove or add rows after a click or a lasso. Streamlit calls this before the page runs."""
     held = read_cells(st.session_state.get("cells", ""))
     painted = toggled(() if problem_with_cells(held) else held, event)
     problem = problem_with_cells(painted)
@@ -217,15 +220,15 @@ def paint(event: CanvasEvent) -> None:
 
 
 def unpaint() -> None:
-    """Give the heart its own rows back."""
+    """Undo all painting."""
     st.session_state["cells"] = ""
 
 
 def toggled(painted: Iterable[int], event: CanvasEvent) -> set[int]:
     """Which cells are painted after a click or a lasso.
 
-    A click turns one cell over. A lasso empties the cells that have rows, or fills them all if
-    none has.
+    A click empties or fills one cell. A lasso empties the cells that have rows. If none has rows,
+    it fills them all.
     """
     before = set(painted)
     filled = make_painted_heart(1, cells=before).in_support
@@ -235,9 +238,9 @@ def toggled(painted: Iterable[int], event: CanvasEvent) -> set[int]:
 
 
 def problem_with_cells(cells: Collection[int]) -> str:
-    """Why these cells cannot be painted, in a sentence; nothing if they can."""
+    """One sentence on why these cells cannot be painted; empty if they can."""
     if len(cells) > MOST_PAINTED:
-        return f"At most {MOST_PAINTED} cells can be painted: give some of them back."
+        return f"At most {MOST_PAINTED} cells can be painted. Undo some of them."
     try:
         make_painted_heart(1, cells=cells)
     except InvalidParameter as error:

@@ -68,7 +68,7 @@ def draw_heart(
     truth = fresh[0].truth if fresh else _truth(settings)
     run = HeartRun(settings, truth, fresh)
     if not settings.methods:
-        st.text("Choose a method at the left to see what it makes of this truth.")
+        st.text("Choose a method at the left to see its maps beside the truth.")
     words = describe_heart(run, view.unit)
     maps = [one.view for one in shown if one.view is not None]
     sheet = heart_sheet(truth, maps, view, settings.cells, words)
@@ -97,10 +97,10 @@ def draw_scores(run: HeartRun, view: HeartView) -> None:
             st.markdown(markdown_table(_score_rows(run, view)))
             unit = "standard deviations" if view.unit == "std" else "variances"
             st.caption(
-                f"Uncertainties and errors are {unit} of y, means over cells. AUROC: the chance "
-                "that an empty cell has more knowledge uncertainty than a filled one. Error of "
-                "data: its distance from the true noise in filled cells. Seconds and megabytes: "
-                "the training, and what the trained models hold."
+                f"Uncertainties and errors are {unit} of y, averaged over cells. AUROC is the "
+                "chance that an empty cell has more knowledge uncertainty than a filled one. The "
+                "error of data is its distance from the true noise in filled cells. Seconds are "
+                "the training time; megabytes are the size of the trained models."
                 + (f" {STD_CAVEAT}" if view.unit == "std" else "")
             )
     with claims:
@@ -110,7 +110,7 @@ def draw_scores(run: HeartRun, view: HeartView) -> None:
 
 
 def export_heart(run: HeartRun, view: HeartView, link: str) -> None:
-    """Code, link, data, page; then the picture in words."""
+    """Buttons for the code, the link, the data and a page; below them the picture in words."""
     words = describe_heart(run, view.unit)
     downloads = (
         Download("Data (CSV)", "heart.csv", "text/csv", partial(heart_csv, run)),
@@ -136,7 +136,7 @@ def explain_heart() -> None:
             r"+\underbrace{\tfrac1M\sum_m\left(\mu_m-\bar\mu\right)^2}_{\text{knowledge}}"
         )
         st.markdown(
-            "SGLB adds noise to the gradients that a tree is fitted to and shrinks the model "
+            "SGLB adds noise to the gradients before it fits a tree to them, and shrinks the model "
             "before each tree (equations 11 and 12):"
         )
         st.latex(
@@ -145,8 +145,9 @@ def explain_heart() -> None:
             r"\tfrac{2}{\beta\epsilon}I\right)"
         )
         st.markdown(
-            "A virtual ensemble's members are one model cut at K, 2K, ... trees above the start; "
-            "the shrinkage after the cut is divided out (equation 15)."
+            "A virtual ensemble is one model. Its members are that model cut at K, 2K, ... trees "
+            "above the start. Each member is divided by the shrinkage that came after its cut "
+            "(equation 15)."
         )
 
 
