@@ -66,18 +66,18 @@ def trapped() -> Shown:
     (scores,) = _scores(race)
     seeds = [_other(ONE.settings, "sgld", seed=seed).modes_visited for seed in range(1, 6)]
     text = (
-        "The target at the left has 25 equal modes. Stochastic gradient Langevin dynamics walks "
-        "downhill on -log p by noisy gradients and adds noise of its own, so that in the long run "
-        "it visits each place as often as the target says.",
-        "Play the race. The red dot is the chain, the white ones where it has just been.",
+        "The target on the left has 25 equal modes. Stochastic gradient Langevin dynamics (SGLD) "
+        "follows noisy gradients downhill on -log p and adds noise. In the long run it should "
+        "visit each place as often as the target says.",
+        "Play the race. The red dot is the chain. White dots show where it has just been.",
     )
     others = f"{min(seeds):g} to {max(seeds):g}" if len(set(seeds)) > 1 else f"{seeds[0]:g} each"
     answer = (
-        f"{scores.modes_visited:g}, after {race.settings.steps:,} steps; with five other seeds "
-        f"{others}. Within its mode it is right: "
-        f"{percent(scores.share_in_modes)} of its samples lie within 3 std, of the target's "
-        f"{percent(race.truth.share_in_modes)}. Nothing that the chain itself could measure says "
-        f"that {race.truth.n_modes - scores.modes_visited:g} modes are missing: it reports "
+        f"It visits {scores.modes_visited:g} in {race.settings.steps:,} steps; five other seeds "
+        f"visit {others}. Within its mode it is right: {percent(scores.share_in_modes)} of its "
+        f"samples lie within 3 standard deviations, and {percent(race.truth.share_in_modes)} of "
+        "the target does. The chain itself cannot notice that "
+        f"{race.truth.n_modes - scores.modes_visited:g} modes are missing. It reports "
         f"{digits(scores.sample_size)} effective samples. SGLB's trees walk in the same way."
     )
     return _shown(ONE, race, text, answer)
@@ -89,18 +89,18 @@ def more_noise() -> Shown:
     _, noisy = _scores(race)
     mild = _other(NOISY.settings, "nsgld", noise_nsgld=1.5)
     text = (
-        f"N-SGLD multiplies the Langevin noise by {race.settings.noise_nsgld:g}. Its chain is "
-        "everywhere at once.",
+        f"N-SGLD multiplies the Langevin noise by {race.settings.noise_nsgld:g}. Its chain jumps "
+        "all over the map.",
         "Compare its map with the target, and its marginals at the bottom.",
     )
     answer = (
         f"It passes through {noisy.modes_visited:g} modes, but only "
-        f"{percent(noisy.share_in_modes)} of its samples lie in one: noise of that scale samples "
-        f"a density that is {race.settings.noise_nsgld**2:g} times hotter, KL "
-        f"{digits(noisy.grid_kl)} nats from the target. So the paper is right that this much noise "
-        "does not solve the problem. A factor of 1.5 would do better than it suggests: "
-        f"{mild.modes_visited:g} modes, {percent(mild.share_in_modes)} in a mode, KL "
-        f"{digits(mild.grid_kl)} nats."
+        f"{percent(noisy.share_in_modes)} of its samples lie in a mode. This noise samples the "
+        f"density at {race.settings.noise_nsgld**2:g} times the temperature, and its KL divergence "
+        f"from the target is {digits(noisy.grid_kl)} nats. So the paper is right: this much noise "
+        "does not solve the problem. Less noise does better than the paper suggests. A factor of "
+        f"1.5 finds {mild.modes_visited:g} modes, with {percent(mild.share_in_modes)} of the "
+        f"samples in a mode and KL {digits(mild.grid_kl)} nats."
     )
     return _shown(NOISY, race, text, answer)
 
@@ -110,17 +110,17 @@ def cycles() -> Shown:
     race = run_gaussians(CYCLES.settings)
     trapped_scores, cyclic = _scores(race)
     text = (
-        f"clr-SGLD lets its step size start at {race.settings.rate_clr:g} and fall to zero along "
-        f"a cosine, {race.settings.cycles} times over. The first "
-        f"{percent(race.settings.exploration_clr)} of each cycle, shaded below, do not count.",
-        "Step through the frames: each cycle takes two.",
+        f"In each of its {race.settings.cycles} cycles, clr-SGLD starts with a step size of "
+        f"{race.settings.rate_clr:g} and lets it fall to zero along a cosine. The first "
+        f"{percent(race.settings.exploration_clr)} of each cycle (shaded below) do not count.",
+        "Step through the frames. Each cycle takes two.",
     )
     answer = (
-        f"At the start of each cycle. By the end it has visited {cyclic.modes_visited:g} modes, "
-        f"SGLD {trapped_scores.modes_visited:g} (the paper speaks of 7 to 8). It is no perfect "
-        f"sampler: {percent(cyclic.share_in_modes)} of its samples lie in a mode, and the modes' "
-        f"shares are off by {digits(cyclic.occupancy_error)}, since {race.settings.cycles} cycles "
-        "are few draws of where to settle."
+        f"At the start of each cycle. In the end it has visited {cyclic.modes_visited:g} modes, "
+        f"and SGLD {trapped_scores.modes_visited:g} (the paper speaks of 7 to 8). It is not a "
+        f"perfect sampler. {percent(cyclic.share_in_modes)} of its samples lie in a mode, and the "
+        f"modes' shares are off by {digits(cyclic.occupancy_error)}, because it settles only once "
+        f"in each of {race.settings.cycles} cycles."
     )
     return _shown(CYCLES, race, text, answer)
 
@@ -133,16 +133,17 @@ def scaled_gradients() -> Shown:
     text = (
         f"cg-SGLD keeps its learning rate at {race.settings.rate_cg:g} and multiplies the gradient "
         f"by a scale that falls from {race.settings.alpha_max:g} to {race.settings.alpha_min:g} in "
-        "each cycle. Boosting can do that with any loss, where the learning rate is fixed.",
-        "The noise does not grow with it.",
+        "each cycle. Boosting with a fixed learning rate can do that too, with any loss.",
+        "The noise does not grow with the scale.",
     )
     answer = (
-        f"In modes hardly: {cg.modes_visited:g} against {clr.modes_visited:g}. Its samples are "
-        f"farther from the target, KL {digits(cg.grid_kl)} against {digits(clr.grid_kl)} nats, "
-        f"and {percent(cg.share_in_modes)} of them lie in a mode against "
-        f"{percent(clr.share_in_modes)}. But that compares what is kept: clr-SGLD leaves out the "
-        f"first {percent(race.settings.exploration_clr)} of each cycle, cg-SGLD counts the wild "
-        f"part too. A clr-SGLD that keeps all has a KL of {digits(every.grid_kl)} nats and "
+        f"The number of modes hardly differs: cg-SGLD visits {cg.modes_visited:g}, and clr-SGLD "
+        f"{clr.modes_visited:g}. But cg-SGLD's samples are farther from the target. Their KL is "
+        f"{digits(cg.grid_kl)} nats, and {digits(clr.grid_kl)} for clr-SGLD. "
+        f"{percent(cg.share_in_modes)} of them lie in a mode, and {percent(clr.share_in_modes)} "
+        "of clr-SGLD's. The comparison is not quite fair: clr-SGLD drops the first "
+        f"{percent(race.settings.exploration_clr)} of each cycle, while cg-SGLD also counts the "
+        f"wild part. If clr-SGLD keeps all samples, its KL is {digits(every.grid_kl)} nats, with "
         f"{percent(every.share_in_modes)} in a mode."
     )
     return _shown(BOTH, race, text, answer)
@@ -158,15 +159,15 @@ def overshooting() -> Shown:
         f"Now the scale starts at {settings.alpha_max:g} instead of {BOTH.settings.alpha_max:g}; "
         "nothing else has changed.",
         "Where -log p has curvature h, a gradient step s multiplies the distance to the mode by "
-        "1 - s h. The dashed line is 2 / h: a longer step lands farther away than it started.",
+        "1 - s h. The dashed line is 2 / h. A longer step lands farther away than it started.",
     )
     answer = (
         f"It visits {stable.modes_visited:g}. Its steps reach "
         f"{settings.rate_cg * settings.alpha_max:g}, below the limit of {digits(limit)}. The limit "
-        f"is crossed at a scale of {digits(limit / settings.rate_cg)}, and with 7 it visits "
-        f"{above.modes_visited:g} again. So what explores is a step that is too long for the "
-        "curvature, not the cosine. In boosting nobody knows the curvature beforehand: the scale "
-        "must be tried."
+        f"is crossed at a scale of {digits(limit / settings.rate_cg)}. With a scale of 7 it visits "
+        f"{above.modes_visited:g} again. So the chain leaves because its step is too long for the "
+        "curvature, not because of the cosine. In boosting nobody knows the curvature in advance, "
+        "so you have to try scales."
     )
     return _shown(STABLE, race, text, answer)
 
@@ -178,14 +179,14 @@ def what_to_keep() -> Shown:
     every = _other(KEPT.settings, "cg", exploration_cg=0.0)
     text = (
         "cg-SGLD again with its scale from 10, but the first half of each cycle does not count.",
-        "cSGLB keeps one model a cycle, the last: the same idea, taken to its end.",
+        "cSGLB goes further with this idea: it keeps only the last model of each cycle.",
     )
     answer = (
-        f"Yes. Of the samples that count {percent(kept.share_in_modes)} lie in a mode instead of "
-        f"{percent(every.share_in_modes)}, and the KL divergence falls from "
-        f"{digits(every.grid_kl)} to {digits(kept.grid_kl)} nats. The price: "
-        f"{kept.modes_visited:g} modes with 50 samples instead of {every.modes_visited:g}, since "
-        "modes that it only rushed through no longer count."
+        f"Yes. {percent(kept.share_in_modes)} of the samples that count lie in a mode, instead of "
+        f"{percent(every.share_in_modes)}. The KL divergence falls from {digits(every.grid_kl)} to "
+        f"{digits(kept.grid_kl)} nats. The price is that only {kept.modes_visited:g} modes have 50 "
+        f"samples, instead of {every.modes_visited:g}: modes that the chain only rushed through "
+        "no longer count."
     )
     return _shown(KEPT, race, text, answer)
 
@@ -199,17 +200,17 @@ def many_chains() -> Shown:
     half = _other(MANY.settings, "cg", chains=1, steps=total, exploration_cg=0.5)
     alone = float(np.mean(race.runs[0].report.modes_visited))
     text = (
-        f"{race.settings.chains} chains of {race.settings.steps:,} steps each, from starts of "
-        f"their own: {total:,} steps in all. Densities are of all chains together.",
-        "This is what an ensemble of independent models does.",
+        f"Each sampler now runs {race.settings.chains} chains of {race.settings.steps:,} steps, "
+        f"{total:,} steps in all. Each chain has its own start. The maps show all chains together.",
+        "An ensemble of independent models does the same.",
     )
     answer = (
-        f"Together they visit {sgld.all_modes_visited}, each of them {alone:.2g}. One cg-SGLD "
-        f"chain of {total:,} steps visits {long.modes_visited:g}. Its samples are farther from the "
-        f"target, KL {digits(long.grid_kl)} against {digits(sgld.grid_kl)} nats, as long as all of "
-        f"them count; without the first half of each cycle it is {digits(half.grid_kl)}, with "
-        f"{half.modes_visited:g} modes. The one long chain wins; the {race.settings.chains} short "
-        "ones could run side by side."
+        f"Together they visit {sgld.all_modes_visited}; each alone visits {alone:.2g}. One cg-SGLD "
+        f"chain of {total:,} steps visits {long.modes_visited:g}. If all its samples count, they "
+        f"are farther from the target: KL {digits(long.grid_kl)} nats, and "
+        f"{digits(sgld.grid_kl)} for the SGLD chains. Without the first half of each cycle it is "
+        f"{digits(half.grid_kl)} nats, with {half.modes_visited:g} modes. The one long chain wins, "
+        f"but the {race.settings.chains} short ones could run in parallel."
     )
     return _shown(MANY, race, text, answer)
 
@@ -222,16 +223,17 @@ def unequal_modes() -> Shown:
     reach = UNEQUAL.settings.rate_cg * UNEQUAL.settings.alpha_max
     share = float(race.runs[2].occupancy[0, 0])
     text = (
-        "Another target: two modes, the left one with 80 % of the weight. They are wider, so that "
-        f"the dashed limit of a stable step is {digits(race.truth.step_limit)} here.",
+        "This target has two modes. The left one has 80 % of the weight. Both are wider, so the "
+        f"dashed limit of a stable step is {digits(race.truth.step_limit)} here.",
         "All learning rates are as before.",
     )
     answer = (
-        f"clr-SGLD settles in {clr.modes_visited:g}, with {percent(share)} of its samples in modes "
-        f"on the left. N-SGLD passes through {noisy.modes_visited:g} and blurs them "
-        f"({percent(noisy.share_in_modes)} of its samples in a mode). cg-SGLD's steps reach "
-        f"{reach:g}, below the limit, and it visits {cg.modes_visited:g}. What explored the 25 "
-        "Gaussians does nothing here: learning rates and scales belong to a target."
+        f"clr-SGLD settles in {clr.modes_visited:g}; {percent(share)} of its samples in modes lie "
+        f"in the left one. N-SGLD passes through {noisy.modes_visited:g} and blurs them: "
+        f"{percent(noisy.share_in_modes)} of its samples lie in a mode. cg-SGLD's steps reach "
+        f"{reach:g}, below the limit, and it visits {cg.modes_visited:g}. The settings that work "
+        "for the 25 Gaussians do nothing here: every target needs its own learning rates and "
+        "scales."
     )
     return _shown(UNEQUAL, race, text, answer)
 
@@ -239,7 +241,7 @@ def unequal_modes() -> Shown:
 LESSON = Lesson(
     name="gaussians",
     title="What makes a chain leave a mode",
-    lead="Eight races of samplers, about ten minutes. All numbers are computed as you read.",
+    lead="Eight races of samplers, about ten minutes. All numbers are computed while you read.",
     page="gaussians",
     source="After Tan, Huertas and Zhao, Efficient and Effective Uncertainty Quantification in "
     "Gradient Boosting via Cyclical Gradient MCMC, section 5.1 (CEUR Vol-3381, paper 47).",

@@ -91,21 +91,22 @@ def three_arms() -> Shown:
     inside, truth = spiral_regions(run.truth).inside, run.truth.data_uncertainty
     estimate = run.methods[0].data[-1]
     text = (
-        f"Each class is an arm of a spiral, with {run.settings.rows} training rows. Their law is "
-        "known, so that the first map is the truth: the entropy of the class probabilities, up to "
-        f"ln 3 = {math.log(3):.2f} nats. The dotted line is where rows end.",
+        f"Each class is an arm of a spiral, with {run.settings.rows} training rows. We know how "
+        "the rows were drawn, so the first map is the truth: the entropy of the class "
+        f"probabilities, at most ln 3 = {math.log(3):.2f} nats. Rows end at the dotted line.",
         f"An ensemble of {scores.n_members} SGLB models, {run.settings.trees} trees each, learned "
-        "from the same rows with other Langevin noise. The mean of the models' entropies is the "
-        "data uncertainty.",
+        "from the same rows. Only their Langevin noise differs. The mean of the models' entropies "
+        "is the data uncertainty.",
     )
     answer = (
-        "Where the rows of two arms mix, as in the truth. Within the dotted line it averages "
-        f"{estimate[inside].mean():.2f} nats, the truth {truth[inside].mean():.2f}; cell by cell "
-        f"it is off by {scores.data_error:.2f}. Of new rows the ensemble gets "
-        f"{100 * scores.error:.1f} % wrong, the best possible {100 * scores.error_optimal:.1f} %: "
-        "most of its mistakes are noise that no model can remove. Outside, the truth averages "
-        f"{truth[~inside].mean():.2f} nats, in three thin rays; the trees widen them to fans, "
-        f"{estimate[~inside].mean():.2f} nats."
+        "It is high where the rows of two arms mix, as in the truth. Within the dotted line it "
+        f"averages {estimate[inside].mean():.2f} nats, and the truth averages "
+        f"{truth[inside].mean():.2f}. In a single cell it is off by {scores.data_error:.2f} on "
+        f"average. The ensemble gets {100 * scores.error:.1f} % of new rows wrong; the best "
+        f"possible model gets {100 * scores.error_optimal:.1f} % wrong. Most mistakes are noise "
+        "that no model can remove. Outside the line, the truth is high on three thin rays only "
+        f"({truth[~inside].mean():.2f} nats on average). The trees widen the rays to fans "
+        f"({estimate[~inside].mean():.2f} nats)."
     )
     return _shown(ONE, run, text, answer)
 
@@ -116,27 +117,27 @@ def where_models_differ() -> Shown:
     (scores,) = _scores(run)
     (hot,) = _scores(_other(ONE, "sglb", temperature="posterior"))
     text = (
-        "Knowledge uncertainty is what the models disagree about: the total minus the mean of "
-        "their entropies. Its colours are logarithmic.",
-        "It should be high where nobody saw rows, and low along the borders of classes, where "
-        "rows are many and only noisy. Play the trees to see it settle.",
+        "Knowledge uncertainty is how much the models disagree: the total minus the mean of their "
+        "entropies. Its colours are logarithmic.",
+        "It should be high where there are no rows. It should be low along class borders, where "
+        "there are many rows and only noise. Play the trees to see it settle.",
     )
     answer = (
-        f"Hardly. Ordered by it, a cell of the farthest 40 % comes before another one with AUROC "
-        f"{scores.auroc_far:.2f}, where 0.5 is chance. Class borders light up instead: "
-        f"{scores.border_ratio:.1f} times the middles of the arms, and cells outside come before "
-        f"them with AUROC {scores.auroc_border:.2f} only. The first paper's claim that knowledge "
-        "uncertainty tells the two apart does not reproduce here, where features are continuous "
-        "and its authors grant that it is harder; that it does so better than the total "
-        f"({scores.auroc_border_total:.2f}) does. More noise helps a little: at the "
-        f"posterior's temperature the far cells reach {hot.auroc_far:.2f}, at the price of "
-        f"{100 * hot.error:.1f} % mistakes instead of {100 * scores.error:.1f} %."
+        "Hardly. It finds the farthest 40 % of the cells with an AUROC of "
+        f"{scores.auroc_far:.2f}, where 0.5 is chance. Class borders light up instead: there it is "
+        f"{scores.border_ratio:.1f} times as high as in the middles of the arms. For cells outside "
+        f"the data against class borders the AUROC is {scores.auroc_border:.2f}. The first paper "
+        "says that knowledge uncertainty tells the two apart. That does not reproduce here, where "
+        "features are continuous; its authors say that this is harder. It is better at it than "
+        f"the total ({scores.auroc_border_total:.2f}), as they say. More noise helps a little: at "
+        f"the posterior's temperature the far cells reach {hot.auroc_far:.2f}, but "
+        f"{100 * hot.error:.1f} % of new rows are wrong instead of {100 * scores.error:.1f} %."
     )
     return _shown(ONE, run, text, answer)
 
 
 def gaps_and_outside() -> Shown:
-    """Trees notice a gap between rows, and no edge."""
+    """Trees notice a gap between rows, but no outer edge."""
     run = run_spiral(NARROW.settings)
     (scores,) = _scores(run)
     between, wide_between = (
@@ -144,16 +145,16 @@ def gaps_and_outside() -> Shown:
         for preset in (NARROW, ONE)
     )
     text = (
-        f"Half the noise: the arms are narrower, and {between} cells between them have next to no "
-        f"rows, but arms on both sides ({wide_between or 'none'} before). The arrow walks from the "
-        "middle through the arms and out.",
-        "The charts below follow it. Tinted: where the data are.",
+        f"With half the noise the arms are narrower. Now {between} cells lie in gaps between the "
+        f"arms, almost without rows ({wide_between or 'none'} before). The arrow starts in the "
+        "middle and walks through the arms and out.",
+        "The charts below follow the arrow. The tint marks where there are data.",
     )
     answer = (
-        f"The gaps, yes: {scores.ku_mean_between:.2g} nats on average against "
-        f"{scores.ku_mean_inside:.2g} among the rows, AUROC {scores.auroc_between:.2f}. "
-        "Each model puts its border somewhere else in a gap. The outside, no, since there is "
-        f"nothing to put a border between. {walk_off(run.methods[0].fit, run.settings).sentence}"
+        f"It finds the gaps. There it averages {scores.ku_mean_between:.2g} nats, and "
+        f"{scores.ku_mean_inside:.2g} among the rows; the AUROC is {scores.auroc_between:.2f}. "
+        "Each model puts its border at another place in a gap. Outside there is nothing to put a "
+        f"border between. {walk_off(run.methods[0].fit, run.settings).sentence}"
     )
     (x0, y0), (x1, y1) = WALK
     shown = _shown(NARROW, run, text, answer, [Line([x0, x1], [y0, y1], arrow=True)])
@@ -161,23 +162,25 @@ def gaps_and_outside() -> Shown:
 
 
 def one_model() -> Shown:
-    """A virtual ensemble predicts as well and knows far less."""
+    """A virtual ensemble predicts as well, but its knowledge uncertainty is far smaller."""
     run = run_spiral(BOTH.settings)
     true, virtual = _scores(run)
     alike = rank_correlation(run.methods[1].knowledge[-1], run.methods[0].knowledge[-1])
     text = (
-        f"Wide arms again. The {true.n_members} models have {true.n_trees:,} trees together. A "
-        f"virtual ensemble takes one of {virtual.n_trees} and cuts it every {run.settings.step} "
-        f"trees of its second half: {virtual.n_members} members (equation 15 of the first paper).",
+        f"The arms are wide again. The {true.n_members} models have {true.n_trees:,} trees "
+        f"together. A virtual ensemble is one model of {virtual.n_trees} trees. It is cut every "
+        f"{run.settings.step} trees of its second half, which gives {virtual.n_members} members "
+        "(equation 15 of the first paper).",
         "The ticks below the maps are those cuts. All maps share their scales.",
     )
     answer = (
         f"A pale copy. Outside the data it is {virtual.ku_mean_outside:.2g} nats, "
         f"{true.ku_mean_outside / virtual.ku_mean_outside:.0f} times less than the "
-        f"{true.ku_mean_outside:.2g} of independent models, as the paper says: the cuts share "
-        "most of their trees. It orders cells in a similar way, with a rank correlation of "
-        f"{alike:.2f}, but far cells come later still (AUROC {virtual.auroc_far:.2f}). As a "
-        f"prediction it loses nothing: NLL {virtual.nll:.2f} on new rows against {true.nll:.2f}."
+        f"{true.ku_mean_outside:.2g} of independent models, as the paper says. The reason is that "
+        "the cuts share most of their trees. It ranks the cells in a similar way (rank correlation "
+        f"{alike:.2f}), but it finds the far cells even less (AUROC {virtual.auroc_far:.2f}). Its "
+        f"predictions lose nothing: the NLL of new rows is {virtual.nll:.2f}, and {true.nll:.2f} "
+        "with independent models."
     )
     return _shown(BOTH, run, text, answer)
 
@@ -198,16 +201,17 @@ def in_cycles() -> Shown:
         "Below the maps are the scale, with the members as ticks, and the losses.",
     )
     answer = (
-        f"Its knowledge uncertainty is higher in {100 * more:.0f} % of the cells, "
-        f"{cyclic.ku_mean_outside / virtual.ku_mean_outside:.0f} times outside the data, but it is "
-        f"highest among them ({cyclic.ku_mean_inside:.2g} against "
-        f"{cyclic.ku_mean_outside:.2g} nats outside). Its AUROC for far cells is "
-        f"{cyclic.auroc_far:.2f}, virtual SGLB's {virtual.auroc_far:.2f}: the second paper's "
-        "great improvement where there are no rows is one of level, not of place. Nor does the "
-        "chain leave its mode: the largest rise of the training loss above the end of a cycle is "
-        f"{rise:.2g} nats. cg-SGLD escapes with steps that overshoot, beyond twice a Newton step; "
-        f"{settings.alpha_max:g} times the learning rate is {reach:g} here. At a rate of 0.2 it "
-        f"would be 2, and the NLL of new rows ends at {_scores(wild)[0].nll:.2f} instead of "
+        f"Its knowledge uncertainty is higher in {100 * more:.0f} % of the cells, and "
+        f"{cyclic.ku_mean_outside / virtual.ku_mean_outside:.0f} times as high outside the data. "
+        f"But it is highest among the rows ({cyclic.ku_mean_inside:.2g} nats, and "
+        f"{cyclic.ku_mean_outside:.2g} outside). Its AUROC for far cells is "
+        f"{cyclic.auroc_far:.2f}; virtual SGLB has {virtual.auroc_far:.2f}. The second paper "
+        "speaks of a great improvement where there are no rows. Here the level rises everywhere, "
+        "but not at those places. The chain does not leave its mode either: the training loss "
+        f"rises by at most {rise:.2g} nats above the end of a cycle. cg-SGLD escapes because its "
+        "steps are longer than twice a Newton step, so they overshoot. Here "
+        f"{settings.alpha_max:g} times the learning rate is only {reach:g}. At a rate of 0.2 it "
+        f"would be 2, and the NLL of new rows would end at {_scores(wild)[0].nll:.2f} instead of "
         f"{cyclic.nll:.2f}."
     )
     return _shown(CYCLES, run, text, answer)
@@ -224,7 +228,7 @@ def largest_rise(loss: np.ndarray, cycle: int) -> float:
 
 
 def first_cycles() -> Shown:
-    """Most of cSGLB's knowledge uncertainty is of its first, unfinished members."""
+    """Most of cSGLB's knowledge uncertainty comes from its first, unfinished members."""
     run = run_spiral(BURNT.settings)
     models, burnt = run.methods
     effect = burn_in_effect(burnt.fit)
@@ -234,78 +238,80 @@ def first_cycles() -> Shown:
     likes = [rank_correlation(maps.knowledge[-1], models.knowledge[-1]) for maps in (whole, burnt)]
     first, second, fourth = (float(effect.knowledge[i]) for i in (0, 1, 3))
     text = (
-        f"The same cSGLB without its first member, the one after {run.settings.cycle} trees: a "
-        "burn-in of one cycle, as samplers have it. The paper keeps all members.",
-        "Nothing is fitted again. The independent models stand above for comparison.",
+        "This is the same cSGLB without its first member, the one after "
+        f"{run.settings.cycle} trees. Samplers call this a burn-in of one cycle. The paper keeps "
+        "all members.",
+        "Nothing is retrained. The independent models stand above for comparison.",
     )
     answer = (
         f"{100 * second / first:.0f} %: the mean over the map falls from {first:.2g} to "
         f"{second:.2g} nats, and without three cycles to {fourth:.2g}. The first member has not "
-        f"yet learned the spiral (NLL {losses[0]:.2f} on new rows, the fourth {losses[3]:.2f}); "
-        "disagreeing with it says little. Cycles are not even needed: with the scale held at 1 "
-        f"the same {len(flat.member_trees)} cuts give {flat.knowledge[-1].mean():.2g} nats. "
-        "Burn-in also makes the map more like that of independent models: rank correlation "
-        f"{likes[1]:.2f} instead of {likes[0]:.2f}."
+        f"yet learned the spiral: its NLL of new rows is {losses[0]:.2f}, and {losses[3]:.2f} for "
+        "the fourth. It says little that others disagree with it. Cycles are not even needed: with "
+        f"the scale held at 1 the same {len(flat.member_trees)} cuts give "
+        f"{flat.knowledge[-1].mean():.2g} nats. Burn-in also makes the map more similar to that of "
+        f"independent models: the rank correlation is {likes[1]:.2f} instead of {likes[0]:.2f}."
     )
     return _shown(BURNT, run, text, answer)
 
 
 def rows_left_out() -> Shown:
-    """Bootstrapped rows make members differ for a better reason."""
+    """Hidden rows make members differ more, and for longer."""
     run = run_spiral(MASKED.settings)
     plain, masked = _scores(run)
     settings = run.settings
     late = [float(burn_in_effect(maps.fit).knowledge[5]) for maps in run.methods]
     text = (
         f"cbSGLB also hides {100 * (1 - settings.mask):.0f} % of the rows in the first "
-        f"{100 * settings.exploration:.0f} % of each cycle, shaded below, and others in the next "
-        "cycle.",
+        f"{100 * settings.exploration:.0f} % of each cycle (shaded below). The next cycle hides "
+        "other rows.",
         "Both chains have the same length and the same schedule.",
     )
     answer = (
-        "Yes: knowledge uncertainty among the data is "
-        f"{masked.ku_mean_inside / plain.ku_mean_inside:.1f} times as high. Burn-in "
-        "wears it out more slowly, too: without the first five cycles cbSGLB keeps "
-        f"{late[1]:.2g} nats, cSGLB {late[0]:.2g}. The errors of its members correlate by "
-        f"{masked.size.correlation:.2f} instead of "
-        f"{plain.size.correlation:.2f}, so that {masked.n_members} of them count as "
-        f"{masked.size.effective:.2f} independent ones instead of {plain.size.effective:.2f}. "
-        f"Predictions gain nothing (NLL {masked.nll:.2f} against {plain.nll:.2f}), nor do far "
-        f"cells (AUROC {masked.auroc_far:.2f} against {plain.auroc_far:.2f})."
+        "Yes. Among the rows, knowledge uncertainty is "
+        f"{masked.ku_mean_inside / plain.ku_mean_inside:.1f} times as high. It also survives "
+        f"burn-in better: without the first five cycles cbSGLB keeps {late[1]:.2g} nats, and cSGLB "
+        f"{late[0]:.2g}. The errors of its members have a correlation of "
+        f"{masked.size.correlation:.2f} instead of {plain.size.correlation:.2f}, so "
+        f"{masked.n_members} members count as {masked.size.effective:.2f} independent ones instead "
+        f"of {plain.size.effective:.2f}. Predictions do not improve (NLL {masked.nll:.2f}, before "
+        f"{plain.nll:.2f}). Nor do far cells (AUROC {masked.auroc_far:.2f}, before "
+        f"{plain.auroc_far:.2f})."
     )
     return _shown(MASKED, run, text, answer)
 
 
 def what_compute_buys() -> Shown:
-    """More models agree with more models, and know no more of the outside."""
+    """More models give a steadier map, but do not find the outside better."""
     run = run_spiral(MANY.settings)
     done = {maps.fit.plan: maps.fit for maps in run.methods}
     few, _, ten, many, virtual, cyclic, masked = quality_against_compute(run.settings, done)
     text = (
-        f"Now {many.n_models} independent models, {many.n_trees:,} trees, beside one long model "
-        f"of each kind with {virtual.n_trees}. Likeness is the rank correlation of a map of "
-        "knowledge uncertainty with that of 20 of those models.",
-        "The page draws it against the seconds of one core, under What compute buys.",
+        f"Here are {many.n_models} independent models with {many.n_trees:,} trees, beside one long "
+        f"model of each kind with {virtual.n_trees} trees. Likeness is the rank correlation of a "
+        "map of knowledge uncertainty with the map of 20 of those models.",
+        "On the page, What compute buys draws it against the seconds on one core.",
     )
     answer = (
-        f"No: with {few.n_models} models the AUROC of far cells is {few.auroc_far:.2f}, with "
-        f"{many.n_models} it is {many.auroc_far:.2f}. They buy a steadier map: likeness "
-        f"{few.rank_correlation:.2f} with {few.n_models} models, "
+        f"No: with {few.n_models} models the AUROC of far cells is {few.auroc_far:.2f}, and with "
+        f"{many.n_models} models it is {many.auroc_far:.2f}. More models give a steadier map: the "
+        f"likeness is {few.rank_correlation:.2f} with {few.n_models} models and "
         f"{ten.rank_correlation:.2f} with {ten.n_models}. Virtual SGLB has "
-        f"{virtual.rank_correlation:.2f} for {virtual.n_trees} trees, much for its price; cSGLB "
-        f"has {cyclic.rank_correlation:.2f} and cbSGLB {masked.rank_correlation:.2f}, so that "
-        "the second paper's better agreement of cycles with real ensembles does not reproduce "
-        f"on this spiral. And all {many.n_models} models make nearly the same mistakes: they "
-        f"count as {many.effective:.2f}."
+        f"{virtual.rank_correlation:.2f} for {virtual.n_trees} trees, which is a lot for its "
+        "price. "
+        f"cSGLB has {cyclic.rank_correlation:.2f} and cbSGLB {masked.rank_correlation:.2f}. The "
+        "second paper says that cycles agree better with real ensembles; that does not reproduce "
+        f"on this spiral. All {many.n_models} models make nearly the same mistakes: they count as "
+        f"{many.effective:.2f} independent ones."
     )
     return _shown(MANY, run, text, answer)
 
 
 LESSON = Lesson(
     name="spiral",
-    title="What one long model knows of what an ensemble knows",
-    lead="Eight pictures of one experiment, about ten minutes. All numbers are computed as you "
-    "read.",
+    title="Does one long model know what an ensemble knows?",
+    lead="Eight pictures of one experiment, about ten minutes. All numbers are computed while "
+    "you read.",
     page="spiral",
     source="After Malinin, Prokhorenkova and Ustimenko, Uncertainty in gradient boosting via "
     "ensembles, section 4 (arXiv 2006.10562), and Tan, Huertas and Zhao, Efficient and Effective "
@@ -324,7 +330,7 @@ LESSON = Lesson(
         Step("The first cycles", "How much of its knowledge uncertainty is left?", BURNT,
              first_cycles),
         Step("Rows left out", "Do members now differ more?", MASKED, rows_left_out),
-        Step("What compute buys", "Would more models know more of the outside?", MANY,
+        Step("What compute buys", "Would more models find the outside better?", MANY,
              what_compute_buys),
     ),
 )  # fmt: skip

@@ -22,16 +22,16 @@ from pages._ui.spiral.scorecard import draw_burn_in, draw_scores
 from pages._ui.url_state import draw_controls, link_to, open_page, read_again
 
 LEDE = (
-    "Three arms, one class each. **Data** uncertainty (DU) should repeat the truth at its left; "
-    "**knowledge** uncertainty (KU) should be high where there were no rows: outside, and between "
-    "narrow arms. Play the trees, or click a map to ask every member at that point."
+    "The three arms are three classes. Does **data** uncertainty (DU) repeat the truth at its "
+    "left? Is **knowledge** uncertainty (KU) high where there are no rows: outside, and between "
+    "narrow arms? Play the trees, or click a map to ask every member at that point."
 )
 WAIT_SECONDS, QUICK = 0.6, 0.12  # the default's methods come without a flash of progress
 
 
 @st.fragment
 def explore(values: SimpleNamespace, answers: Sequence[Answer]) -> None:
-    """The picture and what is looked at in it: a click or a line runs nothing else again."""
+    """The picture, the point and the line: a click or a new line reruns only this part."""
     values = read_again(STATE, values)
     settings, view, looks = settings_of(values), view_of(values), looks_of(values)
     shown = PAGE.views(settings, answers)
@@ -64,7 +64,7 @@ draw_controls(STATE)
 settled = all(answer.state in ("done", "failed") for answer in answers)
 run = settled_run(run_of(settings, PAGE.views(settings, answers)), settled)
 if run.settings != settings:
-    st.caption("Below, still the settings before.")
+    st.caption("The scores below still belong to the previous settings.")
 draw_scores(run)
 draw_burn_in(run)
 compare_compute(settings, compared, alone)

@@ -103,9 +103,9 @@ def test_verdicts_say_whose_settings_they_are_about():
     at = open_gaussians(samplers="SGLD")
     assert "At these settings, which are not all the paper's." in [c.value for c in at.caption]
     quiet = open_gaussians(samplers="N-SGLD", noise_nsgld="1.0")
-    assert any(note.startswith("No statement of the paper applies") for note in notes(quiet))
+    assert any(note.startswith("None of the paper's statements applies") for note in notes(quiet))
     silent = open_gaussians(samplers="N-SGLD", noise="0.0", noise_nsgld="5.0")
-    assert any(note.endswith("than the others, who need some too.") for note in notes(silent))
+    assert any(note.endswith("have some noise.") for note in notes(silent))
 
 
 def test_the_defaults_are_the_papers():
@@ -220,7 +220,7 @@ def test_an_unknown_parameter_is_named():
 def test_what_to_look_at_is_said_of_every_target(target):
     at = open_gaussians(target=TARGETS[target].label, samplers="SGLD")
     assert len(notes(at)) == (target != "gaussians25")  # that the paper does not speak of it
-    assert at.markdown[0].value.startswith("One sampler, one start. Play the run: ")
+    assert at.markdown[0].value.startswith("One sampler, one start. Play the run. ")
     assert titles(at) == ["Target", "SGLD"]
 
 
@@ -258,7 +258,7 @@ def test_another_target_has_its_own_table_and_no_claims():
     at = open_gaussians(target="Ring", samplers=["SGLD", "cg-SGLD"])
     assert "| Modes visited, of 12 |" in table(at)
     assert "twelve equal sectors" in at.markdown[0].value
-    assert any("The paper speaks about the 25 Gaussians" in note for note in notes(at))
+    assert any("The paper's statements are about the 25 Gaussians" in note for note in notes(at))
     assert "rate_nsgld" not in [s.key for s in at.select_slider]
 
 

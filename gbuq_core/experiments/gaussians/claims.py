@@ -1,7 +1,7 @@
-"""The paper's statements about the 25 Gaussians held against what a race came to.
+"""The paper's statements about the 25 Gaussians, checked against a race.
 
-Tan, Huertas and Zhao (2023), section 5.1. Every sentence is put together from the outcome, so that
-it says what its verdict says.
+Tan, Huertas and Zhao (2023), section 5.1. Every sentence is built from the outcome, so that it
+agrees with its verdict.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ SIMILAR, NEARLY_SIMILAR = 0.2, 0.4
 
 
 def check_claims(race: GaussiansRun) -> tuple[Claim, ...]:
-    """Hold the paper's statements about the 25 Gaussians against what came out (section 5.1).
+    """Check the paper's statements about the 25 Gaussians (section 5.1) against a race.
 
-    Only statements about samplers that were run and whose chains keep as many samples as a visit
-    takes; none for other targets.
+    A statement needs its samplers in the race, and chains that keep enough samples for a visit.
+    There are none for other targets.
 
     Examples
     --------
     >>> from gbuq_core.experiments.gaussians.fit import run_gaussians
     >>> (claim,) = check_claims(run_gaussians(GaussiansSettings(samplers=("sgld",), steps=5000)))
     >>> claim.verdict, claim.here
-    ('holds', 'SGLD visits 1 of 25 modes and changes mode 0 times: it stays where it fell.')
+    ('holds', 'SGLD visits 1 of 25 modes and changes its mode 0 times: it stays where it fell.')
     """
     if race.settings.target != "gaussians25":
         return ()
@@ -87,10 +87,10 @@ def _claim_of_trapping(scores: SamplerScores, race: GaussiansRun) -> Claim:
         "does not hold": "it is not trapped",
     }[verdict]
     if visited < 1:
-        verdict, said = "does not hold", "it settles in none, so it is trapped in none"
+        verdict, said = "does not hold", "it settles in no mode, so it is not trapped in one"
     return Claim(
         "SGLD gets trapped in local modes, depending on where it starts.",
-        f"SGLD visits {visited:g} of {n_modes} modes{chains_text(race)} and changes mode "
+        f"SGLD visits {visited:g} of {n_modes} modes{chains_text(race)} and changes its mode "
         f"{digits(scores.mode_changes)} times: {said}.",
         verdict,
     )
@@ -111,19 +111,19 @@ def _claim_of_noise(scores: SamplerScores, race: GaussiansRun) -> Claim | None:
     )
     if verdict == "does not hold":
         here += (
-            f", and {percent(share)} of its samples lie in one; of the target's own it would be "
-            f"{own}. This much noise does solve it here."
+            f", and {percent(share)} of its samples lie in a mode (the target itself: {own}). This "
+            "much noise does solve it here."
         )
     elif by_share == verdict:
         here += (
             f", {'but' if visited >= PAPER_MODES else 'and'} "
             f"{'only' if verdict == 'holds' else 'no more than'} {percent(share)} of its samples "
-            f"lie in any mode; of the target's own it would be {own}."
+            f"lie in a mode (the target itself: {own})."
         )
         if settings.noise_nsgld > 1:
-            here += f" It samples a density that is {settings.noise_nsgld**2:g} times hotter."
+            here += f" It samples the density at {settings.noise_nsgld**2:g} times the temperature."
     else:
-        here += f": it explores {'hardly' if verdict == 'holds' else 'little'} more for it."
+        here += f": it explores {'hardly' if verdict == 'holds' else 'little'} more."
     return Claim("Increasing the noise scale does not solve the problem.", here, verdict)
 
 
@@ -173,8 +173,8 @@ def _claim_of_likeness(
         rules = f"Both keep {_kept_text(cg_plan)}."
     else:
         rules = (
-            f"cg-SGLD keeps {_kept_text(cg_plan)}, clr-SGLD {_kept_text(clr_plan)}, which the "
-            "following numbers compare too."
+            f"cg-SGLD keeps {_kept_text(cg_plan)}, and clr-SGLD keeps {_kept_text(clr_plan)}. This "
+            "affects the numbers that follow."
         )
     return Claim(
         "Cycles of the gradient's scale explore with effects similar to cycles of the step size.",

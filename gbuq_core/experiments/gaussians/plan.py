@@ -1,4 +1,4 @@
-"""The race's samplers and settings, and which of them a sampler's chain depends on.
+"""The race's samplers and settings, and what a sampler's chain depends on.
 
 Tan, Huertas and Zhao, "Efficient and effective uncertainty quantification in gradient boosting via
 cyclical gradient MCMC", section 5.1 and appendix B.1.
@@ -17,7 +17,7 @@ _SECONDS_PER_STEP = 0.5e-6
 
 @dataclass(frozen=True, kw_only=True)
 class GaussiansSettings:
-    """Everything that the race depends on; the defaults are the paper's where it is clear.
+    """Everything that the race depends on. The defaults are the paper's where it states them.
 
     Attributes
     ----------
@@ -69,9 +69,9 @@ class GaussiansSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class SamplerPlan:
-    """What one sampler's chains depend on, and nothing else: the key of its result.
+    """What one sampler's chains depend on, and nothing else. It is the key of their result.
 
-    Fields that the sampler does not use are None, so that moving them runs nothing again.
+    Fields that the sampler does not use are None, so that changing them reruns nothing.
     """
 
     sampler: str

@@ -1,4 +1,4 @@
-"""What a race amounts to: scores and words.
+"""Scores of a race, and the race in words.
 
 Tan, Huertas and Zhao (2023), section 5.1.
 """
@@ -118,12 +118,12 @@ def score_rows(race: GaussiansRun) -> list[tuple[str, ...]]:
 
 
 def chains_text(race: GaussiansRun) -> str:
-    """Of how many chains a number is the median; empty for a single one."""
+    """Text after a median over several chains; empty for a single chain."""
     return f" (the median of {race.settings.chains} chains)" if race.settings.chains > 1 else ""
 
 
 def describe_race(settings: GaussiansSettings) -> str:
-    """Who races, from where, for how long, in one sentence.
+    """How many samplers race, from how many starts, in one sentence.
 
     Examples
     --------
@@ -160,8 +160,8 @@ def describe_gaussians(race: GaussiansRun) -> str:
     starts = "start" if settings.chains == 1 else "starts"
     each = f" for each sampler, from the same {starts}" if len(settings.samplers) > 1 else ""
     words = [
-        f"Target: {truth.label}, {truth.n_modes} {noun}; "
-        f"{percent(truth.share_in_modes)} of it lies within 3 std of one. "
+        f"Target: {truth.label}, {truth.n_modes} {noun}; {percent(truth.share_in_modes)} of it "
+        "lies within 3 standard deviations of a mode. "
         f"{settings.chains:,} chain{'s' * (settings.chains > 1)} of {settings.steps:,} steps{each}."
     ]
     words += [_describe_run(run, race) for run in race.runs]
@@ -182,5 +182,5 @@ def _describe_run(run: SamplerRun, race: GaussiansRun) -> str:
         f"{digits(scores.grid_kl)} nats"
     )
     if not math.isnan(scores.sample_size):
-        text += f", worth {digits(scores.sample_size)} independent samples a chain"
+        text += f". A chain is worth {digits(scores.sample_size)} independent samples"
     return f"{text}. {run.stopped}".rstrip()

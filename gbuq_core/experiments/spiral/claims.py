@@ -73,10 +73,10 @@ def settings_text(settings: SpiralSettings) -> str:
 
 
 def check_claims(run: SpiralRun) -> tuple[Claim, ...]:
-    """Hold the papers' statements about the spiral against what came out.
+    """Check the papers' statements about the spiral against these results.
 
-    Only statements about methods that were run: each ensemble by itself, then the virtual ones and
-    the cyclical ones against the others.
+    Statements about methods that were not run are left out. Each ensemble comes first by itself,
+    then the virtual and the cyclical ones beside the others.
 
     Examples
     --------
@@ -118,11 +118,11 @@ def _claims_of_independent(label: str, maps: SpiralMaps, score: SpiralScore) -> 
         claims.append(
             Claim(
                 "Knowledge uncertainty tells regions outside the data from class borders. (The "
-                "authors grant that this is harder with continuous features, as here, since "
+                "authors say that this is harder with continuous features, as here, because "
                 "borders move from model to model.)",
-                f"{label}: AUROC {score.auroc_border:.2f} of all cells outside the data against "
-                f"class borders, {against_chance(score.auroc_border)}; total uncertainty's is "
-                f"{score.auroc_border_total:.2f}.",
+                f"{label}: the AUROC of cells outside the data against class borders is "
+                f"{score.auroc_border:.2f}, {against_chance(score.auroc_border)}. For total "
+                f"uncertainty it is {score.auroc_border_total:.2f}.",
                 verdict_of(score.auroc_border, DETECTS, HARDLY_DETECTS),
             )
         )
@@ -130,7 +130,7 @@ def _claims_of_independent(label: str, maps: SpiralMaps, score: SpiralScore) -> 
         claims.append(
             Claim(
                 "It still shows traces of the class borders.",
-                f"{label}: where rows are, knowledge uncertainty is {_trace_text(score)}.",
+                f"{label}: where there are rows, knowledge uncertainty is {_trace_text(score)}.",
                 verdict_of(score.border_ratio, TRACE, FAINT_TRACE),
             )
         )
@@ -138,7 +138,8 @@ def _claims_of_independent(label: str, maps: SpiralMaps, score: SpiralScore) -> 
         claims.append(
             Claim(
                 "It is much smaller than data uncertainty and adds little to the total.",
-                f"{label}: data uncertainty averages {times_text(share)} as much over the map.",
+                f"{label}: over the map, data uncertainty is {times_text(share)} as high on "
+                "average.",
                 verdict_of(share, MUCH_SMALLER, SMALLER),
             )
         )
@@ -158,9 +159,9 @@ def _claim_of_struggle(virtual: SpiralScore) -> Claim:
     return Claim(
         "A virtual ensemble struggles to find regions outside the data and to tell them from class "
         "borders.",
-        f"AUROC {virtual.auroc_far:.2f} on the farthest 40 % of the cells, "
-        f"{against_chance(virtual.auroc_far)}; {virtual.auroc_border:.2f} of all cells outside the "
-        f"data against class borders, {against_chance(virtual.auroc_border)}.",
+        f"The AUROC on the farthest 40 % of the cells is {virtual.auroc_far:.2f}, "
+        f"{against_chance(virtual.auroc_far)}. For all cells outside the data against class "
+        f"borders it is {virtual.auroc_border:.2f}, {against_chance(virtual.auroc_border)}.",
         verdict_of(-best, -HARDLY_DETECTS, -DETECTS),
     )
 
@@ -169,8 +170,8 @@ def _claim_of_size(true: SpiralScore, virtual: SpiralScore) -> Claim:
     ratio = ratio_of(true.ku_mean_outside, virtual.ku_mean_outside)
     return Claim(
         "A virtual ensemble's knowledge uncertainty is far lower than that of independent models.",
-        f"Outside the data {virtual.ku_mean_outside:.2g} nats against {true.ku_mean_outside:.2g}, "
-        f"{smaller_text(ratio)}.",
+        f"Outside the data it averages {virtual.ku_mean_outside:.2g} nats; with independent models "
+        f"{true.ku_mean_outside:.2g}. It is {smaller_text(ratio)}.",
         verdict_of(ratio, MUCH_SMALLER, SMALLER),
     )
 
@@ -217,10 +218,11 @@ def _claim_of_improvement(label: str, score: SpiralScore, virtual: SpiralScore) 
     return Claim(
         f"{label} greatly improves on virtual SGLB in capturing high knowledge uncertainty where "
         "there are no training rows.",
-        f"it averages {score.ku_mean_outside:.2g} nats outside the data, "
-        f"{score.ku_mean_inside:.2g} among them; virtual SGLB's {virtual.ku_mean_outside:.2g} and "
-        f"{virtual.ku_mean_inside:.2g}. AUROC on the farthest 40 % is {score.auroc_far:.2f} "
-        f"({against_chance(score.auroc_far)}) against {virtual.auroc_far:.2f}: {end}.",
+        f"it averages {score.ku_mean_outside:.2g} nats outside the data and "
+        f"{score.ku_mean_inside:.2g} among the rows. Virtual SGLB averages "
+        f"{virtual.ku_mean_outside:.2g} and {virtual.ku_mean_inside:.2g}. The AUROC on the "
+        f"farthest 40 % is {score.auroc_far:.2f} ({against_chance(score.auroc_far)}), and "
+        f"{virtual.auroc_far:.2f} for virtual SGLB: {end}.",
         verdict,
     )
 
@@ -241,8 +243,8 @@ def _claim_of_price(label: str, score: SpiralScore, true: SpiralScore) -> Claim:
     return Claim(
         f"{label}'s single model finds data unlike the training rows about as well as independent "
         "models that cost far more (shown on weather data only).",
-        f"AUROC on the farthest 40 % is {score.auroc_far:.2f} against {true.auroc_far:.2f}, with "
-        f"{100 * share:.3g} % of the trees: {end}.",
+        f"the AUROC on the farthest 40 % is {score.auroc_far:.2f}, and {true.auroc_far:.2f} for "
+        f"independent models. It has {100 * share:.3g} % of their trees: {end}.",
         verdict,
     )
 
@@ -251,9 +253,9 @@ def _claim_of_jitter(label: str, score: SpiralScore, true: SpiralScore) -> Claim
     jitter = ratio_of(score.ku_mean_border, true.ku_mean_border)
     return Claim(
         f"At class borders {label} jitters more than independent models.",
-        f"knowledge uncertainty there averages {score.ku_mean_border:.2g} nats against "
-        f"{true.ku_mean_border:.2g}; over all cells with rows it is {score.ku_mean_inside:.2g} "
-        f"against {true.ku_mean_inside:.2g}.",
+        f"knowledge uncertainty there averages {score.ku_mean_border:.2g} nats, and "
+        f"{true.ku_mean_border:.2g} with independent models. Over all cells with rows it averages "
+        f"{score.ku_mean_inside:.2g} and {true.ku_mean_inside:.2g}.",
         verdict_of(jitter, TRACE, FAINT_TRACE),
     )
 
@@ -269,7 +271,7 @@ def _claim_of_alignment(
     return Claim(
         f"{label}'s uncertainty is better aligned with that of independent models than virtual "
         "SGLB's.",
-        f"rank correlation of the maps of knowledge uncertainty with that of "
-        f"{int(true.n_members[-1])} independent models: {own:.2f} against {other:.2f}, {end}.",
+        f"the rank correlation of its map with that of {int(true.n_members[-1])} independent "
+        f"models is {own:.2f}, and {other:.2f} for virtual SGLB's map: {end}.",
         verdict,
     )

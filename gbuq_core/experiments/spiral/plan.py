@@ -1,4 +1,4 @@
-"""The spiral's methods and settings, and which of them a fit depends on.
+"""The spiral's methods and settings, and what a fit depends on.
 
 Malinin, Prokhorenkova and Ustimenko, "Uncertainty in gradient boosting via ensembles", section 4;
 Tan, Huertas and Zhao, "Cyclical gradient MCMC", algorithm 1, section 5.1 and appendix B.2.
@@ -32,7 +32,7 @@ METHODS = ensemble_methods(
 
 @dataclass(frozen=True, kw_only=True)
 class SpiralSettings:
-    """Everything that the maps depend on; `PAPER` holds the papers' values.
+    """Everything that the maps depend on. `PAPER` holds the papers' values.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class SpiralSettings:
     depth : int
         Of the boosted trees.
     shown : int or None
-        Only so many members count: the first models, or the last truncations. None: all.
+        How many members count: the first models, or the last truncations. None: all.
     """
 
     methods: tuple[str, ...] = ("sglb", "virtual_sglb", "csglb")
@@ -103,9 +103,9 @@ PAPER = SpiralSettings(
 
 @dataclass(frozen=True, kw_only=True)
 class SpiralPlan:
-    """What one method's fit depends on, and nothing else: the key of its result.
+    """What one method's fit depends on, and nothing else. It is the key of the fit's result.
 
-    Fields that the method does not use are None, so that moving them refits nothing.
+    Fields that the method does not use are None, so that changing them retrains nothing.
     """
 
     method: str
@@ -203,9 +203,9 @@ def spiral_knobs(plan: SpiralPlan) -> dict[str, Any]:
 
 
 def why_not(plan: SpiralPlan, settings: SpiralSettings | None = None) -> str:
-    """Why a plan cannot be fitted, in a sentence; empty if it can.
+    """One sentence on why a plan cannot be fitted; empty if it can.
 
-    With ``settings`` also why its members could not be taken, which no fit is needed to know.
+    With ``settings`` it also says why the fit would give no members.
 
     Examples
     --------
@@ -235,16 +235,15 @@ def _refusal(plan: SpiralPlan) -> str:
         )
     if plan.alpha_min > plan.alpha_max:
         return (
-            f"Smallest alpha {plan.alpha_min:g} is above largest alpha {plan.alpha_max:g}: choose "
-            "a smaller smallest or a larger largest one."
+            f"Smallest alpha {plan.alpha_min:g} is above largest alpha {plan.alpha_max:g}: lower "
+            "the smallest or raise the largest."
         )
     step = plan.rate * plan.alpha_max
     if step > LONGEST_STEP + 1e-9:  # 0.2 * 10 is not quite 2 in binary
         return (
-            f"Learning rate {plan.rate:g} times largest alpha {plan.alpha_max:g} is {short(step)}: "
-            f"above {LONGEST_STEP:g} trees overshoot what they correct and the model diverges; "
-            f"choose a learning rate up to {short(LONGEST_STEP / plan.alpha_max)} or a smaller "
-            "largest alpha."
+            f"Learning rate {plan.rate:g} times largest alpha {plan.alpha_max:g} is {short(step)}. "
+            f"Above {LONGEST_STEP:g} every tree overshoots and the model diverges. Lower the "
+            f"learning rate to {short(LONGEST_STEP / plan.alpha_max)}, or lower the largest alpha."
         )
     return ""
 
@@ -345,6 +344,6 @@ def _all_members(plan: SpiralPlan, settings: SpiralSettings, n_trees: int) -> np
     if settings.burn_in >= max(n_cycles, 1):
         raise InvalidParameter(
             f"Burn-in {settings.burn_in} leaves none of the {n_cycles} cycles: choose a smaller "
-            "one."
+            "burn-in."
         )
     return cycle_ends(n_trees, plan.cycle, settings.burn_in)

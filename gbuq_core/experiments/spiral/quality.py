@@ -132,7 +132,7 @@ class QualityPoint:
 
 
 def burn_in_effect(fit: SpiralFit) -> BurnInEffect:
-    """How much of a cyclical ensemble's knowledge uncertainty its first cycles are; no refit.
+    """How much knowledge uncertainty comes from a cyclical ensemble's first cycles.
 
     Raises
     ------
@@ -283,7 +283,9 @@ def _along_rays(fit: SpiralFit, settings: SpiralSettings, span: tuple[float, flo
     points = (directions[:, None] * radius[:, None]).reshape(-1, 2)
     members = predict_points(fit, settings, points)[1]
     if len(members) < 2:
-        raise InvalidParameter("Knowledge uncertainty takes at least two members: show more.")
+        raise InvalidParameter(
+            "Knowledge uncertainty needs at least two members: show more of them."
+        )
     return decompose_classification(members).knowledge.reshape(_N_RAYS, _N_STEPS)
 
 
@@ -297,11 +299,13 @@ def _say(label: str, off: WalkOff) -> str:
     notices = "does not know"
     if off.auroc_far >= BETTER_THAN_CHANCE:
         notices = "knows" if off.auroc_far >= _KNOWS else "knows only in part"
+    shares = (off.share_rising, off.share_falling, off.share_constant_far)
+    rising, falling, constant = (round(share * off.n_rays) for share in shares)
     return (
-        f"{label} {notices} that it left the data. Trees continue the cell at their edge: from the "
-        f"outermost row to twice its distance knowledge uncertainty goes through "
-        f"{off.n_levels:.0f} levels on a ray, ends higher on {100 * off.share_rising:.0f} % of "
-        f"{off.n_rays} rays and lower on {100 * off.share_falling:.0f} %; a hundred times as far "
-        f"out it no longer changes on {100 * off.share_constant_far:.0f} %. AUROC on the farthest "
-        f"40 % of the map: {off.auroc_far:.2f}, {against_chance(off.auroc_far)}."
+        f"{label} {notices} that it left the data. Walking out of the data to twice the distance "
+        f"of the outermost row, knowledge uncertainty rises on {rising} of {off.n_rays} straight "
+        f"lines and falls on {falling}. It changes in steps, because every tree repeats its "
+        f"outermost cell: a line has {off.n_levels:.0f} different values on average. A hundred "
+        f"times as far out it is constant on {constant} of {off.n_rays} lines. AUROC on the "
+        f"farthest 40 % of the map: {off.auroc_far:.2f}, {against_chance(off.auroc_far)}."
     )

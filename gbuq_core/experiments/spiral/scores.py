@@ -1,4 +1,4 @@
-"""What the maps of the spiral amount to: scores against the true density, and words.
+"""Scores of the spiral's maps against the true density, and the maps in words.
 
 Malinin et al. (2021), section 4, and Tan, Huertas and Zhao (cyclical SGLB), section 5.1.
 """
@@ -148,11 +148,11 @@ def describe_spiral(run: SpiralRun, scores: Sequence[SpiralScore] | None = None)
     """
     where, truth = spiral_regions(run.truth), run.truth
     words = [
-        f"Three arms of a spiral, one class each, {run.settings.rows:,} rows a class, drawn on a "
-        f"grid of {SIDE} by {SIDE} cells from -600 to 600. 99 % of all rows lie in "
-        f"{100 * where.inside.mean():.0f} % of the cells. True data uncertainty averages "
-        f"{truth.data_uncertainty[where.inside].mean():.2g} nats there and is highest at the "
-        f"borders of classes. {_describe_gaps(int(where.between.sum()))}"
+        f"Three arms of a spiral are three classes with {run.settings.rows:,} rows each. The maps "
+        f"have {SIDE} by {SIDE} cells from -600 to 600. 99 % of all rows lie in "
+        f"{100 * where.inside.mean():.0f} % of the cells. There the true data uncertainty averages "
+        f"{truth.data_uncertainty[where.inside].mean():.2g} nats, and it is highest at class "
+        f"borders. {_describe_gaps(int(where.between.sum()))}"
     ]
     if scores is None:
         scores = [score_spiral(maps, truth) for maps in run.methods]
@@ -162,7 +162,7 @@ def describe_spiral(run: SpiralRun, scores: Sequence[SpiralScore] | None = None)
 
 def _describe_gaps(n_cells: int) -> str:
     if n_cells < MIN_BETWEEN:
-        return "Between the arms there is hardly a cell without rows."
+        return "Hardly any cell between the arms is without rows."
     return f"{n_cells} cells between the arms have next to no rows."
 
 
@@ -176,20 +176,20 @@ def _describe_method(maps: SpiralMaps, score: SpiralScore) -> str:
         what = f"one forest of {trees} in {score.n_members} groups"
     text = f"{kind.label} ({what}): "
     if math.isnan(score.auroc_far):
-        text += "knowledge uncertainty takes at least two members"
+        text += "knowledge uncertainty needs at least two members"
     else:
         text += (
-            f"knowledge uncertainty averages {score.ku_mean_inside:.2g} nats where rows are and "
-            f"{score.ku_mean_outside:.2g} elsewhere; it tells the farthest 40 % of the cells from "
-            f"the others with AUROC {score.auroc_far:.2f}, {against_chance(score.auroc_far)}"
+            f"knowledge uncertainty averages {score.ku_mean_inside:.2g} nats where there are rows "
+            f"and {score.ku_mean_outside:.2g} elsewhere. It finds the farthest 40 % of the cells "
+            f"with AUROC {score.auroc_far:.2f}, {against_chance(score.auroc_far)}"
         )
     return text + (
-        f". Of fresh rows it gets {100 * score.error:.1f} % wrong, where the best possible gets "
-        f"{100 * score.error_optimal:.1f} %, with a mean NLL of {score.nll:.3f} against "
-        f"{score.nll_optimal:.3f}."
+        f". It gets {100 * score.error:.1f} % of fresh rows wrong (the best possible: "
+        f"{100 * score.error_optimal:.1f} %), with a mean NLL of {score.nll:.3f} (the best "
+        f"possible: {score.nll_optimal:.3f})."
     )
 
 
 def ratio_of(above: float, below: float) -> float:
-    """A quotient; infinite over 0, NaN of 0 and 0."""
+    """The quotient; infinite if ``below`` is 0, NaN if both are."""
     return above / below if below else math.nan if not above else math.inf

@@ -88,7 +88,7 @@ def gaussians_sheet(
         strip_columns=columns,
         strip_height=72,
         lines=_outlines(truth) if view.outlines else (),
-        hatch_label="no sample: every chain ran off to infinity",
+        hatch_label="no samples: every chain ran off to infinity",
         alt=alt,
         name="gaussians",
     )
@@ -162,8 +162,8 @@ def _panel_alt(truth: Truth, run: Race) -> str:
     gone = " Every chain ran off to infinity." if run.all_stopped else ""
     return (
         f"{SAMPLER_STYLES[run.sampler].label}: after {int(run.steps[-1]):,} steps "
-        f"{short(run.modes_visited[-1])} of {truth.n_modes} modes visited, "
-        f"{short(100 * run.share_in_modes[-1])} % of the kept samples in a mode.{gone}"
+        f"{short(run.modes_visited[-1])} of {truth.n_modes} modes are visited, and "
+        f"{short(100 * run.share_in_modes[-1])} % of the kept samples lie in a mode.{gone}"
     )
 
 

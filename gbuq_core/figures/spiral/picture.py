@@ -208,8 +208,8 @@ def _words_of_blank(methods: Sequence[Maps], frames: Ints) -> str:
             first = frames[np.argmax(there)]
             begins.append(f"{METHOD_STYLES[maps.method].label}: first after {first:d} trees")
     if not begins:
-        return "knowledge takes two members"
-    return f"no member yet ({', '.join(begins)}); knowledge takes two"
+        return "knowledge needs two members"
+    return f"no member yet ({', '.join(begins)}); knowledge needs two"
 
 
 def _knowledge_limits(methods: Sequence[Maps], view: SpiralView) -> tuple[float, float]:

@@ -47,11 +47,11 @@ _DATA = (
     Knob(
         "gradient_noise", "Noise of the gradient (std)", "ladder", _DEFAULT.gradient_noise,
         group="data", choices=(0.0, 0.3, 1.0, 3.0, 10.0),
-        help="Stands for the minibatches that make gradients noisy in practice.",
+        help="In practice minibatches make gradients noisy. This noise stands for them.",
     ),
     Knob(
         "seed", "Seed", "integer", _DEFAULT.seed, 0, 30, step=1, group="data",
-        help="Of the start and the noise, the same for all samplers.",
+        help="Sets the starts and the noise. They are the same for all samplers.",
     ),
 )  # fmt: skip
 _METHOD = (
@@ -59,18 +59,19 @@ _METHOD = (
         "samplers", "Samplers", "choices",
         tuple(SAMPLERS[sampler].label for sampler in _DEFAULT.samplers),
         choices=tuple(_BY_LABEL), group="method",
-        help="N-SGLD adds more noise, clr-SGLD cycles the step size, cg-SGLD the gradient's scale.",
+        help="N-SGLD adds more noise. clr-SGLD cycles the step size; cg-SGLD cycles the gradient's "
+        "scale.",
     ),
 )  # fmt: skip
 _KNOBS = (
     Knob(
         "steps", "Steps", "ladder", _DEFAULT.steps,
         choices=(1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000),
-        help="Of each chain.",
+        help="The length of each chain.",
     ),
     Knob(
         "chains", "Chains", "ladder", _DEFAULT.chains, choices=(1, 2, 5, 10, 20, 50),
-        help="Each from a start of its own. Densities are of all of them together.",
+        help="Each chain has its own start. The maps show all chains of a sampler together.",
     ),
     Knob(
         "cycles", "Cycles", "ladder", _DEFAULT.cycles, choices=(1, 2, 5, 10, 20, 30, 50, 100),
@@ -79,7 +80,7 @@ _KNOBS = (
     Knob(
         "rate_sgld", "Learning rate, SGLD", "ladder", _DEFAULT.rate_sgld,
         choices=(0.005, 0.01, 0.02, 0.05, 0.1, 0.2), needs=_with("sgld"),
-        help="At the first step; it falls as (t + 1) to the power of -0.55.",
+        help="At the first step. At step t it has fallen by (t + 1) to the power of -0.55.",
     ),
     Knob(
         "rate_nsgld", "Learning rate, N-SGLD", "ladder", _DEFAULT.rate_nsgld,
@@ -88,16 +89,17 @@ _KNOBS = (
     Knob(
         "noise_nsgld", "Noise scale, N-SGLD", "ladder", _DEFAULT.noise_nsgld,
         choices=(1.0, 1.5, 2.0, 3.0, 5.0, 10.0), needs=_with("nsgld"),
-        help="Factor on the Langevin noise. 1 samples from the target, more from a hotter one.",
+        help="Multiplies the Langevin noise. 1 samples from the target; more samples from a "
+        "flatter density.",
     ),
     Knob(
         "rate_clr", "Learning rate, clr-SGLD", "ladder", _DEFAULT.rate_clr,
         choices=(0.01, 0.03, 0.05, 0.06, 0.07, 0.08, 0.09, 0.1, 0.12), needs=_with("clr"),
-        help="At the start of each cycle; it falls to zero along half a cosine.",
+        help="At the start of each cycle. It then falls to zero along half a cosine.",
     ),
     Knob(
         "exploration_clr", "Exploration, clr-SGLD", "number", _DEFAULT.exploration_clr, 0.0, 0.9,
-        step=0.05, needs=_with("clr"), help="The share of each cycle whose samples do not count.",
+        step=0.05, needs=_with("clr"), help="Samples in this share of each cycle do not count.",
     ),
     Knob(
         "rate_cg", "Learning rate, cg-SGLD", "ladder", _DEFAULT.rate_cg,
@@ -113,30 +115,30 @@ _KNOBS = (
     ),
     Knob(
         "exploration_cg", "Exploration, cg-SGLD", "number", _DEFAULT.exploration_cg, 0.0, 0.9,
-        step=0.05, needs=_with("cg"), help="The share of each cycle whose samples do not count.",
+        step=0.05, needs=_with("cg"), help="Samples in this share of each cycle do not count.",
     ),
     Knob(
         "noise_free", "No noise while exploring", "switch", _DEFAULT.noise_free,
         needs=_with("clr", "cg"),
-        help="As cSG-MCMC does it (appendix A). Changes nothing without exploration.",
+        help="As in cSG-MCMC (appendix A). Without exploration it changes nothing.",
     ),
     Knob(
         "noise", "Noise scale, SGLD and cyclical", "ladder", _DEFAULT.noise,
         choices=(0.0, 0.1, 0.2, 0.4, 0.5, 0.7, 1.0, 1.5, 2.0), needs=_with("sgld", "clr", "cg"),
-        help="1 is Langevin dynamics. The paper's 0.4 is ambiguous.",
+        help="1 gives Langevin dynamics. The paper's value of 0.4 is ambiguous.",
     ),
 )  # fmt: skip
 _VIEW = (
     Knob("shown", "Colours show", "choice", _VIEW_DEFAULT.shown, choices=SHOWN, group="view"),
     Knob(
         "scale", "Colour scale", "choice", _VIEW_DEFAULT.scale, choices=SCALES, group="view",
-        help="A trapped chain is far denser than the target: its own scale shows by how much.",
+        help="A trapped chain is far denser than the target. Its own scale shows by how much.",
     ),
     Knob("log", "Logarithmic colours", "switch", _VIEW_DEFAULT.log, group="view"),
     Knob("trail", "Path of chain 1", "switch", _VIEW_DEFAULT.trail, group="view"),
     Knob(
         "outlines", "Borders of the modes", "switch", _VIEW_DEFAULT.outlines, group="view",
-        help="Samples within 3 std count as in a mode.",
+        help="A sample within 3 standard deviations of a mode counts as in that mode.",
     ),
     Knob(
         "charts", "Charts", "choices", tuple(_CHARTS[chart] for chart in _VIEW_DEFAULT.charts),
@@ -155,7 +157,7 @@ STATE = PageState(
         Preset(
             "Stable steps",
             {"rate_clr": 0.05, "alpha_max": 5.0},
-            help="Just below the longest step that does not overshoot.",
+            help="Steps just below the longest one that does not overshoot.",
         ),
     ),
 )

@@ -32,10 +32,10 @@ _SOURCE = (
     "Boosting via Cyclical Gradient MCMC, section 5.1 (CEUR Vol-3381, paper 47)."
 )
 _READING = (
-    "Size: step size times gradient scale; of a schedule with many cycles three are drawn. Dashed: "
-    "the longest step that does not overshoot a mode farther than it came from, and the target's "
-    "marginals. Shaded: exploring steps, whose samples do not count. Dots on the maps: where chain "
-    "1 has been since the frame before."
+    "Size is step size times gradient scale; for schedules with many cycles the charts show three. "
+    "Dashed lines are the longest step that does not throw a chain farther from a mode, and the "
+    "target's marginals. Shaded steps explore: their samples do not count. Dots on the maps show "
+    "where chain 1 has been since the previous frame."
 )
 _CLAIM_HEADS = ("The paper", "Here", "Verdict")
 
@@ -69,7 +69,7 @@ def draw_gaussians(
     truth = target_grid(settings.target)
     run = GaussiansRun(settings, truth, tuple(one.view for one in shown if one.fresh))
     if not settings.samplers:
-        st.text("Choose a sampler at the left to see what it makes of this target.")
+        st.text("Choose a sampler at the left to see its samples beside this target.")
     runs = [one.view for one in shown if one.view is not None]
     canvas(gaussians_sheet(truth, runs, view, describe_gaussians(run)), key="gaussians")
     return run
@@ -98,30 +98,32 @@ def draw_scores(run: GaussiansRun) -> None:
         for claim in found:
             draw_claim(claim)
         if run.settings.target != "gaussians25":
-            st.text("The paper speaks about the 25 Gaussians; choose them as the target.")
+            st.text("The paper's statements are about the 25 Gaussians. Choose them as the target.")
         elif run.runs and not found:
             st.text(
-                "No statement of the paper applies: they need chains that keep at least 50 samples "
-                "and, for N-SGLD, more noise than the others, who need some too."
+                "None of the paper's statements applies. They need chains that keep at least 50 "
+                "samples. The one on N-SGLD also needs more noise for N-SGLD than for the others, "
+                "and the others must have some noise."
             )
 
 
 _DEFINITIONS = (
-    "Kept samples, of all chains: clr-SGLD and cg-SGLD keep what comes after their exploration, "
-    "which the paper gives for clr-SGLD only, 25 % of each cycle; the others keep all. All scores "
-    "but changes of mode and seconds are of kept samples, so rows compare what is kept too. Modes "
-    "visited: at least 50 kept samples within 3 std of it; with several chains the median. In a "
-    "mode: the share of kept samples within 3 std of any. Occupancy error: half the summed "
-    "differences between the modes' shares and their weights. KL: the Kullback-Leibler divergence "
-    "of the samples' histogram from the target's. Effective samples and autocorrelation time: of "
-    "the coordinate that mixes slower, a chain's mean; neither sees a mode that the chain never "
-    "found. Seconds: of all chains. The ring's modes are twelve equal sectors, the banana's five "
-    "stretches of equal probability."
+    "Kept samples are counted over all chains. clr-SGLD and cg-SGLD drop the samples of their "
+    "exploration (the paper gives 25 % of each cycle, for clr-SGLD only); the others keep all. "
+    "Changes of mode and seconds count all steps. All other scores use kept samples only. A mode "
+    "is visited if at least 50 kept samples lie within 3 standard deviations (std) of it; with "
+    "several chains the table shows the median. The share in a mode counts kept samples within 3 "
+    "std of any mode. The occupancy error is half the sum of the differences between the modes' "
+    "shares and their weights. KL is the Kullback-Leibler divergence of the samples' histogram "
+    "from the target's. Effective samples and autocorrelation time are those of the coordinate "
+    "that mixes more slowly, averaged over chains; they do not notice modes that a chain never "
+    "found. Seconds are those of all chains. The ring's modes are twelve equal sectors. The "
+    "banana's are five stretches of equal probability."
 )
 
 
 def export_gaussians(run: GaussiansRun, view: GaussiansView, link: str) -> None:
-    """Code, link, data, page; then the picture in words."""
+    """Buttons for the code, the link, the data and a page; below them the picture in words."""
     downloads = (
         Download("Data (CSV)", "gaussians.csv", "text/csv", partial(gaussians_csv, run)),
         Download("Page (HTML)", "gaussians.html", "text/html", partial(_html, run, view)),
@@ -137,16 +139,16 @@ def explain_gaussians() -> None:
         st.markdown(
             "Tan, Huertas and Zhao, [Efficient and Effective Uncertainty Quantification in "
             f"Gradient Boosting via Cyclical Gradient MCMC]({_PAPER}), section 5.1 and appendix "
-            "B.1. A step of every sampler, with a noisy gradient of -log p:"
+            "B.1. Every sampler takes this step, with a noisy gradient of -log p:"
         )
         st.latex(
             r"x_{t+1}=x_t-\epsilon_t\,\alpha_t\left(\nabla U(x_t)+\sigma_g\,\zeta_t\right)"
             r"+s\sqrt{2\epsilon_t}\,\xi_t,\qquad \zeta_t,\xi_t\sim\mathcal N(0,I)"
         )
         st.markdown(
-            "SGLD lets the step size fall, N-SGLD keeps it and sets the noise scale s to 5, "
-            "clr-SGLD makes the step size cyclic, cg-SGLD the gradient's scale, with L steps and "
-            "C steps a cycle:"
+            "SGLD lets the step size fall. N-SGLD keeps it and sets the noise scale s to 5. "
+            "clr-SGLD makes the step size cyclic, and cg-SGLD the gradient's scale. A cycle has C "
+            "steps:"
         )
         st.latex(
             r"\epsilon_t^{\text{SGLD}}=\epsilon_0(t+1)^{-0.55},\quad"
@@ -156,10 +158,11 @@ def explain_gaussians() -> None:
         )
         st.markdown(
             "Where -log p has curvature h, a gradient step s multiplies the distance to the centre "
-            "by 1 - s h. Above 2 / h, the dashed line, a step overshoots farther than it came from "
-            "and with a little noise the chain leaves the mode. In the 25 Gaussians 2 / h is 0.06: "
-            "at a learning rate of 0.01 cg-SGLD explores with a scale above 6 and stays where it "
-            "is below. clr-SGLD's Langevin noise grows with its step and helps it out earlier."
+            "by 1 - s h. A step above 2 / h (the dashed line) lands farther from the centre than "
+            "it started, and with a little noise the chain leaves the mode. In the 25 Gaussians "
+            "2 / h is 0.06. At a learning rate of 0.01, cg-SGLD explores while its scale is above "
+            "6, and stays where it is below that. clr-SGLD's Langevin noise grows with its step, "
+            "so it gets out earlier."
         )
 
 

@@ -65,11 +65,11 @@ _DATA = (
     Knob(
         "noise", "Noise", "ladder", _DEFAULT.noise, group="data",
         choices=(0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1),
-        help="The arms' width grows with it and with the distance from the middle.",
+        help="More noise makes the arms wider. They also widen with the distance from the middle.",
     ),
     Knob(
         "seed", "Seed", "integer", _DEFAULT.seed, 0, 30, step=1, group="data",
-        help="Of the rows and the models.",
+        help="Sets the rows and the models' random numbers.",
     ),
 )  # fmt: skip
 _METHOD = (
@@ -78,30 +78,31 @@ _METHOD = (
         tuple(METHODS[method].label for method in _DEFAULT.methods),
         choices=tuple(_BY_LABEL), most=MOST_METHODS, group="method",
         help="cSGLB and cbSGLB are one long model each, with a member at the end of every cycle. "
-        "vRF is a random forest in groups of trees; CatBoost trains SGLB with its own code.",
+        "vRF is one random forest whose members are groups of trees. CatBoost trains SGLB with "
+        "its own code.",
     ),
 )  # fmt: skip
 _KNOBS = (
     Knob(
         "members", "Members", "integer", _DEFAULT.members, 2, 30, step=1,
         needs=_with(*_INDEPENDENT),
-        help="Independent models, or groups of vRF's trees. One model's members come from K or "
-        "from its cycles.",
+        help="The number of independent models, or of groups of vRF's trees. The members of one "
+        "long model follow from K or from its cycles.",
     ),
     Knob(
         "trees", "Trees, independent models", "ladder", _DEFAULT.trees,
         choices=(50, 100, 150, 200, 300, 500, 700, 1000, 1500, 2000), needs=_with(*_INDEPENDENT),
-        help="Of each boosted model; of the whole forest.",
+        help="The trees of each boosted model, and of the whole forest.",
     ),
     Knob(
         "chain_trees", "Trees, one long model", "ladder", _DEFAULT.chain_trees,
         choices=(100, 200, 300, 400, 500, 600, 800, 1000, 1500, 2000, 3000),
-        needs=_with(*_CHAINS), help="Of virtual SGLB, cSGLB and cbSGLB.",
+        needs=_with(*_CHAINS), help="The length of virtual SGLB, cSGLB and cbSGLB.",
     ),
     Knob("depth", "Depth", "integer", _DEFAULT.depth, 1, 8, step=1, needs=_with(*_BOOSTED)),
     Knob(
         "rate", "Learning rate", "ladder", _DEFAULT.rate, choices=_RATES, needs=_with(*_STEADY),
-        help="Of all boosted methods without cycles.",
+        help="For all boosted methods without cycles.",
     ),
     Knob(
         "rate_cyclical", "Learning rate, cyclical", "ladder", _DEFAULT.rate_cyclical,
@@ -139,19 +140,20 @@ _KNOBS = (
     Knob(
         "exploration", "Exploring part of a cycle", "number", _DEFAULT.exploration, 0.0, 1.0,
         step=0.05, needs=_with(*_CYCLICAL), when=_explores,
-        help="So long cbSGLB masks rows, and there is no noise where the switch says so.",
+        help="cbSGLB hides rows during this part. If the switch above is on, this part has no "
+        "noise.",
     ),
     Knob(
         "temperature", "Diffusion temperature", "ladder", _DEFAULT.temperature,
         choices=("posterior", "10", "100", "1000", "10000", "catboost"), needs=_with(*_LANGEVIN),
-        help="Less is noisier. catboost: the number of rows. posterior: 1, what sampling from the "
-        "posterior asks for.",
+        help="A lower value adds more noise to the training. catboost sets it to the number of "
+        "rows. posterior sets it to 1, which samples from the posterior.",
     ),
     Knob(
         "leaf_noise", "Noise in leaves", "choice", "automatic", choices=tuple(_LEAF_NOISE),
         needs=_with(*_NOISY_LEAVES),
-        help="Langevin noise on leaf values, not only on the choice of splits. Automatic: off at "
-        "the temperature catboost, whose own code has none here, and on at any other.",
+        help="Adds Langevin noise to the leaf values, not only to the choice of splits. Automatic "
+        "is off at the temperature catboost, as in CatBoost's own code, and on at all others.",
     ),
     Knob(
         "random_strength", "Random strength", "ladder", int(_DEFAULT.random_strength),
@@ -163,27 +165,28 @@ _VIEW = (
     Knob(
         "burn_in", "Burn-in, first cycles left out", "integer", _DEFAULT.burn_in, 0, 10, step=1,
         group="view", needs=_with(*_CYCLICAL),
-        help="The first cycles give no member; refits nothing. The paper keeps them all.",
+        help="The first cycles give no member. Nothing is retrained. The paper keeps all cycles.",
     ),
     Knob(
         "shown", "Members shown", "ladder", _ALL, choices=("2", "3", "5", "7", "10", "15", _ALL),
-        group="view", help="Counts only so many of them; refits nothing.",
+        group="view", help="Uses only this many members. Nothing is retrained.",
     ),
     Knob(
         "flag", "Flag the most unknown cells", "ladder", 0, choices=(0, 1, 5, 10, 20, 30, 40, 50),
-        unit="%", group="view", help="Hatches them in each map of knowledge uncertainty.",
+        unit="%", group="view", help="Hatches these cells in each map of knowledge uncertainty.",
     ),
     Knob("points", "Training rows on", "choice", "truth", choices=POINTS, group="view"),
     Knob("log", "Logarithmic colours for knowledge", "switch", True, group="view"),
     Knob(
         "scale", "Colour scales", "choice", "shared", choices=SCALES, group="view",
-        help="Shared: one from 0 to ln 3 nats, one for knowledge. Own: one a map.",
+        help="Shared: total and data run from 0 to ln 3 nats, and all knowledge maps share a "
+        "scale. Own: each map has its own scale.",
     ),
 )  # fmt: skip
 
 
 def _place(key: str, label: str, default: int) -> Knob:
-    """A coordinate beside the picture: a box, so that the keyboard sets it too."""
+    """A coordinate in a box beside the picture, so that the keyboard can set it too."""
     low, high = EXTENT
     return Knob(
         key, label, "integer", default, int(low), int(high), step=15, group="page", box=True
@@ -220,8 +223,8 @@ STATE = PageState(
         Preset(
             "Paper settings",
             _label_values(PAPER),
-            help="4,500 rows; 20 independent models of 1000 trees, chains of 2000, cycles of 200. "
-            "Takes a while: the estimate is shown.",
+            help="4,500 rows, 20 independent models of 1,000 trees, long models of 2,000 trees in "
+            "cycles of 200. This takes a while. The page shows the estimate.",
         ),
     ),
 )
@@ -282,9 +285,9 @@ def query_of(settings: SpiralSettings, view: SpiralView | None = None) -> str:
 
 
 def choose(event: CanvasEvent, n_cells: int) -> None:
-    """Probe the clicked cell, walk the drawn line: a callback, before the page runs.
+    """Set the point to the clicked cell, or the ray to the drawn line, before the page runs.
 
-    ``n_cells`` is the number of cells a side. Of several cells the middle is probed.
+    ``n_cells`` is the number of cells a side. For several cells the point is their middle.
     """
     cells = [event.clicked[1:]] if event.clicked is not None else event.lassoed
     if cells:

@@ -23,10 +23,10 @@ from pages._ui.spiral.scorecard import score_rows
 _FIRST_PAPER = "https://arxiv.org/abs/2006.10562"
 _SECOND_PAPER = "https://ceur-ws.org/Vol-3381/47.pdf"
 _LEAD = (
-    "Three arms of a spiral, a class each. After Malinin, Prokhorenkova and Ustimenko, Uncertainty "
-    "in gradient boosting via ensembles (arXiv 2006.10562), section 4, and Tan, Huertas and Zhao, "
-    "Efficient and effective uncertainty quantification in gradient boosting via cyclical gradient "
-    "MCMC (CEUR-WS 3381, paper 47), section 5.1."
+    "The three arms of a spiral are three classes. After Malinin, Prokhorenkova and Ustimenko, "
+    "Uncertainty in gradient boosting via ensembles (arXiv 2006.10562), section 4, and Tan, "
+    "Huertas and Zhao, Efficient and effective uncertainty quantification in gradient boosting "
+    "via cyclical gradient MCMC (CEUR-WS 3381, paper 47), section 5.1."
 )
 _LEAST_HEIGHT = 184  # of the maps in a page of its own, which scrolls: titles have room over them
 _CLAIM_HEADS = ("The papers", "Here", "Verdict")
@@ -62,22 +62,22 @@ def explain_spiral() -> None:
             f"Tan, Huertas and Zhao, [Efficient and effective uncertainty quantification in "
             f"gradient boosting via cyclical gradient MCMC]({_SECOND_PAPER}), scale the gradients "
             "of tree t in cycles of C trees (algorithm 1, equation 7) and take a member at the end "
-            "of each cycle; the noise is not scaled:"
+            "of each cycle. They do not scale the noise:"
         )
         st.latex(
             r"\alpha_t=\max\!\left(\tfrac{\alpha_{\max}}2\left(\cos\tfrac{\pi\,(t\bmod C)}{C}"
             r"+1\right),\ \alpha_{\min}\right)"
         )
         st.markdown(
-            "cbSGLB lets only a random share of the rows have gradients while it explores. A "
-            "virtual ensemble's members are one model cut at K, 2K, ... trees above the start. "
-            "How alike members are lowers their effective number, K / (1 + (K - 1) rho) with rho "
-            "the mean correlation between them."
+            "While cbSGLB explores, it uses the gradients of a random share of the rows only. A "
+            "virtual ensemble is one model; its members are that model cut at K, 2K, ... trees "
+            "above the start. M members count for M / (1 + (M - 1) rho) independent ones, where "
+            "rho is the mean correlation between their errors."
         )
 
 
 def _possible(settings: SpiralSettings) -> SpiralSettings:
-    """Without the methods that give nothing with these settings: their code would not run."""
+    """The settings without the methods that cannot run with them: their code would fail."""
     methods = settings.methods
     given = tuple(m for m in methods if not why_not(plan_spiral(settings, m), settings))
     return replace(settings, methods=given)

@@ -45,8 +45,8 @@ def draw_point(settings: SpiralSettings, shown: Sequence[SpiralMaps], looks: Loo
     with st.container(key="table-point"):
         st.markdown(_point_table(points, probes))
     st.caption(
-        "Click a map to choose the point. Dashed: the true class probabilities there. "
-        "Uncertainties in nats; marks: the trees after which a long model gives a member."
+        "Click a map to choose the point. Dashed lines are the true class probabilities there. "
+        "Uncertainties are in nats. Marks show after how many trees a long model gives a member."
     )
 
 
@@ -57,7 +57,7 @@ def draw_ray(
     st.header("A walk out of the data")
     _boxes("ray", (*RAY, ALONG))
     if looks.start == looks.end:
-        st.text("The line starts where it ends: move one of its ends.")
+        st.text("The line has no length. Move one of its ends.")
         return
     ends = looks.start, looks.end
     truth = kept("spiral-ray", [], (settings.noise, ends), lambda: ray_truth(settings.noise, *ends))
@@ -70,8 +70,8 @@ def draw_ray(
     canvas(sheet, key="spiral-ray")
     st.caption(
         "Draw another line on a map (the arrow in its toolbar), or type its ends. Beyond the "
-        "outermost rows the trees' outermost cells go on without end: what a method knows out "
-        "there is what it knows at the edge."
+        "outermost rows every tree repeats its outermost cell, so a method is as certain far out "
+        "as it is at the edge."
     )
 
 
@@ -159,8 +159,8 @@ def _words_of_point(looks: Looks, points: Sequence[PointOfMethod], probes: Seque
         low, high = point.member_proba.min(axis=0), point.member_proba.max(axis=0)
         spans = ", ".join(f"{lo:.2f} to {hi:.2f}" for lo, hi in zip(low, high, strict=True))
         words.append(
-            f"{METHODS[point.method].label}: {len(point.member_proba)} members say {spans}; "
-            f"knowledge uncertainty {digits(point.knowledge)} nats."
+            f"{METHODS[point.method].label}: its {len(point.member_proba)} members give {spans}. "
+            f"Knowledge uncertainty is {digits(point.knowledge)} nats."
         )
     return " ".join(words)
 

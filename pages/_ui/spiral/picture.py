@@ -75,7 +75,7 @@ def run_of(settings: SpiralSettings, shown: Sequence[Shown]) -> SpiralRun:
 
 
 def settled_run(run: SpiralRun, done: bool) -> SpiralRun:
-    """The last run of which nothing is missing: what is written below the picture stays."""
+    """The last complete run, so that the scores below the picture stay while fits run."""
     if done:
         return kept("spiral-run", run.methods, run.settings, lambda: run)
     return last_kept("spiral-run") or run
@@ -125,7 +125,7 @@ def draw_picture(
 
 
 def describe_flags(run: SpiralRun, view: SpiralView) -> str:
-    """How many of the flagged cells have no rows around; nothing if none are flagged."""
+    """A sentence on how many flagged cells lie outside the data; empty if none are flagged."""
     known = [maps for maps in run.methods if np.isfinite(maps.knowledge[-1]).all()]
     if not view.flag or not known:
         return ""
@@ -137,7 +137,7 @@ def describe_flags(run: SpiralRun, view: SpiralView) -> str:
     ]
     return (
         f"Flagged cells outside the data: {', '.join(shares)}. Chance would give "
-        f"{100 * outside.mean():.0f} %, which is how much of the map lies there."
+        f"{100 * outside.mean():.0f} %, the share of the map that lies outside."
     )
 
 
@@ -146,7 +146,7 @@ def _say_what_is_missing(settings: SpiralSettings, shown: Sequence[Shown]) -> No
     say_problems(shown)
     say_stale(shown)
     if not settings.methods:
-        st.text("Choose a method at the left to see what it makes of this truth.")
+        st.text("Choose a method at the left to see its maps beside the truth.")
 
 
 def show_costs(settings: SpiralSettings, shown: Sequence[Shown]) -> None:

@@ -56,10 +56,9 @@ def compare_compute(settings: SpiralSettings, answers: Sequence[Answer], alone: 
     """
     st.header("What compute buys")
     st.markdown(
-        "Independent ensembles of 3, 5, 10 and 30 models beside one long model of each kind, with "
-        "the settings at the left: how alike is each map of knowledge uncertainty to that of 20 "
-        "independent models that are in none of the smaller ensembles, and does it know the far "
-        "cells?"
+        "This compares independent ensembles of 3, 5, 10 and 30 models with one long model of each "
+        "kind, at the settings on the left. How similar is each map of knowledge uncertainty to "
+        "the map of 20 other independent models? Does it find the cells far from the data?"
     )
     answer = answers[0] if answers else None
     current = answer is not None and answer.request.key[1] == _key(settings)
@@ -90,7 +89,7 @@ def compare_compute(settings: SpiralSettings, answers: Sequence[Answer], alone: 
 def _draw(answer: Answer, current: bool) -> None:
     points: tuple[QualityPoint, ...] = answer.result
     if not (current and answer.fresh):
-        st.caption("Still the settings before.")
+        st.caption("Still the previous settings.")
     words = describe_quality(points)
     for place, measure in zip(st.columns(2, gap="large"), MEASURES, strict=True):
         config = plot_config(f"spiral-{measure}")
@@ -99,9 +98,9 @@ def _draw(answer: Answer, current: bool) -> None:
     with st.container(key="table-quality"):
         st.markdown(_table(points))
     st.caption(
-        f"{cost_line(answer)}. Likeness: the rank correlation of the two maps; the 30 models share "
-        "members with those they would be compared with, hence no number. Seconds of one core, of "
-        "the training alone. Effective: members by their correlation."
+        f"{cost_line(answer)}. Likeness is the rank correlation with the map of the 20 models. The "
+        "ensemble of 30 has no number, because it contains those 20. Seconds are training time on "
+        "one core. Effective is how many independent members would be worth as much."
     )
 
 

@@ -1,4 +1,4 @@
-"""Spiral's scores, the papers' statements beside them, and what burn-in leaves of knowledge."""
+"""Spiral's scores, the papers' statements beside them, and what burn-in changes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def draw_scores(run: SpiralRun) -> None:
         for claim in kept("spiral-claims", run.methods, run.settings, lambda: check_claims(run)):
             draw_claim(claim)
         for maps in run.methods[:1]:
-            st.markdown("**What trees do outside the data.**")
+            st.markdown("**Outside the data**")
             st.text(_outside(run, maps))
 
 
@@ -60,14 +60,14 @@ def _draw_table(run: SpiralRun) -> None:
         st.markdown(markdown_table(score_rows(run, scores)))
     first = scores[0]
     st.caption(
-        "Uncertainties in nats. Far: the 40 % of the cells where the true density is lowest, "
-        "against all others. Between: cells with next to no rows but with rows on both sides along "
-        "the line from the middle, against those with rows; a dash with fewer than "
-        f"{MIN_BETWEEN}, as where arms are wide. 0.5 is chance. Fresh rows: 1,500 that no method "
-        f"has seen, of which the best possible prediction gets {100 * first.error_optimal:.1f} % "
-        f"wrong with an NLL of {first.nll_optimal:.3f}. Effective members: how many "
-        "independent ones would be worth as much. Seconds and megabytes: the training, and what "
-        "the trained models hold."
+        "Uncertainties are in nats. An AUROC of 0.5 is chance. Far compares the 40 % of the cells "
+        "with the lowest true density to all others. Between compares cells in the gaps between "
+        "the arms to cells with rows; a dash means that the gaps have fewer than "
+        f"{MIN_BETWEEN} cells, because the arms are wide. Fresh rows are 1,500 rows that no method "
+        f"has seen. On them the best possible prediction gets {100 * first.error_optimal:.1f} % "
+        f"wrong, with an NLL of {first.nll_optimal:.3f}. Effective members: how many independent "
+        "members would be worth as much. Seconds are the training time; megabytes are the size of "
+        "the trained models."
     )
 
 
@@ -109,7 +109,7 @@ def draw_burn_in(run: SpiralRun) -> None:
     curves = [curve for maps in cyclical if len((curve := _curve(maps)).cycles) > 1]
     if not curves:
         return
-    st.header("How much of it comes from the first cycles")
+    st.header("How much knowledge uncertainty comes from the first cycles")
     levels = [
         (maps.method, float(maps.knowledge[-1].mean()), score.auroc_far)
         for maps, score in zip(run.methods, scores_of(run), strict=True)
@@ -119,8 +119,8 @@ def draw_burn_in(run: SpiralRun) -> None:
     st.text(words)
     canvas(burn_in_sheet(curves, levels, words), key="spiral-burn-in")
     st.caption(
-        "The slider Burn-in at the left leaves the first cycles out of every picture here; nothing "
-        "is fitted again. The paper keeps all of them."
+        "The slider Burn-in at the left drops the first cycles from every picture on this page. "
+        "Nothing is retrained. The paper keeps all cycles."
     )
 
 
@@ -128,21 +128,20 @@ def _words_of_burn_in(curve: BurnInOfMethod) -> str:
     """
     >>> curve = BurnInOfMethod("csglb", np.arange(2), np.array([0.02, 0.005]), np.zeros(2))
     >>> _words_of_burn_in(curve)
-    'cSGLB: 75 % of its mean knowledge uncertainty goes with the first cycle (0.02 to 0.005 nats).'
+    'cSGLB: without its first cycle, mean knowledge uncertainty is 0.005 nats instead of 0.02.'
     """
     first, second = float(curve.knowledge[0]), float(curve.knowledge[1])
     label = METHODS[curve.method].label
     if not first > 0:
         return f"{label}: its members agree everywhere."
-    share = 100 * (1 - second / first)
     text = (
-        f"{label}: {share:.0f} % of its mean knowledge uncertainty goes with the first cycle "
-        f"({short(first, 2)} to {short(second, 2)} nats)."
+        f"{label}: without its first cycle, mean knowledge uncertainty is {short(second, 2)} nats "
+        f"instead of {short(first, 2)}."
     )
     if len(curve.knowledge) > 4:
         half = len(curve.knowledge) // 2
         left = short(curve.knowledge[half], 2)
-        text += f" Without the first {half} cycles {left} nats are left."
+        text += f" Without its first {half} cycles it is {left} nats."
     return text
 
 
@@ -153,7 +152,7 @@ def _curve(maps: SpiralMaps) -> BurnInOfMethod:
 
 
 def _outside(run: SpiralRun, maps: SpiralMaps) -> str:
-    """An honest sentence about what lies beyond the rows."""
+    """A sentence on what the method does beyond the rows."""
     try:
         return kept(
             "spiral-outside", [maps], None, lambda: walk_off(maps.fit, run.settings).sentence

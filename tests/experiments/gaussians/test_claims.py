@@ -88,7 +88,7 @@ def test_noise_solves_it_or_not(race, modes, share, verdict):
     claim = last_claim(race, made_up(race, "nsgld", modes, share))
     assert says(claim, verdict, NOISE)
     assert claim.here.startswith("With a noise scale of 5 instead of 1 N-SGLD visits")
-    assert ("25 times hotter" in claim.here) == (share < 0.6)
+    assert ("25 times the temperature" in claim.here) == (share < 0.6)
 
 
 def test_noise_that_is_not_increased_is_no_case(race):
@@ -112,7 +112,7 @@ def test_a_little_more_noise_does_solve_it():
     """Fixed seed; cg-SGLD and clr-SGLD have 60 and 72 % of their samples in modes."""
     (claim,) = check_claims(run_gaussians(GaussiansSettings(samplers=("nsgld",), noise_nsgld=1.5)))
     assert says(claim, "does not hold", NOISE)
-    assert "25 of 25 modes, and 73.4 % of its samples lie in one" in claim.here
+    assert "25 of 25 modes, and 73.4 % of its samples lie in a mode" in claim.here
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_the_two_cycles_are_alike_or_not(race, clr, cg, verdict):
 
 def test_the_two_cycles_are_compared_with_what_each_keeps(race):
     runs = made_up(race, "clr", 24), made_up(race, "cg", 23)
-    own = "cg-SGLD keeps all samples, clr-SGLD the samples after the first 25 % of each cycle"
+    own = "cg-SGLD keeps all samples, and clr-SGLD keeps the samples after the first 25 % of each"
     assert own in last_claim(race, *runs).here
     alike = replace(runs[0], plan=replace(runs[0].plan, exploration=0.0)), runs[1]
     claim = last_claim(race, *alike)

@@ -154,7 +154,7 @@ def test_small_steps_spoil_the_virtual_ensemble_only(seed):
 def test_words_carry_the_numbers():
     run = run_of(made_up(), made_up("vrf", known=False))
     words = describe_heart(run)
-    assert "17 of them have no training rows" in words
+    assert "17 cells have no training rows" in words
     assert "SGLB (10 models of 1,000 trees)" in words
     assert "0.1 in filled cells and 0.2 in empty ones" in words
     assert "vRF (one forest of 1,000 trees in 10 groups)" in words

@@ -65,7 +65,7 @@ def test_there_is_no_score_between_wide_arms():
     assert math.isnan(score.ku_mean_between)
     assert np.isfinite([score.auroc_far, score.auroc_border]).all()
     few = describe_spiral(run_of()._replace(truth=truth))
-    assert "Between the arms there is hardly a cell without rows." in few
+    assert "Hardly any cell between the arms is without rows." in few
     assert "199 cells between the arms have next to no rows." in describe_spiral(run_of())
 
 

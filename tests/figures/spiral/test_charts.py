@@ -43,7 +43,7 @@ def test_maps_without_members_are_hatched_and_say_when_the_first_comes():
     run = run_spiral(settings)
     sheet = spiral_sheet(run.truth, run.data, run.methods)
     assert sheet.frame_values[0] < 20
-    assert sheet.blank_label == "no member yet (cSGLB: first after 20 trees); knowledge takes two"
+    assert sheet.blank_label == "no member yet (cSGLB: first after 20 trees); knowledge needs two"
     hatched = {panel.title for panel in sheet.panels if panel.blank_hatched}
     assert hatched == {"cSGLB: total", "cSGLB: data", "cSGLB: knowledge"}
     header = decode_sheet(encode_sheet(sheet)).header
