@@ -220,7 +220,7 @@ def test_the_ray_is_there_at_once_and_shows_each_kind():
 
 def test_a_ray_without_length_is_said():
     at = open_spiral(rx="30", ry="30", sx="30", sy="30")
-    assert any("starts where it ends" in note for note in notes(at))
+    assert any("The line has no length" in note for note in notes(at))
 
 
 @pytest.mark.parametrize(
@@ -278,7 +278,7 @@ def test_a_slow_method_shows_progress_beside_the_quick_one_and_can_be_cancelled(
 
 
 IMPOSSIBLE = [
-    ({"rate_cyclical": "0.3"}, "Learning rate 0.3 times largest alpha 10 is 3: "),
+    ({"rate_cyclical": "0.3"}, "Learning rate 0.3 times largest alpha 10 is 3. "),
     ({"cycle": "500"}, "Cycle length 500 is more than the 100 trees of the model: "),
     ({"alpha_max": "1", "alpha_min": "2"}, "Smallest alpha 2 is above largest alpha 1: "),
 ]

@@ -239,7 +239,7 @@ def _claim_of_price(label: str, score: SpiralScore, true: SpiralScore) -> Claim:
         end = "better"
     if share * SMALLER > 1.0:  # the others do not cost far more: half of the statement is untried
         verdict = "nearly" if verdict == "holds" else verdict
-        end += "; they do not cost far more here, so that the price is not tested"
+        end += "; independent models do not cost far more here, so the price is not tested"
     return Claim(
         f"{label}'s single model finds data unlike the training rows about as well as independent "
         "models that cost far more (shown on weather data only).",
