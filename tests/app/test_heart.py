@@ -224,7 +224,7 @@ def test_painted_cells_lose_their_rows_and_knowledge_answers():
     assert values_of(at, "SGLB: knowledge")[-1, 0, 0] > 10 * before
     assert "18 cells have no training rows" in describe_of(at)
     settle(at.button(key="_unpaint").click().run())
-    assert "17 of them have no training rows" in describe_of(at)
+    assert "17 cells have no training rows" in describe_of(at)
     assert "cells" not in at.query_params
 
 

@@ -250,7 +250,8 @@ def test_scores_of_the_settings_before_stay_while_a_fit_is_on_its_way():
     at.select_slider(key="rows").set_value(3000)
     at.select_slider(key="trees").set_value(2000).run()
     assert scores in [m.value for m in at.markdown]
-    assert any(c.value == "The scores below still belong to the previous settings." for c in at.caption)
+    told = "The scores below still belong to the previous settings."
+    assert told in [c.value for c in at.caption]
     at.button(key="_jobs_cancel").click().run()
     assert not at.exception
 

@@ -75,7 +75,7 @@ def test_dragging_over_cells_empties_them(page, serve):
     after(page, figure, drag)
     page.wait_for_url("**cells=70.71.72.80.81.82*")
     unfold(page, "In words")
-    page.get_by_text("23 of them have no training rows").wait_for()
+    page.get_by_text("23 cells have no training rows").wait_for()
 
 
 def test_a_link_restores_everything_in_a_private_window(new_page, serve):
