@@ -2,35 +2,42 @@
 
 A page declares its knobs and presets once and gets their values back::
 
+    from functools import partial
+
     import streamlit as st
 
+    from gbuq_core.experiments.wave.fit import WaveConfig
+    from gbuq_core.knobs import Knob
     from pages._ui.export import show_exports
     from pages._ui.jobs_glue import Request, ask, show_progress
-    from pages._ui.knobs import Knob, Preset
-    from pages._ui.url_state import PageState, copy_link, open_page
+    from pages._ui.knobs import Preset
+    from pages._ui.notices import show_notice
+    from pages._ui.url_state import PageState, link_to, open_page
 
     STATE = PageState(
-        key="spiral",
+        key="wave",
         knobs=(
-            Knob("rows", "Rows per class", "ladder", 1500, choices=(500, 1500), group="data"),
-            Knob("method", "Method", "choice", "SGLB", choices=("SGB", "SGLB"), group="method"),
-            Knob("trees", "Trees", "integer", 200, 50, 1000, step=50),
-            Knob("log", "Logarithmic knowledge", "switch", False, group="view"),
+            Knob("rows", "Training rows", "ladder", 400, choices=(100, 400, 1600), group="data"),
+            Knob("members", "Members", "integer", 10, 2, 20),
+            Knob("truth", "True mean", "switch", True, group="view"),
         ),
-        presets=(Preset("Quick"), Preset("Paper settings", {"trees": 1000})),
+        presets=(Preset("Quick"), Preset("Many rows", {"rows": 1600})),
     )
 
-    st.title("Where does a spiral stop being known?")
+    st.title("Where has the model seen too few rows?")
     values = open_page(STATE)            # notices about a bad link appear here
 
-    config = SpiralConfig(values.rows, values.method, values.trees)
-    answer, = ask([Request("spiral", ("spiral", config), lambda job: run_spiral(config),
-                           label=values.method, estimate_seconds=0.4)])
-    show_progress([answer])              # progress and cancel, only if it takes a while
+    config = WaveConfig(n_rows=values.rows, n_members=values.members)
+    (answer,) = ask([Request("wave", ("wave", config), partial(compute, config), "SGLB")])
+    show_progress([answer])              # progress and Cancel, only if it takes a while
     if answer.error:
-        show_notice(answer.error, "spiral", tone="error")
-    elif answer.result is not None:      # the last good one while a new one is made
-        st.plotly_chart(spiral_figure(answer.result, log=values.log), key="map")
+        show_notice(answer.error, "wave", tone="error")
+    elif answer.result is not None:      # the last good result until the new one is ready
+        draw_wave(answer.result, values.truth)
+        show_exports("wave", wave_code(config), link_to(STATE, values), downloads)
+
+``compute`` (called with the job, in another thread), ``draw_wave``, ``wave_code`` and ``downloads``
+are the page's own.
 
 What holds for every page:
 
