@@ -116,7 +116,7 @@ _METHOD = (
         choices=(0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9),
     ),
     Knob(
-        "tail", "Beyond the farthest row, z", "choice", label_of(_TAIL_LABELS, _DEFAULT.tail),
+        "tail", "z beyond the farthest row", "choice", label_of(_TAIL_LABELS, _DEFAULT.tail),
         choices=tuple(_TAIL_LABELS), group="method",
         help="The authors' z-scores stop at 5.2, so all distant places are equally new.",
     ),
