@@ -1,9 +1,9 @@
 """Averages of predicted distributions: IBUG+CBU and the like.
 
-Brophy and Lowd (IBUG, 2022), section 5.2: the mean of two methods' locations and the mean of their
-scales, each calibrated on its own first, did best on most tables. CBU is virtual SGLB
-(``BoostedEnsembleRegressor(method="sglb", ensemble="virtual")``); the authors' code takes a single
-posterior-sampling model in its place (``ensemble="independent", n_members=1``).
+Brophy and Lowd (IBUG, 2022), section 5.2: each method is calibrated on its own, then their
+locations and their scales are averaged. This did best on most tables. CBU is virtual SGLB
+(``BoostedEnsembleRegressor(method="sglb", ensemble="virtual")``); the authors' code uses a single
+posterior-sampling model instead (``ensemble="independent", n_members=1``).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def average_distributions(
     *distributions : pairs ``(loc, scale)`` of shape (n_samples,) each
         As ``predict_distribution`` returns them.
     weights : array-like of shape (n_distributions,), optional
-        Equal ones by default.
+        All equal by default.
 
     Returns
     -------
@@ -54,12 +54,11 @@ def average_distributions(
     Raises
     ------
     InvalidData
-        If there is none, lengths differ, a value is not finite or a scale negative.
+        If no distribution is given, lengths differ, a value is not finite or a scale is negative.
 
     Notes
     -----
-    The mean of stds, as the authors average; it leaves out that the locations differ, which would
-    widen a mixture.
+    The stds are averaged, as the authors do. A mixture would be wider where the locations differ.
 
     References
     ----------
@@ -98,22 +97,23 @@ class AveragingRegressor(RegressorMixin, _BaseComposition):
     Parameters
     ----------
     estimators : list of (str, estimator)
-        Regressors with ``predict_distribution(X) -> (loc, scale)``. They are cloned. One whose
-        ``fit`` takes validation rows (IBUG) tunes and calibrates itself on them; any other is
-        fitted without those rows, calibrated on them, and then fitted on all rows. A member whose
-        ``base_model`` is fitted already needs given validation rows: a share of X it has seen.
+        Regressors with ``predict_distribution(X) -> (loc, scale)``. They are cloned. If an
+        estimator's ``fit`` takes validation rows (IBUG), it tunes and calibrates itself on them.
+        Any other estimator is fitted without those rows, calibrated on them, and then fitted on all
+        rows. If a ``base_model`` is already fitted, pass validation rows: it has seen every row of
+        X.
     scoring : {"nll", "crps"}
         What the calibration minimises.
     validation_fraction : float
-        The share of the rows to calibrate on where none are given.
+        Share of the rows to calibrate on if ``fit`` gets no validation rows.
     random_state : int, RandomState or None
-        Of the split.
+        Seed of the split.
 
     Attributes
     ----------
     estimators_ : list of fitted estimators
     calibrations_ : list of ScaleCalibration
-        Of each; nothing is changed where an estimator calibrates itself.
+        One for each estimator. An estimator that calibrates itself gets one that changes nothing.
 
     References
     ----------
@@ -150,7 +150,7 @@ class AveragingRegressor(RegressorMixin, _BaseComposition):
         X : array-like (n_samples, n_features) or DataFrame
         y : array-like (n_samples,)
         X_val, y_val : optional
-            Rows to tune and calibrate on, in place of a share of X; in the end all are trained on.
+            Rows to tune and calibrate on, instead of a share of X. The final fit uses them too.
         """
         check_choice("scoring", self.scoring, SCORINGS)
         self._check_estimators()
@@ -184,7 +184,7 @@ class AveragingRegressor(RegressorMixin, _BaseComposition):
         return average_distributions(*pairs)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters, those of the estimators by name as well: scikit-learn's protocol."""
+        """Parameters, including those of the estimators by name: scikit-learn's protocol."""
         parameters: dict[str, Any] = self._get_params("estimators", deep=deep)
         return parameters
 
@@ -228,5 +228,5 @@ class AveragingRegressor(RegressorMixin, _BaseComposition):
             if not hasattr(member, "predict_distribution"):
                 raise InvalidParameter(
                     f"Estimator {name!r} ({type(member).__name__}) has no predict_distribution: "
-                    "take one that predicts a scale too."
+                    "choose one that also predicts a scale."
                 )

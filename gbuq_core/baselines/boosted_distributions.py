@@ -1,4 +1,4 @@
-"""Boosting that predicts a normal for each row, by library: NGBoost and CatBoost."""
+"""Boosting that predicts a normal for each row: NGBoost and CatBoost."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ class NGBoostRegressor(_BoostedNormal):
     subsample : float
         Share of the rows that each iteration sees.
     learning_rate : float or None
-        None keeps the product of the library's own rate and number of trees, 0.01 x 500, and is at
-        most 0.3: with 0.01 and 100 trees the std stays near where it starts, far too wide.
+        None divides the library's own product of rate and trees, 0.01 x 500, by ``n_trees``, up to
+        0.3. A rate of 0.01 with 100 trees leaves the std near its start, far too wide.
     random_state : int, RandomState, Generator or None
 
     Attributes
@@ -111,7 +111,7 @@ class NGBoostRegressor(_BoostedNormal):
                 self.model_ = model.fit(X, y)
         except ValueError as error:  # NaN, or a LinAlgError: the rows themselves were checked
             raise InvalidData(
-                "NGBoost's std fell to 0 on these rows, and its step is not defined there: use "
+                "NGBoost's std fell to 0 on these rows, so it cannot take its next step: use "
                 "fewer trees or a lower learning_rate."
             ) from error
 
@@ -124,9 +124,9 @@ class NGBoostRegressor(_BoostedNormal):
 class CatBoostUncertaintyRegressor(_BoostedNormal):
     """CatBoost's ``RMSEWithUncertainty``: a normal for each row and a virtual ensemble.
 
-    ``loc`` is the whole model's mean. Data and knowledge are CatBoost's own, from a virtual
-    ensemble of one model's truncations: the mean of their variances and the variance of their
-    means.
+    ``loc`` is the whole model's mean. CatBoost truncates this one model at several trees to get a
+    virtual ensemble. The mean of its variances is data uncertainty; the variance of its means is
+    knowledge uncertainty.
 
     Parameters
     ----------
@@ -136,12 +136,13 @@ class CatBoostUncertaintyRegressor(_BoostedNormal):
     subsample : float
         Share of the rows that each tree sees.
     learning_rate : float or None
-        None keeps the product of the library's own rate and number of trees, 0.03 x 1000, and is
-        at most 0.3. With 0.03 and 100 trees the model is far from trained.
+        None divides the library's own product of rate and trees, 0.03 x 1000, by ``n_trees``, up to
+        0.3. A rate of 0.03 with 100 trees leaves the model far from trained.
     n_members : int
-        Of the virtual ensemble: truncations in the second half of the trees.
+        Members of the virtual ensemble: truncations in the second half of the trees.
     standardize_target : bool
-        False leaves y as it is, as the plain library does; its result then depends on the unit.
+        False leaves y as it is, as the plain library does. The result then depends on the unit of
+        y.
     random_state : int, RandomState, Generator or None
     n_jobs : int or None
 

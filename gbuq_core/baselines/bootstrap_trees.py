@@ -1,9 +1,10 @@
 """The trees of a random forest, each on its own bootstrap, with identical rows merged.
 
-scikit-learn's forests fit each tree on all rows, weighted by how often its bootstrap drew them.
-Rows that are equal in X never part, so a tree needs only their weight, mean and variance (or their
-class counts). The bootstrap is drawn over the original rows, with scikit-learn's own seeds, and
-merged afterwards; so the trees are scikit-learn's up to rounding, for any number of rows a cell::
+scikit-learn's forests fit each tree on all rows, weighted by how often its bootstrap drew them. A
+tree cannot separate rows that are equal in X. It needs only their weight, mean and variance (or
+their class counts). The bootstrap is drawn over the original rows, with scikit-learn's own seeds,
+and merged afterwards; so the trees are scikit-learn's up to rounding, for any number of rows a
+cell::
 
     row        0  1  2  3  4  5        cell      a        b      c
     X          a  b  a  a  c  b   ->   weight    4        2      0
@@ -30,9 +31,9 @@ class RegressionRows(NamedTuple):
     Attributes
     ----------
     X : ndarray of shape (n_points, n_features), float32
-        What the trees are fitted on: every row, or every cell twice.
+        Rows to fit the trees on: every row, or every cell twice.
     y : ndarray of shape (n_rows,)
-        Targets in sorted order, less the mean of their cell where merged.
+        Targets in sorted order. In merged cells the cell's mean is subtracted.
     cell_mean : ndarray of shape (n_cells,)
     starts : ndarray of shape (n_cells,)
         Where each cell begins in ``y``; empty where nothing is merged.

@@ -20,8 +20,8 @@ def fit_levels(X: Any) -> ColumnLevels:
     Parameters
     ----------
     X : DataFrame or array-like of shape (n_samples, n_features)
-        Arrays hold numbers only; columns of a frame that are text, objects or categories have
-        levels, in the order of the category dtype or sorted.
+        Arrays hold numbers only. Text, object and category columns of a frame have levels, in the
+        order of the category dtype or sorted.
 
     Returns
     -------
@@ -30,7 +30,7 @@ def fit_levels(X: Any) -> ColumnLevels:
     Raises
     ------
     InvalidData
-        If a column holds dates or durations: their meaning has to be chosen first.
+        If a column holds dates or durations. Convert them to numbers first.
 
     Examples
     --------
@@ -49,8 +49,8 @@ def to_matrix(X: Any, levels: ColumnLevels) -> NDArray[np.float32]:
     ----------
     X : DataFrame or array-like of shape (n_samples, n_features)
     levels : ColumnLevels
-        As `fit_levels` found them in the training rows; a level that is not among them becomes
-        NaN, which the trees treat as missing.
+        From `fit_levels` on the training rows. A new level becomes NaN, which the trees treat as
+        missing.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """Inductive conformal prediction through mapie: one constant width, or quantiles moved apart.
 
-The library sees predictions, not rows: its "features" are the columns that the model predicted, so
-that it neither copies nor asks a model again.
+The library gets predictions instead of rows: its "features" are the columns that the model
+predicted. So it neither copies the model nor calls it again.
 """
 
 from __future__ import annotations
@@ -83,10 +83,10 @@ class _ConformalRegressor(LightGBMForest):
 class ConformalRegressor(_ConformalRegressor):
     """A model's prediction with one constant width for all rows (inductive conformal prediction).
 
-    A share of the rows is held out of the fit. An interval's half width is the
-    ``ceil((n + 1) level)``-th smallest of the absolute residuals there, so that fresh rows of the
-    same kind are covered at least as often as the level says, on average over all rows: where the
-    noise varies, too often here and too seldom there.
+    A share of the rows is held out of the fit. An interval's half width is the ``ceil((n + 1)
+    level)``-th smallest absolute residual there. On average over new rows from the same
+    distribution, the coverage is at least the level. If the noise varies, quiet regions are covered
+    too often and noisy regions too rarely.
 
     Parameters
     ----------
@@ -110,9 +110,9 @@ class ConformalRegressor(_ConformalRegressor):
 
     Notes
     -----
-    Conformal prediction gives intervals and no distribution. Where one is asked for (CRPS) it is
-    the normal with the root mean square of the calibration residuals as its std: the second moment
-    of the residual distribution that the intervals are cut from. It counts as data uncertainty.
+    Conformal prediction gives intervals, not a distribution. A score such as the CRPS needs one: it
+    gets a normal whose std is the root mean square of the calibration residuals. This std counts as
+    data uncertainty.
 
     References
     ----------
@@ -181,18 +181,18 @@ class ConformalRegressor(_ConformalRegressor):
 
 
 class ConformalizedQuantileRegressor(_ConformalRegressor):
-    """Quantile forests whose intervals are moved apart until held-out rows are covered (CQR).
+    """Quantile forests with both ends moved outwards until held-out rows are covered (CQR).
 
-    For each level the forests of its two ends are shifted outwards by the same amount, a conformal
-    quantile of how far rows lie beyond them (inwards if it is negative). Widths vary with x as the
-    forests' do, and coverage holds on average.
+    For each level, both ends of the interval move outwards by the same amount. It is a conformal
+    quantile of how far held-out rows lie outside; a negative amount moves the ends inwards. Widths
+    still vary with x, and coverage holds on average.
 
     Parameters
     ----------
     n_trees, max_leaves, min_child_samples, subsample, random_state, n_jobs
         As for `ForestVarianceRegressor`; of each quantile's forest.
     levels : sequence of float
-        Nominal coverage of the intervals; each takes two forests, and the median one more.
+        Nominal coverage of the intervals. Each level needs two forests; the median needs one more.
     calibration_fraction : float
         Share of the rows to calibrate on.
 
@@ -207,8 +207,8 @@ class ConformalizedQuantileRegressor(_ConformalRegressor):
 
     Notes
     -----
-    ``loc`` is the mean of one more forest, ``scale`` the middle one of the stds that the intervals
-    of a normal with these widths would have. It counts as data uncertainty.
+    ``loc`` is the mean from one more forest. Each interval's width gives the std of a normal;
+    ``scale`` is the median of these stds. It counts as data uncertainty.
 
     References
     ----------

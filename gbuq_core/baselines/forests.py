@@ -2,7 +2,7 @@
 
 Malinin et al. (2021), appendix C. The trees of a forest are independent of each other, unlike the
 trees of a boosted model, so any group of them is a member; the members' disagreement is the
-knowledge uncertainty. For regression a forest predicts no variance, hence no data uncertainty.
+knowledge uncertainty. A regression forest predicts no variance, so it has no data uncertainty.
 """
 
 from __future__ import annotations
@@ -145,9 +145,9 @@ class ForestEnsembleRegressor(RegressorMixin, _ForestEnsemble):
         Of each tree; the paper's 10.
     independent : bool
         False: the members are groups of the trees of one forest (vRF). True: each member is a
-        forest with a seed of its own. Trees of one forest are independent given the data, so the
-        two follow the same law; the paper's true ensemble differs by its forests of 1000 trees
-        each (``trees_per_group=1000``), whose means differ about sqrt(10) times less.
+        forest with a seed of its own. Trees of one forest are independent given the data, so both
+        choices have the same distribution. The paper's true ensemble has 1000 trees in each forest
+        (``trees_per_group=1000``), so its means differ about sqrt(10) times less.
     random_state : int, RandomState, Generator or None
     n_jobs : int or None
         Threads; results do not depend on it.
@@ -162,8 +162,8 @@ class ForestEnsembleRegressor(RegressorMixin, _ForestEnsemble):
 
     Notes
     -----
-    Text and category columns of a data frame are coded by level; missing values and levels that
-    training had not go the way of missing values in each tree.
+    Text and category columns of a data frame are coded by level. A level that is new since training
+    counts as missing.
 
     References
     ----------
@@ -205,7 +205,7 @@ class ForestEnsembleRegressor(RegressorMixin, _ForestEnsemble):
     def predict_knowledge(self, X: Any) -> NDArray[np.float64]:
         """Knowledge uncertainty, the variance of the members' means: (n_samples,), squared units.
 
-        There is no total and no data uncertainty: the trees predict no variance.
+        Total and data uncertainty do not exist here: the trees predict no variance.
         """
         return self.predict_members(X).var(axis=0)
 

@@ -18,9 +18,10 @@ class GaussianNLLRegressor(LightGBMForest):
     """Noise as ``log s^2 = a + b x``, fitted to a forest's residuals by the Gaussian NLL.
 
     The mean is LightGBM's random forest, fitted first. The NLL of its squared residuals is convex
-    in the coefficients, and Newton's method finds its only minimum. The residuals are those of the
-    training rows, as in the paper: with a large ``subsample`` the forest has seen them, and the
-    noise comes out too small. Outside the training rows the variance grows or falls exponentially.
+    in the coefficients, and Newton's method finds its only minimum. The residuals come from the
+    training rows, as in the paper. With a large ``subsample`` the forest has seen most of these
+    rows, and the predicted noise is too small. Outside the training rows the variance grows or
+    falls exponentially.
 
     Parameters
     ----------
@@ -32,7 +33,7 @@ class GaussianNLLRegressor(LightGBMForest):
     intercept_ : float
         Log-variance in squared units of y, where all features are 0.
     coef_ : ndarray of shape (n_features,)
-        Its change a unit of each feature.
+        Change of the log-variance per unit of each feature.
     booster_ : lightgbm.Booster
     fit_seconds_ : float
 

@@ -1,4 +1,4 @@
-"""A Gaussian process: the familiar reference for functions that fan out away from the data.
+"""A Gaussian process: the familiar reference for functions that spread out away from the data.
 
 Rasmussen and Williams (2006), "Gaussian processes for machine learning", equations 2.23 to 2.25,
 with the marginal likelihood (5.8) and its gradient from scikit-learn.
@@ -36,19 +36,18 @@ _ALIKE = 0.05  # nats of the marginal likelihood that tell no kernel from anothe
 class GaussianProcessBaseline(SampledFunctionsRegressor):
     """A Gaussian process with a smooth kernel (RBF) and constant noise.
 
-    Features and target are standardised inside. Length scale, signal variance and noise variance
-    are those of the highest marginal likelihood. A few rows that know nothing of each other are as
-    likely under a kernel too short to reach from one to the next as under noise alone: then they
-    count as noise, as functions of the short kernel would be noise themselves.
+    Features and target are standardised inside. The fit chooses the length scale, signal variance
+    and noise variance of highest marginal likelihood. For a few unrelated rows, a kernel too short
+    to connect them is as likely as pure noise. Such rows count as noise.
 
     Parameters
     ----------
     n_draws : int
         Functions that `sample_functions` draws by default.
     n_restarts : int
-        Starts of the optimiser at random besides the first.
+        Random starts of the optimiser in addition to the first.
     random_state : int, RandomState, Generator or None
-        Of the restarts and the draws.
+        Seed of the restarts and the draws.
 
     Attributes
     ----------
@@ -91,7 +90,8 @@ class GaussianProcessBaseline(SampledFunctionsRegressor):
         Raises
         ------
         InvalidParameter, InvalidData
-            If a parameter is impossible, or X and y are no finite numbers or too many.
+            If a parameter is impossible, X or y holds values that are not finite numbers, or there
+            are too many rows.
         """
         began = time.perf_counter()
         check_number("n_draws", self.n_draws, 1, 100_000, integer=True)
@@ -122,7 +122,7 @@ class GaussianProcessBaseline(SampledFunctionsRegressor):
     def sample_functions(self, X: Any, n_draws: int | None = None) -> FloatArray:
         """Functions drawn jointly at all rows, without noise: (n_draws, n_samples), units of y.
 
-        Draw i is the same whatever the number of draws, for the same rows X; other rows give other
+        For the same rows X, draw i does not depend on the number of draws. Other rows give other
         functions.
 
         Raises

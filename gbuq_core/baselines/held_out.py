@@ -29,7 +29,7 @@ class TuningRows(NamedTuple):
 def make_tuning_rows(
     estimator: Any, X: Any, y: Any, X_val: Any, y_val: Any, fraction: Any, random_state: Any
 ) -> TuningRows:
-    """Check what ``fit`` was given; hold a share of the rows out where none are given to tune on.
+    """Check the rows that ``fit`` got. Hold out a share of X if there are no rows to tune on.
 
     Raises
     ------

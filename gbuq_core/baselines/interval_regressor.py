@@ -1,6 +1,6 @@
-"""What the baselines with a predicted scale share: rows in; mean, data and knowledge parts out.
+"""What baselines with a predicted scale share: rows in; mean, data and knowledge parts out.
 
-Among them LightGBM's random forest: its trees' disagreement is knowledge without noise.
+One of them is LightGBM's random forest. Its trees' disagreement is knowledge without noise.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class Intervals(NamedTuple):
 class IntervalRegressor(RegressorMixin, BaseEstimator, ABC):
     """A regressor with a mean and a std of its own for each row.
 
-    The target is standardised inside, so that its unit does not matter. A part of the uncertainty
-    that a method does not have is 0.
+    The target is standardised inside, so its unit does not matter. If a method has no data or no
+    knowledge uncertainty, that part is 0.
     """
 
     _reads_gaps = True  # whether X may hold NaN
@@ -257,7 +257,7 @@ class LightGBMForest(IntervalRegressor):
 class ForestVarianceRegressor(LightGBMForest):
     """A random forest with the variance between its trees as its only uncertainty.
 
-    ``loc`` is the mean over the trees, ``scale`` their std. The noise of y is in none of the two:
+    ``loc`` is the mean over the trees and ``scale`` is their std. Neither contains the noise of y:
     the data uncertainty is 0, and intervals are too narrow wherever y is noisy.
 
     Parameters
@@ -297,7 +297,7 @@ class ForestVarianceRegressor(LightGBMForest):
         return self.predict_uncertainty(X).knowledge
 
     def predict_members(self, X: Any) -> FloatArray:
-        """What each tree says, (n_trees, n_samples), in units of y."""
+        """Prediction of each tree, (n_trees, n_samples), in units of y."""
         values = tree_values(self.booster_, self._read_new_rows(X))
         return self.target_scale_.centre + self.target_scale_.spread * values
 

@@ -1,4 +1,4 @@
-"""Scores of how unlike the training rows a row is, without any target: no model of y is needed."""
+"""Scores of how different a row is from the training rows, without a target or a model."""
 
 from __future__ import annotations
 
@@ -76,13 +76,13 @@ class NoveltyScore(BaseEstimator, ABC):
 
 
 class IsolationForestScore(NoveltyScore):
-    """Scikit-learn's isolation forest: novel rows are cut off from the others by fewer splits.
+    """Scikit-learn's isolation forest: it needs fewer splits to isolate a novel row.
 
     Parameters
     ----------
     n_trees : int
     max_rows : int
-        Rows that each tree sees, the original paper's 256; at most all.
+        Rows that each tree sees, at most all. The original paper uses 256.
     random_state : int, RandomState, Generator or None
     n_jobs : int or None
 
@@ -94,7 +94,7 @@ class IsolationForestScore(NoveltyScore):
     Notes
     -----
     The score is the original paper's, between 0 and 1, near 0.5 for ordinary rows. Outside the
-    training rows it stops rising: trees only know which side of their cuts a row is on.
+    training rows it stops rising: a tree only sees which side of a split a row is on.
 
     References
     ----------
@@ -155,8 +155,8 @@ class DistanceScore(NoveltyScore):
 
     Notes
     -----
-    Each feature is centred on its median and divided by the distance of its quartiles, by 1 where
-    that is 0. A training row is its own nearest row.
+    Each feature is centred on its median and divided by its interquartile range (by 1 if that is
+    0). A training row is its own nearest row.
 
     Examples
     --------

@@ -59,27 +59,27 @@ class _Tuned(NamedTuple):
 
 
 class EuclideanNeighborsRegressor(RegressorMixin, BaseEstimator):
-    """kNN, and kNN-CB where a model is given: the std of the nearest rows' targets as scale.
+    """kNN, or kNN-CB with a model: the scale is the std of the nearest rows' targets.
 
     Parameters
     ----------
     base_model : None or estimator with ``feature_importances_``
-        None: kNN, whose mean is that of the nearest rows. A model: its prediction is the mean, and
-        neighbours are looked for among its most important features. A fitted one is used as it is;
-        another is fitted for tuning and then on all rows.
+        None gives kNN: the mean is that of the nearest rows. With a model, its prediction is the
+        mean and distances use only its most important features. A fitted model is used as it is. An
+        unfitted one is fitted for tuning and then again on all rows.
     n_important : int or "tune"
-        How many features count with a model; "tune" chooses among 5, 10 and 20.
+        Number of features in the distance if there is a model; "tune" chooses among 5, 10 and 20.
     scoring : {"nll", "crps"}
     calibrate : bool
         As for IBUG.
     validation_fraction : float
-        The share of the rows to tune on where none are given.
+        Share of the rows to tune on if ``fit`` gets no validation rows.
     random_state : int, RandomState or None
 
     Attributes
     ----------
     n_neighbors_, n_mean_neighbors_ : int
-        k of the std, and of the mean (0 with a model).
+        k for the std and for the mean (0 with a model).
     columns_ : ndarray of int
         The features that count.
     min_scale_, gamma_, delta_ : float
@@ -120,11 +120,10 @@ class EuclideanNeighborsRegressor(RegressorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like (n_samples, n_features)
-            Numbers without gaps: a distance to a missing value does not exist.
+            Numbers without missing values: a distance to a missing value does not exist.
         y : array-like (n_samples,)
         X_val, y_val : optional
-            Rows to tune on, in place of a share of X; with a fitted model they are needed, as it
-            has seen X.
+            Rows to tune on, instead of a share of X. A fitted model has seen X, so it needs them.
         """
         check_choice("scoring", self.scoring, SCORINGS)
         if self.n_important != "tune":

@@ -1,4 +1,4 @@
-"""Quantile regression forests of LightGBM, and the std that their quantiles ask for."""
+"""Quantile regression forests of LightGBM, and the std that matches their quantiles."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ QUANTILES = (0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975)  # ends of 50, 80 and 95 %
 class QuantileForestRegressor(LightGBMForest):
     """One random forest with the pinball loss for each quantile of y.
 
-    Forests of different quantiles know nothing of each other, so their predictions can cross: they
-    are sorted within each row. ``loc`` is the mean of one more forest with the squared loss, which
-    finds the curve better than the median's, as that only sees on which side of it a row is. Each
-    pair of quantiles, first and last, second and last but one, asks for a std; ``scale`` is the
-    middle one of these, so that a badly found tail does not decide. It counts as data uncertainty.
+    Each quantile has its own forest, so predictions can cross: they are sorted within each row.
+    ``loc`` comes from one more forest with the squared loss. It follows the curve better than the
+    median's forest, which only uses whether a row lies above or below. Quantiles are paired from
+    the outside in: first and last, second and last but one. Each pair gives the std of a normal;
+    ``scale`` is their median, so one poor tail does not decide. It counts as data uncertainty.
 
     Parameters
     ----------
@@ -134,9 +134,9 @@ def check_quantiles(quantiles: Any, at_least: int = 2) -> FloatArray:
 
 
 def quantile_scale(quantiles: FloatArray, values: FloatArray) -> FloatArray:
-    """The std of a normal by pairs of quantiles: the median of what the pairs ask for.
+    """The std of a normal from pairs of quantiles: the median over the pairs.
 
-    The pair ``a < b`` asks for ``(y_b - y_a) / (z_b - z_a)``, z being the standard normal's.
+    The pair ``a < b`` gives ``(y_b - y_a) / (z_b - z_a)``, with z the standard normal's quantiles.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ class XBARTRegressor(SampledFunctionsRegressor):
         Prior probability ``alpha (1 + depth)^-beta`` that a node splits.
     max_depth : int
     min_samples_leaf : int
-        At most half of the rows less one, so that few rows still can be split.
+        Lowered to half of the rows less one, so that a small table can still be split.
     random_state : int, RandomState, Generator or None
 
     Attributes
@@ -48,8 +48,8 @@ class XBARTRegressor(SampledFunctionsRegressor):
 
     Notes
     -----
-    All sweeps are one call of the library, so a fit ends only between fits: 150 rows take 0.2 s,
-    5,000 rows of eight features 4 s.
+    All sweeps are one call of the library, so a fit cannot stop halfway. 150 rows take 0.2 s; 5,000
+    rows of eight features take 4 s.
 
     References
     ----------
@@ -99,7 +99,8 @@ class XBARTRegressor(SampledFunctionsRegressor):
         InvalidParameter
             If a parameter is impossible or stochtree is not installed.
         InvalidData
-            If X or y are no finite numbers, rows are too few or y does not vary.
+            If X or y holds values that are not finite numbers, there are too few rows, or y does
+            not vary.
         """
         began = time.perf_counter()
         self._check_parameters()
@@ -135,7 +136,7 @@ class XBARTRegressor(SampledFunctionsRegressor):
         return self
 
     def sample_functions(self, X: Any, n_draws: int | None = None) -> FloatArray:
-        """Mean functions of kept sweeps, evenly taken: (n_draws, n_samples), in units of y.
+        """Mean functions of evenly spaced kept sweeps: (n_draws, n_samples), in units of y.
 
         Raises
         ------
