@@ -22,8 +22,8 @@ from pages._ui.spiral.scorecard import draw_burn_in, draw_scores
 from pages._ui.url_state import draw_controls, link_to, open_page, read_again
 
 LEDE = (
-    "The three arms are three classes. Does **data** uncertainty (DU) repeat the truth at its "
-    "left? Is **knowledge** uncertainty (KU) high where there are no rows: outside, and between "
+    "The three arms are three classes. Does **data** uncertainty (DU) repeat the true "
+    "one? Is **knowledge** uncertainty (KU) high where there are no rows: outside, and between "
     "narrow arms? Play the trees, or click a map to ask every member at that point."
 )
 WAIT_SECONDS, QUICK = 0.6, 0.12  # the default's methods come without a flash of progress

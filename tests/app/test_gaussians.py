@@ -213,7 +213,9 @@ def test_presets_win_over_what_a_link_says_of_hidden_knobs(preset):
 
 def test_an_unknown_parameter_is_named():
     at = open_gaussians(colour="<img src=x>")
-    assert any("does not know are ignored" in note and '"colour"' in note for note in notes(at))
+    assert any(
+        "settings of the link and ignores them" in note and '"colour"' in note for note in notes(at)
+    )
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -206,7 +206,9 @@ def test_a_bad_parameter_is_said_and_the_default_used(name, text):
 
 def test_an_unknown_parameter_is_named():
     at = open_heart(colour="<img src=x>")
-    assert any("does not know are ignored" in note and '"colour"' in note for note in notes(at))
+    assert any(
+        "settings of the link and ignores them" in note and '"colour"' in note for note in notes(at)
+    )
 
 
 def test_cells_that_leave_no_rows_are_refused_with_a_sentence():

@@ -205,7 +205,7 @@ BAD = {
     "level": ("1", "level must be one of"),
     "conformal": ("2", "conformal must be true or false"),
     "sort": ("colour", "sort must be one of"),
-    "what": ("1", 'does not know are ignored: "what"'),
+    "what": ("1", 'settings of the link and ignores them: "what"'),
 }
 
 

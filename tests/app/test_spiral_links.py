@@ -72,7 +72,9 @@ def test_bad_parameters_are_said_and_the_defaults_used():
 
 def test_an_unknown_parameter_is_named():
     at = open_spiral(colour="<img src=x>")
-    assert any("does not know are ignored" in note and '"colour"' in note for note in notes(at))
+    assert any(
+        "settings of the link and ignores them" in note and '"colour"' in note for note in notes(at)
+    )
 
 
 SETTINGS_AND_VIEWS = [
