@@ -86,7 +86,7 @@ def test_a_lasso_erases_only_after_a_prediction_and_the_link_restores_it(page, n
     changed = figure.data("digest")
     other = new_page(private=True)
     again = open_novelty(other, url, page.url.split("?")[1])
-    other.get_by_text("No prediction was made").wait_for()
+    other.get_by_text("This edit came with the link").wait_for()
     assert again.data("digest") == changed
     after(page, figure, lambda: page.get_by_role("button", name="Undo").click())
     page.wait_for_function("!location.search.includes('edits')")
