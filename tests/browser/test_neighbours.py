@@ -53,7 +53,7 @@ def test_the_keyboard_reads_and_chooses(page, serve):
     page.get_by_text(re.compile(r"^x 13\b")).first.wait_for()
     page.keyboard.press("Enter")
     page.wait_for_url("**x=13*")
-    page.get_by_text("There are no rows here").first.wait_for()
+    page.get_by_text("There are no training rows here").first.wait_for()
 
 
 def test_a_click_on_a_map_chooses_and_a_range_marks_cells_lists_rows_and_is_in_the_link(
