@@ -1,4 +1,5 @@
-"""Scores of predictions and of their uncertainty; lower is better unless a docstring says else.
+"""Scores of predictions and of their uncertainty; lower is better unless a docstring says
+otherwise.
 
 Proper scores (CRPS, NLL, check and interval score), calibration (coverage with its binomial band,
 PIT, reliability, split conformal factors) and ranking (rejection curves, PRR, AUROC), as Malinin et

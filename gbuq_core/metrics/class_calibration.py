@@ -1,4 +1,4 @@
-"""Are predicted class probabilities as often right as they say?"""
+"""Calibration of class probabilities: does a confidence of 80 % mean 80 % right answers?"""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def reliability(
     n_bins: int = 10,
     confidence: float = 0.95,
 ) -> Reliability:
-    """How often the predicted class is right, by how sure the prediction was.
+    """How often the predicted class is right, for each level of confidence.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def reliability(
 def calibration_error(
     y: ArrayLike, probabilities: ArrayLike, classes: ArrayLike | None = None, n_bins: int = 10
 ) -> float:
-    """Expected calibration error: gap of accuracy to confidence, weighted by rows; 0 is best.
+    """Expected calibration error: mean gap between accuracy and confidence over rows; 0 is best.
 
     References
     ----------

@@ -1,9 +1,8 @@
 """Split conformal calibration of any predicted ``(loc, scale)``, one factor a level.
 
 Papadopoulos et al. (2002), inductive confidence machines, with scores divided by the predicted
-scale (Papadopoulos, Gammerman and Vovk, 2008; Lei et al., 2018, section 5.2): rows that share a
-distribution with the calibration rows are covered at least as often as the level says, whatever
-the model.
+scale (Papadopoulos, Gammerman and Vovk, 2008; Lei et al., 2018, section 5.2): if new rows have the
+same distribution as the calibration rows, their coverage is at least the level, whatever the model.
 """
 
 from __future__ import annotations
@@ -24,7 +23,8 @@ CONFORMAL_LEVELS = (0.5, 0.8, 0.95)
 
 
 class ConformalScales(NamedTuple):
-    """Intervals ``loc +- factor * scale`` that hold what they promise, and how often they did.
+    """Intervals ``loc +- factor * scale`` with guaranteed coverage, and their coverage on test
+    rows.
 
     Attributes
     ----------
@@ -33,10 +33,10 @@ class ConformalScales(NamedTuple):
     factors : ndarray of shape (n_levels,)
         Half the width of each level's interval, in predicted stds.
     stretch : ndarray of shape (n_levels,)
-        ``factors`` over those of a normal: 1 where the std is right, 2 where it is half of what it
-        should be.
+        ``factors`` divided by those of a normal. 1 means that the std is right, 2 that it should be
+        twice as large.
     coverage : Coverage or None
-        On the test rows, where there are any.
+        Coverage on the test rows; None without test rows.
     n_calibration : int
     """
 
@@ -69,13 +69,13 @@ def conformal_scales(
     Parameters
     ----------
     y : array-like of shape (n_samples,)
-        Targets of calibration rows, which the model has not seen.
+        Targets of calibration rows. The model must not have seen these rows.
     loc, scale : array-like of shape (n_samples,)
-        Its predictions there, in units of y; the scale is positive.
+        The model's predictions for these rows, in units of y; the scale is positive.
     y_test, loc_test, scale_test : array-like of shape (n_test,), optional
-        Rows to measure the coverage on; all three or none.
+        Rows to measure the coverage on. Pass all three or none.
     levels : array-like of shape (n_levels,)
-        Between 0 and 1, both left out.
+        Above 0 and below 1.
     confidence : float
         Of the binomial band of the coverage.
 
@@ -119,7 +119,7 @@ def conformal_scales(
 
 
 def conformal_rank(n_rows: int, level: float) -> int:
-    """Which of the sorted scores of ``n_rows`` bounds a fresh row's with probability ``level``.
+    """Rank of the score, among ``n_rows``, that bounds a new row's with probability ``level``.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def check_levels(levels: ArrayLike) -> FloatArray:
     """Nominal coverages (n_levels,) float64, each between 0 and 1."""
     nominal = check_array("levels", levels, 1)
     if nominal.min() <= 0.0 or nominal.max() >= 1.0:
-        raise InvalidParameter(f"levels must lie between 0 and 1, both left out; got {levels!r}.")
+        raise InvalidParameter(f"levels must lie above 0 and below 1; got {levels!r}.")
     return nominal
 
 

@@ -1,4 +1,4 @@
-"""How many independent members an ensemble of correlated members amounts to."""
+"""How many independent members an ensemble of correlated members is worth."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gbuq_core.validation import check_array
 
 
 class EnsembleSize(NamedTuple):
-    """How many members there are, how alike, and how many independent ones they are worth.
+    """Number of members, their correlation, and how many independent members they are worth.
 
     Attributes
     ----------
@@ -24,9 +24,9 @@ class EnsembleSize(NamedTuple):
         rho, the mean correlation of two members' outputs; NaN for a single member, or if fewer than
         two members vary over the points.
     effective : float
-        K_eff, of the members that vary. 1 if they are all alike, K if they are uncorrelated, more
-        than K if they are negatively correlated, infinite at ``rho = -1 / (K - 1)``; NaN where rho
-        is, but 1 for a single member.
+        K_eff, from the members that vary. It is 1 if all members are alike, K if they are
+        uncorrelated, more than K if they are negatively correlated, and infinite at ``rho = -1 / (K
+        - 1)``. It is NaN if rho is NaN, but 1 for a single member.
     """
 
     n_members: int
@@ -37,29 +37,29 @@ class EnsembleSize(NamedTuple):
 def effective_ensemble_size(members: ArrayLike, reference: ArrayLike | None = None) -> EnsembleSize:
     """Effective number of members, ``K_eff = K / (1 + (K - 1) rho)``.
 
-    The mean of K members of equal variance and pairwise correlation rho has the variance that the
-    mean of K_eff independent ones would have. ``rho`` is the mean Pearson correlation over all
-    pairs of members, of their deviations from ``reference`` over the points (and classes: a
+    Take K members of equal variance and pairwise correlation rho. Their mean has the same variance
+    as the mean of K_eff independent members. ``rho`` is the mean Pearson correlation over all pairs
+    of members. It compares their deviations from ``reference`` over the points (and classes: a
     member's probabilities count as one long vector).
 
-    What the members share decides what is measured. Two good models agree because both are right;
-    their raw predictions have a correlation near 1 however they were trained. With the truth as
-    ``reference`` the correlation is that of their errors. A member's mean deviation over the
-    points is taken off in both cases, as in every correlation.
+    Two good models agree because both are right: their raw predictions have a correlation near 1,
+    however they were trained. Pass the truth as ``reference`` to correlate their errors instead.
+    Each member's mean deviation over the points is subtracted in both cases, as in every
+    correlation.
 
     Parameters
     ----------
     members : array-like of shape (n_members, n_points) or (n_members, n_points, n_outputs)
         Predictions of every member at the same points.
     reference : array-like of shape (n_points,) or (n_points, n_outputs), optional
-        What the members' deviations are counted from, e.g. the true probabilities. None: 0.
+        Value to subtract from every member's predictions, e.g. the true probabilities. None means
+        0.
 
     Returns
     -------
     EnsembleSize
-        A member without any variation over the points has no correlation: it is left out of rho
-        and of the K in the formula, though ``n_members`` counts it. A single member counts as 1
-        effective member.
+        A member that is constant over the points has no correlation. Then ``n_members`` counts it,
+        but rho and the K in the formula do not. A single member counts as 1 effective member.
 
     Raises
     ------
@@ -69,8 +69,8 @@ def effective_ensemble_size(members: ArrayLike, reference: ArrayLike | None = No
 
     Notes
     -----
-    The mean of the members themselves must not be the reference: deviations from it have a mean
-    correlation of about ``-1 / (K - 1)`` by construction, whatever the members are.
+    Do not pass the members' own mean as reference: deviations from it always have a mean
+    correlation of about ``-1 / (K - 1)``, whatever the members are.
 
     Examples
     --------

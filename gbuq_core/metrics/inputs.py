@@ -1,4 +1,4 @@
-"""What the metrics take, checked once: Gaussians, mixtures of members, class labels."""
+"""Checks of what the metrics take: Gaussians, mixtures of members, class labels."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def class_codes(y: ArrayLike, n_classes: int, classes: ArrayLike | None) -> NDAr
     try:
         return np.array([columns[label] for label in labels.tolist()], dtype=np.int64)
     except KeyError as missing:
-        raise InvalidData(f"y holds the label {missing.args[0]!r}, which no class has.") from None
+        raise InvalidData(f"y holds the label {missing.args[0]!r}, but classes does not.") from None
 
 
 def _spread(values: ArrayLike, shape: tuple[int, ...]) -> ArrayLike:

@@ -1,8 +1,8 @@
-"""Do intervals hold what they promise: exact binomial bands, PIT values, coverage and width.
+"""Calibration of intervals: exact binomial bands, PIT values, coverage and width.
 
 The probability integral transform is uniform on (0, 1) if predicted distributions are right (Dawid,
-1984). Clopper and Pearson's (1934) bands cover a true share at least as often as they say, also for
-shares of 0 and 1 and for a handful of rows.
+1984). Clopper and Pearson's (1934) bands have at least their nominal coverage, also for shares of 0
+and 1 and for a handful of rows.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def pit_mixture(y: ArrayLike, means: ArrayLike, variances: ArrayLike) -> FloatAr
 
 
 def pit_histogram(pit: ArrayLike, n_bins: int = 10, confidence: float = 0.95) -> PitHistogram:
-    """Share of PIT values in equal bins: a hump is overdispersed, a bowl overconfident.
+    """Share of PIT values in equal bins: a hump means too wide, a bowl means too narrow.
 
     Parameters
     ----------
@@ -139,7 +139,8 @@ DEFAULT_LEVELS = (0.5, 0.8, 0.9, 0.95)
 
 
 class Coverage(NamedTuple):
-    """Nominal and observed coverage of central intervals, with the binomial band of the latter.
+    """Nominal and observed coverage of central intervals, with the binomial band of the observed
+    one.
 
     Attributes
     ----------
@@ -148,8 +149,8 @@ class Coverage(NamedTuple):
     observed : ndarray of shape (n_levels,)
         Share of rows inside their interval.
     low, high : ndarray of shape (n_levels,)
-        Exact binomial interval of the observed share; the level inside it is no evidence of
-        miscalibration.
+        Exact binomial interval of the observed share. If the level lies inside, there is no
+        evidence of miscalibration.
     n_rows : int
     """
 
@@ -232,7 +233,7 @@ def interval_coverage(
     ----------
     y, lower, upper : array-like of shape (n_samples,)
     level : float
-        The nominal coverage that the intervals were made for; it is only carried along.
+        The intervals' nominal coverage. It is copied to the result.
     confidence : float
         Of the binomial band.
 
@@ -257,7 +258,7 @@ def interval_coverage(
 
 
 def mace(y: ArrayLike, loc: ArrayLike, scale: ArrayLike, n_levels: int = 100) -> float:
-    """Mean absolute calibration error: gap of observed to nominal coverage over levels 0 to 1.
+    """Mean absolute calibration error: gap between observed and nominal coverage, levels 0 to 1.
 
     Parameters
     ----------
@@ -281,7 +282,7 @@ def mace(y: ArrayLike, loc: ArrayLike, scale: ArrayLike, n_levels: int = 100) ->
 
 
 def sharpness(scale: ArrayLike) -> float:
-    """Root mean square of the predicted stds, in units of y; says nothing about being right.
+    """Root mean square of the predicted stds, in units of y. It does not look at the errors.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""How many neighbours: every candidate k scored from one sorted list of neighbours.
+"""Choosing the number of neighbours: one sorted list of neighbours scores every candidate k.
 
 Brophy and Lowd (IBUG, 2022), section 4.2, algorithm 3. The neighbours of a row are found once; the
 std for each k comes from running sums over the sorted targets.
@@ -68,7 +68,7 @@ def running_std(targets: ArrayLike, counts: Sequence[int]) -> FloatArray:
     y = np.asarray(targets, dtype=np.float64)
     k = np.asarray(counts, dtype=np.int64)
     if k.size == 0 or k[0] < 1 or (np.diff(k) <= 0).any() or k[-1] > y.shape[1]:
-        raise InvalidData(f"counts must rise from 1 at least to {y.shape[1]} at most.")
+        raise InvalidData(f"counts must be ascending, from at least 1 to at most {y.shape[1]}.")
     starts = np.append(0, k[:-1])
     out = np.empty((len(y), len(k)))
     step = max(1, _BLOCK // int(k[-1]))
@@ -137,8 +137,8 @@ def tune_neighbors(
     counts = [k for k in candidates if k <= near.shape[1]]
     if not counts:
         raise InvalidData(
-            f"Too few training rows to choose among {min(candidates)} neighbours or more: there "
-            f"are {near.shape[1]}."
+            f"The smallest candidate is {min(candidates)} neighbours, but there are only "
+            f"{near.shape[1]} training rows."
         )
     return score_counts(y, loc, running_std(near, counts), counts, scoring)
 

@@ -1,4 +1,4 @@
-"""Proper scores, minimal in expectation for the true distribution, and errors of predictions alone.
+"""Proper scores, lowest on average for the true distribution, and errors of point predictions.
 
 Names ending in ``_values`` return one score per row. The others return their mean.
 """
@@ -83,7 +83,7 @@ def nll_gaussian(y: ArrayLike, loc: ArrayLike, scale: ArrayLike) -> float:
 
     ``(y - loc)^2 / (2 scale^2) + log scale + log(2 pi) / 2``. For an ensemble, ``loc`` is the mean
     of the members' means and ``scale`` the square root of the total uncertainty: the normal with
-    the mixture's first two moments. It changes with the unit of y, by ``log a`` for ``a y``.
+    the mixture's first two moments. It depends on the unit of y: ``a y`` adds ``log a``.
 
     Parameters
     ----------
@@ -237,7 +237,8 @@ def crps_mixture(y: ArrayLike, means: ArrayLike, variances: ArrayLike) -> float:
     """Mean CRPS of the equal mixture of the members' normals, closed form, in units of y.
 
     ``mean_m A(y - mu_m, s_m^2) - mean_mk A(mu_m - mu_k, s_m^2 + s_k^2) / 2`` with ``A`` the mean
-    absolute value of a normal. Members pair up, so time grows with their square.
+    absolute value of a normal. The sum runs over pairs of members, so time grows with the square of
+    their number.
 
     Parameters
     ----------

@@ -14,21 +14,21 @@ from gbuq_core.validation import check_array, check_number, check_same_length
 
 
 class RejectionCurve(NamedTuple):
-    """What error remains as ever more of the most uncertain rows are rejected.
+    """The error that remains as more and more of the most uncertain rows are rejected.
 
     Attributes
     ----------
     rejected : ndarray of shape (n_points,)
         Share of the rows rejected, from 0 to 1.
     remaining : ndarray of shape (n_points,)
-        Sum of the errors of the retained rows over the number of *all* rows, in units of the
-        errors: a rejected row goes to someone who knows and costs nothing.
+        Sum of the retained rows' errors, divided by the number of *all* rows, in units of the
+        errors. A rejected row goes to an expert, and its error counts as 0.
     oracle : ndarray of shape (n_points,)
-        The same, rejecting the largest errors first: no ranking does better.
+        The same if the largest errors are rejected first. No ranking does better.
     random : ndarray of shape (n_points,)
-        The expectation of the same for a random order: a straight line.
+        The same for a random order, on average: a straight line.
     retained : ndarray of shape (n_points,)
-        Mean error of the retained rows alone, NaN where none is left.
+        Mean error of the retained rows, NaN if none is left.
     """
 
     rejected: FloatArray
@@ -43,8 +43,8 @@ def rejection_curve(
 ) -> RejectionCurve:
     """Reject rows from the most to the least uncertain and follow the error that remains.
 
-    Rows of equal uncertainty are rejected in random order, in expectation: each counts with their
-    mean error, so the order of the rows never matters.
+    Rows of equal uncertainty share their mean error, as if rejected in random order. So the order
+    of the rows never matters.
 
     Parameters
     ----------
@@ -94,8 +94,8 @@ def rejection_curve(
 def prr(errors: ArrayLike, uncertainty: ArrayLike) -> float:
     """Prediction-rejection ratio in percent: 100 ranks like the errors themselves, 0 like chance.
 
-    The area between the random and the model's rejection curve over the area between the random
-    and the oracle's, by trapezoids from 0 to ``(n - 1)/n`` rejected, in O(n log n).
+    The area between the random and the model's rejection curve, divided by the area between the
+    random and the oracle's curve. Trapezoids from 0 to ``(n - 1)/n`` rejected, in O(n log n).
     Higher is better; below 0 is worse than chance.
 
     Parameters
@@ -108,7 +108,7 @@ def prr(errors: ArrayLike, uncertainty: ArrayLike) -> float:
     Returns
     -------
     float
-        NaN if all errors are equal: every ranking is then as good as every other.
+        NaN if all errors are equal, because every ranking is then equally good.
 
     Raises
     ------

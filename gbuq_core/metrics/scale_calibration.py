@@ -1,7 +1,7 @@
-"""Fitting a predicted std to rows with known targets: stretched or widened, whichever scores best.
+"""Calibrating a predicted std on rows with known targets: multiply it or add to it.
 
 Brophy and Lowd (IBUG, 2022), section 3.2, equation 2. The paper writes the variance there; the
-authors' code stretches and widens the std, and so does this.
+authors' code changes the std, and so does this project.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DELTAS = np.append(0.0, GAMMAS)
 
 
 class ScaleCalibration(NamedTuple):
-    """``gamma * scale + delta``; one of the two does nothing.
+    """``gamma * scale + delta``. At most one of them changes anything: gamma is 1 or delta is 0.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class ScaleCalibration(NamedTuple):
 
 
 def scoring_function(scoring: str) -> Callable[[ArrayLike, ArrayLike, ArrayLike], float]:
-    """The mean score of normals that ``"nll"`` or ``"crps"`` names: ``score(y, loc, scale)``."""
+    """The function ``score(y, loc, scale)`` for ``"nll"`` or ``"crps"``: a mean over normals."""
     check_choice("scoring", scoring, SCORINGS)
     return nll_gaussian if scoring == "nll" else crps_gaussian
 
@@ -57,7 +57,7 @@ def calibrate_scale(
     Parameters
     ----------
     y : array-like of shape (n_samples,)
-        Targets that the model has not seen.
+        Targets of rows that the model has not seen.
     loc, scale : array-like of shape (n_samples,)
         Mean and positive std of each row's normal, in units of y.
     scoring : {"nll", "crps"}
@@ -66,12 +66,12 @@ def calibrate_scale(
     Returns
     -------
     ScaleCalibration
-        Of equal scores the first counts, and to change nothing comes first.
+        If scores are equal, the first on the grid wins. The grid starts with no change.
 
     Raises
     ------
     InvalidParameter, InvalidData
-        Of an unknown score, arrays that do not match, or a std that is not positive.
+        If the score is unknown, arrays do not match, or a std is not positive.
 
     References
     ----------

@@ -53,7 +53,8 @@ def test_rows_are_cut_into_blocks_without_a_trace(monkeypatch, rng):
 
 @pytest.mark.parametrize("counts", [[], [0, 2], [3, 3], [5, 4], [3, 99]])
 def test_impossible_counts_are_refused(counts):
-    with pytest.raises(InvalidData, match=r"^counts must rise from 1 at least to 9 at most\.$"):
+    sentence = r"^counts must be ascending, from at least 1 to at most 9\.$"
+    with pytest.raises(InvalidData, match=sentence):
         running_std(np.zeros((2, 9)), counts)
 
 
@@ -101,7 +102,7 @@ def test_smallest_positive_of_nothing_positive_is_tiny():
 
 
 def test_bad_input_of_tuning_is_refused():
-    with pytest.raises(InvalidData, match="Too few training rows"):
+    with pytest.raises(InvalidData, match="but there are only 2 training rows"):
         tune_neighbors([0.0], [0.0], [[1.0, 2.0]])
     with pytest.raises(InvalidData, match="describe the same rows"):
         tune_neighbors([0.0, 1.0], [0.0, 1.0], [[1.0, 2.0, 3.0]])
