@@ -1,9 +1,9 @@
-"""Long fits: who wants which result, computed once for all who do.
+"""Long fits: each result is computed once and shared by everyone who asks for it.
 
-A `JobRunner` gives each distinct result (a key) to everybody who wants it. A user (a browser tab)
-has slots, one for each result it shows at a time; a new key in a slot drops the older one, and a
-job that is in nobody's slot is stopped. Results are kept while somebody shows them, and the latest
-ones beyond that.
+A key names a result; a `JobRunner` shares that result with every user who wants it. A user (a
+browser tab) has one slot for each result it shows. A new key in a slot replaces the older one. A
+job in no slot is stopped. Results are kept while a user shows them; the latest ones are kept
+longer.
 
 From below: `gbuq_core.resources` tells how many cores and how much memory there are,
 `gbuq_core.progress` what a fit calls between two kernel chunks, `gbuq_core.parallel` spreads work
@@ -51,14 +51,14 @@ State = Literal["queued", "running", "done", "failed", "cancelled"]
 
 
 class Job:
-    """One result on its way: its progress, its state, and in the end its value or its error.
+    """One result being computed: its progress, its state, and at the end its value or its error.
 
     Attributes
     ----------
     key : hashable
-        What distinguishes the result from all others.
+        Identifies the result.
     state : {"queued", "running", "done", "failed", "cancelled"}
-        A stopped job is "cancelled" once it has noticed, within one tick.
+        A stopped job becomes "cancelled" at its next tick.
     error : BaseException or None
         Why a failed job failed.
     """
@@ -89,12 +89,12 @@ class Job:
 
     @property
     def fraction(self) -> float:
-        """The part that is done, in [0, 1]."""
+        """The share of the work that is done, from 0 to 1."""
         return 1.0 if self.state == "done" else min(1.0, self.done / self.total)
 
     @property
     def seconds(self) -> float:
-        """For how long the job has run, or ran, in seconds."""
+        """How long the job has been running, or ran, in seconds."""
         if not self._started_at:
             return 0.0
         return (self._ended_at or time.perf_counter()) - self._started_at
@@ -123,7 +123,7 @@ class Job:
                 self._ended.set()
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait up to ``timeout`` seconds for the end; return whether it came."""
+        """Wait up to ``timeout`` seconds for the job to end; return whether it ended."""
         return self._ended.wait(timeout)
 
     def result(self, timeout: float | None = None) -> Any:
@@ -132,7 +132,7 @@ class Job:
         Raises
         ------
         TimeoutError
-            If the job is still on its way by then.
+            If the job has not ended by then.
         Cancelled
             If it was stopped.
         BaseException
@@ -169,15 +169,15 @@ def current_job() -> Job | None:
 
 
 class JobRunner:
-    """Computes each wanted result once, for all who want it, and keeps the latest ones.
+    """Computes each result once for all users who want it, and keeps the latest ones.
 
     Parameters
     ----------
     max_results : int
-        How many finished results are kept at most.
+        The largest number of finished results to keep.
     max_bytes : int
-        How much memory they may hold together. Results in somebody's slot are not forgotten, and
-        the latest one is kept however large it is.
+        The most memory they may hold together. Results in a user's slot are always kept, and so is
+        the latest one, whatever its size.
 
     Examples
     --------
@@ -210,7 +210,7 @@ class JobRunner:
         total: float = 1.0,
         slot: str = "main",
     ) -> Job:
-        """Return the job that computes ``key``, begun now or earlier, for whomever.
+        """Return the job that computes ``key``; start it if no user has asked for it yet.
 
         Parameters
         ----------
@@ -223,14 +223,14 @@ class JobRunner:
         total : float
             The units that the ticks of ``fn`` count to.
         slot : str
-            What the user shows it in. A new key takes the place of the slot's older one, whose
-            job is stopped unless somebody else wants it.
+            Where the user shows it. A new key replaces the slot's older one. The older job is
+            stopped unless another user wants it.
 
         Returns
         -------
         Job
-            A failed job stays in its slot, so that asking again does not fail again and again;
-            it is tried anew after another key was in the slot.
+            A failed job stays in its slot, so asking again does not run it again. To retry, put
+            another key in the slot first.
         """
         check_number("total", total, 0, low_open=True)
         with self._lock:
@@ -252,7 +252,7 @@ class JobRunner:
         return job
 
     def release(self, user: Hashable, slots: Iterable[str] | None = None) -> None:
-        """Forget what a user wants, in some slots or (a closed tab) in all of them."""
+        """Empty a user's slots: some of them, or all (when a tab closes)."""
         with self._lock:
             mine = self._slots.get(user, {})
             for slot in list(mine) if slots is None else slots:
@@ -263,7 +263,7 @@ class JobRunner:
                 self._slots.pop(user, None)
 
     def forget(self, keys: Iterable[Hashable]) -> None:
-        """Let go of finished results that are in nobody's slot: those of a closed tab's own data.
+        """Drop finished results that are in no slot, such as those of a closed tab's own data.
 
         Examples
         --------
@@ -281,10 +281,10 @@ class JobRunner:
                     del self._finished[key]
 
     def settle(self, user: Hashable, key: Hashable, slot: str = "main") -> None:
-        """Note that a user holds the result of ``key`` already and shows it in a slot.
+        """Record that a user already holds the result of ``key`` and shows it in a slot.
 
-        What the slot was waiting for is given up. Nothing is computed, even if the result is not
-        kept here any more.
+        The slot's earlier job is dropped. Nothing is computed, even if the runner no longer keeps
+        the result.
         """
         with self._lock:
             slots = self._slots.setdefault(user, {})
@@ -300,7 +300,7 @@ class JobRunner:
                 self._slots.pop(user, None)
 
     def keep(self, user: Hashable, slots: Iterable[str]) -> None:
-        """Release all slots of a user but these: called by a page for the slots it shows."""
+        """Release all slots of a user except these. A page calls it with the slots it shows."""
         kept = set(slots)
         with self._lock:
             others = [slot for slot in self._slots.get(user, {}) if slot not in kept]

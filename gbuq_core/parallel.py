@@ -1,4 +1,4 @@
-"""The one thread pool of the process and the work that is spread over it."""
+"""The process's only thread pool, and functions that spread work over it."""
 
 from __future__ import annotations
 
@@ -71,16 +71,16 @@ def parallel_map(
         Must release the interpreter lock for most of its time (kernels do). It may call
         `parallel_map` itself, and `tick` or `advance` for the job around it.
     items : iterable
-        Taken one at a time in order, so uneven items balance themselves.
+        Threads take items one at a time and in order, so a slow item does not hold up the others.
     n_jobs : int, optional
         Threads that work at the same time, this one included; see `effective_n_jobs`.
 
     Raises
     ------
     Cancelled
-        When the current job was stopped; looked at before each item.
+        If the current job was stopped. This is checked before each item.
     BaseException
-        What ``fn`` raised, for the first such item. The other items are stopped or not begun.
+        The first error that ``fn`` raised. The other items are stopped or never start.
 
     Examples
     --------

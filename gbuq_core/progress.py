@@ -1,8 +1,8 @@
-"""Where in a job a piece of code is: its progress and whether it should go on.
+"""Progress of the current job, and whether it should go on.
 
-`tick`, `advance` and `stage` are what a fit calls between two kernel chunks of 30-50 ms.
-They report progress and raise `Cancelled` once nobody wants the result any more. Without a job
-they do nothing, so that the same estimator works in a notebook.
+`tick`, `advance` and `stage` are what a fit calls between two kernel chunks of 30-50 ms. They
+report progress and raise `Cancelled` if no user wants the result any more. Without a job they do
+nothing, so the same estimator works in a notebook.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def tick(done: float) -> None:
 
 
 def advance(amount: float = 1.0) -> None:
-    """Like `tick`, but ``amount`` units more: for members that are fitted at the same time."""
+    """Like `tick`, but add ``amount`` units: for members that are fitted at the same time."""
     place = here()
     place.check()
     if place.progress is not None:
@@ -105,15 +105,14 @@ def advance(amount: float = 1.0) -> None:
 def stage(total: float, span: float | None = None) -> Iterator[None]:
     """Count from 0 to ``total`` inside while the count outside moves on by ``span``.
 
-    So a fit counts its trees without knowing whether it is the whole job or one fold of five.
+    So a fit counts its trees in the same way if it is the whole job or one fold of five.
 
     Parameters
     ----------
     total : float
         The number of units that the ticks inside count to.
     span : float, optional
-        The number of units of the count outside that the stage is worth; all that are left
-        without it.
+        Units that the stage adds to the count outside. By default, all units that are left.
 
     Examples
     --------

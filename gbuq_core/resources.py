@@ -1,4 +1,4 @@
-"""How many cores and how much memory this process may use, what a result holds, what is kept."""
+"""Cores and memory that this process may use, the size of results, and a cache of recent ones."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ASSUMED_MEMORY = 4 * 2**30  # where the system tells nothing
 def usable_cores() -> int:
     """Return the number of cores this process may run on, at least 1.
 
-    The smallest of the scheduler's affinity mask and the container's quota.
+    The smaller of the scheduler's affinity mask and the container's quota.
 
     Examples
     --------
@@ -56,12 +56,12 @@ def effective_n_jobs(n_jobs: int | None) -> int:
     Parameters
     ----------
     n_jobs : int or None
-        None means all usable cores; -1 as well, -2 all but one, and so on, as in scikit-learn.
+        None and -1 mean all usable cores, -2 means all but one, and so on, as in scikit-learn.
 
     Raises
     ------
     InvalidParameter
-        For 0 and for what is no whole number.
+        If it is 0 or not a whole number.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def effective_n_jobs(n_jobs: int | None) -> int:
 
 
 def available_memory_bytes() -> int:
-    """Return the memory that can still be had without swapping, in bytes."""
+    """Return the memory that is free without swapping, in bytes."""
     limits = [_free_on_the_machine()]
     limit, used = _read(_CGROUP / "memory.max"), _read(_CGROUP / "memory.current")
     if limit.isdigit() and used.isdigit():
@@ -104,19 +104,19 @@ def _read(path: Path) -> str:
 
 
 def check_memory(estimate_bytes: float, what: str) -> None:
-    """Refuse work that would not fit into `USABLE_SHARE` of the free memory.
+    """Refuse work that needs more than `USABLE_SHARE` of the free memory.
 
     Parameters
     ----------
     estimate_bytes : float
-        What the work is expected to hold at its peak, in bytes.
+        Expected peak memory of the work, in bytes.
     what : str
         The subject of the sentence: ``"this fit"``.
 
     Raises
     ------
     MemoryLimitExceeded
-        With one sentence that names both numbers and the way out.
+        The message names both numbers and says how to need less.
 
     Examples
     --------
@@ -135,9 +135,9 @@ def check_memory(estimate_bytes: float, what: str) -> None:
 def held_bytes(value: Any) -> int:
     """Return about how much memory a result keeps alive, in bytes.
 
-    Arrays and frames inside containers, named tuples and objects are counted once each, and a
-    view counts as the whole array that it keeps. What has a ``memory_bytes_``, as our fitted
-    estimators do, is believed: a model of another library lies outside Python.
+    Arrays and frames inside containers, named tuples and objects are counted once each. A view
+    counts as the whole array that it keeps. For fitted estimators of this project, their
+    ``memory_bytes_`` counts, because models of other libraries lie outside Python.
 
     Examples
     --------
@@ -180,16 +180,16 @@ def _own_bytes(item: Any) -> tuple[int, Iterable[Any]]:
 
 
 class Recent(Generic[Value]):
-    """The latest values by key, within a number of values or of bytes.
+    """The latest values by key, up to a number of values or of bytes.
 
-    The value that was asked for longest ago goes first. A copy or a pickle is empty.
+    The least recently used value is dropped first. A copy or a pickle is empty.
 
     Parameters
     ----------
     most : int, optional
-        How many values are kept.
+        The largest number of values to keep.
     most_bytes : int, optional
-        How much memory they may hold together (see `held_bytes`).
+        The most memory they may hold together (see `held_bytes`).
 
     Examples
     --------
@@ -204,9 +204,9 @@ class Recent(Generic[Value]):
         self._lock = threading.Lock()
 
     def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """The value of a key, made if it is not kept.
+        """The value of a key, computed if it is not kept.
 
-        It is made without the lock: two sessions may both make it, and neither waits.
+        It is computed without the lock. Two sessions may both compute it, and neither waits.
         """
         with self._lock:
             if key in self._values:

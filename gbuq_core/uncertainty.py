@@ -30,7 +30,7 @@ class Uncertainty(NamedTuple):
     total : ndarray of shape (n_samples,)
         Uncertainty of the prediction as a whole.
     data : ndarray of shape (n_samples,)
-        What remains however many rows there are: noise, overlap of classes (aleatoric).
+        Part that more rows cannot remove: noise, overlap of classes (aleatoric).
     knowledge : ndarray of shape (n_samples,)
         Disagreement of the members: too few rows like this one (epistemic).
     """
@@ -57,12 +57,13 @@ def decompose_regression(means: ArrayLike, variances: ArrayLike) -> Uncertainty:
     -------
     Uncertainty
         Three arrays of shape (n_samples,), in squared units of y. With a single member
-        ``knowledge`` is 0: nothing disagrees, which is not the same as being sure.
+        ``knowledge`` is 0: one member cannot disagree, however unsure it is.
 
     Raises
     ------
     InvalidData
-        If an array has not two axes, is not finite, the shapes differ or a variance is negative.
+        If an array does not have two axes, is not finite, the shapes differ or a variance is
+        negative.
 
     References
     ----------
@@ -99,12 +100,12 @@ def decompose_classification(probabilities: ArrayLike) -> Uncertainty:
     -------
     Uncertainty
         Three arrays of shape (n_samples,), in nats, at most ``log(n_classes)``. With a single
-        member ``knowledge`` is 0: nothing disagrees, which is not the same as being sure.
+        member ``knowledge`` is 0: one member cannot disagree, however unsure it is.
 
     Raises
     ------
     InvalidData
-        If the array has not three axes, is not finite, or its rows are not probabilities.
+        If the array does not have three axes, is not finite, or its rows are not probabilities.
 
     Notes
     -----

@@ -48,8 +48,8 @@ OKABE_ITO = (
 def colour_table(name: str) -> npt.NDArray[np.uint8]:
     """Return a colour map as (256, 3) uint8, RGB from its low to its high end, read-only.
 
-    Between the anchors kept here channels are interpolated, which leaves none more than 4 of
-    255 away from the published table.
+    Channels are interpolated between a few anchors. No channel differs by more than 4 of 255 from
+    the published table.
 
     Raises
     ------

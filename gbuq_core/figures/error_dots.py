@@ -1,4 +1,4 @@
-"""Dots coloured by how wrong a prediction is, the worst brightest and on top."""
+"""Dots coloured by prediction error. The largest errors are brightest and on top."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ def error_dots(
 ) -> tuple[list[Part], list[Part]]:
     """Layers of dots and the legend of their colours.
 
-    Cividis from no error to the 98th percentile; without truths one colour and no scale.
+    Colours run through cividis from 0 to the 98th percentile of the errors. If no truth is known,
+    all dots have one colour and there is no scale.
 
     Parameters
     ----------
     error : (n,) array
         In the order of the figure's read-out; NaN where the truth is unknown.
     label : str
-        What an error is; not a user's text.
+        Name of the error. Do not pass a user's text.
     shown : (n,) bool array, optional
         Dots that stand out; the others fade and lie below them.
 

@@ -1,4 +1,4 @@
-"""The HTML around a figure that is a file of its own: nothing in it may reach for the network."""
+"""The HTML around a standalone figure. The page may not use the network."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from html import escape
 
 
 def html_page(title: str, body: str, scripts: Sequence[str], style: str) -> str:
-    """A whole page with a policy that runs these scripts and this style and no other.
+    """A whole page. Its security policy allows only these scripts and this style.
 
     Parameters
     ----------
     title : str
         Plain text; escaped here, for the tab and for the heading.
     body : str
-        HTML below the heading, already escaped, that closes ``main``; scripts in it hold data only.
+        Escaped HTML below the heading. It must close ``main``, and its scripts may hold only data.
     scripts : sequence of str
-        Of this project, each a module of its own; the browser knows them by their hashes.
+        This project's scripts, each a separate module. The browser checks their hashes.
     style : str
-        Of this project, known by its hash too.
+        This project's style sheet. The browser checks its hash too.
 
     Examples
     --------

@@ -32,9 +32,9 @@ class Section:
     caption : str
         A line under the figure.
     table : sequence of sequence of str
-        Rows of text, the first of them the headings; numbers are the caller's to format.
+        Rows of text. The first row holds the headings. The caller formats the numbers.
     question : str
-        Shown with ``answer`` folded away until it is asked for.
+        A question above its ``answer``, which is folded until the reader opens it.
     answer : str
         See ``question``.
     code : str
@@ -76,9 +76,9 @@ for (const view of views) view.restyle();
 def standalone_html(sections: Part | Sequence[Part], title: str, lead: str = "") -> str:
     """Return one self-contained HTML page with live figures.
 
-    The page makes no request: its policy allows only the scripts and the style that it carries,
-    named by their hashes. All text is escaped. The figures are drawn by the app's own renderers;
-    a page carries only those that it needs.
+    The page makes no request. Its security policy allows only the scripts and the style inside the
+    page, by their hashes. All text is escaped. The app's own renderers draw the figures; a page
+    contains only the renderers that it needs.
 
     Parameters
     ----------

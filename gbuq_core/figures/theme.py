@@ -16,7 +16,7 @@ PictureFormat = Literal["svg", "png"]
 
 
 class MethodStyle(NamedTuple):
-    """How a method is written and drawn on every page: what its record says."""
+    """A method's label and drawing style on every page, from its record."""
 
     label: str
     colour: str
@@ -50,7 +50,7 @@ def ink(dark: bool) -> Ink:
 
 
 def plot_config(file_name: str, picture: PictureFormat = "svg") -> dict[str, Any]:
-    """Plotly's mode bar: few buttons, and a camera that saves the figure under a telling name.
+    """Plotly's mode bar: a few buttons, and a camera that saves the figure as ``file_name``.
 
     Parameters
     ----------

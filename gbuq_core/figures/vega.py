@@ -1,4 +1,4 @@
-"""What Vega-Lite figures of user's words share: labels, axes, heights."""
+"""Helpers for Vega-Lite figures with users' labels: distinct names, axes, cut texts."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A classifier's neighbours and the classes among them: our own view, not the paper's.
+"""A classifier's neighbours and their classes: an extension by this project, not in the paper.
 
-Brophy and Lowd (IBUG, 2022) treat regression. Algorithm 1, the affinity, asks for no more than
-leaves, so that it finds the training rows behind a predicted class as well.
+Brophy and Lowd (IBUG, 2022) treat regression. Algorithm 1, the affinity, needs only leaves. So it
+also finds the training rows behind a predicted class.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gbuq_core.validation import check_number
 
 
 class ClassShares(NamedTuple):
-    """The share of each class among a row's neighbours. Our own view, not the paper's.
+    """The share of each class among a row's neighbours. An extension by this project.
 
     classes : ndarray of shape (n_classes,), the columns; shares : (n_samples, n_classes).
     """
@@ -70,12 +70,12 @@ def class_neighbors(
     X_train : array-like or DataFrame (n_train, n_features)
         The rows that it was trained on.
     labels : array-like of shape (n_train,)
-        A class for each of them: those it was trained on, or others it has not seen.
+        A class for each training row: the model's own targets, or other labels.
     X : array-like or DataFrame (n_samples, n_features)
     n_neighbors : int
         k, at most the number of training rows.
     n_trees_sampled, tree_order : optional
-        How many trees count, and which: "first", "last" or "random".
+        How many trees to use, and which: "first", "last" or "random".
     random_state : int, Generator, RandomState or None
         Of random trees.
     n_jobs : int or None
@@ -87,7 +87,7 @@ def class_neighbors(
     Raises
     ------
     InvalidParameter, InvalidData
-        With one sentence, of a regressor, rows of other features, or labels that do not fit.
+        If the model is a regressor, rows have other features, or labels do not fit.
 
     References
     ----------

@@ -46,7 +46,7 @@ _BLOCK = 2_000_000  # numbers of a temporary (rows x points, x neighbours of a K
 
 
 class Family(NamedTuple):
-    """What distinguishes a family.
+    """Properties of a family.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Family(NamedTuple):
     distribution : str
         Its name in scipy.stats; the empty string for the KDE, which is not parametric.
     positive : bool
-        Whether it lives on (0, inf) and needs targets above 0.
+        Whether its support is (0, inf), so that it needs targets above 0.
     match : callable
         ``(mean, std, targets)`` to the parameters with these moments, each row's shape (if there
         is one left) from its neighbours' targets (n, k).
@@ -77,8 +77,8 @@ class Posterior(NamedTuple):
     family : str
         A key of `FAMILIES`.
     loc, scale : ndarray of shape (n_samples,)
-        In scipy's sense, so neither mean nor std in most families; a KDE has its bandwidth as scale
-        and 0 as loc.
+        Parameters as scipy defines them: in most families they are not the mean and the std. For a
+        KDE, the scale is the bandwidth and loc is 0.
     shape : ndarray of shape (n_samples,) or None
     centres : ndarray of shape (n_samples, k) or None
         The neighbours' targets under a KDE.
@@ -179,7 +179,7 @@ def check_family(family: Any, targets: ArrayLike, extra: tuple[str, ...] = ()) -
     InvalidParameter
         If there is no such family.
     InvalidData
-        If it lives on (0, inf) and a target does not.
+        If its support is (0, inf) and a target is not above 0.
 
     Examples
     --------
@@ -215,13 +215,13 @@ def fit_posterior(
     targets : ndarray of shape (n_samples, k)
         The neighbours' targets.
     min_scale : float
-        Std below which neighbours tell nothing but their mean: they are taken to have this std,
-        without skew or tails.
+        Smallest std to use. If the neighbours' std is smaller, they get this std, without skew or
+        heavy tails.
     fit : {"matched", "likelihood"}
-        Hold mean and std at ``loc`` and ``scale`` and take the shape that is left from the
-        neighbours, or fit everything to them by maximum likelihood, which leaves the model's
-        prediction and the calibration out. A KDE stands on the neighbours themselves either way.
-        Where the prediction is not above 0, log-normal and Weibull take the neighbours' mean.
+        "matched" keeps mean and std at ``loc`` and ``scale`` and takes only the shape from the
+        neighbours. "likelihood" fits everything to the neighbours by maximum likelihood; it ignores
+        the model's prediction and the calibration. A KDE is centred on the neighbours in both
+        cases. If the prediction is not above 0, log-normal and Weibull use the neighbours' mean.
 
     Returns
     -------
@@ -230,7 +230,7 @@ def fit_posterior(
     Raises
     ------
     InvalidParameter, InvalidData
-        Of an unknown family or fit, or targets at or below 0 in a family that has none there.
+        If the family or fit is unknown, or the family needs targets above 0 and one is not.
 
     References
     ----------
@@ -396,7 +396,7 @@ class FamilyScores(NamedTuple):
     ----------
     families : tuple of str
     nll : ndarray of shape (n_families,)
-        inf where a family gives an observed target no density, NaN where it is refused.
+        inf if an observed target has density 0 under a family, NaN if the family cannot be used.
     refusals : tuple of str
         Why a family cannot be used on these targets; empty where it can.
     best : str

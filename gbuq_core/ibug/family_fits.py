@@ -1,9 +1,9 @@
 """Fitting a family to the neighbours of many rows at once: closed forms, or a few bulk steps.
 
-Brophy and Lowd (IBUG, 2022), section 3.2, equation 3: a distribution is fitted to the k targets
-either with the model's location and the calibrated scale held, so that the neighbours give the
-shape only, or by maximum likelihood alone. scipy.stats fits one row at a time and takes about a
-millisecond for it; here all rows of a table go through the same few array operations.
+Brophy and Lowd (IBUG, 2022), section 3.2, equation 3: a distribution is fitted to the k targets in
+one of two ways. The first keeps the model's location and the calibrated scale, and only the shape
+comes from the neighbours. The second is maximum likelihood alone. scipy.stats fits one row at a
+time, in about a millisecond. Here a few array operations fit all rows of a table together.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ def encode_classes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             raise InvalidData("y contains infinity: every row needs a class.")
         if (y != np.round(y)).any():
             raise InvalidData(
-                "Unknown label type: continuous. y holds fractions, which are no classes: use the "
+                "Unknown label type: continuous. y holds fractions, not classes: use the "
                 "regressor, or round or bin the target."
             )
     try:
@@ -42,7 +42,7 @@ def encode_classes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         )
     if len(classes) > MAX_CLASSES:
         raise InvalidData(
-            f"y has {len(classes)} different classes, more than the {MAX_CLASSES} that are "
-            "supported: for a number to predict use the regressor."
+            f"y has {len(classes)} different classes, but at most {MAX_CLASSES} are supported: to "
+            "predict a number, use the regressor."
         )
     return classes, codes.astype(np.int64)

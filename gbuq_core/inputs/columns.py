@@ -14,10 +14,10 @@ _EXACT_IN_FLOAT = 2**53  # larger whole numbers would share a float
 
 
 class RowFlags(NamedTuple):
-    """What a fitted ensemble has never seen, row by row.
+    """Levels and missing values that a fitted ensemble has never seen, row by row.
 
     unseen_level, new_missing : (n_samples,) bool
-        Whether a category has a level, or a column a missing value, that training did not have.
+        Whether a category has a new level, or a column has its first missing value, since training.
     columns : tuple of str
         The names of the columns where that happened.
     """
@@ -91,8 +91,8 @@ def category_positions(table: pd.DataFrame, declared: Any) -> np.ndarray:
             position = names.index(item) if item in names else None
             if names.count(item) > 1:
                 raise InvalidParameter(
-                    f"categorical_features names {item!r}, which several columns are called: give "
-                    "their positions."
+                    f"categorical_features names {item!r}, but several columns have this name: "
+                    "give their positions."
                 )
         whole = isinstance(position, int | np.integer) and not isinstance(position, bool)
         if not whole or not 0 <= int(position) < len(is_category):
@@ -169,7 +169,7 @@ def factorize(column: pd.Series, name: str) -> tuple[np.ndarray, Any]:
         return pd.factorize(column)
     except TypeError as error:
         raise InvalidData(
-            f"column {name!r} holds values that are no categories, such as lists: convert it to "
+            f"column {name!r} holds values that cannot be categories, such as lists: convert it to "
             "text."
         ) from error
 

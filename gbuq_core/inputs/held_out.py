@@ -35,7 +35,7 @@ def hold_out(n_rows: int, fraction: float, seed: int) -> HeldOut:
     InvalidParameter
         If the fraction is out of its range.
     InvalidData
-        If there are too few rows.
+        If fewer than one row would be held out, or fewer than three would be left.
 
     Examples
     --------

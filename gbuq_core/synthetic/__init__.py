@@ -1,7 +1,7 @@
-"""Synthetic data sets, each with its true mean and noise, and where it has training rows at all.
+"""Synthetic data sets with their true mean and noise, and the regions that have training rows.
 
-Growing a set only appends rows: the first rows, the cell means and the standard normals behind
-the noise stay as they are, so that a slider of the size or the noise changes nothing else.
+A larger set only appends rows. The first rows, the cell means and the standard normals behind the
+noise stay the same, so a slider for the size or the noise changes nothing else.
 """
 
 from gbuq_core.synthetic.blobs import (

@@ -1,4 +1,4 @@
-"""Blobs in two opposite corners: the other two corners are empty, yet lie beside rows both ways."""
+"""Blobs in two opposite corners. The empty corners share each single feature's range with rows."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """One feature and a known curve: tails, a gap, a step, a wavelet, and noise that grows.
 
-The first four are those of the soft trees' figures (Cinquin et al., 2022, figures 2 and 5 to 7; the
-numbers are this project's, as the paper gives none), the last that of MACAU's experiment.
+The first four are those of the soft trees' figures (Cinquin et al., 2022, figures 2 and 5 to 7;
+this project chose the numbers because the paper gives none). The last one is that of MACAU's
+experiment.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ class CurveData(NamedTuple):
     X : ndarray of shape (n_samples, 1)
     y : ndarray of shape (n_samples,)
     grid : ndarray of shape (n_grid, 1)
-        Evenly spaced over what a picture shows, ends included; wider than the rows where the set
-        is about what lies beyond them.
+        Evenly spaced over the range of a picture, ends included. The grid is wider than the rows if
+        the set is about what happens outside them.
     mean, variance : ndarray of shape (n_grid,)
         The true mean and noise variance of y on the grid, also where there are no rows.
     in_support : ndarray of shape (n_grid,), bool
@@ -232,8 +233,9 @@ def make_heteroscedastic(
     Returns
     -------
     CurveData
-        With 601 grid points on [-10, 20]. Rows lie on [0, 10]; the rest of the grid is where the
-        paper takes its out-of-distribution rows. Beyond the rows ``variance`` follows the formula.
+        With 601 grid points on [-10, 20]. Rows lie on [0, 10]. The paper takes its
+        out-of-distribution rows from the rest of the grid. There, too, ``variance`` follows the
+        formula.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""Seeds and normals of the synthetic sets, such that more rows only append.
+"""Seeds and normals of the synthetic sets. A larger set only appends rows.
 
-Each row is one line of uniforms; normals are their quantiles. A generator that rejects draws would
-shift all rows behind a rejected one.
+Each row uses one line of uniforms; quantiles turn them into normals. A generator that rejects draws
+would shift all rows after a rejected one.
 """
 
 from __future__ import annotations

@@ -32,8 +32,8 @@ class HeartData(NamedTuple):
     Attributes
     ----------
     X : ndarray of shape (n_samples, 2)
-        Level codes 0 to 8 as float64. Rows go round the filled cells: row i is in filled cell
-        ``i % n_filled``, so fewer rows per cell are a prefix of more.
+        Level codes 0 to 8 as float64. Rows cycle through the filled cells: row i is in filled cell
+        ``i % n_filled``. So a set with fewer rows per cell is a prefix of a larger one.
     y : ndarray of shape (n_samples,)
     mean : ndarray of shape (9, 9)
         True mean of y in every cell, also the empty ones; row = feature 0, column = feature 1.

@@ -1,4 +1,4 @@
-"""Two interleaved half circles with a third feature that means nothing."""
+"""Two interleaved half circles with a third, irrelevant feature."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CENTRES = np.array([[0.0, 0.0], [1.0, 0.5]])
 
 
 class MoonsData(NamedTuple):
-    """Two classes on half circles, and a third feature that means nothing.
+    """Two classes on half circles, and a third, irrelevant feature.
 
     Attributes
     ----------

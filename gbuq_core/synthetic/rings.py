@@ -1,4 +1,4 @@
-"""Two rings, one inside the other: an empty middle that no axis-parallel cut finds at once."""
+"""Two rings, one inside the other. No single axis-parallel split isolates the empty middle."""
 
 from __future__ import annotations
 

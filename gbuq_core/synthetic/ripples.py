@@ -65,10 +65,10 @@ def make_ripples(n: int = 1000, noise: float = 0.5, random_state: Any = None) ->
     """Ripples from a corner, a noisy spot, and a disc without rows.
 
     Rows are uniform on the square [-1, 1]^2 without the disc of radius 0.4 around (-0.35, 0.35).
-    With d the distance to the corner (-1, -1) and s that to the noisy spot (0.5, -0.5),
-    ``y = cos(4 d) + noise * (0.1 + 0.9 exp(-(s / 0.35)^2 / 2)) * N(0, 1)``.
-    A set of this project: the noise is ten times larger in the spot than far from it, and it is
-    small around the disc, so that a large scale inside the disc is not noise.
+    With d the distance to the corner (-1, -1) and s that to the noisy spot (0.5, -0.5), ``y = cos(4
+    d) + noise * (0.1 + 0.9 exp(-(s / 0.35)^2 / 2)) * N(0, 1)``. This project made the set. The
+    noise is ten times larger in the spot than far from it, and small around the disc. So a large
+    predicted scale inside the disc is not noise.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def make_ripples(n: int = 1000, noise: float = 0.5, random_state: Any = None) ->
 
 
 def ripples_truth(points: ArrayLike, noise: float = 0.5) -> RipplesTruth:
-    """What is true about the ripples at any points (n_points, 2); see `make_ripples`.
+    """True mean, noise variance and support at any points (n_points, 2); see `make_ripples`.
 
     Raises
     ------

@@ -21,7 +21,8 @@ class SpiralData(NamedTuple):
     X : ndarray of shape (n_samples, 9)
         ``x, y, x+y, x-y, 2x+y, x-2y, x+2y, 2x-y`` and the radius, see `spiral_features`.
     y : ndarray of shape (n_samples,), int64
-        The class, 0 to 2; rows go round the classes, so fewer rows per class are a prefix of more.
+        The class, 0 to 2; rows cycle through the classes, so a set with fewer rows per class is a
+        prefix of a larger one.
     """
 
     X: NDArray[np.float64]
@@ -162,8 +163,8 @@ def spiral_density(points: ArrayLike, noise: float = 0.4) -> NDArray[np.float64]
 def spiral_posterior(points: ArrayLike, noise: float = 0.4) -> NDArray[np.float64]:
     """The true class probabilities, (n_points, 3): classes are equally frequent.
 
-    Their entropy is the data uncertainty that a perfect model would report. Defined everywhere,
-    also where no row will ever lie; see `spiral_log_density`.
+    Their entropy is the data uncertainty of a perfect model. They exist everywhere, even where no
+    row will ever lie; see `spiral_log_density`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The wave: one feature on a lattice, with a noisy stretch, a rare one and an end."""
+"""The wave: one feature in steps of 0.1, with a noisy stretch, a rare one and an end."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class WaveData(NamedTuple):
     in_support : ndarray of shape (70,), bool
         Where there can be training rows.
     is_rare : ndarray of shape (70,), bool
-        Where there is one row a position however large the set: 3.1 to 4.4.
+        Where each position has one row, whatever the size of the set: 3.1 to 4.4.
     """
 
     X: NDArray[np.float64]
@@ -46,9 +46,9 @@ def make_wave(n: int = 400, noise: float = 1.0, random_state: Any = None) -> Wav
 
     ``y = sin(2x) + 0.3x + noise * (0.06 + 0.3 exp(-((x - 1.4) / 0.45)^2 / 2)) N(0, 1)``.
 
-    The first 14 rows are those of the rare stretch, one a position; all others lie elsewhere.
-    A position is a bin of its own for trees: bins of equally many rows would just grow wider
-    where rows are rare, and hide it.
+    The first 14 rows lie in the rare stretch, one at each position. All others lie elsewhere. For
+    trees, each position is its own bin. Bins of equally many rows would only be wider where rows
+    are rare, and hide the stretch.
 
     Parameters
     ----------

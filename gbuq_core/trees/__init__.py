@@ -1,4 +1,4 @@
 """Trees without a loss: binning, histograms, splits, oblivious forests and their predictions.
 
-Nothing here knows about gradients' meaning or about uncertainty; `boosting` does.
+Losses and uncertainty are in `boosting`.
 """

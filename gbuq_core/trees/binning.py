@@ -1,9 +1,8 @@
 """From feature values to bin codes, and from rows to cells of rows with the same codes.
 
-Code 0 of a numeric feature is kept for missing values; values follow in ascending order, so that a
-split ``code > 0`` parts missing rows from all others. A missing value where training had none goes
-with the smallest values. Codes of a category are its levels; 255 is any level that training had
-not.
+Code 0 of a numeric feature is kept for missing values; values follow in ascending order. So a split
+``code > 0`` separates missing rows from all others. If training had no missing values, a missing
+one counts as the smallest value. Codes of a category are its levels; 255 is any new level.
 """
 
 from __future__ import annotations
@@ -105,9 +104,7 @@ def apply_bins(bins: Bins, X: np.ndarray) -> np.ndarray:
 
 
 def merge_rows(columns: np.ndarray) -> Cells | None:
-    """Cells of ``columns`` (n_features, n), or None where merging saves less than half of the
-    rows.
-    """
+    """Cells of ``columns`` (n_features, n), or None if merging saves less than half the rows."""
     n_features, n_rows = columns.shape
     if n_rows < 2 or n_features == 0:
         return None

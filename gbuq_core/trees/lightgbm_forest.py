@@ -19,7 +19,7 @@ OBJECTIVES = ("regression", "quantile", "binary", "multiclass")
 
 
 def check_forest(n_trees: Any, max_leaves: Any, min_child_samples: Any, subsample: Any) -> None:
-    """Check what a forest is made of.
+    """Check the parameters of a forest.
 
     Raises
     ------
@@ -57,8 +57,8 @@ def grow_forest(
     y : ndarray of shape (n_samples,)
         Targets, or class codes with ``objective="binary"`` or ``"multiclass"``.
     n_trees, max_leaves, min_child_samples, subsample
-        As LightGBM names them, but for ``num_leaves`` and ``bagging_fraction``; a share is drawn
-        without replacement.
+        As in LightGBM, where two have other names: ``num_leaves`` and ``bagging_fraction``. A share
+        of rows is drawn without replacement.
     seed : int
         From 0, of 31 bits.
     n_jobs : int or None
@@ -76,13 +76,13 @@ def grow_forest(
     InvalidParameter
         If LightGBM is not installed or a parameter is impossible.
     InvalidData
-        If LightGBM refuses the rows; a share of the rows without a single row is refused.
+        If LightGBM refuses the rows, or the share of rows for a tree is empty.
 
     Notes
     -----
-    A tree that finds no split should say the mean of its rows, but in a LightGBM forest it leaves
-    out the value that all trees start from, so that predictions are drawn to 0: on 500 rows with a
-    share of 0.1 by 5 %. Such trees are mended here.
+    A tree without a split should predict the mean of its rows. In a LightGBM forest it lacks the
+    value that all trees start from. This pulls predictions towards 0: by 5 % on 500 rows with a
+    share of 0.1. `grow_forest` repairs such trees.
 
     References
     ----------
@@ -135,7 +135,7 @@ def grow_forest(
 
 
 def tree_values(booster: Any, X: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What each tree of a forest says, (n_trees, n_samples): the forest's prediction is the mean.
+    """Predictions of each tree of a forest, (n_trees, n_samples); their mean is the forest's.
 
     Examples
     --------
