@@ -125,7 +125,7 @@ def test_impossible_calibrations_are_refused():
     conformal_scales(np.arange(19.0), 0.0, 1.0)
     with refused(InvalidData, "needs at least 4"):
         conformal_scales(y[:3], 0.0, 1.0, levels=[0.8])
-    with refused(InvalidParameter, "levels must lie between 0 and 1"):
+    with refused(InvalidParameter, "levels must lie above 0 and below 1"):
         conformal_scales(y, 0.0, 1.0, levels=[0.5, 1.0])
     with refused(InvalidData, "scale must be positive"):
         conformal_scales(y, 0.0, 0.0, levels=[0.5])
