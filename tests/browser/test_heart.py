@@ -94,7 +94,7 @@ def test_a_bad_link_is_explained_and_the_picture_is_drawn(page, serve):
     open_heart(page, serve(APP), QUICK + "&depth=99&cells=abc&what=1")
     text = page.locator(".st-key-note-link").inner_text()
     assert "depth must be a whole number from 1 to 8" in text
-    assert "cells must be cells as row and column" in text
+    assert "cells must be the row and the column of each cell" in text
     assert '"what"' in text
 
 

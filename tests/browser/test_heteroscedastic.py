@@ -41,7 +41,7 @@ def test_a_slider_of_the_view_moves_the_picture_and_a_link_restores_it(page, new
     wait_until_another(page, root, before)
     wait_ready(page)
     moved = root.evaluate(DRAWN)
-    page.get_by_text("Knowledge: rim").click()
+    page.get_by_text("Knowledge (dark rim)").click()
     page.wait_for_url(re.compile("show_knowledge=false"))
     wait_until_another(page, root, moved)
     wait_ready(page)

@@ -26,7 +26,7 @@ def test_steps_turn_and_stay_in_the_address(page, serve):
     page.wait_for_url("**part=3*")
     wait_ready(page, canvases=1)
     unfold(page, "Would the total alone have told you?")
-    page.get_by_text("Hardly. Ordered by the total").wait_for()
+    page.get_by_text("Hardly. The total finds the empty cells").wait_for()
 
 
 def test_a_step_opens_in_its_page_with_its_settings(page, serve):

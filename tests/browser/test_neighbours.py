@@ -69,7 +69,7 @@ def test_a_click_on_a_map_chooses_and_a_range_marks_cells_lists_rows_and_is_in_t
     page.keyboard.press("ArrowRight")
     page.wait_for_url("**scales=5&scales=100*")
     page.get_by_text("Percentiles 5 to 100 are scales from").first.wait_for()
-    page.get_by_role("heading", name="Rows whose scale lies in the range").wait_for()
+    page.get_by_role("heading", name="Rows with a scale in this range").wait_for()
     assert_no_exception(page)
 
 

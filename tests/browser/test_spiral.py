@@ -124,6 +124,6 @@ def test_a_method_that_cannot_be_fitted_leaves_the_page_whole(page, serve):
     sentence = "cSGLB: Cycle length 500 is more than the 200 trees"
     page.goto(f"{serve(APP)}/spiral?methods=SGLB&methods=cSGLB&{query}")
     page.get_by_role("group", name=re.compile("^SGLB: knowledge")).wait_for(timeout=COLD)
-    expect(page.locator(".st-key-error-csglb")).to_contain_text(sentence)
+    expect(page.locator(".st-key-error-refused-0")).to_contain_text(sentence)
     assert page.get_by_text("encountered an error").count() == 0
     assert page.get_by_role("button", name="Compare, about").is_disabled()
