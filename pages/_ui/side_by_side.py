@@ -6,6 +6,7 @@ A page says in a `SideBySide` what its methods are, how one is planned, fitted a
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -24,7 +25,8 @@ def _methods_of(settings: Any) -> Sequence[str]:
     return tuple(settings.methods)
 
 
-class SideBySide(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class SideBySide:
     """What a page says about its methods.
 
     Attributes

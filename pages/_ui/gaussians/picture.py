@@ -41,15 +41,15 @@ _CLAIM_HEADS = ("The paper", "Here", "Verdict")
 
 
 PAGE = SideBySide(
-    "gaussians",
-    SAMPLERS,
-    plan_sampler,
-    lambda plan: "",  # every sampler can run
-    estimate_sampler_seconds,
-    run_sampler,
+    name="gaussians",
+    methods=SAMPLERS,
+    plan=plan_sampler,
+    why_not=lambda plan: "",  # every sampler can run
+    estimate=estimate_sampler_seconds,
+    fit=run_sampler,
     # A run over another target cannot stand beside this one.
-    lambda run, settings: run if run.plan.target == settings.target else None,
-    lambda _, given: given.target,
+    view=lambda run, settings: run if run.plan.target == settings.target else None,
+    depends=lambda _, given: given.target,
     chosen=lambda given: given.samplers,
     done="Sampled",
 )

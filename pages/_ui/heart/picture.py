@@ -43,14 +43,14 @@ _LEAD = (
 _CLAIM_HEADS = ("The paper", "Here", "Verdict")
 
 PAGE = SideBySide(
-    "heart",
-    METHODS,
-    plan_heart,
-    lambda plan: METHODS[plan.method].record.missing(),
-    estimate_heart_seconds,
-    fit_heart,
-    map_heart,
-    lambda _, given: (given.step, given.start, given.shown),
+    name="heart",
+    methods=METHODS,
+    plan=plan_heart,
+    why_not=lambda plan: METHODS[plan.method].record.missing(),
+    estimate=estimate_heart_seconds,
+    fit=fit_heart,
+    view=map_heart,
+    depends=lambda _, given: (given.step, given.start, given.shown),
 )
 
 

@@ -48,14 +48,14 @@ _STATES = {"cancelled": "cancelled", "failed": "no result"}  # of a panel withou
 
 
 PAGE = SideBySide(
-    "heteroscedastic",
-    METHODS,
-    plan_heteroscedastic,
-    why_not,
-    estimate_heteroscedastic_seconds,
-    fit_heteroscedastic,
-    view_heteroscedastic,
-    lambda _, given: (shown_range(given), given.conformal, given.level, given.tail),
+    name="heteroscedastic",
+    methods=METHODS,
+    plan=plan_heteroscedastic,
+    why_not=why_not,
+    estimate=estimate_heteroscedastic_seconds,
+    fit=fit_heteroscedastic,
+    view=view_heteroscedastic,
+    depends=lambda _, given: (shown_range(given), given.conformal, given.level, given.tail),
 )
 
 

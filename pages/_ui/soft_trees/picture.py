@@ -48,14 +48,14 @@ _STATES = {"cancelled": "cancelled", "failed": "no result"}  # of a panel withou
 
 
 PAGE = SideBySide(
-    "soft-trees",
-    METHODS,
-    plan_soft_trees,
-    why_not,
-    estimate_soft_trees_seconds,
-    fit_soft_trees,
-    view_soft_trees,
-    lambda _, given: (given.draws, given.draw_seed),
+    name="soft-trees",
+    methods=METHODS,
+    plan=plan_soft_trees,
+    why_not=why_not,
+    estimate=estimate_soft_trees_seconds,
+    fit=fit_soft_trees,
+    view=view_soft_trees,
+    depends=lambda _, given: (given.draws, given.draw_seed),
 )
 
 

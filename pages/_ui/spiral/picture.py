@@ -56,14 +56,14 @@ def _why_not(plan: SpiralPlan) -> str:
 
 
 PAGE = SideBySide(
-    "spiral",
-    METHODS,
-    plan_spiral,
-    _why_not,
-    estimate_spiral_seconds,
-    fit_spiral,
-    map_spiral,
-    _depends,
+    name="spiral",
+    methods=METHODS,
+    plan=plan_spiral,
+    why_not=_why_not,
+    estimate=estimate_spiral_seconds,
+    fit=fit_spiral,
+    view=map_spiral,
+    depends=_depends,
 )
 
 
