@@ -72,7 +72,8 @@ def test_the_numbers_of_the_heart_are_those_of_its_experiment():
     assert f"do as well as before (AUROC {auroc_text(true.auroc_knowledge)})" in answer
     step = by_title["One model instead of ten"]
     true, virtual = (score_heart(maps) for maps in run_heart(step.preset.settings).methods)
-    assert f"In empty cells it is {virtual.knowledge_empty:.2g}," in computed("heart", step.title).answer
+    answer = computed("heart", step.title).answer
+    assert f"In empty cells it is {virtual.knowledge_empty:.2g}," in answer
 
 
 def test_what_the_heart_lesson_says_is_so():
