@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from gbuq_core import BoostedEnsembleClassifier, BoostedEnsembleRegressor, make_spiral
-from gbuq_core.boosting.schedule import make_schedule
-from gbuq_core.boosting.steps import StepNumbers, start_member
+from gbuq_core.boosting.numba_engine import StepNumbers, start_member
+from gbuq_core.boosting.plan import make_schedule
 from gbuq_core.trees.binning import Bins, apply_bins, binned_rows, fit_bins, single_cells
 
 KINDS = pytest.mark.parametrize("kind", [BoostedEnsembleRegressor, BoostedEnsembleClassifier])

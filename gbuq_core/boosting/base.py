@@ -13,12 +13,13 @@ from gbuq_core.boosting import numba_engine
 from gbuq_core.boosting.encoding import apply_encoding, fit_encoding
 from gbuq_core.boosting.plan import (
     BoostingPlan,
+    cycle_ends,
     estimate_seconds,
     langevin_numbers,
     make_plan,
     plan_schedule,
+    truncation_points,
 )
-from gbuq_core.boosting.schedule import cycle_ends, truncation_points
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.inputs.columns import RowFlags
 from gbuq_core.inputs.rows import check_fit_data, check_new_rows, draw_seed

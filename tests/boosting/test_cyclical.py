@@ -15,10 +15,9 @@ from gbuq_core import BoostedEnsembleClassifier, BoostedEnsembleRegressor, make_
 from gbuq_core.boosting import load_ensemble
 from gbuq_core.boosting.gaussian_kernels import boost_gaussian, gaussian_gradients, mask_gaussian
 from gbuq_core.boosting.noise_kernels import draw_mask, mask_changes
-from gbuq_core.boosting.numba_engine import sum_classes, sum_gaussian, with_own_mask
-from gbuq_core.boosting.schedule import cycle_ends, exploring, gradient_scale, make_schedule
+from gbuq_core.boosting.numba_engine import sum_classes, sum_gaussian, unrolled_width, with_own_mask
+from gbuq_core.boosting.plan import cycle_ends, exploring, gradient_scale, make_schedule
 from gbuq_core.boosting.softmax_kernels import boost_softmax, mask_classes, softmax_gradients
-from gbuq_core.boosting.steps import unrolled_width
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.seeding import MASK_ROWS, stream
 from gbuq_core.trees.binning import merge_rows, single_cells

@@ -20,7 +20,7 @@ from gbuq_core.boosting import (
 from gbuq_core.boosting.plan import make_plan
 from gbuq_core.errors import Cancelled, InvalidData, InvalidParameter, MemoryLimitExceeded
 from gbuq_core.jobs import JobRunner
-from gbuq_core.trees.forest import empty_forest, forest_bytes
+from gbuq_core.trees.forest_kernels import empty_forest, forest_bytes
 
 SMALL = {"n_members": 3, "n_trees": 30, "depth": 3, "random_state": 0}
 BOTH = pytest.mark.parametrize("kind", [BoostedEnsembleRegressor, BoostedEnsembleClassifier])

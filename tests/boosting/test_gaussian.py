@@ -16,9 +16,13 @@ from gbuq_core.boosting.gaussian_kernels import (
     gaussian_leaves,
 )
 from gbuq_core.boosting.noise_kernels import add_split_noise, score_noise_std
-from gbuq_core.boosting.numba_engine import gaussian_start, log_std_floor, sum_gaussian
+from gbuq_core.boosting.numba_engine import (
+    gaussian_start,
+    log_std_floor,
+    sum_gaussian,
+    unrolled_width,
+)
 from gbuq_core.boosting.plan import make_plan
-from gbuq_core.boosting.steps import unrolled_width
 from gbuq_core.trees.binning import merge_rows, single_cells
 
 STREAM = np.uint64(99)

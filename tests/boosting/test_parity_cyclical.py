@@ -11,8 +11,7 @@ from scipy.special import softmax
 
 from gbuq_core import BoostedEnsembleClassifier
 from gbuq_core.boosting import numba_engine
-from gbuq_core.boosting.plan import langevin_numbers
-from gbuq_core.boosting.schedule import make_schedule
+from gbuq_core.boosting.plan import langevin_numbers, make_schedule
 from gbuq_core.seeding import MASK_ROWS, stream
 
 pytestmark = pytest.mark.parity

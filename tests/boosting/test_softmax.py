@@ -9,7 +9,7 @@ from scipy.special import softmax
 from seeding_parts import fill_normals
 
 from gbuq_core.boosting import BoostedEnsembleClassifier, numba_engine, softmax_kernels
-from gbuq_core.boosting.numba_engine import sum_classes
+from gbuq_core.boosting.numba_engine import sum_classes, unrolled_width
 from gbuq_core.boosting.plan import make_plan
 from gbuq_core.boosting.softmax_kernels import (
     LOGIT_STEP,
@@ -19,7 +19,6 @@ from gbuq_core.boosting.softmax_kernels import (
     solve_cholesky,
     sum_leaves,
 )
-from gbuq_core.boosting.steps import unrolled_width
 from gbuq_core.trees.binning import merge_rows, single_cells
 
 STREAM = np.uint64(99)

@@ -9,7 +9,7 @@ from boosting_parts import KINDS, fitted
 
 from gbuq_core import BoostedEnsembleClassifier, BoostedEnsembleRegressor, make_heart
 from gbuq_core.boosting import load_ensemble
-from gbuq_core.boosting.schedule import gradient_scale
+from gbuq_core.boosting.plan import gradient_scale
 from gbuq_core.errors import InvalidData
 
 

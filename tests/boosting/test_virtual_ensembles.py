@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gbuq_core.boosting import BoostedEnsembleClassifier, BoostedEnsembleRegressor, numba_engine
-from gbuq_core.boosting.schedule import truncation_points
+from gbuq_core.boosting.plan import truncation_points
 from gbuq_core.errors import InvalidParameter
 
 SMALL = {"n_trees": 60, "depth": 3, "learning_rate": 0.3, "random_state": 0}

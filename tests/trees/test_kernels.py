@@ -11,7 +11,7 @@ from seeding_parts import fill_normals
 
 from gbuq_core.trees import forest_kernels, growing_kernels, histogram_kernels, scoring_kernels
 from gbuq_core.trees.binning import apply_bins, binned_rows, fit_bins
-from gbuq_core.trees.forest import ObliviousForest, empty_forest, forest_bytes
+from gbuq_core.trees.forest_kernels import ObliviousForest, empty_forest, forest_bytes
 from gbuq_core.trees.growing_kernels import grow_tree, make_tree_scratch
 
 # Scores are sums of a few dozen terms in two orders and a quotient: some hundred roundings.

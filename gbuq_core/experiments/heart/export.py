@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from gbuq_core.boosting.schedule import truncation_points
+from gbuq_core.boosting.plan import truncation_points
 from gbuq_core.experiments.heart.fit import HeartRun
 from gbuq_core.experiments.heart.plan import METHODS, HeartPlan, HeartSettings, plan_heart
 from gbuq_core.presentation import csv_text

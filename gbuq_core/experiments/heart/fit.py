@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gbuq_core.boosting.schedule import truncation_points
+from gbuq_core.boosting.plan import truncation_points
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.heart.data import SIDE, make_painted_heart
 from gbuq_core.experiments.heart.plan import (

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gbuq_core.boosting.schedule import exploring
+from gbuq_core.boosting.plan import exploring
 from gbuq_core.experiments.spiral.fit import SpiralMaps
 from gbuq_core.experiments.spiral.plan import METHODS
 

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gbuq_core.boosting.plan import LONGEST_STEP
-from gbuq_core.boosting.schedule import cycle_ends, truncation_points
+from gbuq_core.boosting.plan import LONGEST_STEP, cycle_ends, truncation_points
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.ensembles import ensemble_methods
 from gbuq_core.jobs import effective_n_jobs
