@@ -17,7 +17,7 @@ from sklearn.linear_model import LinearRegression
 from gbuq_core.baselines.interval_regressor import Intervals, LightGBMForest, Parts, missing_package
 from gbuq_core.baselines.quantiles import quantile_scale
 from gbuq_core.errors import InvalidData, InvalidParameter
-from gbuq_core.inputs.held_out import hold_out
+from gbuq_core.inputs import hold_out
 from gbuq_core.metrics.conformal import (
     CONFORMAL_LEVELS,
     check_calibration_rows,

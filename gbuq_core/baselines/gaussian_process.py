@@ -18,7 +18,7 @@ from threadpoolctl import ThreadpoolController
 
 from gbuq_core.baselines.sampled_functions import Moments, SampledFunctionsRegressor
 from gbuq_core.errors import InvalidData
-from gbuq_core.inputs.rows import draw_seed
+from gbuq_core.inputs import draw_seed
 from gbuq_core.jobs import advance, check_memory, stage
 from gbuq_core.metrics.inputs import FloatArray
 from gbuq_core.validation import check_number

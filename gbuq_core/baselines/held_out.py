@@ -9,9 +9,14 @@ import pandas as pd
 from sklearn.utils.validation import validate_data
 
 from gbuq_core.errors import InvalidData
-from gbuq_core.inputs.columns import check_two_axes, refuse_dates
-from gbuq_core.inputs.held_out import hold_out, stack_rows, take_rows
-from gbuq_core.inputs.rows import draw_seed
+from gbuq_core.inputs import (
+    check_two_axes,
+    draw_seed,
+    hold_out,
+    refuse_dates,
+    stack_rows,
+    take_rows,
+)
 from gbuq_core.validation import check_number
 
 

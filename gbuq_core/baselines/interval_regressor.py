@@ -17,8 +17,13 @@ from sklearn.utils.validation import check_is_fitted
 from gbuq_core.baselines.held_out import check_new_rows, check_rows
 from gbuq_core.baselines.sampled_functions import Distribution
 from gbuq_core.errors import InvalidData, InvalidParameter
-from gbuq_core.inputs.columns import refuse_dates
-from gbuq_core.inputs.rows import TargetScale, check_numeric_target, draw_seed, fit_target_scale
+from gbuq_core.inputs import (
+    TargetScale,
+    check_numeric_target,
+    draw_seed,
+    fit_target_scale,
+    refuse_dates,
+)
 from gbuq_core.jobs import effective_n_jobs, stage
 from gbuq_core.metrics.inputs import FloatArray
 from gbuq_core.trees.lightgbm_forest import check_forest, grow_forest, tree_values

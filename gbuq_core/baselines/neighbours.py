@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from gbuq_core.baselines.held_out import TuningRows, check_new_rows, make_tuning_rows
 from gbuq_core.baselines.sampled_functions import Distribution
 from gbuq_core.errors import InvalidData, InvalidParameter
-from gbuq_core.inputs.rows import LARGEST_TARGET
+from gbuq_core.inputs import LARGEST_TARGET
 from gbuq_core.metrics.inputs import FloatArray
 from gbuq_core.metrics.neighbour_tuning import (
     CANDIDATES,

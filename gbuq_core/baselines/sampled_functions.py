@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbuq_core.baselines.held_out import check_new_rows, check_rows
 from gbuq_core.errors import InvalidData
-from gbuq_core.inputs.columns import read_numbers
-from gbuq_core.inputs.rows import TargetScale, check_numeric_target, fit_target_scale
+from gbuq_core.inputs import TargetScale, check_numeric_target, fit_target_scale, read_numbers
 from gbuq_core.metrics.inputs import FloatArray
 from gbuq_core.uncertainty import Uncertainty
 

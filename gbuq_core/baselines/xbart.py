@@ -13,7 +13,7 @@ import numpy as np
 
 from gbuq_core.baselines.sampled_functions import Moments, SampledFunctionsRegressor
 from gbuq_core.errors import InvalidData, InvalidParameter
-from gbuq_core.inputs.rows import draw_seed
+from gbuq_core.inputs import draw_seed
 from gbuq_core.jobs import tick
 from gbuq_core.metrics.inputs import FloatArray
 from gbuq_core.validation import check_number

@@ -21,8 +21,7 @@ from gbuq_core.boosting.plan import (
     truncation_points,
 )
 from gbuq_core.errors import InvalidData, InvalidParameter
-from gbuq_core.inputs.columns import RowFlags
-from gbuq_core.inputs.rows import check_fit_data, check_new_rows, draw_seed
+from gbuq_core.inputs import RowFlags, check_fit_data, check_new_rows, draw_seed
 from gbuq_core.jobs import check_memory
 from gbuq_core.validation import check_number, check_same_length
 

@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin
 
 from gbuq_core.boosting.base import BoostedEnsemble
 from gbuq_core.errors import InvalidData
-from gbuq_core.inputs.classes import encode_classes
+from gbuq_core.inputs import encode_classes
 from gbuq_core.uncertainty import Uncertainty, decompose_classification
 
 

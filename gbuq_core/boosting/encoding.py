@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from gbuq_core.inputs.columns import (
+from gbuq_core.inputs import (
     RowFlags,
     as_table,
     category_positions,

@@ -18,7 +18,7 @@ from gbuq_core.boosting.gaussian_kernels import (
 )
 from gbuq_core.boosting.plan import BoostingPlan, Schedule, langevin_numbers, plan_schedule
 from gbuq_core.boosting.softmax_kernels import ClassCells, boost_softmax, softmax_gradients
-from gbuq_core.inputs.rows import exact_std
+from gbuq_core.inputs import exact_std
 from gbuq_core.jobs import advance, check_memory, effective_n_jobs, parallel_map
 from gbuq_core.trees.binning import (
     MAX_VALUE_BINS,

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from gbuq_core.boosting.base import BoostedEnsemble
-from gbuq_core.inputs.rows import check_numeric_target, fit_target_scale
+from gbuq_core.inputs import check_numeric_target, fit_target_scale
 from gbuq_core.metrics.proper_scores import nll_gaussian_values
 from gbuq_core.uncertainty import Uncertainty, decompose_regression
 

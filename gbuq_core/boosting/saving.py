@@ -31,8 +31,7 @@ from gbuq_core.boosting.encoding import MAX_ONE_HOT_LEVELS, ColumnCoding, Encodi
 from gbuq_core.boosting.plan import BoostingPlan, langevin_numbers, make_plan
 from gbuq_core.boosting.regressor import BoostedEnsembleRegressor
 from gbuq_core.errors import GbuqError, InvalidParameter, ModelFileError
-from gbuq_core.inputs.classes import MAX_CLASSES
-from gbuq_core.inputs.rows import TargetScale
+from gbuq_core.inputs import MAX_CLASSES, TargetScale
 from gbuq_core.jobs import check_memory
 
 MAX_FILE_BYTES = 4 * 2**30

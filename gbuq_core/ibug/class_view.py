@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from gbuq_core.ibug.affinity import nearest, pack_leaves
 from gbuq_core.ibug.inputs import encode_labels
 from gbuq_core.ibug.search import FloatArray, select_trees
-from gbuq_core.inputs.rows import draw_seed
+from gbuq_core.inputs import draw_seed
 from gbuq_core.jobs import check_memory, stage
 from gbuq_core.trees.importers import leaf_source
 from gbuq_core.validation import check_number

@@ -56,8 +56,7 @@ from gbuq_core.ibug.search import (
     scale_of,
     select_trees,
 )
-from gbuq_core.inputs.held_out import hold_out, stack_rows, take_rows
-from gbuq_core.inputs.rows import draw_seed
+from gbuq_core.inputs import draw_seed, hold_out, stack_rows, take_rows
 from gbuq_core.jobs import check_memory, stage
 from gbuq_core.metrics.neighbour_tuning import (
     CANDIDATES,

@@ -18,8 +18,7 @@ from sklearn.utils.validation import validate_data
 from gbuq_core.errors import GbuqError, InvalidData, InvalidParameter
 from gbuq_core.ibug.families import FAMILIES, FITS
 from gbuq_core.ibug.search import TREE_ORDERS
-from gbuq_core.inputs.columns import check_two_axes, refuse_dates
-from gbuq_core.inputs.rows import LARGEST_TARGET
+from gbuq_core.inputs import LARGEST_TARGET, check_two_axes, refuse_dates
 from gbuq_core.jobs import effective_n_jobs
 from gbuq_core.metrics.neighbour_tuning import TINIEST_SCALE
 from gbuq_core.metrics.scale_calibration import SCORINGS

@@ -12,8 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from gbuq_core.errors import InvalidData
-from gbuq_core.inputs.columns import read_numbers
-from gbuq_core.inputs.rows import check_fit_data, check_new_rows, draw_seed
+from gbuq_core.inputs import check_fit_data, check_new_rows, draw_seed, read_numbers
 from gbuq_core.macau import novelty
 from gbuq_core.macau.forest import ForestKnobs, check_knobs, find_forest, rows_for
 from gbuq_core.macau.leaves import (

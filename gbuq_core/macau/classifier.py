@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gbuq_core.errors import InvalidData, InvalidParameter
-from gbuq_core.inputs.classes import encode_classes
+from gbuq_core.inputs import encode_classes
 from gbuq_core.macau import novelty
 from gbuq_core.macau.base import LeafModels, Located
 from gbuq_core.macau.class_leaves import ClassLeaves, ClassMembers, fit_class, predict_class

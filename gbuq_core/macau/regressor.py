@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gbuq_core.errors import InvalidData, InvalidParameter
-from gbuq_core.inputs.rows import (
+from gbuq_core.inputs import (
     TargetScale,
     check_numeric_target,
     exact_std,

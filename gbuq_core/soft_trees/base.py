@@ -13,8 +13,13 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gbuq_core.errors import InvalidData
-from gbuq_core.inputs.columns import RowFlags
-from gbuq_core.inputs.rows import check_fit_data, check_new_rows, check_numeric_target, draw_seed
+from gbuq_core.inputs import (
+    RowFlags,
+    check_fit_data,
+    check_new_rows,
+    check_numeric_target,
+    draw_seed,
+)
 from gbuq_core.jobs import check_memory, effective_n_jobs, parallel_map
 from gbuq_core.soft_trees.fitting import FitKnobs, estimate_bytes, estimate_seconds
 from gbuq_core.soft_trees.forward import draw_gates, draw_leaves

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from gbuq_core.inputs.rows import check_numeric_target, fit_target_scale
+from gbuq_core.inputs import check_numeric_target, fit_target_scale
 from gbuq_core.jobs import parallel_map, stage
 from gbuq_core.soft_trees.base import Draws, SoftTreeRegression
 from gbuq_core.soft_trees.fitting import fit_tree

@@ -10,7 +10,7 @@ from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 
 from gbuq_core.errors import InvalidData
-from gbuq_core.inputs.classes import encode_classes
+from gbuq_core.inputs import encode_classes
 from gbuq_core.soft_trees.base import OneTree
 from gbuq_core.soft_trees.fitting import fit_tree
 from gbuq_core.soft_trees.forward import draw_gates, draw_probabilities

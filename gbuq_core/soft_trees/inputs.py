@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from gbuq_core.errors import InvalidData
-from gbuq_core.inputs.columns import (
+from gbuq_core.inputs import (
     RowFlags,
     as_table,
     category_positions,

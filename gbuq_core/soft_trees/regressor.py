@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.inputs.rows import check_numeric_target, fit_target_scale
+from gbuq_core.inputs import check_numeric_target, fit_target_scale
 from gbuq_core.soft_trees.base import Draws, OneTree, SoftTreeRegression
 from gbuq_core.soft_trees.fitting import fit_tree
 from gbuq_core.soft_trees.forward import draw_log_densities, draw_moments

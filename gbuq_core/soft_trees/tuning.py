@@ -10,8 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from gbuq_core.errors import InvalidData, InvalidParameter
-from gbuq_core.inputs.columns import as_table
-from gbuq_core.inputs.rows import draw_seed
+from gbuq_core.inputs import as_table, draw_seed
 from gbuq_core.jobs import parallel_map, stage
 from gbuq_core.soft_trees.base import SoftTrees
 from gbuq_core.soft_trees.results import TunedSoftTree

@@ -14,7 +14,7 @@ from sklearn.linear_model import LinearRegression
 from gbuq_core.baselines import ConformalizedQuantileRegressor, ConformalRegressor
 from gbuq_core.baselines.conformal import _Column
 from gbuq_core.errors import InvalidData, InvalidParameter
-from gbuq_core.inputs.held_out import hold_out
+from gbuq_core.inputs import hold_out
 from gbuq_core.metrics import conformal_scales
 from gbuq_core.metrics.conformal import conformal_rank
 from gbuq_core.synthetic import make_heteroscedastic

@@ -19,7 +19,7 @@ from gbuq_core.boosting.encoding import (
     fit_encoding,
 )
 from gbuq_core.errors import InvalidData, InvalidParameter
-from gbuq_core.inputs.classes import MAX_CLASSES, encode_classes
+from gbuq_core.inputs import MAX_CLASSES, encode_classes
 
 SMALL = {"n_members": 1, "n_trees": 5, "depth": 2, "random_state": 0}
 

@@ -21,7 +21,7 @@ from gbuq_core.baselines.held_out import make_tuning_rows
 from gbuq_core.errors import GbuqError, InvalidData, InvalidParameter, MemoryLimitExceeded
 from gbuq_core.ibug import IBUGRegressor
 from gbuq_core.ibug.base_models import Rows, fit_owned
-from gbuq_core.inputs.held_out import hold_out
+from gbuq_core.inputs import hold_out
 from gbuq_core.trees.importers import load_leaf_source
 
 CATBOOST = {"verbose": 0, "allow_writing_files": False, "iterations": 3, "thread_count": 1}

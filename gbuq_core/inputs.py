@@ -1,0 +1,445 @@
+"""What every estimator does with what a user passes: tables, targets, classes, rows held out."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pandas.api.types import union_categoricals
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.validation import validate_data
+
+from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.validation import check_number
+
+_EXACT_IN_FLOAT = 2**53  # larger whole numbers would share a float
+
+
+class RowFlags(NamedTuple):
+    """Levels and missing values that a fitted ensemble has never seen, row by row.
+
+    unseen_level, new_missing : (n_samples,) bool
+        Whether a category has a new level, or a column has its first missing value, since training.
+    columns : tuple of str
+        The names of the columns where that happened.
+    """
+
+    unseen_level: np.ndarray
+    new_missing: np.ndarray
+    columns: tuple[str, ...]
+
+
+def as_table(X: Any) -> pd.DataFrame:
+    """``X`` as a data frame without copying numbers; arrays get the column labels 0, 1, ..."""
+    if isinstance(X, pd.DataFrame):
+        return X
+    if hasattr(X, "toarray"):
+        raise InvalidData("X is a sparse matrix, which is not supported: pass X.toarray().")
+    try:
+        array = np.asarray(X)
+    except ValueError as error:
+        raise InvalidData("X has rows of different lengths: fill the gaps with NaN.") from error
+    check_two_axes(array)
+    if np.iscomplexobj(array):
+        raise InvalidData("Complex data not supported: pass real numbers.")
+    return pd.DataFrame(array, copy=False)
+
+
+def check_two_axes(X: Any) -> None:
+    """Refuse what is no table by its number of axes; what has none to count is left to others.
+
+    scikit-learn's own sentence holds all numbers of X.
+
+    Examples
+    --------
+    >>> check_two_axes([[1.0, 2.0]])
+    """
+    try:
+        n_axes = X.ndim if hasattr(X, "ndim") else np.asarray(X).ndim
+    except ValueError:  # rows of different lengths
+        return
+    if n_axes != 2 and not hasattr(X, "toarray"):
+        raise InvalidData(
+            f"Expected 2D array, got {n_axes}D array instead: X must have one row a sample and "
+            "one column a feature (Reshape your data with X.reshape(-1, 1) if it is one feature)."
+        )
+
+
+def category_positions(table: pd.DataFrame, declared: Any) -> np.ndarray:
+    """Which columns are categories, (n_features,) bool.
+
+    ``declared`` is None, "from_dtype" (columns of dtype category, string, object or bool), or a
+    sequence of column names or positions.
+    """
+    is_category = np.zeros(table.shape[1], bool)
+    if declared is None:
+        return is_category
+    if isinstance(declared, str) and declared == "from_dtype":
+        return np.array(
+            [not pd.api.types.is_numeric_dtype(t) or t.kind == "b" for t in table.dtypes]
+        )
+    if isinstance(declared, str) or not isinstance(declared, Sequence | np.ndarray | pd.Index):
+        raise InvalidParameter(
+            "categorical_features must be None, 'from_dtype' or a list of column names or "
+            f"positions; got {declared!r}."
+        )
+    names = [name if isinstance(name, str) else None for name in table.columns]
+    mask = np.asarray(declared, dtype=object)
+    if mask.shape == is_category.shape and all(isinstance(m, bool | np.bool_) for m in mask):
+        return mask.astype(bool)
+    for item in declared:
+        position: Any = item
+        if isinstance(item, str):
+            position = names.index(item) if item in names else None
+            if names.count(item) > 1:
+                raise InvalidParameter(
+                    f"categorical_features names {item!r}, but several columns have this name: "
+                    "give their positions."
+                )
+        whole = isinstance(position, int | np.integer) and not isinstance(position, bool)
+        if not whole or not 0 <= int(position) < len(is_category):
+            raise InvalidParameter(
+                f"categorical_features names {item!r}, which is not one of the "
+                f"{len(is_category)} columns."
+            )
+        is_category[int(position)] = True
+    return is_category
+
+
+_DATES = {"datetime64", "datetime", "date", "timedelta64", "timedelta", "time", "period"}
+
+
+def refuse_dates(values: pd.Series, name: str) -> None:
+    """Refuse dates, durations (NaT would become a number) and complex numbers (half would be lost).
+
+    Raises
+    ------
+    InvalidData
+        Whatever dtype the values hide in: their own, a category's or object.
+    """
+    dtype: Any = values.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        dtype = dtype.categories.dtype
+    kind = getattr(dtype, "kind", "O")
+    if kind == "c":
+        raise InvalidData(f"{name} holds complex numbers: convert it to real numbers.")
+    hidden = kind == "O" and pd.api.types.infer_dtype(values, skipna=True) in _DATES
+    if kind in "mM" or isinstance(dtype, pd.PeriodDtype) or hidden:
+        raise InvalidData(f"{name} holds dates or durations: convert it to real numbers.")
+
+
+def read_numbers(column: pd.Series, name: str) -> np.ndarray:
+    """A column as float64 (n,) with NaN for what is missing.
+
+    Raises
+    ------
+    InvalidData
+        If it holds dates, text, complex numbers or infinity.
+    """
+    refuse_dates(column, f"column {name!r}")
+    try:
+        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError) as error:
+        raise InvalidData(
+            f"column {name!r} holds values that are not numbers: declare it in "
+            "categorical_features or convert it."
+        ) from error
+    if np.isinf(values).any():
+        raise InvalidData(
+            f"column {name!r} contains infinity: replace infinite values by missing ones (NaN)."
+        )
+    return values
+
+
+def _plain(value: Any) -> Any:
+    """A level as a string or a float, so that 1, 1.0 and numpy's 1 are one level, also in a
+    file.
+    """
+    if isinstance(value, bool | np.bool_):
+        return str(bool(value))
+    if isinstance(value, int | np.integer) and abs(int(value)) > _EXACT_IN_FLOAT:
+        return str(int(value))
+    if isinstance(value, int | float | np.integer | np.floating):
+        return float(value)
+    return str(value)
+
+
+def factorize(column: pd.Series, name: str) -> tuple[np.ndarray, Any]:
+    """Codes (n,), -1 where missing, and the distinct values they stand for."""
+    refuse_dates(column, f"column {name!r}")
+    try:
+        return pd.factorize(column)
+    except TypeError as error:
+        raise InvalidData(
+            f"column {name!r} holds values that cannot be categories, such as lists: convert it to "
+            "text."
+        ) from error
+
+
+def find_levels(distinct: Any) -> tuple[Any, ...]:
+    """The levels that distinct values stand for, numbers before text, each in order."""
+    seen = {_plain(value) for value in distinct}
+    return tuple(sorted(seen, key=lambda v: (isinstance(v, str), v)))
+
+
+def level_codes(
+    codes: np.ndarray, distinct: Any, levels: Sequence[Any]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Codes (n,) int64 with -1 for what is not among ``levels``, and which values are missing."""
+    position = {level: code for code, level in enumerate(levels)}
+    lookup = np.array([position.get(_plain(v), -1) for v in distinct] + [-1], dtype=np.int64)
+    return lookup[codes], codes < 0
+
+
+# Its fourth power is a float64 still: moments of residuals go that far.
+LARGEST_TARGET = 1e75
+
+
+class TargetScale(NamedTuple):
+    """``y = centre + spread * inner``; the inner target is what models are trained on."""
+
+    centre: float
+    spread: float
+
+
+def check_fit_data(estimator: Any, X: Any, y: Any) -> tuple[pd.DataFrame, np.ndarray]:
+    """Check X against y, remember feature names, and return X as a table with y (n,).
+
+    Raises
+    ------
+    InvalidData
+        One sentence.
+    """
+    if y is None:
+        raise InvalidData(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None."
+        )
+    table = as_table(X)
+    if np.ma.is_masked(y):
+        raise InvalidData("y is a masked array: drop the rows without a target before fitting.")
+    target = np.asarray(y)
+    if target.ndim == 2 and target.shape[1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected: y.ravel() is used.",
+            DataConversionWarning,
+            stacklevel=4,
+        )
+        target = target[:, 0]
+    if target.ndim != 1:
+        raise InvalidData(f"y must have one value a row; got an array of shape {target.shape}.")
+    if len(target) != len(table):
+        raise InvalidData(f"X has {len(table)} rows but y has {len(target)}.")
+    if len(table) == 0:
+        raise InvalidData("Found array with 0 sample(s) while a minimum of 2 is required.")
+    if len(table) < 2:
+        raise InvalidData("one sample is too few to fit on: pass at least 2 rows.")
+    if table.shape[1] == 0:
+        raise InvalidData(
+            f"X has 0 feature(s) (shape={table.shape}) while a minimum of 1 is required: add a "
+            "column."
+        )
+    validate_data(estimator, X, reset=True, skip_check_array=True)
+    return table, target
+
+
+def check_new_rows(estimator: Any, X: Any) -> pd.DataFrame:
+    """Check X against the columns of the fit and return it as a table of at least one row."""
+    table = as_table(X)
+    given = X if hasattr(X, "shape") else table
+    validate_data(estimator, given, reset=False, skip_check_array=True)
+    if len(table) == 0:
+        raise InvalidData("Found array with 0 sample(s) while a minimum of 1 is required.")
+    return table
+
+
+def check_numeric_target(target: np.ndarray) -> np.ndarray:
+    """A regression target (n,) as float64, finite.
+
+    Raises
+    ------
+    InvalidData
+        If it holds text, dates, missing values or infinity.
+    """
+    refuse_dates(pd.Series(target), "y")
+    try:
+        numbers = np.array(target, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidData(
+            "y holds values that are not numbers: use the classifier or convert the target."
+        ) from error
+    if not np.isfinite(numbers).all():
+        raise InvalidData(
+            "y contains NaN or infinity: drop the rows without a finite target before fitting."
+        )
+    return numbers
+
+
+def fit_target_scale(y: np.ndarray, standardize: bool = True) -> TargetScale:
+    """Mean and std of ``y`` (n,), or (0, 1) when it is not to be standardised.
+
+    Raises
+    ------
+    InvalidData
+        If a square of the target could overflow.
+    """
+    largest = float(np.abs(y).max())
+    if largest > LARGEST_TARGET:
+        raise InvalidData(
+            f"y holds {largest:g}, but variances overflow above {LARGEST_TARGET:g}: use a larger "
+            "unit."
+        )
+    if not standardize:
+        return TargetScale(0.0, 1.0)
+    spread = exact_std(y)
+    return TargetScale(float(np.mean(y)), spread if spread > 0.0 else 1.0)
+
+
+def exact_std(values: np.ndarray) -> float:
+    """Standard deviation of ``values`` (n,), exactly 0 where all are equal."""
+    return 0.0 if values.min() == values.max() else float(np.std(values))
+
+
+def draw_seed(random_state: Any) -> int:
+    """A seed from what NumPy and scikit-learn call a random state.
+
+    Raises
+    ------
+    InvalidParameter
+        If it is neither a whole number from 0, a generator nor None.
+
+    Examples
+    --------
+    >>> draw_seed(3)
+    3
+    """
+    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
+        return int(check_number("random_state", int(random_state), 0, 2**63 - 1, integer=True))
+    if random_state is None:
+        return int(np.random.default_rng().integers(2**31))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31 - 1))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    raise InvalidParameter(f"random_state must be a whole number or None; got {random_state!r}.")
+
+
+MAX_CLASSES = 200
+
+
+def encode_classes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The sorted classes of ``y`` (n,) and each row's class code (n,) int64.
+
+    Raises
+    ------
+    InvalidData
+        If labels are missing, look continuous, or there are fewer than 2 or too many classes.
+    """
+    if pd.isna(y).any():
+        raise InvalidData("y contains NaN: drop or label the rows without a class.")
+    if y.dtype.kind == "O" and pd.api.types.infer_dtype(y) in ("floating", "mixed-integer-float"):
+        y = y.astype(np.float64)
+    if y.dtype.kind == "f":
+        if not np.isfinite(y).all():
+            raise InvalidData("y contains infinity: every row needs a class.")
+        if (y != np.round(y)).any():
+            raise InvalidData(
+                "Unknown label type: continuous. y holds fractions, not classes: use the "
+                "regressor, or round or bin the target."
+            )
+    try:
+        classes, codes = np.unique(y, return_inverse=True)
+    except TypeError as error:
+        raise InvalidData(
+            "y mixes text and numbers: give every class a label of one type."
+        ) from error
+    if len(classes) < 2:
+        raise InvalidData(
+            "Classifier can't train when only one class is present: y needs at least 2 classes."
+        )
+    if len(classes) > MAX_CLASSES:
+        raise InvalidData(
+            f"y has {len(classes)} different classes, but at most {MAX_CLASSES} are supported: to "
+            "predict a number, use the regressor."
+        )
+    return classes, codes.astype(np.int64)
+
+
+class HeldOut(NamedTuple):
+    """Positions of the rows to fit on and of those to tune on, both ascending."""
+
+    fitted: NDArray[np.intp]
+    tuned: NDArray[np.intp]
+
+
+def hold_out(n_rows: int, fraction: float, seed: int) -> HeldOut:
+    """Choose a share of the rows at random, leaving at least three.
+
+    Parameters
+    ----------
+    n_rows : int
+    fraction : float
+        The share held out, above 0 and at most 0.9.
+    seed : int
+
+    Raises
+    ------
+    InvalidParameter
+        If the fraction is out of its range.
+    InvalidData
+        If fewer than one row would be held out, or fewer than three would be left.
+
+    Examples
+    --------
+    >>> fitted, tuned = hold_out(10, 0.2, seed=0)
+    >>> len(fitted), len(tuned), sorted([*fitted.tolist(), *tuned.tolist()]) == list(range(10))
+    (8, 2, True)
+    """
+    check_number("validation_fraction", fraction, 0, 0.9, low_open=True)
+    n_tuned = round(fraction * n_rows)
+    if n_tuned < 1 or n_rows - n_tuned < 3:
+        raise InvalidData(
+            f"n_samples = {n_rows} is too few to hold out a share of {fraction:g} and keep three "
+            "rows to fit on: pass more rows, or validation rows."
+        )
+    order = np.random.default_rng(seed).permutation(n_rows)
+    return HeldOut(np.sort(order[n_tuned:]), np.sort(order[:n_tuned]))
+
+
+def take_rows(X: Any, chosen: NDArray[np.intp]) -> Any:
+    """Rows of an array or a frame (n, n_features) by position."""
+    return X.iloc[chosen] if isinstance(X, pd.DataFrame) else X[chosen]
+
+
+def stack_rows(X: Any, more: Any) -> Any:
+    """The rows of X and then those of ``more``: a frame if both are, else an array."""
+    if isinstance(X, pd.DataFrame) and isinstance(more, pd.DataFrame):
+        return join_frames(X, more)
+    return np.concatenate([np.asarray(X), np.asarray(more)])
+
+
+def join_frames(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
+    """The rows of ``first`` and then those of ``second``, which has the same columns.
+
+    Category columns stay such where the two know different levels: pandas makes text of them.
+
+    Examples
+    --------
+    >>> first = pd.DataFrame({"kind": pd.Categorical(["a", "b"])})
+    >>> second = pd.DataFrame({"kind": pd.Categorical(["c"])})
+    >>> join_frames(first, second)["kind"].cat.categories.tolist()
+    ['a', 'b', 'c']
+    """
+    joined = pd.concat([first, second], ignore_index=True)
+    for label in first.columns:
+        pair = [first[label], second[label]]
+        if any(not isinstance(part.dtype, pd.CategoricalDtype) for part in pair):
+            continue
+        if pair[0].dtype == pair[1].dtype or any(part.cat.ordered for part in pair):
+            continue  # orders of different levels cannot be merged
+        if pair[0].cat.categories.dtype == pair[1].cat.categories.dtype:
+            joined[label] = union_categoricals(pair)
+    return joined
