@@ -10,8 +10,7 @@ import numpy as np
 from gbuq_core.baselines.interval_regressor import IntervalRegressor, Parts, missing_package
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.jobs import effective_n_jobs, tick
-from gbuq_core.metrics.inputs import FloatArray
-from gbuq_core.validation import check_number
+from gbuq_core.validation import FloatArray, check_number
 
 _LARGEST_RATE = 0.3
 

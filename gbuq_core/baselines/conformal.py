@@ -24,8 +24,7 @@ from gbuq_core.metrics.conformal import (
     check_levels,
     conformal_rank,
 )
-from gbuq_core.metrics.inputs import FloatArray
-from gbuq_core.validation import check_choice, check_number
+from gbuq_core.validation import FloatArray, check_choice, check_number
 
 MODELS = ("forest", "linear")
 

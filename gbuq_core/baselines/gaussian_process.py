@@ -20,8 +20,7 @@ from gbuq_core.baselines.sampled_functions import Moments, SampledFunctionsRegre
 from gbuq_core.errors import InvalidData
 from gbuq_core.inputs import draw_seed
 from gbuq_core.jobs import advance, check_memory, stage
-from gbuq_core.metrics.inputs import FloatArray
-from gbuq_core.validation import check_number
+from gbuq_core.validation import FloatArray, check_number
 
 MAX_GP_ROWS = 5000  # time grows with the cube
 _JITTER = 1e-8

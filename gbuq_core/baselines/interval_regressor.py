@@ -25,9 +25,9 @@ from gbuq_core.inputs import (
     refuse_dates,
 )
 from gbuq_core.jobs import effective_n_jobs, stage
-from gbuq_core.metrics.inputs import FloatArray
 from gbuq_core.trees.lightgbm_forest import check_forest, grow_forest, tree_values
 from gbuq_core.uncertainty import Uncertainty
+from gbuq_core.validation import FloatArray
 
 LARGEST_INPUT = 1e38  # of single precision, in which some of the libraries keep rows
 

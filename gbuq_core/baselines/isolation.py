@@ -17,8 +17,7 @@ from gbuq_core.baselines.held_out import check_new_rows
 from gbuq_core.baselines.interval_regressor import read_matrix, short_seed
 from gbuq_core.errors import InvalidData
 from gbuq_core.jobs import effective_n_jobs, tick
-from gbuq_core.metrics.inputs import FloatArray
-from gbuq_core.validation import check_number
+from gbuq_core.validation import FloatArray, check_number
 
 
 class NoveltyScore(BaseEstimator, ABC):

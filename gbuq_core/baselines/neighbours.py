@@ -19,7 +19,6 @@ from gbuq_core.baselines.held_out import TuningRows, check_new_rows, make_tuning
 from gbuq_core.baselines.sampled_functions import Distribution
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.inputs import LARGEST_TARGET
-from gbuq_core.metrics.inputs import FloatArray
 from gbuq_core.metrics.neighbour_tuning import (
     CANDIDATES,
     NeighbourTuning,
@@ -29,7 +28,7 @@ from gbuq_core.metrics.neighbour_tuning import (
 )
 from gbuq_core.metrics.scale_calibration import SCORINGS, calibrate_scale
 from gbuq_core.trees.importers.ownership import is_owned
-from gbuq_core.validation import check_choice, check_flag, check_number
+from gbuq_core.validation import FloatArray, check_choice, check_flag, check_number
 
 IMPORTANT = (5, 10, 20)  # the paper's numbers of features
 

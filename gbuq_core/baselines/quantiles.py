@@ -10,8 +10,7 @@ from scipy.special import ndtri
 
 from gbuq_core.baselines.interval_regressor import Intervals, LightGBMForest, Parts
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.metrics.inputs import FloatArray
-from gbuq_core.validation import check_array
+from gbuq_core.validation import FloatArray, check_array
 
 QUANTILES = (0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975)  # ends of 50, 80 and 95 % and the median
 

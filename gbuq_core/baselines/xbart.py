@@ -15,8 +15,7 @@ from gbuq_core.baselines.sampled_functions import Moments, SampledFunctionsRegre
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.inputs import draw_seed
 from gbuq_core.jobs import tick
-from gbuq_core.metrics.inputs import FloatArray
-from gbuq_core.validation import check_number
+from gbuq_core.validation import FloatArray, check_number
 
 _TIES_APART = 1e-6  # in stds of the column
 

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gbuq_core.errors import InvalidData
-from gbuq_core.metrics.inputs import FloatArray, class_codes
 from gbuq_core.metrics.intervals import binomial_band
 from gbuq_core.uncertainty import check_probabilities
-from gbuq_core.validation import check_number
+from gbuq_core.validation import FloatArray, check_number, class_codes
 
 
 class Reliability(NamedTuple):

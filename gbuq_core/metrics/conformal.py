@@ -15,9 +15,8 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from gbuq_core.errors import InvalidData, InvalidParameter
-from gbuq_core.metrics.inputs import FloatArray, check_gaussian
 from gbuq_core.metrics.intervals import Coverage, binomial_band
-from gbuq_core.validation import check_array
+from gbuq_core.validation import FloatArray, check_array, check_gaussian
 
 CONFORMAL_LEVELS = (0.5, 0.8, 0.95)
 

@@ -14,8 +14,14 @@ from numpy.typing import ArrayLike
 from scipy.special import betaincinv, ndtr
 
 from gbuq_core.errors import InvalidData
-from gbuq_core.metrics.inputs import FloatArray, check_gaussian, check_mixture
-from gbuq_core.validation import check_array, check_number, check_same_length
+from gbuq_core.validation import (
+    FloatArray,
+    check_array,
+    check_gaussian,
+    check_mixture,
+    check_number,
+    check_same_length,
+)
 
 
 def binomial_band(

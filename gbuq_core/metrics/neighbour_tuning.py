@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gbuq_core.errors import InvalidData
-from gbuq_core.metrics.inputs import FloatArray
 from gbuq_core.metrics.scale_calibration import scoring_function
-from gbuq_core.validation import check_array, check_choice, check_same_length
+from gbuq_core.validation import FloatArray, check_array, check_choice, check_same_length
 
 # Appendix B.2.
 CANDIDATES = (3, 5, 7, 9, 11, 15, 31, 61, 91, 121, 151, 201, 301, 401, 501, 601, 701)

@@ -12,9 +12,16 @@ from numpy.typing import ArrayLike
 from scipy.special import erf, logsumexp, ndtri
 
 from gbuq_core.errors import InvalidData
-from gbuq_core.metrics.inputs import FloatArray, check_gaussian, check_mixture, class_codes
 from gbuq_core.uncertainty import check_probabilities
-from gbuq_core.validation import check_array, check_number, check_same_length
+from gbuq_core.validation import (
+    FloatArray,
+    check_array,
+    check_gaussian,
+    check_mixture,
+    check_number,
+    check_same_length,
+    class_codes,
+)
 
 
 def rmse(y: ArrayLike, loc: ArrayLike) -> float:

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gbuq_core.errors import InvalidData
-from gbuq_core.metrics.inputs import FloatArray
-from gbuq_core.validation import check_array, check_number, check_same_length
+from gbuq_core.validation import FloatArray, check_array, check_number, check_same_length
 
 
 class RejectionCurve(NamedTuple):

@@ -12,9 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbuq_core.metrics.inputs import FloatArray, check_gaussian
 from gbuq_core.metrics.proper_scores import crps_gaussian, nll_gaussian
-from gbuq_core.validation import check_choice
+from gbuq_core.validation import FloatArray, check_choice, check_gaussian
 
 SCORINGS = ("nll", "crps")
 _POWERS = 10.0 ** np.arange(-8, 4)
