@@ -6,6 +6,7 @@ drop_stale_kernels()  # both before any kernel is decorated
 ensure_writable_cache()
 
 from gbuq_core.boosting import BoostedEnsembleClassifier, BoostedEnsembleRegressor  # noqa: E402
+from gbuq_core.distribution import Distribution  # noqa: E402
 from gbuq_core.ibug import IBUGRegressor  # noqa: E402
 from gbuq_core.macau import MacauClassifier, MacauRegressor  # noqa: E402
 from gbuq_core.sampling import sample_mixture  # noqa: E402
@@ -36,6 +37,7 @@ __version__ = "0.1.0"  # the only place: the package takes its version from this
 __all__ = [
     "BoostedEnsembleClassifier",
     "BoostedEnsembleRegressor",
+    "Distribution",
     "IBUGRegressor",
     "MacauClassifier",
     "MacauRegressor",

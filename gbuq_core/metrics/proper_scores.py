@@ -9,7 +9,8 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import erf, logsumexp, ndtri
+from scipy import stats
+from scipy.special import betaln, erf, logsumexp, ndtri
 
 from gbuq_core.errors import InvalidData
 from gbuq_core.uncertainty import check_probabilities
@@ -116,10 +117,17 @@ def nll_gaussian(y: ArrayLike, loc: ArrayLike, scale: ArrayLike) -> float:
     return float(nll_gaussian_values(y, loc, scale).mean())
 
 
-def nll_mixture_values(y: ArrayLike, means: ArrayLike, variances: ArrayLike) -> FloatArray:
-    """Per-row form of `nll_mixture`: (n_samples,) in nats."""
+def nll_mixture_values(
+    y: ArrayLike, means: ArrayLike, variances: ArrayLike, weights: FloatArray | None = None
+) -> FloatArray:
+    """Per-row form of `nll_mixture`: (n_samples,) in nats.
+
+    ``weights`` (n_members,) sum to 1; all members are equal without them.
+    """
     y, means, variances = check_mixture(y, means, variances, positive=True)
     log_density = -0.5 * ((y - means) ** 2 / variances + np.log(variances) + _LOG_2_PI)
+    if weights is not None:
+        return -logsumexp(log_density, axis=0, b=weights[:, None])
     return math.log(len(means)) - logsumexp(log_density, axis=0)
 
 
@@ -194,6 +202,9 @@ def nll_classification(
     return float(nll_classification_values(y, probabilities, classes).mean())
 
 
+_NORMAL_DF = 1e8  # a t of more degrees of freedom differs from the normal by less than rounding
+
+
 def _mean_absolute_normal(mean: FloatArray, std: FloatArray) -> FloatArray:
     """``E|Z|`` for Z normal; ``|mean|`` where the std is 0."""
     z = np.zeros(np.broadcast(mean, std).shape)
@@ -240,6 +251,51 @@ def crps_gaussian(y: ArrayLike, loc: ArrayLike, scale: ArrayLike) -> float:
     return float(crps_gaussian_values(y, loc, scale).mean())
 
 
+def crps_student_values(
+    y: ArrayLike, loc: ArrayLike, width: ArrayLike, df: ArrayLike
+) -> FloatArray:
+    """CRPS of one Student t per row, closed form: (n_samples,) in units of y.
+
+    ``width [z (2 F(z) - 1) + 2 f(z) (df + z^2) / (df - 1) - c]`` with ``z = (y - loc) / width`` and
+    ``c = 2 sqrt(df) / (df - 1) B(1/2, df - 1/2) / B(1/2, df/2)^2``.
+
+    Parameters
+    ----------
+    y, loc : array-like of shape (n_samples,)
+    width : array-like of shape (n_samples,)
+        The t's own scale: its std times ``sqrt((df - 2) / df)``. 0 gives the absolute error.
+    df : array-like of shape (n_samples,), or a number
+        Degrees of freedom, above 1; inf is the normal.
+
+    Raises
+    ------
+    InvalidData
+        If a width is negative, or the arrays are not finite or of different lengths.
+
+    References
+    ----------
+    Jordan, Krueger and Lerch (2019), "Evaluating probabilistic forecasts with scoringRules",
+    appendix A.2.
+
+    Examples
+    --------
+    >>> crps_student_values([0.0], [0.0], [1.0], 5.0).round(4), crps_gaussian([0.0], 0.0, 1.0)
+    (array([0.257]), 0.2336...)
+    """
+    y, loc, width = check_gaussian(y, loc, width, positive=False)
+    out = crps_gaussian_values(y, loc, width)
+    given = np.broadcast_to(np.asarray(df, dtype=np.float64), y.shape)
+    heavy = (given < _NORMAL_DF) & (width > 0.0)
+    nu, s = given[heavy], width[heavy]
+    z = (y[heavy] - loc[heavy]) / s
+    with np.errstate(over="ignore"):  # z^2 of a distant y, where the density is 0
+        near = 2.0 * np.exp(stats.t.logpdf(z, nu) + np.log1p(z * z / nu)) * nu / (nu - 1.0)
+    spread = np.exp(betaln(0.5, nu - 0.5) - 2.0 * betaln(0.5, 0.5 * nu))
+    centre = 2.0 * np.sqrt(nu) / (nu - 1.0) * spread
+    out[heavy] = s * (z * (2.0 * stats.t.cdf(z, nu) - 1.0) + near - centre)
+    return out
+
+
 def crps_mixture(y: ArrayLike, means: ArrayLike, variances: ArrayLike) -> float:
     """Mean CRPS of the equal mixture of the members' normals, closed form, in units of y.
 
@@ -267,15 +323,30 @@ def crps_mixture(y: ArrayLike, means: ArrayLike, variances: ArrayLike) -> float:
     >>> round(crps_mixture([0.0], [[0.0], [0.0]], [[1.0], [1.0]]), 4)
     0.2337
     """
+    return float(crps_mixture_values(y, means, variances).mean())
+
+
+def crps_mixture_values(
+    y: ArrayLike, means: ArrayLike, variances: ArrayLike, weights: FloatArray | None = None
+) -> FloatArray:
+    """Per-row form of `crps_mixture`: (n_samples,) in units of y.
+
+    ``weights`` (n_members,) sum to 1; all members are equal without them.
+    """
     y, means, variances = check_mixture(y, means, variances, positive=False)
     n_members = len(means)
-    near = _mean_absolute_normal(y - means, np.sqrt(variances)).mean(axis=0)
+    from_y = _mean_absolute_normal(y - means, np.sqrt(variances))
+    near = from_y.mean(axis=0) if weights is None else weights @ from_y
     apart = np.zeros_like(y)
     for m in range(n_members):
         pair_std = np.sqrt(variances[m:] + variances[m])
         distance = _mean_absolute_normal(means[m:] - means[m], pair_std)
+        if weights is not None:
+            distance *= (weights[m] * weights[m:])[:, None]
         apart += 2.0 * distance.sum(axis=0) - distance[0]  # (m, m) once, (m, k) and (k, m) at once
-    return float(np.maximum(near - 0.5 * apart / n_members**2, 0.0).mean())
+    if weights is None:
+        apart = apart / n_members**2
+    return np.maximum(near - 0.5 * apart, 0.0)
 
 
 def crps_ensemble(y: ArrayLike, draws: ArrayLike) -> float:
@@ -303,6 +374,11 @@ def crps_ensemble(y: ArrayLike, draws: ArrayLike) -> float:
     >>> crps_ensemble([0.0], [[-1.0], [1.0]])
     0.5
     """
+    return float(crps_ensemble_values(y, draws).mean())
+
+
+def crps_ensemble_values(y: ArrayLike, draws: ArrayLike) -> FloatArray:
+    """Per-row form of `crps_ensemble`: (n_samples,) in units of y."""
     target = check_array("y", y, 1)
     x = np.sort(check_array("draws", draws, 2), axis=0)
     check_same_length(y=target, draws=x)
@@ -310,7 +386,7 @@ def crps_ensemble(y: ArrayLike, draws: ArrayLike) -> float:
     # sum_ij |x_i - x_j| / 2 = sum_i (2 i - n + 1) x_(i), each gap counted by who is on either side.
     weights = (2.0 * np.arange(n) - n + 1.0) / n**2
     spread = weights @ (x - x[0])
-    return float(np.maximum(np.abs(x - target).mean(axis=0) - spread, 0.0).mean())
+    return np.maximum(np.abs(x - target).mean(axis=0) - spread, 0.0)
 
 
 def pinball_score(y: ArrayLike, quantile: ArrayLike, level: float) -> float:

@@ -1,0 +1,722 @@
+"""The predicted distribution of y for each row: what every ``predict_distribution`` returns.
+
+`Distribution` is the one interface. The kinds here are a normal, a Student t, a mixture of normals,
+draws, and the exponential of any of them for targets on a log scale. IBUG adds its own families.
+CRPS: Gneiting and Raftery (2007), "Strictly proper scoring rules, prediction, and estimation".
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+from scipy.special import ndtr, ndtri
+
+from gbuq_core.errors import InvalidData
+from gbuq_core.inputs.rows import draw_seed
+from gbuq_core.metrics.proper_scores import (
+    crps_ensemble_values,
+    crps_gaussian_values,
+    crps_mixture_values,
+    crps_student_values,
+    nll_gaussian_values,
+    nll_mixture_values,
+)
+from gbuq_core.resources import check_memory
+from gbuq_core.validation import check_array, check_number, check_same_length
+
+FloatArray = NDArray[np.float64]
+
+_MOST_DRAWS = 10_000_000
+_BLOCK = 2_000_000  # numbers of a temporary (members x rows x levels): 16 MB
+_REACH = 6.0  # a CRPS by quadrature runs over the quantiles of a normal's +-6 std: 1e-9 to 1 - 1e-9
+_LOG_REACH = float(-ndtri(1e-4))  # and over the central 99.98 % for the exponential of heavy tails
+_NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(64)
+_ROOT_2_PI = math.sqrt(2.0 * math.pi)
+_MOST_STEPS = 100  # a bisection alone takes 44 to 1e-13 of its bracket
+
+
+class Interval(NamedTuple):
+    """Ends of a central interval, (n_samples,) each, in units of y."""
+
+    lower: FloatArray
+    upper: FloatArray
+
+
+class Distribution(ABC):
+    """Predicted distribution of y, one for each row. Immutable; pairs ``loc, scale`` unpack.
+
+    Attributes
+    ----------
+    loc : ndarray of shape (n_samples,)
+        The prediction, in units of y.
+    scale : ndarray of shape (n_samples,)
+        The standard deviation that belongs to it, in units of y.
+
+    Notes
+    -----
+    ``len(d) == 2``, ``d[0] is d.loc`` and ``d[1] is d.scale``: code that treated the result as a
+    pair goes on.
+
+    Examples
+    --------
+    >>> d = NormalDistribution([0.0, 10.0], [1.0, 2.0])
+    >>> loc, scale = d
+    >>> lower, upper = d.interval(0.9)
+    >>> upper.round(2)
+    array([ 1.64, 13.29])
+    >>> d.quantile([0.5, 0.9]).round(2)
+    array([[ 0.  ,  1.28],
+           [10.  , 12.56]])
+    >>> d.crps([0.0, 10.0]).round(3)
+    array([0.234, 0.467])
+    >>> d.sample(3, random_state=0).shape
+    (3, 2)
+    """
+
+    loc: FloatArray
+    scale: FloatArray
+
+    def __iter__(self) -> Iterator[FloatArray]:
+        return iter((self.loc, self.scale))
+
+    def __len__(self) -> int:
+        return 2
+
+    def __getitem__(self, index: Any) -> Any:
+        return (self.loc, self.scale)[index]
+
+    def mean(self) -> FloatArray:
+        """The mean, (n_samples,), in units of y."""
+        return self.loc
+
+    def variance(self) -> FloatArray:
+        """The variance, (n_samples,), in squared units of y."""
+        return np.square(self.scale)
+
+    def quantile(self, q: ArrayLike) -> FloatArray:
+        """Quantiles, (n_samples, k), in units of y.
+
+        Parameters
+        ----------
+        q : array-like of shape (k,), or a number
+            Probabilities from 0 to 1. Where the distribution has no bound, 0 gives -inf and 1
+            gives inf.
+        """
+        levels = check_array("q", np.atleast_1d(np.asarray(q)), 1, low=0.0, high=1.0)
+        return self._quantiles(np.broadcast_to(levels, (len(self.loc), len(levels))))
+
+    def interval(self, level: float = 0.9) -> Interval:
+        """The central interval that holds y with probability ``level``: lower and upper ends.
+
+        Parameters
+        ----------
+        level : float
+            From 0 to 1: 0.9 for the interval between the 5 % and the 95 % quantile.
+
+        Returns
+        -------
+        Interval
+            ``(lower, upper)``, (n_samples,) each, in units of y.
+        """
+        half = 0.5 * check_number("level", level, 0.0, 1.0)
+        ends = self.quantile([0.5 - half, 0.5 + half])
+        return Interval(ends[:, 0], ends[:, 1])
+
+    def logpdf(self, y: ArrayLike) -> FloatArray:
+        """Log density at y (n_samples,): (n_samples,) in nats. Its negative is the NLL."""
+        return self._log_density(self._targets(y))
+
+    def cdf(self, y: ArrayLike) -> FloatArray:
+        """Probability of a value up to y (n_samples,): (n_samples,) from 0 to 1."""
+        return self._cdf(self._targets(y)[:, None])[:, 0]
+
+    def crps(self, y: ArrayLike) -> FloatArray:
+        """Continuous ranked probability score at y (n_samples,): (n_samples,) in units of y.
+
+        Lower is better. A prediction without spread has its absolute error.
+        """
+        return self._crps(self._targets(y))
+
+    def sample(self, draws: int, random_state: Any = None) -> FloatArray:
+        """Random draws of y, independent between rows: (draws, n_samples), in units of y.
+
+        Parameters
+        ----------
+        draws : int
+        random_state : int, RandomState, Generator or None
+            One seed gives one set of draws.
+
+        Raises
+        ------
+        MemoryLimitExceeded
+            If the draws would not fit into the free memory.
+        """
+        count = check_number("draws", draws, 1, _MOST_DRAWS, integer=True)
+        check_memory(32.0 * count * len(self.loc), "these draws")
+        return self._sample(count, np.random.default_rng(draw_seed(random_state)))
+
+    def _targets(self, y: ArrayLike) -> FloatArray:
+        target = check_array("y", y, 1, min_length=0)
+        if len(target) != len(self.loc):
+            raise InvalidData(
+                f"y must have one value for each of the {len(self.loc)} rows; got {len(target)}."
+            )
+        return target
+
+    def _crps(self, y: FloatArray) -> FloatArray:
+        """By quadrature over the quantiles, for kinds without a closed form."""
+        return crps_by_quantiles(self, y, _REACH)
+
+    @abstractmethod
+    def _quantiles(self, levels: FloatArray) -> FloatArray:
+        """Each row's own quantiles: levels (n, k) in, (n, k) out."""
+
+    @abstractmethod
+    def _log_density(self, y: FloatArray) -> FloatArray:
+        """Log density at y (n,)."""
+
+    @abstractmethod
+    def _cdf(self, points: FloatArray) -> FloatArray:
+        """Probability of a value up to each row's points (n, k)."""
+
+    @abstractmethod
+    def _sample(self, count: int, random: np.random.Generator) -> FloatArray:
+        """Draws (count, n)."""
+
+
+@dataclass(frozen=True, eq=False)
+class NormalDistribution(Distribution):
+    """One normal a row.
+
+    Parameters
+    ----------
+    loc, scale : array-like of shape (n_samples,)
+        Mean and std, in units of y. A std of 0 is a certain value: it has no density.
+
+    Raises
+    ------
+    InvalidData
+        If the arrays are not finite, of different lengths, or a scale is negative.
+
+    Examples
+    --------
+    >>> NormalDistribution([0.0], [1.0]).cdf([1.0]).round(4)
+    array([0.8413])
+    """
+
+    loc: FloatArray
+    scale: FloatArray
+
+    def __post_init__(self) -> None:
+        _set_loc_scale(self, self.loc, self.scale)
+
+    def interval(self, level: float = 0.9) -> Interval:  # noqa: D102 (of the base)
+        half = self.scale * ndtri(0.5 + 0.5 * check_number("level", level, 0.0, 1.0))
+        return Interval(self.loc - half, self.loc + half)
+
+    def _quantiles(self, levels: FloatArray) -> FloatArray:
+        return _at(self.loc, self.scale, ndtri(levels))
+
+    def _log_density(self, y: FloatArray) -> FloatArray:
+        return -nll_gaussian_values(y, self.loc, self.scale)
+
+    def _cdf(self, points: FloatArray) -> FloatArray:
+        return ndtr(_standardised(points, self.loc[:, None], self.scale[:, None]))
+
+    def _crps(self, y: FloatArray) -> FloatArray:
+        return crps_gaussian_values(y, self.loc, self.scale)
+
+    def _sample(self, count: int, random: np.random.Generator) -> FloatArray:
+        return self.loc + self.scale * random.standard_normal((count, len(self.loc)))
+
+
+@dataclass(frozen=True, eq=False)
+class StudentDistribution(Distribution):
+    """One Student t a row, given by its mean, its std and its degrees of freedom.
+
+    Parameters
+    ----------
+    loc, scale : array-like of shape (n_samples,)
+        Mean and std, in units of y. The std, not the t's own scale, which is smaller by
+        ``sqrt((df - 2) / df)``.
+    df : array-like of shape (n_samples,), or a number
+        Degrees of freedom, above 2; inf is the normal.
+
+    Raises
+    ------
+    InvalidData
+        If the arrays are of different lengths, a scale is negative or a df is not above 2.
+
+    Examples
+    --------
+    >>> heavy = StudentDistribution([0.0], [1.0], 3.0)
+    >>> heavy.interval(0.99).upper.round(2), NormalDistribution([0.0], [1.0]).interval(0.99)[1]
+    (array([3.37]), array([2.5758...]))
+    """
+
+    loc: FloatArray
+    scale: FloatArray
+    df: FloatArray
+
+    def __post_init__(self) -> None:
+        _set_loc_scale(self, self.loc, self.scale)
+        df = np.asarray(self.df, dtype=np.float64)
+        if df.ndim > 1 or (df.ndim == 1 and len(df) != len(self.loc)) or not (df > 2.0).all():
+            raise InvalidData(
+                f"df must be one number above 2, or one for each of the {len(self.loc)} rows."
+            )
+        object.__setattr__(self, "df", np.broadcast_to(df, self.loc.shape))
+
+    @property
+    def _width(self) -> FloatArray:
+        """The t's own scale."""
+        return self.scale * np.sqrt(1.0 - 2.0 / self.df)
+
+    def interval(self, level: float = 0.9) -> Interval:  # noqa: D102 (of the base)
+        inside = 0.5 + 0.5 * check_number("level", level, 0.0, 1.0)
+        half = _at(np.zeros(len(self.loc)), self._width, stats.t.ppf(inside, self.df)[:, None])
+        return Interval(self.loc - half[:, 0], self.loc + half[:, 0])
+
+    def _quantiles(self, levels: FloatArray) -> FloatArray:
+        return _at(self.loc, self._width, stats.t.ppf(levels, self.df[:, None]))
+
+    def _log_density(self, y: FloatArray) -> FloatArray:
+        width = self._width
+        if not width.all():
+            raise InvalidData("scale must be positive everywhere; a std of 0 has no density.")
+        density: FloatArray = stats.t.logpdf((y - self.loc) / width, self.df) - np.log(width)
+        return density
+
+    def _cdf(self, points: FloatArray) -> FloatArray:
+        z = _standardised(points, self.loc[:, None], self._width[:, None])
+        probability: FloatArray = stats.t.cdf(z, self.df[:, None])
+        return probability
+
+    def _crps(self, y: FloatArray) -> FloatArray:
+        return crps_student_values(y, self.loc, self._width, self.df)
+
+    def _sample(self, count: int, random: np.random.Generator) -> FloatArray:
+        shape = (count, len(self.loc))
+        normal = np.isinf(self.df)
+        z = random.standard_t(np.where(normal, 3.0, self.df), shape)
+        if normal.any():
+            z[:, normal] = random.standard_normal((count, int(normal.sum())))
+        return self.loc + self._width * z
+
+
+def student(loc: ArrayLike, scale: ArrayLike, df: ArrayLike) -> Distribution:
+    """A Student t with this mean, std and df; the normal itself where df is inf for all rows.
+
+    Parameters
+    ----------
+    loc, scale : array-like of shape (n_samples,)
+    df : array-like of shape (n_samples,), or a number
+        Above 2.
+
+    Examples
+    --------
+    >>> type(student([0.0], [1.0], np.inf)).__name__
+    'NormalDistribution'
+    """
+    if np.isposinf(np.asarray(df, dtype=np.float64)).all():
+        return NormalDistribution(np.asarray(loc), np.asarray(scale))
+    return StudentDistribution(np.asarray(loc), np.asarray(scale), np.asarray(df))
+
+
+@dataclass(frozen=True, eq=False)
+class MixtureDistribution(Distribution):
+    """A mixture of normals a row: members of an ensemble, or draws from a posterior.
+
+    ``loc`` and ``scale`` are the mixture's mean and std (law of total variance).
+
+    Parameters
+    ----------
+    means, variances : array-like of shape (n_members, n_samples)
+        In units of y and squared units of y.
+    weights : array-like of shape (n_members,), optional
+        All equal by default; they are divided by their sum.
+
+    Raises
+    ------
+    InvalidData
+        If the arrays are not finite or do not match, or a variance or a weight is negative.
+
+    Notes
+    -----
+    The CRPS sums over pairs of members, so its time grows with the square of their number.
+
+    Examples
+    --------
+    >>> two = MixtureDistribution([[-1.0], [1.0]], [[0.01], [0.01]])
+    >>> two.scale.round(3), two.interval(0.5).upper.round(3)
+    (array([1.005]), array([1.]))
+    """
+
+    means: FloatArray
+    variances: FloatArray
+    weights: FloatArray | None = None
+    loc: FloatArray = field(init=False, repr=False)
+    scale: FloatArray = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        means = check_array("means", self.means, 2, min_length=0)
+        variances = check_array("variances", self.variances, 2, low=0.0, min_length=0)
+        if means.shape != variances.shape:
+            raise InvalidData(
+                f"means and variances must have one shape; got {means.shape} and {variances.shape}."
+            )
+        if self.weights is None:
+            loc = means.mean(axis=0)
+            variance = variances.mean(axis=0) + means.var(axis=0)
+        else:
+            weights = check_array("weights", self.weights, 1, low=0.0)
+            if len(weights) != len(means) or weights.sum() == 0.0:
+                raise InvalidData(
+                    f"weights must be {len(means)} numbers, one for each member and not all 0."
+                )
+            weights = weights / weights.sum()
+            loc = weights @ means
+            variance = weights @ variances + weights @ np.square(means - loc)
+            object.__setattr__(self, "weights", _read_only(weights))
+        object.__setattr__(self, "means", _read_only(means))
+        object.__setattr__(self, "variances", _read_only(variances))
+        object.__setattr__(self, "loc", _read_only(loc))
+        object.__setattr__(self, "scale", _read_only(np.sqrt(variance)))
+
+    def _quantiles(self, levels: FloatArray) -> FloatArray:
+        """Newton's method on the cdf, inside a bracket that halves wherever a step leaves it.
+
+        A mixture's quantile lies between the smallest and the largest of its members'.
+        """
+        out = np.empty(levels.shape)
+        step = max(1, _BLOCK // max(1, len(self.means) * levels.shape[1]))
+        stds = np.sqrt(self.variances)
+        for start in range(0, len(levels), step):
+            rows = slice(start, start + step)
+            out[rows] = _solve_mixture(
+                self.means[:, rows, None], stds[:, rows, None], self._shares(), levels[rows]
+            )
+        return out
+
+    def _shares(self) -> FloatArray:
+        if self.weights is None:
+            return np.full(len(self.means), 1.0 / len(self.means))
+        return self.weights
+
+    def _log_density(self, y: FloatArray) -> FloatArray:
+        return -nll_mixture_values(y, self.means, self.variances, self.weights)
+
+    def _cdf(self, points: FloatArray) -> FloatArray:
+        out = np.zeros(points.shape)
+        for share, mean, std in zip(
+            self._shares(), self.means, np.sqrt(self.variances), strict=True
+        ):
+            out += share * ndtr(_standardised(points, mean[:, None], std[:, None]))
+        return np.minimum(out, 1.0)
+
+    def _crps(self, y: FloatArray) -> FloatArray:
+        return crps_mixture_values(y, self.means, self.variances, self.weights)
+
+    def _sample(self, count: int, random: np.random.Generator) -> FloatArray:
+        n_members, n_rows = self.means.shape
+        chosen = random.choice(n_members, size=(count, n_rows), p=self.weights)
+        means = np.take_along_axis(self.means, chosen, axis=0)
+        stds = np.sqrt(np.take_along_axis(self.variances, chosen, axis=0))
+        return means + stds * random.standard_normal((count, n_rows))
+
+
+@dataclass(frozen=True, eq=False)
+class EmpiricalDistribution(Distribution):
+    """The draws of a sampler, each equally likely. ``loc`` and ``scale`` are their mean and std.
+
+    Parameters
+    ----------
+    draws : array-like of shape (n_draws, n_samples)
+        In units of y.
+
+    Notes
+    -----
+    A quantile is the smallest draw whose share of draws up to it reaches q. Draws have no density,
+    so `logpdf` raises `InvalidData`.
+
+    Examples
+    --------
+    >>> EmpiricalDistribution([[1.0], [3.0], [2.0], [9.0]]).quantile([0.5, 1.0])
+    array([[2., 9.]])
+    """
+
+    draws: FloatArray
+    loc: FloatArray = field(init=False, repr=False)
+    scale: FloatArray = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        draws = check_array("draws", self.draws, 2, min_length=0)
+        object.__setattr__(self, "draws", _read_only(draws))
+        object.__setattr__(self, "loc", _read_only(draws.mean(axis=0)))
+        object.__setattr__(self, "scale", _read_only(draws.std(axis=0)))
+
+    def _quantiles(self, levels: FloatArray) -> FloatArray:
+        count = len(self.draws)
+        # 0.3 x 10 is 3.0000000000000004: the third draw is meant.
+        place = np.ceil(levels * count - 1e-9).astype(np.intp) - 1
+        ordered = np.sort(self.draws, axis=0).T
+        return np.take_along_axis(ordered, np.clip(place, 0, count - 1), axis=1)
+
+    def _log_density(self, y: FloatArray) -> FloatArray:
+        raise InvalidData("Draws have no density: score them by crps, or fit a distribution.")
+
+    def _cdf(self, points: FloatArray) -> FloatArray:
+        return np.stack([(self.draws <= column).mean(axis=0) for column in points.T], axis=1)
+
+    def _crps(self, y: FloatArray) -> FloatArray:
+        return crps_ensemble_values(y, self.draws)
+
+    def _sample(self, count: int, random: np.random.Generator) -> FloatArray:
+        chosen = random.integers(len(self.draws), size=(count, len(self.loc)))
+        return np.take_along_axis(self.draws, chosen, axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class LogDistribution(Distribution):
+    """``y = exp(z) - shift`` with z as predicted: for a target that was trained on a log scale.
+
+    Parameters
+    ----------
+    inner : Distribution
+        Of ``z = log(y + shift)``.
+    shift : float
+        At least 0; 1 undoes ``log1p``.
+
+    Notes
+    -----
+    Quantiles, intervals, cdf, density and draws are exact for any ``inner``. For a normal or a
+    mixture of normals, mean, std and CRPS are too (log-normals have closed forms). The exponential
+    of a Student t has no finite mean, and its CRPS is infinite. For a t and all other kinds,
+    ``loc``, ``scale`` and the CRPS are therefore those of y cut off at its 0.01 % and 99.99 %
+    quantiles: values beyond count as these quantiles.
+
+    Examples
+    --------
+    >>> price = LogDistribution(NormalDistribution([0.0], [1.0]))
+    >>> price.loc.round(3), price.quantile([0.5])[0]  # the mean lies above the median
+    (array([1.649]), array([1.]))
+    """
+
+    inner: Distribution
+    shift: float = 0.0
+    loc: FloatArray = field(init=False, repr=False)
+    scale: FloatArray = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shift", check_number("shift", self.shift, 0.0))
+        with np.errstate(over="ignore"):  # beyond float64: inf
+            mean, std = self._moments()
+        object.__setattr__(self, "loc", _read_only(mean - self.shift))
+        object.__setattr__(self, "scale", _read_only(std))
+
+    def _moments(self) -> tuple[FloatArray, FloatArray]:
+        """Mean and std of exp(z)."""
+        members = _normal_members(self.inner)
+        if members is not None:
+            means, variances, shares = members
+            centres = np.exp(means + 0.5 * variances)
+            mean = shares @ centres
+            within = np.square(centres) * np.expm1(variances)
+            return mean, np.sqrt(shares @ (within + np.square(centres - mean)))
+        u = np.concatenate([[-_LOG_REACH], _LOG_REACH * _NODES, [_LOG_REACH]])
+        tail = ndtr(-_LOG_REACH)
+        weights = np.exp(-0.5 * u * u) / _ROOT_2_PI
+        weights *= np.concatenate([[0.0], _LOG_REACH * _NODE_WEIGHTS, [0.0]])
+        weights[[0, -1]] = tail
+        values = np.exp(self.inner.quantile(ndtr(u)))
+        mean = values @ weights
+        return mean, np.sqrt(np.square(values - mean[:, None]) @ weights)
+
+    def _quantiles(self, levels: FloatArray) -> FloatArray:
+        with np.errstate(over="ignore"):
+            return np.exp(self.inner._quantiles(levels)) - self.shift
+
+    def _inside(self, y: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
+        """``log(y + shift)``, and where it exists; elsewhere 0."""
+        moved = y + self.shift
+        inside = moved > 0.0
+        return np.log(np.where(inside, moved, 1.0)), inside
+
+    def _log_density(self, y: FloatArray) -> FloatArray:
+        z, inside = self._inside(y)
+        return np.where(inside, self.inner._log_density(z) - z, -np.inf)
+
+    def _cdf(self, points: FloatArray) -> FloatArray:
+        z, inside = self._inside(points)
+        return np.where(inside, self.inner._cdf(z), 0.0)
+
+    def _crps(self, y: FloatArray) -> FloatArray:
+        members = _normal_members(self.inner)
+        if members is None:
+            return crps_by_quantiles(self, y, _LOG_REACH)
+        z, inside = self._inside(y)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return _crps_log_normals(y + self.shift, np.where(inside, z, -np.inf), *members)
+
+    def _sample(self, count: int, random: np.random.Generator) -> FloatArray:
+        with np.errstate(over="ignore"):
+            return np.exp(self.inner._sample(count, random)) - self.shift
+
+
+class _Members(NamedTuple):
+    """Means and variances (n_members, n_samples), and shares (n_members,) that sum to 1."""
+
+    means: FloatArray
+    variances: FloatArray
+    shares: FloatArray
+
+
+def _normal_members(distribution: Distribution) -> _Members | None:
+    """The members of a mixture of normals; a normal is its only member; None for other kinds."""
+    if isinstance(distribution, NormalDistribution):
+        return _Members(distribution.loc[None], np.square(distribution.scale)[None], np.ones(1))
+    if isinstance(distribution, MixtureDistribution):
+        return _Members(distribution.means, distribution.variances, distribution._shares())
+    return None
+
+
+def _crps_log_normals(
+    y: FloatArray, z: FloatArray, means: FloatArray, variances: FloatArray, shares: FloatArray
+) -> FloatArray:
+    """CRPS of a mixture of log-normals at y with ``z = log y``: ``E|Y - y| - E|Y - Y'| / 2``.
+
+    With one member it is Baran and Lerch (2015), "Log-normal distribution based EMOS models for
+    probabilistic wind speed forecasting", equation 5.
+    """
+    centres, stds = np.exp(means + 0.5 * variances), np.sqrt(variances)
+    w = _standardised(z, means, stds)
+    score = shares @ (y * (2.0 * ndtr(w) - 1.0) + centres * (1.0 - 2.0 * ndtr(w - stds)))
+    for one in range(len(means)):
+        for other in range(one, len(means)):
+            spread = np.sqrt(variances[one] + variances[other])
+            above, gap = np.abs(centres[one] - centres[other]), means[one] - means[other]
+            ahead = ndtr(_standardised(gap + variances[one], 0.0, spread))
+            behind = ndtr(_standardised(variances[other] - gap, 0.0, spread))
+            distance = centres[one] * (2.0 * ahead - 1.0) + centres[other] * (2.0 * behind - 1.0)
+            pairs = 0.5 if one == other else 1.0
+            score -= pairs * shares[one] * shares[other] * np.where(spread > 0, distance, above)
+    return np.maximum(score, 0.0)
+
+
+def crps_by_quantiles(distribution: Distribution, y: FloatArray, reach: float) -> FloatArray:
+    """CRPS (n_samples,) by quadrature: twice the pinball loss, integrated over all quantiles.
+
+    ``2 int (1[y <= q(t)] - t) (q(t) - y) dt`` with ``t = Phi(u)``, 64 Gauss-Legendre nodes of u on
+    either side of y. Quantiles beyond ``u = -reach`` and ``u = reach`` count as those at the ends.
+
+    Parameters
+    ----------
+    distribution : Distribution
+    y : ndarray of shape (n_samples,)
+    reach : float
+        In stds of a normal.
+
+    References
+    ----------
+    Gneiting and Raftery (2007), section 6.
+
+    Examples
+    --------
+    >>> crps_by_quantiles(NormalDistribution([0.0], [1.0]), np.zeros(1), 6.0).round(6)
+    array([0.233695])
+    """
+    check_memory(8.0 * 8 * len(y) * 2 * len(_NODES), "these scores")
+    tail = float(ndtr(-reach))
+    place = np.clip(ndtri(distribution._cdf(y[:, None])[:, 0]), -reach, reach)
+    levels, weights = [], []
+    for side in (-1.0, 1.0):
+        half = 0.5 * (reach - side * place)  # of the way from y to the end on this side
+        u = (side * (reach - half))[:, None] + half[:, None] * _NODES
+        density = np.exp(-0.5 * u * u) / _ROOT_2_PI
+        levels.append(ndtr(u))
+        weights.append(2.0 * half[:, None] * _NODE_WEIGHTS * density * ndtr(-side * u))
+    ends = np.broadcast_to([tail, 1.0 - tail], (len(y), 2))
+    found = distribution._quantiles(np.concatenate([*levels, ends], axis=1))
+    apart = np.abs(found - y[:, None])
+    inner = (apart[:, :-2] * np.concatenate(weights, axis=1)).sum(axis=1)
+    # The mass at an end counts with its own square, or with all but the other end's square.
+    near, far = tail * tail, 2.0 * tail - tail * tail
+    left = np.where(y <= found[:, -2], far, near) * apart[:, -2]
+    right = np.where(y > found[:, -1], far, near) * apart[:, -1]
+    score: FloatArray = inner + left + right
+    return score
+
+
+def _solve_mixture(
+    means: FloatArray, stds: FloatArray, shares: FloatArray, levels: FloatArray
+) -> FloatArray:
+    """Quantiles (n, k) of mixtures with means and stds (n_members, n, 1) and shares."""
+    of_members = means + np.where(stds > 0.0, stds, 0.0) * np.where(stds > 0.0, ndtri(levels), 0.0)
+    used = shares > 0.0
+    low, high = of_members[used].min(axis=0), of_members[used].max(axis=0)
+    out = np.where(levels <= 0.0, low, high)
+    row, column = np.nonzero((levels > 0.0) & (levels < 1.0) & (low < high))
+    low, high, wanted = low[row, column], high[row, column], levels[row, column]
+    mu, s = means[:, row, 0], stds[:, row, 0]
+    x = 0.5 * (low + high)
+    close = 4e-16 * np.maximum(np.abs(low), np.abs(high))  # rounding of x itself
+    place = np.arange(len(x))
+    found = x.copy()
+    weights = shares[:, None]
+    for _ in range(_MOST_STEPS):
+        if not len(place):
+            break
+        z = _standardised(x, mu, s)
+        excess = (weights * ndtr(z)).sum(axis=0) - wanted
+        high = np.where(excess >= 0.0, x, high)
+        low = np.where(excess < 0.0, x, low)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            slope = (weights * np.exp(-0.5 * z * z) / (s * _ROOT_2_PI)).sum(axis=0)
+            step = x - excess / slope
+        trusted = (step >= low) & (step <= high)
+        new = np.where(trusted, step, 0.5 * (low + high))
+        exact = np.abs(excess) <= 1e-15 * wanted
+        new = np.where(exact, x, new)
+        still = (np.abs(new - x) > close) & ~exact
+        found[place] = new
+        place, x, low, high, wanted, close = (
+            part[still] for part in (place, new, low, high, wanted, close)
+        )
+        mu, s = mu[:, still], s[:, still]
+    out[row, column] = found
+    return out
+
+
+def _standardised(points: FloatArray, loc: FloatArray | float, scale: FloatArray) -> FloatArray:
+    """``(points - loc) / scale``; where the scale is 0, inf from loc on and -inf below it."""
+    away = points - loc
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        z = away / scale
+    return np.where(scale > 0.0, z, np.where(away >= 0.0, np.inf, -np.inf))
+
+
+def _at(loc: FloatArray, scale: FloatArray, z: FloatArray) -> FloatArray:
+    """``loc + scale z`` (n, k), and loc where the scale is 0, whatever z."""
+    certain = scale[:, None] == 0.0
+    return loc[:, None] + scale[:, None] * np.where(certain, 0.0, z)
+
+
+def _read_only(values: FloatArray) -> FloatArray:
+    view = values.view()
+    view.flags.writeable = False
+    return view
+
+
+def _set_loc_scale(distribution: Distribution, loc: ArrayLike, scale: ArrayLike) -> None:
+    location = check_array("loc", loc, 1, min_length=0)
+    std = check_array("scale", scale, 1, low=0.0, min_length=0)
+    check_same_length(loc=location, scale=std)
+    object.__setattr__(distribution, "loc", _read_only(location))
+    object.__setattr__(distribution, "scale", _read_only(std))
