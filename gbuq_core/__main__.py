@@ -34,8 +34,7 @@ from gbuq_core.tables import (
     to_csv_bytes,
     to_parquet_bytes,
 )
-from gbuq_core.tables.listed import BOOSTED, table_methods
-from gbuq_core.tables.predicting import CYCLICAL_METHODS
+from gbuq_core.tables.predicting import BOOSTED, CYCLICAL_METHODS, table_methods
 
 BAD_INPUT = 2
 INTERRUPTED = 130

@@ -43,7 +43,7 @@ To move a page here: replace its dictionary by ``{key: METHODS[key] for key in .
 it shows, take ``label``, ``about`` and ``packages`` from the record, build with ``make`` (or
 ``builder(...)`` in exported code), and estimate with ``costs``. What only this page says about a
 method stays with the page. `gbuq_core.experiments.heteroscedastic.plan` and ``models`` are an
-example; `gbuq_core.tables.listed` is how the command line scores a table by any record.
+example; `gbuq_core.tables.predicting` is how the command line scores a table by any record.
 
 A new method is a `Method` in ``RECORDS`` of one of this room's files (and its estimator's own
 file). A notebook or a test adds one with `declare_method`, before it imports a page.

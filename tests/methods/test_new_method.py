@@ -86,7 +86,7 @@ IN_THE_COMMAND = """
 import sys
 import made_up
 from gbuq_core.__main__ import main
-from gbuq_core.tables.listed import table_methods
+from gbuq_core.tables.predicting import table_methods
 
 assert "straight_line" in table_methods("regression")
 assert "straight_line" not in table_methods("classification")
