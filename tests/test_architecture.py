@@ -86,7 +86,7 @@ RULES = {
         ("gbuq_core/boosting/saving.py", "import pickle"),
         ("gbuq_core/boosting/saving.py", "from joblib import load"),
         ("gbuq_core/boosting/saving.py", "np.load(path, allow_pickle=True)"),
-        ("gbuq_core/tables/reading.py", "pd.read_pickle(path)"),
+        ("gbuq_core/tables/files.py", "pd.read_pickle(path)"),
         ("pages/home.py", "eval(text)"),
     ],
     rules.user_text_is_not_html: [("pages/home.py", "st.markdown(x, unsafe_allow_html=True)")],

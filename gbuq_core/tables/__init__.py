@@ -23,13 +23,21 @@ from gbuq_core.tables.explaining import (
     estimate_explaining,
     explain_row,
 )
-from gbuq_core.tables.output import ADDED_NAMES, AddedColumns, to_csv_bytes, to_parquet_bytes
+from gbuq_core.tables.files import (
+    ReadOptions,
+    Source,
+    Table,
+    read_table,
+    to_csv_bytes,
+    to_parquet_bytes,
+)
 from gbuq_core.tables.predicting import Predictions, ScorePlan
-from gbuq_core.tables.reading import ReadOptions, Source, Table, read_table
 from gbuq_core.tables.schema import Schema, edit_schema, infer_schema, suggest_target
 from gbuq_core.tables.scoring import (
+    ADDED_NAMES,
     MAX_ROWS_OUT_OF_FOLD,
     PROTOCOLS,
+    AddedColumns,
     ClassificationScores,
     FittedModel,
     RegressionScores,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gbuq_core.tables.reading import Table, table_from_columns
+from gbuq_core.tables.files import Table, table_from_columns
 from gbuq_core.tables.schema import Schema, edit_schema, infer_schema
 from gbuq_core.validation import check_choice
 

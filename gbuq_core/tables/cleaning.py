@@ -26,7 +26,7 @@ from gbuq_core.tables.columns import (
     single_chunk,
     used_parts,
 )
-from gbuq_core.tables.reading import Table, free_name
+from gbuq_core.tables.files import Table, free_name
 from gbuq_core.tables.schema import (
     Schema,
     best_numbers,

@@ -22,7 +22,7 @@ from gbuq_core.errors import InvalidParameter
 from gbuq_core.jobs import stage, tick
 from gbuq_core.methods import METHODS, find_methods
 from gbuq_core.metrics import nll_classification, nll_mixture, nll_mixture_values
-from gbuq_core.tables.cleaning import Prepared
+from gbuq_core.tables.cleaning import Prepared, Target
 from gbuq_core.uncertainty import Uncertainty, decompose_classification, decompose_regression
 from gbuq_core.validation import check_number
 
@@ -643,3 +643,33 @@ def all_classes(found: NDArray[np.float64], model: Any, n_classes: int) -> NDArr
     members = np.zeros((*found.shape[:2], n_classes))
     members[..., np.asarray(model.classes_, dtype=np.int64)] = found
     return members
+
+
+def predicted_values(predictions: Predictions, target: Target) -> Any:
+    """Predicted means, or class labels: whole numbers where that changes the letters of none."""
+    if not target.classes:
+        return predictions.loc
+    codes = predictions.loc.astype(np.int64)
+    labels: Any
+    if all(_is_int64(label) for label in target.classes):
+        labels = np.array([int(label) for label in target.classes], dtype=np.int64)
+    else:
+        labels = pd.array(list(target.classes), dtype="str")
+    return pd.Series(labels[codes])
+
+
+def _is_int64(label: str) -> bool:
+    """Whether a label is written just as a whole number of 64 bits: not 01, 1_000 or 10**24."""
+    try:
+        number = int(label)
+    except ValueError:
+        return False
+    return str(number) == label and -(2**63) <= number < 2**63
+
+
+def row_errors(scored: Prepared, predictions: Predictions) -> NDArray[np.float64]:
+    """Absolute error, or 1 for a wrong class and 0 for the right one; NaN without a target."""
+    if not scored.target.classes:
+        return np.abs(scored.y - predictions.loc)
+    wrong = (scored.y != predictions.loc).astype(np.float64)
+    return np.where(np.isnan(scored.y), np.nan, wrong)

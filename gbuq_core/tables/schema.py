@@ -28,7 +28,7 @@ from gbuq_core.tables.columns import (
     single_chunk,
     suspected_missing,
 )
-from gbuq_core.tables.reading import Table
+from gbuq_core.tables.files import Table
 from gbuq_core.validation import check_choice
 
 _ENOUGH = 0.95  # of the cells must be numbers or dates

@@ -38,9 +38,10 @@ from gbuq_core.metrics import (
     reliability,
     rmse,
 )
-from gbuq_core.presentation import columns_named, counted
+from gbuq_core.presentation import columns_named, counted, listed
 from gbuq_core.tables.cleaning import Prepared, prepare_new, prepare_training
-from gbuq_core.tables.output import AddedColumns, assemble_output
+from gbuq_core.tables.columns import plain_column, single_chunk
+from gbuq_core.tables.files import Table, free_name
 from gbuq_core.tables.predicting import (
     BLOCK_ROWS,
     FEWEST_PILOT_ROWS,
@@ -57,8 +58,9 @@ from gbuq_core.tables.predicting import (
     make_estimator,
     pilot_of,
     predict_rows,
+    predicted_values,
+    row_errors,
 )
-from gbuq_core.tables.reading import Table
 from gbuq_core.tables.schema import Schema, infer_schema
 from gbuq_core.uncertainty import Uncertainty
 
@@ -405,6 +407,109 @@ def evaluate_rows(
     """Scores over those of some rows of a prepared table that have a target."""
     y_train = training.y[training.known]
     return evaluate(prepared.y, predictions, rows, y_train, len(training.target.classes))
+
+
+ADDED_NAMES = (
+    "prediction",
+    "total_uncertainty",
+    "data_uncertainty",
+    "knowledge_uncertainty",
+    "error",
+    "fold",
+    "in_training",
+    "unseen_level",
+    "new_missing",
+)
+
+
+class AddedColumns(NamedTuple):
+    """Names of the added columns, in their order, and what they hold.
+
+    Attributes
+    ----------
+    names : tuple of str
+        ``prediction`` (in units of the target, or a class), ``total_uncertainty``,
+        ``data_uncertainty`` and ``knowledge_uncertainty`` (variances of the target, or nats), and
+        as far as they apply ``error`` (absolute error, or 1 for a wrong class; empty where the
+        target is not known), ``fold``, ``in_training``, ``unseen_level``, ``new_missing``.
+    units : tuple of str
+        The unit of each, or an empty string.
+    renamed : tuple of (str, str)
+        Columns of the input that had one of these names, and what they are called instead.
+    """
+
+    names: tuple[str, ...]
+    units: tuple[str, ...]
+    renamed: tuple[tuple[str, str], ...]
+
+
+def assemble_output(
+    table: Table,
+    scored: Prepared,
+    predictions: Predictions,
+    fold: NDArray[np.int64] | None,
+    in_training: NDArray[np.bool_] | None,
+) -> tuple[pd.DataFrame, AddedColumns, list[str]]:
+    """The output table, its added columns, and a notice if input columns had to be renamed.
+
+    Parameters
+    ----------
+    table : Table
+        The one whose rows were scored.
+    fold : ndarray of shape (n_rows,) or None
+        1 to 5, or 0 for rows without a target.
+    in_training : ndarray of shape (n_rows,) or None
+    """
+    names, notices = _input_names(table.names)
+    columns: dict[str, Any] = {
+        name: plain_column(single_chunk(table.data, position))
+        for position, name in enumerate(names)
+    }
+    target = scored.target
+    unit = "nats" if target.classes else f"variance, squared units of {target.name}"
+    added: dict[str, tuple[Any, str]] = {
+        "prediction": (
+            predicted_values(predictions, target),
+            "" if target.classes else f"units of {target.name}",
+        ),
+        "total_uncertainty": (predictions.uncertainty.total, unit),
+        "data_uncertainty": (predictions.uncertainty.data, unit),
+        "knowledge_uncertainty": (predictions.uncertainty.knowledge, unit),
+    }
+    errors = row_errors(scored, predictions)
+    if not np.isnan(errors).all():
+        error_unit = "1 if wrong" if target.classes else f"absolute, units of {target.name}"
+        added["error"] = (errors, error_unit)
+    if fold is not None:
+        added["fold"] = (pd.Series(fold, dtype="Int64").mask(fold == 0), "")
+    if in_training is not None:
+        added["in_training"] = (in_training, "")
+    added["unseen_level"] = (predictions.unseen_level, "")
+    added["new_missing"] = (predictions.new_missing, "")
+    columns |= {name: values for name, (values, _) in added.items()}
+    frame = pd.DataFrame(columns, copy=False)
+    units = tuple(unit for _, unit in added.values())
+    renamed = tuple((old, new) for old, new in zip(table.names, names, strict=True) if old != new)
+    return frame, AddedColumns(tuple(added), units, renamed), notices
+
+
+def _input_names(names: list[str]) -> tuple[list[str], list[str]]:
+    """The input's names, out of the way of the added ones."""
+    taken = {*names, *ADDED_NAMES}
+    kept, renamed = [], []
+    for name in names:
+        if name in ADDED_NAMES:
+            name = free_name(f"{name} (input)", taken)
+            renamed.append(name)
+            taken.add(name)
+        kept.append(name)
+    if not renamed:
+        return kept, []
+    before = [name.removesuffix(" (input)") for name in renamed]
+    return kept, [
+        f"{columns_named(before)} of the file would clash with added columns and "
+        f"{'is' if len(renamed) == 1 else 'are'} renamed to {listed(renamed)}."
+    ]
 
 
 _BYTES_PER_ADDED_CELL = 16

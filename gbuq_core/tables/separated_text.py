@@ -393,7 +393,7 @@ def read_separated(
     decimal: str | None,
     one_column: bool = False,
 ) -> SeparatedText:
-    """Parse a UTF-8 text; the parameters are `gbuq_core.tables.reading.ReadOptions`' own.
+    """Parse a UTF-8 text; the parameters are `gbuq_core.tables.files.ReadOptions`' own.
 
     ``one_column`` allows a single column, whose empty lines are missing values.
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from gbuq_core.experiments.table.fit import Cut
+from gbuq_core.tables.files import ReadOptions
 from gbuq_core.tables.predicting import ScorePlan
-from gbuq_core.tables.reading import ReadOptions
 
 # The command line's names of a plan's settings.
 _FLAGS: Mapping[str, str] = MappingProxyType(

@@ -14,8 +14,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gbuq_core.tables.cleaning import Prepared
-from gbuq_core.tables.output import predicted_values, row_errors
-from gbuq_core.tables.predicting import Predictions, all_classes, judge_members, predict_rows
+from gbuq_core.tables.predicting import (
+    Predictions,
+    all_classes,
+    judge_members,
+    predict_rows,
+    predicted_values,
+    row_errors,
+)
 from gbuq_core.tables.scoring import FittedModel, ScoredTable, evaluate_measured, evaluate_rows
 from gbuq_core.uncertainty import Uncertainty
 from gbuq_core.validation import check_number

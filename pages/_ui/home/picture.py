@@ -19,7 +19,7 @@ from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.figures.wave import MOST_DOTS, Bands, Limits, bands_figure
 from gbuq_core.presentation import digits, format_bytes, markdown_table, seconds_text
-from gbuq_core.tables.output import to_csv_bytes
+from gbuq_core.tables.files import to_csv_bytes
 from pages._ui.curves import show_curves
 from pages._ui.export import Download, show_exports
 

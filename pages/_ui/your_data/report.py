@@ -9,7 +9,7 @@ from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.figures.table.rows import row_map_figure
 from gbuq_core.presentation import digits, short
 from gbuq_core.tables import ScoredTable
-from gbuq_core.tables.output import row_errors
+from gbuq_core.tables.predicting import row_errors
 from pages._ui.your_data.results import (
     KINDS,
     Shown,

@@ -15,7 +15,7 @@ from gbuq_core.figures.table.rows import RowMap, row_map_figure
 from gbuq_core.figures.theme import METHOD_STYLES, MethodStyle
 from gbuq_core.glossary import GLOSSARY
 from gbuq_core.presentation import digits, short
-from gbuq_core.tables.output import row_errors
+from gbuq_core.tables.predicting import row_errors
 from gbuq_core.tables.scoring import RegressionScores, ScoredTable, Scores
 from pages._ui.curves import show_curves
 

@@ -12,7 +12,7 @@ import streamlit as st
 
 from gbuq_core.errors import GbuqError
 from gbuq_core.experiments.table.words import why_no_knowledge
-from gbuq_core.tables.output import row_errors
+from gbuq_core.tables.predicting import row_errors
 from gbuq_core.tables.scoring import ScoredTable
 from pages._ui.controls import draw_knob
 from pages._ui.notices import show_notice
