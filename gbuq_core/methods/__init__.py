@@ -49,8 +49,19 @@ A new method is a `Method` in ``RECORDS`` of one of this room's files (and its e
 file). A notebook or a test adds one with `declare_method`, before it imports a page.
 """
 
-from gbuq_core.methods.catalogue import METHODS, declare_method, find_methods
-from gbuq_core.methods.record import NOVELTIES, PARTS, TASKS, YIELDS, Builder, Costs, Method
+from gbuq_core.methods import boosted, forests, functions, neighbours, peers
+from gbuq_core.methods.record import (
+    METHODS,
+    NOVELTIES,
+    PARTS,
+    TASKS,
+    YIELDS,
+    Builder,
+    Costs,
+    Method,
+    declare_method,
+    find_methods,
+)
 
 __all__ = [
     "METHODS",
@@ -64,3 +75,8 @@ __all__ = [
     "declare_method",
     "find_methods",
 ]
+
+# In the order that pages list them.
+for _room in (boosted, neighbours, functions, forests, peers):
+    for _method in _room.RECORDS:
+        declare_method(_method)
