@@ -19,7 +19,7 @@ from scipy import stats
 from scipy.special import ndtr, ndtri
 
 from gbuq_core.errors import InvalidData
-from gbuq_core.inputs.rows import draw_seed
+from gbuq_core.inputs import draw_seed
 from gbuq_core.metrics.proper_scores import (
     crps_ensemble_values,
     crps_gaussian_values,
