@@ -380,8 +380,8 @@ class ScorePlan:
     method : str
         "sglb", "sgb", "csglb" or "cbsglb". The last two are cyclical: one model, whose members
         are the ends of its cycles, and ``ensemble`` and ``truncation_step`` do not matter. Or
-        another of `gbuq_core.tables.listed.table_methods`, which takes its settings from
-        ``knobs``, and of the others ``seed`` and ``n_jobs`` only.
+        another of `table_methods`, which takes its settings from ``knobs``, and of the others
+        ``seed`` and ``n_jobs`` only.
     ensemble, engine : str
     n_members : int
         Of an independent ensemble; a virtual one has one member every ``truncation_step`` trees.
