@@ -20,7 +20,7 @@ from scipy.special import ndtr, ndtri
 
 from gbuq_core.errors import InvalidData
 from gbuq_core.inputs import draw_seed
-from gbuq_core.metrics.proper_scores import (
+from gbuq_core.metrics.scores import (
     crps_ensemble_values,
     crps_gaussian_values,
     crps_mixture_values,

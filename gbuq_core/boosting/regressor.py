@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin
 
 from gbuq_core.boosting.base import BoostedEnsemble
 from gbuq_core.inputs import check_numeric_target, fit_target_scale
-from gbuq_core.metrics.proper_scores import nll_gaussian_values
+from gbuq_core.metrics.scores import nll_gaussian_values
 from gbuq_core.uncertainty import Uncertainty, decompose_regression
 
 # Only absurd noise gets there (a temperature of 1e-6); a thousand such variances can be summed.

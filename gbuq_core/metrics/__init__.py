@@ -7,32 +7,28 @@ al. (2021), section 5, and Brophy and Lowd (IBUG, 2022) report them, and the eff
 ensemble. ``scale`` is always a standard deviation.
 """
 
-from gbuq_core.metrics.class_calibration import Reliability, calibration_error, reliability
 from gbuq_core.metrics.conformal import CONFORMAL_LEVELS, ConformalScales, conformal_scales
 from gbuq_core.metrics.ensemble_size import EnsembleSize, effective_ensemble_size
-from gbuq_core.metrics.intervals import (
+from gbuq_core.metrics.scores import (
     DEFAULT_LEVELS,
     Coverage,
     PitHistogram,
+    RejectionCurve,
+    Reliability,
+    auroc,
     binomial_band,
-    coverage,
-    interval_coverage,
-    mace,
-    pit_coverage,
-    pit_gaussian,
-    pit_histogram,
-    pit_mixture,
-    sharpness,
-)
-from gbuq_core.metrics.proper_scores import (
+    calibration_error,
     check_score,
+    coverage,
     crps_ensemble,
     crps_gaussian,
     crps_gaussian_values,
     crps_mixture,
     crps_student_values,
     error_rate,
+    interval_coverage,
     interval_score,
+    mace,
     mean_interval_score,
     nll_classification,
     nll_classification_values,
@@ -41,9 +37,16 @@ from gbuq_core.metrics.proper_scores import (
     nll_mixture,
     nll_mixture_values,
     pinball_score,
+    pit_coverage,
+    pit_gaussian,
+    pit_histogram,
+    pit_mixture,
+    prr,
+    rejection_curve,
+    reliability,
     rmse,
+    sharpness,
 )
-from gbuq_core.metrics.ranking import RejectionCurve, auroc, prr, rejection_curve
 
 __all__ = [
     "CONFORMAL_LEVELS",

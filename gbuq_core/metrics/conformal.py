@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from gbuq_core.errors import InvalidData, InvalidParameter
-from gbuq_core.metrics.intervals import Coverage, binomial_band
+from gbuq_core.metrics.scores import Coverage, binomial_band
 from gbuq_core.validation import FloatArray, check_array, check_gaussian
 
 CONFORMAL_LEVELS = (0.5, 0.8, 0.95)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbuq_core.metrics.proper_scores import crps_gaussian, nll_gaussian
+from gbuq_core.metrics.scores import crps_gaussian, nll_gaussian
 from gbuq_core.validation import FloatArray, check_choice, check_gaussian
 
 SCORINGS = ("nll", "crps")

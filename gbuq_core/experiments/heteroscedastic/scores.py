@@ -32,7 +32,7 @@ from gbuq_core.experiments.heteroscedastic.plan import (
 )
 from gbuq_core.experiments.heteroscedastic.predictions import interval_of
 from gbuq_core.metrics import auroc, crps_gaussian, rmse
-from gbuq_core.metrics.intervals import binomial_band
+from gbuq_core.metrics.scores import binomial_band
 
 _NAN = math.nan
 _PLACES = 3  # parts of x that coverage is told apart for

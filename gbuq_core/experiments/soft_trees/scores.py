@@ -24,7 +24,7 @@ from gbuq_core.experiments.soft_trees.fit import (
 )
 from gbuq_core.experiments.soft_trees.plan import METHODS, SoftTreesSettings
 from gbuq_core.metrics import nll_gaussian, nll_mixture
-from gbuq_core.metrics.intervals import binomial_band
+from gbuq_core.metrics.scores import binomial_band
 
 LEVEL = 0.9  # of the intervals
 _HALF_WIDTH = float(ndtri(0.5 + LEVEL / 2.0))  # in stds of a normal
