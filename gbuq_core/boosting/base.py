@@ -10,7 +10,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from gbuq_core.boosting import numba_engine
-from gbuq_core.boosting.encoding import apply_encoding, fit_encoding
 from gbuq_core.boosting.plan import (
     BoostingPlan,
     cycle_ends,
@@ -23,6 +22,7 @@ from gbuq_core.boosting.plan import (
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.inputs import RowFlags, check_fit_data, check_new_rows, draw_seed
 from gbuq_core.jobs import check_memory
+from gbuq_core.trees.binning import apply_encoding, fit_encoding
 from gbuq_core.validation import check_number, check_same_length
 
 MAX_COLUMNS = 32_767  # the trees keep their features as int16

@@ -29,10 +29,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from gbuq_core.boosting.encoding import MAX_ONE_HOT_LEVELS
 from gbuq_core.boosting.plan import BoostingPlan, langevin_numbers
 from gbuq_core.errors import GbuqError, InvalidData, InvalidParameter, ModelFileError
 from gbuq_core.jobs import advance, check_memory, effective_n_jobs, parallel_map
+from gbuq_core.trees.binning import MAX_ONE_HOT_LEVELS
 
 _FLOAT32 = np.finfo(np.float32)
 _TICK_SECONDS = 0.03  # between two looks at whether anybody still wants the result

@@ -27,12 +27,12 @@ from gbuq_core.boosting import numba_engine
 from gbuq_core.boosting.archive import damaged, read_archive, write_archive
 from gbuq_core.boosting.base import BoostedEnsemble
 from gbuq_core.boosting.classifier import BoostedEnsembleClassifier
-from gbuq_core.boosting.encoding import MAX_ONE_HOT_LEVELS, ColumnCoding, Encoding
 from gbuq_core.boosting.plan import BoostingPlan, langevin_numbers, make_plan
 from gbuq_core.boosting.regressor import BoostedEnsembleRegressor
 from gbuq_core.errors import GbuqError, InvalidParameter, ModelFileError
 from gbuq_core.inputs import MAX_CLASSES, TargetScale
 from gbuq_core.jobs import check_memory
+from gbuq_core.trees.binning import MAX_ONE_HOT_LEVELS, ColumnCoding, Encoding
 
 MAX_FILE_BYTES = 4 * 2**30
 _LABEL_DTYPES = re.compile(r"\|b1|[<|>][iuf][1248]|\|O|[<>]U[0-9]{1,5}")

@@ -11,15 +11,15 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.preprocessing import TargetEncoder
 
 from gbuq_core.boosting import BoostedEnsembleClassifier, BoostedEnsembleRegressor
-from gbuq_core.boosting.encoding import (
+from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.inputs import MAX_CLASSES, encode_classes
+from gbuq_core.trees.binning import (
     MAX_ONE_HOT_LEVELS,
     apply_encoding,
     as_table,
     category_positions,
     fit_encoding,
 )
-from gbuq_core.errors import InvalidData, InvalidParameter
-from gbuq_core.inputs import MAX_CLASSES, encode_classes
 
 SMALL = {"n_members": 1, "n_trees": 5, "depth": 2, "random_state": 0}
 
