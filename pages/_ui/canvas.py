@@ -8,9 +8,8 @@ from typing import Any, Literal, NamedTuple
 
 import streamlit as st
 
-from gbuq_core.figures.canvas.checks import check_sheet
 from gbuq_core.figures.canvas.encoding import encode_sheet
-from gbuq_core.figures.canvas.panels import PanelSheet
+from gbuq_core.figures.canvas.panels import PanelSheet, check_sheet
 from gbuq_core.figures.canvas.renderer import renderer_source, renderer_styles
 
 _NAME = "gbuq_canvas"

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from gbuq_core.errors import InvalidData
-from gbuq_core.figures.canvas.checks import strip_limits
 from gbuq_core.figures.canvas.encoding import (
     decode_sheet,
     decode_strips,
@@ -20,7 +19,15 @@ from gbuq_core.figures.canvas.encoding import (
     describe_strip,
     encode_sheet,
 )
-from gbuq_core.figures.canvas.panels import Line, Panel, PanelSheet, Points, Strip, StripLine
+from gbuq_core.figures.canvas.panels import (
+    Line,
+    Panel,
+    PanelSheet,
+    Points,
+    Strip,
+    StripLine,
+    strip_limits,
+)
 from gbuq_core.figures.standalone import standalone_html
 
 GRID = np.zeros((3, 4))

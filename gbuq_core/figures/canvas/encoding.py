@@ -21,13 +21,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gbuq_core.figures.canvas.checks import (
-    check_sheet,
-    cursor_positions,
-    line_values,
-    stacked_values,
-    strip_limits,
-)
 from gbuq_core.figures.canvas.panels import (
     LOG_SPAN,
     Line,
@@ -36,7 +29,12 @@ from gbuq_core.figures.canvas.panels import (
     PanelSheet,
     Points,
     Strip,
+    check_sheet,
+    cursor_positions,
+    line_values,
     shared_limits,
+    stacked_values,
+    strip_limits,
 )
 from gbuq_core.figures.colour import OKABE_ITO, colour_table
 from gbuq_core.presentation import short
