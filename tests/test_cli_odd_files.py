@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from gbuq_core.__main__ import main
-from gbuq_core.tables import read_table, reading, separated_text
+from gbuq_core.tables import files, read_table, separated_text
 
 FAST = ["--trees", "20", "--depth", "2", "--learning-rate", "0.1", "--target", "y"]
 
@@ -38,7 +38,7 @@ def test_names_longer_than_names_can_be(train, tmp_path, capsys):
 
 
 def test_a_device_without_an_end_is_read_up_to_the_limit(monkeypatch, capsys, tmp_path):
-    for module in (separated_text, reading):
+    for module in (separated_text, files):
         monkeypatch.setattr(module, "MAX_FILE_BYTES", 10_000)
     assert "more than" in refusal(capsys, "/dev/zero", "--out", tmp_path / "out.csv")
 
