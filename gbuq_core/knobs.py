@@ -191,8 +191,7 @@ def check_knob(knob: Knob, value: Any) -> Any:
 def narrow(knob: Knob, **changes: Any) -> Knob:
     """The knob as one page offers it: another key, default, help or group, and fewer values.
 
-    A page that offers steps of its own turns a range into a ladder: ``kind="ladder"`` with
-    ``choices``.
+    Choices for a number make its range a ladder: the slider has these steps only.
 
     Raises
     ------
@@ -202,12 +201,14 @@ def narrow(knob: Knob, **changes: Any) -> Knob:
     Examples
     --------
     >>> trees = Knob("n_trees", "Trees", "integer", 100, 1, 10_000)
-    >>> narrow(trees, key="trees", kind="ladder", choices=(10, 100), default=10).choices
-    (10, 100)
+    >>> narrow(trees, key="trees", choices=(10, 20, 100), default=10).kind
+    'ladder'
     >>> narrow(trees, high=20_000)
     Traceback (most recent call last):
     gbuq_core.errors.InvalidParameter: n_trees must be a whole number from 1 to 10000; got 20000.
     """
+    if knob.kind in ("integer", "number") and "choices" in changes:
+        changes = {"kind": "ladder", **changes}
     if changes.get("kind", knob.kind) == "ladder":
         changes = {"low": None, "high": None, "step": None, **changes}
     changed = replace(knob, **changes)

@@ -35,13 +35,13 @@ _LANGEVIN = (
     Knob(
         "temperature", "Diffusion temperature", "ladder", "catboost",
         choices=("posterior", 1.0, 10.0, 100.0, 1000.0, 10_000.0, "catboost"),
-        help="Less is noisier. catboost: the number of rows. posterior: 1, what sampling from the "
-        "posterior asks for.",
+        help="A lower value adds more noise to the training. catboost sets it to the number of "
+        "rows. posterior sets it to 1, which samples from the posterior.",
     ),
     Knob(
         "leaf_noise", "Noise in leaves", "choice", None, choices=(None, True, False),
-        help="Langevin noise on leaf values, not only on the choice of splits. None: off at "
-        "the temperature catboost, whose own code has none here, and on at any other.",
+        help="Adds Langevin noise to the leaf values, not only to the choice of splits. None is "
+        "off at the temperature catboost, as in CatBoost's own code, and on at all others.",
     ),
 )  # fmt: skip
 _CYCLES = (
@@ -63,7 +63,7 @@ _MASK = (
     Knob("mask_prob", "Rows kept while exploring", "number", 0.66, 0.01, 1.0,
          help="The chance of a row to have a gradient in this cycle."),
     Knob("exploration_fraction", "Exploring part of a cycle", "number", 0.9, 0.0, 1.0,
-         help="cbSGLB masks rows during this part."),
+         help="cbSGLB hides rows during this part."),
 )  # fmt: skip
 
 # For trees of depth 6 and a mean with its variance; `estimate_fit` of the ensemble counts exactly.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from gbuq_core.knobs import Knob
@@ -47,6 +48,10 @@ def _macau(**fixed: Any) -> dict[str, Builder]:
 _GROUP_COSTS = Costs(
     fit=0.1, tree=6e-4, tree_row=1e-7, tree_cell=3e-7, predict_tree_row=1e-7, tree_bytes=4000.0
 )
+_LINEAR_COSTS = Costs(
+    fit=0.02, tree_row=1.3e-6, tree_cell=1e-7, predict_tree_row=1.5e-6, tree_bytes=20_000.0,
+    tree_row_bytes=24.0,
+)  # fmt: skip
 _ALL = (*PARTS, *NOVELTIES, "members")
 _OF_CLASSES = (*PARTS, *NOVELTIES)  # a tree's share of a class comes with a variance: no member
 
@@ -92,10 +97,7 @@ RECORDS = (
         knobs=(_LEAF_MODEL, *FOREST_KNOBS, _TAIL),
         packages=("lightgbm",),
         forms=("macau_linear", "macau_basic"),
-        costs=Costs(
-            fit=0.02, tree_row=1.3e-6, tree_cell=1e-7, predict_tree_row=1.5e-6, tree_bytes=20_000.0,
-            tree_row_bytes=24.0,
-        ),
+        costs=_LINEAR_COSTS,
     ),
     Method(
         key="macau_linear",
@@ -110,10 +112,7 @@ RECORDS = (
         classes_yield=_OF_CLASSES,
         knobs=(*FOREST_KNOBS, _TAIL),
         packages=("lightgbm",),
-        costs=Costs(
-            fit=0.02, tree_row=1.3e-6, tree_cell=1e-7, predict_tree_row=1.5e-6, tree_bytes=20_000.0,
-            tree_row_bytes=24.0,
-        ),
+        costs=_LINEAR_COSTS,
     ),
     Method(
         key="macau_basic",
@@ -128,9 +127,6 @@ RECORDS = (
         classes_yield=_OF_CLASSES,
         knobs=(*FOREST_KNOBS, _TAIL),
         packages=("lightgbm",),
-        costs=Costs(
-            fit=0.02, tree_row=1.2e-6, tree_cell=1e-7, predict_tree_row=1.2e-6, tree_bytes=20_000.0,
-            tree_row_bytes=24.0,
-        ),
+        costs=replace(_LINEAR_COSTS, tree_row=1.2e-6, predict_tree_row=1.2e-6),
     ),
-)  # fmt: skip
+)

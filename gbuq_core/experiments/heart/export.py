@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from gbuq_core.boosting.plan import truncation_points
 from gbuq_core.experiments.heart.fit import HeartRun
 from gbuq_core.experiments.heart.plan import METHODS, HeartPlan, HeartSettings, plan_heart
+from gbuq_core.experiments.python_text import arguments_text, import_lines
 from gbuq_core.presentation import csv_text
 
+_IMPORTED = (
+    "gbuq_core.figures.canvas.panels:Panel",
+    "gbuq_core.figures.canvas.panels:PanelSheet",
+    "gbuq_core.figures.standalone:standalone_html",
+    "gbuq_core.metrics:auroc",
+)
 _SHOW = """
 for name, (total, data, knowledge) in maps.items():
     score = auroc(empty, knowledge)
@@ -62,22 +67,15 @@ def heart_code(settings: HeartSettings) -> str:
     True
     """
     plans = [plan_heart(settings, method) for method in settings.methods]
-    public = ["BoostedEnsembleRegressor"] if any(METHODS[p.method].boosting for p in plans) else []
-    public += [] if settings.cells else ["make_heart"]
-    lines = ["from pathlib import Path", "", "import numpy as np", ""]
-    if public:
-        lines.append(f"from gbuq_core import {', '.join(public)}")
-    if not all(METHODS[plan.method].boosting for plan in plans):
-        lines.append("from gbuq_core.baselines import ForestEnsembleRegressor")
-    if settings.cells:
-        lines.append("from gbuq_core.experiments.heart.data import make_painted_heart")
     data = "make_painted_heart" if settings.cells else "make_heart"
+    home = "gbuq_core.experiments.heart.data" if settings.cells else "gbuq_core"
+    lines = ["from pathlib import Path", "", "import numpy as np", ""]
+    lines += import_lines(
+        [*_IMPORTED, f"{home}:{data}", *(METHODS[plan.method].builder.of for plan in plans)]
+    )
     lines += [
-        "from gbuq_core.figures.canvas.panels import Panel, PanelSheet",
-        "from gbuq_core.figures.standalone import standalone_html",
-        "from gbuq_core.metrics import auroc",
         "",
-        f"heart = {data}({_arguments(_data_arguments(settings))})",
+        f"heart = {data}({arguments_text(_data_arguments(settings))})",
         "hatched = ~heart.in_support",
         "empty = hatched.ravel()",
         "truth = Panel(",
@@ -113,7 +111,7 @@ def _method_lines(plan: HeartPlan, settings: HeartSettings) -> list[str]:
         shown = f"[:{settings.shown}]" if _limits(plan, settings) else ""
         return [
             "",
-            f"model = ForestEnsembleRegressor({_arguments(groups)})",
+            f"model = {kind.builder.name}({arguments_text(groups)})",
             "members = model.fit(heart.X, heart.y).predict_members(heart.grid)",
             f"knowledge = members{shown}.var(axis=0)",
             "none = np.full(81, np.nan)  # forests predict no noise",
@@ -137,7 +135,7 @@ def _method_lines(plan: HeartPlan, settings: HeartSettings) -> list[str]:
     if kind.virtual:
         del knobs["n_members"]
     limit = f", n_members={settings.shown}" if _limits(plan, settings) else ""
-    lines = ["", "model = BoostedEnsembleRegressor("]
+    lines = ["", f"model = {kind.builder.name}("]
     lines += [f"    {name}={value!r}," for name, value in knobs.items() if value is not None]
     lines += [
         ").fit(heart.X, heart.y)",
@@ -154,7 +152,3 @@ def _limits(plan: HeartPlan, settings: HeartSettings) -> bool:
     if METHODS[plan.method].virtual:
         n_members = len(truncation_points(plan.trees, settings.step, settings.start))
     return settings.shown < n_members
-
-
-def _arguments(given: Mapping[str, object]) -> str:
-    return ", ".join(f"{name}={value!r}" for name, value in given.items())

@@ -21,6 +21,7 @@ from gbuq_core.experiments.heteroscedastic.plan import (
     plan_heteroscedastic,
 )
 from gbuq_core.experiments.heteroscedastic.scores import HeteroscedasticScore
+from gbuq_core.experiments.python_text import import_lines
 from gbuq_core.presentation import csv_text
 
 
@@ -33,20 +34,13 @@ def heteroscedastic_code(settings: HeteroscedasticSettings) -> str:
     True
     """
     plans = [plan_heteroscedastic(settings, method) for method in settings.methods]
-    modules: dict[str, set[str]] = {"gbuq_core.synthetic": {"make_heteroscedastic"}}
-    modules["gbuq_core.metrics"] = {"auroc"}
+    names = ["gbuq_core.synthetic:make_heteroscedastic", "gbuq_core.metrics:auroc"]
     if any(METHODS[plan.method].parts for plan in plans):
-        modules["gbuq_core.metrics"].add("crps_gaussian")
+        names.append("gbuq_core.metrics:crps_gaussian")
         if settings.conformal:
-            modules["gbuq_core.metrics.conformal"] = {"conformal_scales"}
-    for plan in plans:
-        builder = builder_of(plan)
-        modules.setdefault(builder.module, set()).add(builder.name)
-    lines = ["import numpy as np", "from scipy.special import ndtri", ""]
-    lines += [
-        f"from {module} import {', '.join(sorted(names))}"
-        for module, names in sorted(modules.items())
-    ]
+            names.append("gbuq_core.metrics.conformal:conformal_scales")
+    names += [builder_of(plan).of for plan in plans]
+    lines = ["import numpy as np", "from scipy.special import ndtri", "", *import_lines(names)]
     lines += ["", *_data_lines(settings), ""]
     for plan in plans:
         lines += [*_method_lines(plan, settings), ""]

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from gbuq_core.experiments.python_text import import_lines
 from gbuq_core.experiments.soft_trees.bandit import BanditRun
 from gbuq_core.experiments.soft_trees.data import OWN, SoftTreesData
 from gbuq_core.experiments.soft_trees.fit import SoftTreesFit, SoftTreesRun, SoftTreesView, data_of
@@ -37,17 +38,10 @@ def soft_trees_code(settings: SoftTreesSettings) -> str:
     True
     """
     plans = [plan_soft_trees(settings, method) for method in settings.methods]
-    modules: dict[str, list[str]] = {}
-    for plan in plans:
-        builder = builder_of(plan)
-        modules.setdefault(builder.module, []).append(builder.name)
-    lines = ["import numpy as np", ""]
+    names = [builder_of(plan).of for plan in plans]
     if settings.data != OWN:
-        modules.setdefault("gbuq_core.synthetic", []).append(_MAKERS[settings.data])
-    lines += [
-        f"from {module} import {', '.join(sorted(set(names)))}"
-        for module, names in sorted(modules.items())
-    ]
+        names.append(f"gbuq_core.synthetic:{_MAKERS[settings.data]}")
+    lines = ["import numpy as np", "", *import_lines(names)]
     data = data_of(settings)
     lines += ["", *_data_lines(settings, data), ""]
     for plan in plans:

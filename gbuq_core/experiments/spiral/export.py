@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
+from gbuq_core.experiments.python_text import arguments_text, import_lines
 from gbuq_core.experiments.spiral.fit import GRID, SpiralRun
 from gbuq_core.experiments.spiral.plan import (
     METHODS,
@@ -18,6 +18,17 @@ from gbuq_core.experiments.spiral.plan import (
 )
 from gbuq_core.presentation import csv_text
 
+_IMPORTED = (
+    "gbuq_core:make_spiral",
+    "gbuq_core.figures.canvas.panels:Panel",
+    "gbuq_core.figures.canvas.panels:PanelSheet",
+    "gbuq_core.figures.standalone:standalone_html",
+    "gbuq_core.metrics:auroc",
+    "gbuq_core.synthetic:spiral_density",
+    "gbuq_core.synthetic:spiral_features",
+    "gbuq_core.synthetic:spiral_posterior",
+    "gbuq_core.uncertainty:entropy",
+)
 _SHOW = """
 far = density <= np.quantile(density, 0.4)
 truth = entropy(posterior).reshape(80, 80)
@@ -65,26 +76,23 @@ def spiral_code(settings: SpiralSettings) -> str:
     True
     """
     plans = [plan_spiral(settings, method) for method in settings.methods]
-    boosting = any(METHODS[plan.method].boosting for plan in plans)
-    forests = not all(METHODS[plan.method].boosting for plan in plans)
-    public = (["BoostedEnsembleClassifier"] if boosting else []) + ["make_spiral"]
     data = {
         "n_per_class": settings.rows,
         "noise": settings.noise,
         "random_state": settings.seed,
     }
     lines = ["from pathlib import Path", "", "import numpy as np", ""]
-    lines.append(f"from gbuq_core import {', '.join(public)}")
-    if forests:
-        lines.append("from gbuq_core.baselines import ForestEnsembleClassifier")
+    forests = not all(METHODS[plan.method].boosting for plan in plans)
+    lines += import_lines(
+        [
+            *_IMPORTED,
+            *["gbuq_core.uncertainty:decompose_classification"] * forests,
+            *(METHODS[plan.method].builder.of for plan in plans),
+        ]
+    )
     lines += [
-        "from gbuq_core.figures.canvas.panels import Panel, PanelSheet",
-        "from gbuq_core.figures.standalone import standalone_html",
-        "from gbuq_core.metrics import auroc",
-        "from gbuq_core.synthetic import spiral_density, spiral_features, spiral_posterior",
-        f"from gbuq_core.uncertainty import {'decompose_classification, ' * forests}entropy",
         "",
-        f"spiral = make_spiral({_arguments(data)})",
+        f"spiral = make_spiral({arguments_text(data)})",
         "axis = np.linspace(-592.5, 592.5, 80)",
         "points = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)",
         "grid = spiral_features(points)",
@@ -104,7 +112,7 @@ def _method_lines(plan: SpiralPlan, settings: SpiralSettings) -> list[str]:
         members = f"members[:{shown}]" if shown else "members"
         return [
             "",
-            f"model = ForestEnsembleClassifier({_arguments(knobs)})",
+            f"model = {kind.builder.name}({arguments_text(knobs)})",
             "members = model.fit(spiral.X, spiral.y).predict_members(grid)",
             f'maps["{kind.label}"] = decompose_classification({members})',
         ]
@@ -113,7 +121,7 @@ def _method_lines(plan: SpiralPlan, settings: SpiralSettings) -> list[str]:
     elif kind.virtual:
         knobs |= {"truncation_step": settings.step, "truncation_start": settings.start}
     limit = f", n_members={shown}" if shown else ""
-    lines = ["", "model = BoostedEnsembleClassifier("]
+    lines = ["", f"model = {kind.builder.name}("]
     lines += [f"    {name}={value!r}," for name, value in knobs.items()]
     lines += [
         ").fit(spiral.X, spiral.y)",
@@ -128,7 +136,3 @@ def _limit(plan: SpiralPlan, settings: SpiralSettings) -> int | None:
     if shown is not None and METHODS[plan.method].virtual:
         n_members = len(member_trees(plan, replace(settings, shown=None)))
     return shown if shown is not None and shown < n_members else None
-
-
-def _arguments(given: Mapping[str, object]) -> str:
-    return ", ".join(f"{name}={value!r}" for name, value in given.items())

@@ -14,7 +14,7 @@ from gbuq_core.experiments.heart.data import SIDE, make_painted_heart
 from gbuq_core.experiments.heart.plan import METHODS, HeartSettings
 from gbuq_core.figures.heart import SCALES, HeartView
 from gbuq_core.glossary import VIEWS
-from gbuq_core.knobs import Knob
+from gbuq_core.knobs import Knob, narrow
 from pages._ui.canvas import CanvasEvent
 from pages._ui.knobs import Preset, query_string
 from pages._ui.surface import SURFACE
@@ -39,9 +39,19 @@ def _with(*labels: str) -> tuple[str, tuple[Any, ...]]:
     return "methods", tuple(chosen)
 
 
+def _of(method: str, name: str, **changes: Any) -> Knob:
+    """A knob of a method's record, in the steps of this page."""
+    default = {"default": getattr(_DEFAULT, changes.get("key", name))}
+    return narrow(METHODS[method].record.knob(name), **{**default, **changes})
+
+
 _SGLB = tuple(method.label for method in METHODS.values() if method.langevin)
 _VIRTUAL = tuple(method.label for method in METHODS.values() if method.virtual)
 _BOOSTED = tuple(method.label for method in METHODS.values() if method.boosting)
+_TEMPERATURE, _NOISY_LEAVES = (
+    METHODS["sglb"].record.knob(name) for name in ("temperature", "leaf_noise")
+)
+_RATES = (0.01, 0.03, 0.05, 0.1, 0.2, 0.3, 0.5)
 
 _DATA = (
     Knob(
@@ -73,45 +83,43 @@ _METHOD = (
     ),
 )  # fmt: skip
 _KNOBS = (
-    Knob(
-        "members", "Members", "integer", _DEFAULT.members, 2, 20, step=1,
+    _of(
+        "sglb", "n_members", key="members", low=2, high=20, step=1,
         help="The number of independent models, or of groups of vRF's trees. The members of a "
         "virtual ensemble follow from K.",
     ),
-    Knob(
-        "trees", "Trees", "ladder", _DEFAULT.trees,
-        choices=(20, 50, 100, 200, 300, 500, 700, 1000, 1500, 2000),
+    _of(
+        "sglb", "n_trees", key="trees", choices=(20, 50, 100, 200, 300, 500, 700, 1000, 1500, 2000),
         help="The trees of each boosted model, and of the whole forest.",
     ),
-    Knob("depth", "Depth", "integer", _DEFAULT.depth, 1, 8, step=1, needs=_with(*_BOOSTED)),
-    Knob(
-        "rate", "Learning rate, SGLB", "ladder", _DEFAULT.rate,
-        choices=(0.01, 0.03, 0.05, 0.1, 0.2, 0.3, 0.5), needs=_with(*_SGLB),
+    _of("sglb", "depth", high=8, step=1, needs=_with(*_BOOSTED)),
+    _of(
+        "sglb", "learning_rate", key="rate", label="Learning rate, SGLB", choices=_RATES,
+        needs=_with(*_SGLB),
     ),
-    Knob(
-        "rate_sgb", "Learning rate, SGB", "ladder", _DEFAULT.rate_sgb,
-        choices=(0.01, 0.03, 0.05, 0.1, 0.2, 0.3, 0.5), needs=_with("SGB"),
-        help="Each SGB tree sees a random half of the rows.",
+    _of(
+        "sgb", "learning_rate", key="rate_sgb", label="Learning rate, SGB", choices=_RATES,
+        needs=_with("SGB"), help="Each SGB tree sees a random half of the rows.",
     ),
+    # Links hold these two values as text.
     Knob(
-        "temperature", "Diffusion temperature", "ladder", _DEFAULT.temperature,
+        "temperature", _TEMPERATURE.label, "ladder", _DEFAULT.temperature,
         choices=("posterior", "10", "100", "1000", "10000", "catboost"), needs=_with(*_SGLB),
-        help="A lower value adds more noise to the training. catboost sets it to the number of "
-        "rows. posterior sets it to 1, which samples from the posterior.",
+        help=_TEMPERATURE.help,
     ),
     Knob(
-        "leaf_noise", "Noise in leaves", "choice", "automatic", choices=tuple(_LEAF_NOISE),
+        "leaf_noise", _NOISY_LEAVES.label, "choice", "automatic", choices=tuple(_LEAF_NOISE),
         needs=_with("SGLB", "virtual SGLB"),
         help="Adds Langevin noise to the leaf values, not only to the choice of splits. Automatic "
         "is off at the temperature catboost, as in CatBoost's own code, and on at all others.",
     ),
-    Knob(
-        "step", "Truncation step K", "integer", _DEFAULT.step, 5, 200, step=5, unit="trees",
-        needs=_with(*_VIRTUAL), help="A virtual ensemble's members have K, 2K, ... trees.",
+    _of(
+        "virtual_sglb", "truncation_step", key="step", low=5, high=200, step=5,
+        needs=_with(*_VIRTUAL),
     ),
-    Knob(
-        "start", "Truncation start", "number", _DEFAULT.start, 0.0, 0.9, step=0.05,
-        needs=_with(*_VIRTUAL), help="The share of the trees before the first member.",
+    _of(
+        "virtual_sglb", "truncation_start", key="start", high=0.9, step=0.05,
+        needs=_with(*_VIRTUAL),
     ),
 )  # fmt: skip
 _VIEW = (

@@ -53,7 +53,7 @@ def _uses(knob: str) -> Callable[[Mapping[str, Any]], bool]:
 def _of_forests(name: str, choices: tuple[float, ...]) -> Knob:
     """A knob of the forests' records, in the steps of this page."""
     return narrow(
-        METHODS["forest"].record.knob(ARGUMENTS[name]), key=name, kind="ladder", choices=choices,
+        METHODS["forest"].record.knob(ARGUMENTS[name]), key=name, choices=choices,
         default=getattr(_DEFAULT, name), group="method", when=_uses(name),
     )  # fmt: skip
 

@@ -59,7 +59,7 @@ def _with(*keys: str) -> Callable[[Mapping[str, Any]], bool]:
 def _of(method: str, name: str, steps: tuple[float, ...] = (), **changes: Any) -> Knob:
     """A knob of a method's record, in the steps of this page."""
     key = changes.get("key", name)
-    ladder = {"kind": "ladder", "choices": steps} if steps else {}
+    ladder = {"choices": steps} if steps else {}
     default = {"default": getattr(_DEFAULT, key), "group": "method"}
     return narrow(METHODS[method].record.knob(name), **ladder, **default, **changes)
 

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from gbuq_core.experiments.spiral.plan import METHODS, PAPER, SpiralSettings
+from gbuq_core.experiments.spiral.plan import METHODS, PAPER, STAGE_STEP, SpiralSettings
 from gbuq_core.figures.spiral.picture import EXTENT, POINTS, SCALES, SpiralView
 from gbuq_core.glossary import UNCERTAINTY_KINDS
-from gbuq_core.knobs import Knob
+from gbuq_core.knobs import Knob, narrow
 from pages._ui.canvas import CanvasEvent
 from pages._ui.knobs import Preset, query_string
 from pages._ui.surface import SURFACE
@@ -38,6 +38,12 @@ def _with(*labels: str) -> tuple[str, tuple[Any, ...]]:
     return "methods", tuple(chosen)
 
 
+def _of(method: str, name: str, **changes: Any) -> Knob:
+    """A knob of a method's record, in the steps of this page."""
+    default = {"default": getattr(_DEFAULT, changes.get("key", name))}
+    return narrow(METHODS[method].record.knob(name), **{**default, **changes})
+
+
 def _labels(keep: Any) -> tuple[str, ...]:
     return tuple(method.label for method in METHODS.values() if keep(method))
 
@@ -55,6 +61,9 @@ _INDEPENDENT = _labels(lambda method: not method.virtual)
 _BOOSTED = _labels(lambda method: method.boosting)
 _STEADY = _labels(lambda method: method.boosting and not method.cyclical)
 _LANGEVIN = _labels(lambda method: method.langevin)
+_TEMPERATURE, _LEAVES = (
+    METHODS["sglb"].record.knob(name) for name in ("temperature", "leaf_noise")
+)
 _NOISY_LEAVES = _labels(lambda method: method.langevin and method.engine == "numba")
 
 _DATA = (
@@ -83,88 +92,80 @@ _METHOD = (
     ),
 )  # fmt: skip
 _KNOBS = (
-    Knob(
-        "members", "Members", "integer", _DEFAULT.members, 2, 30, step=1,
-        needs=_with(*_INDEPENDENT),
+    _of(
+        "sglb", "n_members", key="members", low=2, high=30, step=1, needs=_with(*_INDEPENDENT),
         help="The number of independent models, or of groups of vRF's trees. The members of one "
         "long model follow from K or from its cycles.",
     ),
-    Knob(
-        "trees", "Trees, independent models", "ladder", _DEFAULT.trees,
+    _of(
+        "sglb", "n_trees", key="trees", label="Trees, independent models",
         choices=(50, 100, 150, 200, 300, 500, 700, 1000, 1500, 2000), needs=_with(*_INDEPENDENT),
         help="The trees of each boosted model, and of the whole forest.",
     ),
-    Knob(
-        "chain_trees", "Trees, one long model", "ladder", _DEFAULT.chain_trees,
+    _of(
+        "csglb", "n_trees", key="chain_trees", label="Trees, one long model",
         choices=(100, 200, 300, 400, 500, 600, 800, 1000, 1500, 2000, 3000),
         needs=_with(*_CHAINS), help="The length of virtual SGLB, cSGLB and cbSGLB.",
     ),
-    Knob("depth", "Depth", "integer", _DEFAULT.depth, 1, 8, step=1, needs=_with(*_BOOSTED)),
-    Knob(
-        "rate", "Learning rate", "ladder", _DEFAULT.rate, choices=_RATES, needs=_with(*_STEADY),
+    _of("sglb", "depth", high=8, step=1, needs=_with(*_BOOSTED)),
+    _of(
+        "sglb", "learning_rate", key="rate", choices=_RATES, needs=_with(*_STEADY),
         help="For all boosted methods without cycles.",
     ),
-    Knob(
-        "rate_cyclical", "Learning rate, cyclical", "ladder", _DEFAULT.rate_cyclical,
+    _of(
+        "csglb", "learning_rate", key="rate_cyclical", label="Learning rate, cyclical",
         choices=_RATES, needs=_with(*_CYCLICAL),
     ),
-    Knob(
-        "step", "Truncation step K", "integer", _DEFAULT.step, 10, 200, step=10, unit="trees",
-        needs=_with(*_CUT), help="A virtual ensemble's members have K, 2K, ... trees.",
+    _of(
+        "virtual_sglb", "truncation_step", key="step", low=10, high=200, step=STAGE_STEP,
+        needs=_with(*_CUT),
     ),
-    Knob(
-        "start", "Truncation start", "number", _DEFAULT.start, 0.0, 0.9, step=0.05,
-        needs=_with(*_CUT), help="The share of the trees before the first member.",
+    _of(
+        "virtual_sglb", "truncation_start", key="start", high=0.9, step=0.05, needs=_with(*_CUT),
     ),
-    Knob(
-        "cycle", "Cycle length C", "ladder", _DEFAULT.cycle, unit="trees",
-        choices=(10, 20, 25, 40, 50, 60, 80, 100, 150, 200, 300, 400, 500), needs=_with(*_CYCLICAL),
-        help="Gradients are scaled from the largest alpha down to the smallest in each cycle.",
+    _of(
+        "csglb", "cycle_length", key="cycle", needs=_with(*_CYCLICAL),
+        choices=(10, 20, 25, 40, 50, 60, 80, 100, 150, 200, 300, 400, 500),
     ),
-    Knob(
-        "alpha_max", "Largest alpha", "ladder", int(_DEFAULT.alpha_max),
-        needs=_with(*_CYCLICAL), choices=(1, 2, 3, 5, 10, 15, 20), help="At the start of a cycle.",
+    _of(
+        "csglb", "alpha_max", default=int(_DEFAULT.alpha_max), needs=_with(*_CYCLICAL),
+        choices=(1, 2, 3, 5, 10, 15, 20),
     ),
-    Knob(
-        "alpha_min", "Smallest alpha", "ladder", int(_DEFAULT.alpha_min),
-        needs=_with(*_CYCLICAL), choices=(0.1, 0.2, 0.5, 1, 2), help="1 is plain SGLB.",
+    _of(
+        "csglb", "alpha_min", default=int(_DEFAULT.alpha_min), needs=_with(*_CYCLICAL),
+        choices=(0.1, 0.2, 0.5, 1, 2),
     ),
-    Knob(
-        "mask", "Rows kept while exploring", "number", _DEFAULT.mask, 0.05, 1.0, step=0.01,
-        needs=_with(*_BOOTSTRAPPED), help="The chance of a row to have a gradient in this cycle.",
+    _of(
+        "cbsglb", "mask_prob", key="mask", low=0.05, step=0.01, needs=_with(*_BOOTSTRAPPED),
     ),
-    Knob(
-        "noise_free", "No noise while exploring", "switch", _DEFAULT.noise_free,
-        needs=_with(*_CYCLICAL), help="A variant of the cyclical paper's appendix.",
-    ),
-    Knob(
-        "exploration", "Exploring part of a cycle", "number", _DEFAULT.exploration, 0.0, 1.0,
-        step=0.05, needs=_with(*_CYCLICAL), when=_explores,
+    _of("csglb", "noise_free_exploration", key="noise_free", needs=_with(*_CYCLICAL)),
+    _of(
+        "csglb", "exploration_fraction", key="exploration", step=0.05, needs=_with(*_CYCLICAL),
+        when=_explores,
         help="cbSGLB hides rows during this part. If the switch above is on, this part has no "
         "noise.",
     ),
+    # Links hold these two values as text.
     Knob(
-        "temperature", "Diffusion temperature", "ladder", _DEFAULT.temperature,
+        "temperature", _TEMPERATURE.label, "ladder", _DEFAULT.temperature,
         choices=("posterior", "10", "100", "1000", "10000", "catboost"), needs=_with(*_LANGEVIN),
-        help="A lower value adds more noise to the training. catboost sets it to the number of "
-        "rows. posterior sets it to 1, which samples from the posterior.",
+        help=_TEMPERATURE.help,
     ),
     Knob(
-        "leaf_noise", "Noise in leaves", "choice", "automatic", choices=tuple(_LEAF_NOISE),
+        "leaf_noise", _LEAVES.label, "choice", "automatic", choices=tuple(_LEAF_NOISE),
         needs=_with(*_NOISY_LEAVES),
         help="Adds Langevin noise to the leaf values, not only to the choice of splits. Automatic "
         "is off at the temperature catboost, as in CatBoost's own code, and on at all others.",
     ),
-    Knob(
-        "random_strength", "Random strength", "ladder", int(_DEFAULT.random_strength),
+    _of(
+        "sglb", "random_strength", default=int(_DEFAULT.random_strength),
         choices=(0, 1, 3, 10, 30, 100, 300), needs=_with(*_BOOSTED),
-        help="Noise on the scores of splits, strong in the first trees and fading.",
     ),
 )  # fmt: skip
 _VIEW = (
-    Knob(
-        "burn_in", "Burn-in, first cycles left out", "integer", _DEFAULT.burn_in, 0, 10, step=1,
-        group="view", needs=_with(*_CYCLICAL),
+    _of(
+        "csglb", "burn_in_cycles", key="burn_in", high=10, step=1, group="view",
+        needs=_with(*_CYCLICAL),
         help="The first cycles give no member. Nothing is retrained. The paper keeps all cycles.",
     ),
     Knob(

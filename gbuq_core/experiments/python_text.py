@@ -1,0 +1,34 @@
+"""Python as text, for the code that a page exports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+
+def import_lines(names: Iterable[str]) -> list[str]:
+    """One line for each module, in order.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Each ``"module:Name"``, as a record's ``Builder.of``. A name may come twice.
+
+    Examples
+    --------
+    >>> import_lines(["gbuq_core.metrics:auroc", "gbuq_core:make_heart", "gbuq_core:make_gap"])
+    ['from gbuq_core import make_gap, make_heart', 'from gbuq_core.metrics import auroc']
+    """
+    modules: dict[str, set[str]] = {}
+    for name in names:
+        module, _, imported = name.partition(":")
+        modules.setdefault(module, set()).add(imported)
+    return [f"from {key} import {', '.join(sorted(modules[key]))}" for key in sorted(modules)]
+
+
+def arguments_text(given: Mapping[str, object]) -> str:
+    """Arguments by name, as a call has them.
+
+    >>> arguments_text({"n": 3, "noise": 0.1})
+    'n=3, noise=0.1'
+    """
+    return ", ".join(f"{name}={value!r}" for name, value in given.items())
