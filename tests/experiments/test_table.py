@@ -1,6 +1,5 @@
 """Cuts of a scored table against training with the same members; words; code."""
 
-import doctest
 import os
 import shlex
 import subprocess
@@ -15,7 +14,6 @@ import pytest
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.table import export as table_code
 from gbuq_core.experiments.table import fit as table_room
-from gbuq_core.experiments.table import words as table_words
 from gbuq_core.experiments.table.export import TableRecipe, table_command
 from gbuq_core.experiments.table.fit import (
     Cut,
@@ -46,11 +44,6 @@ def scored_builtin(key, **changes):
 @pytest.fixture(scope="module", params=["diabetes", "wine"])
 def scored(request):
     return scored_builtin(request.param)
-
-
-@pytest.mark.parametrize("module", [table_room, table_code, table_words])
-def test_the_examples_in_the_docstrings_hold(module):
-    assert doctest.testmod(module).failed == 0
 
 
 def test_a_cut_is_what_training_with_that_step_gives(scored):

@@ -1,12 +1,10 @@
 """The picture of growing noise draws the numbers it is given: bands, truth, and a score below."""
 
-import doctest
 import json
 
 import numpy as np
 import pytest
 
-from gbuq_core.figures.heteroscedastic import scene as heteroscedastic_scene
 from gbuq_core.figures.heteroscedastic.picture import heteroscedastic_figure
 from gbuq_core.figures.heteroscedastic.scene import Belief, Ground, Judged, Look, pending
 from gbuq_core.figures.theme import METHOD_STYLES
@@ -42,10 +40,6 @@ def layers(panel, kind, **looks):
         for part in panel["layers"]
         if part["kind"] == kind and all(part.get(k) == v for k, v in looks.items())
     ]
-
-
-def test_the_examples_hold():
-    assert doctest.testmod(heteroscedastic_scene).failed == 0
 
 
 def test_data_are_the_inner_band_and_the_rim_ends_at_the_total(ground):

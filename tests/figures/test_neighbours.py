@@ -1,6 +1,5 @@
 """The pictures of neighbours draw the numbers they are given, and stay within their axes."""
 
-import doctest
 import json
 from dataclasses import replace
 from types import SimpleNamespace
@@ -10,7 +9,6 @@ import pytest
 
 from gbuq_core.figures.canvas.encoding import decode_sheet, encode_sheet
 from gbuq_core.figures.error_dots import error_dots
-from gbuq_core.figures.neighbours import parts as neighbours_parts
 from gbuq_core.figures.neighbours.charts import (
     Families,
     Reasons,
@@ -81,10 +79,6 @@ def layers(figure, kind, panel=0, **looks):
         for part in figure.spec["panels"][panel]["layers"]
         if part["kind"] == kind and all(part.get(k) == v for k, v in looks.items())
     ]
-
-
-def test_the_examples_hold():
-    assert doctest.testmod(neighbours_parts).failed == 0
 
 
 def test_neighbours_are_drawn_by_their_affinity_and_nowhere_else(course, near):

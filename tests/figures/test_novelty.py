@@ -1,13 +1,11 @@
 """The maps of novelty draw the numbers they are given, on scales that mean what they say."""
 
-import doctest
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from gbuq_core.figures.canvas.encoding import decode_sheet, decode_strips, encode_sheet
-from gbuq_core.figures.novelty import charts as novelty_charts
 from gbuq_core.figures.novelty import picture as novelty
 from gbuq_core.figures.novelty.charts import histogram_edges, share_figure, tree_sheet
 from gbuq_core.figures.novelty.picture import (
@@ -51,11 +49,6 @@ def maps(rng):
 def leaves():
     covariance = np.array([[[0.5, 0.2], [0.2, 0.3]], [[1.0, 0.0], [0.0, 0.0]]])
     return Ellipses(np.array([[0.0, 1.0], [-1.0, 0.5]]), covariance)
-
-
-@pytest.mark.parametrize("module", [novelty, novelty_charts])
-def test_the_examples_hold(module):
-    assert doctest.testmod(module).failed == 0
 
 
 def test_maps_keep_their_units_scales_and_numbers(ground, maps):

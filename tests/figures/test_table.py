@@ -1,18 +1,10 @@
 """The figures of a scored table: what is drawn where, and in words."""
 
-import doctest
 import json
 
 import numpy as np
-import pytest
 
-from gbuq_core.figures import vega
-from gbuq_core.figures.curves import parts
 from gbuq_core.figures.table import coverage as table_coverage
-from gbuq_core.figures.table import features as table_features
-from gbuq_core.figures.table import members as table_members
-from gbuq_core.figures.table import rejection as table_rejection
-from gbuq_core.figures.table import rows as table_rows
 from gbuq_core.figures.table.features import FeatureValue, contributions_figure, positions_figure
 from gbuq_core.figures.table.members import (
     MemberClasses,
@@ -28,14 +20,6 @@ from gbuq_core.metrics import coverage, prr, rejection_curve, reliability
 
 STYLE = METHOD_STYLES["sglb"]
 NASTY = "<a href='http://evil.example'>x</a>"
-
-
-@pytest.mark.parametrize(
-    "module",
-    [parts, table_coverage, table_features, table_members, table_rejection, table_rows, vega],
-)
-def test_the_examples_in_the_docstrings_hold(module):
-    assert doctest.testmod(module).failed == 0
 
 
 def ranking(errors, values, kind="total"):

@@ -1,11 +1,9 @@
 """How the spiral's methods were trained, as plain curves."""
 
-import doctest
 from dataclasses import replace
 
 import numpy as np
 
-from gbuq_core.experiments.spiral import growth as spiral_growth
 from gbuq_core.experiments.spiral.fit import run_spiral
 from gbuq_core.experiments.spiral.growth import growth_of
 from gbuq_core.experiments.spiral.plan import SpiralSettings
@@ -15,10 +13,6 @@ SMALL = SpiralSettings(rows=50, members=2, trees=40, chain_trees=60, cycle=20, s
 
 def growth(method, **knobs):
     return growth_of(run_spiral(replace(SMALL, methods=(method,), **knobs)).methods[0])
-
-
-def test_the_examples_in_the_docstrings_hold():
-    assert doctest.testmod(spiral_growth).failed == 0
 
 
 def test_a_cyclical_chain_has_its_schedule_and_its_members():

@@ -1,6 +1,5 @@
 """The pictures of soft trees draw the numbers they are given, and stay within their axes."""
 
-import doctest
 import json
 import shutil
 import subprocess
@@ -13,8 +12,6 @@ from gbuq_core.errors import InvalidData
 from gbuq_core.figures.canvas.encoding import decode_sheet, decode_strips, encode_sheet
 from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
 from gbuq_core.figures.curves import curves_source
-from gbuq_core.figures.soft_trees import charts as soft_trees_charts
-from gbuq_core.figures.soft_trees import picture as soft_trees
 from gbuq_core.figures.soft_trees.charts import (
     MOST_VALUES,
     RankLine,
@@ -83,11 +80,6 @@ def layers(panel, kind, **looks):
         for part in panel["layers"]
         if part["kind"] == kind and all(part.get(k) == v for k, v in looks.items())
     ]
-
-
-@pytest.mark.parametrize("module", [soft_trees, soft_trees_charts])
-def test_the_examples_hold(module):
-    assert doctest.testmod(module).failed == 0
 
 
 def test_every_method_has_a_panel_with_its_functions_mean_and_bands(scene, methods):

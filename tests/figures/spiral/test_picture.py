@@ -1,6 +1,5 @@
 """The spiral's sheets: which panels, which scales, what plays, what the strips show."""
 
-import doctest
 import math
 from typing import NamedTuple
 
@@ -11,7 +10,6 @@ from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.spiral.growth import SpiralGrowth
 from gbuq_core.figures.canvas.encoding import decode_sheet, encode_sheet
 from gbuq_core.figures.canvas.panels import Line, Marker
-from gbuq_core.figures.spiral import charts as spiral_charts
 from gbuq_core.figures.spiral import picture as maps_figure
 from gbuq_core.figures.spiral.charts import (
     BurnInOfMethod,
@@ -67,11 +65,6 @@ def growth_of(method="csglb", n_trees=20, members=(10, 20)):
 
 def titles_of(sheet):
     return [panel.title for panel in sheet.panels]
-
-
-@pytest.mark.parametrize("module", [maps_figure, spiral_charts])
-def test_the_examples_in_the_docstrings_hold(module):
-    assert doctest.testmod(module).failed == 0
 
 
 def test_a_row_a_method_with_the_truth_first():
