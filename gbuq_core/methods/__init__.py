@@ -47,6 +47,12 @@ example; `gbuq_core.tables.predicting` is how the command line scores a table by
 
 A new method is a `Method` in ``RECORDS`` of one of this room's files (and its estimator's own
 file). A notebook or a test adds one with `declare_method`, before it imports a page.
+
+Samplers of a density fit no table. They have records of their own:
+
+>>> from gbuq_core.methods import SAMPLERS
+>>> SAMPLERS["cg"].label, SAMPLERS["cg"].knob("alpha_max").default
+('cg-SGLD', 10.0)
 """
 
 from gbuq_core.methods import boosted, forests, functions, neighbours, peers
@@ -62,16 +68,19 @@ from gbuq_core.methods.record import (
     declare_method,
     find_methods,
 )
+from gbuq_core.methods.samplers import SAMPLERS, Sampler
 
 __all__ = [
     "METHODS",
     "NOVELTIES",
     "PARTS",
+    "SAMPLERS",
     "TASKS",
     "YIELDS",
     "Builder",
     "Costs",
     "Method",
+    "Sampler",
     "declare_method",
     "find_methods",
 ]

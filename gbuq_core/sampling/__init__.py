@@ -4,6 +4,7 @@ Follows "Cyclical gradient MCMC" (Tan, Huertas and Zhao, 2023), section 5.1 and 
 noisy SGLD, and the two cyclical schedules, of the learning rate and of the gradient's scale.
 """
 
+from gbuq_core.methods import SAMPLERS
 from gbuq_core.sampling.chains import Chains, describe_stopped, sample_mixture
 from gbuq_core.sampling.diagnostics import (
     ChainReport,
@@ -21,7 +22,7 @@ from gbuq_core.sampling.diagnostics import (
     modes_by_step,
     visit_counts,
 )
-from gbuq_core.sampling.schedules import SAMPLERS, Schedule, make_schedule
+from gbuq_core.sampling.schedules import Schedule, make_schedule
 from gbuq_core.sampling.targets import TARGETS, Target, banana, gaussian_mixture, ring
 
 __all__ = [

@@ -3,64 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gbuq_core.errors import InvalidParameter
+from gbuq_core.methods import SAMPLERS, Sampler
 from gbuq_core.sampling.langevin_kernels import ScheduleArrays
 from gbuq_core.validation import check_choice, check_number
 
 FloatArray = NDArray[np.float64]
 
 MAX_STEPS = 10_000_000
-
-
-class Sampler(NamedTuple):
-    """One of the four samplers of Tan, Huertas and Zhao (2023), section 5.1.
-
-    Attributes
-    ----------
-    label : str
-        What a reader sees.
-    cyclical : bool
-        Whether it has cycles at all; the others take no number of cycles into account.
-    defaults : Mapping
-        The numbers it uses, with their defaults; it refuses the others.
-    """
-
-    label: str
-    cyclical: bool
-    defaults: Mapping[str, float]
-
-
-SAMPLERS: Mapping[str, Sampler] = MappingProxyType({
-    "sgld": Sampler("SGLD", False, MappingProxyType(
-        {"learning_rate": 0.05, "decay": 0.55, "noise_scale": 1.0}
-    )),
-    "nsgld": Sampler("N-SGLD", False, MappingProxyType(
-        {"learning_rate": 0.02, "noise_scale": 5.0}
-    )),
-    "clr": Sampler("clr-SGLD", True, MappingProxyType(
-        {"learning_rate": 0.09, "noise_scale": 1.0, "exploration_fraction": 0.25}
-    )),
-    "cg": Sampler("cg-SGLD", True, MappingProxyType(
-        {"learning_rate": 0.01, "noise_scale": 1.0, "alpha_max": 10.0, "alpha_min": 1.0,
-         "exploration_fraction": 0.0}
-    )),
-})  # fmt: skip
-
-# The range of each number: low, high, and whether low itself is excluded.
-_RANGES: Mapping[str, tuple[float, float, bool]] = {
-    "learning_rate": (0.0, 10.0, True),
-    "decay": (0.0, 5.0, False),
-    "noise_scale": (0.0, 100.0, False),
-    "alpha_max": (0.0, 1000.0, True),
-    "alpha_min": (0.0, 1000.0, False),
-    "exploration_fraction": (0.0, 0.99, False),
-}
+_ABOVE_LOW = ("learning_rate", "alpha_max")  # their lowest value itself is refused
 
 
 class Schedule(NamedTuple):
@@ -180,8 +136,8 @@ def _numbers(sampler: str, chosen: Sampler, given: Mapping[str, Any]) -> dict[st
         if name not in values:
             listed = ", ".join(values)
             raise InvalidParameter(f"{name} does not apply to {sampler}; it takes {listed}.")
-        low, high, low_open = _RANGES[name]
-        values[name] = check_number(name, value, low, high, low_open=low_open)
+        low, high = chosen.limits(name)
+        values[name] = check_number(name, value, low, high, low_open=name in _ABOVE_LOW)
     if "alpha_max" in values and values["alpha_min"] > values["alpha_max"]:
         raise InvalidParameter(
             f"alpha_min must be at most alpha_max, which is {values['alpha_max']:g}; "

@@ -7,9 +7,9 @@ import pytest
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.figures.canvas.encoding import decode_sheet, encode_sheet
-from gbuq_core.figures.gaussians.charts import CHARTS, SAMPLER_STYLES
+from gbuq_core.figures.gaussians.charts import CHARTS
 from gbuq_core.figures.gaussians.picture import GaussiansView, gaussians_sheet
-from gbuq_core.sampling import SAMPLERS
+from gbuq_core.methods import METHODS, SAMPLERS
 
 N = 4  # cells a side
 
@@ -80,11 +80,12 @@ def strips_by_title(sheet):
     return {strip.title: strip for strip in sheet.strips}
 
 
-def test_samplers_are_written_as_in_the_library():
-    assert {key: style.label for key, style in SAMPLER_STYLES.items()} == {
-        key: kind.label for key, kind in SAMPLERS.items()
-    }
-    assert len({style.colour for style in SAMPLER_STYLES.values()}) == len(SAMPLERS)
+def test_a_sampler_is_told_by_its_label_and_its_colour():
+    assert all(key == record.key for key, record in SAMPLERS.items())
+    assert len({record.label for record in SAMPLERS.values()}) == len(SAMPLERS)
+    assert len({record.colour for record in SAMPLERS.values()}) == len(SAMPLERS)
+    assert SAMPLERS["sgld"].colour == METHODS["sglb"].colour  # it stands for SGLB
+    assert SAMPLERS["cg"].colour == METHODS["csglb"].colour
 
 
 def test_a_column_a_sampler_with_the_target_first():

@@ -54,17 +54,17 @@ class GaussiansSettings:
     steps: int = 50_000
     chains: int = 1
     cycles: int = 30
-    rate_sgld: float = 0.05
-    rate_nsgld: float = 0.02
-    rate_clr: float = 0.09
-    rate_cg: float = 0.01
-    noise: float = 1.0
-    noise_nsgld: float = 5.0
-    exploration_clr: float = 0.25
-    exploration_cg: float = 0.0
+    rate_sgld: float = SAMPLERS["sgld"].defaults["learning_rate"]
+    rate_nsgld: float = SAMPLERS["nsgld"].defaults["learning_rate"]
+    rate_clr: float = SAMPLERS["clr"].defaults["learning_rate"]
+    rate_cg: float = SAMPLERS["cg"].defaults["learning_rate"]
+    noise: float = SAMPLERS["sgld"].defaults["noise_scale"]
+    noise_nsgld: float = SAMPLERS["nsgld"].defaults["noise_scale"]
+    exploration_clr: float = SAMPLERS["clr"].defaults["exploration_fraction"]
+    exploration_cg: float = SAMPLERS["cg"].defaults["exploration_fraction"]
     noise_free: bool = False
-    alpha_max: float = 10.0
-    alpha_min: float = 1.0
+    alpha_max: float = SAMPLERS["cg"].defaults["alpha_max"]
+    alpha_min: float = SAMPLERS["cg"].defaults["alpha_min"]
 
 
 @dataclass(frozen=True, kw_only=True)

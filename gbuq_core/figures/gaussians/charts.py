@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from gbuq_core.figures.canvas.panels import Strip, StripLine
+from gbuq_core.methods import SAMPLERS
 
 Floats = npt.NDArray[np.floating]
 Ints = npt.NDArray[np.int64]
@@ -22,23 +22,6 @@ CHARTS = ("modes", "schedules", "x", "y")
 _MARGINAL_ROOM = 2.2
 # Step sizes that fall by a factor between these are drawn on a logarithmic axis.
 _SMALLEST_FALL, _LARGEST_FALL = 20.0, 2000.0
-
-
-class SamplerStyle(NamedTuple):
-    """How a sampler is written and drawn on every page."""
-
-    label: str
-    colour: str
-
-
-# As the boosting methods that they stand for: SGLD as SGLB, cg-SGLD as cSGLB.
-_STYLES = {
-    "sgld": SamplerStyle("SGLD", "#0072b2"),
-    "nsgld": SamplerStyle("N-SGLD", "#cc79a7"),
-    "clr": SamplerStyle("clr-SGLD", "#009e73"),
-    "cg": SamplerStyle("cg-SGLD", "#e69f00"),
-}
-SAMPLER_STYLES: Mapping[str, SamplerStyle] = MappingProxyType(_STYLES)
 
 
 class Truth(Protocol):
@@ -73,9 +56,9 @@ class Truth(Protocol):
 class Race(Protocol):
     """What is drawn of one sampler: `SamplerRun` of the experiment, or anything like it.
 
-    ``sampler`` is a key of `SAMPLER_STYLES`, ``n_chains`` chains are counted together. Over frames
-    f: ``steps`` (f,) done by then, ``n_kept`` (f,) samples kept so far, ``density`` (f, n, n),
-    ``marginal_x``, ``marginal_y`` (f, n) of them, ``modes_visited``, ``share_in_modes``,
+    ``sampler`` is a key of `gbuq_core.methods.SAMPLERS`, ``n_chains`` chains are counted together.
+    Over frames f: ``steps`` (f,) done by then, ``n_kept`` (f,) samples kept so far, ``density`` (f,
+    n, n), ``marginal_x``, ``marginal_y`` (f, n) of them, ``modes_visited``, ``share_in_modes``,
     ``occupancy_error``, ``divergence`` (f,), ``path`` (f, p, 2) positions of the first chain in
     that frame, the last one last. Besides ``stay_modes`` (k,), the mode that the first chain is in
     at ``stay_steps`` (k,), -1 between modes, and ``sizes`` (j,), step size times gradient scale at
@@ -151,9 +134,9 @@ def _compare(title: str, runs: Sequence[Race], frames: Ints, part: str) -> Strip
     """All samplers in one chart, as far as the race has gone."""
     lines = [
         StripLine(
-            SAMPLER_STYLES[run.sampler].label,
+            SAMPLERS[run.sampler].label,
             getattr(run, part),
-            SAMPLER_STYLES[run.sampler].colour,
+            SAMPLERS[run.sampler].colour,
         )
         for run in runs
         if np.array_equal(run.steps, frames)
@@ -169,7 +152,7 @@ def _modes_row(truth: Truth, runs: Sequence[Race], frames: Ints) -> list[Strip]:
     row = [replace(visited, y_limits=(0.0, 1.04 * most))]
     for run in runs:
         x, y = _segments(run.stay_steps, run.stay_modes, int(run.steps[-1]))
-        style = SAMPLER_STYLES[run.sampler]
+        style = SAMPLERS[run.sampler]
         row.append(
             Strip(
                 title=f"{style.label}: mode",
@@ -217,7 +200,7 @@ def _schedules_row(truth: Truth, runs: Sequence[Race], frames: Ints) -> list[Str
     share = _compare("Share in a mode", runs, frames, "share_in_modes")
     row = [replace(share, y_limits=(0.0, 1.04))]
     for run in runs:
-        style = SAMPLER_STYLES[run.sampler]
+        style = SAMPLERS[run.sampler]
         limit = np.full(len(run.sizes), truth.step_limit)
         row.append(
             Strip(
@@ -251,7 +234,7 @@ def _marginal_row(
     true = np.asarray(getattr(truth, f"marginal_{axis}"))
     row = [first]
     for run in runs:
-        style = SAMPLER_STYLES[run.sampler]
+        style = SAMPLERS[run.sampler]
         values = getattr(run, f"marginal_{axis}")
         if not np.array_equal(run.steps, frames):
             values = np.tile(values[-1], (len(frames), 1))

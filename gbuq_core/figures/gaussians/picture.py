@@ -15,13 +15,13 @@ import numpy as np
 from gbuq_core.figures.canvas.panels import Line, Panel, PanelSheet, Points
 from gbuq_core.figures.gaussians.charts import (
     CHARTS,
-    SAMPLER_STYLES,
     Floats,
     Ints,
     Race,
     Truth,
     chart_rows,
 )
+from gbuq_core.methods import SAMPLERS
 from gbuq_core.presentation import short
 from gbuq_core.validation import check_choice
 
@@ -136,7 +136,7 @@ def _most_kept(runs: Sequence[Race]) -> int:
 
 
 def _panel(truth: Truth, run: Race, view: GaussiansView, frames: Ints) -> Panel:
-    style = SAMPLER_STYLES[run.sampler]
+    style = SAMPLERS[run.sampler]
     values = _values(truth, run, view)
     plays = np.array_equal(run.steps, frames)
     highest = float(truth.density.max())
@@ -161,7 +161,7 @@ def _panel(truth: Truth, run: Race, view: GaussiansView, frames: Ints) -> Panel:
 def _panel_alt(truth: Truth, run: Race) -> str:
     gone = " Every chain ran off to infinity." if run.all_stopped else ""
     return (
-        f"{SAMPLER_STYLES[run.sampler].label}: after {int(run.steps[-1]):,} steps "
+        f"{SAMPLERS[run.sampler].label}: after {int(run.steps[-1]):,} steps "
         f"{short(run.modes_visited[-1])} of {truth.n_modes} modes are visited, and "
         f"{short(100 * run.share_in_modes[-1])} % of the kept samples lie in a mode.{gone}"
     )

@@ -10,7 +10,7 @@ from typing import Any
 from gbuq_core.experiments.gaussians.plan import GaussiansSettings
 from gbuq_core.figures.gaussians.charts import CHARTS
 from gbuq_core.figures.gaussians.picture import SCALES, SHOWN, GaussiansView
-from gbuq_core.knobs import Knob
+from gbuq_core.knobs import Knob, narrow
 from gbuq_core.sampling import SAMPLERS, TARGETS
 from pages._ui.knobs import Preset, query_string
 from pages._ui.url_state import PageState
@@ -37,6 +37,19 @@ def _with(*samplers: str) -> tuple[str, tuple[Any, ...]]:
         if set(choice) & labels
     ]
     return "samplers", tuple(chosen)
+
+
+def _of(sampler: str, name: str, key: str, **changes: Any) -> Knob:
+    """A knob of a sampler's record, in the steps of this page, while that sampler races."""
+    record = SAMPLERS[sampler]
+    knob = record.knob(name)
+    own = {
+        "key": key,
+        "label": f"{knob.label}, {record.label}",
+        "default": getattr(_DEFAULT, key),
+        "needs": _with(sampler),
+    }
+    return narrow(knob, **{**own, **changes})
 
 
 _DATA = (
@@ -77,55 +90,32 @@ _KNOBS = (
         "cycles", "Cycles", "ladder", _DEFAULT.cycles, choices=(1, 2, 5, 10, 20, 30, 50, 100),
         needs=_with("clr", "cg"),
     ),
-    Knob(
-        "rate_sgld", "Learning rate, SGLD", "ladder", _DEFAULT.rate_sgld,
-        choices=(0.005, 0.01, 0.02, 0.05, 0.1, 0.2), needs=_with("sgld"),
-        help="At the first step. At step t it has fallen by (t + 1) to the power of -0.55.",
+    _of("sgld", "learning_rate", "rate_sgld", choices=(0.005, 0.01, 0.02, 0.05, 0.1, 0.2)),
+    _of(
+        "nsgld", "learning_rate", "rate_nsgld",
+        choices=(0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1),
     ),
-    Knob(
-        "rate_nsgld", "Learning rate, N-SGLD", "ladder", _DEFAULT.rate_nsgld,
-        choices=(0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1), needs=_with("nsgld"),
+    _of("nsgld", "noise_scale", "noise_nsgld", choices=(1.0, 1.5, 2.0, 3.0, 5.0, 10.0)),
+    _of(
+        "clr", "learning_rate", "rate_clr",
+        choices=(0.01, 0.03, 0.05, 0.06, 0.07, 0.08, 0.09, 0.1, 0.12),
     ),
-    Knob(
-        "noise_nsgld", "Noise scale, N-SGLD", "ladder", _DEFAULT.noise_nsgld,
-        choices=(1.0, 1.5, 2.0, 3.0, 5.0, 10.0), needs=_with("nsgld"),
-        help="Multiplies the Langevin noise. 1 samples from the target; more samples from a "
-        "flatter density.",
+    _of("clr", "exploration_fraction", "exploration_clr", high=0.9, step=0.05),
+    _of(
+        "cg", "learning_rate", "rate_cg",
+        choices=(0.002, 0.005, 0.007, 0.01, 0.012, 0.015, 0.02),
     ),
-    Knob(
-        "rate_clr", "Learning rate, clr-SGLD", "ladder", _DEFAULT.rate_clr,
-        choices=(0.01, 0.03, 0.05, 0.06, 0.07, 0.08, 0.09, 0.1, 0.12), needs=_with("clr"),
-        help="At the start of each cycle. It then falls to zero along half a cosine.",
-    ),
-    Knob(
-        "exploration_clr", "Exploration, clr-SGLD", "number", _DEFAULT.exploration_clr, 0.0, 0.9,
-        step=0.05, needs=_with("clr"), help="Samples in this share of each cycle do not count.",
-    ),
-    Knob(
-        "rate_cg", "Learning rate, cg-SGLD", "ladder", _DEFAULT.rate_cg,
-        choices=(0.002, 0.005, 0.007, 0.01, 0.012, 0.015, 0.02), needs=_with("cg"),
-    ),
-    Knob(
-        "alpha_max", "Largest gradient scale, cg-SGLD", "number", _DEFAULT.alpha_max, 1.0, 15.0,
-        step=0.5, needs=_with("cg"), help="At the start of each cycle.",
-    ),
-    Knob(
-        "alpha_min", "Smallest gradient scale, cg-SGLD", "number", _DEFAULT.alpha_min, 0.5, 5.0,
-        step=0.5, needs=_with("cg"),
-    ),
-    Knob(
-        "exploration_cg", "Exploration, cg-SGLD", "number", _DEFAULT.exploration_cg, 0.0, 0.9,
-        step=0.05, needs=_with("cg"), help="Samples in this share of each cycle do not count.",
-    ),
+    _of("cg", "alpha_max", "alpha_max", low=1.0, high=15.0, step=0.5),
+    _of("cg", "alpha_min", "alpha_min", low=0.5, high=5.0, step=0.5),
+    _of("cg", "exploration_fraction", "exploration_cg", high=0.9, step=0.05),
     Knob(
         "noise_free", "No noise while exploring", "switch", _DEFAULT.noise_free,
         needs=_with("clr", "cg"),
         help="As in cSG-MCMC (appendix A). Without exploration it changes nothing.",
     ),
-    Knob(
-        "noise", "Noise scale, SGLD and cyclical", "ladder", _DEFAULT.noise,
+    _of(
+        "sgld", "noise_scale", "noise", label="Noise scale, SGLD and cyclical",
         choices=(0.0, 0.1, 0.2, 0.4, 0.5, 0.7, 1.0, 1.5, 2.0), needs=_with("sgld", "clr", "cg"),
-        help="1 gives Langevin dynamics. The paper's value of 0.4 is ambiguous.",
     ),
 )  # fmt: skip
 _VIEW = (
