@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from gbuq_core.errors import GbuqError, InvalidParameter
 from gbuq_core.methods import NOVELTIES, PARTS, Method, find_methods
+from gbuq_core.methods.papers import CYCLICAL, IBUG, RASMUSSEN, SGLB, SOFT_TREES
 from gbuq_core.metrics.conformal import CONFORMAL_LEVELS
 from gbuq_core.validation import check_choice, check_number
 
@@ -38,13 +39,8 @@ ARGUMENTS: Mapping[str, str] = MappingProxyType(
         "subsample": "subsample",
     }
 )
-# Heart, Spiral, Neighbours and Soft trees show these.
-_ON_OTHER_PAGES = frozenset(
-    {
-        "sgb", "sglb", "virtual_sglb", "csglb", "cbsglb", "virtual_catboost",
-        "ibug", "ibug_cbu", "knn", "knn_cb", "vst", "vsgbm", "xbart", "gp",
-    }
-)  # fmt: skip
+# Heart, Spiral, Neighbours and Soft trees show the methods of these papers.
+_OTHER_PAPERS = (SGLB, CYCLICAL, IBUG, SOFT_TREES, RASMUSSEN)
 
 
 class HeteroscedasticMethod(NamedTuple):
@@ -98,7 +94,7 @@ _RECORDS = (
     *find_methods("novelty", yields=("novelty",)),
 )
 _METHODS = {
-    record.key: _method_of(record) for record in _RECORDS if record.key not in _ON_OTHER_PAGES
+    record.key: _method_of(record) for record in _RECORDS if record.paper not in _OTHER_PAPERS
 }
 METHODS: Mapping[str, HeteroscedasticMethod] = MappingProxyType(_METHODS)
 PREDICTING = tuple(key for key, method in METHODS.items() if method.parts)

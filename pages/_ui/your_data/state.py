@@ -179,7 +179,7 @@ def awaits_file(choice: str, is_open: bool) -> bool:
 def page_state(
     targets: Sequence[str], suggested: str, n_rows: int, waits: bool = False
 ) -> PageState:
-    """The page's knobs for a table with these possible targets and so many rows.
+    """The page's knobs for a table with these possible targets and ``n_rows`` rows.
 
     Parameters
     ----------
