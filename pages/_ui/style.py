@@ -21,6 +21,11 @@ _CSS = """
 }
 [data-testid="stMarkdownContainer"] :is(th, td):last-child { padding-right: 0 !important; }
 [data-testid="stMarkdownContainer"] th { font-weight: 500; opacity: 0.75; }
+/* A table of six columns fits a phone. */
+@media (max-width: 480px) {
+  [data-testid="stMarkdownContainer"] table { font-size: 0.84em; }
+  [data-testid="stMarkdownContainer"] :is(th, td) { padding-right: 0.4rem !important; }
+}
 /* A wide table scrolls inside itself, not the page. */
 :is(.st-key-methods, [class*="st-key-table-"]) [data-testid="stMarkdownContainer"] {
   overflow-x: auto;
