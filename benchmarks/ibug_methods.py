@@ -20,14 +20,19 @@ import numpy as np
 from benchmarks.ibug_data import SCORES, Parts
 from benchmarks.ibug_models import TREES, Trained, retrain, tune_model
 from benchmarks.ibug_pgbm import LEAVES
-from gbuq_core import BoostedEnsembleRegressor, IBUGRegressor, decompose_regression
-from gbuq_core.baselines import EuclideanNeighborsRegressor, average_distributions
+from gbuq_core import BoostedEnsembleRegressor, IBUGRegressor, decompose_regression, methods
+from gbuq_core.baselines import average_distributions
+from gbuq_core.experiments.neighbours.plan import LIBRARIES
 from gbuq_core.ibug import Neighborhood
 from gbuq_core.metrics import crps_gaussian, nll_gaussian, rmse
 from gbuq_core.metrics.neighbour_tuning import running_std, smallest_positive, tune_neighbors
 from gbuq_core.metrics.scale_calibration import calibrate_scale
 
 SCORINGS = ("crps", "nll")
+_RECORDS = {
+    key: methods.METHODS[key] for key in ("ibug", "virtual_sglb", "knn", "knn_cb", "ngboost")
+}
+_LABELS = {key: record.label for key, record in _RECORDS.items()}
 SGLB_GRID = ((4, 0.1), (6, 0.1), (8, 0.1), (6, 0.3))  # depth, learning rate
 NGBOOST_TREES, NGBOOST_RATE, NGBOOST_ROWS = 500, 0.04, 4000
 _TINIEST = 1e-15
@@ -142,7 +147,7 @@ class SplitMethods:
         """The virtual ensemble of this project, calibrated."""
         p, began = self.parts, time.process_time()
         best: tuple[float, tuple[int, float], int, Any] | None = None
-        known = self.known.get("virtual SGLB")
+        known = self.known.get(_LABELS["virtual_sglb"])
         grid, trees = (SGLB_GRID, self.trees) if known is None else _one_point(known, "knobs")
         for knobs in grid:
             model = _make_sglb(p.seed, knobs, trees[-1]).fit(p.X_fit, p.y_fit)
@@ -178,10 +183,11 @@ class SplitMethods:
         """kNN, or kNN-CB with CatBoost's mean and its most important features."""
         p = self.parts
         base = self.model("catboost") if with_model else None
+        record = _RECORDS["knn_cb" if with_model else "knn"]
         began = time.process_time()
         locs, scales, settings = {}, {}, {}
         for s in SCORINGS:
-            model = EuclideanNeighborsRegressor(base, scoring=s, random_state=p.seed)
+            model = record.builder().make(base_model=base, scoring=s, random_state=p.seed)
             model.fit(p.X_fit, p.y_fit, p.X_val, p.y_val)
             mid = time.process_time()
             locs[s], scales[s] = model.predict_distribution(p.X_test)
@@ -242,21 +248,21 @@ class SplitMethods:
         return Predicted(same_loc(r["test_loc"]), scales, settings, *seconds)
 
 
+# Files of results hold these names. The paper writes IBUG+CBU; PGBM has no record.
 IBUG_ON = {
-    "catboost": "IBUG CatBoost",
-    "lightgbm": "IBUG LightGBM",
-    "xgboost": "IBUG XGBoost",
+    library: f"{_LABELS['ibug']} {LIBRARIES[library].label}"
+    for library in ("catboost", "lightgbm", "xgboost")
 }
 METHODS: dict[str, Callable[[SplitMethods], Predicted]] = {
-    "IBUG CatBoost": lambda split: split.ibug("catboost"),
-    "virtual SGLB": lambda split: split.sglb,
+    IBUG_ON["catboost"]: lambda split: split.ibug("catboost"),
+    _LABELS["virtual_sglb"]: lambda split: split.sglb,
     "IBUG+CBU": lambda split: split.average(),
-    "IBUG LightGBM": lambda split: split.ibug("lightgbm"),
-    "IBUG XGBoost": lambda split: split.ibug("xgboost"),
+    IBUG_ON["lightgbm"]: lambda split: split.ibug("lightgbm"),
+    IBUG_ON["xgboost"]: lambda split: split.ibug("xgboost"),
     "PGBM": lambda split: split.pgbm(),
-    "kNN": lambda split: split.euclidean(False),
-    "kNN-CB": lambda split: split.euclidean(True),
-    "NGBoost": lambda split: split.ngboost(),
+    _LABELS["knn"]: lambda split: split.euclidean(False),
+    _LABELS["knn_cb"]: lambda split: split.euclidean(True),
+    _LABELS["ngboost"]: lambda split: split.ngboost(),
 }
 
 
@@ -302,18 +308,19 @@ def _make_sglb(seed: int, knobs: tuple[int, float], n_trees: int) -> BoostedEnse
     more of the splits: on power the RMSE is 3.4 in place of 3.0, with CatBoost too.
     """
     depth, learning_rate = knobs
-    return BoostedEnsembleRegressor(
-        ensemble="virtual", n_trees=n_trees, depth=depth, learning_rate=learning_rate,
-        max_bins=255, standardize_target=False, n_jobs=1, random_state=seed,
-    )  # fmt: skip
+    model: BoostedEnsembleRegressor = _RECORDS["virtual_sglb"].make(
+        n_trees=n_trees, depth=depth, learning_rate=learning_rate, n_jobs=1, random_state=seed
+    )
+    return model.set_params(max_bins=255, standardize_target=False)
 
 
 def _fit_ngboost(X: np.ndarray, y: np.ndarray, n_trees: int, seed: int) -> Any:
     """NGBoost; of more than 4,000 rows each tree sees a random 4,000 (the paper bags, too)."""
-    try:
-        import ngboost
-    except ImportError:
-        raise Missing("NGBoost is not installed: pip install ngboost.") from None
+    missing = _RECORDS["ngboost"].missing()
+    if missing:
+        raise Missing(missing)
+    import ngboost
+
     share = min(1.0, NGBOOST_ROWS / len(y))
     model = ngboost.NGBRegressor(
         n_estimators=n_trees, learning_rate=NGBOOST_RATE, minibatch_frac=share, verbose=False,
