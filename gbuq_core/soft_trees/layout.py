@@ -9,7 +9,8 @@ last node is a leaf, from left to right.
 
 from __future__ import annotations
 
-from itertools import pairwise
+import math
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -111,8 +112,8 @@ class TreeShape(NamedTuple):
     @property
     def slices(self) -> TreeParts:
         """Where each group stands in the vector, as slices."""
-        ends = np.cumsum([0, *(int(np.prod(shape)) for shape in self._shapes)])
-        return TreeParts(*(slice(int(a), int(b)) for a, b in pairwise(ends)))
+        ends = accumulate((int(math.prod(shape)) for shape in self._shapes), initial=0)
+        return TreeParts(*(slice(a, b) for a, b in pairwise(ends)))
 
     @property
     def n_parameters(self) -> int:

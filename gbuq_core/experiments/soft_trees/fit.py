@@ -204,11 +204,14 @@ def predict_soft_trees(
 ) -> tuple[Array, Moments, tuple[str, ...]]:
     """Functions (n_draws, n), moments, notes at rows (n, 1), as `view_soft_trees` on the grid."""
     if METHODS[fit.method].family == "process":
-        functions = _functions_of_process(fit, settings, X)
-        uncertainty = fit.model.predict_uncertainty(X)
-        return functions, Moments(fit.model.predict(X), *uncertainty), ()
+        return _functions_of_process(fit, settings, X), moments_of_process(fit, X), ()
     members, notes = soft_trees_members(fit, settings, X)
     return *moments_of(members), notes
+
+
+def moments_of_process(fit: SoftTreesFit, X: Array) -> Moments:
+    """The exact moments of a process at rows (n, 1); they need no draws."""
+    return Moments(fit.model.predict(X), *fit.model.predict_uncertainty(X))
 
 
 def moments_of(members: Array) -> tuple[Array, Moments]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from gbuq_core.errors import InvalidParameter
@@ -70,6 +71,7 @@ def soft_trees_model(plan: SoftTreesPlan) -> Any:
     return builder_of(plan).make(**soft_trees_knobs(plan))
 
 
+@lru_cache(maxsize=512)  # a press on the page asks for the same two dozen plans
 def estimate_soft_trees_seconds(plan: SoftTreesPlan) -> float:
     """Roughly what `fit_soft_trees` takes on one core; 0 for a plan that is refused at once.
 

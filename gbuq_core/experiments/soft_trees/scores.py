@@ -19,7 +19,7 @@ from gbuq_core.experiments.soft_trees.fit import (
     SoftTreesRun,
     SoftTreesView,
     moments_of,
-    predict_soft_trees,
+    moments_of_process,
     soft_trees_members,
 )
 from gbuq_core.experiments.soft_trees.plan import METHODS, SoftTreesSettings
@@ -140,7 +140,7 @@ def _fresh(
 ) -> tuple[Moments, float]:
     """Moments at fresh rows, and their mean negative log likelihood."""
     if METHODS[fit.method].family == "process":
-        moments = predict_soft_trees(fit, settings, X)[1]
+        moments = moments_of_process(fit, X)
         return moments, nll_gaussian(y, moments.loc, np.sqrt(moments.total))
     members, _ = soft_trees_members(fit, settings, X)
     moments = moments_of(members)[1]

@@ -110,6 +110,14 @@ def test_errors_and_coverage_are_of_fresh_rows(runs):
     assert by_method["gp"].fan_out > 5.0 > 2.0 > by_method["sglb"].fan_out
 
 
+def test_scores_of_a_process_draw_no_functions(runs, monkeypatch):
+    run = runs["tails"]
+    place = next(i for i, fit in enumerate(run.fits) if fit.method == "gp")
+    before = score_all(run)[place]
+    monkeypatch.delattr(type(run.fits[place].model), "sample_functions")
+    assert score_soft_trees(run.fits[place], run.views[place], run.settings) == before
+
+
 def test_what_the_data_do_not_tell_is_nan(runs):
     for score in score_all(runs["own"]):
         assert math.isnan(score.rmse)
