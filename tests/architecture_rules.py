@@ -36,6 +36,7 @@ FLOORS = [
         "metrics",
         "trees",
         "inputs",
+        "calibration",
     },
     METHODS,
     {"tables", "experiments"},

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
+import warnings
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -19,9 +21,17 @@ from gbuq_core.boosting.plan import (
     plan_schedule,
     truncation_points,
 )
+from gbuq_core.boosting.stopping import (
+    Split,
+    fit_clocks,
+    make_splits,
+    members_of_a_fold,
+    resolve_stopping,
+    selection_cost,
+)
 from gbuq_core.errors import InvalidData, InvalidParameter
-from gbuq_core.inputs import RowFlags, check_fit_data, check_new_rows, draw_seed
-from gbuq_core.jobs import check_memory
+from gbuq_core.inputs import RowFlags, check_fit_data, check_new_rows, draw_seed, stack_rows
+from gbuq_core.jobs import check_memory, stage
 from gbuq_core.trees.binning import apply_encoding, fit_encoding
 from gbuq_core.validation import check_number, check_same_length
 
@@ -78,6 +88,8 @@ def _engine_of(plan: BoostingPlan) -> Any:
 class BoostedEnsemble(BaseEstimator):
     """Base of the two ensembles, with their constructor; not for use by itself."""
 
+    clocks_: Any  # Clocks of a regression, ClassClocks, or None
+
     def __init__(
         self,
         method: str = "sglb",
@@ -104,6 +116,10 @@ class BoostedEnsemble(BaseEstimator):
         l2: float = 3.0,
         max_bins: int = 128,
         categorical_features: Any = None,
+        stopping: str | None = None,
+        cv: Any = None,
+        mean_weight: str | float | None = "auto",
+        tails: str = "student",
         engine: str = "numba",
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -132,19 +148,57 @@ class BoostedEnsemble(BaseEstimator):
         self.l2 = l2
         self.max_bins = max_bins
         self.categorical_features = categorical_features
+        self.stopping = stopping
+        self.cv = cv
+        self.mean_weight = mean_weight
+        self.tails = tails
         self.engine = engine
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _fit(self, X: Any, target: np.ndarray, n_classes: int | None) -> Self:
-        """Fit on the inner target (n,) or class codes (n,)."""
+    def _fit_all(
+        self, table: Any, target: np.ndarray, n_classes: int | None, groups: Any, n_given: int
+    ) -> Self:
+        """Choose where to stop, then train on all rows.
+
+        The last ``n_given`` rows, if any, choose.
+        """
         began = time.perf_counter()
+        self._prepare(len(table), n_given > 0)
+        plan = self.plan_
+        if self.stopping_ is None:
+            self._train(table, target, n_classes)
+        else:
+            cut = len(table) - n_given
+            splits = [Split(np.arange(cut), np.arange(cut, len(table)))]
+            if n_given == 0:
+                splits = make_splits(target, n_classes is not None, self.cv, groups, self.seed_)
+            cost = len(splits) * members_of_a_fold(plan, len(splits)) / plan.n_models
+            with stage(1.0 + cost):
+                with stage(1.0, span=cost):
+                    clocks = fit_clocks(self, table, target, n_classes, splits)
+                with stage(1.0, span=1.0):
+                    self._train(table, target, n_classes)
+            self.clocks_ = clocks
+        self.fit_seconds_ = time.perf_counter() - began
+        return self
+
+    def _prepare(self, n_rows: int, has_rows: bool = False) -> None:
+        """Check the knobs against the rows: plan, seed, and the rule of stopping."""
         self.plan_ = make_plan(self)
         self.seed_ = draw_seed(self.random_state)
-        n_bytes = self._engine().estimate_bytes(self.plan_, *X.shape, n_classes or 2, self.n_jobs)
+        self.stopping_ = resolve_stopping(self, self.plan_, n_rows, has_rows)
+
+    def _train(self, table: Any, target: np.ndarray, n_classes: int | None) -> None:
+        """Fit all trees on a table and its target (n,): numbers, or class codes."""
+        self.clocks_ = None
+        n_bytes = self._engine().estimate_bytes(
+            self.plan_, *table.shape, n_classes or 2, self.n_jobs
+        )
         check_memory(n_bytes, "this fit")
+        inner = self._inner_target(target)
         self.encoding_, matrix = fit_encoding(
-            X, target, n_classes, self.categorical_features, self.seed_
+            table, inner, n_classes, self.categorical_features, self.seed_
         )
         if matrix.shape[1] > MAX_COLUMNS:
             raise InvalidData(
@@ -152,7 +206,7 @@ class BoostedEnsemble(BaseEstimator):
                 "supported: drop some."
             )
         self.models_ = self._engine().fit(
-            matrix, self.encoding_.is_category, target, n_classes, self.plan_, self.seed_,
+            matrix, self.encoding_.is_category, inner, n_classes, self.plan_, self.seed_,
             self.n_jobs,
         )  # fmt: skip
         self.langevin_ = langevin_numbers(self.plan_, len(matrix))
@@ -160,8 +214,6 @@ class BoostedEnsemble(BaseEstimator):
         self.n_cells_ = self.models_.n_cells
         self.n_rows_ = len(matrix)
         self.memory_bytes_ = self.models_.n_bytes
-        self.fit_seconds_ = time.perf_counter() - began
-        return self
 
     def _engine(self) -> Any:
         return _engine_of(self.plan_)
@@ -170,6 +222,23 @@ class BoostedEnsemble(BaseEstimator):
         table, target = check_fit_data(self, X, y)
         self.__dict__.pop("models_", None)  # a fit that fails leaves no half of the one before
         return table, target
+
+    def _stack_rows(self, table: Any, X_val: Any, y_val: Any) -> tuple[Any, np.ndarray | None]:
+        """The table with the caller's own rows to choose on below it, and their target."""
+        if (X_val is None) != (y_val is None):
+            raise InvalidData("X_val and y_val belong together: pass both or neither.")
+        if X_val is None:
+            return table, None
+        more, target = check_new_rows(self, X_val), np.asarray(y_val)
+        if target.shape != (len(more),):
+            raise InvalidData(
+                f"X_val has {len(more)} rows, but y_val has the shape {target.shape}."
+            )
+        return stack_rows(table, more.set_axis(table.columns, axis=1)), target
+
+    def _matrix(self, table: Any) -> np.ndarray:
+        """The matrix that the models read, of a table whose columns are known to match."""
+        return apply_encoding(self.encoding_, table)[0]
 
     def _encode(self, X: Any) -> tuple[np.ndarray, RowFlags]:
         check_is_fitted(self, "models_")
@@ -186,15 +255,21 @@ class BoostedEnsemble(BaseEstimator):
         """Raw outputs of the members, (n_members, n_samples, n_outputs)."""
         matrix, _ = self._encode(X)
         points = self.member_trees(truncation_step, truncation_start, burn_in_cycles)
+        limit = self.plan_.n_models
         if self.plan_.ensemble == "virtual":
             if n_members is not None:
                 n_members = check_number("n_members", n_members, 1, len(points), integer=True)
                 points = points[-n_members:]
-            return self._raw(matrix, points, 1)[0]
-        limit = self.plan_.n_models
-        if n_members is not None:
+        elif n_members is not None:
             limit = check_number("n_members", n_members, 1, limit, integer=True)
-        return self._raw(matrix, points, limit)[:, 0]
+        scale_trees = self._scale_trees()
+        wanted = points if scale_trees is None else np.union1d(points, [scale_trees])
+        raw = self._raw(matrix, wanted, limit)
+        if scale_trees is None:
+            return raw.reshape(-1, *raw.shape[2:])
+        members = raw[:, np.searchsorted(wanted, points)]
+        members[..., 1] = raw[:, None, np.searchsorted(wanted, scale_trees), :, 1]
+        return members.reshape(-1, *raw.shape[2:])
 
     def _raw(self, matrix: np.ndarray, points: np.ndarray, n_models: int) -> np.ndarray:
         """Raw outputs (n_models, n_points, n_samples, n_outputs) after each number of trees."""
@@ -209,25 +284,56 @@ class BoostedEnsemble(BaseEstimator):
         """Numbers of trees that the members use: truncation points, ends of cycles, or all
         trees.
         """
+        check_is_fitted(self, "models_")
         plan = self.plan_
-        if plan.cyclical:
-            if truncation_step is not None or truncation_start is not None:
-                raise InvalidParameter(
-                    f"truncation_step and truncation_start do not apply to method={plan.method!r}, "
-                    "whose members are the ends of its cycles: leave them out."
-                )
-            burn_in = self.burn_in_cycles if burn_in_cycles is None else burn_in_cycles
-            return cycle_ends(self.n_trees_, plan.cycle_length, burn_in)
-        if burn_in_cycles is not None:
+        if plan.cyclical and (truncation_step is not None or truncation_start is not None):
+            raise InvalidParameter(
+                f"truncation_step and truncation_start do not apply to method={plan.method!r}, "
+                "whose members are the ends of its cycles: leave them out."
+            )
+        if burn_in_cycles is not None and not plan.cyclical:
             raise InvalidParameter(
                 f"burn_in_cycles does not apply to method={plan.method!r}, which has no cycles: "
                 "leave it out."
             )
+        return self._points(self._mean_trees(), truncation_step, truncation_start, burn_in_cycles)
+
+    def _points(
+        self,
+        n_trees: int,
+        truncation_step: int | None = None,
+        truncation_start: float | None = None,
+        burn_in_cycles: int | None = None,
+    ) -> np.ndarray:
+        """The members' numbers of trees if the ensemble had ``n_trees``.
+
+        Truncations keep their number: of half the trees, the step is half as long.
+        """
+        plan = self.plan_
+        if plan.cyclical:
+            burn_in = self.burn_in_cycles if burn_in_cycles is None else burn_in_cycles
+            if n_trees < plan.n_trees and n_trees <= plan.cycle_length * (burn_in + 1):
+                return np.array([n_trees])  # before the first member; or the only one
+            return cycle_ends(n_trees, plan.cycle_length, burn_in)
         if plan.ensemble != "virtual":
-            return np.array([self.n_trees_])
+            return np.array([n_trees])
         step = self.truncation_step if truncation_step is None else truncation_step
         start = self.truncation_start if truncation_start is None else truncation_start
-        return truncation_points(self.n_trees_, step, start)
+        points = truncation_points(plan.n_trees, step, start)  # refuses what never fits
+        if n_trees == plan.n_trees:
+            return points
+        shorter = max(1, round(step * n_trees / plan.n_trees))
+        first = math.floor(start * n_trees / shorter + 1e-9) + 1
+        points = np.arange(first, n_trees // shorter + 1) * shorter
+        return points if len(points) else np.array([n_trees])
+
+    def _mean_trees(self) -> int:
+        """Trees of the members' means, or of all outputs of a classifier."""
+        return self.n_trees_
+
+    def _scale_trees(self) -> int | None:
+        """Trees of the members' variances where they stop at another number than the means."""
+        return None
 
     @property
     def traces_(self) -> tuple[FitTrace, ...]:
@@ -344,8 +450,13 @@ class BoostedEnsemble(BaseEstimator):
         """
         plan = make_plan(self)
         n_outputs = n_classes or 2
+        seconds = estimate_seconds(plan, n_rows, n_features, n_outputs, self.n_jobs)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about too few rows: that is for the fit to say
+            if resolve_stopping(self, plan, n_rows, False) is not None:
+                seconds *= 1.0 + selection_cost(plan, n_rows)
         return FitEstimate(
-            estimate_seconds(plan, n_rows, n_features, n_outputs, self.n_jobs),
+            seconds,
             _engine_of(plan).estimate_bytes(plan, n_rows, n_features, n_outputs, self.n_jobs),
         )
 
@@ -354,6 +465,10 @@ class BoostedEnsemble(BaseEstimator):
 
     def _losses(self, staged: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Negative log likelihoods (n_stages, n_models, n_samples) of staged members."""
+        raise NotImplementedError
+
+    def _inner_target(self, target: np.ndarray) -> np.ndarray:
+        """What the models are trained on."""
         raise NotImplementedError
 
     def _loss_shift(self) -> float:

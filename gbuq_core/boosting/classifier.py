@@ -86,6 +86,14 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
     categorical_features : None, "from_dtype" or list
         Names or positions of category columns. A column with up to 32 levels is split one level
         against the rest; a larger one is replaced by cross-fitted means of the target.
+    stopping : {"two_clocks", "early"} or None
+        Where the ensemble stops. "two_clocks": the number of trees and one temperature of the
+        logits with the least log loss on rows held out; then the models are trained on all rows.
+        "early": the number of trees alone. None: all trees, as in the papers. Diffusion temperature
+        "posterior" or a number means None.
+    cv : None, int or scikit-learn splitter
+        Which rows choose. None: five folds, and from 2,000 rows on one held-out fifth.
+    mean_weight, tails : for the regressor only; a classifier ignores them.
     engine : {"numba", "catboost"}
         This project's kernels, or CatBoost behind the same interface. See
         `gbuq_core.boosting.catboost_engine` for the differences.
@@ -97,6 +105,8 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
     Attributes
     ----------
     classes_ : (n_classes,)
+    stopping_, clocks_ : str or None, ClassClocks or None
+        The rule that was followed, and the trees and the temperature that it chose.
     n_features_in_, feature_names_in_, n_rows_, n_cells_, n_trees_, fit_seconds_, memory_bytes_,
     traces_, plan_, langevin_, seed_ : as in `BoostedEnsembleRegressor`.
 
@@ -118,8 +128,8 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
     array([ 50, 100, 150, 200])
     """
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Train the models.
+    def fit(self, X: Any, y: Any, X_val: Any = None, y_val: Any = None, groups: Any = None) -> Self:
+        """Choose where the models stop, then train them on all rows.
 
         Parameters
         ----------
@@ -127,6 +137,11 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
             NaN is missing; text is allowed in columns named in ``categorical_features``.
         y : array-like (n_samples,)
             At least two classes, of any one type.
+        X_val, y_val : the same, optional
+            Rows that choose the number of trees and the temperature in place of rows held out of X.
+            The models are trained on both in the end.
+        groups : array-like (n_samples,), optional
+            Rows of one group are never on both sides when these are chosen.
 
         Raises
         ------
@@ -134,8 +149,12 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
             One sentence each.
         """
         table, target = self._check_fit_data(X, y)
-        classes, codes = encode_classes(target)
-        self._fit(table, codes, len(classes))
+        table, given = self._stack_rows(table, X_val, y_val)
+        n_given = 0 if given is None else len(given)
+        classes, codes = encode_classes(
+            target if given is None else np.concatenate([target, given])
+        )
+        self._fit_all(table, codes, len(classes), groups, n_given)
         self.classes_ = classes
         return self
 
@@ -160,6 +179,8 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
             In place of the estimator's own, for cyclical methods.
         """
         raw = self._raw_members(X, truncation_step, truncation_start, n_members, burn_in_cycles)
+        if self.clocks_ is not None:
+            raw = raw / self.clocks_.temperature
         return self._parameters(raw)
 
     def predict_uncertainty(
@@ -188,6 +209,12 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
         codes = np.argmax(self.predict_proba(X), axis=1)
         labels: np.ndarray = self.classes_[codes]
         return labels
+
+    def _inner_target(self, target: np.ndarray) -> np.ndarray:
+        return target
+
+    def _mean_trees(self) -> int:
+        return self.n_trees_ if self.clocks_ is None else self.clocks_.n_trees_used
 
     def _parameters(self, raw: np.ndarray) -> np.ndarray:
         probabilities: np.ndarray = softmax(raw, axis=-1)

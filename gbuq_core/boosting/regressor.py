@@ -9,8 +9,9 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from gbuq_core.boosting.base import BoostedEnsemble
-from gbuq_core.inputs import check_numeric_target, fit_target_scale
-from gbuq_core.metrics.scores import nll_gaussian_values
+from gbuq_core.boosting.stopping import weight_of_mean
+from gbuq_core.distribution import Distribution, student
+from gbuq_core.inputs import TargetScale, check_numeric_target, fit_target_scale
 from gbuq_core.uncertainty import Uncertainty, decompose_regression
 
 # Only absurd noise gets there (a temperature of 1e-6); a thousand such variances can be summed.
@@ -89,6 +90,21 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
     categorical_features : None, "from_dtype" or list
         Names or positions of category columns. A column with up to 32 levels is split one level
         against the rest; a larger one is replaced by cross-fitted means of the target.
+    stopping : {"two_clocks", "early"} or None
+        Where the ensemble stops. "two_clocks": on rows held out, first the number of trees for the
+        mean (least squared error), then the number of trees for the scale, a factor of the std and
+        the tails (least negative log likelihood); then the models are trained on all rows. "early":
+        one number of trees for both, by the likelihood. None: all trees, as in the papers; their
+        variances collapse on most tables. Temperature "posterior" or a number means None.
+    cv : None, int or scikit-learn splitter
+        Which rows choose. None: five folds, and from 2,000 rows on one held-out fifth.
+    mean_weight : "auto", float or None
+        How much the mean's gradient counts beside the log std's when splits are chosen, for a
+        target of unit variance. "auto" is 100 with `stopping` and None without; None leaves it to
+        ``standardize_target`` (1 if standardised, else the variance of y).
+    tails : {"student", "normal"}
+        The law around the mean that `predict_distribution` gives, with `stopping`: a Student t with
+        the same std and chosen degrees of freedom, or a normal.
     engine : {"numba", "catboost"}
         This project's kernels, or CatBoost behind the same interface. See
         `gbuq_core.boosting.catboost_engine` for the differences.
@@ -104,6 +120,11 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
         Distinct rows after binning; identical rows are merged where that changes no result.
     n_trees_, fit_seconds_, memory_bytes_ : int, float, int
         Size and cost of the fit.
+    stopping_ : str or None
+        The rule that was followed.
+    clocks_ : Clocks or None
+        What was chosen: trees of the mean and of the scale, factor and degrees of freedom, with
+        the curves they were read from.
     traces_ : tuple of FitTrace
         Scale, loss and size of every tree, one trace for each model.
     plan_, langevin_, seed_ : the checked knobs, the noise in use, and the seed.
@@ -120,8 +141,8 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
     True
     """
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Train the models.
+    def fit(self, X: Any, y: Any, X_val: Any = None, y_val: Any = None, groups: Any = None) -> Self:
+        """Choose where the mean and the scale stop, then train the models on all rows.
 
         Parameters
         ----------
@@ -129,6 +150,11 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
             NaN is missing; text is allowed in columns named in ``categorical_features``.
         y : array-like (n_samples,)
             In any unit; variances come back in its square.
+        X_val, y_val : the same, optional
+            Rows that choose the clocks in place of rows held out of X. The models are trained on
+            both in the end.
+        groups : array-like (n_samples,), optional
+            Rows of one group are never on both sides when the clocks are chosen.
 
         Raises
         ------
@@ -136,10 +162,11 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
             One sentence each.
         """
         table, target = self._check_fit_data(X, y)
-        target = check_numeric_target(target)
-        self.target_scale_ = fit_target_scale(target, self.standardize_target)
-        inner = (target - self.target_scale_.centre) / self.target_scale_.spread
-        return self._fit(table, inner, None)
+        table, given = self._stack_rows(table, X_val, y_val)
+        if given is None:
+            return self._fit_all(table, check_numeric_target(target), None, groups, 0)
+        target = np.concatenate([check_numeric_target(target), check_numeric_target(given)])
+        return self._fit_all(table, target, None, groups, len(given))
 
     def predict_members(
         self,
@@ -167,7 +194,10 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
             Mean in the unit of y, variance in its square.
         """
         raw = self._raw_members(X, truncation_step, truncation_start, n_members, burn_in_cycles)
-        return self._parameters(raw)
+        members = self._parameters(raw)
+        if self.clocks_ is not None:
+            members[..., 1] *= self.clocks_.factor**2
+        return members
 
     def predict_uncertainty(
         self,
@@ -191,11 +221,30 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
         mean: np.ndarray = self.predict_members(X)[..., 0].mean(axis=0)
         return mean
 
-    def predict_distribution(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """``(loc, scale)``: the mean and the std with total uncertainty, (n_samples,) each."""
+    def predict_distribution(self, X: Any) -> Distribution:
+        """The predicted law of y in every row; unpacks as ``loc, scale``.
+
+        ``loc`` is the mean of the members' means, ``scale`` the std with total uncertainty. The law
+        is a Student t with that std where `stopping` has chosen degrees of freedom, else a normal.
+        """
         members = self.predict_members(X)
         total = decompose_regression(members[..., 0], members[..., 1]).total
-        return members[..., 0].mean(axis=0), np.sqrt(total)
+        df = math.inf if self.clocks_ is None else self.clocks_.df
+        return student(members[..., 0].mean(axis=0), np.sqrt(total), df)
+
+    def _inner_target(self, target: np.ndarray) -> np.ndarray:
+        self.target_scale_ = fit_target_scale(target, self.standardize_target)
+        weight = weight_of_mean(self, self.stopping_)
+        if weight is not None:
+            centre, spread = fit_target_scale(target)
+            self.target_scale_ = TargetScale(centre, spread / math.sqrt(weight))
+        return (target - self.target_scale_.centre) / self.target_scale_.spread
+
+    def _mean_trees(self) -> int:
+        return self.n_trees_ if self.clocks_ is None else self.clocks_.mean_trees
+
+    def _scale_trees(self) -> int | None:
+        return None if self.clocks_ is None else self.clocks_.scale_trees
 
     def _parameters(self, raw: np.ndarray) -> np.ndarray:
         scale = self.target_scale_

@@ -13,10 +13,11 @@ give it one: load CatBoost models only from sources you trust.
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,6 +30,8 @@ from gbuq_core.boosting.base import BoostedEnsemble
 from gbuq_core.boosting.classifier import BoostedEnsembleClassifier
 from gbuq_core.boosting.plan import BoostingPlan, langevin_numbers, make_plan
 from gbuq_core.boosting.regressor import BoostedEnsembleRegressor
+from gbuq_core.boosting.stopping import STOPPINGS
+from gbuq_core.calibration import ClassClocks, Clocks
 from gbuq_core.errors import GbuqError, InvalidParameter, ModelFileError
 from gbuq_core.inputs import MAX_CLASSES, TargetScale
 from gbuq_core.jobs import check_memory
@@ -72,6 +75,7 @@ def save_ensemble(ensemble: BoostedEnsemble, target: Any) -> None:
         "params": {name: _plain(name, value) for name, value in _parameters(ensemble)},
         "plan": asdict(ensemble.plan_),
         "seed": ensemble.seed_,
+        "stopping": ensemble.stopping_,
         "n_rows": ensemble.n_rows_,
         "fit_seconds": ensemble.fit_seconds_,
         "n_features": ensemble.n_features_in_,
@@ -87,6 +91,9 @@ def save_ensemble(ensemble: BoostedEnsemble, target: Any) -> None:
     else:
         header["target_scale"] = list(ensemble.target_scale_)
     arrays = _engine_arrays(ensemble)
+    if ensemble.clocks_ is not None:
+        for name, value in vars(ensemble.clocks_).items():
+            arrays[f"clocks_{name}"] = np.asarray(value)
     for position, column in enumerate(ensemble.encoding_.columns):
         if column.kind == "target":
             arrays[f"means_{position}"] = column.means
@@ -241,7 +248,36 @@ def _build(header: Mapping[str, Any], arrays: dict[str, np.ndarray]) -> Any:
     ensemble.n_cells_ = ensemble.models_.n_cells
     ensemble.memory_bytes_ = ensemble.models_.n_bytes
     ensemble.fit_seconds_ = float(header["fit_seconds"])
+    _read_clocks(ensemble, header, arrays)
     return ensemble
+
+
+def _read_clocks(
+    ensemble: BoostedEnsemble, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
+) -> None:
+    """Where the models stop; files that are older than the clocks use all trees."""
+    ensemble.stopping_ = header.get("stopping")
+    ensemble.clocks_ = None
+    if "stopping" not in header:
+        ensemble.set_params(stopping=None)
+    if ensemble.stopping_ is None:
+        return
+    _require(ensemble.stopping_ in STOPPINGS, "its rule of stopping is unknown")
+    is_classifier = isinstance(ensemble, BoostedEnsembleClassifier)
+    kind: Any = ClassClocks if is_classifier else Clocks
+    found: dict[str, Any] = {}
+    for field in fields(kind):
+        array = arrays[f"clocks_{field.name}"]
+        _require(array.ndim <= 1 and array.dtype in (np.int64, np.float64), "its clocks are odd")
+        found[field.name] = array if array.ndim else array.item()
+    clocks = kind(**found)
+    trees = (clocks.n_trees_used,) if is_classifier else (clocks.mean_trees, clocks.scale_trees)
+    known = all(type(n) is int and 1 <= n <= ensemble.plan_.n_trees for n in trees)
+    _require(known, "a clock stops at a tree that does not exist")
+    size = clocks.temperature if is_classifier else clocks.factor
+    _require(math.isfinite(size) and size > 0.0, "a clock's factor is impossible")
+    _require(is_classifier or clocks.df > 2.0, "the tails of its clocks are impossible")
+    ensemble.clocks_ = clocks
 
 
 def _read_params(header: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,349 @@
+"""Where an ensemble's mean and scale stop: which rows choose, and which fits they judge.
+
+The models that choose are fitted without the rows that choose, and thrown away; the ensemble
+itself is fitted on all rows. See `gbuq_core.calibration.clocks` for the rule.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import BaseCrossValidator, GroupKFold, KFold, check_cv
+
+from gbuq_core.boosting.plan import BoostingPlan, cycle_ends
+from gbuq_core.calibration import (
+    ClassClocks,
+    ClassStages,
+    Clocks,
+    Stages,
+    choose_class_clocks,
+    choose_clocks,
+    early_clocks,
+)
+from gbuq_core.calibration.clocks import TAILS
+from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.jobs import parallel_map, stage
+from gbuq_core.validation import check_choice, check_number
+
+STOPPINGS = ("two_clocks", "early")
+FEWEST_ROWS = 40  # fewer say nothing about the number of trees
+HELD_OUT_FROM = 2000  # rows; below, all of them choose, in folds
+N_FOLDS = 5
+MOST_HELD_OUT = 20_000
+MEAN_WEIGHT = 100.0  # what "auto" means; see benchmarks/calibration.py
+_MOST_STAGES = 40
+_FIRST_STAGE = 5  # trees
+_BLOCK_VALUES = 4_000_000  # predictions held at once
+_CLASS_VALUES = 16_000_000  # log probabilities that choose the temperature
+
+
+class Split(NamedTuple):
+    """Positions of the rows to fit on and of those that choose."""
+
+    fitted: NDArray[np.intp]
+    held: NDArray[np.intp]
+
+
+def resolve_stopping(estimator: Any, plan: BoostingPlan, n_rows: int, has_rows: bool) -> str | None:
+    """The rule that a fit follows: the estimator's own, or None where it cannot apply.
+
+    A chain that samples from a posterior is not truncated, and fewer than 40 rows choose nothing.
+
+    Parameters
+    ----------
+    estimator : BoostedEnsemble
+    plan : BoostingPlan
+    n_rows : int
+        Of the training rows.
+    has_rows : bool
+        Whether the caller brings rows of their own to choose on.
+    """
+    rule = estimator.stopping
+    if rule is not None:
+        check_choice("stopping", rule, STOPPINGS)
+    check_choice("tails", estimator.tails, TAILS)
+    check_mean_weight(estimator.mean_weight)
+    if rule is None or (plan.method != "sgb" and plan.temperature != "catboost"):
+        return None
+    if n_rows < FEWEST_ROWS and not has_rows:
+        warnings.warn(
+            f"{n_rows} rows are too few to choose the number of trees (at least {FEWEST_ROWS}): "
+            "all trees are used, and intervals are likely to be too narrow.",
+            UserWarning,
+            stacklevel=5,
+        )
+        return None
+    return str(rule)
+
+
+def check_mean_weight(value: Any) -> None:
+    """Refuse a ``mean_weight`` that is neither "auto", None nor a positive number."""
+    if isinstance(value, str):
+        check_choice("mean_weight", value, ("auto",))
+    elif value is not None:
+        check_number("mean_weight", value, 0.0, 1e12, low_open=True)
+
+
+def weight_of_mean(estimator: Any, stopping: str | None) -> float | None:
+    """The weight in use; None leaves it to ``standardize_target``."""
+    if estimator.mean_weight == "auto":
+        return MEAN_WEIGHT if stopping is not None and estimator.standardize_target else None
+    return None if estimator.mean_weight is None else float(estimator.mean_weight)
+
+
+def make_splits(
+    target: np.ndarray, classifies: bool, cv: Any, groups: Any, seed: int
+) -> list[Split]:
+    """Rows that choose: a held-out fifth from 2,000 rows on, else five folds.
+
+    Parameters
+    ----------
+    target : (n,)
+        Numbers, or class codes, whose shares the folds keep.
+    classifies : bool
+    cv : None, int, splitter or iterable of (fitted, held) positions
+    groups : (n,) or None
+        Rows of one group stay together.
+    seed : int
+
+    Raises
+    ------
+    InvalidParameter, InvalidData
+        If the splitter cannot split these rows.
+
+    Examples
+    --------
+    >>> [len(split.held) for split in make_splits(np.zeros(102), False, None, None, 0)]
+    [21, 21, 20, 20, 20]
+    >>> [len(split.held) for split in make_splits(np.zeros(5000), False, None, None, 0)]
+    [1000]
+    """
+    n_rows = len(target)
+    if groups is not None and len(np.asarray(groups)) != n_rows:
+        raise InvalidData(f"groups has {len(np.asarray(groups))} values, but X has {n_rows} rows.")
+    if cv is None and groups is None:
+        return _own_splits(target, classifies, seed)
+    splitter: Any = cv
+    if cv is None:
+        n_groups = len(np.unique(np.asarray(groups)))
+        if n_groups < 2:
+            raise InvalidData("All rows are in one group: pass at least two groups.")
+        splitter = GroupKFold(min(N_FOLDS, n_groups))
+    elif isinstance(cv, int | np.integer) and not isinstance(cv, bool):
+        n_folds = check_number("cv", cv, 2, n_rows, integer=True)
+        splitter = KFold(n_folds, shuffle=True, random_state=seed % 2**32)
+    elif not isinstance(cv, BaseCrossValidator) and not hasattr(cv, "split"):
+        try:
+            splitter = check_cv(cv, target, classifier=classifies)
+        except ValueError:
+            raise InvalidParameter(
+                f"cv must be None, a whole number or a splitter of scikit-learn; got {cv!r}."
+            ) from None
+    try:
+        found = [
+            Split(np.asarray(a), np.asarray(b)) for a, b in splitter.split(target, target, groups)
+        ]
+    except (ValueError, TypeError) as error:
+        raise InvalidData(f"cv cannot split these rows: {' '.join(str(error).split())}") from error
+    if cv is None and n_rows >= HELD_OUT_FROM:
+        found = found[:1]
+    return [_capped(split, seed) for split in found]
+
+
+def _own_splits(target: np.ndarray, classifies: bool, seed: int) -> list[Split]:
+    """Shuffled rows dealt to five folds, class by class; one fold is enough of many rows."""
+    order = np.random.default_rng((seed, 1)).permutation(len(target))
+    if classifies:
+        order = order[np.argsort(target[order], kind="stable")]
+    fold = np.empty(len(target), np.int64)
+    fold[order] = np.arange(len(target)) % N_FOLDS
+    n_splits = 1 if len(target) >= HELD_OUT_FROM else N_FOLDS
+    splits = [Split(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_splits)]
+    return [_capped(split, seed) for split in splits]
+
+
+def _capped(split: Split, seed: int) -> Split:
+    """At most 20,000 rows choose; those that need not choose are fitted on."""
+    if len(split.held) == 0 or len(split.fitted) < 2:
+        raise InvalidData("cv leaves no rows to fit on or none to choose on: use another splitter.")
+    if len(split.held) <= MOST_HELD_OUT:
+        return split
+    order = np.random.default_rng((seed, 2)).permutation(split.held)
+    held, rest = np.sort(order[:MOST_HELD_OUT]), order[MOST_HELD_OUT:]
+    return Split(np.sort(np.concatenate([split.fitted, rest])), held)
+
+
+def members_of_a_fold(plan: BoostingPlan, n_splits: int) -> int:
+    """Models of each fit that chooses: all of them on one split, a share of them in folds."""
+    if n_splits == 1 or plan.n_models == 1:
+        return plan.n_models
+    return min(plan.n_models, max(2, plan.n_models // n_splits))
+
+
+def selection_cost(plan: BoostingPlan, n_rows: int) -> float:
+    """What choosing costs by default, in fits of the whole ensemble."""
+    n_splits = 1 if n_rows >= HELD_OUT_FROM else N_FOLDS
+    return n_splits * members_of_a_fold(plan, n_splits) / plan.n_models * (1.0 - 1.0 / N_FOLDS)
+
+
+def fit_clocks(
+    ensemble: Any, table: Any, target: np.ndarray, n_classes: int | None, splits: list[Split]
+) -> Clocks | ClassClocks:
+    """Fit without the rows that choose, and let them choose.
+
+    Parameters
+    ----------
+    ensemble : BoostedEnsemble
+        With ``plan_``, ``seed_`` and ``stopping_``.
+    table : DataFrame (n, n_features)
+    target : (n,)
+        In units of y, or class codes.
+    n_classes : int or None
+    splits : list of Split
+    """
+    plan: BoostingPlan = ensemble.plan_
+    n_members = members_of_a_fold(plan, len(splits))
+    side_by_side = plan.n_models == 1 and plan.engine == "numba"
+
+    def judge(k: int) -> Any:
+        split = splits[k]
+        seed = int(np.random.SeedSequence((ensemble.seed_, 3, k)).generate_state(1)[0])
+        part = clone(ensemble).set_params(stopping=None, random_state=seed, n_members=n_members)
+        part.set_params(mean_weight=weight_of_mean(ensemble, ensemble.stopping_))
+        part._prepare(len(split.fitted))
+        with stage(1.0, span=1.0):
+            part._train(table.iloc[split.fitted], target[split.fitted], n_classes)
+        rows, known = table.iloc[split.held], target[split.held]
+        if n_classes is None:
+            return regression_stages(part, rows, known, plan.n_models)
+        return class_stages(part, rows, known, n_classes)
+
+    with stage(float(len(splits))):
+        found = parallel_map(judge, range(len(splits)), ensemble.n_jobs if side_by_side else 1)
+    if n_classes is None:
+        clocks = clocks_of(found, ensemble.stopping_, ensemble.tails)
+        chosen: Clocks | ClassClocks = clocks
+        last = max(clocks.mean_trees, clocks.scale_trees)
+    else:
+        chosen = of_classes = class_clocks_of(found, ensemble.stopping_)
+        last = of_classes.n_trees_used
+    if last >= plan.n_trees:
+        warnings.warn(
+            f"The best number of trees is all {plan.n_trees}: more trees (n_trees) or a higher "
+            "learning_rate may be better still.",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
+    return chosen
+
+
+def clocks_of(parts: list[Stages], stopping: str, tails: str) -> Clocks:
+    """The clocks of the rows of all parts together."""
+    first = parts[0]
+    joined = Stages(
+        n_trees=first.n_trees,
+        mean=np.concatenate([part.mean for part in parts], axis=1),
+        knowledge=np.concatenate([part.knowledge for part in parts], axis=1),
+        data=np.concatenate([part.data for part in parts], axis=1),
+        y=np.concatenate([part.y for part in parts]),
+        for_mean=first.for_mean,
+    )
+    return (choose_clocks if stopping == "two_clocks" else early_clocks)(joined, tails)
+
+
+def class_clocks_of(parts: list[ClassStages], stopping: str) -> ClassClocks:
+    """Likewise of a classifier."""
+    stages = zip(*(part.log_probabilities for part in parts), strict=True)
+    joined = ClassStages(
+        n_trees=parts[0].n_trees,
+        log_probabilities=tuple(np.concatenate(stage_parts, axis=1) for stage_parts in stages),
+        codes=np.concatenate([part.codes for part in parts]),
+    )
+    return choose_class_clocks(joined, sharpen=stopping == "two_clocks")
+
+
+def stage_grid(plan: BoostingPlan, burn_in: int = 0) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Numbers of trees to try, and at which of them the mean may stop.
+
+    About forty, closer together at the start. The mean of a cyclical ensemble stops at the end of a
+    cycle with at least two members, if there is one.
+    """
+    low = min(_FIRST_STAGE, plan.n_trees)
+    grid = np.unique(np.round(np.geomspace(low, plan.n_trees, _MOST_STAGES)).astype(np.int64))
+    if not plan.cyclical:
+        return grid, np.ones(len(grid), bool)
+    ends = cycle_ends(plan.n_trees, plan.cycle_length, burn_in)
+    grid = np.union1d(grid, ends)
+    return grid, np.isin(grid, ends[1:] if len(ends) > 1 else ends)
+
+
+def regression_stages(
+    part: Any, table: Any, y: NDArray[np.float64], n_models: int | None = None
+) -> Stages:
+    """What a fitted regression says about new rows at every number of trees to try.
+
+    Parameters
+    ----------
+    part : BoostedEnsembleRegressor
+        Fitted; its own clocks, if any, do not matter.
+    table : DataFrame (n, n_features)
+    y : (n,)
+    n_models : int, optional
+        Of the ensemble that the clocks are for: few models understate the variance of many.
+    """
+    plan: BoostingPlan = part.plan_
+    grid, for_mean = stage_grid(plan, part.burn_in_cycles)
+    members = [part._points(int(n_trees)) for n_trees in grid]
+    wanted = np.unique(np.concatenate([grid, *members]))
+    own = np.searchsorted(wanted, grid)
+    of_members = [np.searchsorted(wanted, points) for points in members]
+    more = 1.0
+    if plan.n_models > 1 and n_models is not None:
+        more = (1.0 - 1.0 / n_models) / (1.0 - 1.0 / plan.n_models)
+    mean, knowledge, data = np.empty((3, len(grid), len(table)))
+    size = max(1, _BLOCK_VALUES // (len(wanted) * plan.n_models * 2))
+    for low in range(0, len(table), size):
+        block = slice(low, low + size)
+        matrix = part._matrix(table.iloc[block])
+        found = part._parameters(part._raw(matrix, wanted, plan.n_models))
+        for k in range(len(grid)):
+            if plan.n_models > 1:
+                means = found[:, own[k], :, 0]
+            else:
+                means = found[0, of_members[k], :, 0]
+            mean[k, block] = means.mean(axis=0)
+            knowledge[k, block] = means.var(axis=0) * more
+            data[k, block] = found[:, own[k], :, 1].mean(axis=0)
+    return Stages(
+        n_trees=grid, mean=mean, knowledge=knowledge, data=data, y=np.asarray(y, np.float64),
+        for_mean=for_mean,
+    )  # fmt: skip
+
+
+def class_stages(part: Any, table: Any, codes: NDArray[np.int64], n_classes: int) -> ClassStages:
+    """Likewise of a classifier; at most as many rows as fit into 128 MB, in their order."""
+    plan: BoostingPlan = part.plan_
+    grid, for_mean = stage_grid(plan, part.burn_in_cycles)
+    grid = grid[for_mean]
+    members = [part._points(int(n_trees)) for n_trees in grid]
+    n_each = max(plan.n_models, *(len(points) for points in members))
+    most = max(1000, math.ceil(_CLASS_VALUES / (len(grid) * n_each * n_classes)))
+    rows = np.arange(len(table))
+    if len(rows) > most:
+        rows = np.sort(np.random.default_rng((part.seed_, 4)).choice(len(rows), most, False))
+    wanted = np.unique(np.concatenate([grid, *members]))
+    raw = part._raw(part._matrix(table.iloc[rows]), wanted, plan.n_models)
+    log_p = raw - np.logaddexp.reduce(raw, axis=-1, keepdims=True)
+    stages = []
+    for n_trees, points in zip(grid, members, strict=True):
+        if plan.n_models > 1:
+            stages.append(log_p[:, np.searchsorted(wanted, n_trees)])
+        else:
+            stages.append(log_p[0, np.searchsorted(wanted, points)])
+    return ClassStages(n_trees=grid, log_probabilities=tuple(stages), codes=codes[rows])
