@@ -12,6 +12,7 @@ from gbuq_core.boosting.base import BoostedEnsemble
 from gbuq_core.boosting.stopping import weight_of_mean
 from gbuq_core.distribution import Distribution, student
 from gbuq_core.inputs import TargetScale, check_numeric_target, fit_target_scale
+from gbuq_core.metrics.scores import nll_gaussian_values
 from gbuq_core.uncertainty import Uncertainty, decompose_regression
 
 # Only absurd noise gets there (a temperature of 1e-6); a thousand such variances can be summed.
