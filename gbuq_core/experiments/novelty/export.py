@@ -17,6 +17,8 @@ from gbuq_core.experiments.novelty.plan import (
     plan_data,
     plan_novelty,
 )
+from gbuq_core.experiments.python_text import import_lines
+from gbuq_core.methods import METHODS
 from gbuq_core.presentation import csv_text
 
 _DATA = """\
@@ -56,12 +58,12 @@ def novelty_code(settings: NoveltySettings) -> str:
     """
     plan = plan_novelty(settings)
     task = plan_data(plan).task
-    name = forest_of(plan).builder(task).name
+    forest = forest_of(plan).builder(task).name
+    isolation, distance = (METHODS[key].builder("novelty") for key in ("isolation", "distance"))
     lines = [
         "import numpy as np",
         "",
-        f"from gbuq_core import {name}",
-        "from gbuq_core.baselines.isolation import DistanceScore, IsolationForestScore",
+        *import_lines([f"gbuq_core:{forest}", isolation.of, distance.of]),
         _rows_code(plan),
     ]
     if plan.third:
@@ -72,12 +74,12 @@ def novelty_code(settings: NoveltySettings) -> str:
     seed, k = plan.seed, settings.neighbours
     lines += [
         "",
-        f"model = {name}(",
+        f"model = {forest}(",
         *knobs,
         f"    tail={settings.tail!r},",
         ").fit(X, y)",
         "novel, uncertain = model.score_novelty(grid), model.predict_uncertainty(grid)",
-        f"isolation = IsolationForestScore({plan.trees}, random_state={seed}).fit(X)",
+        f"isolation = {isolation.name}({plan.trees}, random_state={seed}).fit(X)",
         "maps = {",
         "    'novelty': novel.novelty,",
         "    'conditional novelty': novel.conditional_novelty,",
@@ -85,7 +87,7 @@ def novelty_code(settings: NoveltySettings) -> str:
         "    'knowledge uncertainty': uncertain.knowledge,",
         "    'data uncertainty': uncertain.data,",
         "    'isolation forest': isolation.score_novelty(grid),",
-        f"    'distance to rows': DistanceScore({k}).fit(X).score_novelty(grid),",
+        f"    'distance to rows': {distance.name}({k}).fit(X).score_novelty(grid),",
         "}",
         "for name, values in maps.items():",
         f"    square = values.reshape({SIDE}, {SIDE})  # the second feature upwards",
