@@ -21,6 +21,7 @@ def _test_nll(engine: str, data_dir: Path, name: str, learning_rate: float) -> n
         data = load_split(data_dir, name, split)
         for seed in _SEEDS:
             model = BoostedEnsembleRegressor(
+                stopping=None,
                 n_members=1, n_trees=1000, depth=4, learning_rate=learning_rate, engine=engine,
                 random_state=seed,
             ).fit(data.X_train, data.y_train)  # fmt: skip

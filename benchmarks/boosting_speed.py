@@ -31,7 +31,7 @@ def _catboost(kind: str, **options: Any) -> Any:
 def heart() -> list[Row]:
     """Ten SGLB models of 1000 trees; CatBoost's time is ten times that of its one model."""
     data = make_heart(random_state=0)
-    knobs: dict[str, Any] = {"learning_rate": 0.3, "categorical_features": [0, 1]}
+    knobs: dict[str, Any] = {"stopping": None, "learning_rate": 0.3, "categorical_features": [0, 1]}
 
     def ours() -> None:
         model = BoostedEnsembleRegressor(random_state=0, **knobs).fit(data.X, data.y)
@@ -69,7 +69,9 @@ def knobs() -> list[Row]:
         ("virtual", {"truncation_step": 20, "truncation_start": 0.3}),
         ("independent", {"n_members": 7}),
     ):
-        model = BoostedEnsembleRegressor(ensemble=ensemble, random_state=0, **options)
+        model = BoostedEnsembleRegressor(
+            stopping=None, ensemble=ensemble, random_state=0, **options
+        )
         model.fit(data.X, data.y)
         seconds = median_seconds(
             lambda model=model, move=move: model.predict_uncertainty(data.grid, **move), 31
@@ -85,7 +87,7 @@ def spiral() -> list[Row]:
     """Twenty SGLB models of 1000 trees on 4,500 x 9; CatBoost is timed on three models."""
     data = make_spiral(random_state=0)
     options: dict[str, Any] = {"n_trees": 1000, "random_strength": 100.0, "random_state": 0}
-    BoostedEnsembleClassifier(n_members=1, n_trees=2).fit(data.X, data.y)  # compile
+    BoostedEnsembleClassifier(stopping=None, n_members=1, n_trees=2).fit(data.X, data.y)  # compile
     peers, ours = [], []
     for seed in range(3):  # in turn, so that both see the same machine
         peer = _catboost(
@@ -93,7 +95,7 @@ def spiral() -> list[Row]:
             depth=6, border_count=128, random_strength=100.0, random_seed=seed,
         )  # fmt: skip
         peers.append(median_seconds(lambda peer=peer: peer.fit(data.X, data.y), 1, warm_ups=0))
-        model = BoostedEnsembleClassifier(n_members=20, **options)
+        model = BoostedEnsembleClassifier(stopping=None, n_members=20, **options)
         ours.append(median_seconds(lambda model=model: model.fit(data.X, data.y), 1, warm_ups=0))
     peer_seconds, seconds = float(np.median(peers)), float(np.median(ours)) / 20
     ratio = peer_seconds / seconds
@@ -114,7 +116,7 @@ def protein(data_dir: Path) -> list[Row]:
             "CatBoostRegressor", loss_function="RMSEWithUncertainty", iterations=1000, depth=6,
             learning_rate=0.1, border_count=128, bootstrap_type="No", random_seed=seed,
         )  # fmt: skip
-        model = BoostedEnsembleRegressor(ensemble="virtual", random_state=seed)
+        model = BoostedEnsembleRegressor(stopping=None, ensemble="virtual", random_state=seed)
         fits = ((peer, peers), (model, ours))
         for estimator, seconds in fits:
             began = time.perf_counter()
@@ -161,7 +163,9 @@ def stale() -> list[Row]:
         y = X[:, 0] + rng.normal(size=n_rows)
         runner, delays = JobRunner(), []
         for attempt in range(12):
-            model = BoostedEnsembleRegressor(ensemble=ensemble, n_trees=5000, random_state=0)
+            model = BoostedEnsembleRegressor(
+                stopping=None, ensemble=ensemble, n_trees=5000, random_state=0
+            )
             job = runner.want("tab", attempt, lambda job, model=model, X=X, y=y: model.fit(X, y))
             time.sleep(0.1 + 0.1 * attempt)  # from the binning to the middle of the trees
             began = time.perf_counter()

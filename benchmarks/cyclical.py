@@ -34,7 +34,8 @@ def fit() -> list[Row]:
 
     def train(method: str, **knobs: Any) -> None:
         BoostedEnsembleClassifier(
-            method=method, ensemble="virtual", n_trees=PAPER.chain_trees, n_jobs=1, random_state=0,
+            method=method, stopping=None, ensemble="virtual", n_trees=PAPER.chain_trees,
+            n_jobs=1, random_state=0,
             random_strength=PAPER.random_strength, cycle_length=PAPER.cycle, **knobs,
         ).fit(data.X, data.y)  # fmt: skip
 

@@ -65,7 +65,9 @@ def warm_up() -> None:
     data = make_tails(20, random_state=0)
     for kind in (VariationalSoftTreeRegressor, VariationalSoftGBMRegressor):
         kind(depth=1, n_steps=5).fit(data.X, data.y).predict_members(data.X)
-    BoostedEnsembleRegressor(method="sglb", n_members=1, n_trees=3).fit(data.X, data.y)
+    BoostedEnsembleRegressor(stopping=None, method="sglb", n_members=1, n_trees=3).fit(
+        data.X, data.y
+    )
 
 
 def _tree(seed: int, **knobs: Any) -> VariationalSoftTreeRegressor:
@@ -155,7 +157,13 @@ def _rivals(seed: int) -> dict[str, tuple[str, Any]]:
         "SGLB, 10 models of 200 trees, depth 3": (
             "SGLB",
             BoostedEnsembleRegressor(
-                method="sglb", n_members=10, n_trees=200, depth=3, n_jobs=1, random_state=seed
+                stopping=None,
+                method="sglb",
+                n_members=10,
+                n_trees=200,
+                depth=3,
+                n_jobs=1,
+                random_state=seed,
             ),
         ),
     }

@@ -82,7 +82,12 @@ def make_model(method: str, settings: dict[str, Any], seed: int, effort: Effort)
     """An unfitted regressor, with one thread."""
     if method == "SGLB":
         return BoostedEnsembleRegressor(
-            method="sglb", n_members=effort.members, n_jobs=1, random_state=seed, **settings
+            stopping=None,
+            method="sglb",
+            n_members=effort.members,
+            n_jobs=1,
+            random_state=seed,
+            **settings,
         )
     if method == "XBART":
         return XBARTRegressor(n_draws=DRAWS, random_state=seed, **settings)

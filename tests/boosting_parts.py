@@ -64,5 +64,11 @@ def member(table, start, depth=2, n_leaf_sums=4, n_trees=3, cells=None):
 def fitted(kind, method="csglb", **knobs):
     """A small ensemble on the spiral's first two features, and the spiral."""
     spiral = make_spiral(60, random_state=0)
-    small = {"n_trees": 60, "cycle_length": 15, "depth": 3, "random_state": 1} | knobs
+    small = {
+        "stopping": None,
+        "n_trees": 60,
+        "cycle_length": 15,
+        "depth": 3,
+        "random_state": 1,
+    } | knobs
     return kind(method=method, **small).fit(spiral.X[:, :2], spiral.y), spiral

@@ -63,9 +63,11 @@ REGRESSORS = {
     "gradient": (lambda: GradientBoostingRegressor(n_estimators=N_TREES), False),
     "forest": (lambda: RandomForestRegressor(N_TREES, random_state=0), True),
     "extra": (lambda: ExtraTreesRegressor(N_TREES, random_state=0), True),
-    "own": (lambda: BoostedEnsembleRegressor(n_members=2, n_trees=N_TREES), True),
+    "own": (lambda: BoostedEnsembleRegressor(stopping=None, n_members=2, n_trees=N_TREES), True),
     "own virtual": (
-        lambda: BoostedEnsembleRegressor(ensemble="virtual", n_trees=N_TREES, truncation_step=2),
+        lambda: BoostedEnsembleRegressor(
+            stopping=None, ensemble="virtual", n_trees=N_TREES, truncation_step=2
+        ),
         True,
     ),
 }  # fmt: skip
@@ -77,7 +79,7 @@ CLASSIFIERS = {
     "histogram": lambda: HistGradientBoostingClassifier(max_iter=N_TREES),
     "gradient": lambda: GradientBoostingClassifier(n_estimators=N_TREES),
     "forest": lambda: RandomForestClassifier(N_TREES, random_state=0),
-    "own": lambda: BoostedEnsembleClassifier(n_members=2, n_trees=N_TREES),
+    "own": lambda: BoostedEnsembleClassifier(stopping=None, n_members=2, n_trees=N_TREES),
 }
 
 

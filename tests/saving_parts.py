@@ -7,7 +7,7 @@ import pandas as pd
 
 from gbuq_core.boosting import BoostedEnsembleClassifier, BoostedEnsembleRegressor
 
-SMALL = {"n_members": 2, "n_trees": 20, "depth": 3, "random_state": 0}
+SMALL = {"stopping": None, "n_members": 2, "n_trees": 20, "depth": 3, "random_state": 0}
 
 
 def mixed_frame(rng, n=200):

@@ -10,7 +10,7 @@ from gbuq_core.boosting.plan import make_plan
 from gbuq_core.errors import InvalidData, MemoryLimitExceeded
 
 DAYS = pd.Series(pd.date_range("2020-01-01", periods=40))
-SMALL = {"n_members": 2, "n_trees": 5, "depth": 2, "random_state": 0}
+SMALL = {"stopping": None, "n_members": 2, "n_trees": 5, "depth": 2, "random_state": 0}
 
 
 @pytest.mark.parametrize(
@@ -77,8 +77,8 @@ def test_a_fit_that_fails_leaves_no_half_of_the_one_before():
     ("engine", "module"), [("numba", numba_engine), ("catboost", catboost_engine)]
 )
 def test_the_estimate_is_the_engine_s_own_and_knows_the_threads(engine, module):
-    model = BoostedEnsembleRegressor(engine=engine, n_members=8, n_jobs=1)
+    model = BoostedEnsembleRegressor(stopping=None, engine=engine, n_members=8, n_jobs=1)
     expected = module.estimate_bytes(make_plan(model), 10_000, 5, 2, 1)
     assert model.estimate_fit(10_000, 5).bytes == expected
-    more = BoostedEnsembleRegressor(engine=engine, n_members=8, n_jobs=8)
+    more = BoostedEnsembleRegressor(stopping=None, engine=engine, n_members=8, n_jobs=8)
     assert more.estimate_fit(10_000, 5).bytes > expected

@@ -193,7 +193,9 @@ class AveragingRegressor(RegressorMixin, _BaseComposition):
         return self
 
     def _fit_member(self, member: Any, rows: TuningRows) -> tuple[Any, ScaleCalibration]:
-        if "X_val" in inspect.signature(member.fit).parameters:
+        # A boosted ensemble without a rule of stopping takes rows to choose on and ignores them.
+        calibrates = getattr(member, "stopping", "by itself") is not None
+        if calibrates and "X_val" in inspect.signature(member.fit).parameters:
             member.fit(rows.X, rows.y, rows.X_val, rows.y_val)
             return member, ScaleCalibration(1.0, 0.0, np.nan)
         with stage(1, span=0.5):

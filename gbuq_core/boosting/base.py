@@ -116,7 +116,7 @@ class BoostedEnsemble(BaseEstimator):
         l2: float = 3.0,
         max_bins: int = 128,
         categorical_features: Any = None,
-        stopping: str | None = None,
+        stopping: str | None = "two_clocks",
         cv: Any = None,
         mean_weight: str | float | None = "auto",
         tails: str = "student",

@@ -17,6 +17,7 @@ def warm_up() -> None:
     """
     X = np.arange(12.0).reshape(6, 2)
     small: dict[str, Any] = {
+        "stopping": None,
         "n_members": 1,
         "n_trees": 2,
         "depth": 2,

@@ -79,6 +79,7 @@ _MIXTURE = (*PARTS, "members")
 
 
 def _ensembles(**fixed: Any) -> dict[str, Builder]:
+    fixed["stopping"] = None  # what the papers compare
     return {
         "regression": Builder(of="gbuq_core:BoostedEnsembleRegressor", fixed=fixed),
         "classification": Builder(of="gbuq_core:BoostedEnsembleClassifier", fixed=fixed),

@@ -78,7 +78,7 @@ RECORDS = (
                             "sglb",
                             Builder(
                                 of="gbuq_core:BoostedEnsembleRegressor",
-                                fixed={"method": "sglb", "ensemble": "virtual"},
+                                fixed={"method": "sglb", "ensemble": "virtual", "stopping": None},
                             ),
                         ),
                     )

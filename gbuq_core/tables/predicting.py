@@ -506,6 +506,7 @@ def make_estimator(plan: ScorePlan, prepared: Prepared) -> Any:
     kind = BoostedEnsembleRegressor if regression else BoostedEnsembleClassifier
     n_trees = check_number("n_trees", plan.n_trees, 1, 100_000, integer=True)
     return kind(
+        stopping=None,
         method=plan.method,
         ensemble=None if plan.cyclical else plan.ensemble,
         engine=plan.engine,

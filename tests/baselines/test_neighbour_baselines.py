@@ -32,7 +32,13 @@ from gbuq_core.metrics.scale_calibration import calibrate_scale
 from gbuq_core.trees.importers import leaf_source
 
 GBM = {"n_estimators": 30, "max_depth": 3, "random_state": 0}
-VIRTUAL = {"ensemble": "virtual", "n_trees": 60, "truncation_step": 20, "depth": 3}
+VIRTUAL = {
+    "stopping": None,
+    "ensemble": "virtual",
+    "n_trees": 60,
+    "truncation_step": 20,
+    "depth": 3,
+}
 
 
 def refused(kind, text):

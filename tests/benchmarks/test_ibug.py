@@ -82,7 +82,7 @@ def test_one_search_gives_what_a_fit_for_each_score_gives(parts, trained, scorin
 
 
 def test_first_trees_make_the_shorter_virtual_ensemble(parts):
-    knobs = {"ensemble": "virtual", "depth": 2, "random_state": 0}
+    knobs = {"stopping": None, "ensemble": "virtual", "depth": 2, "random_state": 0}
     long, short = (
         BoostedEnsembleRegressor(n_trees=n, **knobs).fit(parts.X_fit, parts.y_fit)
         for n in (200, 100)
@@ -99,6 +99,7 @@ def test_average_is_that_of_the_averaging_estimator(parts, trained, monkeypatch)
     monkeypatch.setattr("benchmarks.ibug_methods.SGLB_GRID", ((2, 0.1),))
     found = here.average()
     sglb = BoostedEnsembleRegressor(
+        stopping=None,
         ensemble="virtual", n_trees=100, depth=2, learning_rate=0.1, max_bins=255,
         standardize_target=False, random_state=3,
     )  # fmt: skip

@@ -305,7 +305,12 @@ def test_the_longest_step_is_stable():
     X = rng.uniform(-3, 3, size=(400, 1))
     y = np.sin(X[:, 0]) + 0.3 * rng.normal(size=400)
     model = BoostedEnsembleRegressor(
-        method="csglb", learning_rate=0.2, n_trees=200, cycle_length=50, random_state=0
+        stopping=None,
+        method="csglb",
+        learning_rate=0.2,
+        n_trees=200,
+        cycle_length=50,
+        random_state=0,
     ).fit(X, y)
     error = model.predict_members(X)[..., 0] - np.sin(X[:, 0])
     assert np.sqrt((error**2).mean(axis=1)).max() < 0.3  # the noise; at 0.3 it is over 100
@@ -325,7 +330,12 @@ def test_most_of_cyclical_knowledge_is_of_the_first_cycles():
     """On the spiral the early members are underfitted ones; 0.05 of it is left here."""
     spiral = make_spiral(300, random_state=0)
     model = BoostedEnsembleClassifier(
-        method="csglb", n_trees=800, cycle_length=80, random_strength=100.0, random_state=0
+        stopping=None,
+        method="csglb",
+        n_trees=800,
+        cycle_length=80,
+        random_strength=100.0,
+        random_state=0,
     ).fit(spiral.X, spiral.y)
     every = model.predict_uncertainty(spiral.X).knowledge.mean()
     late = model.predict_uncertainty(spiral.X, burn_in_cycles=5).knowledge.mean()

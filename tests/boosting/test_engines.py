@@ -20,7 +20,14 @@ from gbuq_core.errors import (
 )
 from gbuq_core.jobs import JobRunner
 
-SMALL = {"n_members": 3, "n_trees": 40, "truncation_step": 5, "depth": 3, "random_state": 0}
+SMALL = {
+    "stopping": None,
+    "n_members": 3,
+    "n_trees": 40,
+    "truncation_step": 5,
+    "depth": 3,
+    "random_state": 0,
+}
 TASKS = ["regression", "two classes", "three classes"]
 
 # Sums of at most some dozen leaf values in another order.
@@ -269,6 +276,7 @@ def test_catboost_has_noise_on_gradient_leaves_only(leaf_estimation):
     X = np.repeat([[0.0], [1.0]], 50, axis=0)
     y = X[:, 0] + np.random.default_rng(0).normal(size=100)
     model = BoostedEnsembleRegressor(
+        stopping=None,
         n_trees=1, depth=1, n_members=4, temperature="posterior", random_strength=0.0,
         leaf_estimation=leaf_estimation, engine="catboost", random_state=0,
     ).fit(X, y)  # fmt: skip

@@ -22,7 +22,7 @@ from gbuq_core.errors import Cancelled, InvalidData, InvalidParameter, MemoryLim
 from gbuq_core.jobs import JobRunner
 from gbuq_core.trees.forest_kernels import empty_forest, forest_bytes
 
-SMALL = {"n_members": 3, "n_trees": 30, "depth": 3, "random_state": 0}
+SMALL = {"stopping": None, "n_members": 3, "n_trees": 30, "depth": 3, "random_state": 0}
 BOTH = pytest.mark.parametrize("kind", [BoostedEnsembleRegressor, BoostedEnsembleClassifier])
 
 
@@ -43,8 +43,8 @@ def refused(kind, start):
 
 @parametrize_with_checks(
     [
-        BoostedEnsembleRegressor(n_members=2, n_trees=10),
-        BoostedEnsembleClassifier(n_members=2, n_trees=10),
+        BoostedEnsembleRegressor(stopping=None, n_members=2, n_trees=10),
+        BoostedEnsembleClassifier(stopping=None, n_members=2, n_trees=10),
     ]
 )
 def test_scikit_learn_conventions(estimator, check):
@@ -302,12 +302,12 @@ def test_impossible_knobs_are_refused(frame, kind, knobs, start):
 
 
 def test_defaults_are_filled_in():
-    plan = make_plan(BoostedEnsembleRegressor())
+    plan = make_plan(BoostedEnsembleRegressor(stopping=None))
     assert (plan.ensemble, plan.n_models, plan.learning_rate, plan.subsample) == (
         "independent", 10, 0.1, 1.0,
     )  # fmt: skip
-    assert make_plan(BoostedEnsembleRegressor(ensemble="virtual")).n_models == 1
-    assert make_plan(BoostedEnsembleRegressor(method="sgb")).subsample == 0.5
+    assert make_plan(BoostedEnsembleRegressor(stopping=None, ensemble="virtual")).n_models == 1
+    assert make_plan(BoostedEnsembleRegressor(stopping=None, method="sgb")).subsample == 0.5
 
 
 @BOTH

@@ -215,6 +215,7 @@ def test_a_target_without_noise_keeps_a_std(rng, unit, standardize_target):
     """It falls to e^-12 of the target's own, whatever the unit, and a step of 10 eps beyond."""
     X = rng.integers(0, 4, size=(200, 1)).astype(float)
     model = BoostedEnsembleRegressor(
+        stopping=None,
         method="sgb", n_members=2, n_trees=300, learning_rate=0.5, random_state=0,
         standardize_target=standardize_target, random_strength=0.0,
     )  # fmt: skip
@@ -254,6 +255,7 @@ def test_start_and_sums(rng):
 def fit_plain(table, y, leaf_estimation, n_trees=5, depth=3):
     """No noise, no shrinkage, no sub-sampling: deterministic boosting by the engine."""
     knobs = BoostedEnsembleRegressor(
+        stopping=None,
         method="sgb", subsample=1.0, random_strength=0.0, n_members=1, n_trees=n_trees, depth=depth,
         learning_rate=0.3, leaf_estimation=leaf_estimation, max_bins=8,
     )  # fmt: skip

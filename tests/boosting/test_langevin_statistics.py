@@ -111,14 +111,16 @@ def test_without_leaf_noise_constant_rows_have_no_knowledge_uncertainty(rng):
     ],
 )
 def test_numbers_of_the_noise(temperature, diffusion, leaf):
-    plan = make_plan(BoostedEnsembleRegressor(temperature=temperature, learning_rate=0.2))
+    plan = make_plan(
+        BoostedEnsembleRegressor(stopping=None, temperature=temperature, learning_rate=0.2)
+    )
     found = langevin_numbers(plan, 200)
     c = np.sqrt(2.0 / (0.2 * diffusion))
     assert found == (diffusion, 1.0 / 400, pytest.approx(c), pytest.approx(c * leaf), 1 - 0.2 / 400)
 
 
 def test_gradient_boosting_has_neither_noise_nor_shrinkage():
-    plan = make_plan(BoostedEnsembleRegressor(method="sgb", temperature="posterior"))
+    plan = make_plan(BoostedEnsembleRegressor(stopping=None, method="sgb", temperature="posterior"))
     assert langevin_numbers(plan, 200)[1:] == (0.0, 0.0, 0.0, 1.0)
     assert (plan.subsample, plan.learning_rate) == (0.5, 0.1)
 
@@ -129,7 +131,7 @@ def test_every_source_of_diversity_alone_makes_members_differ(rng, classes):
     y = X[:, 0] + rng.normal(size=150)
     kind = BoostedEnsembleClassifier if classes else BoostedEnsembleRegressor
     target = y > 0 if classes else y
-    plain = {"method": "sgb", "subsample": 1.0, "random_strength": 0.0}
+    plain = {"stopping": None, "method": "sgb", "subsample": 1.0, "random_strength": 0.0}
 
     def spread(**knobs):
         model = kind(n_members=3, n_trees=20, random_state=0, **{**plain, **knobs}).fit(X, target)
@@ -153,6 +155,7 @@ def test_score_noise_is_in_units_of_the_gradients(rng):
     y = rng.normal(size=100)
     first = [
         BoostedEnsembleRegressor(
+            stopping=None,
             method="sgb", subsample=1.0, n_members=20, n_trees=1, depth=1, learning_rate=0.1,
             leaf_estimation="gradient", random_strength=3.0, random_state=0,
         ).fit(X, target).models_.forests
@@ -173,7 +176,7 @@ def heart():
 
 def uncertainty_of(heart, **knobs):
     model = BoostedEnsembleRegressor(
-        **{"learning_rate": 0.3, "categorical_features": [0, 1], **knobs}
+        **{"stopping": None, "learning_rate": 0.3, "categorical_features": [0, 1], **knobs}
     ).fit(heart.X, heart.y)
     assert model.n_cells_ == 64
     return model, model.predict_uncertainty(heart.grid)

@@ -40,7 +40,9 @@ def with_gaps(X):
 
 def stages(kind, engine, X, y, **knobs):
     """Predictions (60, n_rows, 2 or n_classes) of one model after each of 60 trees."""
-    model = kind(engine=engine, n_trees=60, random_state=0, **{**PLAIN, **knobs}).fit(X, y)
+    model = kind(
+        stopping=None, engine=engine, n_trees=60, random_state=0, **{**PLAIN, **knobs}
+    ).fit(X, y)
     return model.staged_members(X, every=1).members[:, 0]
 
 
@@ -96,6 +98,7 @@ def test_catboosts_gaussian_gradient_leaves_take_twice_our_log_std_step():
     steps = []
     for engine in ("numba", "catboost"):
         model = BoostedEnsembleRegressor(
+            stopping=None,
             engine=engine, n_trees=1, random_state=0, leaf_estimation="gradient",
             **{**PLAIN, "depth": 1},
         ).fit(X, y)  # fmt: skip
@@ -109,6 +112,7 @@ def test_a_subsample_of_catboosts_does_not_reach_the_leaves():
     X = np.repeat([[0.0], [1.0]], 100, axis=0)
     y = X[:, 0] + np.random.default_rng(3).normal(size=200)
     model = BoostedEnsembleRegressor(
+        stopping=None,
         engine="catboost", method="sgb", n_trees=1, depth=1, n_members=3, random_state=0,
         random_strength=0.0,
     ).fit(X, y)  # fmt: skip
@@ -126,7 +130,12 @@ def heart():
 def heart_maps(heart, engine, **knobs):
     return (
         BoostedEnsembleRegressor(
-            engine=engine, learning_rate=0.3, categorical_features=[0, 1], random_state=0, **knobs
+            stopping=None,
+            engine=engine,
+            learning_rate=0.3,
+            categorical_features=[0, 1],
+            random_state=0,
+            **knobs,
         )
         .fit(heart.X, heart.y)
         .predict_uncertainty(heart.grid)
@@ -243,7 +252,9 @@ def test_both_engines_score_alike(task):
     kind, X, y, X_test, y_test = task()
     scores, knowledge = [], []
     for engine in ("numba", "catboost"):
-        model = kind(n_members=12, n_trees=80, depth=3, random_state=0, engine=engine).fit(X, y)
+        model = kind(
+            stopping=None, n_members=12, n_trees=80, depth=3, random_state=0, engine=engine
+        ).fit(X, y)
         scores.append(negative_log_likelihoods(model, X_test, y_test))
         knowledge.append(model.predict_uncertainty(X_test).knowledge.mean())
     ours, theirs = scores

@@ -67,6 +67,7 @@ def test_trees_are_those_of_catboost_with_the_authors_objective(
         lambda plan, n_rows: langevin_numbers(plan, n_rows)._replace(decay=1.0),
     )
     ours = BoostedEnsembleClassifier(
+        stopping=None,
         method=method, n_trees=N_TREES, cycle_length=CYCLE, exploration_fraction=0.75,
         temperature=1e200, random_strength=0.0, leaf_estimation=leaf_estimation, depth=3,
         random_state=0,

@@ -7,7 +7,7 @@ import pytest
 from gbuq_core.boosting import BoostedEnsembleClassifier, BoostedEnsembleRegressor, numba_engine
 from gbuq_core.errors import InvalidParameter
 
-SMALL = {"n_members": 3, "n_trees": 40, "depth": 3, "learning_rate": 0.3}
+SMALL = {"stopping": None, "n_members": 3, "n_trees": 40, "depth": 3, "learning_rate": 0.3}
 PLAIN = {"method": "sgb", "subsample": 1.0, "random_strength": 0.0}
 
 

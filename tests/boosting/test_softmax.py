@@ -224,7 +224,13 @@ def test_newton_steps_without_l2_stay_bounded(table, leaf_noise):
 def test_a_model_without_l2_gives_probabilities(rng, method):
     X = rng.normal(size=(200, 2))
     model = BoostedEnsembleClassifier(
-        method=method, l2=0.0, temperature="posterior", n_members=1, n_trees=100, random_state=0
+        stopping=None,
+        method=method,
+        l2=0.0,
+        temperature="posterior",
+        n_members=1,
+        n_trees=100,
+        random_state=0,
     ).fit(X, rng.integers(0, 3, 200))
     logits = model._raw_members(X, None, None, None)
     # Logits of 1e12, as without care, have lost four of the sixteen digits of a probability.
@@ -248,6 +254,7 @@ def test_class_sums(rng):
 def fit_plain(table, codes, n_classes, leaf_estimation, n_trees=4, depth=3):
     """No noise, no shrinkage, no sub-sampling: deterministic boosting by the engine."""
     knobs = BoostedEnsembleClassifier(
+        stopping=None,
         method="sgb", subsample=1.0, random_strength=0.0, n_members=1, n_trees=n_trees, depth=depth,
         learning_rate=0.3, leaf_estimation=leaf_estimation, max_bins=8,
     )  # fmt: skip

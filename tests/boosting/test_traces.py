@@ -49,7 +49,13 @@ def test_leaf_norm_is_the_size_of_a_tree():
 def test_traces_are_in_the_unit_of_y():
     """The NLL of a*y is that of y plus log a."""
     heart = make_heart(n_per_cell=5, random_state=0)
-    knobs = {"method": "cbsglb", "n_trees": 40, "cycle_length": 10, "random_state": 0}
+    knobs = {
+        "stopping": None,
+        "method": "cbsglb",
+        "n_trees": 40,
+        "cycle_length": 10,
+        "random_state": 0,
+    }
     one = BoostedEnsembleRegressor(**knobs).fit(heart.X, heart.y)
     ten = BoostedEnsembleRegressor(**knobs).fit(heart.X, 10.0 * heart.y)
     np.testing.assert_allclose(

@@ -9,7 +9,7 @@ from gbuq_core.boosting import BoostedEnsembleClassifier, BoostedEnsembleRegress
 from gbuq_core.boosting.plan import truncation_points
 from gbuq_core.errors import InvalidParameter
 
-SMALL = {"n_trees": 60, "depth": 3, "learning_rate": 0.3, "random_state": 0}
+SMALL = {"stopping": None, "n_trees": 60, "depth": 3, "learning_rate": 0.3, "random_state": 0}
 
 
 @pytest.fixture
@@ -96,7 +96,12 @@ def test_shrinkage_reaches_the_start(data):
     """N rows far from 0, and nothing to split on: the mean is pulled to 0 by the prior."""
     _, y = data
     model = BoostedEnsembleRegressor(
-        n_members=1, n_trees=500, learning_rate=0.5, standardize_target=False, random_state=0
+        stopping=None,
+        n_members=1,
+        n_trees=500,
+        learning_rate=0.5,
+        standardize_target=False,
+        random_state=0,
     ).fit(np.zeros((200, 1)), y)
     # Where a tree's step makes up for the shrinkage: N / (N + l2) (ybar - mu) = mu / (2 N).
     expected = y.mean() * 200 / (200 + 0.5 + 3.0 / 400)

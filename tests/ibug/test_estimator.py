@@ -151,8 +151,8 @@ def test_catboost_is_the_default_stops_by_itself_and_needs_no_certain_threads(ta
     "base",
     [
         RandomForestRegressor(10, random_state=0),
-        BoostedEnsembleRegressor(ensemble="virtual", n_trees=60, truncation_step=20, depth=3,
-                                 random_state=0),
+        BoostedEnsembleRegressor(stopping=None, ensemble="virtual", n_trees=60, truncation_step=20,
+                                 depth=3, random_state=0),
     ],
     ids=["random forest", "this project's"],
 )  # fmt: skip

@@ -129,7 +129,7 @@ def test_the_number_of_threads_reaches_the_library_unless_it_has_its_own(table):
     own = dict(CATBOOST)
     own.pop("thread_count")
     assert fit(catboost.CatBoostRegressor(**own), 1).get_params()["thread_count"] == 1
-    assert fit(BoostedEnsembleRegressor(n_members=1, n_trees=3), 1).n_jobs == 1
+    assert fit(BoostedEnsembleRegressor(stopping=None, n_members=1, n_trees=3), 1).n_jobs == 1
 
 
 # Refusals

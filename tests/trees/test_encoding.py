@@ -21,7 +21,7 @@ from gbuq_core.trees.binning import (
     fit_encoding,
 )
 
-SMALL = {"n_members": 1, "n_trees": 5, "depth": 2, "random_state": 0}
+SMALL = {"stopping": None, "n_members": 1, "n_trees": 5, "depth": 2, "random_state": 0}
 
 
 def encode(X, declared, target=None, n_classes=None, seed=0):
@@ -187,6 +187,7 @@ def test_new_rows_take_the_side_of_the_rest(rng):
     X = pd.DataFrame({"a": rng.choice(["p", "q", "r", "s"], 300), "b": rng.normal(size=300)})
     y = (X["a"] == "p") + 0.1 * rng.normal(size=300)
     model = BoostedEnsembleRegressor(
+        stopping=None,
         method="sgb", subsample=1.0, random_strength=0.0, depth=1, n_members=1, n_trees=50,
         categorical_features=["a"], random_state=0,
     ).fit(X, y)  # fmt: skip

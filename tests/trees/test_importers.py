@@ -136,7 +136,9 @@ def test_categories_and_missing_ones(kind, data):
 
 def test_the_first_trees_of_an_ensemble_are_the_first_of_every_model(data):
     X, _, y, _ = data
-    model = BoostedEnsembleRegressor(n_members=3, n_trees=N_TREES, random_state=0).fit(X, y)
+    model = BoostedEnsembleRegressor(
+        stopping=None, n_members=3, n_trees=N_TREES, random_state=0
+    ).fit(X, y)
     leaves = leaf_source(model).leaf_matrix(X)
     theirs = model.leaf_indices(X)
     for member in range(3):
@@ -284,7 +286,7 @@ NOT_USABLE = {
     "xgboost not fitted": (lambda X, y: xgboost_model(), "not fitted"),
     "catboost not fitted": (lambda X, y: catboost.CatBoostRegressor(), "not fitted"),
     "forest not fitted": (lambda X, y: RandomForestRegressor(), "not fitted"),
-    "own not fitted": (lambda X, y: BoostedEnsembleRegressor(), "not fitted"),
+    "own not fitted": (lambda X, y: BoostedEnsembleRegressor(stopping=None), "not fitted"),
     "no trees": (lambda X, y: xgboost_model(booster="gblinear").fit(X, y), "no trees"),
     "something else": (lambda X, y: object(), "no tree model"),
     "two outputs": (

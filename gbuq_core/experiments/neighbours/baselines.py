@@ -140,6 +140,7 @@ def virtual_knobs(plan: NeighboursPlan) -> dict[str, Any]:
     """
     n_trees = max(plan.trees, _FEWEST_TREES)
     return {
+        "stopping": None,
         "method": "sglb",
         "ensemble": "virtual",
         "n_trees": n_trees,

@@ -113,6 +113,7 @@ def run_wave(config: WaveConfig | None = None) -> WaveRun:
     config = WaveConfig() if config is None else config
     wave = make_wave(config.n_rows, random_state=config.random_state)
     model = BoostedEnsembleRegressor(
+        stopping=None,
         method="sglb",
         n_members=config.n_members,
         n_trees=config.n_trees,
@@ -180,6 +181,7 @@ from gbuq_core.synthetic import WaveData, make_wave
 
 wave = make_wave(n={config.n_rows}, random_state={config.random_state})
 model = BoostedEnsembleRegressor(
+    stopping=None,
     method="sglb",
     n_members={config.n_members},
     n_trees={config.n_trees},

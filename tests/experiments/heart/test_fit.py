@@ -34,7 +34,12 @@ def fit_of(method, settings=SMALL):
 
 def direct(method, data, n_trees=60, **knobs):
     return BoostedEnsembleRegressor(
-        method=method, n_trees=n_trees, categorical_features=[0, 1], random_state=1, **knobs
+        stopping=None,
+        method=method,
+        n_trees=n_trees,
+        categorical_features=[0, 1],
+        random_state=1,
+        **knobs,
     ).fit(data.X, data.y)
 
 

@@ -66,7 +66,7 @@ def direct(method, n_trees, settings=SMALL):
         "cbsglb": {"method": "cbsglb", "learning_rate": 0.05, "cycle_length": 25},
     }[method]  # fmt: skip
     model = BoostedEnsembleClassifier(
-        **knobs, n_trees=n_trees, depth=4, random_strength=100.0, random_state=1
+        stopping=None, **knobs, n_trees=n_trees, depth=4, random_strength=100.0, random_state=1
     )
     return model.fit(spiral.X, spiral.y)
 
