@@ -135,7 +135,11 @@ def _method_lines(plan: HeartPlan, settings: HeartSettings) -> list[str]:
     if kind.virtual:
         del knobs["n_members"]
     limit = f", n_members={settings.shown}" if _limits(plan, settings) else ""
-    lines = ["", f"model = {kind.builder.name}("]
+    lines = [
+        "",
+        f"model = {kind.builder.name}(",
+        "    stopping=None,  # all trees, as in the paper",
+    ]
     lines += [f"    {name}={value!r}," for name, value in knobs.items() if value is not None]
     lines += [
         ").fit(heart.X, heart.y)",

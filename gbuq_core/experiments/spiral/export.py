@@ -121,7 +121,11 @@ def _method_lines(plan: SpiralPlan, settings: SpiralSettings) -> list[str]:
     elif kind.virtual:
         knobs |= {"truncation_step": settings.step, "truncation_start": settings.start}
     limit = f", n_members={shown}" if shown else ""
-    lines = ["", f"model = {kind.builder.name}("]
+    lines = [
+        "",
+        f"model = {kind.builder.name}(",
+        "    stopping=None,  # all trees, as in the paper",
+    ]
     lines += [f"    {name}={value!r}," for name, value in knobs.items()]
     lines += [
         ").fit(spiral.X, spiral.y)",
