@@ -41,6 +41,13 @@ _CSS = """
 .st-key-picture { min-height: 470px; }
 /* What only the address holds has a box that nobody sees or reaches by keyboard. */
 .st-key-novelty-unseen { display: none; }
+/* Beside an open sidebar a projector leaves as little room as a phone: columns stand below each
+   other there, as Streamlit stacks them on a phone. */
+[data-testid="stMainBlockContainer"] { container-type: inline-size; }
+@container (max-width: 640px) {
+  [data-testid="stHorizontalBlock"]:has(> [data-testid="stColumn"]) { flex-wrap: wrap; }
+  [data-testid="stHorizontalBlock"] > [data-testid="stColumn"] { min-width: 100%; }
+}
 /* Long lines of prose are hard to read. */
 .st-key-lede p { max-width: 60rem; }
 .st-key-reading p { max-width: 46rem; }

@@ -5,6 +5,7 @@
 const NARROW = 640; // pixels of the figure
 const NARROW_HEIGHT = 190; // of a panel's plot there
 const HEADING = 22;
+const TICKS = 24; // below a panel there
 const BETWEEN = 14;
 const BELOW_GAP = 8; // between a panel and its lower one
 const GRAB = 11; // pixels between a pointer and the point it means
@@ -41,8 +42,9 @@ class FacetsView extends CurvesView {
     const rows = Math.ceil(spec.panels.length / columns);
     const plot = narrow ? Math.min(NARROW_HEIGHT, spec.height) : spec.height;
     const lower = spec.below ? BELOW_GAP + spec.below : 0;
-    const cell = HEADING + plot + lower + (narrow ? 24 : MARGIN.bottom);
-    this.start(MARGIN.top + rows * cell);
+    const cell = HEADING + plot + lower + (narrow ? TICKS : MARGIN.bottom);
+    const title = narrow ? MARGIN.bottom - TICKS : 0; // of x, below the last panel alone
+    this.start(MARGIN.top + rows * cell + title);
     this.boxes = this.boxesOf(columns, cell, plot, lower);
     this.whole.hidden = true;
     const [lo, hi] = spec.x.range;
