@@ -48,13 +48,13 @@ def numbers(**changes):
     """The scalars of a fit without noise, shrinkage and sub-sampling."""
     plain = StepNumbers(
         learning_rate=0.3, l2=3.0, noise=0.0, leaf_noise=0.0, decay=1.0, random_strength=0.0,
-        n_rows=1.0, subsample=1.0, newton=True, log_std_floor=-12.0,
+        n_rows=1.0, subsample=1.0, newton=True, preconditioned=False, log_std_floor=-12.0,
         schedule=make_schedule(50, "sglb", 200, (10.0, 1.0), 0.66, 0.9, False),
     )  # fmt: skip
     return plain._replace(**changes)
 
 
-def member(table, start, depth=2, n_leaf_sums=4, n_trees=3, cells=None):
+def member(table, start, depth=2, n_leaf_sums=5, n_trees=3, cells=None):
     """A member without trees on single cells, or on the given ones."""
     cells = single_cells(table.columns) if cells is None else cells
     rows = binned_rows(table.bins, cells.codes)

@@ -9,6 +9,11 @@ second, third and fourth powers of its rows' deviations from that mean; with ``d
 
 so every sum over rows that a tree needs is exact. Bootstrapped rows (cyclical paper, algorithm 1)
 keep a second set of these sums, over those rows only whose gradients count.
+
+Langevin noise samples from the posterior only if its covariance is the curvature that divides the
+gradients. At the temperature "posterior" and at numbers (``numbers.preconditioned``) it is: with
+``s`` the std of a row, the curvature is ``1 / s^2`` for its mean and 2 for its log std. CatBoost's
+noise has one size for all rows and outputs.
 """
 
 from __future__ import annotations
@@ -75,6 +80,15 @@ class GaussianCells(NamedTuple):
     order: np.ndarray
 
 
+@njit(nogil=True, cache=True, inline="always")
+def noise_log_std(log_std, numbers):
+    """The log std that weights a row and sizes its noise: at most 12 from the target's own.
+
+    Absurd noise carries a log std to where its weight would be 0 or its noise infinite.
+    """
+    return min(max(log_std, numbers.log_std_floor), numbers.log_std_floor - 2.0 * LOG_STD_FLOOR)
+
+
 @njit(nogil=True, cache=True)
 def mask_gaussian(cells, share, base):
     """Let a random ``share`` of the rows count; writes ``cells.mask`` and ``cells.graded``."""
@@ -107,7 +121,8 @@ def gaussian_gradients(cells, raw, numbers, scale, base, gradients, curvature, c
     16, ``(y - mu, (z^2 - 1) / 2)``. ``scale`` multiplies the gradients, of which only the graded
     rows have any; ``base`` numbers the draws of the row sample. Writes ``gradients`` and
     ``curvature`` (n, 2) of all rows, for the leaves, and to ``channels`` (n, 3) the gradients and
-    the number of the sampled rows, which choose the splits.
+    the number of the sampled rows, which choose the splits. If preconditioned, the mean's gradient
+    and curvature for the leaves are multiplied by ``1 / s^2``.
     """
     factor = 1.0 if numbers.newton else 0.5
     threshold = np.uint64(numbers.subsample * 4294967296.0)
@@ -120,7 +135,10 @@ def gaussian_gradients(cells, raw, numbers, scale, base, gradients, curvature, c
         d = every.mean[cell] - raw[cell, 0]
         scaled = (every.m2[cell] + n * d * d) * precision
         loss += n * log_std + 0.5 * scaled
-        curvature[cell, 0] = n
+        weight = 1.0
+        if numbers.preconditioned:
+            weight = math.exp(-2.0 * noise_log_std(raw[cell, 1], numbers))
+        curvature[cell, 0] = weight * n
         curvature[cell, 1] = 2.0 * scaled if numbers.newton else n
         n_graded = graded.n_rows[cell]
         d = graded.mean[cell] - raw[cell, 0]
@@ -133,7 +151,8 @@ def gaussian_gradients(cells, raw, numbers, scale, base, gradients, curvature, c
         total += factor * factor * (fourth * precision * precision - square * precision - slope)
         if raw[cell, 1] <= numbers.log_std_floor:
             slope = max(slope, 0.0)
-        gradients[cell, 0] = scale * n_graded * d
+        graded_sum = scale * n_graded * d
+        gradients[cell, 0] = weight * graded_sum
         gradients[cell, 1] = scale * factor * slope
         if numbers.subsample < 1.0:
             n, n_graded, sum_1, sum_2 = 0.0, 0.0, 0.0, 0.0
@@ -153,7 +172,7 @@ def gaussian_gradients(cells, raw, numbers, scale, base, gradients, curvature, c
             channels[cell, 0] = scale * (sum_1 + n_graded * d)
             channels[cell, 1] = scale * factor * slope
         else:
-            channels[cell, 0] = gradients[cell, 0]
+            channels[cell, 0] = graded_sum
             channels[cell, 1] = gradients[cell, 1]
         channels[cell, 2] = n
     rms = scale * math.sqrt(max(total, 0.0) / numbers.n_rows)
@@ -161,12 +180,31 @@ def gaussian_gradients(cells, raw, numbers, scale, base, gradients, curvature, c
 
 
 @njit(nogil=True, cache=True)
-def gaussian_leaves(state, numbers, base, tree, n_levels):
+def add_gaussian_noise(noise, base, raw, numbers, channels):
+    """Add to the gradient sums in ``channels`` (n, 3) the preconditioned noise of their rows.
+
+    A row's has std ``noise * s`` on ``y - mu`` and ``noise * sqrt(2)`` on ``z^2 - 1``, half that on
+    its half.
+    """
+    if noise <= 0.0:
+        return
+    size = math.sqrt(2.0 if numbers.newton else 0.5)
+    for cell in range(channels.shape[0]):
+        spread = noise * math.sqrt(channels[cell, 2])
+        std = math.exp(noise_log_std(raw[cell, 1], numbers))
+        channels[cell, 0] += spread * std * normal_at(base, 2 * cell)
+        channels[cell, 1] += spread * size * normal_at(base, 2 * cell + 1)
+
+
+@njit(nogil=True, cache=True)
+def gaussian_leaves(cells, state, numbers, base, tree, n_levels):
     """Leaf values of one tree from noise-free gradients plus one draw a leaf and output.
 
-    The noise on a leaf's gradient sum has std ``leaf_noise * sqrt(curvature + l2)``. Leaves without
-    rows stay at 0. Writes ``state.forest.values[tree]`` and moves ``state.raw``; returns the root
-    mean square over rows of what the tree adds.
+    A step is ``(G + leaf_noise * sqrt(W) * N(0, 1)) / H`` with ``H = W = curvature + l2``. If
+    preconditioned, ``H = W = sum(1 / s^2) * (1 + l2 / n)`` for the mean, and ``W = H / 2`` for the
+    log std of gradient leaves, whose ``G`` is half a derivative. Leaves without rows stay at 0.
+    Writes ``state.forest.values[tree]`` and moves ``state.raw``; returns the root mean square over
+    rows of what the tree adds.
     """
     sums, leaf_of_row, raw = state.leaf_sums, state.scratch.leaf_of_row, state.raw
     n_leaves = 1 << n_levels
@@ -177,21 +215,29 @@ def gaussian_leaves(state, numbers, base, tree, n_levels):
         sums[leaf, 1] += state.gradients[row, 1]
         sums[leaf, 2] += state.curvature[row, 0]
         sums[leaf, 3] += state.curvature[row, 1]
+        sums[leaf, 4] += cells.every.n_rows[row]
     values = state.forest.values[tree]
     noise = numbers.leaf_noise * numbers.schedule.noise[tree]
+    half = 0.5 if numbers.preconditioned and not numbers.newton else 1.0
     square = 0.0
     for leaf in range(n_leaves):
-        if sums[leaf, 2] > 0.0:
+        n = sums[leaf, 4]
+        if n > 0.0:
             for output in range(2):
                 weight = sums[leaf, 2 + output] + numbers.l2
+                if numbers.preconditioned and output == 0:
+                    weight = sums[leaf, 2] * (1.0 + numbers.l2 / n)
+                variance = half * weight if output == 1 else weight
                 total = sums[leaf, output]
                 if noise > 0.0:
-                    total += noise * math.sqrt(weight) * normal_at(base, 2 * leaf + output)
-                step = total / max(weight, 1e-12)
-                if output == 1:
+                    total += noise * math.sqrt(variance) * normal_at(base, 2 * leaf + output)
+                if output == 0:
+                    step = total / weight
+                else:
+                    step = total / max(weight, 1e-12)
                     step = min(max(step, -LOG_STD_STEP), LOG_STD_STEP)
                 values[leaf, output] = numbers.learning_rate * step
-                square += sums[leaf, 2] * values[leaf, output] ** 2
+                square += n * values[leaf, output] ** 2
     decay = numbers.decay if tree > 0 else 1.0
     for row in range(raw.shape[0]):
         leaf = np.uint64(leaf_of_row[row])
@@ -214,7 +260,11 @@ def boost_gaussian(rows, cells, state, numbers, seed, member, first, last, width
             state.gradients, state.curvature, state.channels,
         )  # fmt: skip
         noise = numbers.noise * schedule.noise[tree]
-        add_split_noise(noise, stream(seed, member, tree, SPLIT_NOISE), state.channels)
+        noise_base = stream(seed, member, tree, SPLIT_NOISE)
+        if numbers.preconditioned:
+            add_gaussian_noise(noise, noise_base, state.raw, numbers, state.channels)
+        else:
+            add_split_noise(noise, noise_base, state.channels)
         score_noise = score_noise_std(numbers, rms, tree)
         forest.levels[tree] = grow_tree(
             rows, state.channels, state.scratch, numbers.l2, score_noise,
@@ -223,4 +273,4 @@ def boost_gaussian(rows, cells, state, numbers, seed, member, first, last, width
         )  # fmt: skip
         leaf_base = stream(seed, member, tree, LEAF_NOISE)
         n_levels = forest.levels[tree]
-        state.trace[1, tree] = gaussian_leaves(state, numbers, leaf_base, tree, n_levels)
+        state.trace[1, tree] = gaussian_leaves(cells, state, numbers, leaf_base, tree, n_levels)

@@ -12,7 +12,7 @@ from gbuq_core.seeding import bits_at, normal_at
 
 @njit(nogil=True, cache=True)
 def add_split_noise(noise, base, channels):
-    """Add to the gradient sums in ``channels`` (n, n_outputs + 1) the noise of each of their rows.
+    """Add to the gradient sums in ``channels`` (n, n_outputs + 1) CatBoost's noise of their rows.
 
     The last column counts the rows: ``n`` independent noises of std ``noise`` add up to one of std
     ``noise * sqrt(n)``.

@@ -50,6 +50,7 @@ class StepNumbers(NamedTuple):
     ``noise`` is ``sqrt(2 / (learning_rate * diffusion_temperature))`` (0 without Langevin noise)
     and ``leaf_noise`` the same, or 0 where only the choice of splits is noisy;
     ``decay`` is ``1 - model_shrink_rate * learning_rate``, ``subsample`` a share of the rows;
+    ``preconditioned`` says whether both noises have the covariance that samples from the posterior;
     a Gaussian's log std does not follow its gradient below ``log_std_floor``; ``schedule`` holds
     what changes from tree to tree.
     """
@@ -63,6 +64,7 @@ class StepNumbers(NamedTuple):
     n_rows: float
     subsample: float
     newton: bool
+    preconditioned: bool
     log_std_floor: float
     schedule: Schedule
 
@@ -158,14 +160,14 @@ def fit(
     langevin = langevin_numbers(plan, n_rows)
     numbers = StepNumbers(
         plan.learning_rate, plan.l2, langevin.noise, langevin.leaf_noise, langevin.decay,
-        plan.random_strength, float(n_rows), plan.subsample, plan.newton,
+        plan.random_strength, float(n_rows), plan.subsample, plan.newton, plan.preconditioned,
         log_std_floor(target) if n_classes is None else 0.0, plan_schedule(plan),
     )  # fmt: skip
     boost: Any
     masked = bool((numbers.schedule.share < 1.0).any())
     if n_classes is None:
         sums: Any = sum_gaussian(cells, target)
-        start, n_leaf_sums = gaussian_start(target), 4
+        start, n_leaf_sums = gaussian_start(target), 5
         boost, gradients = boost_gaussian, gaussian_gradients
     else:
         sums = sum_classes(cells, target, n_classes)

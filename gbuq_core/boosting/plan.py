@@ -74,13 +74,22 @@ class BoostingPlan:
         """Whether the gradients are scaled in cycles."""
         return self.method in CYCLICAL
 
+    @property
+    def preconditioned(self) -> bool:
+        """Whether the noise has the covariance that samples from the posterior.
+
+        CatBoost's noise has one size for all rows; see `gaussian_kernels` and `softmax_kernels`.
+        """
+        return self.method != "sgb" and self.temperature != "catboost"
+
 
 class Langevin(NamedTuple):
     """The two numbers of SGLB for a data set of ``n_rows`` rows.
 
     ``noise`` is ``c = sqrt(2 / (learning_rate * diffusion_temperature))``, the std of one row's
-    gradient noise where splits are chosen; ``leaf_noise`` is c again or 0 (see `leaf_noise` of the
-    estimators); ``decay = 1 - model_shrink_rate * learning_rate``.
+    gradient noise where splits are chosen (times the root of the row's curvature, if
+    preconditioned); ``leaf_noise`` is c again or 0 (see `leaf_noise` of the estimators);
+    ``decay = 1 - model_shrink_rate * learning_rate``.
     """
 
     diffusion_temperature: float

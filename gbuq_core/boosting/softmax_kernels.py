@@ -2,6 +2,10 @@
 
 Rows may be merged into cells: the number of rows of each class is all that a tree needs, and
 besides, where rows are bootstrapped (cyclical paper, algorithm 1), of those whose gradients count.
+
+Langevin noise samples from the posterior only if its covariance is the curvature that divides the
+gradients. At the temperature "posterior" and at numbers (``numbers.preconditioned``) it is that of
+a row, ``diag p - p p^T``. CatBoost's noise has one size and is independent from class to class.
 """
 
 from __future__ import annotations
@@ -138,18 +142,45 @@ def sum_leaves(state, n_rows, newton):
 
 
 @njit(nogil=True, cache=True)
-def solve_cholesky(lower, right):
-    """Solve ``A x = right`` in place; ``lower`` (n, n) holds A's lower triangle and is overwritten.
+def add_softmax_noise(noise, base, probabilities, channels):
+    """Add to the gradient sums in ``channels`` (n, n_classes + 1) the noise of their rows.
+
+    A row's has covariance ``noise^2 (diag p - p p^T)``: with ``v = sqrt(p) * N(0, 1)`` for each
+    class, ``v - p sum(v)`` has the covariance in brackets.
+    """
+    if noise <= 0.0:
+        return
+    n_classes = probabilities.shape[1]
+    for cell in range(channels.shape[0]):
+        spread = noise * math.sqrt(channels[cell, n_classes])
+        total = 0.0
+        for k in range(n_classes):
+            part = math.sqrt(probabilities[cell, k]) * normal_at(base, cell * n_classes + k)
+            channels[cell, k] += spread * part
+            total += part
+        for k in range(n_classes):
+            channels[cell, k] -= spread * probabilities[cell, k] * total
+
+
+@njit(nogil=True, cache=True)
+def factor_cholesky(lower):
+    """Turn the lower triangle of A (n, n) into L with ``A = L L^T``, in place.
 
     A is positive definite but for rounding: a pivot below 1e-12 counts as 1e-12.
     """
-    n = right.shape[0]
+    n = lower.shape[0]
     for j in range(n):
         for i in range(j, n):
             value = lower[i, j]
             for k in range(j):
                 value -= lower[i, k] * lower[j, k]
             lower[i, j] = math.sqrt(max(value, 1e-12)) if i == j else value / lower[j, j]
+
+
+@njit(nogil=True, cache=True)
+def solve_cholesky(lower, right):
+    """Solve ``L L^T x = right`` in place; ``lower`` (n, n) holds L."""
+    n = right.shape[0]
     for i in range(n):
         for k in range(i):
             right[i] -= lower[i, k] * right[k]
@@ -167,8 +198,10 @@ def softmax_leaves(cells, state, numbers, base, tree, n_levels):
     In the Newton step ``G + noise`` is centred: the part that would move all logits alike.
 
     The noise on output k of a leaf has std ``leaf_noise * sqrt(H_kk + l2)`` (Newton) or
-    ``leaf_noise * sqrt(n + l2)``. Leaves without rows stay at 0. Moves ``state.raw``; returns the
-    root mean square over rows of what the tree adds.
+    ``leaf_noise * sqrt(n + l2)``. If preconditioned, that of a Newton step has the covariance
+    ``leaf_noise^2 (H + l2 I)``, by way of its Cholesky factor. Leaves without
+    rows stay at 0. Moves ``state.raw``; returns the root mean square over rows of what the tree
+    adds.
     """
     raw, sums = state.raw, state.leaf_sums
     n_classes, n_leaves = raw.shape[1], 1 << n_levels
@@ -178,6 +211,7 @@ def softmax_leaves(cells, state, numbers, base, tree, n_levels):
     lower = np.empty((n_classes, n_classes))
     right = np.empty(n_classes)
     noise = numbers.leaf_noise * numbers.schedule.noise[tree]
+    by_factor = noise > 0.0 and numbers.newton and numbers.preconditioned
     square = 0.0
     for leaf in range(n_leaves):
         n = sums[leaf, n_classes]
@@ -192,11 +226,17 @@ def softmax_leaves(cells, state, numbers, base, tree, n_levels):
                 lower[k, k] = abs(lower[k, k]) + numbers.l2
             weight = lower[k, k] if numbers.newton else n + numbers.l2
             right[k] = sums[leaf, k]
-            if noise > 0.0:
+            if noise > 0.0 and not by_factor:
                 right[k] += noise * math.sqrt(weight) * normal_at(base, leaf * n_classes + k)
             if not numbers.newton:
                 right[k] /= weight
         if numbers.newton:
+            factor_cholesky(lower)
+            if by_factor:
+                for other in range(n_classes):
+                    draw = noise * normal_at(base, leaf * n_classes + other)
+                    for k in range(other, n_classes):
+                        right[k] += lower[k, other] * draw
             shift = right.mean()  # equal steps of all logits change nothing, and H is flat there
             for k in range(n_classes):
                 right[k] -= shift
@@ -227,7 +267,11 @@ def boost_softmax(rows, cells, state, numbers, seed, member, first, last, width)
             state.gradients, state.curvature, state.channels,
         )  # fmt: skip
         noise = numbers.noise * schedule.noise[tree]
-        add_split_noise(noise, stream(seed, member, tree, SPLIT_NOISE), state.channels)
+        noise_base = stream(seed, member, tree, SPLIT_NOISE)
+        if numbers.preconditioned:
+            add_softmax_noise(noise, noise_base, state.curvature, state.channels)
+        else:
+            add_split_noise(noise, noise_base, state.channels)
         score_noise = score_noise_std(numbers, rms, tree)
         forest.levels[tree] = grow_tree(
             rows, state.channels, state.scratch, numbers.l2, score_noise,

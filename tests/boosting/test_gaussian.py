@@ -184,7 +184,7 @@ def test_leaf_values(table, rng, newton, python):
     normals = normals.reshape(4, 2)
     for tree in range(2):
         before = state.raw.copy()
-        kernel(state, values, STREAM, tree, 2)
+        kernel(cells, state, values, STREAM, tree, 2)
         for here in range(3):
             weight = state.curvature[leaf == here].sum(axis=0) + 3.0
             total = state.gradients[leaf == here].sum(axis=0)
@@ -205,7 +205,7 @@ def test_a_far_too_large_std_comes_down_in_steps(table):
         cells, state.raw, values, 1.0, STREAM, state.gradients, state.curvature, state.channels
     )
     state.scratch.leaf_of_row[:] = 0
-    gaussian_leaves(state, values, STREAM, 0, 0)
+    gaussian_leaves(cells, state, values, STREAM, 0, 0)
     assert state.forest.values[0, 0, 1] == pytest.approx(-0.3 * LOG_STD_STEP)
 
 

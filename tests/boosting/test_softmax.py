@@ -14,6 +14,7 @@ from gbuq_core.boosting.plan import make_plan
 from gbuq_core.boosting.softmax_kernels import (
     LOGIT_STEP,
     boost_softmax,
+    factor_cholesky,
     softmax_gradients,
     softmax_leaves,
     solve_cholesky,
@@ -148,14 +149,17 @@ def test_huge_logits_do_not_overflow(table):
 
 @PYTHON
 def test_cholesky_solves(rng, python):
-    kernel = solve_cholesky.py_func if python else solve_cholesky
+    kernels = (factor_cholesky, solve_cholesky)
+    factorise, solve = [k.py_func for k in kernels] if python else kernels
     for n in (1, 2, 5):
         factor = rng.normal(size=(n, n))
         matrix = factor @ factor.T + np.eye(n)
         right = rng.normal(size=n)
         expected = np.linalg.solve(matrix, right)
         lower = np.tril(matrix)
-        kernel(lower, right)
+        factorise(lower)
+        np.testing.assert_allclose(np.tril(lower) @ np.tril(lower).T, matrix, rtol=1e-12)
+        solve(lower, right)
         # Conditions of a few hundred at most here, times 1e-16.
         np.testing.assert_allclose(right, expected, rtol=1e-11)
 
