@@ -5,10 +5,12 @@ from typing import NamedTuple
 import naive
 import numpy as np
 import pytest
+from seeding_parts import fill_normals
 
 from gbuq_core import BoostedEnsembleClassifier, BoostedEnsembleRegressor, make_spiral
 from gbuq_core.boosting.numba_engine import StepNumbers, start_member
 from gbuq_core.boosting.plan import make_schedule
+from gbuq_core.seeding import LEAF_NOISE, SPLIT_NOISE, stream
 from gbuq_core.trees.binning import Bins, apply_bins, binned_rows, fit_bins, single_cells
 
 KINDS = pytest.mark.parametrize("kind", [BoostedEnsembleRegressor, BoostedEnsembleClassifier])
@@ -59,6 +61,26 @@ def member(table, start, depth=2, n_leaf_sums=5, n_trees=3, cells=None):
     cells = single_cells(table.columns) if cells is None else cells
     rows = binned_rows(table.bins, cells.codes)
     return rows, start_member(rows, np.asarray(start, float), n_trees, depth, n_leaf_sums)
+
+
+def langevin_draws(c, seed, member):
+    """The ``draws`` of `naive.boost`, ``c`` times those of the kernels."""
+
+    def draws(tree, is_leaf, shape):
+        base = np.uint64(stream(seed, member, tree, LEAF_NOISE if is_leaf else SPLIT_NOISE))
+        normals = np.empty(shape).ravel()
+        fill_normals(base, normals)
+        return c * normals.reshape(shape)
+
+    return draws
+
+
+def assert_same_trees(forest, trees, tolerance):
+    """``trees`` of `naive.boost` have the splits and the leaf values of ``forest``."""
+    for tree, (splits, values) in enumerate(trees):
+        found = list(zip(forest.features[tree].tolist(), forest.bins[tree].tolist(), strict=True))
+        assert found == splits
+        np.testing.assert_allclose(forest.values[tree], values, rtol=tolerance, atol=tolerance)
 
 
 def fitted(kind, method="csglb", **knobs):

@@ -138,7 +138,7 @@ def predict(codes, is_category, forest, start, decay, n_trees):
     return raw
 
 
-# Boosting without noise, row by row.
+# Boosting row by row; without noise, or with that which samples from the posterior.
 
 
 def kept_rows(base, n, subsample):
@@ -172,8 +172,8 @@ def softmax_nll(code, logits):
 class Gaussian:
     """How `boost` sees a regression target: every leaf's step for (mean, log std)."""
 
-    def __init__(self, y, newton):
-        self.y, self.newton = y, newton
+    def __init__(self, y, newton, preconditioned=False):
+        self.y, self.newton, self.preconditioned = y, newton, preconditioned
         self.start = np.array([y.mean(), math.log(y.std())])
 
     def gradients(self, raw):
@@ -181,44 +181,84 @@ class Gaussian:
             [gaussian_step(y, *row, self.newton)[0] for y, row in zip(self.y, raw, strict=True)]
         )
 
-    def leaf_step(self, rows, raw, l2):
+    def row_noise(self, raw):
+        """A square root of the covariance of one row's gradient noise."""
+        return np.diag([math.exp(raw[1]), math.sqrt(2.0) if self.newton else math.sqrt(0.5)])
+
+    def leaf_step(self, rows, raw, l2, noise=(0.0, 0.0)):
         pairs = [gaussian_step(self.y[i], *raw[i], self.newton) for i in rows]
         gradient, curvature = np.sum(pairs, axis=0)
-        return gradient / (curvature + l2)
+        hessian = curvature + l2
+        covariance = hessian.copy()
+        if self.preconditioned:
+            weights = [math.exp(-2.0 * raw[i][1]) for i in rows]
+            gradient[0] = sum(
+                w * (self.y[i] - raw[i][0]) for w, i in zip(weights, rows, strict=True)
+            )
+            hessian[0] = covariance[0] = sum(weights) * (1.0 + l2 / len(rows))
+            if (
+                not self.newton
+            ):  # half the derivative by the log std has half its Fisher information
+                covariance[1] = hessian[1] / 2.0
+        return (gradient + np.sqrt(covariance) * noise) / hessian
 
 
 class Softmax:
     """How `boost` sees class codes: every leaf's step for the logits."""
 
-    def __init__(self, codes, n_classes, newton):
+    def __init__(self, codes, n_classes, newton, preconditioned=False):
         self.one_hot, self.newton = np.eye(n_classes)[codes], newton
+        self.preconditioned = preconditioned
         self.start = np.zeros(n_classes)
 
     def gradients(self, raw):
         return self.one_hot - np.array([softmax(row) for row in raw])
 
-    def leaf_step(self, rows, raw, l2):
+    def row_noise(self, raw):
+        """A square root of the covariance ``diag p - p p^T`` of one row's gradient noise."""
+        p = softmax(raw)
+        return np.diag(np.sqrt(p)) - np.outer(p, np.sqrt(p))
+
+    def leaf_step(self, rows, raw, l2, noise=0.0):
         gradient = self.gradients(raw)[rows].sum(axis=0)
+        noise = np.broadcast_to(noise, gradient.shape)
         if not self.newton:
-            return gradient / (len(rows) + l2)
+            return (gradient + math.sqrt(len(rows) + l2) * noise) / (len(rows) + l2)
         hessian = l2 * np.eye(len(gradient))
         for i in rows:
             p = softmax(raw[i])
             hessian += np.diag(p) - np.outer(p, p)
-        return np.linalg.solve(hessian, gradient)
+        if self.preconditioned:
+            noise = np.linalg.cholesky(hessian) @ noise
+        else:
+            noise = np.sqrt(np.diag(hessian)) * noise
+        right = gradient + noise
+        return np.linalg.solve(hessian, right - right.mean())
 
 
-def boost(loss, codes, is_category, options, n_trees, depth, learning_rate, l2):
-    """Every tree as (splits, leaf values); start and raw predictions of the rows at the end."""
+def boost(loss, codes, is_category, options, n_trees, depth, learning_rate, l2, draws=None):
+    """Every tree as (splits, leaf values); start and raw predictions of the rows at the end.
+
+    ``draws(tree, is_leaf, shape)`` gives the noise of the rows' gradients, which choose the splits,
+    and of the leaves, each of the std of Langevin noise and not yet of its covariance.
+    """
     raw, trees = np.tile(loss.start, (len(codes), 1)), []
-    for _ in range(n_trees):
+    n_outputs = len(loss.start)
+    for tree in range(n_trees):
         gradients = loss.gradients(raw)
+        of_leaves = np.zeros((2**depth, n_outputs))
+        if draws is not None:
+            of_leaves = draws(tree, True, of_leaves.shape)
+            of_rows = draws(tree, False, gradients.shape)
+            roots = [loss.row_noise(row) for row in raw]
+            gradients = gradients + [root @ z for root, z in zip(roots, of_rows, strict=True)]
         splits, leaf = grow_tree(
             codes, is_category, options, gradients, np.ones(len(codes)), l2, depth
         )
-        values = np.zeros((2**depth, len(loss.start)))
+        values = np.zeros((2**depth, n_outputs))
         for here in np.unique(leaf):
-            values[here] = learning_rate * loss.leaf_step(np.flatnonzero(leaf == here), raw, l2)
+            step = loss.leaf_step(np.flatnonzero(leaf == here), raw, l2, of_leaves[here])
+            values[here] = learning_rate * step
         raw = raw + values[leaf]
         trees.append((splits, values))
     return trees, raw

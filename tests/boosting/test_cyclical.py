@@ -95,15 +95,20 @@ def test_masks_change_with_cycles_and_at_the_end_of_exploration():
 
 @pytest.mark.parametrize("merge", [True, False])
 @pytest.mark.parametrize("newton", [True, False])
-@pytest.mark.parametrize("subsample", [1.0, 0.4])
-def test_masked_gaussian_sums_are_those_of_the_graded_rows(repeated, rng, merge, newton, subsample):
-    """Masked rows have gradient 0 and keep their place in counts and curvature (algorithm 1)."""
+@pytest.mark.parametrize(("subsample", "weighted"), [(1.0, False), (0.4, False), (0.4, True)])
+def test_masked_gaussian_sums_are_those_of_the_graded_rows(
+    repeated, rng, merge, newton, subsample, weighted
+):
+    """Masked rows have gradient 0 and keep their place in counts and curvature (algorithm 1).
+
+    Sampling from the posterior weights the mean's sums for the leaves, not those for the splits.
+    """
     y = rng.normal(size=600)
     cells = merge_rows(repeated.columns) if merge else single_cells(repeated.columns)
     sums = with_own_mask(sum_gaussian(cells, y))
     n = len(cells.codes)
     raw = np.column_stack([rng.normal(size=n), 0.3 * rng.normal(size=n)])
-    values = numbers(n_rows=600.0, newton=newton, subsample=subsample)
+    values = numbers(n_rows=600.0, newton=newton, subsample=subsample, preconditioned=weighted)
     base = np.uint64(5)
     mask_gaussian(sums, 0.3, stream(1, 2, 3, MASK_ROWS))
     gradients, curvature, channels = np.empty((n, 2)), np.empty((n, 2)), np.empty((n, 3))
@@ -117,8 +122,9 @@ def test_masked_gaussian_sums_are_those_of_the_graded_rows(repeated, rng, merge,
             row = cells.order[place]
             gradient, curved = naive.gaussian_step(y[row], *raw[cell], newton)
             gradient = 4.0 * graded[row] * np.array(gradient)
-            expected[0][cell] += gradient
-            expected[1][cell] += curved
+            weight = np.array([math.exp(-2.0 * raw[cell, 1]) if weighted else 1.0, 1.0])
+            expected[0][cell] += weight * gradient
+            expected[1][cell] += weight * curved
             expected[2][cell] += sampled[place] * np.array([*gradient, 1.0])
             square += gradient @ gradient
             total += naive.gaussian_nll(y[row], *raw[cell]) + 0.5 * math.log(2 * math.pi)
@@ -161,16 +167,19 @@ def test_masked_class_sums_are_those_of_the_graded_rows(repeated, rng, merge, su
     assert loss == pytest.approx(total / 600, rel=SAME_SUM)
 
 
+@pytest.mark.parametrize("preconditioned", [False, True])
 @pytest.mark.parametrize("boost", [boost_gaussian, boost_softmax])
-def test_merged_rows_stay_exact_under_masks(repeated, rng, boost):
+def test_merged_rows_stay_exact_under_masks(repeated, rng, boost, preconditioned):
     """The masks are those of the original rows, so merging them grows the same trees."""
     made = make_schedule(8, "cbsglb", 4, (10.0, 1.0), 0.6, 0.75, False)
-    values = numbers(n_rows=600.0, decay=0.99, learning_rate=0.05, schedule=made)
+    values = numbers(
+        n_rows=600.0, decay=0.99, learning_rate=0.05, schedule=made, preconditioned=preconditioned
+    )
     y, codes = rng.normal(size=600), rng.integers(0, 3, 600)
     forests = []
     for cells in (merge_rows(repeated.columns), single_cells(repeated.columns)):
         if boost is boost_gaussian:
-            sums, start, n_sums, width = sum_gaussian(cells, y), [0.0, 0.0], 4, unrolled_width(2)
+            sums, start, n_sums, width = sum_gaussian(cells, y), [0.0, 0.0], 5, unrolled_width(2)
         else:
             sums, start, n_sums = sum_classes(cells, codes, 3), [0.0] * 3, 10
             width = unrolled_width(3)

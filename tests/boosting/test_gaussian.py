@@ -11,6 +11,7 @@ from gbuq_core.boosting import BoostedEnsembleRegressor, gaussian_kernels, numba
 from gbuq_core.boosting.gaussian_kernels import (
     LOG_STD_FLOOR,
     LOG_STD_STEP,
+    add_gaussian_noise,
     boost_gaussian,
     gaussian_gradients,
     gaussian_leaves,
@@ -156,6 +157,32 @@ def test_noise_on_the_choice_of_splits(rng):
         np.testing.assert_array_equal(channels[:, 2], counts)
 
 
+@pytest.mark.parametrize("newton", [True, False])
+@pytest.mark.parametrize("kernel", [add_gaussian_noise, add_gaussian_noise.py_func])
+def test_noise_of_the_posterior_on_the_choice_of_splits(rng, kernel, newton):
+    """``c s`` a row on y - mu; ``c sqrt 2`` on z^2 - 1, half that on its half; ``sqrt(n)`` a cell.
+
+    The std that sizes it is within e^12 of the target's own.
+    """
+    counts = np.array([1.0, 9.0, 0.0, 4.0, 1.0, 1.0])
+    raw = np.column_stack([rng.normal(size=6), [-0.5, 0.2, 0.0, 1.0, 40.0, -40.0]])
+    gradients, normals = rng.normal(size=(6, 2)), np.empty(12)
+    fill_normals(STREAM, normals)
+    channels = np.column_stack([gradients, counts])
+    values = numbers(newton=newton, preconditioned=True)
+    kernel(0.0, STREAM, raw, values, channels)
+    np.testing.assert_array_equal(channels[:, :2], gradients)
+    kernel(0.5, STREAM, raw, values, channels)
+    loss = naive.Gaussian(raw[:, 0], newton)
+    roots = [loss.row_noise([0.0, log_std]) for log_std in np.clip(raw[:, 1], -12.0, 12.0)]
+    expected = gradients + [
+        0.5 * np.sqrt(n) * root @ z
+        for n, root, z in zip(counts, roots, normals.reshape(6, 2), strict=True)
+    ]
+    np.testing.assert_allclose(channels[:, :2], expected, rtol=1e-13, atol=1e-14)
+    np.testing.assert_array_equal(channels[:, 2], counts)
+
+
 @pytest.mark.parametrize("kernel", [score_noise_std, score_noise_std.py_func])
 def test_score_noise_fades(kernel):
     values = numbers(n_rows=1000.0, learning_rate=0.1, random_strength=2.0)
@@ -194,6 +221,47 @@ def test_leaf_values(table, rng, newton, python):
         np.testing.assert_array_equal(state.forest.values[tree, 3], 0.0)
         expected = before * (0.9 if tree else 1.0) + state.forest.values[tree, leaf]
         np.testing.assert_allclose(state.raw, expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("newton", [True, False])
+@pytest.mark.parametrize("python", [False, True], ids=["compiled", "python"])
+def test_leaf_values_of_the_posterior(repeated, rng, newton, python):
+    """The mean's rows weigh ``1 / s^2``; the noise has the covariance of what divides it.
+
+    Rows are merged, and their stds vary inside a leaf; the twin goes from row to row.
+    """
+    cells = merge_rows(repeated.columns)
+    y, n_cells = rng.normal(size=600), len(cells.codes)
+    _, state = parts.member(repeated, [0.0, 0.0], cells=cells)
+    state.raw[:] = rng.normal(size=(n_cells, 2)) * [1.0, 0.5]
+    values = numbers(leaf_noise=0.7, n_rows=600.0, newton=newton, preconditioned=True)
+    kernels = (gaussian_gradients, gaussian_leaves)
+    gradients, leaves = [k.py_func for k in kernels] if python else kernels
+    sums = sum_gaussian(cells, y)
+    gradients(
+        sums, state.raw, values, 1.0, STREAM, state.gradients, state.curvature, state.channels
+    )
+    leaf = rng.integers(0, 3, n_cells)  # leaf 3 stays empty
+    state.scratch.leaf_of_row[:] = leaf
+    normals = np.empty(8)
+    fill_normals(STREAM, normals)
+    cell_of_row = np.empty(600, int)
+    cell_of_row[cells.order] = np.repeat(np.arange(n_cells), np.diff(cells.begin))
+    raw = state.raw[cell_of_row].copy()
+    size = leaves(sums, state, values, STREAM, 0, 2)
+    twin, found = naive.Gaussian(y, newton, preconditioned=True), state.forest.values[0]
+    for here in range(3):
+        rows = np.flatnonzero(leaf[cell_of_row] == here)
+        expected = 0.3 * twin.leaf_step(rows, raw, 3.0, 0.7 * normals[2 * here : 2 * here + 2])
+        np.testing.assert_allclose(found[here], expected, rtol=SAME_SUM)
+    np.testing.assert_array_equal(found[3], 0.0)
+    added = found[leaf[cell_of_row]]
+    assert size == pytest.approx(np.sqrt((added**2).sum() / 600), rel=SAME_SUM)
+    # The splits are chosen by gradients without weights.
+    plain = gradients_of(sums, raw[np.unique(cell_of_row, return_index=True)[1]], numbers(
+        n_rows=600.0, newton=newton
+    ))  # fmt: skip
+    np.testing.assert_array_equal(state.channels, plain[2])
 
 
 def test_a_far_too_large_std_comes_down_in_steps(table):
@@ -279,13 +347,36 @@ def test_boosting_equals_the_slow_twin_tree_by_tree(table, rng, leaf_estimation)
     np.testing.assert_allclose(found, raw, rtol=SAME_SUM, atol=SAME_SUM)
 
 
-def test_merged_rows_grow_the_same_trees(repeated, rng):
+@pytest.mark.parametrize("leaf_estimation", ["newton", "gradient"])
+def test_langevin_boosting_equals_the_slow_twin_tree_by_tree(table, rng, leaf_estimation):
+    """With the posterior's noise on splits and leaves, from the same draws."""
+    y = table.matrix[:, 0] + table.matrix[:, 2] + np.exp(table.matrix[:, 0]) * rng.normal(size=120)
+    newton, c = leaf_estimation == "newton", 0.3
+    cells = single_cells(table.columns)
+    rows, state = parts.member(table, gaussian_start(y), 3, n_trees=5, cells=cells)
+    values = numbers(
+        noise=c, leaf_noise=c, n_rows=120.0, newton=newton, preconditioned=True,
+        log_std_floor=log_std_floor(y),
+    )  # fmt: skip
+    boost_gaussian(rows, sum_gaussian(cells, y), state, values, 7, 1, 0, 5, unrolled_width(2))
+    loss = naive.Gaussian(y, newton, preconditioned=True)
+    trees, raw = naive.boost(
+        loss, table.codes, parts.IS_CATEGORY, table.options, 5, 3, 0.3, 3.0,
+        parts.langevin_draws(c, 7, 1),
+    )  # fmt: skip
+    parts.assert_same_trees(state.forest, trees, SAME_SUM)
+    np.testing.assert_allclose(state.raw, raw, rtol=SAME_SUM, atol=SAME_SUM)
+
+
+@pytest.mark.parametrize("preconditioned", [False, True])
+def test_merged_rows_grow_the_same_trees(repeated, rng, preconditioned):
     y = repeated.matrix[:, 0] + rng.normal(size=600)
     forests = []
     for cells in (merge_rows(repeated.columns), single_cells(repeated.columns)):
-        rows, state = parts.member(repeated, gaussian_start(y), 3, 4, 6, cells)
+        rows, state = parts.member(repeated, gaussian_start(y), 3, n_trees=6, cells=cells)
         boost_gaussian(
-            rows, sum_gaussian(cells, y), state, numbers(n_rows=600.0, decay=0.99), 0, 0, 0, 6,
+            rows, sum_gaussian(cells, y), state,
+            numbers(n_rows=600.0, decay=0.99, preconditioned=preconditioned), 0, 0, 0, 6,
             unrolled_width(2),
         )  # fmt: skip
         forests.append(state.forest)
@@ -300,11 +391,13 @@ def test_merging_happens_by_itself_and_is_counted(repeated, rng):
     assert models.n_cells == len(np.unique(repeated.codes, axis=0)) <= 24
 
 
-def test_python_and_compiled_boosting_agree(table, rng, monkeypatch):
+@pytest.mark.parametrize("preconditioned", [False, True])
+def test_python_and_compiled_boosting_agree(table, rng, monkeypatch, preconditioned):
     y = rng.normal(size=120)
     cells = single_cells(table.columns)
     forests = []
-    args = (numbers(n_rows=120.0, noise=0.1, leaf_noise=0.1), 0, 0, 0, 3, unrolled_width(2))
+    values = numbers(n_rows=120.0, noise=0.1, leaf_noise=0.1, preconditioned=preconditioned)
+    args = (values, 0, 0, 0, 3, unrolled_width(2))
     rows, state = parts.member(table, gaussian_start(y), cells=cells)
     boost_gaussian(rows, sum_gaussian(cells, y), state, *args)
     forests.append(state.forest)

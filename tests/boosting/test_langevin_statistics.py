@@ -1,13 +1,18 @@
 """What Langevin noise does to an ensemble: the law of its members, and the heart's maps."""
 
+import boosting_parts as parts
 import numpy as np
 import pytest
 from scipy import stats
 
 from gbuq_core.boosting import BoostedEnsembleClassifier, BoostedEnsembleRegressor
-from gbuq_core.boosting.plan import langevin_numbers, make_plan
+from gbuq_core.boosting.gaussian_kernels import gaussian_gradients, gaussian_leaves
+from gbuq_core.boosting.numba_engine import start_member, sum_gaussian
+from gbuq_core.boosting.plan import langevin_numbers, make_plan, make_schedule
 from gbuq_core.metrics import auroc
+from gbuq_core.seeding import LEAF_NOISE, stream
 from gbuq_core.synthetic import make_heart
+from gbuq_core.trees.binning import binned_rows, fit_bins, merge_rows
 
 # Fixed seeds, so these tests pass or fail for good; a correct sampler fails one with this chance.
 CHANCE = 1e-4
@@ -28,6 +33,36 @@ def members_of_constant_rows(y, seeds=range(4), **knobs):
     return mean, 0.5 * np.log(variance)
 
 
+def means_of_chains(y, log_std, eps, l2, newton, n_trees, seed):
+    """Means of 1024 chains on the rows ``y`` each, whose std is known: it is put back every tree.
+
+    The chains are cells of one model, a leaf each, and so draw noise of their own.
+    """
+    chain = np.repeat(np.arange(1024), len(y))
+    columns = np.array([chain // 32, chain % 32], np.uint8)
+    cells = merge_rows(columns)
+    assert len(cells.codes) == 1024
+    sums = sum_gaussian(cells, np.tile(y, 1024)[cells.order.argsort()])
+    rows = binned_rows(fit_bins(columns.T.astype(float), np.zeros(2, bool), 128), cells.codes)
+    state = start_member(rows, np.array([y.mean(), log_std]), n_trees, 10, 5)
+    state.scratch.leaf_of_row[:] = np.arange(1024)
+    c = np.sqrt(2.0 / eps)
+    values = parts.numbers(
+        learning_rate=eps, l2=l2, leaf_noise=c, decay=1.0 - eps / (2 * len(y)), newton=newton,
+        n_rows=float(len(chain)), preconditioned=True,
+        schedule=make_schedule(n_trees, "sglb", 200, (10.0, 1.0), 0.66, 0.9, False),
+    )  # fmt: skip
+    for tree in range(n_trees):
+        gaussian_gradients(
+            sums, state.raw, values, 1.0, np.uint64(0),
+            state.gradients, state.curvature, state.channels,
+        )  # fmt: skip
+        base = np.uint64(stream(seed, 0, tree, LEAF_NOISE))
+        gaussian_leaves(sums, state, values, base, tree, 10)
+        state.raw[:, 1] = log_std
+    return state.raw[:, 0].copy()
+
+
 def standardised(rng, n):
     y = rng.normal(size=n)
     return (y - y.mean()) / y.std()
@@ -39,22 +74,32 @@ def assert_variance(values, expected):
     assert low < np.sum((values - values.mean()) ** 2) / expected < high
 
 
-@pytest.mark.parametrize("leaf_estimation", ["gradient", "newton"])
-@pytest.mark.parametrize(("n", "l2", "eps"), [(5, 3.0, 0.5), (40, 3.0, 0.2), (5, 0.0, 0.5)])
-def test_means_are_posterior_draws(rng, n, l2, eps, leaf_estimation):
-    """A conjugate normal model: variance 1, a prior of precision 1/2 + l2/2N, a finite step.
+def variance_of_means(n, l2, eps):
+    """In units of sigma^2: precision n, a prior of precision 1/2 + l2/2N, and a finite step.
 
-    A tree moves mu by ``eps (N (mean y - mu) + c sqrt(N + l2) z) / (N + l2)`` after shrinking it by
-    eps / 2N: an autoregression whose mean and variance are known. The bias of its step, 1/(1 -
-    eps/2), is a third here, the prior a tenth; the tolerance is some percent.
+    A tree moves mu by ``eps (N (mean y - mu) + c sigma sqrt(N + l2) z) / (N + l2)`` after shrinking
+    it by eps / 2N: an autoregression whose mean and variance are known.
     """
-    y = standardised(rng, n) + 2.0
-    mean, _ = members_of_constant_rows(
-        y, learning_rate=eps, l2=l2, n_trees=120, leaf_estimation=leaf_estimation
-    )
     precision = n + 0.5 + l2 / (2 * n)
     step = eps * precision / (n + l2)  # what a tree takes off the distance to the mean
-    expected = 1.0 / precision / (1.0 - step / 2)
+    return 1.0 / precision / (1.0 - step / 2)
+
+
+@pytest.mark.parametrize("newton", [False, True])
+@pytest.mark.parametrize("sigma", [1.0, 0.05])
+@pytest.mark.parametrize(("n", "l2", "eps"), [(5, 3.0, 0.5), (40, 3.0, 0.2), (5, 0.0, 0.5)])
+def test_means_are_posterior_draws(rng, n, l2, eps, sigma, newton):
+    """A conjugate normal model: known variance.
+
+    The bias of its step, 1/(1 - eps/2), is a third here, the prior a tenth; the tolerance is some
+    percent.
+    """
+    y = sigma * standardised(rng, n) + 2.0
+    mean = np.concatenate(
+        [means_of_chains(y, np.log(sigma), eps, l2, newton, 120, seed) for seed in range(4)]
+    )
+    precision = n + 0.5 + l2 / (2 * n)
+    expected = sigma**2 * variance_of_means(n, l2, eps)
     assert_variance(mean, expected)
     # The posterior mean, to the standard error of the members' mean.
     z = stats.norm.isf(CHANCE / 2)
@@ -62,9 +107,9 @@ def test_means_are_posterior_draws(rng, n, l2, eps, leaf_estimation):
     assert stats.kstest((mean - mean.mean()) / np.sqrt(expected), "norm").pvalue > CHANCE
 
 
-@pytest.mark.parametrize(("leaf_estimation", "factor"), [("gradient", 1.0), ("newton", 0.5)])
-def test_log_stds_fluctuate_as_their_curvature_says(rng, leaf_estimation, factor):
-    """Newton leaves draw log s from its posterior, variance 1/2N, natural gradients from twice it.
+@pytest.mark.parametrize("leaf_estimation", ["gradient", "newton"])
+def test_log_stds_are_posterior_draws(rng, leaf_estimation):
+    """Both kinds of leaves draw log s from its posterior, variance 1/2N.
 
     To first order in 1/N: N is large, and 2 % are left to the rest.
     """
@@ -73,7 +118,7 @@ def test_log_stds_fluctuate_as_their_curvature_says(rng, leaf_estimation, factor
     _, log_std = members_of_constant_rows(
         y, range(2), learning_rate=eps, n_trees=80, leaf_estimation=leaf_estimation
     )
-    expected = factor / n / (1.0 - eps / 2)
+    expected = 0.5 / n / (1.0 - eps / 2)
     z = stats.norm.isf(CHANCE / 2)
     relative = log_std.var() / expected
     assert abs(relative - 1.0) < z * np.sqrt(2.0 / len(log_std)) + 0.02
@@ -81,12 +126,12 @@ def test_log_stds_fluctuate_as_their_curvature_says(rng, leaf_estimation, factor
 
 def test_temperature_divides_the_variance_of_the_members(rng):
     """T times the temperature, a T-th of the variance; "catboost" is the number of rows."""
-    y = standardised(rng, 5)
-    posterior, _ = members_of_constant_rows(y, range(1))
-    for temperature in (5.0, "catboost"):
-        cooler, _ = members_of_constant_rows(y, range(1), temperature=temperature, leaf_noise=True)
-        # The chain of the mean is linear and the draws are the same ones.
-        assert np.var(posterior) / np.var(cooler) == pytest.approx(5.0, rel=1e-9)
+    n, sigma = 400, 3.0  # so many rows that the std, which they share, hardly moves
+    y = sigma * standardised(rng, n)
+    # CatBoost's noise has one size: that of a std of 1 in the unit of y.
+    for temperature, variance in (("posterior", 9.0), (5.0, 9.0 / 5.0), ("catboost", 1.0 / n)):
+        mean, _ = members_of_constant_rows(y, range(1), temperature=temperature, leaf_noise=True)
+        assert_variance(mean, variance * variance_of_means(n, 3.0, 0.5))
 
 
 def test_without_leaf_noise_constant_rows_have_no_knowledge_uncertainty(rng):

@@ -13,6 +13,7 @@ from gbuq_core.boosting.numba_engine import sum_classes, unrolled_width
 from gbuq_core.boosting.plan import make_plan
 from gbuq_core.boosting.softmax_kernels import (
     LOGIT_STEP,
+    add_softmax_noise,
     boost_softmax,
     factor_cholesky,
     softmax_gradients,
@@ -165,6 +166,69 @@ def test_cholesky_solves(rng, python):
 
 
 @PYTHON
+@CLASSES
+def test_noise_of_the_posterior_on_the_choice_of_splits(rng, n_classes, python):
+    """A row's has covariance ``c^2 (diag p - p p^T)``, and that of n rows is n times it."""
+    counts = np.array([1.0, 9.0, 0.0, 4.0])
+    p = softmax(2.0 * rng.normal(size=(4, n_classes)), axis=1)
+    p[3] = np.eye(n_classes)[0]  # sure of its class: no noise
+    gradients, normals = rng.normal(size=(4, n_classes)), np.empty(4 * n_classes)
+    fill_normals(STREAM, normals)
+    kernel = add_softmax_noise.py_func if python else add_softmax_noise
+    channels = np.column_stack([gradients, counts])
+    kernel(0.0, STREAM, p, channels)
+    np.testing.assert_array_equal(channels[:, :n_classes], gradients)
+    kernel(0.5, STREAM, p, channels)
+    np.testing.assert_array_equal(channels[:, n_classes], counts)
+    loss = naive.Softmax(np.zeros(1, int), n_classes, True)
+    with np.errstate(divide="ignore"):
+        roots = [loss.row_noise(row) for row in np.maximum(np.log(p), -1e3)]
+    for cell, root in enumerate(roots):
+        expected = np.diag(p[cell]) - np.outer(p[cell], p[cell])
+        np.testing.assert_allclose(root @ root.T, expected, atol=1e-14)
+        z = normals.reshape(4, n_classes)[cell]
+        found = channels[cell, :n_classes] - gradients[cell]
+        np.testing.assert_allclose(found, 0.5 * np.sqrt(counts[cell]) * root @ z, atol=1e-14)
+
+
+@PYTHON
+@pytest.mark.parametrize("newton", [True, False])
+@CLASSES
+def test_leaf_values_of_the_posterior(repeated, rng, n_classes, newton, python):
+    """The noise of a Newton step has the covariance ``c^2 (H + l2 I)``, by its Cholesky factor.
+
+    Rows are merged, and the twin goes from row to row.
+    """
+    cells, codes = merge_rows(repeated.columns), rng.integers(0, n_classes, 600)
+    n_cells = len(cells.codes)
+    _, state = member(repeated, n_classes, cells=cells)
+    state.raw[:] = rng.normal(size=(n_cells, n_classes))
+    values = numbers(leaf_noise=0.7, n_rows=600.0, newton=newton, preconditioned=True)
+    kernels = (softmax_gradients, softmax_leaves)
+    gradients, leaves = [k.py_func for k in kernels] if python else kernels
+    sums = sum_classes(cells, codes, n_classes)
+    gradients(
+        sums, state.raw, values, 1.0, STREAM, state.gradients, state.curvature, state.channels
+    )
+    leaf = rng.integers(0, 3, n_cells)  # leaf 3 stays empty
+    state.scratch.leaf_of_row[:] = leaf
+    normals = np.empty(4 * n_classes)
+    fill_normals(STREAM, normals)
+    normals = normals.reshape(4, n_classes)
+    cell_of_row = np.empty(600, int)
+    cell_of_row[cells.order] = np.repeat(np.arange(n_cells), np.diff(cells.begin))
+    raw = state.raw[cell_of_row].copy()
+    leaves(sums, state, values, STREAM, 0, 2)
+    twin = naive.Softmax(codes, n_classes, newton, preconditioned=True)
+    for here in range(3):
+        rows = np.flatnonzero(leaf[cell_of_row] == here)
+        expected = 0.3 * twin.leaf_step(rows, raw, 3.0, 0.7 * normals[here])
+        found = state.forest.values[0, here]
+        np.testing.assert_allclose(found, expected, rtol=SAME_SUM, atol=1e-12)
+    np.testing.assert_array_equal(state.forest.values[0, 3], 0.0)
+
+
+@PYTHON
 @pytest.mark.parametrize("newton", [True, False])
 @CLASSES
 def test_leaf_values(table, rng, n_classes, newton, python):
@@ -204,12 +268,15 @@ def test_leaf_values(table, rng, n_classes, newton, python):
         np.testing.assert_allclose(state.raw, expected, rtol=1e-13)
 
 
+@pytest.mark.parametrize("preconditioned", [False, True])
 @pytest.mark.parametrize("leaf_noise", [0.0, 0.5])
-def test_newton_steps_without_l2_stay_bounded(table, leaf_noise):
+def test_newton_steps_without_l2_stay_bounded(table, leaf_noise, preconditioned):
     """The Hessian is singular where all logits move alike, and vanishes in a leaf that is sure."""
     cells = sum_classes(single_cells(table.columns), np.arange(120) % 3, 3)
     _, state = member(table, 3)
-    values = numbers(l2=0.0, n_rows=120.0, leaf_noise=leaf_noise)
+    values = numbers(
+        l2=0.0, n_rows=120.0, leaf_noise=leaf_noise, preconditioned=preconditioned
+    )  # fmt: skip
     state.scratch.leaf_of_row[:] = np.arange(120) % 2
     for tree, logit in enumerate((0.0, 40.0)):
         state.raw[:] = [logit, 0.0, 0.0]
@@ -283,6 +350,29 @@ def test_boosting_equals_the_slow_twin_tree_by_tree(table, rng, n_classes, leaf_
     np.testing.assert_allclose(found, raw, rtol=SAME_SUM, atol=SAME_SUM)
 
 
+@pytest.mark.parametrize("leaf_estimation", ["newton", "gradient"])
+@CLASSES
+def test_langevin_boosting_equals_the_slow_twin_tree_by_tree(
+    table, rng, n_classes, leaf_estimation
+):
+    """With the posterior's noise on splits and leaves, from the same draws."""
+    signal = table.matrix[:, 0] + table.matrix[:, 2] / 2 + rng.normal(size=120)
+    codes = np.digitize(signal, np.quantile(signal, np.arange(1, n_classes) / n_classes))
+    newton, c = leaf_estimation == "newton", 0.3
+    cells = single_cells(table.columns)
+    rows, state = member(table, n_classes, 3, 4, cells)
+    values = numbers(noise=c, leaf_noise=c, n_rows=120.0, newton=newton, preconditioned=True)
+    sums = sum_classes(cells, codes, n_classes)
+    boost_softmax(rows, sums, state, values, 7, 1, 0, 4, unrolled_width(n_classes))
+    loss = naive.Softmax(codes, n_classes, newton, preconditioned=True)
+    trees, raw = naive.boost(
+        loss, table.codes, parts.IS_CATEGORY, table.options, 4, 3, 0.3, 3.0,
+        parts.langevin_draws(c, 7, 1),
+    )  # fmt: skip
+    parts.assert_same_trees(state.forest, trees, SAME_SUM)
+    np.testing.assert_allclose(state.raw, raw, rtol=SAME_SUM, atol=SAME_SUM)
+
+
 def test_unrolled_and_general_kernels_agree(table, rng):
     """An empty width compiles loops over any number of outputs."""
     codes, forests = rng.integers(0, 3, 120), []
@@ -314,10 +404,12 @@ def test_merged_rows_grow_the_same_trees(repeated, rng, n_classes):
     np.testing.assert_allclose(merged.values, apart.values, rtol=SAME_SUM, atol=SAME_SUM)
 
 
-def test_python_and_compiled_boosting_agree(table, rng, monkeypatch):
+@pytest.mark.parametrize("preconditioned", [False, True])
+def test_python_and_compiled_boosting_agree(table, rng, monkeypatch, preconditioned):
     codes = rng.integers(0, 3, 120)
     cells = single_cells(table.columns)
-    args = (numbers(n_rows=120.0, noise=0.1, leaf_noise=0.1), 0, 0, 0, 3, unrolled_width(3))
+    values = numbers(n_rows=120.0, noise=0.1, leaf_noise=0.1, preconditioned=preconditioned)
+    args = (values, 0, 0, 0, 3, unrolled_width(3))
     states = [member(table, 3), member(table, 3)]
     boost_softmax(states[0][0], sum_classes(cells, codes, 3), states[0][1], *args)
     stream = softmax_kernels.stream
