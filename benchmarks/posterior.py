@@ -96,8 +96,8 @@ def logits(leaf_estimation: str, counts: tuple[int, ...], n_members: int) -> lis
     ``psi_1(n_a) + psi_1(n_b)``.
     """
     codes = np.repeat(np.arange(len(counts)), counts)
-    # A gradient step takes off eps times an eigenvalue of diag p - p p^T, of which the least here is
-    # 0.12: it needs more trees to forget the start, and the bias of its step is below 1 %.
+    # A gradient step takes off eps times an eigenvalue of diag p - p p^T, at least 0.12 here: it
+    # needs more trees to forget the start, and the bias of its step is below 1 %.
     rate, n_trees = (0.05, 200) if leaf_estimation == "newton" else (0.1, 500)
     model = BoostedEnsembleClassifier(
         temperature="posterior", leaf_estimation=leaf_estimation, n_members=n_members,

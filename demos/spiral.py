@@ -129,8 +129,8 @@ def where_models_differ() -> Shown:
         f"the data against class borders the AUROC is {scores.auroc_border:.2f}. The first paper "
         "says that knowledge uncertainty tells the two apart. That does not reproduce here, where "
         "features are continuous; its authors say that this is harder. It is better at it than "
-        f"the total ({scores.auroc_border_total:.2f}), as they say. More noise helps a little: at "
-        f"the posterior's temperature the far cells reach {hot.auroc_far:.2f}, but "
+        f"the total ({scores.auroc_border_total:.2f}), as they say. More noise does not "
+        f"change that: at the posterior's temperature the far cells reach {hot.auroc_far:.2f}, and "
         f"{100 * hot.error:.1f} % of new rows are wrong instead of {100 * scores.error:.1f} %."
     )
     return _shown(ONE, run, text, answer)

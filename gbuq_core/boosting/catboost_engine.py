@@ -8,6 +8,8 @@ trees. What CatBoost (1.2) does in its own way:
   made before. It only adds to the rms that scales the random strength. Together with the leaf noise
   that Newton leaves never have (see `plan`), the temperature does next to nothing unless
   ``leaf_estimation="gradient"``.
+- The noise has one size for all rows at every temperature. Here it has the posterior's covariance
+  unless the temperature is "catboost".
 - The random strength draws twice: the best noisy split of each feature, then the best feature by
   new draws around those splits' scores.
 - A subsample chooses the splits only; leaf values use all rows.

@@ -36,7 +36,9 @@ _LANGEVIN = (
         "temperature", "Diffusion temperature", "ladder", "catboost",
         choices=("posterior", 1.0, 10.0, 100.0, 1000.0, 10_000.0, "catboost"),
         help="A lower value adds more noise to the training. catboost sets it to the number of "
-        "rows. posterior sets it to 1, which samples from the posterior.",
+        "rows. posterior sets it to 1, which samples from the posterior. At posterior and at "
+        "numbers the noise follows each row's predicted uncertainty. At catboost, and in CatBoost "
+        "itself, it has one size for all rows.",
     ),
     Knob(
         "leaf_noise", "Noise in leaves", "choice", None, choices=(None, True, False),

@@ -59,7 +59,7 @@ def test_most_mistakes_are_noise_and_borders_are_where_knowledge_lies():
     assert one.auroc_border_total < one.auroc_border < 0.4
     assert one.auroc_far < 0.55
     (hot,) = scores_of("Where models differ", temperature="posterior")
-    assert hot.auroc_far > one.auroc_far
+    assert hot.auroc_far < 0.55  # chance, whatever the noise
     assert hot.error > one.error
     assert f"reach {hot.auroc_far:.2f}" in shown("Where models differ").answer
 
