@@ -67,8 +67,8 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
         The diffusion temperature: a number, "catboost" for that of CatBoost's posterior sampling
         (the number of rows), or "posterior" for sampling from the posterior (1). Lower means more
         noise. At "catboost" the noise has one size for all rows, as in CatBoost. Otherwise it has
-        the covariance that the posterior needs: it follows each row's predicted probabilities, so rows
-        that the model is sure of get little noise.
+        the covariance that the posterior needs: it follows each row's predicted probabilities, so
+        rows that the model is sure of get little noise.
     leaf_noise : bool or None
         Whether the leaf values are noisy too, as Langevin sampling needs, or only the choice of
         splits. None means always, except for temperature "catboost", where only gradient leaves are

@@ -73,8 +73,8 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
         The diffusion temperature: a number, "catboost" for that of CatBoost's posterior sampling
         (the number of rows), or "posterior" for sampling from the posterior (1). Lower means more
         noise. At "catboost" the noise has one size for all rows, as in CatBoost. Otherwise it has
-        the covariance that the posterior needs: it follows each row's predicted std, and the mean of
-        a leaf weights its rows by one over their predicted variance.
+        the covariance that the posterior needs: it follows each row's predicted std, and the mean
+        of a leaf weights its rows by one over their predicted variance.
     leaf_noise : bool or None
         Whether the leaf values are noisy too, as Langevin sampling needs, or only the choice of
         splits. None means always, except for temperature "catboost", where only gradient leaves are
