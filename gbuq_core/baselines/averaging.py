@@ -9,7 +9,7 @@ posterior-sampling model instead (``ensemble="independent", n_members=1``).
 from __future__ import annotations
 
 import inspect
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +18,7 @@ from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import check_is_fitted
 
 from gbuq_core.baselines.held_out import TuningRows, check_new_rows, make_tuning_rows
+from gbuq_core.distribution import NormalDistribution
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.jobs import stage
 from gbuq_core.metrics.scale_calibration import SCORINGS, ScaleCalibration, calibrate_scale
@@ -27,11 +28,8 @@ from gbuq_core.validation import FloatArray, check_array, check_choice, check_sa
 _TINIEST_SCALE = 1e-15  # what a std of 0 is raised to, so that it has a density
 
 
-class AveragedDistribution(NamedTuple):
-    """Mean of the locations and mean of the scales (stds), (n_samples,) each, in units of y."""
-
-    loc: FloatArray
-    scale: FloatArray
+class AveragedDistribution(NormalDistribution):
+    """A normal for each row: mean of the locations and mean of the scales, in units of y."""
 
 
 def average_distributions(
@@ -96,11 +94,11 @@ class AveragingRegressor(RegressorMixin, _BaseComposition):
     Parameters
     ----------
     estimators : list of (str, estimator)
-        Regressors with ``predict_distribution(X) -> (loc, scale)``. They are cloned. If an
-        estimator's ``fit`` takes validation rows (IBUG), it tunes and calibrates itself on them.
-        Any other estimator is fitted without those rows, calibrated on them, and then fitted on all
-        rows. If a ``base_model`` is already fitted, pass validation rows: it has seen every row of
-        X.
+        Regressors whose ``predict_distribution(X)`` unpacks as ``(loc, scale)``. They are cloned.
+        If an estimator's ``fit`` takes validation rows (IBUG), it tunes and calibrates itself on
+        them. Any other estimator is fitted without those rows, calibrated on them, and then fitted
+        on all rows. If a ``base_model`` is already fitted, pass validation rows: it has seen every
+        row of X.
     scoring : {"nll", "crps"}
         What the calibration minimises.
     validation_fraction : float

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gbuq_core.baselines.held_out import check_new_rows, check_rows
-from gbuq_core.baselines.sampled_functions import Distribution
+from gbuq_core.distribution import Distribution, NormalDistribution
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.inputs import (
     TargetScale,
@@ -98,11 +98,11 @@ class IntervalRegressor(RegressorMixin, BaseEstimator, ABC):
         return self.target_scale_.centre + self.target_scale_.spread * loc
 
     def predict_distribution(self, X: Any) -> Distribution:
-        """``(loc, scale)`` of y, (n_samples,) each: the scale is the std of all parts together."""
+        """A normal for each row: the mean, and the std of all parts together."""
         parts = self._parts(self._read_new_rows(X))
         centre, spread = self.target_scale_
         scale = np.sqrt(parts.data + parts.knowledge)
-        return Distribution(centre + spread * parts.loc, spread * scale)
+        return NormalDistribution(centre + spread * parts.loc, spread * scale)
 
     def predict_uncertainty(self, X: Any) -> Uncertainty:
         """Total, data and knowledge uncertainty: variances of y, (n_samples,) each."""

@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from gbuq_core.baselines.held_out import TuningRows, check_new_rows, make_tuning_rows
-from gbuq_core.baselines.sampled_functions import Distribution
+from gbuq_core.distribution import Distribution, NormalDistribution
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.inputs import LARGEST_TARGET
 from gbuq_core.metrics.neighbour_tuning import (
@@ -156,7 +156,7 @@ class EuclideanNeighborsRegressor(RegressorMixin, BaseEstimator):
         return self.predict_distribution(X).loc
 
     def predict_distribution(self, X: Any) -> Distribution:
-        """``(loc, scale)`` of every row, (n_samples,) each, in units of y."""
+        """A normal for each row: the mean, and the calibrated std of the neighbours' targets."""
         check_is_fitted(self, "columns_")
         matrix = _numbers(check_new_rows(self, X))
         near = self._space.targets(matrix, max(self.n_neighbors_, self.n_mean_neighbors_))
@@ -165,7 +165,7 @@ class EuclideanNeighborsRegressor(RegressorMixin, BaseEstimator):
         else:
             loc = np.asarray(self.model_.predict(matrix), dtype=np.float64)
         std = np.maximum(running_std(near, [self.n_neighbors_])[:, 0], self.min_scale_)
-        return Distribution(loc, self.gamma_ * std + self.delta_)
+        return NormalDistribution(loc, self.gamma_ * std + self.delta_)
 
     def _check_model(self) -> None:
         base = self.base_model

@@ -11,19 +11,13 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gbuq_core.baselines.held_out import check_new_rows, check_rows
+from gbuq_core.distribution import Distribution, NormalDistribution
 from gbuq_core.errors import InvalidData
 from gbuq_core.inputs import TargetScale, check_numeric_target, fit_target_scale, read_numbers
 from gbuq_core.uncertainty import Uncertainty
 from gbuq_core.validation import FloatArray
 
 _BLOCK_VALUES = 4_000_000  # numbers of one block of rows in memory, 32 MB
-
-
-class Distribution(NamedTuple):
-    """Mean and std of y, (n_samples,) each, in units of y."""
-
-    loc: FloatArray
-    scale: FloatArray
 
 
 class Moments(NamedTuple):
@@ -44,11 +38,11 @@ class SampledFunctionsRegressor(RegressorMixin, BaseEstimator, ABC):
         return self.predict_distribution(X).loc
 
     def predict_distribution(self, X: Any) -> Distribution:
-        """``(loc, scale)`` of y, (n_samples,) each: the scale is the std with the noise."""
+        """A normal for each row: the posterior's mean, and the std with the noise."""
         moments = self._all_moments(X)
         centre, spread = self.target_scale_
         std = np.sqrt(moments.knowledge + moments.data)
-        return Distribution(centre + spread * moments.mean, spread * std)
+        return NormalDistribution(centre + spread * moments.mean, spread * std)
 
     def predict_uncertainty(self, X: Any) -> Uncertainty:
         """Total, data and knowledge uncertainty: variances of y, (n_samples,) each.

@@ -3,6 +3,7 @@
 Brophy and Lowd (2022): affinity kernels, neighbours, posterior families, calibration, estimator.
 """
 
+from gbuq_core.distribution import Distribution
 from gbuq_core.ibug.affinity import LeafDensity
 from gbuq_core.ibug.class_view import ClassNeighbors, ClassShares, class_neighbors
 from gbuq_core.ibug.estimator import IBUGRegressor
@@ -18,13 +19,15 @@ from gbuq_core.ibug.families import (
     quantile,
     sample,
 )
-from gbuq_core.ibug.search import Distribution, Neighborhood, ScalePath, Setting
+from gbuq_core.ibug.family_distribution import FamilyDistribution
+from gbuq_core.ibug.search import Neighborhood, ScalePath, Setting
 
 __all__ = [
     "FAMILIES",
     "ClassNeighbors",
     "ClassShares",
     "Distribution",
+    "FamilyDistribution",
     "FamilyScores",
     "IBUGRegressor",
     "LeafDensity",

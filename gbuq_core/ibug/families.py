@@ -299,10 +299,15 @@ def quantile(posterior: Posterior, levels: ArrayLike) -> FloatArray:
         raise InvalidData(
             f"levels must lie between 0 and 1; got values from {level.min():g} to {level.max():g}."
         )
-    wanted = np.broadcast_to(level, (len(posterior.scale), len(level)))
+    return quantiles_at(posterior, np.broadcast_to(level, (len(posterior.scale), len(level))))
+
+
+def quantiles_at(posterior: Posterior, levels: FloatArray) -> FloatArray:
+    """Quantiles at each row's own ``levels`` (n_samples, m) from 0 to 1, (n_samples, m)."""
     if posterior.centres is None:
-        return _of_scipy(posterior, "ppf", wanted)
-    return _kernel_quantile(posterior, wanted)
+        return _of_scipy(posterior, "ppf", levels)
+    bounded = np.where(levels <= 0.0, -np.inf, np.where(levels >= 1.0, np.inf, 0.0))
+    return _kernel_quantile(posterior, levels) + bounded
 
 
 def sample(posterior: Posterior, n_draws: int, random_state: Any = None) -> FloatArray:

@@ -22,13 +22,6 @@ TREE_ORDERS = ("first", "last", "random")
 _PART = 4_000_000  # neighbours at a time: 64 MB of indices, affinities and targets
 
 
-class Distribution(NamedTuple):
-    """``loc``, the model's prediction, and ``scale``, a std: (n_samples,) each, in units of y."""
-
-    loc: FloatArray
-    scale: FloatArray
-
-
 class Neighborhood(NamedTuple):
     """Rows with their nearest training rows, for any k up to the number that was asked for.
 

@@ -4,6 +4,7 @@ Follows Merilinna, "Advanced uncertainty quantification and novelty detection fo
 models" (2023), doi 10.5121/csit.2023.131920, section 3.
 """
 
+from gbuq_core.distribution import Distribution
 from gbuq_core.macau.classifier import MacauClassifier
 from gbuq_core.macau.leaves import (
     LeafScaling,
@@ -13,7 +14,7 @@ from gbuq_core.macau.leaves import (
     number_leaves,
 )
 from gbuq_core.macau.novelty import LeafEllipses, Novelty, NoveltyDetail
-from gbuq_core.macau.regressor import Distribution, MacauRegressor
+from gbuq_core.macau.regressor import MacauRegressor
 
 __all__ = [
     "Distribution",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from gbuq_core.distribution import Distribution, NormalDistribution
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.inputs import (
     TargetScale,
@@ -32,18 +33,6 @@ _FARTHEST = 1e100  # in interquartile ranges; squares times a precision are floa
 # What ARD's fixed numbers (a stop at moves of 1e-3, pruning of weights below 1e-2) are to be small
 # against; a power of two, so that standardising rounds nothing more.
 _INNER_STD = 128.0
-
-
-class Distribution(NamedTuple):
-    """Mean and standard deviation of y for each row, in units of y.
-
-    Attributes
-    ----------
-    loc, scale : ndarray of shape (n_samples,)
-    """
-
-    loc: np.ndarray
-    scale: np.ndarray
 
 
 class MacauRegressor(RegressorMixin, LeafModels):
@@ -269,7 +258,7 @@ class MacauRegressor(RegressorMixin, LeafModels):
         return Uncertainty(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
     def predict_distribution(self, X: Any) -> Distribution:
-        """``(loc, scale)`` of every row: the prediction, and the root of the total variance.
+        """A normal for each row: the prediction, and the root of the total variance.
 
         With ``combine="std"`` the scale is the total of `predict_uncertainty` itself.
         """
@@ -279,7 +268,7 @@ class MacauRegressor(RegressorMixin, LeafModels):
             total = self._combine(members).total
             loc.append(self._locate(members))
             scale.append(total if self.combine == "std" else np.sqrt(total))
-        return Distribution(np.concatenate(loc), np.concatenate(scale))
+        return NormalDistribution(np.concatenate(loc), np.concatenate(scale))
 
     def _locate(self, members: Members) -> np.ndarray:
         """Mean over the trees (n,), in units of y."""

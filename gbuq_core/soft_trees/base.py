@@ -12,6 +12,7 @@ from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from gbuq_core.distribution import Distribution, MixtureDistribution
 from gbuq_core.errors import InvalidData
 from gbuq_core.inputs import (
     RowFlags,
@@ -390,11 +391,18 @@ class SoftTreeRegression(RegressorMixin, SoftTrees):
 
     def predict_distribution(
         self, X: Any, n_draws: int | None = None, seed: int | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """``(loc, scale)``: the mean and the std with total uncertainty, (n_samples,) each."""
+    ) -> Distribution:
+        """The mixture over the draws, each a normal with that draw's mean and variance.
+
+        Its std is the root of the total uncertainty. Parameters as in `predict_members`.
+
+        Notes
+        -----
+        In `VariationalSoftTreeRegressor` a single draw is itself a mixture over leaves (eq. 6);
+        `log_densities` is exact there, and this distribution keeps each draw's two moments.
+        """
         members = self.predict_members(X, n_draws, seed)
-        total = decompose_regression(members[..., 0], members[..., 1]).total
-        return members[..., 0].mean(axis=0), np.sqrt(total)
+        return MixtureDistribution(members[..., 0], members[..., 1])
 
     def _log_densities_by_draw(
         self, matrix: np.ndarray, y: np.ndarray, n_draws: int, seed: int
