@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gbuq_core.distribution import Distribution, NormalDistribution
+from gbuq_core.distribution import Distribution
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.ibug.affinity import LeafDensity, Neighbours, leaf_density
 from gbuq_core.ibug.base_models import Rows, fit_owned
@@ -22,13 +22,14 @@ from gbuq_core.ibug.families import (
     Posterior,
     ScoredPart,
     check_family,
+    check_posterior_memory,
     fit_rows,
     join_posteriors,
     log_density,
     quantile,
     score_rows,
 )
-from gbuq_core.ibug.family_distribution import FamilyDistribution
+from gbuq_core.ibug.family_distribution import distribute
 from gbuq_core.ibug.inputs import (
     check_counts,
     check_k,
@@ -54,7 +55,6 @@ from gbuq_core.ibug.search import (
     index_rows,
     join_neighborhoods,
     row_parts,
-    scale_of,
     select_trees,
 )
 from gbuq_core.inputs import draw_seed, hold_out, stack_rows, take_rows
@@ -422,49 +422,11 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
             `NormalDistribution` of them, or for any other family a `FamilyDistribution` with its
             parameters as ``posterior``.
         """
-        if self._is_normal():
-            return NormalDistribution(
-                *self._loc_scale(X, n_neighbors, calibrate, n_trees_sampled, tree_order)
-            )
         k, choice = self._resolve(X, n_neighbors, n_trees_sampled, tree_order)
         setting = self._setting(k, calibrate, choice)
-        self._check_posterior_memory(X, self.posterior_, k)
-        loc, scale, fitted = [], [], []
-        for found in self._each_part(X, k, choice):
-            loc.append(found.loc)
-            scale.append(scale_of(found.targets, setting))
-            fitted.append(
-                fit_rows(self.posterior_, found, setting, self.posterior_fit, self.n_jobs)
-            )
-        return FamilyDistribution(
-            np.concatenate(loc), np.concatenate(scale), join_posteriors(fitted)
-        )
-
-    def _is_normal(self) -> bool:
-        """Whether the family is the normal of ``loc`` and ``scale`` themselves."""
-        check_is_fitted(self, "y_train_")
-        return self.posterior_ == "normal" and self.posterior_fit == "matched"
-
-    def _loc_scale(
-        self,
-        X: Any,
-        n_neighbors: int | str | None = None,
-        calibrate: bool | None = None,
-        n_trees_sampled: int | None = None,
-        tree_order: str | None = None,
-    ) -> tuple[FloatArray, FloatArray]:
-        """The model's prediction and the calibrated std, (n_samples,) each."""
-        k, choice = self._resolve(X, n_neighbors, n_trees_sampled, tree_order)
-        setting = self._setting(k, calibrate, choice)
-        loc, scale = [], []
-        for found in self._each_part(X, k, choice):
-            loc.append(found.loc)
-            scale.append(scale_of(found.targets, setting))
-        return np.concatenate(loc), np.concatenate(scale)
-
-    def _check_posterior_memory(self, X: Any, family: str, k: int) -> None:
-        held = 2 * k if family == "kde" else 6  # a KDE keeps the neighbours' targets
-        check_memory(8 * count_rows(X) * held, "these posteriors")
+        check_posterior_memory(self.posterior_, count_rows(X), k)
+        parts = self._each_part(X, k, choice)
+        return distribute(parts, setting, self.posterior_, self.posterior_fit, self.n_jobs)
 
     def predict_uncertainty(self, X: Any, **choices: Any) -> Uncertainty:
         """The squared scale as total and as data uncertainty, in squared units of y.
@@ -473,7 +435,7 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
         calibration puts the model's own errors on validation rows into the scale (paper, section
         3.3). ``choices`` are those of `predict_distribution`.
         """
-        variance = np.square(self._loc_scale(X, **choices)[1])
+        variance = np.square(self.predict_distribution(X, **choices).scale)
         return Uncertainty(variance, variance.copy(), np.zeros_like(variance))
 
     def predict_posterior(
@@ -503,7 +465,7 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
         """
         k, _ = self._resolve(X, n_neighbors, n_trees_sampled, tree_order)
         family = self.posterior_ if posterior is None else posterior
-        self._check_posterior_memory(X, family, k)
+        check_posterior_memory(family, count_rows(X), k)
         given = (n_neighbors, calibrate, n_trees_sampled, tree_order)
         parts = self._each_posterior(X, posterior, posterior_fit, *given)
         return join_posteriors(list(parts))

@@ -443,6 +443,12 @@ def fit_rows(
     return join_posteriors(parallel_map(fit, row_blocks(*targets.shape), n_jobs))
 
 
+def check_posterior_memory(family: str, n_rows: int, n_neighbors: int) -> None:
+    """Refuse posteriors that would not fit into memory: a KDE keeps the neighbours' targets."""
+    held = 2 * n_neighbors if family == "kde" else 6
+    check_memory(8 * n_rows * held, "these posteriors")
+
+
 def join_posteriors(parts: list[Posterior]) -> Posterior:
     """The rows of all parts, which are of one family."""
     if len(parts) == 1:

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from gbuq_core.distribution import Distribution
-from gbuq_core.ibug.families import Posterior, cdf, log_density, moments, quantiles_at, sample
+from gbuq_core.distribution import Distribution, NormalDistribution
+from gbuq_core.ibug.families import (
+    Posterior,
+    cdf,
+    fit_rows,
+    join_posteriors,
+    log_density,
+    moments,
+    quantiles_at,
+    sample,
+)
 from gbuq_core.ibug.family_fits import FloatArray
+from gbuq_core.ibug.search import Neighborhood, Setting, scale_of
 from gbuq_core.metrics.proper_scores import crps_mixture_values
 
 
@@ -67,3 +78,27 @@ class FamilyDistribution(Distribution):
 
     def _sample(self, count: int, random: np.random.Generator) -> FloatArray:
         return sample(self.posterior, count, random)
+
+
+def distribute(
+    parts: Iterable[Neighborhood],
+    setting: Setting,
+    family: str,
+    posterior_fit: str,
+    n_jobs: int | None,
+) -> Distribution:
+    """The distribution of all rows of ``parts``: the model's prediction with a family around it.
+
+    The normal of ``loc`` and ``scale`` needs no fit.
+    """
+    matched = family == "normal" and posterior_fit == "matched"
+    loc, scale, fitted = [], [], []
+    for found in parts:
+        loc.append(found.loc)
+        scale.append(scale_of(found.targets, setting))
+        if not matched:
+            fitted.append(fit_rows(family, found, setting, posterior_fit, n_jobs))
+    pair = np.concatenate(loc), np.concatenate(scale)
+    if matched:
+        return NormalDistribution(*pair)
+    return FamilyDistribution(*pair, join_posteriors(fitted))

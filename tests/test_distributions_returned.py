@@ -1,0 +1,146 @@
+"""What each estimator's ``predict_distribution`` returns: one type, with today's loc and scale."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+from sklearn.ensemble import HistGradientBoostingRegressor
+
+from gbuq_core import (
+    BoostedEnsembleRegressor,
+    Distribution,
+    IBUGRegressor,
+    MacauRegressor,
+    VariationalSoftGBMRegressor,
+    VariationalSoftTreeRegressor,
+    baselines,
+    decompose_regression,
+)
+from gbuq_core.baselines import AveragedDistribution
+from gbuq_core.distribution import MixtureDistribution, NormalDistribution
+from gbuq_core.ibug import FAMILIES, FamilyDistribution
+from gbuq_core.ibug.families import moments
+
+RANDOM = np.random.default_rng(0)
+X = RANDOM.uniform(-1.0, 1.0, (80, 2))
+Y = np.exp(X[:, 0] + 0.3 * RANDOM.normal(size=80))  # above 0: every family can be used
+NEW, Y_NEW = X[:9] + 0.01, Y[:9]
+
+
+def make_ibug(**knobs):
+    trees = HistGradientBoostingRegressor(max_iter=10, min_samples_leaf=5, random_state=0)
+    return IBUGRegressor(trees, random_state=0, **knobs)
+
+
+def make_average():
+    pair = [("near", baselines.EuclideanNeighborsRegressor()), ("line", make_forest())]
+    return baselines.AveragingRegressor(pair, random_state=0)
+
+
+def make_forest():
+    return baselines.GaussianNLLRegressor(n_trees=10, subsample=0.5, random_state=0)
+
+
+ESTIMATORS = {
+    "boosted": (BoostedEnsembleRegressor(n_trees=30, n_members=2, depth=2, random_state=0), None),
+    "vst": (VariationalSoftTreeRegressor(n_steps=40, random_state=0), MixtureDistribution),
+    "vsgbm": (
+        VariationalSoftGBMRegressor(n_trees=2, n_steps=40, random_state=0), MixtureDistribution,
+    ),
+    "macau": (MacauRegressor(leaf_model="basic", random_state=0), NormalDistribution),
+    "ibug": (make_ibug(), NormalDistribution),
+    "ibug laplace": (make_ibug(posterior="laplace"), FamilyDistribution),
+    "ibug likelihood": (make_ibug(posterior_fit="likelihood"), FamilyDistribution),
+    "average": (make_average(), AveragedDistribution),
+    "neighbours": (
+        baselines.EuclideanNeighborsRegressor(random_state=0), NormalDistribution,
+    ),
+    "gaussian nll": (make_forest(), NormalDistribution),
+    "process": (baselines.GaussianProcessBaseline(random_state=0), NormalDistribution),
+    "ngboost": (baselines.NGBoostRegressor(n_trees=10, random_state=0), NormalDistribution),
+    "catboost": (
+        baselines.CatBoostUncertaintyRegressor(n_trees=20, random_state=0), NormalDistribution,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_it_is_a_distribution(name):
+    model, kind = ESTIMATORS[name]
+    d = model.fit(X, Y).predict_distribution(NEW)
+    assert isinstance(d, Distribution)
+    assert kind is None or type(d) is kind
+    loc, scale = d
+    assert loc.shape == scale.shape == (9,)
+    assert (scale > 0.0).all()
+    lower, upper = d.interval(0.8)
+    np.testing.assert_allclose(d.cdf(upper) - d.cdf(lower), 0.8, atol=1e-8)
+    assert (d.crps(Y_NEW) > 0.0).all()
+    assert np.isfinite(d.logpdf(Y_NEW)).all()
+    again = pickle.loads(pickle.dumps(d))  # noqa: S301 (our own)
+    np.testing.assert_array_equal(d.quantile([0.1, 0.7]), again.quantile([0.1, 0.7]))
+    np.testing.assert_array_equal(d.sample(4, random_state=1), again.sample(4, random_state=1))
+    if hasattr(model, "predict_uncertainty"):
+        np.testing.assert_allclose(scale**2, model.predict_uncertainty(NEW).total, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["vst", "vsgbm"])
+@pytest.mark.parametrize("rows", [NEW, NEW[:1]])
+def test_a_mixture_keeps_the_pair_bit_for_bit(name, rows):
+    model = ESTIMATORS[name][0].fit(X, Y)
+    means, variances = np.moveaxis(model.predict_members(rows), -1, 0)
+    d = model.predict_distribution(rows)
+    np.testing.assert_array_equal(d.loc, means.mean(axis=0))
+    np.testing.assert_array_equal(d.scale, np.sqrt(decompose_regression(means, variances).total))
+    # The draws' own normals; VSGBM has no other noise.
+    at = np.full(len(rows), 1.5)
+    by_draw = -0.5 * ((at - means) ** 2 / variances + np.log(2 * np.pi * variances))
+    expected = logsumexp(by_draw, axis=0) - np.log(len(means))
+    np.testing.assert_allclose(d.logpdf(at), expected, rtol=1e-12)
+    if name == "vsgbm":
+        np.testing.assert_allclose(d.logpdf(at), model.log_densities(rows, at), rtol=1e-6)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("fit", ["matched", "likelihood"])
+def test_ibug_returns_its_fitted_family(family, fit):
+    model = make_ibug(posterior=family, posterior_fit=fit, n_neighbors=15).fit(X, Y)
+    plain = make_ibug(n_neighbors=15).fit(X, Y)
+    d = model.predict_distribution(NEW)
+    # The pair is the same for all families, as it was.
+    for mine, theirs in zip(d, plain.predict_distribution(NEW), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    q = [0.05, 0.5, 0.95]
+    ends = d.quantile(q)
+    np.testing.assert_allclose(ends, model.predict_quantiles(NEW, q), rtol=1e-12)
+    for column, level in zip(ends.T, q, strict=True):
+        np.testing.assert_allclose(d.cdf(column), level, atol=1e-8)
+    if type(d) is NormalDistribution:
+        return
+    mean, std = moments(d.posterior)
+    np.testing.assert_array_equal(d.mean(), mean)
+    np.testing.assert_array_equal(d.variance(), std**2)
+    density = model.predict_density(NEW, Y_NEW[:, None])[:, 0]
+    np.testing.assert_allclose(np.exp(d.logpdf(Y_NEW)), density, rtol=1e-12)
+    # CRPS against 20,000 draws: E|Y - y| - E|Y - Y'| / 2.
+    usable = np.isfinite(std) & (std < 100)
+    draws = d.sample(20_000, random_state=0)
+    np.testing.assert_array_equal(draws[:, 0], d.sample(20_000, random_state=0)[:, 0])
+    apart = np.abs(draws[::2] - draws[1::2])
+    by_draws = np.abs(draws - Y_NEW).mean(axis=0) - 0.5 * apart.mean(axis=0)
+    error = 6.0 * (draws.std(axis=0) + apart.std(axis=0)) / 100
+    assert (np.abs(d.crps(Y_NEW) - by_draws) < error)[usable].all()
+    assert np.isneginf(d.quantile([0.0])).all() == (family not in ("log-normal", "weibull"))
+
+
+def test_ibug_takes_a_neighbourhood_and_choices_with_every_family():
+    model = make_ibug(posterior="laplace").fit(X, Y)
+    near = model.find_neighborhood(NEW)
+    for given in (near, NEW):
+        d = model.predict_distribution(given, n_neighbors=7)
+        np.testing.assert_array_equal(d.loc, model.predict(NEW))
+    few = model.predict_distribution(NEW, 7, n_trees_sampled=3, tree_order="last")
+    assert type(few) is FamilyDistribution
+    expected = model.predict_uncertainty(NEW, n_neighbors=7).total
+    np.testing.assert_array_equal(expected, np.square(d.scale))
