@@ -20,7 +20,7 @@ from gbuq_core.ibug.families import (
 )
 from gbuq_core.ibug.family_fits import FloatArray
 from gbuq_core.ibug.search import Neighborhood, Setting, scale_of
-from gbuq_core.metrics.proper_scores import crps_mixture_values
+from gbuq_core.metrics.scores import crps_mixture_values
 
 
 @dataclass(frozen=True, eq=False)
