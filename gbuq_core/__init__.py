@@ -9,6 +9,7 @@ from gbuq_core.boosting import BoostedEnsembleClassifier, BoostedEnsembleRegress
 from gbuq_core.distribution import Distribution  # noqa: E402
 from gbuq_core.ibug import IBUGRegressor  # noqa: E402
 from gbuq_core.macau import MacauClassifier, MacauRegressor  # noqa: E402
+from gbuq_core.metrics.scorers import get_scorer, scorer  # noqa: E402
 from gbuq_core.sampling import sample_mixture  # noqa: E402
 from gbuq_core.soft_trees import (  # noqa: E402
     VariationalSoftGBMRegressor,
@@ -47,6 +48,7 @@ __all__ = [
     "VariationalSoftTreeRegressor",
     "decompose_classification",
     "decompose_regression",
+    "get_scorer",
     "make_daubechies",
     "make_gap",
     "make_heart",
@@ -56,5 +58,6 @@ __all__ = [
     "make_step",
     "make_tails",
     "sample_mixture",
+    "scorer",
     "tune_soft_tree",
 ]

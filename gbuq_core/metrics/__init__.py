@@ -9,6 +9,7 @@ ensemble. ``scale`` is always a standard deviation.
 
 from gbuq_core.metrics.conformal import CONFORMAL_LEVELS, ConformalScales, conformal_scales
 from gbuq_core.metrics.ensemble_size import EnsembleSize, effective_ensemble_size
+from gbuq_core.metrics.scorers import DistributionScorer, get_scorer, scorer
 from gbuq_core.metrics.scores import (
     DEFAULT_LEVELS,
     Coverage,
@@ -53,6 +54,7 @@ __all__ = [
     "DEFAULT_LEVELS",
     "ConformalScales",
     "Coverage",
+    "DistributionScorer",
     "EnsembleSize",
     "PitHistogram",
     "RejectionCurve",
@@ -70,6 +72,7 @@ __all__ = [
     "crps_student_values",
     "effective_ensemble_size",
     "error_rate",
+    "get_scorer",
     "interval_coverage",
     "interval_score",
     "mace",
@@ -89,5 +92,6 @@ __all__ = [
     "rejection_curve",
     "reliability",
     "rmse",
+    "scorer",
     "sharpness",
 ]
