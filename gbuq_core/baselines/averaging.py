@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from gbuq_core.baselines.held_out import TuningRows, check_new_rows, make_tuning_rows
 from gbuq_core.distribution import NormalDistribution
 from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.inputs import draw_seed
 from gbuq_core.jobs import stage
 from gbuq_core.metrics.scale_calibration import SCORINGS, ScaleCalibration, calibrate_scale
 from gbuq_core.trees.importers.ownership import is_owned
@@ -88,6 +89,18 @@ def average_distributions(
     return AveragedDistribution(share @ np.stack(loc), share @ np.stack(scale))
 
 
+def _seed_unseeded(member: Any, seed: int) -> None:
+    """Seed a member, and a model that it is to fit, where they have no random state of their own.
+
+    A fitted ``base_model`` is the user's: it stays as it is.
+    """
+    owned = is_owned(getattr(member, "base_model", None))
+    for name, value in member.get_params(deep=True).items():
+        *above, last = name.split("__")
+        if last == "random_state" and value is None and (owned or "base_model" not in above):
+            member.set_params(**{name: seed})
+
+
 class AveragingRegressor(RegressorMixin, _BaseComposition):
     """Several probabilistic regressors, each calibrated on its own, averaged.
 
@@ -104,7 +117,7 @@ class AveragingRegressor(RegressorMixin, _BaseComposition):
     validation_fraction : float
         Share of the rows to calibrate on if ``fit`` gets no validation rows.
     random_state : int, RandomState or None
-        Seed of the split.
+        Seed of the split, and of the estimators whose own ``random_state`` is None.
 
     Attributes
     ----------
@@ -153,14 +166,17 @@ class AveragingRegressor(RegressorMixin, _BaseComposition):
         self._check_estimators()
         if X_val is None:
             self._check_unfitted()
-        rows = make_tuning_rows(
-            self, X, y, X_val, y_val, self.validation_fraction, self.random_state
-        )
+        seed = draw_seed(self.random_state)
+        rows = make_tuning_rows(self, X, y, X_val, y_val, self.validation_fraction, seed)
+        seeds = np.random.SeedSequence(seed).generate_state(len(self.estimators))
         members, calibrations = [], []
         with stage(len(self.estimators)):
-            for _, estimator in self.estimators:
+            for (_, estimator), own_seed in zip(self.estimators, seeds, strict=True):
+                member = clone(estimator)
+                if self.random_state is not None:
+                    _seed_unseeded(member, int(own_seed))
                 with stage(1, span=1):
-                    member, calibration = self._fit_member(clone(estimator), rows)
+                    member, calibration = self._fit_member(member, rows)
                 members.append(member)
                 calibrations.append(calibration)
         self.estimators_, self.calibrations_ = members, calibrations

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from gbuq_core.baselines.interval_regressor import IntervalRegressor, Parts, missing_package
 from gbuq_core.errors import InvalidData, InvalidParameter
@@ -98,7 +99,10 @@ class NGBoostRegressor(_BoostedNormal):
                 f"A share of {self.subsample:g} of {len(y)} rows is fewer than 2: pass more rows "
                 "or raise subsample."
             )
+        # The library's own trees have no seed, and columns that split equally well are drawn.
+        tree = clone(library.learners.default_tree_learner).set_params(random_state=self.seed_)
         model = library.NGBRegressor(
+            Base=tree,
             n_estimators=int(self.n_trees),
             learning_rate=self.learning_rate_,
             minibatch_frac=float(self.subsample),
@@ -250,6 +254,7 @@ def _ngboost() -> Any:
     """The package ngboost, imported at its first use, or one sentence if it is missing."""
     try:
         import ngboost
+        import ngboost.learners
     except (ImportError, OSError) as error:
         raise missing_package("ngboost", "NGBoost") from error
     return ngboost

@@ -33,6 +33,9 @@ from gbuq_core.validation import FloatArray, check_choice, check_flag, check_num
 IMPORTANT = (5, 10, 20)  # the paper's numbers of features
 
 
+_FARTHEST = 1e150  # its square, times the number of columns, is a float64 still
+
+
 class _Space(NamedTuple):
     """Training rows in the standardised columns that count, and their targets."""
 
@@ -43,7 +46,7 @@ class _Space(NamedTuple):
 
     def targets(self, X: FloatArray, k: int) -> FloatArray:
         """Targets of the k nearest training rows, nearest first: (n_samples, k)."""
-        rows = self.scaler.transform(X[:, self.columns])
+        rows = _standardised(self.scaler, X[:, self.columns])
         return self.y[self.index.kneighbors(rows, k, return_distance=False)]
 
 
@@ -234,8 +237,28 @@ def _best_mean(near: FloatArray, y: FloatArray) -> tuple[FloatArray, int]:
 
 
 def _make_space(X: FloatArray, y: FloatArray, columns: np.ndarray) -> _Space:
+    _check_reach(X[:, columns])
     scaler = StandardScaler().fit(X[:, columns])
-    return _Space(columns, scaler, NearestNeighbors().fit(scaler.transform(X[:, columns])), y)
+    index = NearestNeighbors().fit(_standardised(scaler, X[:, columns]))
+    return _Space(columns, scaler, index, y)
+
+
+def _standardised(scaler: StandardScaler, X: FloatArray) -> FloatArray:
+    """Rows in stds of the training rows, refused where a squared distance would overflow."""
+    _check_reach(X)
+    with np.errstate(over="ignore"):
+        rows: FloatArray = scaler.transform(X)
+    _check_reach(rows)
+    return rows
+
+
+def _check_reach(X: FloatArray) -> None:
+    farthest = float(np.abs(X).max(initial=0.0))
+    if farthest > _FARTHEST:
+        raise InvalidData(
+            f"X holds values too far from the others ({farthest:g}), and squared distances "
+            f"overflow above {_FARTHEST:g}: use a larger unit or drop such rows."
+        )
 
 
 def _numbers(X: Any) -> FloatArray:

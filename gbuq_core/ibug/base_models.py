@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from typing import Any, NamedTuple
 
@@ -32,6 +33,16 @@ class Rows(NamedTuple):
     y: np.ndarray
 
 
+def copy_unfitted(model: Any) -> Any:
+    """scikit-learn's `clone`, also for a CatBoost model with lists among its parameters.
+
+    CatBoost copies such a parameter (``cat_features``), which `clone` takes for a change.
+    """
+    if type(model).__module__.startswith("catboost"):
+        return type(model)(**copy.deepcopy(model.get_params()))
+    return clone(model, safe=False)  # None, a booster: a copy
+
+
 def fit_owned(
     base_model: Any,
     rows: Rows,
@@ -57,7 +68,7 @@ def fit_owned(
         leaves that to its library.
     """
     if base_model is not None:
-        model = clone(base_model)
+        model = copy_unfitted(base_model)
         given = model.get_params(deep=False)
         if given.get("random_state", seed) is None:
             model.set_params(random_state=seed % 2**32)  # as large as scikit-learn takes it

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Iterator
 from typing import Any, Self
@@ -14,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from gbuq_core.distribution import Distribution
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.ibug.affinity import LeafDensity, Neighbours, leaf_density
-from gbuq_core.ibug.base_models import Rows, fit_owned
+from gbuq_core.ibug.base_models import Rows, copy_unfitted, fit_owned
 from gbuq_core.ibug.class_view import ClassShares, count_classes
 from gbuq_core.ibug.families import (
     FITS,
@@ -583,6 +584,13 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
         parts = self._each_part(X, k, choice)
         scale = np.concatenate([running_std(found.targets, counts) for found in parts])
         return ScalePath(np.array(counts), scale)
+
+    def __sklearn_clone__(self) -> Self:
+        bare = copy.copy(self)
+        bare.base_model = None
+        cloned: Self = super(IBUGRegressor, bare).__sklearn_clone__()
+        cloned.base_model = copy_unfitted(self.base_model)
+        return cloned
 
     def _fit_given(self, rows: Rows, held_out: Rows | None) -> None:
         """Use the model as it is; tune on the rows held out, if there are any."""

@@ -7,12 +7,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from gbuq_core.inputs import check_numeric_target, fit_target_scale
+from gbuq_core.inputs import check_numeric_target
 from gbuq_core.jobs import parallel_map, stage
 from gbuq_core.soft_trees.base import Draws, SoftTreeRegression
 from gbuq_core.soft_trees.fitting import fit_tree
 from gbuq_core.soft_trees.forward import draw_moments
 from gbuq_core.soft_trees.gaussian import LowRankGaussian
+from gbuq_core.soft_trees.inputs import fit_scale
 from gbuq_core.soft_trees.layout import TreeShape
 from gbuq_core.soft_trees.results import ElboPath, FittedTree
 from gbuq_core.validation import check_number
@@ -120,7 +121,7 @@ class VariationalSoftGBMRegressor(SoftTreeRegression):
         check_number("noise_rate", self.noise_rate, 0, low_open=True)
         matrix, target = self._begin(X, y)
         numbers = check_numeric_target(target)
-        scale = fit_target_scale(numbers)
+        scale = fit_scale(numbers)
         self.target_scale_ = scale
         self.shape_ = self._shape(matrix.shape[1])
         knobs = knobs.fitting(self.shape_)

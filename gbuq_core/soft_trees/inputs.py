@@ -15,10 +15,12 @@ import pandas as pd
 from gbuq_core.errors import InvalidData
 from gbuq_core.inputs import (
     RowFlags,
+    TargetScale,
     as_table,
     category_positions,
     factorize,
     find_levels,
+    fit_target_scale,
     level_codes,
     read_numbers,
 )
@@ -26,6 +28,7 @@ from gbuq_core.inputs import (
 MAX_LEVELS = 32  # levels of a category with a column of their own; the rarer ones share one
 MAX_COLUMNS = 4096
 FARTHEST = 1e6  # standardised numbers beyond are cut: squares of leaf lines stay finite
+CONSTANT_SPREAD = 1e-6  # of a constant target, as a share of it
 _ROUNDING = 1e-13  # a spread below this share of the values is rounding
 
 
@@ -177,3 +180,20 @@ def _read_column(
     parts += [missing] * column.has_missing
     matrix = np.column_stack(parts).astype(np.float64) if parts else np.empty((len(values), 0))
     return matrix, strange, missing
+
+
+def fit_scale(y: np.ndarray) -> TargetScale:
+    """Centre and spread of the targets ``y`` (n,), as `fit_target_scale` has them.
+
+    A constant target has no spread. What the posterior then keeps of the prior is scaled by a
+    millionth of the target (1e-6 where it is 0), so that the prediction has nearly no variance.
+
+    Examples
+    --------
+    >>> fit_scale(np.ones(5))
+    TargetScale(centre=1.0, spread=1e-06)
+    """
+    scale = fit_target_scale(y)
+    if y.min() != y.max():
+        return scale
+    return TargetScale(scale.centre, CONSTANT_SPREAD * (abs(scale.centre) or 1.0))

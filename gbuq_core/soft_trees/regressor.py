@@ -13,6 +13,7 @@ from gbuq_core.inputs import check_numeric_target, fit_target_scale
 from gbuq_core.soft_trees.base import Draws, OneTree, SoftTreeRegression
 from gbuq_core.soft_trees.fitting import fit_tree
 from gbuq_core.soft_trees.forward import draw_log_densities, draw_moments
+from gbuq_core.soft_trees.inputs import fit_scale
 from gbuq_core.soft_trees.layout import TreeShape
 from gbuq_core.validation import check_choice, check_number
 
@@ -160,7 +161,8 @@ class VariationalSoftTreeRegressor(OneTree, SoftTreeRegression):
             check_number("noise", self.noise, 0, low_open=True)
         matrix, target = self._begin(X, y)
         numbers = check_numeric_target(target)
-        scale = fit_target_scale(numbers)
+        # With a given noise, a constant target keeps its unit.
+        scale = fit_target_scale(numbers) if self.noise is not None else fit_scale(numbers)
         self.target_scale_ = scale
         self.shape_ = self._shape(matrix.shape[1])
         knobs = knobs.fitting(self.shape_)
