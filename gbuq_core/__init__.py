@@ -2,8 +2,8 @@
 
 from gbuq_core.numba_cache import drop_stale_kernels, ensure_writable_cache
 
-drop_stale_kernels()  # both before any kernel is decorated
-ensure_writable_cache()
+ensure_writable_cache()  # both before any kernel is decorated
+drop_stale_kernels()
 
 from gbuq_core.boosting import BoostedEnsembleClassifier, BoostedEnsembleRegressor  # noqa: E402
 from gbuq_core.distribution import Distribution  # noqa: E402

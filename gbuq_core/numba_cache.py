@@ -3,7 +3,8 @@
 Numba looks for a writable directory when a function is decorated with ``cache=True`` and raises
 when it finds none, so `ensure_writable_cache` must run before the first kernel is imported. It also
 checks a cached kernel against its own source file only, not against the kernels that were compiled
-into it, so `drop_stale_kernels` empties the cache beside the sources when any of them has changed.
+into it, so `drop_stale_kernels` empties the cache beside the sources, and the package's part of
+``NUMBA_CACHE_DIR``, when any of them has changed.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def ensure_writable_cache() -> str | None:
 
 
 def drop_stale_kernels(package: Path = _PACKAGE) -> bool:
-    """Delete the kernels cached beside the sources if a source with kernels changed since.
+    """Delete the cached kernels of a package if a source with kernels changed since.
 
     Parameters
     ----------
@@ -53,7 +54,7 @@ def drop_stale_kernels(package: Path = _PACKAGE) -> bool:
     Returns
     -------
     bool
-        Whether the cache was emptied.
+        Whether a cache was emptied: that beside the sources, or that in ``NUMBA_CACHE_DIR``.
 
     Notes
     -----
@@ -64,17 +65,38 @@ def drop_stale_kernels(package: Path = _PACKAGE) -> bool:
         content = source.read_bytes()
         if b"njit" in content:
             digest.update(str(source.relative_to(package)).encode() + content)
-    stamp = package / "__pycache__" / "kernels.sha256"
+    folders = {source.parent for source in package.rglob("*.py")} | {package}
+    dropped = _drop_from(
+        package / "__pycache__", [folder / "__pycache__" for folder in folders], digest.hexdigest()
+    )
+    given = os.environ.get("NUMBA_CACHE_DIR")
+    if given:
+        places = [Path(given) / _numba_folder(folder) for folder in folders]
+        main = Path(given) / _numba_folder(package)
+        dropped |= _drop_from(main, places, digest.hexdigest())
+    return dropped
+
+
+def _drop_from(stamped: Path, places: list[Path], digest: str) -> bool:
+    """Empty these folders unless the stamp in the first one names these very sources."""
+    stamp = stamped / "kernels.sha256"
     try:
-        if stamp.is_file() and stamp.read_text() == digest.hexdigest():
+        if stamp.is_file() and stamp.read_text() == digest:
             return False
-        stamp.parent.mkdir(exist_ok=True)
-        stamp.write_text(digest.hexdigest())
-        for cached in package.rglob("__pycache__/*.nb[ic]"):
-            cached.unlink(missing_ok=True)
+        stamped.mkdir(parents=True, exist_ok=True)
+        stamp.write_text(digest)
+        for place in places:
+            for cached in place.glob("*.nb[ic]"):
+                cached.unlink(missing_ok=True)
     except OSError:  # read-only: no kernel can have been cached here by an older source either
         return False
     return True
+
+
+def _numba_folder(sources: Path) -> str:
+    """What numba calls the cache of a folder of sources inside ``NUMBA_CACHE_DIR``."""
+    path = os.path.abspath(sources)
+    return f"{os.path.basename(path)}_{hashlib.sha1(path.encode()).hexdigest()}"
 
 
 def _numba_finds_a_place() -> bool:

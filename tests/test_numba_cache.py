@@ -149,3 +149,43 @@ def test_a_read_only_package_is_left_alone(tmp_path):
     (tmp_path / "kernels.py").write_text(KERNEL)
     read_only(tmp_path / "__pycache__")
     assert not numba_cache.drop_stale_kernels(tmp_path)
+
+
+def test_a_cache_of_the_users_own_forgets_changed_kernels_too(lonely, tmp_path):
+    """The second kernel is compiled into the first, whose own file stays as it is."""
+    package, environment = lonely
+    cache = tmp_path / "cache"
+    environment["NUMBA_CACHE_DIR"] = str(cache)
+    (package / "deeper.py").write_text(KERNEL.replace("double", "inner"))
+    outer = KERNEL.replace("return 2 * x", "return inner(x)")
+    (package / "kernels.py").write_text("from lonely.deeper import inner\n" + outer)
+    code = (
+        "from lonely.numba_cache import drop_stale_kernels; print(drop_stale_kernels());"
+        "from lonely.kernels import double; print(double(21))"
+    )
+
+    def answer():
+        command = [sys.executable, "-B", "-c", code]
+        return subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=300, check=True
+        ).stdout.split()
+
+    assert answer() == ["True", "42"]
+    assert list(cache.rglob("kernels.double*.nbc"))
+    assert answer() == ["False", "42"]
+    (package / "deeper.py").write_text(KERNEL.replace("double", "inner").replace("2 * x", "3 * x"))
+    assert answer() == ["True", "63"]
+    assert answer() == ["False", "63"]
+
+
+def test_only_the_packages_own_part_of_a_shared_cache_is_emptied(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    other = tmp_path / "cache" / "other_0123" / "kernels.double.nbc"
+    other.parent.mkdir(parents=True)
+    other.touch()
+    package = tmp_path / "mine"
+    package.mkdir()
+    (package / "kernels.py").write_text(KERNEL)
+    assert numba_cache.drop_stale_kernels(package)
+    assert not numba_cache.drop_stale_kernels(package)
+    assert other.exists()
