@@ -5,7 +5,12 @@ from gbuq_core.numba_cache import drop_stale_kernels, ensure_writable_cache
 ensure_writable_cache()  # both before any kernel is decorated
 drop_stale_kernels()
 
-from gbuq_core.boosting import BoostedEnsembleClassifier, BoostedEnsembleRegressor  # noqa: E402
+from gbuq_core.boosting import (  # noqa: E402
+    BoostedEnsembleClassifier,
+    BoostedEnsembleRegressor,
+    VirtualEnsemble,
+    load_ensemble,
+)
 from gbuq_core.distribution import Distribution  # noqa: E402
 from gbuq_core.ibug import IBUGRegressor  # noqa: E402
 from gbuq_core.macau import MacauClassifier, MacauRegressor  # noqa: E402
@@ -46,9 +51,11 @@ __all__ = [
     "VariationalSoftGBMRegressor",
     "VariationalSoftTreeClassifier",
     "VariationalSoftTreeRegressor",
+    "VirtualEnsemble",
     "decompose_classification",
     "decompose_regression",
     "get_scorer",
+    "load_ensemble",
     "make_daubechies",
     "make_gap",
     "make_heart",

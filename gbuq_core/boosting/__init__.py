@@ -8,5 +8,11 @@ predictions; everything around them is NumPy.
 from gbuq_core.boosting.classifier import BoostedEnsembleClassifier
 from gbuq_core.boosting.regressor import BoostedEnsembleRegressor
 from gbuq_core.boosting.saving import load_ensemble
+from gbuq_core.boosting.virtual import VirtualEnsemble
 
-__all__ = ["BoostedEnsembleClassifier", "BoostedEnsembleRegressor", "load_ensemble"]
+__all__ = [
+    "BoostedEnsembleClassifier",
+    "BoostedEnsembleRegressor",
+    "VirtualEnsemble",
+    "load_ensemble",
+]

@@ -128,8 +128,7 @@ def load_ensemble(source: Any) -> Any:
     Examples
     --------
     >>> import io
-    >>> from gbuq_core import BoostedEnsembleRegressor
-    >>> from gbuq_core.boosting import load_ensemble
+    >>> from gbuq_core import BoostedEnsembleRegressor, load_ensemble
     >>> X = [[0.0], [1.0], [2.0]]
     >>> model = BoostedEnsembleRegressor(n_trees=5, random_state=0).fit(X, [0.0, 1.0, 4.0])
     >>> file = io.BytesIO()

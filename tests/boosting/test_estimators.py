@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -62,6 +63,14 @@ def test_clones_grids_pipelines_and_scores(frame, kind):
     )
     search.fit(X.to_numpy(), target)
     assert cross_val_score(model, X, target, cv=3).min() > 0.5  # R^2 or accuracy; y is mostly a
+
+
+@BOTH
+def test_questions_before_the_fit_are_refused(kind):
+    for ask in ("member_trees", "predict", "predict_members", "staged_members", "save"):
+        question = getattr(kind(), ask)
+        with pytest.raises(NotFittedError, match=f"^This {kind.__name__} instance is not fitted"):
+            question(*() if ask == "member_trees" else ([[0.0]],))
 
 
 @BOTH

@@ -8,12 +8,14 @@ import sys
 from typing import Any
 
 import numpy as np
+from scipy.special import expit, softmax
 
 from gbuq_core.errors import InvalidData, InvalidParameter, ModelFileError
 from gbuq_core.trees.importers.source import LeafSource, one_line, refuse
 
 _CLASSES = {"Logloss", "CrossEntropy", "MultiClass", "MultiClassOneVsAll", "MultiLogloss",
             "MultiCrossEntropy"}  # fmt: skip
+_NOT_ONE_CHOICE = {"MultiClassOneVsAll", "MultiLogloss", "MultiCrossEntropy"}
 _LOG_LINK = {"Poisson", "Tweedie"}
 _RANKING = {"YetiRank", "YetiRankPairwise", "PairLogit", "PairLogitPairwise", "StochasticFilter",
             "StochasticRank", "LambdaMart", "QueryRMSE", "QuerySoftMax", "QueryCrossEntropy",
@@ -60,6 +62,7 @@ class CatBoostSource(LeafSource):
     def __init__(self, model: Any, task: str) -> None:
         self.model, self.task = model, task
         self.leaf_counts = np.asarray(model.get_tree_leaf_counts(), np.int64)
+        self.n_iterations = len(self.leaf_counts)
         if len(self.leaf_counts) == 0:
             raise InvalidParameter("The CatBoost model has no trees: fit at least one.")
         self._loss = _loss(model)
@@ -84,6 +87,39 @@ class CatBoostSource(LeafSource):
         values = self._ask("predict", rows, prediction_type=kind)
         # RMSEWithUncertainty has a second output, the log of the std.
         return values[:, 0] if self._loss == "RMSEWithUncertainty" else values
+
+    def refuse_stages(self) -> None:
+        """Refuse classes that are not one choice; others have their earlier states."""
+        if self._loss in _NOT_ONE_CHOICE:
+            raise InvalidParameter(
+                f"The probabilities of CatBoost's {self._loss} do not sum to one over the classes: "
+                "train with MultiClass."
+            )
+
+    def _staged(self, rows: Any, iterations: np.ndarray) -> np.ndarray:
+        """Partial sums of trees, each divided by the shrinkage that came later (eq. 15)."""
+        decay, total, first, stages = self._decay(), 0.0, 0, []
+        for last in iterations.tolist():
+            total = total + self._ask(
+                "predict", rows, prediction_type="RawFormulaVal", ntree_start=first, ntree_end=last
+            )
+            first = last
+            stages.append(total / decay ** (self.n_iterations - last))
+        raw = np.stack(stages)
+        if self.task == "classification":
+            return expit(raw) if raw.ndim == 2 else softmax(raw, axis=2)
+        if self._loss == "RMSEWithUncertainty":
+            return np.stack([raw[..., 0], np.exp(2.0 * raw[..., 1])], axis=2)
+        return np.exp(raw) if self._loss in _LOG_LINK else raw
+
+    def _decay(self) -> float:
+        """The factor by which the model was shrunk before each tree, in CatBoost's float32."""
+        known = _parameters(self.model)
+        rate, step = (
+            float(np.float32(known.get(name) or 0.0))
+            for name in ("model_shrink_rate", "learning_rate")
+        )
+        return 1.0 - rate * step
 
     def _ask(self, what: str, rows: Any, **options: Any) -> Any:
         catboost = import_catboost()
@@ -147,12 +183,16 @@ def _try_in_a_process(content: bytes) -> None:
 
 def _loss(model: Any) -> str:
     """The name of the loss, without its parameters; "" where CatBoost does not tell."""
+    return str(_parameters(model).get("loss_function", "")).split(":")[0]
+
+
+def _parameters(model: Any) -> dict[str, Any]:
+    """What the model was trained by; where CatBoost does not tell, what it was asked for."""
     catboost = import_catboost()
     try:
-        loss = model.get_all_params().get("loss_function", "")
+        return dict(model.get_all_params())
     except (catboost.CatBoostError, ValueError):
-        loss = model.get_params().get("loss_function", "")
-    return str(loss).split(":")[0]
+        return dict(model.get_params())
 
 
 def _check_task(loss: str, n_outputs: int, task: str) -> None:

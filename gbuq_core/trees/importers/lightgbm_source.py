@@ -15,7 +15,7 @@ from gbuq_core.trees.importers.replaying import (
     make_table,
     replay_leaves,
 )
-from gbuq_core.trees.importers.source import LeafSource, one_line, refuse
+from gbuq_core.trees.importers.source import LeafSource, one_line, refuse, refuse_dart
 
 _CLASSES = {"binary", "multiclass", "multiclassova", "cross_entropy", "cross_entropy_lambda"}
 _RANKING = {"lambdarank", "rank_xendcg"}
@@ -46,10 +46,11 @@ class LightGBMSource(LeafSource):
         made_up = tuple(f"Column_{i}" for i in range(text.n_features))
         self.feature_names = None if text.feature_names == made_up else text.feature_names
         self._per_iteration = text.n_per_iteration
+        self.n_classes = max(2, text.n_per_iteration)
         best = booster.best_iteration
         n_iterations = len(text.leaf_counts) // self._per_iteration
-        self._n_iterations = min(best, n_iterations) if best and best > 0 else n_iterations
-        self.leaf_counts = text.leaf_counts[: self._n_iterations * self._per_iteration]
+        self.n_iterations = min(best, n_iterations) if best and best > 0 else n_iterations
+        self.leaf_counts = text.leaf_counts[: self.n_iterations * self._per_iteration]
         self._table: ReplayTable | None = None
         if text.has_categories:
             check_structure(text.trees)
@@ -61,6 +62,16 @@ class LightGBMSource(LeafSource):
         """Whether its trees are averaged, as a random forest's, or added up."""
         head = self._booster.model_to_string(num_iteration=1).partition("\n\n")[0]
         return "average_output" in head.split("\n")
+
+    def refuse_stages(self) -> None:
+        """Refuse LightGBM's random forests, and DART, which changes the trees that it has."""
+        if self.averages:
+            super().refuse_stages()
+        if "\n[boosting: dart]" in self._booster.model_to_string(num_iteration=1):
+            raise refuse_dart()
+
+    def _staged(self, rows: Any, iterations: np.ndarray) -> np.ndarray:
+        return np.stack([self._ask(rows, num_iteration=last) for last in iterations.tolist()])
 
     def _leaves(self, rows: Any, first: int, last: int) -> Any:
         if self._table is not None and not _has_categories(rows):
@@ -75,7 +86,7 @@ class LightGBMSource(LeafSource):
         return leaves.reshape(len(rows), -1)[:, first - begin * size : last - begin * size]
 
     def _predict(self, rows: Any) -> Any:
-        return self._ask(rows, num_iteration=self._n_iterations)
+        return self._ask(rows, num_iteration=self.n_iterations)
 
     def _ask(self, rows: Any, **options: Any) -> Any:
         lightgbm = import_lightgbm()

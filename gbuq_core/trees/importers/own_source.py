@@ -28,11 +28,19 @@ class OwnSource(LeafSource):
         names = getattr(model, "feature_names_in_", None)
         self.feature_names = None if names is None else tuple(map(str, names))
         self._n_models = int(model.plan_.n_models)
+        self.n_iterations = int(model.n_trees_)
         n_trees = self._n_models * model.n_trees_
         self.leaf_counts = np.full(n_trees, 2**model.plan_.depth, np.int64)
 
     def _as_array(self, X: Any) -> np.ndarray:
         return np.asarray(X)  # the ensemble takes text in columns declared categorical
+
+    def refuse_stages(self) -> None:
+        """Refuse: an ensemble of this project has members of its own."""
+        raise InvalidParameter(
+            f"A {type(self.model).__name__} has members already: use its own predict_uncertainty, "
+            "and ensemble='virtual' for truncations of one model."
+        )
 
     def _leaves(self, rows: Any, first: int, last: int) -> Any:
         iteration, member = np.divmod(np.arange(first, last), self._n_models)

@@ -28,6 +28,7 @@ class ForestSource(LeafSource):
             np.cumsum(tree.children_left < 0).astype(np.int32) - 1 for tree in self.trees
         ]
         self.leaf_counts = np.array([tree.n_leaves for tree in self.trees], np.int64)
+        self.n_iterations = len(model.estimators_)
 
     def check_rows(self, X: Any) -> Any:
         """As of every source; ``apply`` lets missing values pass that ``predict`` refuses."""
@@ -57,6 +58,14 @@ class ForestSource(LeafSource):
     def _predict(self, rows: Any) -> Any:
         return _predict(self, rows)
 
+    def refuse_stages(self) -> None:
+        """Refuse forests, whose trees do not follow each other."""
+        if not hasattr(self.model, "staged_predict"):
+            super().refuse_stages()
+
+    def _staged(self, rows: Any, iterations: np.ndarray) -> np.ndarray:
+        return _staged(self, rows, iterations)
+
 
 class HistogramSource(LeafSource):
     """HistGradientBoosting, through its predictors' nodes."""
@@ -75,6 +84,7 @@ class HistogramSource(LeafSource):
                 "way than 1.9, which this code knows: install that one."
             ) from error
         self.leaf_counts = np.array([walker.get_n_leaf_nodes() for walker in self._walkers])
+        self.n_iterations = int(model.n_iter_)
 
     def _leaves(self, rows: Any, first: int, last: int) -> Any:
         from gbuq_core.resources import usable_cores
@@ -94,6 +104,12 @@ class HistogramSource(LeafSource):
 
     def _predict(self, rows: Any) -> Any:
         return _predict(self, rows)
+
+    def refuse_stages(self) -> None:
+        """Every model of this kind has its earlier states."""
+
+    def _staged(self, rows: Any, iterations: np.ndarray) -> np.ndarray:
+        return _staged(self, rows, iterations)
 
 
 def from_sklearn(model: Any, task: str) -> LeafSource:
@@ -147,6 +163,16 @@ def _predict(source: LeafSource, rows: Any) -> Any:
         if source.task == "regression":
             return source.model.predict(rows)
         return source.model.predict_proba(rows)
+    except (ValueError, TypeError) as error:
+        raise _refused(error) from error
+
+
+def _staged(source: LeafSource, rows: Any, iterations: np.ndarray) -> np.ndarray:
+    model, wanted = source.model, set(iterations.tolist())
+    ask = model.staged_predict if source.task == "regression" else model.staged_predict_proba
+    try:
+        # Copies: scikit-learn goes on adding to the same array.
+        return np.stack([np.array(s) for t, s in enumerate(ask(rows), start=1) if t in wanted])
     except (ValueError, TypeError) as error:
         raise _refused(error) from error
 

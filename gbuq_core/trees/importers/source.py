@@ -34,6 +34,10 @@ class LeafSource:
         None where the model has made its names up.
     leaf_counts : (n_trees,) int64 array
         Leaves of each tree, with or without training rows.
+    n_iterations : int
+        Boosting rounds that predictions use, one tree or one tree a class each.
+    n_classes : int
+        Of classifiers only, and only where ``model`` has no ``classes_``.
     """
 
     kind: str
@@ -42,6 +46,8 @@ class LeafSource:
     n_features: int
     feature_names: tuple[str, ...] | None
     leaf_counts: np.ndarray
+    n_iterations: int
+    n_classes: int
 
     @property
     def n_trees(self) -> int:
@@ -107,6 +113,45 @@ class LeafSource:
         if values.ndim == 1:  # libraries give the second of two classes
             values = np.column_stack([1.0 - values, values])
         return values
+
+    def staged(self, X: Any, iterations: np.ndarray) -> np.ndarray:
+        """Predictions of the model as it was after so many boosting rounds.
+
+        Parameters
+        ----------
+        X : array or DataFrame (n, n_features)
+        iterations : (n_stages,) of int
+            Rising, from 1 at least to ``n_iterations`` at most.
+
+        Returns
+        -------
+        (n_stages, n, width) float64 array
+            Class probabilities of a classifier. Of a regressor the mean, and the variance as a
+            second column where the model has one.
+
+        Raises
+        ------
+        InvalidParameter
+            If the trees do not correct each other one after the other, as those of a forest.
+        """
+        self.refuse_stages()
+        rows = self.check_rows(X)
+        check_memory(8 * 3 * len(rows) * len(iterations), "these predictions")
+        stages: np.ndarray = np.asarray(self._staged(rows, iterations), np.float64)
+        if stages.ndim == 2:
+            second = stages[:, :, None]  # of two classes, libraries give the second
+            is_class = self.task == "classification"
+            stages = np.concatenate([1.0 - second, second], axis=2) if is_class else second
+        if not np.isfinite(stages).all():
+            raise InvalidData("The model's predictions are not finite numbers.")
+        return stages
+
+    def refuse_stages(self) -> None:
+        """Refuse a model that has no earlier states: a forest, or one that changes old trees."""
+        raise InvalidParameter(
+            f"A {type(self.model).__name__} has no earlier states to look at: pass a boosted model "
+            "of CatBoost, LightGBM, XGBoost or scikit-learn."
+        )
 
     def check_rows(self, X: Any) -> Any:
         """Return X as a DataFrame (as it came) or a 2-D array, with the model's columns."""
@@ -177,6 +222,10 @@ class LeafSource:
         """Predictions (n,), or probabilities (n, n_classes) of a classifier."""
         raise NotImplementedError
 
+    def _staged(self, rows: Any, iterations: np.ndarray) -> Any:
+        """Predictions of the first trees, (n_stages, n) or (n_stages, n, width)."""
+        raise NotImplementedError
+
 
 def _plain(name: str) -> str:
     """A column name as libraries that dislike spaces keep it."""
@@ -187,6 +236,14 @@ def refuse(what: str, task: str) -> InvalidParameter:
     """The error for a model that is not one of the task."""
     need = "a regression model with one output" if task == "regression" else "a classifier"
     return InvalidParameter(f"The model {what}, but {need} is needed: fit such a one.")
+
+
+def refuse_dart() -> InvalidParameter:
+    """The error for a model whose later rounds have changed its earlier trees."""
+    return InvalidParameter(
+        "The model was trained by DART, which changes earlier trees, so its earlier states are "
+        "lost: train with ordinary boosting (gbdt or gbtree)."
+    )
 
 
 def one_line(error: BaseException, limit: int = 200) -> str:

@@ -9,10 +9,11 @@ import json
 from typing import Any
 
 import numpy as np
+from scipy.special import expit, softmax
 
 from gbuq_core.errors import InvalidData, InvalidParameter, ModelFileError
 from gbuq_core.trees.importers.replaying import ReplayTable, make_table, replay_leaves
-from gbuq_core.trees.importers.source import LeafSource, one_line, refuse
+from gbuq_core.trees.importers.source import LeafSource, one_line, refuse, refuse_dart
 from gbuq_core.trees.importers.xgboost_tree_file import XGBoostModel, read_xgboost
 
 _CLASSES = ("binary:", "multi:")
@@ -45,7 +46,8 @@ class XGBoostSource(LeafSource):
         self._booster = booster
         self.n_features = read.n_features
         self.feature_names = read.feature_names or None
-        self._iterations = (0, n_iterations)
+        self.n_iterations, self.n_classes = n_iterations, max(2, read.n_classes)
+        self._objective = read.objective
         n_trees = len(read.leaf_counts) // read.n_iterations * n_iterations
         self.leaf_counts = read.leaf_counts[:n_trees]
         self._leaf_of_node = read.leaf_of_node
@@ -78,8 +80,28 @@ class XGBoostSource(LeafSource):
     def _predict(self, rows: Any) -> Any:
         return self._ask(rows)
 
-    def _ask(self, rows: Any, **options: Any) -> np.ndarray:
+    def refuse_stages(self) -> None:
+        """Refuse DART, which changes the trees that it has, and classes without probabilities."""
+        config = json.loads(self._booster.save_config())
+        if config["learner"]["gradient_booster"]["name"] == "dart":
+            raise refuse_dart()
+        if self._objective == "binary:hinge":
+            raise InvalidParameter(
+                "XGBoost's binary:hinge gives no probabilities: train with binary:logistic."
+            )
+
+    def _staged(self, rows: Any, iterations: np.ndarray) -> np.ndarray:
+        is_class = self.task == "classification"
+        raw = np.stack(
+            [self._ask(rows, last, output_margin=is_class) for last in iterations.tolist()]
+        ).astype(np.float64)
+        if not is_class:
+            return raw
+        return expit(raw) if raw.ndim == 2 else softmax(raw, axis=2)
+
+    def _ask(self, rows: Any, last: int | None = None, **options: Any) -> np.ndarray:
         xgboost = import_xgboost()
+        rounds = (0, self.n_iterations if last is None else last)
         try:
             data = xgboost.DMatrix(
                 rows,
@@ -88,7 +110,7 @@ class XGBoostSource(LeafSource):
                 enable_categorical=True,
             )
             return self._booster.predict(
-                data, iteration_range=self._iterations, validate_features=False, **options
+                data, iteration_range=rounds, validate_features=False, **options
             )
         except (xgboost.core.XGBoostError, ValueError, TypeError) as error:
             raise InvalidData(f"XGBoost does not take these rows ({one_line(error)}).") from error
