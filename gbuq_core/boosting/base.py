@@ -113,6 +113,7 @@ class BoostedEnsemble(BaseEstimator):
         random_strength: float = 1.0,
         leaf_estimation: str = "newton",
         standardize_target: bool = True,
+        target: str | None = None,
         l2: float = 3.0,
         max_bins: int = 128,
         categorical_features: Any = None,
@@ -145,6 +146,7 @@ class BoostedEnsemble(BaseEstimator):
         self.random_strength = random_strength
         self.leaf_estimation = leaf_estimation
         self.standardize_target = standardize_target
+        self.target = target
         self.l2 = l2
         self.max_bins = max_bins
         self.categorical_features = categorical_features
@@ -372,7 +374,7 @@ class BoostedEnsemble(BaseEstimator):
         target = np.asarray(y)
         if target.ndim != 1:
             raise InvalidData(f"y must have one value a row; got an array of shape {target.shape}.")
-        n_trees, staged = self.staged_members(X, every)
+        n_trees, staged = self._staged(X, every, None)
         check_same_length(X=staged[0, 0, :, 0], y=target)
         losses = self._losses(staged, target)
         return ValidationLosses(n_trees, np.ascontiguousarray(losses.mean(axis=-1).T))
@@ -417,6 +419,11 @@ class BoostedEnsemble(BaseEstimator):
         >>> model.staged_members(X, at=model.member_trees()).members.shape
         (2, 1, 3, 2)
         """
+        staged = self._staged(X, every, at)
+        return staged._replace(members=self._in_unit(staged.members))
+
+    def _staged(self, X: Any, every: int | None, at: Any) -> StagedMembers:
+        """The parameters of the law that the models were trained to predict, at every stage."""
         matrix, _ = self._encode(X)
         if at is None:
             step = min(10, self.n_trees_)
@@ -463,8 +470,12 @@ class BoostedEnsemble(BaseEstimator):
     def _parameters(self, raw: np.ndarray) -> np.ndarray:
         raise NotImplementedError
 
+    def _in_unit(self, parameters: np.ndarray) -> np.ndarray:
+        """What members say about y itself, of the parameters (..., 2 or n_classes) of their law."""
+        return parameters
+
     def _losses(self, staged: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Negative log likelihoods (n_stages, n_models, n_samples) of staged members."""
+        """Negative log likelihoods (n_stages, n_models, n_samples) of staged parameters."""
         raise NotImplementedError
 
     def _inner_target(self, target: np.ndarray) -> np.ndarray:

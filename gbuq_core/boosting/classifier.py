@@ -95,7 +95,7 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
         "posterior" or a number means None.
     cv : None, int or scikit-learn splitter
         Which rows choose. None: five folds, and from 2,000 rows on one held-out fifth.
-    mean_weight, tails : for the regressor only; a classifier ignores them.
+    mean_weight, tails, target : for the regressor only; a classifier ignores them.
     engine : {"numba", "catboost"}
         This project's kernels, or CatBoost behind the same interface. See
         `gbuq_core.boosting.catboost_engine` for the differences.

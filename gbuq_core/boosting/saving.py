@@ -29,7 +29,7 @@ from gbuq_core.boosting.archive import damaged, read_archive, write_archive
 from gbuq_core.boosting.base import BoostedEnsemble
 from gbuq_core.boosting.classifier import BoostedEnsembleClassifier
 from gbuq_core.boosting.plan import BoostingPlan, langevin_numbers, make_plan
-from gbuq_core.boosting.regressor import BoostedEnsembleRegressor
+from gbuq_core.boosting.regressor import TARGETS, BoostedEnsembleRegressor
 from gbuq_core.boosting.stopping import STOPPINGS
 from gbuq_core.calibration import ClassClocks, Clocks
 from gbuq_core.errors import GbuqError, InvalidParameter, ModelFileError
@@ -90,6 +90,7 @@ def save_ensemble(ensemble: BoostedEnsemble, target: Any) -> None:
         header["classes"] = _describe_classes(ensemble.classes_)
     else:
         header["target_scale"] = list(ensemble.target_scale_)
+        header["target"] = ensemble.target_
     arrays = _engine_arrays(ensemble)
     if ensemble.clocks_ is not None:
         for name, value in vars(ensemble.clocks_).items():
@@ -230,6 +231,8 @@ def _build(header: Mapping[str, Any], arrays: dict[str, np.ndarray]) -> Any:
     else:
         ensemble.target_scale_ = TargetScale(*(float(value) for value in header["target_scale"]))
         usable = np.isfinite(ensemble.target_scale_).all() and ensemble.target_scale_.spread > 0.0
+        ensemble.target_ = header.get("target")
+        usable &= ensemble.target_ in (None, *TARGETS)
         _require(usable, "the scale of its target is impossible")
     facts = _Facts(plan, n_outputs, _whole(header["n_features"]))
     names = header["feature_names"]
