@@ -125,7 +125,9 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
 
     One model in cycles of 50 trees, each of which gives a member:
 
-    >>> model = BoostedEnsembleClassifier(method="csglb", n_trees=200, cycle_length=50)
+    >>> model = BoostedEnsembleClassifier(
+    ...     method="csglb", n_trees=200, cycle_length=50, stopping=None
+    ... )
     >>> model.fit(X, X[:, 0] > 0).member_trees()
     array([ 50, 100, 150, 200])
     """
