@@ -123,7 +123,7 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
     >>> model.predict_uncertainty([[0.5]]).total.shape
     (1,)
 
-    One model in cycles of 50 trees, each of which gives a member:
+    One model in cycles of 50 trees, each of which gives a member, with all trees as in the paper:
 
     >>> model = BoostedEnsembleClassifier(
     ...     method="csglb", n_trees=200, cycle_length=50, stopping=None

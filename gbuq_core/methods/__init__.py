@@ -11,7 +11,7 @@ Read one, and make its estimator:
 ('virtual SGLB', '#56b4e9', ('regression', 'classification'))
 >>> sglb.make("regression", n_trees=200, depth=4, random_state=0)
 BoostedEnsembleRegressor(depth=4, ensemble='virtual', n_trees=200,
-                         random_state=0)
+                         random_state=0, stopping=None)
 
 ``make`` refuses what a knob cannot be, in one sentence. ``sglb.builder("regression")`` has
 ``module``, ``name``, ``fixed`` and ``takes`` for exported code, and ``arguments(given)`` all that
