@@ -1,9 +1,9 @@
 """Whether a plain `fit` gives numbers that hold: coverage, NLL and CRPS on UCI sets.
 
-``scores`` compares BoostedEnsembleRegressor as it comes (two clocks, Student t) with all trees, early
-stopping, CatBoost's RMSEWithUncertainty and NGBoost; these two stop early by their own libraries, on
-a fifth of the training rows. ``study`` is what the default rule was chosen by: several ways to
-calibrate the same models, at two learning rates and several weights of the mean.
+``scores`` compares BoostedEnsembleRegressor as it comes (two clocks, Student t) with all trees,
+early stopping, CatBoost's RMSEWithUncertainty and NGBoost; these two stop early by their own
+libraries, on a fifth of the training rows. ``study`` is what the default rule was chosen by:
+several ways to calibrate the same models, at two learning rates and several weights of the mean.
 ``cost`` times the choosing. Every (set, split, method) is written at once, so a run can go on.
 """
 
