@@ -18,5 +18,6 @@
     surface        one map as a surface that can be turned
     side_by_side   fits several methods side by side
     claims         a paper's statements with their verdicts
+    departures     where the program departs from a paper
     export         the row under a picture: code, link, downloads
 """

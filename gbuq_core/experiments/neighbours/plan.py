@@ -285,6 +285,7 @@ def neighbours_knobs(plan: NeighboursPlan) -> dict[str, Any]:
             **shared,
         }
     return {
+        "stopping": None,
         "method": "sglb",
         "n_members": 1,
         "n_trees": plan.trees,

@@ -22,6 +22,7 @@ from gbuq_core.presentation import markdown_table
 from gbuq_core.sampling import SAMPLERS
 from pages._ui.canvas import canvas
 from pages._ui.claims import draw_claim
+from pages._ui.departures import show_departures
 from pages._ui.export import Download, show_exports
 from pages._ui.notices import show_notice
 from pages._ui.side_by_side import Shown, SideBySide, say_problems, say_stale
@@ -164,6 +165,7 @@ def explain_gaussians() -> None:
             "6, and stays where it is below that. clr-SGLD's Langevin noise grows with its step, "
             "so it gets out earlier."
         )
+        show_departures("25 Gaussians")
 
 
 def _html(run: GaussiansRun, view: GaussiansView) -> bytes:

@@ -30,6 +30,7 @@ from gbuq_core.presentation import digits, markdown_table, megabytes
 from gbuq_core.synthetic import HeartData
 from pages._ui.canvas import CanvasEvent, canvas
 from pages._ui.claims import draw_claim
+from pages._ui.departures import show_departures
 from pages._ui.export import Download, show_exports
 from pages._ui.heart.controls import unpaint
 from pages._ui.side_by_side import Shown, SideBySide, say_problems, say_refusals, say_stale
@@ -149,6 +150,7 @@ def explain_heart() -> None:
             "above the start. Each member is divided by the shrinkage that came after its cut "
             "(equation 15)."
         )
+        show_departures("Boosting")
 
 
 def _truth(settings: HeartSettings) -> HeartData:

@@ -19,6 +19,7 @@ from gbuq_core.experiments.heteroscedastic.words import describe_heteroscedastic
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.glossary import GLOSSARY
+from pages._ui.departures import show_departures
 from pages._ui.export import Download, show_exports
 from pages._ui.heteroscedastic.scorecard import claims_of, interval_rows, ood_rows, scores_of
 
@@ -90,6 +91,7 @@ def explain_heteroscedastic() -> None:
         )
         terms = [GLOSSARY[name] for name in _TERMS]
         st.markdown("\n".join(f"- **{term.label}.** {term.definition}" for term in terms))
+        show_departures("MACAU")
 
 
 def _html(settings: HeteroscedasticSettings, run: HeteroscedasticRun, figure: Curves) -> bytes:

@@ -16,6 +16,7 @@ from gbuq_core.experiments.neighbours.export import (
 from gbuq_core.experiments.neighbours.words import describe_neighbours
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.standalone import Section, standalone_html
+from pages._ui.departures import show_departures
 from pages._ui.export import Download, show_exports
 from pages._ui.neighbours.look import families_of, neighbour_frame, reasons_of
 from pages._ui.neighbours.picture import Found, course_of, held_out_of, surface_of, training_of
@@ -88,6 +89,7 @@ def explain_neighbours() -> None:
             "best family has the lowest NLL on the validation rows. Affinity can also be counted "
             "in the first, the last or random trees only (section 4.1)."
         )
+        show_departures("IBUG")
 
 
 def _html(found: Found) -> bytes:

@@ -10,6 +10,7 @@ from gbuq_core.experiments.novelty.export import novelty_code, novelty_csv, nove
 from gbuq_core.experiments.novelty.words import describe_change, describe_place
 from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.glossary import GLOSSARY
+from pages._ui.departures import show_departures
 from pages._ui.export import Download, show_exports
 from pages._ui.novelty.change import Changed, change_sheet_of
 from pages._ui.novelty.look import place_rows, trees_of
@@ -68,6 +69,7 @@ def explain_novelty() -> None:
             term = GLOSSARY[key]
             unit = f" Unit: {term.unit}." if term.unit else ""
             st.markdown(f"**{term.label}.** {term.definition}{unit}")
+        show_departures("MACAU")
 
 
 def _html(found: Found, changed: Changed | None) -> bytes:

@@ -19,6 +19,7 @@ from gbuq_core.experiments.soft_trees.look import tree_view
 from gbuq_core.experiments.soft_trees.plan import SOFT_METHODS
 from gbuq_core.experiments.soft_trees.words import describe_soft_trees
 from gbuq_core.figures.standalone import Section, standalone_html
+from pages._ui.departures import show_departures
 from pages._ui.export import Download, show_exports
 from pages._ui.side_by_side import Shown
 from pages._ui.soft_trees.look import correlation_sheet_of, correlations_of, tree_sheet_of
@@ -98,6 +99,7 @@ def explain_soft_trees() -> None:
             "variances that they predict. SGLB's functions are its members. XBART's functions are "
             "the sweeps that it keeps. A Gaussian process draws its functions directly."
         )
+        show_departures("Variational soft trees")
 
 
 def _html(run: SoftTreesRun, shown: Sequence[Shown]) -> bytes:

@@ -14,6 +14,7 @@ from gbuq_core.experiments.spiral.plan import SpiralSettings, plan_spiral, why_n
 from gbuq_core.experiments.spiral.scores import score_spiral
 from gbuq_core.figures.spiral.picture import SpiralView
 from gbuq_core.figures.standalone import Section, standalone_html
+from pages._ui.departures import show_departures
 from pages._ui.export import Download, show_exports
 from pages._ui.spiral.controls import Looks
 from pages._ui.spiral.look import looks_as_sections
@@ -74,6 +75,7 @@ def explain_spiral() -> None:
             "above the start. M members count for M / (1 + (M - 1) rho) independent ones, where "
             "rho is the mean correlation between their errors."
         )
+        show_departures("Boosting")
 
 
 def _possible(settings: SpiralSettings) -> SpiralSettings:
