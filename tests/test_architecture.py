@@ -18,6 +18,7 @@ TOP_LEVEL = {
     *(".ci", ".gitignore", ".streamlit", "LICENSE", "README.md", "app.py", "pyproject.toml"),
     *("requirements.txt", "requirements-dev.txt"),
     "hatch_build.py",  # where hatchling looks for it
+    *("CHANGELOG.md", "CITATION.cff", "docs"),
     *("benchmarks", "demos", "gbuq_core", "pages", "tests"),
 }
 SUFFIXES = {".py", ".js", ".css", ".html"}

@@ -29,7 +29,7 @@ def test_every_departure_says_all_five_things(heading):
     assert rows
     for row in rows:
         assert len(row) == 5
-        assert row[0] and row[3] and row[4]
+        assert all((row[0], row[3], row[4]))
 
 
 @pytest.mark.parametrize("heading", OWNERS)
