@@ -110,6 +110,35 @@ def category_positions(table: pd.DataFrame, declared: Any) -> np.ndarray:
     return is_category
 
 
+def category_columns(X: Any, declared: Any) -> np.ndarray:
+    """Which columns of X are categories, (n_features,) bool; text in a data frame says so itself.
+
+    Parameters
+    ----------
+    X : DataFrame or array-like (n_samples, n_features)
+    declared : None, "from_dtype" or sequence
+        As for `category_positions`. With None, columns of a data frame are categories where their
+        dtype is category or they hold text; numbers and booleans are numbers, and so are all
+        columns of an array.
+
+    Examples
+    --------
+    >>> X = pd.DataFrame({"size": [1.0, 2.0], "kind": ["a", "b"]})
+    >>> category_columns(X, None).tolist(), category_columns(X, ["size"]).tolist()
+    ([False, True], [True, False])
+    """
+    table = as_table(X)
+    if declared is not None or not isinstance(X, pd.DataFrame):
+        return category_positions(table, declared)
+    return np.array([_is_text(table.iloc[:, i]) for i in range(table.shape[1])], dtype=bool)
+
+
+def _is_text(column: pd.Series) -> bool:
+    if isinstance(column.dtype, pd.CategoricalDtype | pd.StringDtype):
+        return True
+    return column.dtype == object and any(isinstance(value, str) for value in column)
+
+
 _DATES = {"datetime64", "datetime", "date", "timedelta64", "timedelta", "time", "period"}
 
 

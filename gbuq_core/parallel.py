@@ -10,7 +10,12 @@ from typing import Any, TypeVar
 
 from gbuq_core.errors import Cancelled
 from gbuq_core.progress import at, here
-from gbuq_core.resources import effective_n_jobs, usable_cores
+from gbuq_core.resources import (
+    INHERITED_N_JOBS,
+    configured_n_jobs,
+    effective_n_jobs,
+    usable_cores,
+)
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -91,11 +96,15 @@ def parallel_map(
     batch = Batch(fn, work)
     place = here()
     n_helpers = min(effective_n_jobs(n_jobs), len(work)) - 1
+    inherited = configured_n_jobs()
+
+    def help_out() -> None:
+        INHERITED_N_JOBS.set(inherited)
+        batch.work()
+
     with at(place._replace(checks=(*place.checks, batch.check))):
         # A context can be entered by one thread at a time: each helper has its own copy.
-        helpers = [
-            POOL.submit(contextvars.copy_context().run, batch.work) for _ in range(n_helpers)
-        ]
+        helpers = [POOL.submit(contextvars.copy_context().run, help_out) for _ in range(n_helpers)]
         try:
             batch.work()
             # No item is left to take, so a helper that is still in the queue is not needed.

@@ -7,11 +7,13 @@ import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping
+from contextvars import ContextVar
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Generic, TypeVar
 
 import numpy as np
+from joblib.parallel import get_active_backend
 
 from gbuq_core.errors import MemoryLimitExceeded
 from gbuq_core.presentation import format_bytes
@@ -56,7 +58,9 @@ def effective_n_jobs(n_jobs: int | None) -> int:
     Parameters
     ----------
     n_jobs : int or None
-        None and -1 mean all usable cores, -2 means all but one, and so on, as in scikit-learn.
+        None means the number that joblib's ``parallel_config`` sets around the call, and all usable
+        cores outside of it. -1 means all usable cores, -2 all but one, and so on, as in
+        scikit-learn.
 
     Raises
     ------
@@ -69,11 +73,32 @@ def effective_n_jobs(n_jobs: int | None) -> int:
     3
     """
     if n_jobs is None:
+        n_jobs = configured_n_jobs()
+    if n_jobs is None:
         return usable_cores()
     number = int(check_number("n_jobs", n_jobs, -1024, 1024, integer=True))
     if number == 0:
         check_number("n_jobs", number, 1, 1024, integer=True)
     return number if number > 0 else max(1, usable_cores() + 1 + number)
+
+
+# What joblib says around a call belongs to its thread; helpers of this project inherit it here.
+INHERITED_N_JOBS: ContextVar[int | None] = ContextVar("INHERITED_N_JOBS", default=None)
+
+
+def configured_n_jobs() -> int | None:
+    """What joblib's ``parallel_config(n_jobs=...)`` says around the call, or None.
+
+    Examples
+    --------
+    >>> from joblib import parallel_config
+    >>> with parallel_config(n_jobs=2):
+    ...     inside = configured_n_jobs()
+    >>> inside, configured_n_jobs()
+    (2, None)
+    """
+    configured: int | None = get_active_backend()[1]
+    return INHERITED_N_JOBS.get() if configured is None else configured
 
 
 def available_memory_bytes() -> int:

@@ -5,11 +5,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 
 from gbuq_core import parallel
 from gbuq_core.errors import Cancelled, InvalidParameter
 from gbuq_core.parallel import parallel_map
 from gbuq_core.progress import here, tick
+from gbuq_core.resources import effective_n_jobs
 
 # Reached only by a test that hangs; no time is asserted.
 HANG = 60
@@ -184,3 +186,20 @@ def test_results_do_not_depend_on_the_number_of_threads(n_jobs):
     alone = parallel_map(member, range(20), n_jobs=1)
     together = parallel_map(member, range(20), n_jobs=n_jobs)
     np.testing.assert_array_equal(together, alone)
+
+
+def test_helpers_follow_joblibs_configuration_too():
+    """joblib keeps it in the thread that asked; no helper may start more threads than it says."""
+    all_cores = effective_n_jobs(None)
+    together = threading.Barrier(3)
+
+    def look(_):
+        together.wait(HANG)
+        return threading.get_ident(), effective_n_jobs(None)
+
+    with parallel_config(n_jobs=3):
+        seen = parallel_map(look, range(3))
+    assert len({thread for thread, _ in seen}) == 3
+    assert [n for _, n in seen] == [3, 3, 3]
+    assert effective_n_jobs(None) == all_cores
+    assert parallel_map(lambda _: effective_n_jobs(None), range(3), 3) == [all_cores] * 3

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
+from joblib import parallel_config
 
 from gbuq_core import resources
 from gbuq_core.errors import InvalidParameter, MemoryLimitExceeded
@@ -48,6 +49,17 @@ def test_the_quota_of_a_container_counts(container, monkeypatch, quota, cores):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(4)), raising=False)
     container("cpu.max", quota)
     assert usable_cores() == cores
+
+
+def test_joblibs_configuration_counts(container, monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(4)), raising=False)
+    for configured, expected in ((1, 1), (2, 2), (7, 7), (-1, 4), (-2, 3)):
+        with parallel_config(n_jobs=configured):
+            assert effective_n_jobs(None) == expected
+            assert effective_n_jobs(3) == 3
+    with parallel_config(backend="threading"):  # which says nothing of how many
+        assert effective_n_jobs(None) == 4
+    assert effective_n_jobs(None) == 4
 
 
 @pytest.mark.parametrize("n_jobs", [0, 1.5, True, "2"])

@@ -30,7 +30,14 @@ from gbuq_core.boosting.stopping import (
     selection_cost,
 )
 from gbuq_core.errors import InvalidData, InvalidParameter
-from gbuq_core.inputs import RowFlags, check_fit_data, check_new_rows, draw_seed, stack_rows
+from gbuq_core.inputs import (
+    RowFlags,
+    category_columns,
+    check_fit_data,
+    check_new_rows,
+    draw_seed,
+    stack_rows,
+)
 from gbuq_core.jobs import check_memory, stage
 from gbuq_core.trees.binning import apply_encoding, fit_encoding
 from gbuq_core.validation import check_number, check_same_length
@@ -200,7 +207,7 @@ class BoostedEnsemble(BaseEstimator):
         check_memory(n_bytes, "this fit")
         inner = self._inner_target(target)
         self.encoding_, matrix = fit_encoding(
-            table, inner, n_classes, self.categorical_features, self.seed_
+            table, inner, n_classes, self.is_category_, self.seed_
         )
         if matrix.shape[1] > MAX_COLUMNS:
             raise InvalidData(
@@ -223,6 +230,7 @@ class BoostedEnsemble(BaseEstimator):
     def _check_fit_data(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         table, target = check_fit_data(self, X, y)
         self.__dict__.pop("models_", None)  # a fit that fails leaves no half of the one before
+        self.is_category_ = category_columns(X, self.categorical_features)
         return table, target
 
     def _stack_rows(self, table: Any, X_val: Any, y_val: Any) -> tuple[Any, np.ndarray | None]:

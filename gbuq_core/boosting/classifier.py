@@ -86,8 +86,10 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
     max_bins : int
         Bins of each numeric feature, 2 to 255; missing values get one more.
     categorical_features : None, "from_dtype" or list
-        Names or positions of category columns. A column with up to 32 levels is split one level
-        against the rest; a larger one is replaced by cross-fitted means of the target.
+        Names or positions of category columns. None takes those columns of a DataFrame whose dtype
+        is category or that hold text; "from_dtype" takes booleans and other objects too. A column
+        with up to 32 levels is split one level against the rest; a larger one is replaced by
+        cross-fitted means of the target.
     stopping : {"two_clocks", "early"} or None
         Where the ensemble stops. "two_clocks": the number of trees and one temperature of the
         logits with the least log loss on rows held out; then the models are trained on all rows.
@@ -100,7 +102,8 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
         This project's kernels, or CatBoost behind the same interface. See
         `gbuq_core.boosting.catboost_engine` for the differences.
     n_jobs : int or None
-        Threads; None means all cores. Results do not depend on it.
+        Threads. None means what joblib's ``parallel_config`` says, else all cores. Results do not
+        depend on it.
     random_state : int, Generator, RandomState or None
         The same whole number gives the same result.
 
@@ -109,8 +112,8 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
     classes_ : (n_classes,)
     stopping_, clocks_ : str or None, ClassClocks or None
         The rule that was followed, and the trees and the temperature that it chose.
-    n_features_in_, feature_names_in_, n_rows_, n_cells_, n_trees_, fit_seconds_, memory_bytes_,
-    traces_, plan_, langevin_, seed_ : as in `BoostedEnsembleRegressor`.
+    n_features_in_, feature_names_in_, is_category_, n_rows_, n_cells_, n_trees_, fit_seconds_,
+    memory_bytes_, traces_, plan_, langevin_, seed_ : as in `BoostedEnsembleRegressor`.
 
     Examples
     --------
@@ -138,7 +141,8 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
         Parameters
         ----------
         X : array-like (n_samples, n_features) or DataFrame
-            NaN is missing; text is allowed in columns named in ``categorical_features``.
+            NaN is missing. Text is allowed in data frames, and in columns named in
+            ``categorical_features``.
         y : array-like (n_samples,)
             At least two classes, of any one type.
         X_val, y_val : the same, optional

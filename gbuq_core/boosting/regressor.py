@@ -100,8 +100,10 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
     max_bins : int
         Bins of each numeric feature, 2 to 255; missing values get one more.
     categorical_features : None, "from_dtype" or list
-        Names or positions of category columns. A column with up to 32 levels is split one level
-        against the rest; a larger one is replaced by cross-fitted means of the target.
+        Names or positions of category columns. None takes those columns of a DataFrame whose dtype
+        is category or that hold text; "from_dtype" takes booleans and other objects too. A column
+        with up to 32 levels is split one level against the rest; a larger one is replaced by
+        cross-fitted means of the target.
     stopping : {"two_clocks", "early"} or None
         Where the ensemble stops. "two_clocks": on rows held out, first the number of trees for the
         mean (least squared error), then the number of trees for the scale, a factor of the std and
@@ -121,13 +123,16 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
         This project's kernels, or CatBoost behind the same interface. See
         `gbuq_core.boosting.catboost_engine` for the differences.
     n_jobs : int or None
-        Threads; None means all cores. Results do not depend on it.
+        Threads. None means what joblib's ``parallel_config`` says, else all cores. Results do not
+        depend on it.
     random_state : int, Generator, RandomState or None
         The same whole number gives the same result.
 
     Attributes
     ----------
     n_features_in_, feature_names_in_, n_rows_ : what was fitted on.
+    is_category_ : (n_features,) bool
+        Which columns are categories.
     n_cells_ : int
         Distinct rows after binning; identical rows are merged where that changes no result.
     n_trees_, fit_seconds_, memory_bytes_ : int, float, int
@@ -171,7 +176,8 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
         Parameters
         ----------
         X : array-like (n_samples, n_features) or DataFrame
-            NaN is missing; text is allowed in columns named in ``categorical_features``.
+            NaN is missing. Text is allowed in data frames, and in columns named in
+            ``categorical_features``.
         y : array-like (n_samples,)
             In any unit; variances come back in its square. Positive with ``target="log"``.
         X_val, y_val : the same, optional

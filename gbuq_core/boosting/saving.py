@@ -243,6 +243,8 @@ def _build(header: Mapping[str, Any], arrays: dict[str, np.ndarray]) -> Any:
     ensemble.plan_ = plan
     ensemble.seed_ = _whole(header["seed"], low=0)
     ensemble.encoding_ = _read_encoding(header, arrays, facts)
+    kinds = [column.kind for column in ensemble.encoding_.columns]
+    ensemble.is_category_ = np.array([kind != "number" for kind in kinds])
     ensemble.models_ = _read_models(arrays, facts, ensemble.encoding_.is_category)
     ensemble.n_rows_ = _whole(header["n_rows"])
     ensemble.langevin_ = langevin_numbers(plan, ensemble.n_rows_)

@@ -216,6 +216,7 @@ def fit_clocks(
         seed = int(np.random.SeedSequence((ensemble.seed_, 3, k)).generate_state(1)[0])
         part = clone(ensemble).set_params(stopping=None, random_state=seed, n_members=n_members)
         part.set_params(mean_weight=weight_of_mean(ensemble, ensemble.stopping_))
+        part.is_category_ = ensemble.is_category_
         part._prepare(len(split.fitted))
         with stage(1.0, span=1.0):
             part._train(table.iloc[split.fitted], target[split.fitted], n_classes)

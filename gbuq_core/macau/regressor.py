@@ -65,7 +65,8 @@ class MacauRegressor(RegressorMixin, LeafModels):
         Fit the leaf models to ``128 (y - mean) / std``, so results do not depend on the unit of y.
         False fits them to y itself, as the authors do.
     n_jobs : int or None
-        Threads; None means all cores. Results do not depend on it.
+        Threads. None means what joblib's ``parallel_config`` says, else all cores. Results do not
+        depend on it.
     random_state : int, Generator, RandomState or None
 
     Attributes

@@ -16,6 +16,7 @@ from gbuq_core.distribution import Distribution, MixtureDistribution
 from gbuq_core.errors import InvalidData
 from gbuq_core.inputs import (
     RowFlags,
+    category_columns,
     check_fit_data,
     check_new_rows,
     check_numeric_target,
@@ -120,7 +121,8 @@ class SoftTrees(BaseEstimator):
         self.__dict__.pop("trees_", None)  # a fit that fails leaves no half of the one before
         table, target = check_fit_data(self, X, y)
         self.seed_ = draw_seed(self.random_state)
-        self.encoding_, matrix = fit_inputs(table, self.categorical_features)
+        declared = category_columns(X, self.categorical_features)
+        self.encoding_, matrix = fit_inputs(table, declared)
         return matrix, target
 
     def _end(self, trees: tuple[FittedTree, ...], n_rows: int, began: float) -> None:

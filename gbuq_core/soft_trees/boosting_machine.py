@@ -106,7 +106,8 @@ class VariationalSoftGBMRegressor(SoftTreeRegression):
         Parameters
         ----------
         X : array-like (n_samples, n_features) or DataFrame
-            NaN is missing; text is allowed in columns named in ``categorical_features``.
+            NaN is missing. Text is allowed in data frames, and in columns named in
+            ``categorical_features``.
         y : array-like (n_samples,)
             In any unit.
 

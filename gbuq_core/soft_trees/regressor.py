@@ -63,10 +63,12 @@ class VariationalSoftTreeRegressor(OneTree, SoftTreeRegression):
     noise : float or None
         The fixed noise std of a "mean" output, in units of y; None learns it.
     categorical_features : None, "from_dtype" or list
-        Names or positions of category columns. With more than 32 levels, the 31 most frequent get
-        a column each and the rest share one.
+        Names or positions of category columns. None takes those columns of a DataFrame whose dtype
+        is category or that hold text; "from_dtype" takes booleans and other objects too. With
+        more than 32 levels, the 31 most frequent get a column each and the rest share one.
     n_jobs : int or None
-        Threads; None means all cores. Results do not depend on it.
+        Threads. None means what joblib's ``parallel_config`` says, else all cores. Results do not
+        depend on it.
     random_state : int, Generator, RandomState or None
         The same whole number gives the same result.
 
@@ -142,7 +144,8 @@ class VariationalSoftTreeRegressor(OneTree, SoftTreeRegression):
         Parameters
         ----------
         X : array-like (n_samples, n_features) or DataFrame
-            NaN is missing; text is allowed in columns named in ``categorical_features``.
+            NaN is missing. Text is allowed in data frames, and in columns named in
+            ``categorical_features``.
         y : array-like (n_samples,)
             In any unit.
 

@@ -142,13 +142,42 @@ def test_categories_of_any_dtype_give_one_result(rng):
         pd.Series(text, dtype="string"),
     ):
         X = pd.DataFrame({"colour": column, "x": np.arange(200.0)})
-        for declared in (["colour"], [0], "from_dtype"):
+        for declared in (None, ["colour"], [0], "from_dtype"):
             model = BoostedEnsembleRegressor(**SMALL, categorical_features=declared).fit(X, y)
             found = model.predict(X)
             expected = found if expected is None else expected
             np.testing.assert_array_equal(found, expected)
     # Levels are split one against the rest, so means of levels are learnt.
     assert np.corrcoef(expected, text == "red")[0, 1] > 0.99
+
+
+@BOTH
+@pytest.mark.parametrize("stopping", [None, "two_clocks"])
+def test_text_in_a_data_frame_is_a_category_unnamed(rng, kind, stopping):
+    """Also where some folds hold no text at all: what is a category is decided once."""
+    x = rng.normal(size=60)
+    odd = np.where(np.arange(60) % 30 == 29, "none", rng.integers(0, 3, 60).astype(object))
+    X = pd.DataFrame({"a": x, "odd": odd, "text": pd.Series(np.where(x > 0.0, "up", "down"))})
+    X["kind"] = pd.Categorical(rng.integers(0, 2, 60))
+    target = target_for(kind, x + 0.1 * rng.normal(size=60))
+    knobs = {**SMALL, "stopping": stopping}
+    model = kind(**knobs).fit(X, target)
+    named = kind(**knobs, categorical_features=["odd", "text", "kind"]).fit(X, target)
+    assert model.is_category_.tolist() == [False, True, True, True]
+    np.testing.assert_array_equal(model.predict_members(X), named.predict_members(X))
+    with refused(InvalidData, "column '1' holds values that are not numbers"):
+        kind(**knobs).fit(X.to_numpy(), target)  # an array says nothing of its columns
+
+
+def test_numbers_in_a_data_frame_stay_numbers(frame, rng):
+    X, y = frame
+    X = X.assign(objects=rng.integers(0, 5, 150).astype(object), flags=rng.random(150) > 0.5)
+    X.loc[3, "objects"] = None
+    model = BoostedEnsembleRegressor(**SMALL).fit(X, y)
+    assert not model.is_category_.any()
+    numbers = X.astype(float)
+    expected = BoostedEnsembleRegressor(**SMALL, categorical_features=[]).fit(numbers, y)
+    np.testing.assert_array_equal(model.predict_members(X), expected.predict_members(numbers))
 
 
 @BOTH

@@ -117,6 +117,8 @@ def bad_fits(X, y):
     yield "dates in y", own, (X, dates), "y holds dates or durations"
     yield "one axis", own, (X[:, 0], y), "got 1D array instead: X must have"
     yield "text in y", own, (X, ["a"] * len(X)), "y holds values that are not numbers"
+    frame = pd.DataFrame(X).add_prefix("x").assign(text="a")
+    yield "text in X", IBUGRegressor(), (frame, y), "Column 'text' does not hold numbers"
     yield "gap in X", own, (gaps, y), "contains NaN"
     yield "infinity", own, (infinite, y), "infinity"
     yield "lengths", own, (X, y[:-1]), "differ in number"

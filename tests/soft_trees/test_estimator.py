@@ -249,6 +249,15 @@ def test_categories_have_a_column_each_and_unknown_ones_none():
     assert flags.unseen_level.tolist() == [True, False]
 
 
+def test_text_in_a_data_frame_is_a_category_unnamed(rng):
+    X = pd.DataFrame({"colour": rng.choice(["red", "blue"], 60), "x": rng.normal(size=60)})
+    y = np.where(X["colour"] == "red", 1.0, -1.0) + 0.1 * rng.normal(size=60)
+    model = VariationalSoftTreeRegressor(**SMALL).fit(X, y)
+    named = VariationalSoftTreeRegressor(**SMALL, categorical_features=["colour"]).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), named.predict(X))
+    assert model.encoding_.names == ("colour = blue", "colour = red", "x")
+
+
 def test_rare_levels_share_a_column():
     levels = [f"l{i:02d}" for i in range(40)]
     X = pd.DataFrame({"level": levels + levels[5:36]})
