@@ -346,6 +346,27 @@ class BoostedEnsemble(BaseEstimator):
         return None
 
     @property
+    def feature_importances_(self) -> np.ndarray:
+        """Share of each column in what the trees do, (n_features,); they sum to 1.
+
+        How much the predictions change at the splits on a column, squared and added up over the
+        trees that the members use (as CatBoost's PredictionValuesChange, but every leaf counts the
+        same). Regression counts the mean and the log std, both in units of the target's std. A
+        column without a split has 0, and all have where no tree splits.
+        """
+        check_is_fitted(self, "models_")
+        last = int(self.member_trees()[-1])
+        units = self._output_units()
+        n_trees = np.full(len(units), last)
+        n_trees[1:] = self._scale_trees() or last
+        changes = self._engine().value_changes(self.models_, n_trees, units)
+        widths = [c.means.shape[1] if c.kind == "target" else 1 for c in self.encoding_.columns]
+        owner = np.repeat(np.arange(len(widths)), widths)
+        summed = np.bincount(owner, changes, len(widths))
+        total = summed.sum()
+        return summed / total if total > 0.0 else summed
+
+    @property
     def traces_(self) -> tuple[FitTrace, ...]:
         """How the training of each model went; empty with ``engine="catboost"``."""
         check_is_fitted(self, "models_")
@@ -476,6 +497,10 @@ class BoostedEnsemble(BaseEstimator):
         )
 
     def _parameters(self, raw: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def _output_units(self) -> np.ndarray:
+        """What makes changes of the raw outputs comparable, (n_outputs,)."""
         raise NotImplementedError
 
     def _in_unit(self, parameters: np.ndarray) -> np.ndarray:

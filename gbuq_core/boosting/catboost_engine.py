@@ -397,6 +397,19 @@ def leaf_indices(models: CatBoostModels, matrix: np.ndarray) -> np.ndarray:
     return np.concatenate(parts, axis=1)
 
 
+def value_changes(models: CatBoostModels, n_trees: np.ndarray, units: np.ndarray) -> np.ndarray:
+    """CatBoost's PredictionValuesChange of the first ``n_trees[0]`` trees, (n_columns,).
+
+    CatBoost adds up the outputs in its own units, so ``units`` does not matter.
+    """
+    total = np.zeros(len(models.is_category))
+    for model in models.models:
+        cut = model.copy()
+        cut.shrink(int(n_trees[0]))
+        total += cut.get_feature_importance(type="PredictionValuesChange")
+    return total
+
+
 def estimate_bytes(
     plan: BoostingPlan, n_rows: int, n_features: int, n_outputs: int, n_jobs: int | None = None
 ) -> int:

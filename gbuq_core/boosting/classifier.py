@@ -113,7 +113,8 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
     stopping_, clocks_ : str or None, ClassClocks or None
         The rule that was followed, and the trees and the temperature that it chose.
     n_features_in_, feature_names_in_, is_category_, n_rows_, n_cells_, n_trees_, fit_seconds_,
-    memory_bytes_, traces_, plan_, langevin_, seed_ : as in `BoostedEnsembleRegressor`.
+    memory_bytes_, feature_importances_, traces_, plan_, langevin_, seed_ : as in
+        `BoostedEnsembleRegressor`.
 
     Examples
     --------
@@ -223,6 +224,9 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
 
     def _mean_trees(self) -> int:
         return self.n_trees_ if self.clocks_ is None else self.clocks_.n_trees_used
+
+    def _output_units(self) -> np.ndarray:
+        return np.ones(len(self.classes_))
 
     def _parameters(self, raw: np.ndarray) -> np.ndarray:
         probabilities: np.ndarray = softmax(raw, axis=-1)

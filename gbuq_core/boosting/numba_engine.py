@@ -301,6 +301,38 @@ def leaf_indices(models: NumbaModels, matrix: np.ndarray) -> np.ndarray:
     return out
 
 
+def value_changes(models: NumbaModels, n_trees: np.ndarray, units: np.ndarray) -> np.ndarray:
+    """How much the splits on each column of the matrix change the leaf values, (n_columns,).
+
+    For every level of every tree, the squared difference between leaves that only this split parts,
+    over the tree's leaves; leaves that no training row reached do not count.
+
+    Parameters
+    ----------
+    models : NumbaModels
+    n_trees : (n_outputs,) of int
+        Trees that count for each output.
+    units : (n_outputs,) float64
+        What the values of each output are multiplied by.
+    """
+    total = np.zeros(len(models.bins.is_category))
+    for forest in models.forests:
+        tree = np.arange(len(forest.levels))[:, None]
+        later = np.maximum(n_trees - 1 - tree, 0)  # trees that shrink this one
+        weights = np.where(tree < n_trees, (units * models.decay**later) ** 2, 0.0)
+        filled = (forest.values != 0.0).any(axis=2)  # a leaf without rows adds exactly 0
+        weights /= np.maximum(filled.sum(axis=1), 1)[:, None]
+        for level in range(forest.features.shape[1]):
+            shape = (len(tree), -1, 2, 2**level)
+            sides, known = forest.values.reshape(*shape, len(units)), filled.reshape(shape)
+            both = (known[:, :, 0] & known[:, :, 1])[..., None]
+            change = np.where(both, (sides[:, :, 0] - sides[:, :, 1]) ** 2, 0.0).sum(axis=(1, 2))
+            used = level < forest.levels
+            added = (change * weights).sum(axis=1) * used
+            total += np.bincount(forest.features[:, level], added, len(total))
+    return total
+
+
 def estimate_bytes(
     plan: BoostingPlan, n_rows: int, n_features: int, n_outputs: int, n_jobs: int | None = None
 ) -> int:

@@ -142,6 +142,8 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
     clocks_ : Clocks or None
         What was chosen: trees of the mean and of the scale, factor and degrees of freedom, with
         the curves they were read from.
+    feature_importances_ : (n_features,)
+        Shares of the columns in what the trees do; they sum to 1.
     traces_ : tuple of FitTrace
         Scale, loss and size of every tree, one trace for each model.
     target_ : "log" or None
@@ -291,6 +293,10 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
 
     def _scale_trees(self) -> int | None:
         return None if self.clocks_ is None else self.clocks_.scale_trees
+
+    def _output_units(self) -> np.ndarray:
+        weight = weight_of_mean(self, self.stopping_)
+        return np.array([1.0 if weight is None else 1.0 / math.sqrt(weight), 1.0])
 
     def _parameters(self, raw: np.ndarray) -> np.ndarray:
         scale = self.target_scale_

@@ -67,6 +67,7 @@ from gbuq_core.metrics.neighbour_tuning import (
     running_std,
 )
 from gbuq_core.trees.importers import leaf_source
+from gbuq_core.trees.importers.importances import source_importances
 from gbuq_core.trees.importers.ownership import is_owned
 from gbuq_core.uncertainty import Uncertainty
 from gbuq_core.validation import check_array, check_choice, check_flag, check_number
@@ -238,6 +239,15 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
         self.fit_seconds_ = time.perf_counter() - began
         self.y_train_ = self._rows.y  # last: with it the estimator counts as fitted
         return self
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """The base model's own importances (n_features,), divided by their sum.
+
+        An AttributeError tells of models that have none, as scikit-learn's HistGradientBoosting.
+        """
+        check_is_fitted(self, "y_train_")
+        return source_importances(self._rows.source)
 
     @property
     def validation_(self) -> Neighborhood | None:

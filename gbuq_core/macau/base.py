@@ -37,6 +37,7 @@ from gbuq_core.macau.novelty import (
 from gbuq_core.parallel import parallel_map
 from gbuq_core.progress import advance, stage
 from gbuq_core.resources import held_bytes
+from gbuq_core.trees.importers.importances import source_importances
 from gbuq_core.trees.importers.paths import leaf_paths
 from gbuq_core.validation import check_choice
 
@@ -198,6 +199,12 @@ class LeafModels(BaseEstimator):
                 "check the units of its columns."
             )
         return Members(means, variances)
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """The forest's own importances (n_features,), divided by their sum."""
+        check_is_fitted(self, "_table")
+        return source_importances(self.forest_)
 
     def score_novelty(self, X: Any) -> Novelty:
         """How much each row differs from the training rows.
