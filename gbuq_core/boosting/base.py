@@ -22,13 +22,12 @@ from gbuq_core.boosting.plan import (
     truncation_points,
 )
 from gbuq_core.boosting.stopping import (
-    Split,
     fit_clocks,
-    make_splits,
     members_of_a_fold,
     resolve_stopping,
     selection_cost,
 )
+from gbuq_core.calibration.splits import Split, make_splits
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.inputs import (
     RowFlags,

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import BaseCrossValidator, GroupKFold, KFold, check_cv
 
 from gbuq_core.boosting.plan import BoostingPlan, cycle_ends
 from gbuq_core.calibration import (
@@ -26,28 +25,16 @@ from gbuq_core.calibration import (
     choose_clocks,
     early_clocks,
 )
-from gbuq_core.calibration.clocks import TAILS
-from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.calibration.clocks import TAILS, join_stages, tree_grid
+from gbuq_core.calibration.splits import HELD_OUT_FROM, N_FOLDS, Split
 from gbuq_core.jobs import parallel_map, stage
 from gbuq_core.validation import check_choice, check_number
 
 STOPPINGS = ("two_clocks", "early")
 FEWEST_ROWS = 40  # fewer say nothing about the number of trees
-HELD_OUT_FROM = 2000  # rows; below, all of them choose, in folds
-N_FOLDS = 5
-MOST_HELD_OUT = 20_000
 MEAN_WEIGHT = 100.0  # what "auto" means; see benchmarks/calibration.py
-_MOST_STAGES = 40
-_FIRST_STAGE = 5  # trees
 _BLOCK_VALUES = 4_000_000  # predictions held at once
 _CLASS_VALUES = 16_000_000  # log probabilities that choose the temperature
-
-
-class Split(NamedTuple):
-    """Positions of the rows to fit on and of those that choose."""
-
-    fitted: NDArray[np.intp]
-    held: NDArray[np.intp]
 
 
 def resolve_stopping(estimator: Any, plan: BoostingPlan, n_rows: int, has_rows: bool) -> str | None:
@@ -95,88 +82,6 @@ def weight_of_mean(estimator: Any, stopping: str | None) -> float | None:
     if estimator.mean_weight == "auto":
         return MEAN_WEIGHT if stopping is not None and estimator.standardize_target else None
     return None if estimator.mean_weight is None else float(estimator.mean_weight)
-
-
-def make_splits(
-    target: np.ndarray, classifies: bool, cv: Any, groups: Any, seed: int
-) -> list[Split]:
-    """Rows that choose: a held-out fifth from 2,000 rows on, else five folds.
-
-    Parameters
-    ----------
-    target : (n,)
-        Numbers, or class codes, whose shares the folds keep.
-    classifies : bool
-    cv : None, int, splitter or iterable of (fitted, held) positions
-    groups : (n,) or None
-        Rows of one group stay together.
-    seed : int
-
-    Raises
-    ------
-    InvalidParameter, InvalidData
-        If the splitter cannot split these rows.
-
-    Examples
-    --------
-    >>> [len(split.held) for split in make_splits(np.zeros(102), False, None, None, 0)]
-    [21, 21, 20, 20, 20]
-    >>> [len(split.held) for split in make_splits(np.zeros(5000), False, None, None, 0)]
-    [1000]
-    """
-    n_rows = len(target)
-    if groups is not None and len(np.asarray(groups)) != n_rows:
-        raise InvalidData(f"groups has {len(np.asarray(groups))} values, but X has {n_rows} rows.")
-    if cv is None and groups is None:
-        return _own_splits(target, classifies, seed)
-    splitter: Any = cv
-    if cv is None:
-        n_groups = len(np.unique(np.asarray(groups)))
-        if n_groups < 2:
-            raise InvalidData("All rows are in one group: pass at least two groups.")
-        splitter = GroupKFold(min(N_FOLDS, n_groups))
-    elif isinstance(cv, int | np.integer) and not isinstance(cv, bool):
-        n_folds = check_number("cv", cv, 2, n_rows, integer=True)
-        splitter = KFold(n_folds, shuffle=True, random_state=seed % 2**32)
-    elif not isinstance(cv, BaseCrossValidator) and not hasattr(cv, "split"):
-        try:
-            splitter = check_cv(cv, target, classifier=classifies)
-        except ValueError:
-            raise InvalidParameter(
-                f"cv must be None, a whole number or a splitter of scikit-learn; got {cv!r}."
-            ) from None
-    try:
-        found = [
-            Split(np.asarray(a), np.asarray(b)) for a, b in splitter.split(target, target, groups)
-        ]
-    except (ValueError, TypeError) as error:
-        raise InvalidData(f"cv cannot split these rows: {' '.join(str(error).split())}") from error
-    if cv is None and n_rows >= HELD_OUT_FROM:
-        found = found[:1]
-    return [_capped(split, seed) for split in found]
-
-
-def _own_splits(target: np.ndarray, classifies: bool, seed: int) -> list[Split]:
-    """Shuffled rows dealt to five folds, class by class; one fold is enough of many rows."""
-    order = np.random.default_rng((seed, 1)).permutation(len(target))
-    if classifies:
-        order = order[np.argsort(target[order], kind="stable")]
-    fold = np.empty(len(target), np.int64)
-    fold[order] = np.arange(len(target)) % N_FOLDS
-    n_splits = 1 if len(target) >= HELD_OUT_FROM else N_FOLDS
-    splits = [Split(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_splits)]
-    return [_capped(split, seed) for split in splits]
-
-
-def _capped(split: Split, seed: int) -> Split:
-    """At most 20,000 rows choose; those that need not choose are fitted on."""
-    if len(split.held) == 0 or len(split.fitted) < 2:
-        raise InvalidData("cv leaves no rows to fit on or none to choose on: use another splitter.")
-    if len(split.held) <= MOST_HELD_OUT:
-        return split
-    order = np.random.default_rng((seed, 2)).permutation(split.held)
-    held, rest = np.sort(order[:MOST_HELD_OUT]), order[MOST_HELD_OUT:]
-    return Split(np.sort(np.concatenate([split.fitted, rest])), held)
 
 
 def members_of_a_fold(plan: BoostingPlan, n_splits: int) -> int:
@@ -246,15 +151,7 @@ def fit_clocks(
 
 def clocks_of(parts: list[Stages], stopping: str, tails: str) -> Clocks:
     """The clocks of the rows of all parts together."""
-    first = parts[0]
-    joined = Stages(
-        n_trees=first.n_trees,
-        mean=np.concatenate([part.mean for part in parts], axis=1),
-        knowledge=np.concatenate([part.knowledge for part in parts], axis=1),
-        data=np.concatenate([part.data for part in parts], axis=1),
-        y=np.concatenate([part.y for part in parts]),
-        for_mean=first.for_mean,
-    )
+    joined = join_stages(parts)
     return (choose_clocks if stopping == "two_clocks" else early_clocks)(joined, tails)
 
 
@@ -275,8 +172,7 @@ def stage_grid(plan: BoostingPlan, burn_in: int = 0) -> tuple[NDArray[np.int64],
     About forty, closer together at the start. The mean of a cyclical ensemble stops at the end of a
     cycle with at least two members, if there is one.
     """
-    low = min(_FIRST_STAGE, plan.n_trees)
-    grid = np.unique(np.round(np.geomspace(low, plan.n_trees, _MOST_STAGES)).astype(np.int64))
+    grid = tree_grid(plan.n_trees)
     if not plan.cyclical:
         return grid, np.ones(len(grid), bool)
     ends = cycle_ends(plan.n_trees, plan.cycle_length, burn_in)

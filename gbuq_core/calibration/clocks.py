@@ -13,6 +13,7 @@ Data uncertainty is scaled, knowledge never is.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +31,8 @@ _FIRST_DEGREES = 5.0  # where the search for a scale clock starts with a t
 _MOST_LOG_FACTOR = 4.0  # a factor between 1 / 55 and 55
 _LOG_FACTOR_STEP = 0.005
 _MOST_ROUNDS = 4
+_MOST_STAGES = 40
+_FIRST_STAGE = 5  # trees
 # A variance below this share of the squared errors' mean counts as this: rows without noise would
 # make the likelihood of an exact fit infinite, and choose the factor by themselves.
 _SMALLEST_SHARE = 1e-12
@@ -183,6 +186,32 @@ def student_nll(
         constant + 0.5 * np.log(spread) + 0.5 * (df + 1.0) * np.log1p(squared_error / spread)
     )
     return found
+
+
+def tree_grid(n_trees: int) -> NDArray[np.int64]:
+    """About forty numbers of trees up to ``n_trees``, closer together at the start.
+
+    Examples
+    --------
+    >>> grid = tree_grid(1000)
+    >>> len(grid), grid[:3].tolist(), int(grid[-1])
+    (40, [5, 6, 7], 1000)
+    """
+    grid = np.geomspace(min(_FIRST_STAGE, n_trees), n_trees, _MOST_STAGES)
+    return np.unique(np.round(grid).astype(np.int64))
+
+
+def join_stages(parts: Sequence[Stages]) -> Stages:
+    """The rows of all parts together; all have the same numbers of trees."""
+    first = parts[0]
+    return Stages(
+        n_trees=first.n_trees,
+        mean=np.concatenate([part.mean for part in parts], axis=1),
+        knowledge=np.concatenate([part.knowledge for part in parts], axis=1),
+        data=np.concatenate([part.data for part in parts], axis=1),
+        y=np.concatenate([part.y for part in parts]),
+        for_mean=first.for_mean,
+    )
 
 
 def choose_clocks(stages: Stages, tails: str = "student") -> Clocks:

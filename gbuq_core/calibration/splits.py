@@ -1,0 +1,105 @@
+"""Which rows choose, and which rows are fitted on meanwhile."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import BaseCrossValidator, GroupKFold, KFold, check_cv
+
+from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.validation import check_number
+
+HELD_OUT_FROM = 2000  # rows; below, all of them choose, in folds
+N_FOLDS = 5
+MOST_HELD_OUT = 20_000
+
+
+class Split(NamedTuple):
+    """Positions of the rows to fit on and of those that choose."""
+
+    fitted: NDArray[np.intp]
+    held: NDArray[np.intp]
+
+
+def make_splits(
+    target: np.ndarray, classifies: bool, cv: Any, groups: Any, seed: int
+) -> list[Split]:
+    """Rows that choose: a held-out fifth from 2,000 rows on, else five folds.
+
+    Parameters
+    ----------
+    target : (n,)
+        Numbers, or class codes, whose shares the folds keep.
+    classifies : bool
+    cv : None, int, splitter or iterable of (fitted, held) positions
+    groups : (n,) or None
+        Rows of one group stay together.
+    seed : int
+
+    Raises
+    ------
+    InvalidParameter, InvalidData
+        If the splitter cannot split these rows.
+
+    Examples
+    --------
+    >>> [len(split.held) for split in make_splits(np.zeros(102), False, None, None, 0)]
+    [21, 21, 20, 20, 20]
+    >>> [len(split.held) for split in make_splits(np.zeros(5000), False, None, None, 0)]
+    [1000]
+    """
+    n_rows = len(target)
+    if groups is not None and len(np.asarray(groups)) != n_rows:
+        raise InvalidData(f"groups has {len(np.asarray(groups))} values, but X has {n_rows} rows.")
+    if cv is None and groups is None:
+        return _own_splits(target, classifies, seed)
+    splitter: Any = cv
+    if cv is None:
+        n_groups = len(np.unique(np.asarray(groups)))
+        if n_groups < 2:
+            raise InvalidData("All rows are in one group: pass at least two groups.")
+        splitter = GroupKFold(min(N_FOLDS, n_groups))
+    elif isinstance(cv, int | np.integer) and not isinstance(cv, bool):
+        n_folds = check_number("cv", cv, 2, n_rows, integer=True)
+        splitter = KFold(n_folds, shuffle=True, random_state=seed % 2**32)
+    elif not isinstance(cv, BaseCrossValidator) and not hasattr(cv, "split"):
+        try:
+            splitter = check_cv(cv, target, classifier=classifies)
+        except ValueError:
+            raise InvalidParameter(
+                f"cv must be None, a whole number or a splitter of scikit-learn; got {cv!r}."
+            ) from None
+    try:
+        found = [
+            Split(np.asarray(a), np.asarray(b)) for a, b in splitter.split(target, target, groups)
+        ]
+    except (ValueError, TypeError) as error:
+        raise InvalidData(f"cv cannot split these rows: {' '.join(str(error).split())}") from error
+    if cv is None and n_rows >= HELD_OUT_FROM:
+        found = found[:1]
+    return [_capped(split, seed) for split in found]
+
+
+def _own_splits(target: np.ndarray, classifies: bool, seed: int) -> list[Split]:
+    """Shuffled rows dealt to five folds, class by class; one fold is enough of many rows."""
+    order = np.random.default_rng((seed, 1)).permutation(len(target))
+    if classifies:
+        order = order[np.argsort(target[order], kind="stable")]
+    fold = np.empty(len(target), np.int64)
+    fold[order] = np.arange(len(target)) % N_FOLDS
+    n_splits = 1 if len(target) >= HELD_OUT_FROM else N_FOLDS
+    splits = [Split(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_splits)]
+    return [_capped(split, seed) for split in splits]
+
+
+def _capped(split: Split, seed: int) -> Split:
+    """At most 20,000 rows choose; those that need not choose are fitted on."""
+    if len(split.held) == 0 or len(split.fitted) < 2:
+        raise InvalidData("cv leaves no rows to fit on or none to choose on: use another splitter.")
+    if len(split.held) <= MOST_HELD_OUT:
+        return split
+    order = np.random.default_rng((seed, 2)).permutation(split.held)
+    held, rest = np.sort(order[:MOST_HELD_OUT]), order[MOST_HELD_OUT:]
+    return Split(np.sort(np.concatenate([split.fitted, rest])), held)
