@@ -11,6 +11,7 @@ from gbuq_core.boosting import (  # noqa: E402
     VirtualEnsemble,
     load_ensemble,
 )
+from gbuq_core.calibration import CalibratedRegressor  # noqa: E402
 from gbuq_core.distribution import Distribution  # noqa: E402
 from gbuq_core.ibug import IBUGRegressor  # noqa: E402
 from gbuq_core.macau import MacauClassifier, MacauRegressor  # noqa: E402
@@ -43,6 +44,7 @@ __version__ = "0.1.0"  # the only place: the package takes its version from this
 __all__ = [
     "BoostedEnsembleClassifier",
     "BoostedEnsembleRegressor",
+    "CalibratedRegressor",
     "Distribution",
     "IBUGRegressor",
     "MacauClassifier",

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
 from gbuq_core.boosting.base import BoostedEnsemble
-from gbuq_core.boosting.stopping import weight_of_mean
+from gbuq_core.boosting.stopping import regression_stages, weight_of_mean
+from gbuq_core.calibration import Clocks, Stages
 from gbuq_core.distribution import Distribution, LogDistribution, student
-from gbuq_core.errors import InvalidData
-from gbuq_core.inputs import TargetScale, check_numeric_target, fit_target_scale
+from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.inputs import (
+    TargetScale,
+    check_new_rows,
+    check_numeric_target,
+    fit_target_scale,
+)
 from gbuq_core.metrics.scores import nll_gaussian_values
 from gbuq_core.uncertainty import Uncertainty, decompose_regression
 from gbuq_core.validation import check_choice
@@ -279,6 +287,48 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
         df = math.inf if self.clocks_ is None else self.clocks_.df
         law = student(members[..., 0].mean(axis=0), np.sqrt(total), df)
         return law if self.target_ is None else LogDistribution(law)
+
+    def stages(self, X: Any, y: Any) -> Stages:
+        """What the ensemble says about rows that it has not learnt from while it grows.
+
+        Parameters
+        ----------
+        X : array-like (n_samples, n_features) or DataFrame
+        y : array-like (n_samples,)
+
+        Returns
+        -------
+        Stages
+            For `gbuq_core.calibration.choose_clocks`, of log y with ``target="log"``. What the
+            ensemble chose itself plays no part.
+
+        Examples
+        --------
+        >>> from gbuq_core.calibration import choose_clocks
+        >>> from gbuq_core.synthetic import make_heteroscedastic
+        >>> train, new = (make_heteroscedastic(300, random_state=k) for k in (0, 1))
+        >>> model = BoostedEnsembleRegressor(n_members=2, n_trees=100, stopping=None)
+        >>> clocks = choose_clocks(model.fit(train.X, train.y).stages(new.X, new.y))
+        >>> model.stopped_at(clocks).clocks_ is clocks
+        True
+        """
+        check_is_fitted(self, "models_")
+        table, target = check_new_rows(self, X), check_numeric_target(np.asarray(y))
+        if target.shape != (len(table),):
+            raise InvalidData(f"X has {len(table)} rows, but y has the shape {target.shape}.")
+        return regression_stages(self, table, target if self.target_ is None else _log_of(target))
+
+    def stopped_at(self, clocks: Clocks) -> BoostedEnsembleRegressor:
+        """The same trained trees with these clocks: a copy, which shares the trees."""
+        check_is_fitted(self, "models_")
+        last = max(clocks.mean_trees, clocks.scale_trees)
+        if last > self.n_trees_:
+            raise InvalidParameter(
+                f"The clocks stop at {last} trees, but the ensemble has {self.n_trees_}."
+            )
+        other = copy.copy(self)
+        other.stopping_, other.clocks_ = "two_clocks", clocks
+        return other
 
     def _inner_target(self, target: np.ndarray) -> np.ndarray:
         self.target_scale_ = fit_target_scale(target, self.standardize_target)

@@ -144,7 +144,7 @@ def fit_clocks(
             f"The best number of trees is all {plan.n_trees}: more trees (n_trees) or a higher "
             "learning_rate may be better still.",
             ConvergenceWarning,
-            stacklevel=5,
+            stacklevel=4,
         )
     return chosen
 

@@ -14,8 +14,10 @@ from gbuq_core.calibration.clocks import (
     choose_clocks,
     early_clocks,
 )
+from gbuq_core.calibration.regressor import CalibratedRegressor
 
 __all__ = [
+    "CalibratedRegressor",
     "ClassClocks",
     "ClassStages",
     "Clocks",

@@ -431,9 +431,13 @@ def _uncorrected(stages: Stages) -> NDArray[np.float64]:
     return np.array(scores)
 
 
+def smallest_variance(squared: NDArray[np.float64]) -> float:
+    """What smaller variances count as, given squared errors (n_rows,)."""
+    return max(_SMALLEST_SHARE * float(squared.mean()), float(np.finfo(np.float64).tiny))
+
+
 def _floored(variance: NDArray[np.float64], squared: NDArray[np.float64]) -> NDArray[np.float64]:
-    floor = max(_SMALLEST_SHARE * float(squared.mean()), float(np.finfo(np.float64).tiny))
-    floored: NDArray[np.float64] = np.maximum(variance, floor)
+    floored: NDArray[np.float64] = np.maximum(variance, smallest_variance(squared))
     return floored
 
 

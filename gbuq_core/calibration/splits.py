@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import BaseCrossValidator, GroupKFold, KFold, check_cv
+from sklearn.model_selection import GroupKFold, KFold, check_cv
 
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.validation import check_number
@@ -64,7 +64,7 @@ def make_splits(
     elif isinstance(cv, int | np.integer) and not isinstance(cv, bool):
         n_folds = check_number("cv", cv, 2, n_rows, integer=True)
         splitter = KFold(n_folds, shuffle=True, random_state=seed % 2**32)
-    elif not isinstance(cv, BaseCrossValidator) and not hasattr(cv, "split"):
+    elif isinstance(cv, str) or not hasattr(cv, "split"):
         try:
             splitter = check_cv(cv, target, classifier=classifies)
         except ValueError:

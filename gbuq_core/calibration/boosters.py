@@ -1,0 +1,280 @@
+"""What calibration reads from a model: its ``(loc, scale)``, and its stages while it grew.
+
+One reader for each kind: estimators with ``predict_distribution``, this library's boosted
+regressions, CatBoost's RMSEWithUncertainty and NGBoost's normal, as their users have them. The two
+libraries are known by their classes' modules, and are not imported.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils.validation import check_array
+
+from gbuq_core.calibration.clocks import Clocks, Stages, tree_grid
+from gbuq_core.distribution import LogDistribution
+from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.trees.importers.ownership import is_owned
+
+FloatArray = NDArray[np.float64]
+
+_STAGED_VALUES = 4_000_000  # predictions of NGBoost held at once
+WITH_STAGES = (
+    "a BoostedEnsembleRegressor, a CatBoostRegressor with loss_function='RMSEWithUncertainty' or "
+    "an NGBRegressor with Dist=Normal"
+)
+
+
+class Parts(NamedTuple):
+    """Mean (units of y), and variances of data and knowledge (squared units), (n_rows,) each.
+
+    With a ``shift`` they are those of ``log(y + shift)``.
+    """
+
+    loc: FloatArray
+    data: FloatArray
+    knowledge: FloatArray
+    shift: float | None = None
+
+
+class Reader:
+    """How to read one kind of model; the base reads ``predict_distribution``.
+
+    Attributes
+    ----------
+    grows : bool
+        Whether there are stages to read.
+    stops : bool
+        Whether the model itself predicts by given clocks, and chooses them in its own ``fit``.
+    """
+
+    grows = False
+    stops = False
+
+    def is_fitted(self, model: Any) -> bool:
+        """Whether the model can predict."""
+        return not is_owned(model)
+
+    def fit(self, model: Any, X: Any, y: FloatArray, **options: Any) -> Any:
+        """Fit an unfitted model in place and return it."""
+        return model.fit(X, y, **options)
+
+    def parts(self, model: Any, X: Any, logs: bool = False) -> Parts:
+        """What the fitted model predicts; knowledge is 0 unless it adds up to the scale.
+
+        With ``logs`` a model that answers by a `LogDistribution` is read on its log scale.
+        """
+        law = model.predict_distribution(X)
+        on_logs = logs and isinstance(law, LogDistribution)
+        loc, scale = (np.asarray(part, np.float64) for part in (law.inner if on_logs else law))
+        total = scale * scale
+        if on_logs:
+            return Parts(loc, total, np.zeros_like(total), law.shift)
+        if hasattr(model, "predict_uncertainty"):
+            found = model.predict_uncertainty(X)
+            # Not so where uncertainties are stds, or the scale is an average of its own.
+            if np.allclose(found.data + found.knowledge, total, rtol=1e-6, atol=0.0):
+                return Parts(loc, np.asarray(found.data), np.asarray(found.knowledge))
+        return Parts(loc, total, np.zeros_like(total))
+
+    def n_trees(self, model: Any) -> int:
+        """Trees of a fitted model."""
+        raise NotImplementedError
+
+    def stages(self, model: Any, X: Any, y: FloatArray, n_trees: int) -> Stages:
+        """What a fitted model says about other rows at ``tree_grid(n_trees)``."""
+        raise NotImplementedError
+
+    def parts_at(self, model: Any, X: Any, clocks: Clocks) -> Parts:
+        """Mean and knowledge at the mean's clock, data at the scale's, without the factor."""
+        raise NotImplementedError
+
+
+class _OwnBooster(Reader):
+    """A `BoostedEnsembleRegressor`."""
+
+    grows = True
+    stops = True
+
+    def n_trees(self, model: Any) -> int:
+        return int(model.n_trees_)
+
+    def stages(self, model: Any, X: Any, y: FloatArray, n_trees: int) -> Stages:
+        found: Stages = model.stages(X, y)
+        return found
+
+
+class _SingleBooster(Reader):
+    """One model of another library: no members, so no knowledge."""
+
+    grows = True
+    library = ""
+
+    def fit(self, model: Any, X: Any, y: FloatArray, **options: Any) -> Any:
+        try:
+            model.fit(X, y, **options)
+        except Exception as error:  # CatBoostError is a plain Exception
+            foreign = isinstance(error, ValueError | TypeError | RuntimeError)
+            if not foreign and not _is_of(type(error), "catboost", "_catboost"):
+                raise
+            raise InvalidData(
+                f"{self.library} cannot be fitted to these rows: {_reason(error)}."
+            ) from error
+        return model
+
+    def parts(self, model: Any, X: Any, logs: bool = False) -> Parts:
+        loc, scale = self._at(model, X, self.n_trees(model))
+        return Parts(loc, scale * scale, np.zeros_like(loc))
+
+    def parts_at(self, model: Any, X: Any, clocks: Clocks) -> Parts:
+        loc, scale = self._at(model, X, clocks.mean_trees)
+        if clocks.scale_trees != clocks.mean_trees:
+            scale = self._at(model, X, clocks.scale_trees)[1]
+        return Parts(loc, scale * scale, np.zeros_like(loc))
+
+    def stages(self, model: Any, X: Any, y: FloatArray, n_trees: int) -> Stages:
+        grid = tree_grid(n_trees)
+        mean, scale = self._staged(model, X, grid)
+        return Stages(
+            n_trees=grid, mean=mean, knowledge=np.zeros_like(mean), data=scale * scale, y=y,
+            for_mean=np.ones(len(grid), bool),
+        )  # fmt: skip
+
+    def _at(self, model: Any, X: Any, n_trees: int) -> tuple[FloatArray, FloatArray]:
+        """Mean and std (n_rows,) of the first trees; of all where there are fewer."""
+        raise NotImplementedError
+
+    def _staged(self, model: Any, X: Any, grid: NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:
+        """The same at each number of trees, (n_stages, n_rows)."""
+        found = [self._at(model, X, int(n_trees)) for n_trees in grid]
+        return np.stack([mean for mean, _ in found]), np.stack([scale for _, scale in found])
+
+
+class _CatBoostNormal(_SingleBooster):
+    """A CatBoostRegressor that was told to predict its uncertainty."""
+
+    library = "CatBoost"
+
+    def n_trees(self, model: Any) -> int:
+        return int(model.tree_count_)
+
+    def _at(self, model: Any, X: Any, n_trees: int) -> tuple[FloatArray, FloatArray]:
+        end = min(n_trees, self.n_trees(model))
+        raw = model.predict(X, prediction_type="RawFormulaVal", ntree_end=end)
+        return np.array(raw[:, 0]), np.exp(raw[:, 1])
+
+
+class _NGBoostNormal(_SingleBooster):
+    """An NGBRegressor of a normal."""
+
+    library = "NGBoost"
+
+    def is_fitted(self, model: Any) -> bool:
+        return model.init_params is not None
+
+    def n_trees(self, model: Any) -> int:
+        return len(model.base_models)
+
+    def _at(self, model: Any, X: Any, n_trees: int) -> tuple[FloatArray, FloatArray]:
+        found = model.pred_dist(X, max_iter=min(n_trees, self.n_trees(model)))
+        return np.asarray(found.loc, np.float64), np.asarray(found.scale, np.float64)
+
+    def _staged(self, model: Any, X: Any, grid: NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:
+        """One pass over the trees, in blocks of rows: the library keeps every stage."""
+        rows = check_array(X, ensure_all_finite="allow-nan")  # as its other methods do
+        stage = np.minimum(grid, self.n_trees(model)) - 1
+        mean, scale = np.empty((2, len(grid), len(rows)))
+        size = max(1, _STAGED_VALUES // max(1, self.n_trees(model)))
+        for low in range(0, len(rows), size):
+            block = slice(low, low + size)
+            grown = model.staged_pred_dist(rows[block], max_iter=int(grid[-1]))
+            for k, place in enumerate(stage):
+                mean[k, block], scale[k, block] = grown[place].loc, grown[place].scale
+        return mean, scale
+
+
+def unwrap(estimator: Any) -> Any:
+    """The estimator inside scikit-learn's FrozenEstimator, which must be fitted; else itself."""
+    if not isinstance(estimator, FrozenEstimator):
+        return estimator
+    inner = estimator.estimator
+    if not reader_of(inner).is_fitted(inner):
+        raise NotFittedError(
+            f"The {type(inner).__name__} inside the FrozenEstimator is not fitted: fit it first."
+        )
+    return inner
+
+
+def reader_of(estimator: Any, growing: bool = False) -> Reader:
+    """The reader of an estimator, or one sentence if there is none.
+
+    Parameters
+    ----------
+    estimator : object
+    growing : bool
+        Whether stages are needed.
+
+    Raises
+    ------
+    InvalidParameter
+        If the estimator predicts no scale, or has no stages where they are needed.
+
+    Examples
+    --------
+    >>> from gbuq_core import BoostedEnsembleRegressor
+    >>> type(reader_of(BoostedEnsembleRegressor())).__name__
+    '_OwnBooster'
+    """
+    name = type(estimator).__name__
+    if isinstance(estimator, type):
+        raise InvalidParameter(f"estimator must be an object, not a class: pass {name}().")
+    found: Reader | None = None
+    if _is_of(type(estimator), "catboost"):
+        _check_loss(estimator)
+        found = _CatBoostNormal()
+    elif _is_of(type(estimator), "ngboost"):
+        dist = getattr(getattr(estimator, "Dist", None), "__name__", "no distribution")
+        if dist != "Normal":
+            raise InvalidParameter(f"NGBRegressor must have Dist=Normal, but it has {dist}.")
+        found = _NGBoostNormal()
+    elif hasattr(estimator, "stages") and hasattr(estimator, "stopped_at"):
+        found = _OwnBooster()
+    elif hasattr(estimator, "predict_distribution") and hasattr(estimator, "fit"):
+        found = Reader()
+    if found is None:
+        raise InvalidParameter(
+            f"{name} predicts no scale: choose an estimator with predict_distribution, or "
+            f"{WITH_STAGES}."
+        )
+    if growing and not found.grows:
+        raise InvalidParameter(
+            f"method='two_clocks' needs {WITH_STAGES}; {name} does not grow tree by tree: choose "
+            "method='scale'."
+        )
+    return found
+
+
+def _check_loss(model: Any) -> None:
+    """Refuse a CatBoost model of a mean only, fitted or not."""
+    known = model.get_all_params() if model.is_fitted() else model.get_params()
+    loss = known.get("loss_function", known.get("objective", "RMSE"))
+    if str(loss) != "RMSEWithUncertainty":
+        raise InvalidParameter(
+            f"CatBoost must have loss_function='RMSEWithUncertainty' to predict a scale; it has "
+            f"{str(loss)!r}."
+        )
+
+
+def _is_of(kind: type, *libraries: str) -> bool:
+    return any(base.__module__.partition(".")[0] in libraries for base in kind.__mro__)
+
+
+def _reason(error: Exception) -> str:
+    """A library's message on one line, without where in its code it comes from."""
+    text = re.sub(r"^.*?\.cpp:\d+:\s*", "", " ".join(str(error).split()))
+    return text.strip().rstrip(".")

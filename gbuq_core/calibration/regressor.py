@@ -1,0 +1,506 @@
+"""A wrapper that makes the stated uncertainty of a regression true on rows it has not learnt."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from gbuq_core.calibration.boosters import Parts, reader_of, unwrap
+from gbuq_core.calibration.clocks import (
+    TAILS,
+    Clocks,
+    Stages,
+    choose_clocks,
+    join_stages,
+    smallest_variance,
+)
+from gbuq_core.calibration.laws import (
+    RecalibratedDistribution,
+    ResidualDistribution,
+    fit_coverage_map,
+)
+from gbuq_core.calibration.splits import Split, make_splits
+from gbuq_core.distribution import Distribution, Interval, LogDistribution, student
+from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.inputs import (
+    check_fit_data,
+    check_new_rows,
+    check_numeric_target,
+    draw_seed,
+    stack_rows,
+    take_rows,
+)
+from gbuq_core.jobs import parallel_map, stage
+from gbuq_core.trees.importers.ownership import is_owned
+from gbuq_core.uncertainty import Uncertainty
+from gbuq_core.validation import check_choice
+
+FloatArray = NDArray[np.float64]
+
+METHODS = ("scale", "two_clocks", "conformal", "isotonic")
+FEWEST_ROWS = 10  # to calibrate on
+FEWEST_ROWS_OF_CLOCKS = 40
+_MOST_LOG_FACTOR = 4.0  # a factor between 1 / 55 and 55, as the clocks'
+
+
+def _has_uncertainty(wrapper: CalibratedRegressor) -> bool:
+    """Libraries' boosters are read without members: their knowledge is 0."""
+    return hasattr(wrapper.estimator, "predict_uncertainty") or not hasattr(
+        wrapper.estimator, "predict_distribution"
+    )
+
+
+class CalibratedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
+    """Make the intervals of a regression hold as many values as they say.
+
+    An unfitted ``estimator`` is fitted several times: on the rows of each fold, to see how it does
+    on the others, and at the end on all rows. A fitted ``estimator`` is used as it is:
+    ``fit(X, y)`` then takes rows which it has not seen, and all of them calibrate.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any regression of this library with ``predict_distribution``; a CatBoostRegressor with
+        ``loss_function="RMSEWithUncertainty"``; an NGBRegressor with ``Dist=Normal``. It is cloned
+        if it is not fitted.
+    method : {"scale", "two_clocks", "conformal", "isotonic"}
+        "scale": one factor of the std, and the tails, by the negative log likelihood. "two_clocks":
+        for ensembles that grow tree by tree; the number of trees for the mean by squared error,
+        then the number of trees for the scale, the factor and the tails by the likelihood.
+        "conformal": intervals from the sizes of the residuals in predicted stds, which cover new
+        rows from the same distribution at least as often as they say. "isotonic": as "scale", and
+        then the coverage of every level is corrected by isotonic regression.
+    tails : {"student", "normal"}
+        Whether the law may have heavier tails than a normal. The std is the same either way.
+        "conformal" has the tails of the residuals.
+    cv : None, int or scikit-learn splitter
+        Which rows calibrate. None: five folds, and from 2,000 rows on one held-out fifth. A
+        TimeSeriesSplit calibrates on rows that come later.
+    random_state : int, Generator, RandomState or None
+        Of the folds. The estimator keeps its own.
+    n_jobs : int or None
+        Folds that are fitted at the same time; None means one, because most estimators use all
+        cores themselves.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        Fitted on all rows; the given one itself if that was fitted.
+    clocks_ : Clocks or None
+        What "two_clocks" chose, with the curves.
+    factor_ : float
+        What the data part of the std is multiplied by.
+    df_ : float or None
+        Degrees of freedom of the Student t; inf means a normal. None for "conformal".
+    n_calibration_ : int
+        Rows that calibrated.
+    prefit_ : bool
+        Whether the estimator was fitted already.
+
+    Notes
+    -----
+    Knowledge uncertainty is never scaled: only data uncertainty is. It counts as 0 if the estimator
+    has no ``predict_uncertainty``, or if its parts do not add up to the squared scale.
+
+    An estimator that predicts on a log scale (``target="log"``) is calibrated there, except by
+    "conformal", whose intervals are symmetric in the unit of y.
+
+    scikit-learn's ``clone`` makes a fitted estimator an unfitted one, here too. In a search or a
+    cross-validation, put a fitted one into ``sklearn.frozen.FrozenEstimator``.
+
+    With folds, "conformal" takes the residuals of the folds' models for those of the final one
+    (cross-conformal prediction). Its guarantee is exact for a fitted estimator.
+
+    For classes, scikit-learn's ``CalibratedClassifierCV`` works around `BoostedEnsembleClassifier`.
+
+    References
+    ----------
+    Papadopoulos et al. (2002) and Vovk (2015), "Cross-conformal predictors"; Kuleshov, Fenner and
+    Ermon (2018).
+
+    Examples
+    --------
+    >>> from gbuq_core import CalibratedRegressor, make_heteroscedastic
+    >>> from gbuq_core.baselines import EuclideanNeighborsRegressor
+    >>> train, new = (make_heteroscedastic(500, random_state=k) for k in (0, 1))
+    >>> model = CalibratedRegressor(EuclideanNeighborsRegressor(random_state=0), random_state=0)
+    >>> lower, upper = model.fit(train.X, train.y).predict_interval(new.X, 0.9)
+    >>> bool(0.85 < np.mean((lower <= new.y) & (new.y <= upper)) < 0.95)
+    True
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        method: str = "scale",
+        tails: str = "student",
+        cv: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.method = method
+        self.tails = tails
+        self.cv = cv
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        X_val: Any = None,
+        y_val: Any = None,
+        groups: Any = None,
+        sample_weight: Any = None,
+    ) -> Self:
+        """Calibrate, and fit the estimator on all rows unless it is fitted.
+
+        Parameters
+        ----------
+        X : array-like (n_samples, n_features) or DataFrame
+            If the estimator is fitted already: rows which it has not seen. Nobody can check that.
+        y : array-like (n_samples,)
+        X_val, y_val : the same, optional
+            Rows that calibrate in place of folds. The final fit uses them too. Not for a fitted
+            estimator.
+        groups : array-like (n_samples,), optional
+            Rows of one group are never on both sides.
+        sample_weight : array-like (n_samples,), optional
+            For the estimator's own fits. The rows that calibrate count alike.
+
+        Raises
+        ------
+        InvalidParameter, InvalidData
+            One sentence each.
+        """
+        check_choice("method", self.method, METHODS)
+        check_choice("tails", self.tails, TAILS)
+        model = unwrap(self.estimator)
+        self._reader = reader_of(model, self.method == "two_clocks")
+        table, given = check_fit_data(self, X, y)
+        target = check_numeric_target(given)
+        self._forget()
+        self.prefit_ = self._reader.is_fitted(model)
+        rows = table if hasattr(X, "iloc") else np.asarray(X)
+        seed = draw_seed(self.random_state)
+        if self.prefit_:
+            self._refuse_training(X_val, y_val, groups, sample_weight)
+            self._calibrate_fitted(model, rows, target)
+            self._warn_of_the_last_tree()
+            return self
+        splits = None
+        if X_val is not None or y_val is not None:
+            rows, target, splits = self._stack(rows, target, X_val, y_val)
+        weights = self._check_weights(model, sample_weight, len(target), splits)
+        self._check_inner_model(model, splits)
+        if self._reader.stops and self.method == "two_clocks":
+            return self._let_it_choose(model, rows, target, splits, groups, seed)
+        if splits is None:
+            splits = make_splits(target, False, self.cv, groups, seed)
+        _require_rows(sum(len(split.held) for split in splits), self.method)
+        with stage(len(splits) + 1.0):
+            with stage(float(len(splits)), span=float(len(splits))):
+                fitted = parallel_map(
+                    lambda split: self._fit_part(model, rows, target, weights, split.fitted),
+                    splits,
+                    1 if self.n_jobs is None else self.n_jobs,
+                )
+            held = [(take_rows(rows, split.held), target[split.held]) for split in splits]
+            self._calibrate(fitted, held)
+            everything = np.arange(len(target))
+            self.estimator_ = self._fit_part(model, rows, target, weights, everything)
+        self._warn_of_the_last_tree()
+        return self
+
+    def predict(self, X: Any) -> FloatArray:
+        """The mean, (n_samples,): the estimator's own, or with "two_clocks" that of its clock."""
+        return self.predict_distribution(X).loc
+
+    def predict_distribution(self, X: Any) -> Distribution:
+        """The calibrated law of y in every row; unpacks as ``loc, scale``."""
+        if self._stopped is not None:
+            law: Distribution = self._stopped.predict_distribution(self._rows(X))
+            return law
+        parts = self._parts(X)
+        width = np.sqrt(parts.data + parts.knowledge)
+        if self.method == "conformal":
+            return ResidualDistribution(parts.loc, width, self._sizes)
+        if self.method == "isotonic":
+            law = RecalibratedDistribution(parts.loc, width, self._map)
+        else:
+            law = student(parts.loc, width, self.df_)
+        return law if parts.shift is None else LogDistribution(law, parts.shift)
+
+    @available_if(_has_uncertainty)
+    def predict_uncertainty(self, X: Any) -> Uncertainty:
+        """Total, data and knowledge uncertainty as variances of y, (n_samples,) each.
+
+        Data is the estimator's times ``factor_`` squared; knowledge is the estimator's own. With a
+        target on a log scale, all of it counts as data.
+        """
+        if self._stopped is not None:
+            found: Uncertainty = self._stopped.predict_uncertainty(self._rows(X))
+            return found
+        parts = self._parts(X)
+        data, knowledge = parts.data, parts.knowledge
+        if parts.shift is not None:
+            data, knowledge = self.predict_distribution(X).variance(), np.zeros_like(knowledge)
+        return Uncertainty(data + knowledge, data, knowledge)
+
+    def predict_interval(self, X: Any, level: float = 0.9) -> Interval:
+        """The central interval that holds y with this probability: ``(lower, upper)``.
+
+        Parameters
+        ----------
+        X : array-like (n_samples, n_features) or DataFrame
+        level : float
+            From 0 to 1.
+        """
+        return self.predict_distribution(X).interval(level)
+
+    @property
+    def _stopped(self) -> Any:
+        """An ensemble of this library at its clocks, which needs no scaling from here; or None."""
+        check_is_fitted(self, "factor_")
+        if self.clocks_ is None or not self._reader.stops:
+            return None
+        return self.estimator_.stopped_at(self.clocks_)
+
+    def _rows(self, X: Any) -> Any:
+        """New rows as the estimator saw the others: a frame or an array."""
+        table = check_new_rows(self, X)
+        return table if hasattr(X, "iloc") else np.asarray(X)
+
+    def _parts(self, X: Any) -> Parts:
+        """Calibrated parts of new rows."""
+        rows = self._rows(X)
+        if self.clocks_ is not None:
+            parts = self._reader.parts_at(self.estimator_, rows, self.clocks_)
+        else:
+            parts = self._reader.parts(self.estimator_, rows, self.method != "conformal")
+        return parts._replace(data=self.factor_**2 * np.maximum(parts.data, self._smallest))
+
+    def _forget(self) -> None:
+        """A fit that fails leaves no half of the one before."""
+        for name in ("factor_", "estimator_"):
+            self.__dict__.pop(name, None)
+        self.clocks_: Clocks | None = None
+        self.df_: Any = None
+
+    def _calibrate_fitted(self, model: Any, rows: Any, target: FloatArray) -> None:
+        n_features = getattr(model, "n_features_in_", getattr(model, "n_features", None))
+        if n_features is not None and n_features != self.n_features_in_:
+            raise InvalidData(
+                f"X has {self.n_features_in_} columns, but the fitted {type(model).__name__} "
+                f"expects {n_features}."
+            )
+        _require_rows(len(target), self.method)
+        self._calibrate([model], [(rows, target)])
+        self.estimator_ = model
+
+    def _let_it_choose(
+        self, model: Any, rows: Any, y: FloatArray, splits: Any, groups: Any, seed: int
+    ) -> Self:
+        """An ensemble of this library chooses its clocks in its own fit, at less cost."""
+        own = clone(model).set_params(stopping="two_clocks", tails=self.tails)
+        if self.cv is not None:
+            own.set_params(cv=self.cv)
+        if own.random_state is None:
+            own.set_params(random_state=seed)
+        if splits is None:
+            _require_rows(len(y), self.method)
+            own.fit(rows, y, groups=groups)
+        else:
+            first, last = splits[0]
+            own.fit(take_rows(rows, first), y[first], take_rows(rows, last), y[last])
+        if own.clocks_ is None:
+            raise InvalidParameter(
+                f"{type(own).__name__} has no clocks with temperature={own.temperature!r}, because "
+                "a chain of samples is not truncated: choose method='scale'."
+            )
+        self.estimator_ = own
+        self._set_clocks(own.clocks_, 0.0)
+        return self
+
+    def _fit_part(
+        self, model: Any, rows: Any, y: FloatArray, weights: Any, chosen: NDArray[np.intp]
+    ) -> Any:
+        options = {} if weights is None else {"sample_weight": weights[chosen]}
+        with stage(1.0, span=1.0):
+            return self._reader.fit(clone(model), take_rows(rows, chosen), y[chosen], **options)
+
+    def _calibrate(self, models: list[Any], held: list[tuple[Any, FloatArray]]) -> None:
+        """Choose by what each model says about rows that it has not seen."""
+        pairs = list(zip(models, held, strict=True))
+        if self.method == "two_clocks":
+            n_trees = max(1, *(self._reader.n_trees(model) for model in models))
+            stages = [self._reader.stages(model, *rows, n_trees) for model, rows in pairs]
+            self._choose(join_stages(stages))
+            return
+        logs = self.method != "conformal"  # which has no tails to carry over from a log scale
+        parts = [self._reader.parts(model, rows, logs) for model, (rows, _) in pairs]
+        found = Parts(
+            np.concatenate([part.loc for part in parts]),
+            np.concatenate([part.data for part in parts]),
+            np.concatenate([part.knowledge for part in parts]),
+        )
+        y = np.concatenate([target for _, target in held])
+        if parts[0].shift is not None:
+            y = _on_log_scale(y, parts[0].shift)
+        if not all(np.isfinite(part).all() for part in found[:3]):
+            raise InvalidData(
+                f"The predictions of {type(models[0]).__name__} are not all finite, so they cannot "
+                "be calibrated."
+            )
+        if self.method == "conformal":
+            self._measure_residuals(found, y)
+            return
+        one = Stages(
+            n_trees=np.array([1]), mean=found.loc[None], knowledge=found.knowledge[None],
+            data=found.data[None], y=y, for_mean=np.ones(1, bool),
+        )  # fmt: skip
+        clocks = choose_clocks(one, self.tails)
+        self._set_factor(clocks.factor, clocks.df, len(y), np.square(y - found.loc))
+        if self.method == "isotonic":
+            self._map = fit_coverage_map(self._standardised(found, y), clocks.df)
+
+    def _choose(self, stages: Stages) -> None:
+        clocks = choose_clocks(stages, self.tails)
+        at_mean = int(np.searchsorted(stages.n_trees, clocks.mean_trees))
+        squared = np.square(stages.y - stages.mean[at_mean])
+        self._set_clocks(clocks, smallest_variance(squared))
+
+    def _warn_of_the_last_tree(self) -> None:
+        clocks = self.clocks_
+        if clocks is not None and max(clocks.mean_trees, clocks.scale_trees) >= clocks.n_trees[-1]:
+            warnings.warn(
+                f"The best number of trees is all {clocks.n_trees[-1]}: more trees or a higher "
+                "learning rate may be better still.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _set_clocks(self, clocks: Clocks, smallest: float) -> None:
+        self.clocks_, self._smallest = clocks, smallest
+        self.factor_, self.df_, self.n_calibration_ = clocks.factor, clocks.df, clocks.n_rows
+
+    def _set_factor(
+        self, factor: float, df: float | None, n_rows: int, squared: FloatArray
+    ) -> None:
+        self._smallest = smallest_variance(squared)
+        self.factor_, self.df_, self.n_calibration_ = factor, df, n_rows
+
+    def _measure_residuals(self, parts: Parts, y: FloatArray) -> None:
+        """Sizes of the residuals in stds, which are scaled to have mean square 1 beforehand.
+
+        The scaling changes no interval of a single model; it shares the std between data and
+        knowledge, which is not scaled.
+        """
+        squared = np.square(y - parts.loc)
+        data = np.maximum(parts.data, smallest_variance(squared))
+
+        def excess(log_factor: float) -> float:
+            total = math.exp(2.0 * log_factor) * data + parts.knowledge
+            return float(np.mean(squared / total)) - 1.0
+
+        low, high = -_MOST_LOG_FACTOR, _MOST_LOG_FACTOR
+        if excess(low) <= 0.0:  # knowledge alone is wider than the residuals
+            log_factor = low
+        else:
+            log_factor = high if excess(high) >= 0.0 else float(brentq(excess, low, high))
+        self._set_factor(math.exp(log_factor), None, len(y), squared)
+        self._sizes = np.sort(np.abs(self._standardised(parts, y)))
+
+    def _standardised(self, parts: Parts, y: FloatArray) -> FloatArray:
+        data = self.factor_**2 * np.maximum(parts.data, self._smallest)
+        residuals: FloatArray = (y - parts.loc) / np.sqrt(data + parts.knowledge)
+        return residuals
+
+    def _stack(
+        self, rows: Any, target: FloatArray, X_val: Any, y_val: Any
+    ) -> tuple[Any, FloatArray, list[Split]]:
+        """All rows, the caller's own below the others, and the split between them."""
+        if X_val is None or y_val is None:
+            raise InvalidData("X_val and y_val belong together: pass both or neither.")
+        table = check_new_rows(self, X_val)
+        more = table if hasattr(X_val, "iloc") else np.asarray(X_val)
+        values = check_numeric_target(np.asarray(y_val))
+        if values.shape != (len(table),):
+            raise InvalidData(
+                f"X_val has {len(table)} rows, but y_val has the shape {values.shape}."
+            )
+        cut, n_rows = len(target), len(target) + len(values)
+        split = Split(np.arange(cut), np.arange(cut, n_rows))
+        return stack_rows(rows, more), np.concatenate([target, values]), [split]
+
+    def _check_weights(
+        self, model: Any, weights: Any, n_rows: int, splits: Any
+    ) -> FloatArray | None:
+        if weights is None:
+            return None
+        if not has_fit_parameter(model, "sample_weight"):
+            raise InvalidParameter(
+                f"The fit of {type(model).__name__} takes no sample_weight: leave it out."
+            )
+        if splits is not None:
+            raise InvalidParameter(
+                "sample_weight does not cover X_val: pass all rows as X, and scikit-learn's "
+                "PredefinedSplit as cv."
+            )
+        found = np.asarray(weights, dtype=np.float64)
+        if found.shape != (n_rows,):
+            raise InvalidData(f"X has {n_rows} rows, but sample_weight has shape {found.shape}.")
+        return found
+
+    def _check_inner_model(self, model: Any, splits: Any) -> None:
+        """Refuse a model within the estimator that has seen the rows which would calibrate."""
+        if splits is None and not is_owned(getattr(model, "base_model", None)):
+            raise InvalidParameter(
+                f"The base_model of {type(model).__name__} is already fitted and has seen all rows "
+                "of X: pass X_val and y_val."
+            )
+
+    def _refuse_training(self, X_val: Any, y_val: Any, groups: Any, weights: Any) -> None:
+        given = {"X_val": X_val, "y_val": y_val, "groups": groups, "sample_weight": weights}
+        names = [name for name, value in given.items() if value is not None]
+        if names:
+            raise InvalidParameter(
+                "The estimator is already fitted, so all rows of X and y calibrate it: leave out "
+                f"{' and '.join(names)}."
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(self.estimator).input_tags
+        tags.target_tags.required = True
+        return tags
+
+
+def _on_log_scale(y: FloatArray, shift: float) -> FloatArray:
+    if not float(y.min()) > -shift:
+        raise InvalidData(
+            f"The estimator predicts y on a log scale, so y must lie above {0.0 - shift:g}; its "
+            f"smallest value is {float(y.min()):g}."
+        )
+    logs: FloatArray = np.log(y + shift)
+    return logs
+
+
+def _require_rows(n_rows: int, method: str) -> None:
+    fewest = FEWEST_ROWS_OF_CLOCKS if method == "two_clocks" else FEWEST_ROWS
+    if n_rows < fewest:
+        raise InvalidData(
+            f"n_samples = {n_rows} is too few to calibrate by method={method!r}: pass at least "
+            f"{fewest} rows."
+        )
