@@ -11,6 +11,7 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.ibug.inputs import check_rows, check_target
 from gbuq_core.jobs import effective_n_jobs, stage, tick
 
 # The default: CatBoost, the paper's, with as many trees as the validation rows ask for.
@@ -31,6 +32,16 @@ class Rows(NamedTuple):
 
     X: Any
     y: np.ndarray
+
+
+def check_validation(estimator: Any, X_val: Any, y_val: Any) -> Rows | None:
+    """The caller's own rows to tune on, checked; None without any."""
+    if X_val is None and y_val is None:
+        return None
+    if X_val is None or y_val is None:
+        raise InvalidData("X_val and y_val belong together: pass both or neither.")
+    table = check_rows(estimator, X_val, reset=False)
+    return Rows(table, check_target("y_val", y_val, len(table)))
 
 
 def copy_unfitted(model: Any) -> Any:

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gbuq_core.distribution import Distribution
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.ibug.affinity import LeafDensity, Neighbours, leaf_density
-from gbuq_core.ibug.base_models import Rows, copy_unfitted, fit_owned
+from gbuq_core.ibug.base_models import Rows, check_validation, copy_unfitted, fit_owned
 from gbuq_core.ibug.class_view import ClassShares, count_classes
 from gbuq_core.ibug.families import (
     FITS,
@@ -42,7 +42,7 @@ from gbuq_core.ibug.inputs import (
     missing_explained,
     numbers_of,
 )
-from gbuq_core.ibug.recalibrating import ValidationRows
+from gbuq_core.ibug.recalibrating import ValidationRows, watch_rows
 from gbuq_core.ibug.search import (
     TREE_ORDERS,
     FloatArray,
@@ -223,7 +223,7 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
         rows = Rows(table, check_target("y", y, len(table)))
         check_spread(rows.y)
         self._check_family(rows.y)
-        held_out = self._check_validation(X_val, y_val)
+        held_out = check_validation(self, X_val, y_val)
         self.seed_ = draw_seed(self.random_state)
         with stage(1):
             if is_owned(self.base_model):
@@ -618,7 +618,7 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
         n_trees = self._rows.leaves.n_trees
         if self.n_trees_sampled is not None:  # refused if more than there are
             select_trees(n_trees, self.n_trees_sampled, self.tree_order, self.seed_)
-        self._validation = self._watch(self._rows, held_out, None, rows.y)
+        self._validation = watch_rows(self._rows, held_out, None, rows.y, self.seed_, self.n_jobs)
 
     def _fit_owned(self, rows: Rows, held_out: Rows | None) -> None:
         """Fit the model on a part of the rows, tune on the rest, and refit it on all of them."""
@@ -641,7 +641,10 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
             with stage(1, span=0.4):
                 first, n_trees = self._fit_model(rows, held_out, None)
             with stage(1, span=0.1):
-                self._validation = self._watch(self._index(first, rows), held_out, places, every.y)
+                found = self._index(first, rows)
+                self._validation = watch_rows(
+                    found, held_out, places, every.y, self.seed_, self.n_jobs
+                )
         with stage(1, span=0.4):
             model, _ = self._fit_model(every, None, n_trees)
             self._rows = self._index(model, every)
@@ -662,21 +665,6 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
         self.model_ = model
         with missing_explained(rows.X, model):
             return index_rows(source, rows.X, rows.y)
-
-    def _watch(
-        self,
-        rows: TrainingRows,
-        held_out: Rows | None,
-        places: NDArray[np.intp] | None,
-        y_train: FloatArray,
-    ) -> ValidationRows | None:
-        """Where the trees of the model for tuning put the validation rows."""
-        if held_out is None:
-            return None
-        X, y = held_out
-        found = (rows.source, rows.leaves, X, y, places, y_train, self.seed_, self.n_jobs)
-        with missing_explained(X, rows.source.model):
-            return ValidationRows(*found)
 
     def _tune(self) -> None:
         """Choose k, the least scale, the calibration and the family (algorithm 3)."""
@@ -702,14 +690,6 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
     def _check_family(self, y: FloatArray) -> None:
         if self.posterior != "tune":
             check_family(self.posterior, y)
-
-    def _check_validation(self, X_val: Any, y_val: Any) -> Rows | None:
-        if X_val is None and y_val is None:
-            return None
-        if X_val is None or y_val is None:
-            raise InvalidData("X_val and y_val belong together: pass both or neither.")
-        table = check_rows(self, X_val, reset=False)
-        return Rows(table, check_target("y_val", y_val, len(table)))
 
     def _need_validation(self, what: str) -> ValidationRows:
         if self._validation is None:

@@ -15,10 +15,13 @@ from numpy.typing import NDArray
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.ibug.affinity import TrainLeaves, nearest
+from gbuq_core.ibug.base_models import Rows
+from gbuq_core.ibug.inputs import missing_explained
 from gbuq_core.ibug.search import (
     FloatArray,
     Neighborhood,
     Setting,
+    TrainingRows,
     TreeChoice,
     parts_of,
     select_trees,
@@ -216,3 +219,18 @@ def _joined(parts: list[_Near]) -> _Near:
         return parts[0]
     indices, affinities = (np.concatenate(column) for column in zip(*parts, strict=True))
     return _Near(indices, affinities)
+
+
+def watch_rows(
+    rows: TrainingRows,
+    held_out: Rows | None,
+    places: NDArray[np.intp] | None,
+    y_train: FloatArray,
+    seed: int,
+    n_jobs: int | None,
+) -> ValidationRows | None:
+    """Where the trees of the model for tuning put the validation rows; None without any."""
+    if held_out is None:
+        return None
+    with missing_explained(held_out.X, rows.source.model):
+        return ValidationRows(rows.source, rows.leaves, *held_out, places, y_train, seed, n_jobs)
