@@ -50,7 +50,7 @@ _KNOBS = {
 }
 _OF_BOOSTED = (
     "ensemble", "engine", "truncation_step", "truncation_start", "cycle_length", "burn_in",
-    "most_members",
+    "most_members", "stopping",
 )  # fmt: skip
 
 _DESCRIPTION = """\
@@ -150,7 +150,15 @@ def _parser() -> argparse.ArgumentParser:
         "own")  # fmt: skip
     add("--depth", type=int, metavar="N",
         help="of a tree; default: 6, or 4 with more than 200 features")  # fmt: skip
-    add("--learning-rate", type=float, metavar="X", help="found by a short pilot fit by default")
+    add(
+        "--learning-rate",
+        type=float,
+        metavar="X",
+        help="default: 0.1, or 0.05 for cyclical methods",
+    )
+    add("--stopping", choices=["two_clocks", "none"], help="two_clocks: rows that a model has not "
+        "seen choose how many trees its mean and its spread use; none: all trees, as in the "
+        "papers; default: two_clocks")  # fmt: skip
     add("--engine", choices=["numba", "catboost"], default=plan.engine, help="default: %(default)s")
     add("--seed", type=int, default=plan.seed, metavar="N", help="default: %(default)s")
     add("--truncation-step", type=int, metavar="K", help="trees between two members of a virtual "
@@ -216,6 +224,7 @@ def _plan_of(options: argparse.Namespace) -> ScorePlan:
         n_trees=usual.n_trees if options.trees is None else options.trees,
         depth=options.depth,
         learning_rate=options.learning_rate,
+        stopping=None if options.stopping == "none" else usual.stopping,
     )
 
 

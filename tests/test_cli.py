@@ -272,6 +272,8 @@ def test_a_thousand_columns(tmp_path, capsys):
         (["--encoding", "klingon"], "no encoding 'klingon'"),
         (["--drop", "nope"], 'no column "nope"'),
         (["--category", "nope"], 'no column "nope"'),
+        (["--stopping", "never"], "invalid choice"),
+        (["--stopping", "none", "--method", "gp"], "--stopping does not go with --method gp"),
         (["--speed", "11"], "nrecognized arguments"),
     ],
 )
@@ -344,7 +346,9 @@ def test_as_a_program(train, tmp_path):
         [*command, "--target", "y"], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0
-    assert done.stderr == ""  # no terminal, no progress; nothing had to be decided, no notice
+    # No terminal, no progress; where the models stop is all that had to be decided.
+    assert done.stderr.startswith("Note: The mean uses ")
+    assert done.stderr.count("\n") == 1
     assert "Wrote 120 rows" in done.stdout
     assert out.stat().st_mode & 0o444 == 0o444
     done = subprocess.run(
@@ -353,6 +357,20 @@ def test_as_a_program(train, tmp_path):
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr == 'The table has no column "z": the columns are "x", "group" and "y".\n'
+
+
+def test_stopping_none_uses_all_trees(train, tmp_path, capsys):
+    found = {}
+    for rule in ("two_clocks", "none"):
+        out = tmp_path / f"{rule}.csv"
+        options = ["--trees", "200", "--depth", "4", "--stopping", rule]
+        assert score(train, "--target", "y", "--out", out, *options) == 0
+        assert ("The mean uses" in capsys.readouterr().err) == (rule == "two_clocks")
+        found[rule] = pd.read_csv(out)
+    assert list(found["none"].columns) == list(found["two_clocks"].columns)
+    # All trees collapse the spread onto the training rows.
+    spread = {rule: frame.data_uncertainty.median() for rule, frame in found.items()}
+    assert spread["none"] < 0.8 * spread["two_clocks"]
 
 
 def test_a_cyclical_method_and_its_burn_in(tmp_path):

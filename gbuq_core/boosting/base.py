@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 import warnings
@@ -321,6 +322,7 @@ class BoostedEnsemble(BaseEstimator):
         plan = self.plan_
         if plan.cyclical:
             burn_in = self.burn_in_cycles if burn_in_cycles is None else burn_in_cycles
+            cycle_ends(plan.n_trees, plan.cycle_length, burn_in)  # refuses what never fits
             if n_trees < plan.n_trees and n_trees <= plan.cycle_length * (burn_in + 1):
                 return np.array([n_trees])  # before the first member; or the only one
             return cycle_ends(n_trees, plan.cycle_length, burn_in)
@@ -335,6 +337,32 @@ class BoostedEnsemble(BaseEstimator):
         first = math.floor(start * n_trees / shorter + 1e-9) + 1
         points = np.arange(first, n_trees // shorter + 1) * shorter
         return points if len(points) else np.array([n_trees])
+
+    def with_clocks(self, clocks: Any) -> Self:
+        """The same trees stopped elsewhere: a fitted ensemble that predicts with these clocks.
+
+        Nothing is fitted or copied: both ensembles share their trees.
+
+        Parameters
+        ----------
+        clocks : Clocks, ClassClocks or None
+            Of `gbuq_core.calibration.choose_clocks` on rows that the models have not learnt from,
+            or `choose_class_clocks`. None means all trees.
+
+        Examples
+        --------
+        >>> from gbuq_core import BoostedEnsembleRegressor
+        >>> X = [[float(i)] for i in range(50)]
+        >>> model = BoostedEnsembleRegressor(n_members=2, n_trees=20).fit(X, range(50))
+        >>> whole = model.with_clocks(None)
+        >>> whole.member_trees().tolist(), whole.stopping_
+        ([20], None)
+        """
+        check_is_fitted(self, "models_")
+        other = copy.copy(self)
+        other.clocks_ = clocks
+        other.stopping_ = None if clocks is None else (self.stopping_ or "two_clocks")
+        return other
 
     def _mean_trees(self) -> int:
         """Trees of the members' means, or of all outputs of a classifier."""

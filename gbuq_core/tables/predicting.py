@@ -2,26 +2,29 @@
 
 First any method of `gbuq_core.methods` on a table: the ensembles of `gbuq_core.boosting` read a
 table's categories and gaps themselves, and for all others categories become columns of zeros and
-ones, one a level that training had. Then folds and held-out rows, the pilot fit that finds the
-learning rate, and the fit.
+ones, one a level that training had. Then folds and held-out rows, and the fit. Where the models
+stop is chosen in `gbuq_core.tables.clocks`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
 from gbuq_core.boosting.base import FitEstimate
+from gbuq_core.boosting.stopping import FEWEST_ROWS, MEAN_WEIGHT
+from gbuq_core.calibration.clocks import student_nll
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.jobs import stage, tick
+from gbuq_core.jobs import tick
 from gbuq_core.methods import METHODS, find_methods
-from gbuq_core.metrics import nll_classification, nll_mixture, nll_mixture_values
+from gbuq_core.metrics import nll_mixture_values
 from gbuq_core.tables.cleaning import Prepared, Target
 from gbuq_core.uncertainty import Uncertainty, decompose_classification, decompose_regression
 from gbuq_core.validation import check_number
@@ -230,139 +233,15 @@ def held_out_fifth(y: NDArray[np.float64], stratify: bool, seed: int) -> NDArray
     return assign_folds(np.where(n_rows[codes] == 1, np.nan, y), True, seed) == 0
 
 
-# Boosted Gaussians overfit their variance long before their mean: 200 trees at a learning rate of
-# 0.1 give intervals of "95 %" that hold 57 % of the rows of the diabetes table. How far to boost
-# depends on the table (2 to 35 in units of learning rate times trees for the tables of the papers),
-# so a pilot model finds the number of trees with the best likelihood on rows it has not seen, and
-# the learning rate is set such that the ensemble's trees reach just as far.
-PILOT_TREES = (50, 150, 300)  # the next stop is tried when the best stage is near the last
-PILOT_ROWS = 20_000
-FEWEST_PILOT_ROWS = 50  # below, a fifth of them says nothing
-
-# Members of a virtual ensemble have between half and all of the trees, so that the best stage falls
-# into their middle. The gradients of a cyclical one are scaled by 10 to 1 in each cycle: half the
-# rate of a virtual ensemble gave a better likelihood on all three built-in tables, for both methods
-# (NLL of csglb 5.47 to 5.43, 0.090 to 0.073 and 0.175 to 0.093), a fifth of it a worse one mostly.
-REACH = MappingProxyType({"independent": 1.0, "virtual": 0.75, "cyclical": 1.5})
-
-HIGHEST_RATE = 0.3
-_PILOT_RATE = 0.1
-_NEAR_THE_END = 0.8  # of a pilot's trees: a best stage beyond may not be the best of more trees
-_STAGE = 5  # trees between two looks at the likelihood
-_SMALL_TABLE_TREES = 20
 # A std below this share of the target's would make the likelihood of a duplicate row infinite.
 _SMALLEST_STD = 1e-6
 
 
-def pilot_rate(
-    pilot: Any,
-    X: pd.DataFrame,
-    y: NDArray[np.float64],
-    n_trees: int,
-    reach: float,
-    seed: int,
-    highest: float = HIGHEST_RATE,
-) -> float:
-    """The learning rate with which ``n_trees`` trees go as far as the best stage of a pilot.
-
-    Parameters
-    ----------
-    pilot : unfitted ensemble
-        It becomes the pilot: its knobs are used, but for those that `pilot_of` sets.
-    X : DataFrame of shape (n_rows, n_features)
-    y : ndarray of shape (n_rows,)
-        Numbers, or class codes for a classifier. 20,000 rows take part at most, and two more for
-        each class that is rare among them.
-    n_trees : int
-        Of the models that the rate is for.
-    reach : float
-        How far the members go on average, in units of ``n_trees``: one of `REACH`.
-    seed : int
-    highest : float
-        The rate is no higher.
-
-    Returns
-    -------
-    float
-        At least 0.001.
-    """
-    best = _SMALL_TABLE_TREES
-    if len(y) >= FEWEST_PILOT_ROWS:
-        best = _best_stage(pilot, X, y, seed)
-    return float(np.clip(_PILOT_RATE * best / (reach * n_trees), 0.001, highest))
-
-
-def pilot_of(ensemble: Any) -> Any:
-    """Turn an unfitted ensemble into the pilot: a single model of at most `PILOT_TREES` trees.
-
-    The pilot of a cyclical ensemble has no cycles: it tells how far boosting goes before it
-    overfits, and large steps at the start of a cycle would hide that.
-    """
-    if ensemble.method in ("csglb", "cbsglb"):
-        ensemble.set_params(method="sglb")
-    return ensemble.set_params(
-        ensemble="independent", n_members=1, n_trees=PILOT_TREES[-1], learning_rate=_PILOT_RATE,
-        engine="numba",
-    )  # fmt: skip
-
-
-def _best_stage(pilot: Any, X: pd.DataFrame, y: NDArray[np.float64], seed: int) -> int:
-    """The number of trees with the best likelihood on a held-out fifth."""
-    classifies = hasattr(pilot, "predict_proba")
-    if len(y) > PILOT_ROWS:
-        rows = _pilot_rows(y, classifies, seed)
-        X, y = X.iloc[rows], y[rows]
-    held = held_out_fifth(y, classifies, seed)
-    pilot_of(pilot)
-    target = y.astype(np.int64) if classifies else y
-    best = PILOT_TREES[-1]
-    for n_trees in PILOT_TREES:
-        pilot.set_params(n_trees=n_trees)
-        with stage(1.0, span=n_trees / sum(PILOT_TREES)):
-            pilot.fit(X[~held], target[~held])
-        n_stages, scores = _stage_scores(pilot, X[held], target[held], float(np.std(y)))
-        best = int(n_stages[int(np.argmin(scores))])
-        if best <= _NEAR_THE_END * n_trees:
-            break
-    return best
-
-
-def _pilot_rows(y: NDArray[np.float64], classifies: bool, seed: int) -> NDArray[np.int64]:
-    """Random rows for the pilot, and for each class that is rare among them two of its rows.
-
-    A sample without one of two classes could not be learnt.
-    """
-    rows = np.random.default_rng(seed).choice(len(y), PILOT_ROWS, replace=False)
-    if not classifies:
-        return rows
-    codes = y.astype(np.int64)
-    n_drawn = np.bincount(codes[rows], minlength=int(codes.max()) + 1)
-    added = [np.flatnonzero(codes == code)[:2] for code in np.flatnonzero(n_drawn < 2)]
-    return np.unique(np.concatenate([rows, *added])) if added else rows
-
-
-def _stage_scores(
-    pilot: Any, X: pd.DataFrame, y: NDArray[Any], spread: float
-) -> tuple[NDArray[np.int64], list[float]]:
-    """Numbers of trees, and the negative log-likelihood of unseen rows after each."""
-    stages = pilot.staged_members(X, every=_STAGE)
-    if hasattr(pilot, "predict_proba"):
-        # Rows of a class that the pilot did not meet say nothing about how far to go.
-        met = np.isin(y, pilot.classes_)
-        labels = np.searchsorted(pilot.classes_, y[met])
-        return stages.n_trees, [nll_classification(labels, m[0][met]) for m in stages.members]
-    floor = (_SMALLEST_STD * spread) ** 2
-    return stages.n_trees, [
-        nll_mixture(y, members[..., 0], np.maximum(members[..., 1], floor))
-        for members in stages.members
-    ]
-
-
 BLOCK_ROWS = 16_384
 MOST_BINS = 128
+STOPPINGS = ("two_clocks", None)
 CYCLICAL_METHODS = ("csglb", "cbsglb")
 CYCLES = 10  # of a model unless a plan says otherwise
-PILOT_SHARE = 0.3  # of the progress of a fit
 
 _MANY_FEATURES = 200
 _MOST_BINS_IN_ALL = _MANY_FEATURES * MOST_BINS
@@ -396,7 +275,12 @@ class ScorePlan:
         Of a numeric feature. None means 128, and fewer with more than 200 features: the time of a
         tree grows with the number of bins of all features.
     learning_rate : float or None
-        None means one that suits the table, found by a short pilot fit (`pilot_rate`).
+        None means the method's own: 0.1, and 0.05 for the cyclical ones.
+    stopping : {"two_clocks"} or None
+        "two_clocks": the rows that a model did not learn from choose how many trees its mean uses
+        and how many its spread, a factor of the stds and the tails; of classes, the trees and a
+        temperature. It costs no further fit. None: all trees, as in the papers; intervals are then
+        far too narrow on most tables. Tables of fewer than 40 rows use all trees.
     seed : int
         Splits and fits with the same seed are the same.
     n_jobs : int or None
@@ -414,6 +298,7 @@ class ScorePlan:
     cycle_length: int | None = None
     max_bins: int | None = None
     learning_rate: float | None = None
+    stopping: str | None = "two_clocks"
     seed: int = 0
     n_jobs: int | None = None
     knobs: tuple[tuple[str, Any], ...] = ()
@@ -450,12 +335,14 @@ class Predictions(NamedTuple):
     uncertainty : Uncertainty
         Variances of the target, or nats.
     nll : ndarray of shape (n_rows,), float64
-        Negative log-likelihood of the target under the mixture of the members, in nats; NaN where
-        the target is not known.
+        Negative log-likelihood of the target under the mixture of the members, in nats, each a t
+        with ``df`` degrees of freedom; NaN where the target is not known.
     unseen_level, new_missing : ndarray of shape (n_rows,), bool
         Rows with a category, or a missing value in a column, that training did not have.
     flagged_columns : tuple of str
         Where that happened.
+    df : ndarray of shape (n_rows,), float64
+        Degrees of freedom of the Student t of a regression; infinite means a normal.
     """
 
     loc: NDArray[np.float64]
@@ -465,6 +352,7 @@ class Predictions(NamedTuple):
     unseen_level: NDArray[np.bool_]
     new_missing: NDArray[np.bool_]
     flagged_columns: tuple[str, ...]
+    df: NDArray[np.float64]
 
 
 def bins_for(plan: ScorePlan, n_features: int) -> int:
@@ -487,6 +375,25 @@ def depth_for(plan: ScorePlan, n_features: int) -> int:
     return _DEPTH if n_features <= _MANY_FEATURES else _DEPTH_IF_WIDE
 
 
+def stops_early(plan: ScorePlan, prepared: Prepared) -> bool:
+    """Whether a plan's models stop where unseen rows say, rather than at all trees.
+
+    Raises
+    ------
+    InvalidParameter
+        If the plan's rule of stopping is unknown.
+    """
+    if plan.stopping not in STOPPINGS:
+        raise InvalidParameter(f"stopping must be two_clocks or None; got {plan.stopping!r}.")
+    enough = int(prepared.known.sum()) >= FEWEST_ROWS
+    return plan.stopping is not None and not plan.listed and enough
+
+
+def tails_of(model: Any) -> float:
+    """Degrees of freedom of the Student t around a model's mean; infinite for a normal."""
+    return float(getattr(getattr(model, "clocks_", None), "df", math.inf))
+
+
 def make_estimator(plan: ScorePlan, prepared: Prepared) -> Any:
     """The unfitted ensemble of a plan for a prepared table.
 
@@ -506,7 +413,8 @@ def make_estimator(plan: ScorePlan, prepared: Prepared) -> Any:
     kind = BoostedEnsembleRegressor if regression else BoostedEnsembleClassifier
     n_trees = check_number("n_trees", plan.n_trees, 1, 100_000, integer=True)
     return kind(
-        stopping=None,
+        stopping=None,  # the models of a protocol choose together, see gbuq_core.tables.clocks
+        mean_weight=MEAN_WEIGHT if stops_early(plan, prepared) else None,
         method=plan.method,
         ensemble=None if plan.cyclical else plan.ensemble,
         engine=plan.engine,
@@ -524,20 +432,11 @@ def make_estimator(plan: ScorePlan, prepared: Prepared) -> Any:
 
 
 def fit_rows(plan: ScorePlan, prepared: Prepared, rows: NDArray[np.int64]) -> Any:
-    """An ensemble trained on some rows of a prepared table; its work is 1 + `PILOT_SHARE` units."""
-    task = prepared.target.task
+    """An ensemble of all trees, trained on some rows of a prepared table."""
     estimator = make_estimator(plan, prepared)
     y = prepared.y[rows]
     X = prepared.X if len(rows) == len(prepared.X) else prepared.X.iloc[rows]
-    if plan.learning_rate is None and not plan.listed:
-        pilot = make_estimator(plan, prepared)
-        with stage(1.0, span=PILOT_SHARE):
-            reach = REACH["cyclical" if plan.cyclical else plan.ensemble]
-            # No tree of a cycle steps over what it corrects.
-            highest = 1.0 / estimator.alpha_max if plan.cyclical else HIGHEST_RATE
-            rate = pilot_rate(pilot, X, y, plan.n_trees, reach, plan.seed, highest)
-        estimator.set_params(learning_rate=rate)
-    return estimator.fit(X, y if task == "regression" else y.astype(np.int64))
+    return estimator.fit(X, y if prepared.target.task == "regression" else y.astype(np.int64))
 
 
 def predict_rows(
@@ -565,7 +464,8 @@ def predict_rows(
             blocks.append(_judge_listed(model, part, y[rows], n_classes, spread))
             continue
         members = all_classes(model.predict_members(part), model, n_classes)
-        blocks.append(judge_members(members, model.inspect_rows(part), y[rows], n_classes, spread))
+        flags = model.inspect_rows(part)
+        blocks.append(judge_members(members, flags, y[rows], n_classes, spread, tails_of(model)))
     columns = [name for part in blocks for name in part.flagged_columns]
     return Predictions(
         np.concatenate([part.loc for part in blocks]),
@@ -577,6 +477,7 @@ def predict_rows(
         np.concatenate([part.unseen_level for part in blocks]),
         np.concatenate([part.new_missing for part in blocks]),
         tuple(dict.fromkeys(columns)),
+        np.concatenate([part.df for part in blocks]),
     )
 
 
@@ -594,7 +495,8 @@ def _judge_listed(
     if known.any():
         pair = found.loc[None, known], variance[None, known]
         nll[known] = nll_mixture_values(y[known], *pair)
-    return Predictions(found.loc, np.empty((len(y), 0)), found.uncertainty, nll, *flags)
+    normal = np.full(len(y), np.inf)
+    return Predictions(found.loc, np.empty((len(y), 0)), found.uncertainty, nll, *flags, normal)
 
 
 def judge_members(
@@ -603,6 +505,7 @@ def judge_members(
     y: NDArray[np.float64],
     n_classes: int,
     spread: float,
+    df: float = math.inf,
 ) -> Predictions:
     """What members that have predicted say together.
 
@@ -614,6 +517,8 @@ def judge_members(
         As an ensemble's ``inspect_rows`` gives them.
     y, n_classes, spread
         As in `predict_rows`.
+    df : float
+        Degrees of freedom of the Student t around each member's mean; infinite means a normal.
     """
     known = ~np.isnan(y)
     nll = np.full(len(y), np.nan)
@@ -627,10 +532,23 @@ def judge_members(
         means, variances = members[..., 0], members[..., 1]
         variances = np.maximum(variances, (_SMALLEST_STD * spread) ** 2)
         if known.any():
-            nll[known] = nll_mixture_values(y[known], means[:, known], variances[:, known])
+            nll[known] = _mixture_nll(y[known], means[:, known], variances[:, known], df)
         loc, probabilities = means.mean(axis=0), np.empty((len(y), 0))
         uncertainty = decompose_regression(means, variances)
-    return Predictions(loc, probabilities, uncertainty, nll, flags[0], flags[1], flags[2])
+    return Predictions(
+        loc, probabilities, uncertainty, nll, flags[0], flags[1], flags[2], np.full(len(y), df)
+    )
+
+
+def _mixture_nll(
+    y: NDArray[np.float64], means: NDArray[np.float64], variances: NDArray[np.float64], df: float
+) -> NDArray[np.float64]:
+    """Negative log-likelihood (n_rows,) of the mixture of members, (n_members, n_rows) each."""
+    if math.isinf(df):
+        return nll_mixture_values(y, means, variances)
+    of_members = -student_nll((y - means) ** 2, variances, df)
+    mixed: NDArray[np.float64] = math.log(len(means)) - logsumexp(of_members, axis=0)
+    return mixed
 
 
 def all_classes(found: NDArray[np.float64], model: Any, n_classes: int) -> NDArray[np.float64]:

@@ -5,11 +5,16 @@ Which rows a model learns from and which model scores which row, on the page as 
 - **out of fold**: without a second file and with up to 20,000 rows that have a target, five models
   are trained, each without one fifth of the rows (column ``fold``, 1 to 5), and each row is scored
   by the model that did not see it. Rows without a target are scored by the first model.
+  How many trees a fold's model uses is chosen by the rows of the other folds.
 - **held out**: with more rows, one model is trained on four fifths. The held-out fifth gives the
   scores. The other rows are scored by the same model that learnt them and marked ``in_training``:
-  their uncertainties and errors look better than they are.
+  their uncertainties and errors look better than they are. Each half of the held-out fifth is
+  scored with the number of trees that the other half chose, all other rows with that of both.
 - **new file**: with a second file, one model is trained on four fifths of the first file for the
-  scores, and another on all of it, which scores the second file.
+  scores, and another on all of it, which scores the second file. The held-out fifth chooses the
+  numbers of trees, by halves for the scores and as a whole for the second file.
+
+How the numbers of trees are chosen: `gbuq_core.tables.clocks`.
 """
 
 from __future__ import annotations
@@ -22,6 +27,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from gbuq_core.calibration import ClassClocks, Clocks
+from gbuq_core.distribution import student
 from gbuq_core.jobs import check_memory, effective_n_jobs, parallel_map, stage
 from gbuq_core.metrics import (
     Coverage,
@@ -29,10 +36,8 @@ from gbuq_core.metrics import (
     Reliability,
     auroc,
     calibration_error,
-    coverage,
-    crps_gaussian,
     error_rate,
-    nll_gaussian,
+    pit_coverage,
     prr,
     rejection_curve,
     reliability,
@@ -40,14 +45,19 @@ from gbuq_core.metrics import (
 )
 from gbuq_core.presentation import columns_named, counted, listed
 from gbuq_core.tables.cleaning import Prepared, prepare_new, prepare_training
+from gbuq_core.tables.clocks import (
+    MOST_CHOOSING,
+    TableClocks,
+    UnseenRows,
+    choose_table_clocks,
+    describe_clocks,
+    halves,
+)
 from gbuq_core.tables.columns import plain_column, single_chunk
 from gbuq_core.tables.files import Table, free_name
 from gbuq_core.tables.predicting import (
     BLOCK_ROWS,
-    FEWEST_PILOT_ROWS,
     N_FOLDS,
-    PILOT_ROWS,
-    PILOT_SHARE,
     Predictions,
     ScorePlan,
     assign_folds,
@@ -56,10 +66,10 @@ from gbuq_core.tables.predicting import (
     fit_rows,
     held_out_fifth,
     make_estimator,
-    pilot_of,
     predict_rows,
     predicted_values,
     row_errors,
+    stops_early,
 )
 from gbuq_core.tables.schema import Schema, infer_schema
 from gbuq_core.uncertainty import Uncertainty
@@ -93,7 +103,8 @@ class RegressionScores(NamedTuple):
     nll : float
         Of the members' mixture, in nats.
     nll_normal : float
-        Of one normal a row with the total uncertainty, in nats.
+        Of one law a row with the total uncertainty, in nats: a normal, or the Student t that the
+        table's rows chose. Its CRPS and its intervals are the next ones.
     rmse, crps : float
         In units of the target.
     baseline_rmse : float
@@ -189,16 +200,17 @@ def _regression(
     uncertainty: Uncertainty,
     y_train: NDArray[np.float64],
 ) -> RegressionScores:
-    loc, scale = predictions.loc[rows], np.sqrt(uncertainty.total)
+    loc = predictions.loc[rows]
+    law = student(loc, np.sqrt(uncertainty.total), predictions.df[rows])
     squared = (y - loc) ** 2
     return RegressionScores(
         n_rows=len(y),
         nll=float(predictions.nll[rows].mean()),
-        nll_normal=nll_gaussian(y, loc, scale),
+        nll_normal=-float(law.logpdf(y).mean()),
         rmse=rmse(y, loc),
         baseline_rmse=rmse(y, np.full(len(y), y_train.mean())),
-        crps=crps_gaussian(y, loc, scale),
-        coverage=coverage(y, loc, scale, COVERAGE_LEVELS),
+        crps=float(law.crps(y).mean()),
+        coverage=pit_coverage(law.cdf(y), COVERAGE_LEVELS),
         prr=ByKind(*(prr(squared, part) for part in uncertainty)),
         rejection=_curves(squared, uncertainty),
     )
@@ -234,25 +246,30 @@ def _curves(errors: NDArray[np.float64], uncertainty: Uncertainty) -> RejectionC
 PROTOCOLS = ("out_of_fold", "held_out", "new_file")
 MAX_ROWS_OUT_OF_FOLD = 20_000
 
-_PREDICTING_SHARE = 0.1  # of the progress of a fit
-
 
 class FittedModel(NamedTuple):
-    """A trained ensemble and the rows of the training table that it learnt from."""
+    """A trained ensemble and the rows of the training table that it learnt from.
+
+    Ensembles that stop at different numbers of trees may share one fit.
+    """
 
     estimator: Any
     rows: NDArray[np.int64]
 
 
 class Measured(NamedTuple):
-    """The model that gave the scores beside a second file, and the rows held out from it."""
+    """A model that gave scores beside a second file, and the rows held out that it scored."""
 
     model: FittedModel
     rows: NDArray[np.int64]
 
 
 class RowsScored(NamedTuple):
-    """What a protocol comes to; the last three are None where they do not apply."""
+    """What a protocol comes to.
+
+    ``fold``, ``in_training`` and ``clocks`` are None where they do not apply; ``measured`` is empty
+    without a second file.
+    """
 
     models: tuple[FittedModel, ...]
     model_of_row: NDArray[np.int64]
@@ -260,7 +277,8 @@ class RowsScored(NamedTuple):
     scores: Scores
     fold: NDArray[np.int64] | None
     in_training: NDArray[np.bool_] | None
-    measured: Measured | None = None
+    measured: tuple[Measured, ...]
+    clocks: Clocks | ClassClocks | None
 
 
 def choose_protocol(n_known: int, has_new: bool) -> str:
@@ -286,79 +304,121 @@ def run_protocol(
 
 def _out_of_fold(training: Prepared, scored: Prepared, plan: ScorePlan) -> RowsScored:
     folds = assign_folds(training.y, bool(training.target.classes), plan.seed)
+    learnt = [np.flatnonzero((folds >= 0) & (folds != fold)) for fold in range(N_FOLDS)]
+    models = _fit(training, plan, learnt)
+    clocks = None
+    if stops_early(plan, training):
+        groups = [
+            UnseenRows(model.estimator, np.flatnonzero(folds == fold))
+            for fold, model in enumerate(models)
+        ]
+        clocks = choose_table_clocks(groups, training, plan)
+    if clocks is not None:
+        models = [_stopped(*pair) for pair in zip(models, clocks.crossed, strict=True)]
     # A row without a target is new to all models; the first one scores it.
     model_of_row = np.maximum(folds, 0)
-    parts = [
-        (np.flatnonzero((folds >= 0) & (folds != fold)), np.flatnonzero(model_of_row == fold))
-        for fold in range(N_FOLDS)
-    ]
-    models, pieces = _fit_and_predict(training, scored, plan, parts)
-    predictions = _joined(pieces, [rows for _, rows in parts])
+    predictions = _predict(training, scored, plan, models, model_of_row)
     scores = evaluate_rows(training, training, predictions, folds >= 0)
-    return RowsScored(models, model_of_row, predictions, scores, folds + 1, None)
+    return RowsScored(
+        tuple(models), model_of_row, predictions, scores, folds + 1, None, (), _whole(clocks)
+    )
 
 
 def _held_out(training: Prepared, scored: Prepared, plan: ScorePlan) -> RowsScored:
     held = held_out_fifth(training.y, bool(training.target.classes), plan.seed)
     learnt = np.flatnonzero(~held & training.known)
-    models, pieces = _fit_and_predict(
-        training, scored, plan, [(learnt, np.arange(len(training.X)))]
-    )
+    models = _fit(training, plan, [learnt])
+    half, clocks = _halves_choose(training, plan, models[0], held)
+    model_of_row = half + 1  # 0 for rows that chose nothing
+    if clocks is None:
+        model_of_row = np.zeros(len(held), np.int64)
+    else:
+        models = [_stopped(models[0], chosen) for chosen in (clocks.whole, *clocks.crossed)]
+    predictions = _predict(training, scored, plan, models, model_of_row)
     in_training = np.zeros(len(training.X), bool)
     in_training[learnt] = True
-    scores = evaluate_rows(training, training, pieces[0], held)
-    return RowsScored(models, np.zeros(len(held), np.int64), pieces[0], scores, None, in_training)
+    scores = evaluate_rows(training, training, predictions, held)
+    return RowsScored(
+        tuple(models), model_of_row, predictions, scores, None, in_training, (), _whole(clocks)
+    )
 
 
 def _new_file(training: Prepared, scored: Prepared, plan: ScorePlan) -> RowsScored:
     held = held_out_fifth(training.y, bool(training.target.classes), plan.seed)
-    everything, held_rows = np.flatnonzero(training.known), np.flatnonzero(held)
-
-    def measure() -> tuple[FittedModel, Predictions]:
-        part = (np.flatnonzero(~held & training.known), held_rows)
-        models, pieces = _fit_and_predict(training, training, plan, [part])
-        return models[0], pieces[0]
-
-    def judge() -> tuple[FittedModel, Predictions]:
-        part = (everything, np.arange(len(scored.X)))
-        models, pieces = _fit_and_predict(training, scored, plan, [part])
-        return models[0], pieces[0]
-
-    def run(step: int) -> tuple[FittedModel, Predictions]:
-        with stage(1.0, span=1.0):
-            return (measure, judge)[step]()
-
-    with stage(2.0):
-        measured, judged = parallel_map(run, range(2), _fits_at_once(plan))
-    scores = evaluate_measured(training, held_rows, measured[1])
+    held_rows = np.flatnonzero(held)
+    learnt = [np.flatnonzero(~held & training.known), np.flatnonzero(training.known)]
+    measuring, model = _fit(training, plan, learnt)
+    half, clocks = _halves_choose(training, plan, measuring, held)
+    parts = [Measured(measuring, held_rows)]
+    if clocks is not None:
+        model = _stopped(model, clocks.whole)
+        parts = [
+            Measured(_stopped(measuring, chosen), np.flatnonzero(half == k))
+            for k, chosen in enumerate(clocks.crossed)
+        ]
+    number = np.zeros(len(held), np.int64) if clocks is None else np.maximum(half, 0)
+    found = _predict(
+        training, training, plan, [part.model for part in parts], number[held_rows], held_rows
+    )
+    scores = evaluate_measured(training, held_rows, found)
     model_of_row = np.zeros(len(scored.X), np.int64)
-    kept = Measured(measured[0], held_rows)
-    return RowsScored((judged[0],), model_of_row, judged[1], scores, None, None, kept)
+    predictions = _predict(training, scored, plan, [model], model_of_row)
+    return RowsScored(
+        (model,), model_of_row, predictions, scores, None, None, tuple(parts), _whole(clocks)
+    )
 
 
-def _fit_and_predict(
+def _halves_choose(
+    training: Prepared, plan: ScorePlan, model: FittedModel, held: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], TableClocks | None]:
+    """The half of each row that is held out, -1 for others, and what the halves chose."""
+    half = halves(held, training, plan.seed)
+    if not stops_early(plan, training):
+        return half, None
+    groups = [UnseenRows(model.estimator, np.flatnonzero(half == k)) for k in range(2)]
+    return half, choose_table_clocks(groups, training, plan)
+
+
+def _stopped(model: FittedModel, clocks: Clocks | ClassClocks) -> FittedModel:
+    return model._replace(estimator=model.estimator.with_clocks(clocks))
+
+
+def _whole(clocks: TableClocks | None) -> Clocks | ClassClocks | None:
+    return None if clocks is None else clocks.whole
+
+
+def _fit(training: Prepared, plan: ScorePlan, learnt: list[NDArray[np.int64]]) -> list[FittedModel]:
+    """A model of all trees for each set of rows to learn from."""
+
+    def run(rows: NDArray[np.int64]) -> FittedModel:
+        with stage(1.0, span=1.0):
+            return FittedModel(fit_rows(plan, training, rows), rows)
+
+    with stage(float(len(learnt)), span=1.0):
+        return parallel_map(run, learnt, _fits_at_once(plan))
+
+
+def _predict(
     training: Prepared,
     scored: Prepared,
     plan: ScorePlan,
-    parts: list[tuple[NDArray[np.int64], NDArray[np.int64]]],
-) -> tuple[tuple[FittedModel, ...], list[Predictions]]:
-    """For each (rows to learn from, rows to score): the fitted model and its predictions."""
-    spread = float(np.nanstd(training.y))
+    models: list[FittedModel],
+    model_of_row: NDArray[np.int64],
+    rows: NDArray[np.int64] | None = None,
+) -> Predictions:
+    """What each row's model says about it, for all rows or for these, in their order."""
+    spread, n_classes = float(np.nanstd(training.y)), len(training.target.classes)
+    rows = np.arange(len(scored.X)) if rows is None else rows
+    places = [np.flatnonzero(model_of_row == number) for number in range(len(models))]
+    filled = [number for number, place in enumerate(places) if len(place)]
 
-    def run(part: tuple[NDArray[np.int64], NDArray[np.int64]]) -> tuple[FittedModel, Predictions]:
-        learnt, judged = part
-        with stage(1.0 + PILOT_SHARE + _PREDICTING_SHARE, span=1.0):
-            with stage(1.0 + PILOT_SHARE, span=1.0 + PILOT_SHARE):
-                estimator = fit_rows(plan, training, learnt)
-            X = scored.X if len(judged) == len(scored.X) else scored.X.iloc[judged]
-            found = predict_rows(
-                estimator, X, scored.y[judged], len(training.target.classes), spread
-            )
-        return FittedModel(estimator, learnt), found
+    def run(number: int) -> Predictions:
+        mine = rows[places[number]]
+        X = scored.X if len(mine) == len(scored.X) else scored.X.iloc[mine]
+        return predict_rows(models[number].estimator, X, scored.y[mine], n_classes, spread)
 
-    with stage(float(len(parts))):
-        results = parallel_map(run, parts, _fits_at_once(plan))
-    return tuple(model for model, _ in results), [found for _, found in results]
+    pieces = parallel_map(run, filled, _fits_at_once(plan))
+    return joined(pieces, [places[number] for number in filled])
 
 
 def one_thread_a_fit(plan: ScorePlan) -> bool:
@@ -370,26 +430,27 @@ def _fits_at_once(plan: ScorePlan) -> int | None:
     return plan.n_jobs if one_thread_a_fit(plan) else 1
 
 
-def _joined(pieces: list[Predictions], rows: list[NDArray[np.int64]]) -> Predictions:
-    """Predictions of parts of a table in the order of its rows."""
-    order = np.argsort(np.concatenate(rows), kind="stable")
+def joined(pieces: list[Predictions], places: list[NDArray[np.int64]]) -> Predictions:
+    """Predictions of parts of some rows in the order of the rows."""
+    if len(pieces) == 1:
+        return pieces[0]
+    order = np.argsort(np.concatenate(places), kind="stable")
 
-    def join(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-        return np.concatenate(parts)[order]
+    def join(name: str) -> NDArray[Any]:
+        found: NDArray[Any] = np.concatenate([getattr(piece, name) for piece in pieces])[order]
+        return found
 
+    parts = zip(*(piece.uncertainty for piece in pieces), strict=True)
     columns = [name for piece in pieces for name in piece.flagged_columns]
     return Predictions(
-        join([piece.loc for piece in pieces]),
-        join([piece.probabilities for piece in pieces]),
-        Uncertainty(
-            join([piece.uncertainty.total for piece in pieces]),
-            join([piece.uncertainty.data for piece in pieces]),
-            join([piece.uncertainty.knowledge for piece in pieces]),
-        ),
-        join([piece.nll for piece in pieces]),
-        np.concatenate([piece.unseen_level for piece in pieces])[order],
-        np.concatenate([piece.new_missing for piece in pieces])[order],
+        join("loc"),
+        join("probabilities"),
+        Uncertainty(*(np.concatenate(part)[order] for part in parts)),
+        join("nll"),
+        join("unseen_level"),
+        join("new_missing"),
         tuple(dict.fromkeys(columns)),
+        join("df"),
     )
 
 
@@ -513,6 +574,9 @@ def _input_names(names: list[str]) -> tuple[list[str], list[str]]:
 
 
 _BYTES_PER_ADDED_CELL = 16
+# Measured on two cores: choosing the clocks of a table and of its five folds.
+_SECONDS_TO_CHOOSE = 0.3
+_SECONDS_PER_CHOOSING_ROW = 5e-4
 
 
 class ScoreEstimate(NamedTuple):
@@ -543,8 +607,12 @@ class ScoredTable:
     models : tuple of FittedModel
     model_of_row : ndarray of shape (n_rows,), int64
         Which of the models scored each row.
-    measured : Measured or None
-        With a second file, the model that gave ``scores``, which scored none of its rows.
+    measured : tuple of Measured
+        With a second file, the models that gave ``scores``, which scored none of its rows.
+    clocks : Clocks, ClassClocks or None
+        The numbers of trees that all rows held out chose together. The models of rows with a
+        target use what other rows chose (``models[k].estimator.clocks_``), so that the scores
+        are honest.
     predictions : Predictions
         Of each row.
     plan : ScorePlan
@@ -563,11 +631,19 @@ class ScoredTable:
     scored: Prepared
     models: tuple[FittedModel, ...]
     model_of_row: NDArray[np.int64]
-    measured: Measured | None
+    measured: tuple[Measured, ...]
+    clocks: Clocks | ClassClocks | None
     predictions: Predictions
     plan: ScorePlan
     notices: tuple[str, ...]
     seconds: float
+
+    @property
+    def fits(self) -> tuple[FittedModel, ...]:
+        """One model for each fit that was made."""
+        if self.protocol == "out_of_fold":
+            return self.models
+        return (self.models[0], *(part.model for part in self.measured[:1]))
 
 
 def estimate_scoring(prepared: Prepared, plan: ScorePlan, n_new: int = 0) -> ScoreEstimate:
@@ -591,20 +667,15 @@ def estimate_scoring(prepared: Prepared, plan: ScorePlan, n_new: int = 0) -> Sco
     }[protocol]
     estimator = make_estimator(plan, prepared)
     fits = [estimator.estimate_fit(size, n_features, n_classes or None) for size in sizes]
-    pilot_seconds = 0.0
-    if plan.learning_rate is None and not plan.listed:
-        pilot = pilot_of(estimator)
-        rows = min(n_known, PILOT_ROWS)
-        pilot_seconds = pilot.estimate_fit(rows, n_features, n_classes or None).seconds * len(sizes)
     at_once = min(effective_n_jobs(plan.n_jobs), len(sizes)) if one_thread_a_fit(plan) else 1
     n_scored = n_new or len(prepared.X)
     # Each fit at work copies its rows and turns them into one matrix of float64.
     matrices = at_once * 2 * 8 * n_features * n_known
     members = BLOCK_ROWS * (plan.n_members + 40) * 8 * max(n_classes, 2) * 3
     output = n_scored * (_BYTES_PER_ADDED_CELL * (n_features + 12) + 8 * n_classes)
-    seconds = (
-        pilot_seconds + sum(fit.seconds for fit in fits)
-    ) / at_once + 2e-6 * n_scored * n_features
+    seconds = sum(fit.seconds for fit in fits) / at_once + 2e-6 * n_scored * n_features
+    if stops_early(plan, prepared):
+        seconds += _SECONDS_TO_CHOOSE + _SECONDS_PER_CHOOSING_ROW * min(n_known, MOST_CHOOSING)
     n_bytes = at_once * max(fit.bytes for fit in fits) + matrices + members + output
     return ScoreEstimate(seconds, int(n_bytes))
 
@@ -684,12 +755,13 @@ def score_table(
         models=found.models,
         model_of_row=found.model_of_row,
         measured=found.measured,
+        clocks=found.clocks,
         predictions=found.predictions,
         plan=plan,
         notices=(
             *notices,
             *renamed,
-            *_rate_notice(plan, found.models),
+            *_clock_notice(plan, found.clocks),
             *_flag_notices(found.predictions),
         ),
         seconds=time.perf_counter() - began,
@@ -708,15 +780,16 @@ def _width_notice(plan: ScorePlan, training: Prepared) -> list[str]:
     ]
 
 
-def _rate_notice(plan: ScorePlan, models: tuple[FittedModel, ...]) -> list[str]:
-    """Which learning rates the pilot fits led to."""
-    if plan.listed or plan.learning_rate is not None:
+def _clock_notice(plan: ScorePlan, clocks: Clocks | ClassClocks | None) -> list[str]:
+    """Where the models stop."""
+    if plan.listed or plan.stopping is None:
         return []
-    rates = [model.estimator.learning_rate for model in models]
-    found = f"{min(rates):.2g}" + (f" to {max(rates):.2g}" if max(rates) > min(rates) else "")
-    if min(len(model.rows) for model in models) < FEWEST_PILOT_ROWS:
-        return [f"The learning rate is {found}. There are too few rows to try others."]
-    return [f"The learning rate is {found}, found by short pilot fits on the training rows."]
+    if clocks is None:
+        return [
+            "There are too few rows to choose the number of trees. All trees are used, and "
+            "intervals are likely to be too narrow."
+        ]
+    return [describe_clocks(clocks, plan.n_trees)]
 
 
 def _flag_notices(predictions: Predictions) -> list[str]:

@@ -46,15 +46,32 @@ def scored(request):
     return scored_builtin(request.param)
 
 
-def test_a_cut_is_what_training_with_that_step_gives(scored):
-    key = "diabetes" if scored.training.target.task == "regression" else "wine"
-    trained = scored_builtin(key, truncation_step=5)
+@pytest.mark.parametrize("key", ["diabetes", "wine"])
+def test_a_cut_is_what_training_with_that_step_gives(key):
+    scored = scored_builtin(key, stopping=None)
+    trained = scored_builtin(key, truncation_step=5, stopping=None)
     seen = cut_table(scored, Cut(step=5))
     for ours, theirs in zip(seen.predictions[:4], trained.predictions[:4], strict=True):
         np.testing.assert_array_equal(ours, theirs)
     assert seen.scores.nll == trained.scores.nll
     names = list(trained.added.names)
     assert seen.frame[names].equals(trained.frame[names])
+
+
+@pytest.mark.parametrize("key", ["diabetes", "wine"])
+def test_a_cut_leaves_the_clocks_where_they_are(key):
+    """What the rows chose belongs to the models; other members stop at the same trees."""
+    scored = scored_builtin(key)
+    seen = cut_table(scored, Cut(step=5))
+    assert seen.clocks is scored.clocks
+    model, rows = scored.models[1].estimator, np.flatnonzero(scored.model_of_row == 1)
+    members = model.predict_members(scored.training.X.iloc[rows], truncation_step=5)
+    if scored.training.target.classes:
+        expected = members.mean(axis=0)
+        np.testing.assert_array_equal(seen.predictions.probabilities[rows], expected)
+    else:
+        np.testing.assert_array_equal(seen.predictions.loc[rows], members[..., 0].mean(axis=0))
+        assert seen.predictions.df[rows].tolist() == [model.clocks_.df] * len(rows)
 
 
 def test_a_cut_of_all_members_changes_nothing(scored):
@@ -106,26 +123,34 @@ def test_stages_give_what_predicting_gives(key, kind, monkeypatch):
     assert quickly.scores.nll == slowly.scores.nll != scored.scores.nll
 
 
-def test_stages_beside_a_second_file_and_their_limit():
+@pytest.mark.parametrize("stopping", ["two_clocks", None])
+def test_stages_beside_a_second_file_and_their_limit(stopping):
     rng = np.random.default_rng(0)
     lines = [f"{x:.3f},{g},{2 * x + rng.normal():.3f}" for x, g in zip(
         rng.normal(size=80), "ab" * 40, strict=True)]  # fmt: skip
     first = read_table(("x,g,y\n" + "\n".join(lines)).encode())
     second = read_table(("y,x,g\n" + "\n".join(f"{i},{i},c" for i in range(20))).encode())
-    scored = score_table(first, "y", new=second, plan=PLAN)
+    plan = replace(PLAN, stopping=stopping)
+    scored = score_table(first, "y", new=second, plan=plan)
     cut = Cut(5, 0.25)
     slowly, quickly = cut_table(scored, cut), cut_table(scored, cut, stage_table(scored))
     assert quickly.scores.nll == slowly.scores.nll
     assert quickly.new_scores.nll == slowly.new_scores.nll
     assert quickly.predictions.unseen_level.all()  # the second file's category is a new one
-    n_bytes = 60 * (20 + 16) * 2 * 8  # trees, rows of both files, mean and variance, float64
+    # Trees of the mean, rows of both files, mean and variance, float64.
+    n_bytes = 60 * (20 + 16) * 2 * 8
+    if stopping:
+        parts = [(scored.models[0].estimator, 20)]
+        parts += [(kept.model.estimator, len(kept.rows)) for kept in scored.measured]
+        assert [n_rows for _, n_rows in parts] == [20, 8, 8]
+        n_bytes = sum(model.clocks_.mean_trees * n_rows * 2 * 8 for model, n_rows in parts)
     assert stage_table(scored, most_bytes=n_bytes) is not None
     assert stage_table(scored, most_bytes=n_bytes - 1) is None
     assert stage_table(replace(scored, plan=replace(PLAN, engine="catboost"))) is None
 
 
 def test_members_of_a_cyclical_model_are_its_last_cycles():
-    scored = scored_builtin("diabetes", method="cbsglb")
+    scored = scored_builtin("diabetes", method="cbsglb", stopping=None)
     model = scored.models[0].estimator
     assert model.member_trees().tolist() == list(range(6, 61, 6))  # a tenth of 60 trees
     seen = cut_table(scored, Cut(burn_in=7))
@@ -137,6 +162,10 @@ def test_members_of_a_cyclical_model_are_its_last_cycles():
         cut_table(scored, Cut(burn_in=10))
     with pytest.raises(InvalidParameter, match="do not apply to method='cbsglb'"):
         cut_table(scored, Cut(step=5))
+    stopped = scored_builtin("diabetes", method="cbsglb")
+    assert max(model.estimator.clocks_.mean_trees for model in stopped.models) < 60
+    with pytest.raises(InvalidParameter, match="there are only 10 cycles"):
+        cut_table(stopped, Cut(burn_in=10))
 
 
 def test_the_words_name_the_rows_of_the_largest_uncertainties(scored):
@@ -176,17 +205,18 @@ def test_beside_a_second_file_a_cut_moves_both_scores_as_training_does(step):
     lines = [f"{x:.3f},{2 * x + rng.normal():.3f}" for x in rng.normal(size=80)]
     first = read_table(("x,y\n" + "\n".join(lines)).encode())
     second = read_table(("y,x\n" + "\n".join(f"{i},{i}" for i in range(20))).encode())
-    scored = score_table(first, "y", new=second, plan=PLAN)
+    plan = replace(PLAN, stopping=None)
+    scored = score_table(first, "y", new=second, plan=plan)
     seen = cut_table(scored, Cut(step=step, start=0.25))
-    made = score_table(first, "y", new=second, plan=replace(PLAN, truncation_step=step))
+    made = score_table(first, "y", new=second, plan=replace(plan, truncation_step=step))
     made = cut_table(made, Cut(start=0.25))
     assert seen.scores.n_rows == 16  # the held-out fifth
     assert seen.new_scores.n_rows == 20
     assert seen.scores.nll == made.scores.nll != scored.scores.nll
     assert seen.new_scores.nll == made.new_scores.nll != scored.new_scores.nll
     assert cut_table(scored, Cut()).scores is scored.scores
-    learnt = seen.measured.model.rows
-    assert sorted([*learnt, *seen.measured.rows]) == list(range(80))
+    (kept,) = seen.measured
+    assert sorted([*kept.model.rows, *kept.rows]) == list(range(80))
     assert "second file" in describe_table(seen)[0]
 
 
@@ -212,7 +242,10 @@ def test_the_command_quotes_what_a_shell_would_run():
 HOSTILE = ("-x='$(touch y)", "a\nb; `touch y`", "k=numeric", "code")
 
 
-def test_code_and_line_compute_the_same_whatever_the_names_and_corrections(tmp_path, monkeypatch):
+@pytest.mark.parametrize("stopping", ["two_clocks", None])
+def test_code_and_line_compute_the_same_whatever_the_names_and_corrections(
+    stopping, tmp_path, monkeypatch
+):
     rng = np.random.default_rng(1)
     frame = pd.DataFrame({name: rng.integers(0, 4, 60) for name in HOSTILE})
     frame["--y"] = frame[HOSTILE[0]] + rng.normal(size=60)
@@ -230,7 +263,7 @@ def test_code_and_line_compute_the_same_whatever_the_names_and_corrections(tmp_p
         target="--y",
         task="regression",
         second=names[1],
-        plan=ScorePlan(n_trees=50, depth=2, learning_rate=0.2, seed=4),
+        plan=ScorePlan(n_trees=50, depth=2, learning_rate=0.2, seed=4, stopping=stopping),
         cut=Cut(5, 0.3, 4),
     )
     monkeypatch.chdir(tmp_path)
@@ -244,6 +277,7 @@ def test_code_and_line_compute_the_same_whatever_the_names_and_corrections(tmp_p
     subprocess.run(["bash", "-c", python], check=True, env={**os.environ, "PYTHONPATH": ROOT})
     written = pd.read_csv(tmp_path / "scored.csv")
     assert len(written) == 9
+    assert (made["scored"].clocks is None) == (stopping is None)
     for name in ("prediction", "total_uncertainty", "knowledge_uncertainty"):
         np.testing.assert_array_equal(written[name], found[name])
     assert not (tmp_path / "y").exists()

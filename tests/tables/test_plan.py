@@ -31,29 +31,35 @@ def as_table(frame):
     return read_table(frame.to_csv(index=False).encode())
 
 
-def test_the_pilot_keeps_a_gaussian_from_overfitting():
-    """A noisy table of few rows, where the usual learning rate ends in absurd confidence."""
+def test_two_clocks_keep_a_gaussian_from_overfitting():
+    """A noisy table of few rows, where all trees end in absurd confidence."""
     frame = regression_frame(150)
     frame.y += np.random.default_rng(3).normal(size=150)
     table = as_table(frame)
     plan = ScorePlan(n_trees=150, depth=4)
     tuned = score_table(table, "y", plan=plan)
-    plain = score_table(table, "y", plan=replace(plan, learning_rate=0.1))
+    plain = score_table(table, "y", plan=replace(plan, stopping=None))
     assert tuned.scores.nll < plain.scores.nll - 0.5
     assert abs(tuned.scores.coverage.observed[2] - 0.95) < 0.1
-    rates = [model.estimator.learning_rate for model in tuned.models]
-    assert max(rates) < 0.1
-    assert any("pilot fits" in notice for notice in tuned.notices)
-    assert not any("pilot fits" in notice for notice in plain.notices)
+    assert any(notice.startswith("The mean uses") for notice in tuned.notices)
+    assert plain.clocks is None
+    assert not any("trees" in notice for notice in plain.notices)
 
 
-def test_too_few_rows_for_a_pilot():
-    scored = score_table(as_table(regression_frame(40)), "y", plan=ScorePlan(n_trees=40, depth=3))
-    assert any("too few rows to try others" in notice for notice in scored.notices)
+@pytest.mark.parametrize("new", [None, "second file"])
+def test_fewer_than_forty_rows_use_all_trees(new):
+    second = as_table(regression_frame(30, seed=1)) if new else None
+    plan = ScorePlan(n_trees=40, depth=3)
+    few = score_table(as_table(regression_frame(39)), "y", new=second, plan=plan)
+    assert few.clocks is None
+    assert any("too few rows to choose" in notice for notice in few.notices)
+    enough = score_table(as_table(regression_frame(40)), "y", new=second, plan=plan)
+    assert enough.clocks.n_rows == (8 if new else 40)
+    assert all(np.isfinite(enough.frame.total_uncertainty))
 
 
 def test_a_rare_class_of_a_long_table_can_be_scored(monkeypatch):
-    monkeypatch.setattr("gbuq_core.tables.predicting.PILOT_ROWS", 60)
+    monkeypatch.setattr("gbuq_core.tables.clocks._most_rows", lambda plan, prepared: 60)
     n = 600
     frame = pd.DataFrame({"x": np.arange(n) % 7, "y": "no"})
     frame.loc[[100, 300, 500], "y"] = "yes"
@@ -87,13 +93,23 @@ def test_estimates_grow_with_the_work():
     table = as_table(regression_frame(200))
     prepared = prepare_training(table, infer_schema(table), "y")
     small = estimate_scoring(prepared, FAST)
-    assert estimate_scoring(prepared, replace(FAST, n_trees=400)).seconds > 5 * small.seconds
-    assert estimate_scoring(prepared, replace(FAST, learning_rate=None)).seconds > small.seconds
+    plain = replace(FAST, stopping=None)
+    seconds = estimate_scoring(prepared, plain).seconds
+    assert estimate_scoring(prepared, replace(plain, n_trees=400)).seconds > 5 * seconds
+    assert small.seconds > seconds  # choosing the clocks takes a moment
     assert estimate_scoring(prepared, FAST, n_new=10**6).bytes > small.bytes
 
 
 @pytest.mark.parametrize(
-    "knob", [{"n_trees": 0}, {"depth": 99}, {"seed": -1}, {"engine": "abacus"}, {"max_bins": 1}]
+    "knob",
+    [
+        {"n_trees": 0},
+        {"depth": 99},
+        {"seed": -1},
+        {"engine": "abacus"},
+        {"max_bins": 1},
+        {"stopping": "three_clocks"},
+    ],
 )
 def test_impossible_knobs_are_refused(knob):
     with pytest.raises(InvalidParameter):
@@ -103,30 +119,22 @@ def test_impossible_knobs_are_refused(knob):
 @pytest.mark.parametrize("method", ["csglb", "cbsglb"])
 def test_a_cyclical_plan_is_one_model_of_ten_cycles(method):
     table = as_table(regression_frame(120))
-    plan = replace(FAST, method=method, ensemble="independent", n_members=3)
+    plan = replace(FAST, method=method, ensemble="independent", n_members=3, stopping=None)
     scored = score_table(table, "y", plan=plan)
     model = scored.models[0].estimator
+    assert model.learning_rate == 0.1
     assert model.member_trees().tolist() == list(range(4, 41, 4))
     assert model.plan_.n_models == 1
     assert (scored.predictions.uncertainty.knowledge > 0).all()
     longer = score_table(table, "y", plan=replace(plan, cycle_length=20))
     assert longer.models[0].estimator.member_trees().tolist() == [20, 40]
     prepared = prepare_training(table, infer_schema(table), "y")
-    virtual = estimate_scoring(prepared, FAST)
+    virtual = estimate_scoring(prepared, replace(FAST, stopping=None))
     assert estimate_scoring(prepared, plan).seconds == virtual.seconds  # one model either way
-    tuned = estimate_scoring(prepared, replace(plan, learning_rate=None))
-    assert tuned.seconds > virtual.seconds
-
-
-def test_the_pilot_gives_a_cyclical_model_half_the_rate_of_a_virtual_ensemble():
-    """Its large steps go twice as far."""
-    table = as_table(regression_frame(120))
-    rates = {}
-    for method in ("sglb", "csglb"):
-        scored = score_table(table, "y", plan=ScorePlan(method=method, n_trees=80, depth=3))
-        rates[method] = np.array([model.estimator.learning_rate for model in scored.models])
-        assert any("pilot fits" in notice for notice in scored.notices)
-    np.testing.assert_allclose(rates["csglb"], rates["sglb"] / 2, rtol=1e-12)  # one division
+    stopped = score_table(table, "y", plan=replace(plan, stopping="two_clocks"))
+    for fitted in stopped.models:  # the mean stops at the end of a cycle with two members or more
+        assert fitted.estimator.clocks_.mean_trees in range(8, 41, 4)
+    assert (stopped.predictions.uncertainty.knowledge > 0).all()
 
 
 def test_what_has_no_cycles_is_one_sentence():
@@ -135,14 +143,3 @@ def test_what_has_no_cycles_is_one_sentence():
         score_table(table, "y", plan=replace(FAST, method="csglb", engine="catboost"))
     with pytest.raises(InvalidParameter, match="the model has only 40 trees"):
         score_table(table, "y", plan=replace(FAST, method="csglb", cycle_length=50))
-
-
-def test_a_cyclical_model_of_few_trees_gets_no_rate_that_overshoots():
-    """Twenty trees would need a rate of 0.3 to get far; times the largest scale that is 3."""
-    rates = {}
-    for method in ("sglb", "csglb"):
-        plan = ScorePlan(method=method, n_trees=20, depth=3)
-        scored = score_table(as_table(regression_frame(120)), "y", plan=plan)
-        rates[method] = [model.estimator.learning_rate for model in scored.models]
-    assert min(rates["sglb"]) > 0.2
-    assert rates["csglb"] == pytest.approx([0.1] * len(rates["csglb"]))

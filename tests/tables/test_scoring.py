@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from gbuq_core.distribution import student
 from gbuq_core.errors import Cancelled
 from gbuq_core.jobs import JobRunner
-from gbuq_core.metrics import crps_gaussian, nll_classification, nll_mixture, prr
+from gbuq_core.metrics import nll_classification, nll_mixture, prr
 from gbuq_core.tables import (
     ScorePlan,
     edit_schema,
@@ -106,12 +107,28 @@ def test_each_row_is_scored_by_the_model_that_did_not_see_it(regression):
         np.testing.assert_allclose(
             regression.frame.prediction.iloc[mine], members[..., 0].mean(axis=0), rtol=1e-12
         )
-        # A normal whose moments match the members' is not their mixture: rebuilt from members.
+        # A law whose moments match the members' is not their mixture: rebuilt from members.
+        df = model.estimator.clocks_.df
+        laws = [
+            student(mean, np.sqrt(variance), df) for mean, variance in np.moveaxis(members, 2, 1)
+        ]
+        densities = np.mean([np.exp(law.logpdf(y[mine])) for law in laws], axis=0)
         np.testing.assert_allclose(
-            regression.predictions.nll[mine].mean(),
-            nll_mixture(y[mine], members[..., 0], members[..., 1]),
-            rtol=1e-12,
+            regression.predictions.nll[mine], -np.log(densities), rtol=1e-9, atol=1e-12
         )
+
+
+def test_without_clocks_the_members_are_normals():
+    scored = score_table(as_table(regression_frame(60)), "y", plan=replace(FAST, stopping=None))
+    mine = np.flatnonzero(scored.model_of_row == 2)
+    members = scored.models[2].estimator.predict_members(scored.training.X.iloc[mine])
+    np.testing.assert_allclose(
+        scored.predictions.nll[mine].mean(),
+        nll_mixture(scored.training.y[mine], members[..., 0], members[..., 1]),
+        rtol=1e-12,
+    )
+    assert scored.clocks is None
+    assert np.isinf(scored.predictions.df).all()
 
 
 def test_scores_of_a_regression(regression):
@@ -122,11 +139,14 @@ def test_scores_of_a_regression(regression):
     assert scores.baseline_rmse == pytest.approx(frame.y.std(ddof=0))
     assert scores.rmse < 0.5 * scores.baseline_rmse
     scale = np.sqrt(frame.total_uncertainty)
-    assert scores.crps == pytest.approx(crps_gaussian(frame.y, frame.prediction, scale))
+    law = student(frame.prediction, scale, regression.predictions.df)
+    assert scores.crps == pytest.approx(law.crps(frame.y).mean())
+    assert scores.nll_normal == pytest.approx(-law.logpdf(frame.y).mean())
     assert scores.nll == pytest.approx(regression.predictions.nll.mean())
     assert scores.prr.knowledge == pytest.approx(prr(error**2, frame.knowledge_uncertainty))
     assert scores.coverage.levels.tolist() == [0.5, 0.8, 0.95]
-    inside = error.abs() < 1.2815515655446004 * scale  # the normal's 90 % point
+    lower, upper = law.interval(0.8)
+    inside = (frame.y > lower) & (frame.y < upper)
     assert scores.coverage.observed[1] == pytest.approx(inside.mean())
     curve = scores.rejection.total
     assert curve.remaining[0] == pytest.approx((error**2).mean())

@@ -22,6 +22,7 @@ _FLAGS: Mapping[str, str] = MappingProxyType(
         "n_trees": "trees",
         "depth": "depth",
         "learning_rate": "learning-rate",
+        "stopping": "stopping",
         "seed": "seed",
     }
 )
@@ -175,7 +176,8 @@ def _flags(recipe: TableRecipe) -> list[tuple[str, object]]:
         *(("use" if used else "drop", name) for name, used in recipe.used.items()),
         *(("missing", f"{name}={','.join(words)}") for name, words in recipe.missing.items()),
     ]
-    plan, default = vars(recipe.plan), vars(ScorePlan())
+    plan, default = dict(vars(recipe.plan)), vars(ScorePlan())
+    plan["stopping"] = plan["stopping"] or "none"
     flags += [(flag, plan[name]) for name, flag in _FLAGS.items() if plan[name] != default[name]]
     flags += [
         ("truncation-step", recipe.plan.truncation_step if cut.step is None else cut.step),

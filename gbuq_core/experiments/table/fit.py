@@ -2,6 +2,7 @@
 
 `gbuq_core.tables.score_table` trains and judges. Here its models are cut at other truncation points
 or to fewer members (eq. 15 of the virtual-ensembles paper), so that no knob of the view trains.
+Where the models stop, the factor and the tails stay as the table's rows chose them.
 """
 
 from __future__ import annotations
@@ -21,9 +22,15 @@ from gbuq_core.tables.predicting import (
     predict_rows,
     predicted_values,
     row_errors,
+    tails_of,
 )
-from gbuq_core.tables.scoring import FittedModel, ScoredTable, evaluate_measured, evaluate_rows
-from gbuq_core.uncertainty import Uncertainty
+from gbuq_core.tables.scoring import (
+    FittedModel,
+    ScoredTable,
+    evaluate_measured,
+    evaluate_rows,
+    joined,
+)
 from gbuq_core.validation import check_number
 
 _MOST_STAGE_BYTES = 32_000_000
@@ -55,6 +62,7 @@ class CutModel:
     def __init__(self, estimator: Any, cut: Cut) -> None:
         self.estimator, self.cut = estimator, cut
         self.classes_ = getattr(estimator, "classes_", None)
+        self.clocks_ = getattr(estimator, "clocks_", None)
         self.memory_bytes_ = 0  # it holds nothing but the estimator, which is counted elsewhere
 
     @property
@@ -101,12 +109,12 @@ class CutModel:
 class Stages(NamedTuple):
     """What every possible member of each model says about the rows that the model scored.
 
-    ``scored`` has an array (n_possible, n_rows, 2 or n_classes) a model, ``measured`` the one of
-    the model that gave the scores beside a second file. With them a cut predicts nothing.
+    ``scored`` has an array (n_possible, n_rows, 2 or n_classes) a model, ``measured`` those of the
+    models that gave the scores beside a second file. With them a cut predicts nothing.
     """
 
     scored: tuple[NDArray[np.float64], ...]
-    measured: NDArray[np.float64] | None
+    measured: tuple[NDArray[np.float64], ...]
 
 
 def stage_table(scored: ScoredTable, most_bytes: int = _MOST_STAGE_BYTES) -> Stages | None:
@@ -125,9 +133,7 @@ def stage_table(scored: ScoredTable, most_bytes: int = _MOST_STAGE_BYTES) -> Sta
         return None
     n_classes = len(scored.training.target.classes)
     parts = [(model, scored.scored.X.iloc[rows]) for model, rows in _rows_by_model(scored)]
-    if scored.measured is not None:
-        kept = scored.measured
-        parts.append((kept.model, scored.training.X.iloc[kept.rows]))
+    parts += [(kept.model, scored.training.X.iloc[kept.rows]) for kept in scored.measured]
     n_bytes = sum(
         8 * _n_possible(model.estimator) * len(X) * max(2, n_classes) for model, X in parts
     )
@@ -140,7 +146,7 @@ def stage_table(scored: ScoredTable, most_bytes: int = _MOST_STAGE_BYTES) -> Sta
         for model, X in parts
     ]
     n_models = len(scored.models)
-    return Stages(tuple(found[:n_models]), found[n_models] if len(found) > n_models else None)
+    return Stages(tuple(found[:n_models]), tuple(found[n_models:]))
 
 
 def possible_members(estimator: Any, X: pd.DataFrame) -> NDArray[np.float64]:
@@ -150,16 +156,18 @@ def possible_members(estimator: Any, X: pd.DataFrame) -> NDArray[np.float64]:
     """
     if estimator.plan_.ensemble != "virtual":
         members: NDArray[np.float64] = estimator.predict_members(X)
-        return members
-    staged: NDArray[np.float64] = estimator.staged_members(X, at=_possible_points(estimator))[1]
-    return staged[:, 0]
+    elif estimator.plan_.cyclical:
+        members = estimator.predict_members(X, burn_in_cycles=0)
+    else:
+        members = estimator.predict_members(X, truncation_step=1, truncation_start=0.0)
+    return members
 
 
 def _possible_points(estimator: Any) -> NDArray[np.int64]:
     points: NDArray[np.int64] = (
         estimator.member_trees(burn_in_cycles=0)
         if estimator.plan_.cyclical
-        else np.arange(1, estimator.n_trees_ + 1)
+        else estimator.member_trees(truncation_step=1, truncation_start=0.0)
     )
     return points
 
@@ -208,11 +216,11 @@ def cut_table(scored: ScoredTable, cut: Cut, stages: Stages | None = None) -> Sc
     models = tuple(
         model._replace(estimator=CutModel(model.estimator, cut)) for model in scored.models
     )
-    measured = scored.measured
-    if measured is not None:
-        own = CutModel(measured.model.estimator, cut)
-        measured = measured._replace(model=measured.model._replace(estimator=own))
-    every = (*models, *((measured.model,) if measured is not None else ()))
+    measured = tuple(
+        kept._replace(model=kept.model._replace(estimator=CutModel(kept.model.estimator, cut)))
+        for kept in scored.measured
+    )
+    every = (*models, *(kept.model for kept in measured))
     if all(model.estimator.changes_nothing for model in every):
         return replace(scored, models=models, measured=measured)
     pieces, places = [], []
@@ -221,17 +229,23 @@ def cut_table(scored: ScoredTable, cut: Cut, stages: Stages | None = None) -> Sc
             staged = None if stages is None else stages.scored[number]
             pieces.append(_cut_rows(scored, model.estimator, prepared, rows, staged))
             places.append(rows)
-    predictions = _in_order(pieces, places)
+    predictions = joined(pieces, places)
     judged, new_scores = held_out_rows(scored), None
-    if measured is None:
+    if not measured:
         scores = evaluate_rows(prepared, scored.training, predictions, judged)
     else:
         if judged.any():
             new_scores = evaluate_rows(prepared, scored.training, predictions, judged)
-        staged = None if stages is None else stages.measured
-        own = measured.model.estimator
-        found = _cut_rows(scored, own, scored.training, measured.rows, staged)
-        scores = evaluate_measured(scored.training, measured.rows, found)
+        parts = [
+            _cut_rows(
+                scored, kept.model.estimator, scored.training, kept.rows,
+                None if stages is None else stages.measured[number],
+            )
+            for number, kept in enumerate(measured)
+        ]  # fmt: skip
+        held = np.sort(np.concatenate([kept.rows for kept in measured]))
+        found = joined(parts, [kept.rows for kept in measured])
+        scores = evaluate_measured(scored.training, held, found)
     return replace(
         scored,
         models=models,
@@ -264,7 +278,8 @@ def _cut_rows(
         if prepared is scored.scored
         else (none, none, ())
     )
-    return judge_members(staged[model.places], flags, prepared.y[rows], n_classes, spread)
+    members, df = staged[model.places], tails_of(model)
+    return judge_members(members, flags, prepared.y[rows], n_classes, spread, df)
 
 
 def held_out_rows(scored: ScoredTable) -> np.ndarray:
@@ -285,26 +300,3 @@ def _with_predictions(scored: ScoredTable, predictions: Predictions) -> pd.DataF
         "error": row_errors(scored.scored, predictions),
     }
     return scored.frame.assign(**{k: v for k, v in new.items() if k in scored.added.names})
-
-
-def _in_order(pieces: list[Predictions], places: list[np.ndarray]) -> Predictions:
-    """Predictions of parts of a table in the order of its rows."""
-    if len(pieces) == 1:
-        return pieces[0]
-    order = np.argsort(np.concatenate(places), kind="stable")
-
-    def join(name: str) -> np.ndarray:
-        joined: np.ndarray = np.concatenate([getattr(piece, name) for piece in pieces])[order]
-        return joined
-
-    parts = zip(*(piece.uncertainty for piece in pieces), strict=True)
-    names = [name for piece in pieces for name in piece.flagged_columns]
-    return Predictions(
-        join("loc"),
-        join("probabilities"),
-        Uncertainty(*(np.concatenate(part)[order] for part in parts)),
-        join("nll"),
-        join("unseen_level"),
-        join("new_missing"),
-        tuple(dict.fromkeys(names)),
-    )

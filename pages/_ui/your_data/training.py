@@ -82,6 +82,7 @@ def plan_of(values: SimpleNamespace) -> ScorePlan:
         n_trees=values.trees,
         depth=values.depth,
         learning_rate=None if values.rate == AUTOMATIC else float(values.rate),
+        stopping="two_clocks" if values.clocks else None,
         seed=values.seed,
     )
 
@@ -161,7 +162,7 @@ def view_of(answer: Answer, values: SimpleNamespace) -> View | None:
 def measured_line(answer: Answer, view: View) -> str:
     """What training cost, measured."""
     scored: ScoredTable = answer.result.scored
-    trained = [*scored.models, *([scored.measured.model] if scored.measured else [])]
+    trained = scored.fits
     n_bytes = sum(model.estimator.memory_bytes_ for model in trained)
     seconds = answer.seconds if answer.seconds is not None else scored.seconds
     models = len(trained)

@@ -1,0 +1,191 @@
+"""Where the models of a scored table stop, chosen on rows that they did not learn from.
+
+No fit is made for this: the models of a protocol judge unseen rows anyway, and these rows choose
+the two clocks of `gbuq_core.calibration`. Scores must come from rows that chose nothing, so the
+unseen rows are in groups (the five folds, or the two halves of a held-out fifth), and each group
+is scored with the clocks that the other groups chose. What all groups choose together is the
+table's own choice: it is what the page shows, and it holds for rows that no group has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gbuq_core.boosting.stopping import (
+    MOST_HELD_OUT,
+    class_clocks_of,
+    class_stages,
+    clocks_of,
+    regression_stages,
+)
+from gbuq_core.calibration import ClassClocks, ClassStages, Clocks, Stages
+from gbuq_core.jobs import parallel_map
+from gbuq_core.presentation import short
+from gbuq_core.tables.cleaning import Prepared
+from gbuq_core.tables.predicting import ScorePlan
+
+TAILS = "student"
+MOST_CHOOSING = 4000  # rows of all groups: more change the choice little and take much time
+_FEWEST_CHOOSING = 4  # rows
+_MOST_CLASS_VALUES = 100_000  # log probabilities of one stage: members x rows x classes
+
+
+class TableClocks(NamedTuple):
+    """What a table's unseen rows chose.
+
+    Attributes
+    ----------
+    whole : Clocks or ClassClocks
+        By all of them together.
+    crossed : tuple of Clocks or ClassClocks
+        For each group, by the rows of the other groups.
+    """
+
+    whole: Clocks | ClassClocks
+    crossed: tuple[Clocks | ClassClocks, ...]
+
+
+class UnseenRows(NamedTuple):
+    """A group of rows that choose: a fitted ensemble, and rows that it did not learn from."""
+
+    estimator: Any
+    rows: NDArray[np.int64]
+
+
+def halves(held: NDArray[np.bool_], prepared: Prepared, seed: int) -> NDArray[np.int64]:
+    """Rows that are held out in two groups, 0 and 1, with the same shares of classes; others -1."""
+    rows = np.random.default_rng((seed, 5)).permutation(np.flatnonzero(held))
+    if prepared.target.classes:
+        rows = rows[np.argsort(prepared.y[rows], kind="stable")]
+    half = np.full(len(held), -1, dtype=np.int64)
+    half[rows] = np.arange(len(rows)) % 2
+    return half
+
+
+def choose_table_clocks(
+    groups: Sequence[UnseenRows], prepared: Prepared, plan: ScorePlan
+) -> TableClocks | None:
+    """The table's clocks and those of each group, or None if too few rows are there to choose.
+
+    Parameters
+    ----------
+    groups : sequence of UnseenRows
+        At least two; each row with a target is in one group at most.
+    prepared : Prepared
+        The table of the rows.
+    plan : ScorePlan
+    """
+    most = _most_rows(plan, prepared) // len(groups)
+    choosing = [_sample(group, prepared, min(most, MOST_HELD_OUT), plan.seed) for group in groups]
+    counts = [len(group.rows) for group in choosing]
+    if sum(counts) - max(counts) < _FEWEST_CHOOSING:
+        return None
+    jobs = plan.n_jobs
+    found: list[Any] = parallel_map(lambda group: _stages(group, prepared), choosing, jobs)
+    others = [found[:k] + found[k + 1 :] for k in range(len(found))]
+    classifies = bool(prepared.target.classes)
+
+    def choose(parts: list[Any]) -> Clocks | ClassClocks:
+        if classifies:
+            return _class_clocks(parts)
+        return clocks_of(parts, "two_clocks", TAILS)
+
+    whole, *crossed = parallel_map(choose, [found, *others], jobs)
+    return TableClocks(whole, tuple(crossed))
+
+
+def describe_clocks(clocks: Clocks | ClassClocks, n_trees: int) -> str:
+    """What was chosen, in one sentence; a second one if all trees were best.
+
+    Examples
+    --------
+    >>> flat = np.zeros(1)
+    >>> chosen = ClassClocks(n_trees_used=85, temperature=1.4, n_rows=100,
+    ...     n_trees=np.array([85]), log_loss=flat, log_loss_uncorrected=flat)
+    >>> describe_clocks(chosen, 200)  # doctest: +NORMALIZE_WHITESPACE
+    'The models use 85 of 200 trees, and the logits are divided by 1.4 (chosen on rows the models
+    had not seen).'
+    """
+    where = "(chosen on rows the models had not seen)"
+    if isinstance(clocks, ClassClocks):
+        last = clocks.n_trees_used
+        told = (
+            f"The models use {last:,} of {n_trees:,} trees, and the logits are divided by "
+            f"{short(clocks.temperature)} {where}."
+        )
+    else:
+        last = max(clocks.mean_trees, clocks.scale_trees)
+        told = (
+            f"The mean uses {clocks.mean_trees:,} trees and the spread {clocks.scale_trees:,}; "
+            f"stds are multiplied by {short(clocks.factor)} {where}."
+        )
+    if last >= n_trees:
+        told += f" All {n_trees:,} trees are in use: more trees may be better still."
+    return told
+
+
+def _class_clocks(parts: list[ClassStages]) -> ClassClocks:
+    """The trees with the least log loss, and then the temperature at that number of trees.
+
+    Chosen together, a small table that is easy to separate would take a handful of trees and
+    sharpen them thirtyfold. For the same reason one more typical row counts as wrong when the
+    temperature is chosen: rows that are all right would ask for certainty.
+    """
+    early = class_clocks_of(parts, "early")
+    at = int(np.flatnonzero(early.n_trees == early.n_trees_used)[0])
+    there = np.concatenate([part.log_probabilities[at] for part in parts], axis=1)
+    codes = np.concatenate([part.codes for part in parts])
+    mean = np.exp(there).mean(axis=0)
+    by_sureness = np.argsort(mean.max(axis=1), kind="stable")
+    typical = int(by_sureness[len(by_sureness) // 2])
+    wrong = int(np.argsort(mean[typical], kind="stable")[-2])
+    stage = ClassStages(
+        n_trees=early.n_trees[[at]],
+        log_probabilities=(np.concatenate([there, there[:, [typical]]], axis=1),),
+        codes=np.append(codes, wrong),
+    )
+    found = class_clocks_of([stage], "two_clocks")
+    log_loss = np.where(early.n_trees == early.n_trees_used, found.log_loss, early.log_loss)
+    return replace(early, temperature=found.temperature, log_loss=log_loss)
+
+
+def _most_rows(plan: ScorePlan, prepared: Prepared) -> int:
+    """How many rows choose."""
+    n_classes = len(prepared.target.classes)
+    if not n_classes:
+        return MOST_CHOOSING
+    n_members = 10 if plan.one_model else plan.n_members
+    return min(MOST_CHOOSING, max(1000, _MOST_CLASS_VALUES // (n_members * n_classes)))
+
+
+def _sample(group: UnseenRows, prepared: Prepared, most: int, seed: int) -> UnseenRows:
+    """At most so many of a group's rows; none of a class that its model never met."""
+    rows = group.rows
+    if prepared.target.classes:
+        rows = rows[np.isin(prepared.y[rows], group.estimator.classes_)]
+    if len(rows) > most:
+        rows = np.sort(np.random.default_rng((seed, 6)).choice(rows, most, replace=False))
+    return group._replace(rows=rows)
+
+
+def _stages(group: UnseenRows, prepared: Prepared) -> Stages | ClassStages:
+    """What the group's model says about its rows at every number of trees to try."""
+    estimator, rows = group
+    X, y = prepared.X.iloc[rows], prepared.y[rows]
+    n_classes = len(prepared.target.classes)
+    if not n_classes:
+        return regression_stages(estimator, X, y)
+    met = np.asarray(estimator.classes_, dtype=np.int64)
+    found = class_stages(estimator, X, np.searchsorted(met, y), len(met))
+    wide = []
+    for log_p in found.log_probabilities:
+        # Folds whose models met other classes are joined: a class never met has probability 0.
+        every = np.full((*log_p.shape[:2], n_classes), -np.inf)
+        every[..., met] = log_p
+        wide.append(every)
+    return ClassStages(n_trees=found.n_trees, log_probabilities=tuple(wide), codes=met[found.codes])

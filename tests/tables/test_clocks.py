@@ -1,0 +1,175 @@
+"""Where the models of a scored table stop: by other rows than those that are scored."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gbuq_core.boosting.stopping import class_stages, clocks_of, regression_stages
+from gbuq_core.calibration import ClassClocks
+from gbuq_core.distribution import student
+from gbuq_core.tables import ScorePlan, infer_schema, prepare_training, read_table, score_table
+from gbuq_core.tables.clocks import UnseenRows, choose_table_clocks, describe_clocks
+from gbuq_core.tables.predicting import assign_folds, fit_rows
+
+FAST = ScorePlan(n_trees=80, depth=3)
+METHODS = {
+    "virtual": {},
+    "independent": {"ensemble": "independent", "n_members": 2},
+    "cyclical": {"method": "csglb"},
+    "catboost": {"engine": "catboost"},
+}
+
+
+def noisy_frame(n, seed=0):
+    rng = np.random.default_rng(seed)
+    x, z = rng.uniform(-2, 2, (2, n))
+    y = np.sin(2 * x) + (0.2 + 0.2 * np.abs(z)) * rng.normal(size=n)
+    return pd.DataFrame({"x": x, "z": z, "group": rng.choice(["a", "b"], n), "y": y}).round(6)
+
+
+def class_frame(n, seed=0):
+    """One label in five is wrong, so that all trees end in confident errors."""
+    frame = noisy_frame(n, seed)
+    flipped = np.random.default_rng(seed + 10).random(n) < 0.2
+    return frame.assign(y=np.where((frame.y > 0.3) ^ flipped, "up", "down"))
+
+
+def as_table(frame):
+    return read_table(frame.to_csv(index=False).encode())
+
+
+def chosen(clocks):
+    """What a choice comes to, without its curves."""
+    if isinstance(clocks, ClassClocks):
+        return clocks.n_trees_used, clocks.temperature
+    return clocks.mean_trees, clocks.scale_trees, clocks.factor, clocks.df
+
+
+@pytest.mark.parametrize("kind", METHODS)
+@pytest.mark.parametrize("make", [noisy_frame, class_frame])
+def test_every_method_stops_and_scores_better_than_with_all_trees(make, kind):
+    plan = replace(FAST, n_trees=200, depth=5, **METHODS[kind])
+    scored = score_table(as_table(make(200)), "y", plan=plan)
+    plain = score_table(as_table(make(200)), "y", plan=replace(plan, stopping=None))
+    assert scored.scores.nll < plain.scores.nll
+    assert scored.clocks.n_rows == 200
+    assert all(model.estimator.stopping_ == "two_clocks" for model in scored.models)
+    assert scored.frame.columns.equals(plain.frame.columns)
+
+
+@pytest.mark.parametrize("fold", range(5))
+def test_the_rows_of_a_fold_do_not_choose_for_their_fold(fold):
+    """The models are the same; only the targets that they are judged by are others."""
+    table = as_table(noisy_frame(150))
+    prepared = prepare_training(table, infer_schema(table), "y")
+    folds = assign_folds(prepared.y, False, FAST.seed)
+    groups = [
+        UnseenRows(fit_rows(FAST, prepared, np.flatnonzero(folds != k)), np.flatnonzero(folds == k))
+        for k in range(5)
+    ]
+    before = choose_table_clocks(groups, prepared, FAST)
+    wild = prepared.y.copy()
+    wild[folds == fold] = 100.0 * np.random.default_rng(1).normal(size=30)
+    after = choose_table_clocks(groups, prepared._replace(y=wild), FAST)
+    for k in range(5):
+        same = chosen(before.crossed[k]) == chosen(after.crossed[k])
+        assert same == (k == fold)
+    assert chosen(before.whole) != chosen(after.whole)
+
+
+def test_a_fold_uses_what_the_others_chose_and_the_table_what_all_chose():
+    scored = score_table(as_table(noisy_frame(150)), "y", plan=FAST)
+    prepared = scored.training
+    stages = [
+        regression_stages(model.estimator, prepared.X.iloc[rows], prepared.y[rows])
+        for k, model in enumerate(scored.models)
+        for rows in [np.flatnonzero(scored.model_of_row == k)]
+    ]
+    assert chosen(scored.clocks) == chosen(clocks_of(stages, "two_clocks", "student"))
+    for k, model in enumerate(scored.models):
+        others = clocks_of(stages[:k] + stages[k + 1 :], "two_clocks", "student")
+        assert chosen(model.estimator.clocks_) == chosen(others)
+        assert (scored.predictions.df[scored.model_of_row == k] == others.df).all()
+
+
+@pytest.mark.parametrize("make", [noisy_frame, class_frame])
+@pytest.mark.parametrize("protocol", ["held_out", "new_file"])
+def test_each_half_is_scored_by_what_the_other_half_chose(make, protocol, monkeypatch):
+    monkeypatch.setattr("gbuq_core.tables.scoring.MAX_ROWS_OUT_OF_FOLD", 299)
+    frame = make(300)
+    new = as_table(make(40, seed=1)) if protocol == "new_file" else None
+    scored = score_table(as_table(frame), "y", new=new, plan=FAST)
+    assert scored.protocol == protocol
+    if protocol == "held_out":
+        assert np.bincount(scored.model_of_row).tolist() == [240, 30, 30]
+        halves = [
+            (scored.models[k].estimator, np.flatnonzero(scored.model_of_row == k)) for k in (1, 2)
+        ]
+        assert len(scored.fits) == 1
+    else:
+        assert (scored.model_of_row == 0).all()
+        halves = [(kept.model.estimator, kept.rows) for kept in scored.measured]
+        assert len(scored.fits) == 2
+    assert scored.models[0].estimator.clocks_ is scored.clocks
+    assert scored.clocks.n_rows == 60
+    assert [len(rows) for _, rows in halves] == [30, 30]
+    if not scored.training.target.classes:
+        for (model, _), (_, others) in zip(halves, halves[::-1], strict=True):
+            X, y = scored.training.X.iloc[others], scored.training.y[others]
+            stages = regression_stages(model, X, y)
+            expected = clocks_of([stages], "two_clocks", "student")
+            assert chosen(model.clocks_) == chosen(expected)
+    assert np.isfinite(scored.scores.nll)
+    assert scored.scores.n_rows == 60
+
+
+def test_intervals_of_the_default_hold_what_they_promise():
+    """Out of fold on 400 rows: 90 % within three binomial standard errors (4.5 %)."""
+    frame = noisy_frame(400, seed=3)
+    scored = score_table(as_table(frame), "y")
+    plain = score_table(as_table(frame), "y", plan=ScorePlan(stopping=None))
+    share = {}
+    for name, found in (("two clocks", scored), ("all trees", plain)):
+        at = np.sqrt(found.frame.total_uncertainty)
+        lower, upper = student(found.frame.prediction, at, found.predictions.df).interval(0.9)
+        share[name] = float(np.mean((frame.y > lower) & (frame.y < upper)))
+    assert abs(share["two clocks"] - 0.9) < 0.045
+    assert share["all trees"] < 0.7
+
+
+def test_a_class_that_a_fold_never_met_does_not_choose():
+    frame = class_frame(100)
+    frame.loc[17, "y"] = "unique"
+    scored = score_table(as_table(frame), "y", plan=FAST)
+    assert scored.clocks.n_rows == 99
+    assert np.isfinite(scored.scores.nll)
+
+
+def test_rows_that_are_all_right_do_not_ask_for_certainty():
+    """A class that follows from a column: no fold has an error to learn a temperature from."""
+    x = np.arange(100)
+    table = as_table(pd.DataFrame({"x": x, "y": np.where(x % 2, "odd", "even")}).assign(x=x % 2))
+    scored = score_table(table, "y", plan=FAST)
+    assert scored.scores.error_rate == 0.0
+    assert 0.2 < scored.clocks.temperature < 5.0
+    prepared, model = scored.training, scored.models[0].estimator
+    stages = class_stages(model, prepared.X, prepared.y.astype(int), 2)
+    assert scored.clocks.n_trees_used in stages.n_trees
+
+
+def test_no_more_rows_choose_than_are_asked_for(monkeypatch):
+    monkeypatch.setattr("gbuq_core.tables.clocks.MOST_CHOOSING", 50)
+    scored = score_table(as_table(noisy_frame(200)), "y", plan=FAST)
+    assert scored.clocks.n_rows == 50
+
+
+def test_clocks_in_words():
+    scored = score_table(as_table(noisy_frame(150)), "y", plan=FAST)
+    told = describe_clocks(scored.clocks, 80)
+    assert told in scored.notices
+    assert told.startswith(f"The mean uses {scored.clocks.mean_trees} trees and the spread ")
+    assert "(chosen on rows the models had not seen)." in told
+    few = score_table(as_table(noisy_frame(150)), "y", plan=replace(FAST, n_trees=8))
+    assert describe_clocks(few.clocks, 8).endswith("more trees may be better still.")
