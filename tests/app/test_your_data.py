@@ -50,6 +50,26 @@ def test_the_first_screen_is_a_scored_table(diabetes):
     assert says(diabetes, "was judged by a model that did not learn from it")
 
 
+@pytest.mark.parametrize("table", ["diabetes", "wine"])
+def test_the_trees_in_use_are_shown(table):
+    second = "Coverage" if table == "diabetes" else "Calibration"
+    key = f"judged-Rejection-{second}-Trees"
+    at = open_page(table=table, trees="50")
+    at.session_state[key] = "Trees"
+    at.run()
+    assert not at.exception
+    starts = "The mean uses " if table == "diabetes" else "The models use "
+    (told,) = [c.value for c in at.caption if c.value.startswith(starts)]
+    assert told.endswith("so that no row chose for itself.")
+    assert len(at.get("bidi_component")) == 2  # the open tab's alone
+    at.toggle(key="clocks").set_value(False).run()
+    settle(at)
+    assert not at.exception
+    assert not [c.value for c in at.caption if c.value.startswith(starts)]
+    assert [tab.label for tab in at.tabs][:2] == ["Rejection", second]
+    assert "Trees" not in [tab.label for tab in at.tabs]
+
+
 def test_nothing_of_the_view_trains(diabetes):
     before = len(RUNNER._finished)
     at = open_page(table="diabetes", step="20", start="0.3", unit="variance", rank="knowledge")

@@ -41,6 +41,7 @@ SETTINGS = {
         "method": "cbSGLB", "trees": "100", "rate": "0.05", "burn_in": "3", "members": "5",
     },
     "catboost": {"engine": "CatBoost", "trees": "50", "rate": "0.1", "step": "10"},
+    "all trees": {"clocks": "false", "trees": "50", "step": "5"},
 }  # fmt: skip
 
 
@@ -83,7 +84,7 @@ def test_the_page_to_take_away_is_small_complete_and_escaped(kind):
     assert "Content-Security-Policy" in page
     assert re.search(r"(src|href)=.https?:", page) is None
     pictures = curves_of(page)
-    assert len(pictures) == 3
+    assert len(pictures) == 4  # rows, rejection, coverage or calibration, trees in use
     shown = [layer for layer in pictures[0]["panels"][0]["layers"] if layer["kind"] == "dots"]
     assert sorted(at for layer in shown for at in layer["at"]) == list(range(80))  # one a row
     rows = np.argsort(-scored.predictions.uncertainty.total, kind="stable")[:20] + 1

@@ -3,8 +3,10 @@
 import json
 
 import numpy as np
+import pytest
 
 from gbuq_core.figures.table import coverage as table_coverage
+from gbuq_core.figures.table.clocks import ChosenCurve, clocks_figure
 from gbuq_core.figures.table.features import FeatureValue, contributions_figure, positions_figure
 from gbuq_core.figures.table.members import (
     MemberClasses,
@@ -49,6 +51,35 @@ def test_rejection_lies_between_random_and_oracle():
     assert "PRR 100 %" in figure.alt
     assert figure.alt == describe_rejection([ranking(errors, errors)])
     assert "nothing to reject" in describe_rejection([ranking(errors * 0, errors)])
+
+
+@pytest.mark.parametrize("cyclical", [False, True])
+def test_both_clocks_are_marked_where_they_stop(cyclical):
+    n_trees = np.array([5, 10, 20, 40])
+    rmse = np.array([np.nan if cyclical else 3.0, 2.0, 1.5, 1.6])
+    nll, plain = np.array([2.0, 1.0, 1.2, 1.5]), np.array([2.5, 1.5, 4.0, 90.0])
+    curves = [
+        ChosenCurve("RMSE", "RMSE of the mean", rmse, 20),
+        ChosenCurve("NLL (nats)", "NLL of the spread", nll, 10, plain, "same trees for both"),
+    ]
+    figure = clocks_figure(n_trees, curves, "what was chosen")
+    above, below = figure.spec["panels"]
+    assert above["layers"][-1]["x"] == [20.0, 20.0]
+    assert below["layers"][-1]["x"] == [10.0, 10.0]
+    assert above["layers"][0]["y"] == ([2.0, 1.5, 1.6] if cyclical else [3.0, 2.0, 1.5, 1.6])
+    assert below["range"][1] < 3.0  # what collapses leaves the picture
+    assert figure.spec["read"]["x"] == ([10.0, 20.0, 40.0] if cyclical else [5.0, 10.0, 20.0, 40.0])
+    assert json.loads(json.dumps(figure.spec, allow_nan=False)) == figure.spec
+    assert figure.alt == "what was chosen"
+
+
+def test_the_trees_of_a_classifier_are_marked():
+    loss = np.array([0.6, 0.4, 0.5])
+    curve = ChosenCurve("log loss (nats)", "log loss", loss, 10)
+    figure = clocks_figure(np.array([5, 10, 20]), [curve], "")
+    (panel,) = figure.spec["panels"]
+    assert panel["layers"][1]["x"] == [10.0, 10.0]
+    assert read_by_name(figure)["log loss"] == loss.tolist()
 
 
 def test_coverage_and_reliability_show_promise_and_measurement():

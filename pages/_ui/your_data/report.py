@@ -13,6 +13,7 @@ from gbuq_core.tables.predicting import row_errors
 from pages._ui.your_data.results import (
     KINDS,
     Shown,
+    clocks_of,
     in_unit,
     kinds_of,
     promises_of,
@@ -31,7 +32,7 @@ def result_page(view: View, unit: str, code: str) -> bytes:
     shown = in_unit(scored, unit)
     rows = row_map_of(scored, shown, int(np.argmax(shown.total)))._replace(selected=None)
     dots = row_map_figure(rows)
-    rejection, promises = rejection_of(scored), promises_of(scored)
+    rejection, promises, clocks = rejection_of(scored), promises_of(scored), clocks_of(scored)
     target, kinds = scored.training.target, kinds_of(scored)
     head = [("Rows held out", f"{scored.scores.n_rows:,}"), *score_cells(scored.scores, kinds)]
     if scored.new_scores is not None:
@@ -49,6 +50,7 @@ def result_page(view: View, unit: str, code: str) -> bytes:
         Section(heading="Rejection", curves=rejection, caption=rejection.alt),
         Section(heading="Calibration" if target.classes else "Coverage",
                 curves=promises, caption=promises.alt),
+        *([Section(heading="Trees in use", curves=clocks, caption=clocks.alt)] if clocks else []),
         Section(heading=f"The {_LISTED_ROWS} rows with the largest total uncertainty",
                 text=f"Uncertainties: {shown.unit}.", table=_worst_rows(scored, shown)),
         Section(heading="How the file was read", text=scored.notices),

@@ -7,14 +7,17 @@ from typing import NamedTuple
 import numpy as np
 import streamlit as st
 
+from gbuq_core.calibration import ClassClocks
 from gbuq_core.experiments.table.words import why_no_knowledge
 from gbuq_core.figures.curves import Curves
+from gbuq_core.figures.table.clocks import ChosenCurve, clocks_figure
 from gbuq_core.figures.table.coverage import coverage_figure, reliability_figure
 from gbuq_core.figures.table.rejection import Ranking, rejection_figure
 from gbuq_core.figures.table.rows import RowMap, row_map_figure
 from gbuq_core.figures.theme import METHOD_STYLES, MethodStyle
 from gbuq_core.glossary import GLOSSARY
 from gbuq_core.presentation import digits, short
+from gbuq_core.tables.clocks import describe_clocks
 from gbuq_core.tables.predicting import row_errors
 from gbuq_core.tables.scoring import RegressionScores, ScoredTable, Scores
 from pages._ui.curves import show_curves
@@ -95,15 +98,49 @@ def row_map_of(scored: ScoredTable, shown: Shown, row: int) -> RowMap:
 
 
 def draw_scores(scored: ScoredTable, digest: str) -> None:
-    """Rejection curve and coverage on rows that were held out, in two tabs."""
+    """Rejection curve, coverage and trees in use on rows that were held out, in tabs."""
     scores = scored.scores
-    names = ["Rejection", "Coverage" if _is_regression(scores) else "Calibration"]
+    second = "Coverage" if _is_regression(scores) else "Calibration"
+    draw = {"Rejection": (_rejection, "rejection"), second: (_promises, "coverage")}
+    if scored.clocks is not None:
+        draw["Trees"] = (_clocks, "trees-in-use")
+    # Another key for other tabs: the open one may be gone.
+    tabs = st.tabs(list(draw), key=f"judged-{'-'.join(draw)}", on_change="rerun")
     # Only the open one is drawn.
-    first, second = st.tabs(names, key=f"judged-{names[1]}", on_change="rerun")
-    with first if first.open else second:
-        figure = _rejection(digest, scored) if first.open else _promises(digest, scored)
-        show_curves(figure, key="rejection" if first.open else "coverage")
-    st.caption(f"Measured on {scores.n_rows:,} rows that the model did not learn from.")
+    opened = next((k for k, tab in enumerate(tabs) if tab.open), 0)
+    make, key = list(draw.values())[opened]
+    with tabs[opened]:
+        show_curves(make(digest, scored), key=key)
+    if key == "trees-in-use":
+        st.caption(_trees_caption(scored))
+    else:
+        st.caption(f"Measured on {scores.n_rows:,} rows that the model did not learn from.")
+
+
+def clocks_of(scored: ScoredTable) -> Curves | None:
+    """The curves that chose how many trees are in use; None where all are."""
+    found = scored.clocks
+    if found is None:
+        return None
+    if isinstance(found, ClassClocks):
+        of_classes = found.log_loss_uncorrected
+        curves = [ChosenCurve("log loss (nats)", "log loss", of_classes, found.n_trees_used)]
+    else:
+        plain = (found.nll_uncorrected, "NLL, same trees for both")
+        curves = [
+            ChosenCurve("RMSE", "RMSE of the mean", found.rmse, found.mean_trees),
+            ChosenCurve("NLL (nats)", "NLL of the spread", found.nll, found.scale_trees, *plain),
+        ]
+    told = describe_clocks(found, scored.plan.n_trees)
+    return clocks_figure(found.n_trees, curves, told, _JUDGED_HEIGHT)
+
+
+def _trees_caption(scored: ScoredTable) -> str:
+    """What was chosen, and by which rows."""
+    assert scored.clocks is not None
+    told = describe_clocks(scored.clocks, scored.plan.n_trees)
+    who = "the rows of the other folds" if scored.protocol == "out_of_fold" else "the other half"
+    return f"{told} For the scores, {who} chose, so that no row chose for itself."
 
 
 def kinds_of(scored: ScoredTable) -> tuple[str, ...]:
@@ -131,6 +168,13 @@ def promises_of(scored: ScoredTable) -> Curves:
 
 
 # A figure that did not change is not made again.
+@st.cache_resource(max_entries=64, show_spinner=False, scope="session")
+def _clocks(digest: str, _scored: ScoredTable) -> Curves:
+    figure = clocks_of(_scored)
+    assert figure is not None
+    return figure
+
+
 @st.cache_resource(max_entries=64, show_spinner=False, scope="session")
 def _rejection(digest: str, _scored: ScoredTable) -> Curves:
     return rejection_of(_scored)

@@ -1,0 +1,99 @@
+"""Where the models of a table stop: the curves that chose, each with its stop marked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from gbuq_core.figures.curves import Curves
+from gbuq_core.figures.curves.parts import Part, entry, line, rounded
+
+_COLOURS = ("#0072b2", "#e69f00")  # of the mean, of the spread
+_PLAIN = ("#7f7f7f", 1.6, "2 3")
+_HEADROOM = 0.08
+
+
+class ChosenCurve(NamedTuple):
+    """A score against the number of trees, and where it stops.
+
+    Attributes
+    ----------
+    label : str
+        Of the axis, with the unit.
+    name : str
+        In the legend.
+    values : ndarray of shape (n_stages,)
+        NaN where it may not stop.
+    chosen : int
+        Trees.
+    plain : ndarray of shape (n_stages,) or None
+        What it is compared with, drawn as far as it stays in the picture.
+    plain_name : str
+    """
+
+    label: str
+    name: str
+    values: np.ndarray
+    chosen: int
+    plain: np.ndarray | None = None
+    plain_name: str = ""
+
+
+def clocks_figure(
+    n_trees: np.ndarray, curves: Sequence[ChosenCurve], alt: str, height: int = 300
+) -> Curves:
+    """Draw each score in a panel of its own, above the same numbers of trees.
+
+    Parameters
+    ----------
+    n_trees : ndarray of shape (n_stages,)
+        Rising.
+    curves : sequence of ChosenCurve
+        At most two.
+    alt : str
+        What was chosen, in words.
+    height : int
+        In pixels, without the legend.
+    """
+    panels, legend, values = [], [], []
+    read = np.ones(len(n_trees), bool)
+    for curve, colour in zip(curves, _COLOURS, strict=False):
+        there = np.isfinite(curve.values)
+        read &= there
+        limits = _range(curve.values[there])
+        drawn = line(n_trees[there], curve.values[there], colour)
+        mark = line([curve.chosen, curve.chosen], limits, colour, 1.8, "6 4")
+        layers = [drawn, mark]
+        legend += [entry(curve.name, drawn), entry(f"{curve.chosen:,} trees", mark)]
+        values.append((curve.name, curve.values))
+        if curve.plain is not None:
+            beside = line(n_trees, curve.plain, *_PLAIN)
+            layers.insert(0, beside)
+            legend.append(entry(curve.plain_name, beside))
+            values.append((curve.plain_name, curve.plain))
+        share = 1.0 / len(curves)
+        panels.append({"share": share, "range": limits, "label": curve.label, "layers": layers})
+    spec: Part = {
+        "name": "clocks",
+        "alt": alt,
+        "height": height,
+        "hint": "Point at the picture, or use its arrow keys, to read values.",
+        "x": {"range": [0.0, float(n_trees[-1])], "label": "trees"},
+        "panels": panels,
+        "legend": legend,
+        "read": {
+            "x": rounded(n_trees[read]),
+            "label": "trees:",
+            "values": [{"name": name, "at": rounded(at[read])} for name, at in values],
+        },
+    }
+    return Curves(spec)
+
+
+def _range(values: np.ndarray) -> list[float]:
+    """An axis around these values, without zero, which none of them need be near."""
+    low, high = float(np.min(values)), float(np.max(values))
+    room = _HEADROOM * (high - low) or 1.0
+    return [low - room, high + room]
