@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gbuq_core.boosting.stopping import (
-    MOST_HELD_OUT,
     class_clocks_of,
     class_stages,
     clocks_of,
@@ -81,7 +80,7 @@ def choose_table_clocks(
     plan : ScorePlan
     """
     most = _most_rows(plan, prepared) // len(groups)
-    choosing = [_sample(group, prepared, min(most, MOST_HELD_OUT), plan.seed) for group in groups]
+    choosing = [_sample(group, prepared, most, plan.seed) for group in groups]
     counts = [len(group.rows) for group in choosing]
     if sum(counts) - max(counts) < _FEWEST_CHOOSING:
         return None
