@@ -114,7 +114,7 @@ def fit_clocks(
     """
     plan: BoostingPlan = ensemble.plan_
     n_members = members_of_a_fold(plan, len(splits))
-    side_by_side = plan.n_models == 1 and plan.engine == "numba"
+    side_by_side = plan.engine == "numba"  # CatBoost keeps all cores busy by itself
 
     def judge(k: int) -> Any:
         split = splits[k]
