@@ -14,6 +14,7 @@ from gbuq_core.boosting import (  # noqa: E402
 from gbuq_core.calibration import CalibratedRegressor  # noqa: E402
 from gbuq_core.distribution import Distribution  # noqa: E402
 from gbuq_core.ibug import IBUGRegressor  # noqa: E402
+from gbuq_core.loading import load  # noqa: E402
 from gbuq_core.macau import MacauClassifier, MacauRegressor  # noqa: E402
 from gbuq_core.metrics.scorers import get_scorer, scorer  # noqa: E402
 from gbuq_core.sampling import sample_mixture  # noqa: E402
@@ -57,6 +58,7 @@ __all__ = [
     "decompose_classification",
     "decompose_regression",
     "get_scorer",
+    "load",
     "load_ensemble",
     "make_daubechies",
     "make_gap",

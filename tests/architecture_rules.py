@@ -37,9 +37,10 @@ FLOORS = [
         "trees",
         "inputs",
         "calibration",
+        "model_files",
     },
     METHODS,
-    {"tables", "experiments"},
+    {"tables", "experiments", "loading"},
     {"__main__", "__init__"},
 ]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

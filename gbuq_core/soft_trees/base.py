@@ -171,6 +171,13 @@ class SoftTrees(BaseEstimator):
         check_is_fitted(self, "trees_")
         return apply_inputs(self.encoding_, check_new_rows(self, X))[1]
 
+    def save(self, target: Any) -> None:
+        """Write the fitted estimator to a path or a binary file; `gbuq_core.load` reads it."""
+        from gbuq_core.soft_trees.saving import save_soft_trees
+
+        check_is_fitted(self, "trees_")
+        save_soft_trees(self, target)
+
     def _check_draws(self, n_draws: int | None, seed: int | None) -> tuple[int, int]:
         """Number and seed of the draws: those of the estimator where there are none."""
         check_is_fitted(self, "trees_")

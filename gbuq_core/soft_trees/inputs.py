@@ -89,7 +89,7 @@ def fit_inputs(X: Any, declared: Any = None) -> tuple[SoftEncoding, np.ndarray]:
         _fit_column(table.iloc[:, i], str(label), not is_category[i])
         for i, label in enumerate(table.columns)
     )
-    names = [name for column in columns for name in _names(column)]
+    names = [name for column in columns for name in column_names(column)]
     if len(names) > MAX_COLUMNS:
         raise InvalidData(
             f"X has {len(names)} columns after encoding, but at most {MAX_COLUMNS} are supported: "
@@ -149,7 +149,7 @@ def _fit_column(values: pd.Series, name: str, is_number: bool) -> SoftColumn:
     return SoftColumn(name, False, levels, has_rest, bool(missing.any()), 0.0)
 
 
-def _names(column: SoftColumn) -> list[str]:
+def column_names(column: SoftColumn) -> list[str]:
     """What the matrix columns of one input column are called."""
     if column.is_number:
         names = [column.name]

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from saving_parts import fitted, saved
 
-from gbuq_core.boosting import archive, load_ensemble, saving
+from gbuq_core.boosting import load_ensemble
 from gbuq_core.errors import InvalidParameter, MemoryLimitExceeded, ModelFileError
+from gbuq_core.model_files import archive, contents
 
 # Files that are none of ours.
 
@@ -62,7 +63,7 @@ def test_files_too_large_are_refused_before_they_are_read(tmp_path, monkeypatch)
     path = tmp_path / "large.npz"
     path.write_bytes(bytes(5000))
     with monkeypatch.context() as patched:
-        patched.setattr(saving, "MAX_FILE_BYTES", 4999)
+        patched.setattr(contents, "MAX_FILE_BYTES", 4999)
         for source in (path, io.BytesIO(bytes(5000))):
             assert refusal(source).startswith("The model file is larger than")
     asked = []
@@ -71,7 +72,7 @@ def test_files_too_large_are_refused_before_they_are_read(tmp_path, monkeypatch)
         asked.append((n_bytes, what))
         raise MemoryLimitExceeded("too large.")
 
-    monkeypatch.setattr(saving, "check_memory", check_memory)
+    monkeypatch.setattr(contents, "check_memory", check_memory)
     with pytest.raises(MemoryLimitExceeded):
         load_ensemble(path)
     assert asked == [(15_000, "this model file")]

@@ -12,10 +12,10 @@ from sklearn.base import clone
 from gbuq_core.boosting import (
     BoostedEnsembleClassifier,
     BoostedEnsembleRegressor,
-    archive,
     load_ensemble,
 )
 from gbuq_core.errors import InvalidParameter
+from gbuq_core.model_files import archive
 
 
 def assert_same(model, again, X):

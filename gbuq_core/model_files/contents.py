@@ -1,0 +1,201 @@
+"""What files of all estimators hold: bytes, parameters, class labels, numbers; all checked."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from gbuq_core.errors import GbuqError, InvalidParameter, ModelFileError
+from gbuq_core.inputs import MAX_CLASSES
+from gbuq_core.jobs import check_memory
+from gbuq_core.model_files.archive import damaged
+
+MAX_FILE_BYTES = 4 * 2**30
+PLAIN_TYPES = (bool, int, float, str)
+_LABEL_DTYPES = re.compile(r"\|b1|[<|>][iuf][1248]|\|O|[<>]U[0-9]{1,5}")
+
+
+def read_bytes(source: Any) -> bytes:
+    """The content of a path, bytes or a binary file.
+
+    Raises
+    ------
+    ModelFileError
+        If it cannot be read or is too large.
+    """
+    if isinstance(source, bytes | bytearray | memoryview):
+        return bytes(source)
+    if hasattr(source, "read"):
+        content = source.read(MAX_FILE_BYTES + 1)
+        if not isinstance(content, bytes):
+            raise ModelFileError("The model file is open as text: open it in binary mode ('rb').")
+        _refuse_size(len(content))
+        return content
+    if not isinstance(source, str | os.PathLike):
+        raise InvalidParameter(f"a model is loaded from a path, bytes or a file; got {source!r}.")
+    try:
+        size = os.path.getsize(source)
+        _refuse_size(size)
+        check_memory(3 * size, "this model file")
+        return Path(os.fspath(source)).read_bytes()
+    except GbuqError:
+        raise
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "no such file"
+        raise ModelFileError(f"The model file cannot be read ({reason}): check the path.") from None
+
+
+def _refuse_size(n_bytes: int) -> None:
+    if n_bytes > MAX_FILE_BYTES:
+        raise ModelFileError(
+            f"The model file is larger than {MAX_FILE_BYTES // 2**30} GiB, the largest size that "
+            "gbuq reads: pass another file."
+        )
+
+
+def write_bytes(content: bytes, target: Any) -> None:
+    """Write to a binary file, or to a path, which is overwritten."""
+    if hasattr(target, "write"):
+        target.write(content)
+    else:
+        Path(target).write_bytes(content)
+
+
+@contextmanager
+def errors_as_damage() -> Iterator[None]:
+    """Tell of a header that lacks or contradicts something in one sentence."""
+    try:
+        yield
+    except ModelFileError:
+        raise
+    except (
+        ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError,
+    ) as error:  # fmt: skip
+        raise damaged("its header is incomplete or contradicts itself") from error
+
+
+def parameters(estimator: Any) -> dict[str, Any]:
+    """Constructor arguments as JSON holds them; a generator becomes the seed drawn from it."""
+    values = estimator.get_params(deep=False)
+    state = values["random_state"]
+    if state is not None and not isinstance(state, int | np.integer):
+        values["random_state"] = estimator.seed_
+    return {name: plain(name, value) for name, value in values.items()}
+
+
+def read_parameters(header: Mapping[str, Any], known: Any) -> dict[str, Any]:
+    """Constructor arguments; those that are newer than the file keep their defaults."""
+    params = dict(header["params"])
+    unknown = set(params) - set(known)
+    if unknown:
+        raise ModelFileError(
+            f"The model file has the unknown parameter {json.dumps(min(unknown))}, probably from "
+            "a newer version: update gbuq."
+        )
+    return params
+
+
+def plain(name: str, value: Any) -> Any:
+    """``value`` as JSON holds it: numbers, text, None, and lists of them."""
+    if isinstance(value, np.generic | np.ndarray | pd.Index):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [plain(name, item) for item in value]
+    if value is None or type(value) in PLAIN_TYPES:
+        return value
+    raise InvalidParameter(f"{name} holds {value!r}, which cannot be saved: use plain values.")
+
+
+def describe_classes(classes: np.ndarray) -> dict[str, Any]:
+    """Class labels and their type as JSON holds them."""
+    if not _LABEL_DTYPES.fullmatch(classes.dtype.str):
+        raise InvalidParameter(
+            f"the classes are of type {classes.dtype}, which cannot be saved: train on text, "
+            "numbers or booleans."
+        )
+    labels = plain("classes", classes)
+    for label in labels:
+        if type(label) not in PLAIN_TYPES:
+            raise InvalidParameter(f"the class {label!r} cannot be saved: use text or numbers.")
+    return {"dtype": classes.dtype.str, "labels": labels}
+
+
+def read_classes(described: Mapping[str, Any]) -> np.ndarray:
+    """Class labels in the dtype they had; at least 2, and no label twice."""
+    dtype, labels = described["dtype"], described["labels"]
+    known = _LABEL_DTYPES.fullmatch(dtype) and isinstance(labels, list)
+    require(known, "its classes are of an unknown type")
+    require(2 <= len(labels) <= MAX_CLASSES, "the number of its classes is impossible")
+    classes = np.empty(len(labels), dtype=object)
+    classes[:] = labels
+    require(all(type(label) in PLAIN_TYPES for label in labels), "a class is not a valid label")
+    typed = classes.astype(np.dtype(dtype))
+    unchanged = typed.tolist() == labels and len(set(labels)) == len(labels)
+    require(unchanged, "its classes do not have the declared type")
+    return typed
+
+
+def describe_fit(estimator: Any) -> dict[str, Any]:
+    """The part of a header that every estimator has."""
+    return {
+        "kind": type(estimator).__name__,
+        "params": parameters(estimator),
+        "seed": estimator.seed_,
+        "fit_seconds": estimator.fit_seconds_,
+        "n_features": estimator.n_features_in_,
+        "feature_names": list(getattr(estimator, "feature_names_in_", [])),
+    }
+
+
+def read_fit(estimator: Any, header: Mapping[str, Any]) -> None:
+    """Set what `describe_fit` has told."""
+    estimator.n_features_in_ = whole(header["n_features"])
+    names = header["feature_names"]
+    require(isinstance(names, list), "its columns do not match")
+    if names:
+        matches = is_text(names) and len(names) == estimator.n_features_in_
+        require(matches, "its columns do not match")
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+    estimator.seed_ = whole(header["seed"], low=0)
+    require(estimator.seed_ < 2**63, "a number is out of range")
+    estimator.fit_seconds_ = float(header["fit_seconds"])
+
+
+def whole(value: Any, low: int = 1) -> int:
+    """A whole number from ``low``."""
+    require(type(value) is int and value >= low, "a number is out of range")
+    return int(value)
+
+
+def is_text(values: Any) -> bool:
+    """Whether it is a list of text."""
+    return isinstance(values, list) and all(isinstance(value, str) for value in values)
+
+
+def require(condition: Any, why: str) -> None:
+    """Refuse a damaged file unless the condition holds."""
+    if not condition:
+        raise damaged(why)
+
+
+def take(
+    arrays: Mapping[str, np.ndarray], name: str, dtype: Any, shape: tuple[int | None, ...]
+) -> np.ndarray:
+    """An array of this type and shape; None stands for any length."""
+    array = arrays.get(name)
+    fits = array is not None and array.dtype == dtype and len(array.shape) == len(shape)
+    if (
+        array is None
+        or not fits
+        or any(length not in (None, own) for length, own in zip(shape, array.shape, strict=True))
+    ):
+        raise damaged(f"array {name!r} is missing or has another shape")
+    return array
