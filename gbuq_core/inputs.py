@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -224,6 +225,58 @@ def level_codes(
     return lookup[codes], codes < 0
 
 
+def check_sample_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
+    """Weights that count rows (n_rows,): one of 3 is three rows, one of 0 is none.
+
+    They are rounded to multiples of a power of 2, so small beside their sum that nothing else
+    changes: so sums and differences of weights are exact, and nothing is left where all is taken
+    away.
+
+    Returns
+    -------
+    ndarray or None
+        None where every row counts once.
+
+    Raises
+    ------
+    InvalidData
+        If they are no numbers from 0, fewer than two are positive, or they add up to less than 2.
+
+    Examples
+    --------
+    >>> check_sample_weight([1, 0, 2], 3)
+    array([1., 0., 2.])
+    >>> check_sample_weight([1, 1, 1], 3) is None
+    True
+    """
+    if sample_weight is None:
+        return None
+    try:
+        weight = np.array(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidData("sample_weight holds values that are not numbers.") from error
+    if weight.ndim == 0:
+        weight = np.full(n_rows, float(weight))
+    if weight.shape != (n_rows,):
+        raise InvalidData(
+            f"sample_weight has the shape {weight.shape}, but X has {n_rows} rows: pass one "
+            "number a row."
+        )
+    if not (np.isfinite(weight).all() and (weight >= 0.0).all()):
+        raise InvalidData("sample_weight holds negative, missing or infinite values.")
+    total = float(weight.sum())
+    if not 2.0 - 1e-9 <= total < 2.0**500:
+        raise InvalidData(
+            f"sample_weight adds up to {total:g}, but a weight counts rows: scale the weights to "
+            "a mean of 1."
+        )
+    unit = 2.0 ** (math.ceil(math.log2(total)) - 52)
+    weight = np.round(weight / unit) * unit
+    if (weight > 0.0).sum() < 2:
+        raise InvalidData("sample_weight is positive in one row: at least 2 rows are needed.")
+    return None if (weight == 1.0).all() else weight
+
+
 # Its fourth power is a float64 still: moments of residuals go that far.
 LARGEST_TARGET = 1e75
 
@@ -307,8 +360,10 @@ def check_numeric_target(target: np.ndarray) -> np.ndarray:
     return numbers
 
 
-def fit_target_scale(y: np.ndarray, standardize: bool = True) -> TargetScale:
-    """Mean and std of ``y`` (n,), or (0, 1) when it is not to be standardised.
+def fit_target_scale(
+    y: np.ndarray, standardize: bool = True, weight: np.ndarray | None = None
+) -> TargetScale:
+    """Mean and std of ``y`` (n,), or (0, 1) when it is not to be standardised; weighted.
 
     Raises
     ------
@@ -323,13 +378,22 @@ def fit_target_scale(y: np.ndarray, standardize: bool = True) -> TargetScale:
         )
     if not standardize:
         return TargetScale(0.0, 1.0)
-    spread = exact_std(y)
-    return TargetScale(float(np.mean(y)), spread if spread > 0.0 else 1.0)
+    spread = exact_std(y, weight)
+    return TargetScale(weighted_mean(y, weight), spread if spread > 0.0 else 1.0)
 
 
-def exact_std(values: np.ndarray) -> float:
-    """Standard deviation of ``values`` (n,), exactly 0 where all are equal."""
-    return 0.0 if values.min() == values.max() else float(np.std(values))
+def weighted_mean(values: np.ndarray, weight: np.ndarray | None = None) -> float:
+    """The mean of ``values`` (n,), each counted ``weight`` (n,) times."""
+    return float(np.mean(values) if weight is None else np.average(values, weights=weight))
+
+
+def exact_std(values: np.ndarray, weight: np.ndarray | None = None) -> float:
+    """Standard deviation of ``values`` (n,), exactly 0 where all are equal; weighted."""
+    if values.min() == values.max():
+        return 0.0
+    if weight is None:
+        return float(np.std(values))
+    return math.sqrt(weighted_mean(np.square(values - weighted_mean(values, weight)), weight))
 
 
 def draw_seed(random_state: Any) -> int:

@@ -28,13 +28,14 @@ from gbuq_core.boosting.stopping import (
     resolve_stopping,
     selection_cost,
 )
-from gbuq_core.calibration.splits import Split, make_splits
+from gbuq_core.calibration.splits import Split, check_group_count, make_splits
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.inputs import (
     RowFlags,
     category_columns,
     check_fit_data,
     check_new_rows,
+    check_sample_weight,
     draw_seed,
     stack_rows,
 )
@@ -119,6 +120,7 @@ class BoostedEnsemble(BaseEstimator):
         leaf_noise: bool | None = None,
         random_strength: float = 1.0,
         leaf_estimation: str = "newton",
+        class_weight: Any = None,
         standardize_target: bool = True,
         target: str | None = None,
         l2: float = 3.0,
@@ -152,6 +154,7 @@ class BoostedEnsemble(BaseEstimator):
         self.leaf_noise = leaf_noise
         self.random_strength = random_strength
         self.leaf_estimation = leaf_estimation
+        self.class_weight = class_weight
         self.standardize_target = standardize_target
         self.target = target
         self.l2 = l2
@@ -166,7 +169,13 @@ class BoostedEnsemble(BaseEstimator):
         self.random_state = random_state
 
     def _fit_all(
-        self, table: Any, target: np.ndarray, n_classes: int | None, groups: Any, n_given: int
+        self,
+        table: Any,
+        target: np.ndarray,
+        n_classes: int | None,
+        groups: Any,
+        n_given: int,
+        weight: np.ndarray | None,
     ) -> Self:
         """Choose where to stop, then train on all rows.
 
@@ -176,7 +185,7 @@ class BoostedEnsemble(BaseEstimator):
         self._prepare(len(table), n_given > 0)
         plan = self.plan_
         if self.stopping_ is None:
-            self._train(table, target, n_classes)
+            self._train(table, target, n_classes, weight)
         else:
             cut = len(table) - n_given
             splits = [Split(np.arange(cut), np.arange(cut, len(table)))]
@@ -185,9 +194,9 @@ class BoostedEnsemble(BaseEstimator):
             cost = len(splits) * members_of_a_fold(plan, len(splits)) / plan.n_models
             with stage(1.0 + cost):
                 with stage(1.0, span=cost):
-                    clocks = fit_clocks(self, table, target, n_classes, splits)
+                    clocks = fit_clocks(self, table, target, n_classes, splits, weight)
                 with stage(1.0, span=1.0):
-                    self._train(table, target, n_classes)
+                    self._train(table, target, n_classes, weight)
             self.clocks_ = clocks
         self.fit_seconds_ = time.perf_counter() - began
         return self
@@ -198,16 +207,22 @@ class BoostedEnsemble(BaseEstimator):
         self.seed_ = draw_seed(self.random_state)
         self.stopping_ = resolve_stopping(self, self.plan_, n_rows, has_rows)
 
-    def _train(self, table: Any, target: np.ndarray, n_classes: int | None) -> None:
+    def _train(
+        self,
+        table: Any,
+        target: np.ndarray,
+        n_classes: int | None,
+        weight: np.ndarray | None = None,
+    ) -> None:
         """Fit all trees on a table and its target (n,): numbers, or class codes."""
         self.clocks_ = None
         n_bytes = self._engine().estimate_bytes(
             self.plan_, *table.shape, n_classes or 2, self.n_jobs
         )
         check_memory(n_bytes, "this fit")
-        inner = self._inner_target(target)
+        inner = self._inner_target(target, weight)
         self.encoding_, matrix = fit_encoding(
-            table, inner, n_classes, self.is_category_, self.seed_
+            table, inner, n_classes, self.is_category_, self.seed_, weight
         )
         if matrix.shape[1] > MAX_COLUMNS:
             raise InvalidData(
@@ -216,9 +231,11 @@ class BoostedEnsemble(BaseEstimator):
             )
         self.models_ = self._engine().fit(
             matrix, self.encoding_.is_category, inner, n_classes, self.plan_, self.seed_,
-            self.n_jobs,
+            self.n_jobs, weight,
         )  # fmt: skip
-        self.langevin_ = langevin_numbers(self.plan_, len(matrix))
+        counted = None if self.plan_.engine == "catboost" else weight
+        self.total_weight_ = numba_engine.count_weighted(len(matrix), counted)
+        self.langevin_ = langevin_numbers(self.plan_, self.total_weight_)
         self.n_trees_ = self.plan_.n_trees
         self.n_cells_ = self.models_.n_cells
         self.n_rows_ = len(matrix)
@@ -232,6 +249,20 @@ class BoostedEnsemble(BaseEstimator):
         self.__dict__.pop("models_", None)  # a fit that fails leaves no half of the one before
         self.is_category_ = category_columns(X, self.categorical_features)
         return table, target
+
+    def _leave_out(
+        self, table: Any, target: np.ndarray, groups: Any, sample_weight: Any
+    ) -> tuple[Any, np.ndarray, Any, np.ndarray | None]:
+        """The rows that count, with their target, groups and weights."""
+        weight = check_sample_weight(sample_weight, len(table))
+        if weight is None or (weight > 0.0).all():
+            return table, target, groups, weight
+        rows = np.flatnonzero(weight)
+        if groups is not None:
+            check_group_count(groups, len(table))
+            groups = np.asarray(groups)[rows]
+        weight = weight[rows]
+        return table.iloc[rows], target[rows], groups, None if (weight == 1.0).all() else weight
 
     def _stack_rows(self, table: Any, X_val: Any, y_val: Any) -> tuple[Any, np.ndarray | None]:
         """The table with the caller's own rows to choose on below it, and their target."""
@@ -538,7 +569,7 @@ class BoostedEnsemble(BaseEstimator):
         """Negative log likelihoods (n_stages, n_models, n_samples) of staged parameters."""
         raise NotImplementedError
 
-    def _inner_target(self, target: np.ndarray) -> np.ndarray:
+    def _inner_target(self, target: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
         """What the models are trained on."""
         raise NotImplementedError
 

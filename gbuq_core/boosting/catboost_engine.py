@@ -98,6 +98,7 @@ def fit(
     plan: BoostingPlan,
     seed: int,
     n_jobs: int | None,
+    weight: np.ndarray | None = None,
 ) -> CatBoostModels:
     """Train ``plan.n_models`` models, side by side; a single one uses all threads itself.
 
@@ -113,6 +114,8 @@ def fit(
         The inner target, or class codes.
     n_classes : int or None
         None for regression.
+    weight : (n_rows,) or None
+        As CatBoost understands it: noise, shrinkage and borders count rows, not weights.
 
     Raises
     ------
@@ -127,6 +130,8 @@ def fit(
     parameters = training_parameters(plan, len(matrix), n_classes)
     catboost = import_catboost()
     pool = make_pool(matrix, is_category, target)
+    if weight is not None:
+        pool.set_weight(weight)
     n_threads = _threads_of_each(plan.n_models, n_jobs)
 
     def train(member: int) -> Any:

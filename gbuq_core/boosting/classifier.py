@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -9,8 +10,8 @@ from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 
 from gbuq_core.boosting.base import BoostedEnsemble
-from gbuq_core.errors import InvalidData
-from gbuq_core.inputs import encode_classes
+from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.inputs import check_sample_weight, encode_classes
 from gbuq_core.uncertainty import Uncertainty, decompose_classification
 
 
@@ -81,6 +82,11 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
         rows + l2).
     standardize_target : bool
         For the regressor only; a classifier ignores it.
+    class_weight : None, "balanced" or dict
+        How many rows a row of each class counts as, times its ``sample_weight``. "balanced": all
+        classes weigh the same together, and a row weighs 1 on average. A dict gives a number for
+        each label, and 1 for those that it leaves out. Probabilities are those of data with these
+        weights, not of the data as they are.
     l2 : float
         L2 regularisation of leaf values.
     max_bins : int
@@ -112,8 +118,8 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
     classes_ : (n_classes,)
     stopping_, clocks_ : str or None, ClassClocks or None
         The rule that was followed, and the trees and the temperature that it chose.
-    n_features_in_, feature_names_in_, is_category_, n_rows_, n_cells_, n_trees_, fit_seconds_,
-    memory_bytes_, feature_importances_, traces_, plan_, langevin_, seed_ : as in
+    n_features_in_, feature_names_in_, is_category_, n_rows_, total_weight_, n_cells_, n_trees_,
+    fit_seconds_, memory_bytes_, feature_importances_, traces_, plan_, langevin_, seed_ : as in
         `BoostedEnsembleRegressor`.
 
     Examples
@@ -136,7 +142,15 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
     array([ 50, 100, 150, 200])
     """
 
-    def fit(self, X: Any, y: Any, X_val: Any = None, y_val: Any = None, groups: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        X_val: Any = None,
+        y_val: Any = None,
+        groups: Any = None,
+        sample_weight: Any = None,
+    ) -> Self:
         """Choose where the models stop, then train them on all rows.
 
         Parameters
@@ -151,6 +165,11 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
             The models are trained on both in the end.
         groups : array-like (n_samples,), optional
             Rows of one group are never on both sides when these are chosen.
+        sample_weight : array-like (n_samples,), optional
+            How many rows each row counts as: a weight of 3 is three copies, 0 leaves the row out.
+            Weights need not be whole, but their size matters, because l2 and the noise are set
+            against the number of rows: scale them to a mean of 1 if in doubt. Rows of X_val count
+            once. A row and its weight are drawn (`subsample`, `mask_prob`) and held out as one.
 
         Raises
         ------
@@ -158,12 +177,16 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
             One sentence each.
         """
         table, target = self._check_fit_data(X, y)
+        table, target, groups, weight = self._leave_out(table, target, groups, sample_weight)
         table, given = self._stack_rows(table, X_val, y_val)
         n_given = 0 if given is None else len(given)
         classes, codes = encode_classes(
             target if given is None else np.concatenate([target, given])
         )
-        self._fit_all(table, codes, len(classes), groups, n_given)
+        if weight is not None:
+            weight = np.append(weight, np.ones(n_given))
+        weight = self._weigh_classes(classes, codes, weight)
+        self._fit_all(table, codes, len(classes), groups, n_given, weight)
         self.classes_ = classes
         return self
 
@@ -219,7 +242,31 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
         labels: np.ndarray = self.classes_[codes]
         return labels
 
-    def _inner_target(self, target: np.ndarray) -> np.ndarray:
+    def _weigh_classes(
+        self, classes: np.ndarray, codes: np.ndarray, weight: np.ndarray | None
+    ) -> np.ndarray | None:
+        """The rows' weights (n,) times those of their classes."""
+        if self.class_weight is None:
+            return weight
+        counts = np.bincount(codes, weight).astype(np.float64)
+        if isinstance(self.class_weight, Mapping):
+            given = dict(self.class_weight)
+            of_class = np.array([given.pop(label, 1.0) for label in classes.tolist()], np.float64)
+            if given:
+                raise InvalidData(f"class_weight names {next(iter(given))!r}, which y never is.")
+            if not (np.isfinite(of_class).all() and (of_class > 0.0).all()):
+                raise InvalidParameter("class_weight must hold positive numbers.")
+        elif isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            of_class = counts.sum() / (len(counts) * counts)
+        else:
+            raise InvalidParameter(
+                "class_weight must be None, 'balanced' or a dict of a number for each class; got "
+                f"{self.class_weight!r}."
+            )
+        rows = of_class[codes]
+        return check_sample_weight(rows if weight is None else rows * weight, len(codes))
+
+    def _inner_target(self, target: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
         return target
 
     def _mean_trees(self) -> int:

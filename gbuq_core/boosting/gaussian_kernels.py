@@ -7,7 +7,8 @@ second, third and fourth powers of its rows' deviations from that mean; with ``d
     sum (y - mu)^2 = m2 + n d^2
     sum (y - mu)^4 = m4 + 4 d m3 + 6 d^2 m2 + n d^4
 
-so every sum over rows that a tree needs is exact. Bootstrapped rows (cyclical paper, algorithm 1)
+so every sum over rows that a tree needs is exact. A row may have a weight, and counts as so many
+rows. Bootstrapped rows (cyclical paper, algorithm 1)
 keep a second set of these sums, over those rows only whose gradients count.
 
 Langevin noise samples from the posterior only if its covariance is the curvature that divides the
@@ -67,15 +68,17 @@ class GaussianCells(NamedTuple):
     """Targets of the cells.
 
     ``every`` sums up all rows and ``graded`` those whose gradients count, by ``mask`` (n_rows,)
-    uint8; ``deviation`` (n_rows,) float64 are the rows' deviations from their cell's mean, cell by
-    cell like the mask; ``begin`` (n + 1,) int64 says where each cell's rows begin, and ``order``
-    (n_rows,) int64 which row of the table each of them is.
+    uint8; ``deviation`` (n_rows,) float64 are the rows' deviations from their cell's mean and
+    ``weight`` (n_rows,) float64 how many rows each counts as, cell by cell like the mask; ``begin``
+    (n + 1,) int64 says where each cell's rows begin, and ``order`` (n_rows,) int64 which row of the
+    table each of them is.
     """
 
     every: GaussianSums
     graded: GaussianSums
     mask: np.ndarray
     deviation: np.ndarray
+    weight: np.ndarray
     begin: np.ndarray
     order: np.ndarray
 
@@ -97,15 +100,17 @@ def mask_gaussian(cells, share, base):
     for cell in range(sums.mean.shape[0]):
         n, total = 0.0, 0.0
         for row in range(cells.begin[cell], cells.begin[cell + 1]):
-            n += cells.mask[row]
-            total += cells.mask[row] * cells.deviation[row]
-        centre = total / max(n, 1.0)
+            counted = cells.mask[row] * cells.weight[row]
+            n += counted
+            total += counted * cells.deviation[row]
+        centre = total / n if n > 0.0 else 0.0
         m2, m3, m4 = 0.0, 0.0, 0.0
         for row in range(cells.begin[cell], cells.begin[cell + 1]):
-            value = cells.mask[row] * (cells.deviation[row] - centre)
-            m2 += value * value
-            m3 += value * value * value
-            m4 += value * value * value * value
+            counted = cells.mask[row] * cells.weight[row]
+            value = cells.deviation[row] - centre
+            m2 += counted * value * value
+            m3 += counted * value * value * value
+            m4 += counted * value * value * value * value
         sums.n_rows[cell] = n
         sums.mean[cell] = cells.every.mean[cell] + centre
         sums.m2[cell] = m2
@@ -159,12 +164,13 @@ def gaussian_gradients(cells, raw, numbers, scale, base, gradients, curvature, c
             for row in range(cells.begin[cell], cells.begin[cell + 1]):
                 half = bits_at(base, row >> 1) >> np.uint64(32 * (row & 1))
                 kept = np.float64(half & np.uint64(0xFFFFFFFF) < threshold)  # no branch to guess
+                kept *= cells.weight[row]
                 n += kept
                 kept *= cells.mask[row]
                 value = kept * cells.deviation[row]
                 n_graded += kept
                 sum_1 += value
-                sum_2 += value * value
+                sum_2 += value * cells.deviation[row]
             d = every.mean[cell] - raw[cell, 0]
             slope = (sum_2 + 2.0 * d * sum_1 + n_graded * d * d) * precision - n_graded
             if raw[cell, 1] <= numbers.log_std_floor:

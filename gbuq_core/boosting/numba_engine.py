@@ -17,7 +17,7 @@ from gbuq_core.boosting.gaussian_kernels import (
 )
 from gbuq_core.boosting.plan import BoostingPlan, Schedule, langevin_numbers, plan_schedule
 from gbuq_core.boosting.softmax_kernels import ClassCells, boost_softmax, softmax_gradients
-from gbuq_core.inputs import exact_std
+from gbuq_core.inputs import exact_std, weighted_mean
 from gbuq_core.jobs import advance, check_memory, effective_n_jobs, parallel_map
 from gbuq_core.model_files.contents import require, take
 from gbuq_core.trees.binning import (
@@ -138,6 +138,7 @@ def fit(
     plan: BoostingPlan,
     seed: int,
     n_jobs: int | None,
+    weight: np.ndarray | None = None,
 ) -> NumbaModels:
     """Train ``plan.n_models`` models.
 
@@ -149,28 +150,32 @@ def fit(
         The inner target, or class codes.
     n_classes : int or None
         None for regression.
+    weight : (n_rows,) or None
+        How many rows each one counts as. Weighted rows are always merged into cells, so that their
+        noise is that of the rows they stand for.
     """
     n_rows, n_outputs = len(matrix), n_classes or 2
     n_bytes = estimate_bytes(plan, n_rows, matrix.shape[1], n_outputs, n_jobs)
     check_memory(n_bytes, "this fit")
-    bins = fit_bins(matrix, is_category, plan.max_bins)
+    bins = fit_bins(matrix, is_category, plan.max_bins, weight)
     columns = apply_bins(bins, matrix)
-    cells = merge_rows(columns) or single_cells(columns)
+    cells = merge_rows(columns, always=weight is not None) or single_cells(columns)
     rows = binned_rows(bins, cells.codes)
-    langevin = langevin_numbers(plan, n_rows)
+    n_counted = count_weighted(n_rows, weight)
+    langevin = langevin_numbers(plan, n_counted)
     numbers = StepNumbers(
         plan.learning_rate, plan.l2, langevin.noise, langevin.leaf_noise, langevin.decay,
-        plan.random_strength, float(n_rows), plan.subsample, plan.newton, plan.preconditioned,
-        log_std_floor(target) if n_classes is None else 0.0, plan_schedule(plan),
+        plan.random_strength, n_counted, plan.subsample, plan.newton, plan.preconditioned,
+        log_std_floor(target, weight) if n_classes is None else 0.0, plan_schedule(plan),
     )  # fmt: skip
     boost: Any
     masked = bool((numbers.schedule.share < 1.0).any())
     if n_classes is None:
-        sums: Any = sum_gaussian(cells, target)
-        start, n_leaf_sums = gaussian_start(target), 5
+        sums: Any = sum_gaussian(cells, target, weight)
+        start, n_leaf_sums = gaussian_start(target, weight), 5
         boost, gradients = boost_gaussian, gaussian_gradients
     else:
-        sums = sum_classes(cells, target, n_classes)
+        sums = sum_classes(cells, target, n_classes, weight)
         start = np.zeros(n_classes)
         boost, gradients = boost_softmax, softmax_gradients
         n_leaf_sums = n_classes + 1 + (n_classes * (n_classes + 1) // 2 if plan.newton else 0)
@@ -198,50 +203,70 @@ def fit(
     return NumbaModels(forests, bins, start, langevin.decay, len(cells.codes), traces)
 
 
-def gaussian_start(inner: np.ndarray) -> np.ndarray:
+def count_weighted(n_rows: int, weight: np.ndarray | None) -> float:
+    """How many rows a training set counts as: the sum of its weights."""
+    return float(n_rows) if weight is None else float(weight.sum())
+
+
+def gaussian_start(inner: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
     """The first raw prediction (mean, log std) of the inner target."""
-    spread = exact_std(inner)
-    return np.array([float(np.mean(inner)), np.log(spread) if spread > 0.0 else LOG_STD_FLOOR])
+    spread = exact_std(inner, weight)
+    return np.array(
+        [weighted_mean(inner, weight), np.log(spread) if spread > 0.0 else LOG_STD_FLOOR]
+    )
 
 
-def log_std_floor(inner: np.ndarray) -> float:
+def log_std_floor(inner: np.ndarray, weight: np.ndarray | None = None) -> float:
     """The log std at which boosting takes rows of the inner target to be without noise."""
-    spread = exact_std(inner)
+    spread = exact_std(inner, weight)
     return LOG_STD_FLOOR + (float(np.log(spread)) if spread > 0.0 else 0.0)
 
 
-def sum_gaussian(cells: Cells, inner: np.ndarray) -> GaussianCells:
-    """Counts and central moments of ``inner`` (n_rows,) by cell; all rows have gradients."""
+def sum_gaussian(
+    cells: Cells, inner: np.ndarray, weight: np.ndarray | None = None
+) -> GaussianCells:
+    """Counts and central moments of ``inner`` (n_rows,) by cell; all rows have gradients.
+
+    ``weight`` (n_rows,) says how many rows each one counts as.
+    """
     begin, sorted_values = cells.begin, inner[cells.order]
     n_cells, count = len(begin) - 1, np.diff(begin)
+    w = np.ones(len(inner)) if weight is None else weight[cells.order]
     if n_cells == len(inner):
         zero = np.zeros(n_cells)
-        every = GaussianSums(np.ones(n_cells), sorted_values, zero, zero, zero)
+        every = GaussianSums(w, sorted_values, zero, zero, zero)
         deviation = zero
     else:
-        mean = np.add.reduceat(sorted_values, begin[:-1]) / count
+        n = np.add.reduceat(w, begin[:-1])
+        mean = np.add.reduceat(w * sorted_values, begin[:-1]) / n
         deviation = sorted_values - np.repeat(mean, count)
         square = deviation * deviation
         powers = (square, square * deviation, square * square)
-        m2, m3, m4 = (np.add.reduceat(power, begin[:-1]) for power in powers)
-        every = GaussianSums(count.astype(np.float64), mean, m2, m3, m4)
+        m2, m3, m4 = (np.add.reduceat(w * power, begin[:-1]) for power in powers)
+        every = GaussianSums(n, mean, m2, m3, m4)
     mask = np.ones(len(inner), np.uint8)
-    return GaussianCells(every, every, mask, deviation, begin, cells.order)
+    return GaussianCells(every, every, mask, deviation, w, begin, cells.order)
 
 
-def sum_classes(cells: Cells, class_codes: np.ndarray, n_classes: int) -> ClassCells:
+def sum_classes(
+    cells: Cells, class_codes: np.ndarray, n_classes: int, weight: np.ndarray | None = None
+) -> ClassCells:
     """How many rows of each class every cell has; ``class_codes`` (n_rows,) holds 0 ..
-    n_classes-1. All rows have gradients.
+    n_classes-1. All rows have gradients; ``weight`` (n_rows,) says how many rows each counts as.
     """
     begin, count = cells.begin, np.diff(cells.begin)
     class_of_row = class_codes[cells.order].astype(np.int32)
     cell_of_row = np.repeat(np.arange(len(count)), count)
-    counts = np.bincount(cell_of_row * n_classes + class_of_row, minlength=len(count) * n_classes)
-    class_counts = counts.reshape(len(count), n_classes).astype(np.float64)
+    w = np.ones(len(class_codes)) if weight is None else weight[cells.order]
+    counts = np.bincount(
+        cell_of_row * n_classes + class_of_row, w, minlength=len(count) * n_classes
+    )
+    class_counts = counts.reshape(len(count), n_classes)
     mask = np.ones(len(class_codes), np.uint8)
     return ClassCells(
-        count.astype(np.float64), class_counts, class_counts, mask, class_of_row, begin, cells.order
-    )
+        np.add.reduceat(w, begin[:-1]), class_counts, class_counts, mask, class_of_row, w, begin,
+        cells.order,
+    )  # fmt: skip
 
 
 def with_own_mask(cells: Any) -> Any:

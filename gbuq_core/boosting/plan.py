@@ -236,8 +236,8 @@ def _catboost_leaf_noise(wanted: bool | None, newton: bool) -> bool:
     return not newton
 
 
-def langevin_numbers(plan: BoostingPlan, n_rows: int) -> Langevin:
-    """Noise and shrinkage of ``plan`` on ``n_rows`` rows.
+def langevin_numbers(plan: BoostingPlan, n_rows: float) -> Langevin:
+    """Noise and shrinkage of ``plan`` on ``n_rows`` rows (of weighted rows: their weights' sum).
 
     ``"catboost"`` is CatBoost's ``posterior_sampling``: diffusion temperature N. ``"posterior"`` is
     the noise that sampling from the posterior asks for (cyclical paper, noise std ``sqrt(2 N / (eps

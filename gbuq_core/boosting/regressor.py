@@ -97,6 +97,7 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
         trees.
     leaf_estimation : {"newton", "gradient"}
         One Newton step a leaf, as CatBoost does, or the mean gradient (natural gradient, eq. 16).
+    class_weight : for the classifier only.
     standardize_target : bool
         Train on ``(y - mean) / std``, so the noise does not depend on the unit of y.
     target : {"log"} or None
@@ -138,7 +139,7 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
 
     Attributes
     ----------
-    n_features_in_, feature_names_in_, n_rows_ : what was fitted on.
+    n_features_in_, feature_names_in_, n_rows_, total_weight_ : what was fitted on.
     is_category_ : (n_features,) bool
         Which columns are categories.
     n_cells_ : int
@@ -180,7 +181,15 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
     (True, array([2., 2.]))
     """
 
-    def fit(self, X: Any, y: Any, X_val: Any = None, y_val: Any = None, groups: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        X_val: Any = None,
+        y_val: Any = None,
+        groups: Any = None,
+        sample_weight: Any = None,
+    ) -> Self:
         """Choose where the mean and the scale stop, then train the models on all rows.
 
         Parameters
@@ -195,6 +204,11 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
             both in the end.
         groups : array-like (n_samples,), optional
             Rows of one group are never on both sides when the clocks are chosen.
+        sample_weight : array-like (n_samples,), optional
+            How many rows each row counts as: a weight of 3 is three copies, 0 leaves the row out.
+            Weights need not be whole, but their size matters, because l2 and the noise are set
+            against the number of rows: scale them to a mean of 1 if in doubt. Rows of X_val count
+            once. A row and its weight are drawn (`subsample`, `mask_prob`) and held out as one.
 
         Raises
         ------
@@ -202,15 +216,23 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
             One sentence each.
         """
         table, target = self._check_fit_data(X, y)
+        if self.class_weight is not None:
+            raise InvalidParameter("class_weight is for classifiers: pass sample_weight to fit.")
+        table, target, groups, weight = self._leave_out(
+            table, check_numeric_target(target), groups, sample_weight
+        )
         table, given = self._stack_rows(table, X_val, y_val)
-        values = check_numeric_target(target)
+        values = target
         if given is not None:
             values = np.concatenate([values, check_numeric_target(given)])
         if self.target is not None:
             check_choice("target", self.target, TARGETS)
             values = _log_of(values)
         self.target_ = self.target
-        return self._fit_all(table, values, None, groups, 0 if given is None else len(given))
+        n_given = len(values) - len(target)
+        if weight is not None:
+            weight = np.append(weight, np.ones(n_given))
+        return self._fit_all(table, values, None, groups, n_given, weight)
 
     def predict_members(
         self,
@@ -330,12 +352,12 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
         other.stopping_, other.clocks_ = "two_clocks", clocks
         return other
 
-    def _inner_target(self, target: np.ndarray) -> np.ndarray:
-        self.target_scale_ = fit_target_scale(target, self.standardize_target)
-        weight = weight_of_mean(self, self.stopping_)
-        if weight is not None:
-            centre, spread = fit_target_scale(target)
-            self.target_scale_ = TargetScale(centre, spread / math.sqrt(weight))
+    def _inner_target(self, target: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+        self.target_scale_ = fit_target_scale(target, self.standardize_target, weight)
+        of_mean = weight_of_mean(self, self.stopping_)
+        if of_mean is not None:
+            centre, spread = fit_target_scale(target, weight=weight)
+            self.target_scale_ = TargetScale(centre, spread / math.sqrt(of_mean))
         return (target - self.target_scale_.centre) / self.target_scale_.spread
 
     def _mean_trees(self) -> int:

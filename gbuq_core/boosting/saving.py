@@ -12,6 +12,7 @@ give it one: load CatBoost models only from sources you trust.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, fields
@@ -75,11 +76,12 @@ def save_ensemble(ensemble: BoostedEnsemble, target: Any) -> None:
     is_classifier = isinstance(ensemble, BoostedEnsembleClassifier)
     header: dict[str, Any] = {
         "kind": "classifier" if is_classifier else "regressor",
-        "params": parameters(ensemble),
+        "params": _plain_parameters(ensemble),
         "plan": asdict(ensemble.plan_),
         "seed": ensemble.seed_,
         "stopping": ensemble.stopping_,
         "n_rows": ensemble.n_rows_,
+        "total_weight": ensemble.total_weight_,
         "fit_seconds": ensemble.fit_seconds_,
         "n_features": ensemble.n_features_in_,
         "feature_names": list(getattr(ensemble, "feature_names_in_", [])),
@@ -151,11 +153,21 @@ def _engine_arrays(ensemble: BoostedEnsemble) -> dict[str, np.ndarray]:
     return numba_engine.models_to_arrays(ensemble.models_)
 
 
+def _plain_parameters(ensemble: BoostedEnsemble) -> dict[str, Any]:
+    """Constructor arguments; class weights as pairs, for labels need not be text as keys are."""
+    if isinstance(ensemble.class_weight, Mapping):
+        ensemble = copy.copy(ensemble)
+        ensemble.class_weight = list(ensemble.class_weight.items())
+    return parameters(ensemble)
+
+
 def build_ensemble(header: Mapping[str, Any], arrays: dict[str, np.ndarray]) -> Any:
     """The estimator that a file describes."""
     if str(header["kind"]).endswith(("Regressor", "Classifier")):  # as other estimators write it
         raise ModelFileError("The file holds no boosted ensemble: read it by gbuq_core.load.")
     ensemble = _KINDS[header["kind"]](**read_parameters(header, BoostedEnsemble().get_params()))
+    if isinstance(ensemble.class_weight, list):
+        ensemble.class_weight = dict(ensemble.class_weight)
     plan = _read_plan(type(ensemble), header["plan"])
     n_outputs = 2
     if header["kind"] == "classifier":
@@ -180,7 +192,9 @@ def build_ensemble(header: Mapping[str, Any], arrays: dict[str, np.ndarray]) -> 
     ensemble.is_category_ = np.array([kind != "number" for kind in kinds])
     ensemble.models_ = _read_models(arrays, facts, ensemble.encoding_.is_category)
     ensemble.n_rows_ = whole(header["n_rows"])
-    ensemble.langevin_ = langevin_numbers(plan, ensemble.n_rows_)
+    ensemble.total_weight_ = float(header.get("total_weight", ensemble.n_rows_))
+    require(1.0 <= ensemble.total_weight_ < math.inf, "a number is out of range")
+    ensemble.langevin_ = langevin_numbers(plan, ensemble.total_weight_)
     ensemble.n_trees_ = plan.n_trees
     ensemble.n_cells_ = ensemble.models_.n_cells
     ensemble.memory_bytes_ = ensemble.models_.n_bytes

@@ -44,7 +44,8 @@ class ClassCells(NamedTuple):
 
     ``n_rows`` (n,) and ``class_counts`` (n, n_classes) float64 count all rows, ``graded`` (n,
     n_classes) those whose gradients count, by ``mask`` (n_rows,) uint8; ``class_of_row`` (n_rows,)
-    int32 is the class of each row, cell by cell like the mask; ``begin`` (n + 1,) int64 says where
+    int32 is the class of each row and ``weight`` (n_rows,) float64 how many rows it counts as, cell
+    by cell like the mask; ``begin`` (n + 1,) int64 says where
     each cell's rows begin, and ``order`` (n_rows,) int64 which row of the table each of them is.
     """
 
@@ -53,6 +54,7 @@ class ClassCells(NamedTuple):
     graded: np.ndarray
     mask: np.ndarray
     class_of_row: np.ndarray
+    weight: np.ndarray
     begin: np.ndarray
     order: np.ndarray
 
@@ -64,7 +66,7 @@ def mask_classes(cells, share, base):
     cells.graded[:, :] = 0.0
     for cell in range(cells.n_rows.shape[0]):
         for row in range(cells.begin[cell], cells.begin[cell + 1]):
-            cells.graded[cell, cells.class_of_row[row]] += cells.mask[row]
+            cells.graded[cell, cells.class_of_row[row]] += cells.mask[row] * cells.weight[row]
 
 
 @njit(nogil=True, cache=True)
@@ -106,6 +108,7 @@ def softmax_gradients(cells, raw, numbers, scale, base, gradients, curvature, ch
             for row in range(cells.begin[cell], cells.begin[cell + 1]):
                 half = bits_at(base, row >> 1) >> np.uint64(32 * (row & 1))
                 kept = np.float64(half & np.uint64(0xFFFFFFFF) < threshold)  # no branch to guess
+                kept *= cells.weight[row]
                 n += kept
                 kept *= cells.mask[row]
                 n_graded += kept

@@ -25,7 +25,7 @@ from gbuq_core.calibration import (
     choose_clocks,
     early_clocks,
 )
-from gbuq_core.calibration.clocks import TAILS, join_stages, tree_grid
+from gbuq_core.calibration.clocks import TAILS, join_stages, join_weights, tree_grid
 from gbuq_core.calibration.splits import HELD_OUT_FROM, N_FOLDS, Split
 from gbuq_core.jobs import parallel_map, stage
 from gbuq_core.validation import check_choice, check_number
@@ -98,7 +98,12 @@ def selection_cost(plan: BoostingPlan, n_rows: int) -> float:
 
 
 def fit_clocks(
-    ensemble: Any, table: Any, target: np.ndarray, n_classes: int | None, splits: list[Split]
+    ensemble: Any,
+    table: Any,
+    target: np.ndarray,
+    n_classes: int | None,
+    splits: list[Split],
+    weight: np.ndarray | None = None,
 ) -> Clocks | ClassClocks:
     """Fit without the rows that choose, and let them choose.
 
@@ -111,6 +116,8 @@ def fit_clocks(
         In units of y, or class codes.
     n_classes : int or None
     splits : list of Split
+    weight : (n,) or None
+        How many rows each one counts as, in training and in choosing.
     """
     plan: BoostingPlan = ensemble.plan_
     n_members = members_of_a_fold(plan, len(splits))
@@ -123,12 +130,13 @@ def fit_clocks(
         part.set_params(mean_weight=weight_of_mean(ensemble, ensemble.stopping_))
         part.is_category_ = ensemble.is_category_
         part._prepare(len(split.fitted))
+        in_fit, in_choice = (None if weight is None else weight[rows] for rows in split)
         with stage(1.0, span=1.0):
-            part._train(table.iloc[split.fitted], target[split.fitted], n_classes)
+            part._train(table.iloc[split.fitted], target[split.fitted], n_classes, in_fit)
         rows, known = table.iloc[split.held], target[split.held]
         if n_classes is None:
-            return regression_stages(part, rows, known, plan.n_models)
-        return class_stages(part, rows, known, n_classes)
+            return regression_stages(part, rows, known, plan.n_models, in_choice)
+        return class_stages(part, rows, known, n_classes, in_choice)
 
     with stage(float(len(splits))):
         found = parallel_map(judge, range(len(splits)), ensemble.n_jobs if side_by_side else 1)
@@ -162,6 +170,7 @@ def class_clocks_of(parts: list[ClassStages], stopping: str) -> ClassClocks:
         n_trees=parts[0].n_trees,
         log_probabilities=tuple(np.concatenate(stage_parts, axis=1) for stage_parts in stages),
         codes=np.concatenate([part.codes for part in parts]),
+        weight=join_weights([part.weight for part in parts]),
     )
     return choose_class_clocks(joined, sharpen=stopping == "two_clocks")
 
@@ -181,7 +190,11 @@ def stage_grid(plan: BoostingPlan, burn_in: int = 0) -> tuple[NDArray[np.int64],
 
 
 def regression_stages(
-    part: Any, table: Any, y: NDArray[np.float64], n_models: int | None = None
+    part: Any,
+    table: Any,
+    y: NDArray[np.float64],
+    n_models: int | None = None,
+    weight: NDArray[np.float64] | None = None,
 ) -> Stages:
     """What a fitted regression says about new rows at every number of trees to try.
 
@@ -193,6 +206,8 @@ def regression_stages(
     y : (n,)
     n_models : int, optional
         Of the ensemble that the clocks are for: few models understate the variance of many.
+    weight : (n,), optional
+        How many rows each one counts as.
     """
     plan: BoostingPlan = part.plan_
     grid, for_mean = stage_grid(plan, part.burn_in_cycles)
@@ -219,11 +234,17 @@ def regression_stages(
             data[k, block] = found[:, own[k], :, 1].mean(axis=0)
     return Stages(
         n_trees=grid, mean=mean, knowledge=knowledge, data=data, y=np.asarray(y, np.float64),
-        for_mean=for_mean,
+        for_mean=for_mean, weight=weight,
     )  # fmt: skip
 
 
-def class_stages(part: Any, table: Any, codes: NDArray[np.int64], n_classes: int) -> ClassStages:
+def class_stages(
+    part: Any,
+    table: Any,
+    codes: NDArray[np.int64],
+    n_classes: int,
+    weight: NDArray[np.float64] | None = None,
+) -> ClassStages:
     """Likewise of a classifier; at most as many rows as fit into 128 MB, in their order."""
     plan: BoostingPlan = part.plan_
     grid, for_mean = stage_grid(plan, part.burn_in_cycles)
@@ -243,4 +264,7 @@ def class_stages(part: Any, table: Any, codes: NDArray[np.int64], n_classes: int
             stages.append(log_p[:, np.searchsorted(wanted, n_trees)])
         else:
             stages.append(log_p[0, np.searchsorted(wanted, points)])
-    return ClassStages(n_trees=grid, log_probabilities=tuple(stages), codes=codes[rows])
+    return ClassStages(
+        n_trees=grid, log_probabilities=tuple(stages), codes=codes[rows],
+        weight=None if weight is None else weight[rows],
+    )  # fmt: skip

@@ -55,6 +55,8 @@ class Stages:
     y : ndarray of shape (n_rows,)
     for_mean : ndarray of shape (n_stages,), bool
         Stages that the mean clock may stop at; of a cyclical ensemble only the ends of cycles.
+    weight : ndarray of shape (n_rows,) or None
+        How many rows each one counts as; None means one.
     """
 
     n_trees: NDArray[np.int64]
@@ -63,6 +65,7 @@ class Stages:
     data: NDArray[np.float64]
     y: NDArray[np.float64]
     for_mean: NDArray[np.bool_]
+    weight: NDArray[np.float64] | None = None
 
     def rows(self, chosen: NDArray[np.bool_] | NDArray[np.intp]) -> Stages:
         """The same of some of the rows."""
@@ -73,6 +76,7 @@ class Stages:
             data=self.data[:, chosen],
             y=self.y[chosen],
             for_mean=self.for_mean,
+            weight=None if self.weight is None else self.weight[chosen],
         )
 
 
@@ -125,11 +129,14 @@ class ClassStages:
         One array a stage.
     codes : ndarray of shape (n_rows,), int64
         The column of each row's class.
+    weight : ndarray of shape (n_rows,) or None
+        How many rows each one counts as; None means one.
     """
 
     n_trees: NDArray[np.int64]
     log_probabilities: tuple[NDArray[np.float64], ...]
     codes: NDArray[np.int64]
+    weight: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,7 +218,14 @@ def join_stages(parts: Sequence[Stages]) -> Stages:
         data=np.concatenate([part.data for part in parts], axis=1),
         y=np.concatenate([part.y for part in parts]),
         for_mean=first.for_mean,
+        weight=join_weights([part.weight for part in parts]),
     )
+
+
+def join_weights(parts: Sequence[NDArray[np.float64] | None]) -> NDArray[np.float64] | None:
+    """The weights of the rows of all parts; either all parts have some or none has."""
+    weights = [part for part in parts if part is not None]
+    return np.concatenate(weights) if weights else None
 
 
 def choose_clocks(stages: Stages, tails: str = "student") -> Clocks:
@@ -252,7 +266,7 @@ def choose_clocks(stages: Stages, tails: str = "student") -> Clocks:
     at_mean = _mean_stage(errors, stages.for_mean)
     squared = (stages.mean[at_mean] - stages.y) ** 2
     knowledge = stages.knowledge[at_mean]
-    found = _Search(squared, knowledge, stages.data)
+    found = _Search(squared, knowledge, stages.data, stages.weight)
     best = found.run(math.inf)
     if tails == "student":
         heavy = found.run(_FIRST_DEGREES)
@@ -282,9 +296,10 @@ def early_clocks(stages: Stages, tails: str = "normal") -> Clocks:
     scores = _uncorrected(stages)
     stage = int(np.argmin(np.where(stages.for_mean, scores, np.inf)))
     squared = (stages.mean[stage] - stages.y) ** 2
-    variance = _floored(stages.data[stage] + stages.knowledge[stage], squared)
+    weight = stages.weight
+    variance = _floored(stages.data[stage] + stages.knowledge[stage], squared, weight)
     degrees = _DEGREES if tails == "student" else (math.inf,)
-    df = min(degrees, key=lambda nu: float(student_nll(squared, variance, nu).mean()))
+    df = min(degrees, key=lambda nu: _mean(student_nll(squared, variance, nu), weight))
     n_trees = int(stages.n_trees[stage])
     return Clocks(
         mean_trees=n_trees,
@@ -325,10 +340,11 @@ def choose_class_clocks(stages: ClassStages, *, sharpen: bool = True) -> ClassCl
     10
     """
     _require_rows(stages.codes)
-    plain = np.array([_log_loss(found, stages.codes, 1.0) for found in stages.log_probabilities])
+    codes, weight = stages.codes, stages.weight
+    plain = np.array([_log_loss(found, codes, weight, 1.0) for found in stages.log_probabilities])
     scores, temperatures = plain, np.ones(len(plain))
     if sharpen:
-        tuned = [_best_temperature(found, stages.codes) for found in stages.log_probabilities]
+        tuned = [_best_temperature(found, codes, weight) for found in stages.log_probabilities]
         scores, temperatures = (np.array(part) for part in zip(*tuned, strict=True))
     best = int(np.argmin(scores))
     return ClassClocks(
@@ -364,8 +380,10 @@ class _Search:
         squared: NDArray[np.float64],
         knowledge: NDArray[np.float64],
         data: NDArray[np.float64],
+        weight: NDArray[np.float64] | None,
     ) -> None:
         self._squared, self._knowledge, self._data = squared, knowledge, data
+        self._weight = weight
 
     def run(self, df: float) -> _Choice:
         """Alternate between the stage and the degrees of freedom, starting from ``df``."""
@@ -393,11 +411,11 @@ class _Search:
 
     def _best_factor(self, stage: int, df: float) -> tuple[float, float]:
         """The score and the factor of one stage."""
-        data = _floored(self._data[stage], self._squared)
+        data = _floored(self._data[stage], self._squared, self._weight)
 
         def score(log_factor: float) -> float:
             variance = math.exp(2.0 * log_factor) * data + self._knowledge
-            return float(student_nll(self._squared, variance, df).mean())
+            return _mean(student_nll(self._squared, variance, df), self._weight)
 
         found = minimize_scalar(
             score,
@@ -408,9 +426,14 @@ class _Search:
         return float(found.fun), math.exp(float(found.x))
 
 
+def _mean(values: NDArray[np.float64], weight: NDArray[np.float64] | None) -> float:
+    """The mean over rows, each counted as often as it weighs."""
+    return float(values.mean() if weight is None else np.average(values, weights=weight))
+
+
 def _squared_errors(stages: Stages) -> NDArray[np.float64]:
     """The mean squared error of every stage's mean."""
-    return np.array([float(np.mean((mean - stages.y) ** 2)) for mean in stages.mean])
+    return np.array([_mean((mean - stages.y) ** 2, stages.weight) for mean in stages.mean])
 
 
 def _mean_stage(errors: NDArray[np.float64], allowed: NDArray[np.bool_]) -> int:
@@ -426,37 +449,48 @@ def _uncorrected(stages: Stages) -> NDArray[np.float64]:
     scores = []
     for mean, knowledge, data in zip(stages.mean, stages.knowledge, stages.data, strict=True):
         squared = (mean - stages.y) ** 2
-        variance = _floored(knowledge + data, squared)
-        scores.append(float(student_nll(squared, variance, math.inf).mean()))
+        variance = _floored(knowledge + data, squared, stages.weight)
+        scores.append(_mean(student_nll(squared, variance, math.inf), stages.weight))
     return np.array(scores)
 
 
-def smallest_variance(squared: NDArray[np.float64]) -> float:
+def smallest_variance(
+    squared: NDArray[np.float64], weight: NDArray[np.float64] | None = None
+) -> float:
     """What smaller variances count as, given squared errors (n_rows,)."""
-    return max(_SMALLEST_SHARE * float(squared.mean()), float(np.finfo(np.float64).tiny))
+    return max(_SMALLEST_SHARE * _mean(squared, weight), float(np.finfo(np.float64).tiny))
 
 
-def _floored(variance: NDArray[np.float64], squared: NDArray[np.float64]) -> NDArray[np.float64]:
-    floored: NDArray[np.float64] = np.maximum(variance, smallest_variance(squared))
+def _floored(
+    variance: NDArray[np.float64],
+    squared: NDArray[np.float64],
+    weight: NDArray[np.float64] | None,
+) -> NDArray[np.float64]:
+    floored: NDArray[np.float64] = np.maximum(variance, smallest_variance(squared, weight))
     return floored
 
 
 def _log_loss(
-    log_probabilities: NDArray[np.float64], codes: NDArray[np.int64], temperature: float
+    log_probabilities: NDArray[np.float64],
+    codes: NDArray[np.int64],
+    weight: NDArray[np.float64] | None,
+    temperature: float,
 ) -> float:
     """Of the mean of the members' probabilities at a temperature."""
     softened = soften(log_probabilities, temperature)
     chosen = softened[:, np.arange(len(codes)), codes]
     of_mean = logsumexp(chosen, axis=0) - math.log(len(chosen))
-    return -float(of_mean.mean())
+    return -_mean(of_mean, weight)
 
 
 def _best_temperature(
-    log_probabilities: NDArray[np.float64], codes: NDArray[np.int64]
+    log_probabilities: NDArray[np.float64],
+    codes: NDArray[np.int64],
+    weight: NDArray[np.float64] | None,
 ) -> tuple[float, float]:
     """The lowest log loss and its temperature."""
     found = minimize_scalar(
-        lambda log_t: _log_loss(log_probabilities, codes, math.exp(log_t)),
+        lambda log_t: _log_loss(log_probabilities, codes, weight, math.exp(log_t)),
         bounds=(-_MOST_LOG_FACTOR, _MOST_LOG_FACTOR),
         method="bounded",
         options={"xatol": _LOG_FACTOR_STEP},

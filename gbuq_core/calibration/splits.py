@@ -51,8 +51,8 @@ def make_splits(
     [1000]
     """
     n_rows = len(target)
-    if groups is not None and len(np.asarray(groups)) != n_rows:
-        raise InvalidData(f"groups has {len(np.asarray(groups))} values, but X has {n_rows} rows.")
+    if groups is not None:
+        check_group_count(groups, n_rows)
     if cv is None and groups is None:
         return _own_splits(target, classifies, seed)
     splitter: Any = cv
@@ -80,6 +80,12 @@ def make_splits(
     if cv is None and n_rows >= HELD_OUT_FROM:
         found = found[:1]
     return [_capped(split, seed) for split in found]
+
+
+def check_group_count(groups: Any, n_rows: int) -> None:
+    """Refuse groups that are not one for each row."""
+    if len(np.asarray(groups)) != n_rows:
+        raise InvalidData(f"groups has {len(np.asarray(groups))} values, but X has {n_rows} rows.")
 
 
 def _own_splits(target: np.ndarray, classifies: bool, seed: int) -> list[Split]:

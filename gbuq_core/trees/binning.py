@@ -67,7 +67,12 @@ def _folds(target: np.ndarray, task: str, seed: int) -> Any:
 
 
 def _fit_column(
-    column: pd.Series, name: str, target: np.ndarray, task: str, seed: int
+    column: pd.Series,
+    name: str,
+    target: np.ndarray,
+    task: str,
+    seed: int,
+    weight: np.ndarray | None,
 ) -> tuple[ColumnCoding, np.ndarray]:
     none = np.empty(0)
     found, distinct = factorize(column, name)
@@ -78,6 +83,12 @@ def _fit_column(
         codes[missing] = len(levels)
         coding = ColumnCoding(name, "levels", levels, has_missing, none, none)
         return coding, codes.astype(np.float64)[:, None]
+    if weight is not None:
+        codes[missing] = len(levels)
+        folds = _folds(target, task, seed).split(target, target)
+        means, fallback, encoded = _weighted_means(codes, target, task, weight, folds)
+        means = np.vstack([means, np.tile(fallback, (len(levels) + 1 - len(means), 1))])
+        return ColumnCoding(name, "target", levels, has_missing, means, fallback), encoded
     from sklearn.preprocessing import TargetEncoder
 
     kind = {"regression": "continuous", "binary": "binary", "multiclass": "multiclass"}[task]
@@ -92,12 +103,56 @@ def _fit_column(
     return ColumnCoding(name, "target", levels, has_missing, means, fallback), encoded
 
 
+def _weighted_means(
+    codes: np.ndarray, target: np.ndarray, task: str, weight: np.ndarray, folds: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What scikit-learn's `TargetEncoder` learns, with rows that count ``weight`` (n,) times.
+
+    A level of n rows with variance v has ``(n m + (v / V) M) / (n + v / V)``, with its mean m and
+    mean M and variance V of all rows.
+
+    Returns
+    -------
+    means (n_levels, n_columns), fallback (n_columns,), and the cross-fitted column (n, n_columns).
+    """
+    values = target[:, None].astype(np.float64)
+    if task == "multiclass":
+        values = (target[:, None] == np.arange(target.max() + 1)).astype(np.float64)
+    n_levels = int(codes.max()) + 1
+
+    def learn(rows: Any) -> tuple[np.ndarray, np.ndarray]:
+        w, v, c = weight[rows], values[rows], codes[rows]
+        overall = np.average(v, axis=0, weights=w)
+        variance = np.average(np.square(v - overall), axis=0, weights=w)
+        n = np.bincount(c, w, n_levels)[:, None]
+        total = np.stack([np.bincount(c, w * part, n_levels) for part in v.T], axis=1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean = total / n
+            squares = np.square(v - mean[c])
+            within = np.stack([np.bincount(c, w * part, n_levels) for part in squares.T], axis=1)
+            share = variance * n / (variance * n + within / n)
+        found = np.where(np.isnan(share), overall, share * mean + (1.0 - share) * overall)
+        return found, overall
+
+    means, fallback = learn(slice(None))
+    encoded = np.empty((len(codes), len(fallback)))
+    for fitted, held in folds:
+        encoded[held] = learn(fitted)[0][codes[held]]
+    return means, fallback, encoded
+
+
 def fit_encoding(
-    X: Any, target: np.ndarray, n_classes: int | None, declared: Any, seed: int
+    X: Any,
+    target: np.ndarray,
+    n_classes: int | None,
+    declared: Any,
+    seed: int,
+    weight: np.ndarray | None = None,
 ) -> tuple[Encoding, np.ndarray]:
     """Learn the coding of every column and return it with the training matrix (n, n_columns).
 
     The matrix of target-encoded columns is cross-fitted: no row's code uses its own target.
+    ``weight`` (n,) says how many rows each one counts as.
     """
     table = as_table(X)
     is_category = category_positions(table, declared)
@@ -107,7 +162,7 @@ def fit_encoding(
         advance(0.0)  # encoding large columns takes long: does anybody still want it?
         column = table.iloc[:, i]
         if is_category[i]:
-            coding, part = _fit_column(column, str(label), target, task, seed)
+            coding, part = _fit_column(column, str(label), target, task, seed, weight)
         else:
             part = read_numbers(column, str(label))[:, None]
             missing = bool(np.isnan(part).any())
@@ -179,11 +234,13 @@ class Cells(NamedTuple):
     codes: np.ndarray
 
 
-def choose_borders(values: np.ndarray, max_bins: int) -> np.ndarray:
+def choose_borders(
+    values: np.ndarray, max_bins: int, weight: np.ndarray | None = None
+) -> np.ndarray:
     """Borders between at most ``max_bins`` bins of about equally many of ``values`` (n,).
 
     Each border lies half-way between two neighbouring distinct values; with few distinct values
-    every one gets a bin.
+    every one gets a bin. ``weight`` (n,) says how many rows each value counts as.
 
     Examples
     --------
@@ -196,7 +253,13 @@ def choose_borders(values: np.ndarray, max_bins: int) -> np.ndarray:
     if len(distinct) <= max_bins:
         cuts = np.arange(len(distinct) - 1)
     else:
-        targets = np.arange(1, max_bins) * (len(values) / max_bins)
+        n_rows = float(len(values))
+        if weight is not None:
+            order = np.argsort(values, kind="stable")
+            first = np.concatenate([[0], np.cumsum(counts)[:-1]])
+            counts = np.add.reduceat(weight[order], first)
+            n_rows = float(counts.sum())
+        targets = np.arange(1, max_bins) * (n_rows / max_bins)
         cuts = np.unique(np.searchsorted(np.cumsum(counts), targets - 0.5))
         cuts = cuts[cuts < len(distinct) - 1]
     below, above = distinct[cuts], distinct[cuts + 1]
@@ -204,9 +267,11 @@ def choose_borders(values: np.ndarray, max_bins: int) -> np.ndarray:
     return np.where((middle < above) & (middle >= below), middle, below)
 
 
-def fit_bins(X: np.ndarray, is_category: np.ndarray, max_bins: int) -> Bins:
+def fit_bins(
+    X: np.ndarray, is_category: np.ndarray, max_bins: int, weight: np.ndarray | None = None
+) -> Bins:
     """Choose bins for ``X`` (n, n_features) float64; NaN is missing; categories hold codes 0, 1,
-    ...
+    ...; ``weight`` (n,) says how many rows each one counts as.
     """
     borders, n_codes = [], np.empty(X.shape[1], np.int64)
     has_missing = np.zeros(X.shape[1], bool)
@@ -219,7 +284,8 @@ def fit_bins(X: np.ndarray, is_category: np.ndarray, max_bins: int) -> Bins:
             continue
         missing = np.isnan(column)
         has_missing[feature] = missing.any()
-        borders.append(choose_borders(column[~missing], max_bins))
+        known = None if weight is None else weight[~missing]
+        borders.append(choose_borders(column[~missing], max_bins, known))
         n_codes[feature] = len(borders[-1]) + 2
     return Bins(tuple(borders), n_codes, is_category, has_missing)
 
@@ -239,13 +305,16 @@ def apply_bins(bins: Bins, X: np.ndarray) -> np.ndarray:
     return codes
 
 
-def merge_rows(columns: np.ndarray) -> Cells | None:
-    """Cells of ``columns`` (n_features, n), or None if merging saves less than half the rows."""
+def merge_rows(columns: np.ndarray, always: bool = False) -> Cells | None:
+    """Cells of ``columns`` (n_features, n), or None if merging saves less than half the rows.
+
+    ``always`` merges even then.
+    """
     n_features, n_rows = columns.shape
     if n_rows < 2 or n_features == 0:
         return None
     probe = columns[:, :: max(1, n_rows // 4096)]
-    if len(np.unique(probe.T, axis=0)) > 0.9 * probe.shape[1]:
+    if not always and len(np.unique(probe.T, axis=0)) > 0.9 * probe.shape[1]:
         return None  # a sample without repeats: a table of continuous values
     key = np.zeros(n_rows, np.int64)
     for column in columns:
@@ -261,7 +330,7 @@ def merge_rows(columns: np.ndarray) -> Cells | None:
         cell_of_row, counts = rank[key], filled[present]
     else:
         _, cell_of_row, counts = np.unique(key, return_inverse=True, return_counts=True)
-    if len(counts) > n_rows // 2:
+    if not always and len(counts) > n_rows // 2:
         return None
     order = np.argsort(cell_of_row, kind="stable")
     begin = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
