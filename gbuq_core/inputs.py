@@ -265,6 +265,8 @@ def check_sample_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64] 
     if not (np.isfinite(weight).all() and (weight >= 0.0).all()):
         raise InvalidData("sample_weight holds negative, missing or infinite values.")
     total = float(weight.sum())
+    if total == 0.0:
+        raise InvalidData("sample_weight is zero in all rows: no row is left to fit on.")
     if not 2.0 - 1e-9 <= total < 2.0**500:
         raise InvalidData(
             f"sample_weight adds up to {total:g}, but a weight counts rows: scale the weights to "
