@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from demos import NAMES
 
@@ -74,6 +75,19 @@ def test_leaf_models_know_the_noise_and_novelty_the_rows():
     # The noise's std is 0.1 and 0.9; a leaf is wide, which adds up to a third at x = 1.
     np.testing.assert_allclose(names["noise"][:2], [0.1, 0.9], rtol=0.5)
     assert names["novelty"][2] > 40.0 > 10.0 * np.abs(names["novelty"][:2]).max()
+
+
+def test_intervals_of_another_librarys_model_are_made_to_hold():
+    pytest.importorskip("catboost")
+    names = {}
+    exec(blocks("python")[6], names)
+    y = names["y"][350:]
+    inside = int(((names["low"] <= y) & (y <= names["high"])).sum())
+    ((said, before),) = re.findall(r"# (\d+) of the 92 rows; CatBoost's own: (\d+)", README)
+    assert abs(inside - int(said)) <= 2  # sums in another order may move a row on the edge
+    theirs = names["theirs"].fit(names["X"][:350], names["y"][:350])
+    loc, variance = theirs.predict(names["X"][350:], prediction_type="RMSEWithUncertainty").T
+    assert abs(int((np.abs(y - loc) <= 1.645 * np.sqrt(variance)).sum()) - int(before)) <= 3
 
 
 def test_the_lessons_that_the_readme_names_are_all_there_are():

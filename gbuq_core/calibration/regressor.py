@@ -43,7 +43,7 @@ from gbuq_core.inputs import (
 from gbuq_core.jobs import parallel_map, stage
 from gbuq_core.trees.importers.ownership import is_owned
 from gbuq_core.uncertainty import Uncertainty
-from gbuq_core.validation import check_choice
+from gbuq_core.validation import check_array, check_choice
 
 FloatArray = NDArray[np.float64]
 
@@ -205,7 +205,8 @@ class CalibratedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         weights = self._check_weights(model, sample_weight, len(target), splits)
         self._check_inner_model(model, splits)
         if self._reader.stops and self.method == "two_clocks":
-            return self._let_it_choose(model, rows, target, splits, groups, seed)
+            options = {} if weights is None else {"sample_weight": weights}
+            return self._let_it_choose(model, rows, target, splits, seed, groups=groups, **options)
         if splits is None:
             splits = make_splits(target, False, self.cv, groups, seed)
         _require_rows(sum(len(split.held) for split in splits), self.method)
@@ -310,7 +311,7 @@ class CalibratedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         self.estimator_ = model
 
     def _let_it_choose(
-        self, model: Any, rows: Any, y: FloatArray, splits: Any, groups: Any, seed: int
+        self, model: Any, rows: Any, y: FloatArray, splits: Any, seed: int, **options: Any
     ) -> Self:
         """An ensemble of this library chooses its clocks in its own fit, at less cost."""
         own = clone(model).set_params(stopping="two_clocks", tails=self.tails)
@@ -320,7 +321,7 @@ class CalibratedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
             own.set_params(random_state=seed)
         if splits is None:
             _require_rows(len(y), self.method)
-            own.fit(rows, y, groups=groups)
+            own.fit(rows, y, **options)
         else:
             first, last = splits[0]
             own.fit(take_rows(rows, first), y[first], take_rows(rows, last), y[last])
@@ -458,9 +459,11 @@ class CalibratedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
                 "sample_weight does not cover X_val: pass all rows as X, and scikit-learn's "
                 "PredefinedSplit as cv."
             )
-        found = np.asarray(weights, dtype=np.float64)
-        if found.shape != (n_rows,):
-            raise InvalidData(f"X has {n_rows} rows, but sample_weight has shape {found.shape}.")
+        found = check_array("sample_weight", weights, 1, low=0.0)
+        if len(found) != n_rows:
+            raise InvalidData(f"X has {n_rows} rows, but sample_weight has {len(found)} values.")
+        if not found.any():
+            raise InvalidData("The sample weights are all zero: at least one must be positive.")
         return found
 
     def _check_inner_model(self, model: Any, splits: Any) -> None:

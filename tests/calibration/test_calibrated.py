@@ -13,6 +13,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GroupKFold, TimeSeriesSplit, cross_val_score
 from sklearn.tree import DecisionTreeRegressor
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.validation import has_fit_parameter
 
 from gbuq_core import (
     BoostedEnsembleClassifier,
@@ -326,8 +328,10 @@ def test_weights_reach_the_estimator():
     assert model.estimator_.weight_ == pytest.approx(weights.sum())
     with pytest.raises(InvalidParameter, match="takes no sample_weight"):
         CalibratedRegressor(EuclideanNeighborsRegressor()).fit(X, y, sample_weight=weights)
-    with pytest.raises(InvalidData, match="sample_weight has shape"):
+    with pytest.raises(InvalidData, match="sample_weight has 5 values"):
         CalibratedRegressor(Overconfident()).fit(X, y, sample_weight=weights[:5])
+    with pytest.raises(InvalidData, match="all zero"):
+        CalibratedRegressor(Overconfident()).fit(X, y, sample_weight=0.0 * weights)
     with pytest.raises(InvalidParameter, match="does not cover X_val"):
         CalibratedRegressor(Overconfident()).fit(X, y, X, y, sample_weight=weights)
 
@@ -383,6 +387,33 @@ def test_it_follows_the_conventions():
     np.testing.assert_array_equal(again.predict_interval(frame), model.predict_interval(frame))
     scores = cross_val_score(model, frame, y, cv=2)
     assert np.isfinite(scores).all()
+
+
+def _own_words(model):
+    failing = {
+        f"check_sample_weight_equivalence_on_{kind}_data": "folds are drawn from rows"
+        for kind in ("dense", "sparse")
+    }
+    if not has_fit_parameter(model.estimator, "sample_weight"):
+        names = ("pandas_series", "not_an_array", "list", "shape", "not_overwritten")
+        refused = "the estimator takes no weights"
+        failing |= dict.fromkeys([f"check_sample_weights_{name}" for name in names], refused)
+        failing["check_all_zero_sample_weights_error"] = refused
+    return failing
+
+
+@parametrize_with_checks(
+    [
+        CalibratedRegressor(
+            BoostedEnsembleRegressor(**{**BOOSTED, "learning_rate": 0.5, "n_jobs": 1}), method,
+            random_state=0,
+        )
+        for method in METHODS
+    ],
+    expected_failed_checks=_own_words,
+)  # fmt: skip
+def test_scikit_learn_conventions(estimator, check):
+    check(estimator)
 
 
 def test_a_frozen_estimator_survives_clone():
