@@ -53,6 +53,18 @@ _TERMS = {
         "Truncation start",
         "The share of the trees before the first member of a virtual ensemble.",
     ),
+    "mean_clock": Term(
+        "Mean clock",
+        "The number of trees that the mean is taken from; the least squared error on unseen rows "
+        "chooses it.",
+        "trees",
+    ),
+    "scale_clock": Term(
+        "Scale clock",
+        "The number of trees that the noise is taken from; the likelihood on unseen rows chooses "
+        "it, with one factor for every std.",
+        "trees",
+    ),
     "diffusion_temperature": Term(
         "Diffusion temperature",
         "Sets the Langevin noise of SGLB: the larger this number, the smaller the noise.",

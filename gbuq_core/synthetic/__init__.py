@@ -24,6 +24,7 @@ from gbuq_core.synthetic.curves import (
     make_tails,
 )
 from gbuq_core.synthetic.draws import MAX_ROWS
+from gbuq_core.synthetic.friedman import FriedmanData, make_friedman
 from gbuq_core.synthetic.heart import HeartData, make_heart
 from gbuq_core.synthetic.moons import (
     MAX_MOONS_NOISE,
@@ -92,6 +93,7 @@ __all__ = [
     "RIPPLES_SIDE",
     "BlobsData",
     "CurveData",
+    "FriedmanData",
     "HeartData",
     "MoonsData",
     "RingsData",
@@ -103,6 +105,7 @@ __all__ = [
     "blobs_posterior",
     "make_blobs",
     "make_daubechies",
+    "make_friedman",
     "make_gap",
     "make_heart",
     "make_heteroscedastic",

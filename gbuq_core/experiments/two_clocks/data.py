@@ -1,0 +1,187 @@
+"""The rows of Two clocks: some to train on, others that score, and what the picture is drawn over.
+
+The rows that choose the clocks are training rows, held out in folds. The rows that score have
+chosen nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gbuq_core.experiments.two_clocks.plan import N_DRAWN, N_SCORED, TwoClocksPlan
+from gbuq_core.synthetic import CurveData, make_friedman, make_heteroscedastic, make_wave
+
+Array = NDArray[np.float64]
+SLOPE = 0.1  # std of growing noise per unit of x, at noise 1
+_MARGIN = 2.0  # of growing noise: how far beyond its rows the picture goes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scene:
+    """What the band is drawn over.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_points, n_features)
+        The points.
+    x : ndarray of shape (n_points,)
+        Where they stand: the feature's value, or a row's rank.
+    label : str
+        Of the x axis.
+    mean, std : ndarray of shape (n_points,) or None
+        The truth; None for a real table.
+    x_rows, y_rows : ndarray of shape (n_rows,)
+        Rows that score, as dots.
+    gaps : tuple of (low, high)
+        Stretches of x without training rows.
+    """
+
+    X: Array
+    x: Array
+    label: str
+    mean: Array | None
+    std: Array | None
+    x_rows: Array
+    y_rows: Array
+    gaps: tuple[tuple[float, float], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClockRows:
+    """Rows to train on, rows that score with their truth if it is known, and the scene."""
+
+    X: Array
+    y: Array
+    X_scored: Array
+    y_scored: Array
+    mean_scored: Array | None
+    std_scored: Array | None
+    scene: Scene
+
+
+def rows_of(plan: TwoClocksPlan) -> ClockRows:
+    """Draw or load the rows of a plan.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.two_clocks.plan import TwoClocksSettings, plan_two_clocks
+    >>> rows = rows_of(plan_two_clocks(TwoClocksSettings(data="diabetes")))
+    >>> len(rows.y), len(rows.y_scored), rows.mean_scored is None
+    (331, 111, True)
+    """
+    makers = {
+        "five features": _five_features,
+        "growing noise": _growing_noise,
+        "wave": _wave,
+        "diabetes": _diabetes,
+    }
+    return makers[plan.data](plan)
+
+
+def _five_features(plan: TwoClocksPlan) -> ClockRows:
+    rows = make_friedman(plan.rows, plan.noise, random_state=plan.seed)
+    scored = make_friedman(N_SCORED, plan.noise, random_state=[plan.seed, 2])
+    std = np.sqrt(scored.variance)
+    drawn = np.arange(N_DRAWN)
+    drawn = drawn[np.argsort(scored.mean[drawn], kind="stable")]
+    rank = np.arange(1.0, N_DRAWN + 1.0)
+    return ClockRows(
+        X=rows.X,
+        y=rows.y,
+        X_scored=scored.X,
+        y_scored=scored.y,
+        mean_scored=scored.mean,
+        std_scored=std,
+        scene=Scene(
+            X=scored.X[drawn],
+            x=rank,
+            label="rows that score, in the order of their true mean",
+            mean=scored.mean[drawn],
+            std=std[drawn],
+            x_rows=rank,
+            y_rows=scored.y[drawn],
+        ),
+    )
+
+
+def _growing_noise(plan: TwoClocksPlan) -> ClockRows:
+    slope = SLOPE * plan.noise
+    rows = make_heteroscedastic(plan.rows, slope, random_state=plan.seed)
+    scored: CurveData = make_heteroscedastic(N_SCORED, slope, random_state=[plan.seed, 2])
+    x = scored.grid[:, 0]
+    seen = (x >= -_MARGIN) & (x <= 10.0 + _MARGIN)
+    return ClockRows(
+        X=rows.X,
+        y=rows.y,
+        X_scored=scored.X,
+        y_scored=scored.y,
+        mean_scored=scored.row_mean,
+        std_scored=np.sqrt(scored.row_variance),
+        scene=Scene(
+            X=scored.grid[seen],
+            x=x[seen],
+            label="x",
+            mean=scored.mean[seen],
+            std=np.sqrt(scored.variance[seen]),
+            x_rows=scored.X[:, 0],
+            y_rows=scored.y,
+            gaps=((-_MARGIN, 0.0), (10.0, 10.0 + _MARGIN)),
+        ),
+    )
+
+
+def _wave(plan: TwoClocksPlan) -> ClockRows:
+    rows = make_wave(plan.rows, plan.noise, random_state=plan.seed)
+    scored = make_wave(N_SCORED, plan.noise, random_state=[plan.seed, 2])
+    place = np.searchsorted(scored.grid[:, 0], scored.X[:, 0])
+    std = np.sqrt(scored.variance)
+    x = scored.grid[:, 0]
+    end = float(x[scored.in_support][-1])
+    return ClockRows(
+        X=rows.X,
+        y=rows.y,
+        X_scored=scored.X,
+        y_scored=scored.y,
+        mean_scored=scored.mean[place],
+        std_scored=std[place],
+        scene=Scene(
+            X=scored.grid,
+            x=x,
+            label="x",
+            mean=scored.mean,
+            std=std,
+            x_rows=scored.X[:, 0],
+            y_rows=scored.y,
+            gaps=((end + 0.05, float(x[-1])),),
+        ),
+    )
+
+
+def _diabetes(plan: TwoClocksPlan) -> ClockRows:
+    from sklearn.datasets import load_diabetes
+
+    X, y = load_diabetes(return_X_y=True, scaled=False)
+    order = np.random.default_rng([plan.seed, 5]).permutation(len(y))
+    train, scored = order[: plan.rows], order[plan.rows :]
+    drawn = scored[np.argsort(y[scored], kind="stable")]
+    rank = np.arange(1.0, len(scored) + 1.0)
+    return ClockRows(
+        X=X[train],
+        y=y[train],
+        X_scored=X[scored],
+        y_scored=y[scored],
+        mean_scored=None,
+        std_scored=None,
+        scene=Scene(
+            X=X[drawn],
+            x=rank,
+            label="patients that score, in the order of their progression",
+            mean=None,
+            std=None,
+            x_rows=rank,
+            y_rows=y[drawn],
+        ),
+    )

@@ -1,0 +1,111 @@
+"""The settings of Two clocks, what a fit depends on, and the ways to stop that are compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from gbuq_core.calibration.clocks import TAILS
+from gbuq_core.methods import METHODS
+
+DATA = ("five features", "growing noise", "wave", "diabetes")
+N_SCORED = 1000  # rows that score; of diabetes a quarter
+N_DRAWN = 150  # of them in the picture, where there is no single x
+N_SEEDS = 10  # seeds that a verdict counts
+LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
+LEVEL = 0.9  # of the intervals whose coverage is shown
+_DIABETES_ROWS, _DIABETES_COLUMNS = 331, 10
+_COLUMNS = MappingProxyType({"five features": 5, "diabetes": _DIABETES_COLUMNS})
+
+# The ways to stop, with their names for people.
+WAYS = MappingProxyType(
+    {
+        "all": "All trees",
+        "factor": "All trees, one factor",
+        "early": "Early stopping",
+        "clocks": "Two clocks",
+    }
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoClocksSettings:
+    """Everything that the page shows.
+
+    Attributes
+    ----------
+    data : str
+        One of `DATA`.
+    rows, noise, seed : int, float, int
+        Training rows, the factor of the true noise's std (neither applies to diabetes), and the
+        seed of the rows and of the models.
+    trees, members, rate, depth : int, int, float, int
+        Of the SGLB ensemble.
+    mean_weight : float
+        How much the mean counts beside the scale when splits are chosen; 1 is the papers' weight.
+    tails : {"student", "normal"}
+        Of every way but "all trees", which has a normal.
+    shown : tuple of (int, int, bool) or None
+        Trees of the mean, trees of the scale and whether the factor applies, for the band; None is
+        what two clocks chose.
+    """
+
+    data: str = "five features"
+    rows: int = 500
+    noise: float = 1.0
+    seed: int = 0
+    trees: int = 1000
+    members: int = 4
+    rate: float = 0.1
+    depth: int = 3
+    mean_weight: float = 100.0
+    tails: str = TAILS[0]
+    shown: tuple[int, int, bool] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoClocksPlan:
+    """What the fits depend on, and nothing else."""
+
+    data: str
+    rows: int
+    noise: float
+    seed: int
+    trees: int
+    members: int
+    rate: float
+    depth: int
+    mean_weight: float
+
+
+def plan_two_clocks(settings: TwoClocksSettings) -> TwoClocksPlan:
+    """What the fits depend on; diabetes has its own rows and noise.
+
+    >>> some = TwoClocksSettings(data="diabetes", rows=200)
+    >>> plan_two_clocks(some) == plan_two_clocks(TwoClocksSettings(data="diabetes", noise=3.0))
+    True
+    """
+    is_table = settings.data == "diabetes"
+    return TwoClocksPlan(
+        data=settings.data,
+        rows=_DIABETES_ROWS if is_table else settings.rows,
+        noise=1.0 if is_table else settings.noise,
+        seed=settings.seed,
+        trees=settings.trees,
+        members=settings.members,
+        rate=settings.rate,
+        depth=settings.depth,
+        mean_weight=settings.mean_weight,
+    )
+
+
+def estimate_two_clocks_seconds(plan: TwoClocksPlan) -> float:
+    """About how long the fits take: the ensemble, and the folds that choose.
+
+    >>> estimate_two_clocks_seconds(plan_two_clocks(TwoClocksSettings())) > 0.1
+    True
+    """
+    members = plan.members + 5 * max(2, plan.members // 5)
+    columns = _COLUMNS.get(plan.data, 1)
+    costs = METHODS["sglb"].costs
+    return costs.fit_seconds(plan.rows, columns, members * plan.trees) * plan.depth / 6.0
