@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import streamlit as st
 
@@ -15,6 +15,14 @@ _MOUNT = st.components.v2.component(
 )
 
 
+class Turned(NamedTuple):
+    """Where the reader left the sliders of a figure."""
+
+    mean: int
+    scale: int
+    factor: bool
+
+
 Placed = tuple[tuple[float, float], ...]  # the points after a click
 
 
@@ -23,6 +31,7 @@ def show_curves(
     key: str,
     on_pick: Callable[[int], None] | None = None,
     on_place: Callable[[Placed], None] | None = None,
+    on_turn: Callable[[Turned], None] | None = None,
 ) -> None:
     """Draw a figure.
 
@@ -37,8 +46,21 @@ def show_curves(
     on_place : callable, optional
         Called before the page runs with all points after a click into a figure in which points
         are placed: clicks may come faster than the page runs, and the last one counts.
+    on_turn : callable, optional
+        Called before the page runs when the reader lets go of a slider in the figure.
     """
     data = pack_curves(figure.spec)
+    if on_turn is not None:
+        trees = frozenset(figure.spec["dials"]["trees"])
+
+        def turned() -> None:
+            state = st.session_state.get(key)
+            found = read_turn(state.get("pick") if isinstance(state, dict) else None, trees)
+            if found is not None:
+                on_turn(found)
+
+        _MOUNT(key=key, data=data, on_pick_change=turned)
+        return
     if on_place is not None:
 
         def placed() -> None:
@@ -69,6 +91,19 @@ def read_pick(message: Any, names: frozenset[int]) -> int | None:
     if isinstance(message, bool) or not isinstance(message, int | float):
         return None
     return int(message) if message in names else None
+
+
+def read_turn(message: Any, trees: frozenset[int]) -> Turned | None:
+    """Where a browser says its sliders are, or None if nowhere: the browser is the user's.
+
+    >>> read_turn({"mean": 5, "scale": 9.0, "factor": True}, frozenset((5, 9)))
+    Turned(mean=5, scale=9, factor=True)
+    >>> read_turn({"mean": 7, "scale": 9, "factor": True}, frozenset((5, 9)))
+    """
+    if not isinstance(message, dict) or not isinstance(message.get("factor"), bool):
+        return None
+    mean, scale = (read_pick(message.get(name), trees) for name in ("mean", "scale"))
+    return None if mean is None or scale is None else Turned(mean, scale, message["factor"])
 
 
 def read_place(message: Any) -> Placed | None:

@@ -86,6 +86,15 @@ NOVELTY = Entry(
     "how the maps change.",
 )
 
+TWO_CLOCKS = Entry(
+    "pages/two_clocks.py",
+    "two_clocks",
+    "Two clocks",
+    "Experiments",
+    "Is the stated uncertainty true? Move the trees of the mean and of the scale, and see which "
+    "numbers give intervals that hold what they say.",
+)
+
 YOUR_DATA = Entry(
     "pages/your_data.py",
     "your_data",  # as the file: another name is unknown to a cold server
@@ -112,6 +121,7 @@ PAGES: tuple[Entry, ...] = (
     SOFT_TREES,
     NEIGHBOURS,
     NOVELTY,
+    TWO_CLOCKS,
     YOUR_DATA,
     LESSONS,
 )

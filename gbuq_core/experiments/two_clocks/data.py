@@ -6,6 +6,7 @@ chosen nothing.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,7 +35,8 @@ class Scene:
     mean, std : ndarray of shape (n_points,) or None
         The truth; None for a real table.
     x_rows, y_rows : ndarray of shape (n_rows,)
-        Rows that score, as dots.
+        Rows that were not trained on, as dots: rows that score, and of five features new rows on
+        the line that is drawn.
     gaps : tuple of (low, high)
         Stretches of x without training rows.
     """
@@ -84,25 +86,27 @@ def rows_of(plan: TwoClocksPlan) -> ClockRows:
 def _five_features(plan: TwoClocksPlan) -> ClockRows:
     rows = make_friedman(plan.rows, plan.noise, random_state=plan.seed)
     scored = make_friedman(N_SCORED, plan.noise, random_state=[plan.seed, 2])
-    std = np.sqrt(scored.variance)
-    drawn = np.arange(N_DRAWN)
-    drawn = drawn[np.argsort(scored.mean[drawn], kind="stable")]
-    rank = np.arange(1.0, N_DRAWN + 1.0)
+    # A line through the middle of the cube along the fourth feature, and new rows on it.
+    line = np.full((N_DRAWN, 5), 0.5)
+    line[:, 3] = np.linspace(0.0, 1.0, N_DRAWN)
+    mean = 10.0 * math.sin(math.pi / 4.0) + 10.0 * line[:, 3] + 2.5
+    std = 2.0 * plan.noise * line[:, 3]
+    normals = np.random.default_rng([plan.seed, 3]).normal(size=N_DRAWN)
     return ClockRows(
         X=rows.X,
         y=rows.y,
         X_scored=scored.X,
         y_scored=scored.y,
         mean_scored=scored.mean,
-        std_scored=std,
+        std_scored=np.sqrt(scored.variance),
         scene=Scene(
-            X=scored.X[drawn],
-            x=rank,
-            label="rows that score, in the order of their true mean",
-            mean=scored.mean[drawn],
-            std=std[drawn],
-            x_rows=rank,
-            y_rows=scored.y[drawn],
+            X=line,
+            x=line[:, 3],
+            label="fourth feature (the other four are 0.5)",
+            mean=mean,
+            std=std,
+            x_rows=line[:, 3],
+            y_rows=mean + std * normals,
         ),
     )
 
@@ -178,7 +182,7 @@ def _diabetes(plan: TwoClocksPlan) -> ClockRows:
         scene=Scene(
             X=X[drawn],
             x=rank,
-            label="patients that score, in the order of their progression",
+            label="patients that score, in the order of their target",
             mean=None,
             std=None,
             x_rows=rank,

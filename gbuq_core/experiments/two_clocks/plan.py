@@ -10,7 +10,7 @@ from gbuq_core.methods import METHODS
 
 DATA = ("five features", "growing noise", "wave", "diabetes")
 N_SCORED = 1000  # rows that score; of diabetes a quarter
-N_DRAWN = 150  # of them in the picture, where there is no single x
+N_DRAWN = 121  # points of the line through five features
 N_SEEDS = 10  # seeds that a verdict counts
 LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 LEVEL = 0.9  # of the intervals whose coverage is shown

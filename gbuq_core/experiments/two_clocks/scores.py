@@ -7,6 +7,7 @@ how often one way beats another over seeds.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -80,6 +81,7 @@ class ClockMaps:
 
     ``plain`` has the std as it is and a normal law. ``scaled`` has the factor of each pair that
     the rows that choose prefer, and the tails with ``df`` degrees of freedom.
+    ``widths`` is half the width of a 90 % interval in stds, plain and scaled.
     """
 
     n_trees: Array
@@ -90,6 +92,7 @@ class ClockMaps:
     coverage_plain: Array
     coverage_scaled: Array
     factor: Array
+    widths: tuple[float, float]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,6 +106,21 @@ class TwoClocksLook:
     curves: TreeCurves
     maps: ClockMaps
     reliability: dict[str, Array]
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """The names of the ways to stop."""
+        return WAYS
+
+    @property
+    def levels(self) -> tuple[float, ...]:
+        """The nominal levels of ``reliability``."""
+        return LEVELS
+
+    @property
+    def key(self) -> str:
+        """Tells looks apart."""
+        return f"{self.fit.plan} {self.tails}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,6 +205,7 @@ def maps_of(fit: TwoClocksFit, df: float) -> ClockMaps:
         coverage_plain=in_plain,
         coverage_scaled=in_scaled,
         factor=factor,
+        widths=(z, t),
     )
 
 

@@ -231,7 +231,7 @@ class CurvesView {
   xAxis() {
     const { spec, svg, theme } = this;
     const count = Math.max(4, (this.right - this.left) / 110);
-    const { ticks, labels } = linearTicks(this.shownX[0], this.shownX[1], count);
+    const { ticks, labels } = spec.x.ticks ?? linearTicks(this.shownX[0], this.shownX[1], count);
     ticks.forEach((tick, k) => {
       // Below its tick, but whole: a number at the picture's edge moves inwards.
       const last = this.width - textWidth(labels[k], theme, 12) / 2;

@@ -18,6 +18,7 @@ _PARTS = (
     _HERE / "curves.js",
     _HERE / "picking.js",
     _HERE / "facets.js",
+    _HERE / "dials.js",
     _HERE / "reading.js",
 )
 

@@ -113,7 +113,8 @@ function saveFile(blob, name) {
 
 // The entry: Streamlit calls the default export on every rerun with the same element.
 export function mount(parent, spec, send = null) {
-  parent.gbuqCurves ??= spec.facets ? new FacetsView(parent) : new CurvesView(parent);
+  parent.gbuqCurves ??= spec.dials ? new DialsView(parent)
+    : spec.facets ? new FacetsView(parent) : new CurvesView(parent);
   parent.gbuqCurves.send = send;
   parent.gbuqCurves.update(spec);
   return parent.gbuqCurves;

@@ -1,0 +1,109 @@
+"""Two clocks in words, from its numbers."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gbuq_core.experiments.two_clocks.plan import WAYS, TwoClocksSettings
+from gbuq_core.experiments.two_clocks.scores import TwoClocksLook, WayScore
+from gbuq_core.presentation import short
+
+
+def describe_data(settings: TwoClocksSettings) -> str:
+    """The rows that train and choose, and the rows that score.
+
+    Examples
+    --------
+    >>> describe_data(TwoClocksSettings(data="wave"))[:53]
+    'The wave: one feature with a noisy stretch and a rare'
+    """
+    about = {
+        "five features": "Five features that all matter; the noise grows with the fourth.",
+        "growing noise": "One feature; the noise grows with it.",
+        "wave": "The wave: one feature with a noisy stretch and a rare one.",
+        "diabetes": "442 patients and ten measurements; the target is how far the disease went.",
+    }[settings.data]
+    n = 331 if settings.data == "diabetes" else settings.rows
+    return (
+        f"{about} {n:,} rows train the models and, held out in folds, choose the clocks. Other "
+        "rows score them."
+    )
+
+
+def describe_two_clocks(look: TwoClocksLook) -> str:
+    """The picture in words: each way to stop with its clocks and scores.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.two_clocks.fit import fit_two_clocks
+    >>> from gbuq_core.experiments.two_clocks.plan import plan_two_clocks
+    >>> from gbuq_core.experiments.two_clocks.scores import look_two_clocks
+    >>> some = TwoClocksSettings(data="wave", rows=100, trees=50, members=2)
+    >>> describe_two_clocks(look_two_clocks(fit_two_clocks(plan_two_clocks(some)), "normal"))[:9]
+    'All trees'
+    """
+    told = [describe_way(score) for score in look.scores]
+    curves = look.curves
+    best, truest = int(curves.rmse.argmin()), int(curves.nll.argmin())
+    told.append(
+        f"With one number of trees for both, the RMSE is least at {int(curves.n_trees[best]):,} "
+        f"trees and the NLL at {int(curves.n_trees[truest]):,}."
+    )
+    return " ".join(told)
+
+
+def describe_way(score: WayScore) -> str:
+    """One way to stop, its clocks and its scores."""
+    scores = (
+        f"90 % intervals hold {100 * score.coverage:.0f} % of the rows, NLL {short(score.nll)}, "
+        f"RMSE {short(score.rmse)}, CRPS {short(score.crps)}."
+    )
+    return f"{score.label}{_clocks_text(score)}: {scores}"
+
+
+def _clocks_text(score: WayScore) -> str:
+    clocks = score.clocks
+    if clocks is None:
+        return ""
+    parts = [f"{clocks.mean_trees:,} trees for the mean, {clocks.scale_trees:,} for the scale"]
+    if score.label in (WAYS["factor"], WAYS["clocks"]):
+        parts.append(f"factor {short(clocks.factor)}")
+    if not math.isinf(clocks.df):
+        parts.append(f"t with {short(clocks.df)} degrees of freedom")
+    return f" ({', '.join(parts)})"
+
+
+def score_rows(look: TwoClocksLook) -> list[tuple[str, ...]]:
+    """The table of this seed: a line a way to stop, its headings first."""
+    rows: list[tuple[str, ...]] = [
+        ("", "Mean, scale", "Coverage", "NLL", "RMSE", "CRPS"),
+    ]
+    for score in look.scores:
+        clocks = score.clocks
+        stops = "" if clocks is None else f"{clocks.mean_trees:,}, {clocks.scale_trees:,}"
+        rows.append(
+            (
+                score.label,
+                stops,
+                f"{100 * score.coverage:.0f} %",
+                *(short(value) for value in (score.nll, score.rmse, score.crps)),
+            )
+        )
+    return rows
+
+
+def seed_rows(scores: NDArray[np.float64]) -> list[tuple[str, ...]]:
+    """The table of the seeds' means: a line a way to stop, its headings first.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_seeds, n_ways, n_scores)
+    """
+    means = np.asarray(scores).mean(axis=0)
+    rows: list[tuple[str, ...]] = [("", "Coverage", "NLL", "RMSE", "CRPS")]
+    for label, (coverage, *others) in zip(WAYS.values(), means, strict=True):
+        rows.append((label, f"{100 * coverage:.0f} %", *(short(value) for value in others)))
+    return rows

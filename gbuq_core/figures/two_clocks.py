@@ -1,0 +1,424 @@
+"""Two clocks as pictures: the band that follows both clocks, maps over them, curves, reliability.
+
+The arrays over both clocks are (trees of the scale, trees of the mean); stages are the numbers of
+trees that were tried, about forty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from gbuq_core.figures.canvas.panels import Line, Marker, Panel, PanelSheet
+from gbuq_core.figures.curves import Curves
+from gbuq_core.figures.curves.parts import entry, line, rounded
+from gbuq_core.figures.theme import METHOD_STYLES
+
+Array = npt.NDArray[np.float64]
+Part = dict[str, Any]
+
+DATA_OPACITY, KNOWLEDGE_OPACITY = 0.22, 0.62
+COLOUR = METHOD_STYLES["sglb"].colour
+# Of the ways to stop, in the Okabe-Ito order; the diagonal of the reliability is the page's ink.
+WAY_COLOURS: Mapping[str, str] = {
+    "all": "#d55e00",
+    "factor": "#cc79a7",
+    "early": "#e69f00",
+    "clocks": "#0072b2",
+}
+_WAY_DASHES: Mapping[str, str] = {"all": "", "factor": "2 3", "early": "7 4", "clocks": ""}
+_TRUTH: Part = {"colour": "text", "width": 1.2}
+_BAND_HEIGHT, _CURVES_HEIGHT, _RELIABILITY_HEIGHT, _MAP_HEIGHT = 330, 560, 330, 205
+_MAP_ASPECT = 1.9  # width over height, so that both maps stand beside the band
+_MOST_DOTS = 400
+_NLL_REACH = 3.0  # nats above the least that the maps' colours span
+_TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)
+
+
+class Look(Protocol):
+    """A scored fit, as `gbuq_core.experiments.two_clocks.scores.TwoClocksLook` has it."""
+
+    fit: Any
+    clocks: Any
+    curves: Any
+    maps: Any
+    reliability: Any
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """The names of the ways to stop."""
+
+    @property
+    def levels(self) -> Sequence[float]:
+        """The nominal levels of ``reliability``."""
+
+    @property
+    def key(self) -> str:
+        """Tells looks apart."""
+
+
+class Stop(NamedTuple):
+    """A place over both clocks: its name, the trees of mean and scale, and whether a factor."""
+
+    name: str
+    mean_trees: int
+    scale_trees: int
+    factor: bool
+
+
+def stops_of(look: Look) -> list[Stop]:
+    """Where each way to stop stands."""
+    return [
+        Stop(
+            look.labels[way],
+            found.mean_trees,
+            found.scale_trees,
+            way in ("factor", "clocks"),
+        )
+        for way, found in look.clocks.items()
+    ]
+
+
+def shown_of(look: Look, shown: tuple[int, int, bool] | None) -> Stop:
+    """Where the reader's sliders stand; None is two clocks."""
+    if shown is None:
+        return stops_of(look)[-1]
+    return Stop("shown", *shown)
+
+
+def band_figure(look: Look, shown: tuple[int, int, bool] | None = None, alt: str = "") -> Curves:
+    """The 90 % interval over the truth, with a slider for each clock and a switch.
+
+    Parameters
+    ----------
+    look : Look
+    shown : (int, int, bool) or None
+        Trees of the mean, trees of the scale and whether the factor applies, where the sliders
+        stand at first; None is two clocks.
+    alt : str
+        The picture in words.
+    """
+    scene, stages, maps = look.fit.rows.scene, look.fit.scene, look.maps
+    trees = [int(n) for n in stages.n_trees]
+    dots = slice(0, _MOST_DOTS)
+    x = rounded(scene.x)
+    under: list[Part] = [{"kind": "hatch", "from": low, "to": high} for low, high in scene.gaps]
+    rows = {
+        "kind": "dots",
+        "x": rounded(scene.x_rows[dots]),
+        "y": rounded(scene.y_rows[dots]),
+        "colour": "text",
+        "opacity": 0.35,
+        "size": 3.5,
+    }
+    over: list[Part] = [rows]
+    values: list[Part] = []
+    legend: list[Part] = [
+        {"name": "knowledge", "kind": "band", "colour": COLOUR, "opacity": KNOWLEDGE_OPACITY},
+        {"name": "data", "kind": "band", "colour": COLOUR, "opacity": DATA_OPACITY},
+        {"name": "prediction", "kind": "line", "colour": COLOUR, "width": 2},
+    ]
+    extremes = [scene.y_rows]
+    if scene.mean is not None and scene.std is not None:
+        half = maps.widths[0] * scene.std
+        edges = [scene.mean - half, scene.mean + half]
+        over += [line(scene.x, scene.mean, dash="6 5", **_TRUTH)]
+        over += [line(scene.x, edge, dash="2 3", **_TRUTH) for edge in edges]
+        values = [
+            {"name": "true mean", "at": rounded(scene.mean)},
+            {"name": "true 90 % from", "at": rounded(edges[0])},
+            {"name": "to", "at": rounded(edges[1])},
+        ]
+        legend += [
+            {"name": "true mean", "kind": "line", **_TRUTH, "dash": "6 5"},
+            {"name": "true 90 % interval", "kind": "line", **_TRUTH, "dash": "2 3"},
+        ]
+        extremes += edges
+    legend.append({"name": "unseen rows", "kind": "dots", "colour": "text", "opacity": 0.6})
+    if scene.gaps:
+        legend.append({"name": "no rows", "kind": "hatch", "colour": "text"})
+    low, high = (float(end(np.concatenate(extremes))) for end in (np.min, np.max))
+    room = 0.2 * (high - low or 1.0)
+    spec = {
+        "name": "two-clocks",
+        "alt": alt,
+        "height": _BAND_HEIGHT,
+        "hint": "Move the sliders: the band follows. Point at the picture to read values.",
+        "x": {"range": [float(scene.x[0]), float(scene.x[-1])], "label": scene.label},
+        "panels": [{"share": 1, "range": [low - room, high + room], "label": "y", "layers": []}],
+        "legend": legend,
+        "read": {"x": x, "label": scene.label.split(" (")[0].split(",")[0], "values": values},
+        "dials": {
+            "key": look.key,
+            "labels": {"mean": "Trees for the mean", "scale": "Trees for the scale"},
+            "trees": trees,
+            **_place(shown_of(look, shown), trees),
+            "stops": [{"name": stop.name, **_place(stop, trees)} for stop in stops_of(look)],
+            "x": x,
+            "colour": COLOUR,
+            "fill": DATA_OPACITY,
+            "rim": KNOWLEDGE_OPACITY,
+            "under": under,
+            "over": over,
+            "loc": rounded(stages.mean.ravel()),
+            "data": rounded(stages.data.ravel()),
+            "knowledge": rounded(stages.knowledge.ravel()),
+            "factors": rounded(maps.factor.ravel()),
+            "width": {"plain": maps.widths[0], "scaled": maps.widths[1]},
+            "coverage": _both(maps.coverage_plain, maps.coverage_scaled),
+            "nll": _both(maps.nll_plain, maps.nll_scaled),
+            "rmse": rounded(maps.rmse),
+        },
+    }
+    return Curves(spec)
+
+
+def _place(stop: Stop, trees: Sequence[int]) -> Part:
+    """Where a stop stands on the sliders."""
+    return {
+        "mean": nearest(trees, stop.mean_trees),
+        "scale": nearest(trees, stop.scale_trees),
+        "factor": bool(stop.factor),
+    }
+
+
+def nearest(trees: Sequence[int] | Array, wanted: float) -> int:
+    """The stage whose number of trees is nearest.
+
+    >>> nearest([5, 10, 100], 40)
+    1
+    """
+    return int(np.argmin(np.abs(np.asarray(trees, dtype=np.float64) - wanted)))
+
+
+def _both(plain: Array, scaled: Array) -> Part:
+    return {"plain": rounded(plain.ravel()), "scaled": rounded(scaled.ravel())}
+
+
+def clocks_sheet(
+    look: Look, shown: tuple[int, int, bool] | None = None, alt: str = ""
+) -> PanelSheet:
+    """NLL over both clocks, with the std as it is and with the best factor of each pair.
+
+    Parameters
+    ----------
+    look : Look
+    shown : (int, int, bool) or None
+        Where the reader's sliders are, if elsewhere than at two clocks.
+    alt : str
+        The picture in words.
+    """
+    maps = look.maps
+    trees = [int(n) for n in maps.n_trees]
+    nll = (maps.nll_plain, maps.nll_scaled)
+    mine = None if shown is None else shown_of(look, shown)
+    df = float(maps.df)
+    tails_text = "normal" if np.isinf(df) else f"t, {df:g} degrees of freedom"
+    least = min(float(part.min()) for part in nll)
+    most = max(float(part.max()) for part in nll)
+    limits = (least, max(least + 1e-6, min(most, least + _NLL_REACH)))
+    panels = []
+    titles = ("Std as it is", "Std times a factor")
+    for has_factor, title, values in zip((False, True), titles, nll, strict=True):
+        marks = [
+            Marker(nearest(trees, stop.mean_trees), nearest(trees, stop.scale_trees), stop.name)
+            for stop in stops_of(look)
+            if stop.factor == has_factor
+        ]
+        if mine is not None and mine.factor == has_factor:
+            at = (nearest(trees, mine.mean_trees), nearest(trees, mine.scale_trees))
+            marks.append(Marker(*at, "shown", "square"))
+        panels.append(
+            Panel(
+                title=title,
+                values=values,
+                unit="nats",
+                limits=limits,
+                markers=marks,
+                subtitle=tails_text if has_factor else "normal",
+            )
+        )
+    names = [f"{n:,}" for n in trees]
+    return PanelSheet(
+        panels=panels,
+        columns=2,
+        x_label="trees for the mean",
+        y_label="trees for the scale",
+        x_labels=names,
+        y_labels=names,
+        origin="lower",
+        aspect=_MAP_ASPECT,
+        lines=[Line([0.0, len(trees) - 1.0], [0.0, len(trees) - 1.0], dash=True)],
+        panel_height=_MAP_HEIGHT,
+        alt=alt,
+        name="two-clocks-map",
+    )
+
+
+def curves_figure(look: Look, alt: str = "") -> Curves:
+    """Scores against the number of trees, with one number for the mean and the scale.
+
+    Parameters
+    ----------
+    look : Look
+    alt : str
+        The picture in words.
+    """
+    curves, clocks = look.curves, look.clocks
+    marks = {
+        "early": float(clocks["early"].mean_trees),
+        "clocks": float(clocks["clocks"].mean_trees),
+        "factor": float(clocks["clocks"].scale_trees),
+    }
+    x = np.log10(curves.n_trees)
+    stated = line(x, curves.stated, WAY_COLOURS["all"], dash="7 4")
+    error = line(x, curves.rmse, COLOUR)
+    aim = line([x[0], x[-1]], [90.0, 90.0], "text", 1.0, "3 4")
+    most = float(np.max(curves.nll))
+    low = float(np.min(curves.nll))
+    panels = [
+        ("RMSE", [error, stated], [0.0, 1.5 * float(curves.rmse[_late(curves)].max())]),
+        ("coverage (%)", [aim, line(x, 100 * curves.coverage, COLOUR)], [0.0, 100.0]),
+        ("NLL (nats)", [line(x, curves.nll, COLOUR)], [low - 0.2, min(most, low + 4.0) + 0.2]),
+        ("CRPS", [line(x, curves.crps, COLOUR)], _range_of(curves.crps[_late(curves)])),
+    ]
+    ticks = [n for n in _TICKS if curves.n_trees[0] <= n <= curves.n_trees[-1]]
+    spec = {
+        "name": "two-clocks-trees",
+        "alt": alt,
+        "height": _CURVES_HEIGHT,
+        "hint": "Point at the picture, or use its arrow keys, to read values.",
+        "x": {
+            "range": [float(x[0]), float(x[-1])],
+            "label": "trees, for the mean and the scale alike",
+            "ticks": {
+                "ticks": [float(np.log10(n)) for n in ticks],
+                "labels": [f"{n:,}" for n in ticks],
+            },
+        },
+        "panels": [
+            {
+                "share": 0.25,
+                "range": limits,
+                "label": label,
+                "layers": [*_marks(marks, limits), *layers],
+            }
+            for label, layers, limits in panels
+        ],
+        "legend": [
+            entry("measured on rows that chose nothing", error),
+            entry("stated std", stated),
+            entry("90 %", aim),
+            *(
+                {
+                    "name": name,
+                    "kind": "line",
+                    "colour": WAY_COLOURS[way],
+                    "width": 1.5,
+                    "dash": "1 3",
+                }
+                for way, (name, _) in _named(marks).items()
+            ),
+        ],
+        "read": {
+            "x": rounded(x),
+            "names": [f"{int(n):,}" for n in curves.n_trees],
+            "label": "trees",
+            "values": [
+                {"name": "RMSE", "at": rounded(curves.rmse)},
+                {"name": "stated std", "at": rounded(curves.stated)},
+                {"name": "coverage %", "at": rounded(100 * curves.coverage)},
+                {"name": "NLL", "at": rounded(curves.nll)},
+                {"name": "CRPS", "at": rounded(curves.crps)},
+            ],
+        },
+    }
+    return Curves(spec)
+
+
+_MARK_NAMES: Mapping[str, str] = {
+    "early": "early stopping",
+    "clocks": "mean clock",
+    "factor": "scale clock",
+}
+
+
+def _named(marks: Mapping[str, float]) -> dict[str, tuple[str, float]]:
+    return {way: (_MARK_NAMES[way], at) for way, at in marks.items()}
+
+
+def _marks(marks: Mapping[str, float], limits: Sequence[float]) -> list[Part]:
+    """Vertical lines at numbers of trees."""
+    return [
+        line([np.log10(at)] * 2, limits, WAY_COLOURS[way], 1.5, "1 3") for way, at in marks.items()
+    ]
+
+
+def _late(curves: Any) -> npt.NDArray[np.bool_]:
+    """Stages from 20 trees on: the first ones predict the mean of y and need no room."""
+    late = curves.n_trees >= 20
+    found: npt.NDArray[np.bool_] = late if late.any() else np.ones(len(late), bool)
+    return found
+
+
+def _range_of(values: Array) -> list[float]:
+    low, high = float(values.min()), float(values.max())
+    room = 0.15 * (high - low or 1.0)
+    return [low - room, high + room]
+
+
+def reliability_figure(look: Look, alt: str = "") -> Curves:
+    """The observed share of rows inside intervals against their level, for each way to stop.
+
+    Parameters
+    ----------
+    look : Look
+    alt : str
+        The picture in words.
+    """
+    levels, labels, observed = look.levels, look.labels, look.reliability
+    n_rows = len(look.fit.scoring.y)
+    x = 100 * np.array([0.0, *levels, 1.0])
+    half = 1.96 * np.sqrt(x * (100.0 - x) / n_rows)
+    chance = {
+        "kind": "band",
+        "x": rounded(x),
+        "low": rounded(x - half),
+        "high": rounded(x + half),
+        "colour": "text",
+        "opacity": 0.12,
+    }
+    ideal = line([0.0, 100.0], [0.0, 100.0], "text", 1.0, "3 4")
+    shares = {way: 100 * np.concatenate([[0.0], part, [1.0]]) for way, part in observed.items()}
+    lines = {
+        way: line(x, part, WAY_COLOURS[way], 2.2 if way == "clocks" else 1.8, _WAY_DASHES[way])
+        for way, part in shares.items()
+    }
+    spec = {
+        "name": "two-clocks-reliability",
+        "alt": alt,
+        "height": _RELIABILITY_HEIGHT,
+        "hint": "Point at the picture, or use its arrow keys, to read values.",
+        "x": {"range": [0.0, 100.0], "label": "level of the interval (%)"},
+        "panels": [
+            {
+                "share": 1,
+                "range": [0.0, 100.0],
+                "label": "rows inside (%)",
+                "layers": [chance, ideal, *lines.values()],
+            }
+        ],
+        "legend": [
+            *(entry(labels[way], part) for way, part in lines.items()),
+            entry("true, and its chance", chance),
+        ],
+        "read": {
+            "x": rounded(x),
+            "label": "level %",
+            "values": [{"name": labels[way], "at": rounded(part)} for way, part in shares.items()],
+        },
+    }
+    return Curves(spec)

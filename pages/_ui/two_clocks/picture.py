@@ -1,0 +1,266 @@
+"""The picture of Two clocks, its scores, and what can be taken away."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from gbuq_core.experiments.two_clocks.export import maps_csv, scores_csv, two_clocks_code
+from gbuq_core.experiments.two_clocks.fit import fit_two_clocks
+from gbuq_core.experiments.two_clocks.plan import (
+    N_SEEDS,
+    TwoClocksPlan,
+    TwoClocksSettings,
+    estimate_two_clocks_seconds,
+    plan_two_clocks,
+)
+from gbuq_core.experiments.two_clocks.scores import (
+    SeedScores,
+    TwoClocksLook,
+    look_two_clocks,
+    score_seeds,
+    verdicts_of,
+)
+from gbuq_core.experiments.two_clocks.words import (
+    describe_data,
+    describe_two_clocks,
+    score_rows,
+    seed_rows,
+)
+from gbuq_core.figures.canvas.panels import PanelSheet
+from gbuq_core.figures.curves import Curves
+from gbuq_core.figures.standalone import Section, standalone_html
+from gbuq_core.figures.two_clocks import (
+    band_figure,
+    clocks_sheet,
+    curves_figure,
+    reliability_figure,
+)
+from gbuq_core.glossary import GLOSSARY
+from gbuq_core.presentation import format_bytes, markdown_table, seconds_text
+from pages._ui.canvas import CanvasEvent, canvas
+from pages._ui.claims import draw_claims
+from pages._ui.curves import Turned, show_curves
+from pages._ui.export import Download, show_exports
+from pages._ui.jobs_glue import Answer, Request
+from pages._ui.kept import kept
+from pages._ui.notices import show_notice
+from pages._ui.two_clocks.controls import turn
+
+FIT, SEEDS = "two-clocks", "two-clocks-seeds"
+_PAPER = "https://arxiv.org/abs/2006.10562"
+_LEAD = (
+    "Is the stated uncertainty true? The mean of a boosted ensemble and its scale stop at "
+    "different numbers of trees, which rows held out of the training choose."
+)
+_TERMS = (
+    "mean_clock",
+    "scale_clock",
+    "total",
+    "data",
+    "knowledge",
+    "coverage",
+    "nll",
+    "crps",
+    "rmse",
+)
+_CLAIM_HEADS = ("Statement", "Here", "Verdict")
+
+
+def fit_request(settings: TwoClocksSettings) -> Request:
+    """The fits behind the picture."""
+    plan = plan_two_clocks(settings)
+    seconds = estimate_two_clocks_seconds(plan)
+    return Request(FIT, (FIT, plan), partial(_fit, plan), "Two clocks", seconds)
+
+
+def seeds_request(settings: TwoClocksSettings) -> Request:
+    """The same fits with ten seeds."""
+    plan = plan_two_clocks(settings)
+    seconds = N_SEEDS * estimate_two_clocks_seconds(plan)
+    return Request(SEEDS, (SEEDS, plan), partial(_seeds, plan), f"{N_SEEDS} seeds", seconds)
+
+
+def look_at(settings: TwoClocksSettings, answer: Answer) -> TwoClocksLook | None:
+    """What there is to see, of earlier settings while the fits of these are made."""
+    if answer.error:
+        show_notice(answer.error, "two-clocks", tone="error")
+        return None
+    fit = answer.result
+    if fit is None:
+        return None
+    look: TwoClocksLook = kept(
+        "two-clocks-look", [fit], settings.tails, lambda: look_two_clocks(fit, settings.tails)
+    )
+    return look
+
+
+def draw_picture(settings: TwoClocksSettings, look: TwoClocksLook, fresh: bool) -> None:
+    """The band with its sliders beside the map of both clocks; then curves and reliability."""
+    if not fresh:
+        st.caption("Still the previous settings.")
+    words = describe_two_clocks(look)
+    band, sheet = (
+        band_figure(look, settings.shown, words),
+        clocks_sheet(look, settings.shown, words),
+    )
+    left, right = st.columns([0.5, 0.5], gap="medium")
+    with left, st.container(key="two-clocks-band"):
+        show_curves(band, key="two-clocks-band-figure", on_turn=turn)
+    with right:
+        canvas(
+            sheet,
+            key="two-clocks-map",
+            select="cells",
+            on_select=partial(_choose, [int(n) for n in look.maps.n_trees]),
+        )
+    seconds, size = seconds_text(look.fit.seconds), format_bytes(look.fit.memory_bytes)
+    st.caption(
+        f"{describe_data(settings)} Click a cell of a map to move the sliders there. "
+        f"Fitted in {seconds}, {size}."
+    )
+
+
+def draw_more(look: TwoClocksLook) -> None:
+    """Scores against the number of trees, and the reliability of each way to stop."""
+    words = describe_two_clocks(look)
+    left, right = st.columns([0.55, 0.45], gap="large")
+    with left:
+        st.header("Against the number of trees")
+        show_curves(curves_figure(look, words), key="two-clocks-trees")
+        st.caption(
+            "The dashed line in the upper panel is what the model says its error is. One number "
+            "of trees serves the mean and the scale here, and the std is as it is."
+        )
+    with right:
+        st.header("Reliability")
+        show_curves(reliability_figure(look, words), key="two-clocks-reliability")
+        st.caption(
+            "A line below the diagonal: intervals hold fewer rows than they say. The shaded part "
+            "is chance, at 95 %."
+        )
+
+
+def draw_scores(settings: TwoClocksSettings, look: TwoClocksLook, answer: Answer | None) -> None:
+    """The table of this seed, then the seeds' means and verdicts."""
+    st.header("Scores")
+    with st.container(key="table-two-clocks"):
+        st.markdown(markdown_table(score_rows(look)))
+    st.caption(
+        "On rows that chose nothing, with this seed. Coverage is the share inside 90 % intervals; "
+        "NLL is in nats, RMSE and CRPS in units of y. All trees is the papers' way. One factor "
+        "multiplies every std."
+    )
+    st.subheader(f"Over {N_SEEDS} seeds")
+    if answer is not None and answer.error:
+        show_notice(answer.error, "two-clocks-seeds", tone="error")
+    seeds = _seeds_of(answer)
+    if seeds is None:
+        st.text("The verdicts appear when all seeds are fitted.")
+        return
+    scores = seeds.by_tails[settings.tails]
+    with st.container(key="table-two-clocks-seeds"):
+        st.markdown(markdown_table(seed_rows(scores)))
+    st.caption(f"Means over seeds {seeds.seeds[0]} to {seeds.seeds[-1]}, each with new rows.")
+    draw_claims(verdicts_of(scores))
+
+
+def export_two_clocks(
+    settings: TwoClocksSettings, look: TwoClocksLook, answer: Answer | None, link: str
+) -> None:
+    """Code, link, data and page; then the picture in words."""
+    seeds = _seeds_of(answer)
+    downloads = (
+        Download("Scores (CSV)", "scores.csv", "text/csv", partial(scores_csv, look)),
+        Download("Maps (CSV)", "maps.csv", "text/csv", partial(maps_csv, look)),
+        Download(
+            "Page (HTML)", "two-clocks.html", "text/html", partial(_html, settings, look, seeds)
+        ),
+    )
+    show_exports("two_clocks", two_clocks_code(settings), link, downloads)
+    with st.expander("In words"):
+        st.text(describe_two_clocks(look), width="stretch")
+
+
+def explain_two_clocks() -> None:
+    """Equations, words, and what departs from the paper."""
+    with st.expander("Equations and paper"):
+        st.markdown(
+            f"The ensemble is that of Malinin, Prokhorenkova and Ustimenko, [Uncertainty in "
+            f"gradient boosting via ensembles]({_PAPER}): every member boosts a mean and a log "
+            "std by the likelihood (equation 9), and the variances add up (equation 6). The paper "
+            "uses all trees. Two clocks is ours. On rows that a fold has not seen, the mean clock "
+            "a has the least squared error, and then the scale clock b and the factor g have the "
+            "least NLL:"
+        )
+        st.latex(
+            r"a=\arg\min_t\sum_i\bigl(y_i-\bar\mu^{(t)}(x_i)\bigr)^2,\qquad"
+            r"(b,g)=\arg\min_{t,g}\;-\sum_i\log p\bigl(y_i\mid\bar\mu^{(a)}(x_i),"
+            r"v^{(t)}_g(x_i)\bigr)"
+        )
+        st.latex(
+            r"\underbrace{v^{(b)}_g(x)}_{\text{total}}="
+            r"\underbrace{\frac{g^2}{M}\sum_m\bigl(\sigma_m^{(b)}(x)\bigr)^2}_{\text{data}}+"
+            r"\underbrace{\frac1M\sum_m\bigl(\mu_m^{(a)}(x)-\bar\mu^{(a)}(x)\bigr)^2}"
+            r"_{\text{knowledge}}"
+        )
+        st.markdown(
+            "The factor scales data uncertainty only. p is a normal, or a Student t with the same "
+            "std whose degrees of freedom are chosen too. Early stopping takes one number of "
+            "trees for both, by the NLL. Early in training, the mean fits structure and the scale "
+            "fits noise. Later, the training rows are fitted so closely that their residuals no "
+            "longer show the noise, and the scale collapses."
+        )
+        terms = [GLOSSARY[name] for name in _TERMS]
+        st.markdown("\n".join(f"- **{term.label}.** {term.definition}" for term in terms))
+
+
+def _fit(plan: TwoClocksPlan, job: object) -> Any:
+    return fit_two_clocks(plan)
+
+
+def _seeds(plan: TwoClocksPlan, job: object) -> SeedScores:
+    return score_seeds(plan)
+
+
+def _seeds_of(answer: Answer | None) -> SeedScores | None:
+    """The seeds of these settings; those of earlier ones are not shown."""
+    if answer is None or not answer.fresh:
+        return None
+    found: SeedScores = answer.result
+    return found
+
+
+def _choose(trees: list[int], event: CanvasEvent) -> None:
+    """Move the sliders to a clicked cell, or to the middle of a selection."""
+    panel = 1
+    if event.clicked is not None:
+        panel, row, column = event.clicked
+    elif event.lassoed:
+        row, column = event.lassoed[len(event.lassoed) // 2]
+    else:
+        return
+    turn(Turned(trees[column], trees[row], panel == 1))
+
+
+def _html(settings: TwoClocksSettings, look: TwoClocksLook, seeds: SeedScores | None) -> bytes:
+    words = describe_two_clocks(look)
+    band: Curves = band_figure(look, settings.shown, words)
+    sheet: PanelSheet = clocks_sheet(look, settings.shown, words)
+    sections = [
+        Section(text=describe_data(settings), curves=band),
+        Section(heading="NLL over both clocks", sheet=sheet),
+        Section(heading="Against the number of trees", curves=curves_figure(look, words)),
+        Section(heading="Reliability", curves=reliability_figure(look, words)),
+        Section(heading="Scores", table=score_rows(look), caption=words),
+    ]
+    if seeds is not None:
+        scores = seeds.by_tails[settings.tails]
+        sections += [
+            Section(heading=f"Over {len(seeds.seeds)} seeds", table=seed_rows(scores)),
+            Section(table=[_CLAIM_HEADS, *verdicts_of(scores)]),
+        ]
+    sections.append(Section(heading="Python", code=two_clocks_code(settings)))
+    return standalone_html(sections, "Two clocks", _LEAD).encode()

@@ -1,0 +1,180 @@
+"""Two clocks through AppTest: picture, knobs, what is kept of the sliders, bad links."""
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from urllib.parse import parse_qs
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from gbuq_core.experiments.two_clocks.export import two_clocks_code
+from gbuq_core.experiments.two_clocks.fit import count_fits
+from gbuq_core.experiments.two_clocks.plan import TwoClocksSettings
+from gbuq_core.jobs import RUNNER
+from pages._ui.canvas import CanvasEvent
+from pages._ui.curves import Turned, read_turn
+from pages._ui.knobs import read_knob
+from pages._ui.two_clocks import controls, picture
+from pages._ui.two_clocks.controls import STATE, query_of, read_clocks, settings_of, write_clocks
+from tests.app.drawn import curve_specs, sheets
+
+APP = str(Path(__file__).resolve().parents[2] / "app.py")
+SMALL = {"data": "wave", "rows": "100", "trees": "100", "members": "2"}
+SETTINGS = TwoClocksSettings(data="wave", rows=100, trees=100, members=2)
+
+
+def open_page(small=True, **query):
+    at = AppTest.from_file(APP, default_timeout=60).run()
+    at.switch_page("pages/two_clocks.py")
+    for name, text in {**(SMALL if small else {}), **query}.items():
+        at.query_params[name] = text
+    return settle(at.run())
+
+
+def settle(at):
+    """Rerun until nothing is being fitted, two minutes at most: a first fit compiles kernels."""
+    for _ in range(1200):
+        if len(at.get("bidi_component")) >= 4 and not RUNNER._live:
+            at.run()
+            break
+        time.sleep(0.1)
+        at.run()
+    assert not at.exception
+    return at
+
+
+def dials(at):
+    return next(spec for spec in curve_specs(at) if "dials" in spec)["dials"]
+
+
+def widget(at, key):
+    found = [*at.slider, *at.select_slider, *at.radio, *at.text_input, *at.selectbox]
+    return next(each for each in found if each.key == key)
+
+
+def texts(at):
+    return " ".join([*(t.value for t in at.text), *(m.value for m in at.markdown)])
+
+
+def test_the_page_shows_the_band_the_maps_curves_scores_and_verdicts():
+    at = open_page()
+    assert at.title[0].value == "Is the stated uncertainty true?"
+    names = [spec["name"] for spec in curve_specs(at)]
+    assert names == ["two-clocks", "two-clocks-trees", "two-clocks-reliability"]
+    (sheet,) = sheets(at)
+    assert [panel["title"] for panel in sheet.header["panels"]] == [
+        "Std as it is", "Std times a factor",
+    ]  # fmt: skip
+    assert all(spec["alt"].startswith("All trees (100") for spec in curve_specs(at))
+    said = texts(at)
+    assert "of 10 seeds" not in said  # verdicts stand in captions
+    assert sum("of 10 seeds" in caption.value for caption in at.caption) >= 6
+    assert two_clocks_code(SETTINGS).strip() in [code.value for code in at.code]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("data", "growing noise"), ("data", "five features"), ("rows", 200), ("noise", 0.3),
+        ("seed", 3), ("trees", 200), ("members", 3), ("rate", 0.3), ("depth", 2),
+        ("mean_weight", 1.0),
+    ],
+)  # fmt: skip
+def test_a_knob_of_the_fit_changes_the_picture(key, value):
+    at = open_page()
+    before, fits = dials(at)["key"], count_fits()
+    settle(widget(at, key).set_value(value).run())
+    assert dials(at)["key"] != before
+    assert count_fits() > fits
+
+
+def test_tails_retrain_nothing():
+    at = open_page()
+    fits = count_fits()
+    settle(widget(at, "tails").set_value("normal").run())
+    assert count_fits() == fits
+    (sheet,) = sheets(at)
+    assert sheet.header["panels"][1]["subtitle"] == "normal"
+
+
+def test_a_real_table_has_no_truth_and_none_of_its_knobs():
+    at = open_page(data="diabetes", trees="100")
+    keys = {each.key for each in [*at.slider, *at.select_slider]}
+    assert not keys & {"rows", "noise"}
+    legend = next(spec for spec in curve_specs(at) if "dials" in spec)["legend"]
+    assert "true mean" not in [entry["name"] for entry in legend]
+
+
+def test_a_link_puts_the_sliders_where_they_were_and_marks_them_on_the_map():
+    at = open_page(clocks="100.5.plain")
+    found = dials(at)
+    assert found["trees"][found["mean"]] == 100
+    assert (found["trees"][found["scale"]], found["factor"]) == (5, False)
+    (sheet,) = sheets(at)
+    assert sheet.header["panels"][0]["markers"][-1]["label"] == "shown"
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"data": "heart"}, {"rows": "7"}, {"trees": "-1"}, {"clocks": "0.5"},
+        {"clocks": "<b>1.2</b>"}, {"tails": "cauchy"}, {"depth": "99"}, {"colour": "red"},
+    ],
+)  # fmt: skip
+def test_a_bad_link_says_so_and_shows_a_picture(bad):
+    at = open_page(**bad)
+    (name,) = bad
+    assert name in " ".join(text.value for text in at.text)
+    assert dials(at)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        SETTINGS,
+        replace(SETTINGS, tails="normal", shown=(100, 50, False), noise=0.3, mean_weight=1.0),
+        TwoClocksSettings(shown=(7, 900, True), depth=6, rate=0.3, seed=9),
+    ],
+)
+def test_a_query_restores_its_settings(settings):
+    asked = parse_qs(query_of(settings))
+    values = {}
+    for knob in STATE.knobs:
+        texts = asked.get(knob.key)
+        values[knob.key] = read_knob(knob, texts).value if texts else knob.default
+    assert settings_of(SimpleNamespace(**values)) == settings
+
+
+@pytest.mark.parametrize("shown", [None, (5, 1000, True), (1000, 5, False)])
+def test_the_clocks_in_a_link_say_what_they_mean(shown):
+    assert read_clocks(write_clocks(shown)) == shown
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        None, "5.5", {}, {"mean": 5, "scale": 9}, {"mean": 5, "scale": 8, "factor": True},
+        {"mean": True, "scale": 9, "factor": True}, {"mean": "5", "scale": 9, "factor": True},
+        {"mean": 5, "scale": float("nan"), "factor": True}, {"mean": 5, "scale": 9, "factor": 1},
+    ],
+)  # fmt: skip
+def test_a_browsers_message_is_checked(message):
+    assert read_turn(message, frozenset((5, 9))) is None
+
+
+def test_a_click_on_a_map_moves_the_sliders_there(monkeypatch):
+    state = {}
+    monkeypatch.setattr(controls.st, "session_state", state)
+    trees = [5, 10, 20]
+    picture._choose(trees, CanvasEvent(clicked=(0, 1, 2)))
+    assert state["clocks"] == "20.10.plain"
+    picture._choose(trees, CanvasEvent(clicked=(1, 0, 1)))
+    assert state["clocks"] == "10.5"
+    picture._choose(trees, CanvasEvent(lassoed=[(0, 0), (2, 1), (2, 2)]))
+    assert state["clocks"] == "10.20"
+    picture._choose(trees, CanvasEvent())
+    assert state["clocks"] == "10.20"
+    controls.turn(Turned(5, 20, False))
+    assert state["clocks"] == "5.20.plain"

@@ -1,0 +1,233 @@
+"""Two clocks: the page's fits are the estimator's, its scores those of the library."""
+
+import csv
+import io
+import math
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+
+from gbuq_core import BoostedEnsembleRegressor
+from gbuq_core.calibration.clocks import student_nll
+from gbuq_core.experiments.two_clocks.data import rows_of
+from gbuq_core.experiments.two_clocks.export import maps_csv, scores_csv, two_clocks_code
+from gbuq_core.experiments.two_clocks.fit import count_fits, fit_two_clocks
+from gbuq_core.experiments.two_clocks.plan import (
+    DATA,
+    WAYS,
+    TwoClocksSettings,
+    plan_two_clocks,
+)
+from gbuq_core.experiments.two_clocks.scores import (
+    LEAST_SHARE,
+    SCORES,
+    half_width,
+    look_two_clocks,
+    score_seeds,
+    verdicts_of,
+)
+from gbuq_core.experiments.two_clocks.words import describe_two_clocks, score_rows, seed_rows
+
+SMALL = TwoClocksSettings(data="growing noise", rows=200, trees=200, members=3)
+STOPPINGS = {"all": None, "early": "early", "clocks": "two_clocks"}
+
+
+@cache
+def fit_of(settings):
+    return fit_two_clocks(plan_two_clocks(settings))
+
+
+@cache
+def look_of(settings=SMALL):
+    return look_two_clocks(fit_of(replace(settings, tails="student")), settings.tails)
+
+
+@pytest.mark.parametrize("tails", ["student", "normal"])
+@pytest.mark.parametrize("way", STOPPINGS)
+def test_each_way_is_the_estimators_own(way, tails):
+    look = look_of(replace(SMALL, tails=tails))
+    rows = look.fit.rows
+    model = BoostedEnsembleRegressor(
+        stopping=STOPPINGS[way], mean_weight=100.0, tails=tails, n_members=3, n_trees=200, depth=3,
+        random_state=0,
+    ).fit(rows.X, rows.y)  # fmt: skip
+    law = model.predict_distribution(rows.X_scored)
+    score = look.scores[list(WAYS).index(way)]
+    # The same sums in another order.
+    assert score.nll == pytest.approx(-law.logpdf(rows.y_scored).mean(), rel=1e-9)
+    assert score.crps == pytest.approx(law.crps(rows.y_scored).mean(), rel=1e-9)
+    if model.clocks_ is not None:
+        mine, theirs = look.clocks[way], model.clocks_
+        assert (mine.mean_trees, mine.scale_trees) == (theirs.mean_trees, theirs.scale_trees)
+        assert (mine.factor, mine.df) == (theirs.factor, theirs.df)
+
+
+def test_one_factor_keeps_all_trees():
+    clocks = look_of().clocks["factor"]
+    assert clocks.mean_trees == clocks.scale_trees == SMALL.trees
+    assert clocks.factor > 1.0
+
+
+def test_the_marks_scores_are_those_of_the_maps():
+    look = look_of(replace(SMALL, tails="normal"))
+    maps, trees = look.maps, list(look.maps.n_trees)
+    for way, nll, coverage in (
+        ("all", maps.nll_plain, maps.coverage_plain),
+        ("early", maps.nll_plain, maps.coverage_plain),
+        ("clocks", maps.nll_scaled, maps.coverage_scaled),
+    ):
+        clocks, score = look.clocks[way], look.scores[list(WAYS).index(way)]
+        at = trees.index(clocks.scale_trees), trees.index(clocks.mean_trees)
+        # The map's factor comes from another search, to half a per cent.
+        assert nll[at] == pytest.approx(score.nll, rel=1e-3)
+        assert coverage[at] == pytest.approx(score.coverage, abs=2e-3)
+        assert maps.rmse[at[1]] == pytest.approx(score.rmse)
+
+
+def test_the_diagonal_of_the_map_is_the_curve_over_trees():
+    look = look_of()
+    np.testing.assert_allclose(np.diag(look.maps.nll_plain), look.curves.nll, rtol=1e-9)
+    np.testing.assert_allclose(np.diag(look.maps.coverage_plain), look.curves.coverage, atol=2e-3)
+    np.testing.assert_allclose(look.maps.rmse, look.curves.rmse, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("a", "b"), [(0, 0), (10, 30), (-1, -1), (-1, 5)])
+def test_the_maps_factors_are_the_best_on_the_rows_that_choose(a, b):
+    look = look_of()
+    chosen, df = look.fit.choosing, look.maps.df
+    squared = (chosen.mean[a] - chosen.y) ** 2
+
+    def score(log_factor):
+        variance = math.exp(2 * log_factor) * chosen.data[b] + chosen.knowledge[a]
+        return student_nll(squared, variance, df).mean()
+
+    best = minimize_scalar(score, bounds=(-4, 4), method="bounded")
+    assert score(math.log(look.maps.factor[b, a])) <= best.fun + 1e-5
+
+
+def test_the_story_early_stopping_is_on_the_diagonal_and_two_clocks_is_off_it():
+    """At the page's own settings, but fewer trees and rows; 10 of 10 seeds at the full ones."""
+    settings = TwoClocksSettings(rows=300, trees=500, members=2)
+    look = look_of(settings)
+    every, factor, early, clocks, truth = look.scores
+    assert early.clocks.mean_trees == early.clocks.scale_trees
+    assert clocks.clocks.mean_trees > clocks.clocks.scale_trees
+    assert every.coverage < LEAST_SHARE < clocks.coverage
+    assert truth.nll < clocks.nll < min(every.nll, factor.nll, early.nll)
+    assert truth.crps < clocks.crps < min(every.crps, early.crps)
+    curves = look.curves
+    assert curves.n_trees[curves.rmse.argmin()] > curves.n_trees[curves.nll.argmin()]
+    assert curves.stated[-1] < 0.6 * curves.rmse[-1]
+
+
+@pytest.mark.parametrize("data", DATA)
+def test_rows_that_score_are_not_rows_that_train(data):
+    rows = rows_of(plan_two_clocks(replace(SMALL, data=data, rows=100)))
+    trained = {tuple(row) for row in np.column_stack([rows.X, rows.y])}
+    assert not trained & {tuple(row) for row in np.column_stack([rows.X_scored, rows.y_scored])}
+    scene = rows.scene
+    assert len(scene.X) == len(scene.x)
+    assert (scene.mean is None) == (data == "diabetes")
+    assert np.all(np.diff(scene.x) > 0)
+
+
+def test_the_truth_of_the_picture_is_the_truth_of_the_rows():
+    for data in ("five features", "growing noise", "wave"):
+        rows = rows_of(plan_two_clocks(replace(SMALL, data=data)))
+        z = (rows.y_scored - rows.mean_scored) / rows.std_scored
+        assert abs(z.std() - 1.0) < 4 / (2 * len(z)) ** 0.5  # four standard errors
+        scene = rows.scene
+        at = np.interp(scene.x_rows, scene.x, scene.mean)
+        width = np.interp(scene.x_rows, scene.x, scene.std)
+        held = np.abs(scene.y_rows - at) <= half_width(math.inf) * width
+        assert abs(held.mean() - 0.9) < 0.12
+
+
+def test_tails_and_the_place_of_the_sliders_retrain_nothing():
+    before = count_fits()
+    one = look_of()
+    two = look_two_clocks(one.fit, "normal")
+    assert count_fits() == before
+    assert math.isinf(two.maps.df)
+    shown = replace(SMALL, shown=(5, 5, False), tails="normal")
+    assert plan_two_clocks(shown) == plan_two_clocks(SMALL)
+
+
+def test_seeds_are_fits_of_their_own_and_the_first_is_the_pages():
+    settings = replace(SMALL, data="wave", rows=100, trees=50, members=2, seed=4)
+    seeds = score_seeds(plan_two_clocks(settings), 2)
+    assert seeds.seeds == (4, 5)
+    look = look_of(settings)
+    first = seeds.by_tails["student"][0]
+    for way, score in zip(first, look.scores, strict=False):
+        assert way.tolist() == [getattr(score, name) for name in SCORES]
+    assert len(seed_rows(seeds.by_tails["normal"])) == 1 + len(WAYS)
+
+
+def made_up(wins, n=10):
+    """Scores in which two clocks has the lower NLL in so many seeds, and 90 % coverage."""
+    scores = np.ones((n, 4, 4))
+    scores[:, :, 0] = 0.9
+    scores[:, 3, 1] = np.where(np.arange(n) < wins, 0.5, 1.5)
+    return scores
+
+
+@pytest.mark.parametrize(
+    ("wins", "verdict"),
+    [(10, "holds"), (8, "holds"), (7, "nearly"), (6, "nearly"), (5, "does not hold")],
+)
+def test_a_verdict_counts_seeds(wins, verdict):
+    claim = verdicts_of(made_up(wins))[0]
+    assert claim.verdict == verdict
+    assert f"in {wins} of 10 seeds" in claim.here
+
+
+def test_equal_scores_win_nothing_and_coverage_has_two_sides():
+    claims = verdicts_of(made_up(0))
+    assert [claim.verdict for claim in claims] == 5 * ["does not hold"] + ["holds"]
+    wide = made_up(10)
+    wide[:, 3, 0] = 1.0
+    assert verdicts_of(wide)[-1].verdict == "does not hold"
+    wide[:, 0, 0] = 0.5
+    assert verdicts_of(wide)[-2].verdict == "holds"
+
+
+@pytest.mark.parametrize("data", DATA)
+def test_the_copied_code_runs_and_prints_the_pages_scores(data, capsys):
+    settings = replace(SMALL, data=data, rows=100, trees=40, members=2)
+    exec(two_clocks_code(settings), {})
+    printed = capsys.readouterr().out
+    look = look_of(settings)
+    for way in STOPPINGS:
+        score = look.scores[list(WAYS).index(way)]
+        for value in (score.nll, score.crps):
+            assert any(
+                float(text) == pytest.approx(value, rel=1e-9)
+                for text in printed.replace("\n", " ").split()
+                if text.replace(".", "").replace("-", "").isdigit()
+            )
+
+
+def test_tables_have_a_line_a_way_and_a_pair():
+    look = look_of()
+    lines = list(csv.DictReader(io.StringIO(scores_csv(look))))
+    assert [line["way"] for line in lines] == [*WAYS.values(), "The truth"]
+    assert float(lines[3]["nll"]) == pytest.approx(look.scores[3].nll, rel=1e-8)
+    pairs = list(csv.DictReader(io.StringIO(maps_csv(look))))
+    assert len(pairs) == len(look.maps.n_trees) ** 2
+    at = next(p for p in pairs if (p["mean_trees"], p["scale_trees"]) == ("200", "5"))
+    assert float(at["nll"]) == pytest.approx(look.maps.nll_plain[0, -1], rel=1e-8)
+
+
+def test_the_words_name_every_way_with_its_clocks():
+    look = look_of()
+    words = describe_two_clocks(look)
+    clocks = look.clocks["clocks"]
+    assert f"Two clocks ({clocks.mean_trees} trees for the mean, {clocks.scale_trees}" in words
+    assert all(label in words for label in (*WAYS.values(), "The truth"))
+    assert len(score_rows(look)) == 6
+    table = look_of(replace(SMALL, data="diabetes", trees=20, members=2))
+    assert len(score_rows(table)) == 5
