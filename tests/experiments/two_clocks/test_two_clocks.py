@@ -195,6 +195,7 @@ def test_equal_scores_win_nothing_and_coverage_has_two_sides():
     assert verdicts_of(wide)[-2].verdict == "holds"
 
 
+@pytest.mark.filterwarnings("ignore:The best number of trees")
 @pytest.mark.parametrize("data", DATA)
 def test_the_copied_code_runs_and_prints_the_pages_scores(data, capsys):
     settings = replace(SMALL, data=data, rows=100, trees=40, members=2)
