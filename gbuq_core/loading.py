@@ -6,6 +6,8 @@ from typing import Any
 
 from gbuq_core.boosting.saving import build_ensemble
 from gbuq_core.errors import ModelFileError
+from gbuq_core.macau.saving import KINDS as MACAU
+from gbuq_core.macau.saving import build_macau
 from gbuq_core.model_files.archive import read_archive
 from gbuq_core.model_files.contents import errors_as_damage, read_bytes
 from gbuq_core.soft_trees.saving import KINDS as SOFT_TREES
@@ -13,6 +15,7 @@ from gbuq_core.soft_trees.saving import build_soft_trees
 
 _BUILDERS = {
     **dict.fromkeys(("regressor", "classifier"), build_ensemble),
+    **dict.fromkeys(MACAU, build_macau),
     **dict.fromkeys(SOFT_TREES, build_soft_trees),
 }
 

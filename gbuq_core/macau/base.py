@@ -137,6 +137,7 @@ class LeafModels(BaseEstimator):
             table = make_leaf_table(leaves, source, leaf_paths(source))
             self._scaling: LeafScaling = fit_scaling(X, table, self.n_jobs)
             self.forest_ = source
+            self._importances = source_importances(source)
             self.n_leaves_ = int(table.first[-1])
             self._table: LeafTable = table
             try:
@@ -200,11 +201,21 @@ class LeafModels(BaseEstimator):
             )
         return Members(means, variances)
 
+    def save(self, target: Any) -> None:
+        """Write the fitted estimator to a path or a binary file; `gbuq_core.load` reads it.
+
+        Only with a forest of LightGBM, grown here or given: scikit-learn's have no file format.
+        """
+        from gbuq_core.macau.saving import save_macau
+
+        check_is_fitted(self, "_table")
+        save_macau(self, target)
+
     @property
     def feature_importances_(self) -> np.ndarray:
         """The forest's own importances (n_features,), divided by their sum."""
         check_is_fitted(self, "_table")
-        return source_importances(self.forest_)
+        return self._importances.copy()
 
     def score_novelty(self, X: Any) -> Novelty:
         """How much each row differs from the training rows.

@@ -83,8 +83,12 @@ def errors_as_damage() -> Iterator[None]:
 
 
 def parameters(estimator: Any) -> dict[str, Any]:
-    """Constructor arguments as JSON holds them; a generator becomes the seed drawn from it."""
+    """Constructor arguments as JSON holds them; a generator becomes the seed drawn from it.
+
+    A ``base_model`` is left out: it is no plain value, and files hold it in its own way.
+    """
     values = estimator.get_params(deep=False)
+    values.pop("base_model", None)
     state = values["random_state"]
     if state is not None and not isinstance(state, int | np.integer):
         values["random_state"] = estimator.seed_

@@ -37,7 +37,9 @@ def _ask(source: LeafSource) -> Any:
     model: Any = source.model
     if source.kind == "lightgbm":
         booster = getattr(model, "booster_", model)
-        return booster.feature_importance("gain")
+        gains = booster.feature_importance("gain")
+        # A model that was read from a file has its splits, but no gains.
+        return gains if gains.any() else booster.feature_importance("split")
     if source.kind == "xgboost" and not hasattr(model, "get_booster"):
         gains = model.get_score(importance_type="total_gain")
         names = model.feature_names or [f"f{i}" for i in range(source.n_features)]
