@@ -7,12 +7,16 @@ import re
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import threadpool_limits
 
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.ibug.inputs import check_rows, check_target
+from gbuq_core.inputs import check_sample_weight, stack_rows, take_rows
 from gbuq_core.jobs import effective_n_jobs, stage, tick
+from gbuq_core.trees.importers.ownership import is_owned
 
 # The default: CatBoost, the paper's, with as many trees as the validation rows ask for.
 _MOST_TREES = 1000
@@ -28,10 +32,53 @@ class BaseFit(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Rows and their targets."""
+    """Rows, their targets, and the weights (n,) that the model trains with, if any."""
 
     X: Any
     y: np.ndarray
+    weight: np.ndarray | None = None
+
+    def take(self, chosen: NDArray[np.intp]) -> Rows:
+        """Some of them, by position."""
+        weight = None if self.weight is None else self.weight[chosen]
+        return Rows(take_rows(self.X, chosen), self.y[chosen], weight)
+
+    def stack(self, more: Rows) -> Rows:
+        """These and then those, which weigh 1."""
+        weight = self.weight
+        if weight is not None:
+            weight = np.append(weight, np.ones(len(more.y)))
+        return Rows(stack_rows(self.X, more.X), np.concatenate([self.y, more.y]), weight)
+
+    def fit_arguments(self) -> dict[str, np.ndarray]:
+        """What `fit` is given besides X and y."""
+        return {} if self.weight is None else {"sample_weight": self.weight}
+
+
+def weigh_rows(base_model: Any, rows: Rows, sample_weight: Any) -> Rows:
+    """The rows with a positive weight, and their weights.
+
+    Raises
+    ------
+    InvalidParameter, InvalidData
+        If the model is fitted already or takes no weights, or the weights are none.
+    """
+    weight = check_sample_weight(sample_weight, len(rows.y))
+    if weight is None:
+        return rows
+    if not is_owned(base_model):
+        raise InvalidParameter(
+            "sample_weight trains the base model, but it is fitted already: pass an unfitted one, "
+            "or train yours with the weights and leave them out here."
+        )
+    if base_model is not None and not has_fit_parameter(base_model, "sample_weight"):
+        raise InvalidParameter(
+            f"base_model ({type(base_model).__name__}) takes no sample_weight in fit: pass a model "
+            "that does."
+        )
+    positive = weight[weight > 0.0]
+    kept = rows.take(np.flatnonzero(weight))
+    return kept if (positive == 1.0).all() else kept._replace(weight=positive)
 
 
 def check_validation(estimator: Any, X_val: Any, y_val: Any) -> Rows | None:
@@ -84,14 +131,14 @@ def fit_owned(
         if given.get("random_state", seed) is None:
             model.set_params(random_state=seed % 2**32)  # as large as scikit-learn takes it
         if n_jobs is None:
-            return BaseFit(model.fit(rows.X, rows.y), None)
+            return BaseFit(model.fit(rows.X, rows.y, **rows.fit_arguments()), None)
         n_threads = effective_n_jobs(n_jobs)
         if given.get("n_jobs", n_threads) is None:
             model.set_params(n_jobs=n_threads)
         elif type(model).__module__.startswith("catboost") and "thread_count" not in given:
             model.set_params(thread_count=n_threads)
         with threadpool_limits(n_threads, user_api="openmp"):  # HistGradientBoosting
-            return BaseFit(model.fit(rows.X, rows.y), None)
+            return BaseFit(model.fit(rows.X, rows.y, **rows.fit_arguments()), None)
     catboost = _catboost()
     limit = n_trees or _MOST_TREES
     model = catboost.CatBoostRegressor(
@@ -105,10 +152,13 @@ def fit_owned(
     watcher = _Watcher()
     stopping: dict[str, Any] = {}
     if held_out is not None:
-        stopping = {"eval_set": (held_out.X, held_out.y), "early_stopping_rounds": _PATIENCE}
+        held: Any = (held_out.X, held_out.y)
+        if held_out.weight is not None:
+            held = catboost.Pool(*held, weight=held_out.weight)
+        stopping = {"eval_set": held, "early_stopping_rounds": _PATIENCE}
     try:
         with stage(limit):
-            model.fit(rows.X, rows.y, callbacks=[watcher], **stopping)
+            model.fit(rows.X, rows.y, callbacks=[watcher], **rows.fit_arguments(), **stopping)
     except catboost.CatBoostError as error:
         reason = re.sub(r"^.*?\.cpp:\d+:\s*", "", str(error)).strip().rstrip(".")
         raise InvalidData(f"CatBoost cannot be fitted to these rows: {reason}.") from error

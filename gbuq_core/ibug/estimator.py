@@ -15,7 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 from gbuq_core.distribution import Distribution
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.ibug.affinity import LeafDensity, Neighbours, leaf_density
-from gbuq_core.ibug.base_models import Rows, check_validation, copy_unfitted, fit_owned
+from gbuq_core.ibug.base_models import (
+    Rows,
+    check_validation,
+    copy_unfitted,
+    fit_owned,
+    weigh_rows,
+)
 from gbuq_core.ibug.class_view import ClassShares, count_classes
 from gbuq_core.ibug.families import (
     FITS,
@@ -58,7 +64,7 @@ from gbuq_core.ibug.search import (
     row_parts,
     select_trees,
 )
-from gbuq_core.inputs import draw_seed, hold_out, stack_rows, take_rows
+from gbuq_core.inputs import draw_seed, hold_out
 from gbuq_core.jobs import check_memory, stage
 from gbuq_core.metrics.neighbour_tuning import (
     CANDIDATES,
@@ -198,7 +204,9 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
             tags.input_tags.allow_nan = True
         return tags
 
-    def fit(self, X: Any, y: Any, X_val: Any = None, y_val: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, X_val: Any = None, y_val: Any = None, sample_weight: Any = None
+    ) -> Self:
         """Record the leaves of the training rows, and tune on rows that the model has not seen.
 
         Parameters
@@ -210,6 +218,11 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
         X_val, y_val : optional
             Rows for tuning. Without them, a part of X is held out. A fitted model has seen all of
             X, so without them nothing can be tuned and ``n_neighbors`` must be a number.
+        sample_weight : array-like of shape (n_samples,), optional
+            How many rows each row counts as when the model is trained, which must be unfitted. A
+            row of weight 0 is left out. Each other row is one neighbour, and one row for tuning,
+            whatever its weight: whole weights equal repeated rows for the model, not for the k
+            nearest rows, where copies of one row would fill several places.
 
         Raises
         ------
@@ -221,6 +234,7 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
         check_parameters(self)
         table = check_rows(self, X, reset=True)
         rows = Rows(table, check_target("y", y, len(table)))
+        rows = weigh_rows(self.base_model, rows, sample_weight)
         check_spread(rows.y)
         self._check_family(rows.y)
         held_out = check_validation(self, X_val, y_val)
@@ -623,17 +637,16 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
     def _fit_owned(self, rows: Rows, held_out: Rows | None) -> None:
         """Fit the model on a part of the rows, tune on the rest, and refit it on all of them."""
         if self.base_model is None:
-            rows = Rows(numbers_of(rows.X), rows.y)
+            rows = rows._replace(X=numbers_of(rows.X))
             held_out = None if held_out is None else Rows(numbers_of(held_out.X), held_out.y)
         tuned = "tune" in (self.n_neighbors, self.posterior) or self.calibrate
         every, n_trees, places = rows, None, np.arange(len(rows.y))
         if held_out is not None:
-            every = Rows(stack_rows(rows.X, held_out.X), np.concatenate([rows.y, held_out.y]))
+            every = rows.stack(held_out)
             self._check_family(every.y)
         elif tuned or self.base_model is None:  # CatBoost stops adding trees by them
             places, others = hold_out(len(rows.y), self.validation_fraction, self.seed_)
-            held_out = Rows(take_rows(rows.X, others), rows.y[others])
-            rows = Rows(take_rows(rows.X, places), rows.y[places])
+            held_out, rows = rows.take(others), rows.take(places)
         if self.n_neighbors != "tune":  # refused before anything is fitted
             check_k(self.n_neighbors, len(rows.y))
         self._validation = None

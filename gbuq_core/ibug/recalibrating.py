@@ -233,4 +233,6 @@ def watch_rows(
     if held_out is None:
         return None
     with missing_explained(held_out.X, rows.source.model):
-        return ValidationRows(rows.source, rows.leaves, *held_out, places, y_train, seed, n_jobs)
+        return ValidationRows(
+            rows.source, rows.leaves, held_out.X, held_out.y, places, y_train, seed, n_jobs
+        )

@@ -12,7 +12,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from gbuq_core.errors import InvalidData
-from gbuq_core.inputs import check_fit_data, check_new_rows, draw_seed, read_numbers
+from gbuq_core.inputs import (
+    check_fit_data,
+    check_new_rows,
+    check_sample_weight,
+    draw_seed,
+    read_numbers,
+)
 from gbuq_core.macau import novelty
 from gbuq_core.macau.forest import ForestKnobs, check_knobs, find_forest, rows_for
 from gbuq_core.macau.leaves import (
@@ -36,7 +42,7 @@ from gbuq_core.macau.novelty import (
 )
 from gbuq_core.parallel import parallel_map
 from gbuq_core.progress import advance, stage
-from gbuq_core.resources import held_bytes
+from gbuq_core.resources import check_memory, held_bytes
 from gbuq_core.trees.importers.importances import source_importances
 from gbuq_core.trees.importers.paths import leaf_paths
 from gbuq_core.validation import check_choice
@@ -104,7 +110,9 @@ class LeafModels(BaseEstimator):
         """The same of new rows, (n, n_trees)."""
         return members.means
 
-    def _begin(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray, ForestKnobs]:
+    def _begin(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[np.ndarray, np.ndarray, ForestKnobs]:
         """Check the knobs and the data; return X as numbers, the raw target and the knobs."""
         self.__dict__.pop("_table", None)  # a fit that fails leaves no half of the one before
         check_choice("leaf_model", self.leaf_model, LEAF_MODELS)
@@ -117,7 +125,7 @@ class LeafModels(BaseEstimator):
         )  # fmt: skip
         check_knobs(knobs)
         table, target = check_fit_data(self, X, y)
-        return read_matrix(table), target, knobs
+        return *_repeat_rows(read_matrix(table), target, sample_weight), knobs
 
     def _fit_leaves(
         self, X: np.ndarray, target: np.ndarray, labels: Any, n_classes: int, knobs: ForestKnobs
@@ -326,6 +334,23 @@ class LeafModels(BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.target_tags.required = True
         return tags
+
+
+def _repeat_rows(
+    X: np.ndarray, target: np.ndarray, sample_weight: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and targets as often as they weigh."""
+    weight = check_sample_weight(sample_weight, len(X))
+    if weight is None:
+        return X, target
+    if (weight != np.round(weight)).any():
+        raise InvalidData(
+            "sample_weight holds fractions, but rows of MACAU's leaves can only be repeated: round "
+            "the weights to whole numbers, after scaling them if need be."
+        )
+    check_memory(8.0 * float(weight.sum()) * (X.shape[1] + 1), "these repeated rows")
+    counts = weight.astype(np.int64)
+    return X.repeat(counts, axis=0), target.repeat(counts)
 
 
 def read_matrix(table: pd.DataFrame) -> np.ndarray:

@@ -104,7 +104,7 @@ class MacauClassifier(ClassifierMixin, LeafModels):
         )  # fmt: skip
         self.inference = inference
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the forest, unless there is one, and the models of its leaves.
 
         Parameters
@@ -113,6 +113,9 @@ class MacauClassifier(ClassifierMixin, LeafModels):
             Numbers; missing values are NaN.
         y : array-like (n_samples,)
             At least two classes, of any one type.
+        sample_weight : array-like (n_samples,), optional
+            Whole numbers: a weight of 3 is three copies of the row, which cost three times as much,
+            and 0 leaves it out.
 
         Returns
         -------
@@ -125,7 +128,7 @@ class MacauClassifier(ClassifierMixin, LeafModels):
         """
         began = time.perf_counter()
         check_choice("inference", self.inference, INFERENCES)
-        matrix, labels, knobs = self._begin(X, y)
+        matrix, labels, knobs = self._begin(X, y, sample_weight)
         self.classes_, codes = encode_classes(labels)
         self._fit_leaves(matrix, codes, labels, len(self.classes_), knobs)
         self._end(began)

@@ -136,7 +136,7 @@ class MacauRegressor(RegressorMixin, LeafModels):
             subsample, n_jobs, random_state,
         )  # fmt: skip
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the forest, unless there is one, and the models of its leaves.
 
         Parameters
@@ -144,6 +144,9 @@ class MacauRegressor(RegressorMixin, LeafModels):
         X : array-like or DataFrame (n_samples, n_features)
             Numbers; missing values are NaN.
         y : array-like (n_samples,)
+        sample_weight : array-like (n_samples,), optional
+            Whole numbers: a weight of 3 is three copies of the row, which cost three times as much,
+            and 0 leaves it out.
 
         Returns
         -------
@@ -155,7 +158,7 @@ class MacauRegressor(RegressorMixin, LeafModels):
             One sentence.
         """
         began = time.perf_counter()
-        matrix, raw, knobs = self._begin(X, y)
+        matrix, raw, knobs = self._begin(X, y, sample_weight)
         if not isinstance(self.standardize_target, bool | np.bool_):
             raise InvalidParameter(
                 f"standardize_target must be True or False; got {self.standardize_target!r}."

@@ -1,16 +1,23 @@
-"""scikit-learn's metadata routing carries sample_weight and groups to `fit`."""
+"""scikit-learn's metadata routing carries sample_weight and groups to every `fit`."""
 
 import numpy as np
 import pytest
 from saving_parts import SMALL
 from sklearn import config_context
+from sklearn.base import clone
+from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from gbuq_core import BoostedEnsembleClassifier, BoostedEnsembleRegressor
+from gbuq_core import (
+    BoostedEnsembleClassifier,
+    BoostedEnsembleRegressor,
+    IBUGRegressor,
+    MacauRegressor,
+)
 
 BOTH = pytest.mark.parametrize("kind", [BoostedEnsembleRegressor, BoostedEnsembleClassifier])
 
@@ -92,3 +99,22 @@ def test_what_nobody_asked_for_is_refused(rows):
     for model in (BoostedEnsembleRegressor(**SMALL), Ridge()):
         with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
             cross_validate(model, X, y, cv=2, params={"sample_weight": weight})
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        IBUGRegressor(GradientBoostingRegressor(n_estimators=5, random_state=0), n_jobs=1),
+        MacauRegressor(n_trees=2, n_jobs=1, random_state=0),
+    ],
+    ids=["ibug", "macau"],
+)
+def test_the_other_estimators_take_routed_weights(rows, model):
+    X, y, weight, _ = rows
+    found = cross_validate(
+        weighted(model), X, y, cv=2, params={"sample_weight": weight}, return_estimator=True,
+        return_indices=True,
+    )  # fmt: skip
+    for fitted, train in zip(found["estimator"], found["indices"]["train"], strict=True):
+        own = clone(model).fit(X[train], y[train], sample_weight=weight[train])
+        np.testing.assert_array_equal(fitted.predict(X), own.predict(X))
