@@ -62,7 +62,9 @@ def clocks_figure(
     for curve, colour in zip(curves, _COLOURS, strict=False):
         there = np.isfinite(curve.values)
         read &= there
-        limits = _range(curve.values[there])
+        # Of what it is compared with, the best is in the picture; the rest may leave it.
+        best = [] if curve.plain is None else [np.min(curve.plain)]
+        limits = _range(np.append(curve.values[there], best))
         drawn = line(n_trees[there], curve.values[there], colour)
         mark = line([curve.chosen, curve.chosen], limits, colour, 1.8, "6 4")
         layers = [drawn, mark]

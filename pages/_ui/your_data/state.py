@@ -75,7 +75,7 @@ METHOD = (
     ),
 )
 TRAINING = (
-    Knob("trees", "Trees", "ladder", 200, choices=(50, 100, 200, 300, 500, 1000, 2000)),
+    Knob("trees", "Trees", "ladder", 300, choices=(50, 100, 200, 300, 500, 1000, 2000)),
     Knob(
         "models",
         "Models trained",
@@ -162,7 +162,7 @@ AFTERWARDS = (
     ),
 )
 PRESETS = (
-    Preset("Quick", {}, "200 trees of depth 4, for a first look"),
+    Preset("Quick", {}, "300 trees of depth 4, for a first look"),
     Preset(
         "Paper settings",
         {"trees": 1000, "depth": 6, "step": 50, "models": 10, "clocks": False},
