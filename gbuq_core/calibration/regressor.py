@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import warnings
 from typing import Any, Self
@@ -41,7 +42,7 @@ from gbuq_core.inputs import (
     take_rows,
 )
 from gbuq_core.jobs import parallel_map, stage
-from gbuq_core.trees.importers.ownership import is_owned
+from gbuq_core.trees.importers.ownership import copy_unfitted, is_owned
 from gbuq_core.uncertainty import Uncertainty
 from gbuq_core.validation import check_array, check_choice
 
@@ -292,6 +293,13 @@ class CalibratedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
             parts = self._reader.parts(self.estimator_, rows, self.method != "conformal")
         return parts._replace(data=self.factor_**2 * np.maximum(parts.data, self._smallest))
 
+    def __sklearn_clone__(self) -> Self:
+        bare = copy.copy(self)
+        bare.estimator = None
+        cloned: Self = super(CalibratedRegressor, bare).__sklearn_clone__()
+        cloned.estimator = copy_unfitted(self.estimator)
+        return cloned
+
     def _forget(self) -> None:
         """A fit that fails leaves no half of the one before."""
         for name in ("factor_", "estimator_"):
@@ -301,7 +309,7 @@ class CalibratedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
 
     def _calibrate_fitted(self, model: Any, rows: Any, target: FloatArray) -> None:
         n_features = getattr(model, "n_features_in_", getattr(model, "n_features", None))
-        if n_features is not None and n_features != self.n_features_in_:
+        if n_features and n_features != self.n_features_in_:  # a model from a file says 0
             raise InvalidData(
                 f"X has {self.n_features_in_} columns, but the fitted {type(model).__name__} "
                 f"expects {n_features}."
@@ -339,7 +347,8 @@ class CalibratedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     ) -> Any:
         options = {} if weights is None else {"sample_weight": weights[chosen]}
         with stage(1.0, span=1.0):
-            return self._reader.fit(clone(model), take_rows(rows, chosen), y[chosen], **options)
+            part = copy_unfitted(model)
+            return self._reader.fit(part, take_rows(rows, chosen), y[chosen], **options)
 
     def _calibrate(self, models: list[Any], held: list[tuple[Any, FloatArray]]) -> None:
         """Choose by what each model says about rows that it has not seen."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 import re
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import threadpool_limits
 
@@ -16,7 +14,7 @@ from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.ibug.inputs import check_rows, check_target
 from gbuq_core.inputs import check_sample_weight, stack_rows, take_rows
 from gbuq_core.jobs import effective_n_jobs, stage, tick
-from gbuq_core.trees.importers.ownership import is_owned
+from gbuq_core.trees.importers.ownership import copy_unfitted, is_owned
 
 # The default: CatBoost, the paper's, with as many trees as the validation rows ask for.
 _MOST_TREES = 1000
@@ -89,16 +87,6 @@ def check_validation(estimator: Any, X_val: Any, y_val: Any) -> Rows | None:
         raise InvalidData("X_val and y_val belong together: pass both or neither.")
     table = check_rows(estimator, X_val, reset=False)
     return Rows(table, check_target("y_val", y_val, len(table)))
-
-
-def copy_unfitted(model: Any) -> Any:
-    """scikit-learn's `clone`, also for a CatBoost model with lists among its parameters.
-
-    CatBoost copies such a parameter (``cat_features``), which `clone` takes for a change.
-    """
-    if type(model).__module__.startswith("catboost"):
-        return type(model)(**copy.deepcopy(model.get_params()))
-    return clone(model, safe=False)  # None, a booster: a copy
 
 
 def fit_owned(

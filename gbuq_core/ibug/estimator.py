@@ -18,7 +18,6 @@ from gbuq_core.ibug.affinity import LeafDensity, Neighbours, leaf_density
 from gbuq_core.ibug.base_models import (
     Rows,
     check_validation,
-    copy_unfitted,
     fit_owned,
     weigh_rows,
 )
@@ -74,7 +73,7 @@ from gbuq_core.metrics.neighbour_tuning import (
 )
 from gbuq_core.trees.importers import leaf_source
 from gbuq_core.trees.importers.importances import source_importances
-from gbuq_core.trees.importers.ownership import is_owned
+from gbuq_core.trees.importers.ownership import copy_unfitted, is_owned
 from gbuq_core.uncertainty import Uncertainty
 from gbuq_core.validation import check_array, check_choice, check_flag, check_number
 

@@ -1,9 +1,11 @@
-"""Whether an estimator that reads a model's trees has to fit the model itself."""
+"""Whether an estimator has to fit the model that it is given, and unfitted copies of models."""
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
@@ -32,3 +34,19 @@ def is_owned(base_model: Any) -> bool:
     except NotFittedError:
         return True
     return False
+
+
+def copy_unfitted(model: Any) -> Any:
+    """scikit-learn's `clone`, also for a CatBoost model with lists among its parameters.
+
+    CatBoost copies such a parameter (``cat_features``), which `clone` takes for a change.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> copy_unfitted(DecisionTreeRegressor(max_depth=3)).max_depth
+    3
+    """
+    if type(model).__module__.startswith("catboost"):
+        return type(model)(**copy.deepcopy(model.get_params()))
+    return clone(model, safe=False)  # None, a booster: a copy
