@@ -214,7 +214,8 @@ def clocks_sheet(
     maps = look.maps
     trees = [int(n) for n in maps.n_trees]
     nll = (maps.nll_plain, maps.nll_scaled)
-    mine = None if shown is None else shown_of(look, shown)
+    taken = [stop[1:] for stop in stops_of(look)]  # their marks have names of their own
+    mine = None if shown is None or tuple(shown) in taken else shown_of(look, shown)
     df = float(maps.df)
     tails_text = "normal" if np.isinf(df) else f"t, {df:g} degrees of freedom"
     least = min(float(part.min()) for part in nll)

@@ -21,6 +21,7 @@ from pages._ui.neighbours import controls as neighbours_controls
 from pages._ui.novelty import controls as novelty_controls
 from pages._ui.soft_trees import controls as soft_trees_controls
 from pages._ui.spiral import controls as spiral_controls
+from pages._ui.two_clocks import controls as two_clocks_controls
 
 APP = str(Path(__file__).resolve().parents[2] / "app.py")
 HEART = load_lessons()[0]
@@ -32,6 +33,7 @@ CONTROLS = {
     "soft_trees": soft_trees_controls,
     "heteroscedastic": heteroscedastic_controls,
     "novelty": novelty_controls,
+    "two_clocks": two_clocks_controls,
 }
 
 

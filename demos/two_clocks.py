@@ -1,0 +1,231 @@
+"""Lesson: why the stated uncertainty of boosting is false, and what makes it true.
+
+The ensemble is that of Malinin, Prokhorenkova and Ustimenko, "Uncertainty in gradient boosting via
+ensembles"; the two clocks are ours.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from demos.lesson import Lesson, Shown, Step, main
+from gbuq_core.experiments.two_clocks.fit import fit_two_clocks
+from gbuq_core.experiments.two_clocks.plan import LEVELS, WAYS, TwoClocksSettings, plan_two_clocks
+from gbuq_core.experiments.two_clocks.scores import TwoClocksLook, WayScore, look_two_clocks
+from gbuq_core.experiments.two_clocks.words import describe_two_clocks
+from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
+from gbuq_core.figures.two_clocks import COLOUR, WAY_COLOURS, clocks_sheet
+from gbuq_core.presentation import short
+
+
+class ClocksPreset(NamedTuple):
+    """What the page Two clocks is opened with."""
+
+    settings: TwoClocksSettings
+
+
+MAIN = ClocksPreset(TwoClocksSettings())
+END = ClocksPreset(TwoClocksSettings(shown=(1000, 1000, False)))
+ONE_FEATURE = ClocksPreset(TwoClocksSettings(data="growing noise", rows=200))
+
+
+@lru_cache(maxsize=2)
+def _look(settings: TwoClocksSettings) -> TwoClocksLook:
+    return look_two_clocks(fit_two_clocks(plan_two_clocks(settings)), settings.tails)
+
+
+def _score(look: TwoClocksLook, way: str) -> WayScore:
+    return look.scores[list(WAYS).index(way)]
+
+
+def _strips(look: TwoClocksLook, *names: str) -> PanelSheet:
+    """Scores against the number of trees, from 20 on, over a logarithmic axis."""
+    curves = look.curves
+    late = curves.n_trees >= 20
+    x = np.log10(curves.n_trees[late])
+    lines = {
+        "error": [
+            StripLine("RMSE", curves.rmse[late], COLOUR),
+            StripLine("stated std", curves.stated[late], WAY_COLOURS["all"], dash=True),
+        ],
+        "coverage": [StripLine("coverage of 90 % intervals", 100 * curves.coverage[late], COLOUR)],
+        "nll": [StripLine("NLL", curves.nll[late], COLOUR)],
+        "crps": [StripLine("CRPS", curves.crps[late], COLOUR)],
+    }
+    titles = {
+        "error": ("Error of the mean, measured and stated", "units of y"),
+        "coverage": ("Coverage", "%"),
+        "nll": ("NLL", "nats"),
+        "crps": ("CRPS", "units of y"),
+    }
+    strips = [
+        Strip(
+            title=titles[name][0],
+            x=x,
+            lines=lines[name],
+            x_label="log10 of the number of trees (2: 100 trees, 3: 1,000)",
+            y_label=titles[name][1],
+        )
+        for name in names
+    ]
+    return PanelSheet(
+        panels=[],
+        strips=strips,
+        strip_columns=len(strips),
+        strip_height=240,
+        alt=describe_two_clocks(look),
+        name="two-clocks",
+    )
+
+
+def collapse() -> Shown:
+    """The model's own statement of its error falls below the error."""
+    look = _look(MAIN.settings)
+    curves, every = look.curves, _score(look, "all")
+    settings = MAIN.settings
+    enough = curves.n_trees[curves.stated >= curves.rmse]
+    text = (
+        f"{settings.rows} rows with five features train {settings.members} boosted models. Each "
+        "predicts a mean and a std. The chart shows the error of the mean on rows that the models "
+        "have not seen, and the error that the models state.",
+        "Both fall while trees are added.",
+    )
+    answer = (
+        f"The stated std is below the error after {int(enough.max(initial=0)):,} trees. "
+        f"With all {settings.trees:,} trees the models state {short(curves.stated[-1])} and "
+        f"are off by {short(curves.rmse[-1])}. Their 90 % intervals hold "
+        f"{100 * every.coverage:.0f} % of unseen rows. The trees have fitted the "
+        "training rows so closely that the residuals no "
+        "longer show the noise."
+    )
+    return Shown(text, answer, _strips(look, "error", "coverage"))
+
+
+def two_moments() -> Shown:
+    """Two scores are best at different numbers of trees."""
+    look = _look(MAIN.settings)
+    curves = look.curves
+    at_rmse, at_nll = int(curves.rmse.argmin()), int(curves.nll.argmin())
+    text = (
+        "Early stopping takes the number of trees with the least NLL on unseen rows, for the mean "
+        "and the scale together.",
+    )
+    answer = (
+        f"The NLL is least at {int(curves.n_trees[at_nll]):,} trees, and the error of the mean at "
+        f"{int(curves.n_trees[at_rmse]):,}. Stopping for the NLL costs "
+        f"{short(curves.rmse[at_nll] / curves.rmse[at_rmse] * 100 - 100, 2)} % of RMSE. Stopping "
+        f"for the mean costs {short(curves.nll[at_rmse] - curves.nll[at_nll])} nats."
+    )
+    return Shown(text, answer, _strips(look, "error", "nll"))
+
+
+def off_the_diagonal() -> Shown:
+    """The best pair of numbers is not on the diagonal."""
+    look = _look(MAIN.settings)
+    early, clocks = _score(look, "early"), _score(look, "clocks")
+    assert clocks.clocks is not None
+    assert early.clocks is not None
+    same = clocks.clocks.mean_trees == clocks.clocks.scale_trees
+    place = "On it, with this seed." if same else "Off it."
+    text = (
+        "Each cell is a pair: trees for the mean across, trees for the scale upwards. Dark cells "
+        "have a low NLL on rows that chose nothing. The dashed diagonal is where both numbers are "
+        "equal. The left map has the std as it is; the right one multiplies it by the best factor.",
+        "The clocks are chosen on other rows, held out of the training in folds.",
+    )
+    answer = (
+        f"{place} Two clocks takes {clocks.clocks.mean_trees:,} trees for the mean and "
+        f"{clocks.clocks.scale_trees:,} for the scale, with a factor of "
+        f"{short(clocks.clocks.factor)}. Its NLL is {short(clocks.nll)}; early stopping, with "
+        f"{early.clocks.mean_trees:,} trees for both, has {short(early.nll)}. Its RMSE is "
+        f"{short(clocks.rmse)} against {short(early.rmse)}."
+    )
+    return Shown(text, answer, clocks_sheet(look, None, describe_two_clocks(look)))
+
+
+def only_a_factor() -> Shown:
+    """A factor repairs the coverage, but not the shape of the noise."""
+    look = _look(END.settings)
+    every, factor, clocks = (_score(look, way) for way in ("all", "factor", "clocks"))
+    assert factor.clocks is not None
+    levels = 100 * np.array(LEVELS)
+    lines = [
+        StripLine(WAYS[way], 100 * look.reliability[way], WAY_COLOURS[way], dash=way == "factor")
+        for way in WAYS
+    ]
+    sheet = PanelSheet(
+        panels=[],
+        strips=[
+            Strip(
+                title="Rows inside the interval",
+                x=levels,
+                lines=[*lines, StripLine("true", levels, "text", dash=True)],
+                x_label="level of the interval (%)",
+                y_label="%",
+            )
+        ],
+        strip_columns=1,
+        strip_height=260,
+        alt=describe_two_clocks(look),
+        name="two-clocks-reliability",
+    )
+    text = (
+        "Something simpler could do: keep all trees, and multiply every std by one factor. The "
+        "chart shows how many unseen rows lie inside intervals of each level.",
+    )
+    answer = (
+        f"It repairs the coverage: 90 % intervals hold {100 * factor.coverage:.0f} % instead of "
+        f"{100 * every.coverage:.0f} %, with a factor of {short(factor.clocks.factor)}. But the "
+        f"collapsed std no longer shows which rows are noisy. The NLL is {short(factor.nll)}, and "
+        f"{short(clocks.nll)} with two clocks; the CRPS is {short(factor.crps)} against "
+        f"{short(clocks.crps)}."
+    )
+    return Shown(text, answer, sheet)
+
+
+def one_feature() -> Shown:
+    """Where the mean stops early too, the clocks nearly agree."""
+    look = _look(ONE_FEATURE.settings)
+    early, clocks = _score(look, "early"), _score(look, "clocks")
+    assert clocks.clocks is not None
+    assert early.clocks is not None
+    gain = "Little." if clocks.nll < early.nll else "Nothing, with this seed."
+    text = (
+        f"Now one feature, noise that grows with it, and {ONE_FEATURE.settings.rows} rows. The "
+        "mean is a simple curve that few trees can draw.",
+    )
+    answer = (
+        f"{gain} Two clocks takes {clocks.clocks.mean_trees} and {clocks.clocks.scale_trees} "
+        f"trees, early stopping {early.clocks.mean_trees}. The NLL is {short(clocks.nll)} against "
+        f"{short(early.nll)}, the RMSE {short(clocks.rmse)} against {short(early.rmse)}. What is "
+        f"left is the factor, {short(clocks.clocks.factor)}: intervals hold "
+        f"{100 * clocks.coverage:.0f} % instead of {100 * early.coverage:.0f} %."
+    )
+    return Shown(text, answer, clocks_sheet(look, None, describe_two_clocks(look)))
+
+
+LESSON = Lesson(
+    name="two_clocks",
+    title="When the stated uncertainty is false, and what makes it true",
+    lead="Five pictures of boosted models that know too little of their own error. All numbers "
+    "are computed while you read.",
+    page="two_clocks",
+    source="The ensemble is that of Malinin, Prokhorenkova and Ustimenko, Uncertainty in gradient "
+    "boosting via ensembles (arXiv 2006.10562). The two clocks are ours.",
+    steps=(
+        Step("The scale collapses", "From where on is the stated error too small?", END,
+             collapse),
+        Step("Two best moments", "Are both curves lowest at the same number of trees?", MAIN,
+             two_moments),
+        Step("Off the diagonal", "Is the darkest place on the diagonal?", MAIN,
+             off_the_diagonal),
+        Step("Only a factor", "Is one factor enough?", END, only_a_factor),
+        Step("One feature", "How much do two clocks gain here?", ONE_FEATURE, one_feature),
+    ),
+)  # fmt: skip
+
+if __name__ == "__main__":
+    raise SystemExit(main(LESSON))
