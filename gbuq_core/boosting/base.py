@@ -380,6 +380,11 @@ class BoostedEnsemble(BaseEstimator):
             Of `gbuq_core.calibration.choose_clocks` on rows that the models have not learnt from,
             or `choose_class_clocks`. None means all trees.
 
+        Raises
+        ------
+        InvalidParameter
+            If the clocks stop at a tree that the ensemble does not have.
+
         Examples
         --------
         >>> from gbuq_core import BoostedEnsembleRegressor
@@ -392,6 +397,11 @@ class BoostedEnsemble(BaseEstimator):
         check_is_fitted(self, "models_")
         other = copy.copy(self)
         other.clocks_ = clocks
+        last = self.n_trees_ if clocks is None else clocks.last
+        if last > self.n_trees_:
+            raise InvalidParameter(
+                f"The clocks stop at {last} trees, but the ensemble has {self.n_trees_}."
+            )
         other.stopping_ = None if clocks is None else (self.stopping_ or "two_clocks")
         return other
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from typing import Any, Self
 
@@ -12,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbuq_core.boosting.base import BoostedEnsemble
 from gbuq_core.boosting.stopping import regression_stages, weight_of_mean
-from gbuq_core.calibration import Clocks, Stages
+from gbuq_core.calibration import Stages
 from gbuq_core.distribution import Distribution, LogDistribution, student
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.inputs import (
@@ -331,7 +330,7 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
         >>> train, new = (make_heteroscedastic(300, random_state=k) for k in (0, 1))
         >>> model = BoostedEnsembleRegressor(n_members=2, n_trees=100, stopping=None)
         >>> clocks = choose_clocks(model.fit(train.X, train.y).stages(new.X, new.y))
-        >>> model.stopped_at(clocks).clocks_ is clocks
+        >>> model.with_clocks(clocks).clocks_ is clocks
         True
         """
         check_is_fitted(self, "models_")
@@ -339,18 +338,6 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
         if target.shape != (len(table),):
             raise InvalidData(f"X has {len(table)} rows, but y has the shape {target.shape}.")
         return regression_stages(self, table, target if self.target_ is None else _log_of(target))
-
-    def stopped_at(self, clocks: Clocks) -> BoostedEnsembleRegressor:
-        """The same trained trees with these clocks: a copy, which shares the trees."""
-        check_is_fitted(self, "models_")
-        last = max(clocks.mean_trees, clocks.scale_trees)
-        if last > self.n_trees_:
-            raise InvalidParameter(
-                f"The clocks stop at {last} trees, but the ensemble has {self.n_trees_}."
-            )
-        other = copy.copy(self)
-        other.stopping_, other.clocks_ = "two_clocks", clocks
-        return other
 
     def _inner_target(self, target: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
         self.target_scale_ = fit_target_scale(target, self.standardize_target, weight)

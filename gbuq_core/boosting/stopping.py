@@ -140,14 +140,12 @@ def fit_clocks(
 
     with stage(float(len(splits))):
         found = parallel_map(judge, range(len(splits)), ensemble.n_jobs if side_by_side else 1)
+    chosen: Clocks | ClassClocks
     if n_classes is None:
-        clocks = clocks_of(found, ensemble.stopping_, ensemble.tails)
-        chosen: Clocks | ClassClocks = clocks
-        last = max(clocks.mean_trees, clocks.scale_trees)
+        chosen = clocks_of(found, ensemble.stopping_, ensemble.tails)
     else:
-        chosen = of_classes = class_clocks_of(found, ensemble.stopping_)
-        last = of_classes.n_trees_used
-    if last >= plan.n_trees:
+        chosen = class_clocks_of(found, ensemble.stopping_)
+    if chosen.last >= plan.n_trees:
         warnings.warn(
             f"The best number of trees is all {plan.n_trees}: more trees (n_trees) or a higher "
             "learning_rate may be better still.",

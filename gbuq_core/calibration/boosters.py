@@ -242,7 +242,7 @@ def reader_of(estimator: Any, growing: bool = False) -> Reader:
         if dist != "Normal":
             raise InvalidParameter(f"NGBRegressor must have Dist=Normal, but it has {dist}.")
         found = _NGBoostNormal()
-    elif hasattr(estimator, "stages") and hasattr(estimator, "stopped_at"):
+    elif hasattr(estimator, "stages") and hasattr(estimator, "with_clocks"):
         found = _OwnBooster()
     elif hasattr(estimator, "predict_distribution") and hasattr(estimator, "fit"):
         found = Reader()

@@ -117,6 +117,11 @@ class Clocks:
     nll: NDArray[np.float64]
     nll_uncorrected: NDArray[np.float64]
 
+    @property
+    def last(self) -> int:
+        """Trees that are needed."""
+        return max(self.mean_trees, self.scale_trees)
+
 
 @dataclass(frozen=True, kw_only=True)
 class ClassStages:
@@ -152,7 +157,7 @@ class ClassClocks:
         Rows that chose.
     n_trees : ndarray of shape (n_stages,)
     log_loss : ndarray of shape (n_stages,)
-        Of the mean of the members' probabilities at each stage's best temperature, in nats.
+        Of the mean of the members' probabilities at each stage with that temperature, in nats.
     log_loss_uncorrected : ndarray of shape (n_stages,)
         The same at temperature 1.
     """
@@ -163,6 +168,11 @@ class ClassClocks:
     n_trees: NDArray[np.int64]
     log_loss: NDArray[np.float64]
     log_loss_uncorrected: NDArray[np.float64]
+
+    @property
+    def last(self) -> int:
+        """Trees that are needed."""
+        return self.n_trees_used
 
 
 def student_nll(
@@ -315,7 +325,11 @@ def early_clocks(stages: Stages, tails: str = "normal") -> Clocks:
 
 
 def choose_class_clocks(stages: ClassStages, *, sharpen: bool = True) -> ClassClocks:
-    """Choose the trees and the temperature of a classifier by log loss on unseen rows.
+    """Choose the trees of a classifier and then its temperature, by log loss on unseen rows.
+
+    Chosen together, a small table that is easy to separate would take a handful of trees and
+    sharpen them thirtyfold. For the same reason one more typical row counts as wrong when the
+    temperature is chosen: rows that are all right would ask for certainty.
 
     Parameters
     ----------
@@ -342,19 +356,36 @@ def choose_class_clocks(stages: ClassStages, *, sharpen: bool = True) -> ClassCl
     _require_rows(stages.codes)
     codes, weight = stages.codes, stages.weight
     plain = np.array([_log_loss(found, codes, weight, 1.0) for found in stages.log_probabilities])
-    scores, temperatures = plain, np.ones(len(plain))
+    best, temperature, scores = int(np.argmin(plain)), 1.0, plain
     if sharpen:
-        tuned = [_best_temperature(found, codes, weight) for found in stages.log_probabilities]
-        scores, temperatures = (np.array(part) for part in zip(*tuned, strict=True))
-    best = int(np.argmin(scores))
+        temperature = _best_temperature(*_with_one_wrong(stages, best))
+        tried = stages.log_probabilities
+        scores = np.array([_log_loss(found, codes, weight, temperature) for found in tried])
     return ClassClocks(
         n_trees_used=int(stages.n_trees[best]),
-        temperature=float(temperatures[best]),
+        temperature=temperature,
         n_rows=len(stages.codes),
         n_trees=stages.n_trees,
         log_loss=scores,
         log_loss_uncorrected=plain,
     )
+
+
+def _with_one_wrong(
+    stages: ClassStages, stage: int
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64] | None]:
+    """The log probabilities of a stage, the codes and the weights, with one row more.
+
+    It is the row of median confidence, and its class is the second most probable one.
+    """
+    found = stages.log_probabilities[stage]
+    mean = np.exp(found).mean(axis=0)
+    by_confidence = np.argsort(mean.max(axis=1), kind="stable")
+    typical = int(by_confidence[len(by_confidence) // 2])
+    wrong = int(np.argsort(mean[typical], kind="stable")[-2])
+    weight = None if stages.weight is None else np.append(stages.weight, 1.0)
+    more = np.concatenate([found, found[:, [typical]]], axis=1)
+    return more, np.append(stages.codes, wrong), weight
 
 
 def soften(log_probabilities: NDArray[np.float64], temperature: float) -> NDArray[np.float64]:
@@ -487,15 +518,15 @@ def _best_temperature(
     log_probabilities: NDArray[np.float64],
     codes: NDArray[np.int64],
     weight: NDArray[np.float64] | None,
-) -> tuple[float, float]:
-    """The lowest log loss and its temperature."""
+) -> float:
+    """The temperature with the lowest log loss."""
     found = minimize_scalar(
         lambda log_t: _log_loss(log_probabilities, codes, weight, math.exp(log_t)),
         bounds=(-_MOST_LOG_FACTOR, _MOST_LOG_FACTOR),
         method="bounded",
         options={"xatol": _LOG_FACTOR_STEP},
     )
-    return float(found.fun), math.exp(float(found.x))
+    return math.exp(float(found.x))
 
 
 def _require_rows(y: NDArray[np.float64] | NDArray[np.int64]) -> None:

@@ -277,7 +277,7 @@ class CalibratedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         check_is_fitted(self, "factor_")
         if self.clocks_ is None or not self._reader.stops:
             return None
-        return self.estimator_.stopped_at(self.clocks_)
+        return self.estimator_.with_clocks(self.clocks_)
 
     def _rows(self, X: Any) -> Any:
         """New rows as the estimator saw the others: a frame or an array."""

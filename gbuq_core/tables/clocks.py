@@ -10,7 +10,6 @@ table's own choice: it is what the page shows, and it holds for rows that no gro
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -91,7 +90,7 @@ def choose_table_clocks(
 
     def choose(parts: list[Any]) -> Clocks | ClassClocks:
         if classifies:
-            return _class_clocks(parts)
+            return class_clocks_of(parts, "two_clocks")
         return clocks_of(parts, "two_clocks", TAILS)
 
     whole, *crossed = parallel_map(choose, [found, *others], jobs)
@@ -112,45 +111,18 @@ def describe_clocks(clocks: Clocks | ClassClocks, n_trees: int) -> str:
     """
     where = "(chosen on rows the models had not seen)"
     if isinstance(clocks, ClassClocks):
-        last = clocks.n_trees_used
         told = (
-            f"The models use {last:,} of {n_trees:,} trees, and the logits are divided by "
+            f"The models use {clocks.last:,} of {n_trees:,} trees, and the logits are divided by "
             f"{short(clocks.temperature)} {where}."
         )
     else:
-        last = max(clocks.mean_trees, clocks.scale_trees)
         told = (
             f"The mean uses {clocks.mean_trees:,} trees and the spread {clocks.scale_trees:,}; "
             f"stds are multiplied by {short(clocks.factor)} {where}."
         )
-    if last >= n_trees:
+    if clocks.last >= n_trees:
         told += f" All {n_trees:,} trees are in use: more trees may be better still."
     return told
-
-
-def _class_clocks(parts: list[ClassStages]) -> ClassClocks:
-    """The trees with the least log loss, and then the temperature at that number of trees.
-
-    Chosen together, a small table that is easy to separate would take a handful of trees and
-    sharpen them thirtyfold. For the same reason one more typical row counts as wrong when the
-    temperature is chosen: rows that are all right would ask for certainty.
-    """
-    early = class_clocks_of(parts, "early")
-    at = int(np.flatnonzero(early.n_trees == early.n_trees_used)[0])
-    there = np.concatenate([part.log_probabilities[at] for part in parts], axis=1)
-    codes = np.concatenate([part.codes for part in parts])
-    mean = np.exp(there).mean(axis=0)
-    by_sureness = np.argsort(mean.max(axis=1), kind="stable")
-    typical = int(by_sureness[len(by_sureness) // 2])
-    wrong = int(np.argsort(mean[typical], kind="stable")[-2])
-    stage = ClassStages(
-        n_trees=early.n_trees[[at]],
-        log_probabilities=(np.concatenate([there, there[:, [typical]]], axis=1),),
-        codes=np.append(codes, wrong),
-    )
-    found = class_clocks_of([stage], "two_clocks")
-    log_loss = np.where(early.n_trees == early.n_trees_used, found.log_loss, early.log_loss)
-    return replace(early, temperature=found.temperature, log_loss=log_loss)
 
 
 def _most_rows(plan: ScorePlan, prepared: Prepared) -> int:

@@ -44,7 +44,7 @@ def target_of(kind, data):
 def at(model, mean_trees, scale_trees, factor=1.5, df=4.0):
     """A fitted regression stopped by hand."""
     nothing = np.zeros(1)
-    return model.stopped_at(
+    return model.with_clocks(
         Clocks(
             mean_trees=mean_trees, scale_trees=scale_trees, factor=factor, df=df, n_rows=9,
             n_trees=np.array([1]), rmse=nothing, nll=nothing, nll_uncorrected=nothing,
@@ -163,7 +163,7 @@ def test_the_mean_of_a_cyclical_ensemble_ends_with_a_cycle(data):
 @pytest.mark.parametrize("name", ENSEMBLES)
 def test_what_was_chosen_is_what_predicts(name, data):
     model = BoostedEnsembleRegressor(**SMALL, **ENSEMBLES[name]).fit(data.X, data.y)
-    again = model.stopped_at(model.clocks_)
+    again = model.with_clocks(model.clocks_)
     np.testing.assert_array_equal(model.predict_members(data.X), again.predict_members(data.X))
     by_hand = at(model, model.clocks_.mean_trees, model.clocks_.scale_trees, model.clocks_.factor)
     np.testing.assert_array_equal(model.predict_members(data.X), by_hand.predict_members(data.X))
@@ -397,12 +397,8 @@ def test_default_intervals_hold(rng):
     assert found[None] < 0.9 - 8 * error
 
 
-@KINDS
-def test_stopped_copies_refuse_trees_that_are_not_there(kind, data):
-    if kind is BoostedEnsembleClassifier:
-        assert not hasattr(kind(), "stopped_at")
-        return
-    model = kind(**SMALL, stopping=None).fit(data.X, data.y)
+def test_stopped_copies_refuse_trees_that_are_not_there(data):
+    model = BoostedEnsembleRegressor(**SMALL, stopping=None).fit(data.X, data.y)
     with pytest.raises(InvalidParameter, match="the ensemble has 60"):
         at(model, 61, 5)
     with pytest.raises(InvalidData, match="shape"):

@@ -235,18 +235,35 @@ class TestClasses:
         noisy = soften(good + rng.normal(size=good.shape), 1.0)
         stages = ClassStages(n_trees=np.array([5, 9]), log_probabilities=(noisy, good), codes=codes)
         clocks = choose_class_clocks(stages)
-        slow = []
-        for log_p in (noisy, good):
-            scores = []
-            for temperature in np.geomspace(0.3, 20, 800):
-                p = np.exp(soften(log_p, temperature)).mean(axis=0)
-                scores.append(-np.log(p[np.arange(len(codes)), codes]).mean())
-            slow.append(min(scores))
-        np.testing.assert_allclose(clocks.log_loss, slow, atol=1e-4)
-        assert clocks.n_trees_used == stages.n_trees[int(np.argmin(slow))]
+        own = [
+            -np.log(np.exp(log_p).mean(axis=0)[np.arange(300), codes]) for log_p in (noisy, good)
+        ]
+        np.testing.assert_allclose(clocks.log_loss_uncorrected, np.mean(own, axis=1), rtol=1e-10)
+        best = int(np.argmin(np.mean(own, axis=1)))
+        assert clocks.n_trees_used == stages.n_trees[best]
+        log_p = (noisy, good)[best]
+        p = np.exp(log_p).mean(axis=0)
+        median = np.argsort(p.max(axis=1), kind="stable")[150]
+        scores = []
+        tried = np.geomspace(0.3, 20, 800)
+        for temperature in tried:
+            p = np.exp(soften(log_p, temperature)).mean(axis=0)
+            loss = -np.log(p[np.arange(300), codes]).sum()
+            scores.append(loss - np.log(np.sort(p[median])[-2]))  # one more row, and it is wrong
+        slow = tried[int(np.argmin(scores))]
+        assert clocks.temperature == pytest.approx(slow, rel=0.02)  # the grid's steps are 0.5 %
+
         plain = choose_class_clocks(stages, sharpen=False)
         assert plain.temperature == 1.0
         np.testing.assert_array_equal(plain.log_loss, plain.log_loss_uncorrected)
+
+    def test_rows_that_are_all_right_do_not_ask_for_certainty(self):
+        sure = soften(np.tile([2.0, 0.0], (1, 50, 1)), 1.0)
+        stages = ClassStages(
+            n_trees=np.array([5]), log_probabilities=(sure,), codes=np.zeros(50, int)
+        )
+        p = np.exp(soften(sure, choose_class_clocks(stages).temperature))[0, 0, 0]
+        assert p == pytest.approx(50 / 51, abs=1e-3)  # one wrong of 51
 
 
 def test_nonsense_is_refused():
