@@ -149,7 +149,7 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
         The rule that was followed.
     clocks_ : Clocks or None
         What was chosen: trees of the mean and of the scale, factor and degrees of freedom, with
-        the curves they were read from.
+        the curves they were read from; `gbuq_core.figures.clocks.draw_clocks` draws them.
     feature_importances_ : (n_features,)
         Shares of the columns in what the trees do; they sum to 1.
     traces_ : tuple of FitTrace

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
+from gbuq_core.figures.clocks import ChosenCurve, clocks_figure
 from gbuq_core.figures.table import coverage as table_coverage
-from gbuq_core.figures.table.clocks import ChosenCurve, clocks_figure
 from gbuq_core.figures.table.features import FeatureValue, contributions_figure, positions_figure
 from gbuq_core.figures.table.members import (
     MemberClasses,

@@ -7,10 +7,9 @@ from typing import NamedTuple
 import numpy as np
 import streamlit as st
 
-from gbuq_core.calibration import ClassClocks
 from gbuq_core.experiments.table.words import why_no_knowledge
+from gbuq_core.figures.clocks import draw_clocks
 from gbuq_core.figures.curves import Curves
-from gbuq_core.figures.table.clocks import ChosenCurve, clocks_figure
 from gbuq_core.figures.table.coverage import coverage_figure, reliability_figure
 from gbuq_core.figures.table.rejection import Ranking, rejection_figure
 from gbuq_core.figures.table.rows import RowMap, row_map_figure
@@ -122,17 +121,7 @@ def clocks_of(scored: ScoredTable) -> Curves | None:
     found = scored.clocks
     if found is None:
         return None
-    if isinstance(found, ClassClocks):
-        of_classes = found.log_loss_uncorrected
-        curves = [ChosenCurve("log loss (nats)", "log loss", of_classes, found.n_trees_used)]
-    else:
-        plain = (found.nll_uncorrected, "NLL, same trees for both")
-        curves = [
-            ChosenCurve("RMSE", "RMSE of the mean", found.rmse, found.mean_trees),
-            ChosenCurve("NLL (nats)", "NLL of the spread", found.nll, found.scale_trees, *plain),
-        ]
-    told = describe_clocks(found, scored.plan.n_trees)
-    return clocks_figure(found.n_trees, curves, told, _JUDGED_HEIGHT)
+    return draw_clocks(found, describe_clocks(found, scored.plan.n_trees), _JUDGED_HEIGHT)
 
 
 def _trees_caption(scored: ScoredTable) -> str:

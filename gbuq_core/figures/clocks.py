@@ -1,9 +1,9 @@
-"""Where the models of a table stop: the curves that chose, each with its stop marked."""
+"""Where boosted models stop: the curves that chose, each with its stop marked."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,6 +39,45 @@ class ChosenCurve(NamedTuple):
     chosen: int
     plain: np.ndarray | None = None
     plain_name: str = ""
+
+
+def draw_clocks(clocks: Any, alt: str = "", height: int = 300) -> Curves:
+    """Draw what chose the clocks of a fitted ensemble.
+
+    Parameters
+    ----------
+    clocks : Clocks or ClassClocks
+        ``clocks_`` of a boosted ensemble, or of `gbuq_core.CalibratedRegressor`.
+    alt : str
+        What was chosen, in words.
+    height : int
+        In pixels, without the legend.
+
+    Returns
+    -------
+    Curves
+        `gbuq_core.figures.standalone.standalone_html` makes a page of it.
+
+    Examples
+    --------
+    >>> from gbuq_core import BoostedEnsembleRegressor, make_heteroscedastic
+    >>> from gbuq_core.figures.standalone import standalone_html
+    >>> data = make_heteroscedastic(200, random_state=0)
+    >>> model = BoostedEnsembleRegressor(n_members=2, n_trees=300, random_state=0)
+    >>> picture = draw_clocks(model.fit(data.X, data.y).clocks_)
+    >>> standalone_html(picture, "Where the model stops")[:15]
+    '<!doctype html>'
+    """
+    if hasattr(clocks, "log_loss_uncorrected"):
+        loss = clocks.log_loss_uncorrected
+        curves = [ChosenCurve("log loss (nats)", "log loss", loss, clocks.n_trees_used)]
+    else:
+        plain = (clocks.nll_uncorrected, "NLL, same trees for both")
+        curves = [
+            ChosenCurve("RMSE", "RMSE of the mean", clocks.rmse, clocks.mean_trees),
+            ChosenCurve("NLL (nats)", "NLL of the spread", clocks.nll, clocks.scale_trees, *plain),
+        ]
+    return clocks_figure(clocks.n_trees, curves, alt, height)
 
 
 def clocks_figure(
