@@ -76,6 +76,7 @@ def test_a_grid_search_chooses_by_it(model, grid):
 def test_weights_reach_it_where_metadata_is_routed(model, grid, name):
     with sklearn.config_context(enable_metadata_routing=True):
         weighted = scorer(name).set_score_request(sample_weight=True)
+        model = clone(model).set_fit_request(sample_weight=False)  # the scores alone are weighted
         found = cross_validate(
             model, X, Y, cv=CV, scoring=weighted, params={"sample_weight": WEIGHT},
             return_estimator=True,
