@@ -26,9 +26,10 @@ from sklearn.model_selection import ShuffleSplit
 from benchmarks.report import Row, Split, load_split, make_parser, report
 from benchmarks.store import Store
 from gbuq_core import BoostedEnsembleRegressor
-from gbuq_core.boosting.stopping import make_splits, members_of_a_fold, regression_stages
+from gbuq_core.boosting.stopping import members_of_a_fold, regression_stages
 from gbuq_core.calibration import Clocks, Stages, choose_clocks, early_clocks
-from gbuq_core.calibration.clocks import student_nll
+from gbuq_core.calibration.clocks import join_stages, student_nll
+from gbuq_core.calibration.splits import make_splits
 from gbuq_core.distribution import Distribution, NormalDistribution, student
 
 SETS = ("boston", "concrete", "energy", "power", "wine", "protein", "diabetes")
@@ -314,15 +315,7 @@ def _stages_of(data: Split, seed: int, rate: float, weight: float) -> tuple[Stag
         part = BoostedEnsembleRegressor(n_members=n_members, random_state=seed + k + 1, **knobs)
         part.fit(X[fitted], y[fitted])
         parts.append(regression_stages(part, _frame(X[held]), y[held], whole.plan_.n_models))
-    joined = Stages(
-        n_trees=parts[0].n_trees,
-        mean=np.concatenate([part.mean for part in parts], axis=1),
-        knowledge=np.concatenate([part.knowledge for part in parts], axis=1),
-        data=np.concatenate([part.data for part in parts], axis=1),
-        y=np.concatenate([part.y for part in parts]),
-        for_mean=parts[0].for_mean,
-    )
-    return joined, regression_stages(whole, _frame(data.X_test), data.y_test)
+    return join_stages(parts), regression_stages(whole, _frame(data.X_test), data.y_test)
 
 
 def _frame(X: np.ndarray) -> Any:
