@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from gbuq_core.boosting.saving import build_ensemble
+from gbuq_core.calibration.saving import KINDS as CALIBRATED
+from gbuq_core.calibration.saving import build_calibrated
 from gbuq_core.errors import ModelFileError
 from gbuq_core.macau.saving import KINDS as MACAU
 from gbuq_core.macau.saving import build_macau
@@ -22,6 +26,8 @@ _BUILDERS = {
 
 def load(source: Any) -> Any:
     """Read a fitted estimator that its ``save`` has written.
+
+    The baselines have no ``save``.
 
     Parameters
     ----------
@@ -55,10 +61,21 @@ def load(source: Any) -> Any:
     """
     header, arrays = read_archive(read_bytes(source))
     with errors_as_damage():
-        build = _BUILDERS.get(header["kind"])
-        if build is None:
-            raise ModelFileError(
-                f"The model file holds a {header['kind']!r}, probably from a newer version: update "
-                "gbuq."
-            )
-        return build(header, arrays)
+        if header["kind"] in CALIBRATED:
+            return build_calibrated(header, arrays, _load_inner)
+        return _build(header, arrays)
+
+
+def _load_inner(content: bytes) -> Any:
+    """The estimator within a file; one within that is not built, so files do not nest deeper."""
+    return _build(*read_archive(content))
+
+
+def _build(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
+    build = _BUILDERS.get(header["kind"])
+    if build is None:
+        raise ModelFileError(
+            f"The model file holds a {header['kind']!r}, probably from a newer version: update "
+            "gbuq."
+        )
+    return build(header, arrays)

@@ -107,6 +107,8 @@ class CalibratedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         Rows that calibrated.
     prefit_ : bool
         Whether the estimator was fitted already.
+    seed_ : int
+        What ``random_state`` gave.
 
     Notes
     -----
@@ -194,7 +196,7 @@ class CalibratedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         self._forget()
         self.prefit_ = self._reader.is_fitted(model)
         rows = table if hasattr(X, "iloc") else np.asarray(X)
-        seed = draw_seed(self.random_state)
+        seed = self.seed_ = draw_seed(self.random_state)
         if self.prefit_:
             self._refuse_training(X_val, y_val, groups, sample_weight)
             self._calibrate_fitted(model, rows, target)
@@ -270,6 +272,22 @@ class CalibratedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
             From 0 to 1.
         """
         return self.predict_distribution(X).interval(level)
+
+    def save(self, target: Any) -> None:
+        """Write the fitted model to a path or a binary file; read it by `gbuq_core.load`.
+
+        Works around CatBoost and every estimator of gbuq with ``save``. NGBoost has no file format
+        without pickle, so it cannot be saved.
+
+        Raises
+        ------
+        InvalidParameter
+            If the estimator has no file format without pickle.
+        """
+        from gbuq_core.calibration.saving import save_calibrated
+
+        check_is_fitted(self, "factor_")
+        save_calibrated(self, target)
 
     @property
     def _stopped(self) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -85,10 +86,11 @@ def errors_as_damage() -> Iterator[None]:
 def parameters(estimator: Any) -> dict[str, Any]:
     """Constructor arguments as JSON holds them; a generator becomes the seed drawn from it.
 
-    A ``base_model`` is left out: it is no plain value, and files hold it in its own way.
+    A ``base_model`` or ``estimator`` is left out: files hold it in its own way.
     """
     values = estimator.get_params(deep=False)
-    values.pop("base_model", None)
+    for name in ("base_model", "estimator"):
+        values.pop(name, None)
     state = values["random_state"]
     if state is not None and not isinstance(state, int | np.integer):
         values["random_state"] = estimator.seed_
@@ -161,6 +163,14 @@ def describe_fit(estimator: Any) -> dict[str, Any]:
 
 def read_fit(estimator: Any, header: Mapping[str, Any]) -> None:
     """Set what `describe_fit` has told."""
+    read_columns(estimator, header)
+    estimator.seed_ = whole(header["seed"], low=0)
+    require(estimator.seed_ < 2**63, "a number is out of range")
+    estimator.fit_seconds_ = float(header["fit_seconds"])
+
+
+def read_columns(estimator: Any, header: Mapping[str, Any]) -> None:
+    """Set the number of columns and their names."""
     estimator.n_features_in_ = whole(header["n_features"])
     names = header["feature_names"]
     require(isinstance(names, list), "its columns do not match")
@@ -168,9 +178,20 @@ def read_fit(estimator: Any, header: Mapping[str, Any]) -> None:
         matches = is_text(names) and len(names) == estimator.n_features_in_
         require(matches, "its columns do not match")
         estimator.feature_names_in_ = np.array(names, dtype=object)
-    estimator.seed_ = whole(header["seed"], low=0)
-    require(estimator.seed_ < 2**63, "a number is out of range")
-    estimator.fit_seconds_ = float(header["fit_seconds"])
+
+
+def pack(name: str, content: bytes) -> dict[str, np.ndarray]:
+    """Another library's file as two arrays: its bytes and their digest."""
+    digest = np.frombuffer(hashlib.sha256(content).digest(), np.uint8)
+    return {name: np.frombuffer(content, np.uint8), f"{name}_digest": digest}
+
+
+def unpack(arrays: Mapping[str, np.ndarray], name: str) -> bytes:
+    """The bytes that `pack` was given, and no others: libraries do not survive every file."""
+    content: bytes = take(arrays, name, np.uint8, (None,)).tobytes()
+    digest = take(arrays, f"{name}_digest", np.uint8, (32,)).tobytes()
+    require(hashlib.sha256(content).digest() == digest, f"array {name!r} has changed")
+    return content
 
 
 def whole(value: Any, low: int = 1) -> int:
