@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from gbuq_core.boosting.saving import build_ensemble
+from gbuq_core.boosting.saving_virtual import KINDS as VIRTUAL
+from gbuq_core.boosting.saving_virtual import build_virtual
 from gbuq_core.calibration.saving import KINDS as CALIBRATED
 from gbuq_core.calibration.saving import build_calibrated
 from gbuq_core.errors import ModelFileError
@@ -21,13 +23,14 @@ _BUILDERS = {
     **dict.fromkeys(("regressor", "classifier"), build_ensemble),
     **dict.fromkeys(MACAU, build_macau),
     **dict.fromkeys(SOFT_TREES, build_soft_trees),
+    **dict.fromkeys(VIRTUAL, build_virtual),
 }
 
 
 def load(source: Any) -> Any:
     """Read a fitted estimator that its ``save`` has written.
 
-    The baselines have no ``save``.
+    `IBUGRegressor` and the baselines have no ``save``.
 
     Parameters
     ----------
@@ -38,7 +41,8 @@ def load(source: Any) -> Any:
     Returns
     -------
     estimator
-        Of the class that was saved, with the same predictions, bit for bit.
+        Of the class that was saved, with the same predictions, bit for bit. A `VirtualEnsemble`
+        holds its library's plain booster.
 
     Raises
     ------

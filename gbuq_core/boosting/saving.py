@@ -163,7 +163,9 @@ def _plain_parameters(ensemble: BoostedEnsemble) -> dict[str, Any]:
 
 def build_ensemble(header: Mapping[str, Any], arrays: dict[str, np.ndarray]) -> Any:
     """The estimator that a file describes."""
-    if str(header["kind"]).endswith(("Regressor", "Classifier")):  # as other estimators write it
+    if str(header["kind"]).endswith(
+        ("Regressor", "Classifier", "Ensemble")
+    ):  # as other estimators write it
         raise ModelFileError("The file holds no boosted ensemble: read it by gbuq_core.load.")
     ensemble = _KINDS[header["kind"]](**read_parameters(header, BoostedEnsemble().get_params()))
     if isinstance(ensemble.class_weight, list):

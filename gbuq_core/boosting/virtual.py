@@ -181,6 +181,21 @@ class VirtualEnsemble:
         total = decompose_regression(members[..., 0], members[..., 1]).total
         return NormalDistribution(members[..., 0].mean(axis=0), np.sqrt(total))
 
+    def save(self, target: Any) -> None:
+        """Write it to a path or a binary file, with the model; read it by `gbuq_core.load`.
+
+        Models of CatBoost, LightGBM and XGBoost (without categories). What is read holds the
+        library's plain booster, whose predictions are the same, bit for bit.
+
+        Raises
+        ------
+        InvalidParameter
+            If the model has no file format that can be read without pickle, as scikit-learn's.
+        """
+        from gbuq_core.boosting.saving_virtual import save_virtual
+
+        save_virtual(self, target)
+
 
 def _find_source(model: Any) -> LeafSource:
     """The source of a model that does not say by itself whether it is a classifier."""
