@@ -12,9 +12,10 @@ from streamlit.testing.v1 import AppTest
 
 from gbuq_core.experiments.two_clocks.export import two_clocks_code
 from gbuq_core.experiments.two_clocks.fit import count_fits
-from gbuq_core.experiments.two_clocks.plan import TwoClocksSettings
+from gbuq_core.experiments.two_clocks.plan import MODELS, TwoClocksSettings
 from gbuq_core.experiments.two_clocks.scores import score_seeds
 from gbuq_core.jobs import RUNNER
+from gbuq_core.methods import METHODS, record
 from pages._ui.canvas import CanvasEvent
 from pages._ui.curves import Turned, read_turn
 from pages._ui.knobs import read_knob
@@ -33,18 +34,18 @@ def _two_seeds(monkeypatch):
     monkeypatch.setattr(picture, "score_seeds", partial(score_seeds, n_seeds=2))
 
 
-def open_page(small=True, **query):
+def open_page(small=True, wanted=4, **query):
     at = AppTest.from_file(APP, default_timeout=60).run()
     at.switch_page("pages/two_clocks.py")
     for name, text in {**(SMALL if small else {}), **query}.items():
         at.query_params[name] = text
-    return settle(at.run())
+    return settle(at.run(), wanted)
 
 
-def settle(at):
+def settle(at, wanted=4):
     """Rerun until nothing is being fitted, two minutes at most: a first fit compiles kernels."""
     for _ in range(1200):
-        if len(at.get("bidi_component")) >= 4 and not RUNNER._live:
+        if len(at.get("bidi_component")) >= wanted and not RUNNER._live:
             at.run()
             break
         time.sleep(0.1)
@@ -81,7 +82,7 @@ def test_the_page_shows_the_band_the_maps_curves_scores_and_verdicts():
     [
         ("data", "growing noise"), ("data", "five features"), ("rows", 200), ("noise", 0.3),
         ("seed", 3), ("trees", 200), ("members", 3), ("rate", 0.3), ("depth", 2),
-        ("mean_weight", 1.0),
+        ("mean_weight", 1.0), ("model", "virtual SGLB"),
     ],
 )  # fmt: skip
 def test_a_knob_of_the_fit_changes_the_picture(key, value):
@@ -90,6 +91,39 @@ def test_a_knob_of_the_fit_changes_the_picture(key, value):
     settle(widget(at, key).set_value(value).run())
     assert dials(at)["key"] != before
     assert count_fits() > fits
+
+
+@pytest.mark.parametrize(
+    ("label", "hidden"),
+    [
+        ("SGB", {"ngboost_trees"}),
+        ("virtual SGLB", {"members", "ngboost_trees"}),
+        ("CatBoost", {"members", "mean_weight", "ngboost_trees"}),
+        ("NGBoost", {"members", "mean_weight", "trees"}),
+    ],
+)
+def test_every_model_is_drawn_with_its_own_knobs(label, hidden):
+    key = next(key for key in MODELS if METHODS[key].label == label)
+    if METHODS[key].packages:
+        pytest.importorskip(METHODS[key].packages[0])
+    at = open_page(model=label, ngboost_trees="50")
+    assert len(curve_specs(at)) == 3
+    assert dials(at)["trees"][-1] == (50 if label == "NGBoost" else 100)
+    keys = {each.key for each in [*at.slider, *at.select_slider]}
+    assert {"members", "mean_weight", "trees", "ngboost_trees"} - keys == hidden
+    code = two_clocks_code(replace(SETTINGS, model=key, ngboost_trees=50))
+    assert code.strip() in [code.value for code in at.code]
+    assert sum("of 2 seeds" in caption.value for caption in at.caption) == 6
+
+
+def test_a_missing_package_is_one_sentence_and_another_model_is_drawn(monkeypatch):
+    monkeypatch.setattr(record, "_installed", lambda package: False)
+    at = open_page(model="CatBoost", seed="29", wanted=0)
+    missing = "CatBoost is not installed: choose another method, or install the package catboost."
+    assert missing in [text.value for text in at.text]
+    assert not curve_specs(at)
+    settle(widget(at, "model").set_value("SGLB").run())
+    assert dials(at)
 
 
 def test_tails_retrain_nothing():
@@ -122,7 +156,8 @@ def test_a_link_puts_the_sliders_where_they_were_and_marks_them_on_the_map():
     "bad",
     [
         {"data": "heart"}, {"rows": "7"}, {"trees": "-1"}, {"clocks": "0.5"},
-        {"clocks": "<b>1.2</b>"}, {"tails": "cauchy"}, {"depth": "99"}, {"colour": "red"},
+        {"clocks": "<b>1.2</b>"}, {"tails": "cauchy"}, {"model": "IBUG"}, {"depth": "99"},
+        {"colour": "red"},
     ],
 )  # fmt: skip
 def test_a_bad_link_says_so_and_shows_a_picture(bad):
@@ -138,6 +173,8 @@ def test_a_bad_link_says_so_and_shows_a_picture(bad):
         SETTINGS,
         replace(SETTINGS, tails="normal", shown=(100, 50, False), noise=0.3, mean_weight=1.0),
         TwoClocksSettings(shown=(7, 900, True), depth=6, rate=0.3, seed=9),
+        TwoClocksSettings(model="ngboost", ngboost_trees=50),
+        TwoClocksSettings(model="virtual_sglb", trees=200),
     ],
 )
 def test_a_query_restores_its_settings(settings):

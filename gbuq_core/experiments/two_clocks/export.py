@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from gbuq_core.experiments.python_text import arguments_text
 from gbuq_core.experiments.two_clocks.data import SLOPE
-from gbuq_core.experiments.two_clocks.plan import N_SCORED, TwoClocksSettings, plan_two_clocks
+from gbuq_core.experiments.two_clocks.models import kind_of
+from gbuq_core.experiments.two_clocks.plan import (
+    N_SCORED,
+    SINGLE,
+    TwoClocksPlan,
+    TwoClocksSettings,
+    plan_two_clocks,
+)
 from gbuq_core.experiments.two_clocks.scores import TwoClocksLook
 from gbuq_core.presentation import csv_text
 
@@ -28,8 +35,54 @@ for stopping in (None, "early", "two_clocks"):
 """
 
 
+_SCORES = """
+def show(name, law):
+    lower, upper = law.interval(0.9)
+    print(name)
+    print("  coverage:", np.mean((lower <= y_scored) & (y_scored <= upper)))
+    print("  NLL:", -law.logpdf(y_scored).mean(), "CRPS:", law.crps(y_scored).mean())
+    print("  RMSE:", np.sqrt(np.mean((law.mean() - y_scored) ** 2)))
+
+"""
+_SHOW_WRAPPED = """
+for method, name in (("scale", "one factor"), ("two_clocks", "two clocks")):
+    wrapped = CalibratedRegressor(model(), method=method, tails=tails, random_state=seed)
+    wrapped.fit(X, y)
+    if wrapped.clocks_ is not None:
+        clocks = wrapped.clocks_
+        print("trees:", clocks.mean_trees, clocks.scale_trees, "factor:", clocks.factor)
+    show(name, wrapped.predict_distribution(X_scored))
+"""
+_CATBOOST = """
+def model():
+    return CatBoostRegressor(
+        loss_function="RMSEWithUncertainty", iterations={trees}, learning_rate={rate},
+        depth={depth}, random_seed=seed, thread_count=1, verbose=False,
+        allow_writing_files=False,
+    )
+
+
+raw = model().fit(X, y).predict(X_scored, prediction_type="RawFormulaVal")
+show("all trees", NormalDistribution(raw[:, 0], np.exp(raw[:, 1])))
+"""
+_NGBOOST = """
+def model():
+    return NGBRegressor(
+        Base=DecisionTreeRegressor(max_depth={depth}, random_state=seed),
+        n_estimators={trees}, learning_rate={rate}, random_state=seed, verbose=False,
+    )
+
+
+found = model().fit(X, y).pred_dist(X_scored)
+show("all trees", NormalDistribution(found.loc, found.scale))
+"""
+
+
 def two_clocks_code(settings: TwoClocksSettings) -> str:
-    """Python that fits all trees, early stopping and two clocks, and scores them.
+    """Python that fits the model, stops it and scores it.
+
+    An ensemble: all trees, early stopping and two clocks. CatBoost and NGBoost: all trees, one
+    factor and two clocks.
 
     Examples
     --------
@@ -37,7 +90,10 @@ def two_clocks_code(settings: TwoClocksSettings) -> str:
     True
     """
     plan = plan_two_clocks(settings)
-    knobs = {
+    if plan.model in SINGLE:
+        return _code_of_library(plan, settings.tails)
+    knobs: dict[str, object] = {
+        **kind_of(plan),
         "n_members": plan.members,
         "n_trees": plan.trees,
         "learning_rate": plan.rate,
@@ -47,30 +103,55 @@ def two_clocks_code(settings: TwoClocksSettings) -> str:
         "random_state": plan.seed,
     }
     lines = ["import numpy as np", ""]
-    if plan.data == "diabetes":
+    lines += _rows_code(plan, ["from gbuq_core import BoostedEnsembleRegressor"])
+    lines.append(f"knobs = dict({arguments_text(knobs)})".replace("'", '"'))
+    return "\n".join(lines) + "\n" + _SHOW
+
+
+def _code_of_library(plan: TwoClocksPlan, tails: str) -> str:
+    """The same around a model of CatBoost or NGBoost."""
+    lines = ["import numpy as np"]
+    if plan.model == "catboost":
+        lines += ["from catboost import CatBoostRegressor"]
+        maker = _CATBOOST
+    else:
         lines += [
+            "from ngboost import NGBRegressor",
+            "from sklearn.tree import DecisionTreeRegressor",
+        ]
+        maker = _NGBOOST
+    imports = [
+        "from gbuq_core import CalibratedRegressor",
+        "from gbuq_core.distribution import NormalDistribution",
+    ]
+    lines += ["", *_rows_code(plan, imports), f'seed, tails = {plan.seed}, "{tails}"', ""]
+    made = maker.format(trees=plan.trees, rate=plan.rate, depth=plan.depth)
+    return "\n".join(lines) + _SCORES + made + _SHOW_WRAPPED
+
+
+def _rows_code(plan: TwoClocksPlan, imports: list[str]) -> list[str]:
+    """Lines that import what is left and make the rows."""
+    if plan.data == "diabetes":
+        return [
             "from sklearn.datasets import load_diabetes",
             "",
-            "from gbuq_core import BoostedEnsembleRegressor",
+            *imports,
             "",
             "every_X, every_y = load_diabetes(return_X_y=True, scaled=False)",
             f"order = np.random.default_rng([{plan.seed}, 5]).permutation(len(every_y))",
             f"X, y = every_X[order[:{plan.rows}]], every_y[order[:{plan.rows}]]",
             f"X_scored, y_scored = every_X[order[{plan.rows}:]], every_y[order[{plan.rows}:]]",
         ]
-    else:
-        maker = _MAKERS[plan.data]
-        noise = SLOPE * plan.noise if plan.data == "growing noise" else plan.noise
-        lines += [
-            "from gbuq_core import BoostedEnsembleRegressor",
-            f"from gbuq_core.synthetic import {maker}",
-            "",
-            f"rows = {maker}({plan.rows}, {noise!r}, random_state={plan.seed})",
-            f"scored = {maker}({N_SCORED}, {noise!r}, random_state=[{plan.seed}, 2])",
-            "X, y, X_scored, y_scored = rows.X, rows.y, scored.X, scored.y",
-        ]
-    lines.append(f"knobs = dict({arguments_text(knobs)})".replace("'", '"'))
-    return "\n".join(lines) + "\n" + _SHOW
+    maker = _MAKERS[plan.data]
+    noise = SLOPE * plan.noise if plan.data == "growing noise" else plan.noise
+    return [
+        *imports,
+        f"from gbuq_core.synthetic import {maker}",
+        "",
+        f"rows = {maker}({plan.rows}, {noise!r}, random_state={plan.seed})",
+        f"scored = {maker}({N_SCORED}, {noise!r}, random_state=[{plan.seed}, 2])",
+        "X, y, X_scored, y_scored = rows.X, rows.y, scored.X, scored.y",
+    ]
 
 
 def scores_csv(look: TwoClocksLook) -> str:

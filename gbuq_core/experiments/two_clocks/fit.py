@@ -1,7 +1,8 @@
-"""An ensemble with everything it says on the way, to its own rows and to rows it has not seen.
+"""A boosted model with everything it says on the way, to its own rows and to rows it has not seen.
 
-`fit_two_clocks` trains twice, as `gbuq_core.BoostedEnsembleRegressor` does by default: in folds, so
-that training rows that a fold has not seen can choose the clocks, and on all training rows.
+`fit_two_clocks` trains twice, as `gbuq_core.BoostedEnsembleRegressor` does by default, and
+`gbuq_core.CalibratedRegressor` around CatBoost or NGBoost: in folds, so that training rows that a
+fold has not seen can choose the clocks, and on all training rows.
 """
 
 from __future__ import annotations
@@ -10,23 +11,19 @@ import time
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pandas as pd
 
-from gbuq_core.boosting import BoostedEnsembleRegressor
-from gbuq_core.boosting.stopping import members_of_a_fold, regression_stages
 from gbuq_core.calibration import Clocks, Stages, choose_clocks, early_clocks
-from gbuq_core.calibration.clocks import join_stages
-from gbuq_core.calibration.splits import make_splits
 from gbuq_core.distribution import Distribution, student
 from gbuq_core.experiments.two_clocks.data import Array, ClockRows, rows_of
-from gbuq_core.experiments.two_clocks.plan import TwoClocksPlan
+from gbuq_core.experiments.two_clocks.models import fit_model, held_out_stages, new_stages
+from gbuq_core.experiments.two_clocks.plan import SINGLE, TwoClocksPlan
 from gbuq_core.jobs import stage
 from gbuq_core.presentation import Tally
 
 
 @dataclass(frozen=True, kw_only=True)
 class TwoClocksFit:
-    """What the ensemble says at about forty numbers of trees.
+    """What the model says at about forty numbers of trees.
 
     Attributes
     ----------
@@ -35,10 +32,10 @@ class TwoClocksFit:
     choosing : Stages
         About training rows, from folds that were not trained on them.
     scoring, scene : Stages
-        About rows that score, and about the scene's points (whose ``y`` is 0), from the ensemble
+        About rows that score, and about the scene's points (whose ``y`` is 0), from the model
         that was trained on all training rows.
-    seconds, memory_bytes : float, int
-        Cost of both trainings, and what the ensemble holds.
+    seconds, memory_bytes : float, int or None
+        Cost of both trainings, and what the model holds; None where another library holds it.
     """
 
     plan: TwoClocksPlan
@@ -47,11 +44,11 @@ class TwoClocksFit:
     scoring: Stages
     scene: Stages
     seconds: float
-    memory_bytes: int
+    memory_bytes: int | None
 
 
 def fit_two_clocks(plan: TwoClocksPlan) -> TwoClocksFit:
-    """Train the ensemble and the folds that choose.
+    """Train the model and the folds that choose.
 
     Examples
     --------
@@ -65,9 +62,9 @@ def fit_two_clocks(plan: TwoClocksPlan) -> TwoClocksFit:
     began = time.perf_counter()
     with stage(2.0):
         with stage(1.0, span=1.0):
-            model = _estimator(plan, plan.seed, plan.members).fit(rows.X, rows.y)
+            model = fit_model(plan, rows)
         with stage(1.0, span=1.0):
-            choosing = _choosing(plan, rows, model)
+            choosing = held_out_stages(plan, rows, model)
     seconds = time.perf_counter() - began
     scene = rows.scene.X
     _FITS.add()
@@ -75,10 +72,10 @@ def fit_two_clocks(plan: TwoClocksPlan) -> TwoClocksFit:
         plan=plan,
         rows=rows,
         choosing=choosing,
-        scoring=regression_stages(model, pd.DataFrame(rows.X_scored), rows.y_scored),
-        scene=regression_stages(model, pd.DataFrame(scene), np.zeros(len(scene))),
+        scoring=new_stages(plan, model, rows.X_scored, rows.y_scored),
+        scene=new_stages(plan, model, scene, np.zeros(len(scene))),
         seconds=seconds,
-        memory_bytes=int(model.memory_bytes_),
+        memory_bytes=None if plan.model in SINGLE else int(model.memory_bytes_),
     )
 
 
@@ -108,7 +105,7 @@ def clocks_of_ways(choosing: Stages, tails: str) -> dict[str, Clocks]:
 
 
 def law_of(stages: Stages, clocks: Clocks) -> Distribution:
-    """What an ensemble that stops at these clocks predicts."""
+    """What a model that stops at these clocks predicts."""
     mean, total = moments_of(stages, clocks.mean_trees, clocks.scale_trees, clocks.factor)
     return student(mean, np.sqrt(total), clocks.df)
 
@@ -132,32 +129,3 @@ def stage_of(stages: Stages, n_trees: int) -> int:
     1
     """
     return int(np.argmin(np.abs(stages.n_trees - n_trees)))
-
-
-def _choosing(plan: TwoClocksPlan, rows: ClockRows, model: BoostedEnsembleRegressor) -> Stages:
-    """About each row that chooses, from a fold without it: the estimator's own folds and seeds."""
-    splits = make_splits(rows.y, False, None, None, model.seed_)
-    members = members_of_a_fold(model.plan_, len(splits))
-    parts = []
-    with stage(float(len(splits))):
-        for k, split in enumerate(splits):
-            seed = int(np.random.SeedSequence((model.seed_, 3, k)).generate_state(1)[0])
-            with stage(1.0, span=1.0):
-                part = _estimator(plan, seed, members).fit(
-                    rows.X[split.fitted], rows.y[split.fitted]
-                )
-            held = pd.DataFrame(rows.X[split.held])
-            parts.append(regression_stages(part, held, rows.y[split.held], model.plan_.n_models))
-    return join_stages(parts)
-
-
-def _estimator(plan: TwoClocksPlan, seed: int, members: int) -> BoostedEnsembleRegressor:
-    return BoostedEnsembleRegressor(
-        stopping=None,
-        mean_weight=plan.mean_weight,
-        n_members=members,
-        n_trees=plan.trees,
-        learning_rate=plan.rate,
-        depth=plan.depth,
-        random_state=seed,
-    )

@@ -27,9 +27,9 @@ from gbuq_core.experiments.two_clocks.fit import (
 from gbuq_core.experiments.two_clocks.plan import (
     LEVEL,
     LEVELS,
-    N_SEEDS,
     WAYS,
     TwoClocksPlan,
+    seeds_of,
 )
 from gbuq_core.jobs import stage
 from gbuq_core.metrics import pit_coverage
@@ -262,8 +262,8 @@ def _scores(law: Distribution, y: Array) -> tuple[float, float, float, float]:
     )
 
 
-def score_seeds(plan: TwoClocksPlan, n_seeds: int = N_SEEDS) -> SeedScores:
-    """Fit and score with several seeds, the plan's own first.
+def score_seeds(plan: TwoClocksPlan, n_seeds: int | None = None) -> SeedScores:
+    """Fit and score with several seeds, the plan's own first; `plan.seeds_of` says how many.
 
     Examples
     --------
@@ -272,6 +272,7 @@ def score_seeds(plan: TwoClocksPlan, n_seeds: int = N_SEEDS) -> SeedScores:
     >>> score_seeds(plan_two_clocks(some), 2).by_tails["normal"].shape
     (2, 4, 4)
     """
+    n_seeds = seeds_of(plan) if n_seeds is None else n_seeds
     seeds = tuple(range(plan.seed, plan.seed + n_seeds))
     found: dict[str, list[list[tuple[float, ...]]]] = {tails: [] for tails in TAILS}
     with stage(float(n_seeds)):
@@ -321,7 +322,7 @@ def _beats(text: str, scores: Array, one: int, other: int, name: str) -> Claim:
     n = len(scores)
     wins = int(np.sum(scores[:, one] < scores[:, other]))
     means = [short(float(scores[:, way].mean())) for way in (one, other)]
-    here = f"in {wins} of {n} seeds; the mean {name} is {means[0]} against {means[1]}. {_RULE}"
+    here = f"in {wins} of {n} seeds; the mean {name} is {means[0]} against {means[1]}. {_rule(n)}"
     return Claim(text, here, verdict_of(wins / n, OFTEN, MORE_THAN_HALF))
 
 
@@ -333,10 +334,14 @@ def _covers(text: str, coverage: Array, narrow: bool) -> Claim:
         range_text = f"{100 * LEAST_SHARE:.0f} to {100 * MOST_SHARE:.0f} %"
     here = (
         f"in {int(good.sum())} of {n} seeds, 90 % intervals hold {range_text} of the rows; "
-        f"the mean is {100 * float(coverage.mean()):.0f} %. {_RULE}"
+        f"the mean is {100 * float(coverage.mean()):.0f} %. {_rule(n)}"
     )
     return Claim(text, here, verdict_of(float(good.mean()), OFTEN, MORE_THAN_HALF))
 
 
 _MIDDLE, _REACH = (LEAST_SHARE + MOST_SHARE) / 2.0, (MOST_SHARE - LEAST_SHARE) / 2.0 + 1e-12
-_RULE = "It holds from 8 of 10 seeds on, and nearly from 6 of 10."
+
+
+def _rule(n: int) -> str:
+    often, half = (math.ceil(share * n - 1e-9) for share in (OFTEN, MORE_THAN_HALF))
+    return f"It holds from {often} of {n} seeds on, and nearly from {half} of {n}."

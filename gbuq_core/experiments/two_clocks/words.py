@@ -7,8 +7,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from gbuq_core.experiments.two_clocks.plan import WAYS, TwoClocksSettings
+from gbuq_core.experiments.two_clocks.plan import SINGLE, WAYS, TwoClocksSettings
 from gbuq_core.experiments.two_clocks.scores import TwoClocksLook, WayScore
+from gbuq_core.methods import METHODS
 from gbuq_core.presentation import short
 
 
@@ -27,10 +28,14 @@ def describe_data(settings: TwoClocksSettings) -> str:
         "diabetes": "442 patients and ten measurements; the target is how far the disease went.",
     }[settings.data]
     n = 331 if settings.data == "diabetes" else settings.rows
-    return (
+    told = (
         f"{about} {n:,} rows train the models and, held out in folds, choose the clocks. Other "
         "rows score them."
     )
+    if settings.model in SINGLE:
+        label = METHODS[settings.model].label
+        told += f" {label} is one model, so its knowledge uncertainty is 0."
+    return told
 
 
 def describe_two_clocks(look: TwoClocksLook) -> str:

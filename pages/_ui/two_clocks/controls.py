@@ -7,7 +7,13 @@ from types import SimpleNamespace
 
 import streamlit as st
 
-from gbuq_core.experiments.two_clocks.plan import DATA, TwoClocksSettings
+from gbuq_core.experiments.two_clocks.plan import (
+    DATA,
+    MODELS,
+    SINGLE,
+    WITH_MEMBERS,
+    TwoClocksSettings,
+)
 from gbuq_core.knobs import Knob, narrow
 from gbuq_core.methods import METHODS
 from pages._ui.curves import Turned
@@ -18,6 +24,11 @@ _DEFAULT = TwoClocksSettings()
 _TAILS = {"Student t": "student", "normal": "normal"}
 _SYNTHETIC = ("data", tuple(name for name in DATA if name != "diabetes"))
 _RECORD = METHODS["sglb"]
+_LABELS = {METHODS[key].label: key for key in MODELS}
+_NGBOOST = METHODS["ngboost"].label
+_NOT_NGBOOST = ("model", tuple(label for label in _LABELS if label != _NGBOOST))
+_SEVERAL = ("model", tuple(METHODS[key].label for key in WITH_MEMBERS))
+_OURS = ("model", tuple(METHODS[key].label for key in MODELS if key not in SINGLE))
 
 STATE = PageState(
     key="two_clocks",
@@ -41,12 +52,23 @@ STATE = PageState(
             "seed", "Seed", "integer", _DEFAULT.seed, 0, 30, step=1, group="data",
             help="Seed of the rows and of the training.",
         ),
-        narrow(
-            _RECORD.knob("n_trees"), key="trees", kind="ladder", low=None, high=None,
-            choices=(100, 200, 500, 1000, 2000), default=_DEFAULT.trees,
+        Knob(
+            "model", "Model", "choice", METHODS[_DEFAULT.model].label, choices=tuple(_LABELS),
+            help="SGLB, SGB and virtual SGLB are this library's. CatBoost is trained with "
+            "RMSEWithUncertainty and NGBoost with a normal, both on the target as it is.",
         ),
         narrow(
-            _RECORD.knob("n_members"), key="members", low=2, high=10, step=1,
+            _RECORD.knob("n_trees"), key="trees", kind="ladder", low=None, high=None,
+            needs=_NOT_NGBOOST, choices=(100, 200, 500, 1000, 2000), default=_DEFAULT.trees,
+        ),
+        narrow(
+            METHODS["ngboost"].knob("n_trees"), key="ngboost_trees", kind="ladder", low=None,
+            high=None, choices=(50, 100, 200, 300, 500), default=_DEFAULT.ngboost_trees,
+            needs=("model", (_NGBOOST,)),
+            help="NGBoost takes about ten times as long a tree as the other models.",
+        ),
+        narrow(
+            _RECORD.knob("n_members"), key="members", needs=_SEVERAL, low=2, high=10, step=1,
             default=_DEFAULT.members,
         ),
         narrow(
@@ -56,7 +78,7 @@ STATE = PageState(
         narrow(_RECORD.knob("depth"), low=1, high=6, step=1, default=_DEFAULT.depth),
         Knob(
             "mean_weight", "Weight of the mean in splits", "ladder", _DEFAULT.mean_weight,
-            choices=(1.0, 10.0, 100.0),
+            choices=(1.0, 10.0, 100.0), needs=_OURS,
             help="How much the mean counts beside the scale when a tree chooses its splits. 1 is "
             "the weight of the papers, 100 that of our default.",
         ),
@@ -89,10 +111,12 @@ def settings_of(values: SimpleNamespace) -> TwoClocksSettings:
     """The experiment's settings for the knobs' values."""
     return TwoClocksSettings(
         data=values.data,
+        model=_LABELS[values.model],
         rows=int(values.rows),
         noise=float(values.noise),
         seed=values.seed,
         trees=int(values.trees),
+        ngboost_trees=int(values.ngboost_trees),
         members=values.members,
         rate=float(values.rate),
         depth=values.depth,
@@ -109,7 +133,13 @@ def query_of(settings: TwoClocksSettings) -> str:
     'data=wave&tails=normal&clocks=100.50.plain'
     """
     tails = next(label for label, key in _TAILS.items() if key == settings.tails)
-    values = {**vars(settings), "tails": tails, "clocks": write_clocks(settings.shown)}
+    model = METHODS[settings.model].label
+    values = {
+        **vars(settings),
+        "model": model,
+        "tails": tails,
+        "clocks": write_clocks(settings.shown),
+    }
     return query_string(STATE.knobs, values)
 
 

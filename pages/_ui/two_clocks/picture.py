@@ -10,11 +10,11 @@ import streamlit as st
 from gbuq_core.experiments.two_clocks.export import maps_csv, scores_csv, two_clocks_code
 from gbuq_core.experiments.two_clocks.fit import fit_two_clocks
 from gbuq_core.experiments.two_clocks.plan import (
-    N_SEEDS,
     TwoClocksPlan,
     TwoClocksSettings,
     estimate_two_clocks_seconds,
     plan_two_clocks,
+    seeds_of,
 )
 from gbuq_core.experiments.two_clocks.scores import (
     SeedScores,
@@ -77,10 +77,11 @@ def fit_request(settings: TwoClocksSettings) -> Request:
 
 
 def seeds_request(settings: TwoClocksSettings) -> Request:
-    """The same fits with ten seeds."""
+    """The same fits with ten seeds, or five of NGBoost."""
     plan = plan_two_clocks(settings)
-    seconds = N_SEEDS * estimate_two_clocks_seconds(plan)
-    return Request(SEEDS, (SEEDS, plan), partial(_seeds, plan), f"{N_SEEDS} seeds", seconds)
+    n_seeds = seeds_of(plan)
+    seconds = n_seeds * estimate_two_clocks_seconds(plan)
+    return Request(SEEDS, (SEEDS, plan), partial(_seeds, plan), f"{n_seeds} seeds", seconds)
 
 
 def look_at(settings: TwoClocksSettings, answer: Answer) -> TwoClocksLook | None:
@@ -116,10 +117,12 @@ def draw_picture(settings: TwoClocksSettings, look: TwoClocksLook, fresh: bool) 
             select="cells",
             on_select=partial(_choose, [int(n) for n in look.maps.n_trees]),
         )
-    seconds, size = seconds_text(look.fit.seconds), format_bytes(look.fit.memory_bytes)
+    cost = seconds_text(look.fit.seconds)
+    if look.fit.memory_bytes is not None:
+        cost += f", {format_bytes(look.fit.memory_bytes)}"
     st.caption(
         f"{describe_data(settings)} Click a cell of a map to move the sliders there. "
-        f"Fitted in {seconds}, {size}."
+        f"Fitted in {cost}."
     )
 
 
@@ -153,7 +156,7 @@ def draw_scores(settings: TwoClocksSettings, look: TwoClocksLook, answer: Answer
         "NLL is in nats, RMSE and CRPS in units of y. All trees is the papers' way. One factor "
         "multiplies every std."
     )
-    st.subheader(f"Over {N_SEEDS} seeds")
+    st.subheader(f"Over {seeds_of(plan_two_clocks(settings))} seeds")
     if answer is not None and answer.error:
         show_notice(answer.error, "two-clocks-seeds", tone="error")
     seeds = _seeds_of(answer)
@@ -209,9 +212,11 @@ def explain_two_clocks() -> None:
         st.markdown(
             "The factor scales data uncertainty only. p is a normal, or a Student t with the same "
             "std whose degrees of freedom are chosen too. Early stopping takes one number of "
-            "trees for both, by the NLL. Early in training, the mean fits structure and the scale "
-            "fits noise. Later, the training rows are fitted so closely that their residuals no "
-            "longer show the noise, and the scale collapses."
+            "trees for both, by the NLL. CatBoost and NGBoost are one model each, as their users "
+            "train them, so their knowledge is 0. Cyclical ensembles are not offered, because "
+            "their mean can stop only at the end of a cycle. Early in training, the mean fits "
+            "structure and the scale fits noise. Later, the training rows are fitted so closely "
+            "that their residuals no longer show the noise, and the scale collapses."
         )
         terms = [GLOSSARY[name] for name in _TERMS]
         st.markdown("\n".join(f"- **{term.label}.** {term.definition}" for term in terms))

@@ -9,17 +9,25 @@ from functools import cache
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
+from sklearn.base import clone as clone_of
 
-from gbuq_core import BoostedEnsembleRegressor
+from gbuq_core import BoostedEnsembleRegressor, CalibratedRegressor
 from gbuq_core.calibration.clocks import student_nll
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.experiments.two_clocks import models
 from gbuq_core.experiments.two_clocks.data import rows_of
 from gbuq_core.experiments.two_clocks.export import maps_csv, scores_csv, two_clocks_code
 from gbuq_core.experiments.two_clocks.fit import count_fits, fit_two_clocks
+from gbuq_core.experiments.two_clocks.models import fit_model
 from gbuq_core.experiments.two_clocks.plan import (
     DATA,
+    MODELS,
+    SINGLE,
     WAYS,
     TwoClocksSettings,
+    estimate_two_clocks_seconds,
     plan_two_clocks,
+    seeds_of,
 )
 from gbuq_core.experiments.two_clocks.scores import (
     LEAST_SHARE,
@@ -30,6 +38,8 @@ from gbuq_core.experiments.two_clocks.scores import (
     verdicts_of,
 )
 from gbuq_core.experiments.two_clocks.words import describe_two_clocks, score_rows, seed_rows
+from gbuq_core.jobs import JobRunner, current_job
+from gbuq_core.methods import record
 
 SMALL = TwoClocksSettings(data="growing noise", rows=200, trees=200, members=3)
 STOPPINGS = {"all": None, "early": "early", "clocks": "two_clocks"}
@@ -63,6 +73,88 @@ def test_each_way_is_the_estimators_own(way, tails):
         mine, theirs = look.clocks[way], model.clocks_
         assert (mine.mean_trees, mine.scale_trees) == (theirs.mean_trees, theirs.scale_trees)
         assert (mine.factor, mine.df) == (theirs.factor, theirs.df)
+
+
+@pytest.mark.filterwarnings("ignore:The best number of trees")
+@pytest.mark.parametrize(
+    ("model", "kind"), [("sgb", {"method": "sgb"}), ("virtual_sglb", {"ensemble": "virtual"})]
+)
+def test_each_ensemble_is_the_estimators_own(model, kind):
+    look = look_of(replace(SMALL, model=model, trees=100))
+    rows, score = look.fit.rows, look.scores[list(WAYS).index("clocks")]
+    own = BoostedEnsembleRegressor(
+        **kind, mean_weight=100.0, n_members=3, n_trees=100, depth=3, random_state=0
+    ).fit(rows.X, rows.y)
+    law = own.predict_distribution(rows.X_scored)
+    assert score.nll == pytest.approx(-law.logpdf(rows.y_scored).mean(), rel=1e-9)
+    assert score.crps == pytest.approx(law.crps(rows.y_scored).mean(), rel=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:The best number of trees")
+@pytest.mark.parametrize("tails", ["student", "normal"])
+@pytest.mark.parametrize("model", SINGLE)
+def test_another_librarys_model_stops_where_the_wrapper_stops_it(model, tails):
+    pytest.importorskip(model)
+    settings = replace(SMALL, model=model, trees=60, ngboost_trees=60)
+    look = look_of(replace(settings, tails=tails))
+    rows, plan = look.fit.rows, look.fit.plan
+    unfitted = clone_of(fit_model(plan, rows))
+    for way, method in (("factor", "scale"), ("clocks", "two_clocks")):
+        wrapped = CalibratedRegressor(unfitted, method=method, tails=tails, random_state=0)
+        law = wrapped.fit(rows.X, rows.y).predict_distribution(rows.X_scored)
+        score, mine = look.scores[list(WAYS).index(way)], look.clocks[way]
+        assert (mine.factor, mine.df) == pytest.approx((wrapped.factor_, wrapped.df_))
+        assert score.nll == pytest.approx(-law.logpdf(rows.y_scored).mean(), rel=1e-9)
+        if method == "two_clocks":
+            theirs = wrapped.clocks_
+            assert (mine.mean_trees, mine.scale_trees) == (theirs.mean_trees, theirs.scale_trees)
+    assert not look.fit.scoring.knowledge.any()
+    assert look.fit.memory_bytes is None
+    assert list(look.maps.n_trees) == list(look.fit.choosing.n_trees)
+
+
+@pytest.mark.parametrize("model", SINGLE)
+def test_a_librarys_fit_counts_its_trees_and_ends_when_nobody_wants_it(model):
+    pytest.importorskip(model)
+    plan = plan_two_clocks(replace(SMALL, model=model, trees=2000, ngboost_trees=500))
+    seen = []
+
+    def look_at_and_stop(done, tick=models.tick):
+        seen.append(current_job().fraction)
+        if len(seen) == 21:
+            current_job().stop()
+        tick(done)
+
+    runner = JobRunner()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(models, "tick", look_at_and_stop)
+        job = runner.want("me", "fit", lambda _: fit_two_clocks(plan), 1.0)
+        job.wait(60.0)
+    assert job.stopped
+    assert len(seen) == 21
+    assert seen[20] > seen[2] > 0.0
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_fit_depends_on_no_knob_that_its_model_does_not_have(model):
+    plan = plan_two_clocks(TwoClocksSettings(model=model))
+    alike = {
+        "sglb": {"ngboost_trees": 50},
+        "sgb": {"ngboost_trees": 50},
+        "virtual_sglb": {"members": 9, "ngboost_trees": 50},
+        "catboost": {"members": 9, "mean_weight": 1.0, "ngboost_trees": 50},
+        "ngboost": {"members": 9, "mean_weight": 1.0, "trees": 100},
+    }[model]
+    assert plan_two_clocks(TwoClocksSettings(model=model, **alike)) == plan
+    assert 0.1 < estimate_two_clocks_seconds(plan) < 60.0
+    assert seeds_of(plan) == (5 if model == "ngboost" else 10)
+
+
+def test_a_missing_package_is_one_sentence(monkeypatch):
+    monkeypatch.setattr(record, "_installed", lambda package: False)
+    plan = plan_two_clocks(replace(SMALL, model="catboost"))
+    with pytest.raises(InvalidParameter, match="CatBoost is not installed: choose another"):
+        fit_two_clocks(plan)
 
 
 def test_one_factor_keeps_all_trees():
@@ -210,6 +302,27 @@ def test_the_copied_code_runs_and_prints_the_pages_scores(data, capsys):
                 for text in printed.replace("\n", " ").split()
                 if text.replace(".", "").replace("-", "").isdigit()
             )
+
+
+@pytest.mark.filterwarnings("ignore:The best number of trees")
+@pytest.mark.parametrize("data", ["diabetes", "wave"])
+@pytest.mark.parametrize("model", MODELS[1:])
+def test_the_copied_code_of_every_model_prints_the_pages_scores(model, data, capsys):
+    if model in SINGLE:
+        pytest.importorskip(model)
+    settings = replace(
+        SMALL, data=data, model=model, rows=100, trees=100, ngboost_trees=40, members=2
+    )
+    exec(two_clocks_code(settings), {})
+    printed = capsys.readouterr().out.split()
+    look = look_of(settings)
+    for way in ("all", "factor", "clocks") if model in SINGLE else STOPPINGS:
+        score = look.scores[list(WAYS).index(way)]
+        for value in (score.nll, score.crps):
+            numbers = [
+                float(text) for text in printed if text.replace(".", "").lstrip("-").isdigit()
+            ]
+            assert any(number == pytest.approx(value, rel=1e-9) for number in numbers)
 
 
 def test_tables_have_a_line_a_way_and_a_pair():

@@ -1,0 +1,174 @@
+"""The models that the page can stop: made, fitted with progress, and read at every stage.
+
+The ensembles are this library's. CatBoost and NGBoost are fitted as their users fit them, on the
+target as it is, and imported at their first use.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.tree import DecisionTreeRegressor
+
+from gbuq_core.boosting import BoostedEnsembleRegressor
+from gbuq_core.boosting.stopping import members_of_a_fold, regression_stages
+from gbuq_core.calibration import Stages
+from gbuq_core.calibration.boosters import reader_of
+from gbuq_core.calibration.clocks import join_stages
+from gbuq_core.calibration.splits import make_splits
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.experiments.two_clocks.data import Array, ClockRows
+from gbuq_core.experiments.two_clocks.plan import SINGLE, TwoClocksPlan
+from gbuq_core.jobs import stage, tick
+from gbuq_core.methods import METHODS
+
+# What sets an ensemble apart from the estimator's defaults.
+_KINDS: dict[str, dict[str, Any]] = {
+    "sglb": {},
+    "sgb": {"method": "sgb"},
+    "virtual_sglb": {"ensemble": "virtual"},
+}
+
+
+def fit_model(plan: TwoClocksPlan, rows: ClockRows) -> Any:
+    """The model, fitted on all training rows.
+
+    Raises
+    ------
+    InvalidParameter
+        If its package is missing.
+    InvalidData
+        If the library cannot go on, because its std fell to 0.
+    """
+    missing = METHODS[plan.model].missing()
+    if missing:
+        raise InvalidParameter(missing)
+    if plan.model in SINGLE:
+        return _fit_single(plan, rows.X, rows.y)
+    return _ensemble(plan, plan.seed, plan.members).fit(rows.X, rows.y)
+
+
+def held_out_stages(plan: TwoClocksPlan, rows: ClockRows, model: Any) -> Stages:
+    """About each row that chooses, from a fold without it.
+
+    Folds and seeds are those of the estimator itself, or those of `CalibratedRegressor` around
+    another library's model.
+    """
+    seed = plan.seed if plan.model in SINGLE else model.seed_
+    splits = make_splits(rows.y, False, None, None, seed)
+    parts = []
+    with stage(float(len(splits))):
+        for k, split in enumerate(splits):
+            X, y = rows.X[split.fitted], rows.y[split.fitted]
+            held, held_y = rows.X[split.held], rows.y[split.held]
+            with stage(1.0, span=1.0):
+                if plan.model in SINGLE:
+                    parts.append(new_stages(plan, _fit_single(plan, X, y), held, held_y))
+                    continue
+                drawn = int(np.random.SeedSequence((seed, 3, k)).generate_state(1)[0])
+                members = members_of_a_fold(model.plan_, len(splits))
+                part = _ensemble(plan, drawn, members).fit(X, y)
+                n_models = model.plan_.n_models
+                parts.append(regression_stages(part, pd.DataFrame(held), held_y, n_models))
+    return join_stages(parts)
+
+
+def new_stages(plan: TwoClocksPlan, model: Any, X: Array, y: Array) -> Stages:
+    """What a fitted model says about new rows while it grows."""
+    if plan.model in SINGLE:
+        return reader_of(model, growing=True).stages(model, X, y, plan.trees)
+    return regression_stages(model, pd.DataFrame(X), y)
+
+
+def kind_of(plan: TwoClocksPlan) -> dict[str, Any]:
+    """Arguments of `BoostedEnsembleRegressor` that make it this ensemble.
+
+    >>> from gbuq_core.experiments.two_clocks.plan import TwoClocksSettings, plan_two_clocks
+    >>> kind_of(plan_two_clocks(TwoClocksSettings(model="virtual_sglb")))
+    {'ensemble': 'virtual'}
+    """
+    return dict(_KINDS[plan.model])
+
+
+def _ensemble(plan: TwoClocksPlan, seed: int, members: int) -> BoostedEnsembleRegressor:
+    return BoostedEnsembleRegressor(
+        stopping=None,
+        mean_weight=plan.mean_weight,
+        n_members=members,
+        n_trees=plan.trees,
+        learning_rate=plan.rate,
+        depth=plan.depth,
+        random_state=seed,
+        **kind_of(plan),
+    )
+
+
+def _fit_single(plan: TwoClocksPlan, X: Array, y: Array) -> Any:
+    with stage(float(plan.trees)):
+        fit = _fit_catboost if plan.model == "catboost" else _fit_ngboost
+        return fit(plan, X, y)
+
+
+def _fit_catboost(plan: TwoClocksPlan, X: Array, y: Array) -> Any:
+    from catboost import CatBoostRegressor
+
+    model = CatBoostRegressor(
+        loss_function="RMSEWithUncertainty",
+        iterations=plan.trees,
+        learning_rate=plan.rate,
+        depth=plan.depth,
+        random_seed=plan.seed,
+        thread_count=1,
+        verbose=False,
+        allow_writing_files=False,
+    )
+    watcher = _Watcher()
+    reader_of(model).fit(model, X, y, callbacks=[watcher])
+    watcher.raise_error()
+    return model
+
+
+def _fit_ngboost(plan: TwoClocksPlan, X: Array, y: Array) -> Any:
+    from ngboost import NGBRegressor
+
+    model = NGBRegressor(
+        Base=DecisionTreeRegressor(max_depth=plan.depth, random_state=plan.seed),
+        n_estimators=plan.trees,
+        learning_rate=plan.rate,
+        random_state=plan.seed,
+        verbose=False,
+    )
+
+    def count(*_: Any) -> float:
+        """The library asks for the training loss before each tree; nothing depends on it."""
+        tick(float(len(model.base_models)))
+        return 0.0
+
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return reader_of(model).fit(model, X, y, train_loss_monitor=count)
+
+
+class _Watcher:
+    """CatBoost's callback: counts trees, and ends a fit that nobody wants any more.
+
+    An exception must not pass through CatBoost, so it is kept for later.
+    """
+
+    def __init__(self) -> None:
+        self._error: BaseException | None = None
+
+    def after_iteration(self, info: Any) -> bool:
+        """Tell CatBoost whether to go on."""
+        try:
+            tick(float(info.iteration))
+        except BaseException as error:
+            self._error = error
+            return False
+        return True
+
+    def raise_error(self) -> None:
+        """Raise what ended the fit, if anything did."""
+        if self._error is not None:
+            raise self._error
