@@ -381,7 +381,10 @@ def _with_one_wrong(
     found = stages.log_probabilities[stage]
     mean = np.exp(found).mean(axis=0)
     by_confidence = np.argsort(mean.max(axis=1), kind="stable")
-    typical = int(by_confidence[len(by_confidence) // 2])
+    counted = np.ones(len(mean)) if stages.weight is None else stages.weight
+    below = np.cumsum(counted[by_confidence])
+    middle = min(int(np.searchsorted(below, 0.5 * below[-1], side="right")), len(mean) - 1)
+    typical = int(by_confidence[middle])
     wrong = int(np.argsort(mean[typical], kind="stable")[-2])
     weight = None if stages.weight is None else np.append(stages.weight, 1.0)
     more = np.concatenate([found, found[:, [typical]]], axis=1)
