@@ -27,10 +27,11 @@ from benchmarks.report import Row, Split, load_split, make_parser, report
 from benchmarks.store import Store
 from gbuq_core import BoostedEnsembleRegressor
 from gbuq_core.boosting.stopping import members_of_a_fold, regression_stages
-from gbuq_core.calibration import Clocks, Stages, choose_clocks, early_clocks
+from gbuq_core.calibration import Clocks, Stages, choose_clocks
 from gbuq_core.calibration.clocks import join_stages, student_nll
 from gbuq_core.calibration.splits import make_splits
-from gbuq_core.distribution import Distribution, NormalDistribution, student
+from gbuq_core.distribution import Distribution, NormalDistribution
+from gbuq_core.experiments.two_clocks.fit import clocks_of_ways, law_of, stage_of
 
 SETS = ("boston", "concrete", "energy", "power", "wine", "protein", "diabetes")
 METHODS = ("two clocks", "all trees", "early", "CatBoost", "NGBoost")
@@ -326,49 +327,21 @@ def _frame(X: np.ndarray) -> Any:
 
 def apply_rules(held: Stages, test: Stages) -> dict[str, Distribution]:
     """What each rule, chosen on held-out rows, predicts for test rows."""
-    normal, heavy = choose_clocks(held, "normal"), choose_clocks(held, "student")
-    early = early_clocks(held)
-    last = Stages(**{**vars(held), **_last_stage(held)})
-    scalar = choose_clocks(last, "normal")
-    return {
-        "all trees": _law(test, _unit(int(held.n_trees[-1]), held)),
-        "early stopping": _law(test, early),
-        "scalar": _law(test, scalar),
-        "scalar and early scale": _law(test, normal),
-        "log-linear": _log_linear(held, test, normal),
-        "t, scalar and early scale": _law(test, heavy),
+    normal, heavy = (clocks_of_ways(held, tails) for tails in ("normal", "student"))
+    clocks = {
+        "all trees": normal["all"],
+        "early stopping": normal["early"],
+        "scalar": normal["factor"],
+        "scalar and early scale": normal["clocks"],
+        "t, scalar and early scale": heavy["clocks"],
     }
-
-
-def _last_stage(stages: Stages) -> dict[str, Any]:
-    """The stages reduced to the last one."""
-    return {
-        "n_trees": stages.n_trees[-1:], "mean": stages.mean[-1:], "data": stages.data[-1:],
-        "knowledge": stages.knowledge[-1:], "for_mean": np.ones(1, bool),
-    }  # fmt: skip
-
-
-def _unit(n_trees: int, stages: Stages) -> Clocks:
-    empty = np.empty(0)
-    return Clocks(
-        mean_trees=n_trees, scale_trees=n_trees, factor=1.0, df=math.inf, n_rows=len(stages.y),
-        n_trees=stages.n_trees, rmse=empty, nll=empty, nll_uncorrected=empty,
-    )  # fmt: skip
-
-
-def _at(stages: Stages, n_trees: int) -> int:
-    return int(np.searchsorted(stages.n_trees, n_trees))
-
-
-def _law(stages: Stages, clocks: Clocks) -> Distribution:
-    a, b = _at(stages, clocks.mean_trees), _at(stages, clocks.scale_trees)
-    variance = clocks.factor**2 * stages.data[b] + stages.knowledge[a]
-    return student(stages.mean[a], np.sqrt(variance), clocks.df)
+    laws = {rule: law_of(test, found) for rule, found in clocks.items()}
+    return {**laws, "log-linear": _log_linear(held, test, normal["clocks"])}
 
 
 def _log_linear(held: Stages, test: Stages, clocks: Clocks) -> Distribution:
     """``log std = c0 + c1 log s + c2 log(1 + knowledge / s^2)``, fitted by the likelihood."""
-    a, b = _at(held, clocks.mean_trees), _at(held, clocks.scale_trees)
+    a, b = stage_of(held, clocks.mean_trees), stage_of(held, clocks.scale_trees)
     squared = (held.mean[a] - held.y) ** 2
 
     def features(stages: Stages) -> np.ndarray:
@@ -389,7 +362,7 @@ def _log_linear(held: Stages, test: Stages, clocks: Clocks) -> Distribution:
 def _isotonic_coverage(held: Stages, test: Stages) -> float:
     """Coverage of 90 % intervals whose half-width is an isotonic map of the normal's |z|."""
     clocks = choose_clocks(held, "normal")
-    laws = [_law(stages, clocks) for stages in (held, test)]
+    laws = [law_of(stages, clocks) for stages in (held, test)]
     z = [
         np.abs(law.loc - stages.y) / law.scale
         for law, stages in zip(laws, (held, test), strict=True)

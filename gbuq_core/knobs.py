@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal
 
 from gbuq_core.errors import InvalidParameter
+from gbuq_core.validation import check_choice
 
 Kind = Literal["integer", "number", "ladder", "choice", "choices", "switch", "text", "range"]
 Group = Literal["data", "method", "knobs", "view", "page"]
@@ -221,3 +222,15 @@ def narrow(knob: Knob, **changes: Any) -> Knob:
     for value in offered:
         check_knob(whole, value)
     return changed
+
+
+def find_knob(knobs: Sequence[Knob], key: str) -> Knob:
+    """The knob with this key.
+
+    Raises
+    ------
+    InvalidParameter
+        If none has it.
+    """
+    found = {knob.key: knob for knob in knobs}
+    return found[check_choice("knob", key, tuple(found))]

@@ -133,3 +133,27 @@ def stage(total: float, span: float | None = None) -> Iterator[None]:
     with at(place._replace(progress=inner)):
         yield
         inner.reach(inner.total)
+
+
+class TreeWatcher:
+    """CatBoost's callback: counts trees, and ends a fit that nobody wants any more.
+
+    An exception must not pass through CatBoost, so it is kept for later.
+    """
+
+    def __init__(self) -> None:
+        self._error: BaseException | None = None
+
+    def after_iteration(self, info: Any) -> bool:
+        """Tell CatBoost whether to go on."""
+        try:
+            tick(float(info.iteration))
+        except BaseException as error:
+            self._error = error
+            return False
+        return True
+
+    def raise_error(self) -> None:
+        """Raise what ended the fit, if anything did."""
+        if self._error is not None:
+            raise self._error

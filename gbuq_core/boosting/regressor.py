@@ -354,8 +354,9 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
         return None if self.clocks_ is None else self.clocks_.scale_trees
 
     def _output_units(self) -> np.ndarray:
-        weight = weight_of_mean(self, self.stopping_)
-        return np.array([1.0 if weight is None else 1.0 / math.sqrt(weight), 1.0])
+        # The first raw prediction is the mean and the log std of what the models are trained on.
+        start = getattr(self.models_, "start", None)  # CatBoost counts in units of its own
+        return np.array([1.0 if start is None else math.exp(-start[1]), 1.0])
 
     def _parameters(self, raw: np.ndarray) -> np.ndarray:
         scale = self.target_scale_

@@ -28,7 +28,6 @@ from gbuq_core.boosting.regressor import TARGETS, BoostedEnsembleRegressor
 from gbuq_core.boosting.stopping import STOPPINGS
 from gbuq_core.calibration import ClassClocks, Clocks
 from gbuq_core.errors import ModelFileError
-from gbuq_core.inputs import TargetScale
 from gbuq_core.model_files.archive import read_archive, write_archive
 from gbuq_core.model_files.contents import (
     describe_classes,
@@ -38,6 +37,7 @@ from gbuq_core.model_files.contents import (
     read_bytes,
     read_classes,
     read_parameters,
+    read_target_scale,
     require,
     whole,
     write_bytes,
@@ -176,11 +176,9 @@ def build_ensemble(header: Mapping[str, Any], arrays: dict[str, np.ndarray]) -> 
         ensemble.classes_ = read_classes(header["classes"])
         n_outputs = len(ensemble.classes_)
     else:
-        ensemble.target_scale_ = TargetScale(*(float(value) for value in header["target_scale"]))
-        usable = np.isfinite(ensemble.target_scale_).all() and ensemble.target_scale_.spread > 0.0
+        ensemble.target_scale_ = read_target_scale(header)
         ensemble.target_ = header.get("target")
-        usable &= ensemble.target_ in (None, *TARGETS)
-        require(usable, "the scale of its target is impossible")
+        require(ensemble.target_ in (None, *TARGETS), "the scale of its target is impossible")
     facts = _Facts(plan, n_outputs, whole(header["n_features"]))
     names = header["feature_names"]
     if names:

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 
 from gbuq_core.boosting.plan import BoostingPlan, cycle_ends
 from gbuq_core.calibration import (
@@ -25,7 +24,13 @@ from gbuq_core.calibration import (
     choose_clocks,
     early_clocks,
 )
-from gbuq_core.calibration.clocks import TAILS, join_stages, join_weights, tree_grid
+from gbuq_core.calibration.clocks import (
+    TAILS,
+    join_stages,
+    join_weights,
+    tree_grid,
+    warn_of_all_trees,
+)
 from gbuq_core.calibration.splits import HELD_OUT_FROM, N_FOLDS, Split
 from gbuq_core.jobs import parallel_map, stage
 from gbuq_core.validation import check_choice, check_number
@@ -145,13 +150,7 @@ def fit_clocks(
         chosen = clocks_of(found, ensemble.stopping_, ensemble.tails)
     else:
         chosen = class_clocks_of(found, ensemble.stopping_)
-    if chosen.last >= plan.n_trees:
-        warnings.warn(
-            f"The best number of trees is all {plan.n_trees}: more trees (n_trees) or a higher "
-            "learning_rate may be better still.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
+    warn_of_all_trees(chosen.last, plan.n_trees, stacklevel=4)
     return chosen
 
 

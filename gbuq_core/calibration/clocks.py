@@ -13,6 +13,7 @@ Data uncertainty is scaled, knowledge never is.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import gammaln, logsumexp
+from sklearn.exceptions import ConvergenceWarning
 
 from gbuq_core.errors import InvalidData
 from gbuq_core.validation import check_choice
@@ -28,7 +30,7 @@ TAILS = ("student", "normal")
 # Below 2 a Student t has no variance, so no std to keep; 1e4 would be the normal.
 _DEGREES = (2.2, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0, 20.0, 50.0, math.inf)
 _FIRST_DEGREES = 5.0  # where the search for a scale clock starts with a t
-_MOST_LOG_FACTOR = 4.0  # a factor between 1 / 55 and 55
+MOST_LOG_FACTOR = 4.0  # a factor between 1 / 55 and 55
 _LOG_FACTOR_STEP = 0.005
 _MOST_ROUNDS = 4
 _MOST_STAGES = 40
@@ -391,6 +393,17 @@ def _with_one_wrong(
     return more, np.append(stages.codes, wrong), weight
 
 
+def warn_of_all_trees(last: int, n_trees: int, stacklevel: int) -> None:
+    """Warn if the last tree is in use: more might be better."""
+    if last >= n_trees:
+        warnings.warn(
+            f"All {n_trees} trees were best on unseen rows: raise n_trees or the learning rate to "
+            "see whether more are better.",
+            ConvergenceWarning,
+            stacklevel=stacklevel + 1,
+        )
+
+
 def soften(log_probabilities: NDArray[np.float64], temperature: float) -> NDArray[np.float64]:
     """Log probabilities (..., n_classes) of logits divided by ``temperature``."""
     divided = log_probabilities / temperature
@@ -453,7 +466,7 @@ class _Search:
 
         found = minimize_scalar(
             score,
-            bounds=(-_MOST_LOG_FACTOR, _MOST_LOG_FACTOR),
+            bounds=(-MOST_LOG_FACTOR, MOST_LOG_FACTOR),
             method="bounded",
             options={"xatol": _LOG_FACTOR_STEP},
         )
@@ -525,7 +538,7 @@ def _best_temperature(
     """The temperature with the lowest log loss."""
     found = minimize_scalar(
         lambda log_t: _log_loss(log_probabilities, codes, weight, math.exp(log_t)),
-        bounds=(-_MOST_LOG_FACTOR, _MOST_LOG_FACTOR),
+        bounds=(-MOST_LOG_FACTOR, MOST_LOG_FACTOR),
         method="bounded",
         options={"xatol": _LOG_FACTOR_STEP},
     )

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import copy
 import math
-import warnings
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from gbuq_core.calibration.boosters import Parts, reader_of, unwrap
 from gbuq_core.calibration.clocks import (
+    MOST_LOG_FACTOR,
     TAILS,
     Clocks,
     Stages,
     choose_clocks,
     join_stages,
     smallest_variance,
+    warn_of_all_trees,
 )
 from gbuq_core.calibration.laws import (
     RecalibratedDistribution,
@@ -51,7 +51,6 @@ FloatArray = NDArray[np.float64]
 METHODS = ("scale", "two_clocks", "conformal", "isotonic")
 FEWEST_ROWS = 10  # to calibrate on
 FEWEST_ROWS_OF_CLOCKS = 40
-_MOST_LOG_FACTOR = 4.0  # a factor between 1 / 55 and 55, as the clocks'
 
 
 def _has_uncertainty(wrapper: CalibratedRegressor) -> bool:
@@ -410,14 +409,8 @@ class CalibratedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         self._set_clocks(clocks, smallest_variance(squared))
 
     def _warn_of_the_last_tree(self) -> None:
-        clocks = self.clocks_
-        if clocks is not None and max(clocks.mean_trees, clocks.scale_trees) >= clocks.n_trees[-1]:
-            warnings.warn(
-                f"The best number of trees is all {clocks.n_trees[-1]}: more trees or a higher "
-                "learning rate may be better still.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        if self.clocks_ is not None:
+            warn_of_all_trees(self.clocks_.last, int(self.clocks_.n_trees[-1]), stacklevel=3)
 
     def _set_clocks(self, clocks: Clocks, smallest: float) -> None:
         self.clocks_, self._smallest = clocks, smallest
@@ -442,7 +435,7 @@ class CalibratedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
             total = math.exp(2.0 * log_factor) * data + parts.knowledge
             return float(np.mean(squared / total)) - 1.0
 
-        low, high = -_MOST_LOG_FACTOR, _MOST_LOG_FACTOR
+        low, high = -MOST_LOG_FACTOR, MOST_LOG_FACTOR
         if excess(low) <= 0.0:  # knowledge alone is wider than the residuals
             log_factor = low
         else:

@@ -13,7 +13,8 @@ from threadpoolctl import threadpool_limits
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.ibug.inputs import check_rows, check_target
 from gbuq_core.inputs import check_sample_weight, stack_rows, take_rows
-from gbuq_core.jobs import effective_n_jobs, stage, tick
+from gbuq_core.jobs import effective_n_jobs, stage
+from gbuq_core.progress import TreeWatcher
 from gbuq_core.trees.importers.ownership import copy_unfitted, is_owned
 
 # The default: CatBoost, the paper's, with as many trees as the validation rows ask for.
@@ -137,7 +138,7 @@ def fit_owned(
         verbose=False,
         allow_writing_files=False,
     )
-    watcher = _Watcher()
+    watcher = TreeWatcher()
     stopping: dict[str, Any] = {}
     if held_out is not None:
         held: Any = (held_out.X, held_out.y)
@@ -163,27 +164,3 @@ def _catboost() -> Any:
             "pip install catboost, or pass a base_model."
         ) from error
     return catboost
-
-
-class _Watcher:
-    """CatBoost's callback: counts trees, and ends a fit that nobody wants any more.
-
-    An exception must not pass through CatBoost, so it is kept for later.
-    """
-
-    def __init__(self) -> None:
-        self._error: BaseException | None = None
-
-    def after_iteration(self, info: Any) -> bool:
-        """Tell CatBoost whether to go on."""
-        try:
-            tick(info.iteration)
-        except BaseException as error:
-            self._error = error
-            return False
-        return True
-
-    def raise_error(self) -> None:
-        """Raise what ended the fit, if anything did."""
-        if self._error is not None:
-            raise self._error

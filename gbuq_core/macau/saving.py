@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.inputs import TargetScale
 from gbuq_core.macau.ard_kernels import LinearLeaves
 from gbuq_core.macau.base import COMBINATIONS, LEAF_MODELS, LeafModels
 from gbuq_core.macau.class_leaves import ClassLeaves, LogisticLeaves
@@ -28,6 +27,7 @@ from gbuq_core.model_files.contents import (
     read_classes,
     read_fit,
     read_parameters,
+    read_target_scale,
     require,
     take,
     write_bytes,
@@ -128,10 +128,7 @@ def build_macau(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> 
         linear = model.leaf_model == "linear"
         model._leaves = [_read_class(arrays, c, n_models, table, linear) for c in range(n_models)]
     else:
-        scale = TargetScale(*(float(value) for value in header["target_scale"]))
-        usable = np.isfinite(scale).all() and scale.spread > 0.0
-        require(usable, "the scale of its target is impossible")
-        model.target_scale_ = scale
+        model.target_scale_ = read_target_scale(header)
         model._model = _read_linear(arrays, table, model.leaf_model == "linear")
         model._quantiles = _read_quantiles(arrays, "quantiles", table)
     model._table = table

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.knobs import Knob, check_knob
+from gbuq_core.knobs import Knob, check_knob, find_knob
 from gbuq_core.validation import check_choice
 
 TASKS = ("regression", "classification", "novelty")
@@ -241,8 +241,7 @@ class Method:
         InvalidParameter
             If it has no such knob.
         """
-        found = {knob.key: knob for knob in self.knobs}
-        return found[check_choice("knob", key, tuple(found))]
+        return find_knob(self.knobs, key)
 
     def make(self, task: str = "regression", **arguments: Any) -> Any:
         """Its estimator, not fitted.

@@ -11,10 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from gbuq_core.knobs import Knob
+from gbuq_core.knobs import Knob, find_knob
 from gbuq_core.methods.boosted import RECORDS as _BOOSTED
 from gbuq_core.methods.papers import CYCLICAL
-from gbuq_core.validation import check_choice
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,8 +62,7 @@ class Sampler:
         InvalidParameter
             If it has no such knob.
         """
-        found = {knob.key: knob for knob in self.knobs}
-        return found[check_choice("knob", key, tuple(found))]
+        return find_knob(self.knobs, key)
 
     def limits(self, key: str) -> tuple[float, float]:
         """The lowest and the highest value of one of its numbers.

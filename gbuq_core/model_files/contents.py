@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from gbuq_core.errors import GbuqError, InvalidParameter, ModelFileError
-from gbuq_core.inputs import MAX_CLASSES
+from gbuq_core.inputs import MAX_CLASSES, TargetScale
 from gbuq_core.jobs import check_memory
 from gbuq_core.model_files.archive import damaged
 
@@ -224,3 +224,11 @@ def take(
     ):
         raise damaged(f"array {name!r} is missing or has another shape")
     return array
+
+
+def read_target_scale(header: Mapping[str, Any]) -> TargetScale:
+    """How a regression's target was standardised."""
+    scale = TargetScale(*(float(value) for value in header["target_scale"]))
+    usable = bool(np.isfinite(scale).all()) and scale.spread > 0.0
+    require(usable, "the scale of its target is impossible")
+    return scale

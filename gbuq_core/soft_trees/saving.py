@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.inputs import TargetScale
 from gbuq_core.model_files.archive import write_archive
 from gbuq_core.model_files.contents import (
     describe_classes,
@@ -17,6 +16,7 @@ from gbuq_core.model_files.contents import (
     read_classes,
     read_fit,
     read_parameters,
+    read_target_scale,
     require,
     take,
     whole,
@@ -91,10 +91,7 @@ def build_soft_trees(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
         model.classes_ = read_classes(header["classes"])
         n_classes = len(model.classes_)
     else:
-        scale = TargetScale(*(float(value) for value in header["target_scale"]))
-        usable = np.isfinite(scale).all() and scale.spread > 0.0
-        require(usable, "the scale of its target is impossible")
-        model.target_scale_ = scale
+        model.target_scale_ = read_target_scale(header)
     shape = _read_shape(header["shape"], model.encoding_.n_columns, n_classes)
     model.shape_ = shape
     noises = header["noises"]

@@ -98,3 +98,15 @@ def test_those_of_a_base_model(data):
     assert MacauRegressor(n_trees=20).fit(X, y).feature_importances_[0] > 0.5
     silent = IBUGRegressor(HistGradientBoostingRegressor(max_iter=5), n_neighbors=5).fit(X, y)
     assert not hasattr(silent, "feature_importances_")
+
+
+@pytest.mark.parametrize("knobs", [{}, {"standardize_target": False, "stopping": None}])
+def test_regressions_count_in_units_of_the_targets_std(rng, knobs):
+    """Neither the weight of the mean nor the unit of y decides how much the mean counts."""
+    X = rng.normal(size=(200, 3))
+    y = 50.0 * X[:, 0] + 10.0 * np.abs(X[:, 1]) * rng.normal(size=200)
+    model = BoostedEnsembleRegressor(n_members=2, n_trees=30, depth=3, random_state=0, **knobs)
+    model.fit(X, y)
+    inner = y.std() / model.target_scale_.spread
+    np.testing.assert_allclose(model._output_units(), [1.0 / inner, 1.0], rtol=1e-12)
+    np.testing.assert_array_equal(model.with_clocks(None)._output_units(), model._output_units())

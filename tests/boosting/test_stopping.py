@@ -361,7 +361,7 @@ def test_threads_do_not_matter(kind, name, data):
 @KINDS
 def test_a_clock_at_the_last_tree_warns(kind, data):
     y = target_of(kind, data)
-    with pytest.warns(ConvergenceWarning, match="all 6") as caught:
+    with pytest.warns(ConvergenceWarning, match="All 6 trees") as caught:
         kind(**{**SMALL, "n_trees": 6}).fit(data.X, y)
     assert caught[0].filename == __file__
     with warnings.catch_warnings():

@@ -50,10 +50,15 @@ _FAILED = pytest.StashKey[bool]()
 
 
 def pytest_collection_modifyitems(items):
-    """Mark every test of this folder, so that ``-m "not browser"`` leaves Chromium out."""
+    """Mark every test of this folder, so that ``-m "not browser"`` leaves Chromium out.
+
+    A browser test that fails runs once more: on a machine that is busy with the other tests,
+    Chromium may lose a frame or a key. A fault of the app fails both times.
+    """
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.browser)
+            item.add_marker(pytest.mark.flaky(reruns=1))
 
 
 @pytest.hookimpl(wrapper=True)

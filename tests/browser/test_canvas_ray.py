@@ -24,17 +24,17 @@ def centre(row: int, column: int) -> tuple[float, float]:
     return -600 + (column + 0.5) * CELL, -600 + (row + 0.5) * CELL
 
 
-def marked(figure: Figure, row: int, column: int, panel: int) -> bool:
-    """Whether anything lies over the middle of a cell."""
-    return figure.root.evaluate(
-        """(node, [index, row, column]) => {
+def wait_for_mark(figure: Figure, row: int, column: int, panel: int, there: bool = True) -> None:
+    """Wait until something, or nothing, lies over the middle of a cell: drawn a frame later."""
+    figure.page.wait_for_function(
+        """([node, index, row, column, there]) => {
           const view = node.getRootNode().gbuqSheet.view, panel = view.views[index];
           const { map } = panel.place, { nx, ny } = view.sheet;
           const x = (map.x + ((column + 0.5) / nx) * map.w) * view.ratio;
           const y = (map.y + ((ny - row - 0.5) / ny) * map.h) * view.ratio;
-          return panel.over.getContext('2d').getImageData(x, y, 1, 1).data[3] > 200;
+          return panel.over.getContext('2d').getImageData(x, y, 1, 1).data[3] > 200 === there;
         }""",
-        [panel, row, column],
+        arg=[figure.root.element_handle(), panel, row, column, there],
     )
 
 
@@ -56,8 +56,8 @@ def test_a_line_is_drawn_with_the_mouse(page, url):
     expect(page.get_by_text("ray: [")).to_be_visible()
     assert_ray(figure, (10, 10), (14, 18))
     for panel in range(3):
-        assert marked(figure, 12, 14, panel), "the line is shown on every map"
-        assert not marked(figure, 16, 14, panel)
+        wait_for_mark(figure, 12, 14, panel)  # the line is shown on every map
+        wait_for_mark(figure, 16, 14, panel, there=False)
 
 
 def test_a_click_still_chooses_a_cell_while_lines_are_drawn(page, url):
@@ -79,7 +79,7 @@ def test_without_cells_only_lines_can_be_chosen(page, url):
     assert figure.data("sent") is None
     figure.drag((3, 4), (3, 5), (3, 4))
     assert figure.data("sent") is None, "back where it began there is no line"
-    assert not marked(figure, 3, 4, panel=2)
+    wait_for_mark(figure, 3, 4, panel=2, there=False)
     figure.drag((3, 4), (16, 9))
     expect(page.get_by_text("ray: [")).to_be_visible()
     assert_ray(figure, (3, 4), (16, 9))

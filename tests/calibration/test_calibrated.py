@@ -301,7 +301,7 @@ def test_their_stages_are_those_of_a_plain_loop(name):
 @FOREIGN
 def test_a_clock_at_the_last_tree_warns(name):
     train = make_heteroscedastic(200, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="all 6"):
+    with pytest.warns(ConvergenceWarning, match="All 6 trees"):
         CalibratedRegressor(foreign(name, 6), "two_clocks").fit(train.X, train.y)
 
 

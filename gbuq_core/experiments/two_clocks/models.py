@@ -23,6 +23,7 @@ from gbuq_core.experiments.two_clocks.data import Array, ClockRows
 from gbuq_core.experiments.two_clocks.plan import SINGLE, TwoClocksPlan
 from gbuq_core.jobs import stage, tick
 from gbuq_core.methods import METHODS
+from gbuq_core.progress import TreeWatcher
 
 # What sets an ensemble apart from the estimator's defaults.
 _KINDS: dict[str, dict[str, Any]] = {
@@ -124,7 +125,7 @@ def _fit_catboost(plan: TwoClocksPlan, X: Array, y: Array) -> Any:
         verbose=False,
         allow_writing_files=False,
     )
-    watcher = _Watcher()
+    watcher = TreeWatcher()
     reader_of(model).fit(model, X, y, callbacks=[watcher])
     watcher.raise_error()
     return model
@@ -148,27 +149,3 @@ def _fit_ngboost(plan: TwoClocksPlan, X: Array, y: Array) -> Any:
 
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return reader_of(model).fit(model, X, y, train_loss_monitor=count)
-
-
-class _Watcher:
-    """CatBoost's callback: counts trees, and ends a fit that nobody wants any more.
-
-    An exception must not pass through CatBoost, so it is kept for later.
-    """
-
-    def __init__(self) -> None:
-        self._error: BaseException | None = None
-
-    def after_iteration(self, info: Any) -> bool:
-        """Tell CatBoost whether to go on."""
-        try:
-            tick(float(info.iteration))
-        except BaseException as error:
-            self._error = error
-            return False
-        return True
-
-    def raise_error(self) -> None:
-        """Raise what ended the fit, if anything did."""
-        if self._error is not None:
-            raise self._error

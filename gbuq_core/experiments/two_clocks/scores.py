@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from gbuq_core.calibration import Clocks, Stages
-from gbuq_core.calibration.clocks import TAILS, student_nll
+from gbuq_core.calibration.clocks import MOST_LOG_FACTOR, TAILS, smallest_variance, student_nll
 from gbuq_core.distribution import Distribution, NormalDistribution
 from gbuq_core.experiments.claims import Claim, verdict_of
 from gbuq_core.experiments.two_clocks.data import Array
@@ -37,10 +37,8 @@ from gbuq_core.presentation import short
 
 SCORES = ("coverage", "nll", "rmse", "crps")
 OFTEN, MORE_THAN_HALF = 0.8, 0.6  # shares of the seeds: holds, nearly
-LEAST_SHARE = 0.86  # of rows inside 90 % intervals; the most is as far above
-MOST_SHARE = 0.97
+LEAST_SHARE, MOST_SHARE = 0.86, 0.97  # of rows inside 90 % intervals that are true
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
-_MOST_LOG_FACTOR = 4.0  # as the clocks' own search
 _FACTOR_STEPS = 16  # leave 8 * 0.618^16 = 0.004 of the log factor
 
 
@@ -223,8 +221,7 @@ def half_width(df: float) -> float:
 def _best_factors(chosen: Stages, a: int, df: float) -> Array:
     """The factor of least NLL for each scale stage at one mean stage, by golden section."""
     squared = (chosen.mean[a] - chosen.y) ** 2
-    floor = max(1e-12 * float(squared.mean()), float(np.finfo(np.float64).tiny))
-    data, knowledge = np.maximum(chosen.data, floor), chosen.knowledge[a]
+    data, knowledge = np.maximum(chosen.data, smallest_variance(squared)), chosen.knowledge[a]
 
     def score(log_factor: Array) -> Array:
         variance = np.exp(2.0 * log_factor)[:, None] * data + knowledge
@@ -232,7 +229,7 @@ def _best_factors(chosen: Stages, a: int, df: float) -> Array:
         return found
 
     n = len(data)
-    low, high = np.full(n, -_MOST_LOG_FACTOR), np.full(n, _MOST_LOG_FACTOR)
+    low, high = np.full(n, -MOST_LOG_FACTOR), np.full(n, MOST_LOG_FACTOR)
     left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
     at_left, at_right = score(left), score(right)
     for _ in range(_FACTOR_STEPS):
@@ -328,7 +325,8 @@ def _beats(text: str, scores: Array, one: int, other: int, name: str) -> Claim:
 
 def _covers(text: str, coverage: Array, narrow: bool) -> Claim:
     n = len(coverage)
-    good = coverage < LEAST_SHARE if narrow else abs(coverage - _MIDDLE) <= _REACH
+    wide = coverage >= LEAST_SHARE - 1e-12
+    good = ~wide if narrow else wide & (coverage <= MOST_SHARE + 1e-12)
     range_text = f"less than {100 * LEAST_SHARE:.0f} %"
     if not narrow:
         range_text = f"{100 * LEAST_SHARE:.0f} to {100 * MOST_SHARE:.0f} %"
@@ -337,9 +335,6 @@ def _covers(text: str, coverage: Array, narrow: bool) -> Claim:
         f"the mean is {100 * float(coverage.mean()):.0f} %. {_rule(n)}"
     )
     return Claim(text, here, verdict_of(float(good.mean()), OFTEN, MORE_THAN_HALF))
-
-
-_MIDDLE, _REACH = (LEAST_SHARE + MOST_SHARE) / 2.0, (MOST_SHARE - LEAST_SHARE) / 2.0 + 1e-12
 
 
 def _rule(n: int) -> str:

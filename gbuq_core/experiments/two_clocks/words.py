@@ -7,7 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from gbuq_core.experiments.two_clocks.plan import SINGLE, WAYS, TwoClocksSettings
+from gbuq_core.calibration.splits import HELD_OUT_FROM
+from gbuq_core.experiments.two_clocks.plan import SINGLE, WAYS, TwoClocksSettings, plan_two_clocks
 from gbuq_core.experiments.two_clocks.scores import TwoClocksLook, WayScore
 from gbuq_core.methods import METHODS
 from gbuq_core.presentation import short
@@ -27,11 +28,10 @@ def describe_data(settings: TwoClocksSettings) -> str:
         "wave": "The wave: one feature with a noisy stretch and a rare one.",
         "diabetes": "442 patients and ten measurements; the target is how far the disease went.",
     }[settings.data]
-    n = 331 if settings.data == "diabetes" else settings.rows
-    told = (
-        f"{about} {n:,} rows train the models and, held out in folds, choose the clocks. Other "
-        "rows score them."
-    )
+    n = plan_two_clocks(settings).rows
+    who = "a fifth of them, held out," if n >= HELD_OUT_FROM else "held out in five folds, they"
+    verb = "chooses" if n >= HELD_OUT_FROM else "choose"
+    told = f"{about} {n:,} rows train the model; {who} {verb} the clocks. Other rows score them."
     if settings.model in SINGLE:
         label = METHODS[settings.model].label
         told += f" {label} is one model, so its knowledge uncertainty is 0."

@@ -43,6 +43,7 @@ from gbuq_core.presentation import format_bytes, markdown_table, seconds_text
 from pages._ui.canvas import CanvasEvent, canvas
 from pages._ui.claims import draw_claims
 from pages._ui.curves import Turned, show_curves
+from pages._ui.departures import show_departures
 from pages._ui.export import Download, show_exports
 from pages._ui.jobs_glue import Answer, Request
 from pages._ui.kept import kept
@@ -220,6 +221,7 @@ def explain_two_clocks() -> None:
         )
         terms = [GLOSSARY[name] for name in _TERMS]
         st.markdown("\n".join(f"- **{term.label}.** {term.definition}" for term in terms))
+        show_departures("Boosting")
 
 
 def _fit(plan: TwoClocksPlan, job: object) -> Any:
