@@ -41,6 +41,9 @@ class ResidualDistribution(Distribution):
         The prediction and its std, in units of y; the std is positive.
     sizes : array-like of shape (n_calibration,)
         ``|y - loc| / scale`` of the calibration rows.
+    weight : array-like of shape (n_calibration,), optional
+        How many rows each of them counts as, above 0; None means one. Then n is their sum, and
+        ``r_(k)`` the smallest size with a weight of at least k up to it.
 
     Notes
     -----
@@ -62,14 +65,21 @@ class ResidualDistribution(Distribution):
     centre: FloatArray
     width: FloatArray
     sizes: FloatArray
+    weight: FloatArray | None = None
     loc: FloatArray = field(init=False, repr=False)
     scale: FloatArray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         _set_rows(self, self.centre, self.width)
-        sizes = np.sort(check_array("sizes", self.sizes, 1, low=0.0))
-        object.__setattr__(self, "sizes", _read_only(sizes))
-        spread = math.sqrt(float(np.mean(np.square(sizes))))
+        sizes = check_array("sizes", self.sizes, 1, low=0.0)
+        order = np.argsort(sizes, kind="stable")
+        object.__setattr__(self, "sizes", _read_only(sizes[order]))
+        if self.weight is not None:
+            weight = check_array("weight", self.weight, 1, low=0.0)
+            check_same_length(sizes=sizes, weight=weight)
+            object.__setattr__(self, "weight", _read_only(weight[order]))
+        squares = np.square(self.sizes)
+        spread = math.sqrt(float(np.average(squares, weights=self.weight)))
         object.__setattr__(self, "loc", self.centre)
         object.__setattr__(self, "scale", _read_only(spread * self.width))
 
@@ -83,7 +93,8 @@ class ResidualDistribution(Distribution):
         """
         number = check_number("level", level, 0.0, 1.0)
         if number < 1.0:
-            check_calibration_rows(len(self.sizes), np.array([number]))
+            n_rows = len(self.sizes) if self.weight is None else int(self.weight.sum())
+            check_calibration_rows(n_rows, np.array([number]))
         half = self.width * self._size_at(np.array(number))
         return Interval(self.centre - half, self.centre + half)
 
@@ -91,7 +102,11 @@ class ResidualDistribution(Distribution):
         """The size that bounds a new row's with these probabilities; beyond the last, inf."""
         n = len(self.sizes)
         # 20 x 0.95 may come out a rounding above 19.
-        rank = np.ceil((n + 1) * inside * (1.0 - 1e-12)).astype(np.intp)
+        if self.weight is None:
+            rank = np.ceil((n + 1) * inside * (1.0 - 1e-12)).astype(np.intp)
+        else:
+            below = np.append(0.0, np.cumsum(self.weight))
+            rank = np.searchsorted(below, (below[-1] + 1.0) * inside * (1.0 - 1e-12))
         found: FloatArray = np.concatenate([[0.0], self.sizes, [np.inf]])[np.minimum(rank, n + 1)]
         return found
 
@@ -106,6 +121,10 @@ class ResidualDistribution(Distribution):
         z = (points - self.centre[:, None]) / self.width[:, None]
         up_to = np.searchsorted(self.sizes, z, side="right")
         below = np.searchsorted(self.sizes, -z, side="left")
+        if self.weight is not None:
+            counted = np.append(0.0, np.cumsum(self.weight))
+            inside = np.where(z >= 0.0, counted[up_to], -counted[below]) / (counted[-1] + 1.0)
+            return 0.5 + 0.5 * inside
         inside = np.where(z >= 0.0, up_to, -below) / (len(self.sizes) + 1)
         return 0.5 + 0.5 * inside
 
@@ -114,15 +133,22 @@ class ResidualDistribution(Distribution):
         n = len(self.sizes)
         z = np.abs(y - self.centre) / self.width
         smaller = np.searchsorted(self.sizes, z, side="right")
-        above = np.append(np.cumsum(self.sizes[::-1])[::-1], 0.0)
-        away = (smaller * z + above[smaller]) / n
-        apart = float(self.sizes @ (2.0 * np.arange(1, n + 1) - 1.0)) / n**2
+        if self.weight is None:
+            above = np.append(np.cumsum(self.sizes[::-1])[::-1], 0.0)
+            away = (smaller * z + above[smaller]) / n
+            apart = float(self.sizes @ (2.0 * np.arange(1, n + 1) - 1.0)) / n**2
+        else:
+            below, sums = np.append(0.0, np.cumsum(self.weight)), self.weight * self.sizes
+            above = np.append(np.cumsum(sums[::-1])[::-1], 0.0)
+            away = (below[smaller] * z + above[smaller]) / below[-1]
+            apart = float(sums @ (below[1:] + below[:-1])) / below[-1] ** 2
         score: FloatArray = np.maximum(self.width * (away - 0.5 * apart), 0.0)
         return score
 
     def _sample(self, count: int, random: np.random.Generator) -> FloatArray:
         shape = (count, len(self.centre))
-        sizes = random.choice(self.sizes, shape)
+        shares = None if self.weight is None else self.weight / self.weight.sum()
+        sizes = random.choice(self.sizes, shape, p=shares)
         return self.centre + self.width * np.where(random.random(shape) < 0.5, -sizes, sizes)
 
 
@@ -138,7 +164,7 @@ class CoverageMap(NamedTuple):
     df: float
 
 
-def fit_coverage_map(z: ArrayLike, df: float) -> CoverageMap:
+def fit_coverage_map(z: ArrayLike, df: float, weight: FloatArray | None = None) -> CoverageMap:
     """Fit the coverage of central intervals by isotonic regression.
 
     Parameters
@@ -147,6 +173,8 @@ def fit_coverage_map(z: ArrayLike, df: float) -> CoverageMap:
         ``(y - loc) / scale`` of the calibration rows, with a std as scale.
     df : float
         Degrees of freedom of the Student t that was predicted, above 2; inf for a normal.
+    weight : ndarray of shape (n_calibration,), optional
+        How many rows each of them counts as; None means one.
 
     Notes
     -----
@@ -167,17 +195,39 @@ def fit_coverage_map(z: ArrayLike, df: float) -> CoverageMap:
     >>> bool(np.interp(0.9, found.nominal, found.coverage) < 0.65)
     True
     """
-    sizes = np.sort(np.abs(check_array("z", z, 1)))
-    levels = _level(sizes, df)
-    n = len(levels)
+    sizes = np.abs(check_array("z", z, 1))
+    order = np.argsort(sizes, kind="stable")
+    levels = _level(sizes[order], df)
+    n: float = len(levels)
     shares = (np.arange(n) + 0.5) / n
-    fitted = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip").fit(levels, shares)
-    n_levels = min(_MOST_LEVELS, max(2, n // _ROWS_A_LEVEL))
-    inner = np.quantile(levels, np.arange(1, n_levels) / n_levels)
+    counted = None if weight is None else weight[order]
+    if counted is not None:
+        n = float(counted.sum())
+        shares = (np.cumsum(counted) - 0.5 * counted) / n  # the mean of the row's copies
+    regression = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
+    fitted = regression.fit(levels, shares, sample_weight=counted)
+    n_levels = min(_MOST_LEVELS, max(2, int(n) // _ROWS_A_LEVEL))
+    inner = _quantiles_of(levels, counted, np.arange(1, n_levels) / n_levels)
     nominal = np.unique(np.concatenate([[0.0], inner, [1.0]]))
     found = fitted.predict(nominal)
     found[0], found[-1] = 0.0, 1.0
     return CoverageMap(nominal, (n * found + nominal) / (n + 1), df)
+
+
+def _quantiles_of(values: FloatArray, weight: FloatArray | None, levels: FloatArray) -> FloatArray:
+    """NumPy's quantiles of rising values (n,), each repeated as often as it weighs."""
+    if weight is None:
+        return np.quantile(values, levels)
+    below = np.cumsum(weight)
+    place = np.maximum(below[-1] - 1.0, 0.0) * levels
+    whole = np.floor(place)
+    last = len(values) - 1
+    low, high = (
+        values[np.minimum(np.searchsorted(below, whole + step, side="right"), last)]
+        for step in (0.0, 1.0)
+    )
+    found: FloatArray = low + (place - whole) * (high - low)
+    return found
 
 
 @dataclass(frozen=True, eq=False)

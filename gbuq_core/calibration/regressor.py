@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import math
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from gbuq_core.calibration.clocks import (
     Stages,
     choose_clocks,
     join_stages,
+    join_weights,
     smallest_variance,
     warn_of_all_trees,
 )
@@ -40,6 +42,7 @@ from gbuq_core.inputs import (
     draw_seed,
     stack_rows,
     take_rows,
+    weighted_mean,
 )
 from gbuq_core.jobs import parallel_map, stage
 from gbuq_core.trees.importers.ownership import copy_unfitted, is_owned
@@ -51,6 +54,14 @@ FloatArray = NDArray[np.float64]
 METHODS = ("scale", "two_clocks", "conformal", "isotonic")
 FEWEST_ROWS = 10  # to calibrate on
 FEWEST_ROWS_OF_CLOCKS = 40
+
+
+class _Held(NamedTuple):
+    """Rows that calibrate, their targets (n,) and how many rows each counts as, or None."""
+
+    X: Any
+    y: FloatArray
+    weight: FloatArray | None
 
 
 def _has_uncertainty(wrapper: CalibratedRegressor) -> bool:
@@ -103,7 +114,7 @@ class CalibratedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     df_ : float or None
         Degrees of freedom of the Student t; inf means a normal. None for "conformal".
     n_calibration_ : int
-        Rows that calibrated.
+        Rows that calibrated, each counted once whatever its weight.
     prefit_ : bool
         Whether the estimator was fitted already.
     seed_ : int
@@ -121,7 +132,10 @@ class CalibratedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     cross-validation, put a fitted one into ``sklearn.frozen.FrozenEstimator``.
 
     With folds, "conformal" takes the residuals of the folds' models for those of the final one
-    (cross-conformal prediction). Its guarantee is exact for a fitted estimator.
+    (cross-conformal prediction). Its guarantee is exact for a fitted estimator without weights.
+    With weights, the quantile is that of the rows repeated as often. Nothing is guaranteed then,
+    because copies of a row are not independent rows. (The conformal baselines take no weights,
+    because mapie's calibration has none.)
 
     For classes, scikit-learn's ``CalibratedClassifierCV`` works around `BoostedEnsembleClassifier`.
 
@@ -179,7 +193,10 @@ class CalibratedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         groups : array-like (n_samples,), optional
             Rows of one group are never on both sides.
         sample_weight : array-like (n_samples,), optional
-            For the estimator's own fits. The rows that calibrate count alike.
+            How many rows each row counts as, in the estimator's own fits and where it calibrates:
+            in the factor, the tails, the clocks, the isotonic regression and the ranks of the
+            conformal sizes. Rows of weight 0 calibrate nothing. A fitted estimator needs no
+            ``sample_weight`` of its own. The folds are made of rows, whatever they weigh.
 
         Raises
         ------
@@ -197,8 +214,9 @@ class CalibratedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         rows = table if hasattr(X, "iloc") else np.asarray(X)
         seed = self.seed_ = draw_seed(self.random_state)
         if self.prefit_:
-            self._refuse_training(X_val, y_val, groups, sample_weight)
-            self._calibrate_fitted(model, rows, target)
+            self._refuse_training(X_val, y_val, groups)
+            weights = _weights_of(sample_weight, len(target))
+            self._calibrate_fitted(model, rows, target, weights)
             self._warn_of_the_last_tree()
             return self
         splits = None
@@ -211,6 +229,10 @@ class CalibratedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
             return self._let_it_choose(model, rows, target, splits, seed, groups=groups, **options)
         if splits is None:
             splits = make_splits(target, False, self.cv, groups, seed)
+        if weights is not None:
+            splits = [
+                split._replace(held=split.held[weights[split.held] > 0.0]) for split in splits
+            ]
         _require_rows(sum(len(split.held) for split in splits), self.method)
         with stage(len(splits) + 1.0):
             with stage(float(len(splits)), span=float(len(splits))):
@@ -219,7 +241,7 @@ class CalibratedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
                     splits,
                     1 if self.n_jobs is None else self.n_jobs,
                 )
-            held = [(take_rows(rows, split.held), target[split.held]) for split in splits]
+            held = [_take(rows, target, weights, split.held) for split in splits]
             self._calibrate(fitted, held)
             everything = np.arange(len(target))
             self.estimator_ = self._fit_part(model, rows, target, weights, everything)
@@ -238,7 +260,7 @@ class CalibratedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         parts = self._parts(X)
         width = np.sqrt(parts.data + parts.knowledge)
         if self.method == "conformal":
-            return ResidualDistribution(parts.loc, width, self._sizes)
+            return ResidualDistribution(parts.loc, width, self._sizes, self._size_weight)
         if self.method == "isotonic":
             law = RecalibratedDistribution(parts.loc, width, self._map)
         else:
@@ -324,15 +346,18 @@ class CalibratedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         self.clocks_: Clocks | None = None
         self.df_: Any = None
 
-    def _calibrate_fitted(self, model: Any, rows: Any, target: FloatArray) -> None:
+    def _calibrate_fitted(
+        self, model: Any, rows: Any, target: FloatArray, weights: FloatArray | None
+    ) -> None:
         n_features = getattr(model, "n_features_in_", getattr(model, "n_features", None))
         if n_features and n_features != self.n_features_in_:  # a model from a file says 0
             raise InvalidData(
                 f"X has {self.n_features_in_} columns, but the fitted {type(model).__name__} "
                 f"expects {n_features}."
             )
-        _require_rows(len(target), self.method)
-        self._calibrate([model], [(rows, target)])
+        chosen = np.arange(len(target)) if weights is None else np.flatnonzero(weights)
+        _require_rows(len(chosen), self.method)
+        self._calibrate([model], [_take(rows, target, weights, chosen)])
         self.estimator_ = model
 
     def _let_it_choose(
@@ -367,22 +392,26 @@ class CalibratedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
             part = copy_unfitted(model)
             return self._reader.fit(part, take_rows(rows, chosen), y[chosen], **options)
 
-    def _calibrate(self, models: list[Any], held: list[tuple[Any, FloatArray]]) -> None:
+    def _calibrate(self, models: list[Any], held: list[_Held]) -> None:
         """Choose by what each model says about rows that it has not seen."""
-        pairs = list(zip(models, held, strict=True))
+        pairs = [(model, rows) for model, rows in zip(models, held, strict=True) if len(rows.y)]
+        weight = join_weights([rows.weight for _, rows in pairs])
         if self.method == "two_clocks":
             n_trees = max(1, *(self._reader.n_trees(model) for model in models))
-            stages = [self._reader.stages(model, *rows, n_trees) for model, rows in pairs]
+            stages = [
+                replace(self._reader.stages(model, rows.X, rows.y, n_trees), weight=rows.weight)
+                for model, rows in pairs
+            ]
             self._choose(join_stages(stages))
             return
         logs = self.method != "conformal"  # which has no tails to carry over from a log scale
-        parts = [self._reader.parts(model, rows, logs) for model, (rows, _) in pairs]
+        parts = [self._reader.parts(model, rows.X, logs) for model, rows in pairs]
         found = Parts(
             np.concatenate([part.loc for part in parts]),
             np.concatenate([part.data for part in parts]),
             np.concatenate([part.knowledge for part in parts]),
         )
-        y = np.concatenate([target for _, target in held])
+        y = np.concatenate([rows.y for _, rows in pairs])
         if parts[0].shift is not None:
             y = _on_log_scale(y, parts[0].shift)
         if not all(np.isfinite(part).all() for part in found[:3]):
@@ -391,22 +420,23 @@ class CalibratedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
                 "be calibrated."
             )
         if self.method == "conformal":
-            self._measure_residuals(found, y)
+            self._measure_residuals(found, y, weight)
             return
         one = Stages(
             n_trees=np.array([1]), mean=found.loc[None], knowledge=found.knowledge[None],
-            data=found.data[None], y=y, for_mean=np.ones(1, bool),
+            data=found.data[None], y=y, for_mean=np.ones(1, bool), weight=weight,
         )  # fmt: skip
         clocks = choose_clocks(one, self.tails)
-        self._set_factor(clocks.factor, clocks.df, len(y), np.square(y - found.loc))
+        self._smallest = smallest_variance(np.square(y - found.loc), weight)
+        self._set_factor(clocks.factor, clocks.df, len(y))
         if self.method == "isotonic":
-            self._map = fit_coverage_map(self._standardised(found, y), clocks.df)
+            self._map = fit_coverage_map(self._standardised(found, y), clocks.df, weight)
 
     def _choose(self, stages: Stages) -> None:
         clocks = choose_clocks(stages, self.tails)
         at_mean = int(np.searchsorted(stages.n_trees, clocks.mean_trees))
         squared = np.square(stages.y - stages.mean[at_mean])
-        self._set_clocks(clocks, smallest_variance(squared))
+        self._set_clocks(clocks, smallest_variance(squared, stages.weight))
 
     def _warn_of_the_last_tree(self) -> None:
         if self.clocks_ is not None:
@@ -416,32 +446,33 @@ class CalibratedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         self.clocks_, self._smallest = clocks, smallest
         self.factor_, self.df_, self.n_calibration_ = clocks.factor, clocks.df, clocks.n_rows
 
-    def _set_factor(
-        self, factor: float, df: float | None, n_rows: int, squared: FloatArray
-    ) -> None:
-        self._smallest = smallest_variance(squared)
+    def _set_factor(self, factor: float, df: float | None, n_rows: int) -> None:
         self.factor_, self.df_, self.n_calibration_ = factor, df, n_rows
 
-    def _measure_residuals(self, parts: Parts, y: FloatArray) -> None:
+    def _measure_residuals(self, parts: Parts, y: FloatArray, weight: FloatArray | None) -> None:
         """Sizes of the residuals in stds, which are scaled to have mean square 1 beforehand.
 
         The scaling changes no interval of a single model; it shares the std between data and
         knowledge, which is not scaled.
         """
         squared = np.square(y - parts.loc)
-        data = np.maximum(parts.data, smallest_variance(squared))
+        self._smallest = smallest_variance(squared, weight)
+        data = np.maximum(parts.data, self._smallest)
 
         def excess(log_factor: float) -> float:
             total = math.exp(2.0 * log_factor) * data + parts.knowledge
-            return float(np.mean(squared / total)) - 1.0
+            return weighted_mean(squared / total, weight) - 1.0
 
         low, high = -MOST_LOG_FACTOR, MOST_LOG_FACTOR
         if excess(low) <= 0.0:  # knowledge alone is wider than the residuals
             log_factor = low
         else:
             log_factor = high if excess(high) >= 0.0 else float(brentq(excess, low, high))
-        self._set_factor(math.exp(log_factor), None, len(y), squared)
-        self._sizes = np.sort(np.abs(self._standardised(parts, y)))
+        self._set_factor(math.exp(log_factor), None, len(y))
+        sizes = np.abs(self._standardised(parts, y))
+        order = np.argsort(sizes, kind="stable")
+        self._sizes = sizes[order]
+        self._size_weight = None if weight is None else weight[order]
 
     def _standardised(self, parts: Parts, y: FloatArray) -> FloatArray:
         data = self.factor_**2 * np.maximum(parts.data, self._smallest)
@@ -479,12 +510,7 @@ class CalibratedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
                 "sample_weight does not cover X_val: pass all rows as X, and scikit-learn's "
                 "PredefinedSplit as cv."
             )
-        found = check_array("sample_weight", weights, 1, low=0.0)
-        if len(found) != n_rows:
-            raise InvalidData(f"X has {n_rows} rows, but sample_weight has {len(found)} values.")
-        if not found.any():
-            raise InvalidData("The sample weights are all zero: at least one must be positive.")
-        return found
+        return _weights_of(weights, n_rows)
 
     def _check_inner_model(self, model: Any, splits: Any) -> None:
         """Refuse a model within the estimator that has seen the rows which would calibrate."""
@@ -494,8 +520,8 @@ class CalibratedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
                 "of X: pass X_val and y_val."
             )
 
-    def _refuse_training(self, X_val: Any, y_val: Any, groups: Any, weights: Any) -> None:
-        given = {"X_val": X_val, "y_val": y_val, "groups": groups, "sample_weight": weights}
+    def _refuse_training(self, X_val: Any, y_val: Any, groups: Any) -> None:
+        given = {"X_val": X_val, "y_val": y_val, "groups": groups}
         names = [name for name, value in given.items() if value is not None]
         if names:
             raise InvalidParameter(
@@ -508,6 +534,23 @@ class CalibratedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         tags.input_tags = get_tags(self.estimator).input_tags
         tags.target_tags.required = True
         return tags
+
+
+def _weights_of(weights: Any, n_rows: int) -> FloatArray | None:
+    """One weight from 0 for each row; None without any."""
+    if weights is None:
+        return None
+    found = check_array("sample_weight", weights, 1, low=0.0)
+    if len(found) != n_rows:
+        raise InvalidData(f"X has {n_rows} rows, but sample_weight has {len(found)} values.")
+    if not found.any():
+        raise InvalidData("The sample weights are all zero: at least one must be positive.")
+    return found
+
+
+def _take(rows: Any, y: FloatArray, weights: FloatArray | None, chosen: NDArray[np.intp]) -> _Held:
+    counted = None if weights is None else weights[chosen]
+    return _Held(take_rows(rows, chosen), y[chosen], counted)
 
 
 def _on_log_scale(y: FloatArray, shift: float) -> FloatArray:

@@ -74,6 +74,8 @@ def save_calibrated(wrapper: CalibratedRegressor, target: Any) -> None:
             arrays[f"clocks_{name}"] = np.asarray(value)
     if wrapper.method == "conformal":
         arrays["sizes"] = wrapper._sizes
+        if wrapper._size_weight is not None:
+            arrays["size_weight"] = wrapper._size_weight
     if wrapper.method == "isotonic":
         arrays |= {"nominal": wrapper._map.nominal, "coverage": wrapper._map.coverage}
     write_bytes(write_archive(header, arrays), target)
@@ -176,7 +178,12 @@ def _read_choice(
         sizes = take(arrays, "sizes", np.float64, (n_rows,))
         rises = (np.diff(sizes) >= 0.0).all() and sizes[0] >= 0.0
         require(np.isfinite(sizes).all() and rises, "its residuals are impossible")
-        wrapper._sizes = sizes
+        wrapper._sizes, wrapper._size_weight = sizes, None
+        if "size_weight" in arrays:
+            weight = take(arrays, "size_weight", np.float64, (n_rows,))
+            positive = np.isfinite(weight).all() and (weight > 0.0).all()
+            require(positive, "the weights of its residuals are impossible")
+            wrapper._size_weight = weight
     elif wrapper.method == "isotonic":
         nominal = take(arrays, "nominal", np.float64, (None,))
         coverage = take(arrays, "coverage", np.float64, (len(nominal),))
