@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -342,6 +342,9 @@ class MixtureDistribution(Distribution):
         In units of y and squared units of y.
     weights : array-like of shape (n_members,), optional
         All equal by default; they are divided by their sum.
+    pair : pair of arrays (n_samples,), optional
+        ``loc`` and ``scale`` as an estimator has computed them. They may differ from the mixture's
+        mean and std by rounding only.
 
     Raises
     ------
@@ -362,10 +365,11 @@ class MixtureDistribution(Distribution):
     means: FloatArray
     variances: FloatArray
     weights: FloatArray | None = None
+    pair: InitVar[tuple[FloatArray, FloatArray] | None] = None
     loc: FloatArray = field(init=False, repr=False)
     scale: FloatArray = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, pair: tuple[FloatArray, FloatArray] | None) -> None:
         means = check_array("means", self.means, 2, min_length=0)
         variances = check_array("variances", self.variances, 2, low=0.0, min_length=0)
         if means.shape != variances.shape:
@@ -389,6 +393,9 @@ class MixtureDistribution(Distribution):
         object.__setattr__(self, "variances", _read_only(variances))
         object.__setattr__(self, "loc", _read_only(loc))
         object.__setattr__(self, "scale", _read_only(np.sqrt(variance)))
+        if pair is not None:
+            check_same_length(loc=self.loc, pair=pair[0])
+            _set_loc_scale(self, *pair)
 
     def _quantiles(self, levels: FloatArray) -> FloatArray:
         """Newton's method on the cdf, inside a bracket that halves wherever a step leaves it.

@@ -21,7 +21,7 @@ from gbuq_core.baselines.gaussian_process import GaussianProcessBaseline
 from gbuq_core.baselines.interval_regressor import ForestVarianceRegressor
 from gbuq_core.baselines.isolation import DistanceScore, IsolationForestScore
 from gbuq_core.baselines.neighbours import EuclideanNeighborsRegressor
-from gbuq_core.baselines.quantiles import QuantileForestRegressor
+from gbuq_core.baselines.quantiles import QuantileDistribution, QuantileForestRegressor
 from gbuq_core.baselines.xbart import XBARTRegressor
 
 __all__ = [
@@ -39,6 +39,7 @@ __all__ = [
     "GaussianProcessBaseline",
     "IsolationForestScore",
     "NGBoostRegressor",
+    "QuantileDistribution",
     "QuantileForestRegressor",
     "XBARTRegressor",
     "average_distributions",

@@ -15,7 +15,8 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.linear_model import LinearRegression
 
 from gbuq_core.baselines.interval_regressor import Intervals, LightGBMForest, Parts, missing_package
-from gbuq_core.baselines.quantiles import quantile_scale
+from gbuq_core.baselines.quantiles import QuantileDistribution, quantile_scale
+from gbuq_core.distribution import Distribution
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.inputs import hold_out
 from gbuq_core.metrics.conformal import (
@@ -207,7 +208,8 @@ class ConformalizedQuantileRegressor(_ConformalRegressor):
     Notes
     -----
     ``loc`` is the mean from one more forest. Each interval's width gives the std of a normal;
-    ``scale`` is the median of these stds. It counts as data uncertainty.
+    ``scale`` is the median of these stds. It counts as data uncertainty. `predict_distribution`
+    gives the law through the ends of all intervals.
 
     References
     ----------
@@ -276,9 +278,31 @@ class ConformalizedQuantileRegressor(_ConformalRegressor):
         upper = predicted.T[middle + 1 :] + shifts
         return np.sort(np.stack([lower, upper]), axis=0)
 
+    def predict_distribution(self, X: Any) -> Distribution:
+        """The law through the intervals' ends: a `QuantileDistribution`.
+
+        Its intervals are those of `predict_intervals`, except in rows where moved ends of two
+        levels cross: they are sorted.
+        """
+        matrix = self._read_new_rows(X)
+        ends = self._sorted_ends(matrix)
+        centre, spread = self.target_scale_
+        pair = self._pair(self._parts_of(matrix, ends))
+        return QuantileDistribution(self._end_levels, centre + spread * ends, *pair)
+
+    @property
+    def _end_levels(self) -> FloatArray:
+        return np.delete(self.quantiles_, len(self.levels_))
+
+    def _sorted_ends(self, X: FloatArray) -> FloatArray:
+        """Ends of all levels on the inner scale, ascending, (2 n_levels, n_samples)."""
+        return np.sort(np.concatenate(self._ends(self._predicted(X))), axis=0)
+
     def _parts(self, X: FloatArray) -> Parts:
-        ends = np.sort(np.concatenate(self._ends(self._predicted(X))), axis=0)
-        scale = quantile_scale(np.delete(self.quantiles_, len(self.levels_)), ends)
+        return self._parts_of(X, self._sorted_ends(X))
+
+    def _parts_of(self, X: FloatArray, ends: FloatArray) -> Parts:
+        scale = quantile_scale(self._end_levels, ends)
         return Parts(self._loc(X), scale * scale, np.zeros(len(X)))
 
     def _loc(self, X: FloatArray) -> FloatArray:

@@ -99,10 +99,7 @@ class IntervalRegressor(RegressorMixin, BaseEstimator, ABC):
 
     def predict_distribution(self, X: Any) -> Distribution:
         """A normal for each row: the mean, and the std of all parts together."""
-        parts = self._parts(self._read_new_rows(X))
-        centre, spread = self.target_scale_
-        scale = np.sqrt(parts.data + parts.knowledge)
-        return NormalDistribution(centre + spread * parts.loc, spread * scale)
+        return NormalDistribution(*self._pair(self._parts(self._read_new_rows(X))))
 
     def predict_uncertainty(self, X: Any) -> Uncertainty:
         """Total, data and knowledge uncertainty: variances of y, (n_samples,) each."""
@@ -115,6 +112,11 @@ class IntervalRegressor(RegressorMixin, BaseEstimator, ABC):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self._reads_gaps
         return tags
+
+    def _pair(self, parts: Parts) -> tuple[FloatArray, FloatArray]:
+        """``loc`` and ``scale``, (n_samples,) each, in units of y."""
+        centre, spread = self.target_scale_
+        return centre + spread * parts.loc, spread * np.sqrt(parts.data + parts.knowledge)
 
     @abstractmethod
     def _check_parameters(self) -> None:

@@ -1,18 +1,186 @@
-"""Quantile regression forests of LightGBM, and the std that matches their quantiles."""
+"""Quantile regression forests of LightGBM, the std that matches their quantiles, and their law."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from gbuq_core.baselines.interval_regressor import Intervals, LightGBMForest, Parts
-from gbuq_core.errors import InvalidParameter
-from gbuq_core.validation import FloatArray, check_array
+from gbuq_core.distribution import Distribution
+from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.validation import FloatArray, check_array, check_same_length
 
 QUANTILES = (0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975)  # ends of 50, 80 and 95 % and the median
+_ROOT_2_PI, _ROOT_2, _ROOT_PI = math.sqrt(2.0 * math.pi), math.sqrt(2.0), math.sqrt(math.pi)
+
+
+@dataclass(frozen=True, eq=False)
+class QuantileDistribution(Distribution):
+    """A law through predicted quantiles, with a normal's shape between them and beyond them.
+
+    y is a function of a standard normal Z: straight lines between the points ``(z_q, y_q)``, and
+    beyond the first and the last quantile straight lines with slope ``scale``. Quantiles of a
+    normal with std ``scale`` give that normal.
+
+    Parameters
+    ----------
+    levels : array-like of shape (n_levels,)
+        Ascending, between 0 and 1.
+    values : array-like of shape (n_levels, n_samples)
+        The quantiles of these levels, ascending along the first axis, in units of y.
+    loc, scale : array-like of shape (n_samples,)
+        The model's prediction and std, in units of y.
+
+    Raises
+    ------
+    InvalidData
+        If arrays are not finite, do not match or do not ascend, or a scale is negative.
+
+    Notes
+    -----
+    `mean` and `variance` are those of the law. They differ from ``loc`` and ``scale``, which come
+    from the model. Two equal quantiles are one value that has a probability of its own: `logpdf`
+    is the density of the rest.
+
+    Examples
+    --------
+    >>> law = QuantileDistribution([0.1, 0.5, 0.9], [[-1.0], [0.0], [3.0]], [0.5], [1.5])
+    >>> law.quantile([0.1, 0.5, 0.7, 0.9]).round(2)
+    array([[-1.  ,  0.  ,  1.23,  3.  ]])
+    >>> law.interval(0.8).upper, law.mean().round(2)
+    (array([3.]), array([0.55]))
+    """
+
+    levels: FloatArray
+    values: FloatArray
+    loc: FloatArray
+    scale: FloatArray
+
+    def __post_init__(self) -> None:
+        levels = check_array("levels", self.levels, 1)
+        values = check_array("values", self.values, 2, min_length=0)
+        loc = check_array("loc", self.loc, 1, min_length=0)
+        scale = check_array("scale", self.scale, 1, low=0.0, min_length=0)
+        check_same_length(loc=loc, scale=scale, values=values[0])
+        if len(levels) != len(values):
+            raise InvalidData(
+                f"values must have one row for each of the {len(levels)} levels; got {len(values)}."
+            )
+        inside = levels[0] > 0.0 and levels[-1] < 1.0
+        if not inside or (np.diff(levels) <= 0.0).any() or (np.diff(values, axis=0) < 0.0).any():
+            raise InvalidData("levels must ascend between 0 and 1, and values must ascend too.")
+        given = {"levels": levels, "values": values, "loc": loc, "scale": scale}
+        for name, array in given.items():
+            view = array.view()
+            view.flags.writeable = False
+            object.__setattr__(self, name, view)
+
+    def mean(self) -> FloatArray:  # noqa: D102 (of the base)
+        return self._moment(np.zeros(len(self.loc)), 1)
+
+    def variance(self) -> FloatArray:  # noqa: D102 (of the base)
+        return self._moment(self.mean(), 2)
+
+    @property
+    def _knots(self) -> FloatArray:
+        """Quantiles of the standard normal, (n_levels,)."""
+        knots: FloatArray = ndtri(self.levels)
+        return knots
+
+    @property
+    def _pieces(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Where each piece starts: z and y; and its slope: all (n_levels + 1, ...).
+
+        The first piece, which has no start, counts from its end.
+        """
+        z, y = self._knots, self.values
+        inner = np.diff(y, axis=0) / np.diff(z)[:, None]
+        slopes = np.concatenate([self.scale[None], inner, self.scale[None]])
+        return np.r_[z[:1], z], np.concatenate([y[:1], y]), slopes
+
+    @property
+    def _bounds(self) -> tuple[FloatArray, FloatArray]:
+        """Ends of each piece's z, (n_levels + 1, 1) each."""
+        z = np.r_[-np.inf, self._knots, np.inf][:, None]
+        return z[:-1], z[1:]
+
+    def _at(self, z: FloatArray) -> FloatArray:
+        """Values of y (n, k) at values of the standard normal."""
+        start_z, start_y, slopes = self._pieces
+        piece = np.searchsorted(self._knots, z, side="right")
+        row = np.arange(len(z))[:, None]
+        slope = slopes[piece, row]
+        # A certain value is certain at z = inf too.
+        away = np.where(slope > 0.0, z - start_z[piece], 0.0)
+        found: FloatArray = start_y[piece, row] + slope * away
+        return found
+
+    def _quantiles(self, levels: FloatArray) -> FloatArray:
+        return self._at(ndtri(levels))
+
+    def _place(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The normal's value at each row's points (n, k), and the slope of their pieces."""
+        start_z, start_y, slopes = self._pieces
+        piece = (self.values[:, :, None] <= points).sum(axis=0)
+        row = np.arange(len(points))[:, None]
+        slope, away = slopes[piece, row], points - start_y[piece, row]
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            z = start_z[piece] + away / slope
+        return np.where(slope > 0.0, z, np.where(away >= 0.0, np.inf, -np.inf)), slope
+
+    def _log_density(self, y: FloatArray) -> FloatArray:
+        if not self.scale.all():
+            raise InvalidData("scale must be positive everywhere; a std of 0 has no density.")
+        z, slope = self._place(y[:, None])
+        density: FloatArray = -0.5 * z * z - np.log(_ROOT_2_PI * slope)
+        return density[:, 0]
+
+    def _cdf(self, points: FloatArray) -> FloatArray:
+        return ndtr(self._place(points)[0])
+
+    def _crps(self, y: FloatArray) -> FloatArray:
+        """Piece by piece: the integral of Phi squared is known."""
+        start_z, start_y, slopes = self._pieces
+        low, high = self._bounds
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            z = start_z[:, None] + (y - start_y) / slopes
+        z = np.clip(np.where(slopes > 0.0, z, start_z[:, None]), low, high)
+        below = _squared_to(z) - _squared_to(low)
+        above = _squared_to(-z) - _squared_to(-high)
+        beyond = np.maximum(np.maximum(self.values[0] - y, y - self.values[-1]), 0.0)
+        certain = np.where(self.scale > 0.0, 0.0, beyond)
+        score: FloatArray = (slopes * (below + above)).sum(axis=0) + certain
+        return score
+
+    def _sample(self, count: int, random: np.random.Generator) -> FloatArray:
+        return self._at(random.standard_normal((count, len(self.loc))).T).T
+
+    def _moment(self, centre: FloatArray, power: int) -> FloatArray:
+        """The mean of ``(y - centre)^power`` for power 1 or 2, (n,)."""
+        start_z, start_y, slopes = self._pieces
+        low, high = self._bounds
+        mass = ndtr(high) - ndtr(low)
+        first = (np.exp(-0.5 * low * low) - np.exp(-0.5 * high * high)) / _ROOT_2_PI
+        level = start_y - slopes * start_z[:, None] - centre  # of a piece at z = 0
+        if power == 1:
+            return (level * mass + slopes * first).sum(axis=0)
+        ends = [np.where(np.isfinite(z), z, 0.0) * np.exp(-0.5 * z * z) for z in (low, high)]
+        second = mass + (ends[0] - ends[1]) / _ROOT_2_PI
+        squared: FloatArray = level**2 * mass + 2.0 * level * slopes * first + slopes**2 * second
+        return squared.sum(axis=0)
+
+
+def _squared_to(z: FloatArray) -> FloatArray:
+    """The integral of Phi squared from -inf to z; z may be -inf."""
+    finite = np.where(np.isfinite(z), z, 0.0)
+    phi, density = ndtr(finite), np.exp(-0.5 * finite * finite) / _ROOT_2_PI
+    whole = finite * phi**2 + 2.0 * density * phi - ndtr(_ROOT_2 * finite) / _ROOT_PI
+    return np.where(np.isfinite(z), whole, 0.0)
 
 
 class QuantileForestRegressor(LightGBMForest):
@@ -23,6 +191,7 @@ class QuantileForestRegressor(LightGBMForest):
     median's forest, which only uses whether a row lies above or below. Quantiles are paired from
     the outside in: first and last, second and last but one. Each pair gives the std of a normal;
     ``scale`` is their median, so one poor tail does not decide. It counts as data uncertainty.
+    `predict_distribution` gives the law through the quantiles themselves.
 
     Parameters
     ----------
@@ -66,6 +235,14 @@ class QuantileForestRegressor(LightGBMForest):
         super().__init__(n_trees, max_leaves, min_child_samples, subsample, random_state, n_jobs)
         self.quantiles = quantiles
 
+    def predict_distribution(self, X: Any) -> Distribution:
+        """A `QuantileDistribution` through the quantiles that were fitted."""
+        matrix = self._read_new_rows(X)
+        inner = self._inner_quantiles(matrix)
+        centre, spread = self.target_scale_
+        pair = self._pair(self._parts_of(matrix, inner))
+        return QuantileDistribution(self.quantiles_, centre + spread * inner, *pair)
+
     def predict_quantiles(self, X: Any, quantiles: Sequence[float] | None = None) -> FloatArray:
         """Quantiles of y, (n_quantiles, n_samples), ascending in each row.
 
@@ -103,7 +280,10 @@ class QuantileForestRegressor(LightGBMForest):
         return np.sort([booster.predict(X) for booster in self.boosters_], axis=0)
 
     def _parts(self, X: FloatArray) -> Parts:
-        scale = quantile_scale(self.quantiles_, self._inner_quantiles(X))
+        return self._parts_of(X, self._inner_quantiles(X))
+
+    def _parts_of(self, X: FloatArray, inner: FloatArray) -> Parts:
+        scale = quantile_scale(self.quantiles_, inner)
         return Parts(self._loc(X), scale * scale, np.zeros(len(X)))
 
     def _loc(self, X: FloatArray) -> FloatArray:

@@ -35,14 +35,14 @@ class SampledFunctionsRegressor(RegressorMixin, BaseEstimator, ABC):
 
     def predict(self, X: Any) -> FloatArray:
         """Mean over the posterior, (n_samples,)."""
-        return self.predict_distribution(X).loc
+        return self._pair(self._all_moments(X))[0]
 
     def predict_distribution(self, X: Any) -> Distribution:
-        """A normal for each row: the posterior's mean, and the std with the noise."""
-        moments = self._all_moments(X)
-        centre, spread = self.target_scale_
-        std = np.sqrt(moments.knowledge + moments.data)
-        return NormalDistribution(centre + spread * moments.mean, spread * std)
+        """A normal for each row: the posterior's mean, and the std with the noise.
+
+        A Gaussian process with Gaussian noise predicts just that.
+        """
+        return NormalDistribution(*self._pair(self._all_moments(X)))
 
     def predict_uncertainty(self, X: Any) -> Uncertainty:
         """Total, data and knowledge uncertainty: variances of y, (n_samples,) each.
@@ -64,10 +64,19 @@ class SampledFunctionsRegressor(RegressorMixin, BaseEstimator, ABC):
 
     def _all_moments(self, X: Any) -> Moments:
         """Block by block, so that memory is bounded whatever the number of rows."""
+        return join_moments([self._moments(rows) for rows in self._blocks(X)])
+
+    def _blocks(self, X: Any) -> list[FloatArray]:
+        """Checked rows, as many at a time as `_moments` may take."""
         matrix = self._read_new_rows(X)
         size = max(1, _BLOCK_VALUES // self._values_per_row())
-        blocks = [self._moments(matrix[i : i + size]) for i in range(0, len(matrix), size)]
-        return Moments(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
+        return [matrix[start : start + size] for start in range(0, len(matrix), size)]
+
+    def _pair(self, moments: Moments) -> tuple[FloatArray, FloatArray]:
+        """``loc`` and ``scale``, (n_samples,) each, in units of y."""
+        centre, spread = self.target_scale_
+        std = np.sqrt(moments.knowledge + moments.data)
+        return centre + spread * moments.mean, spread * std
 
     def _read_training_rows(self, X: Any, y: Any) -> tuple[FloatArray, FloatArray]:
         """Matrix (n, p) and standardised target (n,); remembers the columns and the scale."""
@@ -82,6 +91,11 @@ class SampledFunctionsRegressor(RegressorMixin, BaseEstimator, ABC):
     def _read_new_rows(self, X: Any) -> FloatArray:
         check_is_fitted(self)
         return _numbers(check_new_rows(self, X))
+
+
+def join_moments(blocks: list[Moments]) -> Moments:
+    """Those of all rows from those of each block."""
+    return Moments(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
 
 
 def _numbers(rows: Any) -> FloatArray:

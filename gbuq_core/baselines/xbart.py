@@ -11,10 +11,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from gbuq_core.baselines.sampled_functions import Moments, SampledFunctionsRegressor
+from gbuq_core.baselines.sampled_functions import (
+    Moments,
+    SampledFunctionsRegressor,
+    join_moments,
+)
+from gbuq_core.distribution import Distribution, MixtureDistribution
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.inputs import draw_seed
-from gbuq_core.jobs import tick
+from gbuq_core.jobs import check_memory, tick
 from gbuq_core.validation import FloatArray, check_number
 
 _TIES_APART = 1e-6  # in stds of the column
@@ -153,6 +158,17 @@ class XBARTRegressor(SampledFunctionsRegressor):
         noise = self.noise_variances_[self._choose(n_draws)]
         return np.stack([means, np.broadcast_to(noise[:, None], means.shape)], axis=2)
 
+    def predict_distribution(self, X: Any) -> Distribution:
+        """The mixture over the kept sweeps: each a normal with its mean and its noise variance."""
+        blocks = self._blocks(X)
+        check_memory(32.0 * self.n_kept_ * sum(map(len, blocks)), "these laws of all draws")
+        drawn = [self._functions(rows) for rows in blocks]
+        pair = self._pair(join_moments([self._moments_of(block) for block in drawn]))
+        centre, spread = self.target_scale_
+        means = centre + spread * np.concatenate(drawn, axis=1)
+        noise = np.broadcast_to(self.noise_variances_[:, None], means.shape)
+        return MixtureDistribution(means, noise, pair=pair)
+
     def _choose(self, n_draws: int | None) -> np.ndarray:
         """Which kept sweeps ``n_draws`` of them are."""
         kept = self.n_kept_
@@ -169,9 +185,12 @@ class XBARTRegressor(SampledFunctionsRegressor):
         return drawn.reshape(len(matrix), -1)[:, -self.n_kept_ :].T
 
     def _moments(self, matrix: FloatArray) -> Moments:
-        functions = self._functions(matrix)
+        return self._moments_of(self._functions(matrix))
+
+    def _moments_of(self, functions: FloatArray) -> Moments:
         noise = self.noise_variances_.mean() / self.target_scale_.spread**2
-        return Moments(functions.mean(axis=0), functions.var(axis=0), np.full(len(matrix), noise))
+        n_rows = functions.shape[1]
+        return Moments(functions.mean(axis=0), functions.var(axis=0), np.full(n_rows, noise))
 
     def _values_per_row(self) -> int:
         return 2 * (self.n_burn_in + self.n_kept_)

@@ -122,6 +122,10 @@ class CalibratedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
 
     Notes
     -----
+    Only the mean and the std of the estimator's distribution are read. Its own shape (quantiles of
+    a forest, draws of XBART or soft trees, one of IBUG's families) gives way to the shape that
+    ``method`` and ``tails`` choose.
+
     Knowledge uncertainty is never scaled: only data uncertainty is. It counts as 0 if the estimator
     has no ``predict_uncertainty``, or if its parts do not add up to the squared scale.
 

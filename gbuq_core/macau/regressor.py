@@ -265,6 +265,12 @@ class MacauRegressor(RegressorMixin, LeafModels):
         """A normal for each row: the prediction, and the root of the total variance.
 
         With ``combine="std"`` the scale is the total of `predict_uncertainty` itself.
+
+        Notes
+        -----
+        The paper defines a mean and a variance (eq. 2) and no further shape. A mixture over the
+        trees follows from `predict_members`: pass its means and variances to
+        `gbuq_core.distribution.MixtureDistribution`.
         """
         loc, scale = [], []
         for rows in self._blocks(X):

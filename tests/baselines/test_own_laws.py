@@ -1,0 +1,237 @@
+"""Baselines that know more than a mean and a std: the laws through quantiles and over draws."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from sklearn.model_selection import GridSearchCV, cross_val_score
+
+from gbuq_core import CalibratedRegressor, scorer
+from gbuq_core.baselines import (
+    ConformalizedQuantileRegressor,
+    QuantileForestRegressor,
+    XBARTRegressor,
+)
+from gbuq_core.baselines.quantiles import QuantileDistribution, quantile_scale
+from gbuq_core.distribution import MixtureDistribution, NormalDistribution
+from gbuq_core.errors import InvalidData, MemoryLimitExceeded
+from gbuq_core.metrics.scorers import SCORERS
+
+RANDOM = np.random.default_rng(11)
+X = RANDOM.uniform(0.0, 10.0, (300, 1))
+Y = np.sin(X[:, 0]) + 0.2 * X[:, 0] * RANDOM.exponential(size=300)  # skewed
+NEW, Y_NEW = X[:40] + 0.05, Y[:40]
+MODELS = {
+    "quantile": QuantileForestRegressor(n_trees=15, random_state=0),
+    "cqr": ConformalizedQuantileRegressor(n_trees=15, random_state=0),
+    "xbart": XBARTRegressor(n_trees=5, n_draws=30, random_state=0),
+}
+KINDS = {"xbart": MixtureDistribution}
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return {name: model.fit(X, Y) for name, model in MODELS.items()}
+
+
+def make_law(seed=0, n=5, k=7, tied=False):
+    """A law of n rows through k quantiles; with ``tied`` the third and the fourth are equal."""
+    random = np.random.default_rng(seed)
+    levels = np.sort(random.uniform(0.02, 0.98, k))
+    values = np.sort(random.normal(0.0, 2.0, (k, n)), axis=0)
+    if tied:
+        values[3] = values[2]
+    return QuantileDistribution(levels, values, random.normal(size=n), random.uniform(0.5, 2.0, n))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_pair_is_the_mean_and_the_total_uncertainty(name, fitted):
+    model = fitted[name]
+    law = model.predict_distribution(NEW)
+    assert type(law) is KINDS.get(name, QuantileDistribution)
+    np.testing.assert_array_equal(law.loc, model.predict(NEW))
+    np.testing.assert_allclose(law.scale**2, model.predict_uncertainty(NEW).total, rtol=1e-12)
+    again = pickle.loads(pickle.dumps(law))  # noqa: S301 (our own)
+    for mine, theirs in zip(law, again, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    np.testing.assert_array_equal(law.crps(Y_NEW), again.crps(Y_NEW))
+
+
+def test_the_pairs_are_the_numbers_of_the_normals_before(fitted):
+    # The formulas of `predict_distribution` when it returned a normal.
+    centre, spread = fitted["quantile"].target_scale_
+    model = fitted["quantile"]
+    inner = np.sort([booster.predict(NEW) for booster in model.boosters_], axis=0)
+    std = quantile_scale(model.quantiles_, inner)
+    law = model.predict_distribution(NEW)
+    np.testing.assert_array_equal(law.loc, centre + spread * model.mean_booster_.predict(NEW))
+    np.testing.assert_array_equal(law.scale, spread * np.sqrt(std * std + np.zeros(40)))
+    model = fitted["xbart"]
+    mean, knowledge, data = model._moments(model._read_new_rows(NEW))
+    law = model.predict_distribution(NEW)
+    np.testing.assert_array_equal(law.loc, centre + spread * mean)
+    np.testing.assert_array_equal(law.scale, spread * np.sqrt(knowledge + data))
+
+
+def test_quantiles_are_the_forests_own(fitted):
+    model = fitted["quantile"]
+    law = model.predict_distribution(NEW)
+    np.testing.assert_array_equal(law.quantile(model.quantiles_), model.predict_quantiles(NEW).T)
+    levels, lower, upper = model.predict_intervals(NEW)
+    for level, low, high in zip(levels, lower, upper, strict=True):
+        found = law.interval(level)
+        np.testing.assert_allclose(found.lower, low, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(found.upper, high, rtol=1e-12, atol=1e-12)
+    # Skewed noise: the upper half of the intervals is wider.
+    low, middle, high = law.quantile([0.1, 0.5, 0.9]).T
+    assert (high - middle).mean() > 1.3 * (middle - low).mean()
+
+
+def test_intervals_are_the_moved_ones(fitted):
+    model = fitted["cqr"]
+    law = model.predict_distribution(NEW)
+    levels, lower, upper = model.predict_intervals(NEW)
+    crossed = (np.diff(lower, axis=0) > 0).any(axis=0) | (np.diff(upper, axis=0) < 0).any(axis=0)
+    assert crossed.mean() < 0.5
+    for level, low, high in zip(levels, lower, upper, strict=True):
+        found = law.interval(level)
+        np.testing.assert_allclose(found.lower[~crossed], low[~crossed], rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(found.upper[~crossed], high[~crossed], rtol=1e-9, atol=1e-12)
+
+
+def test_xbart_is_the_mixture_over_its_sweeps(fitted):
+    model = fitted["xbart"]
+    law = model.predict_distribution(NEW)
+    members = model.predict_members(NEW)
+    np.testing.assert_array_equal(law.means, members[..., 0])
+    np.testing.assert_array_equal(law.variances, members[..., 1])
+    plain = MixtureDistribution(members[..., 0], members[..., 1])
+    # The estimator adds the variances on its inner scale: rounding.
+    np.testing.assert_allclose(law.loc, plain.loc, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(law.scale, plain.scale, rtol=1e-12)
+    density = np.exp(-0.5 * (Y_NEW - law.means) ** 2 / law.variances)
+    density /= np.sqrt(2 * np.pi * law.variances)
+    np.testing.assert_allclose(np.exp(law.logpdf(Y_NEW)), density.mean(axis=0), rtol=1e-10)
+
+
+def test_xbart_reads_rows_in_blocks_and_refuses_too_many(fitted, monkeypatch):
+    model = fitted["xbart"]
+    whole = model.predict_distribution(NEW)
+    monkeypatch.setattr("gbuq_core.baselines.sampled_functions._BLOCK_VALUES", 700)
+    blocks = model.predict_distribution(NEW)
+    np.testing.assert_array_equal(blocks.means, whole.means)
+    # A block's mean may add in another order: rounding.
+    np.testing.assert_allclose(blocks.scale, whole.scale, rtol=1e-12)
+    monkeypatch.setattr("gbuq_core.resources.available_memory_bytes", lambda: 10_000)
+    with pytest.raises(MemoryLimitExceeded, match="laws of all draws"):
+        model.predict_distribution(NEW)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_quantiles_and_cdf_undo_each_other(seed):
+    law = make_law(seed)
+    levels = np.array([1e-6, 0.01, 0.3, 0.5, 0.77, 0.99, 1 - 1e-6])
+    ends = law.quantile(levels)
+    assert (np.diff(ends, axis=1) > 0).all()
+    for column, level in zip(ends.T, levels, strict=True):
+        np.testing.assert_allclose(law.cdf(column), level, rtol=1e-9, atol=1e-12)
+    np.testing.assert_array_equal(law.quantile(law.levels), law.values.T)
+    low, high = law.quantile([0.0, 1.0]).T
+    assert np.isneginf(low).all()
+    assert np.isposinf(high).all()
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_scores_and_moments_are_the_integrals(tied):
+    law = make_law(3, tied=tied)
+    n = len(law.loc)
+    low, high = law.quantile([1e-12, 1 - 1e-12]).T
+    for y in (law.values[2] - 0.1, law.values[-1] + 1.0, law.values[0] - 2.0, law.values[3]):
+        for row in range(n):
+
+            def gap(x, row=row, y=y):
+                return (law.cdf(np.full(n, x))[row] - (y[row] <= x)) ** 2
+
+            breaks = np.sort(np.r_[law.values[:, row], y[row]])
+            expected = quad(gap, low[row], high[row], points=breaks, limit=500)[0]
+            assert law.crps(y)[row] == pytest.approx(expected, rel=1e-6)
+    # The mean over levels; the ends beyond 1e-9 weigh nothing.
+    t = (np.arange(400_000) + 0.5) / 400_000
+    drawn = law.quantile(t)
+    np.testing.assert_allclose(law.mean(), drawn.mean(axis=1), atol=1e-4)
+    np.testing.assert_allclose(law.variance(), drawn.var(axis=1), rtol=1e-4)
+    # Draws: five standard errors.
+    draws = law.sample(20_000, random_state=0)
+    off = 5 * np.sqrt(law.variance() / 20_000)
+    assert (np.abs(draws.mean(axis=0) - law.mean()) < off).all()
+    assert np.abs((draws <= law.values[5]).mean(axis=0) - law.levels[5]).max() < 0.02
+
+
+def test_the_density_is_the_slope_of_the_cdf():
+    law = make_law(1)
+    for level in (0.005, 0.2, 0.61, 0.995):
+        y = law.quantile([level])[:, 0]
+        slope = (law.cdf(y + 1e-6) - law.cdf(y - 1e-6)) / 2e-6
+        np.testing.assert_allclose(np.exp(law.logpdf(y)), slope, rtol=1e-4)
+
+
+def test_quantiles_of_a_normal_give_the_normal():
+    normal = NormalDistribution([1.0, -3.0], [0.5, 2.0])
+    levels = np.array([0.025, 0.1, 0.25, 0.5, 0.9])
+    law = QuantileDistribution(levels, normal.quantile(levels).T, *normal)
+    y = np.array([1.7, -4.0])
+    np.testing.assert_allclose(law.crps(y), normal.crps(y), rtol=1e-10)
+    np.testing.assert_allclose(law.logpdf(y), normal.logpdf(y), rtol=1e-10)
+    np.testing.assert_allclose(law.mean(), normal.loc, rtol=1e-12)
+    np.testing.assert_allclose(law.variance(), normal.variance(), rtol=1e-12)
+    np.testing.assert_allclose(law.quantile([0.7]), normal.quantile([0.7]), rtol=1e-12)
+
+
+def test_a_law_without_spread_is_a_value():
+    law = QuantileDistribution([0.1, 0.9], [[2.0], [2.0]], [2.0], [0.0])
+    np.testing.assert_array_equal(law.quantile([0.0, 0.3, 1.0]), [[2.0, 2.0, 2.0]])
+    np.testing.assert_array_equal(law.crps([5.0]), [3.0])
+    np.testing.assert_array_equal(law.crps([-1.0]), [3.0])
+    np.testing.assert_array_equal([law.cdf([1.9])[0], law.cdf([2.0])[0]], [0.0, 1.0])
+    with pytest.raises(InvalidData, match="has no density"):
+        law.logpdf([2.0])
+
+
+@pytest.mark.parametrize(
+    ("levels", "values", "words"),
+    [
+        ([0.1, 0.9], [[1.0], [0.0]], "ascend"),
+        ([0.9, 0.1], [[0.0], [1.0]], "ascend"),
+        ([0.0, 0.9], [[0.0], [1.0]], "between 0 and 1"),
+        ([0.1, 0.5, 0.9], [[0.0], [1.0]], "each of the 3 levels; got 2"),
+        ([0.1, 0.9], [[0.0, 1.0], [1.0, 2.0]], "same rows"),
+    ],
+)
+def test_what_is_no_law_is_refused(levels, values, words):
+    with pytest.raises(InvalidData, match=words):
+        QuantileDistribution(levels, values, [0.5], [1.0])
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("score", SCORERS)
+def test_scikit_learn_scores_them(name, score):
+    found = cross_val_score(MODELS[name], X, Y, cv=3, scoring=scorer(score))
+    assert np.isfinite(found).all()
+    if score == "coverage":
+        # Of 90 %, on 300 rows with forests of 15 trees.
+        assert 0.75 < found.mean() <= 1.0
+
+
+def test_a_search_chooses_by_them():
+    grid = {"min_child_samples": [5, 60]}
+    search = GridSearchCV(MODELS["quantile"], grid, cv=3, scoring=scorer("neg_crps")).fit(X, Y)
+    assert search.best_index_ == search.cv_results_["mean_test_score"].argmax()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_calibration_takes_the_mean_and_the_std_only(name, fitted):
+    wrapped = CalibratedRegressor(fitted[name], tails="normal").fit(NEW, Y_NEW)
+    law = wrapped.predict_distribution(NEW)
+    assert type(law) is NormalDistribution
+    np.testing.assert_array_equal(law.loc, fitted[name].predict(NEW))
