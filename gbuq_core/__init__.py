@@ -8,7 +8,9 @@ drop_stale_kernels()
 from gbuq_core.boosting import (  # noqa: E402
     BoostedEnsembleClassifier,
     BoostedEnsembleRegressor,
+    SmallestChange,
     VirtualEnsemble,
+    find_smallest_change,
     load_ensemble,
 )
 from gbuq_core.calibration import CalibratedRegressor  # noqa: E402
@@ -50,6 +52,7 @@ __all__ = [
     "IBUGRegressor",
     "MacauClassifier",
     "MacauRegressor",
+    "SmallestChange",
     "Uncertainty",
     "VariationalSoftGBMRegressor",
     "VariationalSoftTreeClassifier",
@@ -57,6 +60,7 @@ __all__ = [
     "VirtualEnsemble",
     "decompose_classification",
     "decompose_regression",
+    "find_smallest_change",
     "get_scorer",
     "load",
     "load_ensemble",

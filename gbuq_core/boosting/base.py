@@ -303,13 +303,23 @@ class BoostedEnsemble(BaseEstimator):
                 points = points[-n_members:]
         elif n_members is not None:
             limit = check_number("n_members", n_members, 1, limit, integer=True)
+        return self._pick_members(self._raw(matrix, self._stages_for(points), limit), points)
+
+    def _stages_for(self, points: np.ndarray) -> np.ndarray:
+        """The numbers of trees at which members with these numbers read the models."""
         scale_trees = self._scale_trees()
-        wanted = points if scale_trees is None else np.union1d(points, [scale_trees])
-        raw = self._raw(matrix, wanted, limit)
+        return points if scale_trees is None else np.union1d(points, [scale_trees])
+
+    def _pick_members(self, raw: np.ndarray, points: np.ndarray) -> np.ndarray:
+        """Raw outputs of the members, (n_members, n_samples, n_outputs), out of those of all models
+        at `_stages_for` these points, (n_models, n_stages, n_samples, n_outputs).
+        """
+        scale_trees = self._scale_trees()
         if scale_trees is None:
             return raw.reshape(-1, *raw.shape[2:])
-        members = raw[:, np.searchsorted(wanted, points)]
-        members[..., 1] = raw[:, None, np.searchsorted(wanted, scale_trees), :, 1]
+        stages = self._stages_for(points)
+        members = raw[:, np.searchsorted(stages, points)]
+        members[..., 1] = raw[:, None, np.searchsorted(stages, scale_trees), :, 1]
         return members.reshape(-1, *raw.shape[2:])
 
     def _raw(self, matrix: np.ndarray, points: np.ndarray, n_models: int) -> np.ndarray:
@@ -569,6 +579,10 @@ class BoostedEnsemble(BaseEstimator):
 
     def _output_units(self) -> np.ndarray:
         """What makes changes of the raw outputs comparable, (n_outputs,)."""
+        raise NotImplementedError
+
+    def _finish_members(self, raw: np.ndarray) -> np.ndarray:
+        """What `predict_members` gives, of the members' raw outputs."""
         raise NotImplementedError
 
     def _in_unit(self, parameters: np.ndarray) -> np.ndarray:

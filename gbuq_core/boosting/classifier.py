@@ -210,7 +210,11 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
         burn_in_cycles : optional
             In place of the estimator's own, for cyclical methods.
         """
-        raw = self._raw_members(X, truncation_step, truncation_start, n_members, burn_in_cycles)
+        return self._finish_members(
+            self._raw_members(X, truncation_step, truncation_start, n_members, burn_in_cycles)
+        )
+
+    def _finish_members(self, raw: np.ndarray) -> np.ndarray:
         if self.clocks_ is not None:
             raw = raw / self.clocks_.temperature
         return self._parameters(raw)

@@ -260,13 +260,16 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
             a log-normal: ``exp(m + v / 2)`` and ``(exp(v) - 1) exp(2 m + v)``, with mean m and
             variance v of log y.
         """
-        return self._in_unit(
-            self._law_members(X, truncation_step, truncation_start, n_members, burn_in_cycles)
+        return self._finish_members(
+            self._raw_members(X, truncation_step, truncation_start, n_members, burn_in_cycles)
         )
 
-    def _law_members(self, X: Any, *chosen: Any) -> np.ndarray:
+    def _finish_members(self, raw: np.ndarray) -> np.ndarray:
+        return self._in_unit(self._law_members(raw))
+
+    def _law_members(self, raw: np.ndarray) -> np.ndarray:
         """Mean and variance of what the models predict: of y, or of log y."""
-        members = self._parameters(self._raw_members(X, *(chosen or (None,) * 4)))
+        members = self._parameters(raw)
         if self.clocks_ is not None:
             members[..., 1] *= self.clocks_.factor**2
         return members
@@ -303,7 +306,7 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
         its quantiles and intervals are exact, its ``loc`` and ``scale`` those of y. They differ a
         little from `predict` and `predict_uncertainty`, which average log-normals.
         """
-        members = self._law_members(X)
+        members = self._law_members(self._raw_members(X, None, None, None))
         total = decompose_regression(members[..., 0], members[..., 1]).total
         df = math.inf if self.clocks_ is None else self.clocks_.df
         law = student(members[..., 0].mean(axis=0), np.sqrt(total), df)

@@ -5,6 +5,13 @@ what it trains and measures is `gbuq_core.boosting` and `gbuq_core.metrics`.
 """
 
 from gbuq_core.tables.builtin import BUILTIN_TABLES, BuiltinTable, LoadedTable, load_builtin
+from gbuq_core.tables.changing import (
+    CHANGE_MEANING,
+    RowChange,
+    change_row,
+    estimate_change,
+    why_no_change,
+)
 from gbuq_core.tables.cleaning import (
     TASKS,
     Prepared,
@@ -52,6 +59,7 @@ from gbuq_core.tables.separated_text import MAX_FILE_BYTES
 __all__ = [
     "ADDED_NAMES",
     "BUILTIN_TABLES",
+    "CHANGE_MEANING",
     "CHOSEN_KINDS",
     "EFFECT_MEANING",
     "FEATURE_KINDS",
@@ -72,6 +80,7 @@ __all__ = [
     "Prepared",
     "ReadOptions",
     "RegressionScores",
+    "RowChange",
     "RowExplanation",
     "Schema",
     "ScoreEstimate",
@@ -81,8 +90,10 @@ __all__ = [
     "Source",
     "Table",
     "Target",
+    "change_row",
     "column_distribution",
     "edit_schema",
+    "estimate_change",
     "estimate_explaining",
     "estimate_scoring",
     "explain_row",
@@ -96,4 +107,5 @@ __all__ = [
     "suggest_target",
     "to_csv_bytes",
     "to_parquet_bytes",
+    "why_no_change",
 ]
