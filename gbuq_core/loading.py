@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from gbuq_core.boosting.saving import build_ensemble
 from gbuq_core.boosting.saving_virtual import KINDS as VIRTUAL
 from gbuq_core.boosting.saving_virtual import build_virtual
 from gbuq_core.calibration.saving import KINDS as CALIBRATED
 from gbuq_core.calibration.saving import build_calibrated
 from gbuq_core.errors import ModelFileError
+from gbuq_core.ibug.saving import KINDS as IBUG
+from gbuq_core.ibug.saving import build_ibug
 from gbuq_core.macau.saving import KINDS as MACAU
 from gbuq_core.macau.saving import build_macau
 from gbuq_core.model_files.archive import read_archive
-from gbuq_core.model_files.contents import errors_as_damage, read_bytes
+from gbuq_core.model_files.contents import errors_as_damage, read_bytes, require
 from gbuq_core.soft_trees.saving import KINDS as SOFT_TREES
 from gbuq_core.soft_trees.saving import build_soft_trees
 
@@ -25,12 +25,18 @@ _BUILDERS = {
     **dict.fromkeys(SOFT_TREES, build_soft_trees),
     **dict.fromkeys(VIRTUAL, build_virtual),
 }
+# Estimators whose files hold files of others.
+_BUILDERS_AROUND = {
+    **dict.fromkeys(CALIBRATED, build_calibrated),
+    **dict.fromkeys(IBUG, build_ibug),
+}
+_DEEPEST = 4  # files within files
 
 
 def load(source: Any) -> Any:
     """Read a fitted estimator that its ``save`` has written.
 
-    `IBUGRegressor` and the baselines have no ``save``.
+    The baselines have no ``save``.
 
     Parameters
     ----------
@@ -42,7 +48,7 @@ def load(source: Any) -> Any:
     -------
     estimator
         Of the class that was saved, with the same predictions, bit for bit. A `VirtualEnsemble`
-        holds its library's plain booster.
+        holds its library's plain booster, and so does an `IBUGRegressor` with LightGBM.
 
     Raises
     ------
@@ -63,23 +69,21 @@ def load(source: Any) -> Any:
     >>> bool((load(file.getvalue()).predict(X) == model.predict(X)).all())
     True
     """
-    header, arrays = read_archive(read_bytes(source))
+    content = read_bytes(source)
     with errors_as_damage():
-        if header["kind"] in CALIBRATED:
-            return build_calibrated(header, arrays, _load_inner)
-        return _build(header, arrays)
+        return _read(content, 0)
 
 
-def _load_inner(content: bytes) -> Any:
-    """The estimator within a file; one within that is not built, so files do not nest deeper."""
-    return _build(*read_archive(content))
-
-
-def _build(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
-    build = _BUILDERS.get(header["kind"])
-    if build is None:
+def _read(content: bytes, depth: int) -> Any:
+    """The estimator of a file that lies ``depth`` files deep in another."""
+    header, arrays = read_archive(content)
+    kind = header["kind"]
+    if kind in _BUILDERS:
+        return _BUILDERS[kind](header, arrays)
+    if kind not in _BUILDERS_AROUND:
         raise ModelFileError(
-            f"The model file holds a {header['kind']!r}, probably from a newer version: update "
-            "gbuq."
+            f"The model file holds a {kind!r}, probably from a newer version: update gbuq."
         )
-    return build(header, arrays)
+    nests = depth < _DEEPEST and not (depth and kind in CALIBRATED)
+    require(nests, "its files lie too deep in each other")
+    return _BUILDERS_AROUND[kind](header, arrays, lambda inner: _read(inner, depth + 1))

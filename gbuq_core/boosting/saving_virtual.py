@@ -23,7 +23,8 @@ from gbuq_core.model_files.contents import (
     whole,
     write_bytes,
 )
-from gbuq_core.trees.importers import LeafSource, load_leaf_source
+from gbuq_core.model_files.library_models import model_bytes
+from gbuq_core.trees.importers import load_leaf_source
 from gbuq_core.trees.importers.finding import FILE_KINDS
 from gbuq_core.trees.importers.source import TASKS
 
@@ -41,7 +42,7 @@ def save_virtual(ensemble: VirtualEnsemble, target: Any) -> None:
     if type(ensemble) is not VirtualEnsemble:
         raise InvalidParameter(f"A {type(ensemble).__name__} is of another class than gbuq's own.")
     source = ensemble._source
-    content = _model_bytes(source)
+    content = model_bytes(source)
     step = ensemble.step
     header: dict[str, Any] = {
         "kind": "VirtualEnsemble",
@@ -76,31 +77,3 @@ def build_virtual(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -
         require(len(classes) == len(ensemble.classes_), "its model has other classes")
         ensemble.classes_ = classes
     return ensemble
-
-
-def _model_bytes(source: LeafSource) -> bytes:
-    """The model in its library's own form."""
-    model: Any = source.model
-    if source.kind == "catboost":
-        content: bytes = model._serialize_model()
-        return content
-    if source.kind == "lightgbm":
-        booster = getattr(model, "booster_", model)
-        return str(booster.model_to_string(num_iteration=source.n_iterations)).encode()
-    if source.kind == "xgboost":
-        _refuse_odd_xgboost(source)
-        booster = model.get_booster() if hasattr(model, "get_booster") else model
-        return bytes(booster[: source.n_iterations].save_raw("ubj"))
-    raise InvalidParameter(
-        f"A {type(model).__name__} has no file format without pickle, so a virtual ensemble of it "
-        "cannot be saved: use CatBoost, LightGBM or XGBoost."
-    )
-
-
-def _refuse_odd_xgboost(source: Any) -> None:
-    """Refuse what XGBoost's own files do not hold, or what is not read from them."""
-    if source._table is None:
-        raise InvalidParameter(
-            "An XGBoost model with categories, or with another missing value than NaN, cannot be "
-            "saved here: train on numbers and NaN."
-        )

@@ -608,6 +608,23 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
         scale = np.concatenate([running_std(found.targets, counts) for found in parts])
         return ScalePath(np.array(counts), scale)
 
+    def save(self, target: Any) -> None:
+        """Write the fitted estimator to a path or a binary file; `gbuq_core.load` reads it.
+
+        With base models of CatBoost, LightGBM, XGBoost (without categories), gbuq, or
+        scikit-learn's regression forests and boosting (without categories). What is read has the
+        same model of the same class; what was an estimator of LightGBM is its plain Booster.
+
+        Raises
+        ------
+        InvalidParameter
+            If the model or one of its parameters cannot be held without pickle.
+        """
+        from gbuq_core.ibug.saving import save_ibug
+
+        check_is_fitted(self, "y_train_")
+        save_ibug(self, target)
+
     def __sklearn_clone__(self) -> Self:
         bare = copy.copy(self)
         bare.base_model = None

@@ -58,11 +58,12 @@ class ValidationRows:
 
     Parameters
     ----------
-    source : LeafSource
-        The model for tuning, which has not seen these rows.
     leaves : TrainLeaves
-        Where that model's training rows ended.
-    X, y : rows and (n_validation,) targets
+        Where the training rows of the model for tuning ended, which has not seen these rows.
+    own : ndarray of shape (n_validation, n_trees), unsigned
+        Where these rows ended in its trees.
+    loc, y : ndarray of shape (n_validation,)
+        Its predictions, and the targets.
     places : ndarray of shape (n_fitted,) or None
         The training rows of the model for tuning among those of ``y_train``; None: the same.
     y_train : ndarray of shape (n_train,)
@@ -73,26 +74,18 @@ class ValidationRows:
 
     def __init__(
         self,
-        source: LeafSource,
         leaves: TrainLeaves,
-        X: Any,
+        own: NDArray[Any],
+        loc: FloatArray,
         y: FloatArray,
         places: NDArray[np.intp] | None,
         y_train: FloatArray,
         seed: int,
         n_jobs: int | None,
     ) -> None:
-        self.y = y
-        self.loc = source.predict(X)
-        self._leaves, self._places, self._y_train = leaves, places, y_train
-        self._seed, self._n_jobs = seed, n_jobs
-        dtype = np.min_scalar_type(int(source.leaf_counts.max()))
-        check_memory(len(y) * leaves.n_trees * dtype.itemsize, "the leaves of the validation rows")
-        self._own = np.empty((len(y), leaves.n_trees), dtype)
-        first = 0
-        for chunk in source.leaf_chunks(X):
-            self._own[first : first + len(chunk)] = chunk
-            first += len(chunk)
+        self.y, self.loc = y, loc
+        self.leaves, self.own, self.places = leaves, own, places
+        self._y_train, self._seed, self._n_jobs = y_train, seed, n_jobs
         size = self._entry_bytes()
         self._most_near = max(1, min(_MOST_CHOICES, _KEPT_BYTES // size))
         self._near: Recent[_Near] = Recent(self._most_near)
@@ -102,14 +95,14 @@ class ValidationRows:
     @property
     def width(self) -> int:
         """How many neighbours of a row are kept: as many as tuning looks at."""
-        return min(CANDIDATES[-1], self._leaves.n_rows)
+        return min(CANDIDATES[-1], self.leaves.n_rows)
 
     @property
     def n_bytes(self) -> int:
         """What it holds at most, neighbours kept for later included."""
-        held = self._own.nbytes + self.loc.nbytes + self.y.nbytes
-        if self._places is not None:  # else the estimator's own leaves
-            held += self._leaves.n_bytes + self._places.nbytes
+        held = self.own.nbytes + self.loc.nbytes + self.y.nbytes
+        if self.places is not None:  # else the estimator's own leaves
+            held += self.leaves.n_bytes + self.places.nbytes
         return held + self._most_near * self._entry_bytes()
 
     def tuning(self, choice: TreeChoice, scoring: str) -> NeighbourTuning:
@@ -136,10 +129,10 @@ class ValidationRows:
         calibrate before that floor, which differs where validation rows have neighbours of one
         value only.
         """
-        if n_neighbors > self._leaves.n_rows:
+        if n_neighbors > self.leaves.n_rows:
             raise InvalidParameter(
-                f"n_neighbors is {n_neighbors}, but only {self._leaves.n_rows} rows are left for "
-                f"tuning: choose at most {self._leaves.n_rows}."
+                f"n_neighbors is {n_neighbors}, but only {self.leaves.n_rows} rows are left for "
+                f"tuning: choose at most {self.leaves.n_rows}."
             )
         key = self._key(choice)
 
@@ -175,10 +168,23 @@ class ValidationRows:
             choice.order,
         )
 
+    def keep_tuning(
+        self, choice: TreeChoice, scoring: str, found: NeighbourTuning
+    ) -> NeighbourTuning:
+        """Take scores that `tuning` found before, in place of computing them."""
+        return self._tunings.get((self._key(choice), scoring), lambda: found)
+
+    def keep_setting(
+        self, choice: TreeChoice, found: Setting, calibrate: bool, scoring: str, least: float | None
+    ) -> Setting:
+        """Take what `setting` found before, in place of computing it."""
+        known = (self._key(choice), found.n_neighbors, bool(calibrate), scoring, least)
+        return self._settings.get(known, lambda: found)
+
     def _key(self, choice: TreeChoice) -> TreeChoice:
         """The choice among the trees of the model for tuning, which may have fewer."""
         count = choice.n_trees
-        every = count is None or count >= self._leaves.n_trees
+        every = count is None or count >= self.leaves.n_trees
         return TreeChoice(None, "first") if every else choice
 
     def _entry_bytes(self) -> int:
@@ -186,22 +192,22 @@ class ValidationRows:
         return max(1, len(self.y) * self.width * (indices.itemsize + affinities.itemsize))
 
     def _dtypes(self) -> tuple[np.dtype[Any], np.dtype[Any]]:
-        return np.min_scalar_type(len(self._y_train)), np.min_scalar_type(self._leaves.n_trees)
+        return np.min_scalar_type(len(self._y_train)), np.min_scalar_type(self.leaves.n_trees)
 
     def _kept(self, key: TreeChoice) -> _Near:
         return self._near.get(key, lambda: _joined(list(self._search(key, self.width))))
 
     def _search(self, key: TreeChoice, k: int) -> Iterator[_Near]:
         """Neighbours of some rows after the other, which bounds the memory of the search."""
-        trees = select_trees(self._leaves.n_trees, key.n_trees, key.order, self._seed)
+        trees = select_trees(self.leaves.n_trees, key.n_trees, key.order, self._seed)
         index_type, affinity_type = self._dtypes()
         with stage(len(self.y)):
             for part in parts_of(len(self.y), k):
-                own = self._own[part]
+                own = self.own[part]
                 with stage(1, span=len(own)):
-                    indices, affinities = nearest(self._leaves, own, k, trees, self._n_jobs)
-                if self._places is not None:
-                    indices = self._places[indices]
+                    indices, affinities = nearest(self.leaves, own, k, trees, self._n_jobs)
+                if self.places is not None:
+                    indices = self.places[indices]
                 yield _Near(indices.astype(index_type), affinities.astype(affinity_type))
 
     def _std(self, key: TreeChoice, counts: list[int]) -> FloatArray:
@@ -232,7 +238,20 @@ def watch_rows(
     """Where the trees of the model for tuning put the validation rows; None without any."""
     if held_out is None:
         return None
-    with missing_explained(held_out.X, rows.source.model):
-        return ValidationRows(
-            rows.source, rows.leaves, held_out.X, held_out.y, places, y_train, seed, n_jobs
-        )
+    source, leaves = rows.source, rows.leaves
+    with missing_explained(held_out.X, source.model):
+        loc = source.predict(held_out.X)
+        own = _leaves_of(source, held_out.X, len(loc))
+    return ValidationRows(leaves, own, loc, held_out.y, places, y_train, seed, n_jobs)
+
+
+def _leaves_of(source: LeafSource, X: Any, n_rows: int) -> NDArray[Any]:
+    """Leaf numbers (n_rows, n_trees) in the smallest type that holds them."""
+    dtype = np.min_scalar_type(int(source.leaf_counts.max()))
+    check_memory(n_rows * source.n_trees * dtype.itemsize, "the leaves of the validation rows")
+    own = np.empty((n_rows, source.n_trees), dtype)
+    first = 0
+    for chunk in source.leaf_chunks(X):
+        own[first : first + len(chunk)] = chunk
+        first += len(chunk)
+    return own

@@ -95,10 +95,15 @@ class TrainingRows(NamedTuple):
 def index_rows(source: LeafSource, X: Any, y: FloatArray) -> TrainingRows:
     """Keep the leaves of the training rows X (n_rows, n_features) with their targets."""
     leaves = pack_leaves(source.leaf_chunks(X), len(y))
+    return TrainingRows(source, leaves, y, checksum(leaves, y))
+
+
+def checksum(leaves: TrainLeaves, y: FloatArray) -> int:
+    """A number that tells these training rows from others."""
     fit_id = 0
     for part in (y, leaves.planes.low, leaves.planes.high, leaves.lookup):
         fit_id = zlib.crc32(np.ascontiguousarray(part).reshape(-1).view(np.uint8).data, fit_id)
-    return TrainingRows(source, leaves, y, fit_id)
+    return fit_id
 
 
 def find_neighborhood(

@@ -172,7 +172,7 @@ def test_a_model_for_tuning_may_have_other_trees(table):
     X, y = table
     base = GradientBoostingRegressor(n_estimators=99, n_iter_no_change=2, random_state=0)
     model = IBUGRegressor(base, random_state=0).fit(X, y)
-    n_fewer = model._validation._leaves.n_trees
+    n_fewer = model._validation.leaves.n_trees
     assert n_fewer != model.n_trees_
     assert model.setting_for(n_trees_sampled=model.n_trees_) == model.setting_for()
     assert model.setting_for(15, n_trees_sampled=1) != model.setting_for(15)
@@ -214,11 +214,11 @@ def test_stated_memory_covers_what_is_held(table, given, owned):
         for n_trees in range(1, 24):
             model.setting_for(n_trees_sampled=n_trees)
         kept = sum(part.nbytes for near, _ in seen._near._values.values() for part in near)
-        held = model._rows.leaves.n_bytes + seen._own.nbytes + model.y_train_.nbytes + kept
-        held += seen._leaves.n_bytes if model is owned else 0
+        held = model._rows.leaves.n_bytes + seen.own.nbytes + model.y_train_.nbytes + kept
+        held += seen.leaves.n_bytes if model is owned else 0
         assert held < model.memory_bytes_ < held + 10_000  # predictions, targets, places
         # One byte for a leaf; two for a neighbour's index, one for its affinity.
-        assert seen._own.itemsize == 1
+        assert seen.own.itemsize == 1
         assert kept == 8 * 60 * 160 * 2
 
 

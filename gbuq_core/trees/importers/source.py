@@ -38,6 +38,8 @@ class LeafSource:
         Boosting rounds that predictions use, one tree or one tree a class each.
     n_classes : int
         Of classifiers only, and only where ``model`` has no ``classes_``.
+    importances : (n_features,) float64 array or None
+        What the model said of itself before it was saved, where its file does not hold that.
     """
 
     kind: str
@@ -48,6 +50,7 @@ class LeafSource:
     leaf_counts: np.ndarray
     n_iterations: int
     n_classes: int
+    importances: np.ndarray | None = None
 
     @property
     def n_trees(self) -> int:

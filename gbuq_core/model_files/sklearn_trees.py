@@ -1,0 +1,181 @@
+"""scikit-learn's trees as plain arrays and back: one array a field of the nodes of all trees.
+
+The trees are scikit-learn's own again, so they predict the same, bit for bit. Its code trusts the
+nodes of a tree, so a child, a feature or a leaf that does not exist is refused here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gbuq_core.model_files.archive import damaged
+from gbuq_core.model_files.contents import require, take
+
+_FIELDS = {
+    "left_child": np.int64, "right_child": np.int64, "feature": np.int64, "threshold": np.float64,
+    "impurity": np.float64, "n_node_samples": np.int64, "weighted_n_node_samples": np.float64,
+    "missing_go_to_left": np.uint8,
+}  # fmt: skip
+_HISTOGRAM_FIELDS = {
+    "value": np.float64, "count": np.int64, "feature_idx": np.int64, "num_threshold": np.float64,
+    "missing_go_to_left": np.uint8, "left": np.int64, "right": np.int64, "gain": np.float64,
+    "depth": np.int64, "is_leaf": np.uint8, "bin_threshold": np.uint8,
+}  # fmt: skip
+_NO_TREE = "the nodes of a tree do not make a tree"
+
+
+def store_trees(trees: Sequence[Any], prefix: str = "tree") -> dict[str, np.ndarray]:
+    """The arrays of fitted trees (``DecisionTreeRegressor`` and the like, of one output).
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> tree = DecisionTreeRegressor().fit([[0.0], [1.0]], [0.0, 5.0])
+    >>> arrays = store_trees([tree])
+    >>> arrays["tree_feature"].tolist(), arrays["tree_value"].ravel().tolist()
+    ([0, -2, -2], [2.5, 0.0, 5.0])
+    >>> read_trees(arrays, n_features=1)[0].predict(np.ones((1, 1), np.float32))
+    array([[5.]])
+    """
+    states = [tree.tree_.__getstate__() for tree in trees]
+    arrays = _columns([state["nodes"] for state in states], _FIELDS, prefix)
+    arrays[f"{prefix}_value"] = np.concatenate([state["values"][:, 0, :] for state in states])
+    return arrays
+
+
+def read_trees(
+    arrays: Mapping[str, np.ndarray], n_features: int, n_values: int = 1, prefix: str = "tree"
+) -> list[Any]:
+    """The trees (``sklearn.tree._tree.Tree``) that `store_trees` has stored.
+
+    Raises
+    ------
+    ModelFileError
+        If the nodes do not make trees over so many features.
+    """
+    from sklearn.tree._tree import Tree
+
+    sizes, columns = _read_columns(arrays, _FIELDS, prefix)
+    values = take(arrays, f"{prefix}_value", np.float64, (int(sizes.sum()), n_values))
+    left, right, feature = (columns[n] for n in ("left_child", "right_child", "feature"))
+    is_leaf = left < 0
+    require((left[is_leaf] == -1).all() and (right[is_leaf] == -1).all(), _NO_TREE)
+    _check_nodes(sizes, left, right, is_leaf)
+    _check_features(feature[~is_leaf], n_features)
+    require((columns["n_node_samples"] >= 0).all(), "a node has less than no rows")
+    plain = Tree(n_features, np.array([n_values], np.intp), 1)
+    dtype = plain.__getstate__()["nodes"].dtype
+    if set(dtype.names) != set(_FIELDS):
+        raise _other_version()
+    nodes = _structured(columns, dtype)
+    trees = []
+    for first, size in zip(np.cumsum(sizes) - sizes, sizes, strict=True):
+        tree = Tree(n_features, np.array([n_values], np.intp), 1)
+        here = slice(int(first), int(first + size))
+        state = {
+            "max_depth": _depth(left[here], right[here]), "node_count": int(size),
+            "nodes": nodes[here].copy(), "values": values[here][:, None, :].copy(),
+        }  # fmt: skip
+        tree.__setstate__(state)
+        trees.append(tree)
+    return trees
+
+
+def store_predictors(predictors: Sequence[Any], prefix: str = "tree") -> dict[str, np.ndarray]:
+    """The arrays of HistGradientBoosting's trees, none of which splits by categories."""
+    return _columns([predictor.nodes for predictor in predictors], _HISTOGRAM_FIELDS, prefix)
+
+
+def read_predictors(
+    arrays: Mapping[str, np.ndarray], n_features: int, prefix: str = "tree"
+) -> list[Any]:
+    """The trees that `store_predictors` has stored, as scikit-learn's own.
+
+    Raises
+    ------
+    ModelFileError
+        If the nodes do not make trees over so many features.
+    """
+    from sklearn.ensemble._hist_gradient_boosting.common import PREDICTOR_RECORD_DTYPE
+    from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
+
+    sizes, columns = _read_columns(arrays, _HISTOGRAM_FIELDS, prefix)
+    require((columns["is_leaf"] <= 1).all(), _NO_TREE)
+    is_leaf = columns["is_leaf"] == 1
+    _check_nodes(sizes, columns["left"], columns["right"], is_leaf)
+    _check_features(columns["feature_idx"][~is_leaf], n_features)
+    for name in ("count", "left", "right", "depth"):
+        kept = columns[name]
+        require(((kept >= 0) & (kept < 2**32)).all(), _NO_TREE)
+    if set(PREDICTOR_RECORD_DTYPE.names) != {*_HISTOGRAM_FIELDS, "is_categorical", "bitset_idx"}:
+        raise _other_version()
+    nodes = _structured(columns, PREDICTOR_RECORD_DTYPE)
+    bits = np.zeros((0, 8), np.uint32)
+    return [
+        TreePredictor(nodes[first : first + size].copy(), bits.copy(), bits.copy())
+        for first, size in zip(np.cumsum(sizes) - sizes, sizes, strict=True)
+    ]
+
+
+def _columns(
+    nodes: Sequence[np.ndarray], fields: Mapping[str, Any], prefix: str
+) -> dict[str, np.ndarray]:
+    every = np.concatenate(nodes)
+    arrays = {f"{prefix}_{name}": every[name].astype(kind) for name, kind in fields.items()}
+    arrays[f"{prefix}_sizes"] = np.array([len(each) for each in nodes], np.int64)
+    return arrays
+
+
+def _read_columns(
+    arrays: Mapping[str, np.ndarray], fields: Mapping[str, Any], prefix: str
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    sizes = take(arrays, f"{prefix}_sizes", np.int64, (None,))
+    some = take(arrays, f"{prefix}_missing_go_to_left", np.uint8, (None,))
+    possible = len(sizes) >= 1 and (sizes >= 1).all() and (sizes <= len(some)).all()
+    require(possible and int(sizes.sum()) == len(some), "a tree has no nodes")
+    columns = {
+        name: take(arrays, f"{prefix}_{name}", kind, (len(some),)) for name, kind in fields.items()
+    }
+    return sizes, columns
+
+
+def _check_nodes(
+    sizes: np.ndarray, left: np.ndarray, right: np.ndarray, is_leaf: np.ndarray
+) -> None:
+    """Children come after their parent, within its tree, and every node but a root has one."""
+    first = np.repeat(np.cumsum(sizes) - sizes, sizes)
+    size = np.repeat(sizes, sizes)
+    inner = np.flatnonzero(~is_leaf)
+    is_child = np.zeros(len(left), np.int64)
+    for children in (left[inner], right[inner]):
+        after = (children > inner - first[inner]) & (children < size[inner])
+        require(after.all(), _NO_TREE)
+        np.add.at(is_child, first[inner] + children, 1)
+    roots = np.arange(len(left)) == first
+    require((is_child == np.where(roots, 0, 1)).all(), _NO_TREE)
+
+
+def _check_features(feature: np.ndarray, n_features: int) -> None:
+    require(((feature >= 0) & (feature < n_features)).all(), "a tree splits by no feature")
+
+
+def _structured(columns: Mapping[str, np.ndarray], dtype: np.dtype[Any]) -> np.ndarray:
+    some = next(iter(columns.values()))
+    nodes = np.zeros(len(some), dtype)
+    for name, column in columns.items():
+        nodes[name] = column
+    return nodes
+
+
+def _depth(left: np.ndarray, right: np.ndarray) -> int:
+    depth = np.zeros(len(left), np.int64)
+    for node in np.flatnonzero(left >= 0):  # parents come before their children
+        depth[left[node]] = depth[right[node]] = depth[node] + 1
+    return int(depth.max())
+
+
+def _other_version() -> Exception:
+    return damaged("this scikit-learn keeps the nodes of trees in another way")
