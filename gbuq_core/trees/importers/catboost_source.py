@@ -99,9 +99,10 @@ class CatBoostSource(LeafSource):
     def _staged(self, rows: Any, iterations: np.ndarray) -> np.ndarray:
         """Partial sums of trees, each divided by the shrinkage that came later (eq. 15)."""
         decay, total, first, stages = self._decay(), 0.0, 0, []
+        pool = self._pool(rows)
         for last in iterations.tolist():
             total = total + self._ask(
-                "predict", rows, prediction_type="RawFormulaVal", ntree_start=first, ntree_end=last
+                "predict", pool, prediction_type="RawFormulaVal", ntree_start=first, ntree_end=last
             )
             first = last
             stages.append(total / decay ** (self.n_iterations - last))
@@ -122,11 +123,18 @@ class CatBoostSource(LeafSource):
         return 1.0 - rate * step
 
     def _ask(self, what: str, rows: Any, **options: Any) -> Any:
-        catboost = import_catboost()
-        try:
-            return np.asarray(getattr(self.model, what)(rows, **options))
-        except (catboost.CatBoostError, ValueError, TypeError) as error:
-            raise InvalidData(f"CatBoost does not take these rows ({_reason(error)}).") from error
+        return np.asarray(_answer(getattr(self.model, what), rows, **options))
+
+    def _pool(self, rows: Any) -> Any:
+        """Rows as CatBoost keeps them. To make them so takes longer than some trees do."""
+        model = self.model
+        return _answer(
+            import_catboost().Pool,
+            rows,
+            cat_features=model.get_cat_feature_indices(),
+            text_features=model.get_text_feature_indices(),
+            embedding_features=model.get_embedding_feature_indices(),
+        )
 
 
 def from_catboost(model: Any, task: str) -> CatBoostSource:
@@ -179,6 +187,15 @@ def _try_in_a_process(content: bytes) -> None:
         raise ModelFileError(
             "CatBoost cannot read the model file (its process ended): save the model again."
         )
+
+
+def _answer(ask: Any, rows: Any, **options: Any) -> Any:
+    """What CatBoost answers, or one sentence if it does not take the rows."""
+    catboost = import_catboost()
+    try:
+        return ask(rows, **options)
+    except (catboost.CatBoostError, ValueError, TypeError) as error:
+        raise InvalidData(f"CatBoost does not take these rows ({_reason(error)}).") from error
 
 
 def _loss(model: Any) -> str:
