@@ -191,7 +191,7 @@ class BoostedEnsemble(BaseEstimator):
             splits = [Split(np.arange(cut), np.arange(cut, len(table)))]
             if n_given == 0:
                 splits = make_splits(target, n_classes is not None, self.cv, groups, self.seed_)
-            cost = len(splits) * members_of_a_fold(plan, len(splits)) / plan.n_models
+            cost = len(splits) * members_of_a_fold(plan.n_models, len(splits)) / plan.n_models
             with stage(1.0 + cost):
                 with stage(1.0, span=cost):
                     clocks = fit_clocks(self, table, target, n_classes, splits, weight)

@@ -89,17 +89,26 @@ def weight_of_mean(estimator: Any, stopping: str | None) -> float | None:
     return None if estimator.mean_weight is None else float(estimator.mean_weight)
 
 
-def members_of_a_fold(plan: BoostingPlan, n_splits: int) -> int:
-    """Models of each fit that chooses: all of them on one split, a share of them in folds."""
-    if n_splits == 1 or plan.n_models == 1:
-        return plan.n_models
-    return min(plan.n_models, max(2, plan.n_models // n_splits))
+def members_of_a_fold(n_models: int, n_splits: int) -> int:
+    """Models of each fit that chooses: all of them on one split, a share of them in folds.
+
+    >>> members_of_a_fold(20, 5), members_of_a_fold(4, 5), members_of_a_fold(4, 1)
+    (4, 2, 4)
+    """
+    if n_splits == 1 or n_models == 1:
+        return n_models
+    return min(n_models, max(2, n_models // n_splits))
 
 
 def selection_cost(plan: BoostingPlan, n_rows: int) -> float:
     """What choosing costs by default, in fits of the whole ensemble."""
     n_splits = 1 if n_rows >= HELD_OUT_FROM else N_FOLDS
-    return n_splits * members_of_a_fold(plan, n_splits) / plan.n_models * (1.0 - 1.0 / N_FOLDS)
+    return (
+        n_splits
+        * members_of_a_fold(plan.n_models, n_splits)
+        / plan.n_models
+        * (1.0 - 1.0 / N_FOLDS)
+    )
 
 
 def fit_clocks(
@@ -125,7 +134,7 @@ def fit_clocks(
         How many rows each one counts as, in training and in choosing.
     """
     plan: BoostingPlan = ensemble.plan_
-    n_members = members_of_a_fold(plan, len(splits))
+    n_members = members_of_a_fold(plan.n_models, len(splits))
     side_by_side = plan.engine == "numba"  # CatBoost keeps all cores busy by itself
 
     def judge(k: int) -> Any:

@@ -18,6 +18,8 @@ from gbuq_core.experiments.neighbours.plan import (
     neighbours_knobs,
     plan_neighbours,
 )
+from gbuq_core.experiments.python_text import import_lines
+from gbuq_core.methods import METHODS
 from gbuq_core.presentation import csv_text
 
 _ROWS = {
@@ -97,11 +99,11 @@ def neighbours_code(settings: NeighboursSettings) -> str:
     plan = plan_neighbours(settings)
     lines = ["import numpy as np"]
     module, name = MODEL_CLASSES[plan.library]
-    public = "from gbuq_core import IBUGRegressor"
+    base, ibug = f"{module}:{name}", METHODS["ibug"].builder().of
     if module == "gbuq_core":
-        lines += ["", f"from gbuq_core import {name}, IBUGRegressor"]
+        lines += ["", *import_lines([base, ibug])]
     else:
-        lines += [f"from {module} import {name}", "", public]
+        lines += [*import_lines([base]), "", *import_lines([ibug])]
     lines += [
         "from gbuq_core.metrics import crps_gaussian, nll_gaussian, rmse",
         _ROWS[plan.data].format(rows=plan.rows, noise=plan.noise, seed=plan.seed),
@@ -116,7 +118,7 @@ def _model_lines(plan: NeighboursPlan, settings: NeighboursSettings, name: str) 
     knobs = ", ".join(f"{key}={value!r}" for key, value in neighbours_knobs(plan).items())
     return [
         f"base = {name}({knobs})",
-        "model = IBUGRegressor(",
+        f"model = {METHODS['ibug'].builder().name}(",
         "    base,",
         f"    scoring={settings.scoring!r},",
         f"    validation_fraction={VALIDATION_FRACTION},",

@@ -69,7 +69,7 @@ def held_out_stages(plan: TwoClocksPlan, rows: ClockRows, model: Any) -> Stages:
                     parts.append(new_stages(plan, _fit_single(plan, X, y), held, held_y))
                     continue
                 drawn = int(np.random.SeedSequence((seed, 3, k)).generate_state(1)[0])
-                members = members_of_a_fold(model.plan_, len(splits))
+                members = members_of_a_fold(model.plan_.n_models, len(splits))
                 part = _ensemble(plan, drawn, members).fit(X, y)
                 n_models = model.plan_.n_models
                 parts.append(regression_stages(part, pd.DataFrame(held), held_y, n_models))

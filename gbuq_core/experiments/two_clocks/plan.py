@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from gbuq_core.boosting.stopping import members_of_a_fold
 from gbuq_core.calibration.clocks import TAILS
 from gbuq_core.calibration.splits import HELD_OUT_FROM, N_FOLDS
 from gbuq_core.methods import METHODS
@@ -137,8 +138,5 @@ def estimate_two_clocks_seconds(plan: TwoClocksPlan) -> float:
     if plan.model in SINGLE:
         seconds = costs.fit_seconds(plan.rows, columns, plan.trees) * plan.depth / 3.0
         return (1 + n_folds) * seconds
-    of_fold = max(2, plan.members // 5) if plan.model in WITH_MEMBERS else 1
-    if n_folds == 1:
-        of_fold = plan.members
-    members = plan.members + n_folds * of_fold
+    members = plan.members + n_folds * members_of_a_fold(plan.members, n_folds)
     return costs.fit_seconds(plan.rows, columns, members * plan.trees) * plan.depth / 6.0
