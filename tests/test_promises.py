@@ -6,9 +6,11 @@ import pytest
 from catboost import CatBoostRegressor
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 from sklearn.tree import ExtraTreeRegressor
 
+import gbuq_core
 from gbuq_core import (
     IBUGRegressor,
     VariationalSoftGBMRegressor,
@@ -119,3 +121,32 @@ def test_a_clone_of_ibug_is_otherwise_as_scikit_learn_makes_it():
     assert other.get_params(deep=False).keys() == model.get_params(deep=False).keys()
     assert other.base_model is not model.base_model
     assert (other.n_neighbors, other.base_model.max_depth) == (9, 3)
+
+
+METHODS_OF_A_FIT = [
+    "predict", "predict_distribution", "predict_uncertainty", "predict_members", "member_trees",
+    "predict_knowledge", "predict_quantiles", "predict_intervals", "sample_functions",
+    "score_novelty", "explain_novelty", "kneighbors", "neighbor_targets",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [getattr(gbuq_core.baselines, name) for name in [
+    "AveragingRegressor", "CatBoostUncertaintyRegressor", "ConformalRegressor",
+    "ConformalizedQuantileRegressor", "DistanceScore", "EuclideanNeighborsRegressor",
+    "ForestEnsembleClassifier", "ForestEnsembleRegressor", "ForestVarianceRegressor",
+    "GaussianNLLRegressor", "GaussianProcessBaseline", "IsolationForestScore", "NGBoostRegressor",
+    "QuantileForestRegressor", "XBARTRegressor",
+]] + [
+    gbuq_core.BoostedEnsembleClassifier, gbuq_core.BoostedEnsembleRegressor, IBUGRegressor,
+    gbuq_core.MacauClassifier, gbuq_core.MacauRegressor, VariationalSoftGBMRegressor,
+    VariationalSoftTreeRegressor,
+])  # fmt: skip
+def test_nothing_is_told_before_the_fit(kind):
+    needs_a_member = kind is AveragingRegressor
+    model = kind([("a", EuclideanNeighborsRegressor())]) if needs_a_member else kind()
+    asked = [name for name in METHODS_OF_A_FIT if hasattr(kind, name)]
+    assert asked
+    given = {"member_trees": (), "predict_quantiles": (X, [0.5])}
+    for name in asked:
+        with pytest.raises(NotFittedError, match="not fitted"):
+            getattr(model, name)(*given.get(name, (X,)))

@@ -305,7 +305,8 @@ class ForestVarianceRegressor(LightGBMForest):
 
     def predict_members(self, X: Any) -> FloatArray:
         """Prediction of each tree, (n_trees, n_samples), in units of y."""
-        values = tree_values(self.booster_, self._read_new_rows(X))
+        rows = self._read_new_rows(X)  # checks that there is a booster
+        values = tree_values(self.booster_, rows)
         return self.target_scale_.centre + self.target_scale_.spread * values
 
     def _fit(self, X: FloatArray, y: FloatArray) -> None:
