@@ -53,6 +53,7 @@ def suspected_missing(values: NDArray[np.float64]) -> tuple[float, ...]:
 _MARKERS = pa.array(sorted(MISSING_MARKERS))
 _SIGNS = "[%\u20ac$\u00a3\u00a5]?"
 _BLANK = "['\u2019 \u00a0\u202f]"  # between groups of three digits, besides point or comma
+_MAYBE_NUMBER = "[0-9∞]|^[+-]?\\s*(?i:inf)"
 _INFINITE = "(?i)^[+-]?\\s*(inf|infinity|\u221e)$"
 
 
@@ -112,6 +113,11 @@ def has_leading_zeros(text: Any) -> bool:
     return bool(codes >= max(1, 0.05 * (len(text) - text.null_count)))
 
 
+def may_hold_numbers(text: Any) -> bool:
+    """Whether any text has a digit or begins as an infinity does; words have neither."""
+    return bool(pc.any(pc.match_substring_regex(text, _MAYBE_NUMBER)).as_py())
+
+
 def read_numbers(text: Any, decimal: str) -> Numbers:
     """The numbers in trimmed text (`trim`) with the given decimal mark.
 
@@ -135,6 +141,8 @@ def read_numbers(text: Any, decimal: str) -> Numbers:
         else:
             found = values.to_numpy(zero_copy_only=False).copy()
             return Numbers(found, np.zeros(len(found), bool), decimal == ".")
+    if not may_hold_numbers(text):
+        return Numbers(np.full(len(text), np.nan), ~missing, decimal == ".")
     coded = text.dictionary_encode()
     distinct = pd.Series(coded.dictionary.to_pandas(), dtype="str")
     numbers, plain = _read_distinct(distinct, decimal)
@@ -193,6 +201,7 @@ def _with_times(day: str) -> tuple[str, ...]:
     return (day, f"{day} %H:%M", f"{day} %H:%M:%S", f"{day} %H:%M:%S.%f")
 
 
+_DIGIT = re.compile(r"\d")
 _MONTH = r"[A-Za-z]{3,9}\.?"
 STYLES = (
     _style("year-month-day", r"\d{4}-\d{1,2}-\d{1,2}" + _TIME, "ISO8601", *_with_times("%Y-%m-%d")),
@@ -261,6 +270,8 @@ def find_date_style(distinct: list[str], day_first: bool) -> tuple[str, bool]:
     ('day/month/year', False)
     """
     sample = distinct[:_SAMPLE]
+    if sum(bool(_DIGIT.search(text)) for text in sample) < _ENOUGH * len(sample):
+        return "", False
     fitting = []
     for style in STYLES:
         matches = sum(bool(style.pattern.fullmatch(text)) for text in sample)

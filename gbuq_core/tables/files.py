@@ -20,7 +20,7 @@ from pyarrow import parquet, types
 from gbuq_core.errors import TableError
 from gbuq_core.jobs import check_memory
 from gbuq_core.presentation import LIVE_CELL, PLAIN_NUMBER, counted, csv_text, listed, shown
-from gbuq_core.tables import parquet_file, separated_text
+from gbuq_core.tables import limits, parquet_file, separated_text
 from gbuq_core.tables.separated_text import DELIMITERS, MAX_FILE_BYTES, check_size, to_utf8, unpack
 from gbuq_core.validation import check_choice
 
@@ -75,7 +75,6 @@ def free_name(name: str, taken: set[str]) -> str:
     return free
 
 
-MAX_COLUMNS = 20_000
 # What a text costs at its peak: the bytes, the decoded copy, the cells and the converted columns.
 _BYTES_PER_FILE_BYTE = 6.0
 
@@ -196,8 +195,9 @@ def read_table(
     data, found_name = _bytes_of(source)
     if not data[:4096].strip() and not data.strip():
         raise TableError("The file is empty: upload one with a header and rows.")
-    digest = hashlib.sha256(data).hexdigest()
+    digest, n_bytes = hashlib.sha256(data).hexdigest(), len(data)
     plain = unpack(data)
+    del data
     check_memory(_BYTES_PER_FILE_BYTE * len(plain), "reading this file")
     if plain.startswith(b"PAR1"):
         columns, notices = parquet_file.read_parquet(plain)
@@ -211,7 +211,8 @@ def read_table(
         columns, notices = read.columns, [*text.notices, *read.notices]
         what, summary = "csv", read.summary
         options = ReadOptions(read.delimiter, text.encoding, read.decimal, read.has_header)
-    origin = Source(name or found_name, what, len(data), digest, options, summary)
+        del text
+    origin = Source(name or found_name, what, n_bytes, digest, options, summary)
     return _assemble(columns, origin, notices, to_score)
 
 
@@ -258,12 +259,11 @@ def _assemble(
     columns: list[tuple[str, Any]], source: Source, notices: list[str], to_score: bool
 ) -> Table:
     """Name the columns and refuse what is too small to be a table."""
-    if len(columns) > MAX_COLUMNS:
-        raise TableError(
-            f"The file has {len(columns):,} columns, more than the limit of {MAX_COLUMNS:,}: keep "
-            "fewer columns."
-        )
+    limits.check_columns(len(columns))
     names, renamed = unique_names([cell for cell, _ in columns])
+    for position, (cell, array) in enumerate(columns):  # so that only one is there twice
+        if isinstance(array, pa.ChunkedArray):
+            columns[position] = (cell, array.combine_chunks())
     data = pa.table([array for _, array in columns], names=names)
     if data.num_columns < 2 and not to_score:
         raise TableError(
@@ -274,7 +274,7 @@ def _assemble(
         raise TableError("The file has a header but no rows: add rows below the header.")
     if data.num_rows == 1 and not to_score:
         raise TableError("The file has a single row, and a model cannot learn from one: add rows.")
-    return Table(data.combine_chunks(), source, (*notices, *renamed))
+    return Table(data, source, (*notices, *renamed))
 
 
 _NEEDS_QUOTES = '[,"\\r\\n]'

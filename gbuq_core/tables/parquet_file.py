@@ -16,10 +16,12 @@ from pyarrow import parquet, types
 from gbuq_core.errors import TableError
 from gbuq_core.jobs import check_memory
 from gbuq_core.presentation import columns_named, counted, shown
+from gbuq_core.tables import limits
 
 _BYTES_PER_CELL = 24  # a decoded cell and its converted copies
 _COPIES_OF_TEXT = 4  # decoded, in one piece, trimmed and exported
-_MOST_TEXT = 2**31 - 1  # bytes of one column, whose cells have places of 32 bits
+# Of the part at the end that describes the file; it is read as a whole, into many times its size.
+_MOST_ABOUT = 2**24
 
 # The days that dates have here: years 1 to 9999, in seconds of 1970 (the last is not included).
 _FIRST_SECOND, _END_SECOND = -62_135_596_800, 253_402_300_800
@@ -35,26 +37,29 @@ def read_parquet(data: bytes) -> tuple[list[tuple[str, Any]], list[str]]:
     Raises
     ------
     TableError
-        If the file is damaged, or a column has more than 2 GB of text.
+        If the file is damaged, or holds more than `gbuq_core.tables.limits` allow.
     MemoryLimitExceeded
         If it would unpack to more than the free memory.
     """
     try:
         names, read, dropped = _read_flat(data)
-    except (pa.ArrowException, OSError, ValueError) as error:
+    except (pa.ArrowException, OSError, ValueError, RecursionError) as error:
         if type(error).__module__.startswith("gbuq_core"):
             raise
         raise TableError(
             "The Parquet file is damaged, or this kind cannot be read: save it again or as CSV."
         ) from None
     columns, damaged, notices = [], [], []
-    for name, column in zip(names, read, strict=True):
+    for position, name in enumerate(names):
+        column, read[position] = read[position], None  # so that only one is there twice
         try:
             plain, n_far = _plain_column(column)
             plain.validate(full=True)  # text that is no UTF-8
         except pa.ArrowException:
             damaged.append(name)
             continue
+        if types.is_string(plain.type):
+            limits.check_cell_sizes(name, plain)
         columns.append((name, plain))
         if n_far:
             notices.append(
@@ -71,6 +76,7 @@ def read_parquet(data: bytes) -> tuple[list[tuple[str, Any]], list[str]]:
 
 def _read_flat(data: bytes) -> tuple[list[str], list[Any], list[str]]:
     """Names and columns of single cells, text written out, and the names of other columns."""
+    _check_description(data)
     schema = parquet.ParquetFile(pa.BufferReader(data)).schema_arrow
     names, leaves, text, dropped = [], [], [], []
     leaf = 0
@@ -83,28 +89,48 @@ def _read_flat(data: bytes) -> tuple[list[str], list[Any], list[str]]:
         else:
             dropped.append(field.name)
         leaf += _n_leaves(field.type)
+    limits.check_columns(len(names))
     file = parquet.ParquetFile(pa.BufferReader(data), read_dictionary=text)
-    about = file.metadata
-    unpacked = sum(max(0, about.row_group(k).total_byte_size) for k in range(about.num_row_groups))
-    check_memory(_BYTES_PER_CELL * about.num_rows * max(1, len(names)) + unpacked, _WHAT)
+    _check_unpacked(file.metadata, names, leaves)
     pieces: list[list[Any]] = [[] for _ in names]
     n_bytes = [0] * len(names)
-    for group in range(about.num_row_groups):
+    for group in range(file.metadata.num_row_groups):
         # By position: names may be double, and those with dots are taken for parts of structures.
         read = file.reader.read_row_group(group, column_indices=leaves)
         n_bytes = [n + _text_bytes(column) for n, column in zip(n_bytes, read.columns, strict=True)]
         check_memory(_COPIES_OF_TEXT * sum(n_bytes), _WHAT)
         for name, size in zip(names, n_bytes, strict=True):
-            if size > _MOST_TEXT:
-                raise TableError(
-                    f"The column {shown(name)} holds more than 2 GB of text: remove it."
-                )
+            limits.check_text(size, name)
+        limits.check_text(sum(n_bytes))
         for piece, column in zip(pieces, read.columns, strict=True):
             piece.extend(_decoded(column).chunks)
     kinds = [_decoded_kind(schema.field(k).type) for k in range(len(schema))]
     kinds = [kind for kind, field in zip(kinds, schema, strict=True) if _is_cell(field.type)]
     columns = [pa.chunked_array(p, kind) for p, kind in zip(pieces, kinds, strict=True)]
     return names, columns, dropped
+
+
+def _check_description(data: bytes) -> None:
+    """Refuse a file that takes long only to say what it holds."""
+    if _MOST_ABOUT < int.from_bytes(data[-8:-4], "little") < len(data):
+        raise TableError(
+            f"The Parquet file describes itself in more than {_MOST_ABOUT // 2**20} MB, by very "
+            "many columns or row groups: save it with larger row groups or fewer columns."
+        )
+
+
+def _check_unpacked(about: Any, names: list[str], leaves: list[int]) -> None:
+    """Refuse what unpacks to too much, by what the file says of itself."""
+    limits.check_cells(about.num_rows, len(names))
+    unpacked = dict.fromkeys(leaves, 0)
+    for group in map(about.row_group, range(about.num_row_groups)):
+        for leaf in leaves:
+            unpacked[leaf] += max(0, group.column(leaf).total_uncompressed_size)
+    for name, leaf in zip(names, leaves, strict=True):
+        limits.check_text(unpacked[leaf], name)
+    n_bytes = sum(unpacked.values())
+    limits.check_text(n_bytes)
+    check_memory(_BYTES_PER_CELL * about.num_rows * max(1, len(names)) + n_bytes, _WHAT)
 
 
 def _is_text(kind: Any) -> bool:

@@ -15,16 +15,19 @@ from collections import Counter
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from gbuq_core.errors import TableError
 from gbuq_core.presentation import counted
+from gbuq_core.tables import limits
 from gbuq_core.tables.columns import MISSING_MARKERS
 
 MAX_FILE_BYTES = 250 * 2**20  # as .streamlit/config.toml: server.maxUploadSize
 
 _SAMPLE_BYTES = 2**20
+_PIECE_BYTES = 2**22  # decompressed or decoded at once
 # Control characters that no table has; tab, line feed, carriage return and form feed are text.
 _CONTROL = bytes(set(range(32)) - {9, 10, 12, 13}) + b"\x7f"
 _MOST_CONTROL = 0.001
@@ -85,22 +88,31 @@ def check_size(n_bytes: int) -> None:
 
 
 def unpack(data: bytes) -> bytes:
-    """Decompress gzip data up to `MAX_FILE_BYTES`; other data come back as they are."""
+    """Decompress gzip data up to `MAX_FILE_BYTES`; other data come back as they are.
+
+    Raises
+    ------
+    TableError
+        If the data are damaged, unpack to more than that or to far more than tables do.
+    """
     if not data.startswith(b"\x1f\x8b"):
         return data
+    plain = io.BytesIO()
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
-            plain = packed.read(MAX_FILE_BYTES + 1)
+            while piece := packed.read(_PIECE_BYTES):
+                plain.write(piece)
+                limits.check_ratio(len(data), plain.tell())
+                if plain.tell() > MAX_FILE_BYTES:
+                    raise TableError(
+                        f"The file is more than {MAX_FILE_BYTES // 2**20} MB once it is "
+                        "decompressed: keep fewer rows or columns, or save it as Parquet."
+                    )
     except (OSError, EOFError, zlib.error):
         raise TableError(
             "The compressed file is damaged: save it again or upload it uncompressed."
         ) from None
-    if len(plain) > MAX_FILE_BYTES:
-        raise TableError(
-            f"The file is more than {MAX_FILE_BYTES // 2**20} MB once it is decompressed: "
-            "keep fewer rows or columns, or save it as Parquet."
-        )
-    return plain
+    return plain.getvalue()
 
 
 def to_utf8(data: bytes, encoding: str | None = None) -> Text:
@@ -147,21 +159,32 @@ def _decode(data: bytes) -> Text:
             return _decode_as(data, name)
     if b"\x00" in data:
         raise _no_text()
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError:
-        return _decode_old(data)
-    return Text(data, "utf-8", ())
+    return Text(data, "utf-8", ()) if _is_utf8(data) else _decode_old(data)
+
+
+def _is_utf8(data: bytes) -> bool:
+    """Whether bytes are UTF-8, without decoding them: one letter beyond can make them fourfold."""
+    for begin in range(0, len(data), 2**30):  # an array's places have 32 bits
+        piece = data[begin : begin + 2**30]
+        places = pa.py_buffer(np.array([0, len(piece)], np.int32))
+        text = pa.Array.from_buffers(pa.string(), 1, [None, places, pa.py_buffer(piece)])
+        try:
+            text.validate(full=True)
+        except pa.ArrowInvalid:
+            return False
+    return True
 
 
 def _decode_old(data: bytes) -> Text:
     """Text that is no valid UTF-8: a damaged UTF-8 file, Windows-1252 or Latin-1."""
-    repaired = data.decode("utf-8", errors="replace")
-    damaged = repaired.count("\ufffd")
-    beyond_ascii = sum(letter > "\x7f" for letter in repaired[:_SAMPLE_BYTES])
+    repaired = _recoded(data, "utf-8", errors="replace")
+    damaged = repaired.count("\ufffd".encode())
+    beginning = repaired[: 4 * _SAMPLE_BYTES].decode("utf-8", errors="ignore")
+    beyond_ascii = sum(letter > "\x7f" for letter in beginning[:_SAMPLE_BYTES])
     if damaged < _MOST_DAMAGED * beyond_ascii:
         notice = f"The UTF-8 text has {damaged:,} damaged characters, which are shown as \ufffd."
-        return Text(repaired.encode("utf-8"), "utf-8", (notice,))
+        return Text(repaired, "utf-8", (notice,))
+    del repaired
     try:
         return _decode_as(data, "cp1252")
     except TableError:
@@ -170,10 +193,12 @@ def _decode_old(data: bytes) -> Text:
 
 def _decode_as(data: bytes, encoding: str) -> Text:
     try:
-        text = data.decode(encoding).removeprefix("\ufeff")
+        text = _recoded(data, encoding).removeprefix(codecs.BOM_UTF8)
     except LookupError:
         raise TableError(f"There is no encoding {encoding!r}: use utf-8 or cp1252.") from None
-    except ValueError:  # also of codecs that decode nothing, such as undefined
+    except ValueError as error:  # also of codecs that decode nothing, such as undefined
+        if isinstance(error, TableError):
+            raise
         raise TableError(
             f"The file is not valid {encoding} text: choose another encoding, such as utf-8 or "
             "cp1252."
@@ -183,9 +208,22 @@ def _decode_as(data: bytes, encoding: str) -> Text:
         notices = (
             f"The text is not UTF-8. It was read as {encoding}: check letters with accents.",
         )
-    if "\x00" in text:
+    if b"\x00" in text:
         raise _no_text()
-    return Text(text.encode("utf-8", errors="replace"), encoding, notices)
+    return Text(text, encoding, notices)
+
+
+def _recoded(data: bytes, encoding: str, errors: str = "strict") -> bytes:
+    """The text in UTF-8, made piece by piece: a whole one may take four bytes a letter."""
+    b"a".decode(encoding, "replace")  # codecs of other things than text have decoders too
+    decoder = codecs.getincrementaldecoder(encoding)(errors)
+    utf8 = io.BytesIO()
+    for begin in range(0, len(data), _PIECE_BYTES):
+        piece = data[begin : begin + _PIECE_BYTES]
+        letters = decoder.decode(piece, final=begin + _PIECE_BYTES >= len(data))
+        utf8.write(letters.encode("utf-8", errors="replace"))
+        limits.check_text(utf8.tell())
+    return utf8.getvalue()
 
 
 def _control_share(data: bytes) -> float:
@@ -367,7 +405,9 @@ def describe(dialect: Dialect) -> str:
 MOST_RAGGED = 0.1
 
 # A block must hold the longest row; one that does not is tried again with larger blocks.
-_BLOCK_BYTES = (2**23, 2**28)
+_BLOCK_BYTES = (2**23, 2**25)
+# More ragged rows than these are not counted to the end.
+_RAGGED_COUNTED = 10_000
 
 
 class SeparatedText(NamedTuple):
@@ -382,7 +422,10 @@ class SeparatedText(NamedTuple):
 
 
 class _Parsed(NamedTuple):
+    """All rows of the right length, how many others there are, and the first two of those."""
+
     data: Any
+    n_ragged: int
     ragged: list[Any]
 
 
@@ -403,27 +446,24 @@ def read_separated(
         If there are no rows, no second column, or too many ragged rows.
     """
     text, declared = _without_declaration(text)
+    limits.check_lines(text)
     dialect = find_dialect(text, delimiter or declared, has_header, decimal)
     if dialect.n_columns < 2 and not one_column:
         raise TableError(_one_column_sentence(dialect, text))
-    parsed, notices = _parse(text, dialect), list(dialect.notices)
-    if text.count(b'"') % 2:
-        plain = _parse(text, dialect, quote_char=False)
-        if not plain.ragged and plain.data.num_rows > parsed.data.num_rows:
-            parsed = plain
-            notices.append(
-                "The quotation marks are not in pairs, so they are read as plain letters."
-            )
-        else:
-            notices.append("A quotation mark is never closed: check the cells that contain one.")
+    _check_size(text, dialect)
+    notices = list(dialect.notices)
+    parsed = _parse_quoted(text, dialect, notices)
     if dialect.header_is_row:
         parsed = parsed._replace(data=parsed.data.slice(1))
     elif dialect.header is not None:
-        parsed = parsed._replace(ragged=parsed.ragged[1:])
+        parsed = parsed._replace(n_ragged=parsed.n_ragged - 1, ragged=parsed.ragged[1:])
     notices += _judge_ragged(parsed, text, dialect)
     header = dialect.header or tuple(f"column {i + 1}" for i in range(dialect.n_columns))
+    columns = list(zip(header, parsed.data.columns, strict=True))
+    for name, column in columns:
+        limits.check_cell_sizes(name, column)
     return SeparatedText(
-        list(zip(header, parsed.data.columns, strict=True)),
+        columns,
         dialect.delimiter,
         dialect.decimal,
         dialect.header is not None,
@@ -432,17 +472,63 @@ def read_separated(
     )
 
 
+def _check_size(text: bytes, dialect: Dialect) -> None:
+    """Refuse too many columns and cells, counted by their marks before any cell is made."""
+    limits.check_columns(dialect.n_columns)
+    n_lines = _n_lines(text)
+    n_marks = n_lines + text.count(dialect.delimiter.encode())
+    n_cells = min(n_marks, n_lines * dialect.n_columns)
+    limits.check_cells(n_lines, dialect.n_columns, n_cells)
+
+
+def _n_lines(text: bytes) -> int:
+    # Files of old Macs have no line feeds at all.
+    return 1 + max(text.count(b"\n"), text.count(b"\r"))
+
+
+def _parse_quoted(text: bytes, dialect: Dialect, notices: list[str]) -> _Parsed:
+    """Parse with quotation marks, or with none where those are not in pairs and that reads more."""
+    if text.count(b'"') % 2 == 0:
+        return _parse(text, dialect)
+    quoted, plain = _tried(text, dialect, '"'), _tried(text, dialect, False)
+    if isinstance(quoted, TableError):  # what follows the open mark is longer than a row can be
+        if isinstance(plain, TableError):
+            raise quoted
+    elif (
+        isinstance(plain, TableError)
+        or plain.n_ragged
+        or plain.data.num_rows <= quoted.data.num_rows
+    ):
+        notices.append("A quotation mark is never closed: check the cells that contain one.")
+        return quoted
+    notices.append("The quotation marks are not in pairs, so they are read as plain letters.")
+    return plain
+
+
+def _tried(text: bytes, dialect: Dialect, quote_char: str | bool) -> _Parsed | TableError:
+    try:
+        return _parse(text, dialect, quote_char)
+    except TableError as error:
+        return error
+
+
 def _parse(text: bytes, dialect: Dialect, quote_char: str | bool = '"') -> _Parsed:
     """All rows as text, the header among them; ragged rows apart."""
     names = [f"f{i}" for i in range(dialect.n_columns)]
+    most_ragged = max(_RAGGED_COUNTED, MOST_RAGGED * _n_lines(text))
     ragged: list[Any] = []
+    n_ragged = 0
 
     def set_aside(row: Any) -> str:
-        ragged.append(row)
-        return "skip"
+        nonlocal n_ragged
+        n_ragged += 1
+        if len(ragged) < 2:
+            ragged.append(row)
+        return "skip" if n_ragged <= most_ragged else "error"
 
     for block_bytes in _BLOCK_BYTES:
         ragged.clear()
+        n_ragged = 0
         try:
             data = arrow_csv.read_csv(
                 pa.BufferReader(text),
@@ -464,9 +550,12 @@ def _parse(text: bytes, dialect: Dialect, quote_char: str | bool = '"') -> _Pars
                 ),
             )
         except pa.ArrowInvalid as error:
+            if n_ragged > most_ragged:
+                rows = f"More than {n_ragged - 1:,} rows"
+                raise _too_ragged(rows, ragged[0], text, dialect) from None
             last_error = error
         else:
-            return _Parsed(data, list(ragged))
+            return _Parsed(data, n_ragged, ragged)
     raise TableError(
         "The file cannot be split into rows: check its quotation marks and line ends."
     ) from last_error
@@ -474,24 +563,31 @@ def _parse(text: bytes, dialect: Dialect, quote_char: str | bool = '"') -> _Pars
 
 def _judge_ragged(parsed: _Parsed, text: bytes, dialect: Dialect) -> list[str]:
     """A notice about skipped rows, or a refusal if they are many."""
-    n_ragged, n_rows = len(parsed.ragged), parsed.data.num_rows
+    n_ragged, n_rows = parsed.n_ragged, parsed.data.num_rows
     if not n_ragged:
         return []
     first = parsed.ragged[0]
-    line = _line_of(text, first.text)
-    where = (
-        f"the first, on line {line:,}, has {counted(first.actual_columns, 'cell')} instead of "
-        f"{first.expected_columns:,}"
-    )
     if n_ragged > 1 and n_ragged > MOST_RAGGED * (n_rows + n_ragged):
-        mark = DELIMITER_NAMES.get(dialect.delimiter, repr(dialect.delimiter))
-        raise TableError(
-            f"{n_ragged:,} of {n_rows + n_ragged:,} rows have too many or too few cells when the "
-            f"file is split at each {mark} ({where}): check the delimiter and the quotation marks."
-        )
+        rows = f"{n_ragged:,} of {n_rows + n_ragged:,} rows"
+        raise _too_ragged(rows, first, text, dialect)
     rows = counted(n_ragged, "row has", "rows have")
     return [f"{rows} too many or too few cells and {'is' if n_ragged == 1 else 'are'} skipped; "
-            f"{where}."]  # fmt: skip
+            f"{_where(first, text)}."]  # fmt: skip
+
+
+def _too_ragged(rows: str, first: Any, text: bytes, dialect: Dialect) -> TableError:
+    mark = DELIMITER_NAMES.get(dialect.delimiter, repr(dialect.delimiter))
+    return TableError(
+        f"{rows} have too many or too few cells when the file is split at each {mark} "
+        f"({_where(first, text)}): check the delimiter and the quotation marks."
+    )
+
+
+def _where(row: Any, text: bytes) -> str:
+    return (
+        f"the first, on line {_line_of(text, row.text):,}, has "
+        f"{counted(row.actual_columns, 'cell')} instead of {row.expected_columns:,}"
+    )
 
 
 def _line_of(text: bytes, row: str) -> int:
@@ -505,9 +601,7 @@ def _line_of(text: bytes, row: str) -> int:
         end = position + len(needle)
         begins = position == 0 or text[position - 1 : position] in (b"\n", b"\r")
         if begins and text[end : end + 1] in (b"", b"\n", b"\r"):
-            before = text[:position]
-            # Files of old Macs have no line feeds at all.
-            return 1 + max(before.count(b"\n"), before.count(b"\r"))
+            return _n_lines(text[:position])
         position += 1
 
 

@@ -1,0 +1,195 @@
+"""Reading hostile and very large files: seconds, memory and the sentence, each in its own process.
+
+    python -m benchmarks.reading [NAME ...]
+
+Each file is below the upload limit. The bars: at most 2 GB more than before, and ten seconds of one
+core, to read the file and to say what its columns are, or to refuse it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import io
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import parquet
+
+from gbuq_core.errors import GbuqError
+from gbuq_core.presentation import markdown_table
+from gbuq_core.tables import infer_schema, read_table, suggest_target
+
+MB = 2**20
+MOST_MB, MOST_SECONDS = 2048, 10.0
+
+
+def grid(rows: int, columns: int, letters: tuple[int, int], width: int = 8) -> bytes:
+    """Random cells of ``width`` letters between two codes, separated by commas, with a header."""
+    rng = np.random.default_rng(0)
+    cells = rng.integers(*letters, (rows, columns, width + 1), dtype=np.uint8)
+    cells[:, :, -1] = ord(",")
+    cells[:, -1, -1] = ord("\n")
+    header = ",".join(f"c{k}" for k in range(columns))
+    return header.encode() + b"\n" + cells.tobytes()
+
+
+DIGITS, LETTERS = (49, 58), (97, 123)
+
+
+def written(table: pa.Table) -> bytes:
+    """A table as Parquet."""
+    sink = io.BytesIO()
+    parquet.write_table(table, sink)
+    return sink.getvalue()
+
+
+def _constant_parquet() -> bytes:
+    zeros = pa.array(np.zeros(30_000_000))
+    return written(pa.table({f"c{k}": zeros for k in range(4)}))
+
+
+def _repeated_text_parquet() -> bytes:
+    text = pa.array(["x" * 1000]).take(pa.array(np.zeros(1_500_000, np.int32)))
+    return written(pa.table({"t": text, "n": np.arange(1_500_000)}))
+
+
+def workbook(sheet: bytes, strings: bytes = b"") -> bytes:
+    """An Excel file of one sheet, whose XML is given, and shared strings."""
+    kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    packages = "http://schemas.openxmlformats.org/package/2006"
+    parts = {
+        "[Content_Types].xml": f'<Types xmlns="{packages}/content-types"/>',
+        "_rels/.rels": f'<Relationships xmlns="{packages}/relationships"><Relationship Id="r1" '
+        f'Type="{kind}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+        "xl/workbook.xml": f'<workbook xmlns="{main}" xmlns:r="{kind}"><sheets>'
+        '<sheet name="S" sheetId="1" r:id="r1"/></sheets></workbook>',
+        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{packages}/relationships">'
+        f'<Relationship Id="r1" Type="{kind}/worksheet" Target="worksheets/sheet1.xml"/>'
+        f'<Relationship Id="r2" Type="{kind}/sharedStrings" Target="sharedStrings.xml"/>'
+        "</Relationships>",
+    }
+    head = f'<?xml version="1.0"?><worksheet xmlns="{main}">'.encode()
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in parts.items():
+            archive.writestr(name, text)
+        archive.writestr("xl/worksheets/sheet1.xml", head + sheet + b"</worksheet>")
+        strings = f'<sst xmlns="{main}">'.encode() + strings + b"</sst>"
+        archive.writestr("xl/sharedStrings.xml", strings)
+    return packed.getvalue()
+
+
+ATTACKS: dict[str, Callable[[], bytes]] = {
+    "249 MB of commas, gz": lambda: gzip.compress(b"," * (249 * MB)),
+    "200 MB of lines of commas, gz": lambda: gzip.compress(b",,,,,,,,,\n" * (20 * MB)),
+    "30 MB on one line": lambda: b"a,b\n" + b"1,2," * (30 * MB // 4),
+    "240 MB of empty lines": lambda: b"a,b\n1,2\n" + b"\n" * (240 * MB),
+    "a cell of 7 MB": lambda: b"a,b\n1,2\n" + b"1" * (7 * MB) + b",3\n4,5\n",
+    "a quoted cell of 200 MB": lambda: (
+        b'a,b\n1,2\n"' + b"twenty letters a line\n" * (200 * MB // 22) + b'",3\n4,5\n'
+    ),
+    "a quotation mark never closed": lambda: b'a,b\n1,"2\n' + b"12345678,12345678\n" * 13_000_000,
+    "all rows ragged": lambda: b"a,b\n" + b"1\n" * 14_000_000,
+    "one letter beyond 16 bits": lambda: (
+        b"a,b\n" + "\U0001f600,1\n".encode() + b"1234567890123456,123456789012345\n" * 7_000_000
+    ),
+    "120 million constants, Parquet": _constant_parquet,
+    "1.5 GB of one text, Parquet": _repeated_text_parquet,
+    "10,000 columns of words": lambda: grid(1_000, 10_000, LETTERS),
+}
+LARGE: dict[str, Callable[[], bytes]] = {
+    "500,000 x 50 numbers": lambda: grid(500_000, 50, DIGITS),
+    "500,000 x 50 words": lambda: grid(500_000, 50, LETTERS),
+    "14,000,000 x 2 numbers": lambda: grid(14_000_000, 2, DIGITS),
+    "10,000 columns of 20 words": lambda: grid(20, 10_000, LETTERS),
+}
+FILES = {**ATTACKS, **LARGE}
+
+
+class Outcome(NamedTuple):
+    """What became of a file; memory is the peak above what the process held before."""
+
+    megabytes: float
+    wall_seconds: float
+    core_seconds: float
+    peak_megabytes: float
+    said: str
+
+
+def measure(path: Path) -> Outcome:
+    """Read a file in this process, which should not have done so before."""
+    read_table(b"a,b\n1,2\n3,4\n")  # what is imported late
+    Path("/proc/self/clear_refs").write_text("5")  # the peak begins now
+    before, wall, core = _peak_megabytes(), time.perf_counter(), _core_seconds()
+    try:
+        table = read_table(path)
+        said = f"read: {table.n_rows:,} rows, target {suggest_target(infer_schema(table))}"
+    except GbuqError as error:
+        said = str(error)
+    return Outcome(
+        path.stat().st_size / MB,
+        time.perf_counter() - wall,
+        _core_seconds() - core,
+        _peak_megabytes() - before,
+        said,
+    )
+
+
+def measure_apart(data: bytes) -> Outcome:
+    """Read a file's bytes in a process of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "file")
+        path.write_bytes(data)
+        command = [sys.executable, "-m", "benchmarks.reading", "--file", str(path)]
+        root = Path(__file__).parents[1]
+        run = subprocess.run(command, capture_output=True, text=True, check=True, cwd=root)
+    return Outcome(*json.loads(run.stdout))
+
+
+def _peak_megabytes() -> float:
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) / 1024
+
+
+def _core_seconds() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print a table of all files, or of those named."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", choices=[[], *FILES])
+    parser.add_argument("--file", type=Path, help="measure this file here and print JSON")
+    options = parser.parse_args(arguments)
+    if options.file:
+        print(json.dumps(measure(options.file)))
+        return
+    rows = []
+    for name in options.names or FILES:
+        found = measure_apart(FILES[name]())
+        met = found.peak_megabytes <= MOST_MB and found.core_seconds <= MOST_SECONDS
+        rows.append(
+            [name, f"{found.megabytes:.1f}", f"{found.wall_seconds:.1f}",
+             f"{found.core_seconds:.1f}", f"{found.peak_megabytes:.0f}", "yes" if met else "NO",
+             found.said]
+        )  # fmt: skip
+        print(*rows[-1], sep=" | ", flush=True)
+    head = ["file", "MB", "seconds", "of a core", "peak MB", "within", "said"]
+    print("\n" + markdown_table([head, *rows]))
+
+
+if __name__ == "__main__":
+    main()
