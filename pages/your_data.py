@@ -6,7 +6,7 @@ from pages._ui.jobs_glue import ask, show_progress
 from pages._ui.notices import show_notice
 from pages._ui.url_state import open_page
 from pages._ui.your_data.columns import apply_edits, current_edits, show_columns
-from pages._ui.your_data.explain import ROW_SLOT
+from pages._ui.your_data.explain import ROW_SLOTS
 from pages._ui.your_data.explore import explore
 from pages._ui.your_data.export import in_words
 from pages._ui.your_data.results import show_words
@@ -46,7 +46,7 @@ if values.table != choice:  # a control was put back to its default
 request = request_of(opened, schema, edits, values, second)
 with st.sidebar:
     st.caption(estimate_line(opened, schema, request, second[1]))
-(answer,) = ask([request], others=[ROW_SLOT])
+(answer,) = ask([request], others=ROW_SLOTS)
 answer = called_as_now(answer, opened, second)
 show_progress([answer])
 if answer.error:

@@ -295,6 +295,19 @@ class BoostedEnsemble(BaseEstimator):
     ) -> np.ndarray:
         """Raw outputs of the members, (n_members, n_samples, n_outputs)."""
         matrix, _ = self._encode(X)
+        points, limit = self._chosen_members(
+            truncation_step, truncation_start, n_members, burn_in_cycles
+        )
+        return self._pick_members(self._raw(matrix, self._stages_for(points), limit), points)
+
+    def _chosen_members(
+        self,
+        truncation_step: int | None = None,
+        truncation_start: float | None = None,
+        n_members: int | None = None,
+        burn_in_cycles: int | None = None,
+    ) -> tuple[np.ndarray, int]:
+        """Numbers of trees that the members have, and how many models they are of."""
         points = self.member_trees(truncation_step, truncation_start, burn_in_cycles)
         limit = self.plan_.n_models
         if self.plan_.ensemble == "virtual":
@@ -303,7 +316,7 @@ class BoostedEnsemble(BaseEstimator):
                 points = points[-n_members:]
         elif n_members is not None:
             limit = check_number("n_members", n_members, 1, limit, integer=True)
-        return self._pick_members(self._raw(matrix, self._stages_for(points), limit), points)
+        return points, limit
 
     def _stages_for(self, points: np.ndarray) -> np.ndarray:
         """The numbers of trees at which members with these numbers read the models."""

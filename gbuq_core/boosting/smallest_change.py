@@ -8,9 +8,10 @@ which trying one column after the other would miss.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -103,6 +104,7 @@ def find_smallest_change(
     fixed: Sequence[int | str] = (),
     scales: Any = None,
     n_columns: int = 2,
+    members: Mapping[str, Any] = MappingProxyType({}),
 ) -> SmallestChange | None:
     """The smallest change of one or two columns that brings an uncertainty to a level.
 
@@ -126,6 +128,9 @@ def find_smallest_change(
         None takes the spread of the column's bins.
     n_columns : {1, 2}
         How many columns may change.
+    members : mapping
+        Which members count, as keywords of `predict_uncertainty`: truncation_step,
+        truncation_start, n_members, burn_in_cycles.
 
     Returns
     -------
@@ -165,7 +170,7 @@ def find_smallest_change(
         raise InvalidData(f"row must be one row; got {len(table)}.")
     kept = set(_positions(fixed, table))
     spreads = _check_scales(scales, table.shape[1])
-    search = _Search(ensemble, table, kind, most)
+    search = _Search(ensemble, table, kind, most, members)
     before = search.uncertainty(table)
     if getattr(before, kind)[0] <= most:
         return SmallestChange((), (), (), 0.0, table, before, before)
@@ -187,14 +192,20 @@ def find_smallest_change(
 
 
 class _Search:
-    """One row's search: what the trees split on, and the uncertainty of any cell."""
+    """One row's search: what the members' trees split on, and the uncertainty of any cell."""
 
-    def __init__(self, ensemble: Any, table: pd.DataFrame, kind: str, most: float) -> None:
+    def __init__(
+        self,
+        ensemble: Any,
+        table: pd.DataFrame,
+        kind: str,
+        most: float,
+        members: Mapping[str, Any],
+    ) -> None:
         self._ensemble, self._table = ensemble, table
-        self._kind = kind
-        self._most = most
+        self._kind, self._most, self._members = kind, most, members
         self._models: NumbaModels = ensemble.models_
-        self._points = ensemble.member_trees()
+        self._points, self._n_models = ensemble._chosen_members(**members)
         self._stages = ensemble._stages_for(self._points).astype(np.int64)
         matrix = apply_encoding(ensemble.encoding_, table)[0]
         self._own = apply_bins(self._models.bins, matrix)[:, 0]
@@ -204,7 +215,7 @@ class _Search:
         """For each matrix column the codes that a split of a counted tree asks for, ascending."""
         n_columns, n_trees = len(self._own), int(self._stages[-1])
         used = np.zeros((n_columns, 256), bool)
-        for forest in self._models.forests:
+        for forest in self._models.forests[: self._n_models]:
             depth = forest.features.shape[1]
             at_work = np.arange(depth) < forest.levels[:n_trees, None]
             used[forest.features[:n_trees][at_work], forest.bins[:n_trees][at_work]] = True
@@ -212,7 +223,7 @@ class _Search:
 
     def uncertainty(self, table: pd.DataFrame) -> Uncertainty:
         """As `predict_uncertainty` says it."""
-        found: Uncertainty = self._ensemble.predict_uncertainty(table)
+        found: Uncertainty = self._ensemble.predict_uncertainty(table, **self._members)
         return found
 
     def axes(self, scales: np.ndarray | None) -> list[_Axis]:
@@ -341,9 +352,9 @@ class _Search:
             place[axis.features] = np.arange(len(axis.features))
         second = axes[1].codes if len(axes) == 2 else np.zeros((0, 1), np.uint8)
         n_b = shape[1] if len(axes) == 2 else 1
-        n_models, n_outputs = len(models.forests), len(models.start)
+        n_models, n_outputs = self._n_models, len(models.start)
         out = np.empty((n_models, len(self._stages), shape[0], n_b, n_outputs))
-        for model, forest in enumerate(models.forests):
+        for model, forest in enumerate(models.forests[:n_models]):
             fill_grid(
                 forest, models.bins.is_category, self._own, side, place,
                 np.ascontiguousarray(axes[0].codes), np.ascontiguousarray(second),

@@ -12,6 +12,7 @@ from gbuq_core.boosting import SmallestChange, find_smallest_change
 from gbuq_core.boosting.base import BoostedEnsemble
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.tables.explaining import feature_groups
+from gbuq_core.tables.predicting import all_classes
 from gbuq_core.tables.scoring import ScoredTable
 from gbuq_core.uncertainty import Uncertainty
 from gbuq_core.validation import check_choice, check_number
@@ -94,14 +95,20 @@ def change_row(
     owner = {name: column for column, names in groups.items() for name in names}
     kept = [name for name in own.columns if owner[name] in fixed or len(groups[owner[name]]) > 1]
     found = find_smallest_change(
-        model.estimator, own, most, kind, kept, _spreads(scored.training.X.iloc[model.rows])
+        _ensemble_of(model.estimator),
+        own,
+        most,
+        kind,
+        kept,
+        _spreads(scored.training.X.iloc[model.rows]),
+        members=getattr(model.estimator, "chosen", {}),  # of a cut ensemble
     )
     return None if found is None else _told(scored, model.estimator, own, found)
 
 
 def why_no_change(scored: ScoredTable) -> str:
     """Why no row of this table can be changed; empty if rows can."""
-    estimator = scored.models[0].estimator
+    estimator = _ensemble_of(scored.models[0].estimator)
     if isinstance(estimator, BoostedEnsemble) and estimator.engine == "numba":
         return ""
     return (
@@ -113,9 +120,14 @@ def why_no_change(scored: ScoredTable) -> str:
 def estimate_change(scored: ScoredTable) -> float:
     """Roughly how many seconds `change_row` takes."""
     n = scored.training.X.shape[1]
-    estimator: Any = scored.models[0].estimator
-    n_members = max(len(estimator.member_trees()), estimator.plan_.n_models)
+    ensemble = _ensemble_of(scored.models[0].estimator)
+    n_members = max(len(ensemble.member_trees()), ensemble.plan_.n_models)
     return _SECONDS_PER_PAIR * n_members * n * (n - 1) / 2
+
+
+def _ensemble_of(estimator: Any) -> Any:
+    """The ensemble itself, also of one of which only some members count."""
+    return getattr(estimator, "estimator", estimator)
 
 
 def _spreads(learnt: pd.DataFrame) -> np.ndarray:
@@ -135,8 +147,8 @@ def _told(scored: ScoredTable, model: Any, own: pd.DataFrame, found: SmallestCha
     target = scored.training.target
 
     def predicted(table: pd.DataFrame) -> float | str:
-        value = model.predict(table)[0]
-        return target.classes[int(value)] if target.classes else float(value)
+        mean = all_classes(model.predict_members(table), model, len(target.classes)).mean(axis=0)[0]
+        return target.classes[int(np.argmax(mean))] if target.classes else float(mean[0])
 
     return RowChange(
         tuple(owner[name] for name in names),

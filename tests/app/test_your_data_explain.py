@@ -4,13 +4,12 @@ import threading
 import time
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from gbuq_core.errors import InvalidData
 from gbuq_core.jobs import tick
 from gbuq_core.tables import explain_row
 from pages._ui.your_data import explain as data_explain
-from tests.app.your_data_page import APP, FILE, open_page, rows_of, says
+from tests.app.your_data_page import open_at_once, open_page, rows_of, says
 
 
 class SlowRow:
@@ -36,15 +35,6 @@ def slow(monkeypatch):
     row.go.set()
 
 
-def opened(**query):
-    """The page as it is, whatever is being worked out."""
-    at = AppTest.from_file(APP, default_timeout=60).run()
-    at.switch_page(FILE)
-    for name, text in query.items():
-        at.query_params[name] = text
-    return at.run()
-
-
 def run_until(at, condition):
     """Rerun until the page is as wanted, a minute at most."""
     for _ in range(300):
@@ -64,7 +54,7 @@ def charts(at):
 
 
 def test_it_is_beside_the_page_survives_reruns_and_can_be_cancelled(slow):
-    at = opened(row="3")
+    at = open_at_once(row="3")
     run_until(at, lambda: can_cancel(at))
     assert not at.exception
     assert len(rows_of(at)) == 442  # all the rest is there
@@ -90,7 +80,7 @@ def test_a_row_that_cannot_be_explained_is_a_sentence(slow, monkeypatch):
         raise InvalidData("This row is not to be explained.")
 
     monkeypatch.setattr(data_explain, "explain_row", refuse)
-    at = opened(row="4")
+    at = open_at_once(row="4")
     run_until(at, lambda: says(at, "This row is not to be explained."))
     assert not at.exception
     assert len(rows_of(at)) == 442

@@ -20,13 +20,18 @@ NASTY = (
 )
 
 
-def open_page(file=None, **query):
-    """The page, settled, with a file dropped on it if one is given."""
+def open_at_once(**query):
+    """The page as it is, whatever is being worked out."""
     at = AppTest.from_file(APP, default_timeout=60).run()
     at.switch_page(FILE)
     for name, text in query.items():
         at.query_params[name] = text
-    at.run()
+    return at.run()
+
+
+def open_page(file=None, **query):
+    """The page, settled, with a file dropped on it if one is given."""
+    at = open_at_once(**query)
     settle(at)
     return drop(at, file) if file is not None else at
 

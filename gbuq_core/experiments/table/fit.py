@@ -89,11 +89,19 @@ class CutModel:
 
     def predict_members(self, X: pd.DataFrame) -> np.ndarray:
         """As the estimator's own, of the members that count."""
-        cut = self.cut
-        members: np.ndarray = self.estimator.predict_members(
-            X, cut.step, cut.start, self.n_members, cut.burn_in
-        )
+        members: np.ndarray = self.estimator.predict_members(X, **self.chosen)
         return members
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """The members that count, as keywords of the estimator's predicting methods."""
+        cut = self.cut
+        return {
+            "truncation_step": cut.step,
+            "truncation_start": cut.start,
+            "n_members": self.n_members,
+            "burn_in_cycles": cut.burn_in,
+        }
 
     def inspect_rows(self, X: pd.DataFrame) -> Any:
         """As the estimator's own."""

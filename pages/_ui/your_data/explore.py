@@ -43,7 +43,7 @@ def explore(page: PageState, values: SimpleNamespace, answer: Answer, view: View
     with controls:
         draw_list_controls(page)
     draw_list(scored, shown, listed, row, digest)
-    draw_row(page, scored, shown, row, values.rank, digest)
+    draw_row(page, values, scored, shown, row, digest)
     export_table(answer.result, view, values, link_to(page, values))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 
 import numpy as np
 import streamlit as st
@@ -30,6 +31,7 @@ from gbuq_core.tables import (
 from pages._ui.controls import draw_knob
 from pages._ui.export import is_dark
 from pages._ui.url_state import PageState
+from pages._ui.your_data.change import draw_change
 from pages._ui.your_data.explain import explanation_of, show_waiting
 from pages._ui.your_data.results import KINDS, Shown, style_of
 
@@ -37,13 +39,18 @@ MOST_FEATURES = 10
 
 
 def draw_row(
-    page: PageState, scored: ScoredTable, shown: Shown, row: int, rank: str, digest: str
+    page: PageState,
+    values: SimpleNamespace,
+    scored: ScoredTable,
+    shown: Shown,
+    row: int,
+    digest: str,
 ) -> None:
-    """The row with this position: words, members, effects, positions.
+    """The row with this position: words, members, effects, positions, the smallest change.
 
     Effects are those on the uncertainty that rows are ranked by, or else on the total.
     """
-    kind = rank if rank in KINDS else "total"
+    kind = values.rank if values.rank in KINDS else "total"
     found = explanation_of(scored, row, digest)
     explained = found if isinstance(found, RowExplanation) else None
     heading, choice = st.columns([0.8, 0.2], vertical_alignment="bottom")
@@ -72,17 +79,18 @@ def draw_row(
         )
     with places:
         st.markdown("**Where its values lie among the training rows**")
-        values = [feature_value(effect) for effect in effects]
+        cells = [feature_value(effect) for effect in effects]
         st.vega_lite_chart(
-            positions_figure(values),
+            positions_figure(cells),
             key="row-places",
-            alt="; ".join(f"{v.name}: {v.value} {v.note}".strip() for v in values),
+            alt="; ".join(f"{v.name}: {v.value} {v.note}".strip() for v in cells),
         )
     if len(explained.effects) > MOST_FEATURES:
         st.caption(
             f"{MOST_FEATURES} of {len(explained.effects):,} columns are shown: those that "
             f"matter most to this row's {kind} uncertainty."
         )
+    draw_change(page, values, scored, shown, row, kind, digest)
 
 
 def describe_row(

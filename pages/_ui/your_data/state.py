@@ -170,6 +170,25 @@ PRESETS = (
     ),
 )
 # Drawn by the page beside the table, not in the sidebar.
+CHANGE = Knob(
+    "change",
+    "Show the smallest change",
+    "switch",
+    False,
+    group="page",
+)
+LEVEL = Knob(
+    "level",
+    "As sure as",
+    "integer",
+    50,
+    5,
+    95,
+    step=5,
+    unit="% of the rows",
+    group="page",
+    help="The uncertainty that this share of the rows stays below. 5 is the surest twentieth.",
+)
 FIND = Knob(
     "find",
     "Find rows",
@@ -202,7 +221,20 @@ def page_state(
         Whether these are not yet the rows that a link is about: any number may be theirs.
     """
     target: tuple[Knob, ...] = ()
+    fixed: tuple[Knob, ...] = ()
     if targets:
+        fixed = (
+            Knob(
+                "fixed",
+                "Columns that cannot change",
+                "choices",
+                (),
+                choices=tuple(targets),
+                group="page",
+                plain=True,
+                help="Such as a person's age. Dates never change.",
+            ),
+        )
         target = (
             Knob(
                 "target",
@@ -229,13 +261,15 @@ def page_state(
             box=True,
             help="Its number in the file, from 1. With 0, the open row is the first of the list.",
         ),
+        CHANGE,
+        LEVEL,
     )
     others = [_as_needed(knob) for knob in (*TRAINING, *AFTERWARDS)]
-    knobs = (TABLE, *target, TASK, *METHOD, *others, *table)
+    knobs = (TABLE, *target, TASK, *METHOD, *others, *table, *fixed)
     # A preset sets the method and leaves the data as they are.
     kept = {knob.key: preview(knob) for knob in (TABLE, *target, TASK)}
     presets = tuple(preset._replace(values={**preset.values, **kept}) for preset in PRESETS)
-    return PageState(PAGE, knobs, presets, later=() if targets else ("target",))
+    return PageState(PAGE, knobs, presets, later=() if targets else ("target", "fixed"))
 
 
 def is_independent(values: SimpleNamespace) -> bool:
