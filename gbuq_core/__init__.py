@@ -41,6 +41,7 @@ from gbuq_core.uncertainty import (  # noqa: E402
     decompose_classification,
     decompose_regression,
 )
+from gbuq_core.unfamiliarity import UnfamiliarityScore  # noqa: E402
 
 __version__ = "0.1.0"  # the only place: the package takes its version from this line
 
@@ -54,6 +55,7 @@ __all__ = [
     "MacauRegressor",
     "SmallestChange",
     "Uncertainty",
+    "UnfamiliarityScore",
     "VariationalSoftGBMRegressor",
     "VariationalSoftTreeClassifier",
     "VariationalSoftTreeRegressor",

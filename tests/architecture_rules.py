@@ -40,6 +40,7 @@ FLOORS = [
         "model_files",
     },
     METHODS,
+    {"unfamiliarity"},
     {"tables", "experiments", "loading"},
     {"__main__", "__init__"},
 ]

@@ -1,0 +1,267 @@
+"""Whether `UnfamiliarityScore` finds foreign rows, and whether it leaves ordinary ones alone.
+
+``moved`` moves a held-out fifth of six UCI sets away: every column by 3 std, one column of each row
+by 10 std, or each column permuted. ``tail`` leaves out the quarter of the rows where one column is
+largest and compares with the knowledge uncertainty of ten independent models. ``foreign`` scores
+rows of protein with what concrete taught. ``seeds`` counts how many of the top 5 % stay with
+another seed. ``large`` times 100,000 rows of 50 columns. Large sets are cut to ``--rows`` rows.
+Every (set, section) is written at once, so a run can go on.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.report import Row, Split, make_parser, report
+from benchmarks.store import Store
+from gbuq_core import BoostedEnsembleRegressor, UnfamiliarityScore
+from gbuq_core.metrics import auroc
+from gbuq_core.unfamiliarity import Unfamiliarity
+
+SETS = ("concrete", "wine", "energy", "boston", "power", "protein")
+PERMUTED_BARS = dict(zip(SETS, (0.95, 0.86, 0.98, 0.93, 0.85, 0.98), strict=True))
+ALL_BAR, ONE_BAR = 0.99, 0.98
+LEAST_ABOVE, MOST_ABOVE = 0.05, 0.15  # of ordinary rows with a score above 0.9
+SETS_BETTER = 5
+LEAST_KEPT = 2 / 3
+MOST_SECONDS = 90.0
+_SECTIONS = ["moved", "tail", "foreign", "seeds", "large"]
+_MOST_ROWS = 6000
+
+
+def load(data_dir: Path, name: str, most_rows: int) -> pd.DataFrame:
+    """A set with the column ``target``."""
+    table = pd.read_csv(data_dir / f"{name}.csv.gz")
+    return table if len(table) <= most_rows else table.sample(most_rows, random_state=0)
+
+
+def split(table: pd.DataFrame, seed: int = 0) -> Split:
+    """Four fifths to learn from and a fifth to test."""
+    X = table.drop(columns="target").to_numpy(dtype=np.float64)
+    y = table["target"].to_numpy(dtype=np.float64)
+    order = np.random.default_rng(seed).permutation(len(y))
+    test, learnt = order[: len(y) // 5], order[len(y) // 5 :]
+    return Split(X[learnt], y[learnt], X[test], y[test])
+
+
+def move(data: Split, seed: int = 0) -> dict[str, np.ndarray]:
+    """The test rows moved away in three ways."""
+    rng = np.random.default_rng((seed, 1))
+    rows, std = data.X_test, data.X_train.std(axis=0)
+    one = rows.copy()
+    column = rng.integers(0, rows.shape[1], len(rows))
+    one[np.arange(len(rows)), column] += 10.0 * std[column]
+    permuted = np.column_stack([rng.permutation(values) for values in rows.T])
+    return {"+3 std": rows + 3.0 * std, "one column +10 std": one, "permuted": permuted}
+
+
+def separate(ordinary: np.ndarray, foreign: np.ndarray) -> float:
+    """AUROC of foreign against ordinary rows."""
+    is_foreign = np.r_[np.zeros(len(ordinary)), np.ones(len(foreign))]
+    return auroc(is_foreign, np.r_[ordinary, foreign])
+
+
+def leave_tail_out(table: pd.DataFrame, seed: int = 0) -> tuple[Split, np.ndarray, str]:
+    """Rows without the upper quarter of the column of most values, that quarter, and its name."""
+    columns = table.drop(columns="target")
+    name = columns.nunique().idxmax()
+    is_tail = (columns[name] > columns[name].quantile(0.75)).to_numpy()
+    return split(table[~is_tail], seed), columns[is_tail].to_numpy(dtype=np.float64), str(name)
+
+
+def run_moved(data: Split) -> dict[str, Any]:
+    """AUROC of the score and of each part, the share of ordinary rows above 0.9, and seconds."""
+    began = time.perf_counter()
+    score = UnfamiliarityScore(random_state=0).fit(data.X_train, data.y_train)
+    fit_seconds = time.perf_counter() - began
+    began = time.perf_counter()
+    ordinary = score.judge(data.X_test)
+    found: dict[str, Any] = {
+        "fit seconds": fit_seconds,
+        "seconds for 1,000 rows": (time.perf_counter() - began) * 1000 / len(data.X_test),
+        "above": float(np.mean(ordinary.score > 0.9)),
+        "held out above": float(np.mean(score.held_out_.score > 0.9)),
+        "parts": list(score.parts_),
+    }
+    for way, rows in move(data).items():
+        judged = score.judge(rows)
+        found[way] = {"score": separate(ordinary.score, judged.score)}
+        for k, part in enumerate(score.parts_):
+            found[way][part] = separate(ordinary.ranks[:, k], judged.ranks[:, k])
+    return found
+
+
+def run_tail(table: pd.DataFrame) -> dict[str, Any]:
+    """AUROC of the rows that were left out, by the score and by ten independent models."""
+    data, tail, name = leave_tail_out(table)
+    score = UnfamiliarityScore(random_state=0).fit(data.X_train, data.y_train)
+    models = BoostedEnsembleRegressor(n_members=10, n_trees=300, stopping=None, random_state=0)
+    models.fit(data.X_train, data.y_train)
+    doubt = [models.predict_uncertainty(rows).knowledge for rows in (data.X_test, tail)]
+    ordinary, judged = score.judge(data.X_test), score.judge(tail)
+    inside = [k for k, part in enumerate(score.parts_) if part != "range"]
+    return {
+        "column": name,
+        "score": separate(ordinary.score, judged.score),
+        "without range": separate(*(x.ranks[:, inside].max(axis=1) for x in (ordinary, judged))),
+        "knowledge": separate(*doubt),
+    }
+
+
+def run_foreign(concrete: pd.DataFrame, protein: pd.DataFrame) -> dict[str, Any]:
+    """Rows of protein in the columns of concrete: their first eight, in that order."""
+    data = split(concrete)
+    score = UnfamiliarityScore(random_state=0).fit(data.X_train, data.y_train)
+    rows = protein.drop(columns="target").to_numpy(dtype=np.float64)[:1000, : data.X_test.shape[1]]
+    foreign: Unfamiliarity = score.judge(rows)
+    ordinary = score.judge(data.X_test)
+    return {
+        "above": float(np.mean(foreign.score > 0.9)),
+        "ordinary above": float(np.mean(ordinary.score > 0.9)),
+        "times": float(np.median(foreign.times_beyond)),
+    }
+
+
+def run_seeds(data: Split) -> dict[str, Any]:
+    """The share of the top 5 % of the training rows that another seed has at the top too."""
+    tops = []
+    for seed in range(3):
+        held_out = UnfamiliarityScore(random_state=seed).fit(data.X_train, data.y_train).held_out_
+        tops.append(set(held_out.order()[: len(data.y_train) // 20].tolist()))
+    kept = [len(tops[a] & tops[b]) / len(tops[0]) for a in range(3) for b in range(a)]
+    return {"kept": float(np.mean(kept)), "least": float(min(kept))}
+
+
+def run_large(n_rows: int = 100_000, n_columns: int = 50) -> dict[str, Any]:
+    """Seconds of a fit that scores its own rows."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_rows, n_columns))
+    X[:, 1::2] += X[:, ::2]
+    y = X[:, 0] + np.abs(X[:, 3]) * rng.normal(size=n_rows)
+    score = UnfamiliarityScore(random_state=0).fit(X, y)
+    return {
+        "seconds": score.fit_seconds_,
+        "above": float(np.mean(score.held_out_.score > 0.9)),
+        "parts": list(score.parts_),
+    }
+
+
+def run(store: Store, data_dir: Path, sets: list[str], sections: list[str], rows: int) -> None:
+    """All results that are not in the store yet."""
+    for name in sets:
+        table = load(data_dir, name, rows)
+        works = {
+            "moved": lambda table=table: run_moved(split(table)),
+            "tail": lambda table=table: run_tail(table),
+            "seeds": lambda table=table: run_seeds(split(table)),
+        }
+        for section, work in works.items():
+            _put(store, store.key(name, 0, section), section in sections, work)
+    if "concrete" in sets:
+        both = [load(data_dir, name, rows) for name in ("concrete", "protein")]
+        _put(store, "protein/0/foreign", "foreign" in sections, lambda: run_foreign(*both))
+    _put(store, "made up/0/large", "large" in sections, run_large)
+
+
+def _put(store: Store, key: str, is_wanted: bool, work: Any) -> None:
+    if is_wanted and key not in store.results:
+        store.put(key, work())
+        print(key, store.results[key], flush=True)
+
+
+def rows_of(store: Store, sets: list[str]) -> list[Row]:
+    """What is in the store against the bars."""
+    rows: list[Row] = []
+    for name in sets:
+        found = store.results.get(store.key(name, 0, "moved"))
+        if found:
+            rows += _moved_rows(name, found)
+        kept = store.results.get(store.key(name, 0, "seeds"))
+        if kept:
+            rows.append(Row(
+                f"{name}: top 5 % kept with another seed", f"{100 * kept['kept']:.0f} %",
+                ">= 67 %", kept["kept"] >= LEAST_KEPT, kept,
+            ))  # fmt: skip
+    rows += _tail_rows(store, sets)
+    foreign = store.results.get("protein/0/foreign")
+    if foreign:
+        rows.append(Row(
+            "rows of protein above .9, learnt from concrete", f"{100 * foreign['above']:.0f} %",
+            "> 90 %", foreign["above"] > 0.9, foreign,
+        ))  # fmt: skip
+    large = store.results.get("made up/0/large")
+    if large:
+        rows.append(Row(
+            "100,000 x 50: fit and scores of all rows", f"{large['seconds']:.0f} s",
+            f"<= {MOST_SECONDS:.0f} s", large["seconds"] <= MOST_SECONDS, large,
+        ))  # fmt: skip
+    return rows
+
+
+def _moved_rows(name: str, found: dict[str, Any]) -> list[Row]:
+    bars = {
+        "+3 std": ALL_BAR, "one column +10 std": ONE_BAR, "permuted": PERMUTED_BARS[name],
+    }  # fmt: skip
+    rows = []
+    for way, bar in bars.items():
+        parts = ", ".join(f"{k} {v:.2f}" for k, v in found[way].items() if k != "score")
+        value = found[way]["score"]
+        rows.append(Row(
+            f"{name}, {way}: AUROC", f"{value:.3f} ({parts})", f">= {bar}", value >= bar, found[way]
+        ))  # fmt: skip
+    rows.append(Row(
+        f"{name}: ordinary new rows above .9", f"{100 * found['above']:.1f} %", "5 to 15 %",
+        LEAST_ABOVE <= found["above"] <= MOST_ABOVE, {},
+    ))  # fmt: skip
+    rows.append(Row(
+        f"{name}: fit; 1,000 new rows",
+        f"{found['fit seconds']:.1f} s; {found['seconds for 1,000 rows']:.2f} s", "-", None, {},
+    ))  # fmt: skip
+    return rows
+
+
+def _tail_rows(store: Store, sets: list[str]) -> list[Row]:
+    tails = {name: store.results.get(store.key(name, 0, "tail")) for name in sets}
+    known = {name: found for name, found in tails.items() if found}
+    rows = [
+        Row(
+            f"{name}, upper quarter of {found['column']} left out: AUROC",
+            f"{found['score']:.3f} (without range {found['without range']:.3f}), "
+            f"ten models {found['knowledge']:.3f}", "-", None, found,
+        )
+        for name, found in known.items()
+    ]  # fmt: skip
+    if len(known) == len(SETS):
+        wins = sum(found["score"] > found["knowledge"] for found in known.values())
+        rows.append(Row(
+            "tails found better than by ten models", f"{wins} of {len(SETS)}",
+            f">= {SETS_BETTER}", wins >= SETS_BETTER, {},
+        ))  # fmt: skip
+    return rows
+
+
+def main() -> None:
+    """Run the sections asked for and report them."""
+    parser = make_parser(__doc__.splitlines()[0], _SECTIONS)
+    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
+    parser.add_argument("--rows", type=int, default=_MOST_ROWS, help="of a set, at most")
+    parser.add_argument("--store", type=Path, help="where results are kept while running")
+    arguments = parser.parse_args()
+    store = Store(arguments.store, {"version": 1, "rows": arguments.rows})
+    sets = arguments.sets if arguments.data_dir is not None else []
+    if not sets:
+        print("moved, tail, foreign and seeds need --data-dir")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        run(store, arguments.data_dir, sets, arguments.only, arguments.rows)
+    report("Unfamiliar rows", rows_of(store, sets), arguments.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,314 @@
+"""The measures that know what is unfamiliar, each learnt from the training rows of a fold.
+
+Larger values are less familiar. Each measure fails somewhere: see `UnfamiliarityScore`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gbuq_core.boosting import BoostedEnsembleClassifier, BoostedEnsembleRegressor
+from gbuq_core.ibug.affinity import nearest, pack_leaves
+from gbuq_core.jobs import advance, effective_n_jobs, stage
+from gbuq_core.macau import MacauClassifier, MacauRegressor
+from gbuq_core.trees.importers.lightgbm_source import import_lightgbm
+from gbuq_core.unfamiliarity.rows import (
+    Columns,
+    EncodedRows,
+    Space,
+    matrix_columns,
+    point_columns,
+)
+
+PARTS = ("range", "novelty", "distance", "affinity", "knowledge")
+
+N_NEAREST = 10
+N_AFFINE = 20
+N_MODELS, N_MODEL_TREES = 5, 200
+_AFFINITY_TREES = 200
+_NOVELTY_TREES = 100
+_FEWEST_TREES = 10
+_MOST_NOVELTY_WORK = 6e9  # rows x features^2 x trees: the covariances of the leaves
+_MOST_CLASSES = 10  # more are numbers to the forests, whose trees would be too many
+_BLOCK_ROWS = 4096
+
+
+class Learning(NamedTuple):
+    """What a fold learns from.
+
+    y : (n,) float64
+        Targets, or class codes from 0.
+    n_classes : int
+        0 for a regression.
+    """
+
+    columns: Columns
+    space: Space
+    rows: EncodedRows
+    y: NDArray[np.float64]
+    n_classes: int
+    seed: int
+    n_jobs: int | None
+
+
+class Part(Protocol):
+    """A fitted measure."""
+
+    def measure(self, rows: EncodedRows) -> NDArray[np.float64]:
+        """How unfamiliar each row is, (n,)."""
+
+    def times(self, rows: EncodedRows, values: NDArray[np.float64], most: float) -> Any:
+        """How many times as far as the farthest of the reference rows, whose value is ``most``."""
+
+    def shares(self, rows: EncodedRows) -> NDArray[np.float64] | None:
+        """What each of the table's columns adds, (n, n_columns), or None where it cannot tell."""
+
+
+class _Beyond:
+    """Measures whose values are distances: twice the largest value is twice as far."""
+
+    def times(self, rows: EncodedRows, values: NDArray[np.float64], most: float) -> Any:
+        """Values over the largest value of the reference rows."""
+        return np.maximum(values, 0.0) / most if most > 0.0 else np.zeros(len(values))
+
+
+class RangePart:
+    """Numbers outside the range of the training rows, new categories and new missing values.
+
+    A number counts by its distance to the range in stds; a new category or gap by its surprise,
+    ``-log`` of the share of the reference rows that have one in this column.
+    """
+
+    def __init__(self, learning: Learning, reference: EncodedRows) -> None:
+        self._columns, self._space = learning.columns, learning.space
+        strange = self._strange(reference)
+        n = len(reference.raw)
+        self._surprise = -np.log((strange.sum(axis=0) + 1.0) / (n + 1.0))
+
+    def measure(self, rows: EncodedRows) -> NDArray[np.float64]:
+        """The largest of a row's columns, (n,)."""
+        found: NDArray[np.float64] = self.shares(rows).max(axis=1, initial=0.0)
+        return found
+
+    def times(self, rows: EncodedRows, values: NDArray[np.float64], most: float) -> Any:
+        """Distance to the middle of the range, in halves of the range."""
+        space = self._space
+        half = 0.5 * space.high - 0.5 * space.low
+        usable = half > 0.0
+        middle = space.low[usable] + half[usable]
+        with np.errstate(over="ignore"):
+            found = np.abs(rows.raw.numbers[:, usable] - middle) / half[usable]
+        return np.nan_to_num(found, nan=0.0).max(axis=1, initial=0.0)
+
+    def shares(self, rows: EncodedRows) -> NDArray[np.float64]:
+        """How far each of the table's columns is outside, (n, n_columns)."""
+        space, x = self._space, rows.raw.numbers
+        out = np.zeros((len(x), len(self._columns.names)))
+        with np.errstate(over="ignore"):
+            excess = np.maximum(np.maximum(space.low - x, x - space.high), 0.0) / space.spread
+        out[:, self._columns.numbers] = np.nan_to_num(excess, nan=0.0)
+        return np.maximum(out, self._strange(rows) * self._surprise)
+
+    def _strange(self, rows: EncodedRows) -> NDArray[np.bool_]:
+        """Cells with a category or a gap that the training rows do not have, (n, n_columns)."""
+        space, columns, (x, codes) = self._space, self._columns, rows.raw
+        out = np.zeros((len(x), len(columns.names)), bool)
+        n_numbers = len(columns.numbers)
+        out[:, columns.numbers] = np.isnan(x) & ~space.gaps[:n_numbers]
+        # A column that was always missing in training has any value as a new one.
+        out[:, columns.numbers] |= ~np.isnan(x) & np.isnan(space.low)
+        for k, known in enumerate(space.seen):
+            gap = codes[:, k] < 0
+            out[:, columns.categories[k]] = np.where(
+                gap, not space.gaps[n_numbers + k], ~known[codes[:, k]]
+            )
+        return out
+
+
+class NoveltyPart(_Beyond):
+    """MACAU's novelty: distances to the training rows of the same leaves of a forest."""
+
+    def __init__(self, learning: Learning) -> None:
+        n, p = learning.rows.matrix.shape
+        n_classes = _forest_classes(learning)
+        n_trees = int(np.clip(_MOST_NOVELTY_WORK / (n * p * p), _FEWEST_TREES, _NOVELTY_TREES))
+        kind = MacauClassifier if n_classes else MacauRegressor
+        if n_classes > 2:
+            n_trees = max(_FEWEST_TREES, n_trees // n_classes)
+        # Novelty does not depend on the models in the leaves: the quick ones will do.
+        self._model: Any = kind(
+            leaf_model="basic",
+            n_trees=n_trees,
+            min_child_samples=_leaf_rows(n),
+            random_state=learning.seed,
+            n_jobs=learning.n_jobs,
+        )
+        y = learning.y.astype(np.int64) if n_classes else learning.y
+        self._model.fit(learning.rows.matrix, y)
+        self._of = matrix_columns(learning.columns, learning.space)
+        self._n_columns = len(learning.columns.names)
+
+    def measure(self, rows: EncodedRows) -> NDArray[np.float64]:
+        """The mean z-score over the trees, (n,)."""
+        found: NDArray[np.float64] = self._model.score_novelty(rows.matrix).novelty
+        return found
+
+    def shares(self, rows: EncodedRows) -> NDArray[np.float64]:
+        """Shapley values of the squared distance, (n, n_columns)."""
+        return _by_column(self._model.explain_novelty(rows.matrix), self._of, self._n_columns)
+
+
+class DistancePart(_Beyond):
+    """Mean distance to the ten nearest training rows, in stds; categories by mismatch."""
+
+    def __init__(self, learning: Learning) -> None:
+        from sklearn.neighbors import NearestNeighbors
+
+        points = learning.rows.points
+        self._points = points
+        self._near = NearestNeighbors(n_neighbors=min(N_NEAREST, len(points))).fit(points)
+        self._of = point_columns(learning.columns, learning.space)
+        self._n_columns = len(learning.columns.names)
+
+    def measure(self, rows: EncodedRows) -> NDArray[np.float64]:
+        """Mean distances, (n,)."""
+        parts = []
+        for block in _blocks(rows.points):
+            parts.append(self._near.kneighbors(block)[0].mean(axis=1, dtype=np.float64))
+            advance(0.0)
+        return np.concatenate(parts)
+
+    def shares(self, rows: EncodedRows) -> NDArray[np.float64]:
+        """Mean squared differences to the nearest rows, (n, n_columns)."""
+        parts = []
+        for block in _blocks(rows.points, 512):
+            near = self._near.kneighbors(block, return_distance=False)
+            squared = np.square(self._points[near] - block[:, None, :], dtype=np.float64)
+            parts.append(_by_column(squared.mean(axis=1), self._of, self._n_columns))
+            advance(0.0)
+        return np.concatenate(parts)
+
+
+class AffinityPart:
+    """One minus the share of boosted trees in which the nearest rows by IBUG share a leaf."""
+
+    def __init__(self, learning: Learning) -> None:
+        lightgbm = import_lightgbm()
+        n_classes = _forest_classes(learning)
+        settings: dict[str, Any] = {"objective": "regression"}
+        n_rounds, y = _AFFINITY_TREES, learning.y
+        if n_classes == 2:
+            settings = {"objective": "binary"}
+        elif n_classes > 2:
+            settings = {"objective": "multiclass", "num_class": n_classes}
+            n_rounds = max(_FEWEST_TREES, n_rounds // n_classes)
+        else:  # LightGBM's targets are float32
+            y = (y - y.mean()) / (float(np.std(y)) or 1.0)
+        settings |= {
+            "num_leaves": 31,
+            "min_data_in_leaf": _leaf_rows(len(y)),
+            "seed": learning.seed % 2**31,
+            "num_threads": effective_n_jobs(learning.n_jobs),
+            "deterministic": True,
+            "force_row_wise": True,
+            "verbosity": -1,
+        }
+        data = lightgbm.Dataset(learning.rows.matrix, label=y, params={"verbosity": -1})
+        self._booster = lightgbm.train(
+            settings, data, n_rounds, callbacks=[lambda now: advance(0.0)]
+        )
+        self._n_jobs = learning.n_jobs
+        self._leaves = pack_leaves(self._leaf_matrix(learning.rows.matrix))
+
+    def measure(self, rows: EncodedRows) -> NDArray[np.float64]:
+        """One minus the mean affinity of the nearest rows as a share of the trees, (n,)."""
+        k = min(N_AFFINE, self._leaves.n_rows)
+        found = nearest(self._leaves, self._leaf_matrix(rows.matrix), k, n_jobs=self._n_jobs)
+        return 1.0 - found.affinities.mean(axis=1) / self._leaves.n_trees
+
+    def times(self, rows: EncodedRows, values: NDArray[np.float64], most: float) -> Any:
+        """Zeros: rows that share no leaf are as far as it can tell."""
+        return np.zeros(len(values))
+
+    def shares(self, rows: EncodedRows) -> None:
+        """Cannot tell."""
+
+    def _leaf_matrix(self, matrix: NDArray[np.float64]) -> NDArray[np.int32]:
+        found = self._booster.predict(matrix, pred_leaf=True)
+        return np.ascontiguousarray(found.reshape(len(matrix), -1), dtype=np.int32)
+
+
+class KnowledgePart(_Beyond):
+    """Knowledge uncertainty of independent models: how much they disagree."""
+
+    def __init__(self, learning: Learning) -> None:
+        self._model = make_models(learning.n_classes, learning.seed, learning.n_jobs)
+        y = learning.y.astype(np.int64) if learning.n_classes else learning.y
+        self._model.fit(learning.rows.matrix, y)
+
+    def measure(self, rows: EncodedRows) -> NDArray[np.float64]:
+        """As a std of the target, or the root of nats, (n,)."""
+        parts = [
+            np.sqrt(np.maximum(self._model.predict_uncertainty(block).knowledge, 0.0))
+            for block in _blocks(rows.matrix)
+        ]
+        return np.concatenate(parts)
+
+    def shares(self, rows: EncodedRows) -> None:
+        """Cannot tell."""
+
+
+def make_models(n_classes: int, seed: int, n_jobs: int | None) -> Any:
+    """The unfitted independent models of `KnowledgePart`."""
+    kind = BoostedEnsembleClassifier if n_classes else BoostedEnsembleRegressor
+    return kind(
+        ensemble="independent",
+        n_members=N_MODELS,
+        n_trees=N_MODEL_TREES,
+        stopping=None,
+        random_state=seed,
+        n_jobs=n_jobs,
+    )
+
+
+def fit_parts(names: Sequence[str], learning: Learning, reference: EncodedRows) -> dict[str, Part]:
+    """The measures of a fold by their names."""
+    makers: dict[str, Callable[[], Part]] = {
+        "range": lambda: RangePart(learning, reference),
+        "novelty": lambda: NoveltyPart(learning),
+        "distance": lambda: DistancePart(learning),
+        "affinity": lambda: AffinityPart(learning),
+        "knowledge": lambda: KnowledgePart(learning),
+    }
+    found = {}
+    for name in names:
+        with stage(1.0, span=1.0):
+            found[name] = makers[name]()
+    return found
+
+
+def _forest_classes(learning: Learning) -> int:
+    """Classes of the forests; 0 where their targets are numbers."""
+    return learning.n_classes if learning.n_classes <= _MOST_CLASSES else 0
+
+
+def _leaf_rows(n: int) -> int:
+    """Fewest rows of a leaf: as in the papers, and fewer in small tables."""
+    return int(np.clip(n // 20, 2, 20))
+
+
+def _blocks(matrix: NDArray[Any], size: int = _BLOCK_ROWS) -> list[NDArray[Any]]:
+    return [matrix[start : start + size] for start in range(0, len(matrix), size)]
+
+
+def _by_column(
+    values: NDArray[np.float64], of: NDArray[np.int64], n_columns: int
+) -> NDArray[np.float64]:
+    """Sums of features over the columns that they come from, (n, n_columns)."""
+    out = np.zeros((len(values), n_columns))
+    np.add.at(out.T, of, values.T)
+    return out

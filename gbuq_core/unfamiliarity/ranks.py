@@ -1,0 +1,86 @@
+"""Ranks of measures among rows that were held out, and one rank from all of them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Reference(NamedTuple):
+    """The held-out rows of a fold, which say what is ordinary.
+
+    sorted : (n_parts, n) float64
+        Each measure's values in order.
+    joint : (n,) float64
+        `join_ranks` of the same rows in order.
+    """
+
+    sorted: NDArray[np.float64]
+    joint: NDArray[np.float64]
+
+
+def make_reference(values: NDArray[np.float64]) -> Reference:
+    """From the measures (n_parts, n) of the held-out rows."""
+    ordered = np.sort(values, axis=1)
+    return Reference(ordered, np.sort(join_ranks(part_ranks(ordered, values), values.shape[1])))
+
+
+def part_ranks(ordered: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The share of the reference rows that lie below each value, (n_parts, n_rows).
+
+    Only what is larger than the largest value of the reference rows has rank 1.
+
+    Examples
+    --------
+    >>> part_ranks(np.array([[1.0, 2.0, 2.0, 5.0]]), np.array([[2.0, 5.0, 6.0]])).tolist()
+    [[0.25, 0.75, 1.0]]
+    """
+    pairs = zip(ordered, values, strict=True)
+    return np.stack([np.searchsorted(part, row) / len(part) for part, row in pairs])
+
+
+def join_ranks(ranks: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    """One number for the ranks (n_parts, n_rows) of each row among ``n`` others, (n_rows,).
+
+    It is the sum of ``1 / (1 - rank + 1 / 2n)``, a soft maximum: the largest rank counts most, and
+    among rows with the same largest rank the others decide. Its inverse is the harmonic mean of
+    p-values, which may depend on each other.
+
+    References
+    ----------
+    Wilson, "The harmonic mean p-value for combining dependent tests", PNAS 116 (2019).
+
+    Examples
+    --------
+    >>> join_ranks(np.array([[1.0, 0.75, 0.75], [0.0, 0.75, 0.5]]), 4).round(1).tolist()
+    [8.9, 5.3, 4.3]
+    """
+    # Rounded, so that rows with the same ranks in another order are equal.
+    found: NDArray[np.float64] = np.round((1.0 / (1.0 - ranks + 0.5 / n)).sum(axis=0), 7)
+    return found
+
+
+def rank_rows(reference: Reference, ranks: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The share of the reference rows with a smaller joint rank, (n_rows,) from 0 to 1."""
+    n = len(reference.joint)
+    found: NDArray[np.float64] = np.searchsorted(reference.joint, join_ranks(ranks, n)) / n
+    return found
+
+
+def rank_reference(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The same for the reference rows themselves, spread evenly over 0 to 1.
+
+    Rows that are equal in all measures share the middle of their ranks.
+
+    Examples
+    --------
+    >>> rank_reference(np.array([[3.0, 1.0, 2.0, 2.0]])).tolist()
+    [0.875, 0.125, 0.5, 0.5]
+    """
+    n = values.shape[1]
+    joint = join_ranks(part_ranks(np.sort(values, axis=1), values), n)
+    ordered = np.sort(joint)
+    below, upto = (np.searchsorted(ordered, joint, side=side) for side in ("left", "right"))
+    return 0.5 * (below + upto) / n

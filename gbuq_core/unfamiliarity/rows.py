@@ -1,0 +1,209 @@
+"""A table's rows as numbers and level codes, and what a fold's training rows make of them.
+
+Standardised numbers and columns of zeros and ones for the forests, points for the distances.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from gbuq_core.inputs import as_table, category_columns, factorize, find_levels, level_codes
+from gbuq_core.inputs import read_numbers as numbers_of
+
+MOST_LEVELS = 16  # of a category with columns of their own; rarer ones share one
+_FARTHEST = 1e6  # in stds: squares of more do not add up in float32
+_MISMATCH = np.sqrt(0.5)  # two different levels are then one std apart
+
+
+class Columns(NamedTuple):
+    """What the columns of a table hold.
+
+    names : tuple of str
+    numbers, categories : (k,) int64
+        Positions of the columns of either kind.
+    levels : tuple of tuple
+        Of each category, all that the table had.
+    """
+
+    names: tuple[str, ...]
+    numbers: NDArray[np.int64]
+    categories: NDArray[np.int64]
+    levels: tuple[tuple[Any, ...], ...]
+
+
+class RawRows(NamedTuple):
+    """Rows as they were given.
+
+    numbers : (n, n_numbers) float64, NaN where missing
+    codes : (n, n_categories) int64, -1 where missing, the number of levels where it is a new one
+    """
+
+    numbers: NDArray[np.float64]
+    codes: NDArray[np.int64]
+
+    def take(self, rows: NDArray[np.int64]) -> RawRows:
+        """Some of the rows."""
+        return RawRows(self.numbers[rows], self.codes[rows])
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+
+class Space(NamedTuple):
+    """What the training rows of a fold say about each column.
+
+    low, high, centre, spread, fill : (n_numbers,) float64
+        The range in the column's unit, mean and std in it, and the median in stds; a column that
+        was always missing has NaN as its range.
+    gaps : (n_numbers + n_categories,) bool
+        Whether a value was missing.
+    seen : tuple of (n_levels + 1,) bool
+        Which levels of each category there were.
+    slots : tuple of (n_levels + 1,) int64
+        The column of zeros and ones of each level; the rare ones and the new ones share the last.
+    """
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    centre: NDArray[np.float64]
+    spread: NDArray[np.float64]
+    fill: NDArray[np.float64]
+    gaps: NDArray[np.bool_]
+    seen: tuple[NDArray[np.bool_], ...]
+    slots: tuple[NDArray[np.int64], ...]
+
+
+class EncodedRows(NamedTuple):
+    """Rows as the parts of the score take them.
+
+    raw : RawRows
+    matrix : (n, n_features) float64, C order
+        For forests: numbers in stds with NaN, and a category's levels as zeros and ones.
+    points : (n, n_axes) float32, C order
+        For distances: the same with medians in place of gaps, and what was filled or new on axes
+        of its own.
+    """
+
+    raw: RawRows
+    matrix: NDArray[np.float64]
+    points: NDArray[np.float32]
+
+
+def find_columns(X: Any) -> Columns:
+    """What the columns of the training rows hold: text and categories have levels.
+
+    Examples
+    --------
+    >>> columns = find_columns(pd.DataFrame({"size": ["m", "s", "m"], "price": [1.0, 2.0, 3.0]}))
+    >>> columns.names, columns.categories.tolist(), columns.levels
+    (('size', 'price'), [0], (('m', 's'),))
+    """
+    table = as_table(X)
+    is_category = category_columns(table, None)
+    levels = tuple(
+        find_levels(factorize(table.iloc[:, k], str(table.columns[k]))[1])
+        for k in np.flatnonzero(is_category).tolist()
+    )
+    return Columns(
+        tuple(str(name) for name in table.columns),
+        np.flatnonzero(~is_category),
+        np.flatnonzero(is_category),
+        levels,
+    )
+
+
+def read_rows(columns: Columns, table: pd.DataFrame) -> RawRows:
+    """The rows of a table with these columns as numbers and codes.
+
+    Raises
+    ------
+    InvalidData
+        If a column of numbers holds dates, text or infinity.
+    """
+    numbers = np.empty((len(table), len(columns.numbers)))
+    codes = np.empty((len(table), len(columns.categories)), np.int64)
+    for at, position in enumerate(columns.numbers):
+        numbers[:, at] = numbers_of(table.iloc[:, position], columns.names[position])
+    for at, position in enumerate(columns.categories):
+        levels = columns.levels[at]
+        found, distinct = factorize(table.iloc[:, position], columns.names[position])
+        known, missing = level_codes(found, distinct, levels)
+        codes[:, at] = np.where(missing, -1, np.where(known < 0, len(levels), known))
+    return RawRows(numbers, codes)
+
+
+def learn_space(columns: Columns, raw: RawRows) -> Space:
+    """Ranges, scales and levels of the rows that a fold learns from."""
+    values, n_numbers = raw.numbers, raw.numbers.shape[1]
+    low, high, centre, fill = (np.full(n_numbers, np.nan) for _ in range(4))
+    spread = np.ones(n_numbers)
+    for k in range(n_numbers):
+        known = values[~np.isnan(values[:, k]), k]
+        if not len(known):
+            continue
+        low[k], high[k] = known.min(), known.max()
+        half = 0.5 * low[k] + 0.5 * high[k]
+        with np.errstate(over="ignore"):
+            centre[k] = half + float(np.mean(known - half))
+            wide = float(np.max(np.abs(known - centre[k])))
+        # Divided by the largest gap first, so that no square overflows or vanishes.
+        if np.isfinite(wide) and wide > 0.0:
+            spread[k] = wide * float(np.std((known - centre[k]) / wide)) or wide
+        fill[k] = np.clip((np.median(known) - centre[k]) / spread[k], -_FARTHEST, _FARTHEST)
+    seen, slots = [], []
+    for k, levels in enumerate(columns.levels):
+        counts = np.bincount(raw.codes[raw.codes[:, k] >= 0, k], minlength=len(levels) + 1)
+        frequent = np.argsort(-counts, kind="stable")[:MOST_LEVELS]
+        frequent = frequent[counts[frequent] > 0]
+        slot = np.full(len(levels) + 1, len(frequent))
+        slot[frequent] = np.arange(len(frequent))
+        seen.append(counts > 0)
+        slots.append(slot)
+    gaps = np.concatenate([np.isnan(values).any(axis=0), (raw.codes < 0).any(axis=0)])
+    return Space(low, high, centre, spread, fill, gaps, tuple(seen), tuple(slots))
+
+
+def encode_rows(space: Space, raw: RawRows) -> EncodedRows:
+    """Rows as forests and distances take them."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaled = np.clip((raw.numbers - space.centre) / space.spread, -_FARTHEST, _FARTHEST)
+    # A column that training had no value of tells nothing.
+    scaled[:, np.isnan(space.centre)] = 0.0
+    gaps = np.isnan(scaled)
+    fill = np.nan_to_num(space.fill)
+    indicators = [_indicators(raw.codes[:, k], slot) for k, slot in enumerate(space.slots)]
+    matrix = np.concatenate([scaled, *(found[:, :-1] for found in indicators)], axis=1)
+    filled = np.where(gaps, fill, scaled)
+    strange = [
+        (~known[raw.codes[:, k]] & (raw.codes[:, k] >= 0))[:, None]
+        for k, known in enumerate(space.seen)
+    ]
+    axes = [np.concatenate(pair, axis=1) for pair in zip(indicators, strange, strict=True)]
+    points = np.concatenate([filled, gaps, *(_MISMATCH * axis for axis in axes)], axis=1)
+    return EncodedRows(
+        raw, np.ascontiguousarray(matrix), np.ascontiguousarray(points, dtype=np.float32)
+    )
+
+
+def _indicators(codes: NDArray[np.int64], slot: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Zeros and ones (n, n_slots + 2): frequent levels, the rare ones, and what is missing."""
+    n_slots = int(slot[-1])
+    out = np.zeros((len(codes), n_slots + 2))
+    out[np.arange(len(codes)), np.where(codes < 0, n_slots + 1, slot[codes])] = 1.0
+    return out
+
+
+def matrix_columns(columns: Columns, space: Space) -> NDArray[np.int64]:
+    """The table's column of each feature of `EncodedRows.matrix`."""
+    widths = [int(slot[-1]) + 1 for slot in space.slots]
+    return np.concatenate([columns.numbers, np.repeat(columns.categories, widths)])
+
+
+def point_columns(columns: Columns, space: Space) -> NDArray[np.int64]:
+    """The table's column of each axis of `EncodedRows.points`."""
+    widths = [int(slot[-1]) + 3 for slot in space.slots]
+    return np.concatenate([columns.numbers, columns.numbers, np.repeat(columns.categories, widths)])

@@ -1,0 +1,524 @@
+"""One number for how unfamiliar a row is, and what says so."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.inputs import (
+    check_fit_data,
+    check_new_rows,
+    check_numeric_target,
+    draw_seed,
+    encode_classes,
+)
+from gbuq_core.jobs import effective_n_jobs, parallel_map, stage
+from gbuq_core.unfamiliarity.parts import PARTS, Learning, Part, fit_parts, make_models
+from gbuq_core.unfamiliarity.ranks import (
+    Reference,
+    make_reference,
+    part_ranks,
+    rank_reference,
+    rank_rows,
+)
+from gbuq_core.unfamiliarity.rows import (
+    EncodedRows,
+    RawRows,
+    Space,
+    encode_rows,
+    find_columns,
+    learn_space,
+    read_rows,
+)
+from gbuq_core.validation import check_choice
+
+N_FOLDS = 5
+FEWEST_ROWS = 10
+MOST_ROWS_IN_FOLDS = 10_000
+MOST_SAMPLED = 20_000
+MOST_MODEL_SECONDS = 10.0
+_TO_BLAME = 0.5  # of what the columns add: less, and no single one is to blame
+_SPLITS = 11  # a seed
+_TASKS = ("regression", "classification")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unfamiliarity:
+    """How unfamiliar rows are.
+
+    Attributes
+    ----------
+    score : ndarray of shape (n_rows,)
+        0 to 1, even on ordinary rows: a tenth of them is above 0.9.
+    times_beyond : ndarray of shape (n_rows,)
+        How many times as far as the farthest held-out row, by the measure that says most; at most
+        about 1 for ordinary rows. It sorts the rows whose score is 1.
+    parts : tuple of str
+        The measures in use.
+    ranks : ndarray of shape (n_rows, n_parts)
+        The share of the held-out rows that each measure puts below the row.
+    """
+
+    score: NDArray[np.float64]
+    times_beyond: NDArray[np.float64]
+    parts: tuple[str, ...]
+    ranks: NDArray[np.float64]
+
+    @property
+    def speaks(self) -> NDArray[np.int64]:
+        """Which of the parts has the largest rank, (n_rows,); the first of equal ones."""
+        found: NDArray[np.int64] = self.ranks.argmax(axis=1)
+        return found
+
+    def order(self) -> NDArray[np.int64]:
+        """The rows from the least familiar to the most familiar one."""
+        return np.lexsort((-self.times_beyond, -self.score))
+
+    def take(self, rows: NDArray[np.int64]) -> Unfamiliarity:
+        """Some of the rows."""
+        return Unfamiliarity(
+            score=self.score[rows],
+            times_beyond=self.times_beyond[rows],
+            parts=self.parts,
+            ranks=self.ranks[rows],
+        )
+
+
+class Reason(NamedTuple):
+    """What says that a row is unfamiliar.
+
+    Attributes
+    ----------
+    part : str
+        One of `PARTS`.
+    rank : float
+        The share of ordinary rows that this measure puts below the row.
+    column : str
+        The one that is to blame; empty where none is alone.
+    what : str
+        Where the range speaks: "above", "below", "new level" or "missing"; else empty.
+    """
+
+    part: str
+    rank: float
+    column: str
+    what: str
+
+
+class _Fold(NamedTuple):
+    """Measures learnt from some rows, and what they say of the rows that are the reference."""
+
+    space: Space
+    parts: dict[str, Part]
+    reference: Reference
+
+
+class _Fitted(NamedTuple):
+    """A fold, and the rows that it did not learn from with what it says of them."""
+
+    fold: _Fold
+    judged: list[tuple[NDArray[np.int64], Unfamiliarity]]
+
+
+class _Split(NamedTuple):
+    """Rows to learn from, rows that say what is ordinary, and rows that this fold scores."""
+
+    learnt: NDArray[np.int64]
+    reference: NDArray[np.int64]
+    others: NDArray[np.int64]
+
+
+class UnfamiliarityScore(BaseEstimator):
+    """How unlike the training rows a row is, from 0 to 1.
+
+    Several measures that know what is unfamiliar are learnt on four of five folds and ranked among
+    the rows of the fifth. The largest rank counts most, and the result is ranked once more among
+    these rows, so the score is even on ordinary rows. A new row gets the mean over the five folds.
+
+    - **range**: numbers outside the range of the training rows, new categories, new gaps.
+    - **novelty**: MACAU's, the distance to the training rows in the same leaves of a forest.
+    - **distance**: the mean distance to the ten nearest rows, in stds; categories by mismatch.
+    - **affinity**: how many leaves of boosted trees the nearest rows by IBUG share with the row.
+    - **knowledge**: the knowledge uncertainty of five independent models of 200 trees.
+
+    Each of them alone fails somewhere: trees do not see beyond the range, and a distance does not
+    see a usual value at the wrong place. Knowledge uncertainty of a virtual ensemble is none of
+    them: it is not larger on foreign rows.
+
+    Parameters
+    ----------
+    parts : sequence of str or None
+        Some of the above. None takes all, but leaves out "knowledge" where its models would take
+        more than 10 seconds.
+    task : {"regression", "classification"} or None
+        What the target is. None: numbers are a regression; text and booleans are classes.
+    n_jobs : int or None
+        Threads. Results do not depend on it.
+    random_state : int, Generator, RandomState or None
+
+    Attributes
+    ----------
+    parts_ : tuple of str
+        The measures in use.
+    held_out_ : Unfamiliarity
+        Of the training rows, each by a fold that did not learn from it.
+    n_features_in_, feature_names_in_, fit_seconds_ : as usual.
+
+    Notes
+    -----
+    The folds depend on the targets only, not on ``random_state``: rows sorted by target are dealt
+    in turn.
+
+    Above 10,000 rows, there are two samples of at most 20,000 rows each in place of folds, with the
+    same distribution of targets: measures learnt on either are ranked on the other.
+
+    References
+    ----------
+    Merilinna (2023), section 3.2; Brophy and Lowd (2022), section 3; Malinin et al. (2021).
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = pd.DataFrame({"height": rng.normal(size=300), "width": rng.normal(size=300)})
+    >>> y = X["height"] - X["width"] + rng.normal(size=300)
+    >>> unfamiliar = UnfamiliarityScore(random_state=0).fit(X, y)
+    >>> rows = pd.DataFrame({"height": [0.1, 7.0], "width": [0.2, 0.0]})
+    >>> usual, strange = unfamiliar.score(rows)
+    >>> bool(usual < 0.9), bool(strange == 1.0)
+    (True, True)
+    >>> unfamiliar.explain(rows)[1]
+    Reason(part='range', rank=1.0, column='height', what='above')
+    """
+
+    def __init__(
+        self,
+        parts: Sequence[str] | None = None,
+        task: str | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.parts = parts
+        self.task = task
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn what is ordinary.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            Numbers, text and categories; missing values are NaN or None.
+        y : array-like of shape (n_samples,)
+
+        Raises
+        ------
+        InvalidData, InvalidParameter
+            One sentence each.
+        """
+        began = time.perf_counter()
+        self.__dict__.pop("held_out_", None)  # a fit that fails leaves no half of the one before
+        parts = _check_parts(self.parts)
+        table, given = check_fit_data(self, X, y)
+        if len(table) < FEWEST_ROWS:
+            raise InvalidData(
+                f"What is ordinary cannot be told from {len(table)} rows: pass at least "
+                f"{FEWEST_ROWS}."
+            )
+        target = _read_target(given, self.task)
+        self._columns = find_columns(table)
+        raw = read_rows(self._columns, table)
+        seed = draw_seed(self.random_state)
+        splits = make_splits(target.y)
+        if self.parts is None and not _models_are_quick(raw, splits, target.n_classes, self.n_jobs):
+            parts = tuple(part for part in parts if part != "knowledge")
+        self.parts_ = parts
+        self._raw = raw
+        # A fold keeps one thread busy: several threads in one small fit wait for each other.
+        threads = effective_n_jobs(self.n_jobs)
+        inner = max(1, threads // len(splits))
+
+        def run(number: int) -> _Fitted:
+            split = splits[number]
+            rows = raw.take(split.learnt)
+            space = learn_space(self._columns, rows)
+            learning = Learning(
+                self._columns, space, encode_rows(space, rows), *target.take(split.learnt),
+                (seed + number) % 2**31, inner,
+            )  # fmt: skip
+            with stage(float(len(parts)), span=1.0):
+                return _fit_fold(learning, raw, split, parts)
+
+        with stage(float(len(splits))):
+            fitted = parallel_map(run, range(len(splits)), self.n_jobs)
+        self._folds = [fold for fold, _ in fitted]
+        self._fold_of = np.empty(len(raw), np.int64)
+        for number, split in enumerate(splits):
+            self._fold_of[split.reference] = self._fold_of[split.others] = number
+        found = [pair for _, pairs in fitted for pair in pairs]
+        rows = np.concatenate([rows for rows, _ in found])
+        self.held_out_ = _joined([part for _, part in found]).take(np.argsort(rows))
+        self.fit_seconds_ = time.perf_counter() - began
+        return self
+
+    def score(self, X: Any) -> NDArray[np.float64]:
+        """How unfamiliar each row is, (n_samples,) from 0 to 1.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+        """
+        return self.judge(X).score
+
+    def times_beyond(self, X: Any) -> NDArray[np.float64]:
+        """How many times as far as the farthest held-out row each row is, (n_samples,)."""
+        return self.judge(X).times_beyond
+
+    def judge(self, X: Any) -> Unfamiliarity:
+        """Score, times beyond and the ranks of all measures."""
+        raw = self._read(X)
+        return _mean(self._judge_all(raw, [encode_rows(fold.space, raw) for fold in self._folds]))
+
+    def explain(self, X: Any) -> list[Reason]:
+        """For each row the measure that speaks and, where one is to blame, the column.
+
+        A column is to blame where it adds more than half of what the measure sees. Affinity and
+        knowledge name no column.
+        """
+        raw = self._read(X)
+        encoded = [encode_rows(fold.space, raw) for fold in self._folds]
+        judged = _mean(self._judge_all(raw, encoded))
+        return self._reasons(judged, raw, self._folds, encoded)
+
+    def explain_held_out(self, rows: Sequence[int] | NDArray[np.int64]) -> list[Reason]:
+        """The same for some of the training rows, each by the fold that did not learn from it."""
+        check_is_fitted(self, "held_out_")
+        chosen = np.asarray(rows, np.int64)
+        reasons: list[Reason | None] = [None] * len(chosen)
+        for number, fold in enumerate(self._folds):
+            places = np.flatnonzero(self._fold_of[chosen] == number)
+            if not len(places):
+                continue
+            raw = self._raw.take(chosen[places])
+            judged = self.held_out_.take(chosen[places])
+            found = self._reasons(judged, raw, [fold], [encode_rows(fold.space, raw)])
+            for place, reason in zip(places, found, strict=True):
+                reasons[place] = reason
+        return [reason for reason in reasons if reason is not None]
+
+    def _judge_all(self, raw: RawRows, encoded: list[EncodedRows]) -> list[Unfamiliarity]:
+        def run(number: int) -> Unfamiliarity:
+            return _judge(self._folds[number], encoded[number], self.parts_)
+
+        return parallel_map(run, range(len(encoded)), self.n_jobs)
+
+    def _read(self, X: Any) -> RawRows:
+        check_is_fitted(self, "held_out_")
+        return read_rows(self._columns, check_new_rows(self, X))
+
+    def _reasons(
+        self, judged: Unfamiliarity, raw: RawRows, folds: list[_Fold], encoded: list[EncodedRows]
+    ) -> list[Reason]:
+        speaks = judged.speaks
+        columns = np.full(len(raw), -1, np.int64)
+        for number, name in enumerate(self.parts_):
+            rows = np.flatnonzero(speaks == number)
+            if not len(rows):
+                continue
+            shares = [
+                fold.parts[name].shares(_take(rows_of, rows))
+                for fold, rows_of in zip(folds, encoded, strict=True)
+            ]
+            known = [share for share in shares if share is not None]
+            if known:
+                columns[rows] = _to_blame(np.mean(known, axis=0))
+        return [
+            Reason(
+                self.parts_[part],
+                float(judged.ranks[row, part]),
+                "" if columns[row] < 0 else self._columns.names[columns[row]],
+                self._what(self.parts_[part], raw, row, int(columns[row])),
+            )
+            for row, part in enumerate(speaks)
+        ]
+
+    def _what(self, part: str, raw: RawRows, row: int, column: int) -> str:
+        """How a value is outside the range."""
+        if part != "range" or column < 0:
+            return ""
+        if column in self._columns.categories:
+            code = raw.codes[row, int(np.searchsorted(self._columns.categories, column))]
+            return "missing" if code < 0 else "new level"
+        at = int(np.searchsorted(self._columns.numbers, column))
+        value = raw.numbers[row, at]
+        if np.isnan(value):
+            return "missing"
+        spaces = [fold.space for fold in self._folds]
+        return "above" if value > np.nanmean([s.low[at] + s.high[at] for s in spaces]) / 2 else (
+            "below"
+        )  # fmt: skip
+
+
+def make_splits(y: NDArray[np.float64]) -> list[_Split]:
+    """Folds, or two samples of a larger table, with the same distribution of targets in each.
+
+    Always the same ones, so that most rows at the top of a table stay there with another seed.
+    """
+    rng = np.random.default_rng(_SPLITS)
+    order = rng.permutation(len(y))
+    order = order[np.argsort(y[order], kind="stable")]
+    none = np.empty(0, np.int64)
+    if len(y) <= MOST_ROWS_IN_FOLDS:
+        # Dealt in groups of five rows of similar targets, each group in an order of its own.
+        ties = rng.random(len(y))
+        groups = np.arange(len(y)) // N_FOLDS
+        fold = np.empty(len(y), np.int64)
+        fold[order[np.lexsort((ties, groups))]] = np.arange(len(y)) % N_FOLDS
+        rows = [np.flatnonzero(fold == k) for k in range(N_FOLDS)]
+        return [_Split(np.flatnonzero(fold != k), rows[k], none) for k in range(N_FOLDS)]
+    size = min(MOST_SAMPLED, len(y) // 2)
+    every = len(y) / size  # every so manieth row of the sorted targets is in the first sample
+    first = np.floor(np.arange(size) * every).astype(np.int64)
+    left = np.setdiff1d(np.arange(len(y)), first)
+    second = left[np.floor(np.arange(size) * (len(left) / size)).astype(np.int64)]
+    rest = order[np.setdiff1d(left, second)]
+    one, two = np.sort(order[first]), np.sort(order[second])
+    return [
+        _Split(one, two, np.sort(rest[::2])),
+        _Split(two, one, np.sort(rest[1::2])),
+    ]
+
+
+def _check_parts(parts: Any) -> tuple[str, ...]:
+    if parts is None:
+        return PARTS
+    if isinstance(parts, str) or not isinstance(parts, Sequence) or not len(parts):
+        raise InvalidParameter(
+            f"parts must be None or a list of some of {', '.join(PARTS)}; got {parts!r}."
+        )
+    given = {check_choice("parts", part, PARTS) for part in parts}
+    return tuple(part for part in PARTS if part in given)
+
+
+def _read_target(target: NDArray[Any], task: str | None) -> _Target:
+    if task is not None:
+        check_choice("task", task, _TASKS)
+    if task is None:
+        task = "regression" if target.dtype.kind in "iuf" else "classification"
+        if target.dtype.kind == "O" and pd.api.types.infer_dtype(target) in (
+            "floating", "integer", "mixed-integer-float", "decimal",
+        ):  # fmt: skip
+            task = "regression"
+    if task == "regression":
+        return _Target(check_numeric_target(target), 0)
+    classes, codes = encode_classes(target)
+    return _Target(codes.astype(np.float64), len(classes))
+
+
+class _Target(NamedTuple):
+    """Numbers, or class codes of ``n_classes`` classes (0: numbers)."""
+
+    y: NDArray[np.float64]
+    n_classes: int
+
+    def take(self, rows: NDArray[np.int64]) -> _Target:
+        """Targets of some rows; a class that none of them has gets no code."""
+        if not self.n_classes:
+            return _Target(self.y[rows], 0)
+        met, codes = np.unique(self.y[rows], return_inverse=True)
+        # One class alone is a constant number: no model tells classes from it.
+        return _Target(codes.astype(np.float64), len(met) if len(met) > 1 else 0)
+
+
+def _models_are_quick(
+    raw: RawRows, splits: list[_Split], n_classes: int, n_jobs: int | None
+) -> bool:
+    models = make_models(n_classes, 0, n_jobs)
+    width = raw.numbers.shape[1] + raw.codes.shape[1]
+    seconds = [
+        models.estimate_fit(len(split.learnt), width, n_classes or None).seconds for split in splits
+    ]
+    return sum(seconds) < MOST_MODEL_SECONDS
+
+
+def _fit_fold(learning: Learning, raw: RawRows, split: _Split, names: tuple[str, ...]) -> _Fitted:
+    """Learn a fold, and judge the rows that it did not learn from."""
+    reference = encode_rows(learning.space, raw.take(split.reference))
+    parts = fit_parts(names, learning, reference)
+    values = np.stack([parts[name].measure(reference) for name in names])
+    fold = _Fold(learning.space, parts, make_reference(values))
+    own = Unfamiliarity(
+        score=rank_reference(values),
+        times_beyond=_times(fold, reference, values, names),
+        parts=names,
+        ranks=part_ranks(fold.reference.sorted, values).T,
+    )
+    found = [(split.reference, own)]
+    if len(split.others):
+        others = encode_rows(learning.space, raw.take(split.others))
+        found.append((split.others, _judge(fold, others, names)))
+    return _Fitted(fold, found)
+
+
+def _judge(fold: _Fold, rows: EncodedRows, names: tuple[str, ...]) -> Unfamiliarity:
+    """Rows that are new to a fold."""
+    values = np.stack([fold.parts[name].measure(rows) for name in names])
+    ranks = part_ranks(fold.reference.sorted, values)
+    return Unfamiliarity(
+        score=rank_rows(fold.reference, ranks),
+        times_beyond=_times(fold, rows, values, names),
+        parts=names,
+        ranks=ranks.T,
+    )
+
+
+def _times(
+    fold: _Fold, rows: EncodedRows, values: NDArray[np.float64], names: tuple[str, ...]
+) -> NDArray[np.float64]:
+    """The largest of what the measures say, (n_rows,)."""
+    most = fold.reference.sorted[:, -1]
+    found = [
+        fold.parts[name].times(rows, values[k], float(most[k])) for k, name in enumerate(names)
+    ]
+    return np.max(found, axis=0)
+
+
+def _mean(found: list[Unfamiliarity]) -> Unfamiliarity:
+    """What several folds say of the same rows."""
+    return Unfamiliarity(
+        score=np.mean([one.score for one in found], axis=0),
+        times_beyond=np.mean([one.times_beyond for one in found], axis=0),
+        parts=found[0].parts,
+        ranks=np.mean([one.ranks for one in found], axis=0),
+    )
+
+
+def _joined(found: list[Unfamiliarity]) -> Unfamiliarity:
+    """Judgements of several sets of rows, one after the other."""
+    return Unfamiliarity(
+        score=np.concatenate([one.score for one in found]),
+        times_beyond=np.concatenate([one.times_beyond for one in found]),
+        parts=found[0].parts,
+        ranks=np.concatenate([one.ranks for one in found]),
+    )
+
+
+def _take(rows: EncodedRows, chosen: NDArray[np.int64]) -> EncodedRows:
+    return EncodedRows(rows.raw.take(chosen), rows.matrix[chosen], rows.points[chosen])
+
+
+def _to_blame(shares: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The column of each row that adds more than half, (n,); -1 where none does."""
+    total = np.maximum(shares, 0.0).sum(axis=1)
+    largest = shares.argmax(axis=1)
+    of_it = shares[np.arange(len(shares)), largest]
+    return np.where(of_it > _TO_BLAME * total, largest, -1)

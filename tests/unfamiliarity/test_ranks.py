@@ -1,0 +1,53 @@
+"""Ranks among held-out rows against a twin that counts."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from gbuq_core.unfamiliarity.ranks import (
+    make_reference,
+    part_ranks,
+    rank_reference,
+    rank_rows,
+)
+from tests import naive_unfamiliarity as naive
+
+VALUES = st.integers(-3, 6).map(float)  # few of them: many are equal
+
+
+@given(
+    arrays(float, st.tuples(st.just(3), st.integers(1, 12)), elements=VALUES),
+    arrays(float, (3, 7), elements=VALUES),
+)
+def test_ranks_are_those_of_the_twin(reference, values):
+    made = make_reference(reference)
+    ranks = part_ranks(made.sorted, values)
+    np.testing.assert_allclose(ranks, naive.part_ranks(reference, values), rtol=1e-12)
+    found = rank_rows(made, ranks)
+    np.testing.assert_allclose(found, naive.new_scores(reference, values), rtol=1e-12)
+    own = rank_reference(reference)
+    np.testing.assert_allclose(own, naive.reference_scores(reference), rtol=1e-12)
+
+
+@given(arrays(float, st.tuples(st.integers(1, 5), st.integers(1, 60)),
+              elements=st.floats(-1e9, 1e9)))  # fmt: skip
+def test_scores_of_reference_rows_average_a_half(values):
+    scores = rank_reference(values)
+    assert scores.min() > 0.0
+    assert scores.max() < 1.0
+    np.testing.assert_allclose(scores.mean(), 0.5, rtol=1e-9)
+
+
+def test_distinct_rows_are_spread_evenly(rng):
+    scores = rank_reference(rng.normal(size=(4, 200)))
+    np.testing.assert_allclose(np.sort(scores), (np.arange(200) + 0.5) / 200, rtol=1e-12)
+
+
+def test_beyond_all_is_one(rng):
+    reference = rng.normal(size=(3, 50))
+    made = make_reference(reference)
+    beyond = np.array([[99.0], [-99.0], [-99.0]])
+    assert rank_rows(made, part_ranks(made.sorted, beyond)).tolist() == [1.0]
+    below = np.full((3, 1), -99.0)
+    assert rank_rows(made, part_ranks(made.sorted, below)).tolist() == [0.0]

@@ -1,0 +1,258 @@
+"""`UnfamiliarityScore`: what is ordinary, what is foreign, and which column is to blame."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gbuq_core import UnfamiliarityScore
+from gbuq_core.errors import Cancelled, InvalidData, InvalidParameter
+from gbuq_core.jobs import JobRunner
+from gbuq_core.unfamiliarity import PARTS
+from gbuq_core.unfamiliarity import score as scoring
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Numbers that go together, a category, gaps, a constant."""
+    rng = np.random.default_rng(5)
+    n = 600
+    a, b = rng.normal(size=n), rng.normal(size=n)
+    X = pd.DataFrame(
+        {
+            "a": a,
+            "sum": a + 0.2 * b,
+            "b": np.where(rng.random(n) < 0.05, np.nan, b),
+            "kind": pd.Categorical(rng.choice(["x", "y", "z"], n)),
+            "word": rng.choice(["left", "right"], n),
+            "same": np.full(n, 3.0),
+        }
+    )
+    return X, a - b + rng.normal(size=n)
+
+
+@pytest.fixture(scope="module")
+def learnt(table):
+    X, y = table
+    return UnfamiliarityScore(random_state=0).fit(X[:450], y[:450])
+
+
+def moved(X, **cells):
+    row = X.iloc[[460]].copy()
+    for name, value in cells.items():
+        row[name] = pd.Series([value], index=row.index)
+    return row
+
+
+def test_ordinary_rows_are_spread_evenly(learnt, table):
+    held = learnt.held_out_
+    assert len(held.score) == 450
+    # Each fold of 90 rows is spread evenly by itself.
+    assert abs(np.mean(held.score > 0.9) - 0.1) < 0.012
+    assert abs(np.mean(held.score < 0.25) - 0.25) < 0.02
+    new = learnt.score(table[0][450:])
+    # 150 rows: four standard errors of a tenth are 0.1; the mean over folds makes it less.
+    assert 0.02 <= np.mean(new > 0.9) <= 0.2
+    assert learnt.times_beyond(table[0][450:]).max() < 2.0
+    assert held.parts == learnt.parts_ == PARTS
+
+
+def test_far_rows_are_sorted_by_how_far(learnt, table):
+    far = (8.0, 30.0, -200.0)
+    rows = pd.concat([moved(table[0]), *(moved(table[0], a=value) for value in far)])
+    judged = learnt.judge(rows)
+    assert judged.score[0] < 0.9
+    assert judged.score[1:].tolist() == [1.0, 1.0, 1.0]
+    assert (np.diff(judged.times_beyond) > 0).all()
+    assert judged.times_beyond[1] > 2.0
+    assert judged.order().tolist() == [3, 2, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("cells", "column", "what"),
+    [
+        ({"a": 50.0}, "a", "above"),
+        ({"b": -40.0}, "b", "below"),
+        ({"kind": "new"}, "kind", "new level"),
+        ({"word": "up"}, "word", "new level"),
+        ({"a": np.nan}, "a", "missing"),
+        ({"kind": None}, "kind", "missing"),
+        ({"same": 4.0}, "same", "above"),
+    ],
+)
+def test_the_range_blames_the_column(learnt, table, cells, column, what):
+    row = moved(table[0], **cells)
+    (reason,) = learnt.explain(row)
+    assert (reason.part, reason.column, reason.what) == ("range", column, what)
+    assert learnt.score(row)[0] > 0.95
+
+
+def test_a_known_gap_is_not_strange(learnt, table):
+    (reason,) = learnt.explain(moved(table[0], b=np.nan))
+    assert reason.what != "missing"
+    assert reason.rank < 1.0
+
+
+def test_usual_values_at_the_wrong_place(learnt, table):
+    # Both values are usual, but `sum` goes with `a`.
+    row = moved(table[0], a=1.5, sum=-1.5, b=0.0)
+    (reason,) = learnt.explain(row)
+    assert learnt.score(row)[0] > 0.97
+    assert reason.part in ("novelty", "distance")
+    assert reason.what == ""
+
+
+def test_held_out_rows_are_explained_by_their_fold(learnt):
+    order = learnt.held_out_.order()
+    rows = order[[0, 1, -1]]
+    reasons = learnt.explain_held_out(rows)
+    ranks = learnt.held_out_.ranks
+    for row, reason in zip(rows, reasons, strict=True):
+        assert reason.rank == ranks[row].max()
+        assert learnt.held_out_.parts[int(ranks[row].argmax())] == reason.part
+    assert learnt.explain_held_out([]) == []
+
+
+def test_units_do_not_matter(table):
+    X, y = table
+    parts = ("range", "novelty", "distance", "affinity")
+    scaled = X.assign(a=X["a"] * 1024.0, b=X["b"] / 64.0 + 3.0)
+    one, other = (
+        UnfamiliarityScore(parts, random_state=0).fit(rows[:300], y[:300]) for rows in (X, scaled)
+    )
+    # Shifts and float32 round; a rounded distance may pass a neighbour in the order.
+    np.testing.assert_allclose(one.held_out_.score, other.held_out_.score, atol=2.0 / 60, rtol=0)
+    new = [score.score(rows[450:]) for score, rows in ((one, X), (other, scaled))]
+    np.testing.assert_allclose(*new, atol=2.0 / 60, rtol=0)
+
+
+def test_the_unit_of_the_target_does_not_matter(table):
+    X, y = table
+    one, other = (UnfamiliarityScore(random_state=0).fit(X[:200], t[:200]) for t in (y, 4.0 * y))
+    np.testing.assert_allclose(one.held_out_.score, other.held_out_.score, atol=1.0 / 20, rtol=0)
+
+
+def test_a_seed_moves_little(table):
+    X, y = table
+    tops = []
+    for seed in (0, 1):
+        held = UnfamiliarityScore(random_state=seed).fit(X, y).held_out_
+        tops.append(set(held.order()[:30].tolist()))
+    assert len(tops[0] & tops[1]) >= 20
+
+
+def test_seeds_and_threads(table):
+    X, y = table
+    first, second = (
+        UnfamiliarityScore(random_state=3, n_jobs=jobs).fit(X[:150], y[:150]) for jobs in (1, 4)
+    )
+    np.testing.assert_array_equal(first.held_out_.score, second.held_out_.score)
+    np.testing.assert_array_equal(first.score(X[450:]), second.score(X[450:]))
+
+
+def test_fit_leaves_the_rows_alone(table):
+    X, y = table
+    before = X.copy()
+    UnfamiliarityScore(["range", "distance"], random_state=0).fit(X, y).score(X)
+    pd.testing.assert_frame_equal(X, before)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 12])
+def test_classes(table, n_classes):
+    X, y = table
+    edges = np.quantile(y, np.arange(1, n_classes) / n_classes)
+    labels = np.array([f"class {k}" for k in np.searchsorted(edges, y)])
+    score = UnfamiliarityScore(random_state=0).fit(X[:300], labels[:300])
+    assert score.score(moved(X, a=30.0)) == 1.0
+    assert abs(np.mean(score.held_out_.score > 0.9) - 0.1) < 0.03
+
+
+def test_two_samples_of_a_larger_table(monkeypatch):
+    monkeypatch.setattr(scoring, "MOST_ROWS_IN_FOLDS", 200)
+    monkeypatch.setattr(scoring, "MOST_SAMPLED", 150)
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(500, 3)), rng.normal(size=500)
+    (one, two), parts = scoring.make_splits(y), ("range", "distance")
+    assert len(one.learnt) == len(one.reference) == 150
+    np.testing.assert_array_equal(one.learnt, two.reference)
+    rows = np.concatenate([one.learnt, two.learnt, one.others, two.others])
+    assert np.array_equal(np.sort(rows), np.arange(500))
+    # Every third or so of the sorted targets: the same quarters in both samples.
+    for split in (one, two):
+        np.testing.assert_allclose(
+            np.quantile(y[split.learnt], [0.25, 0.5, 0.75]),
+            np.quantile(y, [0.25, 0.5, 0.75]), atol=0.05,
+        )  # fmt: skip
+    score = UnfamiliarityScore(parts, random_state=0).fit(X, y)
+    assert abs(np.mean(score.held_out_.score > 0.9) - 0.1) < 0.05
+    assert score.score([[9.0, 0.0, 0.0]])[0] == 1.0
+    assert len(score.explain_held_out([0, 499])) == 2
+
+
+def test_models_take_part_while_they_are_quick(monkeypatch, table):
+    X, y = table
+    monkeypatch.setattr(scoring, "MOST_MODEL_SECONDS", 0.0)
+    score = UnfamiliarityScore(random_state=0).fit(X[:100], y[:100])
+    assert score.parts_ == ("range", "novelty", "distance", "affinity")
+    asked = UnfamiliarityScore(["knowledge"], random_state=0).fit(X[:100], y[:100])
+    assert asked.parts_ == ("knowledge",)
+    (reason,) = asked.explain(moved(X, a=30.0))
+    assert (reason.part, reason.column) == ("knowledge", "")
+
+
+def test_bad_input(table, learnt):
+    X, y = table
+    with pytest.raises(InvalidParameter, match="parts"):
+        UnfamiliarityScore(["distances"]).fit(X, y)
+    with pytest.raises(InvalidParameter, match="parts"):
+        UnfamiliarityScore("range").fit(X, y)
+    with pytest.raises(InvalidParameter, match="task"):
+        UnfamiliarityScore(task="ranking").fit(X, y)
+    with pytest.raises(InvalidData, match="at least 10"):
+        UnfamiliarityScore().fit(X[:9], y[:9])
+    with pytest.raises(InvalidData, match="infinity"):
+        UnfamiliarityScore().fit(X.assign(a=np.inf), y)
+    with pytest.raises(InvalidData, match="numbers"):
+        learnt.score(X.assign(a="text"))
+    with pytest.raises(ValueError, match="feature names"):
+        learnt.score(X[["a", "b"]])
+
+
+def test_a_stopped_fit_stops(table):
+    X, y = table
+
+    def run(job):
+        job.stop()
+        return UnfamiliarityScore(random_state=0).fit(X, y)
+
+    job = JobRunner().want("somebody", "score", run)
+    with pytest.raises(Cancelled):
+        job.result(timeout=60)
+
+
+CELLS = st.sampled_from([0.0, 1.0, -1.0, 1e300, -1e300, 1e-300, np.nan, 7.5])
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.lists(st.tuples(CELLS, CELLS, st.sampled_from(["p", "q", None])), min_size=10, max_size=30),
+    st.sampled_from(["numbers", "constant", "classes"]),
+)
+def test_odd_tables(rows, kind):
+    X = pd.DataFrame(rows, columns=["a", "b", "c"]).astype({"a": float, "b": float})
+    y = np.arange(len(X)) % 3.0
+    target = {"numbers": y, "constant": np.ones(len(X)), "classes": y.astype(int).astype(str)}[kind]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        score = UnfamiliarityScore(random_state=0).fit(X, target)
+        judged = score.judge(
+            pd.DataFrame({"a": [5.0, np.nan], "b": [1e308, -3.0], "c": ["p", "r"]})
+        )
+        for found in (judged, score.held_out_):
+            assert np.isfinite(found.score).all()
+            assert np.isfinite(found.times_beyond).all()
+            assert ((found.score >= 0.0) & (found.score <= 1.0)).all()
+        assert len(score.explain_held_out(np.arange(len(X)))) == len(X)
