@@ -101,6 +101,7 @@ def smaller_exists(
 
 
 def main() -> None:
+    """Run what the arguments ask for."""
     warnings.simplefilter("ignore", ConvergenceWarning)  # that all trees were best
     parser = make_parser(str(__doc__).partition("\n")[0], ["changes"])
     parser.add_argument("--rows", type=int, default=100)
