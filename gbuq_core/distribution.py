@@ -1,7 +1,8 @@
 """The predicted distribution of y for each row: what every ``predict_distribution`` returns.
 
 `Distribution` is the one interface. The kinds here are a normal, a Student t, a mixture of normals,
-draws, and the exponential of any of them for targets on a log scale. IBUG adds its own families.
+draws, and the exponential of any of them for targets on a log scale. IBUG adds its own families,
+forests of quantiles a law through these.
 CRPS: Gneiting and Raftery (2007), "Strictly proper scoring rules, prediction, and estimation".
 """
 

@@ -57,6 +57,13 @@ ESTIMATORS = {
         baselines.EuclideanNeighborsRegressor(random_state=0), NormalDistribution,
     ),
     "gaussian nll": (make_forest(), NormalDistribution),
+    "quantile": (
+        baselines.QuantileForestRegressor(n_trees=20, min_child_samples=5, random_state=0),
+        baselines.QuantileDistribution,
+    ),
+    "xbart": (
+        baselines.XBARTRegressor(n_trees=5, n_draws=20, random_state=0), MixtureDistribution,
+    ),
     "process": (baselines.GaussianProcessBaseline(random_state=0), NormalDistribution),
     "ngboost": (baselines.NGBoostRegressor(n_trees=10, random_state=0), NormalDistribution),
     "catboost": (
