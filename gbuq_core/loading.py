@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from gbuq_core.baselines.saving import KINDS as BASELINES
+from gbuq_core.baselines.saving import build_baseline
 from gbuq_core.boosting.saving import build_ensemble
 from gbuq_core.boosting.saving_virtual import KINDS as VIRTUAL
 from gbuq_core.boosting.saving_virtual import build_virtual
@@ -29,14 +31,13 @@ _BUILDERS = {
 _BUILDERS_AROUND = {
     **dict.fromkeys(CALIBRATED, build_calibrated),
     **dict.fromkeys(IBUG, build_ibug),
+    **dict.fromkeys(BASELINES, build_baseline),
 }
 _DEEPEST = 4  # files within files
 
 
 def load(source: Any) -> Any:
     """Read a fitted estimator that its ``save`` has written.
-
-    The baselines have no ``save``.
 
     Parameters
     ----------

@@ -26,6 +26,7 @@ from gbuq_core.baselines.bootstrap_trees import (
     tree_bytes,
 )
 from gbuq_core.baselines.columns import fit_levels, to_matrix
+from gbuq_core.baselines.savable import Savable
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.jobs import advance, check_memory, effective_n_jobs, parallel_map
 from gbuq_core.uncertainty import Uncertainty, decompose_classification
@@ -34,7 +35,7 @@ from gbuq_core.validation import check_number
 _MAX_SEED = np.iinfo(np.int32).max
 
 
-class _ForestEnsemble(BaseEstimator):
+class _ForestEnsemble(Savable, BaseEstimator):
     """What both ensembles share: parameters, seeds, growing, groups of trees."""
 
     def __init__(

@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gbuq_core.baselines.held_out import check_new_rows, check_rows
+from gbuq_core.baselines.savable import Savable
 from gbuq_core.distribution import Distribution, NormalDistribution
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.inputs import (
@@ -53,7 +54,7 @@ class Intervals(NamedTuple):
     upper: FloatArray
 
 
-class IntervalRegressor(RegressorMixin, BaseEstimator, ABC):
+class IntervalRegressor(Savable, RegressorMixin, BaseEstimator, ABC):
     """A regressor with a mean and a std of its own for each row.
 
     The target is standardised inside, so its unit does not matter. If a method has no data or no

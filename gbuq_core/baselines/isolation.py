@@ -15,12 +15,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gbuq_core.baselines.held_out import check_new_rows
 from gbuq_core.baselines.interval_regressor import read_matrix, short_seed
+from gbuq_core.baselines.savable import Savable
 from gbuq_core.errors import InvalidData
 from gbuq_core.jobs import effective_n_jobs, tick
 from gbuq_core.validation import FloatArray, check_number
 
 
-class NoveltyScore(BaseEstimator, ABC):
+class NoveltyScore(Savable, BaseEstimator, ABC):
     """An estimator that only scores: larger is more novel."""
 
     _reads_gaps = False

@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from gbuq_core.baselines.held_out import TuningRows, check_new_rows, make_tuning_rows
+from gbuq_core.baselines.savable import Savable
 from gbuq_core.distribution import Distribution, NormalDistribution
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.inputs import LARGEST_TARGET
@@ -60,7 +61,7 @@ class _Tuned(NamedTuple):
     n_mean: int
 
 
-class EuclideanNeighborsRegressor(RegressorMixin, BaseEstimator):
+class EuclideanNeighborsRegressor(Savable, RegressorMixin, BaseEstimator):
     """kNN, or kNN-CB with a model: the scale is the std of the nearest rows' targets.
 
     Parameters

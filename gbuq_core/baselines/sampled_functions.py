@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gbuq_core.baselines.held_out import check_new_rows, check_rows
+from gbuq_core.baselines.savable import Savable
 from gbuq_core.distribution import Distribution, NormalDistribution
 from gbuq_core.errors import InvalidData
 from gbuq_core.inputs import TargetScale, check_numeric_target, fit_target_scale, read_numbers
@@ -28,7 +29,7 @@ class Moments(NamedTuple):
     data: FloatArray
 
 
-class SampledFunctionsRegressor(RegressorMixin, BaseEstimator, ABC):
+class SampledFunctionsRegressor(Savable, RegressorMixin, BaseEstimator, ABC):
     """Predictions of a posterior over functions from `_moments` on the standardised target."""
 
     target_scale_: TargetScale

@@ -86,13 +86,14 @@ def errors_as_damage() -> Iterator[None]:
 def parameters(estimator: Any) -> dict[str, Any]:
     """Constructor arguments as JSON holds them; a generator becomes the seed drawn from it.
 
-    A ``base_model`` or ``estimator`` is left out: files hold it in its own way.
+    A ``base_model``, ``estimator`` or ``estimators`` is left out: files hold it in its own way.
     """
     values = estimator.get_params(deep=False)
-    for name in ("base_model", "estimator"):
+    for name in ("base_model", "estimator", "estimators"):
         values.pop(name, None)
-    state = values["random_state"]
-    if state is not None and not isinstance(state, int | np.integer):
+    state = values.get("random_state")
+    drawn = state is not None and not isinstance(state, int | np.integer)
+    if drawn and hasattr(estimator, "seed_"):
         values["random_state"] = estimator.seed_
     return {name: plain(name, value) for name, value in values.items()}
 

@@ -24,7 +24,7 @@ _HISTOGRAM_FIELDS = {
     "missing_go_to_left": np.uint8, "left": np.int64, "right": np.int64, "gain": np.float64,
     "depth": np.int64, "is_leaf": np.uint8, "bin_threshold": np.uint8,
 }  # fmt: skip
-_NO_TREE = "the nodes of a tree do not make a tree"
+NO_TREE = "the nodes of a tree do not make a tree"
 
 
 def store_trees(trees: Sequence[Any], prefix: str = "tree") -> dict[str, np.ndarray]:
@@ -62,9 +62,9 @@ def read_trees(
     values = take(arrays, f"{prefix}_value", np.float64, (int(sizes.sum()), n_values))
     left, right, feature = (columns[n] for n in ("left_child", "right_child", "feature"))
     is_leaf = left < 0
-    require((left[is_leaf] == -1).all() and (right[is_leaf] == -1).all(), _NO_TREE)
-    _check_nodes(sizes, left, right, is_leaf)
-    _check_features(feature[~is_leaf], n_features)
+    require((left[is_leaf] == -1).all() and (right[is_leaf] == -1).all(), NO_TREE)
+    check_nodes(sizes, left, right, is_leaf)
+    check_features(feature[~is_leaf], n_features)
     require((columns["n_node_samples"] >= 0).all(), "a node has less than no rows")
     plain = Tree(n_features, np.array([n_values], np.intp), 1)
     dtype = plain.__getstate__()["nodes"].dtype
@@ -103,13 +103,13 @@ def read_predictors(
     from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
 
     sizes, columns = _read_columns(arrays, _HISTOGRAM_FIELDS, prefix)
-    require((columns["is_leaf"] <= 1).all(), _NO_TREE)
+    require((columns["is_leaf"] <= 1).all(), NO_TREE)
     is_leaf = columns["is_leaf"] == 1
-    _check_nodes(sizes, columns["left"], columns["right"], is_leaf)
-    _check_features(columns["feature_idx"][~is_leaf], n_features)
+    check_nodes(sizes, columns["left"], columns["right"], is_leaf)
+    check_features(columns["feature_idx"][~is_leaf], n_features)
     for name in ("count", "left", "right", "depth"):
         kept = columns[name]
-        require(((kept >= 0) & (kept < 2**32)).all(), _NO_TREE)
+        require(((kept >= 0) & (kept < 2**32)).all(), NO_TREE)
     if set(PREDICTOR_RECORD_DTYPE.names) != {*_HISTOGRAM_FIELDS, "is_categorical", "bitset_idx"}:
         raise _other_version()
     nodes = _structured(columns, PREDICTOR_RECORD_DTYPE)
@@ -142,23 +142,28 @@ def _read_columns(
     return sizes, columns
 
 
-def _check_nodes(
+def check_nodes(
     sizes: np.ndarray, left: np.ndarray, right: np.ndarray, is_leaf: np.ndarray
 ) -> None:
-    """Children come after their parent, within its tree, and every node but a root has one."""
+    """Refuse children that do not come after their parent, within its tree, or have two of them.
+
+    ``sizes`` (n_trees,) nodes; the others are of all nodes, tree by tree. Every node but a root is
+    a child of one inner node.
+    """
     first = np.repeat(np.cumsum(sizes) - sizes, sizes)
     size = np.repeat(sizes, sizes)
     inner = np.flatnonzero(~is_leaf)
     is_child = np.zeros(len(left), np.int64)
     for children in (left[inner], right[inner]):
         after = (children > inner - first[inner]) & (children < size[inner])
-        require(after.all(), _NO_TREE)
+        require(after.all(), NO_TREE)
         np.add.at(is_child, first[inner] + children, 1)
     roots = np.arange(len(left)) == first
-    require((is_child == np.where(roots, 0, 1)).all(), _NO_TREE)
+    require((is_child == np.where(roots, 0, 1)).all(), NO_TREE)
 
 
-def _check_features(feature: np.ndarray, n_features: int) -> None:
+def check_features(feature: np.ndarray, n_features: int) -> None:
+    """Refuse splits by features that do not exist."""
     require(((feature >= 0) & (feature < n_features)).all(), "a tree splits by no feature")
 
 
