@@ -310,7 +310,7 @@ def _stages_of(data: Split, seed: int, rate: float, weight: float) -> tuple[Stag
     splits = make_splits(y, False, None, None, seed)
     knobs = {"stopping": None, "learning_rate": rate, "mean_weight": weight}
     whole = BoostedEnsembleRegressor(random_state=seed, **knobs).fit(X, y)
-    n_members = members_of_a_fold(whole.plan_, len(splits))
+    n_members = members_of_a_fold(whole.plan_.n_models, len(splits))
     parts = []
     for k, (fitted, held) in enumerate(splits):
         part = BoostedEnsembleRegressor(n_members=n_members, random_state=seed + k + 1, **knobs)
