@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import InitVar, dataclass, field
 from typing import Any, NamedTuple
 
@@ -419,7 +419,7 @@ class MixtureDistribution(Distribution):
         return self.weights
 
     def _log_density(self, y: FloatArray) -> FloatArray:
-        return -nll_mixture_values(y, self.means, self.variances, self.weights)
+        return -self._score_rows(nll_mixture_values, y)
 
     def _cdf(self, points: FloatArray) -> FloatArray:
         out = np.zeros(points.shape)
@@ -430,7 +430,17 @@ class MixtureDistribution(Distribution):
         return np.minimum(out, 1.0)
 
     def _crps(self, y: FloatArray) -> FloatArray:
-        return crps_mixture_values(y, self.means, self.variances, self.weights)
+        return self._score_rows(crps_mixture_values, y)
+
+    def _score_rows(self, score: Callable[..., FloatArray], y: FloatArray) -> FloatArray:
+        """A score of all rows, with temporaries of some rows at a time."""
+        size = max(1, _BLOCK // len(self.means))
+        if len(y) <= size:
+            return score(y, self.means, self.variances, self.weights)
+        blocks = (slice(start, start + size) for start in range(0, len(y), size))
+        return np.concatenate(
+            [score(y[b], self.means[:, b], self.variances[:, b], self.weights) for b in blocks]
+        )
 
     def _sample(self, count: int, random: np.random.Generator) -> FloatArray:
         n_members, n_rows = self.means.shape

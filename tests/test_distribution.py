@@ -340,3 +340,16 @@ def test_draws_beyond_the_memory_are_refused(monkeypatch):
 
 def test_it_is_public():
     assert gbuq_core.Distribution is Distribution
+
+
+@pytest.mark.parametrize("kind", ["mixture", "weighted"])
+def test_a_mixture_scores_its_rows_in_blocks(kind, monkeypatch):
+    d = make(kind, n=11)
+    y = d.quantile([0.2])[:, 0]
+    whole = d.crps(y), d.logpdf(y), d.quantile([0.1, 0.9])
+    monkeypatch.setattr("gbuq_core.distribution._BLOCK", 20)  # four rows of five members
+    for block, expected in zip(
+        (d.crps(y), d.logpdf(y), d.quantile([0.1, 0.9])), whole, strict=True
+    ):
+        # Sums over members may add in another order: rounding.
+        np.testing.assert_allclose(block, expected, rtol=1e-12, atol=1e-14)
