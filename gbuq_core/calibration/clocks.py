@@ -431,6 +431,7 @@ class _Search:
     ) -> None:
         self._squared, self._knowledge, self._data = squared, knowledge, data
         self._weight = weight
+        self._known: dict[tuple[int, float], tuple[float, float]] = {}
 
     def run(self, df: float) -> _Choice:
         """Alternate between the stage and the degrees of freedom, starting from ``df``."""
@@ -457,7 +458,12 @@ class _Search:
         return np.array(scores), np.array(factors)
 
     def _best_factor(self, stage: int, df: float) -> tuple[float, float]:
-        """The score and the factor of one stage."""
+        """The score and the factor of one stage; rounds that come back to it compute nothing."""
+        if (stage, df) not in self._known:
+            self._known[stage, df] = self._minimise(stage, df)
+        return self._known[stage, df]
+
+    def _minimise(self, stage: int, df: float) -> tuple[float, float]:
         data = _floored(self._data[stage], self._squared, self._weight)
 
         def score(log_factor: float) -> float:

@@ -94,6 +94,16 @@ class ClockMaps:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Unscaled:
+    """What no knob of the view changes: curves, and maps without a factor as in `ClockMaps`."""
+
+    curves: TreeCurves
+    rmse: Array
+    nll: Array
+    coverage: Array
+
+
+@dataclass(frozen=True, kw_only=True)
 class TwoClocksLook:
     """Everything that the page shows of one fit and its tails."""
 
@@ -129,8 +139,17 @@ class SeedScores:
     by_tails: dict[str, Array]
 
 
-def look_two_clocks(fit: TwoClocksFit, tails: str) -> TwoClocksLook:
+def look_two_clocks(
+    fit: TwoClocksFit, tails: str, unscaled: Unscaled | None = None
+) -> TwoClocksLook:
     """Score a fit; trains nothing.
+
+    Parameters
+    ----------
+    fit : TwoClocksFit
+    tails : {"student", "normal"}
+    unscaled : Unscaled, optional
+        `unscaled_of` this fit, if it is known already: other tails leave it as it is.
 
     Examples
     --------
@@ -140,6 +159,7 @@ def look_two_clocks(fit: TwoClocksFit, tails: str) -> TwoClocksLook:
     >>> [score.label for score in look.scores][-2:]
     ['Two clocks', 'The truth']
     """
+    unscaled = unscaled_of(fit) if unscaled is None else unscaled
     clocks = clocks_of_ways(fit.choosing, tails)
     laws = {way: law_of(fit.scoring, found) for way, found in clocks.items()}
     y = fit.scoring.y
@@ -153,8 +173,8 @@ def look_two_clocks(fit: TwoClocksFit, tails: str) -> TwoClocksLook:
         tails=tails,
         clocks=clocks,
         scores=tuple(scores),
-        curves=curves_of(fit.scoring),
-        maps=maps_of(fit, clocks["clocks"].df),
+        curves=unscaled.curves,
+        maps=maps_of(fit, clocks["clocks"].df, unscaled),
         reliability={
             way: np.asarray(pit_coverage(law.cdf(y), LEVELS).observed) for way, law in laws.items()
         },
@@ -179,31 +199,50 @@ def curves_of(stages: Stages) -> TreeCurves:
     )
 
 
-def maps_of(fit: TwoClocksFit, df: float) -> ClockMaps:
-    """NLL and coverage for every pair of clocks, on rows that chose nothing."""
-    chosen, scored = fit.choosing, fit.scoring
+def unscaled_of(fit: TwoClocksFit) -> Unscaled:
+    """What no knob of the view changes: scores without a factor, on rows that chose nothing."""
+    scored = fit.scoring
     n = len(scored.n_trees)
-    nll_plain, nll_scaled, in_plain, in_scaled, factor = np.empty((5, n, n))
-    z, t = half_width(math.inf), half_width(df)
+    nll, inside = np.empty((2, n, n))
+    z = half_width(math.inf)
+    for a in range(n):
+        squared = (scored.mean[a] - scored.y) ** 2
+        nll[:, a] = _MeanNLL(squared, scored.knowledge[a], scored.data, math.inf)(np.ones(n))
+        inside[:, a] = (squared <= z * z * (scored.data + scored.knowledge[a])).mean(axis=1)
+    return Unscaled(
+        curves=curves_of(scored),
+        rmse=np.sqrt(((scored.mean - scored.y) ** 2).mean(axis=1)),
+        nll=nll,
+        coverage=inside,
+    )
+
+
+def maps_of(fit: TwoClocksFit, df: float, unscaled: Unscaled | None = None) -> ClockMaps:
+    """NLL and coverage for every pair of clocks, on rows that chose nothing.
+
+    ``unscaled`` is that of the fit, if it is known already.
+    """
+    chosen, scored = fit.choosing, fit.scoring
+    unscaled = unscaled_of(fit) if unscaled is None else unscaled
+    n = len(scored.n_trees)
+    nll, inside, factor = np.empty((3, n, n))
+    t = half_width(df)
     for a in range(n):
         factor[:, a] = _best_factors(chosen, a, df)
         squared = (scored.mean[a] - scored.y) ** 2
-        plain = scored.data + scored.knowledge[a]
-        scaled = factor[:, a, None] ** 2 * scored.data + scored.knowledge[a]
-        nll_plain[:, a] = student_nll(squared, plain, math.inf).mean(axis=1)
-        nll_scaled[:, a] = student_nll(squared, scaled, df).mean(axis=1)
-        in_plain[:, a] = (squared <= z * z * plain).mean(axis=1)
-        in_scaled[:, a] = (squared <= t * t * scaled).mean(axis=1)
+        nll[:, a] = _MeanNLL(squared, scored.knowledge[a], scored.data, df)(factor[:, a])
+        variance = factor[:, a, None] ** 2 * scored.data + scored.knowledge[a]
+        inside[:, a] = (squared <= t * t * variance).mean(axis=1)
     return ClockMaps(
         n_trees=scored.n_trees.astype(np.float64),
         df=df,
-        rmse=np.sqrt(((scored.mean - scored.y) ** 2).mean(axis=1)),
-        nll_plain=nll_plain,
-        nll_scaled=nll_scaled,
-        coverage_plain=in_plain,
-        coverage_scaled=in_scaled,
+        rmse=unscaled.rmse,
+        nll_plain=unscaled.nll,
+        nll_scaled=nll,
+        coverage_plain=unscaled.coverage,
+        coverage_scaled=inside,
         factor=factor,
-        widths=(z, t),
+        widths=(half_width(math.inf), t),
     )
 
 
@@ -221,12 +260,11 @@ def half_width(df: float) -> float:
 def _best_factors(chosen: Stages, a: int, df: float) -> Array:
     """The factor of least NLL for each scale stage at one mean stage, by golden section."""
     squared = (chosen.mean[a] - chosen.y) ** 2
-    data, knowledge = np.maximum(chosen.data, smallest_variance(squared)), chosen.knowledge[a]
+    data = np.maximum(chosen.data, smallest_variance(squared))
+    nll = _MeanNLL(squared, chosen.knowledge[a], data, df)
 
     def score(log_factor: Array) -> Array:
-        variance = np.exp(2.0 * log_factor)[:, None] * data + knowledge
-        found: Array = student_nll(squared, variance, df).mean(axis=1)
-        return found
+        return nll(np.exp(log_factor))
 
     n = len(data)
     low, high = np.full(n, -MOST_LOG_FACTOR), np.full(n, MOST_LOG_FACTOR)
@@ -241,6 +279,63 @@ def _best_factors(chosen: Stages, a: int, df: float) -> Array:
         at_left, at_right = np.where(lower, at_probe, at_right), np.where(lower, at_left, at_probe)
     factors: Array = np.exp(0.5 * (low + high))
     return factors
+
+
+class _MeanNLL:
+    """The mean of `student_nll` over rows, for many factors at once.
+
+    A logarithm costs more than a product, so eight rows share one. Rows come first in memory, so
+    that both halves of an array are contiguous.
+
+    Parameters
+    ----------
+    squared, knowledge : ndarray of shape (n_rows,)
+        The variance is ``factor ** 2 * data + knowledge``.
+    data : ndarray of shape (n_stages, n_rows)
+    df : float
+    """
+
+    def __init__(self, squared: Array, knowledge: Array, data: Array, df: float) -> None:
+        n_stages, self._n = data.shape
+        n_rows = -(-self._n // 8) * 8  # the rows that fill up have a variance of 1 and no error
+        # In units that keep a product of eight within the range of numbers.
+        unit = float(squared.mean()) or 1.0
+        share = 1.0 if math.isinf(df) else df - 2.0
+        self._squared, self._knowledge = np.zeros((n_rows, 1)), np.ones((n_rows, 1))
+        self._data = np.zeros((n_rows, n_stages))
+        self._squared[: self._n, 0] = squared / unit
+        self._knowledge[: self._n, 0] = share / unit * knowledge
+        self._data[: self._n] = share / unit * data.T
+        self._spread, self._work = np.empty((2, n_rows, n_stages))
+        self._product = np.empty((n_rows // 2, n_stages))
+        self._df = df
+        one = np.ones(1)  # what does not depend on the variance
+        own = student_nll(0.0 * one, one / share, df)[0]
+        self._constant = float(own) + 0.5 * math.log(unit)
+
+    def __call__(self, factors: Array) -> Array:
+        """The mean in nats with a factor for each stage, (n_stages,)."""
+        spread, work, df = self._spread, self._work, self._df
+        np.multiply(self._data, factors**2, out=spread)
+        np.add(spread, self._knowledge, out=spread)
+        if math.isinf(df):
+            np.divide(self._squared, spread, out=work)
+            varying = self._mean_log(spread) + work.sum(axis=0) / self._n
+        else:
+            np.add(spread, self._squared, out=work)
+            varying = (df + 1.0) * self._mean_log(work) - df * self._mean_log(spread)
+        found: Array = self._constant + 0.5 * varying
+        return found
+
+    def _mean_log(self, values: Array) -> Array:
+        """The mean logarithm over rows."""
+        half = len(values) // 2
+        product = np.multiply(values[:half], values[half:], out=self._product)
+        for _ in range(2):
+            half //= 2
+            product = np.multiply(product[:half], product[half:], out=product[:half])
+        found: Array = np.log(product).sum(axis=0) / self._n
+        return found
 
 
 def _way_score(label: str, clocks: Clocks | None, law: Distribution, y: Array) -> WayScore:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import streamlit as st
 
+from gbuq_core.calibration.clocks import TAILS
 from gbuq_core.experiments.two_clocks.export import maps_csv, scores_csv, two_clocks_code
-from gbuq_core.experiments.two_clocks.fit import fit_two_clocks
+from gbuq_core.experiments.two_clocks.fit import TwoClocksFit, fit_two_clocks
 from gbuq_core.experiments.two_clocks.plan import (
     TwoClocksPlan,
     TwoClocksSettings,
@@ -19,8 +21,10 @@ from gbuq_core.experiments.two_clocks.plan import (
 from gbuq_core.experiments.two_clocks.scores import (
     SeedScores,
     TwoClocksLook,
+    Unscaled,
     look_two_clocks,
     score_seeds,
+    unscaled_of,
     verdicts_of,
 )
 from gbuq_core.experiments.two_clocks.words import (
@@ -46,11 +50,12 @@ from pages._ui.curves import Turned, show_curves
 from pages._ui.departures import show_departures
 from pages._ui.export import Download, show_exports
 from pages._ui.jobs_glue import Answer, Request
-from pages._ui.kept import kept
+from pages._ui.kept import kept, last_kept
 from pages._ui.notices import show_notice
 from pages._ui.two_clocks.controls import turn
 
-FIT, SEEDS = "two-clocks", "two-clocks-seeds"
+FIT, SEEDS, OTHER_TAILS = "two-clocks", "two-clocks-seeds", "two-clocks-other-tails"
+_KEPT = "two-clocks-look-{}"  # with each kind of tails
 _PAPER = "https://arxiv.org/abs/2006.10562"
 _LEAD = (
     "Is the stated uncertainty true? The mean of a boosted ensemble and its scale stop at "
@@ -93,10 +98,38 @@ def look_at(settings: TwoClocksSettings, answer: Answer) -> TwoClocksLook | None
     fit = answer.result
     if fit is None:
         return None
-    look: TwoClocksLook = kept(
-        "two-clocks-look", [fit], settings.tails, lambda: look_two_clocks(fit, settings.tails)
-    )
-    return look
+    return _keep(fit, settings.tails, lambda: look_two_clocks(fit, settings.tails, _unscaled(fit)))
+
+
+def other_tails_request(settings: TwoClocksSettings, fit: TwoClocksFit) -> list[Request]:
+    """The look with the other tails, made behind the picture; none if there is one already."""
+    tails = _other(settings.tails)
+    held: TwoClocksLook | None = last_kept(_KEPT.format(tails))
+    if held is not None and held.fit is fit:
+        return []
+    compute = partial(_look, fit, tails, _unscaled(fit))
+    return [Request(OTHER_TAILS, (OTHER_TAILS, fit.plan, tails), compute, "Other tails", 0.2)]
+
+
+def keep_other_tails(
+    settings: TwoClocksSettings, fit: TwoClocksFit, answers: Sequence[Answer]
+) -> None:
+    """Keep what `other_tails_request` made, for the moment when it is asked for."""
+    for answer in answers:
+        if answer.fresh and answer.result.fit is fit:
+            _keep(fit, _other(settings.tails), lambda: answer.result)
+
+
+def _keep(fit: TwoClocksFit, tails: str, make: Callable[[], TwoClocksLook]) -> TwoClocksLook:
+    return kept(_KEPT.format(tails), [fit], None, make)
+
+
+def _unscaled(fit: TwoClocksFit) -> Unscaled:
+    return kept("two-clocks-unscaled", [fit], None, lambda: unscaled_of(fit))
+
+
+def _other(tails: str) -> str:
+    return next(one for one in TAILS if one != tails)
 
 
 def draw_picture(settings: TwoClocksSettings, look: TwoClocksLook, fresh: bool) -> None:
@@ -226,6 +259,10 @@ def explain_two_clocks() -> None:
 
 def _fit(plan: TwoClocksPlan, job: object) -> Any:
     return fit_two_clocks(plan)
+
+
+def _look(fit: TwoClocksFit, tails: str, unscaled: Unscaled, job: object) -> TwoClocksLook:
+    return look_two_clocks(fit, tails, unscaled)
 
 
 def _seeds(plan: TwoClocksPlan, job: object) -> SeedScores:
