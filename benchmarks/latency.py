@@ -101,6 +101,9 @@ def radio(key: str) -> str:
 
 
 COURSE, SOFT = "neighbours-course", "soft-trees-functions"
+CLOCKS = "two-clocks-band"
+DIAL = f".st-key-{CLOCKS} input[type=range] >> nth=1"
+FACTOR = f".st-key-{CLOCKS} input[type=checkbox]"
 HETERO, MAPS = "heteroscedastic-panels", "novelty-maps"
 MOVES = ("ArrowRight", "ArrowRight", "ArrowLeft", "ArrowLeft")
 
@@ -153,6 +156,9 @@ CONTROLS = (
         200.0,
         ("ArrowUp", "ArrowUp", "ArrowDown", "ArrowDown"),
     ),
+    Control("/two_clocks", "tails", radio("tails"), CANVAS, "two-clocks-map", 300.0, MOVES),
+    Control("/two_clocks", "trees for the scale", DIAL, CURVES, CLOCKS, 100.0, MOVES),
+    Control("/two_clocks?model=kNN", "factor of kNN", FACTOR, CURVES, CLOCKS, 100.0, ("Space",)),
     # Seeds go one way only, so that every press trains 10 + 1 models of 1000 trees anew.
     Control(
         "/heart", "seed (11 x 1000 trees)", slider("seed"), CANVAS, "heart", 600.0, ("ArrowRight",)

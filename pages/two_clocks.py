@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from gbuq_core.experiments.two_clocks.plan import plan_two_clocks
 from pages._ui.jobs_glue import ask, show_progress
 from pages._ui.two_clocks.controls import STATE, settings_of
 from pages._ui.two_clocks.picture import (
@@ -27,14 +28,19 @@ LEDE = (
     "truth. Where on the map is the NLL least: on the diagonal, where early stopping looks, or "
     "off it?"
 )
+LEDE_WITHOUT_CLOCKS = (
+    "Every model here states a std for each row. Do its 90 % intervals hold 90 % of new rows, and "
+    "do those of the other levels? Switch the factor on and off, and watch the band over the truth."
+)
 WAIT_SECONDS, QUICK = 1.5, 0.12  # the default's fits come without a flash of progress
 
 
 st.title("Is the stated uncertainty true?")
-with st.container(key="lede"):
-    st.markdown(LEDE)
+lede = st.container(key="lede")
 values = open_page(STATE)
 settings = settings_of(values)
+has_clocks = plan_two_clocks(settings).has_clocks
+lede.markdown(LEDE if has_clocks else LEDE_WITHOUT_CLOCKS)
 (answer,) = ask([fit_request(settings)], WAIT_SECONDS, others=(SEEDS, OTHER_TAILS))
 look = look_at(settings, answer)
 if look is not None:
@@ -43,10 +49,11 @@ seeds = None
 if answer.fresh:  # the seeds wait for the picture
     behind = [seeds_request(settings), *other_tails_request(settings, answer.result)]
     seeds, *other = ask(behind, QUICK, others=(FIT,))
-    keep_other_tails(settings, answer.result, other)
+    keep_other_tails(answer.result, other)
 show_progress([one for one in (answer, seeds) if one is not None])
 if look is not None:
     export_two_clocks(settings, look, seeds, link_to(STATE, values))
-    draw_more(look)
+    if look.fit.plan.has_clocks:
+        draw_more(look)
     draw_scores(settings, look, seeds)
 explain_two_clocks()

@@ -16,11 +16,13 @@ from gbuq_core.figures.canvas.panels import Line, Marker, Panel, PanelSheet
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.curves.parts import entry, line, rounded
 from gbuq_core.figures.theme import METHOD_STYLES
+from gbuq_core.methods.papers import DARK_GREY, GREY
 
 Array = npt.NDArray[np.float64]
 Part = dict[str, Any]
 
 DATA_OPACITY, KNOWLEDGE_OPACITY = 0.22, 0.62
+GREY_DATA_OPACITY = 0.4  # a baseline's pale grey would hardly be seen
 COLOUR = METHOD_STYLES["sglb"].colour
 # Of the ways to stop, in the Okabe-Ito order; the diagonal of the reliability is the page's ink.
 WAY_COLOURS: Mapping[str, str] = {
@@ -31,7 +33,9 @@ WAY_COLOURS: Mapping[str, str] = {
 }
 _WAY_DASHES: Mapping[str, str] = {"all": "", "factor": "2 3", "early": "7 4", "clocks": ""}
 _TRUTH: Part = {"colour": "text", "width": 1.2}
-_BAND_HEIGHT, _CURVES_HEIGHT, _RELIABILITY_HEIGHT, _MAP_HEIGHT = 330, 560, 330, 205
+_BAND_HEIGHT, _CURVES_HEIGHT, _RELIABILITY_HEIGHT, _MAP_HEIGHT = 400, 560, 400, 205
+_MOVE = "Move the sliders: the band follows."
+_SWITCH = "Switch the factor on and off: the band follows."
 _MAP_ASPECT = 1.9  # width over height, so that both maps stand beside the band
 _MOST_DOTS = 400
 _NLL_REACH = 3.0  # nats above the least that the maps' colours span
@@ -102,6 +106,9 @@ def band_figure(look: Look, shown: tuple[int, int, bool] | None = None, alt: str
         The picture in words.
     """
     scene, stages, maps = look.fit.rows.scene, look.fit.scene, look.maps
+    colour = METHOD_STYLES[look.fit.plan.model].colour
+    fill = GREY_DATA_OPACITY if colour in (GREY, DARK_GREY) else DATA_OPACITY
+    grows = len(stages.n_trees) > 1
     trees = [int(n) for n in stages.n_trees]
     dots = slice(0, _MOST_DOTS)
     x = rounded(scene.x)
@@ -117,10 +124,12 @@ def band_figure(look: Look, shown: tuple[int, int, bool] | None = None, alt: str
     over: list[Part] = [rows]
     values: list[Part] = []
     legend: list[Part] = [
-        {"name": "knowledge", "kind": "band", "colour": COLOUR, "opacity": KNOWLEDGE_OPACITY},
-        {"name": "data", "kind": "band", "colour": COLOUR, "opacity": DATA_OPACITY},
-        {"name": "prediction", "kind": "line", "colour": COLOUR, "width": 2},
+        {"name": "knowledge", "kind": "band", "colour": colour, "opacity": KNOWLEDGE_OPACITY},
+        {"name": "data", "kind": "band", "colour": colour, "opacity": fill},
+        {"name": "prediction", "kind": "line", "colour": colour, "width": 2},
     ]
+    if not stages.knowledge.any():
+        del legend[0]
     extremes = [scene.y_rows]
     if scene.mean is not None and scene.std is not None:
         half = maps.widths[0] * scene.std
@@ -146,7 +155,7 @@ def band_figure(look: Look, shown: tuple[int, int, bool] | None = None, alt: str
         "name": "two-clocks",
         "alt": alt,
         "height": _BAND_HEIGHT,
-        "hint": "Move the sliders: the band follows. Point at the picture to read values.",
+        "hint": f"{_MOVE if grows else _SWITCH} Point at the picture to read values.",
         "x": {"range": [float(scene.x[0]), float(scene.x[-1])], "label": scene.label},
         "panels": [{"share": 1, "range": [low - room, high + room], "label": "y", "layers": []}],
         "legend": legend,
@@ -158,8 +167,8 @@ def band_figure(look: Look, shown: tuple[int, int, bool] | None = None, alt: str
             **_place(shown_of(look, shown), trees),
             "stops": [{"name": stop.name, **_place(stop, trees)} for stop in stops_of(look)],
             "x": x,
-            "colour": COLOUR,
-            "fill": DATA_OPACITY,
+            "colour": colour,
+            "fill": fill,
             "rim": KNOWLEDGE_OPACITY,
             "under": under,
             "over": over,
@@ -229,9 +238,13 @@ def clocks_sheet(
             for stop in stops_of(look)
             if stop.factor == has_factor
         ]
+        marks = _merged(marks)
         if mine is not None and mine.factor == has_factor:
             at = (nearest(trees, mine.mean_trees), nearest(trees, mine.scale_trees))
-            marks.append(Marker(*at, "shown", "square"))
+            crowded = any(
+                abs(mark.x - at[0]) < len(trees) / 3 and abs(mark.y - at[1]) < 4 for mark in marks
+            )
+            marks.append(Marker(*at, "" if crowded else "shown", "square"))
         panels.append(
             Panel(
                 title=title,
@@ -257,6 +270,14 @@ def clocks_sheet(
         alt=alt,
         name="two-clocks-map",
     )
+
+
+def _merged(marks: Sequence[Marker]) -> list[Marker]:
+    """One mark a place, with the names of all that stand there."""
+    names: dict[tuple[float, float], list[str]] = {}
+    for mark in marks:
+        names.setdefault((mark.x, mark.y), []).append(mark.label)
+    return [Marker(x, y, " = ".join(each)) for (x, y), each in names.items()]
 
 
 def curves_figure(look: Look, alt: str = "") -> Curves:

@@ -157,7 +157,7 @@ RECORDS = (
         packages=("ngboost",),
         complete=True,
         costs=Costs(
-            fit=0.05, tree=1.6e-2, tree_row=8e-7, tree_cell=1e-6, predict_tree_row=4e-7,
+            fit=0.05, tree=7.5e-3, tree_row=9e-7, tree_cell=4.5e-7, predict_tree_row=4e-7,
             tree_bytes=6000.0,
         ),
     ),

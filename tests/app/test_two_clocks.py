@@ -14,6 +14,7 @@ from gbuq_core.experiments.two_clocks.export import two_clocks_code
 from gbuq_core.experiments.two_clocks.fit import count_fits
 from gbuq_core.experiments.two_clocks.plan import MODELS, TwoClocksSettings
 from gbuq_core.experiments.two_clocks.scores import score_seeds
+from gbuq_core.experiments.two_clocks.words import why_no_clocks
 from gbuq_core.jobs import RUNNER
 from gbuq_core.methods import METHODS, record
 from pages._ui.canvas import CanvasEvent
@@ -100,6 +101,7 @@ def test_a_knob_of_the_fit_changes_the_picture(key, value):
         ("virtual SGLB", {"members", "ngboost_trees"}),
         ("CatBoost", {"members", "mean_weight", "ngboost_trees"}),
         ("NGBoost", {"members", "mean_weight", "trees"}),
+        ("cSGLB", {"members", "ngboost_trees"}),
     ],
 )
 def test_every_model_is_drawn_with_its_own_knobs(label, hidden):
@@ -114,6 +116,44 @@ def test_every_model_is_drawn_with_its_own_knobs(label, hidden):
     code = two_clocks_code(replace(SETTINGS, model=key, ngboost_trees=50))
     assert code.strip() in [code.value for code in at.code]
     assert sum("of 2 seeds" in caption.value for caption in at.caption) == 6
+
+
+@pytest.mark.parametrize("label", ["kNN", "Quantile regression"])
+def test_a_model_without_clocks_has_no_sliders_but_a_factor_and_its_reliability(label):
+    key = next(key for key in MODELS if METHODS[key].label == label)
+    if METHODS[key].packages:
+        pytest.importorskip(METHODS[key].packages[0])
+    at = open_page(model=label, wanted=2)
+    assert [spec["name"] for spec in curve_specs(at)] == ["two-clocks", "two-clocks-reliability"]
+    assert not sheets(at)
+    assert dials(at)["trees"] == [1]
+    keys = {each.key for each in [*at.slider, *at.select_slider]}
+    assert not keys & {"trees", "ngboost_trees", "members", "rate", "depth", "mean_weight"}
+    assert sum(why_no_clocks(key) in caption.value for caption in at.caption) == 1
+    assert sum("of 2 seeds" in caption.value for caption in at.caption) == 4
+    code = two_clocks_code(replace(SETTINGS, model=key))
+    assert code.strip() in [code.value for code in at.code]
+
+
+def test_what_is_left_of_a_model_without_clocks_moves_no_slider():
+    at = open_page(clocks="1.1.plain")
+    found = dials(at)
+    assert found["trees"][found["mean"]] > 1
+    assert found["factor"] is True
+    assert dials(open_page(model="kNN", clocks="1.1.plain", wanted=2))["factor"] is False
+
+
+def test_other_tails_are_looked_at_behind_the_picture(monkeypatch):
+    at = open_page()
+
+    def refuse(*_):
+        raise AssertionError("the look was made before")
+
+    monkeypatch.setattr(picture, "look_two_clocks", refuse)
+    widget(at, "tails").set_value("normal").run()
+    (sheet,) = sheets(at)
+    assert sheet.header["panels"][1]["subtitle"] == "normal"
+    assert not at.exception
 
 
 def test_a_missing_package_is_one_sentence_and_another_model_is_drawn(monkeypatch):
@@ -156,7 +196,7 @@ def test_a_link_puts_the_sliders_where_they_were_and_marks_them_on_the_map():
     "bad",
     [
         {"data": "heart"}, {"rows": "7"}, {"trees": "-1"}, {"clocks": "0.5"},
-        {"clocks": "<b>1.2</b>"}, {"tails": "cauchy"}, {"model": "IBUG"}, {"depth": "99"},
+        {"clocks": "<b>1.2</b>"}, {"tails": "cauchy"}, {"model": "nonsense"}, {"depth": "99"},
         {"colour": "red"},
     ],
 )  # fmt: skip
@@ -175,6 +215,7 @@ def test_a_bad_link_says_so_and_shows_a_picture(bad):
         TwoClocksSettings(shown=(7, 900, True), depth=6, rate=0.3, seed=9),
         TwoClocksSettings(model="ngboost", ngboost_trees=50),
         TwoClocksSettings(model="virtual_sglb", trees=200),
+        TwoClocksSettings(model="gp", shown=(1, 1, False)),
     ],
 )
 def test_a_query_restores_its_settings(settings):

@@ -84,6 +84,22 @@ def test_a_button_goes_to_a_way_to_stop_and_the_words_say_its_scores(page, serve
     assert_no_exception(page)
 
 
+def test_a_model_without_clocks_has_a_switch_that_moves_the_band_and_no_sliders(page, serve):
+    root = open_page(page, serve(APP), "data=wave&rows=100&model=kNN")
+    expect(root.get_by_role("slider")).to_have_count(0)  # hidden from readers of the screen too
+    before, band = clocks_of(root), root.evaluate(BAND)
+    assert before[:2] == [1, 1]
+    root.get_by_role("checkbox").uncheck()
+    page.wait_for_url(re.compile(r"clocks=1\.1\.plain"))
+    page.wait_for_function(
+        f"([node, before]) => ({BAND})(node) !== before", arg=[root.element_handle(), band]
+    )
+    assert clocks_of(root) == [1, 1, 1]
+    page.get_by_text("so there are no clocks").wait_for()
+    assert not page.evaluate(OVERFLOW)
+    assert_no_exception(page)
+
+
 @pytest.mark.parametrize(
     ("viewport", "colour_scheme"), [(DESKTOP, "light"), (PHONE, "dark")], indirect=True
 )

@@ -12,6 +12,7 @@ from gbuq_core.experiments.two_clocks.scores import look_two_clocks
 from gbuq_core.figures.canvas.encoding import decode_sheet, encode_sheet
 from gbuq_core.figures.curves import pack_curves, unpack_curves
 from gbuq_core.figures.standalone import standalone_html
+from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.figures.two_clocks import (
     band_figure,
     clocks_sheet,
@@ -23,8 +24,8 @@ SMALL = TwoClocksSettings(data="growing noise", rows=100, trees=100, members=2)
 
 
 @cache
-def look_of(data="growing noise"):
-    fit = fit_two_clocks(plan_two_clocks(replace(SMALL, data=data)))
+def look_of(data="growing noise", model="sglb"):
+    fit = fit_two_clocks(plan_two_clocks(replace(SMALL, data=data, model=model)))
     return look_two_clocks(fit, "student")
 
 
@@ -97,3 +98,24 @@ def test_reliability_runs_from_nothing_to_everything():
 def test_the_band_stands_in_a_page_of_its_own():
     page = standalone_html([band_figure(look_of()), clocks_sheet(look_of())], "Two clocks")
     assert "class DialsView" in page
+
+
+def test_a_model_without_clocks_has_one_stage_its_colour_and_no_knowledge_in_the_legend():
+    look = look_of(model="knn")
+    spec = band_figure(look, (1, 1, False)).spec
+    dials = spec["dials"]
+    assert (dials["trees"], dials["factor"]) == ([1], False)
+    assert [stop["name"] for stop in dials["stops"]] == ["As it is", "One factor"]
+    assert dials["colour"] == METHOD_STYLES["knn"].colour
+    assert [entry["name"] for entry in spec["legend"]][:2] == ["data", "prediction"]
+    assert len(reliability_figure(look).spec["legend"]) == 3
+
+
+def test_ways_that_stop_at_one_place_share_its_mark():
+    look = look_of()
+    every = look.clocks["all"]
+    there = replace(look.clocks["clocks"], mean_trees=every.mean_trees, scale_trees=100)
+    same = replace(look, clocks={**look.clocks, "clocks": there})
+    header = decode_sheet(encode_sheet(clocks_sheet(same))).header
+    labels = [mark["label"] for mark in header["panels"][1]["markers"]]
+    assert labels == ["All trees, one factor = Two clocks"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gbuq_core.experiments.python_text import arguments_text
 from gbuq_core.experiments.two_clocks.data import SLOPE
-from gbuq_core.experiments.two_clocks.models import kind_of
+from gbuq_core.experiments.two_clocks.models import arguments_of, kind_of
 from gbuq_core.experiments.two_clocks.plan import (
     N_SCORED,
     SINGLE,
@@ -78,11 +78,20 @@ show("all trees", NormalDistribution(found.loc, found.scale))
 """
 
 
+_SHOW_SCALED = """
+show("as it is", model().fit(X, y).predict_distribution(X_scored))
+wrapped = CalibratedRegressor(model(), method="scale", tails=tails, random_state=seed)
+wrapped.fit(X, y)
+print("factor:", wrapped.factor_)
+show("one factor", wrapped.predict_distribution(X_scored))
+"""
+
+
 def two_clocks_code(settings: TwoClocksSettings) -> str:
     """Python that fits the model, stops it and scores it.
 
     An ensemble: all trees, early stopping and two clocks. CatBoost and NGBoost: all trees, one
-    factor and two clocks.
+    factor and two clocks. A model without clocks: as it is, and with one factor.
 
     Examples
     --------
@@ -92,6 +101,8 @@ def two_clocks_code(settings: TwoClocksSettings) -> str:
     plan = plan_two_clocks(settings)
     if plan.model in SINGLE:
         return _code_of_library(plan, settings.tails)
+    if not plan.has_clocks:
+        return _code_of_method(plan, settings.tails)
     knobs: dict[str, object] = {
         **kind_of(plan),
         "n_members": plan.members,
@@ -127,6 +138,25 @@ def _code_of_library(plan: TwoClocksPlan, tails: str) -> str:
     lines += ["", *_rows_code(plan, imports), f'seed, tails = {plan.seed}, "{tails}"', ""]
     made = maker.format(trees=plan.trees, rate=plan.rate, depth=plan.depth)
     return "\n".join(lines) + _SCORES + made + _SHOW_WRAPPED
+
+
+def _code_of_method(plan: TwoClocksPlan, tails: str) -> str:
+    """The same of a model without clocks."""
+    imports = [
+        "from gbuq_core import CalibratedRegressor",
+        "from gbuq_core.methods import METHODS",
+    ]
+    lines = ["import numpy as np", "", *_rows_code(plan, imports)]
+    lines += [f'seed, tails = {plan.seed}, "{tails}"', "", ""]
+    lines += ["def model():", f'    return METHODS["{plan.model}"].make({_given(plan)})', ""]
+    return "\n".join(lines) + _SCORES + _SHOW_SCALED
+
+
+def _given(plan: TwoClocksPlan) -> str:
+    """Arguments of a model without clocks as code, the seed by its name."""
+    given = {name: value for name, value in arguments_of(plan).items() if name != "random_state"}
+    seed = ["random_state=seed"] if "random_state" in arguments_of(plan) else []
+    return ", ".join(part for part in (arguments_text(given), *seed) if part)
 
 
 def _rows_code(plan: TwoClocksPlan, imports: list[str]) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -18,12 +19,14 @@ from gbuq_core.experiments.two_clocks.data import Array, ClockRows, rows_of
 from gbuq_core.experiments.two_clocks.models import fit_model, held_out_stages, new_stages
 from gbuq_core.experiments.two_clocks.plan import SINGLE, TwoClocksPlan
 from gbuq_core.jobs import stage
+from gbuq_core.methods import METHODS
 from gbuq_core.presentation import Tally
+from gbuq_core.resources import held_bytes
 
 
 @dataclass(frozen=True, kw_only=True)
 class TwoClocksFit:
-    """What the model says at about forty numbers of trees.
+    """What the model says at about forty numbers of trees, or once if it has no clocks.
 
     Attributes
     ----------
@@ -34,6 +37,9 @@ class TwoClocksFit:
     scoring, scene : Stages
         About rows that score, and about the scene's points (whose ``y`` is 0), from the model
         that was trained on all training rows.
+    own : Distribution or None
+        What a model without clocks predicts of the rows that score: its own law, which need not be
+        a normal.
     seconds, memory_bytes : float, int or None
         Cost of both trainings, and what the model holds; None where another library holds it.
     """
@@ -43,6 +49,7 @@ class TwoClocksFit:
     choosing: Stages
     scoring: Stages
     scene: Stages
+    own: Distribution | None
     seconds: float
     memory_bytes: int | None
 
@@ -74,9 +81,16 @@ def fit_two_clocks(plan: TwoClocksPlan) -> TwoClocksFit:
         choosing=choosing,
         scoring=new_stages(plan, model, rows.X_scored, rows.y_scored),
         scene=new_stages(plan, model, scene, np.zeros(len(scene))),
+        own=None if plan.has_clocks else model.predict_distribution(rows.X_scored),
         seconds=seconds,
-        memory_bytes=None if plan.model in SINGLE else int(model.memory_bytes_),
+        memory_bytes=_memory_of(plan, model),
     )
+
+
+def _memory_of(plan: TwoClocksPlan, model: Any) -> int | None:
+    if plan.model in SINGLE or METHODS[plan.model].opaque:
+        return None
+    return int(model.memory_bytes_) if plan.has_clocks else held_bytes(model)
 
 
 _FITS = Tally()
@@ -84,9 +98,10 @@ count_fits = _FITS.count  # what a knob of the view leaves as it is
 
 
 def clocks_of_ways(choosing: Stages, tails: str) -> dict[str, Clocks]:
-    """Where each way of `plan.WAYS` stops, from the rows that choose.
+    """Where each way to stop stops, from the rows that choose.
 
-    "All trees" chooses nothing. "All trees, one factor" may choose a factor and the tails.
+    "All trees" chooses nothing. "All trees, one factor" may choose a factor and the tails. With one
+    stage these are the only ways.
     """
     last = replace(
         choosing,
@@ -96,12 +111,20 @@ def clocks_of_ways(choosing: Stages, tails: str) -> dict[str, Clocks]:
         data=choosing.data[-1:],
         for_mean=choosing.for_mean[-1:],
     )
+    ends = {"all": early_clocks(last, "normal"), "factor": choose_clocks(last, tails)}
+    if len(choosing.n_trees) == 1:
+        return ends
     return {
-        "all": early_clocks(last, "normal"),
-        "factor": choose_clocks(last, tails),
+        **ends,
         "early": early_clocks(choosing, tails),
         "clocks": choose_clocks(choosing, tails),
     }
+
+
+def laws_of(fit: TwoClocksFit, clocks: dict[str, Clocks]) -> dict[str, Distribution]:
+    """What the model predicts of the rows that score, each way; as it is by its own law."""
+    laws = {way: law_of(fit.scoring, found) for way, found in clocks.items()}
+    return laws if fit.own is None else {**laws, "all": fit.own}
 
 
 def law_of(stages: Stages, clocks: Clocks) -> Distribution:

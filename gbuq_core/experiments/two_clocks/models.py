@@ -1,7 +1,8 @@
-"""The models that the page can stop: made, fitted with progress, and read at every stage.
+"""The models of the page: made, fitted with progress, and read at every stage.
 
 The ensembles are this library's. CatBoost and NGBoost are fitted as their users fit them, on the
-target as it is, and imported at their first use.
+target as it is, and imported at their first use. Every other method of `gbuq_core.methods` is
+fitted with its defaults, and read once: it has one stage.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from gbuq_core.calibration.clocks import join_stages
 from gbuq_core.calibration.splits import make_splits
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.two_clocks.data import Array, ClockRows
-from gbuq_core.experiments.two_clocks.plan import SINGLE, TwoClocksPlan
+from gbuq_core.experiments.two_clocks.plan import CYCLICAL, SINGLE, TwoClocksPlan
 from gbuq_core.jobs import stage, tick
 from gbuq_core.methods import METHODS
 from gbuq_core.progress import TreeWatcher
@@ -30,6 +31,9 @@ _KINDS: dict[str, dict[str, Any]] = {
     "sglb": {},
     "sgb": {"method": "sgb"},
     "virtual_sglb": {"ensemble": "virtual"},
+    "virtual_catboost": {"ensemble": "virtual", "engine": "catboost"},
+    "csglb": {"method": "csglb"},
+    "cbsglb": {"method": "cbsglb"},
 }
 
 
@@ -39,25 +43,26 @@ def fit_model(plan: TwoClocksPlan, rows: ClockRows) -> Any:
     Raises
     ------
     InvalidParameter
-        If its package is missing.
+        If its package is missing, or it cannot learn from so many rows.
     InvalidData
         If the library cannot go on, because its std fell to 0.
     """
-    missing = METHODS[plan.model].missing()
-    if missing:
-        raise InvalidParameter(missing)
-    if plan.model in SINGLE:
-        return _fit_single(plan, rows.X, rows.y)
+    refusal = METHODS[plan.model].why_not(len(rows.y))
+    if refusal:
+        raise InvalidParameter(refusal)
+    if _stands_alone(plan):
+        return _fit_alone(plan, rows.X, rows.y)
     return _ensemble(plan, plan.seed, plan.members).fit(rows.X, rows.y)
 
 
 def held_out_stages(plan: TwoClocksPlan, rows: ClockRows, model: Any) -> Stages:
     """About each row that chooses, from a fold without it.
 
-    Folds and seeds are those of the estimator itself, or those of `CalibratedRegressor` around
-    another library's model.
+    Folds and seeds are those of the estimator itself, or those of `CalibratedRegressor` around a
+    model that chooses no clocks.
     """
-    seed = plan.seed if plan.model in SINGLE else model.seed_
+    alone = _stands_alone(plan)
+    seed = plan.seed if alone else model.seed_
     splits = make_splits(rows.y, False, None, None, seed)
     parts = []
     with stage(float(len(splits))):
@@ -65,8 +70,8 @@ def held_out_stages(plan: TwoClocksPlan, rows: ClockRows, model: Any) -> Stages:
             X, y = rows.X[split.fitted], rows.y[split.fitted]
             held, held_y = rows.X[split.held], rows.y[split.held]
             with stage(1.0, span=1.0):
-                if plan.model in SINGLE:
-                    parts.append(new_stages(plan, _fit_single(plan, X, y), held, held_y))
+                if alone:
+                    parts.append(new_stages(plan, _fit_alone(plan, X, y), held, held_y))
                     continue
                 drawn = int(np.random.SeedSequence((seed, 3, k)).generate_state(1)[0])
                 members = members_of_a_fold(model.plan_.n_models, len(splits))
@@ -77,7 +82,13 @@ def held_out_stages(plan: TwoClocksPlan, rows: ClockRows, model: Any) -> Stages:
 
 
 def new_stages(plan: TwoClocksPlan, model: Any, X: Array, y: Array) -> Stages:
-    """What a fitted model says about new rows while it grows."""
+    """What a fitted model says about new rows while it grows, or in its one stage."""
+    if not plan.has_clocks:
+        found = reader_of(model).parts(model, X)
+        return Stages(
+            n_trees=np.array([1]), mean=found.loc[None], knowledge=found.knowledge[None],
+            data=found.data[None], y=y, for_mean=np.ones(1, bool),
+        )  # fmt: skip
     if plan.model in SINGLE:
         return reader_of(model, growing=True).stages(model, X, y, plan.trees)
     return regression_stages(model, pd.DataFrame(X), y)
@@ -90,7 +101,25 @@ def kind_of(plan: TwoClocksPlan) -> dict[str, Any]:
     >>> kind_of(plan_two_clocks(TwoClocksSettings(model="virtual_sglb")))
     {'ensemble': 'virtual'}
     """
-    return dict(_KINDS[plan.model])
+    cycles = {"cycle_length": plan.cycle_length} if plan.model in CYCLICAL else {}
+    return {**_KINDS[plan.model], **cycles}
+
+
+def arguments_of(plan: TwoClocksPlan) -> dict[str, Any]:
+    """Arguments of a model without clocks: its method's defaults, one thread, the seed.
+
+    >>> from gbuq_core.experiments.two_clocks.plan import TwoClocksSettings, plan_two_clocks
+    >>> arguments_of(plan_two_clocks(TwoClocksSettings(model="ibug", seed=7)))
+    {'n_jobs': 1, 'random_state': 7}
+    """
+    takes = METHODS[plan.model].builder().takes
+    shared = {"n_jobs": 1, "random_state": plan.seed}  # threads would wait for so few rows
+    return {name: value for name, value in shared.items() if name in takes}
+
+
+def _stands_alone(plan: TwoClocksPlan) -> bool:
+    """Whether it is not one of this library's ensembles, which choose clocks in their own fit."""
+    return plan.model in SINGLE or not plan.has_clocks
 
 
 def _ensemble(plan: TwoClocksPlan, seed: int, members: int) -> BoostedEnsembleRegressor:
@@ -106,7 +135,10 @@ def _ensemble(plan: TwoClocksPlan, seed: int, members: int) -> BoostedEnsembleRe
     )
 
 
-def _fit_single(plan: TwoClocksPlan, X: Array, y: Array) -> Any:
+def _fit_alone(plan: TwoClocksPlan, X: Array, y: Array) -> Any:
+    if not plan.has_clocks:
+        with stage(1.0, span=1.0):
+            return METHODS[plan.model].make(**arguments_of(plan)).fit(X, y)
     with stage(float(plan.trees)):
         fit = _fit_catboost if plan.model == "catboost" else _fit_ngboost
         return fit(plan, X, y)

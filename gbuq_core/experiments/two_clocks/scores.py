@@ -22,9 +22,10 @@ from gbuq_core.experiments.two_clocks.fit import (
     TwoClocksFit,
     clocks_of_ways,
     fit_two_clocks,
-    law_of,
+    laws_of,
 )
 from gbuq_core.experiments.two_clocks.plan import (
+    FACTOR_WAYS,
     LEVEL,
     LEVELS,
     WAYS,
@@ -118,7 +119,7 @@ class TwoClocksLook:
     @property
     def labels(self) -> Mapping[str, str]:
         """The names of the ways to stop."""
-        return WAYS
+        return self.fit.plan.ways
 
     @property
     def levels(self) -> tuple[float, ...]:
@@ -133,7 +134,10 @@ class TwoClocksLook:
 
 @dataclass(frozen=True, kw_only=True)
 class SeedScores:
-    """Scores of every way over seeds, (n_seeds, n_ways, n_scores), for each kind of tails."""
+    """Scores of every way over seeds, (n_seeds, n_ways, n_scores), for each kind of tails.
+
+    The ways are those of the plan, in their order.
+    """
 
     seeds: tuple[int, ...]
     by_tails: dict[str, Array]
@@ -161,9 +165,9 @@ def look_two_clocks(
     """
     unscaled = unscaled_of(fit) if unscaled is None else unscaled
     clocks = clocks_of_ways(fit.choosing, tails)
-    laws = {way: law_of(fit.scoring, found) for way, found in clocks.items()}
+    laws = laws_of(fit, clocks)
     y = fit.scoring.y
-    scores = [_way_score(WAYS[way], clocks[way], laws[way], y) for way in WAYS]
+    scores = [_way_score(label, clocks[way], laws[way], y) for way, label in fit.plan.ways.items()]
     if fit.rows.mean_scored is not None and fit.rows.std_scored is not None:
         least = np.maximum(fit.rows.std_scored, np.finfo(np.float64).tiny ** 0.5)
         truth = NormalDistribution(fit.rows.mean_scored, least)
@@ -174,7 +178,7 @@ def look_two_clocks(
         clocks=clocks,
         scores=tuple(scores),
         curves=unscaled.curves,
-        maps=maps_of(fit, clocks["clocks"].df, unscaled),
+        maps=maps_of(fit, clocks["clocks" if fit.plan.has_clocks else "factor"].df, unscaled),
         reliability={
             way: np.asarray(pit_coverage(law.cdf(y), LEVELS).observed) for way, law in laws.items()
         },
@@ -209,6 +213,9 @@ def unscaled_of(fit: TwoClocksFit) -> Unscaled:
         squared = (scored.mean[a] - scored.y) ** 2
         nll[:, a] = _MeanNLL(squared, scored.knowledge[a], scored.data, math.inf)(np.ones(n))
         inside[:, a] = (squared <= z * z * (scored.data + scored.knowledge[a])).mean(axis=1)
+    if fit.own is not None:  # one stage, whose law need not be a normal
+        share, own_nll, _, _ = _scores(fit.own, scored.y)
+        nll[:], inside[:] = own_nll, share
     return Unscaled(
         curves=curves_of(scored),
         rmse=np.sqrt(((scored.mean - scored.y) ** 2).mean(axis=1)),
@@ -372,9 +379,8 @@ def score_seeds(plan: TwoClocksPlan, n_seeds: int | None = None) -> SeedScores:
             with stage(1.0, span=1.0):
                 fit = fit_two_clocks(replace(plan, seed=seed))
             for tails in TAILS:
-                clocks = clocks_of_ways(fit.choosing, tails)
-                laws = [law_of(fit.scoring, clocks[way]) for way in WAYS]
-                found[tails].append([_scores(law, fit.scoring.y) for law in laws])
+                laws = laws_of(fit, clocks_of_ways(fit.choosing, tails))
+                found[tails].append([_scores(laws[way], fit.scoring.y) for way in plan.ways])
     return SeedScores(seeds=seeds, by_tails={tails: np.array(found[tails]) for tails in TAILS})
 
 
@@ -396,6 +402,13 @@ def verdicts_of(scores: Array) -> tuple[Claim, ...]:
     ways, names = list(WAYS), list(SCORES)
     nll, crps, rmse = (scores[..., names.index(name)] for name in ("nll", "crps", "rmse"))
     coverage = scores[..., names.index("coverage")]
+    if scores.shape[1] == len(FACTOR_WAYS):
+        return (
+            _beats("One factor has a lower NLL than the model as it is.", nll, 1, 0, "NLL"),
+            _beats("One factor has a lower CRPS than the model as it is.", crps, 1, 0, "CRPS"),
+            _covers("The model as it is states intervals that are true.", coverage[:, 0], False),
+            _covers("With one factor, its intervals are true.", coverage[:, 1], False),
+        )
     clocks, early, factor = (ways.index(way) for way in ("clocks", "early", "factor"))
     return (
         _beats("Two clocks has a lower NLL than early stopping.", nll, clocks, early, "NLL"),

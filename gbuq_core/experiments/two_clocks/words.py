@@ -8,7 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gbuq_core.calibration.splits import HELD_OUT_FROM
-from gbuq_core.experiments.two_clocks.plan import SINGLE, WAYS, TwoClocksSettings, plan_two_clocks
+from gbuq_core.experiments.two_clocks.plan import (
+    CYCLICAL,
+    FACTOR_WAYS,
+    SINGLE,
+    WAYS,
+    TwoClocksSettings,
+    plan_two_clocks,
+)
 from gbuq_core.experiments.two_clocks.scores import TwoClocksLook, WayScore
 from gbuq_core.methods import METHODS
 from gbuq_core.presentation import short
@@ -29,11 +36,19 @@ def describe_data(settings: TwoClocksSettings) -> str:
         "diabetes": "442 patients and ten measurements; the target is how far the disease went.",
     }[settings.data]
     n = plan_two_clocks(settings).rows
+    plan = plan_two_clocks(settings)
     who = "a fifth of them, held out," if n >= HELD_OUT_FROM else "held out in five folds, they"
     verb = "chooses" if n >= HELD_OUT_FROM else "choose"
-    told = f"{about} {n:,} rows train the model; {who} {verb} the clocks. Other rows score them."
+    what = "the clocks" if plan.has_clocks else "the factor"
+    them = "them" if plan.has_clocks else "it"
+    told = f"{about} {n:,} rows train the model; {who} {verb} {what}. Other rows score {them}."
+    label = METHODS[settings.model].label
+    if settings.model in CYCLICAL:
+        told += (
+            f" {label} has a member at the end of every {plan.cycle_length} trees, and its mean "
+            "can stop where at least two members are complete."
+        )
     if settings.model in SINGLE:
-        label = METHODS[settings.model].label
         told += f" {label} is one model, so its knowledge uncertainty is 0."
     return told
 
@@ -51,6 +66,8 @@ def describe_two_clocks(look: TwoClocksLook) -> str:
     'All trees'
     """
     told = [describe_way(score) for score in look.scores]
+    if not look.fit.plan.has_clocks:
+        return " ".join(told)
     curves = look.curves
     best, truest = int(curves.rmse.argmin()), int(curves.nll.argmin())
     told.append(
@@ -69,26 +86,44 @@ def describe_way(score: WayScore) -> str:
     return f"{score.label}{_clocks_text(score)}: {scores}"
 
 
+def why_no_clocks(model: str) -> str:
+    """Why a model has no sliders, and what can be done instead.
+
+    >>> why_no_clocks("gp")
+    'Gaussian process has no trees after which its mean and its scale could stop, so there are no...
+    """
+    return (
+        f"{METHODS[model].label} has no trees after which its mean and its scale could stop, so "
+        "there are no clocks. One factor can still make its std larger or smaller."
+    )
+
+
 def _clocks_text(score: WayScore) -> str:
     clocks = score.clocks
     if clocks is None:
         return ""
-    parts = [f"{clocks.mean_trees:,} trees for the mean, {clocks.scale_trees:,} for the scale"]
-    if score.label in (WAYS["factor"], WAYS["clocks"]):
+    parts = []
+    if score.label in WAYS.values():
+        parts.append(
+            f"{clocks.mean_trees:,} trees for the mean, {clocks.scale_trees:,} for the scale"
+        )
+    if score.label in (WAYS["factor"], WAYS["clocks"], FACTOR_WAYS["factor"]):
         parts.append(f"factor {short(clocks.factor)}")
     if not math.isinf(clocks.df):
         parts.append(f"t with {short(clocks.df)} degrees of freedom")
-    return f" ({', '.join(parts)})"
+    return f" ({', '.join(parts)})" if parts else ""
 
 
 def score_rows(look: TwoClocksLook) -> list[tuple[str, ...]]:
     """The table of this seed: a line a way to stop, its headings first."""
-    rows: list[tuple[str, ...]] = [
-        ("", "Mean, scale", "Coverage", "NLL", "RMSE", "CRPS"),
-    ]
+    has_clocks = look.fit.plan.has_clocks
+    second = "Mean, scale" if has_clocks else "Factor"
+    rows: list[tuple[str, ...]] = [("", second, "Coverage", "NLL", "RMSE", "CRPS")]
     for score in look.scores:
-        clocks = score.clocks
-        stops = "" if clocks is None else f"{clocks.mean_trees:,}, {clocks.scale_trees:,}"
+        clocks, stops = score.clocks, ""
+        if clocks is not None:
+            both = f"{clocks.mean_trees:,}, {clocks.scale_trees:,}"
+            stops = both if has_clocks else short(clocks.factor)
         rows.append(
             (
                 score.label,
@@ -109,6 +144,7 @@ def seed_rows(scores: NDArray[np.float64]) -> list[tuple[str, ...]]:
     """
     means = np.asarray(scores).mean(axis=0)
     rows: list[tuple[str, ...]] = [("", "Coverage", "NLL", "RMSE", "CRPS")]
-    for label, (coverage, *others) in zip(WAYS.values(), means, strict=True):
+    ways = WAYS if len(means) == len(WAYS) else FACTOR_WAYS
+    for label, (coverage, *others) in zip(ways.values(), means, strict=True):
         rows.append((label, f"{100 * coverage:.0f} %", *(short(value) for value in others)))
     return rows

@@ -143,7 +143,7 @@ function drawMarker(pen, at, marker, map, theme) {
 
 // A label beside a spot of the map, on the side where there is room.
 function drawMapLabel(pen, label, x, y, map, theme) {
-  const text = fitText(label, 140, theme, SIZE.tick, 600);
+  const text = fitText(label, Math.min(220, 0.6 * map.w), theme, SIZE.tick, 600);
   const width = textWidth(text, theme, SIZE.tick, 600);
   const left = x + 12 + width > map.x + map.w ? x - 12 - width : x + 12;
   pen.rect(left - 3, y - 9, width + 6, 18, theme.halo);

@@ -9,6 +9,7 @@ class DialsView extends CurvesView {
     this.bar = htmlNode('div', 'gbuq-curves-dials', this.root);
     this.svg.before(this.bar);
     this.sliders = {};
+    this.rows = [];
     for (const name of ['mean', 'scale']) {
       const label = htmlNode('label', 'gbuq-curves-dial', this.bar);
       const text = htmlNode('span', '', label);
@@ -16,6 +17,7 @@ class DialsView extends CurvesView {
       Object.assign(input, { type: 'range', min: 0, step: 1 });
       const number = htmlNode('output', '', label);
       label.insertBefore(input, number);
+      this.rows.push(label);
       input.addEventListener('input', () => this.turn());
       input.addEventListener('change', () => this.tell());
       this.sliders[name] = { text, input, number };
@@ -42,6 +44,7 @@ class DialsView extends CurvesView {
     this.asked = asked;
     if (another) this.told = null;
     const last = dials.trees.length - 1;
+    for (const row of this.rows) row.hidden = last === 0; // nothing to choose from
     for (const name of ['mean', 'scale']) {
       const { text, input } = this.sliders[name];
       text.textContent = dials.labels[name];
@@ -129,8 +132,8 @@ class DialsView extends CurvesView {
   say({ a, b, times, at, scaled }) {
     const { dials } = this.given;
     const said = (value) => formatValue(Number(value.toPrecision(3)));
-    this.sliders.mean.number.textContent = String(dials.trees[a]);
-    this.sliders.scale.number.textContent = String(dials.trees[b]);
+    this.sliders.mean.number.textContent = dials.trees[a].toLocaleString('en-US');
+    this.sliders.scale.number.textContent = dials.trees[b].toLocaleString('en-US');
     for (const [name, k] of [['mean', a], ['scale', b]]) {
       this.sliders[name].input.setAttribute('aria-valuetext', `${dials.trees[k]} trees`);
     }

@@ -10,7 +10,8 @@ import streamlit as st
 from gbuq_core.experiments.two_clocks.plan import (
     DATA,
     MODELS,
-    SINGLE,
+    WEIGHTED,
+    WITH_CLOCKS,
     WITH_MEMBERS,
     TwoClocksSettings,
 )
@@ -26,9 +27,10 @@ _SYNTHETIC = ("data", tuple(name for name in DATA if name != "diabetes"))
 _RECORD = METHODS["sglb"]
 _LABELS = {METHODS[key].label: key for key in MODELS}
 _NGBOOST = METHODS["ngboost"].label
-_NOT_NGBOOST = ("model", tuple(label for label in _LABELS if label != _NGBOOST))
+_BOOSTED = ("model", tuple(METHODS[key].label for key in WITH_CLOCKS))
+_NOT_NGBOOST = ("model", tuple(label for label in _BOOSTED[1] if label != _NGBOOST))
 _SEVERAL = ("model", tuple(METHODS[key].label for key in WITH_MEMBERS))
-_OURS = ("model", tuple(METHODS[key].label for key in MODELS if key not in SINGLE))
+_WEIGHTED = ("model", tuple(METHODS[key].label for key in WEIGHTED))
 
 STATE = PageState(
     key="two_clocks",
@@ -54,8 +56,10 @@ STATE = PageState(
         ),
         Knob(
             "model", "Model", "choice", METHODS[_DEFAULT.model].label, choices=tuple(_LABELS),
-            help="SGLB, SGB and virtual SGLB are this library's. CatBoost is trained with "
-            "RMSEWithUncertainty and NGBoost with a normal, both on the target as it is.",
+            help="The first eight grow tree by tree, so that their clocks can stop. CatBoost is "
+            "trained with RMSEWithUncertainty and NGBoost with a normal, both on the target as it "
+            "is. All others have no clocks: they use their defaults, and one factor scales their "
+            "std.",
         ),
         narrow(
             _RECORD.knob("n_trees"), key="trees", kind="ladder", low=None, high=None,
@@ -73,12 +77,14 @@ STATE = PageState(
         ),
         narrow(
             _RECORD.knob("learning_rate"), key="rate", choices=(0.03, 0.05, 0.1, 0.2, 0.3),
-            kind="ladder", low=None, high=None, default=_DEFAULT.rate,
+            kind="ladder", low=None, high=None, default=_DEFAULT.rate, needs=_BOOSTED,
         ),
-        narrow(_RECORD.knob("depth"), low=1, high=6, step=1, default=_DEFAULT.depth),
+        narrow(
+            _RECORD.knob("depth"), low=1, high=6, step=1, default=_DEFAULT.depth, needs=_BOOSTED,
+        ),
         Knob(
             "mean_weight", "Weight of the mean in splits", "ladder", _DEFAULT.mean_weight,
-            choices=(1.0, 10.0, 100.0), needs=_OURS,
+            choices=(1.0, 10.0, 100.0), needs=_WEIGHTED,
             help="How much the mean counts beside the scale when a tree chooses its splits. 1 is "
             "the weight of the papers, 100 that of our default.",
         ),
@@ -90,8 +96,8 @@ STATE = PageState(
         Knob(
             "clocks", "Clocks in the picture", "text", "", group="view", most=20,
             pattern=r"(?:[1-9][0-9]{0,4}\.[1-9][0-9]{0,4}(?:\.plain)?)?",
-            help="Trees for the mean and trees for the scale: 1000.149 for example, or "
-            "1000.149.plain without the factor. Empty for what two clocks chose.",
+            help="Trees for the mean and trees for the scale, for example 1000.149, or "
+            "1000.149.plain without the factor, or empty for what two clocks chose.",
         ),
     ),
     presets=(
@@ -109,9 +115,12 @@ STATE = PageState(
 
 def settings_of(values: SimpleNamespace) -> TwoClocksSettings:
     """The experiment's settings for the knobs' values."""
+    model, shown = _LABELS[values.model], read_clocks(values.clocks)
+    if shown is not None and shown[:2] == (1, 1) and model in WITH_CLOCKS:
+        shown = None  # left over from a model without clocks
     return TwoClocksSettings(
         data=values.data,
-        model=_LABELS[values.model],
+        model=model,
         rows=int(values.rows),
         noise=float(values.noise),
         seed=values.seed,
@@ -122,7 +131,7 @@ def settings_of(values: SimpleNamespace) -> TwoClocksSettings:
         depth=values.depth,
         mean_weight=float(values.mean_weight),
         tails=_TAILS[values.tails],
-        shown=read_clocks(values.clocks),
+        shown=shown,
     )
 
 

@@ -32,6 +32,7 @@ from gbuq_core.experiments.two_clocks.words import (
     describe_two_clocks,
     score_rows,
     seed_rows,
+    why_no_clocks,
 )
 from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.curves import Curves
@@ -57,6 +58,7 @@ from pages._ui.two_clocks.controls import turn
 FIT, SEEDS, OTHER_TAILS = "two-clocks", "two-clocks-seeds", "two-clocks-other-tails"
 _KEPT = "two-clocks-look-{}"  # with each kind of tails
 _PAPER = "https://arxiv.org/abs/2006.10562"
+_AS_IT_IS = "As it is: the law that the model predicts."
 _LEAD = (
     "Is the stated uncertainty true? The mean of a boosted ensemble and its scale stop at "
     "different numbers of trees, which rows held out of the training choose."
@@ -83,7 +85,7 @@ def fit_request(settings: TwoClocksSettings) -> Request:
 
 
 def seeds_request(settings: TwoClocksSettings) -> Request:
-    """The same fits with ten seeds, or five of NGBoost."""
+    """The same fits with ten seeds, or five of models that take long."""
     plan = plan_two_clocks(settings)
     n_seeds = seeds_of(plan)
     seconds = n_seeds * estimate_two_clocks_seconds(plan)
@@ -111,13 +113,16 @@ def other_tails_request(settings: TwoClocksSettings, fit: TwoClocksFit) -> list[
     return [Request(OTHER_TAILS, (OTHER_TAILS, fit.plan, tails), compute, "Other tails", 0.2)]
 
 
-def keep_other_tails(
-    settings: TwoClocksSettings, fit: TwoClocksFit, answers: Sequence[Answer]
-) -> None:
+def keep_other_tails(fit: TwoClocksFit, answers: Sequence[Answer]) -> None:
     """Keep what `other_tails_request` made, for the moment when it is asked for."""
     for answer in answers:
-        if answer.fresh and answer.result.fit is fit:
-            _keep(fit, _other(settings.tails), lambda: answer.result)
+        look: TwoClocksLook | None = answer.result
+        if answer.fresh and look is not None and look.fit is fit:
+            _keep(fit, look.tails, partial(_itself, look))
+
+
+def _itself(look: TwoClocksLook) -> TwoClocksLook:
+    return look
 
 
 def _keep(fit: TwoClocksFit, tails: str, make: Callable[[], TwoClocksLook]) -> TwoClocksLook:
@@ -133,31 +138,32 @@ def _other(tails: str) -> str:
 
 
 def draw_picture(settings: TwoClocksSettings, look: TwoClocksLook, fresh: bool) -> None:
-    """The band with its sliders beside the map of both clocks; then curves and reliability."""
+    """The band with its sliders beside the map of both clocks, or beside the reliability."""
     if not fresh:
         st.caption("Still the previous settings.")
     words = describe_two_clocks(look)
-    band, sheet = (
-        band_figure(look, settings.shown, words),
-        clocks_sheet(look, settings.shown, words),
-    )
+    plan = look.fit.plan
     left, right = st.columns([0.5, 0.5], gap="medium")
     with left, st.container(key="two-clocks-band"):
+        band = band_figure(look, settings.shown, words)
         show_curves(band, key="two-clocks-band-figure", on_turn=turn)
     with right:
-        canvas(
-            sheet,
-            key="two-clocks-map",
-            select="cells",
-            on_select=partial(_choose, [int(n) for n in look.maps.n_trees]),
-        )
+        if plan.has_clocks:
+            canvas(
+                clocks_sheet(look, settings.shown, words),
+                key="two-clocks-map",
+                select="cells",
+                on_select=partial(_choose, [int(n) for n in look.maps.n_trees]),
+            )
+        else:
+            _draw_reliability(look, words)
     cost = seconds_text(look.fit.seconds)
     if look.fit.memory_bytes is not None:
         cost += f", {format_bytes(look.fit.memory_bytes)}"
-    st.caption(
-        f"{describe_data(settings)} Click a cell of a map to move the sliders there. "
-        f"Fitted in {cost}."
-    )
+    note = "Click a cell of a map to move the sliders there."
+    if not plan.has_clocks:
+        note = why_no_clocks(plan.model)
+    st.caption(f"{describe_data(settings)} {note} Fitted in {cost}.")
 
 
 def draw_more(look: TwoClocksLook) -> None:
@@ -173,11 +179,15 @@ def draw_more(look: TwoClocksLook) -> None:
         )
     with right:
         st.header("Reliability")
-        show_curves(reliability_figure(look, words), key="two-clocks-reliability")
-        st.caption(
-            "A line below the diagonal: intervals hold fewer rows than they say. The shaded part "
-            "is chance, at 95 %."
-        )
+        _draw_reliability(look, words)
+
+
+def _draw_reliability(look: TwoClocksLook, words: str) -> None:
+    show_curves(reliability_figure(look, words), key="two-clocks-reliability")
+    st.caption(
+        "A line below the diagonal: intervals hold fewer rows than they say. The shaded part is "
+        "chance, at 95 %."
+    )
 
 
 def draw_scores(settings: TwoClocksSettings, look: TwoClocksLook, answer: Answer | None) -> None:
@@ -185,10 +195,10 @@ def draw_scores(settings: TwoClocksSettings, look: TwoClocksLook, answer: Answer
     st.header("Scores")
     with st.container(key="table-two-clocks"):
         st.markdown(markdown_table(score_rows(look)))
+    first = "All trees is the papers' way." if look.fit.plan.has_clocks else _AS_IT_IS
     st.caption(
         "On rows that chose nothing, with this seed. Coverage is the share inside 90 % intervals; "
-        "NLL is in nats, RMSE and CRPS in units of y. All trees is the papers' way. One factor "
-        "multiplies every std."
+        f"NLL is in nats, RMSE and CRPS in units of y. {first} One factor multiplies every std."
     )
     st.subheader(f"Over {seeds_of(plan_two_clocks(settings))} seeds")
     if answer is not None and answer.error:
@@ -209,13 +219,14 @@ def export_two_clocks(
 ) -> None:
     """Code, link, data and page; then the picture in words."""
     seeds = _seeds_of(answer)
-    downloads = (
+    page = partial(_html, settings, look, seeds)
+    downloads = [
         Download("Scores (CSV)", "scores.csv", "text/csv", partial(scores_csv, look)),
-        Download("Maps (CSV)", "maps.csv", "text/csv", partial(maps_csv, look)),
-        Download(
-            "Page (HTML)", "two-clocks.html", "text/html", partial(_html, settings, look, seeds)
-        ),
-    )
+        Download("Page (HTML)", "two-clocks.html", "text/html", page),
+    ]
+    if look.fit.plan.has_clocks:
+        maps = Download("Maps (CSV)", "maps.csv", "text/csv", partial(maps_csv, look))
+        downloads.insert(1, maps)
     show_exports("two_clocks", two_clocks_code(settings), link, downloads)
     with st.expander("In words"):
         st.text(describe_two_clocks(look), width="stretch")
@@ -247,10 +258,11 @@ def explain_two_clocks() -> None:
             "The factor scales data uncertainty only. p is a normal, or a Student t with the same "
             "std whose degrees of freedom are chosen too. Early stopping takes one number of "
             "trees for both, by the NLL. CatBoost and NGBoost are one model each, as their users "
-            "train them, so their knowledge is 0. Cyclical ensembles are not offered, because "
-            "their mean can stop only at the end of a cycle. Early in training, the mean fits "
-            "structure and the scale fits noise. Later, the training rows are fitted so closely "
-            "that their residuals no longer show the noise, and the scale collapses."
+            "train them, so their knowledge is 0. The mean of a cyclical ensemble can stop only at "
+            "the end of a cycle, once two members are complete. A method without clocks has only "
+            "the factor. Early in training, the mean fits structure and the scale fits noise. "
+            "Later, the training rows are fitted so closely that their residuals no longer show "
+            "the noise, and the scale collapses."
         )
         terms = [GLOSSARY[name] for name in _TERMS]
         st.markdown("\n".join(f"- **{term.label}.** {term.definition}" for term in terms))
@@ -292,11 +304,14 @@ def _choose(trees: list[int], event: CanvasEvent) -> None:
 def _html(settings: TwoClocksSettings, look: TwoClocksLook, seeds: SeedScores | None) -> bytes:
     words = describe_two_clocks(look)
     band: Curves = band_figure(look, settings.shown, words)
-    sheet: PanelSheet = clocks_sheet(look, settings.shown, words)
-    sections = [
-        Section(text=describe_data(settings), curves=band),
-        Section(heading="NLL over both clocks", sheet=sheet),
-        Section(heading="Against the number of trees", curves=curves_figure(look, words)),
+    sections = [Section(text=describe_data(settings), curves=band)]
+    if look.fit.plan.has_clocks:
+        sheet: PanelSheet = clocks_sheet(look, settings.shown, words)
+        sections += [
+            Section(heading="NLL over both clocks", sheet=sheet),
+            Section(heading="Against the number of trees", curves=curves_figure(look, words)),
+        ]
+    sections += [
         Section(heading="Reliability", curves=reliability_figure(look, words)),
         Section(heading="Scores", table=score_rows(look), caption=words),
     ]

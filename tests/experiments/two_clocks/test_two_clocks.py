@@ -14,16 +14,20 @@ from sklearn.base import clone as clone_of
 from gbuq_core import BoostedEnsembleRegressor, CalibratedRegressor, progress
 from gbuq_core.calibration.clocks import student_nll
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.experiments.two_clocks import models
+from gbuq_core.experiments.two_clocks import models, scores
 from gbuq_core.experiments.two_clocks.data import rows_of
 from gbuq_core.experiments.two_clocks.export import maps_csv, scores_csv, two_clocks_code
 from gbuq_core.experiments.two_clocks.fit import count_fits, fit_two_clocks
-from gbuq_core.experiments.two_clocks.models import fit_model
+from gbuq_core.experiments.two_clocks.models import arguments_of, fit_model
 from gbuq_core.experiments.two_clocks.plan import (
     DATA,
     MODELS,
     SINGLE,
     WAYS,
+    WEIGHTED,
+    WITH_CLOCKS,
+    WITH_MEMBERS,
+    WITHOUT_CLOCKS,
     TwoClocksSettings,
     estimate_two_clocks_seconds,
     plan_two_clocks,
@@ -37,9 +41,14 @@ from gbuq_core.experiments.two_clocks.scores import (
     score_seeds,
     verdicts_of,
 )
-from gbuq_core.experiments.two_clocks.words import describe_two_clocks, score_rows, seed_rows
+from gbuq_core.experiments.two_clocks.words import (
+    describe_data,
+    describe_two_clocks,
+    score_rows,
+    seed_rows,
+)
 from gbuq_core.jobs import JobRunner, current_job
-from gbuq_core.methods import record
+from gbuq_core.methods import METHODS, find_methods, record
 
 SMALL = TwoClocksSettings(data="growing noise", rows=200, trees=200, members=3)
 STOPPINGS = {"all": None, "early": "early", "clocks": "two_clocks"}
@@ -77,13 +86,25 @@ def test_each_way_is_the_estimators_own(way, tails):
 
 @pytest.mark.filterwarnings("ignore:The best number of trees")
 @pytest.mark.parametrize(
-    ("model", "kind"), [("sgb", {"method": "sgb"}), ("virtual_sglb", {"ensemble": "virtual"})]
+    ("model", "kind"),
+    [
+        ("sgb", {"method": "sgb"}),
+        ("virtual_sglb", {"ensemble": "virtual"}),
+        ("csglb", {"method": "csglb", "cycle_length": 20}),
+        ("cbsglb", {"method": "cbsglb", "cycle_length": 20}),
+    ],
 )
 def test_each_ensemble_is_the_estimators_own(model, kind):
     look = look_of(replace(SMALL, model=model, trees=100))
     rows, score = look.fit.rows, look.scores[list(WAYS).index("clocks")]
     own = BoostedEnsembleRegressor(
-        **kind, mean_weight=100.0, n_members=3, n_trees=100, depth=3, random_state=0
+        **kind,
+        mean_weight=100.0,
+        n_members=3,
+        n_trees=100,
+        depth=3,
+        learning_rate=0.1,
+        random_state=0,
     ).fit(rows.X, rows.y)
     law = own.predict_distribution(rows.X_scored)
     assert score.nll == pytest.approx(-law.logpdf(rows.y_scored).mean(), rel=1e-9)
@@ -113,6 +134,62 @@ def test_another_librarys_model_stops_where_the_wrapper_stops_it(model, tails):
     assert list(look.maps.n_trees) == list(look.fit.choosing.n_trees)
 
 
+def test_the_mean_of_a_cyclical_ensemble_stops_after_its_second_cycle():
+    look = look_of(replace(SMALL, model="csglb", trees=100))
+    stages = look.fit.choosing
+    assert stages.n_trees[stages.for_mean].tolist() == [40, 60, 80, 100]
+    assert look.clocks["clocks"].mean_trees in (40, 60, 80, 100)
+    told = describe_data(replace(SMALL, model="csglb", trees=100))
+    assert "a member at the end of every 20 trees" in told
+
+
+@pytest.mark.parametrize("tails", ["student", "normal"])
+@pytest.mark.parametrize("model", ["knn", "quantile", "macau_basic", "xbart"])
+def test_a_model_without_clocks_is_scaled_as_the_wrapper_scales_it(model, tails):
+    if METHODS[model].missing():
+        pytest.skip(METHODS[model].missing())
+    look = look_of(replace(SMALL, model=model, tails=tails))
+    rows, plan = look.fit.rows, look.fit.plan
+    made = METHODS[model].make(**arguments_of(plan))
+    wrapped = CalibratedRegressor(made, method="scale", tails=tails, random_state=0)
+    scaled = wrapped.fit(rows.X, rows.y).predict_distribution(rows.X_scored)
+    own = wrapped.estimator_.predict_distribution(rows.X_scored)
+    assert list(look.labels.values()) == ["As it is", "One factor"]
+    for score, law in zip(look.scores, (own, scaled), strict=False):
+        assert score.nll == pytest.approx(-law.logpdf(rows.y_scored).mean(), rel=1e-9)
+        assert score.crps == pytest.approx(law.crps(rows.y_scored).mean(), rel=1e-9)
+    found = look.clocks["factor"]
+    assert (found.factor, found.df) == pytest.approx((wrapped.factor_, wrapped.df_))
+    assert look.maps.nll_plain[0, 0] == look.scores[0].nll
+    assert look.maps.nll_scaled[0, 0] == pytest.approx(look.scores[1].nll, rel=1e-3)
+    assert "trees for the" not in describe_two_clocks(look)
+
+
+def test_every_regression_that_states_a_spread_is_offered():
+    offered = {METHODS[key].builder().of for key in MODELS}
+    spreads = find_methods("regression", yields=("total",))
+    assert {method.builder().of for method in spreads} == offered
+    assert not set(WITH_CLOCKS) & set(WITHOUT_CLOCKS)
+    assert MODELS[:5] == ("sglb", "sgb", "virtual_sglb", "catboost", "ngboost")
+
+
+def test_a_table_that_is_too_long_is_one_sentence(monkeypatch):
+    few = replace(METHODS["gp"], most_rows=50)
+    monkeypatch.setattr(models, "METHODS", {**METHODS, "gp": few})
+    with pytest.raises(InvalidParameter, match="takes at most 50 rows, and this table has 200"):
+        fit_two_clocks(plan_two_clocks(replace(SMALL, model="gp")))
+
+
+@pytest.mark.parametrize("df", [2.2, 5.0, math.inf])
+@pytest.mark.parametrize("n_rows", [1, 7, 8, 200])
+def test_logarithms_of_products_are_the_likelihood(rng, n_rows, df):
+    squared, knowledge = rng.exponential(1e6, n_rows), rng.exponential(1e4, n_rows)
+    data, factors = rng.exponential(1e6, (3, n_rows)), np.array([0.1, 1.0, 9.0])
+    found = scores._MeanNLL(squared, knowledge, data, df)(factors)
+    variance = factors[:, None] ** 2 * data + knowledge
+    np.testing.assert_allclose(found, student_nll(squared, variance, df).mean(axis=1), rtol=1e-12)
+
+
 @pytest.mark.parametrize("model", SINGLE)
 def test_a_librarys_fit_counts_its_trees_and_ends_when_nobody_wants_it(model):
     pytest.importorskip(model)
@@ -139,16 +216,19 @@ def test_a_librarys_fit_counts_its_trees_and_ends_when_nobody_wants_it(model):
 @pytest.mark.parametrize("model", MODELS)
 def test_a_fit_depends_on_no_knob_that_its_model_does_not_have(model):
     plan = plan_two_clocks(TwoClocksSettings(model=model))
-    alike = {
-        "sglb": {"ngboost_trees": 50},
-        "sgb": {"ngboost_trees": 50},
-        "virtual_sglb": {"members": 9, "ngboost_trees": 50},
-        "catboost": {"members": 9, "mean_weight": 1.0, "ngboost_trees": 50},
-        "ngboost": {"members": 9, "mean_weight": 1.0, "trees": 100},
-    }[model]
+    alike = {"ngboost_trees": 50, "members": 9, "mean_weight": 1.0}
+    for names, of_models in (("ngboost_trees", "ngboost"), ("members", WITH_MEMBERS)):
+        if model in of_models:
+            del alike[names]
+    if model in WEIGHTED:
+        del alike["mean_weight"]
+    if model == "ngboost":
+        alike["trees"] = 100
+    if model in WITHOUT_CLOCKS:
+        alike |= {"trees": 100, "rate": 0.3, "depth": 6}
     assert plan_two_clocks(TwoClocksSettings(model=model, **alike)) == plan
-    assert 0.1 < estimate_two_clocks_seconds(plan) < 60.0
-    assert seeds_of(plan) == (5 if model == "ngboost" else 10)
+    assert 0.01 < estimate_two_clocks_seconds(plan) < 60.0
+    assert seeds_of(plan) == (5 if model == "ngboost" or model in WITHOUT_CLOCKS else 10)
 
 
 def test_a_missing_package_is_one_sentence(monkeypatch):
@@ -278,6 +358,14 @@ def test_a_verdict_counts_seeds(wins, verdict):
     assert f"in {wins} of 10 seeds" in claim.here
 
 
+def test_verdicts_of_a_model_without_clocks_are_about_its_factor():
+    scores = made_up(0)[:, :2]
+    scores[:, 1, 1] = 0.5
+    claims = verdicts_of(scores)
+    assert [claim.verdict for claim in claims] == ["holds", "does not hold", "holds", "holds"]
+    assert [row[0] for row in seed_rows(scores)] == ["", "As it is", "One factor"]
+
+
 def test_equal_scores_win_nothing_and_coverage_has_two_sides():
     claims = verdicts_of(made_up(0))
     assert [claim.verdict for claim in claims] == 5 * ["does not hold"] + ["holds"]
@@ -307,18 +395,19 @@ def test_the_copied_code_runs_and_prints_the_pages_scores(data, capsys):
 
 @pytest.mark.filterwarnings("ignore:The best number of trees")
 @pytest.mark.parametrize("data", ["diabetes", "wave"])
-@pytest.mark.parametrize("model", MODELS[1:])
+@pytest.mark.parametrize("model", [*WITH_CLOCKS[1:], "knn", "gnll"])
 def test_the_copied_code_of_every_model_prints_the_pages_scores(model, data, capsys):
-    if model in SINGLE:
-        pytest.importorskip(model)
+    if METHODS[model].missing():
+        pytest.skip(METHODS[model].missing())
     settings = replace(
         SMALL, data=data, model=model, rows=100, trees=100, ngboost_trees=40, members=2
     )
     exec(two_clocks_code(settings), {})
     printed = capsys.readouterr().out.split()
     look = look_of(settings)
-    for way in ("all", "factor", "clocks") if model in SINGLE else STOPPINGS:
-        score = look.scores[list(WAYS).index(way)]
+    ways = ("all", "factor", "clocks") if model in SINGLE else STOPPINGS
+    for way in ways if model in WITH_CLOCKS else look.labels:
+        score = look.scores[list(look.labels).index(way)]
         for value in (score.nll, score.crps):
             numbers = [
                 float(text) for text in printed if text.replace(".", "").lstrip("-").isdigit()
