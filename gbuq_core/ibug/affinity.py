@@ -390,6 +390,50 @@ def nearest(
     return Neighbours(indices, affinities)
 
 
+def nearest_places(
+    train: TrainLeaves,
+    leaves: Any,
+    k: int,
+    weight: np.ndarray,
+    trees: Any = None,
+    n_jobs: int | None = None,
+) -> Neighbours:
+    """Find the training rows that fill k places, where a row takes as many as it weighs.
+
+    Parameters
+    ----------
+    train, leaves, trees, n_jobs
+        As for `nearest`.
+    k : int
+        At most the sum of the weights.
+    weight : (n_rows,) float64 array
+        Above 0.
+
+    Returns
+    -------
+    Neighbours
+        As many columns as the query row with the lightest neighbours needs; the last ones of the
+        others lie beyond the k places.
+
+    Examples
+    --------
+    >>> train = pack_leaves(np.array([[0, 0], [0, 1], [1, 1], [0, 1]]))
+    >>> nearest_places(train, np.array([[0, 1]]), 3, np.array([1.0, 2.0, 1.0, 2.0])).indices
+    array([[1, 3]], dtype=int32)
+    """
+    lightest = np.cumsum(np.sort(weight))
+    most = min(int(np.searchsorted(lightest, k)) + 1, train.n_rows)
+    width = min(most, int(1.25 * k / weight.mean()) + 8)
+    while True:
+        found = nearest(train, leaves, width, trees, n_jobs)
+        below = np.cumsum(weight[found.indices], axis=1)
+        if width == most or (below[:, -1] >= k).all():
+            break
+        width = min(most, 2 * width)
+    needed = int((below < k).sum(axis=1).max()) + 1
+    return Neighbours(found.indices[:, :needed], found.affinities[:, :needed])
+
+
 def estimate_nearest_bytes(n_queries: int, n_trees: int, k: int, n_jobs: int | None = None) -> int:
     """Bytes that `nearest` needs besides the training rows: results, codes and candidates.
 
@@ -402,7 +446,9 @@ def estimate_nearest_bytes(n_queries: int, n_trees: int, k: int, n_jobs: int | N
     return n_queries * (8 * k + 4 * n_trees) + at_work * (8 * (k + 4 * BLOCK) + 2 * n_trees)
 
 
-def leaf_density(train: TrainLeaves, leaves: Any = None) -> LeafDensity:
+def leaf_density(
+    train: TrainLeaves, leaves: Any = None, weight: np.ndarray | None = None
+) -> LeafDensity:
     """Tell what share of the training rows IBUG visits in each tree (paper, appendix C.5).
 
     Parameters
@@ -410,6 +456,8 @@ def leaf_density(train: TrainLeaves, leaves: Any = None) -> LeafDensity:
     train : TrainLeaves
     leaves : (n_queries, n_trees) int array, optional
         The rows that ask; the training rows themselves without it.
+    weight : (n_rows,) float64 array, optional
+        How many rows each training row counts as.
 
     Examples
     --------
@@ -423,9 +471,12 @@ def leaf_density(train: TrainLeaves, leaves: Any = None) -> LeafDensity:
     if leaves is not None:
         codes = encode(train, check_leaves(leaves, n_trees), np.arange(n_trees))
     for tree in range(n_trees):
-        counts = np.empty(train.n_leaves[tree], np.int64)
-        count_leaf_rows(train.planes, tree, counts)
-        shares = counts / train.n_rows
+        if weight is None:
+            counts = np.empty(train.n_leaves[tree], np.int64)
+            count_leaf_rows(train.planes, tree, counts)
+            shares = counts / train.n_rows
+        else:
+            shares = np.bincount(_codes_of(train.planes, tree), weight) / weight.sum()
         largest[tree] = shares.max()
         if codes is None:
             visited[tree] = np.square(shares).sum()
@@ -433,6 +484,14 @@ def leaf_density(train: TrainLeaves, leaves: Any = None) -> LeafDensity:
             mine = codes[:, tree]
             visited[tree] = shares[mine[mine != NO_CODE]].sum() / len(mine)
     return LeafDensity(train.n_leaves.copy(), visited, largest)
+
+
+def _codes_of(planes: LeafPlanes, tree: int) -> np.ndarray:
+    """The codes of the training rows in one tree, (n_rows,) int64."""
+    codes = planes.low[tree].astype(np.int64)
+    if planes.high_row[tree] >= 0:
+        codes += planes.high[planes.high_row[tree]].astype(np.int64) << 8
+    return codes
 
 
 def estimate_leaf_bytes(n_rows: int, n_trees: int, max_leaves: int) -> int:

@@ -31,7 +31,7 @@ class BaseFit(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Rows, their targets, and the weights (n,) that the model trains with, if any."""
+    """Rows, their targets, and how many rows each counts as (n,); None means one."""
 
     X: Any
     y: np.ndarray
@@ -60,17 +60,16 @@ def weigh_rows(base_model: Any, rows: Rows, sample_weight: Any) -> Rows:
     Raises
     ------
     InvalidParameter, InvalidData
-        If the model is fitted already or takes no weights, or the weights are none.
+        If a model that must be fitted takes no weights, or the weights are none.
     """
     weight = check_sample_weight(sample_weight, len(rows.y))
     if weight is None:
         return rows
-    if not is_owned(base_model):
-        raise InvalidParameter(
-            "sample_weight trains the base model, but it is fitted already: pass an unfitted one, "
-            "or train yours with the weights and leave them out here."
-        )
-    if base_model is not None and not has_fit_parameter(base_model, "sample_weight"):
+    if (
+        base_model is not None
+        and is_owned(base_model)
+        and not has_fit_parameter(base_model, "sample_weight")
+    ):
         raise InvalidParameter(
             f"base_model ({type(base_model).__name__}) takes no sample_weight in fit: pass a model "
             "that does."
@@ -97,6 +96,7 @@ def fit_owned(
     n_trees: int | None,
     seed: int,
     n_jobs: int | None,
+    categories: list[int] | None = None,
 ) -> BaseFit:
     """Fit the user's estimator (a clone), or CatBoost where there is none.
 
@@ -113,12 +113,16 @@ def fit_owned(
     n_jobs : int or None
         Threads of CatBoost, and of the user's estimator where its own number is not set; None
         leaves that to its library.
+    categories : list of int, optional
+        Columns of text that CatBoost is to split by.
     """
     if base_model is not None:
         model = copy_unfitted(base_model)
         given = model.get_params(deep=False)
         if given.get("random_state", seed) is None:
             model.set_params(random_state=seed % 2**32)  # as large as scikit-learn takes it
+        if categories is not None:
+            model.set_params(cat_features=categories)
         if n_jobs is None:
             return BaseFit(model.fit(rows.X, rows.y, **rows.fit_arguments()), None)
         n_threads = effective_n_jobs(n_jobs)
@@ -134,6 +138,7 @@ def fit_owned(
         iterations=limit,
         learning_rate=_LEARNING_RATE,
         random_seed=seed,
+        cat_features=categories,
         thread_count=effective_n_jobs(n_jobs),
         verbose=False,
         allow_writing_files=False,
@@ -143,7 +148,7 @@ def fit_owned(
     if held_out is not None:
         held: Any = (held_out.X, held_out.y)
         if held_out.weight is not None:
-            held = catboost.Pool(*held, weight=held_out.weight)
+            held = catboost.Pool(*held, weight=held_out.weight, cat_features=categories)
         stopping = {"eval_set": held, "early_stopping_rounds": _PATIENCE}
     try:
         with stage(limit):

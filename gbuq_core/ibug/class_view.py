@@ -121,6 +121,15 @@ def class_neighbors(
     return ClassNeighbors(indices, affinities, classes, np.concatenate(shares))
 
 
-def count_classes(codes: np.ndarray, n_classes: int) -> FloatArray:
-    """The share of each class in every row of codes (n, k): (n, n_classes)."""
+def count_classes(
+    codes: np.ndarray, n_classes: int, places: FloatArray | None = None
+) -> FloatArray:
+    """The share of each class in every row of codes (n, k): (n, n_classes).
+
+    ``places`` (n, k) says how many neighbours each one counts as.
+    """
+    if places is not None:
+        total = places.sum(axis=1)
+        counts = [(places * (codes == code)).sum(axis=1) / total for code in range(n_classes)]
+        return np.stack(counts, axis=1)
     return np.stack([(codes == code).mean(axis=1) for code in range(n_classes)], axis=1)

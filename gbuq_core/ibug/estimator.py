@@ -21,12 +21,12 @@ from gbuq_core.ibug.base_models import (
     fit_owned,
     weigh_rows,
 )
+from gbuq_core.ibug.categories import Coding, encode_rows, find_coding, text_positions
 from gbuq_core.ibug.class_view import ClassShares, count_classes
 from gbuq_core.ibug.families import (
     FITS,
     FamilyScores,
     Posterior,
-    ScoredPart,
     check_family,
     check_posterior_memory,
     fit_rows,
@@ -34,15 +34,18 @@ from gbuq_core.ibug.families import (
     log_density,
     quantile,
     score_rows,
+    with_targets,
 )
 from gbuq_core.ibug.family_distribution import distribute
 from gbuq_core.ibug.inputs import (
     check_counts,
+    check_grid,
     check_k,
     check_parameters,
     check_rows,
     check_spread,
     check_target,
+    check_untuned,
     encode_labels,
     missing_explained,
     numbers_of,
@@ -56,6 +59,7 @@ from gbuq_core.ibug.search import (
     Setting,
     TrainingRows,
     TreeChoice,
+    count_places,
     count_rows,
     find_neighborhood,
     index_rows,
@@ -75,7 +79,7 @@ from gbuq_core.trees.importers import leaf_source
 from gbuq_core.trees.importers.importances import source_importances
 from gbuq_core.trees.importers.ownership import copy_unfitted, is_owned
 from gbuq_core.uncertainty import Uncertainty
-from gbuq_core.validation import check_array, check_choice, check_flag, check_number
+from gbuq_core.validation import check_choice, check_flag, check_number
 
 
 class IBUGRegressor(RegressorMixin, BaseEstimator):
@@ -145,6 +149,8 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
     y_train_ : ndarray of shape (n_train,)
         Targets of the training rows; neighbours' indices point into them. When this estimator fits
         the model, validation rows follow the rows of X, because the final model trains on both.
+    weight_train_ : ndarray of shape (n_train,) or None
+        How many of the k places each training row takes; None means one.
     n_features_in_, feature_names_in_, fit_seconds_ : as usual.
     memory_bytes_ : int
         Size of the leaves and targets of all rows (for both models if this estimator fits them),
@@ -211,17 +217,24 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features) or DataFrame
-            The rows that the model was or will be trained on; NaN where the model takes it.
+            The rows that the model was or will be trained on; NaN where the model takes it. Text
+            and category columns of a data frame are categories: CatBoost, LightGBM and
+            HistGradientBoosting (XGBoost with ``enable_categorical``) split by them, other models
+            get the level's number in the order of the levels. A level that is new at prediction
+            gets a number of its own, or what the library does with one. A fitted model gets X as
+            it is.
         y : array-like of shape (n_samples,)
             Their targets, not all equal.
         X_val, y_val : optional
             Rows for tuning. Without them, a part of X is held out. A fitted model has seen all of
             X, so without them nothing can be tuned and ``n_neighbors`` must be a number.
         sample_weight : array-like of shape (n_samples,), optional
-            How many rows each row counts as when the model is trained, which must be unfitted. A
-            row of weight 0 is left out. Each other row is one neighbour, and one row for tuning,
-            whatever its weight: whole weights equal repeated rows for the model, not for the k
-            nearest rows, where copies of one row would fill several places.
+            How many rows each row counts as: when the model is trained, among the neighbours and
+            for tuning. Whole weights equal repeated rows: a row of weight w takes up to w of the k
+            places, and the last one may take a part of its weight. Fractions follow the same rule.
+            A row of weight 0 is left out, and rows of ``X_val`` weigh 1. The rows held out for
+            tuning are drawn whatever they weigh. A fitted model should have been trained with the
+            same weights; here they count among the neighbours only.
 
         Raises
         ------
@@ -236,6 +249,7 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
         rows = weigh_rows(self.base_model, rows, sample_weight)
         check_spread(rows.y)
         self._check_family(rows.y)
+        self._coding: Coding | None = find_coding(self.base_model, rows.X)
         held_out = check_validation(self, X_val, y_val)
         self.seed_ = draw_seed(self.random_state)
         with stage(1):
@@ -249,6 +263,7 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
         self.memory_bytes_ = leaves.n_bytes + self._rows.y.nbytes
         if self._validation is not None:
             self.memory_bytes_ += self._validation.n_bytes
+        self.weight_train_ = self._rows.weight
         self.fit_seconds_ = time.perf_counter() - began
         self.y_train_ = self._rows.y  # last: with it the estimator counts as fitted
         return self
@@ -356,11 +371,12 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
         -------
         Neighbours
             ``(indices, affinities)``, (n_samples, n_neighbors) int32 each: positions in the
-            training rows, and numbers of trees.
+            training rows, and numbers of trees. With weights as many columns as one row needs to
+            fill n_neighbors places; a row that needs fewer has -1 and 0 there.
+            `find_neighborhood` has the weights.
         """
         k, choice = self._resolve(X, n_neighbors, n_trees_sampled, tree_order)
-        found = self._look_up(X, k, choice)
-        return Neighbours(found.indices, found.affinities)
+        return self._look_up(X, k, choice).rows(k)
 
     def leaf_density(self, X: Any = None) -> LeafDensity:
         """What share of the training rows lies in the leaves of X, tree by tree.
@@ -380,11 +396,12 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
         Brophy and Lowd (IBUG, 2022), appendix C.5.
         """
         check_is_fitted(self, "y_train_")
+        weight = self._rows.weight
         if X is None:
-            return leaf_density(self._rows.leaves)
+            return leaf_density(self._rows.leaves, None, weight)
         table = self._check_new(X)
         with missing_explained(table, self.model_):
-            return leaf_density(self._rows.leaves, self._rows.source.leaf_matrix(table))
+            return leaf_density(self._rows.leaves, self._rows.source.leaf_matrix(table), weight)
 
     def find_neighborhood(
         self,
@@ -400,7 +417,7 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
         """
         check_is_fitted(self, "y_train_")
         if n_neighbors is None and not isinstance(X, Neighborhood):
-            n_neighbors = max(self.n_neighbors_, min(CANDIDATES[-1], len(self.y_train_)))
+            n_neighbors = max(self.n_neighbors_, min(CANDIDATES[-1], self._rows.n_places))
         k, choice = self._resolve(X, n_neighbors, n_trees_sampled, tree_order)
         return self._look_up(X, k, choice)
 
@@ -411,9 +428,13 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
         n_trees_sampled: int | None = None,
         tree_order: str | None = None,
     ) -> FloatArray:
-        """Targets of the neighbours, nearest first: (n_samples, n_neighbors), in units of y."""
+        """Targets of the neighbours, nearest first: (n_samples, n_neighbors), in units of y.
+
+        With weights the columns are those of `kneighbors`, NaN where it has no neighbour.
+        """
         k, choice = self._resolve(X, n_neighbors, n_trees_sampled, tree_order)
-        return self._look_up(X, k, choice).targets
+        targets, places = self._look_up(X, k, choice).nearest(k)
+        return targets if places is None else np.where(places > 0.0, targets, np.nan)
 
     def predict(self, X: Any) -> FloatArray:
         """The model's own prediction, (n_samples,)."""
@@ -501,13 +522,8 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
 
         ``choices`` as for `predict_posterior`.
         """
-        grid = check_array("y_grid", y_grid, 2 if np.ndim(y_grid) == 2 else 1)
         n_rows = count_rows(X)
-        if grid.ndim == 2 and len(grid) != n_rows:
-            raise InvalidData(
-                f"y_grid must be one grid, or one for each of the {n_rows} rows; got shape "
-                f"{grid.shape}."
-            )
+        grid = check_grid(y_grid, n_rows)
         check_memory(16 * n_rows * grid.shape[-1], "these densities")
         points = np.broadcast_to(grid, (n_rows, grid.shape[-1]))
         out: list[FloatArray] = []
@@ -550,14 +566,8 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
         check_choice("posterior_fit", fit, FITS)
         setting = self._setting(k, calibrate, choice)
         target = check_target("y", y, count_rows(X))
-
-        def parts() -> Iterator[ScoredPart]:
-            first = 0
-            for found in self._each_part(X, k, choice):
-                yield found, setting, target[first : first + len(found.loc)]
-                first += len(found.loc)
-
-        return score_rows(parts(), self.y_train_, fit, self.n_jobs)
+        parts = with_targets(self._each_part(X, k, choice), setting, target)
+        return score_rows(parts, self.y_train_, fit, self.n_jobs)
 
     def neighbor_class_shares(
         self,
@@ -582,7 +592,9 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
         k, choice = self._resolve(X, n_neighbors, n_trees_sampled, tree_order)
         classes, codes = encode_labels(labels, len(self.y_train_))
         parts = self._each_part(X, k, choice)
-        shares = [count_classes(codes[found.indices], len(classes)) for found in parts]
+        shares = [
+            count_classes(codes[found.indices], len(classes), found.places(k)) for found in parts
+        ]
         return ClassShares(classes, np.concatenate(shares))
 
     def scale_path(
@@ -598,14 +610,14 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
         `kneighbors`.
         """
         check_is_fitted(self, "y_train_")
-        held = X.targets.shape[1] if isinstance(X, Neighborhood) else len(self.y_train_)
-        if n_neighbors is None:
-            counts = [k for k in CANDIDATES if k <= held]
-        else:
-            counts = check_counts(n_neighbors)
+        held = X.n_places if isinstance(X, Neighborhood) else self._rows.n_places
+        known = [k for k in CANDIDATES if k <= held]
+        counts = known if n_neighbors is None else check_counts(n_neighbors)
         k, choice = self._resolve(X, max(counts, default=0), n_trees_sampled, tree_order)
         parts = self._each_part(X, k, choice)
-        scale = np.concatenate([running_std(found.targets, counts) for found in parts])
+        scale = np.concatenate(
+            [running_std(found.targets, counts, found.weights) for found in parts]
+        )
         return ScalePath(np.array(counts), scale)
 
     def save(self, target: Any) -> None:
@@ -635,26 +647,23 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
     def _fit_given(self, rows: Rows, held_out: Rows | None) -> None:
         """Use the model as it is; tune on the rows held out, if there are any."""
         if held_out is None:
-            for name in ("n_neighbors", "posterior"):
-                if getattr(self, name) == "tune":
-                    raise InvalidParameter(
-                        f"{name}='tune' needs rows that the fitted model has not seen: pass X_val "
-                        f"and y_val, or choose {name} yourself."
-                    )
+            check_untuned(self)
         if self.n_neighbors != "tune":  # refused before anything is fitted
-            check_k(self.n_neighbors, len(rows.y))
+            check_k(self.n_neighbors, count_places(len(rows.y), rows.weight))
         with stage(1, span=0.6):
             self._rows = self._index(self.base_model, rows)
         n_trees = self._rows.leaves.n_trees
         if self.n_trees_sampled is not None:  # refused if more than there are
             select_trees(n_trees, self.n_trees_sampled, self.tree_order, self.seed_)
-        self._validation = watch_rows(self._rows, held_out, None, rows.y, self.seed_, self.n_jobs)
+        self._validation = watch_rows(
+            self._rows, held_out, None, rows.y, self.seed_, self.n_jobs, rows.weight
+        )
 
     def _fit_owned(self, rows: Rows, held_out: Rows | None) -> None:
         """Fit the model on a part of the rows, tune on the rest, and refit it on all of them."""
-        if self.base_model is None:
-            rows = rows._replace(X=numbers_of(rows.X))
-            held_out = None if held_out is None else Rows(numbers_of(held_out.X), held_out.y)
+        rows = rows._replace(X=self._encode(rows.X))
+        if held_out is not None:
+            held_out = held_out._replace(X=self._encode(held_out.X))
         tuned = "tune" in (self.n_neighbors, self.posterior) or self.calibrate
         every, n_trees, places = rows, None, np.arange(len(rows.y))
         if held_out is not None:
@@ -664,7 +673,7 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
             places, others = hold_out(len(rows.y), self.validation_fraction, self.seed_)
             held_out, rows = rows.take(others), rows.take(places)
         if self.n_neighbors != "tune":  # refused before anything is fitted
-            check_k(self.n_neighbors, len(rows.y))
+            check_k(self.n_neighbors, count_places(len(rows.y), rows.weight))
         self._validation = None
         if held_out is not None:
             with stage(1, span=0.4):
@@ -672,7 +681,7 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
             with stage(1, span=0.1):
                 found = self._index(first, rows)
                 self._validation = watch_rows(
-                    found, held_out, places, every.y, self.seed_, self.n_jobs
+                    found, held_out, places, every.y, self.seed_, self.n_jobs, every.weight
                 )
         with stage(1, span=0.4):
             model, _ = self._fit_model(every, None, n_trees)
@@ -680,7 +689,10 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
 
     def _fit_model(self, rows: Rows, held_out: Rows | None, n_trees: int | None) -> Any:
         with missing_explained(rows.X, self.base_model):
-            return fit_owned(self.base_model, rows, held_out, n_trees, self.seed_, self.n_jobs)
+            return fit_owned(
+                self.base_model, rows, held_out, n_trees, self.seed_, self.n_jobs,
+                text_positions(self._coding),
+            )  # fmt: skip
 
     def _index(self, model: Any, rows: Rows) -> TrainingRows:
         """Where the model's trees put these rows."""
@@ -693,7 +705,7 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
             )
         self.model_ = model
         with missing_explained(rows.X, model):
-            return index_rows(source, rows.X, rows.y)
+            return index_rows(source, rows.X, rows.y, rows.weight)
 
     def _tune(self) -> None:
         """Choose k, the least scale, the calibration and the family (algorithm 3)."""
@@ -712,9 +724,8 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
         if self.posterior == "tune":
             seen = self._need_validation("posterior='tune'")
             near = seen.neighborhood(choice, self.n_neighbors_, self.n_trees_, self._rows.fit_id)
-            self.posterior_ = score_rows(
-                [(near, setting, seen.y)], self._rows.y, self.posterior_fit, self.n_jobs
-            ).best
+            parts, fit = [(near, setting, seen.y)], self.posterior_fit
+            self.posterior_ = score_rows(parts, self._rows.y, fit, self.n_jobs, seen.weight).best
 
     def _check_family(self, y: FloatArray) -> None:
         if self.posterior != "tune":
@@ -746,7 +757,7 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
         if isinstance(n_neighbors, str) and n_neighbors == "tune":
             scores = self._need_validation("n_neighbors='tune'").tuning(choice, self.scoring)
             return int(scores.n_neighbors[scores.best])
-        return check_k(n_neighbors, len(self._rows.y))
+        return check_k(n_neighbors, self._rows.n_places)
 
     def _setting(self, k: int, calibrate: bool | None, choice: TreeChoice) -> Setting:
         """The least scale and calibration of one k with these trees."""
@@ -770,7 +781,7 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
             )
         self._check_found(X)
         choice = self._choose_trees(X.n_trees, X.tree_order)
-        k, width = self._choose_k(n_neighbors, choice), X.targets.shape[1]
+        k, width = self._choose_k(n_neighbors, choice), X.n_places
         if k > width:
             raise InvalidParameter(
                 f"This neighbourhood holds {width} neighbours for each row, but {k} were asked "
@@ -811,7 +822,12 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
             return np.asarray(self._rows.source.predict(table), dtype=np.float64)
 
     def _check_new(self, X: Any) -> Any:
-        table = check_rows(self, X, reset=False)
+        return self._encode(check_rows(self, X, reset=False))
+
+    def _encode(self, table: Any) -> Any:
+        """Checked rows as the model reads them."""
+        if self._coding is not None:
+            return encode_rows(self._coding, table)
         return numbers_of(table) if self.base_model is None else table
 
     def _each_posterior(

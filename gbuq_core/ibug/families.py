@@ -7,7 +7,7 @@ negative log-likelihood on validation rows, and fitted to each row's neighbours.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -35,6 +35,7 @@ from gbuq_core.ibug.family_fits import (
     weibull,
 )
 from gbuq_core.ibug.search import Neighborhood, Setting, scale_of
+from gbuq_core.inputs import weighted_mean
 from gbuq_core.jobs import advance, parallel_map
 from gbuq_core.resources import check_memory
 from gbuq_core.validation import check_array, check_choice, check_number
@@ -43,6 +44,10 @@ _SQRT_6_OVER_PI = float(np.sqrt(6.0) / np.pi)
 _LOG_SQRT_2_PI = 0.5 * float(np.log(2.0 * np.pi))
 _CELLS = 100_000  # neighbours at a time: about 10 MB of temporaries in the costliest fit
 _BLOCK = 2_000_000  # numbers of a temporary (rows x points, x neighbours of a KDE): 16 MB
+
+
+# How many of the k places each neighbour takes, (n, k); None: one each.
+Places = FloatArray | None
 
 
 class Family(NamedTuple):
@@ -56,17 +61,17 @@ class Family(NamedTuple):
     positive : bool
         Whether its support is (0, inf), so that it needs targets above 0.
     match : callable
-        ``(mean, std, targets)`` to the parameters with these moments, each row's shape (if there
-        is one left) from its neighbours' targets (n, k).
+        ``(mean, std, targets, places)`` to the parameters with these moments, each row's shape (if
+        there is one left) from its neighbours' targets (n, k).
     maximise : callable
-        ``targets`` (n, k) to the parameters of maximum likelihood.
+        ``(targets, places)`` to the parameters of maximum likelihood.
     """
 
     label: str
     distribution: str
     positive: bool
-    match: Callable[[FloatArray, FloatArray, FloatArray], Parameters]
-    maximise: Callable[[FloatArray], Parameters]
+    match: Callable[[FloatArray, FloatArray, FloatArray, Places], Parameters]
+    maximise: Callable[[FloatArray, Places], Parameters]
 
 
 class Posterior(NamedTuple):
@@ -82,6 +87,8 @@ class Posterior(NamedTuple):
     shape : ndarray of shape (n_samples,) or None
     centres : ndarray of shape (n_samples, k) or None
         The neighbours' targets under a KDE.
+    places : ndarray of shape (n_samples, k) or None
+        How many kernels each of them has; None means one.
     """
 
     family: str
@@ -89,31 +96,43 @@ class Posterior(NamedTuple):
     scale: FloatArray
     shape: FloatArray | None = None
     centres: FloatArray | None = None
+    places: FloatArray | None = None
 
 
-def _match_skew_normal(mean: FloatArray, std: FloatArray, targets: FloatArray) -> Parameters:
-    return skew_normal(mean, std, best_skewness(standardise(targets)))
+def _match_skew_normal(
+    mean: FloatArray, std: FloatArray, targets: FloatArray, places: Places
+) -> Parameters:
+    return skew_normal(mean, std, best_skewness(standardise(targets, places), places))
 
 
-def _match_student_t(mean: FloatArray, std: FloatArray, targets: FloatArray) -> Parameters:
-    df = 1.0 / best_inverse_df(standardise(targets))
+def _match_student_t(
+    mean: FloatArray, std: FloatArray, targets: FloatArray, places: Places
+) -> Parameters:
+    df = 1.0 / best_inverse_df(standardise(targets, places), places)
     return Parameters(mean, std * np.sqrt((df - 2.0) / df), df)
 
 
-def _match_gumbel(mean: FloatArray, std: FloatArray, targets: FloatArray) -> Parameters:
+def _match_gumbel(
+    mean: FloatArray, std: FloatArray, targets: FloatArray, places: Places
+) -> Parameters:
     scale = std * _SQRT_6_OVER_PI
     return Parameters(mean - EULER_GAMMA * scale, scale)
 
 
-def _maximise_skew_normal(targets: FloatArray) -> Parameters:
+def _maximise_skew_normal(targets: FloatArray, places: Places) -> Parameters:
     # All three at once has no maximum in many rows of few targets, so moments and then the shape.
-    return _match_skew_normal(*spread_of(targets), targets)
+    return _match_skew_normal(*spread_of(targets, places), targets, places)
 
 
-def _kernels(targets: FloatArray) -> Parameters:
+def _count(targets: FloatArray, places: Places) -> int:
+    """K."""
+    return targets.shape[1] if places is None else round(float(places[0].sum()))
+
+
+def _kernels(targets: FloatArray, places: Places) -> Parameters:
     """Scott's bandwidth, ``k^(-1/5)`` times the std with k - 1 below the sum, as in scipy."""
-    k = targets.shape[1]
-    std = spread_of(targets)[1] * np.sqrt(k / (k - 1.0))
+    k = _count(targets, places)
+    std = spread_of(targets, places)[1] * np.sqrt(k / (k - 1.0))
     return Parameters(np.zeros(len(targets)), std * k**-0.2)
 
 
@@ -123,8 +142,8 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
             "Normal",
             "norm",
             False,
-            lambda mean, std, targets: Parameters(mean, std),
-            lambda targets: Parameters(*spread_of(targets)),
+            lambda mean, std, targets, places: Parameters(mean, std),
+            lambda targets, places: Parameters(*spread_of(targets, places)),
         ),
         "skew-normal": Family(
             "Skew-normal", "skewnorm", False, _match_skew_normal, _maximise_skew_normal
@@ -133,14 +152,14 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
             "Log-normal",
             "lognorm",
             True,
-            lambda mean, std, targets: log_normal(mean, std),
+            lambda mean, std, targets, places: log_normal(mean, std),
             likeliest_log_normal,
         ),
         "laplace": Family(
             "Laplace",
             "laplace",
             False,
-            lambda mean, std, targets: Parameters(mean, std / np.sqrt(2.0)),
+            lambda mean, std, targets, places: Parameters(mean, std / np.sqrt(2.0)),
             likeliest_laplace,
         ),
         "student-t": Family("Student t", "t", False, _match_student_t, likeliest_student_t),
@@ -148,7 +167,7 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
             "Logistic",
             "logistic",
             False,
-            lambda mean, std, targets: Parameters(mean, std * np.sqrt(3.0) / np.pi),
+            lambda mean, std, targets, places: Parameters(mean, std * np.sqrt(3.0) / np.pi),
             likeliest_logistic,
         ),
         "gumbel": Family("Gumbel", "gumbel_r", False, _match_gumbel, likeliest_gumbel),
@@ -156,14 +175,14 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
             "Weibull",
             "weibull_min",
             True,
-            lambda mean, std, targets: weibull(mean, std),
+            lambda mean, std, targets, places: weibull(mean, std),
             likeliest_weibull,
         ),
         "kde": Family(
             "Kernel density",
             "",
             False,
-            lambda mean, std, targets: _kernels(targets),
+            lambda mean, std, targets, places: _kernels(targets, places),
             _kernels,
         ),
     }
@@ -203,6 +222,7 @@ def fit_posterior(
     targets: FloatArray,
     min_scale: float = 1e-15,
     fit: str = "matched",
+    places: FloatArray | None = None,
 ) -> Posterior:
     """Fit one family to every row's neighbours.
 
@@ -222,6 +242,8 @@ def fit_posterior(
         neighbours. "likelihood" fits everything to the neighbours by maximum likelihood; it ignores
         the model's prediction and the calibration. A KDE is centred on the neighbours in both
         cases. If the prediction is not above 0, log-normal and Weibull use the neighbours' mean.
+    places : ndarray of shape (n_samples, k), optional
+        How many neighbours each target counts as; they add up to one whole number in every row.
 
     Returns
     -------
@@ -246,21 +268,23 @@ def fit_posterior(
     """
     chosen = FAMILIES[check_family(family, targets)]
     check_choice("posterior_fit", fit, FITS)
-    mean, std = spread_of(targets)
+    mean, std = spread_of(targets, places)
     narrow = std < min_scale
     if chosen.positive:
         loc = np.where(loc > 0.0, loc, mean)
     if not chosen.distribution:
-        bandwidth = np.where(narrow, min_scale * targets.shape[1] ** -0.2, _kernels(targets).scale)
-        return Posterior(family, np.zeros(len(targets)), bandwidth, None, targets)
+        least = min_scale * _count(targets, places) ** -0.2
+        bandwidth = np.where(narrow, least, _kernels(targets, places).scale)
+        return Posterior(family, np.zeros(len(targets)), bandwidth, None, targets, places)
     if fit == "matched":
-        return Posterior(family, *chosen.match(loc, scale, targets))
+        return Posterior(family, *chosen.match(loc, scale, targets, places))
     if not narrow.any():
-        found = chosen.maximise(targets)
+        found = chosen.maximise(targets, places)
     else:
-        found = chosen.match(mean, np.maximum(std, min_scale), targets)
+        found = chosen.match(mean, np.maximum(std, min_scale), targets, places)
         if not narrow.all():
-            likeliest = chosen.maximise(targets[~narrow])
+            wide = None if places is None else places[~narrow]
+            likeliest = chosen.maximise(targets[~narrow], wide)
             for fresh, kept in zip(likeliest, found, strict=True):
                 if fresh is not None and kept is not None:
                     kept[~narrow] = fresh
@@ -288,7 +312,7 @@ def log_density(posterior: Posterior, y: ArrayLike) -> FloatArray:
 def cdf(posterior: Posterior, y: ArrayLike) -> FloatArray:
     """Probability of a value up to y: (n_samples,) or (n_samples, m) as y has it."""
     if posterior.centres is not None:
-        return _over_kernels(posterior, y, lambda z, _: ndtr(z).mean(axis=-1))
+        return _over_kernels(posterior, y, lambda z, _, places: _kernel_mean(ndtr(z), places))
     return _of_scipy(posterior, "cdf", y)
 
 
@@ -321,7 +345,14 @@ def sample(posterior: Posterior, n_draws: int, random_state: Any = None) -> Floa
     check_memory(32 * n_rows * count, "these draws")
     if posterior.centres is None:
         return _of_scipy(posterior, "ppf", random.uniform(size=(n_rows, count))).T
-    chosen = random.integers(posterior.centres.shape[1], size=(n_rows, count))
+    if posterior.places is None:
+        chosen = random.integers(posterior.centres.shape[1], size=(n_rows, count))
+    else:
+        below = np.cumsum(posterior.places, axis=1)
+        place = random.uniform(size=(n_rows, count)) * below[:, -1:]
+        chosen = np.stack(
+            [np.searchsorted(row, at, side="right") for row, at in zip(below, place, strict=True)]
+        )
     noise = posterior.scale[:, None] * random.standard_normal((n_rows, count))
     return (np.take_along_axis(posterior.centres, chosen, axis=1) + noise).T
 
@@ -329,7 +360,7 @@ def sample(posterior: Posterior, n_draws: int, random_state: Any = None) -> Floa
 def moments(posterior: Posterior) -> tuple[FloatArray, FloatArray]:
     """Mean and std of every row's distribution, (n_samples,) each; inf where there is none."""
     if posterior.centres is not None:
-        mean, std = spread_of(posterior.centres)
+        mean, std = spread_of(posterior.centres, posterior.places)
         return mean, np.hypot(std, posterior.scale)
     mean, variance = _distribution(posterior).stats(*_arguments(posterior, 1), moments="mv")
     return np.asarray(mean), np.sqrt(np.asarray(variance))
@@ -359,15 +390,30 @@ def _of_scipy(posterior: Posterior, name: str, y: ArrayLike) -> FloatArray:
     return out
 
 
-def _log_kernel_mean(z: FloatArray, bandwidth: FloatArray) -> FloatArray:
+def _kernel_mean(values: FloatArray, places: Places) -> FloatArray:
+    """The mean over the kernels, (n, m) of (n, m, k)."""
+    if places is None:
+        means: FloatArray = values.mean(axis=-1)
+        return means
+    weighted: FloatArray = (values * places[:, None]).sum(axis=-1) / places.sum(axis=1)[:, None]
+    return weighted
+
+
+def _log_kernel_mean(z: FloatArray, bandwidth: FloatArray, places: Places) -> FloatArray:
+    if places is not None:
+        constant = np.log(bandwidth) + np.log(places.sum(axis=1)) + _LOG_SQRT_2_PI
+        total: FloatArray = logsumexp(-0.5 * z * z, axis=-1, b=places[:, None])
+        return total - constant[:, None]
     constant = np.log(bandwidth) + np.log(z.shape[-1]) + _LOG_SQRT_2_PI
     return logsumexp(-0.5 * z * z, axis=-1) - constant[:, None]
 
 
 def _over_kernels(
-    posterior: Posterior, y: ArrayLike, mean: Callable[[FloatArray, FloatArray], FloatArray]
+    posterior: Posterior,
+    y: ArrayLike,
+    mean: Callable[[FloatArray, FloatArray, Places], FloatArray],
 ) -> FloatArray:
-    """``mean(z, bandwidth)`` over the kernels, some rows at a time."""
+    """``mean(z, bandwidth, places)`` over the kernels, some rows at a time."""
     assert posterior.centres is not None
     points = np.asarray(y, dtype=np.float64)
     grid = points if points.ndim == 2 else points[:, None]
@@ -377,7 +423,8 @@ def _over_kernels(
     for start in range(0, len(grid), step):
         rows = slice(start, start + step)
         z = (grid[rows, :, None] - centres[rows, None, :]) / scale[rows, None, None]
-        out[rows] = mean(z, scale[rows])
+        places = None if posterior.places is None else posterior.places[rows]
+        out[rows] = mean(z, scale[rows], places)
     return out if points.ndim == 2 else out[:, 0]
 
 
@@ -417,6 +464,16 @@ class FamilyScores(NamedTuple):
 ScoredPart = tuple[Neighborhood, Setting, FloatArray]
 
 
+def with_targets(
+    parts: Iterable[Neighborhood], setting: Setting, y: FloatArray
+) -> Iterator[ScoredPart]:
+    """Some rows' neighbours after the other, with the setting and these rows' own targets."""
+    first = 0
+    for found in parts:
+        yield found, setting, y[first : first + len(found.loc)]
+        first += len(found.loc)
+
+
 def row_blocks(n_rows: int, n_neighbors: int) -> list[slice]:
     """Rows cut into blocks for the fits: the same whatever the number of threads.
 
@@ -433,12 +490,13 @@ def fit_rows(
     family: str, near: Neighborhood, setting: Setting, posterior_fit: str, n_jobs: int | None
 ) -> Posterior:
     """One family fitted to the neighbours of every row, block by block."""
-    targets = near.targets[:, : setting.n_neighbors]
-    scale = scale_of(targets, setting)
+    targets, places = near.nearest(setting.n_neighbors)
+    scale = scale_of(targets, setting, places)
 
     def fit(rows: slice) -> Posterior:
         here = (near.loc[rows], scale[rows], targets[rows])
-        return fit_posterior(family, *here, setting.min_scale, posterior_fit)
+        mine = None if places is None else places[rows]
+        return fit_posterior(family, *here, setting.min_scale, posterior_fit, mine)
 
     return join_posteriors(parallel_map(fit, row_blocks(*targets.shape), n_jobs))
 
@@ -453,13 +511,29 @@ def join_posteriors(parts: list[Posterior]) -> Posterior:
     """The rows of all parts, which are of one family."""
     if len(parts) == 1:
         return parts[0]
+    if parts[0].places is not None:  # then rows may have different numbers of neighbours
+        widest = max(part.places.shape[1] for part in parts if part.places is not None)
+        parts = [_widen(part, widest) for part in parts]
     columns = zip(*(part[1:] for part in parts), strict=True)
     joined = [None if column[0] is None else np.concatenate(column) for column in columns]
     return Posterior(parts[0].family, *joined)  # type: ignore[arg-type]
 
 
+def _widen(part: Posterior, n_columns: int) -> Posterior:
+    """The same with more centres, which are the first one again and have no kernel."""
+    assert part.centres is not None
+    assert part.places is not None
+    more = n_columns - part.centres.shape[1]
+    centres = np.concatenate([part.centres, part.centres[:, :1].repeat(more, axis=1)], axis=1)
+    return part._replace(centres=centres, places=np.pad(part.places, ((0, 0), (0, more))))
+
+
 def score_rows(
-    parts: Iterable[ScoredPart], y_train: FloatArray, posterior_fit: str, n_jobs: int | None
+    parts: Iterable[ScoredPart],
+    y_train: FloatArray,
+    posterior_fit: str,
+    n_jobs: int | None,
+    weight: FloatArray | None = None,
 ) -> FamilyScores:
     """Mean NLL of every family on rows with known targets, some rows at a time.
 
@@ -471,6 +545,8 @@ def score_rows(
         Some families need all of these above 0.
     posterior_fit : {"matched", "likelihood"}
     n_jobs : int or None
+    weight : ndarray of shape (n_samples,), optional
+        How many rows each row counts as in the means.
     """
     names, refusals = tuple(FAMILIES), [""] * len(FAMILIES)
     for i, name in enumerate(names):
@@ -481,22 +557,29 @@ def score_rows(
     usable = [name for name, refusal in zip(names, refusals, strict=True) if not refusal]
     costs: dict[str, list[FloatArray]] = {name: [] for name in usable}
     for near, setting, y in parts:
-        targets = near.targets[:, : setting.n_neighbors]
-        scale = scale_of(targets, setting)
+        targets, places = near.nearest(setting.n_neighbors)
+        scale = scale_of(targets, setting, places)
 
         def cost(
             item: tuple[str, slice],
             given: tuple[FloatArray, ...] = (near.loc, scale, targets, y),
             least: float = setting.min_scale,
+            taken: Places = places,
         ) -> FloatArray:
             name, rows = item
             loc, std, close, here = (part[rows] for part in given)
-            fitted = fit_posterior(name, loc, std, close, least, posterior_fit)
+            mine = None if taken is None else taken[rows]
+            fitted = fit_posterior(name, loc, std, close, least, posterior_fit, mine)
             advance(0.0)  # does anybody still want it?
             return -log_density(fitted, here)
 
         items = [(name, rows) for rows in row_blocks(*targets.shape) for name in usable]
         for (name, _), values in zip(items, parallel_map(cost, items, n_jobs), strict=True):
             costs[name].append(values)
-    nll = np.array([np.concatenate(costs[n]).mean() if n in costs else np.nan for n in names])
+    nll = np.array(
+        [
+            weighted_mean(np.concatenate(costs[name]), weight) if name in costs else np.nan
+            for name in names
+        ]
+    )
     return FamilyScores(names, nll, tuple(refusals), names[int(np.nanargmin(nll))])

@@ -74,7 +74,10 @@ class FamilyDistribution(Distribution):
         if centres is None:
             return super()._crps(y)
         variances = np.broadcast_to(np.square(self.posterior.scale), centres.T.shape)
-        return crps_mixture_values(y, centres.T, variances)
+        places, shares = self.posterior.places, None
+        if places is not None:
+            shares = (places / places.sum(axis=1, keepdims=True)).T
+        return crps_mixture_values(y, centres.T, variances, shares)
 
     def _sample(self, count: int, random: np.random.Generator) -> FloatArray:
         return sample(self.posterior, count, random)
@@ -95,7 +98,7 @@ def distribute(
     loc, scale, fitted = [], [], []
     for found in parts:
         loc.append(found.loc)
-        scale.append(scale_of(found.targets, setting))
+        scale.append(scale_of(found.targets, setting, found.weights))
         if not matched:
             fitted.append(fit_rows(family, found, setting, posterior_fit, n_jobs))
     pair = np.concatenate(loc), np.concatenate(scale)

@@ -36,17 +36,28 @@ class Parameters(NamedTuple):
     shape: FloatArray | None = None
 
 
-def spread_of(targets: FloatArray) -> tuple[FloatArray, FloatArray]:
+def mean_over(values: FloatArray, places: FloatArray | None) -> FloatArray:
+    """The mean of each row (n, k), where a value counts as the ``places`` (n, k) that it takes."""
+    if places is None:
+        means: FloatArray = values.mean(axis=1)
+        return means
+    weighted: FloatArray = (places * values).sum(axis=1) / places.sum(axis=1)
+    return weighted
+
+
+def spread_of(
+    targets: FloatArray, places: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray]:
     """Mean and std (divided by k) of the neighbours' targets (n, k); exactly 0 if all are equal."""
     first = targets[:, :1]
     centred = targets - first
-    mean = centred.mean(axis=1)
-    return first[:, 0] + mean, np.sqrt(np.square(centred - mean[:, None]).mean(axis=1))
+    mean = mean_over(centred, places)
+    return first[:, 0] + mean, np.sqrt(mean_over(np.square(centred - mean[:, None]), places))
 
 
-def standardise(targets: FloatArray) -> FloatArray:
+def standardise(targets: FloatArray, places: FloatArray | None = None) -> FloatArray:
     """``(targets - mean) / std`` by row, (n, k); zeros in rows whose targets are all equal."""
-    mean, std = spread_of(targets)
+    mean, std = spread_of(targets, places)
     return (targets - mean[:, None]) / np.where(std > 0.0, std, 1.0)[:, None]
 
 
@@ -65,16 +76,18 @@ def skew_normal(mean: FloatArray, std: FloatArray, skewness: FloatArray) -> Para
     )
 
 
-def best_skewness(z: FloatArray) -> FloatArray:
+def best_skewness(z: FloatArray, places: FloatArray | None = None) -> FloatArray:
     """Most likely skewness of a skew-normal of mean 0 and std 1, (n,), for standardised z (n, k).
 
     The likelihood is smooth in the skewness, also at 0 where it is not in the usual shape
     (Azzalini's centred parameters), so a grid and a parabola through its top find the maximum.
     """
-    return _climb(lambda skewness: _skew_normal_likelihood(z, skewness), _SKEWNESS, len(z))
+    return _climb(lambda skewness: _skew_normal_likelihood(z, skewness, places), _SKEWNESS, len(z))
 
 
-def _skew_normal_likelihood(z: FloatArray, skewness: FloatArray) -> FloatArray:
+def _skew_normal_likelihood(
+    z: FloatArray, skewness: FloatArray, places: FloatArray | None = None
+) -> FloatArray:
     """Mean log density, less a constant, of each row of z (n, k) at its skewness (n,)."""
     loc, scale, shape = skew_normal(np.zeros(len(z)), np.ones(len(z)), skewness)
     assert shape is not None
@@ -86,19 +99,21 @@ def _skew_normal_likelihood(z: FloatArray, skewness: FloatArray) -> FloatArray:
     if far.any():
         log_share[far] = log_ndtr(tail[far])
     log_share -= 0.5 * np.square(u)
-    return log_share.mean(axis=1) - np.log(scale)
+    return mean_over(log_share, places) - np.log(scale)
 
 
-def best_inverse_df(z: FloatArray) -> FloatArray:
+def best_inverse_df(z: FloatArray, places: FloatArray | None = None) -> FloatArray:
     """Most likely 1/df of a Student t of mean 0 and std 1, (n,), for standardised z (n, k)."""
-    return _climb(lambda inverse: _student_t_likelihood(z, inverse), _INVERSE_DF, len(z))
+    return _climb(lambda inverse: _student_t_likelihood(z, inverse, places), _INVERSE_DF, len(z))
 
 
-def _student_t_likelihood(z: FloatArray, inverse_df: FloatArray) -> FloatArray:
+def _student_t_likelihood(
+    z: FloatArray, inverse_df: FloatArray, places: FloatArray | None = None
+) -> FloatArray:
     """Mean log density, less a constant, of each row of z (n, k) at its 1/df (n,)."""
     df = 1.0 / inverse_df
     constant = gammaln(0.5 * (df + 1.0)) - gammaln(0.5 * df) - 0.5 * np.log(df - 2.0)
-    tails = np.log1p(z * z / (df - 2.0)[:, None]).mean(axis=1)
+    tails = mean_over(np.log1p(z * z / (df - 2.0)[:, None]), places)
     return constant - 0.5 * (df + 1.0) * tails
 
 
@@ -156,23 +171,35 @@ def weibull(mean: FloatArray, std: FloatArray) -> Parameters:
     return Parameters(np.zeros_like(mean), mean * np.exp(-gammaln(1.0 + u)), 1.0 / u)
 
 
-def likeliest_laplace(targets: FloatArray) -> Parameters:
+def likeliest_laplace(targets: FloatArray, places: FloatArray | None = None) -> Parameters:
     """Maximum likelihood: the median and the mean distance from it."""
-    centre = np.median(targets, axis=1)
-    return Parameters(centre, np.abs(targets - centre[:, None]).mean(axis=1))
+    centre = np.median(targets, axis=1) if places is None else _median(targets, places)
+    return Parameters(centre, mean_over(np.abs(targets - centre[:, None]), places))
 
 
-def likeliest_logistic(targets: FloatArray) -> Parameters:
+def _median(targets: FloatArray, places: FloatArray) -> FloatArray:
+    """The middle of each row's k places, or halfway between the two targets around it, (n,)."""
+    order = np.argsort(targets, axis=1)
+    ranked = np.take_along_axis(targets, order, axis=1)
+    below = np.cumsum(np.take_along_axis(places, order, axis=1), axis=1)
+    half = 0.5 * below[:, -1:]
+    low = np.take_along_axis(ranked, (below < half).sum(axis=1)[:, None], axis=1)
+    high = np.take_along_axis(ranked, (below <= half).sum(axis=1)[:, None], axis=1)
+    middle: FloatArray = 0.5 * (low + high)[:, 0]
+    return middle
+
+
+def likeliest_logistic(targets: FloatArray, places: FloatArray | None = None) -> Parameters:
     """Maximum likelihood by Newton steps in ``(loc, 1) / scale``, where it is concave."""
-    mean, std = spread_of(targets)
+    mean, std = spread_of(targets, places)
     z = (targets - mean[:, None]) / std[:, None]
     a, b = np.zeros(len(z)), np.full(len(z), math.pi / math.sqrt(3.0))
     for _ in range(_STEPS):
         half = np.tanh(0.5 * (b[:, None] * z - a[:, None]))
         curve = 0.5 * (1.0 - half * half)
-        grad_a, grad_b = half.mean(axis=1), 1.0 / b - (half * z).mean(axis=1)
-        aa, ab = curve.mean(axis=1), (curve * z).mean(axis=1)
-        bb = (curve * z * z).mean(axis=1) + 1.0 / (b * b)
+        grad_a, grad_b = mean_over(half, places), 1.0 / b - mean_over(half * z, places)
+        aa, ab = mean_over(curve, places), mean_over(curve * z, places)
+        bb = mean_over(curve * z * z, places) + 1.0 / (b * b)
         determinant = aa * bb - ab * ab
         step_a = (bb * grad_a + ab * grad_b) / determinant
         step_b = (ab * grad_a + aa * grad_b) / determinant
@@ -183,17 +210,19 @@ def likeliest_logistic(targets: FloatArray) -> Parameters:
     return Parameters(mean + std * a / b, std / b)
 
 
-def likeliest_gumbel(targets: FloatArray) -> Parameters:
+def likeliest_gumbel(targets: FloatArray, places: FloatArray | None = None) -> Parameters:
     """Maximum likelihood of the right-skewed Gumbel: Newton steps on its one equation for scale.
 
     ``mean y - beta = sum_i w_i y_i`` with weights proportional to ``exp(-y_i / beta)``.
     """
-    mean, std = spread_of(targets)
+    mean, std = spread_of(targets, places)
     z = (targets - mean[:, None]) / std[:, None]
     low = z.min(axis=1, keepdims=True)
     beta = np.full(len(z), math.sqrt(6.0) / math.pi)
     for _ in range(_STEPS):
         weights = np.exp((low - z) / beta[:, None])
+        if places is not None:
+            weights *= places
         weights /= weights.sum(axis=1, keepdims=True)
         centre = (weights * z).sum(axis=1)
         spread = (weights * np.square(z - centre[:, None])).sum(axis=1)
@@ -202,25 +231,26 @@ def likeliest_gumbel(targets: FloatArray) -> Parameters:
         moved, beta = np.abs(fresh / beta - 1.0).max(initial=0.0), fresh
         if moved < _DONE:
             break
-    log_mean = np.log(np.exp((low - z) / beta[:, None]).mean(axis=1)) - low[:, 0] / beta
+    of_mean = np.log(mean_over(np.exp((low - z) / beta[:, None]), places))
+    log_mean = of_mean - low[:, 0] / beta
     return Parameters(mean - std * beta * log_mean, std * beta)
 
 
-def likeliest_log_normal(targets: FloatArray) -> Parameters:
+def likeliest_log_normal(targets: FloatArray, places: FloatArray | None = None) -> Parameters:
     """Maximum likelihood on (0, inf): mean and std of the logarithms."""
-    mean, std = spread_of(np.log(targets))
+    mean, std = spread_of(np.log(targets), places)
     return Parameters(np.zeros_like(mean), np.exp(mean), std)
 
 
-def likeliest_weibull(targets: FloatArray) -> Parameters:
+def likeliest_weibull(targets: FloatArray, places: FloatArray | None = None) -> Parameters:
     """Maximum likelihood on (0, inf): ``-log y`` follows a Gumbel of scale ``1 / shape``."""
-    gumbel = likeliest_gumbel(-np.log(targets))
+    gumbel = likeliest_gumbel(-np.log(targets), places)
     return Parameters(np.zeros_like(gumbel.loc), np.exp(-gumbel.loc), 1.0 / gumbel.scale)
 
 
-def likeliest_student_t(targets: FloatArray) -> Parameters:
+def likeliest_student_t(targets: FloatArray, places: FloatArray | None = None) -> Parameters:
     """Maximum likelihood by EM for loc and scale, the best of several df from 1 to 500."""
-    mean, std = spread_of(targets)
+    mean, std = spread_of(targets, places)
     z = (targets - mean[:, None]) / std[:, None]
     best = np.full(len(z), -np.inf)
     kept = np.zeros((3, len(z)))
@@ -229,12 +259,14 @@ def likeliest_student_t(targets: FloatArray) -> Parameters:
         for _ in range(12):  # from the df before, already close
             away = np.square(z - loc[:, None])
             weights = (df + 1.0) / (df + away / square[:, None])
+            if places is not None:
+                weights *= places
             total = weights.sum(axis=1)
             loc = (weights * z).sum(axis=1) / total
             # Divided by the weights, not by k: the fixed point is the same and is met sooner.
             square = (weights * np.square(z - loc[:, None])).sum(axis=1) / total
             square = np.maximum(square, 1e-12)
-        tails = np.log1p(np.square(z - loc[:, None]) / (df * square[:, None])).mean(axis=1)
+        tails = mean_over(np.log1p(np.square(z - loc[:, None]) / (df * square[:, None])), places)
         constant = gammaln(0.5 * (df + 1.0)) - gammaln(0.5 * df) - 0.5 * math.log(df)
         likelihood = constant - 0.5 * np.log(square) - 0.5 * (df + 1.0) * tails
         better = likelihood > best

@@ -22,7 +22,7 @@ from gbuq_core.inputs import LARGEST_TARGET, check_two_axes, refuse_dates
 from gbuq_core.jobs import effective_n_jobs
 from gbuq_core.metrics.neighbour_tuning import TINIEST_SCALE
 from gbuq_core.metrics.scale_calibration import SCORINGS
-from gbuq_core.validation import check_choice, check_flag, check_number
+from gbuq_core.validation import check_array, check_choice, check_flag, check_number
 
 _LEAST_SPREAD = 1e3 * TINIEST_SCALE  # of y: three digits of its std are more than nothing
 
@@ -76,8 +76,7 @@ def numbers_of(X: Any) -> np.ndarray:
         for label, dtype in X.dtypes.items():
             if not (pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype)):
                 raise InvalidData(
-                    f"Column {str(label)!r} does not hold numbers: encode it as numbers, or pass "
-                    "a base_model that accepts it."
+                    f"Column {str(label)!r} holds neither numbers nor text: convert it to numbers."
                 )
         return X.to_numpy(dtype=np.float64, na_value=np.nan)
     return np.asarray(X, dtype=np.float64)
@@ -163,6 +162,33 @@ def check_parameters(model: Any) -> None:
             f"base_model is a classifier ({type(model.base_model).__name__}): pass a regressor, "
             "or use gbuq_core.ibug.class_neighbors to see the classes of its neighbours."
         )
+
+
+def check_untuned(model: Any) -> None:
+    """Refuse to tune an `IBUGRegressor` around a fitted model without validation rows."""
+    for name in ("n_neighbors", "posterior"):
+        if getattr(model, name) == "tune":
+            raise InvalidParameter(
+                f"{name}='tune' needs rows that the fitted model has not seen: pass X_val and "
+                f"y_val, or choose {name} yourself."
+            )
+
+
+def check_grid(y_grid: ArrayLike, n_rows: int) -> np.ndarray:
+    """A grid (m,) for all rows, or (n_rows, m), as float64.
+
+    Examples
+    --------
+    >>> check_grid([0, 1], 5)
+    array([0., 1.])
+    """
+    grid = check_array("y_grid", y_grid, 2 if np.ndim(y_grid) == 2 else 1)
+    if grid.ndim == 2 and len(grid) != n_rows:
+        raise InvalidData(
+            f"y_grid must be one grid, or one for each of the {n_rows} rows; got shape "
+            f"{grid.shape}."
+        )
+    return grid
 
 
 def check_k(n_neighbors: Any, n_train: int) -> int:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.ibug.affinity import TrainLeaves, nearest
+from gbuq_core.ibug.affinity import TrainLeaves, nearest, nearest_places
 from gbuq_core.ibug.base_models import Rows
 from gbuq_core.ibug.inputs import missing_explained
 from gbuq_core.ibug.search import (
@@ -23,8 +23,11 @@ from gbuq_core.ibug.search import (
     Setting,
     TrainingRows,
     TreeChoice,
+    count_places,
     parts_of,
     select_trees,
+    stack_columns,
+    weights_at,
 )
 from gbuq_core.jobs import check_memory, stage
 from gbuq_core.metrics.neighbour_tuning import (
@@ -70,6 +73,10 @@ class ValidationRows:
     seed : int
         Of random trees.
     n_jobs : int or None
+    weight : ndarray of shape (n_validation,) or None
+        How many rows each validation row counts as in the scores; None means one.
+    weight_train : ndarray of shape (n_train,) or None
+        How many of the k places each row of ``y_train`` takes; None means one.
     """
 
     def __init__(
@@ -82,9 +89,12 @@ class ValidationRows:
         y_train: FloatArray,
         seed: int,
         n_jobs: int | None,
+        weight: FloatArray | None = None,
+        weight_train: FloatArray | None = None,
     ) -> None:
         self.y, self.loc = y, loc
         self.leaves, self.own, self.places = leaves, own, places
+        self.weight, self._weight_train = weight, weight_train
         self._y_train, self._seed, self._n_jobs = y_train, seed, n_jobs
         size = self._entry_bytes()
         self._most_near = max(1, min(_MOST_CHOICES, _KEPT_BYTES // size))
@@ -95,7 +105,19 @@ class ValidationRows:
     @property
     def width(self) -> int:
         """How many neighbours of a row are kept: as many as tuning looks at."""
-        return min(CANDIDATES[-1], self.leaves.n_rows)
+        return min(CANDIDATES[-1], self.n_places)
+
+    @property
+    def n_places(self) -> int:
+        """The largest k of the model for tuning."""
+        return count_places(self.leaves.n_rows, self._weights_fitted)
+
+    @property
+    def _weights_fitted(self) -> FloatArray | None:
+        """The weights of the rows of the model for tuning."""
+        if self._weight_train is None or self.places is None:
+            return self._weight_train
+        return self._weight_train[self.places]
 
     @property
     def n_bytes(self) -> int:
@@ -111,7 +133,8 @@ class ValidationRows:
 
         def make() -> NeighbourTuning:
             counts = [k for k in CANDIDATES if k <= self.width]
-            return score_counts(self.y, self.loc, self._std(key, counts), counts, scoring)
+            std = self._std(key, counts)
+            return score_counts(self.y, self.loc, std, counts, scoring, self.weight)
 
         return self._tunings.get((key, scoring), make)
 
@@ -129,10 +152,10 @@ class ValidationRows:
         calibrate before that floor, which differs where validation rows have neighbours of one
         value only.
         """
-        if n_neighbors > self.leaves.n_rows:
+        if n_neighbors > self.n_places:
             raise InvalidParameter(
-                f"n_neighbors is {n_neighbors}, but only {self.leaves.n_rows} rows are left for "
-                f"tuning: choose at most {self.leaves.n_rows}."
+                f"n_neighbors is {n_neighbors}, but only {self.n_places} rows are left for "
+                f"tuning: choose at most {self.n_places}."
             )
         key = self._key(choice)
 
@@ -141,7 +164,8 @@ class ValidationRows:
             least = smallest_positive(std) if min_scale is None else float(min_scale)
             if not calibrate:
                 return Setting(n_neighbors, least, 1.0, 0.0)
-            fitted = calibrate_scale(self.y, self.loc, np.maximum(std, least), scoring)
+            std = np.maximum(std, least)
+            fitted = calibrate_scale(self.y, self.loc, std, scoring, self.weight)
             return Setting(n_neighbors, least, fitted.gamma, fitted.delta)
 
         known = (key, n_neighbors, bool(calibrate), scoring, min_scale)
@@ -158,6 +182,7 @@ class ValidationRows:
         check_memory(len(self.y) * 32 * k, "these neighbours")
         near = self._kept(key) if k == self.width else _joined(list(self._search(key, k)))
         indices = near.indices.astype(np.int32)
+        weights = None if self._weight_train is None else weights_at(self._weight_train, indices)
         return Neighborhood(
             self.loc,
             indices,
@@ -166,6 +191,7 @@ class ValidationRows:
             n_trees,
             fit_id,
             choice.order,
+            weights,
         )
 
     def keep_tuning(
@@ -192,7 +218,10 @@ class ValidationRows:
         return max(1, len(self.y) * self.width * (indices.itemsize + affinities.itemsize))
 
     def _dtypes(self) -> tuple[np.dtype[Any], np.dtype[Any]]:
-        return np.min_scalar_type(len(self._y_train)), np.min_scalar_type(self.leaves.n_trees)
+        affinity_type = np.min_scalar_type(self.leaves.n_trees)
+        if self._weight_train is not None:  # -1 stands for no neighbour
+            return np.dtype(np.int32), affinity_type
+        return np.min_scalar_type(len(self._y_train)), affinity_type
 
     def _kept(self, key: TreeChoice) -> _Near:
         return self._near.get(key, lambda: _joined(list(self._search(key, self.width))))
@@ -201,30 +230,44 @@ class ValidationRows:
         """Neighbours of some rows after the other, which bounds the memory of the search."""
         trees = select_trees(self.leaves.n_trees, key.n_trees, key.order, self._seed)
         index_type, affinity_type = self._dtypes()
+        weight = self._weights_fitted
         with stage(len(self.y)):
             for part in parts_of(len(self.y), k):
                 own = self.own[part]
                 with stage(1, span=len(own)):
-                    indices, affinities = nearest(self.leaves, own, k, trees, self._n_jobs)
+                    if weight is None:
+                        found = nearest(self.leaves, own, k, trees, self._n_jobs)
+                    else:
+                        leaves, n_jobs = self.leaves, self._n_jobs
+                        found = nearest_places(leaves, own, k, weight, trees, n_jobs)
+                indices, affinities = found
                 if self.places is not None:
                     indices = self.places[indices]
                 yield _Near(indices.astype(index_type), affinities.astype(affinity_type))
 
     def _std(self, key: TreeChoice, counts: list[int]) -> FloatArray:
         """Std of the first k targets for each k of ``counts``, (n_validation, n_counts)."""
+        weight = self._weight_train
         if counts[-1] <= self.width:
-            kept = self._kept(key).indices[:, : counts[-1]]
+            kept = self._kept(key).indices
+            kept = kept[:, : counts[-1]] if weight is None else kept
             near = (kept[part] for part in parts_of(len(kept), counts[-1]))
         else:
             near = (part.indices for part in self._search(key, counts[-1]))
-        return np.concatenate([running_std(self._y_train[rows], counts) for rows in near])
+        if weight is None:
+            return np.concatenate([running_std(self._y_train[rows], counts) for rows in near])
+        return np.concatenate(
+            [running_std(self._y_train[rows], counts, weights_at(weight, rows)) for rows in near]
+        )
 
 
 def _joined(parts: list[_Near]) -> _Near:
     if len(parts) == 1:
         return parts[0]
-    indices, affinities = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return _Near(indices, affinities)
+    return _Near(
+        stack_columns([part.indices for part in parts], -1),
+        stack_columns([part.affinities for part in parts], 0),
+    )
 
 
 def watch_rows(
@@ -234,6 +277,7 @@ def watch_rows(
     y_train: FloatArray,
     seed: int,
     n_jobs: int | None,
+    weight_train: FloatArray | None = None,
 ) -> ValidationRows | None:
     """Where the trees of the model for tuning put the validation rows; None without any."""
     if held_out is None:
@@ -242,7 +286,9 @@ def watch_rows(
     with missing_explained(held_out.X, source.model):
         loc = source.predict(held_out.X)
         own = _leaves_of(source, held_out.X, len(loc))
-    return ValidationRows(leaves, own, loc, held_out.y, places, y_train, seed, n_jobs)
+    return ValidationRows(
+        leaves, own, loc, held_out.y, places, y_train, seed, n_jobs, held_out.weight, weight_train
+    )
 
 
 def _leaves_of(source: LeafSource, X: Any, n_rows: int) -> NDArray[Any]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.ibug.affinity import TrainLeaves
 from gbuq_core.ibug.affinity_kernels import NARROW_LEAVES, NO_CODE, LeafPlanes
+from gbuq_core.ibug.categories import KINDS_OF_CODING, Coding
 from gbuq_core.ibug.estimator import IBUGRegressor
 from gbuq_core.ibug.families import FAMILIES, check_family
 from gbuq_core.ibug.inputs import check_parameters
@@ -64,8 +66,15 @@ def save_ibug(model: IBUGRegressor, target: Any) -> None:
         "posterior": model.posterior_,
         "validation": "none" if seen is None else "same" if seen.places is None else "own",
         "best": None if model.tuning_ is None else int(model.tuning_.best),
+        "weighted": rows.weight is not None,
+        "held_weighted": seen is not None and seen.weight is not None,
+        "coding": None if model._coding is None else list(model._coding),
     }
     arrays |= _leaf_arrays(rows.leaves, "train") | {"y": rows.y}
+    if rows.weight is not None:
+        arrays["weight"] = rows.weight
+    if seen is not None and seen.weight is not None:
+        arrays["held_weight"] = seen.weight
     if model.tuning_ is not None:
         for name in ("n_neighbors", "nll", "crps", "min_scale"):
             arrays[f"tuning_{name}"] = getattr(model.tuning_, name)
@@ -108,11 +117,13 @@ def build_ibug(
     y = _finite(arrays, "y", None)
     require(len(y) >= 2 and y.min() < y.max(), "its targets are impossible")
     leaves = _read_leaves(arrays, "train", len(y), source.n_trees)
-    model._rows = TrainingRows(source, leaves, y, checksum(leaves, y))
+    model.weight_train_ = weight = _read_weight(header.get("weighted"), arrays, "weight", len(y))
+    model._rows = TrainingRows(source, leaves, y, checksum(leaves, y, weight), weight)
+    model._coding = _read_coding(header, model.n_features_in_)
     model.n_trees_ = source.n_trees
     if is_given and model.n_trees_sampled is not None:
         require(model.n_trees_sampled <= source.n_trees, "its model has fewer trees")
-    model._validation = _read_validation(model, header["validation"], arrays)
+    model._validation = _read_validation(model, header, arrays)
     model.y_validation_ = np.empty(0) if model._validation is None else model._validation.y
     _read_choice(model, header, arrays)
     model.memory_bytes_ = leaves.n_bytes + y.nbytes
@@ -155,8 +166,9 @@ def _read_leaves(
 
 
 def _read_validation(
-    model: IBUGRegressor, form: Any, arrays: Mapping[str, np.ndarray]
+    model: IBUGRegressor, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
 ) -> ValidationRows | None:
+    form = header["validation"]
     require(form in ("none", "same", "own"), "its validation rows are odd")
     if form == "none":
         return None
@@ -175,7 +187,10 @@ def _read_validation(
     if own.dtype != np.uint8:
         own = own.astype(np.promote_types(np.uint16, np.min_scalar_type(int(own.max()))))
     loc = _finite(arrays, "held_loc", len(y))
-    return ValidationRows(leaves, own, loc, y, places, y_train, model.seed_, model.n_jobs)
+    weight = _read_weight(header.get("held_weighted"), arrays, "held_weight", len(y))
+    return ValidationRows(
+        leaves, own, loc, y, places, y_train, model.seed_, model.n_jobs, weight, model._rows.weight
+    )
 
 
 def _read_choice(
@@ -183,7 +198,7 @@ def _read_choice(
 ) -> None:
     """k, the least scale, the calibration and the family, as the fit has chosen them."""
     k, seen = whole(header["n_neighbors"], low=2), model._validation
-    most = len(model._rows.y) if seen is None else seen.leaves.n_rows
+    most = model._rows.n_places if seen is None else seen.n_places
     require(k <= most, "it has fewer rows than neighbours")
     sizes = [header[name] for name in ("min_scale", "gamma", "delta")]
     require(all(type(v) is float and math.isfinite(v) for v in sizes), "its scale is impossible")
@@ -211,6 +226,36 @@ def _read_choice(
     )
     found = NeighbourTuning(counts, nll, crps, least, best)
     model.tuning_ = seen.keep_tuning(choice, model.scoring, found) if seen is not None else None
+
+
+def _read_weight(
+    weighted: Any, arrays: Mapping[str, np.ndarray], name: str, n_rows: int
+) -> np.ndarray | None:
+    """How many rows each row counts as; None where all count once."""
+    require(weighted is None or type(weighted) is bool, "its weights are odd")
+    if not weighted:
+        return None
+    weight = _finite(arrays, name, n_rows)
+    require((weight > 0.0).all() and weight.sum() < 2.0**500, "a weight is impossible")
+    return weight
+
+
+def _read_coding(header: Mapping[str, Any], n_features: int) -> Coding | None:
+    """How text is read; None of numbers, and in files without it."""
+    given = header.get("coding")
+    if given is None:
+        return None
+    require(type(given) is list and len(given) == 3, "its categories are odd")
+    kind, positions, levels = given
+    require(kind in KINDS_OF_CODING, "its categories are of an unknown kind")
+    require(type(positions) is list and type(levels) is list, "its categories are odd")
+    places = tuple(whole(position, low=0) for position in positions)
+    rises = all(a < b for a, b in pairwise(places)) and 0 < len(places) == len(levels)
+    require(rises and places[-1] < n_features, "its categories are of other columns")
+    for column in levels:
+        known = type(column) is list and all(type(level) in (str, float) for level in column)
+        require(known and len(set(column)) == len(column), "a level is impossible")
+    return Coding(kind, places, tuple(tuple(column) for column in levels))
 
 
 def _finite(arrays: Mapping[str, np.ndarray], name: str, length: int | None) -> np.ndarray:

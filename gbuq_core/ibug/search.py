@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
-from gbuq_core.ibug.affinity import TrainLeaves, nearest, pack_leaves
+from gbuq_core.ibug.affinity import (
+    Neighbours,
+    TrainLeaves,
+    nearest,
+    nearest_places,
+    pack_leaves,
+)
 from gbuq_core.jobs import check_memory, stage
 from gbuq_core.metrics.neighbour_tuning import running_std
 from gbuq_core.trees.importers import LeafSource
@@ -44,6 +50,9 @@ class Neighborhood(NamedTuple):
         Identifies the fit that these training rows belong to; another estimator refuses them.
     tree_order : {"first", "last", "random"}
         Which trees counted: the scale is calibrated for these.
+    weights : ndarray of shape (n_samples, n_columns) or None
+        How many of the k places each neighbour takes at most, where training rows have weights.
+        Then a row may have more or fewer neighbours than places; 0 and index -1 mean none.
     """
 
     loc: FloatArray
@@ -53,6 +62,47 @@ class Neighborhood(NamedTuple):
     n_trees: int
     fit_id: int
     tree_order: str
+    weights: FloatArray | None = None
+
+    @property
+    def n_places(self) -> int:
+        """The largest k that these neighbours fill."""
+        if self.weights is None:
+            return int(self.targets.shape[1])
+        return int(np.floor(self.weights.sum(axis=1).min()))
+
+    def places(self, n_neighbors: int) -> FloatArray | None:
+        """How many of the k places each neighbour takes, (n_samples, n_columns); None: one each.
+
+        The last one may take a part of its weight, and those after it take 0.
+        """
+        if self.weights is None:
+            return None
+        taken = np.cumsum(self.weights, axis=1) - self.weights
+        return np.clip(n_neighbors - taken, 0.0, self.weights)
+
+    def rows(self, n_neighbors: int) -> Neighbours:
+        """Which training rows fill the first k places; -1 and affinity 0 stand for none."""
+        found = self.places(n_neighbors)
+        if found is None:
+            return Neighbours(self.indices[:, :n_neighbors], self.affinities[:, :n_neighbors])
+        used = found[:, : int((found > 0.0).sum(axis=1).max())] > 0.0
+        near = self.indices[:, : used.shape[1]], self.affinities[:, : used.shape[1]]
+        return Neighbours(
+            np.where(used, near[0], np.int32(-1)), np.where(used, near[1], np.int32(0))
+        )
+
+    def nearest(self, n_neighbors: int) -> tuple[FloatArray, FloatArray | None]:
+        """Targets of the first k places, and how many places each takes (None: one each).
+
+        A target that takes no place is replaced by the nearest one, so that no extreme is its own.
+        """
+        found = self.places(n_neighbors)
+        if found is None:
+            return self.targets[:, :n_neighbors], None
+        n_columns = int((found > 0.0).sum(axis=1).max())
+        found, targets = found[:, :n_columns], self.targets[:, :n_columns]
+        return np.where(found > 0.0, targets, targets[:, :1]), found
 
 
 class Setting(NamedTuple):
@@ -84,24 +134,45 @@ class TrainingRows(NamedTuple):
     source : the model's leaves and predictions (see `gbuq_core.trees.importers`)
     leaves : TrainLeaves; y : (n_rows,)
     fit_id : a checksum of both, by which a neighbourhood is known as one of these rows
+    weight : (n_rows,) float64, how many rows each one counts as; None means one
     """
 
     source: LeafSource
     leaves: TrainLeaves
     y: FloatArray
     fit_id: int
+    weight: FloatArray | None = None
+
+    @property
+    def n_places(self) -> int:
+        """The largest k: the number of rows, or what they weigh together."""
+        return count_places(len(self.y), self.weight)
 
 
-def index_rows(source: LeafSource, X: Any, y: FloatArray) -> TrainingRows:
-    """Keep the leaves of the training rows X (n_rows, n_features) with their targets."""
+def count_places(n_rows: int, weight: FloatArray | None) -> int:
+    """How many places the rows can fill: their number, or the sum of their weights, rounded down.
+
+    Examples
+    --------
+    >>> count_places(3, np.array([2.0, 0.5, 1.25]))
+    3
+    """
+    return n_rows if weight is None else int(np.floor(weight.sum()))
+
+
+def index_rows(
+    source: LeafSource, X: Any, y: FloatArray, weight: FloatArray | None = None
+) -> TrainingRows:
+    """Keep the leaves of the training rows X (n_rows, n_features) with targets and weights."""
     leaves = pack_leaves(source.leaf_chunks(X), len(y))
-    return TrainingRows(source, leaves, y, checksum(leaves, y))
+    return TrainingRows(source, leaves, y, checksum(leaves, y, weight), weight)
 
 
-def checksum(leaves: TrainLeaves, y: FloatArray) -> int:
+def checksum(leaves: TrainLeaves, y: FloatArray, weight: FloatArray | None = None) -> int:
     """A number that tells these training rows from others."""
     fit_id = 0
-    for part in (y, leaves.planes.low, leaves.planes.high, leaves.lookup):
+    of_weight = () if weight is None else (weight,)
+    for part in (y, leaves.planes.low, leaves.planes.high, leaves.lookup, *of_weight):
         fit_id = zlib.crc32(np.ascontiguousarray(part).reshape(-1).view(np.uint8).data, fit_id)
     return fit_id
 
@@ -116,6 +187,8 @@ def find_neighborhood(
     n_rows = len(X)
     trees = select_trees(rows.leaves.n_trees, choice.n_trees, choice.order, seed)
     check_memory(n_rows * (16 * k + 8), "these neighbours")
+    if rows.weight is not None:
+        return _find_weighted(rows, rows.weight, X, k, choice, trees, n_jobs)
     indices = np.empty((n_rows, k), np.int32)
     affinities = np.empty((n_rows, k), np.int32)
     first = 0
@@ -129,6 +202,60 @@ def find_neighborhood(
     n_trees = rows.leaves.n_trees if trees is None else len(trees)
     targets = rows.y[indices]
     return Neighborhood(loc, indices, affinities, targets, n_trees, rows.fit_id, choice.order)
+
+
+def _find_weighted(
+    rows: TrainingRows,
+    weight: FloatArray,
+    X: Any,
+    k: int,
+    choice: TreeChoice,
+    trees: NDArray[np.intp] | None,
+    n_jobs: int | None,
+) -> Neighborhood:
+    """The training rows that fill k places, which are as many columns as one row needs."""
+    parts = []
+    with stage(len(X)):
+        for leaves in rows.source.leaf_chunks(X):
+            with stage(1, span=len(leaves)):
+                parts.append(nearest_places(rows.leaves, leaves, k, weight, trees, n_jobs))
+    indices = stack_columns([part.indices for part in parts], -1)
+    affinities = stack_columns([part.affinities for part in parts], 0)
+    n_trees = rows.leaves.n_trees if trees is None else len(trees)
+    return Neighborhood(
+        rows.source.predict(X),
+        indices,
+        affinities,
+        rows.y[indices],
+        n_trees,
+        rows.fit_id,
+        choice.order,
+        weights_at(weight, indices),
+    )
+
+
+def weights_at(weight: FloatArray, indices: NDArray[Any]) -> FloatArray:
+    """The weights of training rows by position; 0 at -1."""
+    return np.where(indices >= 0, weight[indices], 0.0)
+
+
+def stack_columns(parts: list[NDArray[Any]], fill: float) -> NDArray[Any]:
+    """Rows below each other, filled up on the right where some have fewer columns.
+
+    Examples
+    --------
+    >>> stack_columns([np.array([[1, 2]]), np.array([[3]])], -1)
+    array([[ 1,  2],
+           [ 3, -1]])
+    """
+    widths = {part.shape[1] for part in parts}
+    if len(widths) == 1:
+        return np.concatenate(parts)
+    widest = max(widths)
+    filled = [
+        np.pad(part, ((0, 0), (0, widest - part.shape[1])), constant_values=fill) for part in parts
+    ]
+    return np.concatenate(filled)
 
 
 def select_trees(
@@ -175,6 +302,16 @@ def parts_of(n_rows: int, n_neighbors: int) -> Iterator[slice]:
 def row_parts(X: Any, n_neighbors: int) -> Iterator[Any]:
     """Rows of an array, a frame or a neighbourhood, some at a time (see `parts_of`)."""
     if isinstance(X, Neighborhood):
+        if X.weights is not None:
+            for part in parts_of(len(X.loc), X.targets.shape[1]):
+                yield X._replace(
+                    loc=X.loc[part],
+                    indices=X.indices[part],
+                    affinities=X.affinities[part],
+                    targets=X.targets[part],
+                    weights=X.weights[part],
+                )
+            return
         for part in parts_of(len(X.loc), n_neighbors):
             yield X._replace(
                 loc=X.loc[part],
@@ -197,12 +334,23 @@ def join_neighborhoods(parts: list[Neighborhood]) -> Neighborhood:
     """The rows of all parts, which are of one search."""
     if len(parts) == 1:
         return parts[0]
-    columns = zip(*(part[:4] for part in parts), strict=True)
-    loc, indices, affinities, targets = (np.concatenate(column) for column in columns)
-    return Neighborhood(loc, indices, affinities, targets, *parts[0][4:])
+    loc = np.concatenate([part.loc for part in parts])
+    weights = [part.weights for part in parts if part.weights is not None]
+    return parts[0]._replace(
+        loc=loc,
+        indices=stack_columns([part.indices for part in parts], -1),
+        affinities=stack_columns([part.affinities for part in parts], 0),
+        targets=stack_columns([part.targets for part in parts], 0.0),
+        weights=stack_columns(weights, 0.0) if weights else None,
+    )
 
 
-def scale_of(targets: FloatArray, setting: Setting) -> FloatArray:
-    """The calibrated scale (n_samples,) of neighbours' targets (n_samples, k or more)."""
+def scale_of(
+    targets: FloatArray, setting: Setting, weights: FloatArray | None = None
+) -> FloatArray:
+    """The calibrated scale (n_samples,) of neighbours' targets (n_samples, k or more).
+
+    ``weights`` (n_samples, k or more) are those of a `Neighborhood`.
+    """
     k, least, gamma, delta = setting
-    return gamma * np.maximum(running_std(targets, [k])[:, 0], least) + delta
+    return gamma * np.maximum(running_std(targets, [k], weights)[:, 0], least) + delta

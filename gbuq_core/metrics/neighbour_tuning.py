@@ -44,7 +44,9 @@ class NeighbourTuning(NamedTuple):
     best: int
 
 
-def running_std(targets: ArrayLike, counts: Sequence[int]) -> FloatArray:
+def running_std(
+    targets: ArrayLike, counts: Sequence[int], weights: FloatArray | None = None
+) -> FloatArray:
     """Std (divided by k) of the first k targets of every row, for each k in ``counts``.
 
     Parameters
@@ -53,6 +55,9 @@ def running_std(targets: ArrayLike, counts: Sequence[int]) -> FloatArray:
         Targets of the neighbours, nearest first.
     counts : sequence of int
         Rising, at most n_neighbors.
+    weights : ndarray of shape (n_samples, n_neighbors), optional
+        How many of the k places each target takes; the last may take a part of its weight. Every
+        row's weights add up to the largest of ``counts`` at least.
 
     Returns
     -------
@@ -63,9 +68,13 @@ def running_std(targets: ArrayLike, counts: Sequence[int]) -> FloatArray:
     --------
     >>> running_std([[1.0, 1.0, 4.0]], [2, 3]).round(4)
     array([[0.    , 1.4142]])
+    >>> running_std([[1.0, 4.0]], [2, 3], np.array([[2.0, 1.0]])).round(4)
+    array([[0.    , 1.4142]])
     """
     y = np.asarray(targets, dtype=np.float64)
     k = np.asarray(counts, dtype=np.int64)
+    if weights is not None:
+        return _running_weighted_std(y, k, weights)
     if k.size == 0 or k[0] < 1 or (np.diff(k) <= 0).any() or k[-1] > y.shape[1]:
         raise InvalidData(f"counts must be ascending, from at least 1 to at most {y.shape[1]}.")
     starts = np.append(0, k[:-1])
@@ -79,6 +88,27 @@ def running_std(targets: ArrayLike, counts: Sequence[int]) -> FloatArray:
         mean = np.cumsum(np.add.reduceat(away, starts, axis=1), axis=1) / k
         square = np.cumsum(np.add.reduceat(away * away, starts, axis=1), axis=1) / k
         out[rows] = np.sqrt(np.maximum(square - mean * mean, 0.0))
+    return out
+
+
+def _running_weighted_std(y: FloatArray, k: NDArray[np.int64], weights: FloatArray) -> FloatArray:
+    out = np.empty((len(y), len(k)))
+    step = max(1, _BLOCK // y.shape[1])
+    for start in range(0, len(y), step):
+        rows = slice(start, start + step)
+        away, weight = y[rows] - y[rows, :1], weights[rows]
+        below = np.cumsum(weight, axis=1)
+        first, second = np.cumsum(weight * away, axis=1), np.cumsum(weight * away * away, axis=1)
+        for column, count in enumerate(k):
+            # The target that fills the last place, and what of its weight is too much for it.
+            last = np.minimum((below < count).sum(axis=1), y.shape[1] - 1)[:, None]
+            extra, distance, sum_1, sum_2 = (
+                np.take_along_axis(values, last, axis=1)[:, 0]
+                for values in (below - count, away, first, second)
+            )
+            mean = (sum_1 - extra * distance) / count
+            square = (sum_2 - extra * distance * distance) / count
+            out[rows, column] = np.sqrt(np.maximum(square - mean * mean, 0.0))
     return out
 
 
@@ -143,9 +173,16 @@ def tune_neighbors(
 
 
 def score_counts(
-    y: FloatArray, loc: FloatArray, scale: FloatArray, counts: Sequence[int], scoring: str = "nll"
+    y: FloatArray,
+    loc: FloatArray,
+    scale: FloatArray,
+    counts: Sequence[int],
+    scoring: str = "nll",
+    weight: FloatArray | None = None,
 ) -> NeighbourTuning:
     """The scores of the stds (n_samples, n_counts) of several k, as `running_std` finds them.
+
+    Each row counts ``weight`` (n_samples,) times in the mean scores; once without it.
 
     Examples
     --------
@@ -154,7 +191,7 @@ def score_counts(
     """
     scores = np.empty((2, len(counts)))
     for row, name in enumerate(("nll", "crps")):
-        mean_score = scoring_function(name)
+        mean_score = scoring_function(name, weight)
         scores[row] = [mean_score(y, loc, std + TINIEST_SCALE) for std in scale.T]
     chosen = scores[0 if scoring == "nll" else 1]
     smallest = np.array([smallest_positive(std) for std in scale.T])

@@ -12,7 +12,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbuq_core.metrics.scores import crps_gaussian, nll_gaussian
+from gbuq_core.metrics.scores import (
+    crps_gaussian,
+    crps_gaussian_values,
+    nll_gaussian,
+    nll_gaussian_values,
+)
 from gbuq_core.validation import FloatArray, check_choice, check_gaussian
 
 SCORINGS = ("nll", "crps")
@@ -42,14 +47,30 @@ class ScaleCalibration(NamedTuple):
         return self.gamma * scale + self.delta
 
 
-def scoring_function(scoring: str) -> Callable[[ArrayLike, ArrayLike, ArrayLike], float]:
-    """The function ``score(y, loc, scale)`` for ``"nll"`` or ``"crps"``: a mean over normals."""
+def scoring_function(
+    scoring: str, weight: FloatArray | None = None
+) -> Callable[[ArrayLike, ArrayLike, ArrayLike], float]:
+    """The function ``score(y, loc, scale)`` for ``"nll"`` or ``"crps"``: a mean over normals.
+
+    Each row counts ``weight`` (n_samples,) times; once without it.
+    """
     check_choice("scoring", scoring, SCORINGS)
-    return nll_gaussian if scoring == "nll" else crps_gaussian
+    if weight is None:
+        return nll_gaussian if scoring == "nll" else crps_gaussian
+    values = nll_gaussian_values if scoring == "nll" else crps_gaussian_values
+
+    def weighted(y: ArrayLike, loc: ArrayLike, scale: ArrayLike) -> float:
+        return float(np.average(values(y, loc, scale), weights=weight))
+
+    return weighted
 
 
 def calibrate_scale(
-    y: ArrayLike, loc: ArrayLike, scale: ArrayLike, scoring: str = "nll"
+    y: ArrayLike,
+    loc: ArrayLike,
+    scale: ArrayLike,
+    scoring: str = "nll",
+    weight: FloatArray | None = None,
 ) -> ScaleCalibration:
     """Find the best of ``gamma * scale`` and ``scale + delta`` over the authors' grid.
 
@@ -61,6 +82,8 @@ def calibrate_scale(
         Mean and positive std of each row's normal, in units of y.
     scoring : {"nll", "crps"}
         What to minimise.
+    weight : ndarray of shape (n_samples,), optional
+        How many rows each row counts as; None means one.
 
     Returns
     -------
@@ -82,7 +105,7 @@ def calibrate_scale(
     >>> calibrate_scale(y, np.zeros(4), np.full(4, 0.8))[:2]
     (2.5, 0.0)
     """
-    score = scoring_function(scoring)
+    score = scoring_function(scoring, weight)
     y, loc, scale = check_gaussian(y, loc, scale, positive=True)
     tried = [(1.0, float(delta)) for delta in DELTAS] + [(float(gamma), 0.0) for gamma in GAMMAS]
     with np.errstate(over="ignore"):  # a std stretched by 1e-8: z^2 may leave float64, and loses

@@ -341,18 +341,23 @@ def crps_mixture_values(
 ) -> FloatArray:
     """Per-row form of `crps_mixture`: (n_samples,) in units of y.
 
-    ``weights`` (n_members,) sum to 1; all members are equal without them.
+    ``weights`` (n_members,), or (n_members, n_samples) for each row its own, sum to 1; all members
+    are equal without them.
     """
     y, means, variances = check_mixture(y, means, variances, positive=False)
     n_members = len(means)
     from_y = _mean_absolute_normal(y - means, np.sqrt(variances))
-    near = from_y.mean(axis=0) if weights is None else weights @ from_y
+    own = weights[:, None] if weights is not None and weights.ndim == 1 else weights
+    if weights is None:
+        near = from_y.mean(axis=0)
+    else:
+        near = weights @ from_y if weights.ndim == 1 else (weights * from_y).sum(axis=0)
     apart = np.zeros_like(y)
     for m in range(n_members):
         pair_std = np.sqrt(variances[m:] + variances[m])
         distance = _mean_absolute_normal(means[m:] - means[m], pair_std)
-        if weights is not None:
-            distance *= (weights[m] * weights[m:])[:, None]
+        if own is not None:
+            distance *= own[m] * own[m:]
         apart += 2.0 * distance.sum(axis=0) - distance[0]  # (m, m) once, (m, k) and (k, m) at once
     if weights is None:
         apart = apart / n_members**2

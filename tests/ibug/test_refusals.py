@@ -117,8 +117,8 @@ def bad_fits(X, y):
     yield "dates in y", own, (X, dates), "y holds dates or durations"
     yield "one axis", own, (X[:, 0], y), "got 1D array instead: X must have"
     yield "text in y", own, (X, ["a"] * len(X)), "y holds values that are not numbers"
-    frame = pd.DataFrame(X).add_prefix("x").assign(text="a")
-    yield "text in X", IBUGRegressor(), (frame, y), "Column 'text' does not hold numbers"
+    frame = pd.DataFrame(X).add_prefix("x").assign(when=dates)
+    yield "dates in X", IBUGRegressor(), (frame, y), "Column 'when' holds neither numbers nor text"
     yield "gap in X", own, (gaps, y), "contains NaN"
     yield "infinity", own, (infinite, y), "infinity"
     yield "lengths", own, (X, y[:-1]), "differ in number"
@@ -131,8 +131,8 @@ def bad_fits(X, y):
     yield "seed", IBUGRegressor(clone(gbm), random_state="x"), (X, y), "random_state must be"
     yield "calibrate", IBUGRegressor(clone(gbm), calibrate="yes"), (X, y), "calibrate must be True"
     yield "share", IBUGRegressor(clone(gbm), validation_fraction=1.5), (X, y), "validation_fraction"
-    text = pd.DataFrame({"a": ["u", "v"] * (len(X) // 2), "b": X[:, 0]})
-    yield "text in X", IBUGRegressor(), (text, y), "Column 'a' does not hold numbers"
+    text = pd.DataFrame({"a": ["u", "v"] * (len(X) // 2), "b": X[:, 0], "when": dates})
+    yield "text and dates", IBUGRegressor(), (text, y), "column 'when' holds dates or durations"
     flat = IBUGRegressor(n_jobs=1)
     yield "flat X", flat, (np.ones_like(X), y), "CatBoost cannot be fitted"
 

@@ -206,6 +206,29 @@ def test_categories_of_catboost_and_lightgbm():
         np.testing.assert_array_equal(found.scale, law.scale)
 
 
+@pytest.mark.parametrize("base", [None, LGBMRegressor(**LGB), RandomForestRegressor(T)])
+def test_text_and_weights_come_back(base):
+    colour = np.where(X[:, 0] > 0.3, "red", "blue")
+    table = pd.DataFrame({"x": X[:, 1], "colour": colour})
+    weight = np.random.default_rng(0).integers(0, 9, len(X)) / 4.0
+    model = IBUGRegressor(base, random_state=0).fit(table, Y, sample_weight=weight)
+    again = load(saved(model))
+    new = table.assign(colour=np.where(X[:, 2] > 0.3, "red", "green"))
+    np.testing.assert_array_equal(again.weight_train_, model.weight_train_)
+    np.testing.assert_array_equal(again.kneighbors(new).indices, model.kneighbors(new).indices)
+    for k in (None, 4):
+        law, found = model.predict_distribution(new, k), again.predict_distribution(new, k)
+        np.testing.assert_array_equal(found.loc, law.loc)
+        np.testing.assert_array_equal(found.scale, law.scale)
+    header, arrays = archive.read_archive(saved(model))
+    for name in ("weight", "held_weight"):
+        refused(archive.write_archive(header, {**arrays, name: -arrays[name]}))
+        refused(archive.write_archive(header, {k: v for k, v in arrays.items() if k != name}))
+    for odd in ("odd", ["odd", [1], [["a"]]], ["code", [7], [["a"]]], ["code", [1], [[None]]],
+                ["code", [1, 0], [["a"], ["b"]]], ["code", [1], [["a", "a"]]]):  # fmt: skip
+        refused(archive.write_archive({**header, "coding": odd}, arrays))
+
+
 @pytest.mark.parametrize("base", [None, BoostedEnsembleRegressor(**OWN), RandomForestRegressor(T)])
 def test_calibrated_around_it(base):
     model = CalibratedRegressor(IBUGRegressor(base), "scale", random_state=0).fit(X, Y)

@@ -1,0 +1,147 @@
+"""Text and category columns of a data frame, as the model that is fitted here can read them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from gbuq_core.errors import InvalidData
+from gbuq_core.inputs import category_columns, factorize, find_levels, level_codes, read_numbers
+from gbuq_core.trees.importers.ownership import is_owned
+
+KINDS_OF_CODING = ("text", "category", "code")
+_MISSING = "<missing>"  # CatBoost takes no NaN among categories
+_MOST_HISTOGRAM_LEVELS = 255  # of scikit-learn's HistGradientBoosting
+
+
+class Coding(NamedTuple):
+    """How text and category columns are handed to the base model.
+
+    Attributes
+    ----------
+    kind : {"text", "category", "code"}
+        "text": strings, for CatBoost. "category": pandas categories, for models that split by
+        these. "code": the level's place among those of the training rows, a number.
+    positions : tuple of int
+        The columns.
+    levels : tuple of tuple
+        The levels of each in the training rows: numbers before text, each ascending, or in the
+        order of an ordered category.
+    """
+
+    kind: str
+    positions: tuple[int, ...]
+    levels: tuple[tuple[Any, ...], ...]
+
+
+def find_coding(base_model: Any, X: Any) -> Coding | None:
+    """How the text and category columns of training rows are coded; None if nothing is to be done.
+
+    That is so without such columns, for a fitted model, and for one that reads them itself: a
+    model of gbuq, or one that was told its categories.
+
+    Examples
+    --------
+    >>> X = pd.DataFrame({"size": [1.0, 2.0], "kind": ["b", "a"]})
+    >>> find_coding(None, X)
+    Coding(kind='text', positions=(1,), levels=(('a', 'b'),))
+    """
+    if not (isinstance(X, pd.DataFrame) and is_owned(base_model)):
+        return None
+    positions = tuple(np.flatnonzero(category_columns(X, None)).tolist())
+    kind = _kind_for(base_model)
+    if not positions or kind is None:
+        return None
+    levels = tuple(_levels(X.iloc[:, i], str(X.columns[i])) for i in positions)
+    if kind == "category" and max(map(len, levels)) > _most_levels(base_model):
+        kind = "code"
+    return Coding(kind, positions, levels)
+
+
+def encode_rows(coding: Coding, X: Any) -> pd.DataFrame:
+    """The rows as the base model reads them: a frame of the same columns.
+
+    A missing value stays missing, except that CatBoost gets a level for it. A level that no
+    training row has is the number after the last one for "code", and missing for "category";
+    CatBoost has its own rule.
+
+    Raises
+    ------
+    InvalidData
+        If X is no data frame, or another column does not hold numbers.
+
+    Examples
+    --------
+    >>> coding = Coding("code", (1,), (("a", "b"),))
+    >>> X = pd.DataFrame({"size": [1, 2, 3], "kind": ["b", "new", None]})
+    >>> encode_rows(coding, X)["kind"].tolist()
+    [1.0, 2.0, nan]
+    """
+    if not isinstance(X, pd.DataFrame):
+        raise InvalidData(
+            "X is an array, but the training rows were a data frame with text or category columns: "
+            "pass a data frame."
+        )
+    columns: dict[Any, Any] = {}
+    levels = dict(zip(coding.positions, coding.levels, strict=True))
+    for position, label in enumerate(X.columns):
+        column, name = X.iloc[:, position], str(label)
+        if position not in levels:
+            columns[label] = read_numbers(column, name)
+            continue
+        distinct_codes, distinct = factorize(column, name)
+        codes, missing = level_codes(distinct_codes, distinct, levels[position])
+        if coding.kind == "text":
+            texts = np.array([*map(str, distinct), _MISSING], dtype=object)
+            columns[label] = texts[distinct_codes]
+        elif coding.kind == "category":
+            numbers: Any = range(len(levels[position]))
+            columns[label] = pd.Categorical.from_codes(codes, numbers)
+        else:
+            n_levels = len(levels[position])
+            columns[label] = np.where(missing, np.nan, np.where(codes < 0, n_levels, codes))
+    return pd.DataFrame(columns, index=X.index)
+
+
+def text_positions(coding: Coding | None) -> list[int] | None:
+    """The columns that CatBoost is told to be categories."""
+    return list(coding.positions) if coding is not None and coding.kind == "text" else None
+
+
+def _levels(column: pd.Series, name: str) -> tuple[Any, ...]:
+    _, distinct = factorize(column, name)
+    dtype = column.dtype
+    if isinstance(dtype, pd.CategoricalDtype) and dtype.ordered:
+        present = set(find_levels(distinct))
+        ordered = [find_levels([level])[0] for level in dtype.categories]
+        return tuple(level for level in ordered if level in present)
+    return find_levels(distinct)
+
+
+def _kind_for(base_model: Any) -> str | None:
+    if base_model is None:
+        return "text"
+    packages = {base.__module__.partition(".")[0] for base in type(base_model).__mro__}
+    given = base_model.get_params(deep=False)
+    if "catboost" in packages:
+        told = any(given.get(name) for name in ("cat_features", "text_features"))
+        return None if told else "text"
+    if "gbuq_core" in packages:
+        return None
+    if "lightgbm" in packages:
+        return "category"
+    if "xgboost" in packages:
+        return "category" if given.get("enable_categorical") else "code"
+    if "categorical_features" in given:  # HistGradientBoosting
+        told = given["categorical_features"]
+        return "category" if isinstance(told, str) and told == "from_dtype" else None
+    return "code"
+
+
+def _most_levels(base_model: Any) -> float:
+    packages = {base.__module__.partition(".")[0] for base in type(base_model).__mro__}
+    if packages & {"lightgbm", "xgboost"}:
+        return np.inf
+    return min(_MOST_HISTOGRAM_LEVELS, getattr(base_model, "max_bins", _MOST_HISTOGRAM_LEVELS))
