@@ -28,6 +28,7 @@ from gbuq_core.macau.leaves import (
     make_leaf_table,
     number_leaves,
 )
+from gbuq_core.macau.levels import LevelColumns, find_columns
 from gbuq_core.macau.novelty import (
     LeafEllipses,
     LeafQuantiles,
@@ -125,7 +126,15 @@ class LeafModels(BaseEstimator):
         )  # fmt: skip
         check_knobs(knobs)
         table, target = check_fit_data(self, X, y)
-        return *_repeat_rows(read_matrix(table), target, sample_weight), knobs
+        self._columns: LevelColumns | None = find_columns(self.base_model, X)
+        return *_repeat_rows(self._read(table), target, sample_weight), knobs
+
+    def _read(self, table: pd.DataFrame) -> np.ndarray:
+        """A table as numbers (n, n_encoded): one column for each level of text and categories."""
+        if self._columns is None:
+            return read_matrix(table)
+        is_level = np.array([levels is not None for levels in self._columns.levels])
+        return self._columns.encode(read_matrix(table, ~is_level), table)
 
     def _fit_leaves(
         self, X: np.ndarray, target: np.ndarray, labels: Any, n_classes: int, knobs: ForestKnobs
@@ -138,6 +147,8 @@ class LeafModels(BaseEstimator):
         with stage(4.0):
             given = target if self.base_model is None and n_classes else labels
             names = getattr(self, "feature_names_in_", None)
+            if names is not None and self._columns is not None:
+                names = self._columns.names(names)
             rows = X if names is None else pd.DataFrame(X, columns=list(names))
             with stage(1.0, span=1.0):
                 source = find_forest(self.base_model, rows, given, n_classes, knobs)
@@ -184,7 +195,7 @@ class LeafModels(BaseEstimator):
     def _blocks(self, X: Any) -> Iterator[Located]:
         """New rows with their leaves, block by block."""
         check_is_fitted(self, "_table")
-        matrix = read_matrix(check_new_rows(self, X))
+        matrix = self._read(check_new_rows(self, X))
         size = max(1, _BLOCK_CELLS // self._table.n_trees)
         for start in range(0, len(matrix), size):
             part = matrix[start : start + size]
@@ -223,7 +234,11 @@ class LeafModels(BaseEstimator):
     def feature_importances_(self) -> np.ndarray:
         """The forest's own importances (n_features,), divided by their sum."""
         check_is_fitted(self, "_table")
-        return self._importances.copy()
+        return self._by_column(self._importances).copy()
+
+    def _by_column(self, values: np.ndarray) -> np.ndarray:
+        """Parts of encoded columns (..., n_encoded) added up to those of the columns of X."""
+        return values if self._columns is None else self._columns.sum_up(values)
 
     def score_novelty(self, X: Any) -> Novelty:
         """How much each row differs from the training rows.
@@ -296,7 +311,7 @@ class LeafModels(BaseEstimator):
             )
             for rows in self._blocks(X)
         ]  # fmt: skip
-        return np.concatenate(parts)
+        return self._by_column(np.concatenate(parts))
 
     def inspect_novelty(self, X: Any) -> NoveltyDetail:
         """Every tree's leaf, distance and z-score of a few rows."""
@@ -306,7 +321,8 @@ class LeafModels(BaseEstimator):
             )
             for rows in self._blocks(X)
         ]
-        return NoveltyDetail(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+        found = NoveltyDetail(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+        return found._replace(contributions=self._by_column(found.contributions))
 
     def leaf_ellipses(
         self, X_one_row: Any, features: tuple[int, int], trees: Any = None
@@ -317,13 +333,15 @@ class LeafModels(BaseEstimator):
         ----------
         X_one_row : array-like or DataFrame (1, n_features)
         features : pair of int
-            Positions of the two features.
+            Positions of the two features, which hold numbers.
         trees : sequence of int, optional
             Which trees; all without it.
         """
         rows = next(self._blocks(X_one_row))
         if len(rows.X) != 1:
             raise InvalidData(f"leaf_ellipses takes one row; got {len(rows.X)} rows.")
+        if self._columns is not None:
+            features = self._columns.place_numbers(features)
         return novelty.leaf_ellipses(
             rows.X, rows.numbers, self._table, self._scaling, self._distances, self.tail,
             features, trees,
@@ -353,8 +371,10 @@ def _repeat_rows(
     return X.repeat(counts, axis=0), target.repeat(counts)
 
 
-def read_matrix(table: pd.DataFrame) -> np.ndarray:
+def read_matrix(table: pd.DataFrame, chosen: np.ndarray | None = None) -> np.ndarray:
     """The table's numbers (n, n_features) as C-contiguous float64 with NaN for missing ones.
+
+    Only of the ``chosen`` columns (n_features,) bool where it is given; the others are NaN.
 
     Raises
     ------
@@ -369,6 +389,9 @@ def read_matrix(table: pd.DataFrame) -> np.ndarray:
     """
     matrix = np.empty(table.shape)
     for position, name in enumerate(table.columns):
+        if chosen is not None and not chosen[position]:
+            matrix[:, position] = np.nan
+            continue
         column = table.iloc[:, position]
         if isinstance(column.dtype, pd.CategoricalDtype) or column.dtype.kind in "US":
             raise _not_numbers(name)

@@ -110,7 +110,7 @@ class MacauClassifier(ClassifierMixin, LeafModels):
         Parameters
         ----------
         X : array-like or DataFrame (n_samples, n_features)
-            Numbers; missing values are NaN.
+            Numbers; missing values are NaN. Text and categories as in `MacauRegressor.fit`.
         y : array-like (n_samples,)
             At least two classes, of any one type.
         sample_weight : array-like (n_samples,), optional

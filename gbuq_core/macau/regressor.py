@@ -142,7 +142,10 @@ class MacauRegressor(RegressorMixin, LeafModels):
         Parameters
         ----------
         X : array-like or DataFrame (n_samples, n_features)
-            Numbers; missing values are NaN.
+            Numbers; missing values are NaN. Text and category columns of a data frame become one
+            column of 0 and 1 for each of at most 30 levels, unless the forest is fitted already.
+            A missing one is missing in all of these columns, and a new level is 0 in all of them,
+            which makes its row novel. Importances and explanations are sums over the levels.
         y : array-like (n_samples,)
         sample_weight : array-like (n_samples,), optional
             Whole numbers: a weight of 3 is three copies of the row, which cost three times as much,

@@ -17,6 +17,7 @@ from gbuq_core.macau.base import COMBINATIONS, LEAF_MODELS, LeafModels
 from gbuq_core.macau.class_leaves import ClassLeaves, LogisticLeaves
 from gbuq_core.macau.classifier import INFERENCES, MacauClassifier
 from gbuq_core.macau.leaves import LeafScaling, LeafTable
+from gbuq_core.macau.levels import MOST_LEVELS, LevelColumns
 from gbuq_core.macau.novelty import TAILS, LeafQuantiles, NoveltyModel
 from gbuq_core.macau.novelty_kernels import MAX_QUANTILES
 from gbuq_core.macau.regressor import MacauRegressor
@@ -57,6 +58,7 @@ def save_macau(model: LeafModels, target: Any) -> None:
     booster = getattr(forest.model, "booster_", forest.model)
     text = booster.model_to_string(num_iteration=forest.n_iterations)
     header = {**describe_fit(model), "given_forest": model.base_model is not None}
+    header["levels"] = None if model._columns is None else list(model._columns.levels)
     table, distances = model._table, model._distances
     arrays = {
         "forest": np.frombuffer(text.encode(), np.uint8),
@@ -107,7 +109,9 @@ def build_macau(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> 
     text = take(arrays, "forest", np.uint8, (None,)).tobytes()
     task = "classification" if is_classifier else "regression"
     source = load_leaf_source(text, "lightgbm", task)
-    require(source.n_features == model.n_features_in_, "its forest has other columns")
+    model._columns = _read_levels(header.get("levels"), model.n_features_in_)
+    n_encoded = model.n_features_in_ if model._columns is None else len(model._columns.owner)
+    require(source.n_features == n_encoded, "its forest has other columns")
     require(type(header["given_forest"]) is bool, "its forest is odd")
     if header["given_forest"]:
         model.base_model = source.model
@@ -135,6 +139,23 @@ def build_macau(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> 
     model._end(0.0)
     model.fit_seconds_ = float(header["fit_seconds"])
     return model
+
+
+def _read_levels(given: Any, n_features: int) -> LevelColumns | None:
+    """The levels of text and categories; None of numbers, and in files without them."""
+    if given is None:
+        return None
+    require(type(given) is list and len(given) == n_features, "its categories are odd")
+    found: list[tuple[Any, ...] | None] = []
+    for levels in given:
+        if levels is None:
+            found.append(None)
+            continue
+        known = type(levels) is list and all(type(level) in (str, float) for level in levels)
+        require(known and 1 <= len(set(levels)) == len(levels), "a level is impossible")
+        require(len(levels) <= MOST_LEVELS, "it has too many levels")
+        found.append(tuple(levels))
+    return LevelColumns(tuple(found))
 
 
 def _numbers(arrays: Mapping[str, np.ndarray], name: str, *shape: int | None) -> np.ndarray:

@@ -319,7 +319,7 @@ def test_rows_and_targets_that_make_no_sense_are_refused(table):
         model.fit(X, np.where(y > 0.0, "yes", "no"))
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     with refused(InvalidData, "'b' does not hold numbers"):
-        model.fit(frame.assign(b="text"), y)
+        model.fit(frame.assign(b=[{}] * len(y)), y)
     apart = np.where(np.arange(240)[:, None] == 7, 1e200, X)
     with refused(InvalidData, "too far from the others"):
         model.fit(apart, y)

@@ -1,0 +1,114 @@
+"""Text and category columns as numbers: one column of 0 and 1 for each level.
+
+Leaf models are linear and novelty is a distance, so both need numbers. Merilinna (2023) treats
+numbers only.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.inputs import category_columns, factorize, find_levels, level_codes
+from gbuq_core.trees.importers.ownership import is_owned
+
+MOST_LEVELS = 30
+
+
+class LevelColumns(NamedTuple):
+    """Which columns of X became several.
+
+    levels : tuple
+        One entry for each column of X: None for numbers, else the levels of the training rows.
+    """
+
+    levels: tuple[tuple[Any, ...] | None, ...]
+
+    @property
+    def owner(self) -> np.ndarray:
+        """The column of X that each encoded column belongs to, (n_encoded,) int64."""
+        counts = [1 if levels is None else len(levels) for levels in self.levels]
+        return np.repeat(np.arange(len(counts)), counts)
+
+    def names(self, labels: Any) -> list[str]:
+        """Names of the encoded columns: the column's own, or with the level's number."""
+        found: list[str] = []
+        for label, levels in zip(labels, self.levels, strict=True):
+            numbers = [] if levels is None else range(len(levels))
+            found += [str(label)] if levels is None else [f"{label}__{k}" for k in numbers]
+        return found
+
+    def place_numbers(self, features: tuple[int, int]) -> tuple[int, int]:
+        """Where two columns of X that hold numbers stand among the encoded ones."""
+        for feature in features:
+            if 0 <= feature < len(self.levels) and self.levels[feature] is not None:
+                raise InvalidParameter(
+                    f"Feature {feature} is a category, which has no axis: choose columns of "
+                    "numbers."
+                )
+        first = np.append(np.flatnonzero(np.diff(self.owner, prepend=-1)), len(self.owner))
+        a, b = (int(first[f]) if 0 <= f < len(self.levels) else len(self.owner) for f in features)
+        return a, b
+
+    def sum_up(self, values: np.ndarray) -> np.ndarray:
+        """Values (..., n_encoded) added up by column of X, (..., n_features)."""
+        first = np.flatnonzero(np.diff(self.owner, prepend=-1))
+        summed: np.ndarray = np.add.reduceat(values, first, axis=-1)
+        return summed
+
+    def encode(self, matrix: np.ndarray, table: pd.DataFrame) -> np.ndarray:
+        """Rows (n, n_encoded): numbers from ``matrix`` (n, n_features), and columns of levels.
+
+        A missing value is missing in all columns of its levels, and a level that no training row
+        has is 0 in all of them.
+        """
+        parts = []
+        for position, levels in enumerate(self.levels):
+            if levels is None:
+                parts.append(matrix[:, [position]])
+                continue
+            column = table.iloc[:, position]
+            codes, missing = level_codes(*factorize(column, str(table.columns[position])), levels)
+            flags = (codes[:, None] == np.arange(len(levels))).astype(np.float64)
+            flags[missing] = np.nan
+            parts.append(flags)
+        return np.concatenate(parts, axis=1)
+
+
+def find_columns(base_model: Any, X: Any) -> LevelColumns | None:
+    """The levels of text and category columns; None without any, or if a forest is given fitted.
+
+    Raises
+    ------
+    InvalidData
+        If a column has too many levels, or holds dates.
+
+    Examples
+    --------
+    >>> X = pd.DataFrame({"size": [1.0, 2.0], "kind": ["b", "a"]})
+    >>> columns = find_columns(None, X)
+    >>> columns.levels, columns.names(X.columns)
+    ((None, ('a', 'b')), ['size', 'kind__0', 'kind__1'])
+    >>> columns.encode(np.array([[1.0, np.nan], [2.0, np.nan]]), X)
+    array([[1., 0., 1.],
+           [2., 1., 0.]])
+    """
+    if not (isinstance(X, pd.DataFrame) and is_owned(base_model)):
+        return None
+    chosen = category_columns(X, None)
+    if not chosen.any():
+        return None
+    levels: list[tuple[Any, ...] | None] = [None] * X.shape[1]
+    for position in np.flatnonzero(chosen).tolist():
+        name = str(X.columns[position])
+        found = find_levels(factorize(X.iloc[:, position], name)[1])
+        if not 1 <= len(found) <= MOST_LEVELS:
+            raise InvalidData(
+                f"Column {name!r} has {len(found):,} levels, but MACAU takes 1 to {MOST_LEVELS}, "
+                "each as a column of its own: group the rare ones, or leave the column out."
+            )
+        levels[position] = found
+    return LevelColumns(tuple(levels))
