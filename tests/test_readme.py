@@ -90,6 +90,18 @@ def test_intervals_of_another_librarys_model_are_made_to_hold():
     assert abs(int((np.abs(y - loc) <= 1.645 * np.sqrt(variance)).sum()) - int(before)) <= 3
 
 
+def test_a_virtual_ensemble_is_saved_and_read_again(tmp_path, monkeypatch):
+    pytest.importorskip("catboost")
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    exec(blocks("python")[7], names)
+    own = names["ensemble"].predict_uncertainty(names["X"][350:])
+    for part in ("total", "data", "knowledge"):
+        np.testing.assert_array_equal(names[part], getattr(own, part))
+    assert (names["knowledge"] > 0.0).all()
+    assert [path.name for path in tmp_path.iterdir()] == ["diabetes.gbuq"]
+
+
 def test_the_lessons_that_the_readme_names_are_all_there_are():
     (row,) = re.findall(r"^\| Lessons \|.*$", README, flags=re.MULTILINE)
     assert sorted(re.findall(r"demos\.(\w+)", row)) == sorted(NAMES)

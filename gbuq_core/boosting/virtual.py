@@ -184,13 +184,14 @@ class VirtualEnsemble:
     def save(self, target: Any) -> None:
         """Write it to a path or a binary file, with the model; read it by `gbuq_core.load`.
 
-        Models of CatBoost, LightGBM and XGBoost (without categories). What is read holds the
-        library's plain booster, whose predictions are the same, bit for bit.
+        Models of CatBoost, LightGBM and XGBoost (without categories), and scikit-learn's
+        regressions (without categories). What is read holds the library's plain booster, or
+        scikit-learn's estimator, whose predictions are the same, bit for bit.
 
         Raises
         ------
         InvalidParameter
-            If the model has no file format that can be read without pickle, as scikit-learn's.
+            If the model cannot be held without pickle, as scikit-learn's classifiers.
         """
         from gbuq_core.boosting.saving_virtual import save_virtual
 

@@ -10,7 +10,11 @@ import pandas as pd
 import pytest
 import xgboost
 from saving_parts import saved
-from sklearn.ensemble import GradientBoostingRegressor
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingRegressor,
+)
 from sklearn.frozen import FrozenEstimator
 
 from gbuq_core import VirtualEnsemble, load, load_ensemble
@@ -67,6 +71,7 @@ MAKERS = {
     "xgboost classes": lambda: xgboost.XGBClassifier(**XGB).fit(X, Y > 0.0),
     "xgboost three": lambda: xgboost.XGBClassifier(**XGB).fit(X, THREE // 2),
     "xgboost booster": lambda: xgboost.XGBRegressor(**XGB).fit(X, Y).get_booster(),
+    "histogram": lambda: HistGradientBoostingRegressor(max_iter=T).fit(X, Y),
     "frozen": lambda: FrozenEstimator(xgboost.XGBRegressor(**XGB).fit(X, Y)),
 }
 EVERY = pytest.mark.parametrize("name", MAKERS)
@@ -112,6 +117,14 @@ def test_frames_with_categories_of_lightgbm():
     np.testing.assert_array_equal(again.predict_members(table), ensemble.predict_members(table))
 
 
+def test_gradient_boosting_of_scikit_learn():
+    model = GradientBoostingRegressor(n_estimators=T, loss="huber").fit(np.nan_to_num(X), Y)
+    ensemble, rows = VirtualEnsemble(model, step=3), np.nan_to_num(NEW)
+    again = load(saved(ensemble))
+    assert type(again.model) is GradientBoostingRegressor
+    np.testing.assert_array_equal(again.predict_members(rows), ensemble.predict_members(rows))
+
+
 def test_frames_of_xgboost():
     table = pd.DataFrame(X, columns=["a b", "c", "d"])
     ensemble = VirtualEnsemble(xgboost.XGBRegressor(**XGB).fit(table, Y))
@@ -139,7 +152,13 @@ def test_every_part_is_checked(name, files):
         refused(archive.write_archive({k: v for k, v in header.items() if k != key}, arrays))
         for odd in ("odd", -1, [], {}, float("nan")):
             refused(archive.write_archive({**copy.deepcopy(header), key: odd}, arrays))
-    for other in ({"n_trees": T + 1}, {"step": T}, {"start": 1.0}, {"library": "sklearn"}):
+    for other in (
+        {"n_trees": T + 1},
+        {"step": T},
+        {"start": 1.0},
+        {"library": "sklearn"},
+        {"library": "gbuq"},
+    ):
         refused(archive.write_archive({**header, **other}, arrays))
 
 
@@ -150,7 +169,7 @@ def test_other_classes_are_refused(files):
 
 
 def test_what_has_no_file_format_is_told():
-    model = GradientBoostingRegressor(n_estimators=T).fit(np.nan_to_num(X), Y)
+    model = GradientBoostingClassifier(n_estimators=T).fit(np.nan_to_num(X), TWO)
     with pytest.raises(InvalidParameter, match=r"^A GradientB\w+ has no file [^\n]*\.$"):
         VirtualEnsemble(model).save(io.BytesIO())
     odd = VirtualEnsemble(xgboost.XGBRegressor(**XGB, missing=-1.0).fit(X, Y))
