@@ -20,6 +20,7 @@ NONE = "\u2013"  # stands where there is no number
 _PLAIN_UP_TO = 1e9  # from here on numbers have an exponent
 _PLAIN_FROM = 1e-4  # and below here
 _LONGEST_NAME = 40
+_MOST_DECIMALS = 17
 
 # What makes a spreadsheet run a cell, also in full-width letters and behind blanks, which some
 # spreadsheets drop. A plain number in a text cell, such as -5, runs nothing and stays as it is.
@@ -78,6 +79,30 @@ def short(value: SupportsFloat | None, places: int = 3, sign: str = "") -> str:
     """
     number, exponent, power = digits(value, places, sign).partition("e")
     return (number.rstrip("0").rstrip(".") if "." in number else number) + exponent + power
+
+
+def number_between(low: float, high: float, ends: bool = False) -> float:
+    """A number of few decimals within (low, high], as close to the middle as they allow.
+
+    Parameters
+    ----------
+    low, high : float
+        ``low < high``.
+    ends : bool
+        Whether ``low`` itself may be it, and ``high`` not: within [low, high).
+
+    Examples
+    --------
+    >>> number_between(3.4817, 3.6142), number_between(3.0, 4.0), number_between(3.0, 4.0, True)
+    (3.5, 4.0, 3.5)
+    """
+    middle, largest = low / 2 + high / 2, max(abs(low), abs(high))
+    first = -math.floor(math.log10(largest)) if largest > 0.0 else 0
+    for decimals in range(min(first, 0), _MOST_DECIMALS + max(first, 0)):
+        value = round(middle, decimals)
+        if (low <= value < high) if ends else (low < value <= high):
+            return value + 0.0  # no minus zero
+    return low if ends else high
 
 
 def percent(share: SupportsFloat | None, decimals: int | None = None) -> str:

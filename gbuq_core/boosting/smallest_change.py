@@ -25,12 +25,12 @@ from gbuq_core.boosting.regressor import BoostedEnsembleRegressor
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.inputs import as_table, check_new_rows
 from gbuq_core.jobs import effective_n_jobs, parallel_map, stage, tick
+from gbuq_core.presentation import number_between
 from gbuq_core.trees.binning import Bins, ColumnCoding, apply_bins, apply_encoding
 from gbuq_core.uncertainty import Uncertainty, decompose_classification, decompose_regression
 from gbuq_core.validation import check_choice, check_number
 
 CATEGORY_COST = 1.0  # of another category, and of a value in place of a missing one
-_MOST_DECIMALS = 17
 _PAIRS_A_THREAD = 4  # between two looks at the best so far
 _TINY = float(np.finfo(np.float64).tiny)
 
@@ -376,28 +376,16 @@ class _Search:
         if value <= low:
             after = borders[borders > low]
             gap = float(after[0]) - low if len(after) else _last_gap(borders)
-            return _short_number(low, min(high, low + gap))
+            return number_between(low, min(high, low + gap))
         before = borders[borders < high]
         gap = high - float(before[-1]) if len(before) else _last_gap(-borders[::-1])
-        return _short_number(max(low, high - gap), high)
+        return number_between(max(low, high - gap), high)
 
 
 def _better(one: _Found | None, other: _Found | None) -> _Found | None:
     if one is None or other is None:
         return one or other
     return min(one, other, key=lambda found: found.rank)
-
-
-def _short_number(low: float, high: float) -> float:
-    """A number of few decimals within (low, high], as close to the middle as they allow."""
-    middle = low / 2 + high / 2
-    largest = max(abs(low), abs(high))
-    first = -math.floor(math.log10(largest)) if largest > 0.0 else 0
-    for decimals in range(min(first, 0), _MOST_DECIMALS + max(first, 0)):
-        value = round(middle, decimals)
-        if low < value <= high:
-            return value + 0.0  # no minus zero
-    return high
 
 
 def _last_gap(borders: np.ndarray) -> float:

@@ -30,6 +30,7 @@ from gbuq_core.tables.explaining import (
     estimate_explaining,
     explain_row,
 )
+from gbuq_core.tables.failing import Cohort, Failures, find_failures
 from gbuq_core.tables.files import (
     ReadOptions,
     Source,
@@ -71,9 +72,11 @@ __all__ = [
     "AddedColumns",
     "BuiltinTable",
     "ClassificationScores",
+    "Cohort",
     "Column",
     "ColumnDistribution",
     "ColumnEffect",
+    "Failures",
     "FittedModel",
     "LoadedTable",
     "Predictions",
@@ -97,6 +100,7 @@ __all__ = [
     "estimate_explaining",
     "estimate_scoring",
     "explain_row",
+    "find_failures",
     "infer_schema",
     "infer_task",
     "load_builtin",

@@ -189,6 +189,15 @@ LEVEL = Knob(
     group="page",
     help="The uncertainty that this share of the rows stays below. 5 is the surest twentieth.",
 )
+FAILS = Knob("fails", "Look for groups", "switch", False, group="page")
+BY = Knob(
+    "by",
+    "Groups with large",
+    "choice",
+    "errors",
+    choices=("errors", "missed intervals", "knowledge"),
+    group="page",
+)
 FIND = Knob(
     "find",
     "Find rows",
@@ -263,6 +272,8 @@ def page_state(
         ),
         CHANGE,
         LEVEL,
+        FAILS,
+        BY,
     )
     others = [_as_needed(knob) for knob in (*TRAINING, *AFTERWARDS)]
     knobs = (TABLE, *target, TASK, *METHOD, *others, *table, *fixed)

@@ -1,0 +1,355 @@
+"""Where a model fails: groups of rows, named by one to three conditions, that have large errors.
+
+A shallow tree looks for the groups on one half of the held-out rows, and the other half says how
+large their errors are, so that a group found by chance shows as one.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from gbuq_core.distribution import student
+from gbuq_core.errors import InvalidData
+from gbuq_core.metrics import binomial_band
+from gbuq_core.presentation import number_between
+from gbuq_core.tables.explaining import feature_groups
+from gbuq_core.tables.predicting import row_errors
+from gbuq_core.tables.scoring import ScoredTable
+from gbuq_core.validation import check_choice, check_number
+
+MEASURES = ("error", "misses", "knowledge")
+LEVEL = 0.9  # of the intervals whose misses are counted
+FEWEST_ROWS = 100  # held-out rows: 50 look for groups, 50 judge them
+_MOST_LEVELS = 20  # of a category that are conditions of their own
+_DEPTH, _MOST_GROUPS = 3, 6
+_LEAST_ROWS, _LEAST_SHARE = 15, 0.05  # of a group
+_Z = 1.959964  # two-sided 95 %
+
+
+class Condition(NamedTuple):
+    """``column sign value``; an equality with an empty value means that the cell is missing."""
+
+    column: str
+    sign: str
+    value: str
+
+    @property
+    def text(self) -> str:
+        """As the box "Find rows" reads it."""
+        return f"{_quoted(self.column)} {self.sign} {_quoted(self.value)}".rstrip()
+
+
+class Cohort(NamedTuple):
+    """A group of rows, judged on held-out rows that did not choose it.
+
+    Attributes
+    ----------
+    conditions : tuple of Condition
+        All of them hold.
+    n_rows, share : int, float
+        How many of the judging rows it has.
+    error : float
+        Root mean squared error in units of the target, or share of wrong classes.
+    misses : float
+        Share of rows outside their 90 % interval; NaN for classes.
+    misses_band : (low, high)
+        Exact 95 % band of it.
+    knowledge : float
+        Mean knowledge uncertainty: a variance of the target, or nats.
+    gap, gap_error : float
+        Mean of what was looked at, minus that of the other rows, and its standard error.
+    """
+
+    conditions: tuple[Condition, ...]
+    n_rows: int
+    share: float
+    error: float
+    misses: float
+    misses_band: tuple[float, float]
+    knowledge: float
+    gap: float
+    gap_error: float
+
+    @property
+    def text(self) -> str:
+        """The conditions as the box "Find rows" reads them."""
+        return ", ".join(condition.text for condition in self.conditions)
+
+    @property
+    def stands_out(self) -> bool:
+        """Whether the gap is above 0 beyond chance: by 1.96 standard errors."""
+        return self.gap > _Z * self.gap_error
+
+
+class Failures(NamedTuple):
+    """The groups from the worst to the best, and the numbers of all judging rows together.
+
+    ``everything`` is the cohort without conditions; ``n_looking`` rows chose the groups.
+    """
+
+    measure: str
+    cohorts: tuple[Cohort, ...]
+    everything: Cohort
+    n_looking: int
+
+
+def find_failures(scored: ScoredTable, measure: str = "error", seed: int = 0) -> Failures:
+    r"""Groups of rows for which the model fails, found on half of the held-out rows.
+
+    Parameters
+    ----------
+    scored : ScoredTable
+    measure : {"error", "misses", "knowledge"}
+        What is large in a group that fails: the error, the share of rows outside their 90 %
+        interval (of regressions), or knowledge uncertainty.
+    seed : int
+        Of the halves.
+
+    Raises
+    ------
+    InvalidData
+        If fewer than 100 rows were held out, or classes are asked for intervals.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gbuq_core.tables import ScorePlan, find_failures, read_table, score_table
+    >>> rng = np.random.default_rng(0)
+    >>> x, shop = rng.uniform(0, 1, 400), rng.choice(["north", "south"], 400)
+    >>> noise = rng.normal(0, np.where(shop == "south", 2.0, 0.1))
+    >>> rows = zip(x.round(3), shop, (x + noise).round(3), strict=True)
+    >>> text = "x,shop,y\n" + "\n".join(",".join(map(str, row)) for row in rows)
+    >>> scored = score_table(read_table(text.encode()), "y", plan=ScorePlan(n_trees=50))
+    >>> find_failures(scored).cohorts[0].conditions[0].text
+    'shop = south'
+    """
+    from sklearn.tree import DecisionTreeRegressor
+
+    check_choice("measure", measure, MEASURES)
+    check_number("seed", seed, 0, 2**31 - 1, integer=True)
+    if measure == "misses" and scored.training.target.classes:
+        raise InvalidData("A predicted class has no interval: look at errors or at knowledge.")
+    rows = _judged_rows(scored)
+    if len(rows) < FEWEST_ROWS:
+        raise InvalidData(
+            f"{len(rows)} rows with a target were held out. To look for groups and to judge them "
+            f"takes {FEWEST_ROWS}."
+        )
+    every = _Numbers.of(scored)
+    looked_at = every.measure(measure)
+    shuffled = np.random.default_rng(seed).permutation(rows)
+    looking, judging = np.split(shuffled, [len(rows) // 2])
+    questions = _questions(scored, looking)
+    cohorts: list[Cohort] = []
+    if questions.names:
+        tree = DecisionTreeRegressor(
+            max_depth=_DEPTH,
+            max_leaf_nodes=_MOST_GROUPS,
+            min_samples_leaf=max(_LEAST_ROWS, math.ceil(_LEAST_SHARE * len(looking))),
+            random_state=seed,
+        )
+        tree.fit(questions.values, looked_at[looking])
+        for conditions in _leaves(tree.tree_, questions):
+            cohort = _judge(scored, conditions, judging, every, looked_at)
+            if cohort is not None:
+                cohorts.append(cohort)
+    everything = _judge(scored, (), judging, every, looked_at)
+    assert everything is not None  # there are at least 50 judging rows
+    cohorts.sort(key=lambda cohort: -cohort.gap)
+    found = tuple(cohorts) if len(cohorts) > 1 else ()
+    return Failures(measure, found, everything, len(looking))
+
+
+class _Numbers(NamedTuple):
+    """Of every row: absolute error or wrong class, outside its interval, knowledge."""
+
+    error: NDArray[np.float64]
+    misses: NDArray[np.float64]
+    knowledge: NDArray[np.float64]
+
+    @staticmethod
+    def of(scored: ScoredTable) -> _Numbers:
+        said = scored.predictions
+        error = row_errors(scored.scored, said)
+        misses = np.full(len(error), np.nan)
+        if not scored.training.target.classes:
+            scale = np.sqrt(said.uncertainty.total)
+            for df in np.unique(said.df):
+                rows = said.df == df
+                low, high = student(said.loc[rows], scale[rows], float(df)).interval(LEVEL)
+                y = scored.scored.y[rows]
+                misses[rows] = np.where(np.isnan(y), np.nan, (y < low) | (y > high))
+        return _Numbers(error, misses, np.asarray(said.uncertainty.knowledge))
+
+    def measure(self, name: str) -> NDArray[np.float64]:
+        values: NDArray[np.float64] = getattr(self, name)
+        return values
+
+
+class _Questions(NamedTuple):
+    """What the tree may ask about a row.
+
+    names : of (column, None) for a number or (column, category) for a category or "" where the
+    cell is missing; values (n_rows, n_questions) float64; other: of a column with two categories
+    and no gaps, what it means not to be one of them.
+    """
+
+    names: list[tuple[str, str | None]]
+    values: NDArray[np.float64]
+    other: dict[tuple[str, str], str]
+
+
+def _judged_rows(scored: ScoredTable) -> NDArray[np.int64]:
+    """Rows with a target that their model did not learn from, and with a finite uncertainty."""
+    known = scored.scored.known & np.isfinite(scored.predictions.uncertainty.total)
+    if scored.protocol == "held_out":
+        known[scored.models[0].rows] = False
+    return np.flatnonzero(known)
+
+
+def _questions(scored: ScoredTable, rows: NDArray[np.int64]) -> _Questions:
+    """Numbers as they are, the most frequent categories one by one; no dates."""
+    names: list[tuple[str, str | None]] = []
+    parts: list[NDArray[np.float64]] = []
+    other: dict[tuple[str, str], str] = {}
+    X = scored.scored.X.iloc[rows]
+    for column, features in feature_groups(scored.training).items():
+        if len(features) > 1 or features[0] != column:
+            continue  # a date: its parts are not cells of the table
+        cells = X[column]
+        missing = cells.isna().to_numpy()
+        if missing.any():
+            names.append((column, ""))
+            parts.append(missing.astype(np.float64))
+        if isinstance(cells.dtype, pd.CategoricalDtype):
+            counts = cells.value_counts()
+            levels = [str(level) for level in counts.index[counts > 0]]
+            if len(levels) == 2 and not missing.any():
+                other |= {(column, levels[k]): levels[1 - k] for k in (0, 1)}
+            for level in counts.index[counts > 0][:_MOST_LEVELS]:
+                names.append((column, str(level)))
+                parts.append((cells == level).to_numpy(bool, na_value=False).astype(np.float64))
+            continue
+        numbers = cells.to_numpy(np.float64)
+        if np.isnan(numbers).all():
+            continue
+        # A missing cell is on no side of a limit; it is kept out of the conditions' groups below.
+        parts.append(np.where(missing, np.nanmedian(numbers), numbers))
+        names.append((column, None))
+    values = np.column_stack(parts) if parts else np.empty((len(rows), 0))
+    return _Questions(names, values, other)
+
+
+def _leaves(tree: object, questions: _Questions) -> list[tuple[Condition, ...]]:
+    """The conditions of each leaf, without those that another one implies."""
+    left, right = tree.children_left, tree.children_right  # type: ignore[attr-defined]
+    feature, threshold = tree.feature, tree.threshold  # type: ignore[attr-defined]
+    found: list[tuple[Condition, ...]] = []
+
+    def walk(node: int, path: tuple[Condition, ...]) -> None:
+        if left[node] < 0:
+            found.append(_shortest(path))
+            return
+        column, level = questions.names[feature[node]]
+        if level is None:
+            values = questions.values[:, feature[node]]
+            below = values[values <= threshold[node]].max()
+            above = values[values > threshold[node]].min()
+            limit = _plain(number_between(float(below), float(above), ends=True))
+            sides = (Condition(column, "<=", limit), Condition(column, ">", limit))
+        else:
+            otherwise = questions.other.get((column, level))
+            is_not = Condition(column, "=", otherwise) if otherwise else None
+            sides = (is_not or Condition(column, "!=", level), Condition(column, "=", level))
+        walk(left[node], (*path, sides[0]))
+        walk(right[node], (*path, sides[1]))
+
+    walk(0, ())
+    return [conditions for conditions in found if conditions]
+
+
+def _shortest(path: tuple[Condition, ...]) -> tuple[Condition, ...]:
+    """A path's conditions: of several limits in one direction only the last, which is the closest;
+    with an equality no other condition on that column.
+    """
+    equal = {condition.column for condition in path if condition.sign == "="}
+    kept: dict[tuple[str, ...], Condition] = {}
+    for condition in path:
+        column, sign, value = condition
+        if column in equal and sign != "=":
+            continue
+        kept[(column, sign, value) if sign in ("=", "!=") else (column, sign)] = condition
+    return tuple(kept.values())
+
+
+def _holds(scored: ScoredTable, conditions: tuple[Condition, ...]) -> NDArray[np.bool_]:
+    """Which rows meet all conditions."""
+    X = scored.scored.X
+    keep = np.ones(len(X), bool)
+    for column, sign, value in conditions:
+        cells = X[column]
+        if sign in ("<=", ">"):
+            numbers, limit = cells.to_numpy(np.float64), float(value)
+            with np.errstate(invalid="ignore"):
+                keep &= numbers <= limit if sign == "<=" else numbers > limit
+            continue
+        same = cells.isna().to_numpy()
+        if value:
+            same = (cells.astype("str") == value).to_numpy(bool, na_value=False) & ~same
+        keep &= same if sign == "=" else ~same
+    return keep
+
+
+def _judge(
+    scored: ScoredTable,
+    conditions: tuple[Condition, ...],
+    judging: NDArray[np.int64],
+    every: _Numbers,
+    looked_at: NDArray[np.float64],
+) -> Cohort | None:
+    inside = _holds(scored, conditions)[judging]
+    mine, others = judging[inside], judging[~inside]
+    if len(mine) < 2:
+        return None
+    error = every.error[mine]
+    if not scored.training.target.classes:
+        error = np.square(error)
+    misses, band = math.nan, (math.nan, math.nan)
+    if not np.isnan(every.misses[mine]).any():
+        misses = float(every.misses[mine].mean())
+        low, high = binomial_band(int(every.misses[mine].sum()), len(mine))
+        band = (float(low), float(high))
+    gap, gap_error = 0.0, math.inf
+    if len(others) > 1:
+        gap = float(looked_at[mine].mean() - looked_at[others].mean())
+        parts = (looked_at[rows].var(ddof=1) / len(rows) for rows in (mine, others))
+        gap_error = math.sqrt(sum(parts))
+    mean = float(error.mean())
+    return Cohort(
+        conditions,
+        len(mine),
+        len(mine) / len(judging),
+        mean if scored.training.target.classes else math.sqrt(mean),
+        misses,
+        band,
+        float(every.knowledge[mine].mean()),
+        gap,
+        gap_error,
+    )
+
+
+def _plain(value: float) -> str:
+    return repr(value).removesuffix(".0")
+
+
+def _quoted(text: str) -> str:
+    """In quotation marks where the box "Find rows" would read signs or words in it."""
+    plain = text == "" or (
+        not any(sign in text for sign in ',<>=!"') and " and " not in text and text == text.strip()
+    )
+    return text if plain else f'"{text}"'

@@ -1,0 +1,92 @@
+"""Where the model fails: groups of rows in words, and a button that lists each one's rows."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import streamlit as st
+
+from gbuq_core.errors import InvalidData
+from gbuq_core.presentation import digits, percent
+from gbuq_core.tables import Cohort, Failures, ScoredTable, find_failures
+from pages._ui.controls import draw_knob
+from pages._ui.url_state import PageState
+
+MEANING = (
+    "A shallow tree looks for groups of rows with large errors on one half of the rows that the "
+    "models had not seen. The numbers are those of the other half, so a group that is there by "
+    "chance shows no large error."
+)
+_CACHED = 32
+_LONGEST_CONDITION = 200  # that the box "Find rows" takes
+_NAMES = {"errors": "error", "missed intervals": "misses", "knowledge": "knowledge"}
+
+
+def draw_failing(
+    page: PageState, values: SimpleNamespace, scored: ScoredTable, unit: str, digest: str
+) -> None:
+    """Groups of rows for which the model fails, from the worst to the best."""
+    knobs = {knob.key: knob for knob in page.knobs}
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("**Where does it fail?**", help=MEANING)
+        draw_knob(knobs["fails"])
+    if not values.fails:
+        return
+    draw_knob(knobs["by"])
+    try:
+        found = _failures(digest, _NAMES[values.by], scored)
+    except InvalidData as error:
+        st.text(str(error))
+        return
+    st.text(describe_failures(found, unit), width="stretch")
+    for number, cohort in enumerate(found.cohorts):
+        with st.container(
+            horizontal=True, vertical_alignment="center", key=f"failing-{number}", gap="medium"
+        ):
+            st.text(describe_cohort(cohort, found, unit), width="stretch")
+            if len(cohort.text) <= _LONGEST_CONDITION:
+                st.button(
+                    "List rows", key=f"_failing_{number}", on_click=_list_rows, args=(cohort.text,)
+                )
+
+
+def describe_failures(found: Failures, unit: str) -> str:
+    """All judging rows together. Plain text."""
+    every = found.everything
+    rows = f"{found.n_looking:,} rows looked for groups and {every.n_rows:,} others judge them"
+    if not found.cohorts:
+        return f"{rows}. No group was found: there is no column to tell rows apart by."
+    return f"{rows}. All of these: {_numbers(every, found, unit)}."
+
+
+def describe_cohort(cohort: Cohort, found: Failures, unit: str) -> str:
+    """One group in words. Plain text that holds the user's words."""
+    told = (
+        f"{cohort.text}: {percent(cohort.share, 0)} of the rows, {_numbers(cohort, found, unit)}."
+    )
+    return told if cohort.stands_out else f"{told} Not told apart from the other rows."
+
+
+def _numbers(cohort: Cohort, found: Failures, unit: str) -> str:
+    if np.isnan(cohort.misses):
+        parts = [f"{percent(cohort.error)} of the classes are wrong"]
+    else:
+        low, high = (percent(share, 0) for share in cohort.misses_band)
+        parts = [
+            f"error {digits(cohort.error)}",
+            f"{percent(cohort.misses, 0)} outside the 90 % interval ({low} to {high})",
+        ]
+    if found.measure == "knowledge":
+        mean = float(np.sqrt(cohort.knowledge)) if unit.startswith("std") else cohort.knowledge
+        parts.append(f"knowledge uncertainty {digits(mean)}")
+    return ", ".join(parts)
+
+
+def _list_rows(text: str) -> None:
+    st.session_state["find"] = text
+
+
+@st.cache_resource(max_entries=_CACHED, show_spinner=False, scope="session")
+def _failures(digest: str, measure: str, _scored: ScoredTable) -> Failures:
+    return find_failures(_scored, measure)

@@ -1,0 +1,52 @@
+"""Your data: where the model fails, in groups of rows that can be listed."""
+
+import numpy as np
+import pandas as pd
+
+from tests.app.your_data_page import csv_of, open_page, rows_of, says, texts
+
+
+def groups_of(at):
+    return [text for text in texts(at) if " of the rows, " in text]
+
+
+def frame(n=400):
+    rng = np.random.default_rng(0)
+    shop = rng.choice(["north", "south"], n)
+    x = rng.uniform(0, 1, n).round(3)
+    y = x + rng.normal(0, np.where(shop == "south", 3.0, 0.1))
+    return {"x": x, "shop": shop, "y": y.round(4)}
+
+
+def test_the_worst_group_comes_first_and_its_rows_can_be_listed():
+    at = open_page(csv_of(**frame()), fails="true", table="your file")
+    assert not at.exception
+    found = groups_of(at)
+    assert found
+    assert found[0].startswith("shop = south")
+    assert "Not told apart" not in found[0]
+    assert says(at, "others judge them")
+    at.button(key="_failing_0").click().run()
+    assert not at.exception
+    assert at.text_input(key="find").value == found[0].partition(":")[0]
+    table = pd.DataFrame(frame())
+    n_south = int((table["shop"] == "south").sum())
+    assert 0 < len(rows_of(at)) <= n_south
+
+
+def test_it_is_worked_out_only_when_asked_and_by_what_is_asked():
+    at = open_page()
+    assert not groups_of(at)
+    assert not any(radio.key == "by" for radio in at.radio)
+    at.toggle(key="fails").set_value(True).run()
+    assert groups_of(at)
+    at.radio(key="by").set_value("knowledge").run()
+    assert all("knowledge uncertainty" in text for text in groups_of(at))
+
+
+def test_what_cannot_be_said_is_a_sentence():
+    at = open_page(fails="true", by="missed intervals", table="breast cancer")
+    assert says(at, "has no interval")
+    at = open_page(csv_of(x=range(60), y=range(60)), fails="true")
+    assert says(at, "To look for groups and to judge them takes 100")
+    assert not at.exception

@@ -1,0 +1,147 @@
+"""Where a model fails: groups that one half of the rows chooses and the other half judges."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.tables import ScorePlan, find_failures, read_table, score_table
+from gbuq_core.tables.failing import Condition
+from pages._ui.your_data.find import find_rows
+
+PLAN = ScorePlan(n_trees=60, depth=3, learning_rate=0.1)
+
+
+def make_frame(n=600, seed=3):
+    """Errors are large for the shop "south, old" where the age is above 60."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(20, 90, n).astype(float),
+            "shop": rng.choice(["north", "south, old", "east"], n),
+            "a >= b": rng.normal(size=n).round(3),
+        }
+    )
+    noisy = (frame.age > 60) & (frame["shop"] == "south, old")
+    frame["y"] = (frame.age / 10 + rng.normal(0, np.where(noisy, 8.0, 0.2))).round(5)
+    frame.loc[5:20, "age"] = np.nan
+    return frame
+
+
+def score(frame, **changes):
+    return score_table(
+        read_table(frame.to_csv(index=False).encode()), "y", plan=replace(PLAN, **changes)
+    )
+
+
+@pytest.fixture(scope="module")
+def scored():
+    return score(make_frame())
+
+
+def test_the_group_that_was_planted_is_found(scored):
+    found = find_failures(scored)
+    worst = found.cohorts[0]
+    assert {condition.column for condition in worst.conditions} <= {"age", "shop"}
+    assert Condition("shop", "=", "south, old") in worst.conditions
+    assert worst.stands_out
+    assert worst.error > 3 * found.everything.error / 2
+    assert not found.cohorts[-1].stands_out
+
+
+def test_the_numbers_are_those_of_rows_that_did_not_look(scored):
+    found = find_failures(scored, seed=1)
+    n = len(scored.frame)
+    looking, judging = np.split(np.random.default_rng(1).permutation(np.arange(n)), [n // 2])
+    cells = scored.frame.drop(columns=list(scored.added.names))
+    total, df = scored.predictions.uncertainty.total, scored.predictions.df
+    error = np.abs(scored.scored.y - scored.predictions.loc)
+    from scipy.stats import norm
+    from scipy.stats import t as student
+
+    # A t with df degrees of freedom and std 1 is wider than 1 by sqrt((df - 2) / df).
+    width = np.where(
+        np.isinf(df), norm.ppf(0.95), student.ppf(0.95, np.where(np.isinf(df), 9, df))
+        * np.sqrt((np.where(np.isinf(df), 9, df) - 2) / np.where(np.isinf(df), 9, df)),
+    )  # fmt: skip
+    misses = error > width * np.sqrt(total)
+    assert found.n_looking == len(looking)
+    for cohort in found.cohorts:
+        # What the box "Find rows" makes of the text is the same group.
+        inside = find_rows(cohort.text, cells, {})[judging]
+        mine, others = judging[inside], judging[~inside]
+        assert cohort.n_rows == len(mine)
+        assert cohort.share == pytest.approx(len(mine) / len(judging))
+        assert cohort.error == pytest.approx(np.sqrt(np.mean(error[mine] ** 2)))
+        assert cohort.misses == pytest.approx(misses[mine].mean())
+        assert cohort.misses_band[0] <= cohort.misses <= cohort.misses_band[1]
+        assert cohort.gap == pytest.approx(error[mine].mean() - error[others].mean())
+    gaps = [cohort.gap for cohort in found.cohorts]
+    assert gaps == sorted(gaps, reverse=True)
+
+
+def test_noise_without_groups_seldom_stands_out():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(500, 4)).round(4), columns=["a", "b", "c", "y"])
+    told = score(frame, n_trees=20)
+    n_found = [sum(c.stands_out for c in find_failures(told, seed=s).cohorts) for s in range(20)]
+    # Of some 100 groups without any difference 2.5 % stand out by chance on one side.
+    assert sum(n_found) <= 12
+
+
+def test_missing_cells_are_a_group_of_their_own():
+    frame = make_frame(500)
+    rng = np.random.default_rng(1)
+    gone = (rng.random(500) < 0.2) | frame["age"].isna().to_numpy()
+    frame["age"] = np.where(gone, np.nan, frame.age)
+    frame["y"] = np.where(gone, rng.normal(0, 10, 500), 1.0 + rng.normal(0, 0.1, 500)).round(4)
+    told = score(frame)
+    worst = find_failures(told).cohorts[0]
+    assert worst.conditions[0] == Condition("age", "=", "")
+    cells = told.frame.drop(columns=list(told.added.names))
+    assert find_rows(worst.conditions[0].text, cells, {}).tolist() == gone.tolist()
+
+
+def test_classes_and_other_measures(scored):
+    frame = make_frame()
+    rng = np.random.default_rng(0)
+    unsure = (frame["shop"] == "east") & (rng.random(len(frame)) < 0.5)
+    frame["y"] = np.where((frame["a >= b"] > 0) ^ unsure, "yes", "no")
+    told = score(frame)
+    found = find_failures(told)
+    assert Condition("shop", "=", "east") in found.cohorts[0].conditions
+    assert 0.0 <= found.everything.error <= 1.0
+    assert np.isnan(found.everything.misses)
+    with pytest.raises(InvalidData, match="interval"):
+        find_failures(told, "misses")
+    for measure in ("misses", "knowledge"):
+        assert find_failures(scored, measure).measure == measure
+
+
+def test_too_few_rows_and_unknown_measures_are_refused(scored):
+    with pytest.raises(InvalidData, match="100"):
+        find_failures(score(make_frame(90)))
+    with pytest.raises(InvalidParameter, match="measure"):
+        find_failures(scored, "luck")
+
+
+def test_a_table_without_anything_to_ask_has_no_groups():
+    days = pd.date_range("2021-01-01", periods=200).strftime("%Y-%m-%d")
+    frame = pd.DataFrame({"day": days, "y": np.random.default_rng(0).normal(size=200).round(4)})
+    found = find_failures(score(frame))
+    assert found.cohorts == ()
+    assert found.everything.share == 1.0
+
+
+@pytest.mark.parametrize(
+    ("condition", "text"),
+    [
+        (Condition("age", ">", "60"), "age > 60"),
+        (Condition("shop", "=", "south, old"), 'shop = "south, old"'),
+        (Condition("a >= b", "!=", ""), '"a >= b" !='),
+    ],
+)
+def test_conditions_are_written_as_the_box_reads_them(condition, text):
+    assert condition.text == text
