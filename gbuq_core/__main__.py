@@ -53,6 +53,8 @@ _OF_BOOSTED = (
     "most_members", "stopping",
 )  # fmt: skip
 
+_DELIMITERS = {"\\t": "\t", "tab": "\t", "space": " "}
+
 _DESCRIPTION = """\
 Train a model on TRAIN and write the rows with four new columns: prediction, total_uncertainty,
 data_uncertainty and knowledge_uncertainty (variances of the target, or nats for classes).
@@ -132,7 +134,10 @@ def _parser() -> argparse.ArgumentParser:
         "numeric, category, date, identifier or text")  # fmt: skip
     add("--missing", action="append", default=[], metavar="NAME=VALUES",
         help="values that mean missing in a column, with commas between them")  # fmt: skip
-    add("--delimiter", help="between two cells of a text file; default: decided by the file")
+    add(
+        "--delimiter",
+        help="between two cells of a text file, also tab or space; default: decided by the file",
+    )
     add("--decimal", choices=[".", ","], help="the decimal mark; default: decided by the file")
     add("--encoding", help="such as utf-8 or cp1252; default: decided by the file")
     add("--header", choices=["yes", "no"], help="whether the first row names the columns")
@@ -180,7 +185,7 @@ def _score(options: argparse.Namespace) -> ScoredTable:
     """Read, train, score and write."""
     out = Path(options.out)
     _check_out(out, [options.train, options.new])
-    delimiter = "\t" if options.delimiter in ("\\t", "tab") else options.delimiter
+    delimiter = _DELIMITERS.get(options.delimiter, options.delimiter)
     header = None if options.header is None else options.header == "yes"
     reading = ReadOptions(delimiter, options.encoding, options.decimal, header)
     _check_method(options)

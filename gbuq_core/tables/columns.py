@@ -181,7 +181,9 @@ def _read_disguised(text: Any, decimal: str) -> NDArray[np.float64]:
 DATE_PARTS = ("days", "month", "weekday", "hour")
 _SAMPLE = 300
 _ENOUGH = 0.95
-_TIME = r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?: ?(?:Z|[+-]\d{2}:?\d{2}))?)?"
+_CLOCK = r"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?"
+_ZONE = r"(?: ?(?:[AaPp]\.?[Mm]\.?|Z|[+-]\d{2}:?\d{2}))?"
+_TIME = rf"(?:[T ]{_CLOCK}{_ZONE})?"
 
 
 class DateStyle(NamedTuple):
@@ -197,37 +199,42 @@ def _style(name: str, pattern: str, *formats: str, day_first: bool | None = None
     return DateStyle(name, re.compile(pattern), formats, day_first)
 
 
-def _with_times(day: str) -> tuple[str, ...]:
-    return (day, f"{day} %H:%M", f"{day} %H:%M:%S", f"{day} %H:%M:%S.%f")
+def _with_times(*days: str) -> tuple[str, ...]:
+    times = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %I:%M %p", " %I:%M:%S %p")
+    return tuple(f"{day}{time}" for time in times for day in days)
 
 
 _DIGIT = re.compile(r"\d")
 _MONTH = r"[A-Za-z]{3,9}\.?"
+_SHORT = r"(?:\d{4}|\d{2})"  # a year, of two digits maybe
+_SLASHES = r"\d{1,2}/\d{1,2}/" + _SHORT + _TIME
+_DASHES = r"\d{1,2}-\d{1,2}-\d{4}" + _TIME
+# 1.2.10 may be the number of a version.
+_POINTS = r"(?:\d{1,2}\.\d{1,2}\.\d{4}|\d{2}\.\d{2}\.\d{2})" + _TIME
 STYLES = (
     _style("year-month-day", r"\d{4}-\d{1,2}-\d{1,2}" + _TIME, "ISO8601", *_with_times("%Y-%m-%d")),
     _style("year/month/day", r"\d{4}/\d{1,2}/\d{1,2}" + _TIME, *_with_times("%Y/%m/%d")),
-    _style("day.month.year", r"\d{1,2}\.\d{1,2}\.\d{4}" + _TIME, *_with_times("%d.%m.%Y")),
+    _style("year.month.day", r"\d{4}\.\d{1,2}\.\d{1,2}" + _TIME, *_with_times("%Y.%m.%d")),
+    _style("day.month.year", _POINTS, *_with_times("%d.%m.%Y", "%d.%m.%y")),
+    _style("day/month/year", _SLASHES, *_with_times("%d/%m/%Y", "%d/%m/%y"), day_first=True),
+    _style("month/day/year", _SLASHES, *_with_times("%m/%d/%Y", "%m/%d/%y"), day_first=False),
+    _style("day-month-year", _DASHES, *_with_times("%d-%m-%Y"), day_first=True),
+    _style("month-day-year", _DASHES, *_with_times("%m-%d-%Y"), day_first=False),
     _style(
-        "day/month/year", r"\d{1,2}/\d{1,2}/\d{4}" + _TIME, *_with_times("%d/%m/%Y"), day_first=True
+        "day month-name year",
+        rf"\d{{1,2}} {_MONTH},? {_SHORT}{_TIME}",
+        *_with_times("%d %b %Y", "%d %B %Y", "%d %b %y", "%d %B %y"),
     ),
     _style(
-        "month/day/year",
-        r"\d{1,2}/\d{1,2}/\d{4}" + _TIME,
-        *_with_times("%m/%d/%Y"),
-        day_first=False,
+        "day-month-name-year",
+        rf"\d{{1,2}}-{_MONTH}-{_SHORT}{_TIME}",
+        *_with_times("%d-%b-%Y", "%d-%B-%Y", "%d-%b-%y", "%d-%B-%y"),
     ),
     _style(
-        "day-month-year", r"\d{1,2}-\d{1,2}-\d{4}" + _TIME, *_with_times("%d-%m-%Y"), day_first=True
+        "month-name day, year",
+        rf"{_MONTH} \d{{1,2}},? \d{{4}}{_TIME}",
+        *_with_times("%b %d %Y", "%B %d %Y"),
     ),
-    _style(
-        "month-day-year",
-        r"\d{1,2}-\d{1,2}-\d{4}" + _TIME,
-        *_with_times("%m-%d-%Y"),
-        day_first=False,
-    ),
-    _style("day month-name year", rf"\d{{1,2}} {_MONTH},? \d{{4}}", "%d %b %Y", "%d %B %Y"),
-    _style("day-month-name-year", rf"\d{{1,2}}-{_MONTH}-\d{{4}}", "%d-%b-%Y", "%d-%B-%Y"),
-    _style("month-name day, year", rf"{_MONTH} \d{{1,2}}, \d{{4}}", "%b %d, %Y", "%B %d, %Y"),
     _style("year-month", r"\d{4}-\d{2}", "%Y-%m"),
     _style("yyyymmdd", r"(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])", "%Y%m%d"),
 )
@@ -307,8 +314,12 @@ def read_dates(text: Any, style_name: str) -> Dates:
 def _parse(texts: pd.Series, style: DateStyle) -> pd.Series:
     """Naive UTC timestamps, NaT where a text is no date of that style."""
     found = pd.Series(pd.NaT, index=texts.index, dtype="datetime64[us]")
-    left = texts.str.replace(".", "", n=1, regex=False) if "name" in style.name else texts
+    left = texts
+    if "name" in style.name:  # Jan. and commas
+        left = left.str.replace(r"([A-Za-z]{3,})\.", r"\1", regex=True)
+        left = left.str.replace(",", "", n=1, regex=False)
     left = left.str.replace(r"(\d{4})T", r"\1 ", regex=True)
+    left = left.str.replace(r" ?([AaPp])\.?[Mm]\.?$", r" \1M", regex=True)
     for form in style.formats:
         open_rows = found.isna()
         if not open_rows.any():

@@ -10,7 +10,7 @@ import io
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, TextIO
 
 import pandas as pd
 import pyarrow as pa
@@ -85,7 +85,7 @@ class ReadOptions(NamedTuple):
     Attributes
     ----------
     delimiter : str or None
-        One of comma, semicolon, tab and vertical bar.
+        One of comma, semicolon, tab, vertical bar and space; several spaces count as one.
     encoding : str or None
         As Python names it: "utf-8", "utf-16", "cp1252", "latin-1".
     decimal : {".", ","} or None
@@ -148,7 +148,7 @@ class Table(NamedTuple):
 
 
 def read_table(
-    source: bytes | str | PathLike[str] | BinaryIO,
+    source: bytes | str | PathLike[str] | BinaryIO | TextIO,
     name: str | None = None,
     options: ReadOptions | None = None,
     *,
@@ -161,8 +161,8 @@ def read_table(
 
     Parameters
     ----------
-    source : bytes, path or binary file
-        A file object is read from where it stands.
+    source : bytes, path or file
+        A file object is read from where it stands. One that gives text needs no encoding.
     name : str, optional
         What messages call the file; the path's last part by default.
     options : ReadOptions, optional
@@ -192,7 +192,12 @@ def read_table(
         check_choice("delimiter", options.delimiter, DELIMITERS)
     if options.decimal is not None:
         check_choice("decimal", options.decimal, (".", ","))
-    data, found_name = _bytes_of(source)
+    given, found_name = _bytes_of(source)
+    data = given if isinstance(given, bytes) else given.encode("utf-8", errors="replace")
+    if isinstance(given, str):
+        check_size(len(data))
+        options = options._replace(encoding=None)
+    del given
     if not data[:4096].strip() and not data.strip():
         raise TableError("The file is empty: upload one with a header and rows.")
     digest, n_bytes = hashlib.sha256(data).hexdigest(), len(data)
@@ -212,7 +217,8 @@ def read_table(
         what, summary = "csv", read.summary
         options = ReadOptions(read.delimiter, text.encoding, read.decimal, read.has_header)
         del text
-    origin = Source(name or found_name, what, n_bytes, digest, options, summary)
+    named = (name or found_name).encode("utf-8", errors="replace").decode()
+    origin = Source(named, what, n_bytes, digest, options, summary)
     return _assemble(columns, origin, notices, to_score)
 
 
@@ -225,8 +231,10 @@ def table_from_columns(columns: dict[str, Any], name: str) -> Table:
     return _assemble(arrays, origin, [], to_score=False)
 
 
-def _bytes_of(source: bytes | str | PathLike[str] | BinaryIO) -> tuple[bytes, str]:
-    """The bytes of a source, never more than the limit, and its name."""
+def _bytes_of(
+    source: bytes | str | PathLike[str] | BinaryIO | TextIO,
+) -> tuple[bytes | str, str]:
+    """The bytes (or text) of a source, never more than the limit, and its name."""
     if isinstance(source, bytes | bytearray | memoryview):
         check_size(len(source))
         return bytes(source), "table"
@@ -247,10 +255,22 @@ def _bytes_of(source: bytes | str | PathLike[str] | BinaryIO) -> tuple[bytes, st
                 f"{shown(path.name)} cannot be read ({error.strerror}): check the path and its "
                 "permissions."
             ) from None
+        except TableError:
+            raise
+        except ValueError:  # characters that no path can have
+            written = str(path).encode("unicode_escape").decode()
+            raise TableError(f'"{written}" cannot be a path: check it.') from None
+    if not hasattr(source, "read"):
+        raise TableError(
+            f"A table is read from bytes, a path or a file, but this is {type(source).__name__}: "
+            "give one of those."
+        )
     size = getattr(source, "size", None)  # an upload knows its size before it is read
     if isinstance(size, int):
         check_size(size)
     data = source.read(MAX_FILE_BYTES + 1)
+    if not isinstance(data, str | bytes):
+        raise TableError("The file gives neither bytes nor text: open it with mode rb.")
     check_size(len(data))
     return data, str(getattr(source, "name", "table"))
 

@@ -473,7 +473,8 @@ def suggest_target(schema: Schema) -> str:
     >>> suggest_target(infer_schema(read_table(b"y,x\n1,2\n3,5\n")))
     'y'
     """
-    possible = [column.name for column in schema.columns if column.kind in FEATURE_KINDS]
+    kinds = [kind for kind in FEATURE_KINDS if kind != "date"]
+    possible = [column.name for column in schema.columns if column.kind in kinds]
     if not possible:
         return schema.columns[-1].name
     by_name = {name.lower(): name for name in reversed(possible)}

@@ -235,8 +235,9 @@ def _no_text() -> TableError:
     return TableError("This is binary data, not a table: upload a CSV, TSV or Parquet file.")
 
 
-DELIMITERS = (",", ";", "\t", "|")
-DELIMITER_NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
+_MARKS = (",", ";", "\t", "|")
+DELIMITERS = (*_MARKS, " ")
+DELIMITER_NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar", " ": "space"}
 
 _SAMPLE_ROWS = 200
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
@@ -276,7 +277,7 @@ def find_dialect(
     """
     sample = _sample(text)
     if delimiter is None:
-        delimiter = max(DELIMITERS, key=lambda mark: _fitness(split_rows(sample, mark), mark))
+        delimiter = max(_MARKS, key=lambda mark: _fitness(split_rows(sample, mark), mark))
     rows = split_rows(sample, delimiter)
     notices = []
     first = rows[0] if rows else []
@@ -352,7 +353,7 @@ def _fitness(rows: list[list[str]], delimiter: str) -> tuple[float, int, int]:
 
 
 def _rank(delimiter: str) -> int:
-    return DELIMITERS.index(delimiter)
+    return _MARKS.index(delimiter)
 
 
 def _has_header(rows: list[list[str]]) -> bool:
@@ -447,7 +448,10 @@ def read_separated(
     """
     text, declared = _without_declaration(text)
     limits.check_lines(text)
-    dialect = find_dialect(text, delimiter or declared, has_header, decimal)
+    delimiter = delimiter or declared or (" " if _has_spaces_between(text) else None)
+    if delimiter == " ":
+        text = _with_single_spaces(text)
+    dialect = find_dialect(text, delimiter, has_header, decimal)
     if dialect.n_columns < 2 and not one_column:
         raise TableError(_one_column_sentence(dialect, text))
     _check_size(text, dialect)
@@ -470,6 +474,29 @@ def read_separated(
         describe(dialect),
         notices,
     )
+
+
+def _has_spaces_between(text: bytes) -> bool:
+    """Whether nothing but spaces divides each row into as many cells, numbers among them.
+
+    A column of words, such as names of cities, is not divided.
+    """
+    sample = _sample(text)
+    rows = [line.split() for line in sample.splitlines()[: _SAMPLE_ROWS + 1] if line.strip()]
+    if not rows or len(rows[0]) < 2 or any(len(row) != len(rows[0]) for row in rows):
+        return False
+    body = rows[1:] or rows
+    numeric = any(all(_NUMBER.fullmatch(cell) for cell in column) for column in zip(*body))  # noqa: B905 - as long as each other
+    return numeric and all(len(split_rows(sample, mark)[0]) < 2 for mark in _MARKS)
+
+
+def _with_single_spaces(text: bytes) -> bytes:
+    """Columns aligned by several spaces, and maybe indented, with one between two cells."""
+    while b"  " in text:
+        text = text.replace(b"  ", b" ")
+    for end in (b"\n", b"\r"):
+        text = text.replace(b" " + end, end).replace(end + b" ", end)
+    return text.strip(b" ")
 
 
 def _check_size(text: bytes, dialect: Dialect) -> None:

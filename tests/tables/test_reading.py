@@ -348,3 +348,61 @@ def test_a_thousand_columns(rng):
     table = read_table(frame.to_csv(index=False).encode())
     assert table.names == list(frame.columns)
     assert table.n_rows == 20
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a b c\n1 2 x\n3 4.5 y\n",
+        "  a    b  c  \n  1    2  x\n 30  4.5  y \n",
+        "a b c\r\n1   2 x\r\n3 4.5 y\r\n",
+    ],
+)
+def test_files_separated_by_spaces(text):
+    table = read_table(text.encode())
+    assert table.names == ["a", "b", "c"]
+    assert table.data["b"].to_pylist() == ["2", "4.5"]
+    assert table.source.options.delimiter == " "
+    assert "separated by a space" in table.source.summary
+    assert read_table(text.encode(), options=ReadOptions(delimiter=" ")).data == table.data
+
+
+def test_spaces_between_numbers_without_a_header():
+    table = read_table(b" 0.00632  18.00\n 0.02731   0.00\n 0.02729   0.00\n")
+    assert table.data["column 2"].to_pylist() == ["18.00", "0.00", "0.00"]
+
+
+def test_one_column_of_words_is_not_divided_by_its_spaces():
+    with pytest.raises(TableError, match="single column"):
+        read_table(b"city name\nNew York\nLos Angeles\n")
+    table = read_table(b"city name\nNew York\nLos Angeles\n", to_score=True)
+    assert table.names == ["city name"]
+
+
+def test_text_files_need_no_encoding(tmp_path):
+    text = text_of(ROWS)
+    path = tmp_path / "a.csv"
+    path.write_text(text, encoding="cp1252")
+    assert cells(read_table(io.StringIO(text))) == ROWS
+    with path.open(encoding="cp1252") as file:
+        assert cells(read_table(file, options=ReadOptions(encoding="cp1252"))) == ROWS
+    assert read_table(io.StringIO("a,b\n\ud800,1\n2,3\n")).n_rows == 2
+
+
+@pytest.mark.parametrize(
+    ("source", "sentence"),
+    [
+        ("x\0y", r'"x\\x00y" cannot be a path: check it\.'),
+        ("\ud800.csv", r'"\\ud800.csv" cannot be a path: check it\.'),
+        (5, "from bytes, a path or a file, but this is int"),
+        (None, "but this is NoneType"),
+        (pd.DataFrame({"a": [1]}), "but this is DataFrame"),
+    ],
+)
+def test_what_is_no_source_is_refused_in_a_sentence(source, sentence):
+    with pytest.raises(TableError, match=sentence):
+        read_table(source)
+
+
+def test_a_name_without_utf_8_can_be_shown():
+    assert read_table(b"a,b\n1,2\n3,4\n", name="\ud800.csv").source.name == "?.csv"

@@ -323,3 +323,43 @@ def test_parquet_columns_keep_their_types(tmp_path):
     columns = infer_schema(read_table(tmp_path / "t.parquet")).columns
     assert [column.kind for column in columns] == ["category", "date", "numeric", "category"]
     assert columns[2].n_infinite == 1
+
+
+@pytest.mark.parametrize(
+    ("texts", "style", "last"),
+    [
+        (["1/30/2019 02:00 PM", "1/31/2019 12:30 AM"], "month/day/year", "2019-01-31T00:30"),
+        (
+            ["1/30/2019 2:00:05 pm", "1/31/2019 2:00:06 p.m."],
+            "month/day/year",
+            "2019-01-31T14:00:06",
+        ),
+        (["01/30/19", "01/31/19"], "month/day/year", "2019-01-31"),
+        (["30/01/19", "31/01/19 13:00"], "day/month/year", "2019-01-31T13:00"),
+        (["30.01.19", "31.01.19"], "day.month.year", "2019-01-31"),
+        (["30-Jan-19", "31-JAN-19"], "day-month-name-year", "2019-01-31"),
+        (["30-January-2019", "31-Jan-2019 14:05"], "day-month-name-year", "2019-01-31T14:05"),
+        (["Jan 30 2019", "Jan 31 2019"], "month-name day, year", "2019-01-31"),
+        (["January 30, 2019", "Jan. 31, 2019 2:00 PM"], "month-name day, year", "2019-01-31T14:00"),
+        (["30 Jan 19", "31 January 2019"], "day month-name year", "2019-01-31"),
+        (["2019.01.30", "2019.01.31"], "year.month.day", "2019-01-31"),
+        (["2019.1.30 5:00", "2019.1.31 17:00"], "year.month.day", "2019-01-31T17:00"),
+    ],
+)
+def test_ways_to_write_dates(texts, style, last):
+    found, _ = find_date_style(texts, day_first=False)
+    assert found == style
+    dates = read_dates(pa.array(texts), style)
+    assert dates.values[1] == np.datetime64(last, "us")
+    assert not dates.unreadable.any()
+
+
+@pytest.mark.parametrize("texts", [["1.2.10", "1.3.11"], ["12:30", "13:45"], ["a 1", "b 2"]])
+def test_versions_and_times_are_no_dates(texts):
+    assert find_date_style(texts, day_first=False) == ("", False)
+
+
+def test_a_date_is_not_suggested_as_target():
+    table = read_table(b"x,day\n1,2021-01-04\n2,2021-01-05\n4,2021-01-07\n")
+    assert infer_schema(table).column("day").kind == "date"
+    assert suggest_target(infer_schema(table)) == "x"

@@ -26,7 +26,14 @@ MAX_MEGABYTES = 250  # as .streamlit/config.toml and the reader
 UPLOAD, SECOND = "upload", "upload_second"
 _DIGESTS, _LAST_OPEN, _FAILED = "_data_digests", "_data_last_open", "_data_failed"
 
-_DELIMITERS = {"automatic": None, "comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
+_DELIMITERS = {
+    "automatic": None,
+    "comma": ",",
+    "semicolon": ";",
+    "tab": "\t",
+    "bar": "|",
+    "space": " ",
+}
 _ENCODINGS = {
     "automatic": None,
     "UTF-8": "utf-8",
@@ -194,7 +201,8 @@ def _digest_of(upload: Any) -> str:
 
 def _read_upload(upload: Any, options: ReadOptions, to_score: bool = False) -> _Read:
     try:
-        return _read_bytes(_digest_of(upload), upload.name, options, to_score, upload)
+        name = upload.name.encode("utf-8", errors="replace").decode()
+        return _read_bytes(_digest_of(upload), name, options, to_score, upload)
     except MemoryLimitExceeded as error:  # not kept: there may be room in a moment
         return _Read(None, None, str(error))
 
