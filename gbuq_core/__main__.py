@@ -63,7 +63,7 @@ With NEW, a model of all rows of TRAIN scores the rows of NEW. Without NEW, the 
 scored: up to 20,000 rows by five models, each row by the one that did not learn from it (column
 fold). Above 20,000 rows, one model learns from four fifths, and those rows are marked in_training.
 
-Files are CSV, TSV, other separated text (also .gz) or Parquet.
+Files are CSV, TSV, other separated text (also .gz), Excel (.xlsx) or Parquet.
 """
 
 
@@ -141,6 +141,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--decimal", choices=[".", ","], help="the decimal mark; default: decided by the file")
     add("--encoding", help="such as utf-8 or cp1252; default: decided by the file")
     add("--header", choices=["yes", "no"], help="whether the first row names the columns")
+    add("--sheet", metavar="NAME", help="of an Excel file; default: the first one")
     plan = ScorePlan()
     add("--method", choices=table_methods(), default=plan.method, metavar="METHOD",
         help=f"for a regression: {', '.join(table_methods('regression'))}; for classes: "
@@ -187,7 +188,7 @@ def _score(options: argparse.Namespace) -> ScoredTable:
     _check_out(out, [options.train, options.new])
     delimiter = _DELIMITERS.get(options.delimiter, options.delimiter)
     header = None if options.header is None else options.header == "yes"
-    reading = ReadOptions(delimiter, options.encoding, options.decimal, header)
+    reading = ReadOptions(delimiter, options.encoding, options.decimal, header, options.sheet)
     _check_method(options)
     plan = _plan_of(options)
     cut = Cut(

@@ -1,6 +1,7 @@
 """Odd names, encodings, devices and targets on the command line: one sentence, exit code 2."""
 
 import numpy as np
+import openpyxl
 import pandas as pd
 import pytest
 
@@ -50,3 +51,16 @@ def test_text_in_the_target_of_the_second_file_is_reported(train, tmp_path, caps
     assert main(["score", str(train), str(new), "--out", str(out), *FAST]) == 0
     assert '1 row with text in the target "y" of the second' in capsys.readouterr().err
     assert read_table(out).n_rows == 30
+
+
+def test_a_sheet_of_an_excel_file(tmp_path, capsys):
+    book = openpyxl.Workbook()
+    book.active.append(["only a cover"])
+    sheet = book.create_sheet("data")
+    for row in [["x", "y"], *[[k % 9, 2.5 * (k % 9)] for k in range(40)]]:
+        sheet.append(row)
+    path, out = tmp_path / "book.xlsx", tmp_path / "out.csv"
+    book.save(path)
+    assert "no sheet" in refusal(capsys, path, "--out", out, "--sheet", "nothing")
+    assert main(["score", str(path), "--sheet", "data", "--out", str(out), *FAST]) == 0
+    assert read_table(out).n_rows == 40

@@ -56,6 +56,7 @@ from gbuq_core.tables.scoring import (
     score_table,
 )
 from gbuq_core.tables.separated_text import MAX_FILE_BYTES
+from gbuq_core.tables.workbook import sheet_names
 
 __all__ = [
     "ADDED_NAMES",
@@ -108,6 +109,7 @@ __all__ = [
     "prepare_training",
     "read_table",
     "score_table",
+    "sheet_names",
     "suggest_target",
     "to_csv_bytes",
     "to_parquet_bytes",

@@ -1,6 +1,6 @@
 """Reading a file as a table of uniquely named columns, and writing one.
 
-Read are separated text (CSV, TSV) and Parquet, written are CSV and Parquet.
+Read are separated text (CSV, TSV), Excel and Parquet, written are CSV and Parquet.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pyarrow import parquet, types
 from gbuq_core.errors import TableError
 from gbuq_core.jobs import check_memory
 from gbuq_core.presentation import LIVE_CELL, PLAIN_NUMBER, counted, csv_text, listed, shown
-from gbuq_core.tables import limits, parquet_file, separated_text
+from gbuq_core.tables import limits, parquet_file, separated_text, workbook
 from gbuq_core.tables.separated_text import DELIMITERS, MAX_FILE_BYTES, check_size, to_utf8, unpack
 from gbuq_core.validation import check_choice
 
@@ -80,7 +80,7 @@ _BYTES_PER_FILE_BYTE = 6.0
 
 
 class ReadOptions(NamedTuple):
-    """How to read a text file; None means that the reader finds out.
+    """How to read a text or Excel file; None means that the reader finds out.
 
     Attributes
     ----------
@@ -91,20 +91,23 @@ class ReadOptions(NamedTuple):
     decimal : {".", ","} or None
     header : bool or None
         Whether the first row names the columns.
+    sheet : str or None
+        The sheet of an Excel file; the first one by default.
     """
 
     delimiter: str | None = None
     encoding: str | None = None
     decimal: str | None = None
     header: bool | None = None
+    sheet: str | None = None
 
 
 class Source(NamedTuple):
     """Where a table came from and how it was read.
 
-    ``format`` is "csv", "parquet" or "memory"; ``digest`` (SHA-256 of the bytes, hexadecimal)
-    identifies the content in cache keys; ``options`` are those in effect, none of them None for
-    a text file.
+    ``format`` is "csv", "excel", "parquet", "sql" or "memory"; ``digest`` (SHA-256 of the bytes,
+    hexadecimal) identifies the content in cache keys; ``options`` are those in effect, none of them
+    (but the sheet) None for a text file. ``sheets`` are the names of an Excel file's sheets.
     """
 
     name: str
@@ -113,6 +116,7 @@ class Source(NamedTuple):
     digest: str
     options: ReadOptions
     summary: str
+    sheets: tuple[str, ...] = ()
 
 
 class Table(NamedTuple):
@@ -154,7 +158,7 @@ def read_table(
     *,
     to_score: bool = False,
 ) -> Table:
-    r"""Read CSV, TSV, other separated text (also gzipped) or Parquet.
+    r"""Read CSV, TSV, other separated text (also gzipped), Excel (.xlsx) or Parquet.
 
     The content decides the format, not the name. Rows with too many or too few cells are skipped
     and reported. The file is refused if they are more than a tenth of the rows, and more than one.
@@ -203,10 +207,16 @@ def read_table(
     digest, n_bytes = hashlib.sha256(data).hexdigest(), len(data)
     plain = unpack(data)
     del data
+    sheets: tuple[str, ...] = ()
     check_memory(_BYTES_PER_FILE_BYTE * len(plain), "reading this file")
     if plain.startswith(b"PAR1"):
         columns, notices = parquet_file.read_parquet(plain)
         what, summary = "parquet", f"Read as Parquet with {counted(len(columns), 'column')}."
+    elif workbook.is_workbook(plain):
+        sheet = workbook.read_workbook(plain, options.sheet, options.header, to_score)
+        columns, notices, sheets = sheet.columns, sheet.notices, sheet.names
+        what, summary = "excel", sheet.summary
+        options = ReadOptions(header=sheet.has_header, sheet=sheet.name)
     else:
         text = to_utf8(plain, options.encoding)
         del plain
@@ -218,7 +228,7 @@ def read_table(
         options = ReadOptions(read.delimiter, text.encoding, read.decimal, read.has_header)
         del text
     named = (name or found_name).encode("utf-8", errors="replace").decode()
-    origin = Source(named, what, n_bytes, digest, options, summary)
+    origin = Source(named, what, n_bytes, digest, options, summary, sheets)
     return _assemble(columns, origin, notices, to_score)
 
 
@@ -268,11 +278,11 @@ def _bytes_of(
     size = getattr(source, "size", None)  # an upload knows its size before it is read
     if isinstance(size, int):
         check_size(size)
-    data = source.read(MAX_FILE_BYTES + 1)
-    if not isinstance(data, str | bytes):
+    read: Any = source.read(MAX_FILE_BYTES + 1)
+    if not isinstance(read, str | bytes):
         raise TableError("The file gives neither bytes nor text: open it with mode rb.")
-    check_size(len(data))
-    return data, str(getattr(source, "name", "table"))
+    check_size(len(read))
+    return read, str(getattr(source, "name", "table"))
 
 
 def _assemble(

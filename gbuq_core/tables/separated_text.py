@@ -39,7 +39,7 @@ _SIGNATURES = (
     (b"\xff\xd8\xff", "a JPEG picture"),
     (b"GIF8", "a GIF picture"),
     (b"%PDF", "a PDF document"),
-    (b"PK\x03\x04", "a ZIP archive or an Excel workbook"),
+    (b"PK\x03\x04", "a ZIP archive"),
     (b"PK\x05\x06", "an empty ZIP archive"),
     (b"\xd0\xcf\x11\xe0", "an old Excel workbook"),
     (b"BZh", "a bzip2 archive"),
@@ -232,7 +232,7 @@ def _control_share(data: bytes) -> float:
 
 
 def _no_text() -> TableError:
-    return TableError("This is binary data, not a table: upload a CSV, TSV or Parquet file.")
+    return TableError("This is binary data, not a table: upload a CSV, TSV, Excel or Parquet file.")
 
 
 _MARKS = (",", ";", "\t", "|")

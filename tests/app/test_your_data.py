@@ -5,6 +5,7 @@ import tomllib
 from pathlib import Path
 
 import numpy as np
+import openpyxl
 import pandas as pd
 import pytest
 
@@ -330,3 +331,22 @@ def test_cyclical_boosting_has_a_burn_in_that_trains_nothing():
     assert "burn_in=9" in code
     at.radio(key="method").set_value("SGB").run()
     assert {"ensemble", "engine", "models"} <= knobs_shown(at)
+
+
+def test_a_sheet_of_an_excel_file_can_be_chosen():
+    book = openpyxl.Workbook()
+    book.active.append(["only a cover"])
+    for name, n_rows in (("small", 30), ("large", 40)):
+        sheet = book.create_sheet(name)
+        for row in [["x", "y"], *[[k % 9, 2.5 * (k % 9)] for k in range(n_rows)]]:
+            sheet.append(row)
+    sink = io.BytesIO()
+    book.save(sink)
+    at = open_page(sink.getvalue())
+    assert any("single column" in text or "no rows" in text for text in texts(at))
+    (choice,) = [box for box in at.selectbox if box.label == "Sheet"]
+    assert choice.options == ["Sheet", "small", "large"]
+    choice.set_value("large")
+    settle(at.run())
+    assert says(at, 'Excel sheet "large", one of 3')
+    assert not at.exception

@@ -21,6 +21,8 @@ SAID = {
     "a quoted cell of 200 MB": "check its quotation marks",
     "all rows ragged": "have too many or too few cells",
     "120 million constants, Parquet": "120 million cells, more than the limit of 30 million",
+    "two far corners, Excel": "needs more memory or time",
+    "a long text in 200,000 cells, Excel": "needs more memory or time",
     "1.5 GB of one text, Parquet": "unpacks to more than the limit of 512 MB",
 }
 

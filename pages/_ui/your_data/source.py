@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -15,6 +16,7 @@ from gbuq_core.tables import (
     infer_schema,
     load_builtin,
     read_table,
+    sheet_names,
     suggest_target,
 )
 from pages._ui.notices import show_notice
@@ -72,7 +74,7 @@ class _Read(NamedTuple):
 def drop_zone() -> None:
     """The place to drop a file; a new one is opened at once."""
     st.file_uploader(
-        "Your own table: CSV, TSV or Parquet",
+        "Your own table: CSV, TSV, Excel or Parquet",
         key=UPLOAD,
         max_upload_size=MAX_MEGABYTES,
         on_change=_open_upload,
@@ -113,7 +115,10 @@ def open_table(choice: str) -> Opened | None:
             sentences.append(f"You still see {_shown_name(last)}.")
         show_notice(sentences, "open", tone="error")
         st.session_state[_FAILED] = _digest_of(upload)
-        _draw_options(_digest_of(upload), key="options-of-failed")
+        if sheets := _sheets_of(_digest_of(upload), upload):
+            _draw_sheet_options(_digest_of(upload), sheets, key="sheets-of-failed")
+        else:
+            _draw_options(_digest_of(upload), key="options-of-failed")
         return last if last is not None else _remember(_builtin(TABLE.default))
     options = tuple(read.table.source.options)
     key = f"{read.table.source.digest}:{options}"
@@ -140,10 +145,19 @@ def show_reading(opened: Opened) -> None:
     """How a text file was read, and controls to read it otherwise."""
     st.text(opened.table.source.summary)
     digest = opened.table.source.digest
-    if not opened.is_upload or opened.table.source.format != "csv":
-        return
-    if st.session_state.get(_FAILED) != digest:  # else they are beside the error
+    if not opened.is_upload or st.session_state.get(_FAILED) == digest:
+        return  # where it failed, the controls are beside the error
+    if opened.table.source.format == "csv":
         _draw_options(digest, key="options-of-open")
+    if opened.table.source.format == "excel":
+        _draw_sheet_options(digest, opened.table.source.sheets, key="sheets-of-open")
+
+
+def _draw_sheet_options(digest: str, sheets: Sequence[str], key: str) -> None:
+    """Controls to read another sheet of this workbook, or its first row otherwise."""
+    with st.container(horizontal=True, gap="small", key=key):
+        st.selectbox("Sheet", sheets, key=_option_key("Sheet", digest), width=300)
+        st.selectbox("Header", list(_HEADERS), key=_option_key("Header", digest), width=150)
 
 
 def _draw_options(digest: str, key: str) -> None:
@@ -168,6 +182,7 @@ def _chosen_options(digest: str) -> ReadOptions:
         chosen("Encoding", _ENCODINGS),
         chosen("Decimal mark", _DECIMALS),
         chosen("Header", _HEADERS),
+        st.session_state.get(_option_key("Sheet", digest)),
     )
 
 
@@ -220,6 +235,11 @@ def _read_bytes(
         raise
     except GbuqError as error:
         return _Read(None, None, str(error))
+
+
+@st.cache_resource(max_entries=6, show_spinner=False, scope="session")
+def _sheets_of(digest: str, _upload: Any) -> tuple[str, ...]:
+    return sheet_names(_upload.getvalue())
 
 
 @st.cache_resource(max_entries=6, show_spinner=False)

@@ -1,0 +1,192 @@
+"""Excel workbooks (.xlsx): one sheet to columns of text, numbers, booleans and dates.
+
+The sheet is read by another process (`gbuq_core.tables.workbook_process`), which may not take more
+memory and time than it is given.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from gbuq_core.errors import TableError
+from gbuq_core.presentation import counted, listed, shown
+from gbuq_core.tables import limits
+
+MAX_SHEET_CELLS = 5_000_000
+_MOST_MEMORY = 1536 * 2**20  # address space of the other process
+_MOST_CPU_SECONDS = 9
+_MOST_SECONDS = 60  # on the clock, on a machine that others use too
+_NO_SHEET = "\x01"  # a name that no sheet can have
+_SCRIPT = Path(__file__).with_name("workbook_process.py")
+
+
+class Sheet(NamedTuple):
+    """Titles with their columns, the name of the sheet and those of all, and how it was read."""
+
+    columns: list[tuple[str, Any]]
+    name: str
+    names: tuple[str, ...]
+    has_header: bool
+    summary: str
+    notices: list[str]
+
+
+def is_workbook(data: bytes) -> bool:
+    """Whether bytes are an Excel workbook (.xlsx), and no other archive."""
+    if not data.startswith(b"PK\x03\x04"):
+        return False
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return "xl/workbook.xml" in archive.namelist()
+    except (zipfile.BadZipFile, ValueError, OSError):
+        return b"xl/workbook.xml" in data[-(2**20) :]
+
+
+def sheet_names(data: bytes) -> tuple[str, ...]:
+    """The names of the sheets of an Excel workbook; none of other or unreadable data.
+
+    Examples
+    --------
+    >>> sheet_names(b"a,b")
+    ()
+    """
+    if not is_workbook(data):
+        return ()
+    try:
+        about, _ = _ask(data, _NO_SHEET, "auto")
+    except TableError:
+        return ()
+    return tuple(about["sheets"])
+
+
+def read_workbook(
+    data: bytes, sheet: str | None, has_header: bool | None, to_score: bool = False
+) -> Sheet:
+    """Read one sheet: the first one, or the one of that name.
+
+    Parameters
+    ----------
+    data : bytes
+    sheet : str or None
+    has_header : bool or None
+        None decides by the first row.
+    to_score : bool
+        Whether the first sheet will do where there is none of that name.
+
+    Raises
+    ------
+    TableError
+        If the workbook is damaged, has no such sheet or holds more than the limits allow.
+    """
+    if importlib.util.find_spec("python_calamine") is None:
+        raise TableError("Excel files need python-calamine: install it, or save the table as CSV.")
+    _check_unpacked(data)
+    header = {None: "auto", True: "yes", False: "no"}[has_header]
+    about, stream = _ask(data, sheet or "", header)
+    notices = []
+    if about.get("failure") == "no sheet" and to_score and about["sheets"]:
+        first = about["sheets"][0]
+        notices.append(f"It has no sheet {shown(str(sheet))}, so {shown(first)} is read.")
+        about, stream = _ask(data, first, header)
+    _refuse_failure(about, sheet)
+    table = pa.ipc.open_stream(stream).read_all()
+    titles = about["titles"]
+    if not titles:
+        others = [name for name in about["sheets"] if name != about["sheet"]]
+        choose = f"choose another one, such as {shown(others[0])}" if others else "add rows"
+        raise TableError(f"The sheet {shown(about['sheet'])} is empty: {choose}.")
+    for title, column in zip(titles, table.columns, strict=True):
+        if pa.types.is_string(column.type):
+            limits.check_cell_sizes(title, column)
+    if not about["has_header"]:
+        titles = [f"column {k + 1}" for k in range(len(titles))]
+        if has_header is None:
+            notices.append(
+                "The first row looks like data, so the columns are called column 1, column 2 and "
+                "so on. If the first row holds names, set Header to yes."
+            )
+    kind = "a header" if about["has_header"] else "no header"
+    names = tuple(about["sheets"])
+    of = f", one of {len(names)}" if len(names) > 1 else ""
+    summary = (
+        f"Read as the Excel sheet {shown(about['sheet'])}{of}, with "
+        f"{counted(len(titles), 'column')} and {kind}."
+    )
+    columns = list(zip(titles, table.columns, strict=True))
+    return Sheet(columns, about["sheet"], names, about["has_header"], summary, notices)
+
+
+def _check_unpacked(data: bytes) -> None:
+    """Refuse what says of itself that it unpacks to too much; what lies is stopped later."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            unpacked = sum(entry.file_size for entry in archive.infolist())
+    except (zipfile.BadZipFile, ValueError, OSError):
+        raise _damaged() from None
+    limits.check_text(unpacked)
+    try:
+        limits.check_ratio(len(data), unpacked)
+    except TableError:
+        raise _too_much() from None
+
+
+def _ask(data: bytes, sheet: str, header: str) -> tuple[dict[str, Any], pa.BufferReader]:
+    """What the other process says, and the columns that it sends."""
+    if "\0" in sheet:
+        return {"failure": "no sheet", "sheets": []}, pa.BufferReader(b"")
+    most = (MAX_SHEET_CELLS, _MOST_MEMORY, _MOST_CPU_SECONDS)
+    command = [sys.executable, "-I", str(_SCRIPT), sheet, header, *map(str, most)]
+    # Its allocator takes what it needs and reserves nothing.
+    environment = {**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system", "OMP_NUM_THREADS": "1"}
+    try:
+        ended = subprocess.run(
+            command, input=data, capture_output=True, timeout=_MOST_SECONDS, env=environment
+        )
+    except subprocess.TimeoutExpired:
+        raise _too_much() from None
+    line, _, rest = ended.stdout.partition(b"\n")
+    if ended.returncode == 0 and line:
+        return json.loads(line), pa.BufferReader(rest)
+    # Ended by a signal, or for want of memory: else the reader found fault with the file.
+    if ended.returncode < 0 or b"MemoryError" in ended.stderr or b"memory" in ended.stderr:
+        raise _too_much()
+    raise _damaged()
+
+
+def _refuse_failure(about: dict[str, Any], sheet: str | None) -> None:
+    failure = about.get("failure")
+    if failure == "cells":
+        raise TableError(
+            f"The sheet reaches over {counted(about['rows'], 'row')} and "
+            f"{counted(about['columns'], 'column')}, more than the limit of "
+            f"{MAX_SHEET_CELLS / 1e6:.0f} million cells of an Excel file: save it as CSV, or clear "
+            "the cells far from the table."
+        )
+    if failure:
+        names = about["sheets"]
+        if not names:
+            raise TableError("The workbook has no sheet with cells: save the table as CSV.")
+        raise TableError(
+            f"The workbook has no sheet {shown(str(sheet))}: choose among {listed(names)}."
+        )
+
+
+def _damaged() -> TableError:
+    return TableError("The Excel file is damaged or locked: save it again, or as CSV.")
+
+
+def _too_much() -> TableError:
+    return TableError(
+        "The Excel file needs more memory or time than a table of its size: save it as CSV, or "
+        "clear the cells far from the table."
+    )
