@@ -9,6 +9,10 @@ class InvalidParameter(GbuqError):
     """A knob, a URL parameter or a constructor argument has an impossible value."""
 
 
+class MissingPackage(InvalidParameter):
+    """What was asked for needs a package that is not installed."""
+
+
 class InvalidData(GbuqError):
     """Arrays or a table cannot be used as they are."""
 

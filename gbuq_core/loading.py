@@ -57,6 +57,8 @@ def load(source: Any) -> Any:
         If there is no such file, or it is damaged, foreign, or written by a newer version.
     MemoryLimitExceeded
         If it does not fit into the free memory.
+    MissingPackage
+        If the file needs a package that is not installed, such as CatBoost.
 
     Examples
     --------

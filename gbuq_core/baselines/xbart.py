@@ -17,7 +17,7 @@ from gbuq_core.baselines.sampled_functions import (
     join_moments,
 )
 from gbuq_core.distribution import Distribution, MixtureDistribution
-from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.errors import InvalidData, MissingPackage
 from gbuq_core.inputs import draw_seed
 from gbuq_core.jobs import check_memory, tick
 from gbuq_core.validation import FloatArray, check_number
@@ -249,7 +249,7 @@ def _stochtree() -> Any:
     try:
         import stochtree
     except (ImportError, OSError) as error:  # OSError: its shared library does not load
-        raise InvalidParameter(
+        raise MissingPackage(
             "XBART needs the package stochtree, which is not installed: pip install stochtree."
         ) from error
     return stochtree

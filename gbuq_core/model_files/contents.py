@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gbuq_core.errors import GbuqError, InvalidParameter, ModelFileError
+from gbuq_core.errors import GbuqError, InvalidParameter, MissingPackage, ModelFileError
 from gbuq_core.inputs import MAX_CLASSES, TargetScale
 from gbuq_core.jobs import check_memory
 from gbuq_core.model_files.archive import damaged
@@ -75,7 +75,7 @@ def errors_as_damage() -> Iterator[None]:
     """Tell of a header that lacks or contradicts something in one sentence."""
     try:
         yield
-    except ModelFileError:
+    except (ModelFileError, MissingPackage):
         raise
     except (
         ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError,

@@ -2,6 +2,7 @@
 
 import copy
 import io
+import sys
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,7 @@ from sklearn.linear_model import LinearRegression
 from xgboost import XGBRegressor
 
 from gbuq_core import BoostedEnsembleRegressor, CalibratedRegressor, IBUGRegressor, load
-from gbuq_core.errors import InvalidParameter, ModelFileError
+from gbuq_core.errors import InvalidParameter, MissingPackage, ModelFileError
 from gbuq_core.model_files import archive
 from gbuq_core.model_files.contents import pack
 from gbuq_core.trees.importers import leaf_source
@@ -260,6 +261,14 @@ def test_what_cannot_be_held_is_told():
 
     with pytest.raises(InvalidParameter, match=r"^A Forest has no file format [^\n]*\.$"):
         owned(Forest(T)).save(io.BytesIO())
+
+
+def test_a_package_that_is_missing_is_told(files, monkeypatch):
+    for name in ("catboost", "xgboost"):
+        with monkeypatch.context() as without:
+            without.setitem(sys.modules, name, None)
+            with pytest.raises(MissingPackage, match=rf"^[^\n]*pip install '?{name}[^\n]*\.$"):
+                load(files[name])
 
 
 def refused(content):

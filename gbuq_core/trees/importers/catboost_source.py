@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, softmax
 
-from gbuq_core.errors import InvalidData, InvalidParameter, ModelFileError
+from gbuq_core.errors import InvalidData, InvalidParameter, MissingPackage, ModelFileError
 from gbuq_core.trees.importers.source import LeafSource, one_line, refuse
 
 _CLASSES = {"Logloss", "CrossEntropy", "MultiClass", "MultiClassOneVsAll", "MultiLogloss",
@@ -27,7 +27,7 @@ def import_catboost() -> Any:
     try:
         import catboost
     except ImportError as error:
-        raise InvalidParameter(
+        raise MissingPackage(
             "CatBoost models need the package catboost: install it (pip install catboost)."
         ) from error
     return catboost

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gbuq_core.errors import InvalidData, InvalidParameter, ModelFileError
+from gbuq_core.errors import InvalidData, InvalidParameter, MissingPackage, ModelFileError
 from gbuq_core.trees.importers.lightgbm_text import LightGBMText, read_lightgbm_text
 from gbuq_core.trees.importers.replaying import (
     ReplayTable,
@@ -26,7 +26,7 @@ def import_lightgbm() -> Any:
     try:
         import lightgbm
     except (ImportError, OSError) as error:  # OSError: its shared library does not load
-        raise InvalidParameter(
+        raise MissingPackage(
             "LightGBM models need the package lightgbm: install it (pip install lightgbm)."
         ) from error
     return lightgbm

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, softmax
 
-from gbuq_core.errors import InvalidData, InvalidParameter, ModelFileError
+from gbuq_core.errors import InvalidData, InvalidParameter, MissingPackage, ModelFileError
 from gbuq_core.trees.importers.replaying import ReplayTable, make_table, replay_leaves
 from gbuq_core.trees.importers.source import LeafSource, one_line, refuse, refuse_dart
 from gbuq_core.trees.importers.xgboost_tree_file import XGBoostModel, read_xgboost
@@ -25,7 +25,7 @@ def import_xgboost() -> Any:
     try:
         import xgboost
     except (ImportError, OSError) as error:  # OSError: its shared library does not load
-        raise InvalidParameter(
+        raise MissingPackage(
             "XGBoost models need the package xgboost: install it (pip install 'xgboost>=2')."
         ) from error
     if int(xgboost.__version__.split(".")[0]) < 2:
