@@ -26,6 +26,7 @@ from tests.browser.conftest import (
     wait_ready,
 )
 
+FIRST_MS = 180_000  # until all of a page's fits have ended, its seeds among them
 APP = Path(__file__).resolve().parents[1] / "app.py"
 
 # The drawn paths of a figure of curves.
@@ -168,6 +169,7 @@ CONTROLS = (
 
 def measure(page: Page, url: str, control: Control, repeats: int) -> list[float]:
     """Milliseconds of each press, after two that warm up."""
+    page.set_default_timeout(FIRST_MS)
     page.goto(url + control.page)
     wait_ready(page)
     page.wait_for_function(f"({control.signature})('{control.key}')")

@@ -41,7 +41,7 @@ def show(name, law):
     print(name)
     print("  coverage:", np.mean((lower <= y_scored) & (y_scored <= upper)))
     print("  NLL:", -law.logpdf(y_scored).mean(), "CRPS:", law.crps(y_scored).mean())
-    print("  RMSE:", np.sqrt(np.mean((law.mean() - y_scored) ** 2)))
+    print("  RMSE:", np.sqrt(np.mean((law.loc - y_scored) ** 2)))
 
 """
 _SHOW_WRAPPED = """

@@ -90,11 +90,11 @@ def why_no_clocks(model: str) -> str:
     """Why a model has no sliders, and what can be done instead.
 
     >>> why_no_clocks("gp")
-    'Gaussian process has no trees after which its mean and its scale could stop, so there are no...
+    'Gaussian process does not boost a mean and a scale tree by tree, so there are no clocks ...
     """
     return (
-        f"{METHODS[model].label} has no trees after which its mean and its scale could stop, so "
-        "there are no clocks. One factor can still make its std larger or smaller."
+        f"{METHODS[model].label} does not boost a mean and a scale tree by tree, so there are no "
+        "clocks to stop. One factor can still make its std larger or smaller."
     )
 
 

@@ -158,6 +158,7 @@ def test_a_model_without_clocks_is_scaled_as_the_wrapper_scales_it(model, tails)
     for score, law in zip(look.scores, (own, scaled), strict=False):
         assert score.nll == pytest.approx(-law.logpdf(rows.y_scored).mean(), rel=1e-9)
         assert score.crps == pytest.approx(law.crps(rows.y_scored).mean(), rel=1e-9)
+    assert look.scores[0].rmse == pytest.approx(look.scores[1].rmse)  # one prediction
     found = look.clocks["factor"]
     assert (found.factor, found.df) == pytest.approx((wrapped.factor_, wrapped.df_))
     assert look.maps.nll_plain[0, 0] == look.scores[0].nll
