@@ -12,6 +12,7 @@ from gbuq_core.calibration.clocks import TAILS
 from gbuq_core.experiments.two_clocks.export import maps_csv, scores_csv, two_clocks_code
 from gbuq_core.experiments.two_clocks.fit import TwoClocksFit, fit_two_clocks
 from gbuq_core.experiments.two_clocks.plan import (
+    CYCLICAL,
     TwoClocksPlan,
     TwoClocksSettings,
     estimate_two_clocks_seconds,
@@ -59,6 +60,11 @@ FIT, SEEDS, OTHER_TAILS = "two-clocks", "two-clocks-seeds", "two-clocks-other-ta
 _KEPT = "two-clocks-look-{}"  # with each kind of tails
 _PAPER = "https://arxiv.org/abs/2006.10562"
 _AS_IT_IS = "As it is: the law that the model predicts."
+_PAPERS = "All trees is the papers' way."
+_ONE_RUN = (
+    "With all trees, every member takes the std after the last tree; in the papers each member "
+    "has the std of its own trees."
+)
 _LEAD = (
     "Is the stated uncertainty true? The mean of a boosted ensemble and its scale stop at "
     "different numbers of trees, which rows held out of the training choose."
@@ -195,7 +201,10 @@ def draw_scores(settings: TwoClocksSettings, look: TwoClocksLook, answer: Answer
     st.header("Scores")
     with st.container(key="table-two-clocks"):
         st.markdown(markdown_table(score_rows(look)))
-    first = "All trees is the papers' way." if look.fit.plan.has_clocks else _AS_IT_IS
+    plan = look.fit.plan
+    first = _PAPERS if plan.has_clocks else _AS_IT_IS
+    if plan.model in (*CYCLICAL, "virtual_sglb", "virtual_catboost"):
+        first = _ONE_RUN
     st.caption(
         "On rows that chose nothing, with this seed. Coverage is the share inside 90 % intervals; "
         f"NLL is in nats, RMSE and CRPS in units of y. {first} One factor multiplies every std."
