@@ -30,6 +30,7 @@ from gbuq_core.resources import (
     check_memory,
     effective_n_jobs,
     held_bytes,
+    release_memory,
 )
 from gbuq_core.validation import check_number
 
@@ -43,6 +44,7 @@ __all__ = [
     "current_job",
     "effective_n_jobs",
     "parallel_map",
+    "release_memory",
     "stage",
     "tick",
 ]

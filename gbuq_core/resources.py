@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import gc
 import os
 import sys
 import threading
@@ -155,6 +158,20 @@ def check_memory(estimate_bytes: float, what: str) -> None:
             f"{format_bytes(USABLE_SHARE * free)} may be used: take fewer rows, columns, trees "
             "or members."
         )
+
+
+def release_memory() -> None:
+    """Return to the system what Python and Arrow have freed; allocators like to keep it.
+
+    Examples
+    --------
+    >>> release_memory()
+    """
+    gc.collect()
+    if "pyarrow" in sys.modules:
+        sys.modules["pyarrow"].default_memory_pool().release_unused()
+    with contextlib.suppress(OSError, AttributeError):  # only the GNU library has it
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def held_bytes(value: Any) -> int:

@@ -197,3 +197,27 @@ def test_an_order_and_a_row_leave_the_pictures_in_place_and_the_link_follows(pag
     page.get_by_role("heading", name="How uncertain is a prediction, and why?").wait_for()
     page.locator("[data-testid=stMain]").get_by_role("link", name="Your data").first.click()
     page.get_by_role("heading", name="Row 7", exact=True).wait_for()
+
+
+def test_a_reload_keeps_the_table_until_it_is_deleted(new_page, serve):
+    page = new_page()
+    open_page(page, serve(APP))
+    rows = "".join(f"{k % 9},{2.5 * (k % 9)}\n" for k in range(70))
+    page.locator("[data-testid=stFileUploaderDropzoneInput]").first.set_input_files(
+        {"name": "mine.csv", "mimeType": "text/csv", "buffer": f"x,y\n{rows}".encode()}
+    )
+    page.get_by_text("70 of 70 rows").wait_for()
+    settled(page)
+    page.reload()
+    page.get_by_text("Still open: mine.csv").wait_for()
+    page.get_by_text("70 of 70 rows").wait_for()
+    settled(page)
+    assert page.get_by_text("No file is open").count() == 0
+    page.get_by_role("button", name="Delete my data").click()
+    page.get_by_text("442 of 442 rows").wait_for()
+    settled(page)
+    page.reload()
+    page.get_by_text("442 of 442 rows").wait_for()
+    settled(page)
+    assert page.get_by_text("Still open").count() == 0
+    assert_no_exception(page)

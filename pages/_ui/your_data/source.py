@@ -20,13 +20,27 @@ from gbuq_core.tables import (
     suggest_target,
 )
 from pages._ui.notices import show_notice
-from pages._ui.your_data.state import TABLE, UPLOADED
+from pages._ui.your_data.keeping import (
+    KEPT_MINUTES,
+    TAB_KEYS,
+    Restored,
+    delete_uploads,
+    forget_upload,
+    has_answered,
+    keep_tab,
+    keep_upload,
+    restored,
+)
+from pages._ui.your_data.state import FIND, TABLE, UPLOADED
 
 MAX_MEGABYTES = 250  # as .streamlit/config.toml and the reader
 
 # Session keys, declared once.
 UPLOAD, SECOND = "upload", "upload_second"
 _DIGESTS, _LAST_OPEN, _FAILED = "_data_digests", "_data_last_open", "_data_failed"
+_DELETED = "_data_deleted"  # how often
+# What is made of a table: of its files, results, edits of columns and ways to read.
+_OF_DATA = ("_data", "_jobs", "_kept", "_columns:", "_read:")
 
 _DELIMITERS = {
     "automatic": None,
@@ -73,14 +87,25 @@ class _Read(NamedTuple):
 
 def drop_zone() -> None:
     """The place to drop a file; a new one is opened at once."""
+    keep_tab()
     st.file_uploader(
         "Your own table: CSV, TSV, Excel or Parquet",
-        key=UPLOAD,
+        key=_widget(UPLOAD),
         max_upload_size=MAX_MEGABYTES,
         on_change=_open_upload,
-        help="The file stays in the memory of this server while the tab is open. No other session "
-        "sees it, and it is not stored.",
+        help="The file stays in the memory of this server while the tab is open, and "
+        f"{KEPT_MINUTES} minutes longer, so that a reload keeps it. No other session sees it, and "
+        "it is not stored on a disk.",
     )
+    keep_upload(UPLOAD, st.session_state.get(_widget(UPLOAD)))
+    upload = upload_in(UPLOAD)
+    if upload is not None:
+        with st.container(horizontal=True, vertical_alignment="center", key="own-data"):
+            if isinstance(upload, Restored):
+                st.text(f"Still open: {' '.join(upload.name.split())[:60]}")
+            st.button("Delete my data", key="delete-data", type="tertiary", on_click=delete_data,
+                      help="Removes your files, and what was computed from them, from the memory "
+                      "of this server at once.")  # fmt: skip
 
 
 def drop_second() -> None:
@@ -88,20 +113,47 @@ def drop_second() -> None:
     with st.popover("Score a second file", type="tertiary"):
         st.file_uploader(
             "A second file, scored by a model of the first",
-            key=SECOND,
+            key=_widget(SECOND),
             max_upload_size=MAX_MEGABYTES,
+            on_change=_change_second,
             help="It needs the columns of the first file, in any order. Other columns are ignored.",
         )
+    keep_upload(SECOND, st.session_state.get(_widget(SECOND)))
+
+
+def upload_in(place: str) -> Any:
+    """The upload in a place, or the one that was there before the page was loaded again."""
+    upload = st.session_state.get(_widget(place))
+    return upload if upload is not None else restored(place)
+
+
+def delete_data() -> None:
+    """Drop the reader's files and all that was made of them: a button's callback."""
+    forget_upload()
+    delete_uploads([st.session_state.get(_widget(place)) for place in (UPLOAD, SECOND)])
+    times = st.session_state.get(_DELETED, 0) + 1
+    for key in list(st.session_state):
+        if str(key).startswith(_OF_DATA) and key not in TAB_KEYS:
+            del st.session_state[key]
+    st.session_state.update({_DELETED: times, TABLE.key: TABLE.default, FIND.key: FIND.default})
+
+
+def _widget(place: str) -> str:
+    """The key of an uploader; a new one after its file was deleted, since it cannot be emptied."""
+    times = st.session_state.get(_DELETED, 0)
+    return f"{place}-{times}" if times else place
 
 
 def open_table(choice: str) -> Opened | None:
     """Open what is chosen; where it cannot be read, say why and keep the table before."""
     last: Opened | None = st.session_state.get(_LAST_OPEN)
     st.session_state[_FAILED] = ""
-    upload = st.session_state.get(UPLOAD)
+    upload = upload_in(UPLOAD)
     if choice == UPLOADED and upload is None:
         if last is None:
-            show_notice("No file is open. Drop one above, or choose a built-in table.", "open")
+            gone = f"The server keeps a file for {KEPT_MINUTES} minutes after its tab is closed."
+            sentences = ["No file is open. Drop one above, or choose a built-in table."]
+            show_notice([*sentences, gone] if has_answered() else sentences, "open")
             return _remember(_builtin(TABLE.default))
         show_notice(f"No file is open. You still see {_shown_name(last)}.", "open")
         return last
@@ -131,7 +183,7 @@ def open_second(opened: Opened) -> tuple[str, Table | None]:
 
     What the reader chose about the first file's text holds for the second.
     """
-    upload = st.session_state.get(SECOND)
+    upload = upload_in(SECOND)
     if upload is None:
         return "", None
     read = _read_upload(upload, opened.options, to_score=True)
@@ -192,8 +244,16 @@ def _option_key(label: str, digest: str) -> str:
 
 def _open_upload() -> None:
     """A dropped file is what the reader wants to see; one that is taken away is not."""
-    if st.session_state.get(UPLOAD) is not None:
+    if st.session_state.get(_widget(UPLOAD)) is not None:
         st.session_state[TABLE.key] = UPLOADED
+    else:
+        forget_upload(UPLOAD)
+
+
+def _change_second() -> None:
+    """A second file that is taken away is not kept for a reload."""
+    if st.session_state.get(_widget(SECOND)) is None:
+        forget_upload(SECOND)
 
 
 def _remember(opened: Opened) -> Opened:
