@@ -27,8 +27,11 @@ from gbuq_core.tables import (
     ScorePlan,
     Scores,
     Table,
+    add_unfamiliarity,
     edit_schema,
+    foreign_notice,
     infer_schema,
+    measure_unfamiliarity,
     read_table,
     score_table,
     to_csv_bytes,
@@ -56,8 +59,10 @@ _OF_BOOSTED = (
 _DELIMITERS = {"\\t": "\t", "tab": "\t", "space": " "}
 
 _DESCRIPTION = """\
-Train a model on TRAIN and write the rows with four new columns: prediction, total_uncertainty,
-data_uncertainty and knowledge_uncertainty (variances of the target, or nats for classes).
+Train a model on TRAIN and write the rows with new columns: prediction, total_uncertainty,
+data_uncertainty and knowledge_uncertainty (variances of the target, or nats for classes), and how
+unfamiliar each row is: unfamiliarity (0 to 1; a tenth of ordinary rows is above 0.9) and
+times_beyond (how many times as far as the farthest ordinary row).
 
 With NEW, a model of all rows of TRAIN scores the rows of NEW. Without NEW, the rows of TRAIN are
 scored: up to 20,000 rows by five models, each row by the one that did not learn from it (column
@@ -177,6 +182,8 @@ def _parser() -> argparse.ArgumentParser:
         help="cycles of a cyclical method that give no member; default: 0")  # fmt: skip
     add("--most-members", type=int, metavar="N", help="members that count: the last truncations "
         "or cycles, or the first models; all by default")  # fmt: skip
+    add("--unfamiliarity", choices=["yes", "no"], default="yes", help="whether to measure how "
+        "unfamiliar the rows are, which takes further fits; default: %(default)s")  # fmt: skip
     add("--jobs", type=int, metavar="N", help="threads; all cores by default")
     add("--quiet", action="store_true", help="no progress, notices and scores")
     return parser
@@ -204,7 +211,11 @@ def _score(options: argparse.Namespace) -> ScoredTable:
         scored = score_table(
             table, options.target, task=options.task, schema=schema, new=new, plan=plan
         )
-        return scored if cut == Cut() else cut_table(scored, cut)
+        scored = scored if cut == Cut() else cut_table(scored, cut)
+        if options.unfamiliarity == "no":
+            return scored
+        found = measure_unfamiliarity(scored.training, scored.scored, plan.seed, plan.n_jobs)
+        return add_unfamiliarity(scored, found)
 
     scored = _watched(run, show=sys.stderr.isatty() and not options.quiet)
     as_bytes = to_parquet_bytes if out.suffix.lower() == ".parquet" else to_csv_bytes
@@ -368,6 +379,9 @@ def _umask() -> int:
 
 def _report(scored: ScoredTable, out: str) -> None:
     """Notices to stderr, scores to stdout."""
+    warning = "" if scored.unfamiliarity is None else foreign_notice(scored.unfamiliarity)
+    if warning:
+        print(f"Warning: {warning}", file=sys.stderr)
     for notice in scored.notices:
         print(f"Note: {notice}", file=sys.stderr)
     target = scored.training.target

@@ -13,11 +13,12 @@ from pages._ui.your_data.results import show_words
 from pages._ui.your_data.source import drop_second, drop_zone, open_second, open_table
 from pages._ui.your_data.state import TABLE, awaits_file, page_state, preview
 from pages._ui.your_data.training import called_as_now, estimate_line, request_of, view_of
+from pages._ui.your_data.unfamiliar import show_measuring, with_unfamiliarity
 
 LEDE = (
-    "Drop a table and choose the column to predict. For each row you see how much uncertainty is "
-    "**noise**, which more data will not remove, and how much is **unfamiliarity**, which more "
-    "rows like it will reduce."
+    "Drop a table and choose the column to predict. For each row you see how much of its "
+    "uncertainty is **noise**, which more data will not remove, how much the members of the "
+    "ensemble disagree, and how **unfamiliar** the row is."
 )
 
 st.title("Which rows of a table should you not trust?")
@@ -55,8 +56,10 @@ if answer.error:
 
 view = view_of(answer, values) if answer.result is not None else None
 if view is not None:
+    view, waiting = with_unfamiliarity(view, answer)
     with words:
-        in_words(view.scored)
+        in_words(view)
+        show_measuring(waiting)
     explore(page, values, answer, view)
 notices = (*opened.table.notices, *schema.notices)
 show_columns(opened, schema, view.scored.notices if view and answer.fresh else notices)

@@ -31,6 +31,7 @@ threading.Thread(target=interrupt, daemon=True).start()
 sys.exit(cli.main(sys.argv[1:]))
 """
 ADDED = ["prediction", "total_uncertainty", "data_uncertainty", "knowledge_uncertainty"]
+FAMILIARITY = ["unfamiliarity", "times_beyond"]
 FAST = ["--trees", "40", "--depth", "3", "--learning-rate", "0.1"]
 COUNT = list(range(40))
 
@@ -57,7 +58,7 @@ def test_it_writes_the_input_and_the_uncertainties(train, tmp_path, capsys):
     out = tmp_path / "out.csv"
     assert score(train, "--target", "y", "--out", out, *FAST) == 0
     found = pd.read_csv(out)
-    assert list(found.columns[:7]) == ["x", "group", "y", *ADDED]
+    assert list(found.columns[:9]) == ["x", "group", "y", *ADDED, *FAMILIARITY]
     assert len(found) == 120
     assert sorted(found.fold.unique()) == [1, 2, 3, 4, 5]
     np.testing.assert_allclose(
@@ -75,7 +76,7 @@ def test_a_second_file_and_parquet(train, tmp_path, capsys):
     new.write_bytes(gzip.compress(frame_of(30, seed=1).to_csv(index=False).encode()))
     assert score(train, new, "--target", "y", "--out", out, *FAST) == 0
     found = pd.read_parquet(out)
-    assert list(found.columns[:7]) == ["x", "group", "y", *ADDED]
+    assert list(found.columns[:9]) == ["x", "group", "y", *ADDED, *FAMILIARITY]
     assert len(found) == 30
     assert "On the second file: " in capsys.readouterr().out
 

@@ -56,6 +56,16 @@ from gbuq_core.tables.scoring import (
     score_table,
 )
 from gbuq_core.tables.separated_text import MAX_FILE_BYTES
+from gbuq_core.tables.unfamiliar import (
+    Evidence,
+    TableUnfamiliarity,
+    add_unfamiliarity,
+    bootstrap_evidence,
+    foreign_notice,
+    measure_unfamiliarity,
+    reason_of,
+    say_reason,
+)
 from gbuq_core.tables.workbook import sheet_names
 
 __all__ = [
@@ -77,6 +87,7 @@ __all__ = [
     "Column",
     "ColumnDistribution",
     "ColumnEffect",
+    "Evidence",
     "Failures",
     "FittedModel",
     "LoadedTable",
@@ -93,7 +104,10 @@ __all__ = [
     "Scores",
     "Source",
     "Table",
+    "TableUnfamiliarity",
     "Target",
+    "add_unfamiliarity",
+    "bootstrap_evidence",
     "change_row",
     "column_distribution",
     "edit_schema",
@@ -102,12 +116,16 @@ __all__ = [
     "estimate_scoring",
     "explain_row",
     "find_failures",
+    "foreign_notice",
     "infer_schema",
     "infer_task",
     "load_builtin",
+    "measure_unfamiliarity",
     "prepare_new",
     "prepare_training",
     "read_table",
+    "reason_of",
+    "say_reason",
     "score_table",
     "sheet_names",
     "suggest_target",

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -73,6 +73,9 @@ from gbuq_core.tables.predicting import (
 )
 from gbuq_core.tables.schema import Schema, infer_schema
 from gbuq_core.uncertainty import Uncertainty
+
+if TYPE_CHECKING:
+    from gbuq_core.tables.unfamiliar import TableUnfamiliarity
 
 COVERAGE_LEVELS = (0.5, 0.8, 0.95)
 _CURVE_POINTS = 201
@@ -475,6 +478,8 @@ ADDED_NAMES = (
     "total_uncertainty",
     "data_uncertainty",
     "knowledge_uncertainty",
+    "unfamiliarity",
+    "times_beyond",
     "error",
     "fold",
     "in_training",
@@ -491,8 +496,9 @@ class AddedColumns(NamedTuple):
     names : tuple of str
         ``prediction`` (in units of the target, or a class), ``total_uncertainty``,
         ``data_uncertainty`` and ``knowledge_uncertainty`` (variances of the target, or nats), and
-        as far as they apply ``error`` (absolute error, or 1 for a wrong class; empty where the
-        target is not known), ``fold``, ``in_training``, ``unseen_level``, ``new_missing``.
+        as far as they apply ``unfamiliarity`` (0 to 1) and ``times_beyond``, ``error`` (absolute
+        error, or 1 for a wrong class; empty where the target is not known), ``fold``,
+        ``in_training``, ``unseen_level``, ``new_missing``.
     units : tuple of str
         The unit of each, or an empty string.
     renamed : tuple of (str, str)
@@ -620,6 +626,8 @@ class ScoredTable:
         What was decided about the file and the fit, one sentence each.
     seconds : float
         How long it took.
+    unfamiliarity : TableUnfamiliarity or None
+        Of each row, where `gbuq_core.tables.add_unfamiliarity` has added it.
     """
 
     frame: pd.DataFrame
@@ -637,6 +645,7 @@ class ScoredTable:
     plan: ScorePlan
     notices: tuple[str, ...]
     seconds: float
+    unfamiliarity: TableUnfamiliarity | None = None
 
     @property
     def fits(self) -> tuple[FittedModel, ...]:

@@ -20,6 +20,7 @@ from gbuq_core.unfamiliarity.rows import (
     Columns,
     EncodedRows,
     Space,
+    find_strange,
     matrix_columns,
     point_columns,
 )
@@ -32,7 +33,8 @@ N_MODELS, N_MODEL_TREES = 5, 200
 _AFFINITY_TREES = 200
 _NOVELTY_TREES = 100
 _FEWEST_TREES = 10
-_MOST_NOVELTY_WORK = 6e9  # rows x features^2 x trees: the covariances of the leaves
+_MOST_NOVELTY_WORK = 3e9  # products for the covariances of the leaves and their inverses
+_MOST_LEAVES = 31
 _MOST_CLASSES = 10  # more are numbers to the forests, whose trees would be too many
 _BLOCK_ROWS = 4096
 
@@ -114,19 +116,21 @@ class RangePart:
         return np.maximum(out, self._strange(rows) * self._surprise)
 
     def _strange(self, rows: EncodedRows) -> NDArray[np.bool_]:
-        """Cells with a category or a gap that the training rows do not have, (n, n_columns)."""
-        space, columns, (x, codes) = self._space, self._columns, rows.raw
-        out = np.zeros((len(x), len(columns.names)), bool)
-        n_numbers = len(columns.numbers)
-        out[:, columns.numbers] = np.isnan(x) & ~space.gaps[:n_numbers]
-        # A column that was always missing in training has any value as a new one.
-        out[:, columns.numbers] |= ~np.isnan(x) & np.isnan(space.low)
-        for k, known in enumerate(space.seen):
-            gap = codes[:, k] < 0
-            out[:, columns.categories[k]] = np.where(
-                gap, not space.gaps[n_numbers + k], ~known[codes[:, k]]
-            )
-        return out
+        return find_strange(self._columns, self._space, rows.raw)
+
+
+def count_novelty_trees(n_rows: int, n_features: int) -> int:
+    """How many trees `NoveltyPart` can afford, 100 at most; 0 where ten would take too long.
+
+    Examples
+    --------
+    >>> count_novelty_trees(800, 8), count_novelty_trees(8000, 100), count_novelty_trees(80, 1000)
+    (100, 33, 0)
+    """
+    n_leaves = min(_MOST_LEAVES, n_rows // _leaf_rows(n_rows))
+    work = n_features**2 * (n_rows + n_leaves * n_features / 3.0)
+    n_trees = int(min(_MOST_NOVELTY_WORK / max(work, 1.0), _NOVELTY_TREES))
+    return n_trees if n_trees >= _FEWEST_TREES else 0
 
 
 class NoveltyPart(_Beyond):
@@ -135,7 +139,7 @@ class NoveltyPart(_Beyond):
     def __init__(self, learning: Learning) -> None:
         n, p = learning.rows.matrix.shape
         n_classes = _forest_classes(learning)
-        n_trees = int(np.clip(_MOST_NOVELTY_WORK / (n * p * p), _FEWEST_TREES, _NOVELTY_TREES))
+        n_trees = max(_FEWEST_TREES, count_novelty_trees(n, p))
         kind = MacauClassifier if n_classes else MacauRegressor
         if n_classes > 2:
             n_trees = max(_FEWEST_TREES, n_trees // n_classes)
@@ -143,6 +147,7 @@ class NoveltyPart(_Beyond):
         self._model: Any = kind(
             leaf_model="basic",
             n_trees=n_trees,
+            max_leaves=_MOST_LEAVES,
             min_child_samples=_leaf_rows(n),
             random_state=learning.seed,
             n_jobs=learning.n_jobs,

@@ -183,6 +183,8 @@ def encode_rows(space: Space, raw: RawRows) -> EncodedRows:
         for k, known in enumerate(space.seen)
     ]
     axes = [np.concatenate(pair, axis=1) for pair in zip(indicators, strange, strict=True)]
+    # A gap is an axis of its own where training had some; elsewhere the range speaks of it.
+    gaps = gaps[:, space.gaps[: gaps.shape[1]]]
     points = np.concatenate([filled, gaps, *(_MISMATCH * axis for axis in axes)], axis=1)
     return EncodedRows(
         raw, np.ascontiguousarray(matrix), np.ascontiguousarray(points, dtype=np.float32)
@@ -197,6 +199,29 @@ def _indicators(codes: NDArray[np.int64], slot: NDArray[np.int64]) -> NDArray[np
     return out
 
 
+def find_strange(columns: Columns, space: Space, raw: RawRows) -> NDArray[np.bool_]:
+    """Cells with a category or a gap that the training rows do not have, (n, n_columns).
+
+    Where training had no value at all, any value is one.
+    """
+    x, codes = raw
+    out = np.zeros((len(x), len(columns.names)), bool)
+    n_numbers = len(columns.numbers)
+    out[:, columns.numbers] = np.where(np.isnan(x), ~space.gaps[:n_numbers], np.isnan(space.low))
+    for k, known in enumerate(space.seen):
+        gap = codes[:, k] < 0
+        new = ~known[codes[:, k]]
+        out[:, columns.categories[k]] = np.where(gap, not space.gaps[n_numbers + k], new)
+    return out
+
+
+def count_outside(columns: Columns, space: Space, raw: RawRows) -> NDArray[np.int64]:
+    """How many columns of each row are outside what training had, (n,)."""
+    out = find_strange(columns, space, raw)
+    out[:, columns.numbers] |= (raw.numbers < space.low) | (raw.numbers > space.high)
+    return out.sum(axis=1)
+
+
 def matrix_columns(columns: Columns, space: Space) -> NDArray[np.int64]:
     """The table's column of each feature of `EncodedRows.matrix`."""
     widths = [int(slot[-1]) + 1 for slot in space.slots]
@@ -206,4 +231,5 @@ def matrix_columns(columns: Columns, space: Space) -> NDArray[np.int64]:
 def point_columns(columns: Columns, space: Space) -> NDArray[np.int64]:
     """The table's column of each axis of `EncodedRows.points`."""
     widths = [int(slot[-1]) + 3 for slot in space.slots]
-    return np.concatenate([columns.numbers, columns.numbers, np.repeat(columns.categories, widths)])
+    gappy = columns.numbers[space.gaps[: len(columns.numbers)]]
+    return np.concatenate([columns.numbers, gappy, np.repeat(columns.categories, widths)])

@@ -22,7 +22,14 @@ from gbuq_core.inputs import (
     encode_classes,
 )
 from gbuq_core.jobs import effective_n_jobs, parallel_map, stage
-from gbuq_core.unfamiliarity.parts import PARTS, Learning, Part, fit_parts, make_models
+from gbuq_core.unfamiliarity.parts import (
+    PARTS,
+    Learning,
+    Part,
+    count_novelty_trees,
+    fit_parts,
+    make_models,
+)
 from gbuq_core.unfamiliarity.ranks import (
     Reference,
     make_reference,
@@ -31,9 +38,12 @@ from gbuq_core.unfamiliarity.ranks import (
     rank_rows,
 )
 from gbuq_core.unfamiliarity.rows import (
+    MOST_LEVELS,
+    Columns,
     EncodedRows,
     RawRows,
     Space,
+    count_outside,
     encode_rows,
     find_columns,
     learn_space,
@@ -82,6 +92,16 @@ class Unfamiliarity:
     def order(self) -> NDArray[np.int64]:
         """The rows from the least familiar to the most familiar one."""
         return np.lexsort((-self.times_beyond, -self.score))
+
+    @classmethod
+    def join(cls, found: Sequence[Unfamiliarity]) -> Unfamiliarity:
+        """Judgements of several sets of rows, one after the other."""
+        return cls(
+            score=np.concatenate([one.score for one in found]),
+            times_beyond=np.concatenate([one.times_beyond for one in found]),
+            parts=found[0].parts,
+            ranks=np.concatenate([one.ranks for one in found]),
+        )
 
     def take(self, rows: NDArray[np.int64]) -> Unfamiliarity:
         """Some of the rows."""
@@ -158,7 +178,7 @@ class UnfamiliarityScore(BaseEstimator):
     ----------
     parts : sequence of str or None
         Some of the above. None takes all, but leaves out "knowledge" where its models would take
-        more than 10 seconds.
+        more than 10 seconds, and "novelty" where there are too many columns (from about 150 on).
     task : {"regression", "classification"} or None
         What the target is. None: numbers are a regression; text and booleans are classes.
     n_jobs : int or None
@@ -171,6 +191,8 @@ class UnfamiliarityScore(BaseEstimator):
         The measures in use.
     held_out_ : Unfamiliarity
         Of the training rows, each by a fold that did not learn from it.
+    held_out_outside_ : ndarray of shape (n_samples,), int64
+        `count_outside` of the same rows, by the ranges of the rows that their fold learnt from.
     n_features_in_, feature_names_in_, fit_seconds_ : as usual.
 
     Notes
@@ -239,8 +261,8 @@ class UnfamiliarityScore(BaseEstimator):
         raw = read_rows(self._columns, table)
         seed = draw_seed(self.random_state)
         splits = make_splits(target.y)
-        if self.parts is None and not _models_are_quick(raw, splits, target.n_classes, self.n_jobs):
-            parts = tuple(part for part in parts if part != "knowledge")
+        if self.parts is None:
+            parts = _affordable(self._columns, raw, splits, target.n_classes, self.n_jobs)
         self.parts_ = parts
         self._raw = raw
         # A fold keeps one thread busy: several threads in one small fit wait for each other.
@@ -266,7 +288,12 @@ class UnfamiliarityScore(BaseEstimator):
             self._fold_of[split.reference] = self._fold_of[split.others] = number
         found = [pair for _, pairs in fitted for pair in pairs]
         rows = np.concatenate([rows for rows, _ in found])
-        self.held_out_ = _joined([part for _, part in found]).take(np.argsort(rows))
+        self.held_out_ = Unfamiliarity.join([part for _, part in found]).take(np.argsort(rows))
+        self._space = learn_space(self._columns, raw)
+        self.held_out_outside_ = np.empty(len(raw), np.int64)
+        for number, fold in enumerate(self._folds):
+            mine = np.flatnonzero(self._fold_of == number)
+            self.held_out_outside_[mine] = count_outside(self._columns, fold.space, raw.take(mine))
         self.fit_seconds_ = time.perf_counter() - began
         return self
 
@@ -287,6 +314,13 @@ class UnfamiliarityScore(BaseEstimator):
         """Score, times beyond and the ranks of all measures."""
         raw = self._read(X)
         return _mean(self._judge_all(raw, [encode_rows(fold.space, raw) for fold in self._folds]))
+
+    def count_outside(self, X: Any) -> NDArray[np.int64]:
+        """How many columns of each row training does not cover, (n_samples,).
+
+        Numbers outside the range of all training rows, new categories, and new gaps.
+        """
+        return count_outside(self._columns, self._space, self._read(X))
 
     def explain(self, X: Any) -> list[Reason]:
         """For each row the measure that speaks and, where one is to blame, the column.
@@ -439,15 +473,19 @@ class _Target(NamedTuple):
         return _Target(codes.astype(np.float64), len(met) if len(met) > 1 else 0)
 
 
-def _models_are_quick(
-    raw: RawRows, splits: list[_Split], n_classes: int, n_jobs: int | None
-) -> bool:
+def _affordable(
+    columns: Columns, raw: RawRows, splits: list[_Split], n_classes: int, n_jobs: int | None
+) -> tuple[str, ...]:
+    """The parts without those that would take long on such a table."""
+    width = len(columns.numbers) + sum(min(len(one), MOST_LEVELS + 1) for one in columns.levels)
+    sizes = [len(split.learnt) for split in splits]
     models = make_models(n_classes, 0, n_jobs)
-    width = raw.numbers.shape[1] + raw.codes.shape[1]
-    seconds = [
-        models.estimate_fit(len(split.learnt), width, n_classes or None).seconds for split in splits
-    ]
-    return sum(seconds) < MOST_MODEL_SECONDS
+    seconds = sum(models.estimate_fit(n, width, n_classes or None).seconds for n in sizes)
+    left_out = {
+        "novelty": count_novelty_trees(max(sizes), width) == 0,
+        "knowledge": seconds >= MOST_MODEL_SECONDS,
+    }
+    return tuple(part for part in PARTS if not left_out.get(part))
 
 
 def _fit_fold(learning: Learning, raw: RawRows, split: _Split, names: tuple[str, ...]) -> _Fitted:
@@ -499,16 +537,6 @@ def _mean(found: list[Unfamiliarity]) -> Unfamiliarity:
         times_beyond=np.mean([one.times_beyond for one in found], axis=0),
         parts=found[0].parts,
         ranks=np.mean([one.ranks for one in found], axis=0),
-    )
-
-
-def _joined(found: list[Unfamiliarity]) -> Unfamiliarity:
-    """Judgements of several sets of rows, one after the other."""
-    return Unfamiliarity(
-        score=np.concatenate([one.score for one in found]),
-        times_beyond=np.concatenate([one.times_beyond for one in found]),
-        parts=found[0].parts,
-        ranks=np.concatenate([one.ranks for one in found]),
     )
 
 

@@ -14,6 +14,7 @@ import pytest
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.table import export as table_code
 from gbuq_core.experiments.table import fit as table_room
+from gbuq_core.experiments.table.evidence import find_evidence
 from gbuq_core.experiments.table.export import TableRecipe, table_command
 from gbuq_core.experiments.table.fit import (
     Cut,
@@ -169,9 +170,12 @@ def test_members_of_a_cyclical_model_are_its_last_cycles():
 
 
 def test_the_words_name_the_rows_of_the_largest_uncertainties(scored):
-    words = " ".join(describe_table(scored))
-    for part in (scored.predictions.uncertainty.data, scored.predictions.uncertainty.knowledge):
-        assert f"{int(np.argmax(part)) + 1}" in words
+    words, evidence = " ".join(describe_table(scored)), find_evidence(scored)
+    for kind, said in (("data", "are the noisiest"), ("knowledge", "disagrees most about rows")):
+        assert (said in words) == evidence[kind].excludes_chance
+        if said in words:
+            part = getattr(scored.predictions.uncertainty, kind)
+            assert f"{int(np.argmax(part)) + 1}" in words
     assert f"{len(scored.frame)} rows" in words
     assert held_out_rows(scored).all()
 
@@ -195,8 +199,9 @@ def test_one_member_left_is_unfamiliar_with_no_row(key, kind):
     assert seen.models[0].estimator.n_members == 1
     words = describe_table(seen)[1]
     assert words.endswith(f"With one member there is no knowledge uncertainty: {remedy}")
-    assert "few rows like them" not in words
-    assert f"{int(np.argmax(seen.predictions.uncertainty.data)) + 1}" in words
+    assert "disagrees most" not in words
+    if find_evidence(seen)["data"].excludes_chance:
+        assert f"{int(np.argmax(seen.predictions.uncertainty.data)) + 1}" in words
 
 
 @pytest.mark.parametrize("step", [5, 10])

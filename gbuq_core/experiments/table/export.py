@@ -122,12 +122,14 @@ def table_code(recipe: TableRecipe) -> str:
     )
     lines += [
         f"scored = cut_table(scored, Cut({cut}))  # choose the members; no retraining",
+        f"found = measure_unfamiliarity(scored.training, scored.scored, {recipe.plan.seed})",
+        "scored = add_unfamiliarity(scored, found)",
         "",
         "print(scored.scores)",
         'print(scored.frame.sort_values("total_uncertainty", ascending=False).head(20))',
         'open("scored.csv", "wb").write(to_csv_bytes(scored.frame))',
     ]
-    names.append("to_csv_bytes")
+    names += ["add_unfamiliarity", "measure_unfamiliarity", "to_csv_bytes"]
     head = [
         "from gbuq_core.experiments.table.fit import Cut, cut_table",
         f"from gbuq_core.tables import {', '.join(sorted(names))}",

@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from gbuq_core.experiments.table.evidence import find_evidence
 from gbuq_core.experiments.table.fit import Cut, CutModel, held_out_rows
+from gbuq_core.methods import METHODS
 from gbuq_core.presentation import short
 from gbuq_core.tables.scoring import RegressionScores, ScoredTable, Scores
+from gbuq_core.tables.unfamiliar import Evidence, foreign_notice, say_reason
 
 _NAMED_ROWS = 3
 _ROUNDING = 1e-12  # of total uncertainty: so little knowledge uncertainty orders no rows
@@ -17,12 +20,20 @@ _ROUNDING = 1e-12  # of total uncertainty: so little knowledge uncertainty order
 def describe_table(scored: ScoredTable) -> list[str]:
     """The result in plain sentences: how good it is, and which rows to check first and why.
 
-    The sentences may hold the user's words, such as the name of the target.
+    Which rows an uncertainty points to is said only where the bootstrap interval of its PRR is
+    above 0. Rows are called unfamiliar only where that was measured (`add_unfamiliarity`). The
+    sentences may hold the user's words, such as the name of the target.
     """
+    evidence = find_evidence(scored)
     known = scored.new_scores if scored.protocol == "new_file" else scored.scores
     good = _how_good(scored.scores, scored.training.target.name)
-    sentences = [f"{_how_scored(scored)} {good}", _rows_to_check(scored)]
-    if known is not None:
+    sentences = [f"{_how_scored(scored)} {good}", _rows_to_check(scored, evidence)]
+    found = scored.unfamiliarity
+    if found is not None:
+        sentences.append(_least_familiar(scored, evidence["unfamiliarity"]))
+        if found.is_foreign:  # before anything else
+            sentences.insert(0, foreign_notice(found))
+    if known is not None and evidence["total"].excludes_chance:
         curve = known.rejection.total
         start = float(curve.remaining[0])
         if start > 0.0:
@@ -105,21 +116,66 @@ def _how_good(scores: Scores, target: str) -> str:
     )
 
 
-def _rows_to_check(scored: ScoredTable) -> str:
+def _rows_to_check(scored: ScoredTable, evidence: dict[str, Evidence]) -> str:
     """Name the rows with the most knowledge and the most data uncertainty, with the reason."""
     part = scored.predictions.uncertainty
     missing = why_no_knowledge(scored)
-    if missing:
-        noisy = np.argsort(-part.data, kind="stable")
-        return (
-            f"Check rows {_listed(noisy)} first: similar rows have very different values. {missing}"
+    said, silent = [], []
+    if not missing:
+        rows = _listed(np.argsort(-part.knowledge, kind="stable"))
+        if evidence["knowledge"].excludes_chance:
+            said.append(
+                f"{_ensemble(scored)} disagrees most about rows {rows} (knowledge uncertainty)."
+            )
+        else:
+            silent.append(("knowledge uncertainty", evidence["knowledge"]))
+    if evidence["data"].excludes_chance:
+        rows = _listed(np.argsort(-part.data, kind="stable"))
+        said.append(
+            f"Rows {rows} are the noisiest (data uncertainty): similar rows have very different "
+            "values, and more data will not help."
         )
-    strange = np.argsort(-part.knowledge, kind="stable")
-    noisy = np.argsort(-part.data, kind="stable")
+    else:
+        silent.append(("data uncertainty", evidence["data"]))
+    said += [_no_evidence(*pair) for pair in silent]
+    return " ".join([*said, missing] if missing else said)
+
+
+def _least_familiar(scored: ScoredTable, evidence: Evidence) -> str:
+    """Name the least familiar rows, what makes the first of them so, and whether it matters."""
+    found = scored.unfamiliarity
+    assert found is not None
+    order = found.rows.order()
+    told = f"Rows {_listed(order)} are the least familiar."
+    reason = found.reasons[int(order[0])]
+    if reason is not None:
+        told += f" Row {order[0] + 1}: {say_reason(reason)}."
+    if evidence.excludes_chance:
+        return f"{told} Unfamiliar rows have larger errors here ({_prr(evidence)})."
+    return f"{told} {_no_evidence('unfamiliarity', evidence)}"
+
+
+def _no_evidence(what: str, evidence: Evidence) -> str:
+    told = f"This table gives no evidence that {what} finds rows with large errors"
+    return f"{told} ({_prr(evidence)})." if np.isfinite(evidence.prr) else f"{told}."
+
+
+def _prr(evidence: Evidence) -> str:
     return (
-        f"Check rows {_listed(strange)} first: the model has seen few rows like them. For rows "
-        f"{_listed(noisy)}, similar rows have very different values, and more data will not help."
+        f"PRR {evidence.prr:.0f} %, 95 % interval {evidence.low:.0f} to {evidence.high:.0f} %; "
+        "chance gives 0"
     )
+
+
+def _ensemble(scored: ScoredTable) -> str:
+    plan = scored.plan
+    if plan.listed:
+        return METHODS[plan.method].label
+    if plan.cyclical:
+        return "The cyclical ensemble"
+    if plan.one_model:
+        return "The virtual ensemble"
+    return "The ensemble of independent models"
 
 
 def _listed(order: np.ndarray) -> str:

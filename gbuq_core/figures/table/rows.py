@@ -1,4 +1,4 @@
-"""All rows of a scored table on one map: noise to the right, unfamiliarity upwards."""
+"""All rows of a scored table on one map: noise to the right, knowledge uncertainty upwards."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def row_map_figure(rows: RowMap, height: int = 330, name: str = "rows-by-uncerta
     panel: Part = {
         "share": 1.0,
         "range": [-0.02 * top, top],
-        "label": f"knowledge uncertainty ({rows.unit}): unfamiliar",
+        "label": f"knowledge uncertainty ({rows.unit})",
         "layers": layers,
     }
     if rows.selected is not None:
@@ -111,7 +111,7 @@ def _by_class(rows: RowMap) -> tuple[list[Part], list[Part]]:
 
 
 def describe_row_map(rows: RowMap) -> str:
-    """The map in words: typical uncertainties, and the most unfamiliar row."""
+    """The map in words: typical uncertainties, and the row of most knowledge uncertainty."""
     at = int(np.argmax(rows.knowledge))
     share = float(np.mean(rows.data >= rows.knowledge))
     if not rows.knowledge.any():
@@ -123,6 +123,7 @@ def describe_row_map(rows: RowMap) -> str:
         f"{len(rows.number):,} rows. Data uncertainty has a median of "
         f"{short(np.median(rows.data))}, knowledge uncertainty of "
         f"{short(np.median(rows.knowledge))} ({rows.unit}); in "
-        f"{100 * share:.0f} % of the rows data uncertainty is the larger. The least familiar is "
-        f"row {rows.number[at]:d}, with a knowledge uncertainty of {short(rows.knowledge[at])}."
+        f"{100 * share:.0f} % of the rows data uncertainty is the larger. The members disagree "
+        f"most about row {rows.number[at]:d}: its knowledge uncertainty is "
+        f"{short(rows.knowledge[at])}."
     )

@@ -27,14 +27,14 @@ from pages._ui.jobs_glue import POLL_SECONDS, WAIT_SECONDS, session_user
 from pages._ui.notices import show_notice
 from pages._ui.your_data.training import own_key
 
-ROW_SLOTS = ("row", "change")
+ROW_SLOTS = ("row", "change", "unfamiliar")
 AT_ONCE_SECONDS = 0.5  # longer ones do not hold up the page
 _CACHED = 64
 
 _LOG = logging.getLogger(__name__)
 
 
-class _Task(NamedTuple):
+class Task(NamedTuple):
     """Something to work out about a row: its slot, and what is said meanwhile and without it."""
 
     slot: str
@@ -43,13 +43,13 @@ class _Task(NamedTuple):
     failed: str
 
 
-_EXPLAINING = _Task(
+_EXPLAINING = Task(
     "row",
     "Replacing one column at a time to see where this row's uncertainty comes from",
     "Cancelled. It is not known where this row's uncertainty comes from.",
     "This row could not be explained. The server's log has the details.",
 )
-_CHANGING = _Task(
+_CHANGING = Task(
     "change",
     "Trying all pairs of columns",
     "Cancelled. No change was found.",
@@ -94,16 +94,20 @@ def change_of(scored: ScoredTable, asked: Change, digest: str) -> RowChange | No
 
 def show_waiting(waiting: Job | None, scored: ScoredTable) -> None:
     """In the place of an explanation: how far it is, or that it was cancelled."""
-    _show_waiting(_EXPLAINING, waiting, estimate_explaining(scored))
+    show_waiting_for_task(_EXPLAINING, waiting, estimate_explaining(scored))
 
 
 def show_waiting_for_change(waiting: Job | None, scored: ScoredTable) -> None:
     """In the place of a change: how far it is, or that it was cancelled."""
-    _show_waiting(_CHANGING, waiting, estimate_change(scored))
+    show_waiting_for_task(_CHANGING, waiting, estimate_change(scored))
 
 
-def _as_job(task: _Task, digest: str, asked: Hashable, work: Callable[[Job], Any]) -> Any:
-    key = own_key(("your data", task.slot, digest, asked))
+def _as_job(task: Task, digest: str, asked: Hashable, work: Callable[[Job], Any]) -> Any:
+    return ask_job(task, own_key(("your data", task.slot, digest, asked)), work)
+
+
+def ask_job(task: Task, key: Hashable, work: Callable[[Job], Any]) -> Any:
+    """The result, the job that is at it, or None if it was cancelled or failed."""
     if st.session_state.get(_cancelled(task)) == key:
         return None
     st.session_state.pop(_cancelled(task), None)
@@ -116,7 +120,8 @@ def _as_job(task: _Task, digest: str, asked: Hashable, work: Callable[[Job], Any
     return job.result()
 
 
-def _show_waiting(task: _Task, waiting: Job | None, estimate: float) -> None:
+def show_waiting_for_task(task: Task, waiting: Job | None, estimate: float) -> None:
+    """In the place of a result: how far it is, or that it was cancelled."""
     if waiting is not None:
         _poll(task, waiting, estimate)
     elif _cancelled(task) in st.session_state:
@@ -130,7 +135,7 @@ def _show_waiting(task: _Task, waiting: Job | None, estimate: float) -> None:
 
 
 @st.fragment(run_every=POLL_SECONDS)
-def _poll(task: _Task, job: Job, estimate: float) -> None:
+def _poll(task: Task, job: Job, estimate: float) -> None:
     """Progress and Cancel; reruns the page when the job ends."""
     st.progress(job.fraction, text=f"{task.working}: about {seconds_text(estimate)} in all")
     st.button("Cancel", key=f"_{task.slot}_cancel", on_click=_cancel, args=(task, job.key))
@@ -138,20 +143,20 @@ def _poll(task: _Task, job: Job, estimate: float) -> None:
         st.rerun()
 
 
-def _cancelled(task: _Task) -> str:
+def _cancelled(task: Task) -> str:
     return f"_data_{task.slot}_cancelled"
 
 
-def _cancel(task: _Task, key: Hashable) -> None:
+def _cancel(task: Task, key: Hashable) -> None:
     st.session_state[_cancelled(task)] = key
     RUNNER.release(session_user(), [task.slot])
 
 
-def _forget_cancelled(task: _Task) -> None:
+def _forget_cancelled(task: Task) -> None:
     st.session_state.pop(_cancelled(task), None)
 
 
-def _tell(task: _Task, error: BaseException) -> None:
+def _tell(task: Task, error: BaseException) -> None:
     """One sentence about a failure; what is not ours goes to the log in full."""
     if isinstance(error, GbuqError):
         show_notice(str(error), task.slot)

@@ -11,6 +11,7 @@ from gbuq_core.experiments.table.export import TableRecipe, table_code, table_co
 from gbuq_core.experiments.table.words import describe_table
 from gbuq_core.tables import ScoredTable, to_csv_bytes, to_parquet_bytes
 from pages._ui.export import Download, show_exports
+from pages._ui.notices import show_notice
 from pages._ui.your_data.columns import Edits
 from pages._ui.your_data.report import result_page
 from pages._ui.your_data.training import Trained, View, cut_of
@@ -37,6 +38,8 @@ def export_table(trained: Trained, view: View, values: SimpleNamespace, link: st
         "Page (HTML)", "your-data.html", "text/html", partial(result_page, view, values.unit, code)
     )
     show_exports("your-data", code, link, (*downloads, page))
+    if view.scored.unfamiliarity is None:
+        st.caption("The downloads do not hold unfamiliarity: it is not measured yet.")
     if trained.wanted.edits != Edits():
         st.caption("The link does not hold your corrections of columns, but the code does.")
     if trained.opened.is_upload:
@@ -46,11 +49,20 @@ def export_table(trained: Trained, view: View, values: SimpleNamespace, link: st
         )
 
 
-def in_words(scored: ScoredTable) -> None:
-    """The result in sentences, as plain text."""
+def in_words(view: View) -> None:
+    """The result in sentences, as plain text; a warning about a second file stands before them."""
+    sentences = list(_sentences(view.digest, view.scored))
+    found = view.scored.unfamiliarity
+    if found is not None and found.is_foreign:
+        show_notice(sentences.pop(0), "foreign", tone="error")
     with st.container(key="in-words", gap="xsmall"):
-        for sentence in describe_table(scored):
+        for sentence in sentences:
             st.text(sentence, width="stretch")
+
+
+@st.cache_resource(max_entries=16, show_spinner=False, scope="session")
+def _sentences(digest: str, _scored: ScoredTable) -> tuple[str, ...]:
+    return tuple(describe_table(_scored))
 
 
 def _recipe(trained: Trained, values: SimpleNamespace) -> TableRecipe:

@@ -55,10 +55,13 @@ def style_of(scored: ScoredTable) -> MethodStyle:
 
 
 def draw_row_map(scored: ScoredTable, shown: Shown, row: int) -> None:
-    """Noise against unfamiliarity; a click opens the row."""
+    """Noise against knowledge uncertainty; a click opens the row."""
     rows = row_map_of(scored, shown, row)
     show_curves(row_map_figure(rows, _HEIGHT), key="row-map", on_pick=_open_row)
-    note = "Each dot is a row: further right means more noise, further up means less familiar."
+    note = (
+        "Each dot is a row: further right means more noise, further up means that the members "
+        "disagree more."
+    )
     if len(rows.number) < len(shown.knowledge):
         note += (
             f" {len(rows.number):,} of {len(shown.knowledge):,} rows are drawn, with all extreme "
@@ -198,12 +201,19 @@ def show_words() -> None:
         terms = [GLOSSARY[name] for name in names]
         st.markdown("\n".join(f"- **{term.label}.** {term.definition}" for term in terms))
         st.markdown(
+            "**Unfamiliarity.** How unlike the training rows a row is, from 0 to 1; a tenth of "
+            "ordinary rows is above 0.9. It joins the range of the training rows, novelty (MACAU), "
+            "the distance to the ten nearest rows, affinity (IBUG) and, where they are quick, "
+            "independent models. **Times beyond** is how many times as far a row is as the "
+            "farthest ordinary one."
+        )
+        st.markdown(
             "**Be careful.** Trees predict a constant outside the training data: a row far outside "
             "the training range gets the uncertainty of the nearest training rows, which is often "
-            "small. Check where its values lie among the training rows. The rows are split at "
-            "random: if your rows belong to groups or follow each other in time, the scores are "
-            "too good. Knowledge uncertainty depends on the members: fewer members or later "
-            "truncations make it smaller."
+            "small. Unfamiliarity sees such rows; knowledge uncertainty may not. The rows are "
+            "split at random: if your rows belong to groups or follow each other in time, the "
+            "scores are too good. Knowledge uncertainty depends on the members: fewer members "
+            "or later truncations make it smaller."
         )
 
 

@@ -34,6 +34,7 @@ from pages._ui.url_state import PageState
 from pages._ui.your_data.change import draw_change
 from pages._ui.your_data.explain import explanation_of, show_waiting
 from pages._ui.your_data.results import KINDS, Shown, style_of
+from pages._ui.your_data.unfamiliar import describe_unfamiliarity
 
 MOST_FEATURES = 10
 
@@ -56,7 +57,8 @@ def draw_row(
     heading, choice = st.columns([0.8, 0.2], vertical_alignment="bottom")
     with heading:
         st.subheader(f"Row {row + 1:,}")
-        st.text(describe_row(scored, shown, explained, row), width="stretch")
+        told = describe_unfamiliarity(scored, row, digest)
+        st.text(describe_row(scored, shown, explained, row, told), width="stretch")
     with choice:
         draw_knob(next(knob for knob in page.knobs if knob.key == "row"))
     if explained is None:
@@ -94,7 +96,11 @@ def draw_row(
 
 
 def describe_row(
-    scored: ScoredTable, shown: Shown, explained: RowExplanation | None, row: int
+    scored: ScoredTable,
+    shown: Shown,
+    explained: RowExplanation | None,
+    row: int,
+    unfamiliarity: str = "",
 ) -> str:
     """The row in words, as far as they are known. Plain text that holds the user's words."""
     prediction = str(scored.frame["prediction"].iloc[row])
@@ -111,6 +117,8 @@ def describe_row(
         share = int(100 * np.mean(values < values[row]))  # down, so that none is above all rows
         ranks.append(f"{kind} {digits(values[row])} (higher than {share} % of the rows)")
     parts.append(f"Uncertainty ({shown.unit.split(',')[0]}): {', '.join(ranks)}")
+    if unfamiliarity:
+        parts.append(unfamiliarity)
     effects = () if explained is None else explained.effects
     strange = [value for effect in effects if (value := feature_value(effect)).note]
     if strange:

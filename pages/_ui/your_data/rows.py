@@ -24,6 +24,10 @@ MOST_ROWS = 2000
 MOST_COLUMNS = 40  # of the reader's own
 MOST_CELLS = 60_000
 _HEIGHT = 330
+_FAMILIARITY = {
+    "unfamiliarity": ("Unfamiliarity", "0 to 1. A tenth of ordinary rows is above 0.9."),
+    "times_beyond": ("Times beyond", "How many times as far as the farthest ordinary row."),
+}
 _FOUND = "_data_found"  # the last list of rows that a condition gave
 
 
@@ -75,6 +79,8 @@ def choose_rows(scored: ScoredTable, shown: Shown, find: str, rank: str, least: 
             f"{missing} The rows are in the order of the file.", "no-knowledge", tone="note"
         )
         measures = {**measures, rank: np.zeros(n_rows)}  # without what is left of rounding
+    if rank == "unfamiliarity":
+        measures = {**measures, rank: _least_familiar_highest(scored)}
     found: Listing = list_rows(keep, measures[rank], least, MOST_ROWS)
     return RowList(found.positions, found.n_found, n_rows)
 
@@ -111,7 +117,28 @@ def measures_of(scored: ScoredTable, shown: Shown) -> Mapping[str, np.ndarray]:
         **{kind: getattr(shown, kind) for kind in KINDS},
         "error": row_errors(scored.scored, scored.predictions),
         "prediction": scored.predictions.loc,
+        **_familiarity(scored),
     }
+
+
+def _familiarity(scored: ScoredTable) -> dict[str, np.ndarray]:
+    """How unfamiliar each row is, once that is measured."""
+    found = scored.unfamiliarity
+    if found is None:
+        return {}
+    return {"unfamiliarity": found.rows.score, "times_beyond": found.rows.times_beyond}
+
+
+def _least_familiar_highest(scored: ScoredTable) -> np.ndarray:
+    """Numbers in the order of unfamiliarity; rows with a score of 1 by how far they are."""
+    found = scored.unfamiliarity
+    if found is None:
+        sentence = "How unfamiliar the rows are is not measured yet. They are in the file's order."
+        show_notice(sentence, "no-unfamiliarity", tone="note")
+        return np.zeros(len(scored.frame))
+    places = np.empty(len(scored.frame))
+    places[found.rows.order()] = -np.arange(len(places))
+    return places
 
 
 def _own_cells(scored: ScoredTable) -> pd.DataFrame:
@@ -129,6 +156,10 @@ def _frame(
     for kind in KINDS:
         cells[kind] = getattr(shown, kind)[positions].astype(np.float64)
         config[kind] = number(kind.capitalize(), format="%.3g", width=85, help=shown.unit)
+    for name, values in _familiarity(scored).items():
+        cells[name] = values[positions]
+        label, meaning = _FAMILIARITY[name]
+        config[name] = number(label, format="%.3g", width=95, help=meaning)
     cells["prediction"] = rows["prediction"].to_numpy()
     is_class = bool(scored.training.target.classes)
     config["prediction"] = (

@@ -23,7 +23,7 @@ _ANY_ROW = 100_000_000  # more than a file can have
 AUTOMATIC = "automatic"
 VIRTUAL, INDEPENDENT = "virtual", "independent"
 PLAIN, CYCLICAL = ("SGLB", "SGB"), ("cSGLB", "cbSGLB")
-RANKS = ("total", "data", "knowledge", "error", "prediction")
+RANKS = ("total", "data", "knowledge", "error", "prediction", "unfamiliarity")
 
 TABLE = Knob(
     "table",

@@ -1,0 +1,312 @@
+"""How unfamiliar the rows of a table are, whatever model scores them, and whether it matters.
+
+Knowledge uncertainty of a virtual ensemble does not know foreign rows; `UnfamiliarityScore` does.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from gbuq_core.metrics import prr
+from gbuq_core.presentation import counted
+from gbuq_core.tables.cleaning import Prepared
+from gbuq_core.tables.scoring import AddedColumns, ScoredTable
+from gbuq_core.unfamiliarity import Reason, Unfamiliarity, UnfamiliarityScore
+
+UNFAMILIAR = 0.9  # a tenth of ordinary rows is above
+_MOST_RESAMPLED = 2000  # rows
+_RESAMPLES = 200
+_MOST_REASONS = 20
+# The new columns stand after these.
+_FIRST = ("prediction", "total_uncertainty", "data_uncertainty", "knowledge_uncertainty")
+_INTERVAL = (2.5, 97.5)  # percent
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableUnfamiliarity:
+    """How unfamiliar the rows of a table are.
+
+    Attributes
+    ----------
+    estimator : UnfamiliarityScore
+        Learnt from the rows of the first file that have a target.
+    rows : Unfamiliarity
+        Of the rows that were scored, in the order of the file.
+    n_outside : ndarray of shape (n_rows,), int64
+        How many columns of each of these rows are outside the range of the first file, or hold a
+        category or a gap that it does not have. 0 for its own rows.
+    reasons : tuple of Reason or None
+        For the least familiar rows, by their positions, what says so; None for other rows.
+    is_second : bool
+        Whether these are rows of a second file.
+    seconds : float
+    """
+
+    estimator: UnfamiliarityScore
+    rows: Unfamiliarity
+    n_outside: NDArray[np.int64]
+    reasons: tuple[Reason | None, ...]
+    is_second: bool
+    seconds: float
+
+    @property
+    def share_above(self) -> float:
+        """The share of rows with a score above 0.9; a tenth of ordinary rows has one."""
+        return float(np.mean(self.rows.score > UNFAMILIAR))
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether a second file differs from the first by more than chance and by a lot.
+
+        At least twice as many rows above 0.9 as by chance, and four standard errors more; or more
+        than a tenth of the rows with a value outside the first file's range, and as sure.
+        """
+        n = len(self.rows.score)
+        noise = 4.0 * np.sqrt(0.09 / n)
+        ranges = self.estimator.held_out_outside_
+        usual = float(np.mean(ranges > 0))
+        outside = float(np.mean(self.n_outside > 0))
+        far = outside > usual + max(0.1, 4.0 * np.sqrt(max(usual * (1.0 - usual), 0.01) / n))
+        return self.is_second and (self.share_above > 0.1 + max(0.1, noise) or far)
+
+
+class Evidence(NamedTuple):
+    """Whether an order of rows finds large errors: PRR in percent with its 95 % interval."""
+
+    prr: float
+    low: float
+    high: float
+
+    @property
+    def excludes_chance(self) -> bool:
+        """Whether all of the interval is above 0."""
+        return bool(self.low > 0.0)
+
+
+def measure_unfamiliarity(
+    training: Prepared, scored: Prepared, seed: int = 0, n_jobs: int | None = None
+) -> TableUnfamiliarity:
+    r"""How unfamiliar the rows of a prepared table are.
+
+    The rows with a target of the training table are scored out of fold, all others as new rows.
+
+    Parameters
+    ----------
+    training, scored : Prepared
+        The first file, and the one whose rows are scored (the same without a second file).
+    seed : int
+    n_jobs : int or None
+
+    Examples
+    --------
+    >>> from gbuq_core.tables import ScorePlan, read_table, score_table
+    >>> rows = "\n".join(f"{i % 7},{i % 5},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
+    >>> new = read_table(b"x,z,y\n3,2,1\n99,2,1\n", to_score=True)
+    >>> scored = score_table(read_table(f"x,z,y\n{rows}".encode()), "y", new=new,
+    ...                      plan=ScorePlan(n_trees=40))
+    >>> found = measure_unfamiliarity(scored.training, scored.scored)
+    >>> found.n_outside.tolist(), found.reasons[1].column, found.reasons[1].what
+    ([0, 1], 'x', 'above')
+    """
+    began = time.perf_counter()
+    known = np.flatnonzero(training.known)
+    y: Any = training.y[known]
+    if training.target.classes:
+        y = y.astype(np.int64)
+    estimator = UnfamiliarityScore(task=training.target.task, random_state=seed, n_jobs=n_jobs)
+    estimator.fit(training.X.iloc[known], y)
+    is_second = scored is not training
+    n_rows = len(scored.X)
+    outside = np.zeros(n_rows, np.int64)
+    others = np.arange(n_rows) if is_second else np.flatnonzero(~training.known)
+    parts = [] if is_second else [(known, estimator.held_out_)]
+    if len(others):
+        X = scored.X.iloc[others]
+        parts.append((others, estimator.judge(X)))
+        outside[others] = estimator.count_outside(X)
+    order = np.argsort(np.concatenate([rows for rows, _ in parts]))
+    rows = Unfamiliarity.join([judged for _, judged in parts]).take(order)
+    reasons = _reasons(estimator, training, scored, rows, is_second)
+    return TableUnfamiliarity(
+        estimator=estimator,
+        rows=rows,
+        n_outside=outside,
+        reasons=reasons,
+        is_second=is_second,
+        seconds=time.perf_counter() - began,
+    )
+
+
+def estimate_unfamiliarity(training: Prepared, scored: Prepared) -> float:
+    """Roughly how many seconds `measure_unfamiliarity` takes on two cores."""
+    n_rows = int(training.known.sum())
+    learnt = min(4 * n_rows, 40_000)  # in all folds, or both samples
+    n_new = 0 if scored is training else len(scored.X)
+    width = training.X.shape[1]
+    return 2.0 + learnt * (1e-4 + 2e-6 * width * width**0.5) + (n_rows + n_new) * 3e-4
+
+
+def add_unfamiliarity(scored: ScoredTable, found: TableUnfamiliarity) -> ScoredTable:
+    """The scored table with the columns ``unfamiliarity`` and ``times_beyond``."""
+    new = {
+        "unfamiliarity": (found.rows.score, "0 to 1, even on ordinary rows"),
+        "times_beyond": (found.rows.times_beyond, "times the farthest ordinary row"),
+    }
+    units = dict(zip(scored.added.names, scored.added.units, strict=True))
+    units = {name: unit for name, unit in units.items() if name not in new}
+    frame = scored.frame.drop(columns=[name for name in new if name in scored.added.names])
+    own = [name for name in frame.columns if name not in units]
+    first = [name for name in units if name in _FIRST]
+    last = [name for name in units if name not in _FIRST]
+    columns = {name: frame[name] for name in (*own, *first)}
+    columns |= {name: pd.Series(values, index=frame.index) for name, (values, _) in new.items()}
+    columns |= {name: frame[name] for name in last}
+    named = {name: units[name] for name in first} | {name: unit for name, (_, unit) in new.items()}
+    named |= {name: units[name] for name in last}
+    added = AddedColumns(tuple(named), tuple(named.values()), scored.added.renamed)
+    return replace(
+        scored, frame=pd.DataFrame(columns, copy=False), added=added, unfamiliarity=found
+    )
+
+
+def bootstrap_evidence(
+    errors: NDArray[np.float64], order: NDArray[np.float64], seed: int = 0
+) -> Evidence:
+    """Whether an order of rows finds those with large errors.
+
+    The bootstrap resamples rows: at most 2,000 of them, 200 times.
+
+    Parameters
+    ----------
+    errors : ndarray of shape (n_rows,)
+        Squared errors, or 1 for a wrong class and 0 for the right one; of rows that their model did
+        not learn from. Rows with NaN do not count.
+    order : ndarray of shape (n_rows,)
+        What should be large where the error is.
+    seed : int
+
+    Returns
+    -------
+    Evidence
+        NaN where there is no such row, or all errors are equal.
+
+    Examples
+    --------
+    >>> errors = np.random.default_rng(0).exponential(size=200)
+    >>> bootstrap_evidence(errors, errors).excludes_chance
+    True
+    >>> bootstrap_evidence(errors, np.arange(200.0)).excludes_chance
+    False
+    """
+    rng = np.random.default_rng((seed, 17))
+    rows = np.flatnonzero(~np.isnan(errors))
+    if len(rows) > _MOST_RESAMPLED:
+        rows = np.sort(rng.choice(rows, _MOST_RESAMPLED, replace=False))
+    errors, order = errors[rows], order[rows]
+    if len(rows) < 2 or errors.min() == errors.max():
+        return Evidence(np.nan, np.nan, np.nan)
+    drawn = rng.integers(0, len(rows), (_RESAMPLES, len(rows)))
+    found = np.array([prr(errors[take], order[take]) for take in drawn])
+    low, high = np.nanpercentile(found, _INTERVAL)
+    return Evidence(float(prr(errors, order)), float(low), float(high))
+
+
+def say_reason(reason: Reason) -> str:
+    """What makes a row unfamiliar, after "Row 3: ". It may hold the name of a column.
+
+    Examples
+    --------
+    >>> say_reason(Reason("range", 1.0, "age", "above"))
+    'its value of "age" is above all training values'
+    >>> say_reason(Reason("distance", 0.98, "", ""))
+    'its ten nearest rows are farther away than those of 98 % of ordinary rows'
+    """
+    if reason.part == "range" and reason.what:
+        said = {
+            "above": "is above all training values",
+            "below": "is below all training values",
+            "new level": "never occurs in the training rows",
+            "missing": "is missing, which it never is in the training rows",
+        }[reason.what]
+        return f'its value of "{_one_line(reason.column)}" {said}'
+    than = f"{int(100 * reason.rank)} % of ordinary rows"
+    said = {
+        "range": f"more of its values are outside the training range than in {than}",
+        "novelty": f"it is farther from the rows in the same leaves (MACAU's novelty) than {than}",
+        "distance": f"its ten nearest rows are farther away than those of {than}",
+        "affinity": f"it shares fewer leaves with its nearest rows (IBUG's affinity) than {than}",
+        "knowledge": f"independent models disagree more about it than about {than}",
+    }[reason.part]
+    return f'{said}, mainly by "{_one_line(reason.column)}"' if reason.column else said
+
+
+def foreign_notice(found: TableUnfamiliarity) -> str:
+    """A warning about a second file that is unlike the first; empty where it is not."""
+    if not found.is_foreign:
+        return ""
+    n_outside = int((found.n_outside > 0).sum())
+    return (
+        f"The second file is unlike the first: {100 * found.share_above:.0f} % of its rows are "
+        "unfamiliar (10 % would be by chance), and "
+        f"{counted(n_outside, 'row has', 'rows have')} a value that the first file does not reach. "
+        "The scores of the first file do not hold for such rows."
+    )
+
+
+def reason_of(scored: ScoredTable, row: int) -> Reason | None:
+    """What makes a row unfamiliar, with the table's column; None where nothing was measured."""
+    found = scored.unfamiliarity
+    if found is None:
+        return None
+    kept = found.reasons[row]
+    if kept is not None:
+        return kept
+    return _explain(found.estimator, scored.training, scored.scored, [row], found.is_second)[0]
+
+
+def _reasons(
+    estimator: UnfamiliarityScore,
+    training: Prepared,
+    scored: Prepared,
+    rows: Unfamiliarity,
+    is_second: bool,
+) -> tuple[Reason | None, ...]:
+    """Of the least familiar rows only: they are the ones that sentences are about."""
+    chosen = rows.order()[:_MOST_REASONS].tolist()
+    reasons: list[Reason | None] = [None] * len(rows.score)
+    found = _explain(estimator, training, scored, chosen, is_second)
+    for row, reason in zip(chosen, found, strict=True):
+        reasons[row] = reason
+    return tuple(reasons)
+
+
+def _explain(
+    estimator: UnfamiliarityScore,
+    training: Prepared,
+    scored: Prepared,
+    rows: list[int],
+    is_second: bool,
+) -> list[Reason]:
+    chosen = np.asarray(rows, np.int64)
+    new = np.ones(len(chosen), bool) if is_second else ~training.known[chosen]
+    found: list[Reason] = []
+    if new.any():
+        found += estimator.explain(scored.X.iloc[chosen[new]])
+    if not new.all():
+        place = np.cumsum(training.known) - 1  # among the rows with a target
+        found += estimator.explain_held_out(place[chosen[~new]])
+    order = np.argsort(np.concatenate([np.flatnonzero(new), np.flatnonzero(~new)]))
+    column_of = {feature.name: feature.column for feature in training.features}
+    return [
+        found[k]._replace(column=column_of.get(found[k].column, found[k].column)) for k in order
+    ]
+
+
+def _one_line(name: str) -> str:
+    return " ".join(name.split())[:40]
