@@ -256,7 +256,7 @@ def test_a_thousand_columns(tmp_path, capsys):
     options = ["--trees", "2", "--depth", "2", "--learning-rate", "0.1"]
     assert score(path, "--target", "y", "--out", out, *options) == 0
     assert "With 1,000 features" in capsys.readouterr().err
-    assert pd.read_csv(out).shape[1] == 1001 + 4 + 4
+    assert pd.read_csv(out).shape[1] == 1001 + 6 + 4
 
 
 @pytest.mark.parametrize(

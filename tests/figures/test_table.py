@@ -132,7 +132,7 @@ def test_the_worst_rows_are_drawn_on_top_and_the_open_one_is_ringed():
     # without a truth, then the smaller error, then the larger
     assert [layer["at"] for layer in panel["layers"]] == [[2], [1], [0]]
     assert (panel["ring"]["x"], panel["ring"]["y"]) == (2.0, 0.2)
-    assert "least familiar is row 1" in figure.alt
+    assert "disagree most about row 1" in figure.alt
     assert figure.alt == describe_row_map(row_map())
 
 

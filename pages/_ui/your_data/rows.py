@@ -103,6 +103,7 @@ def draw_list(scored: ScoredTable, shown: Shown, listed: RowList, row: int, dige
         key=key,
         height=_HEIGHT,
         hide_index=True,
+        column_order=_order(frame.columns),
         on_select=_open_selected(key, positions),
         selection_mode="single-row",
         column_config=config,
@@ -156,10 +157,6 @@ def _frame(
     for kind in KINDS:
         cells[kind] = getattr(shown, kind)[positions].astype(np.float64)
         config[kind] = number(kind.capitalize(), format="%.3g", width=85, help=shown.unit)
-    for name, values in _familiarity(scored).items():
-        cells[name] = values[positions]
-        label, meaning = _FAMILIARITY[name]
-        config[name] = number(label, format="%.3g", width=95, help=meaning)
     cells["prediction"] = rows["prediction"].to_numpy()
     is_class = bool(scored.training.target.classes)
     config["prediction"] = (
@@ -186,7 +183,19 @@ def _frame(
             values = values.astype("str").where(values.notna(), None)
         cells[f"c{place}"] = values
         config[f"c{place}"] = st.column_config.Column(_label(name))
+    for name, values in _familiarity(scored).items():
+        cells[name] = values[positions]
+        label, meaning = _FAMILIARITY[name]
+        config[name] = number(label, format="%.3g", width=95, help=meaning)
     return pd.DataFrame(cells), config
+
+
+def _order(columns: pd.Index) -> list[str]:
+    """The columns as they are drawn: how unfamiliar a row is stands beside its uncertainties."""
+    names = list(columns)
+    at = names.index(KINDS[-1]) + 1
+    beside = [name for name in names if name in _FAMILIARITY]
+    return [*names[:at], *beside, *(name for name in names[at:] if name not in _FAMILIARITY)]
 
 
 def _label(name: str) -> str:

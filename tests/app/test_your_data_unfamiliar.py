@@ -1,0 +1,77 @@
+"""Unfamiliar rows on the page "Your data": said only once measured, in words, list and row."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.app.your_data_page import csv_of, drop, open_page, rows_of, says, settle, texts
+
+
+def numbers(n, shift=0.0, seed=3):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n) + shift
+    return csv_of(x=x, z=rng.normal(size=n), y=x + rng.normal(size=n))
+
+
+@pytest.fixture
+def wine():
+    return settle(open_page(table="wine", trees="50"))  # it is measured after the training
+
+
+def test_the_least_familiar_rows_are_named_with_a_reason(wine):
+    assert says(wine, "are the least familiar. Row ")
+    sheet = rows_of(wine)
+    assert {"unfamiliarity", "times_beyond"} <= set(sheet.columns)
+    assert sheet["unfamiliarity"].between(0.0, 1.0).all()
+    assert any("Unfamiliarity 0." in text for text in texts(wine))
+
+
+def test_rows_are_ranked_and_found_by_it(wine):
+    wine.session_state["rank"] = "unfamiliarity"
+    settle(wine.run())
+    ranked = rows_of(wine)["unfamiliarity"].to_numpy()
+    assert (np.diff(ranked) <= 0.0).all()
+    wine.session_state["find"] = "unfamiliarity > 0.9"
+    settle(wine.run())
+    assert (rows_of(wine)["unfamiliarity"] > 0.9).all()
+    assert 10 <= len(rows_of(wine)) <= 25  # a tenth of 178
+    assert not wine.exception
+
+
+def test_a_foreign_second_file_is_told_before_anything_else():
+    at = drop(open_page(trees="50"), numbers(90))
+    settle(drop(at, numbers(40, shift=9.0), "second.csv", key="upload_second"))
+    told = texts(at)
+    first = next(k for k, text in enumerate(told) if text.startswith("The second file is unlike"))
+    result = next(k for k, text in enumerate(told) if "of the second file were judged" in text)
+    assert first < result
+    assert (rows_of(at)["unfamiliarity"] > 0.9).all()
+    code = next(block.value for block in at.code if "score_table" in block.value)
+    assert "measure_unfamiliarity(scored.training, scored.scored, 0)" in code
+
+
+def test_nothing_is_called_unfamiliar_before_it_is_measured(monkeypatch):
+    def fails(*arguments):
+        raise RuntimeError("not today")
+
+    monkeypatch.setattr("pages._ui.your_data.unfamiliar.measure_unfamiliarity", fails)
+    at = settle(drop(open_page(trees="50"), numbers(61, seed=9)))
+    assert not any("familiar" in text.lower() for text in texts(at) if "measured" not in text)
+    assert "unfamiliarity" not in rows_of(at).columns
+    assert says(at, "It could not be measured how unfamiliar the rows are.")
+    at.session_state["rank"] = "unfamiliarity"
+    settle(at.run())
+    assert says(at, "How unfamiliar the rows are is not measured yet.")
+    assert not at.exception
+
+
+def test_the_knobs_of_the_model_measure_nothing_again(wine, monkeypatch):
+    def fails(*arguments):
+        raise RuntimeError("measured again")
+
+    monkeypatch.setattr("pages._ui.your_data.unfamiliar.measure_unfamiliarity", fails)
+    before = pd.Series(rows_of(wine)["unfamiliarity"]).sort_values().to_numpy()
+    wine.session_state["depth"] = 2.0
+    settle(settle(wine.run()))
+    after = pd.Series(rows_of(wine)["unfamiliarity"]).sort_values().to_numpy()
+    np.testing.assert_array_equal(before, after)
