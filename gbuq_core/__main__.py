@@ -32,11 +32,13 @@ from gbuq_core.tables import (
     foreign_notice,
     infer_schema,
     measure_unfamiliarity,
+    read_query,
     read_table,
     score_table,
     to_csv_bytes,
     to_parquet_bytes,
 )
+from gbuq_core.tables.database import sqlite_path
 from gbuq_core.tables.predicting import BOOSTED, CYCLICAL_METHODS, table_methods
 
 BAD_INPUT = 2
@@ -67,6 +69,8 @@ times_beyond (how many times as far as the farthest ordinary row).
 With NEW, a model of all rows of TRAIN scores the rows of NEW. Without NEW, the rows of TRAIN are
 scored: up to 20,000 rows by five models, each row by the one that did not learn from it (column
 fold). Above 20,000 rows, one model learns from four fifths, and those rows are marked in_training.
+
+With --sql and --url, the rows to learn from are those of a SELECT; the database is only read.
 
 Files are CSV, TSV, other separated text (also .gz), Excel (.xlsx) or Parquet.
 """
@@ -110,7 +114,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = score.add_argument
-    add("train", metavar="TRAIN", help="the file to learn from")
+    add("train", metavar="TRAIN", nargs="?", help="the file to learn from; none with --sql")
     add("new", metavar="NEW", nargs="?", help="a second file to score")
     add("--target", required=True, metavar="NAME", help="the column to predict")
     add(
@@ -146,6 +150,13 @@ def _parser() -> argparse.ArgumentParser:
     add("--decimal", choices=[".", ","], help="the decimal mark; default: decided by the file")
     add("--encoding", help="such as utf-8 or cp1252; default: decided by the file")
     add("--header", choices=["yes", "no"], help="whether the first row names the columns")
+    add(
+        "--sql",
+        metavar="QUERY",
+        help="learn from the rows of this SELECT; a file given is then NEW",
+    )
+    add("--url", metavar="URL", help="of the database, as SQLAlchemy writes it, such as "
+        "sqlite:///rows.db")  # fmt: skip
     add("--sheet", metavar="NAME", help="of an Excel file; default: the first one")
     plan = ScorePlan()
     add("--method", choices=table_methods(), default=plan.method, metavar="METHOD",
@@ -192,7 +203,8 @@ def _parser() -> argparse.ArgumentParser:
 def _score(options: argparse.Namespace) -> ScoredTable:
     """Read, train, score and write."""
     out = Path(options.out)
-    _check_out(out, [options.train, options.new])
+    _sort_inputs(options)
+    _check_out(out, [options.train, options.new, options.sql and sqlite_path(options.url)])
     delimiter = _DELIMITERS.get(options.delimiter, options.delimiter)
     header = None if options.header is None else options.header == "yes"
     reading = ReadOptions(delimiter, options.encoding, options.decimal, header, options.sheet)
@@ -203,7 +215,10 @@ def _score(options: argparse.Namespace) -> ScoredTable:
     )
 
     def run(job: Job) -> ScoredTable:
-        table = read_table(options.train, options=reading)
+        if options.sql:
+            table = read_query(options.sql, options.url)
+        else:
+            table = read_table(options.train, options=reading)
         schema = _edited(table, options)
         new = None
         if options.new is not None:
@@ -308,7 +323,22 @@ def _given(table: Table, text: str, option: str) -> tuple[str, str]:
     return name, text[len(name) + 1 :]
 
 
-def _check_out(out: Path, inputs: list[str | None]) -> None:
+def _sort_inputs(options: argparse.Namespace) -> None:
+    """See to it that there is one table to learn from: a file or a query."""
+    if bool(options.sql) != bool(options.url):
+        raise InvalidParameter("--sql and --url go together: give both or none.")
+    if options.sql:
+        if options.new is not None:
+            raise InvalidParameter(
+                "With --sql, the rows to learn from come from the database: give one file at most, "
+                "to be scored."
+            )
+        options.train, options.new = None, options.train
+    elif options.train is None:
+        raise InvalidParameter("There is no table to learn from: give TRAIN, or --sql and --url.")
+
+
+def _check_out(out: Path, inputs: Sequence[str | Path | None]) -> None:
     """Refuse an output that cannot be written or that is one of the inputs, before any work."""
     if not out.parent.is_dir():
         raise InvalidParameter(f"There is no directory {out.parent}: create it or choose another.")
@@ -331,7 +361,7 @@ def _check_out(out: Path, inputs: list[str | None]) -> None:
         raise InvalidParameter(f"{out} cannot be written: check its permissions.")
 
 
-def _is_same_file(out: Path, name: str) -> bool:
+def _is_same_file(out: Path, name: str | Path) -> bool:
     try:
         return out.samefile(name)
     except OSError:  # one of them does not exist, or cannot; reading it will tell

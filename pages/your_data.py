@@ -10,7 +10,7 @@ from pages._ui.your_data.explain import ROW_SLOTS
 from pages._ui.your_data.explore import explore
 from pages._ui.your_data.export import in_words
 from pages._ui.your_data.results import show_words
-from pages._ui.your_data.source import drop_second, drop_zone, open_second, open_table
+from pages._ui.your_data.source import drop_query, drop_second, drop_zone, open_second, open_table
 from pages._ui.your_data.state import TABLE, awaits_file, page_state, preview
 from pages._ui.your_data.training import called_as_now, estimate_line, request_of, view_of
 from pages._ui.your_data.unfamiliar import show_measuring, with_unfamiliarity
@@ -27,7 +27,9 @@ with words, st.container(key="lede"):
     st.markdown(LEDE)
 with drop:
     drop_zone()
-    drop_second()
+    with st.container(horizontal=True, key="more-sources"):
+        drop_second()
+        drop_query()
 
 choice = preview(TABLE)
 opened = open_table(choice)

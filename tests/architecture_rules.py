@@ -51,7 +51,7 @@ HIDDEN_FROM_PAGES = {"trees", "seeding", "numba_cache", "progress", "parallel", 
 SLOW_LIBRARIES = ("catboost", "lightgbm", "xgboost", "sklearn.ensemble", "plotly.express")
 # What `pip install .` leaves out: the extras. gbuq_core uses them late, if at all.
 NOT_IN_THE_CORE = (
-    *("streamlit", "plotly", "altair", "anywidget"),
+    *("streamlit", "plotly", "altair", "anywidget", "sqlalchemy"),
     *("catboost", "stochtree", "mapie", "ngboost", "xgboost"),
 )
 NOT_FOR_PAGES = ("catboost", "lightgbm", "xgboost", "sklearn", "numba", "scipy")

@@ -1,5 +1,7 @@
 """Odd names, encodings, devices and targets on the command line: one sentence, exit code 2."""
 
+import sqlite3
+
 import numpy as np
 import openpyxl
 import pandas as pd
@@ -64,3 +66,23 @@ def test_a_sheet_of_an_excel_file(tmp_path, capsys):
     assert "no sheet" in refusal(capsys, path, "--out", out, "--sheet", "nothing")
     assert main(["score", str(path), "--sheet", "data", "--out", str(out), *FAST]) == 0
     assert read_table(out).n_rows == 40
+
+
+def test_rows_of_a_query(train, tmp_path, capsys):
+    path, out = tmp_path / "rows.db", tmp_path / "out.csv"
+    with sqlite3.connect(path) as rows:
+        pd.read_csv(train).to_sql("points", rows, index=False)
+    rows.close()
+    database = ["--sql", "SELECT x, y FROM points WHERE x < 8", "--url", f"sqlite:///{path}"]
+    assert main(["score", *database, "--out", str(out), *FAST]) == 0
+    assert read_table(out).n_rows == int((pd.read_csv(train)["x"] < 8).sum())
+    assert main(["score", str(train), *database, "--out", str(out), *FAST]) == 0
+    assert read_table(out).n_rows == 40  # of the file, which is NEW
+    capsys.readouterr()
+    assert "go together" in refusal(capsys, *database[:2], "--out", out)
+    assert "one file at most" in refusal(capsys, train, train, *database, "--out", out)
+    assert "no table to learn from" in refusal(capsys, "--out", out)
+    assert "would be overwritten" in refusal(capsys, *database, "--out", path)
+    assert "must begin with SELECT" in refusal(
+        capsys, "--sql", "DROP TABLE points", "--url", f"sqlite:///{path}", "--out", out
+    )

@@ -21,6 +21,7 @@ from gbuq_core.tables.cleaning import (
     prepare_training,
 )
 from gbuq_core.tables.columns import CHOSEN_KINDS, FEATURE_KINDS, KINDS, Column
+from gbuq_core.tables.database import read_query
 from gbuq_core.tables.explaining import (
     EFFECT_MEANING,
     ColumnDistribution,
@@ -123,6 +124,7 @@ __all__ = [
     "measure_unfamiliarity",
     "prepare_new",
     "prepare_training",
+    "read_query",
     "read_table",
     "reason_of",
     "say_reason",

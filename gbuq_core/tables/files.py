@@ -229,7 +229,7 @@ def read_table(
         del text
     named = (name or found_name).encode("utf-8", errors="replace").decode()
     origin = Source(named, what, n_bytes, digest, options, summary, sheets)
-    return _assemble(columns, origin, notices, to_score)
+    return assemble(columns, origin, notices, to_score)
 
 
 def table_from_columns(columns: dict[str, Any], name: str) -> Table:
@@ -238,7 +238,7 @@ def table_from_columns(columns: dict[str, Any], name: str) -> Table:
     digest = hashlib.sha256(name.encode()).hexdigest()
     summary = f"Built in, with {counted(len(arrays), 'column')}."
     origin = Source(name, "memory", 0, digest, ReadOptions(), summary)
-    return _assemble(arrays, origin, [], to_score=False)
+    return assemble(arrays, origin, [], to_score=False)
 
 
 def _bytes_of(
@@ -285,7 +285,7 @@ def _bytes_of(
     return read, str(getattr(source, "name", "table"))
 
 
-def _assemble(
+def assemble(
     columns: list[tuple[str, Any]], source: Source, notices: list[str], to_score: bool
 ) -> Table:
     """Name the columns and refuse what is too small to be a table."""

@@ -15,6 +15,7 @@ from gbuq_core.tables import (
     Table,
     infer_schema,
     load_builtin,
+    read_query,
     read_table,
     sheet_names,
     suggest_target,
@@ -39,6 +40,7 @@ MAX_MEGABYTES = 250  # as .streamlit/config.toml and the reader
 UPLOAD, SECOND = "upload", "upload_second"
 _DIGESTS, _LAST_OPEN, _FAILED = "_data_digests", "_data_last_open", "_data_failed"
 _DELETED = "_data_deleted"  # how often
+_QUERY, _QUERY_ERROR, _FROM_DATABASE = "_data_query", "_data_query_error", "_data_from_database"
 # What is made of a table: of its files, results, edits of columns and ways to read.
 _OF_DATA = ("_data", "_jobs", "_kept", "_columns:", "_read:")
 
@@ -99,7 +101,7 @@ def drop_zone() -> None:
     )
     keep_upload(UPLOAD, st.session_state.get(_widget(UPLOAD)))
     upload = upload_in(UPLOAD)
-    if upload is not None:
+    if upload is not None or _FROM_DATABASE in st.session_state:
         with st.container(horizontal=True, vertical_alignment="center", key="own-data"):
             if isinstance(upload, Restored):
                 st.text(f"Still open: {' '.join(upload.name.split())[:60]}")
@@ -119,6 +121,44 @@ def drop_second() -> None:
             help="It needs the columns of the first file, in any order. Other columns are ignored.",
         )
     keep_upload(SECOND, st.session_state.get(_widget(SECOND)))
+
+
+def drop_query() -> None:
+    """Where the deployment has a database: the place to write a query, which is run at a click."""
+    if not _has_database():
+        return
+    with st.popover("Read from the database", type="tertiary"):
+        st.text_area(
+            "A SELECT, whose rows become the table",
+            key=_QUERY,
+            height=140,
+            max_chars=20_000,
+            help="It only reads: queries that may change the database are refused.",
+        )
+        st.button("Read", key="read-query", on_click=_read_database)
+        if error := st.session_state.get(_QUERY_ERROR):
+            show_notice(error, "query", tone="error")
+
+
+def _has_database() -> bool:
+    """Whether the deployment's secrets have a connection called sql."""
+    try:
+        return "sql" in st.secrets.get("connections", {})
+    except FileNotFoundError:  # no secrets at all
+        return False
+
+
+def _read_database() -> None:
+    """Run the query: a button's callback. What it gives is opened, in place of a file."""
+    st.session_state[_QUERY_ERROR] = ""
+    try:
+        table = read_query(st.session_state.get(_QUERY) or "", st.connection("sql").engine)
+        schema = infer_schema(table)
+    except GbuqError as error:
+        st.session_state[_QUERY_ERROR] = str(error)
+        return
+    st.session_state[_FROM_DATABASE] = _Read(table, schema, "")
+    st.session_state[TABLE.key] = UPLOADED
 
 
 def upload_in(place: str) -> Any:
@@ -148,6 +188,11 @@ def open_table(choice: str) -> Opened | None:
     """Open what is chosen; where it cannot be read, say why and keep the table before."""
     last: Opened | None = st.session_state.get(_LAST_OPEN)
     st.session_state[_FAILED] = ""
+    queried: _Read | None = st.session_state.get(_FROM_DATABASE)
+    if choice == UPLOADED and queried is not None and queried.table and queried.schema:
+        suggested = suggest_target(queried.schema)
+        key = f"sql:{queried.table.source.digest}"
+        return _remember(Opened(key, queried.table, queried.schema, suggested, "", True))
     upload = upload_in(UPLOAD)
     if choice == UPLOADED and upload is None:
         if last is None:
@@ -244,6 +289,7 @@ def _option_key(label: str, digest: str) -> str:
 
 def _open_upload() -> None:
     """A dropped file is what the reader wants to see; one that is taken away is not."""
+    st.session_state.pop(_FROM_DATABASE, None)
     if st.session_state.get(_widget(UPLOAD)) is not None:
         st.session_state[TABLE.key] = UPLOADED
     else:
