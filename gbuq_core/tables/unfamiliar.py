@@ -238,7 +238,7 @@ def say_reason(reason: Reason) -> str:
     than = f"{int(100 * reason.rank)} % of ordinary rows"
     said = {
         "range": f"more of its values are outside the training range than in {than}",
-        "novelty": f"it is farther from the rows in the same leaves (MACAU's novelty) than {than}",
+        "novelty": f"it is farther from the rows in its leaves (MACAU) than {than}",
         "distance": f"its ten nearest rows are farther away than those of {than}",
         "affinity": f"it shares fewer leaves with its nearest rows (IBUG's affinity) than {than}",
         "knowledge": f"independent models disagree more about it than about {than}",
@@ -309,4 +309,5 @@ def _explain(
 
 
 def _one_line(name: str) -> str:
-    return " ".join(name.split())[:40]
+    line = " ".join(name.split())
+    return line if len(line) <= 30 else f"{line[:29]}\u2026"

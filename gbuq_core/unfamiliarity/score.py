@@ -70,8 +70,8 @@ class Unfamiliarity:
     score : ndarray of shape (n_rows,)
         0 to 1, even on ordinary rows: a tenth of them is above 0.9.
     times_beyond : ndarray of shape (n_rows,)
-        How many times as far as the farthest held-out row, by the measure that says most; at most
-        about 1 for ordinary rows. It sorts the rows whose score is 1.
+        How many times as far as the farthest held-out row, by the measure that says most; seldom
+        above 2 for ordinary rows. It sorts the rows whose score is 1.
     parts : tuple of str
         The measures in use.
     ranks : ndarray of shape (n_rows, n_parts)

@@ -117,7 +117,7 @@ def test_words_say_what_excludes_chance(own):
     words = " ".join(describe_table(own))
     assert ("disagrees most about rows" in words) == evidence["knowledge"].excludes_chance
     assert ("are the noisiest" in words) == evidence["data"].excludes_chance
-    larger = "Unfamiliar rows have larger errors here" in words
+    larger = "unfamiliar rows have larger errors here" in words
     assert larger == evidence["unfamiliarity"].excludes_chance
     n_silent = sum(not evidence[k].excludes_chance for k in ("data", "knowledge", "unfamiliarity"))
     assert words.count("This table gives no evidence that") == n_silent

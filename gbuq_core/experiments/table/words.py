@@ -132,8 +132,8 @@ def _rows_to_check(scored: ScoredTable, evidence: dict[str, Evidence]) -> str:
     if evidence["data"].excludes_chance:
         rows = _listed(np.argsort(-part.data, kind="stable"))
         said.append(
-            f"Rows {rows} are the noisiest (data uncertainty): similar rows have very different "
-            "values, and more data will not help."
+            f"Rows {rows} are the noisiest: similar rows have very different values, and more "
+            "data will not help."
         )
     else:
         silent.append(("data uncertainty", evidence["data"]))
@@ -146,25 +146,27 @@ def _least_familiar(scored: ScoredTable, evidence: Evidence) -> str:
     found = scored.unfamiliarity
     assert found is not None
     order = found.rows.order()
-    told = f"Rows {_listed(order)} are the least familiar."
+    rows, told = _listed(order), ""
     reason = found.reasons[int(order[0])]
     if reason is not None:
-        told += f" Row {order[0] + 1}: {say_reason(reason)}."
+        told = f" Row {order[0] + 1}: {say_reason(reason)}."
     if evidence.excludes_chance:
-        return f"{told} Unfamiliar rows have larger errors here ({_prr(evidence)})."
-    return f"{told} {_no_evidence('unfamiliarity', evidence)}"
+        return (
+            f"Rows {rows} are the least familiar, and unfamiliar rows have larger errors here "
+            f"({_prr(evidence)}).{told}"
+        )
+    silent = _no_evidence("unfamiliarity", evidence)
+    return f"Rows {rows} are the least familiar.{told} {silent}"
 
 
 def _no_evidence(what: str, evidence: Evidence) -> str:
-    told = f"This table gives no evidence that {what} finds rows with large errors"
+    told = f"This table gives no evidence that {what} finds large errors"
     return f"{told} ({_prr(evidence)})." if np.isfinite(evidence.prr) else f"{told}."
 
 
 def _prr(evidence: Evidence) -> str:
-    return (
-        f"PRR {evidence.prr:.0f} %, 95 % interval {evidence.low:.0f} to {evidence.high:.0f} %; "
-        "chance gives 0"
-    )
+    """The 95 % interval of the PRR; chance gives 0."""
+    return f"PRR {evidence.low:.0f} to {evidence.high:.0f} %"
 
 
 def _ensemble(scored: ScoredTable) -> str:

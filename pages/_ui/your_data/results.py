@@ -205,7 +205,8 @@ def show_words() -> None:
             "ordinary rows is above 0.9. It joins the range of the training rows, novelty (MACAU), "
             "the distance to the ten nearest rows, affinity (IBUG) and, where they are quick, "
             "independent models. **Times beyond** is how many times as far a row is as the "
-            "farthest ordinary one."
+            "farthest ordinary one. **PRR x to y %** in the sentences above is the 95 % interval "
+            "of the PRR over rows drawn again; chance gives 0."
         )
         st.markdown(
             "**Be careful.** Trees predict a constant outside the training data: a row far outside "
