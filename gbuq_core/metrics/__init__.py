@@ -4,11 +4,21 @@ otherwise.
 Proper scores (CRPS, NLL, check and interval score), calibration (coverage with its binomial band,
 PIT, reliability, split conformal factors) and ranking (rejection curves, PRR, AUROC), as Malinin et
 al. (2021), section 5, and Brophy and Lowd (IBUG, 2022) report them, and the effective size of an
-ensemble. ``scale`` is always a standard deviation.
+ensemble; coverage by group, and what asking a person saves. ``scale`` is always a standard
+deviation.
 """
 
+from gbuq_core.metrics.asking import (
+    Asking,
+    AskingCurve,
+    Saving,
+    ask_by_threshold,
+    asking_curve,
+    best_threshold,
+)
 from gbuq_core.metrics.conformal import CONFORMAL_LEVELS, ConformalScales, conformal_scales
 from gbuq_core.metrics.ensemble_size import EnsembleSize, effective_ensemble_size
+from gbuq_core.metrics.groups import GroupCoverage, group_coverage
 from gbuq_core.metrics.scorers import DistributionScorer, get_scorer, scorer
 from gbuq_core.metrics.scores import (
     DEFAULT_LEVELS,
@@ -17,6 +27,7 @@ from gbuq_core.metrics.scores import (
     RejectionCurve,
     Reliability,
     auroc,
+    average_precision,
     binomial_band,
     calibration_error,
     check_score,
@@ -47,19 +58,28 @@ from gbuq_core.metrics.scores import (
     reliability,
     rmse,
     sharpness,
+    wilson_band,
 )
 
 __all__ = [
     "CONFORMAL_LEVELS",
     "DEFAULT_LEVELS",
+    "Asking",
+    "AskingCurve",
     "ConformalScales",
     "Coverage",
     "DistributionScorer",
     "EnsembleSize",
+    "GroupCoverage",
     "PitHistogram",
     "RejectionCurve",
     "Reliability",
+    "Saving",
+    "ask_by_threshold",
+    "asking_curve",
     "auroc",
+    "average_precision",
+    "best_threshold",
     "binomial_band",
     "calibration_error",
     "check_score",
@@ -73,6 +93,7 @@ __all__ = [
     "effective_ensemble_size",
     "error_rate",
     "get_scorer",
+    "group_coverage",
     "interval_coverage",
     "interval_score",
     "mace",
@@ -94,4 +115,5 @@ __all__ = [
     "rmse",
     "scorer",
     "sharpness",
+    "wilson_band",
 ]

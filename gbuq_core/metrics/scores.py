@@ -528,6 +528,48 @@ def binomial_band(
     return low, high
 
 
+def wilson_band(
+    n_successes: ArrayLike, n_trials: ArrayLike, confidence: float = 0.95
+) -> tuple[FloatArray, FloatArray]:
+    """Wilson's score interval of a share, elementwise.
+
+    Shorter than `binomial_band`, with its nominal coverage on average over shares rather than at
+    least; never empty, also for shares of 0 and 1.
+
+    Parameters
+    ----------
+    n_successes, n_trials : array-like
+        ``0 <= n_successes <= n_trials``, ``n_trials >= 1``.
+    confidence : float
+        Two-sided.
+
+    Returns
+    -------
+    low, high : ndarray
+
+    References
+    ----------
+    Wilson (1927); Brown, Cai and DasGupta (2001), equation 4.
+
+    Examples
+    --------
+    >>> low, high = wilson_band(9, 10)
+    >>> float(low.round(3)), float(high.round(3))
+    (0.596, 0.982)
+    """
+    z = ndtri(0.5 + 0.5 * check_number("confidence", confidence, 0.0, 1.0))
+    k, n = np.broadcast_arrays(np.asarray(n_successes, float), np.asarray(n_trials, float))
+    if k.size and (k.min() < 0 or n.min() < 1 or (k > n).any()):
+        raise InvalidData("n_successes must lie between 0 and n_trials, and n_trials be 1 or more.")
+    share, more = k / n, z * z / n
+    centre = share + 0.5 * more
+    reach = np.sqrt(more * (share * (1.0 - share) + 0.25 * more))
+    # Exactly 0 and 1 at the ends, where the two terms cancel but for rounding.
+    low = np.where(k == 0, 0.0, (centre - reach) / (1.0 + more))
+    high = np.where(k == n, 1.0, (centre + reach) / (1.0 + more))
+    return low, high
+
+
 class PitHistogram(NamedTuple):
     """Shares of PIT values in equal bins (flat if calibrated) with binomial bands.
 
@@ -1022,11 +1064,7 @@ def auroc(is_positive: ArrayLike, scores: ArrayLike) -> float:
     >>> auroc([True, False, False], [2.0, 1.0, 2.0])
     0.75
     """
-    positive = check_array("is_positive", is_positive, 1)
-    values = check_array("scores", scores, 1)
-    check_same_length(is_positive=positive, scores=values)
-    if not np.isin(positive, (0.0, 1.0)).all():
-        raise InvalidData("is_positive must hold only true and false, or 1 and 0.")
+    positive, values = _detection(is_positive, scores)
     members = values[positive == 1.0]
     others = np.sort(values[positive == 0.0])
     if not len(members) or not len(others):
@@ -1036,6 +1074,53 @@ def auroc(is_positive: ArrayLike, scores: ArrayLike) -> float:
     # Whole numbers summed as integers: exact, whatever the order of the rows.
     twice_won = int(below.sum()) + int(not_above.sum())
     return twice_won / (2 * len(members) * len(others))
+
+
+def average_precision(is_positive: ArrayLike, scores: ArrayLike) -> float:
+    """Area under the precision-recall curve as a sum of steps; the share of positives is chance.
+
+    ``sum_k (recall_k - recall_{k-1}) precision_k`` over the distinct scores from the highest down.
+    Higher is better. Unlike `auroc` it looks at the top of the list only, so it tells for rare
+    positives.
+
+    Parameters
+    ----------
+    is_positive : array-like of shape (n_samples,), bool or 0 and 1
+    scores : array-like of shape (n_samples,)
+        Only their order matters.
+
+    Returns
+    -------
+    float
+        NaN if there is no positive row.
+
+    Raises
+    ------
+    InvalidData
+        As for `auroc`.
+
+    Examples
+    --------
+    >>> round(average_precision([True, False, True], [0.9, 0.5, 0.1]), 4)
+    0.8333
+    """
+    positive, values = _detection(is_positive, scores)
+    order = np.argsort(-values, kind="stable")
+    ends = np.flatnonzero(np.r_[np.diff(values[order]) != 0.0, True])
+    found = np.cumsum(positive[order])[ends]
+    if not found[-1]:
+        return math.nan
+    new = np.diff(found, prepend=0.0)
+    return float((new * found / (ends + 1.0)).sum() / found[-1])
+
+
+def _detection(is_positive: ArrayLike, scores: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    positive = check_array("is_positive", is_positive, 1)
+    values = check_array("scores", scores, 1)
+    check_same_length(is_positive=positive, scores=values)
+    if not np.isin(positive, (0.0, 1.0)).all():
+        raise InvalidData("is_positive must hold only true and false, or 1 and 0.")
+    return positive, values
 
 
 def _sorted_errors(errors: ArrayLike, uncertainty: ArrayLike) -> tuple[FloatArray, FloatArray]:

@@ -1,0 +1,97 @@
+"""Whether intervals and probabilities keep their promise in every group of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gbuq_core.errors import InvalidData
+from gbuq_core.metrics.scores import wilson_band
+from gbuq_core.validation import FloatArray, check_array, check_number
+
+
+class GroupCoverage(NamedTuple):
+    """Promised and observed shares of all rows and of each group.
+
+    Attributes
+    ----------
+    names : tuple of str
+        "all rows", then the groups that have rows.
+    n_rows : ndarray of shape (n_groups,), int64
+    promised : ndarray of shape (n_groups,)
+        The level of the intervals, or the mean probability of the predicted classes.
+    observed : ndarray of shape (n_groups,)
+        Share of rows inside their interval, or whose class is right.
+    low, high : ndarray of shape (n_groups,)
+        Wilson band of ``observed``. That of all rows stands alone; those of the groups hold all
+        together with the confidence that was asked for (Bonferroni).
+    """
+
+    names: tuple[str, ...]
+    n_rows: NDArray[np.int64]
+    promised: FloatArray
+    observed: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+    @property
+    def is_off(self) -> NDArray[np.bool_]:
+        """Where the band excludes what is promised, (n_groups,)."""
+        return (self.promised < self.low) | (self.promised > self.high)
+
+
+def group_coverage(
+    inside: ArrayLike,
+    promised: ArrayLike,
+    group: ArrayLike,
+    names: Sequence[str],
+    confidence: float = 0.95,
+) -> GroupCoverage:
+    """Coverage of all rows and by group, with Wilson bands.
+
+    Parameters
+    ----------
+    inside : array-like of shape (n_samples,), bool or 0 and 1
+        Whether a row lies inside its interval, or its predicted class is right.
+    promised : array-like of shape (n_samples,), or a number
+        The level, or the probability of the predicted class.
+    group : array-like of shape (n_samples,) of int
+        Position of the row's group in ``names``.
+    names : sequence of str
+    confidence : float
+        Of the band of all rows, and of the bands of the groups together.
+
+    Raises
+    ------
+    InvalidData
+        If the arrays do not match, or a row has no group.
+
+    Examples
+    --------
+    >>> found = group_coverage([1, 1, 0, 1], 0.9, [0, 0, 1, 1], ["a", "b"])
+    >>> found.names, found.observed
+    (('all rows', 'a', 'b'), array([0.75, 1.  , 0.5 ]))
+    """
+    hits = check_array("inside", inside, 1, low=0.0, high=1.0)
+    codes = np.asarray(group)
+    if codes.shape != hits.shape or codes.dtype.kind not in "iu":
+        raise InvalidData("group must hold a whole number for each row.")
+    if len(codes) and (codes.min() < 0 or codes.max() >= len(names)):
+        raise InvalidData(f"group must lie between 0 and {len(names) - 1}.")
+    level = np.broadcast_to(check_array("promised", np.atleast_1d(promised), 1), hits.shape)
+    check_number("confidence", confidence, 0.0, 1.0)
+    n_rows = np.bincount(codes, minlength=len(names))
+    filled = np.flatnonzero(n_rows)
+    n = np.concatenate(([len(hits)], n_rows[filled]))
+    right, meant = (
+        np.concatenate(([values.sum()], np.bincount(codes, values, len(names))[filled]))
+        for values in (hits, level)
+    )
+    whole = wilson_band(right[:1], n[:1], confidence)
+    apart = wilson_band(right[1:], n[1:], 1.0 - (1.0 - confidence) / len(filled))
+    low, high = (np.concatenate(pair) for pair in zip(whole, apart, strict=True))
+    kept = tuple(str(names[int(place)]) for place in filled)
+    return GroupCoverage(("all rows", *kept), n, meant / n, right / n, low, high)
