@@ -102,6 +102,17 @@ def test_a_virtual_ensemble_is_saved_and_read_again(tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["diabetes.gbuq"]
 
 
+def test_a_strange_row_is_unfamiliar_and_its_column_to_blame():
+    names = {}
+    exec(blocks("python")[8], names)
+    assert names["scores"][0] == 1.0
+    assert 0.02 <= np.mean(names["scores"] > 0.9) <= 0.2
+    reason = names["reason"]
+    assert (reason.part, reason.column, reason.what) == ("range", "bmi", "above")
+    largest = float(names["X"]["bmi"][:350].max())
+    assert 5.0 < 1.0 / largest < 6.5
+
+
 def test_the_lessons_that_the_readme_names_are_all_there_are():
     (row,) = re.findall(r"^\| Lessons \|.*$", README, flags=re.MULTILINE)
     assert sorted(re.findall(r"demos\.(\w+)", row)) == sorted(NAMES)

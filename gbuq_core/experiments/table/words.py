@@ -125,7 +125,8 @@ def _rows_to_check(scored: ScoredTable, evidence: dict[str, Evidence]) -> str:
         rows = _listed(np.argsort(-part.knowledge, kind="stable"))
         if evidence["knowledge"].excludes_chance:
             said.append(
-                f"{_ensemble(scored)} disagrees most about rows {rows} (knowledge uncertainty)."
+                f"The {name_ensemble(scored)} disagrees most about rows {rows} (knowledge "
+                "uncertainty)."
             )
         else:
             silent.append(("knowledge uncertainty", evidence["knowledge"]))
@@ -169,15 +170,24 @@ def _prr(evidence: Evidence) -> str:
     return f"PRR {evidence.low:.0f} to {evidence.high:.0f} %"
 
 
-def _ensemble(scored: ScoredTable) -> str:
+def name_ensemble(scored: ScoredTable) -> str:
+    """Which ensemble the knowledge uncertainty of a table comes from.
+
+    Examples
+    --------
+    >>> from gbuq_core.tables import ScorePlan, load_builtin, score_table
+    >>> wine = load_builtin("wine")
+    >>> name_ensemble(score_table(
+    ...     wine.table, wine.about.target, schema=wine.schema, plan=ScorePlan(n_trees=50)
+    ... ))
+    'virtual ensemble'
+    """
     plan = scored.plan
     if plan.listed:
-        return METHODS[plan.method].label
+        return f"ensemble of {METHODS[plan.method].label}"
     if plan.cyclical:
-        return "The cyclical ensemble"
-    if plan.one_model:
-        return "The virtual ensemble"
-    return "The ensemble of independent models"
+        return "cyclical ensemble"
+    return "virtual ensemble" if plan.one_model else "ensemble of independent models"
 
 
 def _listed(order: np.ndarray) -> str:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import streamlit as st
 
-from gbuq_core.experiments.table.words import why_no_knowledge
+from gbuq_core.experiments.table.words import name_ensemble, why_no_knowledge
 from gbuq_core.figures.clocks import draw_clocks
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.table.coverage import coverage_figure, reliability_figure
@@ -59,8 +59,8 @@ def draw_row_map(scored: ScoredTable, shown: Shown, row: int) -> None:
     rows = row_map_of(scored, shown, row)
     show_curves(row_map_figure(rows, _HEIGHT), key="row-map", on_pick=_open_row)
     note = (
-        "Each dot is a row: further right means more noise, further up means that the members "
-        "disagree more."
+        "Each dot is a row: further right means more noise, further up means that the members of "
+        f"the {name_ensemble(scored)} disagree more."
     )
     if len(rows.number) < len(shown.knowledge):
         note += (
