@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 from gbuq_core.errors import Cancelled, GbuqError, InvalidParameter, TableError
 from gbuq_core.experiments.table.fit import Cut, cut_table
-from gbuq_core.jobs import Job, JobRunner
+from gbuq_core.jobs import Job, JobRunner, stage
 from gbuq_core.methods import METHODS
 from gbuq_core.presentation import short, shown
 from gbuq_core.tables import (
@@ -223,13 +223,16 @@ def _score(options: argparse.Namespace) -> ScoredTable:
         new = None
         if options.new is not None:
             new = read_table(options.new, options=reading, to_score=True)
-        scored = score_table(
-            table, options.target, task=options.task, schema=schema, new=new, plan=plan
-        )
-        scored = scored if cut == Cut() else cut_table(scored, cut)
-        if options.unfamiliarity == "no":
-            return scored
-        found = measure_unfamiliarity(scored.training, scored.scored, plan.seed, plan.n_jobs)
+        measures = options.unfamiliarity == "yes"
+        with stage(2.0 if measures else 1.0):
+            with stage(1.0, span=1.0):
+                scored = score_table(
+                    table, options.target, task=options.task, schema=schema, new=new, plan=plan
+                )
+                scored = scored if cut == Cut() else cut_table(scored, cut)
+            if not measures:
+                return scored
+            found = measure_unfamiliarity(scored.training, scored.scored, plan.seed, plan.n_jobs)
         return add_unfamiliarity(scored, found)
 
     scored = _watched(run, show=sys.stderr.isatty() and not options.quiet)

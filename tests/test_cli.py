@@ -89,6 +89,25 @@ def test_a_second_file_may_be_a_single_cell(tmp_path):
     assert pd.read_csv(out).x.tolist() == [0.5]
 
 
+def test_a_foreign_second_file_is_told_first(train, tmp_path, capsys):
+    new, out = tmp_path / "new.csv", tmp_path / "out.csv"
+    frame_of(30, seed=1).assign(x=lambda rows: rows.x + 90.0).to_csv(new, index=False)
+    assert score(train, new, "--target", "y", "--out", out, *FAST) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert said[0].startswith("Warning: The second file is unlike the first: 100 % of its rows")
+    assert (pd.read_csv(out).unfamiliarity == 1.0).all()
+
+
+def test_unfamiliarity_can_be_left_out(train, tmp_path):
+    outs = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    for out, wish in zip(outs, ("yes", "no"), strict=True):
+        options = ["--target", "y", "--out", out, *FAST, "--quiet", "--unfamiliarity", wish]
+        assert score(train, *options) == 0
+    whole, without = map(pd.read_csv, outs)
+    assert whole.unfamiliarity.between(0.0, 1.0).all()
+    pd.testing.assert_frame_equal(whole.drop(columns=FAMILIARITY), without)
+
+
 def test_quiet_says_nothing_and_changes_nothing(train, tmp_path, capsys):
     outs = [tmp_path / "a.csv", tmp_path / "b.csv"]
     assert score(train, "--target", "y", "--out", outs[0], *FAST, "--quiet") == 0
