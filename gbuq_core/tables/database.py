@@ -113,7 +113,7 @@ def read_query(query: str, database: str | Engine, *, to_score: bool = False) ->
         notices.append(f"{columns_named(dropped)} {holds} bytes and cannot be used.")
     digest, n_bytes = _digest(columns)
     summary = f"Read from a database, with {counted(len(columns), 'column')}."
-    origin = Source("query", "sql", n_bytes, digest, ReadOptions(), summary)
+    origin = Source("query", "sql", n_bytes, digest, ReadOptions(), summary, query=query)
     return assemble(columns, origin, notices, to_score)
 
 

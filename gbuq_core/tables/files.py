@@ -107,7 +107,8 @@ class Source(NamedTuple):
 
     ``format`` is "csv", "excel", "parquet", "sql" or "memory"; ``digest`` (SHA-256 of the bytes,
     hexadecimal) identifies the content in cache keys; ``options`` are those in effect, none of them
-    (but the sheet) None for a text file. ``sheets`` are the names of an Excel file's sheets.
+    (but the sheet) None for a text file. ``sheets`` are the names of an Excel file's sheets,
+    ``query`` is what a database was asked.
     """
 
     name: str
@@ -117,6 +118,7 @@ class Source(NamedTuple):
     options: ReadOptions
     summary: str
     sheets: tuple[str, ...] = ()
+    query: str = ""
 
 
 class Table(NamedTuple):

@@ -2,15 +2,18 @@
 
 import os
 import shlex
+import sqlite3
 import subprocess
 import sys
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from gbuq_core.__main__ import main
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.table import export as table_code
 from gbuq_core.experiments.table import fit as table_room
@@ -291,3 +294,28 @@ def test_code_and_line_compute_the_same_whatever_the_names_and_corrections(
 def test_no_member_left_is_refused(scored):
     with pytest.raises(InvalidParameter, match="number of members must be"):
         cut_table(scored, Cut(members=0))
+
+
+def test_a_query_and_a_sheet_are_in_the_code_and_the_command(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    x = [k % 9 for k in range(60)]
+    frame = pd.DataFrame({"x": x, "y": [2.5 * value for value in x]})
+    with sqlite3.connect("rows.db") as rows:
+        frame.to_sql("it's", rows, index=False)
+    rows.close()
+    recipe = TableRecipe(
+        source="query", is_builtin=False, options=ReadOptions(), kinds={}, used={}, missing={},
+        target="y", task=None, second="", plan=ScorePlan(n_trees=20, depth=2), cut=Cut(step=5),
+        query='SELECT x, y FROM "it\'s"',
+    )  # fmt: skip
+    words = shlex.split(table_command(recipe))
+    assert words[:4] == ["python", "-m", "gbuq_core", "score"]
+    assert main(words[3:]) == 0
+    by_command = Path("scored.csv").read_bytes()
+    exec(compile(table_code.table_code(recipe), "code", "exec"), {})
+    by_code = pd.read_csv("scored.csv")
+    pd.testing.assert_frame_equal(by_code, pd.read_csv(BytesIO(by_command)))
+    frame.to_excel("book.xlsx", sheet_name="my rows", index=False)
+    of_sheet = replace(recipe, query="", source="book.xlsx", options=ReadOptions(sheet="my rows"))
+    assert main(shlex.split(table_command(of_sheet))[3:]) == 0
+    assert len(pd.read_csv("scored.csv")) == 60

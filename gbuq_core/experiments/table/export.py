@@ -28,6 +28,9 @@ _FLAGS: Mapping[str, str] = MappingProxyType(
 )
 
 
+_ANY_URL = "sqlite:///rows.db"  # of a database; the app's own may hold a password
+
+
 @dataclass(frozen=True, kw_only=True)
 class TableRecipe:
     """All that the numbers of a scored table depend on.
@@ -38,7 +41,7 @@ class TableRecipe:
         The key of a built-in table, or the name of a file.
     is_builtin : bool
     options : ReadOptions
-        What the reader chose about text files, which holds for the second one too.
+        What the reader chose about text or Excel files, which holds for the second one too.
     kinds, used, missing : mapping of column to correction
         As `gbuq_core.tables.edit_schema` takes them.
     target : str
@@ -47,6 +50,8 @@ class TableRecipe:
         The name of a second file, or nothing.
     plan : ScorePlan
     cut : Cut
+    query : str
+        Of a table from a database; then there is no file called ``source``.
     """
 
     source: str
@@ -60,6 +65,7 @@ class TableRecipe:
     second: str
     plan: ScorePlan
     cut: Cut
+    query: str = ""
 
 
 def table_code(recipe: TableRecipe) -> str:
@@ -87,7 +93,8 @@ def table_code(recipe: TableRecipe) -> str:
         )
         if given
     }
-    names = ["ScorePlan", "load_builtin" if recipe.is_builtin else "read_table", "score_table"]
+    reader = "read_query" if recipe.query else "read_table"
+    names = ["ScorePlan", "load_builtin" if recipe.is_builtin else reader, "score_table"]
     lines = []
     if recipe.is_builtin:
         lines += [
@@ -96,10 +103,10 @@ def table_code(recipe: TableRecipe) -> str:
         ]
     else:
         names.append("infer_schema")
-        lines += [
-            f"table = read_table({recipe.source!r}{given})",
-            "schema = infer_schema(table)",
-        ]
+        read = f"table = read_table({recipe.source!r}{given})"
+        if recipe.query:
+            read = f"table = read_query({recipe.query!r}, {_ANY_URL!r})  # write your URL"
+        lines += [read, "schema = infer_schema(table)"]
     if edits:
         names.append("edit_schema")
         listed = ", ".join(f"{name}={value!r}" for name, value in edits.items())
@@ -154,9 +161,11 @@ def table_command(recipe: TableRecipe) -> str:
     """
     if recipe.is_builtin:
         return ""
-    files = [f"./{name}" if name.startswith("-") else name for name in (recipe.source,
-             recipe.second) if name]  # fmt: skip
+    given = ("" if recipe.query else recipe.source, recipe.second)
+    files = [f"./{name}" if name.startswith("-") else name for name in given if name]
     words = ["python", "-m", "gbuq_core", "score", *files]
+    if recipe.query:
+        words += [f"--sql={recipe.query}", f"--url={_ANY_URL}"]
     # An equals sign keeps values apart that begin with a dash.
     words += [f"--{name}={value}" for name, value in _flags(recipe)]
     return " ".join(_shell_word(word) for word in words)
@@ -174,6 +183,7 @@ def _flags(recipe: TableRecipe) -> list[tuple[str, object]]:
         ("encoding", reading.encoding),
         ("decimal", reading.decimal),
         ("header", header),
+        ("sheet", reading.sheet),
         *(("kind", f"{name}={kind}") for name, kind in recipe.kinds.items()),
         *(("use" if used else "drop", name) for name, used in recipe.used.items()),
         *(("missing", f"{name}={','.join(words)}") for name, words in recipe.missing.items()),

@@ -79,4 +79,5 @@ def _recipe(trained: Trained, values: SimpleNamespace) -> TableRecipe:
         second=trained.second,
         plan=wanted.plan,
         cut=cut_of(wanted.plan, values),
+        query=opened.table.source.query,
     )
