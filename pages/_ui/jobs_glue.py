@@ -240,7 +240,9 @@ def _poll(running: Sequence[Answer]) -> None:
         job = answer.job
         if job is not None:
             st.progress(min(max(job.fraction, 0.0), 1.0), text=_progress_text(answer, job))
-    st.button("Cancel", key="_jobs_cancel", on_click=_cancel, args=(running,))
+    # Streamlit keeps the arguments as long as the session: no results among them.
+    wanted = [(answer.slot, answer.request.key) for answer in running]
+    st.button("Cancel", key="_jobs_cancel", on_click=_cancel, args=(wanted,))
     if any(
         answer.job is None or answer.job.state not in ("queued", "running") for answer in running
     ):
@@ -266,10 +268,10 @@ def _remaining_seconds(answer: Answer, job: Job) -> float | None:
     return None if estimate is None else max(estimate - elapsed, 0.0)
 
 
-def _cancel(running: Sequence[Answer]) -> None:
-    for answer in running:
-        st.session_state[_CANCELLED][answer.slot] = answer.request.key
-    RUNNER.release(session_user(), [answer.slot for answer in running])
+def _cancel(wanted: Sequence[tuple[str, Hashable]]) -> None:
+    for slot, key in wanted:
+        st.session_state[_CANCELLED][slot] = key
+    RUNNER.release(session_user(), [slot for slot, _ in wanted])
 
 
 def start_again(slot: str | None = None) -> None:

@@ -1,7 +1,10 @@
 """Files that outlive a reload, and their end: by time, by room, by a button."""
 
+import gc
+
 import pytest
 
+from gbuq_core.tables import ScoredTable
 from pages._ui.your_data.keeping import KEPT_MINUTES, KeptFile, KeptFiles, Restored
 from tests.app.your_data_page import numbers, open_page, settle, texts
 
@@ -95,3 +98,18 @@ def test_the_button_deletes_the_file_and_what_was_made_of_it():
     assert not at.session_state["_data_last_open"].is_upload
     assert [button for button in at.button if button.key == "delete-data"] == []
     assert not any("No file is open" in text for text in texts(at))
+
+
+def test_nothing_holds_a_scored_table_after_its_deletion():
+    at = open_page(numbers(4001))  # long enough in training for progress and Cancel to be drawn
+    assert 4001 in scored_tables()
+    at.button(key="delete-data").click().run()
+    settle(at)
+    assert 4001 not in scored_tables()
+
+
+def scored_tables():
+    """How many rows the scored tables have that are alive."""
+    gc.unfreeze()
+    gc.collect()
+    return {len(each.frame) for each in gc.get_objects() if isinstance(each, ScoredTable)}
