@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gbuq_core.errors import InvalidData
-from gbuq_core.metrics.scores import wilson_band
+from gbuq_core.metrics.scores import binomial_band, wilson_band
 from gbuq_core.validation import FloatArray, check_array, check_number
 
 
@@ -28,6 +28,9 @@ class GroupCoverage(NamedTuple):
     low, high : ndarray of shape (n_groups,)
         Wilson band of ``observed``. That of all rows stands alone; those of the groups hold all
         together with the confidence that was asked for (Bonferroni).
+    is_off : ndarray of shape (n_groups,), bool
+        Where that band and the exact binomial one exclude what is promised: Wilson's alone would
+        call one missed row of one more than chance.
     """
 
     names: tuple[str, ...]
@@ -36,11 +39,7 @@ class GroupCoverage(NamedTuple):
     observed: FloatArray
     low: FloatArray
     high: FloatArray
-
-    @property
-    def is_off(self) -> NDArray[np.bool_]:
-        """Where the band excludes what is promised, (n_groups,)."""
-        return (self.promised < self.low) | (self.promised > self.high)
+    is_off: NDArray[np.bool_]
 
 
 def group_coverage(
@@ -94,4 +93,9 @@ def group_coverage(
     apart = wilson_band(right[1:], n[1:], 1.0 - (1.0 - confidence) / len(filled))
     low, high = (np.concatenate(pair) for pair in zip(whole, apart, strict=True))
     kept = tuple(str(names[int(place)]) for place in filled)
-    return GroupCoverage(("all rows", *kept), n, meant / n, right / n, low, high)
+    alone = binomial_band(right[:1], n[:1], confidence)
+    exact = binomial_band(right[1:], n[1:], 1.0 - (1.0 - confidence) / len(filled))
+    exact_low, exact_high = (np.concatenate(pair) for pair in zip(alone, exact, strict=True))
+    promise = meant / n
+    is_off = (promise < np.minimum(low, exact_low)) | (promise > np.maximum(high, exact_high))
+    return GroupCoverage(("all rows", *kept), n, promise, right / n, low, high, is_off)

@@ -40,6 +40,16 @@ from gbuq_core.tables.files import (
     to_csv_bytes,
     to_parquet_bytes,
 )
+from gbuq_core.tables.judging import (
+    ClassScore,
+    Groups,
+    HeldOut,
+    class_scores,
+    coverage_by_group,
+    group_column,
+    held_out,
+    pit_values,
+)
 from gbuq_core.tables.predicting import Predictions, ScorePlan
 from gbuq_core.tables.schema import Schema, edit_schema, infer_schema, suggest_target
 from gbuq_core.tables.scoring import (
@@ -57,6 +67,7 @@ from gbuq_core.tables.scoring import (
     score_table,
 )
 from gbuq_core.tables.separated_text import MAX_FILE_BYTES
+from gbuq_core.tables.suspecting import split_warnings
 from gbuq_core.tables.unfamiliar import (
     Evidence,
     TableUnfamiliarity,
@@ -83,6 +94,7 @@ __all__ = [
     "TASKS",
     "AddedColumns",
     "BuiltinTable",
+    "ClassScore",
     "ClassificationScores",
     "Cohort",
     "Column",
@@ -91,6 +103,8 @@ __all__ = [
     "Evidence",
     "Failures",
     "FittedModel",
+    "Groups",
+    "HeldOut",
     "LoadedTable",
     "Predictions",
     "Prepared",
@@ -110,7 +124,9 @@ __all__ = [
     "add_unfamiliarity",
     "bootstrap_evidence",
     "change_row",
+    "class_scores",
     "column_distribution",
+    "coverage_by_group",
     "edit_schema",
     "estimate_change",
     "estimate_explaining",
@@ -118,10 +134,13 @@ __all__ = [
     "explain_row",
     "find_failures",
     "foreign_notice",
+    "group_column",
+    "held_out",
     "infer_schema",
     "infer_task",
     "load_builtin",
     "measure_unfamiliarity",
+    "pit_values",
     "prepare_new",
     "prepare_training",
     "read_query",
@@ -130,6 +149,7 @@ __all__ = [
     "say_reason",
     "score_table",
     "sheet_names",
+    "split_warnings",
     "suggest_target",
     "to_csv_bytes",
     "to_parquet_bytes",

@@ -174,6 +174,17 @@ def test_groups_are_seldom_called_off_by_chance():
     assert called < 22
 
 
+def test_small_groups_are_seldom_called_off_by_chance():
+    called = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        inside = rng.random(60) < 0.9
+        found = metrics.group_coverage(inside, 0.9, rng.integers(0, 20, 60), [""] * 20)
+        called += found.is_off[1:].any()
+    # 5 % of 200 is 10; 22 or more has probability 0.001.
+    assert called < 22
+
+
 def test_groups_that_do_not_fit_are_refused():
     with pytest.raises(InvalidData):
         metrics.group_coverage([1, 0], 0.9, [0, 2], ["a", "b"])

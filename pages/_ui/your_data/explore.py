@@ -11,6 +11,7 @@ from pages._ui.jobs_glue import Answer
 from pages._ui.url_state import PageState, link_to, read_again
 from pages._ui.your_data.export import export_table
 from pages._ui.your_data.failing import draw_failing
+from pages._ui.your_data.judged import draw_judged
 from pages._ui.your_data.results import draw_row_map, draw_scorecard, draw_scores, in_unit
 from pages._ui.your_data.row import draw_row
 from pages._ui.your_data.rows import choose_rows, draw_list, draw_list_controls
@@ -45,6 +46,7 @@ def explore(page: PageState, values: SimpleNamespace, answer: Answer, view: View
         draw_list_controls(page)
     draw_list(scored, shown, listed, row, digest)
     draw_row(page, values, scored, shown, row, digest)
+    draw_judged(page, values, scored, answer.result.opened.table, digest)
     draw_failing(page, values, scored, shown.unit, digest)
     export_table(answer.result, view, values, link_to(page, values))
 

@@ -198,6 +198,35 @@ BY = Knob(
     choices=("errors", "missed intervals", "knowledge"),
     group="page",
 )
+GOOD = Knob("good", "Look closer", "switch", False, group="page")
+WITHIN = Knob(
+    "within",
+    "Intervals that should hold",
+    "ladder",
+    90,
+    choices=(50, 80, 90, 95),
+    unit="% of the rows",
+    group="page",
+)
+WRONG = Knob(
+    "wrong",
+    "A wrong class costs as much as",
+    "ladder",
+    10,
+    choices=(1, 2, 5, 10, 20, 50, 100, 200, 500),
+    unit="questions",
+    group="page",
+)
+MISS = Knob(
+    "miss",
+    "An error of average size costs as much as",
+    "ladder",
+    1.0,
+    choices=(0.2, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0),
+    unit="questions",
+    group="page",
+    help="The cost of an error grows with its absolute size.",
+)
 FIND = Knob(
     "find",
     "Find rows",
@@ -243,6 +272,15 @@ def page_state(
                 plain=True,
                 help="Such as a person's age. Dates never change.",
             ),
+            Knob(
+                "group",
+                "Group rows by",
+                "choice",
+                next((name for name in targets if name != suggested), targets[0]),
+                choices=tuple(targets),
+                group="page",
+                plain=True,
+            ),
         )
         target = (
             Knob(
@@ -274,13 +312,17 @@ def page_state(
         LEVEL,
         FAILS,
         BY,
+        GOOD,
+        WITHIN,
+        WRONG,
+        MISS,
     )
     others = [_as_needed(knob) for knob in (*TRAINING, *AFTERWARDS)]
     knobs = (TABLE, *target, TASK, *METHOD, *others, *table, *fixed)
     # A preset sets the method and leaves the data as they are.
     kept = {knob.key: preview(knob) for knob in (TABLE, *target, TASK)}
     presets = tuple(preset._replace(values={**preset.values, **kept}) for preset in PRESETS)
-    return PageState(PAGE, knobs, presets, later=() if targets else ("target", "fixed"))
+    return PageState(PAGE, knobs, presets, later=() if targets else ("target", "fixed", "group"))
 
 
 def is_independent(values: SimpleNamespace) -> bool:

@@ -1,0 +1,309 @@
+"""Is a scored table any good? Its PIT histogram, coverage by group, and what asking saves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gbuq_core.figures.curves import Curves
+from gbuq_core.figures.curves.parts import Part, band, entry, limits, line, rounded
+from gbuq_core.figures.table.rejection import KIND_COLOURS
+from gbuq_core.figures.theme import MethodStyle, ink
+from gbuq_core.figures.vega import AXIS_HEIGHT, Spec, cut, distinct, name_axis
+from gbuq_core.metrics import Asking, AskingCurve, GroupCoverage, PitHistogram, binomial_band
+from gbuq_core.presentation import percent, short
+
+_OFF = "#d55e00"
+_GROUP_HEIGHT = 24
+_MOST_NAMED = 2
+_TAILS, _HALF = 0.2, 0.5
+_PER_ROWS = 100
+
+
+def pit_figure(found: PitHistogram, style: MethodStyle, alt: str, height: int = 240) -> Curves:
+    """Bars of the PIT values with their bands; flat where the predicted distributions are right.
+
+    Parameters
+    ----------
+    found : PitHistogram
+    style : MethodStyle
+    alt : str
+        From `describe_pit`.
+    height : int
+        In pixels, without the legend.
+    """
+    edges, middle = 100.0 * found.edges, 50.0 * (found.edges[1:] + found.edges[:-1])
+    share, low, high = (100.0 * part for part in (found.share, found.low, found.high))
+    flat = np.full(2, 100.0 / len(share))
+    bars: Part = band(
+        np.repeat(edges, 2)[1:-1], np.zeros(2 * len(share)), np.repeat(share, 2), style.colour, 0.45
+    )
+    chance = [
+        line([x, x], ends, "text", 1.5)
+        for x, ends in zip(middle, np.column_stack([low, high]).tolist(), strict=True)
+    ]
+    right = line([0.0, 100.0], flat, "text", 1.2, "2 3")
+    names = ("share of rows", "95 % band from", "to")
+    return Curves(
+        {
+            "name": "pit",
+            "alt": alt,
+            "height": height,
+            "hint": "Point at the picture, or use its arrow keys, to read values.",
+            "x": {"range": [0.0, 100.0], "label": "true value's place in its distribution (%)"},
+            "panels": [
+                {
+                    "share": 1.0,
+                    "range": limits(high, flat),
+                    "label": "share of rows (%)",
+                    "layers": [bars, *chance, right],
+                }
+            ],
+            "legend": [
+                entry("right", right),
+                entry("measured", bars),
+                entry("95 % band", chance[0]),
+            ],
+            "read": {
+                "x": rounded(middle),
+                "label": "% and its neighbours:",
+                "values": [
+                    {"name": name, "at": rounded(at)}
+                    for name, at in zip(names, (share, low, high), strict=True)
+                ],
+            },
+        }
+    )
+
+
+def describe_pit(pit: np.ndarray) -> str:
+    """What the PIT values say beyond chance about width and centre of the distributions.
+
+    Two statements share the 95 %: the outer fifth, and the median.
+
+    Examples
+    --------
+    >>> describe_pit(np.tile([0.01, 0.3, 0.7, 0.99], 50))
+    'Intervals are too narrow: 50 % of the true values (...) lie in the outer 20 % of their ...'
+    >>> describe_pit((np.arange(50) + 0.5) / 50)
+    'Neither the width nor the median differs from what it should be by more than chance.'
+    """
+    n = len(pit)
+    outside = int(np.sum(np.abs(2.0 * pit - 1.0) > 1.0 - _TAILS))
+    above = int(np.sum(pit > _HALF))
+    sentences = []
+    for count, meant in ((outside, _TAILS), (above, _HALF)):
+        low, high = (float(end) for end in binomial_band(count, n, 0.975))
+        if low <= meant <= high:
+            continue
+        told = f"{percent(count / n, 0)} of the true values ({_range(low, high)})"
+        if meant == _TAILS:
+            width = "narrow" if low > meant else "wide"
+            sentences.append(
+                f"Intervals are too {width}: {told} lie in the outer 20 % of their distribution."
+            )
+        else:
+            side = "low" if low > meant else "high"
+            sentences.append(f"Predictions are too {side}: {told} lie above the predicted median.")
+    return " ".join(sentences) or (
+        "Neither the width nor the median differs from what it should be by more than chance."
+    )
+
+
+def groups_figure(found: GroupCoverage, style: MethodStyle, label: str, dark: bool = False) -> Spec:
+    """A line a group: its coverage as a dot, the Wilson band as a bar, the promise as a tick.
+
+    Groups whose band excludes the promise are vermilion. Group names are the user's words.
+
+    Parameters
+    ----------
+    found : GroupCoverage
+    style : MethodStyle
+    label : str
+        Of the axis; not a user's text.
+    dark : bool
+    """
+    names = distinct(
+        [
+            f"{cut(name, 26)} ({n:,})"
+            for name, n in zip(found.names, found.n_rows.tolist(), strict=True)
+        ]
+    )
+    values: list[dict[str, Any]] = [
+        {
+            "c0": name,
+            "c1": round(100.0 * float(found.observed[k]), 2),
+            "c2": round(100.0 * float(found.low[k]), 2),
+            "c3": round(100.0 * float(found.high[k]), 2),
+            "c4": round(100.0 * float(found.promised[k]), 2),
+            "c5": _OFF if found.is_off[k] else style.colour,
+        }
+        for k, name in enumerate(names)
+    ]
+    y = {"field": "c0", "type": "nominal", "sort": names, "title": None, "axis": name_axis(170)}
+    floor = 10.0 * np.floor(10.0 * min(found.low.min(), found.promised.min()))
+
+    def x(field: str) -> Spec:
+        return {
+            "field": field,
+            "type": "quantitative",
+            "title": label,
+            "scale": {"domain": [min(float(floor), 90.0), 100.0], "nice": False},
+        }
+
+    colour = {"field": "c5", "type": "nominal", "scale": None}
+    tips: list[Spec] = [{"field": "c0", "title": "group"}]
+    for field, title in (("c1", "measured"), ("c2", "from"), ("c3", "to"), ("c4", "promised")):
+        tips.append({"field": field, "type": "quantitative", "title": title, "format": ".1f"})
+    return {
+        "height": _GROUP_HEIGHT * len(names) + AXIS_HEIGHT,
+        "data": {"values": values},
+        "layer": [
+            {
+                "mark": {"type": "rule", "strokeWidth": 4, "opacity": 0.35, "strokeCap": "round"},
+                "encoding": {
+                    "x": x("c2"), "x2": {"field": "c3"}, "y": y, "color": colour, "tooltip": tips,
+                },
+            },
+            {
+                "mark": {"type": "tick", "thickness": 2, "size": 18, "color": ink(dark).truth},
+                "encoding": {"x": x("c4"), "y": y, "tooltip": tips},
+            },
+            {
+                "mark": {"type": "point", "filled": True, "size": 55, "opacity": 1},
+                "encoding": {"x": x("c1"), "y": y, "color": colour, "tooltip": tips},
+            },
+        ],
+    }  # fmt: skip
+
+
+def describe_groups(found: GroupCoverage, is_class: bool) -> str:
+    """Groups whose coverage differs from what is promised by more than chance, the worst first.
+
+    Plain text that holds the user's words.
+
+    Examples
+    --------
+    >>> from gbuq_core.metrics import group_coverage
+    >>> hits = np.repeat([1, 0, 1], [100, 30, 70])
+    >>> describe_groups(group_coverage(hits, 0.9, np.repeat([0, 1], 100), ["a", "b"]), False)
+    'b: 70 % of the rows (59 to 79 %) are inside their interval, 90 % should be. a: 100 % of ...'
+    """
+    gap = np.where(found.is_off, np.abs(found.observed - found.promised), 0.0)[1:]
+    worst = [int(k) + 1 for k in np.argsort(-gap, kind="stable")[:_MOST_NAMED] if gap[k] > 0.0]
+    if not worst:
+        return "No group differs from what it should be by more than chance."
+    what = "are predicted right" if is_class else "are inside their interval"
+    sentences = [
+        f"{cut(found.names[k], 40)}: {percent(found.observed[k], 0)} of the rows "
+        f"({_range(found.low[k], found.high[k])}) {what}, "
+        f"{percent(found.promised[k], 0)} should be."
+        for k in worst
+    ]
+    n_more = int(np.sum(gap > 0.0)) - len(worst)
+    if n_more:
+        sentences.append(f"{n_more} more {'group is' if n_more == 1 else 'groups are'} off.")
+    return " ".join(sentences)
+
+
+def asking_figure(
+    curve: AskingCurve, asking: Asking, kind: str, alt: str, height: int = 240
+) -> Curves:
+    """Cost a row against the share of rows that a person is asked about.
+
+    Parameters
+    ----------
+    curve : AskingCurve
+        In questions a row; drawn per 100 rows.
+    asking : Asking
+        The dot: thresholds of one half, measured on the other.
+    kind : str
+        The uncertainty that orders the rows.
+    alt : str
+        From `describe_asking`.
+    height : int
+    """
+    share = 100.0 * curve.asked
+    ends = [0.0, 100.0]
+    cost, best = _PER_ROWS * curve.cost, _PER_ROWS * curve.best
+    prices = [_PER_ROWS * price for price in (asking.nobody, asking.everybody, asking.cost)]
+    nobody = line(ends, prices[:1] * 2, "text", 1.2, "2 3")
+    everybody = line(ends, prices[1:2] * 2, "text", 1.2, "7 4")
+    drawn = line(share, cost, KIND_COLOURS[kind], 2.5)
+    dot: Part = {
+        "kind": "dots", "x": rounded([100.0 * asking.asked]), "y": rounded(prices[2:]),
+        "colour": _OFF, "opacity": 1.0, "size": 10,
+    }  # fmt: skip
+    return Curves(
+        {
+            "name": "asking",
+            "alt": alt,
+            "height": height,
+            "hint": "Point at the picture, or use its arrow keys, to read values.",
+            "x": {"range": ends, "label": "rows asked about, most uncertain first (%)"},
+            "panels": [
+                {
+                    "share": 1.0,
+                    "range": limits(cost, prices),
+                    "label": f"cost (questions per {_PER_ROWS} rows)",
+                    "layers": [nobody, everybody, drawn, dot],
+                }
+            ],
+            "legend": [
+                entry("ask nobody", nobody),
+                entry("ask everybody", everybody),
+                entry(f"ask by {kind}", drawn),
+                entry("chosen on other rows", dot),
+            ],
+            "read": {
+                "x": rounded(share),
+                "label": "% asked about:",
+                "values": [
+                    {"name": "cost", "at": rounded(cost)},
+                    {"name": "if errors were known", "at": rounded(best)},
+                ],
+            },
+        }
+    )
+
+
+def describe_asking(asking: Asking, kind: str, is_class: bool) -> str:
+    """What asking by a threshold saves, if it saves more than chance; in plain text.
+
+    Examples
+    --------
+    >>> from gbuq_core.metrics import ask_by_threshold
+    >>> doubt = np.arange(400) / 400
+    >>> describe_asking(ask_by_threshold(doubt > 0.9, doubt, 5.0), "total", True)
+    'Ask a person about the 10 % of rows with the largest total uncertainty: this costs as ...'
+    >>> describe_asking(ask_by_threshold(doubt > 0.9, -doubt, 5.0), "total", True)
+    'No threshold saves more than chance. Asking nobody costs as much as 48.8 questions ...'
+    """
+    prices = (
+        f"Asking nobody costs as much as {_amount(asking.nobody)} questions per {_PER_ROWS} rows, "
+        f"asking everybody {_amount(asking.everybody)}"
+    )
+    if not asking.is_cheaper:
+        return f"No threshold saves more than chance. {prices}."
+    parts = [
+        f"{_amount(saving.mean)} less than asking {who} ({_amount(saving.low)} to "
+        f"{_amount(saving.high)})"
+        for saving, who in ((asking.saves_nobody, "nobody"), (asking.saves_everybody, "everybody"))
+    ]
+    caught = "wrong classes" if is_class else "error"
+    return (
+        f"Ask a person about the {percent(asking.asked, 0)} of rows with the largest {kind} "
+        f"uncertainty: this costs as much as {_amount(asking.cost)} "
+        f"questions per {_PER_ROWS} rows, {parts[0]} and "
+        f"{parts[1]}. These rows hold {percent(asking.caught, 0)} of the {caught}."
+    )
+
+
+def _amount(price: float) -> str:
+    """Questions per 100 rows."""
+    return short(_PER_ROWS * price)
+
+
+def _range(low: float, high: float) -> str:
+    return f"{percent(low, 0).removesuffix(' %')} to {percent(high, 0)}"

@@ -1,0 +1,291 @@
+"""Is a scored table any good? What its held-out rows say, beyond the scores.
+
+PIT values, coverage by group of any column, errors for `gbuq_core.metrics.ask_by_threshold`, and
+how well each class is found. Everything is measured on rows that their model did not learn from.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from gbuq_core.distribution import student
+from gbuq_core.metrics import (
+    GroupCoverage,
+    auroc,
+    average_precision,
+    group_coverage,
+    wilson_band,
+)
+from gbuq_core.presentation import counted, short
+from gbuq_core.tables.columns import (
+    Column,
+    as_categories,
+    as_dates,
+    as_numbers,
+    finite_values,
+    single_chunk,
+)
+from gbuq_core.tables.files import Table
+from gbuq_core.tables.predicting import Predictions, predict_rows
+from gbuq_core.tables.scoring import ScoredTable, joined
+from gbuq_core.uncertainty import Uncertainty
+from gbuq_core.validation import check_number
+
+MOST_GROUPS = 8
+_BINS = 5
+_FEW_NUMBERS = 6  # as many distinct ones are groups of their own
+
+
+class HeldOut(NamedTuple):
+    """The rows that give the scores, with what a model that had not seen them says.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_held,), int64
+        Their positions in the training table, rising.
+    y : ndarray of shape (n_held,)
+        Numbers, or codes of classes.
+    predictions : Predictions
+        Of these rows.
+    classes : tuple of str
+        Empty for a regression.
+    """
+
+    rows: NDArray[np.int64]
+    y: NDArray[np.float64]
+    predictions: Predictions
+    classes: tuple[str, ...]
+
+    @property
+    def errors(self) -> NDArray[np.float64]:
+        """Absolute errors, or 1 for a wrong class and 0 for the right one."""
+        if self.classes:
+            return (self.predictions.loc != self.y).astype(np.float64)
+        return np.abs(self.predictions.loc - self.y)
+
+
+class Groups(NamedTuple):
+    """The rows of a table by the values of one column: a code for each row, and the names."""
+
+    codes: NDArray[np.int64]
+    names: tuple[str, ...]
+
+
+class ClassScore(NamedTuple):
+    """How well one class is found among held-out rows.
+
+    Attributes
+    ----------
+    name : str
+        The user's word.
+    n_rows : int
+        Of this class.
+    recall, low, high : float
+        Share of its rows that are predicted so, with the Wilson band; NaN without rows.
+    precision : float
+        Share of the rows predicted so that are; NaN if none is.
+    average_precision, auroc : float
+        Of the class's probability; chance has the class's share of rows, and one half.
+    """
+
+    name: str
+    n_rows: int
+    recall: float
+    low: float
+    high: float
+    precision: float
+    average_precision: float
+    auroc: float
+
+
+def held_out(scored: ScoredTable) -> HeldOut:
+    r"""The rows of the first file that a model judged without having learnt from them.
+
+    Parameters
+    ----------
+    scored : ScoredTable
+        Cut or not. Beside a second file, the models that gave the scores predict here.
+
+    Examples
+    --------
+    >>> from gbuq_core.tables import ScorePlan, read_table, score_table
+    >>> rows = "\n".join(f"{i % 7},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
+    >>> table = read_table(f"x,y\n{rows}\n".encode())
+    >>> held_out(score_table(table, "y", plan=ScorePlan(n_trees=20))).rows.shape
+    (60,)
+    """
+    training = scored.training
+    classes = training.target.classes
+    if scored.protocol == "new_file":
+        spread = float(np.nanstd(training.y))
+        pieces = [
+            predict_rows(
+                part.model.estimator,
+                training.X.iloc[part.rows],
+                training.y[part.rows],
+                len(classes),
+                spread,
+            )
+            for part in scored.measured
+        ]
+        found = joined(pieces, [part.rows for part in scored.measured])
+        rows = np.sort(np.concatenate([part.rows for part in scored.measured]))
+        return HeldOut(rows, training.y[rows], found, classes)
+    here = training.known.copy()
+    if scored.protocol == "held_out":
+        here[scored.models[0].rows] = False
+    rows = np.flatnonzero(here)
+    return HeldOut(rows, training.y[rows], _taken(scored.predictions, rows), classes)
+
+
+def _taken(found: Predictions, rows: NDArray[np.int64]) -> Predictions:
+    return Predictions(
+        found.loc[rows],
+        found.probabilities[rows],
+        Uncertainty(*(part[rows] for part in found.uncertainty)),
+        found.nll[rows],
+        found.unseen_level[rows],
+        found.new_missing[rows],
+        found.flagged_columns,
+        found.df[rows],
+    )
+
+
+def pit_values(held: HeldOut) -> NDArray[np.float64]:
+    """Where each held-out target lies in its predicted law, (n_held,): uniform if the law is right.
+
+    For a regression only.
+    """
+    part = held.predictions
+    law = student(part.loc, np.sqrt(part.uncertainty.total), part.df)
+    pit: NDArray[np.float64] = law.cdf(held.y)
+    return pit
+
+
+def group_column(table: Table, column: Column, rows: NDArray[np.int64]) -> Groups:
+    r"""Groups of some rows by a column: categories, or bins of equally many numbers or dates.
+
+    The most frequent categories are groups, the others one more, and so are missing cells. A column
+    with at most six distinct numbers has a group for each of them.
+
+    Parameters
+    ----------
+    table : Table
+    column : Column
+        Of the table's schema, whether the model uses it or not.
+    rows : ndarray of shape (n_kept,), int64
+        Which rows to group.
+
+    Examples
+    --------
+    >>> from gbuq_core.tables import infer_schema, read_table
+    >>> table = read_table(b"x,who\n" + b"".join(b"%d,%d\n" % (i, i % 2) for i in range(50)))
+    >>> schema = infer_schema(table)
+    >>> group_column(table, schema.column("x"), np.arange(50)).names
+    ('0 to 9', '10 to 19', '20 to 29', '30 to 39', '40 to 49')
+    >>> group_column(table, schema.column("who"), np.arange(50)).names
+    ('0', '1')
+    """
+    array = single_chunk(table.data, column.name)
+    if column.kind == "numeric":
+        numbers = as_numbers(array, column.decimal, column.missing_values)
+        return _binned(finite_values(numbers)[rows], lambda value: short(value, 4))
+    if column.kind == "date":
+        dates = as_dates(array, column.date_style, column.missing_values).values[rows]
+        seconds = dates.astype("datetime64[s]").astype(np.float64)
+        seconds[np.isnat(dates)] = np.nan
+        return _binned(seconds, lambda value: str(np.datetime64(int(value), "s"))[:10])
+    return _by_category(as_categories(array, column.missing_values)[rows])
+
+
+def _binned(values: NDArray[np.float64], write: object) -> Groups:
+    assert callable(write)
+    codes = np.full(len(values), -1, np.int64)
+    known = np.flatnonzero(~np.isnan(values))
+    distinct = np.unique(values[known])
+    if len(distinct) <= _FEW_NUMBERS:
+        codes[known] = np.searchsorted(distinct, values[known])
+        names = [write(value) for value in distinct]
+    else:
+        inner = np.quantile(values[known], np.arange(1, _BINS) / _BINS, method="inverted_cdf")
+        place = np.searchsorted(np.unique(inner), values[known], side="left")
+        filled, codes[known] = np.unique(place, return_inverse=True)
+        ends = [values[known][place == bin_] for bin_ in filled]
+        names = [
+            write(found.min())
+            if found.min() == found.max()
+            else f"{write(found.min())} to {write(found.max())}"
+            for found in ends
+        ]
+    return _with_missing(codes, names)
+
+
+def _by_category(found: pd.Categorical) -> Groups:
+    given = np.asarray(found.codes, dtype=np.int64)
+    count = np.bincount(given[given >= 0], minlength=len(found.categories))
+    order = np.argsort(-count, kind="stable")
+    order = order[count[order] > 0]
+    kept, others = order[:MOST_GROUPS], order[MOST_GROUPS:]
+    place = np.full(len(found.categories) + 1, -1, np.int64)
+    place[kept] = np.arange(len(kept))
+    names = [str(found.categories[code]) for code in kept]
+    if len(others):
+        place[others] = len(kept)
+        names.append(counted(len(others), "other value"))
+    return _with_missing(place[given], names)
+
+
+def _with_missing(codes: NDArray[np.int64], names: list[str]) -> Groups:
+    if (codes >= 0).all():
+        return Groups(codes, tuple(names))
+    return Groups(np.where(codes < 0, len(names), codes), (*names, "missing"))
+
+
+def coverage_by_group(held: HeldOut, groups: Groups, level: float = 0.9) -> GroupCoverage:
+    """How many held-out rows of each group lie inside their central interval.
+
+    For classes: how many are predicted right, against the mean probability of the predicted class.
+
+    Parameters
+    ----------
+    held : HeldOut
+    groups : Groups
+        Of the held-out rows.
+    level : float
+        Of the intervals, between 0 and 1; classes need none.
+    """
+    if held.classes:
+        sure = held.predictions.probabilities.max(axis=1)
+        return group_coverage(held.errors == 0.0, np.minimum(sure, 1.0), *groups)
+    check_number("level", level, 0.0, 1.0)
+    inside = np.abs(2.0 * pit_values(held) - 1.0) <= level
+    return group_coverage(inside, level, *groups)
+
+
+def class_scores(held: HeldOut) -> list[ClassScore]:
+    """Recall, precision and ranking of each class, the rarest first; empty for a regression."""
+    scores = []
+    for code, name in enumerate(held.classes):
+        mine, called = held.y == code, held.predictions.loc == code
+        n_rows, found = int(mine.sum()), int((mine & called).sum())
+        recall = low = high = np.nan
+        if n_rows:
+            recall, (low, high) = found / n_rows, (float(v) for v in wilson_band(found, n_rows))
+        probability = held.predictions.probabilities[:, code]
+        scores.append(
+            ClassScore(
+                name=name,
+                n_rows=n_rows,
+                recall=recall,
+                low=low,
+                high=high,
+                precision=found / int(called.sum()) if called.any() else np.nan,
+                average_precision=average_precision(mine, probability),
+                auroc=auroc(mine, probability),
+            )
+        )
+    return sorted(scores, key=lambda score: score.n_rows)

@@ -1,0 +1,216 @@
+"""What in a table makes scores on held-out rows better than they will be: one sentence each.
+
+Rows that share an identifier or are copies of each other and are then split over folds, columns
+that hold the target in other words, and columns that are equal to a tree.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from gbuq_core.metrics import auroc
+from gbuq_core.presentation import counted, listed, percent, shown
+from gbuq_core.tables.cleaning import Prepared
+from gbuq_core.tables.columns import as_text, single_chunk
+from gbuq_core.tables.files import Table
+
+_MOST_ROWS = 100_000
+_NEAR = 0.999  # rank correlation, AUROC or share of rows from which a column gives the target away
+_FEWEST_COPIES = 0.005  # of the rows
+_MORE_THAN_CHANCE = 10.0
+_ID_NAME = re.compile(
+    r"(^|[^a-z])(id|ids|uuid|guid|key|patient|customer|client|user|subject|person|device|session"
+    r"|household|account|participant)(s|_?id|_?no|_?nr|_?number)?($|[^a-z])|[a-z]Id$|[a-z]ID$",
+)
+_MOST_GROUPS, _FEWEST_GROUPS = 0.5, 20  # distinct ids: share of the rows, and number
+
+
+def split_warnings(table: Table, prepared: Prepared) -> list[str]:
+    r"""Reasons why a random split of this table flatters the scores; empty if none was found.
+
+    Looks at the first 100,000 rows.
+
+    - Repeated ids: a column named like an identifier, or of that kind, whose values come twice or
+      more on average. Rows of one person or device are then in several folds.
+    - Copies: rows that are equal in all features and the target, at least 0.5 % of all and ten
+      times as many as after each column was shuffled by itself.
+    - Leaks: a column that orders the rows as the target does (rank correlation or AUROC of at least
+      0.999), or whose categories give the class in 99.9 % of the rows of another half.
+    - Duplicate columns: two columns that part or order the rows in the same way.
+
+    Parameters
+    ----------
+    table : Table
+    prepared : Prepared
+        Of this table, by `prepare_training`.
+
+    Examples
+    --------
+    >>> from gbuq_core.tables import infer_schema, prepare_training, read_table
+    >>> rows = "".join(f"{i % 17},{i * i % 23},{3 * (i * i % 23)}\n" for i in range(80))
+    >>> table = read_table(f"x,y,z\n{rows}".encode())
+    >>> split_warnings(table, prepare_training(table, infer_schema(table), "y"))[-1]
+    'The column "z" orders the rows exactly as the target does: ...'
+    """
+    X = prepared.X.iloc[:_MOST_ROWS]
+    y = prepared.y[:_MOST_ROWS]
+    names = _column_of(prepared)
+    return [
+        *_repeated_ids(table, prepared),
+        *_copies(X, y),
+        *_leaks(X, y, bool(prepared.target.classes), names),
+        *_duplicate_columns(X, names),
+    ]
+
+
+def _column_of(prepared: Prepared) -> dict[str, str]:
+    return {feature.name: feature.column for feature in prepared.features}
+
+
+def _repeated_ids(table: Table, prepared: Prepared) -> list[str]:
+    found = []
+    for column in prepared.schema.columns:
+        named = _ID_NAME.search(column.name) or _ID_NAME.search(column.name.lower())
+        if column.name == prepared.target.name or not (named or column.kind == "identifier"):
+            continue
+        text = as_text(single_chunk(table.data, column.name), column.missing_values)
+        n_known, n_distinct = len(text) - text.null_count, len(text.drop_null().unique())
+        if _FEWEST_GROUPS <= n_distinct <= _MOST_GROUPS * n_known:
+            found.append(
+                f"The column {shown(column.name)} has {counted(n_distinct, 'value')} for "
+                f"{counted(n_known, 'row')}. If it names a person or a thing, its rows are in "
+                "several folds, and the scores are better than for a new one."
+            )
+    return found
+
+
+def _copies(X: pd.DataFrame, y: NDArray[np.float64]) -> list[str]:
+    known = ~np.isnan(y)
+    if not X.shape[1] or not known.any():
+        return []
+    cells = np.column_stack([*(_codes(X[name]) for name in X.columns), _ranks(y)])[known]
+    n_copies = _n_repeated(cells)
+    rng = np.random.default_rng(0)
+    by_chance = _n_repeated(np.column_stack([rng.permutation(column) for column in cells.T]))
+    if n_copies < max(2, _FEWEST_COPIES * len(cells), _MORE_THAN_CHANCE * by_chance):
+        return []
+    return [
+        f"{counted(n_copies, 'row is a copy', 'rows are copies')} of another row, target included. "
+        "Where a copy is in another fold, the model has seen the answer."
+    ]
+
+
+def _n_repeated(cells: NDArray[np.int64]) -> int:
+    """Rows that are not the only ones of their kind."""
+    keys = pd.util.hash_pandas_object(pd.DataFrame(cells), index=False).to_numpy()
+    _, count = np.unique(keys, return_counts=True)
+    return int(count[count > 1].sum())
+
+
+def _leaks(
+    X: pd.DataFrame, y: NDArray[np.float64], is_class: bool, names: dict[str, str]
+) -> list[str]:
+    known = ~np.isnan(y)
+    target = y[known]
+    found = []
+    for name in X.columns:
+        values = X[name][known]
+        if isinstance(values.dtype, pd.CategoricalDtype):
+            share = _told_by_category(_codes(values), target) if is_class else 0.0
+            said = f"gives the class in {percent(share, 1)} of the rows"
+        else:
+            numbers = values.to_numpy(np.float64)
+            if is_class:
+                share = _told_by_number(numbers, target)
+                said = "parts the classes almost without error"
+            else:
+                share = _rank_correlation(numbers, target)
+                said = "orders the rows almost as the target does"
+                if share >= 1.0 - 1e-12:
+                    said = "orders the rows exactly as the target does"
+        if share >= _NEAR:
+            found.append(
+                f"The column {shown(names[str(name)])} {said}: leave it out unless it is known "
+                "before the target is."
+            )
+    return list(dict.fromkeys(found))
+
+
+def _told_by_category(codes: NDArray[np.int64], classes: NDArray[np.float64]) -> float:
+    """Share of right classes if the usual class of each category is learnt on the other half."""
+    half = np.random.default_rng(0).permutation(len(codes)) % 2
+    right = 0
+    for part in range(2):
+        learnt = pd.crosstab(codes[half != part], classes[half != part])
+        usual = learnt.idxmax(axis=1)
+        guessed = pd.Series(codes[half == part]).map(usual).to_numpy(np.float64)
+        right += int((guessed == classes[half == part]).sum())
+    return right / len(codes)
+
+
+def _told_by_number(values: NDArray[np.float64], classes: NDArray[np.float64]) -> float:
+    """The lowest over classes of the AUROC of values, or of their distance from those of the class.
+
+    A number that only sets one of three classes apart is no leak.
+    """
+    if np.isnan(values).any():
+        return 0.0
+    worst = 1.0
+    for code in np.unique(classes):
+        mine = classes == code
+        distance = -np.abs(values - np.median(values[mine]))
+        found = auroc(mine, values)
+        worst = min(worst, max(found, 1.0 - found, auroc(mine, distance)))
+        if worst < _NEAR:
+            break
+    return worst
+
+
+def _rank_correlation(values: NDArray[np.float64], target: NDArray[np.float64]) -> float:
+    if np.isnan(values).any() or values.min() == values.max():
+        return 0.0
+    first, second = (pd.Series(part).rank().to_numpy(np.float64) for part in (values, target))
+    return float(abs(np.corrcoef(first, second)[0, 1]))
+
+
+def _duplicate_columns(X: pd.DataFrame, names: dict[str, str]) -> list[str]:
+    first: dict[bytes, str] = {}
+    same: dict[str, list[str]] = {}
+    for name in X.columns:
+        column = names[str(name)]
+        codes = _codes(X[name])
+        if not isinstance(X[name].dtype, pd.CategoricalDtype) and (codes >= 0).any():
+            top = codes.max()
+            codes = min(codes, np.where(codes < 0, codes, top - codes), key=lambda c: c.tobytes())
+        else:
+            codes = pd.factorize(codes)[0].astype(np.int64)
+        kind = b"c" if isinstance(X[name].dtype, pd.CategoricalDtype) else b"n"
+        other = first.setdefault(kind + codes.tobytes(), column)
+        if other != column and column not in same.setdefault(other, []):
+            same[other].append(column)
+    return [
+        f"The {'column' if len(copies) == 1 else 'columns'} {listed(copies)} "
+        f"{'tells' if len(copies) == 1 else 'tell'} a tree the same as {shown(name)}: one of them "
+        "is enough."
+        for name, copies in same.items()
+        if copies
+    ]
+
+
+def _codes(values: Any) -> NDArray[np.int64]:
+    """Codes of categories, or dense ranks of numbers; -1 for missing."""
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        return values.cat.codes.to_numpy().astype(np.int64)
+    return _ranks(values.to_numpy(np.float64))
+
+
+def _ranks(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    known = ~np.isnan(values)
+    codes = np.full(len(values), -1, np.int64)
+    codes[known] = np.unique(values[known], return_inverse=True)[1]
+    return codes

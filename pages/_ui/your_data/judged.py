@@ -1,0 +1,257 @@
+"""Is it any good? PIT, coverage by group, classes, the cost of asking, and what flatters scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from gbuq_core.figures.curves import Curves
+from gbuq_core.figures.table.judged import (
+    asking_figure,
+    describe_asking,
+    describe_groups,
+    describe_pit,
+    groups_figure,
+    pit_figure,
+)
+from gbuq_core.knobs import Knob
+from gbuq_core.metrics import (
+    GroupCoverage,
+    ask_by_threshold,
+    asking_curve,
+    auroc,
+    average_precision,
+    pit_histogram,
+)
+from gbuq_core.presentation import digits, percent, short
+from gbuq_core.tables import (
+    ClassScore,
+    HeldOut,
+    ScoredTable,
+    Table,
+    class_scores,
+    coverage_by_group,
+    group_column,
+    held_out,
+    pit_values,
+    split_warnings,
+)
+from pages._ui.controls import draw_knob
+from pages._ui.curves import show_curves
+from pages._ui.export import is_dark
+from pages._ui.url_state import PageState
+from pages._ui.your_data.results import KINDS, style_of
+
+MEANING = "All numbers are from rows that their model did not learn from."
+_COST_MEANING = (
+    "A person who is asked makes no error. The threshold is chosen on one half of the rows and its "
+    "cost is measured on the other half, both ways. Brackets hold 95 % intervals."
+)
+_GROUP_MEANING = (
+    "Dots are measured, ticks are what they should be. The bars of the groups are bands that hold "
+    "together with 95 % confidence; the colour changes where a band excludes its tick."
+)
+_HEIGHT = 240
+_CURVE_POINTS = 201
+_CACHED = 64
+
+
+class _Cost(NamedTuple):
+    """The picture of what asking costs, and the sentence under it."""
+
+    figure: Curves
+    words: str
+
+
+def draw_judged(
+    page: PageState, values: SimpleNamespace, scored: ScoredTable, table: Table, digest: str
+) -> None:
+    """Draw the section, if it is open. ``table`` is the first file."""
+    knobs = {knob.key: knob for knob in page.knobs}
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("**Is it any good?**", help=MEANING)
+        draw_knob(knobs["good"])
+    if not values.good:
+        return
+    held = _held(digest, scored)
+    if table.n_rows == len(scored.training.X):
+        warnings = _warnings(digest, table, scored)
+        with st.container(key="split-warnings", gap="xsmall"):
+            for sentence in warnings or (
+                "No repeated identifiers, copied rows, leaking or duplicate columns were found.",
+            ):
+                st.text(sentence, width="stretch")
+    left, right = st.columns(2, gap="large")
+    with left:
+        if not held.classes:
+            _draw_pit(digest, held, scored)
+        else:
+            _draw_classes(digest, held, _kind(values))
+    with right:
+        if "group" in knobs and table.n_rows == len(scored.training.X):
+            _draw_groups(knobs, values, scored, held, table, digest)
+    _draw_cost(knobs, values, held, digest)
+
+
+def _draw_pit(digest: str, held: HeldOut, scored: ScoredTable) -> None:
+    st.markdown("**Are the predicted distributions right?**")
+    figure = _pit(digest, held, scored)
+    show_curves(figure, key="pit")
+    st.caption(str(figure.spec["alt"]))
+
+
+def _draw_groups(
+    knobs: Mapping[str, Knob],
+    values: SimpleNamespace,
+    scored: ScoredTable,
+    held: HeldOut,
+    table: Table,
+    digest: str,
+) -> None:
+    title = "Is it right as often as it says" if held.classes else "Do intervals hold"
+    st.markdown(f"**{title} in every group?**", help=_GROUP_MEANING)
+    draw_knob(knobs["group"])
+    if not held.classes:
+        draw_knob(knobs["within"])
+    if values.group == scored.training.target.name:
+        st.text("The target cannot group the rows: choose another column.", width="stretch")
+        return
+    if values.group not in {column.name for column in scored.training.schema.columns}:
+        return  # of the table that is being scored
+    level = 0.0 if held.classes else values.within / 100.0
+    found = _groups(digest, values.group, level, held, scored, table)
+    label = "rows predicted right (%)" if held.classes else "rows inside their interval (%)"
+    words = describe_groups(found, bool(held.classes))
+    st.vega_lite_chart(
+        groups_figure(found, style_of(scored), label, is_dark()), key="coverage-groups", alt=words
+    )
+    st.text(words, width="stretch")
+
+
+def _draw_cost(
+    knobs: Mapping[str, Knob],
+    values: SimpleNamespace,
+    held: HeldOut,
+    digest: str,
+) -> None:
+    st.markdown("**What does it save to ask a person?**", help=_COST_MEANING)
+    picture, told = st.columns(2, gap="large")
+    with told:
+        draw_knob(knobs["wrong" if held.classes else "miss"])
+        if len(held.y) < 2 or not held.errors.any():
+            st.text("No held-out row is wrong, so there is nothing to ask about.", width="stretch")
+            return
+        price = float(values.wrong if held.classes else values.miss)
+        kind = _kind(values)
+        found = _cost(digest, kind, price, held)
+        st.text(found.words, width="stretch")
+        size = "" if held.classes else f"An error of average size is {short(held.errors.mean())}. "
+        st.caption(f"{size}The threshold was chosen on rows other than those that measure it.")
+    with picture:
+        show_curves(found.figure, key="asking")
+
+
+def _kind(values: SimpleNamespace) -> str:
+    """The uncertainty that rows are ranked by, or else the total."""
+    return values.rank if values.rank in KINDS else "total"
+
+
+def _draw_classes(digest: str, held: HeldOut, kind: str) -> None:
+    st.markdown(
+        "**How well is each class found?**",
+        help="Rarest first. Recall is the share of its rows that are predicted so, with a 95 % "
+        "Wilson band. PR-AUC by chance is the class's share of the rows.",
+    )
+    scores = _classes(digest, held)
+    st.dataframe(
+        pd.DataFrame(
+            {
+                "c0": [score.name for score in scores],
+                "c1": [score.n_rows for score in scores],
+                "c2": [_recall(score) for score in scores],
+                "c3": [_share(score.precision) for score in scores],
+                "c4": [_pr(score, len(held.y)) for score in scores],
+                "c5": [digits(score.auroc) if np.isfinite(score.auroc) else "" for score in scores],
+            }
+        ),
+        hide_index=True,
+        column_config={
+            "c0": st.column_config.TextColumn("Class"),
+            "c1": st.column_config.NumberColumn("Rows", format="%d"),
+            "c2": st.column_config.TextColumn("Recall"),
+            "c3": st.column_config.TextColumn("Precision"),
+            "c4": st.column_config.TextColumn("PR-AUC (by chance)"),
+            "c5": st.column_config.TextColumn("AUROC"),
+        },
+        alt=f"Recall, precision and ranking of {len(scores)} classes.",
+    )
+    wrong, order = held.errors, getattr(held.predictions.uncertainty, kind)
+    if 0.0 < wrong.mean() < 1.0:
+        st.caption(
+            f"By {kind} uncertainty, wrong rows are found with an AUROC of "
+            f"{digits(auroc(wrong, order))} (0.5 by chance) and a PR-AUC of "
+            f"{digits(average_precision(wrong, order))} ({digits(wrong.mean())} by chance)."
+        )
+
+
+def _recall(score: ClassScore) -> str:
+    if not score.n_rows:
+        return ""
+    low = percent(score.low, 0).removesuffix(" %")
+    return f"{percent(score.recall, 0)} ({low} to {percent(score.high, 0)})"
+
+
+def _share(value: float) -> str:
+    return percent(value, 0) if np.isfinite(value) else ""
+
+
+def _pr(score: ClassScore, n_rows: int) -> str:
+    if not score.n_rows:
+        return ""
+    return f"{digits(score.average_precision)} ({digits(score.n_rows / n_rows)})"
+
+
+@st.cache_resource(max_entries=8, show_spinner=False, scope="session")
+def _held(digest: str, _scored: ScoredTable) -> HeldOut:
+    return held_out(_scored)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False, scope="session")
+def _warnings(digest: str, _table: Table, _scored: ScoredTable) -> tuple[str, ...]:
+    return tuple(split_warnings(_table, _scored.training))
+
+
+@st.cache_resource(max_entries=_CACHED, show_spinner=False, scope="session")
+def _pit(digest: str, _held: HeldOut, _scored: ScoredTable) -> Curves:
+    pit = pit_values(_held)
+    return pit_figure(pit_histogram(pit), style_of(_scored), describe_pit(pit), _HEIGHT)
+
+
+@st.cache_resource(max_entries=_CACHED, show_spinner=False, scope="session")
+def _groups(
+    digest: str, column: str, level: float, _held: HeldOut, _scored: ScoredTable, _table: Table
+) -> GroupCoverage:
+    groups = group_column(_table, _scored.training.schema.column(column), _held.rows)
+    return coverage_by_group(_held, groups, level)
+
+
+@st.cache_resource(max_entries=_CACHED, show_spinner=False, scope="session")
+def _cost(digest: str, kind: str, price: float, _held: HeldOut) -> _Cost:
+    errors, is_class = _held.errors, bool(_held.classes)
+    if not is_class:
+        errors = errors / errors.mean()
+    order = getattr(_held.predictions.uncertainty, kind)
+    found = ask_by_threshold(errors, order, price)
+    words = describe_asking(found, kind, is_class)
+    curve = asking_curve(errors, order, price, n_points=_CURVE_POINTS)
+    return _Cost(asking_figure(curve, found, kind, words, _HEIGHT), words)
+
+
+@st.cache_resource(max_entries=_CACHED, show_spinner=False, scope="session")
+def _classes(digest: str, _held: HeldOut) -> list[ClassScore]:
+    return class_scores(_held)

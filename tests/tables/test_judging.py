@@ -1,0 +1,180 @@
+"""Held-out rows of each protocol, groups of any column, and what makes scores look too good."""
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gbuq_core.tables import (
+    ScorePlan,
+    class_scores,
+    coverage_by_group,
+    group_column,
+    held_out,
+    infer_schema,
+    load_builtin,
+    pit_values,
+    prepare_training,
+    read_table,
+    score_table,
+    split_warnings,
+)
+from gbuq_core.tables import scoring as table_scoring
+
+PLAN = ScorePlan(n_trees=40, depth=3)
+
+
+def table_of(**columns):
+    return read_table(pd.DataFrame(columns).to_csv(index=False).encode())
+
+
+def noisy(n=200, seed=0, **more):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n)
+    return {"x": x, "z": rng.normal(size=n), "y": x + rng.normal(size=n), **more}
+
+
+def warned(target="y", task=None, **columns):
+    table = table_of(**columns)
+    return split_warnings(table, prepare_training(table, infer_schema(table), target, task))
+
+
+@pytest.mark.parametrize("protocol", ["out_of_fold", "held_out", "new_file"])
+def test_the_rows_are_those_of_the_scores(protocol, monkeypatch):
+    table = table_of(**noisy())
+    new = table_of(**noisy(30, 1)) if protocol == "new_file" else None
+    if protocol == "held_out":
+        monkeypatch.setattr(table_scoring, "MAX_ROWS_OUT_OF_FOLD", 100)
+    scored = score_table(table, "y", new=new, plan=PLAN)
+    assert scored.protocol == protocol
+    held = held_out(scored)
+    assert len(held.rows) == scored.scores.n_rows
+    # The same sums in another order.
+    assert np.sqrt(np.mean(held.errors**2)) == pytest.approx(scored.scores.rmse, rel=1e-12)
+    found = coverage_by_group(held, group_column(table, infer_schema(table).column("x"), held.rows))
+    inside = np.abs(2.0 * pit_values(held) - 1.0) <= 0.9
+    assert found.observed[0] == inside.mean()
+    at = scored.scores.coverage
+    again = coverage_by_group(
+        held, group_column(table, infer_schema(table).column("x"), held.rows), at.levels[0]
+    )
+    assert again.observed[0] == at.observed[0]
+
+
+def test_classes_are_found_as_their_scores_say():
+    wine = load_builtin("wine")
+    scored = score_table(wine.table, wine.about.target, schema=wine.schema, plan=PLAN)
+    held = held_out(scored)
+    assert held.errors.mean() == pytest.approx(scored.scores.error_rate)
+    scores = class_scores(held)
+    assert [score.n_rows for score in scores] == sorted(score.n_rows for score in scores)
+    right = sum(score.recall * score.n_rows for score in scores) / len(held.y)
+    assert right == pytest.approx(1.0 - scored.scores.error_rate)
+    for score in scores:
+        assert score.low <= score.recall <= score.high
+        assert score.average_precision > score.n_rows / len(held.y)
+    assert class_scores(held._replace(classes=())) == []
+
+
+@given(st.lists(st.one_of(st.none(), st.integers(-30, 30)), min_size=3, max_size=60))
+def test_every_row_has_one_group_and_numbers_do_not_overlap(values):
+    if len({value for value in values if value is not None}) < 2:
+        return
+    table = table_of(x=pd.array(values, dtype="Int64"), y=np.arange(float(len(values))))
+    column = infer_schema(table).column("x")
+    groups = group_column(table, column, np.arange(len(values)))
+    assert groups.codes.shape == (len(values),)
+    assert sorted(set(groups.codes.tolist())) == list(range(len(groups.names)))
+    missing = np.array([value is None for value in values])
+    if missing.any() and column.kind == "numeric":
+        assert groups.names[-1] == "missing"
+        assert (groups.codes[missing] == len(groups.names) - 1).all()
+    if column.kind == "numeric":
+        spans = [
+            [value for value, code in zip(values, groups.codes, strict=True) if code == k]
+            for k in range(len(groups.names) - bool(missing.any()))
+        ]
+        for before, after in pairwise(spans):
+            assert max(before) < min(after)
+
+
+def test_frequent_categories_stand_alone_and_dates_are_days():
+    words = [f"w{k}" for k in range(12) for _ in range(2 + (k < 8))] * 3
+    table = table_of(
+        w=words,
+        day=pd.date_range("2024-01-01", periods=len(words)).strftime("%Y-%m-%d"),
+        y=np.arange(float(len(words))),
+    )
+    schema, rows = infer_schema(table), np.arange(len(words))
+    groups = group_column(table, schema.column("w"), rows)
+    assert groups.names == (*(f"w{k}" for k in range(8)), "4 other values")
+    days = group_column(table, schema.column("day"), rows)
+    assert days.names[0].startswith("2024-01-01 to 2024-01-")
+    assert len(days.names) == 5
+
+
+def test_clean_tables_are_not_warned_of():
+    assert warned(**noisy()) == []
+    for key in ("diabetes", "wine", "breast_cancer"):
+        built = load_builtin(key)
+        training = prepare_training(built.table, built.schema, built.about.target)
+        assert split_warnings(built.table, training) == []
+
+
+def test_few_categories_repeat_by_themselves():
+    rng = np.random.default_rng(0)
+    columns = {name: rng.choice(["a", "b"], 300) for name in "pqr"}
+    assert warned(**columns, y=rng.integers(0, 3, 300)) == []
+
+
+def test_repeated_ids():
+    found = warned(**noisy(), patient_id=np.repeat([f"p{k}" for k in range(50)], 4))
+    assert len(found) == 1
+    assert found[0].startswith('The column "patient_id" has 50 values for 200 rows.')
+    assert warned(**noisy(), patient_id=[f"p{k}" for k in range(200)]) == []
+
+
+def test_copied_rows():
+    columns = {name: np.concatenate([v, v[:20]]) for name, v in noisy().items()}
+    assert warned(**columns)[0].startswith("40 rows are copies of another row")
+
+
+def test_leaks():
+    base = noisy()
+    (found,) = warned(**base, price=np.exp(-base["y"]))
+    assert 'The column "price" orders the rows exactly as the target does' in found
+    (found,) = warned(**base, near=base["y"] + 1e-3 * np.arange(200) / 200)
+    assert 'The column "near" orders the rows' in found
+    label = np.where(base["y"] > 0, "yes", "no")
+    code = {"yes": "A", "no": "B"}
+    plain = {"x": base["x"], "z": base["z"]}
+    (found,) = warned(**plain, state=[code[word] for word in label], y=label)
+    assert 'The column "state" gives the class in 100.0 % of the rows' in found
+    (found,) = warned(**plain, dose=base["y"], y=label)
+    assert 'The column "dose" parts the classes' in found
+
+
+def test_a_column_that_tells_one_of_three_classes_is_no_leak():
+    rng = np.random.default_rng(1)
+    label = rng.integers(0, 3, 300)
+    assert warned(size=np.where(label == 0, 9.0, 0.0) + rng.random(300), y=label) == []
+
+
+def test_duplicate_columns():
+    base = noisy()
+    words = np.where(base["z"] > 0, "left", "right")
+    found = warned(
+        **base,
+        fahrenheit=32 + 1.8 * base["x"],
+        falling=-(base["x"] ** 3),
+        side=words,
+        seite=np.where(words == "left", "links", "rechts"),
+    )
+    assert found == [
+        'The columns "fahrenheit" and "falling" tell a tree the same as "x": one of them is '
+        "enough.",
+        'The column "seite" tells a tree the same as "side": one of them is enough.',
+    ]
