@@ -30,7 +30,8 @@ _LEAST_SPREAD = 1e3 * TINIEST_SCALE  # of y: three digits of its std are more th
 def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Check X against the estimator's columns and return it: a frame as it is, else float64.
 
-    NaN is left to the model; infinity is refused.
+    NaN is left to the model; infinity is refused. An array of objects that are not all numbers
+    becomes a frame, whose columns have types of their own.
     """
     if isinstance(X, pd.DataFrame):
         if 0 in X.shape:
@@ -61,7 +62,13 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
             estimator, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"
         )
     except ValueError as error:
+        if isinstance(X, np.ndarray) and X.dtype == object and any(map(_is_text, X.flat)):
+            return check_rows(estimator, pd.DataFrame(X).infer_objects(), reset=reset)
         raise InvalidData(" ".join(str(error).split())) from error
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
 
 
 def numbers_of(X: Any) -> np.ndarray:

@@ -41,14 +41,12 @@ def draw_failing(
         return
     st.text(describe_failures(found, unit), width="stretch")
     for number, cohort in enumerate(found.cohorts):
-        with st.container(
-            horizontal=True, vertical_alignment="center", key=f"failing-{number}", gap="medium"
-        ):
-            st.text(describe_cohort(cohort, found, unit), width="stretch")
-            if len(cohort.text) <= _LONGEST_CONDITION:
-                st.button(
-                    "List rows", key=f"_failing_{number}", on_click=_list_rows, args=(cohort.text,)
-                )
+        words, button = st.columns([0.86, 0.14], vertical_alignment="center")
+        words.text(describe_cohort(cohort, found, unit), width="stretch")
+        if len(cohort.text) <= _LONGEST_CONDITION:
+            button.button(
+                "List rows", key=f"_failing_{number}", on_click=_list_rows, args=(cohort.text,)
+            )
 
 
 def describe_failures(found: Failures, unit: str) -> str:
