@@ -126,7 +126,7 @@ ATTACKS: dict[str, Callable[[], bytes]] = {
         b"<si><t>" + b"x" * 900_000 + b"</t></si>",
     ),
     "300 MB of blanks, Excel": lambda: workbook(b" " * 300_000_000),
-    "10,000 columns of words": lambda: grid(1_000, 10_000, LETTERS),
+    "5,000 columns of words": lambda: grid(1_000, 5_000, LETTERS),
 }
 LARGE: dict[str, Callable[[], bytes]] = {
     "500,000 x 50 numbers": lambda: grid(500_000, 50, DIGITS),
@@ -135,7 +135,7 @@ LARGE: dict[str, Callable[[], bytes]] = {
     "900,000 x 5 numbers, Excel": lambda: workbook(
         sheet_of(900_000, 5, b'<c r="%s%d"><v>1.25</v></c>')
     ),
-    "10,000 columns of 20 words": lambda: grid(20, 10_000, LETTERS),
+    "5,000 columns of 20 words": lambda: grid(20, 5_000, LETTERS),
 }
 FILES = {**ATTACKS, **LARGE}
 

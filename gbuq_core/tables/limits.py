@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from gbuq_core.errors import TableError
 from gbuq_core.presentation import counted, shown
 
-MAX_COLUMNS = 10_000
+MAX_COLUMNS = 5_000
 MAX_CELLS = 30_000_000
 MAX_CELL_BYTES = 2**20
 MAX_LINE_BYTES = 2**23
@@ -30,7 +30,7 @@ def check_columns(n_columns: int) -> None:
     >>> check_columns(20_000)
     Traceback (most recent call last):
         ...
-    gbuq_core.errors.TableError: The file has 20,000 columns, more than the limit of 10,000: keep
+    gbuq_core.errors.TableError: The file has 20,000 columns, more than the limit of 5,000: keep
     fewer columns.
     """
     if n_columns > MAX_COLUMNS:

@@ -30,7 +30,7 @@ def test_knobs_of_the_view_check_no_claim_again(monkeypatch):
 def test_the_edits_are_no_control_that_anybody_sees():
     at = open_novelty(edits=ERASED)
     assert "edits" not in [box.key for box in at.sidebar.text_input]
-    assert ".st-key-novelty-unseen { display: none; }" in style._CSS
+    assert ".st-key-novelty-unseen, .st-key-tab-token { display: none; }" in style._CSS
 
 
 def test_a_lasso_points_to_its_question_once():

@@ -235,10 +235,13 @@ def test_every_part_of_the_header_is_checked(name, files):
     if "catboost" in name:
         pytest.skip("CatBoost tries each model in a process of its own, which takes seconds")
     header, arrays = archive.read_archive(files[name])
-    for path in header_places(header):
+    odds = (None, -1, 2**70, "odd", [], {}, float("nan"))
+    for number, path in enumerate(header_places(header)):
         if path[0] in ("format", "version", "arrays", "fit_seconds", "feature_names"):
             continue
-        for odd in (None, -1, 2**70, "odd", [], {}, float("nan")):
+        # XGBoost takes long to read its own bytes: there each place gets three of them in turn.
+        some = np.roll(np.arange(len(odds)), number)[:3] if "xgboost" in name else range(len(odds))
+        for odd in [odds[k] for k in some]:
             changed = copy.deepcopy(header)
             part = changed
             for key in path[:-1]:

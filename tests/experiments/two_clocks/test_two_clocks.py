@@ -117,7 +117,7 @@ def test_each_ensemble_is_the_estimators_own(model, kind):
 @pytest.mark.parametrize("model", SINGLE)
 def test_another_librarys_model_stops_where_the_wrapper_stops_it(model, tails):
     pytest.importorskip(model)
-    settings = replace(SMALL, model=model, trees=60, ngboost_trees=60)
+    settings = replace(SMALL, model=model, trees=60, ngboost_trees=30)
     look = look_of(replace(settings, tails=tails))
     rows, plan = look.fit.rows, look.fit.plan
     unfitted = clone_of(fit_model(plan, rows))
@@ -402,7 +402,7 @@ def test_the_copied_code_of_every_model_prints_the_pages_scores(model, data, cap
     if METHODS[model].missing():
         pytest.skip(METHODS[model].missing())
     settings = replace(
-        SMALL, data=data, model=model, rows=100, trees=100, ngboost_trees=40, members=2
+        SMALL, data=data, model=model, rows=100, trees=100, ngboost_trees=20, members=2
     )
     exec(two_clocks_code(settings), {})
     printed = capsys.readouterr().out.split()
