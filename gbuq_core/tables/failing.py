@@ -13,12 +13,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gbuq_core.distribution import student
 from gbuq_core.errors import InvalidData
 from gbuq_core.metrics import binomial_band
 from gbuq_core.presentation import number_between
 from gbuq_core.tables.explaining import feature_groups
-from gbuq_core.tables.predicting import row_errors
+from gbuq_core.tables.judging import HeldOut, held_out, pit_values
 from gbuq_core.tables.scoring import ScoredTable
 from gbuq_core.validation import check_choice, check_number
 
@@ -104,6 +103,7 @@ def find_failures(scored: ScoredTable, measure: str = "error", seed: int = 0) ->
     Parameters
     ----------
     scored : ScoredTable
+        Beside a second file, the groups are those of the first file's held-out rows.
     measure : {"error", "misses", "knowledge"}
         What is large in a group that fails: the error, the share of rows outside their 90 %
         interval (of regressions), or knowledge uncertainty.
@@ -134,17 +134,18 @@ def find_failures(scored: ScoredTable, measure: str = "error", seed: int = 0) ->
     check_number("seed", seed, 0, 2**31 - 1, integer=True)
     if measure == "misses" and scored.training.target.classes:
         raise InvalidData("A predicted class has no interval: look at errors or at knowledge.")
-    rows = _judged_rows(scored)
-    if len(rows) < FEWEST_ROWS:
+    held = held_out(scored)
+    n_rows = len(held.rows)
+    if n_rows < FEWEST_ROWS:
         raise InvalidData(
-            f"{len(rows)} rows with a target were held out. To look for groups and to judge them "
+            f"{n_rows} rows with a target were held out. To look for groups and to judge them "
             f"takes {FEWEST_ROWS}."
         )
-    every = _Numbers.of(scored)
+    every = _Numbers.of(held)
     looked_at = every.measure(measure)
-    shuffled = np.random.default_rng(seed).permutation(rows)
-    looking, judging = np.split(shuffled, [len(rows) // 2])
-    questions = _questions(scored, looking)
+    looking, judging = np.split(np.random.default_rng(seed).permutation(n_rows), [n_rows // 2])
+    X = scored.training.X.iloc[held.rows]
+    questions = _questions(X.iloc[looking], feature_groups(scored.training))
     cohorts: list[Cohort] = []
     if questions.names:
         tree = DecisionTreeRegressor(
@@ -155,10 +156,10 @@ def find_failures(scored: ScoredTable, measure: str = "error", seed: int = 0) ->
         )
         tree.fit(questions.values, looked_at[looking])
         for conditions in _leaves(tree.tree_, questions):
-            cohort = _judge(scored, conditions, judging, every, looked_at)
+            cohort = _judge(X, conditions, judging, every, looked_at)
             if cohort is not None:
                 cohorts.append(cohort)
-    everything = _judge(scored, (), judging, every, looked_at)
+    everything = _judge(X, (), judging, every, looked_at)
     assert everything is not None  # there are at least 50 judging rows
     cohorts.sort(key=lambda cohort: -cohort.gap)
     found = tuple(cohorts) if len(cohorts) > 1 else ()
@@ -166,25 +167,20 @@ def find_failures(scored: ScoredTable, measure: str = "error", seed: int = 0) ->
 
 
 class _Numbers(NamedTuple):
-    """Of every row: absolute error or wrong class, outside its interval, knowledge."""
+    """Of every held-out row: absolute error or wrong class, outside its interval, knowledge."""
 
     error: NDArray[np.float64]
     misses: NDArray[np.float64]
     knowledge: NDArray[np.float64]
+    is_regression: bool
 
     @staticmethod
-    def of(scored: ScoredTable) -> _Numbers:
-        said = scored.predictions
-        error = row_errors(scored.scored, said)
-        misses = np.full(len(error), np.nan)
-        if not scored.training.target.classes:
-            scale = np.sqrt(said.uncertainty.total)
-            for df in np.unique(said.df):
-                rows = said.df == df
-                low, high = student(said.loc[rows], scale[rows], float(df)).interval(LEVEL)
-                y = scored.scored.y[rows]
-                misses[rows] = np.where(np.isnan(y), np.nan, (y < low) | (y > high))
-        return _Numbers(error, misses, np.asarray(said.uncertainty.knowledge))
+    def of(held: HeldOut) -> _Numbers:
+        misses = np.full(len(held.rows), np.nan)
+        if not held.classes:
+            misses = (np.abs(pit_values(held) - 0.5) > LEVEL / 2.0).astype(np.float64)
+        knowledge = np.asarray(held.predictions.uncertainty.knowledge)
+        return _Numbers(held.errors, misses, knowledge, not held.classes)
 
     def measure(self, name: str) -> NDArray[np.float64]:
         values: NDArray[np.float64] = getattr(self, name)
@@ -204,21 +200,12 @@ class _Questions(NamedTuple):
     other: dict[tuple[str, str], str]
 
 
-def _judged_rows(scored: ScoredTable) -> NDArray[np.int64]:
-    """Rows with a target that their model did not learn from, and with a finite uncertainty."""
-    known = scored.scored.known & np.isfinite(scored.predictions.uncertainty.total)
-    if scored.protocol == "held_out":
-        known[scored.models[0].rows] = False
-    return np.flatnonzero(known)
-
-
-def _questions(scored: ScoredTable, rows: NDArray[np.int64]) -> _Questions:
+def _questions(X: pd.DataFrame, groups: dict[str, list[str]]) -> _Questions:
     """Numbers as they are, the most frequent categories one by one; no dates."""
     names: list[tuple[str, str | None]] = []
     parts: list[NDArray[np.float64]] = []
     other: dict[tuple[str, str], str] = {}
-    X = scored.scored.X.iloc[rows]
-    for column, features in feature_groups(scored.training).items():
+    for column, features in groups.items():
         if len(features) > 1 or features[0] != column:
             continue  # a date: its parts are not cells of the table
         cells = X[column]
@@ -241,7 +228,7 @@ def _questions(scored: ScoredTable, rows: NDArray[np.int64]) -> _Questions:
         # A missing cell is on no side of a limit; it is kept out of the conditions' groups below.
         parts.append(np.where(missing, np.nanmedian(numbers), numbers))
         names.append((column, None))
-    values = np.column_stack(parts) if parts else np.empty((len(rows), 0))
+    values = np.column_stack(parts) if parts else np.empty((len(X), 0))
     return _Questions(names, values, other)
 
 
@@ -287,9 +274,8 @@ def _shortest(path: tuple[Condition, ...]) -> tuple[Condition, ...]:
     return tuple(kept.values())
 
 
-def _holds(scored: ScoredTable, conditions: tuple[Condition, ...]) -> NDArray[np.bool_]:
+def _holds(X: pd.DataFrame, conditions: tuple[Condition, ...]) -> NDArray[np.bool_]:
     """Which rows meet all conditions."""
-    X = scored.scored.X
     keep = np.ones(len(X), bool)
     for column, sign, value in conditions:
         cells = X[column]
@@ -306,18 +292,18 @@ def _holds(scored: ScoredTable, conditions: tuple[Condition, ...]) -> NDArray[np
 
 
 def _judge(
-    scored: ScoredTable,
+    X: pd.DataFrame,
     conditions: tuple[Condition, ...],
     judging: NDArray[np.int64],
     every: _Numbers,
     looked_at: NDArray[np.float64],
 ) -> Cohort | None:
-    inside = _holds(scored, conditions)[judging]
+    inside = _holds(X, conditions)[judging]
     mine, others = judging[inside], judging[~inside]
     if len(mine) < 2:
         return None
     error = every.error[mine]
-    if not scored.training.target.classes:
+    if every.is_regression:
         error = np.square(error)
     misses, band = math.nan, (math.nan, math.nan)
     if not np.isnan(every.misses[mine]).any():
@@ -334,7 +320,7 @@ def _judge(
         conditions,
         len(mine),
         len(mine) / len(judging),
-        mean if scored.training.target.classes else math.sqrt(mean),
+        math.sqrt(mean) if every.is_regression else mean,
         misses,
         band,
         float(every.knowledge[mine].mean()),

@@ -145,3 +145,12 @@ def test_a_table_without_anything_to_ask_has_no_groups():
 )
 def test_conditions_are_written_as_the_box_reads_them(condition, text):
     assert condition.text == text
+
+
+def test_beside_a_second_file_the_first_files_rows_are_judged():
+    frame = make_frame()
+    new = frame.drop(columns="y").iloc[:30]
+    first, second = (read_table(part.to_csv(index=False).encode()) for part in (frame, new))
+    found = find_failures(score_table(first, "y", new=second, plan=PLAN))
+    # One fifth of 600 rows was held out; half of these look and half judge.
+    assert (found.n_looking, found.everything.n_rows) == (60, 60)
