@@ -50,7 +50,7 @@ from gbuq_core.tables.judging import (
     held_out,
     pit_values,
 )
-from gbuq_core.tables.predicting import Predictions, ScorePlan
+from gbuq_core.tables.predicting import Predictions, ScorePlan, law_of
 from gbuq_core.tables.schema import Schema, edit_schema, infer_schema, suggest_target
 from gbuq_core.tables.scoring import (
     ADDED_NAMES,
@@ -138,6 +138,7 @@ __all__ = [
     "held_out",
     "infer_schema",
     "infer_task",
+    "law_of",
     "load_builtin",
     "measure_unfamiliarity",
     "pit_values",

@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gbuq_core.distribution import student
 from gbuq_core.metrics import (
     GroupCoverage,
     auroc,
@@ -30,9 +29,8 @@ from gbuq_core.tables.columns import (
     single_chunk,
 )
 from gbuq_core.tables.files import Table
-from gbuq_core.tables.predicting import Predictions, predict_rows
+from gbuq_core.tables.predicting import Predictions, law_of, predict_rows
 from gbuq_core.tables.scoring import ScoredTable, joined
-from gbuq_core.uncertainty import Uncertainty
 from gbuq_core.validation import check_number
 
 MOST_GROUPS = 8
@@ -139,20 +137,7 @@ def held_out(scored: ScoredTable) -> HeldOut:
     if scored.protocol == "held_out":
         here[scored.models[0].rows] = False
     rows = np.flatnonzero(here)
-    return HeldOut(rows, training.y[rows], _taken(scored.predictions, rows), classes)
-
-
-def _taken(found: Predictions, rows: NDArray[np.int64]) -> Predictions:
-    return Predictions(
-        found.loc[rows],
-        found.probabilities[rows],
-        Uncertainty(*(part[rows] for part in found.uncertainty)),
-        found.nll[rows],
-        found.unseen_level[rows],
-        found.new_missing[rows],
-        found.flagged_columns,
-        found.df[rows],
-    )
+    return HeldOut(rows, training.y[rows], scored.predictions.take(rows), classes)
 
 
 def pit_values(held: HeldOut) -> NDArray[np.float64]:
@@ -160,10 +145,7 @@ def pit_values(held: HeldOut) -> NDArray[np.float64]:
 
     For a regression only.
     """
-    part = held.predictions
-    law = student(part.loc, np.sqrt(part.uncertainty.total), part.df)
-    pit: NDArray[np.float64] = law.cdf(held.y)
-    return pit
+    return law_of(held.predictions).cdf(held.y)
 
 
 def group_column(table: Table, column: Column, rows: NDArray[np.int64]) -> Groups:

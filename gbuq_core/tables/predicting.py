@@ -9,7 +9,7 @@ stop is chosen in `gbuq_core.tables.clocks`.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,6 +21,7 @@ from scipy.special import logsumexp
 from gbuq_core.boosting.base import FitEstimate
 from gbuq_core.boosting.stopping import FEWEST_ROWS, MEAN_WEIGHT
 from gbuq_core.calibration.clocks import student_nll
+from gbuq_core.distribution import Distribution, LogDistribution, student
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.jobs import tick
 from gbuq_core.methods import METHODS, find_methods
@@ -343,6 +344,9 @@ class Predictions(NamedTuple):
         Where that happened.
     df : ndarray of shape (n_rows,), float64
         Degrees of freedom of the Student t of a regression; infinite means a normal.
+    log_loc, log_scale : ndarray of shape (n_rows,), float64, or None
+        Mean and std of the logarithm of the target, of models trained on it: the law is then that
+        of its exponential. None on the plain scale. `law_of` reads it.
     """
 
     loc: NDArray[np.float64]
@@ -353,6 +357,83 @@ class Predictions(NamedTuple):
     new_missing: NDArray[np.bool_]
     flagged_columns: tuple[str, ...]
     df: NDArray[np.float64]
+    log_loc: NDArray[np.float64] | None = None
+    log_scale: NDArray[np.float64] | None = None
+
+    def take(self, rows: NDArray[Any] | slice) -> Predictions:
+        """The same of some rows, by position or by mask."""
+        return Predictions(
+            self.loc[rows],
+            self.probabilities[rows],
+            Uncertainty(*(part[rows] for part in self.uncertainty)),
+            self.nll[rows],
+            self.unseen_level[rows],
+            self.new_missing[rows],
+            self.flagged_columns,
+            self.df[rows],
+            None if self.log_loc is None else self.log_loc[rows],
+            None if self.log_scale is None else self.log_scale[rows],
+        )
+
+    @staticmethod
+    def join(pieces: Sequence[Predictions]) -> Predictions:
+        """Predictions of several lots of rows, one lot after the other."""
+
+        def joined(name: str) -> Any:
+            parts = [getattr(piece, name) for piece in pieces]
+            return None if parts[0] is None else np.concatenate(parts)
+
+        kinds = zip(*(piece.uncertainty for piece in pieces), strict=True)
+        columns = [name for piece in pieces for name in piece.flagged_columns]
+        return Predictions(
+            joined("loc"),
+            joined("probabilities"),
+            Uncertainty(*(np.concatenate(parts) for parts in kinds)),
+            joined("nll"),
+            joined("unseen_level"),
+            joined("new_missing"),
+            tuple(dict.fromkeys(columns)),
+            joined("df"),
+            joined("log_loc"),
+            joined("log_scale"),
+        )
+
+
+def law_of(predictions: Predictions, rows: NDArray[Any] | slice | None = None) -> Distribution:
+    r"""The predicted law of the target of a regression's rows: everything that needs one asks here.
+
+    On the plain scale it is a Student t (a normal where ``df`` is infinite) around ``loc`` whose
+    variance is the total uncertainty. Of models that learnt the logarithm of the target it is the
+    exponential of such a law: a `LogDistribution`, whose intervals are positive and not symmetric.
+    Quantiles, intervals, cdf, density and CRPS are in units of the target either way. Use these,
+    and ``predictions.loc`` for the prediction: the mean and std of a `LogDistribution` differ a
+    little from the members' mean and total uncertainty.
+
+    Parameters
+    ----------
+    predictions : Predictions
+        Of a regression.
+    rows : ndarray or slice, optional
+        Positions or a mask; all rows by default.
+
+    Returns
+    -------
+    Distribution
+        Of (n_rows,) values.
+
+    Examples
+    --------
+    >>> from gbuq_core.tables import ScorePlan, read_table, score_table
+    >>> text = "x,y" + "".join(f"\n{i % 7},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
+    >>> scored = score_table(read_table(text.encode()), "y", plan=ScorePlan(n_trees=20))
+    >>> law = law_of(scored.predictions, np.arange(3))
+    >>> law.interval(0.9).lower.shape, bool((law.loc == scored.predictions.loc[:3]).all())
+    ((3,), True)
+    """
+    part = predictions if rows is None else predictions.take(rows)
+    if part.log_loc is None or part.log_scale is None:
+        return student(part.loc, np.sqrt(part.uncertainty.total), part.df)
+    return LogDistribution(student(part.log_loc, part.log_scale, part.df))
 
 
 def bins_for(plan: ScorePlan, n_features: int) -> int:
@@ -466,19 +547,7 @@ def predict_rows(
         members = all_classes(model.predict_members(part), model, n_classes)
         flags = model.inspect_rows(part)
         blocks.append(judge_members(members, flags, y[rows], n_classes, spread, tails_of(model)))
-    columns = [name for part in blocks for name in part.flagged_columns]
-    return Predictions(
-        np.concatenate([part.loc for part in blocks]),
-        np.concatenate([part.probabilities for part in blocks]),
-        Uncertainty(
-            *(np.concatenate(u) for u in zip(*(b.uncertainty for b in blocks), strict=True))
-        ),
-        np.concatenate([part.nll for part in blocks]),
-        np.concatenate([part.unseen_level for part in blocks]),
-        np.concatenate([part.new_missing for part in blocks]),
-        tuple(dict.fromkeys(columns)),
-        np.concatenate([part.df for part in blocks]),
-    )
+    return Predictions.join(blocks)
 
 
 def _judge_listed(

@@ -28,7 +28,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gbuq_core.calibration import ClassClocks, Clocks
-from gbuq_core.distribution import student
 from gbuq_core.jobs import check_memory, effective_n_jobs, parallel_map, stage
 from gbuq_core.metrics import (
     Coverage,
@@ -65,6 +64,7 @@ from gbuq_core.tables.predicting import (
     depth_for,
     fit_rows,
     held_out_fifth,
+    law_of,
     make_estimator,
     predict_rows,
     predicted_values,
@@ -204,7 +204,7 @@ def _regression(
     y_train: NDArray[np.float64],
 ) -> RegressionScores:
     loc = predictions.loc[rows]
-    law = student(loc, np.sqrt(uncertainty.total), predictions.df[rows])
+    law = law_of(predictions, rows)
     squared = (y - loc) ** 2
     return RegressionScores(
         n_rows=len(y),
@@ -437,24 +437,7 @@ def joined(pieces: list[Predictions], places: list[NDArray[np.int64]]) -> Predic
     """Predictions of parts of some rows in the order of the rows."""
     if len(pieces) == 1:
         return pieces[0]
-    order = np.argsort(np.concatenate(places), kind="stable")
-
-    def join(name: str) -> NDArray[Any]:
-        found: NDArray[Any] = np.concatenate([getattr(piece, name) for piece in pieces])[order]
-        return found
-
-    parts = zip(*(piece.uncertainty for piece in pieces), strict=True)
-    columns = [name for piece in pieces for name in piece.flagged_columns]
-    return Predictions(
-        join("loc"),
-        join("probabilities"),
-        Uncertainty(*(np.concatenate(part)[order] for part in parts)),
-        join("nll"),
-        join("unseen_level"),
-        join("new_missing"),
-        tuple(dict.fromkeys(columns)),
-        join("df"),
-    )
+    return Predictions.join(pieces).take(np.argsort(np.concatenate(places), kind="stable"))
 
 
 def evaluate_measured(
