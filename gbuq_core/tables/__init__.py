@@ -22,6 +22,7 @@ from gbuq_core.tables.cleaning import (
 )
 from gbuq_core.tables.columns import CHOSEN_KINDS, FEATURE_KINDS, KINDS, Column
 from gbuq_core.tables.database import read_query
+from gbuq_core.tables.evaluating import ClassificationScores, RegressionScores, Scores
 from gbuq_core.tables.explaining import (
     EFFECT_MEANING,
     ColumnDistribution,
@@ -57,12 +58,9 @@ from gbuq_core.tables.scoring import (
     MAX_ROWS_OUT_OF_FOLD,
     PROTOCOLS,
     AddedColumns,
-    ClassificationScores,
     FittedModel,
-    RegressionScores,
     ScoredTable,
     ScoreEstimate,
-    Scores,
     estimate_scoring,
     score_table,
 )

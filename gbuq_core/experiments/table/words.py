@@ -10,7 +10,8 @@ from gbuq_core.experiments.table.evidence import find_evidence
 from gbuq_core.experiments.table.fit import Cut, CutModel, held_out_rows
 from gbuq_core.methods import METHODS
 from gbuq_core.presentation import short
-from gbuq_core.tables.scoring import RegressionScores, ScoredTable, Scores
+from gbuq_core.tables.evaluating import RegressionScores, Scores
+from gbuq_core.tables.scoring import ScoredTable
 from gbuq_core.tables.unfamiliar import Evidence, foreign_notice, say_reason
 
 _NAMED_ROWS = 3

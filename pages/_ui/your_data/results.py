@@ -17,8 +17,9 @@ from gbuq_core.figures.theme import METHOD_STYLES, MethodStyle
 from gbuq_core.glossary import GLOSSARY
 from gbuq_core.presentation import digits, short
 from gbuq_core.tables.clocks import describe_clocks
+from gbuq_core.tables.evaluating import RegressionScores, Scores
 from gbuq_core.tables.predicting import row_errors
-from gbuq_core.tables.scoring import RegressionScores, ScoredTable, Scores
+from gbuq_core.tables.scoring import ScoredTable
 from pages._ui.curves import show_curves
 
 MOST_DOTS = 2000

@@ -1,0 +1,192 @@
+"""The scores of a table's predictions on rows that were held out."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gbuq_core.metrics import (
+    Coverage,
+    RejectionCurve,
+    Reliability,
+    auroc,
+    calibration_error,
+    error_rate,
+    pit_coverage,
+    prr,
+    rejection_curve,
+    reliability,
+    rmse,
+)
+from gbuq_core.tables.predicting import Predictions, law_of
+from gbuq_core.uncertainty import Uncertainty
+
+COVERAGE_LEVELS = (0.5, 0.8, 0.95)
+_CURVE_POINTS = 201
+
+
+class ByKind(NamedTuple):
+    """One number for each of total, data and knowledge uncertainty."""
+
+    total: float
+    data: float
+    knowledge: float
+
+
+class RejectionCurves(NamedTuple):
+    """Rejection by total, data and knowledge uncertainty."""
+
+    total: RejectionCurve
+    data: RejectionCurve
+    knowledge: RejectionCurve
+
+
+class RegressionScores(NamedTuple):
+    """Scores of a regression on rows that were not learnt from.
+
+    Attributes
+    ----------
+    n_rows : int
+    nll : float
+        Of the members' mixture, in nats.
+    nll_normal : float
+        Of one law a row with the total uncertainty, in nats: a normal, or the Student t that the
+        table's rows chose. Its CRPS and its intervals are the next ones.
+    rmse, crps : float
+        In units of the target.
+    baseline_rmse : float
+        Of predicting the training rows' mean, in units of the target.
+    coverage : Coverage
+        Of central intervals of 50, 80 and 95 %, with binomial bands.
+    prr : ByKind
+        How well each uncertainty ranks squared errors, in percent.
+    rejection : RejectionCurves
+        Of squared errors.
+    """
+
+    n_rows: int
+    nll: float
+    nll_normal: float
+    rmse: float
+    baseline_rmse: float
+    crps: float
+    coverage: Coverage
+    prr: ByKind
+    rejection: RejectionCurves
+
+
+class ClassificationScores(NamedTuple):
+    """Scores of a classification on rows that were not learnt from.
+
+    Attributes
+    ----------
+    n_rows : int
+    nll : float
+        Of the mean of the members' probabilities, in nats.
+    error_rate, baseline_error_rate : float
+        Shares of wrong classes, and the same for the training rows' most frequent class.
+    calibration_error : float
+        Mean gap of accuracy to confidence.
+    reliability : Reliability
+        Accuracy by confidence.
+    prr : ByKind
+        How well each uncertainty ranks errors, in percent.
+    auroc : ByKind
+        The chance that a wrong row is more uncertain than a right one.
+    rejection : RejectionCurves
+        Of errors, 0 or 1 a row.
+    """
+
+    n_rows: int
+    nll: float
+    error_rate: float
+    baseline_error_rate: float
+    calibration_error: float
+    reliability: Reliability
+    prr: ByKind
+    auroc: ByKind
+    rejection: RejectionCurves
+
+
+Scores = RegressionScores | ClassificationScores
+
+
+def evaluate(
+    y: NDArray[np.float64],
+    predictions: Predictions,
+    rows: NDArray[np.bool_],
+    y_train: NDArray[np.float64],
+    n_classes: int,
+) -> Scores:
+    """Scores over some rows.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_rows,)
+        Numbers or class codes, NaN where not known.
+    predictions : Predictions
+        Of all rows.
+    rows : ndarray of shape (n_rows,), bool
+        Which rows count, among those with a target; there must be at least one.
+    y_train : ndarray of shape (n_training,)
+        For the baselines.
+    n_classes : int
+        0 for a regression.
+    """
+    rows = rows & ~np.isnan(y)
+    uncertainty = Uncertainty(*(part[rows] for part in predictions.uncertainty))
+    if n_classes:
+        return _classification(y[rows], predictions, rows, uncertainty, y_train)
+    return _regression(y[rows], predictions, rows, uncertainty, y_train)
+
+
+def _regression(
+    y: NDArray[np.float64],
+    predictions: Predictions,
+    rows: NDArray[np.bool_],
+    uncertainty: Uncertainty,
+    y_train: NDArray[np.float64],
+) -> RegressionScores:
+    loc = predictions.loc[rows]
+    law = law_of(predictions, rows)
+    squared = (y - loc) ** 2
+    return RegressionScores(
+        n_rows=len(y),
+        nll=float(predictions.nll[rows].mean()),
+        nll_normal=-float(law.logpdf(y).mean()),
+        rmse=rmse(y, loc),
+        baseline_rmse=rmse(y, np.full(len(y), y_train.mean())),
+        crps=float(law.crps(y).mean()),
+        coverage=pit_coverage(law.cdf(y), COVERAGE_LEVELS),
+        prr=ByKind(*(prr(squared, part) for part in uncertainty)),
+        rejection=_curves(squared, uncertainty),
+    )
+
+
+def _classification(
+    y: NDArray[np.float64],
+    predictions: Predictions,
+    rows: NDArray[np.bool_],
+    uncertainty: Uncertainty,
+    y_train: NDArray[np.float64],
+) -> ClassificationScores:
+    probabilities, codes = predictions.probabilities[rows], y.astype(np.int64)
+    wrong = (predictions.loc[rows] != y).astype(np.float64)
+    usual = float(np.bincount(y_train.astype(np.int64)).argmax())
+    return ClassificationScores(
+        n_rows=len(y),
+        nll=float(predictions.nll[rows].mean()),
+        error_rate=error_rate(y, predictions.loc[rows]),
+        baseline_error_rate=error_rate(y, np.full(len(y), usual)),
+        calibration_error=calibration_error(codes, probabilities),
+        reliability=reliability(codes, probabilities),
+        prr=ByKind(*(prr(wrong, part) for part in uncertainty)),
+        auroc=ByKind(*(auroc(wrong, part) for part in uncertainty)),
+        rejection=_curves(wrong, uncertainty),
+    )
+
+
+def _curves(errors: NDArray[np.float64], uncertainty: Uncertainty) -> RejectionCurves:
+    return RejectionCurves(*(rejection_curve(errors, part, _CURVE_POINTS) for part in uncertainty))
