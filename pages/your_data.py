@@ -10,6 +10,7 @@ from pages._ui.your_data.explain import ROW_SLOTS
 from pages._ui.your_data.explore import explore
 from pages._ui.your_data.export import in_words
 from pages._ui.your_data.results import show_words
+from pages._ui.your_data.sections import follow_earlier_link
 from pages._ui.your_data.source import drop_query, drop_second, drop_zone, open_second, open_table
 from pages._ui.your_data.state import TABLE, awaits_file, page_state, preview
 from pages._ui.your_data.training import called_as_now, estimate_line, request_of, view_of
@@ -31,6 +32,7 @@ with drop:
         drop_second()
         drop_query()
 
+follow_earlier_link()
 choice = preview(TABLE)
 opened = open_table(choice)
 edits = current_edits(opened)

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from tests.app.your_data_page import csv_of, open_page, rows_of, says, texts
+from tests.app.your_data_page import csv_of, open_page, open_section, rows_of, says, texts
 
 
 def groups_of(at):
@@ -19,7 +19,7 @@ def frame(n=400):
 
 
 def test_the_worst_group_comes_first_and_its_rows_can_be_listed():
-    at = open_page(csv_of(**frame()), fails="true", table="your file")
+    at = open_page(csv_of(**frame()), section="Where it fails", table="your file")
     assert not at.exception
     found = groups_of(at)
     assert found
@@ -38,15 +38,15 @@ def test_it_is_worked_out_only_when_asked_and_by_what_is_asked():
     at = open_page()
     assert not groups_of(at)
     assert not any(radio.key == "by" for radio in at.radio)
-    at.toggle(key="fails").set_value(True).run()
+    open_section(at, "Where it fails")
     assert groups_of(at)
     at.radio(key="by").set_value("knowledge").run()
     assert all("knowledge uncertainty" in text for text in groups_of(at))
 
 
 def test_what_cannot_be_said_is_a_sentence():
-    at = open_page(fails="true", by="missed intervals", table="breast cancer")
+    at = open_page(section="Where it fails", by="missed intervals", table="breast cancer")
     assert says(at, "has no interval")
-    at = open_page(csv_of(x=range(60), y=range(60)), fails="true")
+    at = open_page(csv_of(x=range(60), y=range(60)), section="Where it fails")
     assert says(at, "To look for groups and to judge them takes 100")
     assert not at.exception

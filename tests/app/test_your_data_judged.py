@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from tests.app.your_data_page import csv_of, drop, numbers, open_page, says, texts
+from tests.app.your_data_page import csv_of, drop, numbers, open_page, open_section, says, texts
 
 
 def test_it_is_drawn_when_asked_for_and_moves_with_its_knobs():
     at = open_page()
     assert not any(slider.key == "miss" for slider in at.select_slider)
-    at.toggle(key="good").set_value(True).run()
+    open_section(at, "Is it any good?")
     assert not at.exception
     assert says(at, "No repeated identifiers")
     assert says(at, "No group differs") or says(at, "are inside their interval")
@@ -26,14 +26,14 @@ def test_it_is_drawn_when_asked_for_and_moves_with_its_knobs():
 
 
 def test_a_link_opens_it():
-    at = open_page(good="true", miss="2", group="sex", within="80")
+    at = open_page(section="Is it any good?", miss="2", group="sex", within="80")
     assert not at.exception
     assert at.select_slider(key="miss").value == 2.0
     assert at.selectbox(key="group").value == "sex"
 
 
 def test_classes_have_a_table_and_a_price_of_their_own():
-    at = open_page(table="breast cancer", good="true", wrong="50")
+    at = open_page(table="breast cancer", section="Is it any good?", wrong="50")
     assert not at.exception
     assert not any(slider.key == "miss" for slider in at.select_slider)
     assert any("wrong rows are found with an AUROC" in element.value for element in at.caption)
@@ -42,7 +42,7 @@ def test_classes_have_a_table_and_a_price_of_their_own():
 
 
 def test_the_target_groups_nothing():
-    at = open_page(good="true", group="disease progression")
+    at = open_page(section="Is it any good?", group="disease progression")
     assert says(at, "The target cannot group the rows")
     assert not at.exception
 
@@ -51,14 +51,16 @@ def test_what_flatters_the_scores_is_said_as_plain_text():
     rng = np.random.default_rng(0)
     y = rng.normal(size=120)
     nasty = "<b>$x$</b> [a](http://evil.example)"
-    at = open_page(csv_of(**{"x": rng.normal(size=120), nasty: 2 * y, "y": y}), good="true")
+    at = open_page(
+        csv_of(**{"x": rng.normal(size=120), nasty: 2 * y, "y": y}), section="Is it any good?"
+    )
     assert not at.exception
     assert says(at, "orders the rows exactly as the target does")
     assert not any("evil" in element.value for element in (*at.markdown, *at.caption))
 
 
 def test_beside_a_second_file_the_first_is_judged():
-    at = open_page(numbers(200), good="true")
+    at = open_page(numbers(200), section="Is it any good?")
     drop(at, numbers(20), "new.csv", key="upload_second")
     assert not at.exception
     assert says(at, "questions per 100 rows")
@@ -66,9 +68,24 @@ def test_beside_a_second_file_the_first_is_judged():
 
 @pytest.mark.parametrize(
     ("query", "part"),
-    [({"good": "maybe"}, "good"), ({"group": "height"}, "height"), ({"miss": "7"}, "average")],
+    [
+        ({"good": "maybe"}, "good"),
+        ({"section": "all"}, "all"),
+        ({"group": "height"}, "height"),
+        ({"miss": "7"}, "average"),
+    ],
 )
 def test_a_link_that_asks_for_what_is_not_there_is_told(query, part):
     at = open_page(**query)
     assert not at.exception
     assert says(at, part)
+
+
+def test_a_link_of_before_there_were_sections_opens_the_same():
+    at = open_page(good="true", miss="2")
+    assert not at.exception
+    assert not says(at, "does not know")
+    assert at.segmented_control(key="section").value == "Is it any good?"
+    assert at.select_slider(key="miss").value == 2.0
+    assert "good" not in at.query_params
+    assert "Is it any good?" in at.query_params["section"]

@@ -50,6 +50,11 @@ def settle(at):
     return at.run()
 
 
+def open_section(at, name):
+    at.segmented_control(key="section").set_value(name)
+    return at.run()
+
+
 def texts(at):
     return [element.value for element in at.text]
 

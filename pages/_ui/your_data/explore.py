@@ -1,8 +1,9 @@
-"""All that answers to a chosen row, an order or a condition: it runs again without the page."""
+"""The open section: it answers to its own controls without the rest of the page."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from types import SimpleNamespace
 
 import streamlit as st
@@ -15,6 +16,7 @@ from pages._ui.your_data.judged import draw_judged
 from pages._ui.your_data.results import draw_row_map, draw_scorecard, draw_scores, in_unit
 from pages._ui.your_data.row import draw_row
 from pages._ui.your_data.rows import choose_rows, draw_list, draw_list_controls
+from pages._ui.your_data.sections import FAILS, GOOD, ROWS, choose_section
 from pages._ui.your_data.training import View, measured_line
 
 _DRAWN = "_data_drawn"  # the digest of the view whose picture was sent last
@@ -23,11 +25,19 @@ _HEAD_START = 0.1  # seconds
 
 @st.fragment
 def explore(page: PageState, values: SimpleNamespace, answer: Answer, view: View) -> None:
-    """Draw a view of a scored table, from the map of its rows to the downloads.
+    """Draw the open section of a scored table, then the downloads.
 
     The controls in the sidebar run the whole page; those in here run this alone.
     """
+    choose_section()
     values = read_again(page, values)
+    draw = _DRAW[values.section]
+    draw(page, values, answer, view)
+    export_table(answer.result, view, values, link_to(page, values))
+
+
+def _draw_rows(page: PageState, values: SimpleNamespace, answer: Answer, view: View) -> None:
+    """The map of the rows, the scores, the list and the open row."""
     scored, digest = view
     shown = in_unit(scored, values.unit)
     picture, judged = st.columns([0.54, 0.46], gap="large")
@@ -46,9 +56,25 @@ def explore(page: PageState, values: SimpleNamespace, answer: Answer, view: View
         draw_list_controls(page)
     draw_list(scored, shown, listed, row, digest)
     draw_row(page, values, scored, shown, row, digest)
-    draw_judged(page, values, scored, answer.result.opened.table, digest)
-    draw_failing(page, values, scored, shown.unit, digest)
-    export_table(answer.result, view, values, link_to(page, values))
+
+
+def _draw_good(page: PageState, values: SimpleNamespace, answer: Answer, view: View) -> None:
+    """The scores, and a closer look at them."""
+    draw_scorecard(view.scored, measured_line(answer, view))
+    draw_judged(page, values, view.scored, answer.result.opened.table, view.digest)
+
+
+def _draw_fails(page: PageState, values: SimpleNamespace, answer: Answer, view: View) -> None:
+    """Groups of rows that the model fails for."""
+    draw_failing(page, values, view.scored, in_unit(view.scored, values.unit).unit, view.digest)
+
+
+# What draws each section; all take the page, its values, the answer and the view.
+_DRAW: dict[str, Callable[[PageState, SimpleNamespace, Answer, View], None]] = {
+    ROWS: _draw_rows,
+    GOOD: _draw_good,
+    FAILS: _draw_fails,
+}
 
 
 def _let_it_be_drawn(digest: str) -> None:

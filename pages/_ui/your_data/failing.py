@@ -12,6 +12,7 @@ from gbuq_core.presentation import digits, percent
 from gbuq_core.tables import Cohort, Failures, ScoredTable, find_failures
 from pages._ui.controls import draw_knob
 from pages._ui.url_state import PageState
+from pages._ui.your_data.sections import ROWS, SECTION
 
 MEANING = (
     "A shallow tree looks for groups of rows with large errors on one half of the rows that the "
@@ -28,11 +29,7 @@ def draw_failing(
 ) -> None:
     """Groups of rows for which the model fails, from the worst to the best."""
     knobs = {knob.key: knob for knob in page.knobs}
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown("**Where does it fail?**", help=MEANING)
-        draw_knob(knobs["fails"])
-    if not values.fails:
-        return
+    st.markdown("**Where does it fail?**", help=MEANING)
     draw_knob(knobs["by"])
     try:
         found = _failures(digest, _NAMES[values.by], scored)
@@ -83,6 +80,7 @@ def _numbers(cohort: Cohort, found: Failures, unit: str) -> str:
 
 def _list_rows(text: str) -> None:
     st.session_state["find"] = text
+    st.session_state[SECTION.key] = ROWS
 
 
 @st.cache_resource(max_entries=_CACHED, show_spinner=False, scope="session")

@@ -71,13 +71,9 @@ class _Cost(NamedTuple):
 def draw_judged(
     page: PageState, values: SimpleNamespace, scored: ScoredTable, table: Table, digest: str
 ) -> None:
-    """Draw the section, if it is open. ``table`` is the first file."""
+    """Draw the section. ``table`` is the first file."""
     knobs = {knob.key: knob for knob in page.knobs}
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown("**Is it any good?**", help=MEANING)
-        draw_knob(knobs["good"])
-    if not values.good:
-        return
+    st.markdown("**Is it any good?**", help=MEANING)
     held = _held(digest, scored)
     if table.n_rows == len(scored.training.X):
         warnings = _warnings(digest, table, scored)

@@ -14,6 +14,7 @@ from gbuq_core.tables import BUILTIN_TABLES
 from gbuq_core.tables.predicting import CYCLES
 from pages._ui.knobs import Preset, read_knob
 from pages._ui.url_state import PageState
+from pages._ui.your_data.sections import SECTION
 
 PAGE = "your-data"
 BUILTIN = tuple(about.key.replace("_", " ") for about in BUILTIN_TABLES)
@@ -189,7 +190,6 @@ LEVEL = Knob(
     group="page",
     help="The uncertainty that this share of the rows stays below. 5 is the surest twentieth.",
 )
-FAILS = Knob("fails", "Look for groups", "switch", False, group="page")
 BY = Knob(
     "by",
     "Groups with large",
@@ -198,7 +198,6 @@ BY = Knob(
     choices=("errors", "missed intervals", "knowledge"),
     group="page",
 )
-GOOD = Knob("good", "Look closer", "switch", False, group="page")
 WITHIN = Knob(
     "within",
     "Intervals that should hold",
@@ -294,6 +293,7 @@ def page_state(
             ),
         )
     table = (
+        SECTION,
         Knob("rank", "Rank by", "choice", "total", choices=RANKS, group="page"),
         Knob("least", "Lowest first", "switch", False, group="page"),
         FIND,
@@ -310,9 +310,7 @@ def page_state(
         ),
         CHANGE,
         LEVEL,
-        FAILS,
         BY,
-        GOOD,
         WITHIN,
         WRONG,
         MISS,
