@@ -295,12 +295,12 @@ class BoostedEnsemble(BaseEstimator):
     ) -> np.ndarray:
         """Raw outputs of the members, (n_members, n_samples, n_outputs)."""
         matrix, _ = self._encode(X)
-        points, limit = self._chosen_members(
+        points, limit = self.chosen_members(
             truncation_step, truncation_start, n_members, burn_in_cycles
         )
         return self._pick_members(self._raw(matrix, self._stages_for(points), limit), points)
 
-    def _chosen_members(
+    def chosen_members(
         self,
         truncation_step: int | None = None,
         truncation_start: float | None = None,
@@ -541,6 +541,27 @@ class BoostedEnsemble(BaseEstimator):
         """
         staged = self._staged(X, every, at)
         return staged._replace(members=self._in_unit(staged.members))
+
+    def growing_members(self, X: Any, at: Any) -> np.ndarray:
+        """What members that stop at these numbers of trees would say.
+
+        As `staged_members`, but with the factor or the temperature of ``clocks_``: where a member
+        stops, these are its own predictions. A regression's mean and variance stop at the same
+        number of trees here.
+
+        Parameters
+        ----------
+        X : array-like (n_samples, n_features) or DataFrame
+        at : array-like (n_stages,) of int
+            Rising, from 1 at least to all trees at most.
+
+        Returns
+        -------
+        (n_models, n_stages, n_samples, 2 or n_classes) float64
+        """
+        matrix, _ = self._encode(X)
+        stages = _check_stages(at, self.n_trees_)
+        return self._finish_members(self._raw(matrix, stages, self.plan_.n_models))
 
     def _staged(self, X: Any, every: int | None, at: Any) -> StagedMembers:
         """The parameters of the law that the models were trained to predict, at every stage."""

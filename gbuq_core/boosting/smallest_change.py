@@ -205,7 +205,7 @@ class _Search:
         self._ensemble, self._table = ensemble, table
         self._kind, self._most, self._members = kind, most, members
         self._models: NumbaModels = ensemble.models_
-        self._points, self._n_models = ensemble._chosen_members(**members)
+        self._points, self._n_models = ensemble.chosen_members(**members)
         self._stages = ensemble._stages_for(self._points).astype(np.int64)
         matrix = apply_encoding(ensemble.encoding_, table)[0]
         self._own = apply_bins(self._models.bins, matrix)[:, 0]

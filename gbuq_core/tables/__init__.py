@@ -22,6 +22,16 @@ from gbuq_core.tables.cleaning import (
 )
 from gbuq_core.tables.columns import CHOSEN_KINDS, FEATURE_KINDS, KINDS, Column
 from gbuq_core.tables.database import read_query
+from gbuq_core.tables.deciding import (
+    DECIDING_MEANING,
+    DecidingRow,
+    DecidingRows,
+    ModelLeaves,
+    deciding_rows,
+    model_leaves,
+    why_no_deciding,
+)
+from gbuq_core.tables.editing import ColumnCurve, EditedRow, column_curve, score_edited
 from gbuq_core.tables.evaluating import ClassificationScores, RegressionScores, Scores
 from gbuq_core.tables.explaining import (
     EFFECT_MEANING,
@@ -41,6 +51,7 @@ from gbuq_core.tables.files import (
     to_csv_bytes,
     to_parquet_bytes,
 )
+from gbuq_core.tables.growing import RowStages, grow_row, why_no_stages
 from gbuq_core.tables.judging import (
     ClassScore,
     Groups,
@@ -75,6 +86,7 @@ from gbuq_core.tables.unfamiliar import (
     measure_unfamiliarity,
     reason_of,
     say_reason,
+    unfamiliarity_parts,
 )
 from gbuq_core.tables.workbook import sheet_names
 
@@ -83,6 +95,7 @@ __all__ = [
     "BUILTIN_TABLES",
     "CHANGE_MEANING",
     "CHOSEN_KINDS",
+    "DECIDING_MEANING",
     "EFFECT_MEANING",
     "FEATURE_KINDS",
     "KINDS",
@@ -96,20 +109,26 @@ __all__ = [
     "ClassificationScores",
     "Cohort",
     "Column",
+    "ColumnCurve",
     "ColumnDistribution",
     "ColumnEffect",
+    "DecidingRow",
+    "DecidingRows",
+    "EditedRow",
     "Evidence",
     "Failures",
     "FittedModel",
     "Groups",
     "HeldOut",
     "LoadedTable",
+    "ModelLeaves",
     "Predictions",
     "Prepared",
     "ReadOptions",
     "RegressionScores",
     "RowChange",
     "RowExplanation",
+    "RowStages",
     "Schema",
     "ScoreEstimate",
     "ScorePlan",
@@ -123,8 +142,10 @@ __all__ = [
     "bootstrap_evidence",
     "change_row",
     "class_scores",
+    "column_curve",
     "column_distribution",
     "coverage_by_group",
+    "deciding_rows",
     "edit_schema",
     "estimate_change",
     "estimate_explaining",
@@ -133,12 +154,14 @@ __all__ = [
     "find_failures",
     "foreign_notice",
     "group_column",
+    "grow_row",
     "held_out",
     "infer_schema",
     "infer_task",
     "law_of",
     "load_builtin",
     "measure_unfamiliarity",
+    "model_leaves",
     "pit_values",
     "prepare_new",
     "prepare_training",
@@ -146,11 +169,15 @@ __all__ = [
     "read_table",
     "reason_of",
     "say_reason",
+    "score_edited",
     "score_table",
     "sheet_names",
     "split_warnings",
     "suggest_target",
     "to_csv_bytes",
     "to_parquet_bytes",
+    "unfamiliarity_parts",
     "why_no_change",
+    "why_no_deciding",
+    "why_no_stages",
 ]

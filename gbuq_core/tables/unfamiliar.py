@@ -18,6 +18,7 @@ from gbuq_core.presentation import counted
 from gbuq_core.tables.cleaning import Prepared
 from gbuq_core.tables.scoring import AddedColumns, ScoredTable
 from gbuq_core.unfamiliarity import Reason, Unfamiliarity, UnfamiliarityScore
+from gbuq_core.validation import check_number
 
 UNFAMILIAR = 0.9  # a tenth of ordinary rows is above
 _MOST_RESAMPLED = 2000  # rows
@@ -270,6 +271,83 @@ def reason_of(scored: ScoredTable, row: int) -> Reason | None:
     return _explain(found.estimator, scored.training, scored.scored, [row], found.is_second)[0]
 
 
+def unfamiliarity_parts(scored: ScoredTable, row: int) -> tuple[Reason, ...]:
+    r"""What every measure of unfamiliarity says about a row; empty where nothing was measured.
+
+    Parameters
+    ----------
+    scored : ScoredTable
+        With its unfamiliarity: see `add_unfamiliarity`.
+    row : int
+        Position in ``scored.frame``.
+
+    Returns
+    -------
+    tuple of Reason
+        A measure each, in a fixed order: its rank among ordinary rows, 0 to 1, and the column
+        that adds more than half of what it sees. Affinity and knowledge name no column.
+
+    Examples
+    --------
+    >>> from gbuq_core.tables import ScorePlan, read_table, score_table
+    >>> rows = "\n".join(f"{i % 7},{i % 5},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
+    >>> new = read_table(b"x,z,y\n3,2,1\n99,2,1\n", to_score=True)
+    >>> scored = score_table(read_table(f"x,z,y\n{rows}".encode()), "y", new=new,
+    ...                      plan=ScorePlan(n_trees=40))
+    >>> scored = add_unfamiliarity(scored, measure_unfamiliarity(scored.training, scored.scored))
+    >>> [(part.part, part.column) for part in unfamiliarity_parts(scored, 1)][:3]
+    [('range', 'x'), ('novelty', 'x'), ('distance', 'x')]
+    """
+    check_number("row", row, 0, len(scored.frame) - 1, integer=True)
+    if scored.unfamiliarity is None:
+        return ()
+    return parts_of_version(scored, row, scored.scored.X.iloc[[row]])
+
+
+def judge_versions(scored: ScoredTable, row: int, X: pd.DataFrame) -> Unfamiliarity | None:
+    """How unfamiliar versions of a row are; None where nothing was measured.
+
+    Versions of a training row are judged by the measures that did not learn from it, as the row
+    itself was; of any other row, by all.
+
+    Parameters
+    ----------
+    X : DataFrame of shape (n_versions, n_features)
+        Columns as in ``scored.scored.X``.
+    """
+    found = scored.unfamiliarity
+    if found is None:
+        return None
+    place = _place_in_training(scored, row)
+    return found.estimator.judge(X) if place is None else found.estimator.judge_instead(X, place)
+
+
+def parts_of_version(scored: ScoredTable, row: int, X: pd.DataFrame) -> tuple[Reason, ...]:
+    """What every measure says about one version of a row, (1, n_features)."""
+    found = scored.unfamiliarity
+    if found is None:
+        return ()
+    place = _place_in_training(scored, row)
+    explain = found.estimator.explain_parts
+    parts = explain(X) if place is None else found.estimator.explain_parts_instead(X, place)
+    columns = _columns_of(scored.training)
+    return tuple(part._replace(column=columns.get(part.column, part.column)) for part in parts[0])
+
+
+def _place_in_training(scored: ScoredTable, row: int) -> int | None:
+    """The row's place among those that the measures learnt from; None for any other row."""
+    assert scored.unfamiliarity is not None
+    known = scored.training.known
+    if scored.unfamiliarity.is_second or not known[row]:
+        return None
+    return int(known[:row].sum())
+
+
+def _columns_of(training: Prepared) -> dict[str, str]:
+    """The table's column of each feature."""
+    return {feature.name: feature.column for feature in training.features}
+
+
 def _reasons(
     estimator: UnfamiliarityScore,
     training: Prepared,
@@ -302,7 +380,7 @@ def _explain(
         place = np.cumsum(training.known) - 1  # among the rows with a target
         found += estimator.explain_held_out(place[chosen[~new]])
     order = np.argsort(np.concatenate([np.flatnonzero(new), np.flatnonzero(~new)]))
-    column_of = {feature.name: feature.column for feature in training.features}
+    column_of = _columns_of(training)
     return [
         found[k]._replace(column=column_of.get(found[k].column, found[k].column)) for k in order
     ]

@@ -79,8 +79,22 @@ def rank_reference(values: NDArray[np.float64]) -> NDArray[np.float64]:
     >>> rank_reference(np.array([[3.0, 1.0, 2.0, 2.0]])).tolist()
     [0.875, 0.125, 0.5, 0.5]
     """
-    n = values.shape[1]
-    joint = join_ranks(part_ranks(np.sort(values, axis=1), values), n)
-    ordered = np.sort(joint)
-    below, upto = (np.searchsorted(ordered, joint, side=side) for side in ("left", "right"))
-    return 0.5 * (below + upto) / n
+    made = make_reference(values)
+    return rank_among(made, part_ranks(made.sorted, values))
+
+
+def rank_among(reference: Reference, ranks: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The middle of the ranks of rows (n_parts, n_rows) among the reference rows, (n_rows,).
+
+    For the reference rows themselves it is `rank_reference`.
+
+    Examples
+    --------
+    >>> made = make_reference(np.array([[3.0, 1.0, 2.0, 2.0]]))
+    >>> rank_among(made, part_ranks(made.sorted, np.array([[1.0, 2.5, 9.0]]))).tolist()
+    [0.125, 0.875, 1.0]
+    """
+    joint, n = join_ranks(ranks, len(reference.joint)), len(reference.joint)
+    below, upto = (np.searchsorted(reference.joint, joint, side=s) for s in ("left", "right"))
+    found: NDArray[np.float64] = 0.5 * (below + upto) / n
+    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -34,6 +34,7 @@ from gbuq_core.unfamiliarity.ranks import (
     Reference,
     make_reference,
     part_ranks,
+    rank_among,
     rank_reference,
     rank_rows,
 )
@@ -49,7 +50,7 @@ from gbuq_core.unfamiliarity.rows import (
     learn_space,
     read_rows,
 )
-from gbuq_core.validation import check_choice
+from gbuq_core.validation import check_choice, check_number
 
 N_FOLDS = 5
 FEWEST_ROWS = 10
@@ -284,8 +285,10 @@ class UnfamiliarityScore(BaseEstimator):
             fitted = parallel_map(run, range(len(splits)), self.n_jobs)
         self._folds = [fold for fold, _ in fitted]
         self._fold_of = np.empty(len(raw), np.int64)
+        self._in_reference = np.zeros(len(raw), bool)
         for number, split in enumerate(splits):
             self._fold_of[split.reference] = self._fold_of[split.others] = number
+            self._in_reference[split.reference] = True
         found = [pair for _, pairs in fitted for pair in pairs]
         rows = np.concatenate([rows for rows, _ in found])
         self.held_out_ = Unfamiliarity.join([part for _, part in found]).take(np.argsort(rows))
@@ -349,6 +352,51 @@ class UnfamiliarityScore(BaseEstimator):
                 reasons[place] = reason
         return [reason for reason in reasons if reason is not None]
 
+    def judge_instead(self, X: Any, row: int) -> Unfamiliarity:
+        """Judge rows in the place of a training row: versions of it with other values.
+
+        The other folds learnt from the row, so that to them a version of it is nearly a row that
+        they know. The fold that did not learn from it judges. The row itself comes to the same as
+        in ``held_out_``.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+        row : int
+            Its position in the training rows.
+        """
+        fold, raw = self._fold_without(row), self._read(X)
+        return self._instead(fold, encode_rows(fold.space, raw), row)
+
+    def explain_parts(self, X: Any) -> list[tuple[Reason, ...]]:
+        """For each row what every measure says, in the order of ``parts_``.
+
+        A measure without a column that is alone to blame names none.
+        """
+        raw = self._read(X)
+        encoded = [encode_rows(fold.space, raw) for fold in self._folds]
+        judged = _mean(self._judge_all(raw, encoded))
+        return self._all_reasons(judged, raw, self._folds, encoded)
+
+    def explain_parts_instead(self, X: Any, row: int) -> list[tuple[Reason, ...]]:
+        """The same in the place of a training row, as `judge_instead` judges."""
+        fold, raw = self._fold_without(row), self._read(X)
+        encoded = encode_rows(fold.space, raw)
+        return self._all_reasons(self._instead(fold, encoded, row), raw, [fold], [encoded])
+
+    def _fold_without(self, row: int) -> _Fold:
+        """The fold that did not learn from a training row."""
+        check_is_fitted(self, "held_out_")
+        check_number("row", row, 0, len(self._raw) - 1, integer=True)
+        fold: _Fold = self._folds[self._fold_of[row]]
+        return fold
+
+    def _instead(self, fold: _Fold, encoded: EncodedRows, row: int) -> Unfamiliarity:
+        judged = _judge(fold, encoded, self.parts_)
+        if not self._in_reference[row]:
+            return judged
+        return replace(judged, score=rank_among(fold.reference, judged.ranks.T))
+
     def _judge_all(self, raw: RawRows, encoded: list[EncodedRows]) -> list[Unfamiliarity]:
         def run(number: int) -> Unfamiliarity:
             return _judge(self._folds[number], encoded[number], self.parts_)
@@ -364,26 +412,48 @@ class UnfamiliarityScore(BaseEstimator):
     ) -> list[Reason]:
         speaks = judged.speaks
         columns = np.full(len(raw), -1, np.int64)
-        for number, name in enumerate(self.parts_):
+        for number in range(len(self.parts_)):
             rows = np.flatnonzero(speaks == number)
-            if not len(rows):
-                continue
-            shares = [
-                fold.parts[name].shares(_take(rows_of, rows))
-                for fold, rows_of in zip(folds, encoded, strict=True)
-            ]
-            known = [share for share in shares if share is not None]
-            if known:
-                columns[rows] = _to_blame(np.mean(known, axis=0))
+            if len(rows):
+                columns[rows] = self._to_blame(number, folds, [_take(e, rows) for e in encoded])
         return [
-            Reason(
-                self.parts_[part],
-                float(judged.ranks[row, part]),
-                "" if columns[row] < 0 else self._columns.names[columns[row]],
-                self._what(self.parts_[part], raw, row, int(columns[row])),
-            )
+            self._reason(judged, raw, row, int(part), int(columns[row]))
             for row, part in enumerate(speaks)
         ]
+
+    def _all_reasons(
+        self, judged: Unfamiliarity, raw: RawRows, folds: list[_Fold], encoded: list[EncodedRows]
+    ) -> list[tuple[Reason, ...]]:
+        """What every measure says of each row."""
+        columns = [self._to_blame(part, folds, encoded) for part in range(len(self.parts_))]
+        return [
+            tuple(
+                self._reason(judged, raw, row, part, int(of_part[row]))
+                for part, of_part in enumerate(columns)
+            )
+            for row in range(len(raw))
+        ]
+
+    def _to_blame(
+        self, part: int, folds: list[_Fold], encoded: list[EncodedRows]
+    ) -> NDArray[np.int64]:
+        """The column that a measure blames in each row, (n_rows,); -1 for none."""
+        name = self.parts_[part]
+        shares = [fold.parts[name].shares(rows) for fold, rows in zip(folds, encoded, strict=True)]
+        known = [share for share in shares if share is not None]
+        if not known:
+            return np.full(len(encoded[0].raw), -1, np.int64)
+        return _to_blame(np.mean(known, axis=0))
+
+    def _reason(
+        self, judged: Unfamiliarity, raw: RawRows, row: int, part: int, column: int
+    ) -> Reason:
+        return Reason(
+            self.parts_[part],
+            float(judged.ranks[row, part]),
+            "" if column < 0 else self._columns.names[column],
+            self._what(self.parts_[part], raw, row, column),
+        )
 
     def _what(self, part: str, raw: RawRows, row: int, column: int) -> str:
         """How a value is outside the range."""
