@@ -35,11 +35,13 @@ from gbuq_core.tables import (
     read_query,
     read_table,
     score_table,
+    split_warnings,
     to_csv_bytes,
     to_parquet_bytes,
 )
 from gbuq_core.tables.database import sqlite_path
 from gbuq_core.tables.predicting import BOOSTED, CYCLICAL_METHODS, table_methods
+from gbuq_core.tables.splitting import SPLITS
 
 BAD_INPUT = 2
 INTERRUPTED = 130
@@ -69,6 +71,7 @@ times_beyond (how many times as far as the farthest ordinary row).
 With NEW, a model of all rows of TRAIN scores the rows of NEW. Without NEW, the rows of TRAIN are
 scored: up to 20,000 rows by five models, each row by the one that did not learn from it (column
 fold). Above 20,000 rows, one model learns from four fifths, and those rows are marked in_training.
+With --split group or time, groups stay together, or models learn from earlier rows only.
 
 With --sql and --url, the rows to learn from are those of a SELECT; the database is only read.
 
@@ -91,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Warnings of libraries are about our code, not about the user's file.
     warnings.simplefilter("ignore")
     try:
-        scored = _score(options)
+        scored, warned = _score(options)
     except GbuqError as error:
         print(error, file=sys.stderr)
         return BAD_INPUT
@@ -99,7 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("Stopped; nothing was written.", file=sys.stderr)
         return INTERRUPTED
     if not options.quiet:
-        _report(scored, options.out)
+        _report(scored, warned, options.out)
     return 0
 
 
@@ -193,6 +196,11 @@ def _parser() -> argparse.ArgumentParser:
         help="cycles of a cyclical method that give no member; default: 0")  # fmt: skip
     add("--most-members", type=int, metavar="N", help="members that count: the last truncations "
         "or cycles, or the first models; all by default")  # fmt: skip
+    add("--split", choices=SPLITS, default=plan.split, help="how rows are held out: one by one, by "
+        "groups that stay together, or in the order of time (each row is judged by a model of "
+        "earlier rows); default: %(default)s")  # fmt: skip
+    add("--split-column", metavar="NAME", help="what names the groups or the time; a column of "
+        "groups is no feature unless --use names it")  # fmt: skip
     add("--unfamiliarity", choices=["yes", "no"], default="yes", help="whether to measure how "
         "unfamiliar the rows are, which takes further fits; default: %(default)s")  # fmt: skip
     add("--jobs", type=int, metavar="N", help="threads; all cores by default")
@@ -200,8 +208,8 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _score(options: argparse.Namespace) -> ScoredTable:
-    """Read, train, score and write."""
+def _score(options: argparse.Namespace) -> tuple[ScoredTable, list[str]]:
+    """Read, train, score and write; also what makes the scores better than they will be."""
     out = Path(options.out)
     _sort_inputs(options)
     _check_out(out, [options.train, options.new, options.sql and sqlite_path(options.url)])
@@ -209,10 +217,13 @@ def _score(options: argparse.Namespace) -> ScoredTable:
     header = None if options.header is None else options.header == "yes"
     reading = ReadOptions(delimiter, options.encoding, options.decimal, header, options.sheet)
     _check_method(options)
+    _check_split(options)
     plan = _plan_of(options)
     cut = Cut(
         options.truncation_step, options.truncation_start, options.most_members, options.burn_in
     )
+
+    warned: list[str] = []
 
     def run(job: Job) -> ScoredTable:
         if options.sql:
@@ -230,6 +241,8 @@ def _score(options: argparse.Namespace) -> ScoredTable:
                     table, options.target, task=options.task, schema=schema, new=new, plan=plan
                 )
                 scored = scored if cut == Cut() else cut_table(scored, cut)
+                if not options.quiet:
+                    warned.extend(split_warnings(table, scored.training))
             if not measures:
                 return scored
             found = measure_unfamiliarity(scored.training, scored.scored, plan.seed, plan.n_jobs)
@@ -238,12 +251,15 @@ def _score(options: argparse.Namespace) -> ScoredTable:
     scored = _watched(run, show=sys.stderr.isatty() and not options.quiet)
     as_bytes = to_parquet_bytes if out.suffix.lower() == ".parquet" else to_csv_bytes
     _write(out, as_bytes(scored.frame))
-    return scored
+    return scored, warned
 
 
 def _plan_of(options: argparse.Namespace) -> ScorePlan:
     """How to train, by the options."""
-    shared = {"method": options.method, "seed": options.seed, "n_jobs": options.jobs}
+    shared = {
+        "method": options.method, "seed": options.seed, "n_jobs": options.jobs,
+        "split": options.split, "split_column": options.split_column,
+    }  # fmt: skip
     if options.method not in BOOSTED:
         given = {name: getattr(options, option) for option, name in _KNOBS.items()}
         return ScorePlan(
@@ -297,6 +313,13 @@ def _check_method(options: argparse.Namespace) -> None:
             "--engine catboost has no cyclical gradients: leave it out, or use another method than "
             f"{options.method}."
         )
+
+
+def _check_split(options: argparse.Namespace) -> None:
+    if options.split == "random" and options.split_column is not None:
+        raise InvalidParameter("--split-column goes with --split group or --split time.")
+    if options.split != "random" and options.split_column is None:
+        raise InvalidParameter(f"--split {options.split} needs a column: give --split-column.")
 
 
 def _edited(table: Table, options: argparse.Namespace) -> Schema:
@@ -410,12 +433,16 @@ def _umask() -> int:
     return mask
 
 
-def _report(scored: ScoredTable, out: str) -> None:
-    """Notices to stderr, scores to stdout."""
+def _report(scored: ScoredTable, warned: Sequence[str], out: str) -> None:
+    """Warnings and notices to stderr, scores to stdout."""
     warning = "" if scored.unfamiliarity is None else foreign_notice(scored.unfamiliarity)
     if warning:
         print(f"Warning: {warning}", file=sys.stderr)
+    for sentence in warned:
+        print(f"Warning: {sentence}", file=sys.stderr)
     for notice in scored.notices:
+        if notice in warned:
+            continue
         print(f"Note: {notice}", file=sys.stderr)
     target = scored.training.target
     print(f"{target.task.capitalize()} of {target.name}. {target.reason}")

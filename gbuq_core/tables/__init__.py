@@ -76,6 +76,7 @@ from gbuq_core.tables.scoring import (
     score_table,
 )
 from gbuq_core.tables.separated_text import MAX_FILE_BYTES
+from gbuq_core.tables.splitting import SPLITS, describe_split
 from gbuq_core.tables.suspecting import split_warnings
 from gbuq_core.tables.unfamiliar import (
     Evidence,
@@ -102,6 +103,7 @@ __all__ = [
     "MAX_FILE_BYTES",
     "MAX_ROWS_OUT_OF_FOLD",
     "PROTOCOLS",
+    "SPLITS",
     "TASKS",
     "AddedColumns",
     "BuiltinTable",
@@ -146,6 +148,7 @@ __all__ = [
     "column_distribution",
     "coverage_by_group",
     "deciding_rows",
+    "describe_split",
     "edit_schema",
     "estimate_change",
     "estimate_explaining",

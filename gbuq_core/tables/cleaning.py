@@ -34,6 +34,7 @@ from gbuq_core.tables.schema import (
     distinct_sample,
     unreadable_sentence,
 )
+from gbuq_core.tables.splitting import RowSplit, read_split, warn_of_dates
 from gbuq_core.validation import check_choice
 
 # A column of a second file of which less can be read as in the first is something else.
@@ -398,6 +399,8 @@ class Prepared(NamedTuple):
     schema : Schema
     notices : tuple of str
         What had to be decided, including the schema's notices.
+    split : RowSplit or None
+        How the rows of a table to learn from belong together; None for a random split.
     """
 
     X: pd.DataFrame
@@ -406,6 +409,7 @@ class Prepared(NamedTuple):
     features: tuple[Feature, ...]
     schema: Schema
     notices: tuple[str, ...]
+    split: RowSplit | None = None
 
     @property
     def categorical(self) -> list[str]:
@@ -420,17 +424,49 @@ class Prepared(NamedTuple):
 
 
 def prepare_training(
-    table: Table, schema: Schema, target: str, task: str | None = None
+    table: Table,
+    schema: Schema,
+    target: str,
+    task: str | None = None,
+    split: str = "random",
+    split_column: str | None = None,
 ) -> Prepared:
     """Features and target of a table to learn from.
+
+    Parameters
+    ----------
+    table : Table
+    schema : Schema
+    target : str
+    task : {"regression", "classification"}, optional
+        Inferred if None.
+    split : {"random", "group", "time"}
+    split_column : str, optional
+        What names the groups or the time. A column of groups is left out of the features unless
+        the user has chosen to use it: a new group has a value that no model has seen.
 
     Raises
     ------
     InvalidData
-        If no column is left as a feature, or the target cannot be learnt (see `read_target`).
+        If no column is left as a feature, the target cannot be learnt (see `read_target`), or the
+        column does not split the rows.
     """
     read = read_target(table, schema, target, task)
-    used = [column for column in schema.columns if column.used and column.name != target]
+    together = read_split(table, schema, split, split_column, target)
+    apart: list[str] = []
+    groups = ""
+    if together is not None:
+        apart = together.notices()
+        column = schema.column(together.column)
+        if together.by == "group" and column.used and not column.chosen:
+            groups = column.name
+            apart.append(
+                f"The column {shown(groups)} names the groups of the split and is left out of the "
+                "features."
+            )
+    used = [
+        column for column in schema.columns if column.used and column.name not in (target, groups)
+    ]
     if not used:
         raise InvalidData(
             f"No column is left to predict {shown(target)} from: use more columns or choose "
@@ -447,15 +483,10 @@ def prepare_training(
             parts[name] = values
             features.append(Feature(name, column.name, part))
     others = [column for column in schema.columns if column.name != target]
-    notices = [*column_notices(others), *read.notices]
-    dates = [column.name for column in used if column.kind == "date"]
-    if dates:
-        notices.append(
-            f"{columns_named(dates)} hold{'s' if len(dates) == 1 else ''} dates, but the rows are "
-            "split at random. If the rows follow each other in time, the scores may be too good."
-        )
+    notices = [*column_notices(others), *read.notices, *apart]
+    notices += warn_of_dates([column.name for column in used if column.kind == "date"], split)
     X = pd.DataFrame(parts, copy=False)
-    return Prepared(X, read.values, read.target, tuple(features), schema, tuple(notices))
+    return Prepared(X, read.values, read.target, tuple(features), schema, tuple(notices), together)
 
 
 def prepare_new(table: Table, training: Prepared) -> Prepared:
@@ -501,4 +532,4 @@ def prepare_new(table: Table, training: Prepared) -> Prepared:
         read = read_new_target(table, target, training.schema.column(target.name))
         y = read.values
         notices += read.notices
-    return training._replace(X=X, y=y, notices=tuple(notices))
+    return training._replace(X=X, y=y, notices=tuple(notices), split=None)

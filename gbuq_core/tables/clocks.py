@@ -3,8 +3,9 @@
 No fit is made for this: the models of a protocol judge unseen rows anyway, and these rows choose
 the two clocks of `gbuq_core.calibration`. Scores must come from rows that chose nothing, so the
 unseen rows are in groups (the five folds, or the two halves of a held-out fifth), and each group
-is scored with the clocks that the other groups chose. What all groups choose together is the
-table's own choice: it is what the page shows, and it holds for rows that no group has.
+is scored with the clocks that the other groups chose; in a split by time, with those that the
+earlier groups chose. What all groups choose together is the table's own choice: it is what the page
+shows, and it holds for rows that no group has.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from gbuq_core.jobs import parallel_map
 from gbuq_core.presentation import short
 from gbuq_core.tables.cleaning import Prepared
 from gbuq_core.tables.predicting import ScorePlan
+from gbuq_core.tables.splitting import assign_groups
 
 TAILS = "student"
 MOST_CHOOSING = 4000  # rows of all groups: more change the choice little and take much time
@@ -41,7 +43,7 @@ class TableClocks(NamedTuple):
     whole : Clocks or ClassClocks
         By all of them together.
     crossed : tuple of Clocks or ClassClocks
-        For each group, by the rows of the other groups.
+        For each group, by the rows of the other groups, or of the earlier ones.
     """
 
     whole: Clocks | ClassClocks
@@ -56,7 +58,14 @@ class UnseenRows(NamedTuple):
 
 
 def halves(held: NDArray[np.bool_], prepared: Prepared, seed: int) -> NDArray[np.int64]:
-    """Rows that are held out in two groups, 0 and 1, with the same shares of classes; others -1."""
+    """Rows that are held out in two halves, 0 and 1, with the same shares of classes; others -1.
+
+    No group of a split is in both, unless all rows held out are of one group.
+    """
+    split = prepared.split
+    if split is not None and len(np.unique(split.codes[held])) > 1:
+        y, n_classes = np.where(held, prepared.y, np.nan), len(prepared.target.classes)
+        return np.where(held, assign_groups(split.codes, y, n_classes, seed, 2), -1)
     rows = np.random.default_rng((seed, 5)).permutation(np.flatnonzero(held))
     if prepared.target.classes:
         rows = rows[np.argsort(prepared.y[rows], kind="stable")]
@@ -66,7 +75,10 @@ def halves(held: NDArray[np.bool_], prepared: Prepared, seed: int) -> NDArray[np
 
 
 def choose_table_clocks(
-    groups: Sequence[UnseenRows], prepared: Prepared, plan: ScorePlan
+    groups: Sequence[UnseenRows],
+    prepared: Prepared,
+    plan: ScorePlan,
+    earlier_only: bool = False,
 ) -> TableClocks | None:
     """The table's clocks and those of each group, or None if too few rows are there to choose.
 
@@ -77,15 +89,21 @@ def choose_table_clocks(
     prepared : Prepared
         The table of the rows.
     plan : ScorePlan
+    earlier_only : bool
+        Whether the groups follow each other in time: each one's clocks are then chosen by the
+        groups before it, and ``crossed`` begins with those of the second group.
     """
     most = _most_rows(plan, prepared) // len(groups)
     choosing = [_sample(group, prepared, most, plan.seed) for group in groups]
     counts = [len(group.rows) for group in choosing]
-    if sum(counts) - max(counts) < _FEWEST_CHOOSING:
+    fewest = counts[0] if earlier_only else sum(counts) - max(counts)
+    if fewest < _FEWEST_CHOOSING:
         return None
     jobs = plan.n_jobs
     found: list[Any] = parallel_map(lambda group: _stages(group, prepared), choosing, jobs)
     others = [found[:k] + found[k + 1 :] for k in range(len(found))]
+    if earlier_only:
+        others = [found[:k] for k in range(1, len(found))]
     classifies = bool(prepared.target.classes)
 
     def choose(parts: list[Any]) -> Clocks | ClassClocks:
@@ -150,7 +168,8 @@ def _stages(group: UnseenRows, prepared: Prepared) -> Stages | ClassStages:
     X, y = prepared.X.iloc[rows], prepared.y[rows]
     n_classes = len(prepared.target.classes)
     if not n_classes:
-        return regression_stages(estimator, X, y)
+        # Of a target on a log scale, its logarithm chooses.
+        return regression_stages(estimator, X, y if estimator.target_ is None else np.log(y))
     met = np.asarray(estimator.classes_, dtype=np.int64)
     found = class_stages(estimator, X, np.searchsorted(met, y), len(met))
     wide = []

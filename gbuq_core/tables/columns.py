@@ -401,6 +401,8 @@ class Column:
         How its numbers or dates are written.
     ambiguous_dates : bool
         Whether day and month could be read either way.
+    chosen : bool
+        Whether the user said that it is a feature, or that it is none.
     """
 
     name: str
@@ -418,6 +420,7 @@ class Column:
     decimal: str = "."
     date_style: str = ""
     ambiguous_dates: bool = False
+    chosen: bool = False
 
 
 def as_text(array: Any, missing_values: tuple[str, ...] = ()) -> Any:

@@ -133,10 +133,7 @@ def held_out(scored: ScoredTable) -> HeldOut:
         found = joined(pieces, [part.rows for part in scored.measured])
         rows = np.sort(np.concatenate([part.rows for part in scored.measured]))
         return HeldOut(rows, training.y[rows], found, classes)
-    here = training.known.copy()
-    if scored.protocol == "held_out":
-        here[scored.models[0].rows] = False
-    rows = np.flatnonzero(here)
+    rows = np.flatnonzero(scored.held)
     return HeldOut(rows, training.y[rows], scored.predictions.take(rows), classes)
 
 

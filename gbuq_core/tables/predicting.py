@@ -287,6 +287,10 @@ class ScorePlan:
     n_jobs : int or None
     knobs : tuple of (name, value)
         Of a method that is not one of the first four; its class's defaults hold otherwise.
+    split : {"random", "group", "time"}
+        How rows are held out: one by one, by groups that stay together, or in the order of time.
+    split_column : str or None
+        What names the groups or the time.
     """
 
     method: str = "sglb"
@@ -303,6 +307,8 @@ class ScorePlan:
     seed: int = 0
     n_jobs: int | None = None
     knobs: tuple[tuple[str, Any], ...] = ()
+    split: str = "random"
+    split_column: str | None = None
 
     @property
     def listed(self) -> bool:

@@ -460,7 +460,9 @@ def edit_schema(
             column = column_as(name, array, kind, markers, clues)
         if name in used and used[name] and column.kind not in FEATURE_KINDS:
             column = _taken_in(table, column)
-        columns.append(replace(column, used=used.get(name, column.used)))
+        columns.append(
+            replace(column, used=used.get(name, column.used), chosen=name in used or column.chosen)
+        )
     return Schema(tuple(columns), table.n_rows, tuple(column_notices(columns)))
 
 

@@ -14,6 +14,12 @@ Which rows a model learns from and which model scores which row, on the page as 
   scores, and another on all of it, which scores the second file. The held-out fifth chooses the
   numbers of trees, by halves for the scores and as a whole for the second file.
 
+Rows are dealt at random, or by groups that stay together, or by time (`ScorePlan.split`). By time,
+the rows are in blocks: out of fold, each of five blocks is judged by a model of all earlier rows
+(column ``fold``), and the first sixth is only learnt from (marked ``in_training``); else the last
+fifth is held out. The earliest model chooses the number of trees for the block after its own, and
+so on: nothing about a block is chosen by later rows.
+
 How the numbers of trees are chosen: `gbuq_core.tables.clocks`.
 """
 
@@ -59,6 +65,16 @@ from gbuq_core.tables.predicting import (
     stops_early,
 )
 from gbuq_core.tables.schema import Schema, infer_schema
+from gbuq_core.tables.splitting import (
+    CHAIN,
+    LAST_FIFTH,
+    Chain,
+    RowSplit,
+    assign_groups,
+    chain_blocks,
+    check_left,
+    hold_out_groups,
+)
 
 if TYPE_CHECKING:
     from gbuq_core.tables.unfamiliar import TableUnfamiliarity
@@ -88,7 +104,7 @@ class RowsScored(NamedTuple):
     """What a protocol comes to.
 
     ``fold``, ``in_training`` and ``clocks`` are None where they do not apply; ``measured`` is empty
-    without a second file.
+    without a second file. ``held`` marks the rows of the first file that give the scores.
     """
 
     models: tuple[FittedModel, ...]
@@ -99,6 +115,7 @@ class RowsScored(NamedTuple):
     in_training: NDArray[np.bool_] | None
     measured: tuple[Measured, ...]
     clocks: Clocks | ClassClocks | None
+    held: NDArray[np.bool_]
 
 
 def choose_protocol(n_known: int, has_new: bool) -> str:
@@ -123,60 +140,168 @@ def run_protocol(
 
 
 def _out_of_fold(training: Prepared, scored: Prepared, plan: ScorePlan) -> RowsScored:
-    folds = assign_folds(training.y, bool(training.target.classes), plan.seed)
-    learnt = [np.flatnonzero((folds >= 0) & (folds != fold)) for fold in range(N_FOLDS)]
+    if _by_time(training):
+        return _in_blocks(training, scored, plan)
+    folds, n_folds = _folds(training, plan)
+    known = training.known
+    rows_of = [np.flatnonzero(known & (folds == fold)) for fold in range(n_folds)]
+    learnt = [np.flatnonzero(known & (folds >= 0) & (folds != fold)) for fold in range(n_folds)]
+    _check_left(training, learnt)
     models = _fit(training, plan, learnt)
     clocks = None
     if stops_early(plan, training):
         groups = [
-            UnseenRows(model.estimator, np.flatnonzero(folds == fold))
-            for fold, model in enumerate(models)
+            UnseenRows(model.estimator, rows) for model, rows in zip(models, rows_of, strict=True)
         ]
         clocks = choose_table_clocks(groups, training, plan)
     if clocks is not None:
         models = [_stopped(*pair) for pair in zip(models, clocks.crossed, strict=True)]
-    # A row without a target is new to all models; the first one scores it.
+    # A row without a target is new to all models, but for its group; the first one scores it.
     model_of_row = np.maximum(folds, 0)
     predictions = _predict(training, scored, plan, models, model_of_row)
-    scores = evaluate_rows(training, training, predictions, folds >= 0)
+    held = known & (folds >= 0)
+    scores = evaluate_rows(training, training, predictions, held)
+    fold = np.where(held, folds + 1, 0)
     return RowsScored(
-        tuple(models), model_of_row, predictions, scores, folds + 1, None, (), _whole(clocks)
+        tuple(models), model_of_row, predictions, scores, fold, None, (), _whole(clocks), held
     )
 
 
+def _folds(training: Prepared, plan: ScorePlan) -> tuple[NDArray[np.int64], int]:
+    """The fold of each row, -1 where it has none, and how many there are."""
+    classes = training.target.classes
+    if training.split is None:
+        return assign_folds(training.y, bool(classes), plan.seed), N_FOLDS
+    codes = training.split.codes
+    folds = assign_groups(codes, training.y, len(classes), plan.seed, N_FOLDS)
+    return folds, int(folds.max()) + 1
+
+
+def _by_time(training: Prepared) -> bool:
+    return training.split is not None and training.split.by == "time"
+
+
+def _check_left(training: Prepared, learnt: list[NDArray[np.int64]]) -> None:
+    if training.split is not None:
+        for rows in learnt:
+            check_left(training.y, rows, training.split.column)
+
+
+class _Blocks(NamedTuple):
+    """Models of earlier rows, one for each block that is judged, and what chose their clocks."""
+
+    chain: Chain
+    models: list[FittedModel]
+    clocks: TableClocks | None
+
+
+def _fit_blocks(
+    training: Prepared, plan: ScorePlan, starts: tuple[float, ...], further: list[NDArray[np.int64]]
+) -> tuple[_Blocks, list[FittedModel]]:
+    """Forward chaining, and models of ``further`` sets of rows, fitted beside them."""
+    split = training.split
+    assert split is not None
+    chain = chain_blocks(split.codes, training.y, starts, split.column)
+    usable = training.known & (chain.block >= 0)
+    chooses = () if chain.chooses is None or not stops_early(plan, training) else (chain.chooses,)
+    blocks = (*chooses, *chain.judged)
+    learnt = [np.flatnonzero(usable & (chain.block < number)) for number in blocks]
+    fitted = _fit(training, plan, [*learnt, *further])
+    models, others = fitted[: len(blocks)], fitted[len(blocks) :]
+    clocks = None
+    if chooses:
+        groups = [
+            UnseenRows(model.estimator, np.flatnonzero(usable & (chain.block == number)))
+            for number, model in zip(blocks, models, strict=True)
+        ]
+        clocks = choose_table_clocks(groups, training, plan, earlier_only=True)
+    models = models[len(chooses) :]
+    if clocks is not None:
+        models = [_stopped(*pair) for pair in zip(models, clocks.crossed, strict=True)]
+    return _Blocks(chain, models, clocks), others
+
+
+def _in_blocks(training: Prepared, scored: Prepared, plan: ScorePlan) -> RowsScored:
+    (chain, models, clocks), _ = _fit_blocks(training, plan, CHAIN, [])
+    block, first = chain.block, chain.judged[0]
+    # The earliest rows are scored by the first model, which learnt them; those without a time by
+    # the last one.
+    model_of_row = np.where(block < 0, len(models) - 1, np.maximum(block - first, 0))
+    held = training.known & (block >= first)
+    in_training = training.known & (block >= 0) & (block < first)
+    predictions = _predict(training, scored, plan, models, model_of_row)
+    scores = evaluate_rows(training, training, predictions, held)
+    fold = np.where(held, model_of_row + 1, 0)
+    return RowsScored(
+        tuple(models), model_of_row, predictions, scores, fold, in_training, (), _whole(clocks),
+        held,
+    )  # fmt: skip
+
+
+def _last_fifth(
+    training: Prepared, plan: ScorePlan, further: list[NDArray[np.int64]]
+) -> tuple[FittedModel, NDArray[np.bool_], TableClocks | None, list[FittedModel]]:
+    """By time, the model of the earlier rows, which rows it is measured on, and other models."""
+    (chain, models, clocks), others = _fit_blocks(training, plan, LAST_FIFTH, further)
+    last = chain.judged[-1]
+    return models[-1], training.known & (chain.block == last), clocks, others
+
+
+def _held_fifth(training: Prepared, plan: ScorePlan) -> NDArray[np.bool_]:
+    classes = training.target.classes
+    if training.split is None:
+        return held_out_fifth(training.y, bool(classes), plan.seed)
+    return hold_out_groups(training.split.codes, training.y, len(classes), plan.seed)
+
+
 def _held_out(training: Prepared, scored: Prepared, plan: ScorePlan) -> RowsScored:
-    held = held_out_fifth(training.y, bool(training.target.classes), plan.seed)
-    learnt = np.flatnonzero(~held & training.known)
-    models = _fit(training, plan, [learnt])
-    half, clocks = _halves_choose(training, plan, models[0], held)
-    model_of_row = half + 1  # 0 for rows that chose nothing
-    if clocks is None:
+    if _by_time(training):
+        model, held, clocks, _ = _last_fifth(training, plan, [])
+        models, learnt = [model], model.rows
         model_of_row = np.zeros(len(held), np.int64)
     else:
-        models = [_stopped(models[0], chosen) for chosen in (clocks.whole, *clocks.crossed)]
+        held = _held_fifth(training, plan)
+        learnt = np.flatnonzero(~held & training.known)
+        _check_left(training, [learnt])
+        models = _fit(training, plan, [learnt])
+        half, clocks = _halves_choose(training, plan, models[0], held)
+        model_of_row = half + 1  # 0 for rows that chose nothing
+        if clocks is None:
+            model_of_row = np.zeros(len(held), np.int64)
+        else:
+            models = [_stopped(models[0], chosen) for chosen in (clocks.whole, *clocks.crossed)]
     predictions = _predict(training, scored, plan, models, model_of_row)
     in_training = np.zeros(len(training.X), bool)
     in_training[learnt] = True
     scores = evaluate_rows(training, training, predictions, held)
     return RowsScored(
-        tuple(models), model_of_row, predictions, scores, None, in_training, (), _whole(clocks)
-    )
+        tuple(models), model_of_row, predictions, scores, None, in_training, (), _whole(clocks),
+        held,
+    )  # fmt: skip
 
 
 def _new_file(training: Prepared, scored: Prepared, plan: ScorePlan) -> RowsScored:
-    held = held_out_fifth(training.y, bool(training.target.classes), plan.seed)
-    held_rows = np.flatnonzero(held)
-    learnt = [np.flatnonzero(~held & training.known), np.flatnonzero(training.known)]
-    measuring, model = _fit(training, plan, learnt)
-    half, clocks = _halves_choose(training, plan, measuring, held)
-    parts = [Measured(measuring, held_rows)]
+    everything = np.flatnonzero(training.known)
+    number = np.zeros(len(training.y), np.int64)  # which of the measuring models scores a row
+    if _by_time(training):
+        measuring, held, clocks, (model,) = _last_fifth(training, plan, [everything])
+        parts = [Measured(measuring, np.flatnonzero(held))]
+    else:
+        held = _held_fifth(training, plan)
+        learnt = [np.flatnonzero(~held & training.known), everything]
+        _check_left(training, learnt)
+        measuring, model = _fit(training, plan, learnt)
+        half, clocks = _halves_choose(training, plan, measuring, held)
+        parts = [Measured(measuring, np.flatnonzero(held))]
+        if clocks is not None:
+            number = np.maximum(half, 0)
+            parts = [
+                Measured(_stopped(measuring, chosen), np.flatnonzero(half == k))
+                for k, chosen in enumerate(clocks.crossed)
+            ]
     if clocks is not None:
         model = _stopped(model, clocks.whole)
-        parts = [
-            Measured(_stopped(measuring, chosen), np.flatnonzero(half == k))
-            for k, chosen in enumerate(clocks.crossed)
-        ]
-    number = np.zeros(len(held), np.int64) if clocks is None else np.maximum(half, 0)
+    held_rows = np.flatnonzero(held)
     found = _predict(
         training, training, plan, [part.model for part in parts], number[held_rows], held_rows
     )
@@ -184,7 +309,7 @@ def _new_file(training: Prepared, scored: Prepared, plan: ScorePlan) -> RowsScor
     model_of_row = np.zeros(len(scored.X), np.int64)
     predictions = _predict(training, scored, plan, [model], model_of_row)
     return RowsScored(
-        (model,), model_of_row, predictions, scores, None, None, tuple(parts), _whole(clocks)
+        (model,), model_of_row, predictions, scores, None, None, tuple(parts), _whole(clocks), held
     )
 
 
@@ -426,6 +551,9 @@ class ScoredTable:
         What was decided about the file and the fit, one sentence each.
     seconds : float
         How long it took.
+    held : ndarray of shape (n_training_rows,), bool
+        The rows of the first file that give ``scores``: a model that did not learn from them
+        judged them.
     unfamiliarity : TableUnfamiliarity or None
         Of each row, where `gbuq_core.tables.add_unfamiliarity` has added it.
     """
@@ -445,6 +573,7 @@ class ScoredTable:
     plan: ScorePlan
     notices: tuple[str, ...]
     seconds: float
+    held: NDArray[np.bool_]
     unfamiliarity: TableUnfamiliarity | None = None
 
     @property
@@ -472,8 +601,12 @@ def estimate_scoring(prepared: Prepared, plan: ScorePlan, n_new: int = 0) -> Sco
     sizes = {
         "out_of_fold": [n_known - n_known // N_FOLDS] * N_FOLDS,
         "held_out": [n_known - n_known // N_FOLDS],
-        "new_file": [n_known - n_known // N_FOLDS, n_known],
+        "new_file": [n_known - n_known // N_FOLDS],
     }[protocol]
+    if _by_time(prepared):
+        starts = CHAIN if protocol == "out_of_fold" else LAST_FIFTH
+        sizes = [max(1, int(share * n_known)) for share in starts]
+    sizes += [n_known] if n_new else []
     estimator = make_estimator(plan, prepared)
     fits = [estimator.estimate_fit(size, n_features, n_classes or None) for size in sizes]
     at_once = min(effective_n_jobs(plan.n_jobs), len(sizes)) if one_thread_a_fit(plan) else 1
@@ -537,7 +670,8 @@ def score_table(
     """
     began = time.perf_counter()
     plan = plan or ScorePlan()
-    training = prepare_training(table, schema or infer_schema(table), target, task)
+    schema = schema or infer_schema(table)
+    training = prepare_training(table, schema, target, task, plan.split, plan.split_column)
     scored = training if new is None else prepare_new(new, training)
     n_new = 0 if new is None else new.n_rows
     check_memory(estimate_scoring(training, plan, n_new).bytes, "scoring this table")
@@ -570,10 +704,11 @@ def score_table(
         notices=(
             *notices,
             *renamed,
-            *_clock_notice(plan, found.clocks),
+            *_clock_notice(plan, found.clocks, training.split),
             *_flag_notices(found.predictions),
         ),
         seconds=time.perf_counter() - began,
+        held=found.held,
     )
 
 
@@ -589,13 +724,16 @@ def _width_notice(plan: ScorePlan, training: Prepared) -> list[str]:
     ]
 
 
-def _clock_notice(plan: ScorePlan, clocks: Clocks | ClassClocks | None) -> list[str]:
+def _clock_notice(
+    plan: ScorePlan, clocks: Clocks | ClassClocks | None, split: RowSplit | None
+) -> list[str]:
     """Where the models stop."""
     if plan.listed or plan.stopping is None:
         return []
     if clocks is None:
+        few = "rows" if split is None or split.by == "group" else "points in time"
         return [
-            "There are too few rows to choose the number of trees. All trees are used, and "
+            f"There are too few {few} to choose the number of trees. All trees are used, and "
             "intervals are likely to be too narrow."
         ]
     return [describe_clocks(clocks, plan.n_trees)]

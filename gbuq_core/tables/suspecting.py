@@ -18,6 +18,7 @@ from gbuq_core.presentation import counted, listed, percent, shown
 from gbuq_core.tables.cleaning import Prepared
 from gbuq_core.tables.columns import as_text, single_chunk
 from gbuq_core.tables.files import Table
+from gbuq_core.tables.splitting import warn_of_dates
 
 _MOST_ROWS = 100_000
 _NEAR = 0.999  # rank correlation, AUROC or share of rows from which a column gives the target away
@@ -36,7 +37,9 @@ def split_warnings(table: Table, prepared: Prepared) -> list[str]:
     Looks at the first 100,000 rows.
 
     - Repeated ids: a column named like an identifier, or of that kind, whose values come twice or
-      more on average. Rows of one person or device are then in several folds.
+      more on average. Rows of one person or device are then in several folds, unless the table is
+      split by this column.
+    - Dates among the features of a table that is not split by time.
     - Copies: rows that are equal in all features and the target, at least 0.5 % of all and ten
       times as many as after each column was shuffled by itself.
     - Leaks: a column that orders the rows as the target does (rank correlation or AUROC of at least
@@ -62,6 +65,7 @@ def split_warnings(table: Table, prepared: Prepared) -> list[str]:
     names = _column_of(prepared)
     return [
         *_repeated_ids(table, prepared),
+        *_dates(prepared),
         *_copies(X, y),
         *_leaks(X, y, bool(prepared.target.classes), names),
         *_duplicate_columns(X, names),
@@ -75,6 +79,8 @@ def _column_of(prepared: Prepared) -> dict[str, str]:
 def _repeated_ids(table: Table, prepared: Prepared) -> list[str]:
     found = []
     for column in prepared.schema.columns:
+        if prepared.split is not None and column.name == prepared.split.column:
+            continue
         named = _ID_NAME.search(column.name) or _ID_NAME.search(column.name.lower())
         if column.name == prepared.target.name or not (named or column.kind == "identifier"):
             continue
@@ -84,9 +90,17 @@ def _repeated_ids(table: Table, prepared: Prepared) -> list[str]:
             found.append(
                 f"The column {shown(column.name)} has {counted(n_distinct, 'value')} for "
                 f"{counted(n_known, 'row')}. If it names a person or a thing, its rows are in "
-                "several folds, and the scores are better than for a new one."
+                "several folds, and the scores are better than for a new one: choose Split: by "
+                "group."
             )
     return found
+
+
+def _dates(prepared: Prepared) -> list[str]:
+    columns = [column for column in prepared.schema.columns if column.kind == "date"]
+    used = {feature.column for feature in prepared.features}
+    split = "random" if prepared.split is None else prepared.split.by
+    return warn_of_dates([column.name for column in columns if column.name in used], split)
 
 
 def _copies(X: pd.DataFrame, y: NDArray[np.float64]) -> list[str]:

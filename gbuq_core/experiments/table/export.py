@@ -24,6 +24,8 @@ _FLAGS: Mapping[str, str] = MappingProxyType(
         "learning_rate": "learning-rate",
         "stopping": "stopping",
         "seed": "seed",
+        "split": "split",
+        "split_column": "split-column",
     }
 )
 

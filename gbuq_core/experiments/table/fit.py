@@ -292,10 +292,7 @@ def _cut_rows(
 
 def held_out_rows(scored: ScoredTable) -> np.ndarray:
     """Rows with a truth that their model did not learn from, (n_rows,) bool."""
-    rows = scored.scored.known.copy()
-    if scored.protocol == "held_out":
-        rows[scored.models[0].rows] = False
-    return rows
+    return scored.scored.known if scored.protocol == "new_file" else scored.held
 
 
 def _with_predictions(scored: ScoredTable, predictions: Predictions) -> pd.DataFrame:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gbuq_core.experiments.table.evidence import find_evidence
-from gbuq_core.experiments.table.fit import Cut, CutModel, held_out_rows
+from gbuq_core.experiments.table.fit import Cut, CutModel
 from gbuq_core.methods import METHODS
 from gbuq_core.presentation import short
 from gbuq_core.tables.evaluating import RegressionScores, Scores
@@ -87,17 +87,29 @@ def _n_members(estimator: Any) -> int:
 
 def _how_scored(scored: ScoredTable) -> str:
     n_rows = len(scored.scored.X)
+    split, n_held = scored.plan.split, int(scored.held.sum())
+    if scored.protocol == "out_of_fold" and split == "time":
+        return (
+            f"{n_held:,} of the {n_rows:,} rows were each judged by a model of earlier rows. The "
+            "earliest rows were only learnt from, so they look better than they are."
+        )
+    if scored.protocol == "out_of_fold" and split == "group":
+        return (
+            f"Each of the {n_rows:,} rows was judged by a model that did not learn from its group."
+        )
     if scored.protocol == "out_of_fold":
         return f"Each of the {n_rows:,} rows was judged by a model that did not learn from it."
     if scored.protocol == "held_out":
-        n_held = int(held_out_rows(scored).sum())
+        rows = {"group": "rows of held-out groups", "time": "latest rows"}
         return (
-            f"The scores are measured on {n_held:,} held-out rows out of {n_rows:,}. The model "
+            f"The scores are measured on {'the ' if split == 'time' else ''}{n_held:,} "
+            f"{rows.get(split, 'held-out rows')} out of {n_rows:,}. The model "
             "learnt from the other rows, so they look better than they are."
         )
+    part = {"group": "some groups", "time": "the latest fifth"}.get(split, "a fifth")
     return (
         f"The {n_rows:,} rows of the second file were judged by a model of the whole first "
-        "file. The scores are measured on a fifth of the first file that was held out."
+        f"file. The scores are measured on {part} of the first file that was held out."
     )
 
 

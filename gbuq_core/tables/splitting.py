@@ -1,0 +1,374 @@
+"""Which rows of a table a model must not learn from together: groups, and the order of time.
+
+By group, the rows of one person or one machine are all in one part, so the scores are those of a
+new one. By time, rows are judged by models of earlier rows only (forward chaining), so the scores
+are those of the future. At random, rows are dealt one by one (`gbuq_core.tables.predicting`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pyarrow import types
+
+from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.presentation import columns_named, counted, shown
+from gbuq_core.tables.columns import (
+    Column,
+    as_categories,
+    as_dates,
+    as_text,
+    find_date_style,
+    finite_values,
+    single_chunk,
+)
+from gbuq_core.tables.files import Table
+from gbuq_core.tables.schema import Schema, best_numbers, distinct_sample
+from gbuq_core.validation import check_choice
+
+SPLITS = ("random", "group", "time")
+# Where the blocks of time begin, as shares of the rows. The first block is only learnt from, the
+# second one chooses the number of trees for the third, and all from the third on are judged.
+CHAIN = (1 / 12, 1 / 6, 2 / 6, 3 / 6, 4 / 6, 5 / 6)
+LAST_FIFTH = (3 / 5, 4 / 5)  # the same where one model is measured on the last fifth
+_FEWEST_LEARNT = 5  # rows
+_READABLE = 0.95
+
+
+class RowSplit(NamedTuple):
+    """How the rows of a table belong together.
+
+    Attributes
+    ----------
+    by : {"group", "time"}
+    column : str
+    codes : ndarray of shape (n_rows,), int64
+        The group of each row, or its rank among the distinct times. A row without a value is a
+        group of its own, and has no time: -1.
+    n_missing : int
+        Rows without a value.
+    """
+
+    by: str
+    column: str
+    codes: NDArray[np.int64]
+    n_missing: int
+
+    def notices(self) -> list[str]:
+        """What was decided, one sentence each."""
+        name = shown(self.column)
+        if self.by == "group":
+            n_groups = len(np.unique(self.codes)) - self.n_missing
+            told = [
+                f"The rows are split by group: {counted(n_groups, 'value')} of {name}. No group is "
+                "both learnt from and judged."
+            ]
+            if self.n_missing:
+                told.append(
+                    f"{counted(self.n_missing, 'row has', 'rows have')} no value in {name} and "
+                    f"{'is a group of its own' if self.n_missing == 1 else 'are a group each'}."
+                )
+            return told
+        told = [
+            f"The rows are split by time, in the order of {name}. Each row is judged by a model of "
+            "earlier rows; the earliest rows are only learnt from."
+        ]
+        if self.n_missing:
+            told.append(
+                f"{counted(self.n_missing, 'row has', 'rows have')} no value in {name}: "
+                f"{'it is' if self.n_missing == 1 else 'they are'} predicted, but not learnt from "
+                "and not in the scores."
+            )
+        return told
+
+
+def describe_split(split: str, column: str | None = None) -> str:
+    """How the rows are split, in a few words.
+
+    Examples
+    --------
+    >>> describe_split("random"), describe_split("group", "patient")
+    ('split at random', 'split by group (patient)')
+    """
+    if split == "random" or column is None:
+        return "split at random"
+    return f"split by {split} ({' '.join(column.split())})"
+
+
+def warn_of_dates(columns: Sequence[str], split: str) -> list[str]:
+    """That columns hold dates, and what else that asks for; nothing if the split is by time.
+
+    Examples
+    --------
+    >>> warn_of_dates(["day"], "time"), len(warn_of_dates(["day"], "random"))
+    ([], 1)
+    """
+    if not columns or split == "time":
+        return []
+    return [
+        f"{columns_named(columns)} hold{'s' if len(columns) == 1 else ''} dates, but the rows are "
+        f"split {'at random' if split == 'random' else 'by group'}. If the rows follow each other "
+        "in time, the scores may be too good: choose Split: by time."
+    ]
+
+
+def check_split(split: str, column: str | None) -> None:
+    """Refuse a split without a column, and a column without a split.
+
+    Raises
+    ------
+    InvalidParameter
+    """
+    check_choice("split", split, SPLITS)
+    if split == "random" and column is not None:
+        raise InvalidParameter(
+            f"split_column is {column!r}, but the rows are split at random: choose split group or "
+            "time, or leave split_column out."
+        )
+    if split != "random" and column is None:
+        raise InvalidParameter(f"A split by {split} needs a column: give split_column.")
+
+
+def read_split(
+    table: Table, schema: Schema, split: str, column: str | None, target: str
+) -> RowSplit | None:
+    r"""How the rows belong together by a column; None for a random split.
+
+    Parameters
+    ----------
+    table : Table
+    schema : Schema
+    split : {"random", "group", "time"}
+    column : str or None
+        Any column but the target, whether the model uses it or not.
+    target : str
+
+    Raises
+    ------
+    InvalidParameter, InvalidData
+        If there is no such column, or it does not split the rows.
+
+    Examples
+    --------
+    >>> from gbuq_core.tables import infer_schema, read_table
+    >>> table = read_table(b"who,y\n" + b"".join(b"%d,%d\n" % (i // 3, i) for i in range(30)))
+    >>> read_split(table, infer_schema(table), "group", "who", "y").codes[:4].tolist()
+    [0, 0, 0, 1]
+    """
+    check_split(split, column)
+    if column is None:
+        return None
+    described, name = schema.column(column), shown(column)
+    if column == target:
+        raise InvalidData(f"The target {name} cannot split the rows: choose another column.")
+    codes = _groups(table, described) if split == "group" else _times(table, described)
+    known = codes >= 0
+    n_missing = int((~known).sum())
+    if not known.any():
+        raise InvalidData(
+            f"The column {name} is missing in all rows, so it cannot split them: choose another "
+            "column."
+        )
+    if len(np.unique(codes[known])) == 1 and (split == "time" or not n_missing):
+        raise InvalidData(
+            f"The column {name} has one value only, so it cannot split the rows: choose another "
+            "column."
+        )
+    if split == "group" and n_missing:
+        codes = codes.copy()
+        codes[~known] = codes.max() + 1 + np.arange(n_missing)
+    return RowSplit(split, column, codes, n_missing)
+
+
+def _groups(table: Table, column: Column) -> NDArray[np.int64]:
+    array = single_chunk(table.data, column.name)
+    return as_categories(array, column.missing_values).codes.astype(np.int64)
+
+
+def _times(table: Table, column: Column) -> NDArray[np.int64]:
+    """Ranks of dates or numbers among the distinct ones; -1 where there is none."""
+    array = single_chunk(table.data, column.name)
+    text = as_text(array, column.missing_values)
+    values: NDArray[np.float64] | None = None
+    style = column.date_style
+    if column.kind not in ("date", "numeric"):
+        style = find_date_style(distinct_sample(text), day_first=False)[0]
+    if column.kind == "date" or types.is_timestamp(array.type) or (style and len(text)):
+        dates = as_dates(array, style, column.missing_values).values
+        values = np.where(np.isnat(dates), np.nan, dates.astype("datetime64[us]").astype(float))
+    else:
+        found = finite_values(best_numbers(array, text, column.decimal)[0])
+        n_known = len(text) - text.null_count
+        if np.isfinite(found).sum() >= _READABLE * n_known:
+            values = found
+    if values is None:
+        raise InvalidData(
+            f"The column {shown(column.name)} holds neither dates nor numbers, so it gives no "
+            "order in time: choose another column, or split by group."
+        )
+    codes = np.full(len(values), -1, np.int64)
+    known = ~np.isnan(values)
+    codes[known] = np.unique(values[known], return_inverse=True)[1]
+    return codes
+
+
+def assign_groups(
+    groups: NDArray[np.int64],
+    y: NDArray[np.float64],
+    n_classes: int,
+    seed: int,
+    n_folds: int,
+) -> NDArray[np.int64]:
+    """A fold, 0 to at most ``n_folds - 1``, for each row, with no group in two folds.
+
+    The largest groups are dealt first, each to the fold that has the fewest rows, or the fewest of
+    the group's classes. There are fewer folds where there are fewer groups. Rows without a target
+    are with their group; a group that has no target at all is in no fold: -1.
+
+    Parameters
+    ----------
+    groups : ndarray of shape (n_rows,), int64
+    y : ndarray of shape (n_rows,), float64
+        NaN where the target is not known; codes if ``n_classes`` is not 0.
+    n_classes, seed, n_folds : int
+
+    Examples
+    --------
+    >>> groups = np.repeat(np.arange(4), [4, 3, 2, 1])
+    >>> folds = assign_groups(groups, np.ones(10), 0, seed=0, n_folds=2)
+    >>> np.bincount(folds), bool(folds[0] == folds[9])
+    (array([5, 5]), True)
+    """
+    known = ~np.isnan(y)
+    codes = np.where(known, y, 0.0).astype(np.int64) if n_classes else np.zeros(len(y), np.int64)
+    names, place = np.unique(groups, return_inverse=True)
+    counts = np.zeros((len(names), max(n_classes, 1)))
+    np.add.at(counts, (place[known], codes[known]), 1.0)
+    order = np.random.default_rng(seed).permutation(np.flatnonzero(counts.sum(axis=1) > 0))
+    order = order[np.argsort(-counts[order].sum(axis=1), kind="stable")]
+    n_folds = min(n_folds, len(order))
+    share = counts / np.maximum(counts.sum(axis=0), 1.0)
+    load = np.zeros((n_folds, counts.shape[1]))
+    n_rows = np.zeros(n_folds)
+    fold_of = np.full(len(names), -1, np.int64)
+    for number, group in enumerate(order):
+        if number < n_folds:
+            fold = number  # no fold stays empty
+        else:
+            crowded = load @ share[group]
+            fold = int(np.lexsort((n_rows, crowded))[0])
+        fold_of[group] = fold
+        load[fold] += share[group]
+        n_rows[fold] += counts[group].sum()
+    return fold_of[place]
+
+
+def check_left(y: NDArray[np.float64], learnt: NDArray[np.int64], column: str) -> None:
+    """Refuse a split by group that leaves nothing to learn: one class, or one number.
+
+    Raises
+    ------
+    InvalidData
+    """
+    if not len(learnt) or y[learnt].min() == y[learnt].max():
+        raise InvalidData(
+            f"A split by the groups of {shown(column)} leaves rows with one target value only to "
+            "learn from: choose another column, or another split."
+        )
+
+
+def hold_out_groups(
+    groups: NDArray[np.int64], y: NDArray[np.float64], n_classes: int, seed: int
+) -> NDArray[np.bool_]:
+    """Which rows with a target are held out: about a fifth of them, whole groups, two if possible.
+
+    Raises
+    ------
+    InvalidData
+        If only one group has targets.
+    """
+    known = ~np.isnan(y)
+    n_groups = len(np.unique(groups[known]))
+    folds = assign_groups(groups, y, n_classes, seed, int(np.clip(n_groups // 2, 2, 5)))
+    folds = np.where(known, folds, -1)
+    found = []
+    for fold in range(int(folds.max()) + 1):
+        rows = np.flatnonzero(folds == fold)
+        lonely = len(np.unique(groups[rows])) < 2
+        found.append((lonely, abs(len(rows) - known.sum() / 5), fold))
+    return folds == min(found)[2]
+
+
+class Chain(NamedTuple):
+    """Blocks of rows in time.
+
+    Attributes
+    ----------
+    block : ndarray of shape (n_rows,), int64
+        Of each row, from 0; -1 for a row without a time.
+    chooses : int or None
+        The block whose rows choose the number of trees before anything is judged. It is not judged.
+    judged : tuple of int
+        The blocks that are judged, each by a model of the rows of all blocks before it.
+    """
+
+    block: NDArray[np.int64]
+    chooses: int | None
+    judged: tuple[int, ...]
+
+
+def chain_blocks(
+    times: NDArray[np.int64], y: NDArray[np.float64], starts: Sequence[float], column: str
+) -> Chain:
+    """Blocks in time for forward chaining. Rows of one time are in one block.
+
+    Parameters
+    ----------
+    times : ndarray of shape (n_rows,), int64
+        Ranks; -1 where there is no time.
+    y : ndarray of shape (n_rows,), float64
+        NaN where the target is not known.
+    starts : sequence of float
+        Where blocks begin, rising shares of the rows that have a time and a target.
+    column : str
+        For the message.
+
+    Raises
+    ------
+    InvalidData
+        If nothing can be learnt before the last rows: too few rows, or one target value only.
+
+    Examples
+    --------
+    >>> chain = chain_blocks(np.arange(60), np.arange(60.0), CHAIN, "day")
+    >>> np.bincount(chain.block), chain.chooses, chain.judged
+    (array([ 5,  5, 10, 10, 10, 10, 10]), 1, (2, 3, 4, 5, 6))
+    """
+    usable = (times >= 0) & ~np.isnan(y)
+    ranks, count = np.unique(times[usable], return_counts=True)
+    before = np.cumsum(count) - count
+    # Rounded: 1/6 of 60 rows is row 10, and not the row after it.
+    block_of = np.searchsorted(np.round(np.asarray(starts) * count.sum(), 6), before, side="right")
+    block_of = np.unique(block_of, return_inverse=True)[1]
+    if len(ranks) > 1 and block_of[-1] == 0:
+        block_of[-1] = 1  # nearly all rows are of one time, the last one
+    block = np.full(len(times), -1, np.int64)
+    dated = times >= 0
+    if len(ranks):
+        at = np.clip(np.searchsorted(ranks, times[dated], side="right") - 1, 0, None)
+        block[dated] = block_of[at]
+    possible = []
+    for number in range(1, int(block_of.max(initial=0)) + 1):
+        learnt = y[usable & (block < number)]
+        if len(learnt) >= _FEWEST_LEARNT and learnt.min() < learnt.max():
+            possible.append(number)
+    if not possible:
+        raise InvalidData(
+            f"By {shown(column)}, no part of the rows has enough earlier rows with different "
+            "targets to learn from: choose another column, or another split."
+        )
+    chooses = possible[0] if len(possible) > 1 else None
+    return Chain(block, chooses, tuple(possible[1:] if len(possible) > 1 else possible))
