@@ -9,10 +9,10 @@ import pytest
 
 from gbuq_core.errors import InvalidData
 from gbuq_core.tables import load_builtin
+from gbuq_core.tables.finding import find_rows, list_rows
 from pages._ui.your_data import columns as data_columns
 from pages._ui.your_data import find as data_find
 from pages._ui.your_data.columns import Edits, current_edits
-from pages._ui.your_data.find import find_rows, list_rows
 from pages._ui.your_data.source import Opened
 
 CELLS = pd.DataFrame(

@@ -9,7 +9,7 @@ import pytest
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.tables import ScorePlan, find_failures, read_table, score_table
 from gbuq_core.tables.failing import Condition
-from pages._ui.your_data.find import find_rows
+from gbuq_core.tables.finding import find_rows
 
 PLAN = ScorePlan(n_trees=60, depth=3, learning_rate=0.1)
 

@@ -12,12 +12,12 @@ import streamlit as st
 
 from gbuq_core.errors import GbuqError
 from gbuq_core.experiments.table.words import why_no_knowledge
+from gbuq_core.tables.finding import Listing, find_rows, list_rows
 from gbuq_core.tables.predicting import row_errors
 from gbuq_core.tables.scoring import ScoredTable
 from pages._ui.controls import draw_knob
 from pages._ui.notices import show_notice
 from pages._ui.url_state import PageState
-from pages._ui.your_data.find import Listing, find_rows, list_rows
 from pages._ui.your_data.results import KINDS, Shown
 
 MOST_ROWS = 2000

@@ -1,6 +1,6 @@
 """Which rows of a scored table are listed: conditions and words, then the order.
 
-Nothing here draws anything or imports Streamlit.
+The box "Find rows" of the page "Your data" reads them, and `compare_cohorts` does.
 """
 
 from __future__ import annotations
