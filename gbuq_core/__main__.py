@@ -28,9 +28,11 @@ from gbuq_core.tables import (
     Scores,
     Table,
     add_unfamiliarity,
+    describe_drift,
     edit_schema,
     foreign_notice,
     infer_schema,
+    measure_drift,
     measure_unfamiliarity,
     read_query,
     read_table,
@@ -38,6 +40,7 @@ from gbuq_core.tables import (
     split_warnings,
     to_csv_bytes,
     to_parquet_bytes,
+    why_no_coverage,
 )
 from gbuq_core.tables.database import sqlite_path
 from gbuq_core.tables.predicting import BOOSTED, CYCLICAL_METHODS, table_methods
@@ -446,13 +449,18 @@ def _report(scored: ScoredTable, warned: Sequence[str], out: str) -> None:
         print(f"Note: {notice}", file=sys.stderr)
     target = scored.training.target
     print(f"{target.task.capitalize()} of {target.name}. {target.reason}")
-    print(f"On rows held out: {_scores_line(scored.scores)}")
+    missing = why_no_coverage(scored)
+    print(f"On rows held out: {_scores_line(scored.scores, quotes_coverage=not missing)}")
+    if missing and isinstance(scored.scores, RegressionScores):
+        print(missing)
     if scored.new_scores is not None:
         print(f"On the second file: {_scores_line(scored.new_scores)}")
+    if scored.protocol == "new_file":
+        print(f"Drift: {describe_drift(measure_drift(scored, scored.plan.seed))}")
     print(f"Wrote {len(scored.frame):,} rows to {out} in {scored.seconds:.1f} s.")
 
 
-def _scores_line(scores: Scores) -> str:
+def _scores_line(scores: Scores, quotes_coverage: bool = True) -> str:
     """The scores of some rows on one line."""
     if isinstance(scores, RegressionScores):
         pairs = zip(scores.coverage.levels, scores.coverage.observed, strict=True)
@@ -461,7 +469,7 @@ def _scores_line(scores: Scores) -> str:
             f"NLL {short(scores.nll, 4)} nats",
             f"RMSE {short(scores.rmse, 4)} (mean only: {short(scores.baseline_rmse, 4)})",
             f"CRPS {short(scores.crps, 4)}",
-            f"coverage {covered}",
+            *([f"coverage {covered}"] if quotes_coverage else []),
         ]
     else:
         parts = [

@@ -8,10 +8,9 @@ import pandas as pd
 import pytest
 
 from gbuq_core.errors import InvalidData
-from gbuq_core.tables import load_builtin
+from gbuq_core.tables import finding, load_builtin
 from gbuq_core.tables.finding import find_rows, list_rows
 from pages._ui.your_data import columns as data_columns
-from pages._ui.your_data import find as data_find
 from pages._ui.your_data.columns import Edits, current_edits
 from pages._ui.your_data.source import Opened
 
@@ -27,7 +26,7 @@ MEASURES = {"total": np.array([0.1, 0.2, 0.3, 0.4]), "error": np.array([1.0, np.
 
 
 def test_the_examples_in_the_docstrings_hold():
-    assert doctest.testmod(data_find).failed == 0
+    assert doctest.testmod(finding).failed == 0
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from gbuq_core.experiments.table.evidence import find_evidence
 from gbuq_core.experiments.table.fit import Cut, CutModel
 from gbuq_core.methods import METHODS
 from gbuq_core.presentation import short
+from gbuq_core.tables.drifting import why_no_coverage
 from gbuq_core.tables.evaluating import RegressionScores, Scores
 from gbuq_core.tables.scoring import ScoredTable
 from gbuq_core.tables.unfamiliar import Evidence, foreign_notice, say_reason
@@ -27,7 +28,7 @@ def describe_table(scored: ScoredTable) -> list[str]:
     """
     evidence = find_evidence(scored)
     known = scored.new_scores if scored.protocol == "new_file" else scored.scores
-    good = _how_good(scored.scores, scored.training.target.name)
+    good = _how_good(scored.scores, scored.training.target.name, why_no_coverage(scored))
     sentences = [f"{_how_scored(scored)} {good}", _rows_to_check(scored, evidence)]
     found = scored.unfamiliarity
     if found is not None:
@@ -113,15 +114,17 @@ def _how_scored(scored: ScoredTable) -> str:
     )
 
 
-def _how_good(scores: Scores, target: str) -> str:
+def _how_good(scores: Scores, target: str, no_coverage: str) -> str:
     if isinstance(scores, RegressionScores):
         at = int(np.argmax(scores.coverage.levels))
         name = " ".join(target.split())[:40]
-        return (
-            f'The RMSE is {short(scores.rmse)} in units of "{name}" (always predicting the mean '
-            f"gives {short(scores.baseline_rmse)}). "
+        covered = no_coverage or (
             f"Intervals of {100 * scores.coverage.levels[at]:.0f} % "
             f"hold {100 * scores.coverage.observed[at]:.0f} % of the rows."
+        )
+        return (
+            f'The RMSE is {short(scores.rmse)} in units of "{name}" (always predicting the mean '
+            f"gives {short(scores.baseline_rmse)}). {covered}"
         )
     return (
         f"{short(100 * scores.error_rate)} % of the predicted classes are wrong (always predicting "

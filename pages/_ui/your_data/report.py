@@ -8,7 +8,7 @@ from gbuq_core.experiments.table.words import describe_table
 from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.figures.table.rows import row_map_figure
 from gbuq_core.presentation import digits, short
-from gbuq_core.tables import ScoredTable
+from gbuq_core.tables import ScoredTable, why_no_coverage
 from gbuq_core.tables.predicting import row_errors
 from pages._ui.your_data.results import (
     KINDS,
@@ -34,7 +34,9 @@ def result_page(view: View, unit: str, code: str) -> bytes:
     dots = row_map_figure(rows)
     rejection, promises, clocks = rejection_of(scored), promises_of(scored), clocks_of(scored)
     target, kinds = scored.training.target, kinds_of(scored)
-    head = [("Rows held out", f"{scored.scores.n_rows:,}"), *score_cells(scored.scores, kinds)]
+    missing = why_no_coverage(scored)
+    cells = score_cells(scored.scores, kinds, quotes_coverage=not missing)
+    head = [("Rows held out", f"{scored.scores.n_rows:,}"), *cells]
     if scored.new_scores is not None:
         second = score_cells(scored.new_scores, kinds)
         head += [(f"Second file: {name}", value) for name, value in second]
@@ -48,8 +50,10 @@ def result_page(view: View, unit: str, code: str) -> bytes:
         ),
         Section(heading="Scores", table=[("Score", "Value"), *head]),
         Section(heading="Rejection", curves=rejection, caption=rejection.alt),
-        Section(heading="Calibration" if target.classes else "Coverage",
-                curves=promises, caption=promises.alt),
+        Section(heading="Calibration" if target.classes else "Coverage", text=missing)
+        if missing
+        else Section(heading="Calibration" if target.classes else "Coverage",
+                     curves=promises, caption=promises.alt),
         *([Section(heading="Trees in use", curves=clocks, caption=clocks.alt)] if clocks else []),
         Section(heading=f"The {_LISTED_ROWS} rows with the largest total uncertainty",
                 text=f"Uncertainties: {shown.unit}.", table=_worst_rows(scored, shown)),

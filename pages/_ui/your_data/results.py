@@ -16,6 +16,7 @@ from gbuq_core.figures.table.rows import RowMap, row_map_figure
 from gbuq_core.figures.theme import METHOD_STYLES, MethodStyle
 from gbuq_core.glossary import GLOSSARY
 from gbuq_core.presentation import digits, short
+from gbuq_core.tables import why_no_coverage
 from gbuq_core.tables.clocks import describe_clocks
 from gbuq_core.tables.evaluating import RegressionScores, Scores
 from gbuq_core.tables.predicting import row_errors
@@ -112,8 +113,14 @@ def draw_scores(scored: ScoredTable, digest: str) -> None:
     # Only the open one is drawn.
     opened = next((k for k, tab in enumerate(tabs) if tab.open), 0)
     make, key = list(draw.values())[opened]
+    missing = why_no_coverage(scored)
     with tabs[opened]:
-        show_curves(make(digest, scored), key=key)
+        if key == "coverage" and missing:
+            st.text(missing, width="stretch")
+        else:
+            show_curves(make(digest, scored), key=key)
+    if key == "coverage" and missing:
+        return
     if key == "trees-in-use":
         st.caption(_trees_caption(scored))
     else:
@@ -182,7 +189,8 @@ def draw_scorecard(scored: ScoredTable, cost: str) -> None:
     """The scores as one row of numbers; no word of the user is in it."""
     cells = [("Rows held out", f"{(scored.scores).n_rows:,}")]
     kinds = kinds_of(scored)
-    cells += score_cells(scored.scores, kinds)
+    missing = why_no_coverage(scored)
+    cells += score_cells(scored.scores, kinds, quotes_coverage=not missing)
     if scored.new_scores is not None:
         cells += [("On the second file", f"{scored.new_scores.n_rows:,} rows")]
         cells += score_cells(scored.new_scores, kinds)[:3]
@@ -191,6 +199,8 @@ def draw_scorecard(scored: ScoredTable, cost: str) -> None:
     with st.container(horizontal=True, gap="medium", key="scorecard"):
         for head, value in cells:
             st.markdown(f"**{value}**  \n{head}", width="content")
+    if missing:
+        st.text(missing, width="stretch")
     st.caption(cost)
 
 
@@ -228,7 +238,9 @@ def _is_regression(scores: Scores) -> bool:
     return isinstance(scores, RegressionScores)
 
 
-def score_cells(scores: Scores, kinds: tuple[str, ...] = KINDS) -> list[tuple[str, str]]:
+def score_cells(
+    scores: Scores, kinds: tuple[str, ...] = KINDS, quotes_coverage: bool = True
+) -> list[tuple[str, str]]:
     """Names and values of the scores, as text; a PRR of the kinds that order the rows."""
     if isinstance(scores, RegressionScores):
         cells = [
@@ -243,13 +255,14 @@ def score_cells(scores: Scores, kinds: tuple[str, ...] = KINDS) -> list[tuple[st
         ):
             band = f"{100 * low:.0f}\u2013{100 * high:.0f}"
             cells.append((f"Inside {100 * level:.0f} %", f"{100 * observed:.1f} % ({band})"))
-        cells = [cells[0], cells[1], cells[2], cells[3], *cells[-1:]]
+        cells = [*cells[:4], *(cells[-1:] if quotes_coverage else [])]
     else:
+        gap = ("Calibration gap", f"{short(100 * scores.calibration_error, 2)} %")
         cells = [
             ("Wrong", f"{short(100 * scores.error_rate)} %"),
             ("Wrong, most frequent class", f"{short(100 * scores.baseline_error_rate)} %"),
             ("NLL (nats)", digits(scores.nll)),
-            ("Calibration gap", f"{short(100 * scores.calibration_error, 2)} %"),
+            *([gap] if quotes_coverage else []),
         ]
     found_prrs = [getattr(scores.prr, kind) for kind in kinds]
     prrs = [f"{value:.0f}" if np.isfinite(value) else "none" for value in found_prrs]

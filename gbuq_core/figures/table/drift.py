@@ -1,0 +1,215 @@
+"""A second file beside the first: how far each column shifted, and histograms of both files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gbuq_core.figures.curves import Curves
+from gbuq_core.figures.curves.parts import Part, band, entry, limits, line, rounded
+from gbuq_core.figures.theme import ink
+from gbuq_core.figures.vega import AXIS_HEIGHT, Spec, cut, distinct, name_axis
+from gbuq_core.presentation import percent
+
+_FIRST, _SECOND, _QUIET = "#0072b2", "#d55e00", "#7f7f7f"
+_ROW_HEIGHT = 22
+MOST_COLUMNS = 20
+PICKED = "picked"  # the name of the chart's selection
+
+
+class Shift(NamedTuple):
+    """How far a column shifted: its index, what chance gives at most, the limits of convention."""
+
+    name: str
+    psi: float
+    chance: float
+
+    @property
+    def is_told_apart(self) -> bool:
+        """Whether it is above chance."""
+        return self.psi > self.chance
+
+
+class TwoFiles(NamedTuple):
+    """Shares of the rows of two files by bin; ``edges`` (n_bins + 1,), empty for categories."""
+
+    edges: np.ndarray
+    labels: tuple[str, ...]
+    first: np.ndarray
+    second: np.ndarray
+
+
+def shifts_figure(shifts: Sequence[Shift], marks: tuple[float, float], dark: bool = False) -> Spec:
+    """A bar a column, the largest index first, with a tick where chance ends.
+
+    Columns above chance are vermilion. Names are the user's words; a click picks one (selection
+    `PICKED`, field ``c0``).
+
+    Parameters
+    ----------
+    shifts : sequence of Shift
+        The first 20 are drawn.
+    marks : (float, float)
+        The limits of convention, drawn as lines.
+    dark : bool
+    """
+    drawn = list(shifts)[:MOST_COLUMNS]
+    names = distinct([cut(shift.name, 26) for shift in drawn])
+    values: list[dict[str, Any]] = [
+        {
+            "c0": name,
+            "c1": round(shift.psi, 5),
+            "c2": round(shift.chance, 5),
+            "c3": _SECOND if shift.is_told_apart else _QUIET,
+        }
+        for name, shift in zip(names, drawn, strict=True)
+    ]
+    title = "population stability index"
+    y = {"field": "c0", "type": "nominal", "sort": names, "title": None, "axis": name_axis(170)}
+    tips: list[Spec] = [{"field": "c0", "title": "column"}]
+    for field, said in (("c1", "index"), ("c2", "chance, up to")):
+        tips.append({"field": field, "type": "quantitative", "title": said, "format": ".3f"})
+
+    def x(field: str) -> Spec:
+        return {"field": field, "type": "quantitative", "title": title, "scale": {"zero": True}}
+
+    lines = {
+        "data": {"values": [{"c1": mark} for mark in marks]},
+        "mark": {"type": "rule", "strokeDash": [3, 3], "color": ink(dark).truth, "opacity": 0.5},
+        "encoding": {"x": x("c1")},
+    }
+    return {
+        "height": _ROW_HEIGHT * len(names) + AXIS_HEIGHT,
+        "data": {"values": values},
+        "layer": [
+            {
+                "params": [
+                    {"name": PICKED, "select": {"type": "point", "fields": ["c0"], "on": "click"}}
+                ],
+                "mark": {"type": "bar", "height": 12, "cursor": "pointer"},
+                "encoding": {
+                    "x": x("c1"),
+                    "y": y,
+                    "color": {"field": "c3", "type": "nominal", "scale": None},
+                    "tooltip": tips,
+                },
+            },
+            {
+                "mark": {"type": "tick", "thickness": 2, "size": 18, "color": ink(dark).truth},
+                "encoding": {"x": x("c2"), "y": y, "tooltip": tips},
+            },
+            lines,
+        ],
+    }
+
+
+def drawn_names(shifts: Sequence[Shift]) -> dict[str, str]:
+    """What each bar is called in the chart, and the column's own name."""
+    drawn = list(shifts)[:MOST_COLUMNS]
+    names = distinct([cut(shift.name, 26) for shift in drawn])
+    return {name: shift.name for name, shift in zip(names, drawn, strict=True)}
+
+
+def two_files_figure(files: TwoFiles, name: str, label: str, alt: str, height: int = 220) -> Curves:
+    """Two histograms over the same bins: the first file as bars, the second as a line.
+
+    Parameters
+    ----------
+    files : TwoFiles
+        Of numbers.
+    name : str
+        Of the figure, for its downloads.
+    label : str
+        Of the axis.
+    alt : str
+    height : int
+        In pixels, without the legend.
+    """
+    edges = np.asarray(files.edges, np.float64)
+    corners = np.repeat(edges, 2)[1:-1]
+    first, second = (100.0 * np.repeat(part, 2) for part in (files.first, files.second))
+    bars: Part = band(corners, np.zeros(len(corners)), first, _FIRST, 0.35)
+    steps = line(corners, second, _SECOND, 2.0)
+    middle = (edges[1:] + edges[:-1]) / 2.0
+    return Curves(
+        {
+            "name": name,
+            "alt": alt,
+            "height": height,
+            "hint": "Point at the picture, or use its arrow keys, to read values.",
+            "x": {"range": [float(edges[0]), float(edges[-1])], "label": label},
+            "panels": [
+                {
+                    "share": 1.0,
+                    "range": limits(first, second),
+                    "label": "share of rows (%)",
+                    "layers": [bars, steps],
+                }
+            ],
+            "legend": [entry("first file", bars), entry("second file", steps)],
+            "read": {
+                "x": rounded(middle),
+                "label": "and near it:",
+                "values": [
+                    {"name": who, "at": rounded(100.0 * part)}
+                    for who, part in (
+                        ("first file (%)", files.first),
+                        ("second file (%)", files.second),
+                    )
+                ],
+            },
+        }
+    )
+
+
+def two_files_categories(files: TwoFiles) -> Spec:
+    """Two bars a category: its share of the rows of the first and of the second file."""
+    names = distinct([cut(label, 26) for label in files.labels])
+    who = ["first file", "second file"]
+    values = [
+        {"c0": name, "c1": round(100.0 * float(share), 3), "c2": file}
+        for name, *shares in zip(names, files.first, files.second, strict=True)
+        for file, share in zip(who, shares, strict=True)
+    ]
+    return {
+        "height": 2 * _ROW_HEIGHT * len(names) // 2 + 10 * len(names) + AXIS_HEIGHT,
+        "data": {"values": values},
+        "mark": {"type": "bar"},
+        "encoding": {
+            "x": {"field": "c1", "type": "quantitative", "title": "share of rows (%)"},
+            "y": {
+                "field": "c0", "type": "nominal", "sort": names, "title": None,
+                "axis": name_axis(170),
+            },
+            "yOffset": {"field": "c2", "sort": who},
+            "color": {
+                "field": "c2", "type": "nominal", "sort": who, "title": None,
+                "scale": {"domain": who, "range": [_FIRST, _SECOND]},
+                "legend": {"orient": "top"},
+            },
+            "tooltip": [
+                {"field": "c0", "title": "category"},
+                {"field": "c2", "title": "file"},
+                {"field": "c1", "type": "quantitative", "title": "share (%)", "format": ".1f"},
+            ],
+        },
+    }  # fmt: skip
+
+
+def describe_two_files(files: TwoFiles, name: str) -> str:
+    """The bin in which the two files differ the most, in words.
+
+    Examples
+    --------
+    >>> shares = np.array([0.2, 0.8]), np.array([0.7, 0.3])
+    >>> describe_two_files(TwoFiles(np.empty(0), ("a", "b"), *shares), "shop")
+    'shop: the files differ most in a, with 20 % of the rows of the first file and 70 % of the ...'
+    """
+    at = int(np.argmax(np.abs(files.second - files.first)))
+    return (
+        f"{cut(name, 40)}: the files differ most in {cut(files.labels[at], 40)}, with "
+        f"{percent(files.first[at], 0)} of the rows of the first file and "
+        f"{percent(files.second[at], 0)} of the second."
+    )
