@@ -62,7 +62,7 @@ view = view_of(answer, values) if answer.result is not None else None
 if view is not None:
     view, waiting = with_unfamiliarity(view, answer)
     with words:
-        in_words(view)
+        in_words(view, answer)
         show_measuring(waiting)
     explore(page, values, answer, view)
 notices = (*opened.table.notices, *schema.notices)

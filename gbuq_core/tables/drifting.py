@@ -282,7 +282,7 @@ def foreign_share(found: TableUnfamiliarity) -> float:
 
 
 def why_no_coverage(scored: ScoredTable) -> str:
-    """Why the first file's coverage (or calibration) says nothing about the second; empty if it does.
+    """Why the first file's coverage (or calibration) does not hold for the second; else empty.
 
     More than a tenth of the second file's rows are foreign, and more than chance explains. Where
     unfamiliarity was not measured, rows outside the first file's range count.

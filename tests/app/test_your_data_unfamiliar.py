@@ -48,6 +48,20 @@ def test_a_foreign_second_file_is_told_before_anything_else():
     assert (rows_of(at)["unfamiliarity"] > 0.9).all()
     code = next(block.value for block in at.code if "score_table" in block.value)
     assert "measure_unfamiliarity(scored.training, scored.scored, 0)" in code
+    # What the first file's coverage was does not matter for such rows.
+    assert says(at, "The coverage measured on the first file is not shown: 100 %")
+    assert not any("Inside 95 %" in block.value for block in at.markdown)
+    assert not any("Intervals of" in text for text in told)
+    # The line about drift stands with the warning, and its section draws both files.
+    assert sum("shifted by more than chance" in text for text in told) == 1
+    at.session_state["section"] = "Second file"
+    settle(at.run())
+    assert not at.exception
+    assert sum("shifted by more than chance" in text for text in texts(at)) == 2
+    assert any(text.startswith("x: PSI") and "large" in text for text in texts(at))
+    at.selectbox(key="drifted").set_value("z").run()
+    assert any(text.startswith("z: PSI") and "not told apart" in text for text in texts(at))
+    assert any(b.proto.label == "Drift by column (CSV)" for b in at.get("download_button"))
 
 
 def test_nothing_is_called_unfamiliar_before_it_is_measured(monkeypatch):

@@ -83,11 +83,16 @@ def shifts_figure(shifts: Sequence[Shift], marks: tuple[float, float], dark: boo
     return {
         "height": _ROW_HEIGHT * len(names) + AXIS_HEIGHT,
         "data": {"values": values},
+        "params": [
+            {
+                "name": PICKED,
+                "select": {"type": "point", "fields": ["c0"], "on": "click"},
+                "views": ["bars"],
+            }
+        ],
         "layer": [
             {
-                "params": [
-                    {"name": PICKED, "select": {"type": "point", "fields": ["c0"], "on": "click"}}
-                ],
+                "name": "bars",
                 "mark": {"type": "bar", "height": 12, "cursor": "pointer"},
                 "encoding": {
                     "x": x("c1"),

@@ -16,7 +16,8 @@ from pages._ui.your_data.judged import draw_judged
 from pages._ui.your_data.results import draw_row_map, draw_scorecard, draw_scores, in_unit
 from pages._ui.your_data.row import draw_row
 from pages._ui.your_data.rows import choose_rows, draw_list, draw_list_controls
-from pages._ui.your_data.sections import FAILS, GOOD, ROWS, choose_section
+from pages._ui.your_data.second import draw_second
+from pages._ui.your_data.sections import FAILS, GOOD, ROWS, SECOND, choose_section
 from pages._ui.your_data.training import View, measured_line
 
 _DRAWN = "_data_drawn"  # the digest of the view whose picture was sent last
@@ -74,6 +75,7 @@ _DRAW: dict[str, Callable[[PageState, SimpleNamespace, Answer, View], None]] = {
     ROWS: _draw_rows,
     GOOD: _draw_good,
     FAILS: _draw_fails,
+    SECOND: draw_second,
 }
 
 

@@ -9,11 +9,13 @@ import streamlit as st
 
 from gbuq_core.experiments.table.export import TableRecipe, table_code, table_command
 from gbuq_core.experiments.table.words import describe_table
-from gbuq_core.tables import ScoredTable, to_csv_bytes, to_parquet_bytes
+from gbuq_core.tables import ScoredTable, drift_csv, measure_drift, to_csv_bytes, to_parquet_bytes
 from pages._ui.export import Download, show_exports
+from pages._ui.jobs_glue import Answer
 from pages._ui.notices import show_notice
 from pages._ui.your_data.columns import Edits
 from pages._ui.your_data.report import result_page
+from pages._ui.your_data.second import drift_lines
 from pages._ui.your_data.training import Trained, View, cut_of
 
 
@@ -37,6 +39,11 @@ def export_table(trained: Trained, view: View, values: SimpleNamespace, link: st
     page = Download(
         "Page (HTML)", "your-data.html", "text/html", partial(result_page, view, values.unit, code)
     )
+    if view.scored.protocol == "new_file":
+        drift = Download(
+            "Drift by column (CSV)", "drift.csv", "text/csv", partial(_drift_bytes, view.scored)
+        )
+        downloads = (*downloads, drift)
     show_exports("your-data", code, link, (*downloads, page))
     if view.scored.unfamiliarity is None:
         st.caption("The downloads do not hold unfamiliarity: it is not measured yet.")
@@ -49,12 +56,15 @@ def export_table(trained: Trained, view: View, values: SimpleNamespace, link: st
         )
 
 
-def in_words(view: View) -> None:
-    """The result in sentences, as plain text; a warning about a second file stands before them."""
+def in_words(view: View, answer: Answer) -> None:
+    """The result in sentences, as plain text; what a second file is like stands before them."""
     sentences = list(_sentences(view.digest, view.scored))
     found = view.scored.unfamiliarity
+    about_second = drift_lines(view, answer)
     if found is not None and found.is_foreign:
-        show_notice(sentences.pop(0), "foreign", tone="error")
+        show_notice([sentences.pop(0), *about_second], "foreign", tone="error")
+    elif about_second:
+        show_notice(about_second, "drift")
     with st.container(key="in-words", gap="xsmall"):
         for sentence in sentences:
             st.text(sentence, width="stretch")
@@ -63,6 +73,10 @@ def in_words(view: View) -> None:
 @st.cache_resource(max_entries=16, show_spinner=False, scope="session")
 def _sentences(digest: str, _scored: ScoredTable) -> tuple[str, ...]:
     return tuple(describe_table(_scored))
+
+
+def _drift_bytes(scored: ScoredTable) -> bytes:
+    return drift_csv(measure_drift(scored)).encode()
 
 
 def _recipe(trained: Trained, values: SimpleNamespace) -> TableRecipe:

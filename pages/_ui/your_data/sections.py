@@ -18,7 +18,7 @@ SECTION = Knob(
     "Section",
     "choice",
     ROWS,
-    choices=(ROWS, GOOD, FAILS),
+    choices=(ROWS, GOOD, FAILS, SECOND),
     group="page",
 )
 # Switches of earlier links, each with the section that took its place.

@@ -24,6 +24,7 @@ _ANY_ROW = 100_000_000  # more than a file can have
 AUTOMATIC = "automatic"
 VIRTUAL, INDEPENDENT = "virtual", "independent"
 PLAIN, CYCLICAL = ("SGLB", "SGB"), ("cSGLB", "cbSGLB")
+MOST_SHIFTED = "(shifted the most)"
 RANKS = ("total", "data", "knowledge", "error", "prediction", "unfamiliarity")
 
 TABLE = Knob(
@@ -272,6 +273,15 @@ def page_state(
                 help="Such as a person's age. Dates never change.",
             ),
             Knob(
+                "drifted",
+                "Column in both files",
+                "choice",
+                MOST_SHIFTED,
+                choices=(MOST_SHIFTED, *(name for name in targets if name != MOST_SHIFTED)),
+                group="page",
+                plain=True,
+            ),
+            Knob(
                 "group",
                 "Group rows by",
                 "choice",
@@ -320,7 +330,9 @@ def page_state(
     # A preset sets the method and leaves the data as they are.
     kept = {knob.key: preview(knob) for knob in (TABLE, *target, TASK)}
     presets = tuple(preset._replace(values={**preset.values, **kept}) for preset in PRESETS)
-    return PageState(PAGE, knobs, presets, later=() if targets else ("target", "fixed", "group"))
+    return PageState(
+        PAGE, knobs, presets, later=() if targets else ("target", "fixed", "group", "drifted")
+    )
 
 
 def is_independent(values: SimpleNamespace) -> bool:
