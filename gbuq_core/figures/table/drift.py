@@ -208,8 +208,8 @@ def describe_two_files(files: TwoFiles, name: str) -> str:
 
     Examples
     --------
-    >>> shares = np.array([0.2, 0.8]), np.array([0.7, 0.3])
-    >>> describe_two_files(TwoFiles(np.empty(0), ("a", "b"), *shares), "shop")
+    >>> shares = np.array([0.2, 0.5, 0.3]), np.array([0.7, 0.2, 0.1])
+    >>> describe_two_files(TwoFiles(np.empty(0), ("a", "b", "c"), *shares), "shop")
     'shop: the files differ most in a, with 20 % of the rows of the first file and 70 % of the ...'
     """
     at = int(np.argmax(np.abs(files.second - files.first)))
