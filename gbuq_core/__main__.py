@@ -41,8 +41,11 @@ from gbuq_core.tables import (
     to_csv_bytes,
     to_parquet_bytes,
     why_no_coverage,
+    with_intervals,
 )
 from gbuq_core.tables.database import sqlite_path
+from gbuq_core.tables.intervals import check_level
+from gbuq_core.tables.output import USUAL_LEVEL
 from gbuq_core.tables.predicting import BOOSTED, CYCLICAL_METHODS, table_methods
 from gbuq_core.tables.splitting import SPLITS
 
@@ -66,10 +69,12 @@ _OF_BOOSTED = (
 _DELIMITERS = {"\\t": "\t", "tab": "\t", "space": " "}
 
 _DESCRIPTION = """\
-Train a model on TRAIN and write the rows with new columns: prediction, total_uncertainty,
-data_uncertainty and knowledge_uncertainty (variances of the target, or nats for classes), and how
-unfamiliar each row is: unfamiliarity (0 to 1; a tenth of ordinary rows is above 0.9) and
-times_beyond (how many times as far as the farthest ordinary row).
+Train a model on TRAIN and write the rows with new columns: prediction with the ends of an interval
+(lower_90 and upper_90), total_uncertainty, data_uncertainty and knowledge_uncertainty (variances of
+the target and their roots _std, or nats for classes and the probability p_ of each class), and how
+unfamiliar each row is: unfamiliarity (0 to 1; a tenth of ordinary rows is above 0.9), times_beyond
+(how many times as far as the farthest ordinary row), novelty (MACAU's) and outside_columns (whose
+values the training rows do not reach).
 
 With NEW, a model of all rows of TRAIN scores the rows of NEW. Without NEW, the rows of TRAIN are
 scored: up to 20,000 rows by five models, each row by the one that did not learn from it (column
@@ -204,6 +209,10 @@ def _parser() -> argparse.ArgumentParser:
         "earlier rows); default: %(default)s")  # fmt: skip
     add("--split-column", metavar="NAME", help="what names the groups or the time; a column of "
         "groups is no feature unless --use names it")  # fmt: skip
+    add("--level", type=float, default=USUAL_LEVEL, metavar="X", help="the share of rows that the "
+        "intervals should hold; the columns are named after it; default: %(default)s")  # fmt: skip
+    add("--conformal", action="store_true", help="intervals as wide as the held-out rows need; "
+        "-inf and inf where there are too few rows; for a regression")  # fmt: skip
     add("--unfamiliarity", choices=["yes", "no"], default="yes", help="whether to measure how "
         "unfamiliar the rows are, which takes further fits; default: %(default)s")  # fmt: skip
     add("--jobs", type=int, metavar="N", help="threads; all cores by default")
@@ -221,6 +230,7 @@ def _score(options: argparse.Namespace) -> tuple[ScoredTable, list[str]]:
     reading = ReadOptions(delimiter, options.encoding, options.decimal, header, options.sheet)
     _check_method(options)
     _check_split(options)
+    check_level(options.level)
     plan = _plan_of(options)
     cut = Cut(
         options.truncation_step, options.truncation_start, options.most_members, options.burn_in
@@ -246,6 +256,7 @@ def _score(options: argparse.Namespace) -> tuple[ScoredTable, list[str]]:
                 scored = scored if cut == Cut() else cut_table(scored, cut)
                 if not options.quiet:
                     warned.extend(split_warnings(table, scored.training))
+                scored = with_intervals(scored, options.level, options.conformal)
             if not measures:
                 return scored
             found = measure_unfamiliarity(scored.training, scored.scored, plan.seed, plan.n_jobs)

@@ -30,8 +30,9 @@ jobs.Job.__init__ = lambda job, *rest: (begin(job, *rest), seen.append(job))[0]
 threading.Thread(target=interrupt, daemon=True).start()
 sys.exit(cli.main(sys.argv[1:]))
 """
-ADDED = ["prediction", "total_uncertainty", "data_uncertainty", "knowledge_uncertainty"]
-FAMILIARITY = ["unfamiliarity", "times_beyond"]
+KINDS = ["total_uncertainty", "data_uncertainty", "knowledge_uncertainty"]
+ADDED = ["prediction", "lower_90", "upper_90", *KINDS, *(f"{kind}_std" for kind in KINDS)]
+FAMILIARITY = ["unfamiliarity", "times_beyond", "novelty", "outside_columns"]
 FAST = ["--trees", "40", "--depth", "3", "--learning-rate", "0.1"]
 COUNT = list(range(40))
 
@@ -58,7 +59,7 @@ def test_it_writes_the_input_and_the_uncertainties(train, tmp_path, capsys):
     out = tmp_path / "out.csv"
     assert score(train, "--target", "y", "--out", out, *FAST) == 0
     found = pd.read_csv(out)
-    assert list(found.columns[:9]) == ["x", "group", "y", *ADDED, *FAMILIARITY]
+    assert list(found.columns[:16]) == ["x", "group", "y", *ADDED, *FAMILIARITY]
     assert len(found) == 120
     assert sorted(found.fold.unique()) == [1, 2, 3, 4, 5]
     np.testing.assert_allclose(
@@ -71,12 +72,25 @@ def test_it_writes_the_input_and_the_uncertainties(train, tmp_path, capsys):
     assert "Traceback" not in said.err
 
 
+def test_intervals_have_a_level_and_may_be_conformal(train, tmp_path, capsys):
+    out = tmp_path / "out.csv"
+    more = ["--target", "y", "--out", out, *FAST, "--unfamiliarity", "no"]
+    assert score(train, *more, "--level", "0.8", "--conformal") == 0
+    found = pd.read_csv(out)
+    assert list(found.columns[3:6]) == ["prediction", "lower_80", "upper_80"]
+    half = (found.upper_80 - found.prediction) / found.total_uncertainty_std
+    factors = half.groupby(found.fold).agg(lambda part: part.max() - part.min())
+    assert (factors < 1e-9).all()
+    assert score(train, *more, "--level", "90") == 2
+    assert "between 0 and 1, such as 0.9" in capsys.readouterr().err
+
+
 def test_a_second_file_and_parquet(train, tmp_path, capsys):
     new, out = tmp_path / "new.csv.gz", tmp_path / "out.parquet"
     new.write_bytes(gzip.compress(frame_of(30, seed=1).to_csv(index=False).encode()))
     assert score(train, new, "--target", "y", "--out", out, *FAST) == 0
     found = pd.read_parquet(out)
-    assert list(found.columns[:9]) == ["x", "group", "y", *ADDED, *FAMILIARITY]
+    assert list(found.columns[:16]) == ["x", "group", "y", *ADDED, *FAMILIARITY]
     assert len(found) == 30
     assert "On the second file: " in capsys.readouterr().out
 
@@ -275,7 +289,7 @@ def test_a_thousand_columns(tmp_path, capsys):
     options = ["--trees", "2", "--depth", "2", "--learning-rate", "0.1"]
     assert score(path, "--target", "y", "--out", out, *options) == 0
     assert "With 1,000 features" in capsys.readouterr().err
-    assert pd.read_csv(out).shape[1] == 1001 + 6 + 4
+    assert pd.read_csv(out).shape[1] == 1001 + 12 + 4  # no novelty: too many columns
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,13 @@ from gbuq_core.tables.files import (
     to_parquet_bytes,
 )
 from gbuq_core.tables.growing import RowStages, grow_row, why_no_stages
+from gbuq_core.tables.intervals import (
+    conformal_coverage,
+    held_out_inside,
+    row_intervals,
+    why_not_conformal,
+    with_intervals,
+)
 from gbuq_core.tables.judging import (
     ClassScore,
     Groups,
@@ -74,13 +81,12 @@ from gbuq_core.tables.judging import (
     held_out,
     pit_values,
 )
+from gbuq_core.tables.output import ADDED_NAMES, AddedColumns, interval_names
 from gbuq_core.tables.predicting import Predictions, ScorePlan, law_of
 from gbuq_core.tables.schema import Schema, edit_schema, infer_schema, suggest_target
 from gbuq_core.tables.scoring import (
-    ADDED_NAMES,
     MAX_ROWS_OUT_OF_FOLD,
     PROTOCOLS,
-    AddedColumns,
     FittedModel,
     ScoredTable,
     ScoreEstimate,
@@ -162,6 +168,7 @@ __all__ = [
     "column_curve",
     "column_distribution",
     "column_histograms",
+    "conformal_coverage",
     "coverage_by_group",
     "deciding_rows",
     "describe_column",
@@ -178,8 +185,10 @@ __all__ = [
     "group_column",
     "grow_row",
     "held_out",
+    "held_out_inside",
     "infer_schema",
     "infer_task",
+    "interval_names",
     "law_of",
     "load_builtin",
     "measure_drift",
@@ -192,6 +201,7 @@ __all__ = [
     "read_query",
     "read_table",
     "reason_of",
+    "row_intervals",
     "say_reason",
     "score_edited",
     "score_table",
@@ -205,4 +215,6 @@ __all__ = [
     "why_no_coverage",
     "why_no_deciding",
     "why_no_stages",
+    "why_not_conformal",
+    "with_intervals",
 ]

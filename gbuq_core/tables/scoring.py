@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from gbuq_core.calibration import ClassClocks, Clocks
 from gbuq_core.jobs import check_memory, effective_n_jobs, parallel_map, stage
-from gbuq_core.presentation import columns_named, counted, listed
+from gbuq_core.presentation import columns_named, counted
 from gbuq_core.tables.cleaning import Prepared, prepare_new, prepare_training
 from gbuq_core.tables.clocks import (
     MOST_CHOOSING,
@@ -45,9 +45,9 @@ from gbuq_core.tables.clocks import (
     describe_clocks,
     halves,
 )
-from gbuq_core.tables.columns import plain_column, single_chunk
 from gbuq_core.tables.evaluating import Scores, evaluate
-from gbuq_core.tables.files import Table, free_name
+from gbuq_core.tables.files import Table
+from gbuq_core.tables.output import USUAL_LEVEL, AddedColumns, assemble_output
 from gbuq_core.tables.predicting import (
     BLOCK_ROWS,
     N_FOLDS,
@@ -60,8 +60,6 @@ from gbuq_core.tables.predicting import (
     held_out_fifth,
     make_estimator,
     predict_rows,
-    predicted_values,
-    row_errors,
     stops_early,
 )
 from gbuq_core.tables.schema import Schema, infer_schema
@@ -398,112 +396,6 @@ def evaluate_rows(
     return evaluate(prepared.y, predictions, rows, y_train, len(training.target.classes))
 
 
-ADDED_NAMES = (
-    "prediction",
-    "total_uncertainty",
-    "data_uncertainty",
-    "knowledge_uncertainty",
-    "unfamiliarity",
-    "times_beyond",
-    "error",
-    "fold",
-    "in_training",
-    "unseen_level",
-    "new_missing",
-)
-
-
-class AddedColumns(NamedTuple):
-    """Names of the added columns, in their order, and what they hold.
-
-    Attributes
-    ----------
-    names : tuple of str
-        ``prediction`` (in units of the target, or a class), ``total_uncertainty``,
-        ``data_uncertainty`` and ``knowledge_uncertainty`` (variances of the target, or nats), and
-        as far as they apply ``unfamiliarity`` (0 to 1) and ``times_beyond``, ``error`` (absolute
-        error, or 1 for a wrong class; empty where the target is not known), ``fold``,
-        ``in_training``, ``unseen_level``, ``new_missing``.
-    units : tuple of str
-        The unit of each, or an empty string.
-    renamed : tuple of (str, str)
-        Columns of the input that had one of these names, and what they are called instead.
-    """
-
-    names: tuple[str, ...]
-    units: tuple[str, ...]
-    renamed: tuple[tuple[str, str], ...]
-
-
-def assemble_output(
-    table: Table,
-    scored: Prepared,
-    predictions: Predictions,
-    fold: NDArray[np.int64] | None,
-    in_training: NDArray[np.bool_] | None,
-) -> tuple[pd.DataFrame, AddedColumns, list[str]]:
-    """The output table, its added columns, and a notice if input columns had to be renamed.
-
-    Parameters
-    ----------
-    table : Table
-        The one whose rows were scored.
-    fold : ndarray of shape (n_rows,) or None
-        1 to 5, or 0 for rows without a target.
-    in_training : ndarray of shape (n_rows,) or None
-    """
-    names, notices = _input_names(table.names)
-    columns: dict[str, Any] = {
-        name: plain_column(single_chunk(table.data, position))
-        for position, name in enumerate(names)
-    }
-    target = scored.target
-    unit = "nats" if target.classes else f"variance, squared units of {target.name}"
-    added: dict[str, tuple[Any, str]] = {
-        "prediction": (
-            predicted_values(predictions, target),
-            "" if target.classes else f"units of {target.name}",
-        ),
-        "total_uncertainty": (predictions.uncertainty.total, unit),
-        "data_uncertainty": (predictions.uncertainty.data, unit),
-        "knowledge_uncertainty": (predictions.uncertainty.knowledge, unit),
-    }
-    errors = row_errors(scored, predictions)
-    if not np.isnan(errors).all():
-        error_unit = "1 if wrong" if target.classes else f"absolute, units of {target.name}"
-        added["error"] = (errors, error_unit)
-    if fold is not None:
-        added["fold"] = (pd.Series(fold, dtype="Int64").mask(fold == 0), "")
-    if in_training is not None:
-        added["in_training"] = (in_training, "")
-    added["unseen_level"] = (predictions.unseen_level, "")
-    added["new_missing"] = (predictions.new_missing, "")
-    columns |= {name: values for name, (values, _) in added.items()}
-    frame = pd.DataFrame(columns, copy=False)
-    units = tuple(unit for _, unit in added.values())
-    renamed = tuple((old, new) for old, new in zip(table.names, names, strict=True) if old != new)
-    return frame, AddedColumns(tuple(added), units, renamed), notices
-
-
-def _input_names(names: list[str]) -> tuple[list[str], list[str]]:
-    """The input's names, out of the way of the added ones."""
-    taken = {*names, *ADDED_NAMES}
-    kept, renamed = [], []
-    for name in names:
-        if name in ADDED_NAMES:
-            name = free_name(f"{name} (input)", taken)
-            renamed.append(name)
-            taken.add(name)
-        kept.append(name)
-    if not renamed:
-        return kept, []
-    before = [name.removesuffix(" (input)") for name in renamed]
-    return kept, [
-        f"{columns_named(before)} of the file would clash with added columns and "
-        f"{'is' if len(renamed) == 1 else 'are'} renamed to {listed(renamed)}."
-    ]
-
-
 _BYTES_PER_ADDED_CELL = 16
 # Measured on two cores: choosing the clocks of a table and of its five folds.
 _SECONDS_TO_CHOOSE = 0.3
@@ -556,6 +448,10 @@ class ScoredTable:
         judged them.
     unfamiliarity : TableUnfamiliarity or None
         Of each row, where `gbuq_core.tables.add_unfamiliarity` has added it.
+    level : float
+        Of the intervals in the frame; see `gbuq_core.tables.with_intervals`.
+    conformal : bool
+        Whether these are conformal.
     """
 
     frame: pd.DataFrame
@@ -575,6 +471,8 @@ class ScoredTable:
     seconds: float
     held: NDArray[np.bool_]
     unfamiliarity: TableUnfamiliarity | None = None
+    level: float = USUAL_LEVEL
+    conformal: bool = False
 
     @property
     def fits(self) -> tuple[FittedModel, ...]:
@@ -614,7 +512,7 @@ def estimate_scoring(prepared: Prepared, plan: ScorePlan, n_new: int = 0) -> Sco
     # Each fit at work copies its rows and turns them into one matrix of float64.
     matrices = at_once * 2 * 8 * n_features * n_known
     members = BLOCK_ROWS * (plan.n_members + 40) * 8 * max(n_classes, 2) * 3
-    output = n_scored * (_BYTES_PER_ADDED_CELL * (n_features + 12) + 8 * n_classes)
+    output = n_scored * (_BYTES_PER_ADDED_CELL * (n_features + 20) + 8 * n_classes)
     seconds = sum(fit.seconds for fit in fits) / at_once + 2e-6 * n_scored * n_features
     if stops_early(plan, prepared):
         seconds += _SECONDS_TO_CHOOSE + _SECONDS_PER_CHOOSING_ROW * min(n_known, MOST_CHOOSING)
@@ -666,7 +564,7 @@ def score_table(
     >>> table = read_table(f"x,y\n{rows}\n".encode())
     >>> scored = score_table(table, "y", plan=ScorePlan(n_trees=50))
     >>> scored.frame.columns.tolist()[:4]
-    ['x', 'y', 'prediction', 'total_uncertainty']
+    ['x', 'y', 'prediction', 'lower_90']
     """
     began = time.perf_counter()
     plan = plan or ScorePlan()

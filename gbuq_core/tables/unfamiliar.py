@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from gbuq_core.metrics import prr
 from gbuq_core.presentation import counted
 from gbuq_core.tables.cleaning import Prepared
-from gbuq_core.tables.scoring import AddedColumns, ScoredTable
+from gbuq_core.tables.intervals import refresh_output
+from gbuq_core.tables.scoring import ScoredTable
 from gbuq_core.unfamiliarity import Reason, Unfamiliarity, UnfamiliarityScore
 from gbuq_core.validation import check_number
 
@@ -24,8 +24,6 @@ UNFAMILIAR = 0.9  # a tenth of ordinary rows is above
 _MOST_RESAMPLED = 2000  # rows
 _RESAMPLES = 200
 _MOST_REASONS = 20
-# The new columns stand after these.
-_FIRST = ("prediction", "total_uncertainty", "data_uncertainty", "knowledge_uncertainty")
 _INTERVAL = (2.5, 97.5)  # percent
 
 
@@ -42,6 +40,9 @@ class TableUnfamiliarity:
     n_outside : ndarray of shape (n_rows,), int64
         How many columns of each of these rows are outside the range of the first file, or hold a
         category or a gap that it does not have. 0 for its own rows.
+    outside_columns : tuple of tuple of str
+        The columns of each row that do so. A row of the first file is compared with the rows that
+        its fold learnt from, as its scores are, so the ends of a range are outside.
     reasons : tuple of Reason or None
         For the least familiar rows, by their positions, what says so; None for other rows.
     is_second : bool
@@ -52,6 +53,7 @@ class TableUnfamiliarity:
     estimator: UnfamiliarityScore
     rows: Unfamiliarity
     n_outside: NDArray[np.int64]
+    outside_columns: tuple[tuple[str, ...], ...]
     reasons: tuple[Reason | None, ...]
     is_second: bool
     seconds: float
@@ -138,6 +140,7 @@ def measure_unfamiliarity(
         estimator=estimator,
         rows=rows,
         n_outside=outside,
+        outside_columns=_outside_columns(estimator, training, scored, known, others, is_second),
         reasons=reasons,
         is_second=is_second,
         seconds=time.perf_counter() - began,
@@ -154,26 +157,12 @@ def estimate_unfamiliarity(training: Prepared, scored: Prepared) -> float:
 
 
 def add_unfamiliarity(scored: ScoredTable, found: TableUnfamiliarity) -> ScoredTable:
-    """The scored table with the columns ``unfamiliarity`` and ``times_beyond``."""
-    new = {
-        "unfamiliarity": (found.rows.score, "0 to 1, even on ordinary rows"),
-        "times_beyond": (found.rows.times_beyond, "times the farthest ordinary row"),
-    }
-    units = dict(zip(scored.added.names, scored.added.units, strict=True))
-    units = {name: unit for name, unit in units.items() if name not in new}
-    frame = scored.frame.drop(columns=[name for name in new if name in scored.added.names])
-    own = [name for name in frame.columns if name not in units]
-    first = [name for name in units if name in _FIRST]
-    last = [name for name in units if name not in _FIRST]
-    columns = {name: frame[name] for name in (*own, *first)}
-    columns |= {name: pd.Series(values, index=frame.index) for name, (values, _) in new.items()}
-    columns |= {name: frame[name] for name in last}
-    named = {name: units[name] for name in first} | {name: unit for name, (_, unit) in new.items()}
-    named |= {name: units[name] for name in last}
-    added = AddedColumns(tuple(named), tuple(named.values()), scored.added.renamed)
-    return replace(
-        scored, frame=pd.DataFrame(columns, copy=False), added=added, unfamiliarity=found
-    )
+    """The scored table with how unfamiliar each row is.
+
+    The new columns are ``unfamiliarity``, ``times_beyond``, ``novelty`` (MACAU's mean z-score,
+    where it takes part) and ``outside_columns``.
+    """
+    return refresh_output(replace(scored, unfamiliarity=found))
 
 
 def bootstrap_evidence(
@@ -346,6 +335,27 @@ def _place_in_training(scored: ScoredTable, row: int) -> int | None:
 def _columns_of(training: Prepared) -> dict[str, str]:
     """The table's column of each feature."""
     return {feature.name: feature.column for feature in training.features}
+
+
+def _outside_columns(
+    estimator: UnfamiliarityScore,
+    training: Prepared,
+    scored: Prepared,
+    known: NDArray[np.int64],
+    others: NDArray[np.int64],
+    is_second: bool,
+) -> tuple[tuple[str, ...], ...]:
+    """The table's columns in which each row is outside what it was compared with."""
+    names: list[tuple[str, ...]] = [()] * len(scored.X)
+    column_of = _columns_of(training)
+    parts = [] if is_second else [(known, estimator.find_outside_held_out())]
+    if len(others):
+        parts.append((others, estimator.find_outside(scored.X.iloc[others])))
+    for rows, outside in parts:
+        for place in np.flatnonzero(outside.any(axis=1)):
+            found = scored.X.columns[outside[place]]
+            names[rows[place]] = tuple(dict.fromkeys(column_of.get(n, str(n)) for n in found))
+    return tuple(names)
 
 
 def _reasons(

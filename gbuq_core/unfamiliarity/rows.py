@@ -215,11 +215,11 @@ def find_strange(columns: Columns, space: Space, raw: RawRows) -> NDArray[np.boo
     return out
 
 
-def count_outside(columns: Columns, space: Space, raw: RawRows) -> NDArray[np.int64]:
-    """How many columns of each row are outside what training had, (n,)."""
+def find_outside(columns: Columns, space: Space, raw: RawRows) -> NDArray[np.bool_]:
+    """Which cells are outside what training had, (n, n_columns)."""
     out = find_strange(columns, space, raw)
     out[:, columns.numbers] |= (raw.numbers < space.low) | (raw.numbers > space.high)
-    return out.sum(axis=1)
+    return out
 
 
 def matrix_columns(columns: Columns, space: Space) -> NDArray[np.int64]:

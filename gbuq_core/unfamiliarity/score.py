@@ -44,9 +44,9 @@ from gbuq_core.unfamiliarity.rows import (
     EncodedRows,
     RawRows,
     Space,
-    count_outside,
     encode_rows,
     find_columns,
+    find_outside,
     learn_space,
     read_rows,
 )
@@ -77,12 +77,15 @@ class Unfamiliarity:
         The measures in use.
     ranks : ndarray of shape (n_rows, n_parts)
         The share of the held-out rows that each measure puts below the row.
+    values : ndarray of shape (n_rows, n_parts)
+        What the measures themselves say, each in its own unit.
     """
 
     score: NDArray[np.float64]
     times_beyond: NDArray[np.float64]
     parts: tuple[str, ...]
     ranks: NDArray[np.float64]
+    values: NDArray[np.float64]
 
     @property
     def speaks(self) -> NDArray[np.int64]:
@@ -102,6 +105,7 @@ class Unfamiliarity:
             times_beyond=np.concatenate([one.times_beyond for one in found]),
             parts=found[0].parts,
             ranks=np.concatenate([one.ranks for one in found]),
+            values=np.concatenate([one.values for one in found]),
         )
 
     def take(self, rows: NDArray[np.int64]) -> Unfamiliarity:
@@ -111,6 +115,7 @@ class Unfamiliarity:
             times_beyond=self.times_beyond[rows],
             parts=self.parts,
             ranks=self.ranks[rows],
+            values=self.values[rows],
         )
 
 
@@ -293,10 +298,7 @@ class UnfamiliarityScore(BaseEstimator):
         rows = np.concatenate([rows for rows, _ in found])
         self.held_out_ = Unfamiliarity.join([part for _, part in found]).take(np.argsort(rows))
         self._space = learn_space(self._columns, raw)
-        self.held_out_outside_ = np.empty(len(raw), np.int64)
-        for number, fold in enumerate(self._folds):
-            mine = np.flatnonzero(self._fold_of == number)
-            self.held_out_outside_[mine] = count_outside(self._columns, fold.space, raw.take(mine))
+        self.held_out_outside_ = self.find_outside_held_out().sum(axis=1)
         self.fit_seconds_ = time.perf_counter() - began
         return self
 
@@ -323,7 +325,20 @@ class UnfamiliarityScore(BaseEstimator):
 
         Numbers outside the range of all training rows, new categories, and new gaps.
         """
-        return count_outside(self._columns, self._space, self._read(X))
+        return self.find_outside(X).sum(axis=1)
+
+    def find_outside(self, X: Any) -> NDArray[np.bool_]:
+        """Which columns of each row training does not cover, (n_samples, n_features)."""
+        return find_outside(self._columns, self._space, self._read(X))
+
+    def find_outside_held_out(self) -> NDArray[np.bool_]:
+        """The same of the training rows, each by what its fold learnt from."""
+        check_is_fitted(self, "held_out_")
+        out = np.empty((len(self._raw), len(self._columns.names)), bool)
+        for number, fold in enumerate(self._folds):
+            mine = np.flatnonzero(self._fold_of == number)
+            out[mine] = find_outside(self._columns, fold.space, self._raw.take(mine))
+        return out
 
     def explain(self, X: Any) -> list[Reason]:
         """For each row the measure that speaks and, where one is to blame, the column.
@@ -569,6 +584,7 @@ def _fit_fold(learning: Learning, raw: RawRows, split: _Split, names: tuple[str,
         times_beyond=_times(fold, reference, values, names),
         parts=names,
         ranks=part_ranks(fold.reference.sorted, values).T,
+        values=values.T,
     )
     found = [(split.reference, own)]
     if len(split.others):
@@ -586,6 +602,7 @@ def _judge(fold: _Fold, rows: EncodedRows, names: tuple[str, ...]) -> Unfamiliar
         times_beyond=_times(fold, rows, values, names),
         parts=names,
         ranks=ranks.T,
+        values=values.T,
     )
 
 
@@ -607,6 +624,7 @@ def _mean(found: list[Unfamiliarity]) -> Unfamiliarity:
         times_beyond=np.mean([one.times_beyond for one in found], axis=0),
         parts=found[0].parts,
         ranks=np.mean([one.ranks for one in found], axis=0),
+        values=np.mean([one.values for one in found], axis=0),
     )
 
 

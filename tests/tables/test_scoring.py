@@ -24,6 +24,7 @@ from gbuq_core.tables.predicting import assign_folds, held_out_fifth, predict_ro
 
 FAST = ScorePlan(n_trees=40, depth=3, learning_rate=0.1)
 ADDED = ["prediction", "total_uncertainty", "data_uncertainty", "knowledge_uncertainty"]
+REGRESSION = ["prediction", "lower_90", "upper_90", *ADDED[1:], *(f"{n}_std" for n in ADDED[1:])]
 
 
 def regression_frame(n, seed=0):
@@ -57,8 +58,17 @@ def classification():
 def test_columns_of_the_output(kind, request):
     scored = request.getfixturevalue(kind)
     flags = ["error", "fold", "unseen_level", "new_missing"]
-    assert list(scored.frame.columns) == ["x", "group", "y", *ADDED, *flags]
-    assert list(scored.added.names) == [*ADDED, *flags]
+    names = [*ADDED, "p_high", "p_low", "p_mid", *flags]
+    if kind == "regression":
+        names = [*REGRESSION, *flags]
+    assert list(scored.frame.columns) == ["x", "group", "y", *names]
+    assert list(scored.added.names) == names
+    if kind == "regression":
+        std = scored.frame.knowledge_uncertainty_std
+        np.testing.assert_array_equal(std, np.sqrt(scored.frame.knowledge_uncertainty))
+        assert (scored.frame.lower_90 < scored.frame.prediction).all()
+    else:
+        assert (scored.frame[["p_high", "p_low", "p_mid"]].sum(axis=1).round(9) == 1.0).all()
     frame = scored.frame
     np.testing.assert_allclose(
         frame.total_uncertainty, frame.data_uncertainty + frame.knowledge_uncertainty, rtol=1e-12
@@ -225,7 +235,7 @@ def test_a_second_file_is_scored_by_a_model_of_the_whole_first():
     assert scored.new_scores.rmse == pytest.approx(np.sqrt((error**2).mean()))
     without = score_table(as_table(first), "y", new=as_table(second[["group", "x"]]), plan=FAST)
     assert without.new_scores is None
-    assert list(without.frame.columns) == ["group", "x", *ADDED, "unseen_level", "new_missing"]
+    assert list(without.frame.columns) == ["group", "x", *REGRESSION, "unseen_level", "new_missing"]
     np.testing.assert_array_equal(without.frame.prediction, scored.frame.prediction)
 
 

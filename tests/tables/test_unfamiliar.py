@@ -49,14 +49,19 @@ def own(first):
 
 
 def test_the_columns_stand_beside_the_uncertainties(own):
-    at = own.added.names.index("knowledge_uncertainty")
-    assert own.added.names[at + 1 : at + 3] == ("unfamiliarity", "times_beyond")
+    at = own.added.names.index("knowledge_uncertainty_std")
+    names = ("unfamiliarity", "times_beyond", "novelty", "outside_columns")
+    assert own.added.names[at + 1 : at + 5] == names
     assert len(own.added.units) == len(own.added.names)
     assert tuple(own.frame.columns[-len(own.added.names) :]) == own.added.names
     held = own.unfamiliarity.estimator.held_out_
     np.testing.assert_array_equal(own.frame["unfamiliarity"], held.score)
     np.testing.assert_array_equal(own.frame["times_beyond"], held.times_beyond)
     assert b",unfamiliarity,times_beyond," in to_csv_bytes(own.frame)
+    novelty = held.ranks[:, held.parts.index("novelty")]
+    assert np.corrcoef(own.frame["novelty"], novelty)[0, 1] > 0.5  # the same, but in its own unit
+    outside = own.unfamiliarity.estimator.held_out_outside_
+    np.testing.assert_array_equal(own.frame["outside_columns"] != "", outside > 0)
     again = add_unfamiliarity(own, own.unfamiliarity)
     assert again.added == own.added
     assert list(again.frame.columns) == list(own.frame.columns)

@@ -15,13 +15,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gbuq_core.tables.cleaning import Prepared
+from gbuq_core.tables.intervals import refresh_output
 from gbuq_core.tables.predicting import (
     Predictions,
     all_classes,
     judge_members,
     predict_rows,
-    predicted_values,
-    row_errors,
     tails_of,
 )
 from gbuq_core.tables.scoring import (
@@ -254,14 +253,15 @@ def cut_table(scored: ScoredTable, cut: Cut, stages: Stages | None = None) -> Sc
         held = np.sort(np.concatenate([kept.rows for kept in measured]))
         found = joined(parts, [kept.rows for kept in measured])
         scores = evaluate_measured(scored.training, held, found)
-    return replace(
-        scored,
-        models=models,
-        measured=measured,
-        predictions=predictions,
-        frame=_with_predictions(scored, predictions),
-        scores=scores,
-        new_scores=new_scores,
+    return refresh_output(
+        replace(
+            scored,
+            models=models,
+            measured=measured,
+            predictions=predictions,
+            scores=scores,
+            new_scores=new_scores,
+        )
     )
 
 
@@ -293,15 +293,3 @@ def _cut_rows(
 def held_out_rows(scored: ScoredTable) -> np.ndarray:
     """Rows with a truth that their model did not learn from, (n_rows,) bool."""
     return scored.scored.known if scored.protocol == "new_file" else scored.held
-
-
-def _with_predictions(scored: ScoredTable, predictions: Predictions) -> pd.DataFrame:
-    """The output table with the columns that depend on the members replaced."""
-    new = {
-        "prediction": predicted_values(predictions, scored.training.target),
-        "total_uncertainty": predictions.uncertainty.total,
-        "data_uncertainty": predictions.uncertainty.data,
-        "knowledge_uncertainty": predictions.uncertainty.knowledge,
-        "error": row_errors(scored.scored, predictions),
-    }
-    return scored.frame.assign(**{k: v for k, v in new.items() if k in scored.added.names})

@@ -1,0 +1,285 @@
+"""An interval for each row of a scored table: by the law of its prediction, or conformal.
+
+Conformal intervals assume nothing about the law. Held-out rows say how many stds the target lies
+from the prediction, and an interval is as wide as the ``ceil((n + 1) level)``-th smallest of these
+distances:
+
+- rows of a second file are calibrated by the rows held out from the first one (split conformal:
+  Papadopoulos et al., 2002, with scores divided by the predicted std, Lei et al., 2018, section
+  5.2);
+- rows that are held out themselves are calibrated by those of the other folds, or the other half,
+  which no model of theirs has judged (cross-conformal: Vovk, 2015; CV+: Barber et al., 2021). Where
+  one model judged all of them, each row is calibrated by all others.
+
+One model with all its held-out rows covers at least the level, whatever the law. Across folds,
+other models judged the rows that calibrate, so this holds in practice and is no theorem: for CV+,
+which keeps a prediction of every fold where we keep the one that the table shows, the coverage is
+at least about 2 level - 1 (Barber et al., 2021, theorem 4). Rows that a model learnt from
+(``in_training``) get the intervals of held-out rows, which are too wide for them.
+
+Where there are too few held-out rows for a level, the interval is infinite: ``-inf`` and ``inf``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gbuq_core.distribution import Interval, LogDistribution
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.metrics import Coverage, binomial_band
+from gbuq_core.metrics.conformal import conformal_rank
+from gbuq_core.tables.evaluating import COVERAGE_LEVELS
+from gbuq_core.tables.judging import HeldOut, held_out
+from gbuq_core.tables.output import USUAL_LEVEL, added_columns, join_columns
+from gbuq_core.tables.predicting import Predictions, law_of
+from gbuq_core.tables.scoring import ScoredTable
+
+_SMALLEST_STD = 1e-6  # as a share of the target's, so that no distance is infinite
+
+
+class _Calibration(NamedTuple):
+    """The held-out rows: how many stds each target is away, and which model judged it."""
+
+    rows: NDArray[np.int64]
+    distances: NDArray[np.float64]
+    model: NDArray[np.int64]
+
+
+def why_not_conformal(classes: tuple[str, ...]) -> str:
+    """Say why a table has no conformal intervals; empty if it has.
+
+    Examples
+    --------
+    >>> why_not_conformal(()), why_not_conformal(("no", "yes"))
+    ('', 'Conformal intervals need a number as target. For classes, see the columns p_.')
+    """
+    if not classes:
+        return ""
+    return "Conformal intervals need a number as target. For classes, see the columns p_."
+
+
+def row_intervals(
+    scored: ScoredTable,
+    level: float = USUAL_LEVEL,
+    conformal: bool = False,
+    held: HeldOut | None = None,
+) -> Interval:
+    r"""A central interval for each row of a scored table.
+
+    Parameters
+    ----------
+    scored : ScoredTable
+        Of a regression.
+    level : float
+        The share of rows that should lie inside, above 0 and below 1.
+    conformal : bool
+        False: by the law of each prediction (`law_of`). True: as many stds around the prediction as
+        held-out rows need; see the top of `gbuq_core.tables.intervals`. On a log scale, stds are
+        those of the logarithm.
+    held : HeldOut, optional
+        `held_out` of the table, if it is at hand.
+
+    Returns
+    -------
+    Interval
+        ``(lower, upper)``, (n_rows,) each, in units of the target. Infinite where there are too few
+        held-out rows for the level; on a log scale the lower end is then 0.
+
+    Raises
+    ------
+    InvalidParameter
+        For a level that is not between 0 and 1, or a table of classes.
+
+    References
+    ----------
+    Vovk, "Cross-conformal predictors", Annals of Mathematics and Artificial Intelligence 74 (2015).
+    Barber, Candes, Ramdas and Tibshirani, "Predictive inference with the jackknife+", Annals of
+    Statistics 49 (2021).
+
+    Examples
+    --------
+    >>> from gbuq_core.tables import ScorePlan, read_table, score_table
+    >>> text = "x,y" + "".join(f"\n{i % 7},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
+    >>> scored = score_table(read_table(text.encode()), "y", plan=ScorePlan(n_trees=20))
+    >>> lower, upper = row_intervals(scored, 0.8, conformal=True)
+    >>> bool((lower < upper).all())
+    True
+    >>> float(row_intervals(scored, 0.99, conformal=True).upper[0])  # of 48 rows
+    inf
+    """
+    _check(scored, level)
+    if not conformal:
+        return law_of(scored.predictions).interval(level)
+    calibration = _calibrate(scored, held)
+    factors = np.full(len(scored.predictions.loc), _factor(calibration.distances, level))
+    if not scored.measured:
+        factors[calibration.rows] = _own_factors(calibration, level)
+    centre, std, is_log = _centre_and_std(scored.predictions, scored)
+    ends = Interval(centre - factors * std, centre + factors * std)
+    if not is_log:
+        return ends
+    with np.errstate(over="ignore"):
+        return Interval(np.exp(ends.lower), np.exp(ends.upper))
+
+
+def held_out_inside(
+    scored: ScoredTable, level: float, conformal: bool = False, held: HeldOut | None = None
+) -> NDArray[np.bool_]:
+    """Which of the rows that give the scores lie inside their interval, (n_held,).
+
+    No row takes part in its own calibration.
+
+    Parameters
+    ----------
+    scored, level, conformal, held
+        As in `row_intervals`.
+    """
+    _check(scored, level)
+    held = held_out(scored) if held is None else held
+    if not conformal:
+        pit = law_of(held.predictions).cdf(held.y)
+        inside: NDArray[np.bool_] = np.abs(2.0 * pit - 1.0) <= level
+        return inside
+    calibration = _calibrate(scored, held)
+    return calibration.distances <= _own_factors(calibration, level)
+
+
+def conformal_coverage(
+    scored: ScoredTable,
+    held: HeldOut | None = None,
+    levels: tuple[float, ...] = COVERAGE_LEVELS,
+) -> Coverage:
+    """How many held-out rows lie inside their conformal intervals, with the bands of chance.
+
+    Parameters
+    ----------
+    scored, held
+        As in `row_intervals`.
+    levels : tuple of float
+    """
+    held = held_out(scored) if held is None else held
+    inside = np.array([held_out_inside(scored, level, True, held).sum() for level in levels])
+    low, high = binomial_band(inside, len(held.y))
+    return Coverage(np.asarray(levels), inside / len(held.y), low, high, len(held.y))
+
+
+def with_intervals(
+    scored: ScoredTable,
+    level: float = USUAL_LEVEL,
+    conformal: bool = False,
+    held: HeldOut | None = None,
+) -> ScoredTable:
+    r"""The same table with intervals of this level, such as the columns lower_80 and upper_80.
+
+    Parameters
+    ----------
+    scored, level, conformal, held
+        As in `row_intervals`. Tables of classes have no intervals and stay as they are.
+
+    Examples
+    --------
+    >>> from gbuq_core.tables import ScorePlan, read_table, score_table
+    >>> text = "x,y" + "".join(f"\n{i % 7},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
+    >>> scored = score_table(read_table(text.encode()), "y", plan=ScorePlan(n_trees=20))
+    >>> with_intervals(scored, 0.8, conformal=True).frame.columns.tolist()[2:5]
+    ['prediction', 'lower_80', 'upper_80']
+    """
+    if scored.training.target.classes:
+        if conformal:
+            raise InvalidParameter(why_not_conformal(scored.training.target.classes))
+        return scored
+    _check(scored, level)
+    return refresh_output(replace(scored, level=level, conformal=conformal), held)
+
+
+def refresh_output(scored: ScoredTable, held: HeldOut | None = None) -> ScoredTable:
+    """The table with all added columns as its predictions, level and unfamiliarity say."""
+    names = set(scored.added.names)
+    own = {name: scored.frame[name] for name in scored.frame.columns if name not in names}
+    kept = [name for name in ("fold", "in_training") if name in names]
+    protocol: dict[str, Any] = {name: scored.frame[name] for name in kept}
+    interval = None
+    if not scored.training.target.classes:
+        interval = row_intervals(scored, scored.level, scored.conformal, held)
+    added = added_columns(
+        scored.scored, scored.predictions, interval, protocol, scored.level, scored.unfamiliarity
+    )
+    frame, columns = join_columns(own, added, scored.added.renamed)
+    return replace(scored, frame=frame, added=columns)
+
+
+def _check(scored: ScoredTable, level: float) -> None:
+    if scored.training.target.classes:
+        raise InvalidParameter(why_not_conformal(scored.training.target.classes))
+    check_level(level)
+
+
+def check_level(level: float) -> None:
+    """Refuse a level that is not above 0 and below 1.
+
+    Raises
+    ------
+    InvalidParameter
+        One sentence.
+    """
+    if not 0.0 < level < 1.0:
+        raise InvalidParameter(
+            f"The level of intervals must lie between 0 and 1, such as 0.9; got {level!r}."
+        )
+
+
+def _centre_and_std(
+    predictions: Predictions, scored: ScoredTable
+) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:
+    """The middle and the std of each row's law, and whether they are of the logarithm."""
+    law = law_of(predictions)
+    is_log = isinstance(law, LogDistribution)
+    if isinstance(law, LogDistribution):
+        law = law.inner
+    y = scored.training.y[scored.training.known]
+    spread = float(np.std(np.log(y) if is_log else y))
+    return law.loc, np.maximum(law.scale, _SMALLEST_STD * spread), is_log
+
+
+def _calibrate(scored: ScoredTable, held: HeldOut | None) -> _Calibration:
+    held = held_out(scored) if held is None else held
+    centre, std, is_log = _centre_and_std(held.predictions, scored)
+    distances = np.abs((np.log(held.y) if is_log else held.y) - centre) / std
+    if not scored.measured:
+        return _Calibration(held.rows, distances, scored.model_of_row[held.rows])
+    model = np.zeros(len(held.rows), np.int64)
+    for number, part in enumerate(scored.measured):
+        model[np.searchsorted(held.rows, part.rows)] = number
+    return _Calibration(held.rows, distances, model)
+
+
+def _factor(distances: NDArray[np.float64], level: float) -> float:
+    """Half the width of an interval in stds, by these calibration rows."""
+    rank = conformal_rank(len(distances), level)
+    if rank > len(distances):
+        return np.inf
+    return float(np.partition(distances, rank - 1)[rank - 1])
+
+
+def _own_factors(calibration: _Calibration, level: float) -> NDArray[np.float64]:
+    """The same for each calibration row, by rows of other models, or all others of its own."""
+    distances, model = calibration.distances, calibration.model
+    out = np.empty(len(distances))
+    groups = np.unique(model)
+    if len(groups) > 1:
+        for group in groups:
+            out[model == group] = _factor(distances[model != group], level)
+        return out
+    rank = conformal_rank(len(distances) - 1, level)
+    if rank > len(distances) - 1:
+        out[:] = np.inf
+        return out
+    order = np.argsort(distances, kind="stable")
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    ordered = distances[order]
+    return np.where(place >= rank, ordered[rank - 1], ordered[rank])

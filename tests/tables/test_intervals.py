@@ -1,0 +1,142 @@
+"""Intervals of a scored table: by the law, and conformal ones beside a slow obvious twin."""
+
+import math
+
+import numpy as np
+import pytest
+
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.experiments.table.fit import Cut, cut_table
+from gbuq_core.tables import (
+    ScorePlan,
+    conformal_coverage,
+    held_out,
+    held_out_inside,
+    law_of,
+    load_builtin,
+    read_table,
+    row_intervals,
+    score_table,
+    scoring,
+    to_csv_bytes,
+    with_intervals,
+)
+
+FAST = ScorePlan(n_trees=40, depth=3)
+
+
+def table_of(n, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-2, 2, n)
+    y = np.sin(2 * x) + 0.2 * (1 + (x > 0)) * rng.standard_t(3, n)
+    lines = "\n".join(f"{a:.6f},{b:.6f}" for a, b in zip(x, y, strict=True))
+    return read_table(f"x,y\n{lines}\n".encode())
+
+
+def naive_factor(distances, level):
+    """Half the width in stds that holds the level of some rows and one more."""
+    rank = math.ceil((len(distances) + 1) * level - 1e-9)
+    return sorted(distances)[rank - 1] if rank <= len(distances) else math.inf
+
+
+@pytest.fixture(scope="module")
+def folds():
+    return score_table(table_of(150), "y", plan=FAST)
+
+
+@pytest.fixture(scope="module")
+def second():
+    return score_table(table_of(150), "y", new=table_of(40, seed=1), plan=FAST)
+
+
+def test_intervals_of_the_law_are_those_of_the_law(folds):
+    lower, upper = row_intervals(folds, 0.8)
+    law = law_of(folds.predictions)
+    np.testing.assert_array_equal(lower, law.interval(0.8).lower)
+    at = law.cdf(upper) - law.cdf(lower)
+    np.testing.assert_allclose(at, 0.8, atol=1e-9)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.991, 0.999])
+def test_each_fold_is_calibrated_by_the_other_folds(folds, level):
+    y, loc = folds.training.y, folds.predictions.loc
+    std = np.sqrt(folds.predictions.uncertainty.total)
+    fold = folds.frame.fold.to_numpy()
+    lower, upper = row_intervals(folds, level, conformal=True)
+    for row in (0, 17, 149):
+        others = np.flatnonzero(fold != fold[row])
+        half = std[row] * naive_factor((np.abs(y - loc) / std)[others].tolist(), level)
+        assert upper[row] == pytest.approx(loc[row] + half)
+        assert lower[row] == pytest.approx(loc[row] - half)
+    assert np.isinf(upper).all() == (level > 120 / 121)
+
+
+def test_a_second_file_is_calibrated_by_the_rows_held_out_of_the_first(second):
+    held = held_out(second)
+    std = np.sqrt(held.predictions.uncertainty.total)
+    factor = naive_factor((np.abs(held.y - held.predictions.loc) / std).tolist(), 0.8)
+    upper = row_intervals(second, 0.8, conformal=True).upper
+    expected = second.predictions.loc + factor * np.sqrt(second.predictions.uncertainty.total)
+    np.testing.assert_allclose(upper, expected)
+    assert held_out_inside(second, 0.8, conformal=True, held=held).shape == (30,)
+
+
+def test_rows_of_one_model_are_calibrated_by_all_others(monkeypatch):
+    monkeypatch.setattr(scoring, "MAX_ROWS_OUT_OF_FOLD", 100)
+    plan = ScorePlan(n_trees=20, depth=2, stopping=None)  # no halves: one model
+    scored = score_table(table_of(120), "y", plan=plan)
+    held = held_out(scored)
+    std = np.sqrt(held.predictions.uncertainty.total)
+    distances = np.abs(held.y - held.predictions.loc) / std
+    found = row_intervals(scored, 0.7, conformal=True)
+    for place, row in enumerate(held.rows):
+        factor = naive_factor(np.delete(distances, place).tolist(), 0.7)
+        assert found.upper[row] == pytest.approx(held.predictions.loc[place] + factor * std[place])
+    inside = held_out_inside(scored, 0.7, conformal=True)
+    np.testing.assert_array_equal(
+        inside, (held.y >= found.lower[held.rows]) & (held.y <= found.upper[held.rows])
+    )
+
+
+def test_conformal_intervals_hold_what_they_say():
+    """Without stopping early the law is far too narrow; conformal intervals are not."""
+    scored = score_table(table_of(400), "y", plan=ScorePlan(n_trees=200, depth=6, stopping=None))
+    by_law = np.mean(held_out_inside(scored, 0.9))
+    found = conformal_coverage(scored, levels=(0.5, 0.9))
+    assert by_law < 0.85
+    assert (found.low <= found.levels).all()
+    assert (found.high >= found.levels).all()
+    lower, upper = row_intervals(scored, 0.9, conformal=True)
+    y = scored.training.y
+    assert found.observed[1] == np.mean((lower <= y) & (y <= upper))
+
+
+def test_the_columns_are_named_after_the_level_and_follow_a_cut(folds):
+    found = with_intervals(folds, 0.975, conformal=True)
+    names = ["prediction", "lower_97.5", "upper_97.5", "total_uncertainty"]
+    assert found.frame.columns.tolist()[2:6] == names
+    assert "lower_90" not in found.frame
+    cut = cut_table(found, Cut(members=2))
+    assert cut.frame.columns.tolist() == found.frame.columns.tolist()
+    expected = row_intervals(cut, 0.975, conformal=True)
+    np.testing.assert_array_equal(cut.frame["lower_97.5"], expected.lower)
+    again = with_intervals(found, 0.9)
+    assert again.frame.equals(folds.frame)
+
+
+def test_infinite_ends_are_written(folds):
+    found = with_intervals(folds, 0.999, conformal=True)
+    assert b",-inf,inf," in to_csv_bytes(found.frame)
+
+
+def test_classes_and_odd_levels_are_refused(folds):
+    wine = load_builtin("wine")
+    scored = score_table(wine.table, wine.about.target, schema=wine.schema, plan=FAST)
+    assert with_intervals(scored, 0.8) is scored
+    assert "p_class_0" in scored.frame or any(n.startswith("p_") for n in scored.frame)
+    for asked in (lambda: with_intervals(scored, conformal=True), lambda: row_intervals(scored)):
+        with pytest.raises(InvalidParameter, match="number as target"):
+            asked()
+    for level in (0.0, 1.0, 90, float("nan")):
+        with pytest.raises(InvalidParameter, match="between 0 and 1"):
+            with_intervals(folds, level)
