@@ -47,6 +47,7 @@ from gbuq_core.tables.database import sqlite_path
 from gbuq_core.tables.intervals import check_level
 from gbuq_core.tables.output import USUAL_LEVEL
 from gbuq_core.tables.predicting import BOOSTED, CYCLICAL_METHODS, table_methods
+from gbuq_core.tables.scaling import SCALES
 from gbuq_core.tables.splitting import SPLITS
 
 BAD_INPUT = 2
@@ -213,6 +214,9 @@ def _parser() -> argparse.ArgumentParser:
         "intervals should hold; the columns are named after it; default: %(default)s")  # fmt: skip
     add("--conformal", action="store_true", help="intervals as wide as the held-out rows need; "
         "-inf and inf where there are too few rows; for a regression")  # fmt: skip
+    add("--scale", choices=SCALES, default=plan.scale, help="on which a regression learns its "
+        "target; log is for positive targets with a long tail; predictions and scores are in units "
+        "of the target either way; default: %(default)s")  # fmt: skip
     add("--unfamiliarity", choices=["yes", "no"], default="yes", help="whether to measure how "
         "unfamiliar the rows are, which takes further fits; default: %(default)s")  # fmt: skip
     add("--jobs", type=int, metavar="N", help="threads; all cores by default")
@@ -273,6 +277,7 @@ def _plan_of(options: argparse.Namespace) -> ScorePlan:
     shared = {
         "method": options.method, "seed": options.seed, "n_jobs": options.jobs,
         "split": options.split, "split_column": options.split_column,
+        "scale": options.scale,
     }  # fmt: skip
     if options.method not in BOOSTED:
         given = {name: getattr(options, option) for option, name in _KNOBS.items()}

@@ -83,6 +83,7 @@ from gbuq_core.tables.judging import (
 )
 from gbuq_core.tables.output import ADDED_NAMES, AddedColumns, interval_names
 from gbuq_core.tables.predicting import Predictions, ScorePlan, law_of
+from gbuq_core.tables.scaling import SCALES, ScaleAdvice, advise_scale, describe_scale
 from gbuq_core.tables.schema import Schema, edit_schema, infer_schema, suggest_target
 from gbuq_core.tables.scoring import (
     MAX_ROWS_OUT_OF_FOLD,
@@ -121,6 +122,7 @@ __all__ = [
     "MAX_FILE_BYTES",
     "MAX_ROWS_OUT_OF_FOLD",
     "PROTOCOLS",
+    "SCALES",
     "SPLITS",
     "TASKS",
     "AddedColumns",
@@ -151,6 +153,7 @@ __all__ = [
     "RowChange",
     "RowExplanation",
     "RowStages",
+    "ScaleAdvice",
     "Schema",
     "ScoreEstimate",
     "ScorePlan",
@@ -162,6 +165,7 @@ __all__ = [
     "TableUnfamiliarity",
     "Target",
     "add_unfamiliarity",
+    "advise_scale",
     "bootstrap_evidence",
     "change_row",
     "class_scores",
@@ -173,6 +177,7 @@ __all__ = [
     "deciding_rows",
     "describe_column",
     "describe_drift",
+    "describe_scale",
     "describe_split",
     "drift_csv",
     "edit_schema",

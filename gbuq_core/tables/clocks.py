@@ -26,7 +26,7 @@ from gbuq_core.calibration import ClassClocks, ClassStages, Clocks, Stages
 from gbuq_core.jobs import parallel_map
 from gbuq_core.presentation import short
 from gbuq_core.tables.cleaning import Prepared
-from gbuq_core.tables.predicting import ScorePlan
+from gbuq_core.tables.predicting import ScorePlan, is_on_log_scale
 from gbuq_core.tables.splitting import assign_groups
 
 TAILS = "student"
@@ -169,7 +169,7 @@ def _stages(group: UnseenRows, prepared: Prepared) -> Stages | ClassStages:
     n_classes = len(prepared.target.classes)
     if not n_classes:
         # Of a target on a log scale, its logarithm chooses.
-        return regression_stages(estimator, X, y if estimator.target_ is None else np.log(y))
+        return regression_stages(estimator, X, np.log(y) if is_on_log_scale(estimator) else y)
     met = np.asarray(estimator.classes_, dtype=np.int64)
     found = class_stages(estimator, X, np.searchsorted(met, y), len(met))
     wide = []

@@ -27,6 +27,7 @@ from gbuq_core.jobs import tick
 from gbuq_core.methods import METHODS, find_methods
 from gbuq_core.metrics import nll_mixture_values
 from gbuq_core.tables.cleaning import Prepared, Target
+from gbuq_core.tables.scaling import check_scale, exp_uncertainty, log_parameters
 from gbuq_core.uncertainty import Uncertainty, decompose_classification, decompose_regression
 from gbuq_core.validation import check_number
 
@@ -99,6 +100,7 @@ class ListedModel:
         shared = {"n_jobs": n_jobs, "random_state": seed}
         given = {name: value for name, value in shared.items() if name in takes}
         self.estimator = self.method.make(task, **knobs, **given)
+        self.target_: str | None = None  # "log" learns the logarithm
 
     def check(self, X: pd.DataFrame, n_rows: int) -> None:
         """Refuse a table that the method cannot learn from.
@@ -127,11 +129,14 @@ class ListedModel:
         )
         self._levels = {name: set(X[name].dropna().unique()) for name in categories}
         self._complete = [name for name in X.columns if not X[name].isna().any()]
-        self.estimator.fit(self._numbers(X, self._columns.fit_transform), y)
+        target = y if self.target_ is None else np.log(y)
+        self.estimator.fit(self._numbers(X, self._columns.fit_transform), target)
         return self
 
     def judge(self, X: pd.DataFrame) -> RowsJudged:
-        """Mean and uncertainty of rows, or what each member says of their classes."""
+        """Mean and uncertainty of rows (of the logarithm if that was learnt), or what each member
+        says of their classes.
+        """
         rows = self._numbers(X, self._columns.transform)
         if self.task == "classification":
             members = np.asarray(self.estimator.predict_members(rows), dtype=np.float64)
@@ -291,6 +296,9 @@ class ScorePlan:
         How rows are held out: one by one, by groups that stay together, or in the order of time.
     split_column : str or None
         What names the groups or the time.
+    scale : {"plain", "log"}
+        On which scale the target of a regression is learnt. All that is predicted and all scores
+        are in units of the target either way.
     """
 
     method: str = "sglb"
@@ -309,6 +317,7 @@ class ScorePlan:
     knobs: tuple[tuple[str, Any], ...] = ()
     split: str = "random"
     split_column: str | None = None
+    scale: str = "plain"
 
     @property
     def listed(self) -> bool:
@@ -481,6 +490,11 @@ def tails_of(model: Any) -> float:
     return float(getattr(getattr(model, "clocks_", None), "df", math.inf))
 
 
+def is_on_log_scale(model: Any) -> bool:
+    """Whether a model learnt the logarithm of the target."""
+    return getattr(model, "target_", None) == "log"
+
+
 def make_estimator(plan: ScorePlan, prepared: Prepared) -> Any:
     """The unfitted ensemble of a plan for a prepared table.
 
@@ -491,14 +505,17 @@ def make_estimator(plan: ScorePlan, prepared: Prepared) -> Any:
     """
     from gbuq_core.boosting import BoostedEnsembleClassifier, BoostedEnsembleRegressor
 
+    check_scale(plan.scale, prepared.y, prepared.target)
     if plan.listed:
         seed = check_number("seed", plan.seed, 0, 2**31 - 1, integer=True)
         model = ListedModel(plan.method, prepared.target.task, dict(plan.knobs), plan.n_jobs, seed)
+        model.target_ = "log" if plan.scale == "log" else None
         model.check(prepared.X, int(prepared.known.sum()))
         return model
     regression = prepared.target.task == "regression"
     kind = BoostedEnsembleRegressor if regression else BoostedEnsembleClassifier
     n_trees = check_number("n_trees", plan.n_trees, 1, 100_000, integer=True)
+    of_numbers: dict[str, Any] = {"target": "log"} if plan.scale == "log" else {}
     return kind(
         stopping=None,  # the models of a protocol choose together, see gbuq_core.tables.clocks
         mean_weight=MEAN_WEIGHT if stops_early(plan, prepared) else None,
@@ -515,6 +532,7 @@ def make_estimator(plan: ScorePlan, prepared: Prepared) -> Any:
         categorical_features=prepared.categorical,
         random_state=check_number("seed", plan.seed, 0, 2**31 - 1, integer=True),
         n_jobs=plan.n_jobs,
+        **of_numbers,
     )
 
 
@@ -552,7 +570,8 @@ def predict_rows(
             continue
         members = all_classes(model.predict_members(part), model, n_classes)
         flags = model.inspect_rows(part)
-        blocks.append(judge_members(members, flags, y[rows], n_classes, spread, tails_of(model)))
+        law = tails_of(model), is_on_log_scale(model)
+        blocks.append(judge_members(members, flags, y[rows], n_classes, spread, *law))
     return Predictions.join(blocks)
 
 
@@ -566,12 +585,17 @@ def _judge_listed(
         return judge_members(members, flags, y, n_classes, spread)
     assert found.uncertainty is not None
     known, nll = ~np.isnan(y), np.full(len(y), np.nan)
-    variance = np.maximum(found.uncertainty.total, (_SMALLEST_STD * spread) ** 2)
+    loc, parts = found.loc, found.uncertainty
+    logs = is_on_log_scale(model)
+    smallest = _SMALLEST_STD if logs else _SMALLEST_STD * spread
+    variance = np.maximum(parts.total, smallest**2)
     if known.any():
-        pair = found.loc[None, known], variance[None, known]
-        nll[known] = nll_mixture_values(y[known], *pair)
-    normal = np.full(len(y), np.inf)
-    return Predictions(found.loc, np.empty((len(y), 0)), found.uncertainty, nll, *flags, normal)
+        nll[known] = _mixture_nll(y[known], loc[None, known], variance[None, known], math.inf, logs)
+    normal, none = np.full(len(y), np.inf), np.empty((len(y), 0))
+    if not logs:
+        return Predictions(loc, none, parts, nll, *flags, normal)
+    mean, of_y = exp_uncertainty(loc, parts)
+    return Predictions(mean, none, of_y, nll, *flags, normal, loc, np.sqrt(variance))
 
 
 def judge_members(
@@ -581,6 +605,7 @@ def judge_members(
     n_classes: int,
     spread: float,
     df: float = math.inf,
+    log: bool = False,
 ) -> Predictions:
     """What members that have predicted say together.
 
@@ -594,9 +619,13 @@ def judge_members(
         As in `predict_rows`.
     df : float
         Degrees of freedom of the Student t around each member's mean; infinite means a normal.
+    log : bool
+        Whether the models learnt the logarithm of y: members are then means and variances of
+        log-normals.
     """
     known = ~np.isnan(y)
     nll = np.full(len(y), np.nan)
+    of_log: tuple[NDArray[np.float64], ...] = ()
     if n_classes:
         mean = members.mean(axis=0)
         chosen = mean[known, y[known].astype(np.int64)]
@@ -605,20 +634,38 @@ def judge_members(
         uncertainty = decompose_classification(members)
     else:
         means, variances = members[..., 0], members[..., 1]
-        variances = np.maximum(variances, (_SMALLEST_STD * spread) ** 2)
-        if known.any():
-            nll[known] = _mixture_nll(y[known], means[:, known], variances[:, known], df)
+        # In proportion to the mean on a log scale, whose rows may differ by powers of ten.
+        smallest = _SMALLEST_STD * (means if log else spread)
+        variances = np.maximum(variances, smallest**2)
         loc, probabilities = means.mean(axis=0), np.empty((len(y), 0))
         uncertainty = decompose_regression(means, variances)
+        if log:
+            means, variances = log_parameters(means, variances)
+            of_log = means.mean(axis=0), np.sqrt(decompose_regression(means, variances).total)
+        if known.any():
+            nll[known] = _mixture_nll(y[known], means[:, known], variances[:, known], df, log)
     return Predictions(
-        loc, probabilities, uncertainty, nll, flags[0], flags[1], flags[2], np.full(len(y), df)
-    )
+        loc, probabilities, uncertainty, nll, flags[0], flags[1], flags[2], np.full(len(y), df),
+        *of_log,
+    )  # fmt: skip
 
 
 def _mixture_nll(
-    y: NDArray[np.float64], means: NDArray[np.float64], variances: NDArray[np.float64], df: float
+    y: NDArray[np.float64],
+    means: NDArray[np.float64],
+    variances: NDArray[np.float64],
+    df: float,
+    log: bool,
 ) -> NDArray[np.float64]:
-    """Negative log-likelihood (n_rows,) of the mixture of members, (n_members, n_rows) each."""
+    """Negative log-likelihood (n_rows,) of the mixture of members, (n_members, n_rows) each.
+
+    With ``log``, of y whose logarithm has that mixture: infinite where y is not positive.
+    """
+    if log:
+        positive = y > 0.0
+        z = np.log(np.where(positive, y, 1.0))
+        found = _mixture_nll(z, means, variances, df, False) + z
+        return np.where(positive, found, np.inf)
     if math.isinf(df):
         return nll_mixture_values(y, means, variances)
     of_members = -student_nll((y - means) ** 2, variances, df)

@@ -585,6 +585,7 @@ def score_table(
     if new is not None:
         notices += [f"Second file: {notice}" for notice in new.notices]
         notices += scored.notices
+        notices += _scale_notice(plan, scored)
     return ScoredTable(
         frame=frame,
         added=added,
@@ -608,6 +609,17 @@ def score_table(
         seconds=time.perf_counter() - began,
         held=found.held,
     )
+
+
+def _scale_notice(plan: ScorePlan, new: Prepared) -> list[str]:
+    """That targets of a second file cannot be on the log scale of the first."""
+    n_rows = int((new.y <= 0.0).sum()) if plan.scale == "log" else 0
+    if not n_rows:
+        return []
+    return [
+        f"{counted(n_rows, 'target')} of the second file {'is' if n_rows == 1 else 'are'} not "
+        "positive, which a log scale holds for impossible: the NLL on that file is infinite."
+    ]
 
 
 def _width_notice(plan: ScorePlan, training: Prepared) -> list[str]:

@@ -26,6 +26,7 @@ _FLAGS: Mapping[str, str] = MappingProxyType(
         "seed": "seed",
         "split": "split",
         "split_column": "split-column",
+        "scale": "scale",
     }
 )
 

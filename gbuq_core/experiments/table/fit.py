@@ -19,6 +19,7 @@ from gbuq_core.tables.intervals import refresh_output
 from gbuq_core.tables.predicting import (
     Predictions,
     all_classes,
+    is_on_log_scale,
     judge_members,
     predict_rows,
     tails_of,
@@ -62,6 +63,7 @@ class CutModel:
         self.estimator, self.cut = estimator, cut
         self.classes_ = getattr(estimator, "classes_", None)
         self.clocks_ = getattr(estimator, "clocks_", None)
+        self.target_ = getattr(estimator, "target_", None)
         self.memory_bytes_ = 0  # it holds nothing but the estimator, which is counted elsewhere
 
     @property
@@ -286,8 +288,8 @@ def _cut_rows(
         if prepared is scored.scored
         else (none, none, ())
     )
-    members, df = staged[model.places], tails_of(model)
-    return judge_members(members, flags, prepared.y[rows], n_classes, spread, df)
+    members, law = staged[model.places], (tails_of(model), is_on_log_scale(model))
+    return judge_members(members, flags, prepared.y[rows], n_classes, spread, *law)
 
 
 def held_out_rows(scored: ScoredTable) -> np.ndarray:
