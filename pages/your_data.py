@@ -8,11 +8,11 @@ from pages._ui.url_state import open_page
 from pages._ui.your_data.columns import apply_edits, current_edits, show_columns
 from pages._ui.your_data.explain import ROW_SLOTS
 from pages._ui.your_data.explore import explore
-from pages._ui.your_data.export import in_words
 from pages._ui.your_data.results import show_words
 from pages._ui.your_data.sections import follow_earlier_link
 from pages._ui.your_data.source import drop_query, drop_second, drop_zone, open_second, open_table
 from pages._ui.your_data.state import TABLE, awaits_file, page_state, preview
+from pages._ui.your_data.told import warn_of_second
 from pages._ui.your_data.training import called_as_now, estimate_line, request_of, view_of
 from pages._ui.your_data.unfamiliar import show_measuring, with_unfamiliarity
 
@@ -62,7 +62,7 @@ view = view_of(answer, values) if answer.result is not None else None
 if view is not None:
     view, waiting = with_unfamiliarity(view, answer)
     with words:
-        in_words(view, answer)
+        warn_of_second(view, answer)
         show_measuring(waiting)
     explore(page, values, answer, view)
 notices = (*opened.table.notices, *schema.notices)

@@ -51,7 +51,7 @@ def trained():
 
 def test_the_first_screen_is_a_scored_table(diabetes):
     assert not diabetes.exception
-    assert pictures(diabetes) == ["row-map", "rejection"]  # its tab is open
+    assert pictures(diabetes) == ["row-map"]  # beside it, the words are open
     frame = rows_of(diabetes)
     assert len(frame) == 442
     assert (np.diff(frame["total"]) <= 0).all()
@@ -78,7 +78,7 @@ def test_the_trees_in_use_are_shown(table):
     settle(at)
     assert not at.exception
     assert not [c.value for c in at.caption if c.value.startswith(starts)]
-    assert [tab.label for tab in at.tabs][:2] == ["Rejection", second]
+    assert [tab.label for tab in at.tabs][:3] == ["In words", "Rejection", second]
     assert "Trees" not in [tab.label for tab in at.tabs]
 
 

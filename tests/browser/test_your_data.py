@@ -28,7 +28,7 @@ def open_page(page, url):
 
 def settled(page):
     page.locator("[data-testid=stDataFrame]").first.wait_for()
-    page.locator(".gbuq-curves > svg").nth(1).wait_for()
+    page.locator(".gbuq-curves > svg").first.wait_for()
     wait_ready(page)
 
 
@@ -179,6 +179,9 @@ _MARK = """document.querySelectorAll('.st-key-row-map *, .st-key-rejection *').f
 
 def test_an_order_and_a_row_leave_the_pictures_in_place_and_the_link_follows(page, serve):
     open_page(page, serve(APP))
+    page.get_by_role("tab", name="Rejection").click()
+    page.locator(".st-key-rejection .gbuq-curves > svg").wait_for()
+    wait_ready(page)
     page.evaluate(_MARK)
     ring = page.locator(".st-key-row-map .gbuq-curves > svg .ring")
     before = ring.get_attribute("cx")

@@ -8,14 +8,10 @@ from types import SimpleNamespace
 import streamlit as st
 
 from gbuq_core.experiments.table.export import TableRecipe, table_code, table_command
-from gbuq_core.experiments.table.words import describe_table
 from gbuq_core.tables import ScoredTable, drift_csv, measure_drift, to_csv_bytes, to_parquet_bytes
 from pages._ui.export import Download, show_exports
-from pages._ui.jobs_glue import Answer
-from pages._ui.notices import show_notice
 from pages._ui.your_data.columns import Edits
 from pages._ui.your_data.report import result_page
-from pages._ui.your_data.second import drift_lines
 from pages._ui.your_data.training import Trained, View, cut_of
 
 
@@ -54,25 +50,6 @@ def export_table(trained: Trained, view: View, values: SimpleNamespace, link: st
             "The link holds the settings, not the file. Anyone who opens it needs the file too. "
             "In the CSV, an apostrophe stands before each cell that a spreadsheet would run."
         )
-
-
-def in_words(view: View, answer: Answer) -> None:
-    """The result in sentences, as plain text; what a second file is like stands before them."""
-    sentences = list(_sentences(view.digest, view.scored))
-    found = view.scored.unfamiliarity
-    about_second = drift_lines(view, answer)
-    if found is not None and found.is_foreign:
-        show_notice([sentences.pop(0), *about_second], "foreign", tone="error")
-    elif about_second:
-        show_notice(about_second, "drift")
-    with st.container(key="in-words", gap="xsmall"):
-        for sentence in sentences:
-            st.text(sentence, width="stretch")
-
-
-@st.cache_resource(max_entries=16, show_spinner=False, scope="session")
-def _sentences(digest: str, _scored: ScoredTable) -> tuple[str, ...]:
-    return tuple(describe_table(_scored))
 
 
 def _drift_bytes(scored: ScoredTable) -> bytes:

@@ -22,6 +22,7 @@ from gbuq_core.tables.evaluating import RegressionScores, Scores
 from gbuq_core.tables.predicting import row_errors
 from gbuq_core.tables.scoring import ScoredTable
 from pages._ui.curves import show_curves
+from pages._ui.your_data.told import draw_words
 
 MOST_DOTS = 2000
 KINDS = ("total", "data", "knowledge")
@@ -102,17 +103,21 @@ def row_map_of(scored: ScoredTable, shown: Shown, row: int) -> RowMap:
 
 
 def draw_scores(scored: ScoredTable, digest: str) -> None:
-    """Rejection curve, coverage and trees in use on rows that were held out, in tabs."""
+    """What was found in words, and what was measured on rows that were held out, in tabs."""
     scores = scored.scores
     second = "Coverage" if _is_regression(scores) else "Calibration"
     draw = {"Rejection": (_rejection, "rejection"), second: (_promises, "coverage")}
     if scored.clocks is not None:
         draw["Trees"] = (_clocks, "trees-in-use")
     # Another key for other tabs: the open one may be gone.
-    tabs = st.tabs(list(draw), key=f"judged-{'-'.join(draw)}", on_change="rerun")
+    tabs = st.tabs(["In words", *draw], key=f"judged-{'-'.join(draw)}", on_change="rerun")
     # Only the open one is drawn.
     opened = next((k for k, tab in enumerate(tabs) if tab.open), 0)
-    make, key = list(draw.values())[opened]
+    if not opened:
+        with tabs[0]:
+            draw_words(scored, digest)
+        return
+    make, key = list(draw.values())[opened - 1]
     missing = why_no_coverage(scored)
     with tabs[opened]:
         if key == "coverage" and missing:

@@ -327,8 +327,8 @@ def page_state(
     )
     others = [_as_needed(knob) for knob in (*TRAINING, *AFTERWARDS)]
     knobs = (TABLE, *target, TASK, *METHOD, *others, *table, *fixed)
-    # A preset sets the method and leaves the data as they are.
-    kept = {knob.key: preview(knob) for knob in (TABLE, *target, TASK)}
+    # A preset sets the method; it leaves the data and the open section as they are.
+    kept = {knob.key: preview(knob) for knob in (TABLE, *target, TASK, SECTION)}
     presets = tuple(preset._replace(values={**preset.values, **kept}) for preset in PRESETS)
     return PageState(
         PAGE, knobs, presets, later=() if targets else ("target", "fixed", "group", "drifted")
