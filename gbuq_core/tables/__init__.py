@@ -20,6 +20,13 @@ from gbuq_core.tables.cleaning import (
     prepare_new,
     prepare_training,
 )
+from gbuq_core.tables.cohorts import (
+    CohortComparison,
+    CohortScores,
+    compare_cohorts,
+    read_cohorts,
+    write_cohorts,
+)
 from gbuq_core.tables.columns import CHOSEN_KINDS, FEATURE_KINDS, KINDS, Column
 from gbuq_core.tables.database import read_query
 from gbuq_core.tables.deciding import (
@@ -130,6 +137,8 @@ __all__ = [
     "ClassScore",
     "ClassificationScores",
     "Cohort",
+    "CohortComparison",
+    "CohortScores",
     "Column",
     "ColumnCurve",
     "ColumnDistribution",
@@ -172,6 +181,7 @@ __all__ = [
     "column_curve",
     "column_distribution",
     "column_histograms",
+    "compare_cohorts",
     "conformal_coverage",
     "coverage_by_group",
     "deciding_rows",
@@ -203,6 +213,7 @@ __all__ = [
     "population_stability",
     "prepare_new",
     "prepare_training",
+    "read_cohorts",
     "read_query",
     "read_table",
     "reason_of",
@@ -222,4 +233,5 @@ __all__ = [
     "why_no_stages",
     "why_not_conformal",
     "with_intervals",
+    "write_cohorts",
 ]
