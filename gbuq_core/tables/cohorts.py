@@ -280,7 +280,7 @@ def _cells(scored: ScoredTable, table: Table | None) -> pd.DataFrame:
     training = scored.training
     target = training.y
     if training.target.classes:
-        labels = np.append(np.asarray(training.target.classes, object), None)
+        labels = np.array([*training.target.classes, None], object)
         target = labels[np.where(training.known, training.y, -1).astype(np.int64)]
     return training.X.assign(**{training.target.name: target})
 

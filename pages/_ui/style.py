@@ -40,7 +40,7 @@ _CSS = """
 /* The page does not jump while Home's picture is on its way. */
 .st-key-picture { min-height: 470px; }
 /* What only the address holds has a box that nobody sees or reaches by keyboard. */
-.st-key-novelty-unseen, .st-key-tab-token { display: none; }
+.st-key-novelty-unseen, .st-key-cohorts-unseen, .st-key-tab-token { display: none; }
 /* Beside an open sidebar a projector leaves as little room as a phone: columns stand below each
    other there, as Streamlit stacks them on a phone. */
 [data-testid="stMainBlockContainer"] { container-type: inline-size; }

@@ -1,8 +1,11 @@
 """Your data: where the model fails, in groups of rows that can be listed."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 
+from pages._ui.your_data.cohorts import kept_cohorts
 from tests.app.your_data_page import csv_of, open_page, open_section, rows_of, says, texts
 
 
@@ -50,3 +53,42 @@ def test_what_cannot_be_said_is_a_sentence():
     at = open_page(csv_of(x=range(60), y=range(60)), section="Where it fails")
     assert says(at, "To look for groups and to judge them takes 100")
     assert not at.exception
+
+
+def test_groups_are_kept_under_names_compared_listed_and_removed():
+    at = open_page(csv_of(**frame()), section="Where it fails")
+    at.text_input(key="_cohort_name_group_0").set_value("loud | south").run()
+    at.button(key="_keep_now_group_0").click().run()
+    assert says(at, "none of them is = or |")
+    at.text_input(key="_cohort_name_group_0").set_value("loud south").run()
+    at.button(key="_keep_now_group_0").click().run()
+    at.session_state["section"], at.session_state["find"] = "Rows", "x > 0.5"
+    at.run()
+    at.text_input(key="_cohort_name_found").set_value("high").run()
+    at.button(key="_keep_now_found").click().run()
+    assert kept_cohorts(SimpleNamespace(cohorts=at.session_state["cohorts"]))["high"] == "x > 0.5"
+    at.session_state["section"] = "Where it fails"
+    at.run()
+    assert not at.exception
+    told = at.dataframe[0].value.set_index("Cohort")
+    assert list(told.index) == ["loud south", "high", "all held-out rows"]
+    assert told["RMSE"]["loud south"].endswith("(higher)")
+    assert told["RMSE"]["high"].endswith("(not told apart)")
+    n_high = int((pd.DataFrame(frame())["x"] > 0.5).sum())
+    assert told["Rows"]["high"].startswith(f"{n_high} (")
+    at.selectbox(key="_cohort").set_value("high").run()
+    at.button(key="_cohort_remove").click().run()
+    assert list(at.dataframe[0].value["Cohort"]) == ["loud south", "all held-out rows"]
+    at.button(key="_cohort_list").click().run()
+    assert at.text_input(key="find").value.startswith("shop = south")
+    # A link from before holds what is kept, and one that is no list of cohorts says so.
+    assert not at.exception
+
+
+def test_links_hold_cohorts_and_bad_ones_are_one_sentence():
+    at = open_page(section="Where it fails", cohorts="old=age > 0|tall=height > 2")
+    assert says(at, 'tall: There is no column "height"')
+    assert list(at.dataframe[0].value["Cohort"]) == ["old", "all held-out rows"]
+    at = open_page(section="Where it fails", cohorts="old")
+    assert says(at, "cohorts must be names and conditions such as old=age > 60")
+    assert says(at, "No cohort is kept.")

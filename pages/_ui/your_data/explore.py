@@ -10,6 +10,7 @@ import streamlit as st
 
 from pages._ui.jobs_glue import Answer
 from pages._ui.url_state import PageState, link_to, read_again
+from pages._ui.your_data.cohorts import bind_cohorts, draw_cohorts, draw_keep
 from pages._ui.your_data.export import export_table
 from pages._ui.your_data.failing import draw_failing
 from pages._ui.your_data.judged import draw_judged
@@ -31,6 +32,7 @@ def explore(page: PageState, values: SimpleNamespace, answer: Answer, view: View
     The controls in the sidebar run the whole page; those in here run this alone.
     """
     choose_section()
+    bind_cohorts()
     values = read_again(page, values)
     draw = _DRAW[values.section]
     draw(page, values, answer, view)
@@ -55,6 +57,7 @@ def _draw_rows(page: PageState, values: SimpleNamespace, answer: Answer, view: V
         draw_scorecard(scored, measured_line(answer, view))
     with controls:
         draw_list_controls(page)
+        draw_keep(values.find, "found")
     draw_list(scored, shown, listed, row, digest)
     draw_row(page, values, scored, shown, row, digest)
 
@@ -67,7 +70,9 @@ def _draw_good(page: PageState, values: SimpleNamespace, answer: Answer, view: V
 
 def _draw_fails(page: PageState, values: SimpleNamespace, answer: Answer, view: View) -> None:
     """Groups of rows that the model fails for."""
-    draw_failing(page, values, view.scored, in_unit(view.scored, values.unit).unit, view.digest)
+    unit = in_unit(view.scored, values.unit).unit
+    draw_failing(page, values, view.scored, unit, view.digest)
+    draw_cohorts(values, view.scored, answer.result.opened.table, unit, view.digest)
 
 
 # What draws each section; all take the page, its values, the answer and the view.

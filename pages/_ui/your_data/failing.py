@@ -12,6 +12,7 @@ from gbuq_core.presentation import digits, percent
 from gbuq_core.tables import Cohort, Failures, ScoredTable, find_failures
 from pages._ui.controls import draw_knob
 from pages._ui.url_state import PageState
+from pages._ui.your_data.cohorts import draw_keep
 from pages._ui.your_data.sections import ROWS, SECTION
 
 MEANING = (
@@ -38,12 +39,14 @@ def draw_failing(
         return
     st.text(describe_failures(found, unit), width="stretch")
     for number, cohort in enumerate(found.cohorts):
-        words, button = st.columns([0.86, 0.14], vertical_alignment="center")
+        words, button, keep = st.columns([0.7, 0.12, 0.18], vertical_alignment="center")
         words.text(describe_cohort(cohort, found, unit), width="stretch")
         if len(cohort.text) <= _LONGEST_CONDITION:
             button.button(
                 "List rows", key=f"_failing_{number}", on_click=_list_rows, args=(cohort.text,)
             )
+            with keep:
+                draw_keep(cohort.text, f"group_{number}")
 
 
 def describe_failures(found: Failures, unit: str) -> str:

@@ -11,6 +11,7 @@ import streamlit as st
 
 from gbuq_core.knobs import Knob
 from gbuq_core.tables import BUILTIN_TABLES
+from gbuq_core.tables.cohorts import COHORTS_PATTERN, MOST_CHARACTERS
 from gbuq_core.tables.predicting import CYCLES
 from pages._ui.knobs import Preset, read_knob
 from pages._ui.url_state import PageState
@@ -227,6 +228,17 @@ MISS = Knob(
     group="page",
     help="The cost of an error grows with its absolute size.",
 )
+# No control: buttons write it, and the address keeps it.
+COHORTS = Knob(
+    "cohorts",
+    "Cohorts",
+    "text",
+    "",
+    group="page",
+    most=MOST_CHARACTERS,
+    pattern=COHORTS_PATTERN,
+    help="Names and conditions such as old=age > 60, with | between two cohorts.",
+)
 FIND = Knob(
     "find",
     "Find rows",
@@ -307,6 +319,7 @@ def page_state(
         Knob("rank", "Rank by", "choice", "total", choices=RANKS, group="page"),
         Knob("least", "Lowest first", "switch", False, group="page"),
         FIND,
+        COHORTS,
         Knob(
             "row",
             "Go to row (0: first of the list)",
