@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from gbuq_core.errors import InvalidData
 from gbuq_core.metrics import binomial_band
-from gbuq_core.presentation import counted, csv_text, digits, listed, percent
+from gbuq_core.presentation import counted, csv_text, digits, listed, percent, short
 from gbuq_core.tables.scoring import ScoredTable
 from gbuq_core.tables.unfamiliar import TableUnfamiliarity
 from gbuq_core.unfamiliarity.score import N_FOLDS
@@ -315,30 +315,36 @@ def why_no_coverage(scored: ScoredTable) -> str:
 
 def describe_drift(drift: TableDrift) -> str:
     """The second file against the first in one line of plain text, which holds columns' names."""
-    outside = (
-        f"{percent(drift.outside)} of the second file's {counted(drift.n_second, 'row')} have a "
-        f"value that the first file does not reach"
-    )
-    parts = [f"{outside}{_usual(drift.usual_outside)}"]
+    parts = [describe_outside(drift)]
     if not np.isnan(drift.foreign):
         parts.append(
-            f"{percent(drift.foreign)} are farther from the training rows than every held-out "
-            f"row{_usual(drift.usual_foreign)}"
+            f"{_share(drift.foreign)} are farther from the training rows than every held-out row"
+            f"{_usual(drift.usual_foreign)}"
         )
+    return f"{', '.join(parts)}. {describe_shifts(drift)}"
+
+
+def describe_outside(drift: TableDrift) -> str:
+    """How many rows the first file does not cover, without a full stop."""
+    rows = counted(drift.n_second, "row")
+    return (
+        f"{_share(drift.outside)} of the second file's {rows} have a value that the first file "
+        f"does not reach{_usual(drift.usual_outside)}"
+    )
+
+
+def describe_shifts(drift: TableDrift) -> str:
+    """Which columns shifted by more than chance, in one sentence of plain text."""
     found = drift.shifted
     if not found:
-        told = "No column has shifted by more than chance."
-    else:
-        named = ", ".join(
-            f"{_one_line(column.name)} (PSI {digits(column.psi)}, {column.size})"
-            for column in found[:_NAMED]
-        )
-        more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-        told = (
-            f"{len(found)} of {counted(len(drift.columns), 'column')} shifted by more than chance: "
-            f"{named}{more}."
-        )
-    return f"{', '.join(parts)}. {told}"
+        return "No column has shifted by more than chance."
+    named = ", ".join(
+        f"{_one_line(column.name)} (PSI {short(column.psi)}, {column.size})"
+        for column in found[:_NAMED]
+    )
+    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+    columns = counted(len(drift.columns), "column")
+    return f"{len(found)} of {columns} shifted by more than chance: {named}{more}."
 
 
 def describe_column(column: ColumnDrift) -> str:
@@ -346,19 +352,19 @@ def describe_column(column: ColumnDrift) -> str:
     name = _one_line(column.name)
     against = "above" if column.shifted else "within"
     told = [
-        f"{name}: PSI {digits(column.psi)}, {column.size}. This is {against} what chance gives for "
-        f"so many rows (up to {digits(column.chance)})."
+        f"{name}: PSI {short(column.psi)}, {column.size}. This is {against} what chance gives for "
+        f"so many rows (up to {short(column.chance)})."
     ]
     if column.outside > 0.0:
-        told.append(f"{percent(column.outside)} of the rows are outside the first file's range.")
+        told.append(f"{_share(column.outside)} of the rows are outside the first file's range.")
     if column.n_new_level:
         rows = counted(column.n_new_level, "row holds", "rows hold")
         told.append(f"{rows} a category that is new: {listed(column.new_levels, 3)}.")
     before, after = column.missing
     if column.newly_missing:
-        told.append(f"It is missing in {percent(after)} of the rows, in the first file never.")
+        told.append(f"It is missing in {_share(after)} of the rows, in the first file never.")
     elif before or after:
-        told.append(f"It is missing in {percent(before)} of the rows, then in {percent(after)}.")
+        told.append(f"It is missing in {_share(before)} of the rows, then in {_share(after)}.")
     return " ".join(told)
 
 
@@ -550,7 +556,11 @@ def _histograms(
 
 
 def _usual(share: float) -> str:
-    return f" (up to {percent(share)} is usual)"
+    return f" (up to {_share(share)} is usual)"
+
+
+def _share(share: float) -> str:
+    return f"{short(100.0 * share, 2)} %"
 
 
 def _one_line(name: str) -> str:

@@ -86,7 +86,7 @@ def test_groups_are_kept_under_names_compared_listed_and_removed():
 
 
 def test_links_hold_cohorts_and_bad_ones_are_one_sentence():
-    at = open_page(section="Where it fails", cohorts="old=age > 0|tall=height > 2")
+    at = open_page(section="Where it fails", cohorts="old=age (years) > 50|tall=height > 2")
     assert says(at, 'tall: There is no column "height"')
     assert list(at.dataframe[0].value["Cohort"]) == ["old", "all held-out rows"]
     at = open_page(section="Where it fails", cohorts="old")

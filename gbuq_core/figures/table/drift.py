@@ -14,7 +14,7 @@ from gbuq_core.figures.vega import AXIS_HEIGHT, Spec, cut, distinct, name_axis
 from gbuq_core.presentation import percent
 
 _FIRST, _SECOND, _QUIET = "#0072b2", "#d55e00", "#7f7f7f"
-_ROW_HEIGHT = 22
+_ROW_HEIGHT, _PAIR_HEIGHT, _LEGEND_HEIGHT = 26, 36, 40
 MOST_COLUMNS = 20
 PICKED = "picked"  # the name of the chart's selection
 
@@ -179,7 +179,7 @@ def two_files_categories(files: TwoFiles) -> Spec:
         for file, share in zip(who, shares, strict=True)
     ]
     return {
-        "height": 2 * _ROW_HEIGHT * len(names) // 2 + 10 * len(names) + AXIS_HEIGHT,
+        "height": _PAIR_HEIGHT * len(names) + AXIS_HEIGHT + _LEGEND_HEIGHT,
         "data": {"values": values},
         "mark": {"type": "bar"},
         "encoding": {

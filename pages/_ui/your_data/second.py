@@ -32,7 +32,13 @@ from gbuq_core.tables import (
     measure_drift,
     why_no_coverage,
 )
-from gbuq_core.tables.drifting import LARGE, MODERATE, SMOOTHING
+from gbuq_core.tables.drifting import (
+    LARGE,
+    MODERATE,
+    SMOOTHING,
+    describe_outside,
+    describe_shifts,
+)
 from pages._ui.controls import draw_knob
 from pages._ui.curves import show_curves
 from pages._ui.export import is_dark
@@ -66,7 +72,12 @@ def drift_lines(view: View, answer: Answer) -> list[str]:
     if view.scored.protocol != "new_file":
         return []
     found = _drift_of(view.scored, answer.result)
-    return [describe_drift(found)] if isinstance(found, TableDrift) else []
+    if not isinstance(found, TableDrift):
+        return []
+    measured = view.scored.unfamiliarity
+    if measured is not None and measured.is_foreign:  # the warning says the rest
+        return [describe_shifts(found)]
+    return [f"{describe_outside(found)}. {describe_shifts(found)}"]
 
 
 def draw_second(page: PageState, values: SimpleNamespace, answer: Answer, view: View) -> None:
