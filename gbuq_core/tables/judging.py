@@ -88,6 +88,8 @@ class ClassScore(NamedTuple):
         Share of the rows predicted so that are; NaN if none is.
     average_precision, auroc : float
         Of the class's probability; chance has the class's share of rows, and one half.
+    recall_asked : float
+        The recall when a person decides about some rows; NaN if none is asked.
     """
 
     name: str
@@ -98,6 +100,7 @@ class ClassScore(NamedTuple):
     precision: float
     average_precision: float
     auroc: float
+    recall_asked: float = np.nan
 
 
 def held_out(scored: ScoredTable) -> HeldOut:
@@ -224,7 +227,12 @@ def _with_missing(codes: NDArray[np.int64], names: list[str]) -> Groups:
     return Groups(np.where(codes < 0, len(names), codes), (*names, "missing"))
 
 
-def coverage_by_group(held: HeldOut, groups: Groups, level: float = 0.9) -> GroupCoverage:
+def coverage_by_group(
+    held: HeldOut,
+    groups: Groups,
+    level: float = 0.9,
+    inside: NDArray[np.bool_] | None = None,
+) -> GroupCoverage:
     """How many held-out rows of each group lie inside their central interval.
 
     For classes: how many are predicted right, against the mean probability of the predicted class.
@@ -236,17 +244,27 @@ def coverage_by_group(held: HeldOut, groups: Groups, level: float = 0.9) -> Grou
         Of the held-out rows.
     level : float
         Of the intervals, between 0 and 1; classes need none.
+    inside : ndarray of shape (n_held,), bool, optional
+        Which rows lie inside other intervals than those of the law, such as `held_out_inside`.
     """
     if held.classes:
         sure = held.predictions.probabilities.max(axis=1)
         return group_coverage(held.errors == 0.0, np.minimum(sure, 1.0), *groups)
     check_number("level", level, 0.0, 1.0)
-    inside = np.abs(2.0 * pit_values(held) - 1.0) <= level
+    if inside is None:
+        inside = np.abs(2.0 * pit_values(held) - 1.0) <= level
     return group_coverage(inside, level, *groups)
 
 
-def class_scores(held: HeldOut) -> list[ClassScore]:
-    """Recall, precision and ranking of each class, the rarest first; empty for a regression."""
+def class_scores(held: HeldOut, asked: NDArray[np.bool_] | None = None) -> list[ClassScore]:
+    """Recall, precision and ranking of each class, the rarest first; empty for a regression.
+
+    Parameters
+    ----------
+    held : HeldOut
+    asked : ndarray of shape (n_held,), bool, optional
+        Rows that a person is asked about, who finds the right class.
+    """
     scores = []
     for code, name in enumerate(held.classes):
         mine, called = held.y == code, held.predictions.loc == code
@@ -265,6 +283,11 @@ def class_scores(held: HeldOut) -> list[ClassScore]:
                 precision=found / int(called.sum()) if called.any() else np.nan,
                 average_precision=average_precision(mine, probability),
                 auroc=auroc(mine, probability),
+                recall_asked=(
+                    np.nan
+                    if asked is None or not n_rows
+                    else int((mine & (called | asked)).sum()) / n_rows
+                ),
             )
         )
     return sorted(scores, key=lambda score: score.n_rows)

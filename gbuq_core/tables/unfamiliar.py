@@ -166,6 +166,25 @@ def add_unfamiliarity(scored: ScoredTable, found: TableUnfamiliarity) -> ScoredT
     return refresh_output(replace(scored, unfamiliarity=found))
 
 
+def held_out_unfamiliarity(
+    scored: ScoredTable, rows: NDArray[np.int64]
+) -> NDArray[np.float64] | None:
+    """How unfamiliar rows of the first file are to the rows of other folds; None if not measured.
+
+    Parameters
+    ----------
+    scored : ScoredTable
+    rows : ndarray of shape (n_rows,)
+        Positions of rows with a target, such as `HeldOut.rows`.
+    """
+    found = scored.unfamiliarity
+    if found is None:
+        return None
+    place = np.cumsum(scored.training.known) - 1  # among the rows with a target
+    score: NDArray[np.float64] = found.estimator.held_out_.score[place[rows]]
+    return score
+
+
 def bootstrap_evidence(
     errors: NDArray[np.float64], order: NDArray[np.float64], seed: int = 0
 ) -> Evidence:

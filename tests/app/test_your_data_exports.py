@@ -1,8 +1,13 @@
 """What can be taken away from Your data: code, a line for the terminal, a page."""
 
+import json
+import os
 import re
 import shlex
+import subprocess
+import sys
 from html import escape
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,9 +16,10 @@ import pytest
 from gbuq_core.__main__ import main
 from gbuq_core.experiments.table.words import describe_table
 from gbuq_core.tables import ScorePlan, read_table, score_table
+from pages._ui.your_data import export
 from pages._ui.your_data.report import result_page
 from pages._ui.your_data.training import View
-from tests.app.your_data_page import NASTY, numbers, open_page, rows_of
+from tests.app.your_data_page import NASTY, numbers, open_page, rows_of, settle
 from tests.page_parts import curves_of
 
 
@@ -96,4 +102,52 @@ def test_the_page_to_take_away_is_small_complete_and_escaped(kind):
 
 def test_the_page_to_take_away_is_offered():
     labels = [button.label for button in open_page().get("download_button")]
-    assert labels == ["All rows (CSV)", "All rows (Parquet)", "Page (HTML)"]
+    files = ["All rows (CSV)", "All rows (Parquet)", "Code (Python)", "Notebook", "Page (HTML)"]
+    assert labels == files
+
+
+@pytest.fixture
+def offered(monkeypatch):
+    """The files that the page offers, by their names, as of its last run."""
+    found = {}
+
+    def keep(key, code, link, downloads):
+        found.clear()
+        found.update({download.file_name: download.make for download in downloads})
+
+    monkeypatch.setattr(export, "show_exports", keep)
+    return found
+
+
+def test_the_script_and_the_notebook_write_the_file_of_the_page(offered, tmp_path, monkeypatch):
+    """Every number of it, bit for bit: what is offered is run where the file is."""
+    at = settle(open_page(numbers(80), trees="50", step="5", conformal="true", within="80"))
+    assert not at.exception
+    written = offered["scored.csv"]()
+    head = written.split(b"\n", 1)[0].decode().split(",")
+    assert head[3:6] == ["prediction", "lower_80", "upper_80"]
+    assert {"unfamiliarity", "novelty", "outside_columns", "knowledge_uncertainty_std"} < {*head}
+    assert any("conformal intervals of 80 %" in caption.value for caption in at.caption)
+    (tmp_path / "table.csv").write_bytes(numbers(80))
+    (tmp_path / "your_data.py").write_bytes(offered["your_data.py"]())
+    root = str(Path(__file__).resolve().parents[2])
+    subprocess.run(
+        [sys.executable, "your_data.py"], cwd=tmp_path, check=True, timeout=240,
+        env={**os.environ, "PYTHONPATH": root}, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert (tmp_path / "scored.csv").read_bytes() == written
+    (tmp_path / "scored.csv").unlink()
+    monkeypatch.chdir(tmp_path)
+    made = {}
+    for cell in json.loads(offered["your_data.ipynb"]())["cells"]:
+        if cell["cell_type"] == "code":
+            exec(compile(cell["source"], "cell", "exec"), made)
+    assert (tmp_path / "scored.csv").read_bytes() == written
+    line = offered["your_data.py"]().decode().strip().splitlines()[-1]
+    assert line.endswith("--level=0.8 --conformal")
+
+
+def test_infinite_intervals_are_named(offered):
+    at = open_page(numbers(20), trees="50", step="5", conformal="true", within="95")
+    assert any("All are infinite" in caption.value for caption in at.caption)
+    assert b",-inf,inf," in offered["scored.csv"]()

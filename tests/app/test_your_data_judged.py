@@ -3,7 +3,23 @@
 import numpy as np
 import pytest
 
-from tests.app.your_data_page import csv_of, drop, numbers, open_page, open_section, says, texts
+from tests.app.drawn import curve_specs
+from tests.app.your_data_page import (
+    csv_of,
+    drop,
+    numbers,
+    open_page,
+    open_section,
+    says,
+    settle,
+    texts,
+)
+
+
+def legend_of(at, name):
+    """The words of a picture's legend."""
+    spec = next(spec for spec in curve_specs(at) if spec["name"] == name)
+    return [entry["name"] for entry in spec["legend"]]
 
 
 def test_it_is_drawn_when_asked_for_and_moves_with_its_knobs():
@@ -23,6 +39,13 @@ def test_it_is_drawn_when_asked_for_and_moves_with_its_knobs():
     at.select_slider(key="within").set_value(50).run()
     assert not at.exception
     assert says(at, "No group differs") or says(at, "50 % should be")
+    at.toggle(key="conformal").set_value(True).run()
+    assert not at.exception
+    settle(at)  # how unfamiliar the rows are
+    at.selectbox(key="doubt").set_value("unfamiliarity").run()
+    assert not at.exception
+    assert "ask by unfamiliarity" in legend_of(at, "asking")
+    assert {"by the law", "conformal"} < {*legend_of(at, "coverage")}
 
 
 def test_a_link_opens_it():
@@ -37,7 +60,13 @@ def test_classes_have_a_table_and_a_price_of_their_own():
     assert not at.exception
     assert not any(slider.key == "miss" for slider in at.select_slider)
     assert any("wrong rows are found with an AUROC" in element.value for element in at.caption)
-    assert any("c4" in frame.value.columns and len(frame.value) == 2 for frame in at.dataframe)
+    classes = next(f.value for f in at.dataframe if "c4" in f.value.columns)
+    assert len(classes) == 2
+    shares = [[float(cell.split(" %")[0]) for cell in classes[name]] for name in ("c2", "c6")]
+    assert all(asked >= recall for recall, asked in zip(*shares, strict=True))
+    toggle = next(t for t in at.toggle if t.label == "Conformal intervals")
+    assert toggle.disabled
+    assert "need a number as target" in toggle.help
     assert says(at, "questions per 100 rows")
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import NamedTuple
 
 from gbuq_core.experiments.table.fit import Cut
 from gbuq_core.tables.files import ReadOptions
+from gbuq_core.tables.output import USUAL_LEVEL
 from gbuq_core.tables.predicting import ScorePlan
 
 # The command line's names of a plan's settings.
@@ -55,6 +58,10 @@ class TableRecipe:
     cut : Cut
     query : str
         Of a table from a database; then there is no file called ``source``.
+    level : float
+        Of the intervals.
+    conformal : bool
+        Whether they are conformal; never of classes.
     """
 
     source: str
@@ -69,10 +76,19 @@ class TableRecipe:
     plan: ScorePlan
     cut: Cut
     query: str = ""
+    level: float = USUAL_LEVEL
+    conformal: bool = False
+
+
+class _Step(NamedTuple):
+    """Some lines of the code, and what they do."""
+
+    words: str
+    lines: list[str]
 
 
 def table_code(recipe: TableRecipe) -> str:
-    """Python that prints the scores and the most uncertain rows.
+    """Python that prints the scores and the most uncertain rows, and writes scored.csv.
 
     The user's words appear as literals only.
 
@@ -86,6 +102,45 @@ def table_code(recipe: TableRecipe) -> str:
     >>> 'load_builtin("wine")' in table_code(recipe)
     True
     """
+    imports, read, score, finish = _steps(recipe)
+    return "\n".join([*imports.lines, "", *read.lines, *score.lines, "", *finish.lines, ""])
+
+
+def table_notebook(recipe: TableRecipe) -> bytes:
+    """The same code as a Jupyter notebook (nbformat 4.5), one cell a step.
+
+    The user's words appear in the cells of code only, as literals.
+
+    Examples
+    --------
+    >>> recipe = TableRecipe(
+    ...     source="wine", is_builtin=True, options=ReadOptions(), kinds={}, used={}, missing={},
+    ...     target="cultivar", task=None, second="", plan=ScorePlan(n_trees=50), cut=Cut(),
+    ... )
+    >>> notebook = json.loads(table_notebook(recipe))
+    >>> notebook["nbformat"], [cell["cell_type"] for cell in notebook["cells"]][:3]
+    (4, ['markdown', 'code', 'markdown'])
+    """
+    cells: list[dict[str, object]] = []
+    for words, lines in _steps(recipe):
+        number = len(cells)
+        cells.append({"cell_type": "markdown", "id": f"words-{number}", "metadata": {},
+                      "source": words})  # fmt: skip
+        cells.append({"cell_type": "code", "id": f"code-{number}", "metadata": {},
+                      "execution_count": None, "outputs": [],
+                      "source": "\n".join(lines)})  # fmt: skip
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    notebook = {
+        "cells": cells,
+        "metadata": {"kernelspec": kernel, "language_info": {"name": "python"}},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    return json.dumps(notebook, indent=1, ensure_ascii=False).encode()
+
+
+def _steps(recipe: TableRecipe) -> tuple[_Step, _Step, _Step, _Step]:
+    """Imports, reading, scoring, and what is written."""
     given = _options_text(recipe.options)
     edits = {
         name: dict(given)
@@ -123,29 +178,45 @@ def table_code(recipe: TableRecipe) -> str:
         arguments.append(f"new=read_table({recipe.second!r}{given}, to_score=True)")
     if given and "read_table" in names:
         names.append("ReadOptions")
-    lines += [
+    scoring = [
         f"plan = {_plan_text(recipe.plan)}",
         f"scored = score_table({', '.join(arguments)}, plan=plan)",
     ]
     cut = ", ".join(
         f"{name}={value!r}" for name, value in recipe.cut._asdict().items() if value is not None
     )
-    lines += [
+    scoring += [
         f"scored = cut_table(scored, Cut({cut}))  # choose the members; no retraining",
         f"found = measure_unfamiliarity(scored.training, scored.scored, {recipe.plan.seed})",
         "scored = add_unfamiliarity(scored, found)",
-        "",
+    ]
+    names += ["add_unfamiliarity", "measure_unfamiliarity", "to_csv_bytes"]
+    if (recipe.level, recipe.conformal) != (USUAL_LEVEL, False):
+        names.append("with_intervals")
+        more = ", conformal=True" if recipe.conformal else ""
+        scoring.append(f"scored = with_intervals(scored, {recipe.level!r}{more})")
+    finish = [
         "print(scored.scores)",
         'print(scored.frame.sort_values("total_uncertainty", ascending=False).head(20))',
         'open("scored.csv", "wb").write(to_csv_bytes(scored.frame))',
     ]
-    names += ["add_unfamiliarity", "measure_unfamiliarity", "to_csv_bytes"]
-    head = [
+    imports = [
         "from gbuq_core.experiments.table.fit import Cut, cut_table",
         f"from gbuq_core.tables import {', '.join(sorted(names))}",
-        "",
     ]
-    return "\n".join([*head, *lines, ""])
+    beside = "" if recipe.is_builtin else " Your file must be in the same folder as this notebook."
+    if recipe.query:
+        beside = " Write the URL of your database where it stands for it."
+    return (
+        _Step("Total, data and knowledge uncertainty of every row of a table, with gbuq.", imports),
+        _Step(f"Read the table.{beside}", lines),
+        _Step(
+            "Train, score every row by a model that did not learn from it, and measure how "
+            "unfamiliar each row is.",
+            scoring,
+        ),
+        _Step("Show the scores and the most uncertain rows, and write all rows.", finish),
+    )
 
 
 def table_command(recipe: TableRecipe) -> str:
@@ -170,7 +241,9 @@ def table_command(recipe: TableRecipe) -> str:
     if recipe.query:
         words += [f"--sql={recipe.query}", f"--url={_ANY_URL}"]
     # An equals sign keeps values apart that begin with a dash.
-    words += [f"--{name}={value}" for name, value in _flags(recipe)]
+    words += [
+        f"--{name}" if value is True else f"--{name}={value}" for name, value in _flags(recipe)
+    ]
     return " ".join(_shell_word(word) for word in words)
 
 
@@ -199,6 +272,8 @@ def _flags(recipe: TableRecipe) -> list[tuple[str, object]]:
         ("truncation-start", cut.start),
         ("burn-in", cut.burn_in or None),
         ("most-members", cut.members),
+        ("level", None if recipe.level == USUAL_LEVEL else recipe.level),
+        ("conformal", True if recipe.conformal else None),
     ]
     return [(name, value) for name, value in flags if value is not None]
 

@@ -11,6 +11,8 @@ from gbuq_core.figures.curves.parts import Part, band, entry, line, rounded
 from gbuq_core.figures.theme import MethodStyle
 from gbuq_core.metrics import Coverage, Reliability
 
+_CONFORMAL = "#cc79a7"
+
 
 class _Promise(NamedTuple):
     """What was promised and what was measured, in shares; arrays (n_groups,), the first rising."""
@@ -21,16 +23,23 @@ class _Promise(NamedTuple):
     high: np.ndarray
 
 
-def coverage_figure(found: Coverage, style: MethodStyle, height: int = 300) -> Curves:
-    """Measured against nominal coverage with its binomial band; the diagonal is right."""
+def coverage_figure(
+    found: Coverage, style: MethodStyle, height: int = 300, conformal: Coverage | None = None
+) -> Curves:
+    """Measured against nominal coverage with its binomial band; the diagonal is right.
+
+    ``conformal`` is the coverage of conformal intervals of the same levels, drawn beside it.
+    """
     order = np.argsort(found.levels)
     shares = (found.levels, found.observed, found.low, found.high)
     return _against_diagonal(
         _Promise(*(share[order] for share in shares)),
         style,
         ("nominal coverage (%)", "measured coverage (%)"),
-        describe_coverage(found),
+        describe_coverage(found)
+        + ("" if conformal is None else f" Conformal: {describe_coverage(conformal)}"),
         height,
+        None if conformal is None else conformal.observed[np.argsort(conformal.levels)],
     )
 
 
@@ -85,7 +94,12 @@ def describe_reliability(found: Reliability) -> str:
 
 
 def _against_diagonal(
-    found: _Promise, style: MethodStyle, labels: tuple[str, str], alt: str, height: int
+    found: _Promise,
+    style: MethodStyle,
+    labels: tuple[str, str],
+    alt: str,
+    height: int,
+    conformal: np.ndarray | None = None,
 ) -> Curves:
     percent = _Promise(*(100.0 * share for share in found))
     x = percent.promised
@@ -94,6 +108,13 @@ def _against_diagonal(
     measured = line(x, percent.measured, style.colour, 2.0)
     dots: Part = {**measured, "kind": "dots", "opacity": 1.0, "size": 7}
     names = (labels[1].removesuffix(" (%)"), "chance from", "to")
+    beside: list[tuple[str, np.ndarray]] = []
+    layers, legend = [measured, dots], [entry("measured", measured)]
+    if conformal is not None:
+        beside = [("conformal", 100.0 * conformal)]
+        other = line(x, beside[0][1], _CONFORMAL, 2.0, "7 4")
+        layers += [other, {**other, "kind": "dots", "opacity": 1.0, "size": 7}]
+        legend = [entry("by the law", measured), entry("conformal", other)]
     spec = {
         "name": "calibration" if labels[0].startswith("probability") else "coverage",
         "alt": alt,
@@ -105,21 +126,24 @@ def _against_diagonal(
                 "share": 1.0,
                 "range": [0.0, 104.0],
                 "label": labels[1],
-                "layers": [chance, diagonal, measured, dots],
+                "layers": [chance, diagonal, *layers],
             }
         ],
         "legend": [
             entry("right", diagonal),
             entry("95 % band of chance", chance),
-            entry("measured", measured),
+            *legend,
         ],
         "read": {
             "x": rounded(x),
             "label": "% predicted:",
             "values": [
                 {"name": name, "at": rounded(at)}
-                for name, at in zip(
-                    names, (percent.measured, percent.low, percent.high), strict=True
+                for name, at in (
+                    (names[0], percent.measured),
+                    *beside,
+                    (names[1], percent.low),
+                    (names[2], percent.high),
                 )
             ],
         },

@@ -15,6 +15,7 @@ from gbuq_core.metrics import Asking, AskingCurve, GroupCoverage, PitHistogram, 
 from gbuq_core.presentation import percent, short
 
 _OFF = "#d55e00"
+_UNFAMILIAR = "#009e73"
 _GROUP_HEIGHT = 24
 _MOST_NAMED = 2
 _TAILS, _HALF = 0.2, 0.5
@@ -219,7 +220,7 @@ def asking_figure(
     asking : Asking
         The dot: thresholds of one half, measured on the other.
     kind : str
-        The uncertainty that orders the rows.
+        The uncertainty that orders the rows, or "unfamiliarity".
     alt : str
         From `describe_asking`.
     height : int
@@ -230,7 +231,7 @@ def asking_figure(
     prices = [_PER_ROWS * price for price in (asking.nobody, asking.everybody, asking.cost)]
     nobody = line(ends, prices[:1] * 2, "text", 1.2, "2 3")
     everybody = line(ends, prices[1:2] * 2, "text", 1.2, "7 4")
-    drawn = line(share, cost, KIND_COLOURS[kind], 2.5)
+    drawn = line(share, cost, KIND_COLOURS.get(kind, _UNFAMILIAR), 2.5)
     dot: Part = {
         "kind": "dots", "x": rounded([100.0 * asking.asked]), "y": rounded(prices[2:]),
         "colour": _OFF, "opacity": 1.0, "size": 10,
@@ -292,9 +293,10 @@ def describe_asking(asking: Asking, kind: str, is_class: bool) -> str:
         for saving, who in ((asking.saves_nobody, "nobody"), (asking.saves_everybody, "everybody"))
     ]
     caught = "wrong classes" if is_class else "error"
+    order = kind if kind == "unfamiliarity" else f"{kind} uncertainty"
     return (
-        f"Ask a person about the {percent(asking.asked, 0)} of rows with the largest {kind} "
-        f"uncertainty: this costs as much as {_amount(asking.cost)} "
+        f"Ask a person about the {percent(asking.asked, 0)} of rows with the largest {order}: "
+        f"this costs as much as {_amount(asking.cost)} "
         f"questions per {_PER_ROWS} rows, {parts[0]} and "
         f"{parts[1]}. These rows hold {percent(asking.caught, 0)} of the {caught}."
     )

@@ -51,7 +51,7 @@ def _draw_rows(page: PageState, values: SimpleNamespace, answer: Answer, view: V
     with picture:  # before all else, so that it is the first to be seen
         draw_row_map(scored, shown, row)
     with judged:
-        draw_scores(scored, digest)
+        draw_scores(scored, digest, values.conformal)
     _let_it_be_drawn(digest)
     with at:
         draw_scorecard(scored, measured_line(answer, view))

@@ -5,10 +5,24 @@ from __future__ import annotations
 from functools import partial
 from types import SimpleNamespace
 
+import numpy as np
 import streamlit as st
 
-from gbuq_core.experiments.table.export import TableRecipe, table_code, table_command
-from gbuq_core.tables import ScoredTable, drift_csv, measure_drift, to_csv_bytes, to_parquet_bytes
+from gbuq_core.experiments.table.export import (
+    TableRecipe,
+    table_code,
+    table_command,
+    table_notebook,
+)
+from gbuq_core.tables import (
+    ScoredTable,
+    drift_csv,
+    interval_names,
+    measure_drift,
+    to_csv_bytes,
+    to_parquet_bytes,
+    with_intervals,
+)
 from pages._ui.export import Download, show_exports
 from pages._ui.your_data.columns import Edits
 from pages._ui.your_data.report import result_page
@@ -17,7 +31,8 @@ from pages._ui.your_data.training import Trained, View, cut_of
 
 def export_table(trained: Trained, view: View, values: SimpleNamespace, link: str) -> None:
     """Code, link, the whole table as CSV and Parquet."""
-    recipe = _recipe(trained, values)
+    view = with_levels(view, values)
+    recipe = _recipe(trained, values, view.scored)
     code = table_code(recipe)
     command = table_command(recipe)
     if command:
@@ -32,6 +47,13 @@ def export_table(trained: Trained, view: View, values: SimpleNamespace, link: st
             partial(to_parquet_bytes, frame),
         ),
     )
+    own = (
+        Download("Code (Python)", "your_data.py", "text/x-python", partial(_as_bytes, code)),
+        Download(
+            "Notebook", "your_data.ipynb", "application/x-ipynb+json",
+            partial(table_notebook, recipe),
+        ),
+    )  # fmt: skip
     page = Download(
         "Page (HTML)", "your-data.html", "text/html", partial(result_page, view, values.unit, code)
     )
@@ -40,7 +62,8 @@ def export_table(trained: Trained, view: View, values: SimpleNamespace, link: st
             "Drift by column (CSV)", "drift.csv", "text/csv", partial(_drift_bytes, view.scored)
         )
         downloads = (*downloads, drift)
-    show_exports("your-data", code, link, (*downloads, page))
+    show_exports("your-data", code, link, (*downloads, *own, page))
+    st.caption(intervals_line(view.scored))
     if view.scored.unfamiliarity is None:
         st.caption("The downloads do not hold unfamiliarity: it is not measured yet.")
     if trained.wanted.edits != Edits():
@@ -52,11 +75,55 @@ def export_table(trained: Trained, view: View, values: SimpleNamespace, link: st
         )
 
 
+def with_levels(view: View, values: SimpleNamespace) -> View:
+    """The view whose table has the intervals that the reader chose."""
+    if view.scored.training.target.classes:
+        return view
+    level = values.within / 100.0
+    if (level, values.conformal) == (view.scored.level, view.scored.conformal):
+        return view
+    digest = f"{view.digest}-{values.within}-{values.conformal}"
+    return View(_with_intervals(digest, level, values.conformal, view.scored), digest)
+
+
+def intervals_line(scored: ScoredTable) -> str:
+    """Which intervals the downloads hold; infinite ones are named."""
+    if scored.training.target.classes:
+        return "The downloads hold the probability of each class, and no intervals."
+    percent = f"{100 * scored.level:g} %"
+    if not scored.conformal:
+        return (
+            f"The downloads hold intervals of {percent} by the law of each prediction. Choose the "
+            'level or conformal ones at "Is it any good?".'
+        )
+    lower, upper = (scored.frame[name].to_numpy() for name in interval_names(scored.level))
+    told = f"The downloads hold conformal intervals of {percent}."
+    n_infinite = int((np.isinf(lower) | np.isinf(upper)).sum())
+    if not n_infinite:
+        return told
+    rows = "All" if n_infinite == len(lower) else f"{n_infinite:,}"
+    return (
+        f"{told} {rows} are infinite (inf in the files): there are too few held-out rows for "
+        "this level."
+    )
+
+
+@st.cache_resource(max_entries=4, show_spinner=False, scope="session")
+def _with_intervals(
+    digest: str, level: float, conformal: bool, _scored: ScoredTable
+) -> ScoredTable:
+    return with_intervals(_scored, level, conformal)
+
+
+def _as_bytes(text: str) -> bytes:
+    return text.encode()
+
+
 def _drift_bytes(scored: ScoredTable) -> bytes:
     return drift_csv(measure_drift(scored)).encode()
 
 
-def _recipe(trained: Trained, values: SimpleNamespace) -> TableRecipe:
+def _recipe(trained: Trained, values: SimpleNamespace, scored: ScoredTable) -> TableRecipe:
     wanted, opened = trained.wanted, trained.opened
     return TableRecipe(
         source=opened.table.source.name,
@@ -71,4 +138,6 @@ def _recipe(trained: Trained, values: SimpleNamespace) -> TableRecipe:
         plan=wanted.plan,
         cut=cut_of(wanted.plan, values),
         query=opened.table.source.query,
+        level=scored.level,
+        conformal=scored.conformal,
     )

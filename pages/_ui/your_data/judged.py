@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 import streamlit as st
+from numpy.typing import NDArray
 
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.table.judged import (
@@ -38,14 +39,18 @@ from gbuq_core.tables import (
     coverage_by_group,
     group_column,
     held_out,
+    held_out_inside,
+    held_out_unfamiliarity,
     pit_values,
     split_warnings,
+    why_not_conformal,
 )
 from pages._ui.controls import draw_knob
 from pages._ui.curves import show_curves
 from pages._ui.export import is_dark
 from pages._ui.url_state import PageState
-from pages._ui.your_data.results import KINDS, style_of
+from pages._ui.your_data.results import KINDS, draw_promises, style_of
+from pages._ui.your_data.state import AUTOMATIC
 
 MEANING = "All numbers are from rows that their model did not learn from."
 _COST_MEANING = (
@@ -62,10 +67,18 @@ _CACHED = 64
 
 
 class _Cost(NamedTuple):
-    """The picture of what asking costs, and the sentence under it."""
+    """The picture of what asking costs, the sentence under it, and who is asked about."""
 
     figure: Curves
     words: str
+    is_asked: NDArray[np.bool_]
+
+
+class Order(NamedTuple):
+    """What the held-out rows are asked about by, and its values."""
+
+    kind: str
+    by: NDArray[np.float64]
 
 
 def draw_judged(
@@ -86,12 +99,24 @@ def draw_judged(
     with left:
         if not held.classes:
             _draw_pit(digest, held, scored)
+            draw_promises(scored, digest, values.conformal)
         else:
-            _draw_classes(digest, held, _kind(values))
+            _draw_classes(digest, held, _order_of(values, scored, held), values)
     with right:
+        _draw_intervals(knobs, held)
         if "group" in knobs and table.n_rows == len(scored.training.X):
             _draw_groups(knobs, values, scored, held, table, digest)
-    _draw_cost(knobs, values, held, digest)
+    _draw_cost(knobs, values, scored, held, digest)
+
+
+def _draw_intervals(knobs: Mapping[str, Knob], held: HeldOut) -> None:
+    """The level of intervals and their kind, which the downloads have too."""
+    why = why_not_conformal(held.classes)
+    if why:
+        st.toggle(knobs["conformal"].label, False, key="_no_conformal", disabled=True, help=why)
+        return
+    draw_knob(knobs["within"])
+    draw_knob(knobs["conformal"])
 
 
 def _draw_pit(digest: str, held: HeldOut, scored: ScoredTable) -> None:
@@ -112,15 +137,14 @@ def _draw_groups(
     title = "Is it right as often as it says" if held.classes else "Do intervals hold"
     st.markdown(f"**{title} in every group?**", help=_GROUP_MEANING)
     draw_knob(knobs["group"])
-    if not held.classes:
-        draw_knob(knobs["within"])
     if values.group == scored.training.target.name:
         st.text("The target cannot group the rows: choose another column.", width="stretch")
         return
     if values.group not in {column.name for column in scored.training.schema.columns}:
         return  # of the table that is being scored
     level = 0.0 if held.classes else values.within / 100.0
-    found = _groups(digest, values.group, level, held, scored, table)
+    conformal = values.conformal and not held.classes
+    found = _groups(digest, values.group, level, conformal, held, scored, table)
     label = "rows predicted right (%)" if held.classes else "rows inside their interval (%)"
     words = describe_groups(found, bool(held.classes))
     st.vega_lite_chart(
@@ -132,6 +156,7 @@ def _draw_groups(
 def _draw_cost(
     knobs: Mapping[str, Knob],
     values: SimpleNamespace,
+    scored: ScoredTable,
     held: HeldOut,
     digest: str,
 ) -> None:
@@ -139,12 +164,14 @@ def _draw_cost(
     picture, told = st.columns(2, gap="large")
     with told:
         draw_knob(knobs["wrong" if held.classes else "miss"])
+        draw_knob(knobs["doubt"])
         if len(held.y) < 2 or not held.errors.any():
             st.text("No held-out row is wrong, so there is nothing to ask about.", width="stretch")
             return
-        price = float(values.wrong if held.classes else values.miss)
-        kind = _kind(values)
-        found = _cost(digest, kind, price, held)
+        order = _order_of(values, scored, held)
+        if order.kind != values.doubt != AUTOMATIC:
+            st.text("How unfamiliar the rows are is not measured yet.", width="stretch")
+        found = _cost(digest, order.kind, _price(values, held), held, order.by)
         st.text(found.words, width="stretch")
         size = "" if held.classes else f"An error of average size is {short(held.errors.mean())}. "
         st.caption(f"{size}The threshold was chosen on rows other than those that measure it.")
@@ -152,24 +179,42 @@ def _draw_cost(
         show_curves(found.figure, key="asking")
 
 
-def _kind(values: SimpleNamespace) -> str:
-    """The uncertainty that rows are ranked by, or else the total."""
-    return values.rank if values.rank in KINDS else "total"
+def _price(values: SimpleNamespace, held: HeldOut) -> float:
+    """What an error costs, in questions."""
+    return float(values.wrong if held.classes else values.miss)
 
 
-def _draw_classes(digest: str, held: HeldOut, kind: str) -> None:
+def _order_of(values: SimpleNamespace, scored: ScoredTable, held: HeldOut) -> Order:
+    """The chosen order; the uncertainty that rows are ranked by, or else the total."""
+    kind = values.doubt
+    if kind == "unfamiliarity":
+        found = held_out_unfamiliarity(scored, held.rows)
+        if found is not None:
+            return Order(kind, found)
+    if kind not in KINDS:
+        kind = values.rank if values.rank in KINDS else "total"
+    return Order(kind, getattr(held.predictions.uncertainty, kind))
+
+
+def _draw_classes(digest: str, held: HeldOut, order: Order, values: SimpleNamespace) -> None:
     st.markdown(
         "**How well is each class found?**",
         help="Rarest first. Recall is the share of its rows that are predicted so, with a 95 % "
-        "Wilson band. PR-AUC by chance is the class's share of the rows.",
+        "Wilson band. Asked is the recall if a person decides about the rows that the costs below "
+        "say. PR-AUC by chance is the class's share of the rows.",
     )
     scores = _classes(digest, held)
+    asked = {}
+    if len(held.y) >= 2 and held.errors.any():
+        found = _cost(digest, order.kind, _price(values, held), held, order.by)
+        asked = {score.name: score.recall_asked for score in class_scores(held, found.is_asked)}
     st.dataframe(
         pd.DataFrame(
             {
                 "c0": [score.name for score in scores],
                 "c1": [score.n_rows for score in scores],
                 "c2": [_recall(score) for score in scores],
+                "c6": [_share(asked.get(score.name, np.nan)) for score in scores],
                 "c3": [_share(score.precision) for score in scores],
                 "c4": [_pr(score, len(held.y)) for score in scores],
                 "c5": [digits(score.auroc) if np.isfinite(score.auroc) else "" for score in scores],
@@ -180,18 +225,20 @@ def _draw_classes(digest: str, held: HeldOut, kind: str) -> None:
             "c0": st.column_config.TextColumn("Class"),
             "c1": st.column_config.NumberColumn("Rows", format="%d"),
             "c2": st.column_config.TextColumn("Recall"),
+            "c6": st.column_config.TextColumn("Asked"),
             "c3": st.column_config.TextColumn("Precision"),
             "c4": st.column_config.TextColumn("PR-AUC (by chance)"),
             "c5": st.column_config.TextColumn("AUROC"),
         },
         alt=f"Recall, precision and ranking of {len(scores)} classes.",
     )
-    wrong, order = held.errors, getattr(held.predictions.uncertainty, kind)
+    wrong, by = held.errors, order.by
+    what = order.kind if order.kind == "unfamiliarity" else f"{order.kind} uncertainty"
     if 0.0 < wrong.mean() < 1.0:
         st.caption(
-            f"By {kind} uncertainty, wrong rows are found with an AUROC of "
-            f"{digits(auroc(wrong, order))} (0.5 by chance) and a PR-AUC of "
-            f"{digits(average_precision(wrong, order))} ({digits(wrong.mean())} by chance)."
+            f"By {what}, wrong rows are found with an AUROC of "
+            f"{digits(auroc(wrong, by))} (0.5 by chance) and a PR-AUC of "
+            f"{digits(average_precision(wrong, by))} ({digits(wrong.mean())} by chance)."
         )
 
 
@@ -230,22 +277,30 @@ def _pit(digest: str, _held: HeldOut, _scored: ScoredTable) -> Curves:
 
 @st.cache_resource(max_entries=_CACHED, show_spinner=False, scope="session")
 def _groups(
-    digest: str, column: str, level: float, _held: HeldOut, _scored: ScoredTable, _table: Table
+    digest: str,
+    column: str,
+    level: float,
+    conformal: bool,
+    _held: HeldOut,
+    _scored: ScoredTable,
+    _table: Table,
 ) -> GroupCoverage:
     groups = group_column(_table, _scored.training.schema.column(column), _held.rows)
-    return coverage_by_group(_held, groups, level)
+    inside = held_out_inside(_scored, level, True, _held) if conformal else None
+    return coverage_by_group(_held, groups, level, inside)
 
 
 @st.cache_resource(max_entries=_CACHED, show_spinner=False, scope="session")
-def _cost(digest: str, kind: str, price: float, _held: HeldOut) -> _Cost:
+def _cost(
+    digest: str, kind: str, price: float, _held: HeldOut, _order: NDArray[np.float64]
+) -> _Cost:
     errors, is_class = _held.errors, bool(_held.classes)
     if not is_class:
         errors = errors / errors.mean()
-    order = getattr(_held.predictions.uncertainty, kind)
-    found = ask_by_threshold(errors, order, price)
+    found = ask_by_threshold(errors, _order, price)
     words = describe_asking(found, kind, is_class)
-    curve = asking_curve(errors, order, price, n_points=_CURVE_POINTS)
-    return _Cost(asking_figure(curve, found, kind, words, _HEIGHT), words)
+    curve = asking_curve(errors, _order, price, n_points=_CURVE_POINTS)
+    return _Cost(asking_figure(curve, found, kind, words, _HEIGHT), words, found.is_asked)
 
 
 @st.cache_resource(max_entries=_CACHED, show_spinner=False, scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from gbuq_core.figures.table.rows import RowMap, row_map_figure
 from gbuq_core.figures.theme import METHOD_STYLES, MethodStyle
 from gbuq_core.glossary import GLOSSARY
 from gbuq_core.presentation import digits, short
-from gbuq_core.tables import why_no_coverage
+from gbuq_core.tables import conformal_coverage, why_no_coverage
 from gbuq_core.tables.clocks import describe_clocks
 from gbuq_core.tables.evaluating import RegressionScores, Scores
 from gbuq_core.tables.predicting import row_errors
@@ -102,11 +103,12 @@ def row_map_of(scored: ScoredTable, shown: Shown, row: int) -> RowMap:
     )
 
 
-def draw_scores(scored: ScoredTable, digest: str) -> None:
+def draw_scores(scored: ScoredTable, digest: str, conformal: bool = False) -> None:
     """What was found in words, and what was measured on rows that were held out, in tabs."""
     scores = scored.scores
     second = "Coverage" if _is_regression(scores) else "Calibration"
-    draw = {"Rejection": (_rejection, "rejection"), second: (_promises, "coverage")}
+    promises = partial(_promises, conformal=conformal and _is_regression(scores))
+    draw = {"Rejection": (_rejection, "rejection"), second: (promises, "coverage")}
     if scored.clocks is not None:
         draw["Trees"] = (_clocks, "trees-in-use")
     # Another key for other tabs: the open one may be gone.
@@ -140,6 +142,17 @@ def clocks_of(scored: ScoredTable) -> Curves | None:
     return draw_clocks(found, describe_clocks(found, scored.plan.n_trees), _JUDGED_HEIGHT)
 
 
+def draw_promises(scored: ScoredTable, digest: str, conformal: bool) -> None:
+    """Coverage of a regression's intervals by their level, where it may be quoted."""
+    st.markdown("**Do intervals hold at every level?**")
+    if missing := why_no_coverage(scored):
+        st.text(missing, width="stretch")
+        return
+    figure = _promises(digest, scored, conformal=conformal)
+    show_curves(figure, key="coverage-by-level")
+    st.caption(str(figure.spec["alt"]))
+
+
 def _trees_caption(scored: ScoredTable) -> str:
     """What was chosen, and by which rows."""
     assert scored.clocks is not None
@@ -164,11 +177,12 @@ def rejection_of(scored: ScoredTable) -> Curves:
     return rejection_figure(rankings, label, _JUDGED_HEIGHT)
 
 
-def promises_of(scored: ScoredTable) -> Curves:
+def promises_of(scored: ScoredTable, conformal: bool = False) -> Curves:
     """Coverage of a regression's intervals, or reliability of the probabilities of classes."""
     scores, style = scored.scores, style_of(scored)
     if isinstance(scores, RegressionScores):
-        return coverage_figure(scores.coverage, style, _JUDGED_HEIGHT)
+        beside = conformal_coverage(scored) if conformal else None
+        return coverage_figure(scores.coverage, style, _JUDGED_HEIGHT, beside)
     return reliability_figure(scores.reliability, style, _JUDGED_HEIGHT)
 
 
@@ -186,8 +200,8 @@ def _rejection(digest: str, _scored: ScoredTable) -> Curves:
 
 
 @st.cache_resource(max_entries=64, show_spinner=False, scope="session")
-def _promises(digest: str, _scored: ScoredTable) -> Curves:
-    return promises_of(_scored)
+def _promises(digest: str, _scored: ScoredTable, conformal: bool) -> Curves:
+    return promises_of(_scored, conformal)
 
 
 def draw_scorecard(scored: ScoredTable, cost: str) -> None:

@@ -209,6 +209,25 @@ WITHIN = Knob(
     unit="% of the rows",
     group="page",
 )
+CONFORMAL = Knob(
+    "conformal",
+    "Conformal intervals",
+    "switch",
+    False,
+    group="page",
+    help="On: intervals are as wide as held-out rows need, whatever their law. Also in the "
+    "downloads. Trains nothing.",
+)
+DOUBT = Knob(
+    "doubt",
+    "Ask first about rows with the largest",
+    "choice",
+    AUTOMATIC,
+    choices=(AUTOMATIC, "total", "data", "knowledge", "unfamiliarity"),
+    group="page",
+    plain=True,
+    help="Automatic: the uncertainty that the rows are ranked by, or else the total.",
+)
 WRONG = Knob(
     "wrong",
     "A wrong class costs as much as",
@@ -335,6 +354,8 @@ def page_state(
         LEVEL,
         BY,
         WITHIN,
+        CONFORMAL,
+        DOUBT,
         WRONG,
         MISS,
     )
