@@ -4,7 +4,8 @@
 by 10 std, or each column permuted. ``tail`` leaves out the quarter of the rows where one column is
 largest and compares with the knowledge uncertainty of ten independent models. ``foreign`` scores
 rows of protein with what concrete taught. ``seeds`` counts how many of the top 5 % stay with
-another seed. ``large`` times 100,000 rows of 50 columns. Large sets are cut to ``--rows`` rows.
+another seed. ``large`` times 100,000 rows of 50 columns. ``more_rows`` and ``next_rows`` judge the
+advice on collecting rows (`benchmarks.more_rows`). Large sets are cut to ``--rows`` rows.
 Every (set, section) is written at once, so a run can go on.
 """
 
@@ -12,12 +13,14 @@ from __future__ import annotations
 
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from benchmarks import more_rows
 from benchmarks.report import Row, Split, make_parser, report
 from benchmarks.store import Store
 from gbuq_core import BoostedEnsembleRegressor, UnfamiliarityScore
@@ -31,7 +34,7 @@ LEAST_ABOVE, MOST_ABOVE = 0.05, 0.15  # of ordinary rows with a score above 0.9
 SETS_BETTER = 5
 LEAST_KEPT = 2 / 3
 MOST_SECONDS = 90.0
-_SECTIONS = ["moved", "tail", "foreign", "seeds", "large"]
+_SECTIONS = ["moved", "tail", "foreign", "seeds", "large", "more_rows", "next_rows"]
 _MOST_ROWS = 6000
 
 
@@ -167,6 +170,14 @@ def run(store: Store, data_dir: Path, sets: list[str], sections: list[str], rows
         both = [load(data_dir, name, rows) for name in ("concrete", "protein")]
         _put(store, "protein/0/foreign", "foreign" in sections, lambda: run_foreign(*both))
     _put(store, "made up/0/large", "large" in sections, run_large)
+    for kind, n, _ in more_rows.TRUTHS if "more_rows" in sections else ():
+        for seed in more_rows.SEEDS:
+            work = partial(more_rows.run_verdict, kind, n, seed)
+            _put(store, store.key(f"{kind} {n}", seed, "more_rows"), True, work)
+    for name in [name for name in more_rows.NEXT_SETS if name in sets and "next_rows" in sections]:
+        for seed in more_rows.NEXT_SEEDS:
+            work = partial(more_rows.run_next, load(data_dir, name, rows), seed)
+            _put(store, store.key(name, seed, "next_rows"), True, work)
 
 
 def _put(store: Store, key: str, is_wanted: bool, work: Any) -> None:
@@ -195,6 +206,7 @@ def rows_of(store: Store, sets: list[str]) -> list[Row]:
             "rows of protein above .9, learnt from concrete", f"{100 * foreign['above']:.0f} %",
             "> 90 %", foreign["above"] > 0.9, foreign,
         ))  # fmt: skip
+    rows += more_rows.verdict_rows(store.results) + more_rows.next_rows(store.results)
     large = store.results.get("made up/0/large")
     if large:
         rows.append(Row(
@@ -256,7 +268,7 @@ def main() -> None:
     store = Store(arguments.store, {"version": 1, "rows": arguments.rows})
     sets = arguments.sets if arguments.data_dir is not None else []
     if not sets:
-        print("moved, tail, foreign and seeds need --data-dir")
+        print("moved, tail, foreign, seeds and next_rows need --data-dir")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         run(store, arguments.data_dir, sets, arguments.only, arguments.rows)

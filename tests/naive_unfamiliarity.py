@@ -2,6 +2,8 @@
 
 from fractions import Fraction
 
+import numpy as np
+
 
 def part_ranks(reference, values):
     """The share of a part's reference values below each value, part by part."""
@@ -32,3 +34,22 @@ def reference_scores(reference):
     """The same of the reference rows themselves, equal ones in the middle of their places."""
     known = keys(part_ranks(reference, reference), len(reference[0]))
     return [sum((one < key) + 0.5 * (one == key) for one in known) / len(known) for key in known]
+
+
+def choose_unlike_slowly(weight, affinity, n):
+    """The set of n rows that grows by the row of the largest log determinant, tried one by one."""
+    covariance = np.sqrt(np.outer(weight, weight)) * affinity
+    chosen = []
+    for _ in range(n):
+        best, found = -np.inf, None
+        for row in range(len(weight)):
+            if row in chosen:
+                continue
+            rows = [*chosen, row]
+            sign, log_det = np.linalg.slogdet(covariance[np.ix_(rows, rows)])
+            if sign > 0 and log_det > best + 1e-9:
+                best, found = log_det, row
+        if found is None:
+            break
+        chosen.append(found)
+    return chosen

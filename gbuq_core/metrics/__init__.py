@@ -19,6 +19,7 @@ from gbuq_core.metrics.asking import (
 from gbuq_core.metrics.conformal import CONFORMAL_LEVELS, ConformalScales, conformal_scales
 from gbuq_core.metrics.ensemble_size import EnsembleSize, effective_ensemble_size
 from gbuq_core.metrics.groups import GroupCoverage, group_coverage
+from gbuq_core.metrics.learning import LearningCurve, Verdict, judge_doublings
 from gbuq_core.metrics.scorers import DistributionScorer, get_scorer, scorer
 from gbuq_core.metrics.scores import (
     DEFAULT_LEVELS,
@@ -71,10 +72,12 @@ __all__ = [
     "DistributionScorer",
     "EnsembleSize",
     "GroupCoverage",
+    "LearningCurve",
     "PitHistogram",
     "RejectionCurve",
     "Reliability",
     "Saving",
+    "Verdict",
     "ask_by_threshold",
     "asking_curve",
     "auroc",
@@ -96,6 +99,7 @@ __all__ = [
     "group_coverage",
     "interval_coverage",
     "interval_score",
+    "judge_doublings",
     "mace",
     "mean_interval_score",
     "nll_classification",

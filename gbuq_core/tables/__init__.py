@@ -61,7 +61,7 @@ from gbuq_core.tables.explaining import (
     estimate_explaining,
     explain_row,
 )
-from gbuq_core.tables.failing import Cohort, Failures, find_failures
+from gbuq_core.tables.failing import Cohort, Failures, failing_groups, find_failures
 from gbuq_core.tables.files import (
     ReadOptions,
     Source,
@@ -88,6 +88,8 @@ from gbuq_core.tables.judging import (
     held_out,
     pit_values,
 )
+from gbuq_core.tables.more_rows import estimate_curve, learning_curve
+from gbuq_core.tables.next_rows import NextRows, next_frame, rank_next
 from gbuq_core.tables.output import ADDED_NAMES, AddedColumns, interval_names
 from gbuq_core.tables.predicting import Predictions, ScorePlan, law_of
 from gbuq_core.tables.scaling import SCALES, ScaleAdvice, advise_scale, describe_scale
@@ -156,6 +158,7 @@ __all__ = [
     "Histograms",
     "LoadedTable",
     "ModelLeaves",
+    "NextRows",
     "Predictions",
     "Prepared",
     "ReadOptions",
@@ -193,9 +196,11 @@ __all__ = [
     "drift_csv",
     "edit_schema",
     "estimate_change",
+    "estimate_curve",
     "estimate_explaining",
     "estimate_scoring",
     "explain_row",
+    "failing_groups",
     "find_failures",
     "foreign_notice",
     "group_column",
@@ -207,14 +212,17 @@ __all__ = [
     "infer_task",
     "interval_names",
     "law_of",
+    "learning_curve",
     "load_builtin",
     "measure_drift",
     "measure_unfamiliarity",
     "model_leaves",
+    "next_frame",
     "pit_values",
     "population_stability",
     "prepare_new",
     "prepare_training",
+    "rank_next",
     "read_cohorts",
     "read_query",
     "read_table",

@@ -17,7 +17,7 @@ from gbuq_core.errors import InvalidData
 from gbuq_core.metrics import binomial_band
 from gbuq_core.presentation import number_between
 from gbuq_core.tables.explaining import feature_groups
-from gbuq_core.tables.judging import HeldOut, held_out, pit_values
+from gbuq_core.tables.judging import Groups, HeldOut, held_out, pit_values
 from gbuq_core.tables.scoring import ScoredTable
 from gbuq_core.validation import check_choice, check_number
 
@@ -164,6 +164,28 @@ def find_failures(scored: ScoredTable, measure: str = "error", seed: int = 0) ->
     cohorts.sort(key=lambda cohort: -cohort.gap)
     found = tuple(cohorts) if len(cohorts) > 1 else ()
     return Failures(measure, found, everything, len(looking))
+
+
+def failing_groups(scored: ScoredTable, found: Failures) -> Groups:
+    """All rows of the first file by the groups that were found, for the learning curve by group.
+
+    Rows in none, whose cell is missing where a condition asks for a number, are a group of their
+    own at the end.
+
+    Parameters
+    ----------
+    scored : ScoredTable
+    found : Failures
+        Of the same table.
+    """
+    X = scored.training.X
+    codes = np.full(len(X), -1, np.int64)
+    for number in range(len(found.cohorts))[::-1]:
+        codes[_holds(X, found.cohorts[number].conditions)] = number
+    names = tuple(cohort.text for cohort in found.cohorts)
+    if (codes >= 0).all():
+        return Groups(codes, names)
+    return Groups(np.where(codes < 0, len(names), codes), (*names, "other rows"))
 
 
 class _Numbers(NamedTuple):

@@ -311,6 +311,31 @@ def _new_file(training: Prepared, scored: Prepared, plan: ScorePlan) -> RowsScor
     )
 
 
+def judge_rows_left_out(
+    training: Prepared, plan: ScorePlan, learnt: NDArray[np.int64], held: NDArray[np.bool_]
+) -> Predictions:
+    """What a model that learns from some rows says about others, in their order.
+
+    Each half of the others is judged with the number of trees that the other half chose.
+
+    Parameters
+    ----------
+    training : Prepared
+    plan : ScorePlan
+    learnt : ndarray of int64
+        Positions of the rows to learn from.
+    held : ndarray of shape (n_rows,), bool
+        Which rows to judge; they have targets.
+    """
+    (model,) = _fit(training, plan, [learnt])
+    half, clocks = _halves_choose(training, plan, model, held)
+    rows = np.flatnonzero(held)
+    if clocks is None:
+        return _predict(training, training, plan, [model], np.zeros(len(rows), np.int64), rows)
+    models = [_stopped(model, chosen) for chosen in clocks.crossed]
+    return _predict(training, training, plan, models, half[rows], rows)
+
+
 def _halves_choose(
     training: Prepared, plan: ScorePlan, model: FittedModel, held: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], TableClocks | None]:

@@ -378,6 +378,13 @@ def _outside_columns(
     return tuple(names)
 
 
+def reasons_of(
+    scored: ScoredTable, found: TableUnfamiliarity, rows: NDArray[np.int64]
+) -> list[Reason]:
+    """What makes each of some rows unfamiliar, with the table's column."""
+    return _explain(found.estimator, scored.training, scored.scored, rows.tolist(), found.is_second)
+
+
 def _reasons(
     estimator: UnfamiliarityScore,
     training: Prepared,

@@ -1,0 +1,222 @@
+"""Would more rows help? Error, NLL and uncertainty against the number of rows learnt from."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from gbuq_core.figures.curves import Curves
+from gbuq_core.figures.curves.parts import Part, band, entry, line, rounded
+from gbuq_core.figures.table.rejection import KIND_COLOURS
+from gbuq_core.figures.theme import MethodStyle
+from gbuq_core.metrics import LearningCurve, Verdict
+from gbuq_core.presentation import digits, percent
+
+_HEADROOM = 0.12
+_BAND = 0.22
+_NLL = "#7f7f7f"
+
+VERDICTS = {"more": "Collect more rows", "noise": "Inherent noise", "undecided": "Not decided"}
+
+
+def learning_figure(
+    curve: LearningCurve,
+    style: MethodStyle,
+    alt: str,
+    group: int = 0,
+    as_variance: bool = False,
+    height: int = 420,
+) -> Curves:
+    """Draw error, NLL, and noise with knowledge; bands are plus and minus one standard error.
+
+    The error goes on, dashed, to what is expected of twice as many rows.
+
+    Parameters
+    ----------
+    curve : LearningCurve
+    style : MethodStyle
+    alt : str
+        From `describe_verdict`.
+    group : int
+        Of `LearningCurve.names`.
+    as_variance : bool
+        Whether uncertainty of a regression is drawn as variance; else as std.
+    height : int
+        In pixels, without the legend.
+    """
+    sizes = curve.sizes.astype(np.float64)
+    error_name = "wrong classes (%)" if curve.is_class else "RMSE"
+    scale = 100.0 if curve.is_class else 1.0
+    error, error_se = (
+        scale * curve.mean("error", group),
+        scale * curve.standard_error("error", group),
+    )
+    nll, nll_se = curve.mean("nll", group), curve.standard_error("nll", group)
+    kinds = [curve.mean("noise", group), curve.mean("knowledge", group)]
+    unit = "nats" if curve.is_class else "variance" if as_variance else "std"
+    if unit == "std":
+        kinds = [np.sqrt(np.maximum(values, 0.0)) for values in kinds]
+    noise = line(sizes, kinds[0], KIND_COLOURS["data"], 2.0, "7 4")
+    knowledge = line(sizes, kinds[1], KIND_COLOURS["knowledge"])
+    ahead = _ahead(curve.verdict(group), curve, group)
+    errors = _with_band(sizes, error, error_se, style.colour)
+    likelihoods = _with_band(sizes, nll, nll_se, _NLL)
+    shown = [error - error_se, error + error_se]
+    likely = [nll - nll_se, nll + nll_se]
+    (shown if not curve.is_class else likely).append(ahead)
+    expected = line([sizes[-1], 2.0 * sizes[-1]], ahead, "text", 1.6, "2 3")
+    (errors if not curve.is_class else likelihoods).append(expected)
+    panels = [
+        {"share": 0.38, "range": _around(*shown), "label": error_name, "layers": errors},
+        {"share": 0.32, "range": _around(*likely), "label": "NLL (nats)", "layers": likelihoods},
+        {
+            "share": 0.3,
+            "range": _from_zero(*kinds),
+            "label": unit,
+            "layers": [noise, knowledge],
+        },
+    ]
+    values = [(error_name, error), ("NLL", nll), ("noise", kinds[0]), ("knowledge", kinds[1])]
+    return Curves(
+        {
+            "name": "learning-curve",
+            "alt": alt,
+            "height": height,
+            "hint": "Point at the picture, or use its arrow keys, to read values.",
+            "x": {"range": [0.0, 2.0 * sizes[-1]], "label": "rows learnt from"},
+            "panels": panels,
+            "legend": [
+                entry(error_name, errors[1]),
+                entry("NLL", likelihoods[1]),
+                entry("noise", noise),
+                entry("knowledge", knowledge),
+                entry("expected of twice as many", expected),
+            ],
+            "read": {
+                "x": rounded(sizes),
+                "label": "rows:",
+                "values": [{"name": name, "at": rounded(at)} for name, at in values],
+            },
+        }
+    )
+
+
+def describe_verdict(verdict: Verdict, is_class: bool, n_most: int) -> str:
+    """The numbers behind a verdict, in plain text.
+
+    Parameters
+    ----------
+    verdict : Verdict
+    is_class : bool
+    n_most : int
+        Rows of the largest set that was learnt from.
+
+    Examples
+    --------
+    >>> from gbuq_core.metrics import judge_doublings
+    >>> falling = np.array([[1.0, 0.8, 0.7, 0.62], [1.02, 0.8, 0.71, 0.63], [1.0, 0.81, 0.7, 0.61]])
+    >>> describe_verdict(judge_doublings(falling, 0.1), True, 800)
+    'From 400 to 800 rows, the log loss fell by 0.0833 nats (90 % interval of the fall 0.0705 ...'
+    """
+    if math.isnan(verdict.gain):
+        return "Too few rows were left out of this group in each repeat to say anything."
+    what, write = ("log loss", _nats) if is_class else ("RMSE", _off)
+    more = verdict.word == "more"
+    agreeing = "lowered it" if more else f"brought less than {write(verdict.worth)}"
+    verb = "fell" if verdict.gain >= 0.0 else "rose"
+    gain = verdict.gain if verdict.gain >= 0.0 else -verdict.gain
+    interval = f"{_bare(verdict.low, is_class)} to {write(verdict.high)}"
+    sentences = [
+        f"From {n_most // 2:,} to {n_most:,} rows, the {what} {verb} by {write(gain)} (90 % "
+        f"interval of the fall {interval}).",
+        f"This doubling {agreeing} in {verdict.n_agreeing} of {verdict.n_repeats} repeats.",
+    ]
+    if more:
+        sentences.append(
+            f"If each doubling goes on bringing {digits(verdict.ratio, 2)} times as much as the "
+            f"one before, {2 * n_most:,} rows take off another {write(verdict.expected)} "
+            f"({_bare(verdict.expected_low, is_class)} to {write(verdict.expected_high)})."
+        )
+        return " ".join(sentences)
+    sentences.append(
+        f"One more doubling is expected to take off {_bare(verdict.expected_low, is_class)} to "
+        f"{write(verdict.expected_high)}."
+    )
+    share = percent(verdict.knowledge_share, 0)
+    if verdict.word == "noise":
+        sentences.append(
+            f"Knowledge uncertainty is {share} of the total: what is left of the error is noise "
+            "that these columns do not explain."
+        )
+    elif verdict.expected_high < verdict.worth:
+        sentences.append(
+            f"The curve is flat, but knowledge uncertainty is still {share} of the total."
+        )
+    else:
+        sentences.append("The interval is too wide to tell a gain from none.")
+    return " ".join(sentences)
+
+
+def describe_rule(is_class: bool) -> str:
+    """How a verdict is reached, with its thresholds."""
+    worth = "0.01 nats of log loss" if is_class else "2 % of the RMSE"
+    return (
+        "Collect more rows: the last doubling of the rows lowered the "
+        f"{'log loss' if is_class else 'error'} beyond chance (90 % interval), and the next one is "
+        f"expected to bring at least {worth}. Inherent noise: the next one is expected to bring "
+        "less than that, by the upper end of its interval, and knowledge uncertainty is at most "
+        "20 % of the total. Not decided: neither."
+    )
+
+
+def _ahead(verdict: Verdict, curve: LearningCurve, group: int) -> np.ndarray:
+    """The deciding measure with all rows, and what is expected of twice as many."""
+    name = "nll" if curve.is_class else "error"
+    last = float(curve.mean(name, group)[-1])
+    if math.isnan(verdict.expected):
+        return np.array([last, last])
+    after = last - verdict.expected if curve.is_class else last * math.exp(-verdict.expected)
+    return np.array([last, after])
+
+
+def _with_band(x: np.ndarray, y: np.ndarray, error: np.ndarray, colour: str) -> list[Part]:
+    error = np.where(np.isfinite(error), error, 0.0)
+    return [
+        band(x, y - error, y + error, colour, _BAND),
+        line(x, y, colour, 2.2),
+        {
+            "kind": "dots", "x": rounded(x), "y": rounded(y), "colour": colour, "opacity": 1.0,
+            "size": 7,
+        },
+    ]  # fmt: skip
+
+
+def _around(*values: np.ndarray) -> list[float]:
+    every = np.concatenate(values)
+    every = every[np.isfinite(every)]
+    if not len(every):
+        return [0.0, 1.0]
+    low, high = float(every.min()), float(every.max())
+    room = _HEADROOM * (high - low) or 1.0
+    return [low - room, high + room]
+
+
+def _from_zero(*values: np.ndarray) -> list[float]:
+    every = np.concatenate(values)
+    high = float(np.nanmax(every)) if np.isfinite(every).any() else 1.0
+    return [0.0, (1.0 + _HEADROOM) * high or 1.0]
+
+
+def _off(fall: float) -> str:
+    """A fall of the logarithm of an error, as a share of the error."""
+    return percent(-math.expm1(-fall), 1)
+
+
+def _nats(fall: float) -> str:
+    return f"{digits(fall)} nats"
+
+
+def _bare(fall: float, is_class: bool) -> str:
+    """Without the unit."""
+    return digits(fall) if is_class else _off(fall).removesuffix(" %")
