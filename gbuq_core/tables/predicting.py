@@ -24,7 +24,7 @@ from gbuq_core.calibration.clocks import student_nll
 from gbuq_core.distribution import Distribution, LogDistribution, student
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.jobs import tick
-from gbuq_core.methods import METHODS, find_methods
+from gbuq_core.methods import METHODS, Builder, Method, find_methods
 from gbuq_core.metrics import nll_mixture_values
 from gbuq_core.tables.cleaning import Prepared, Target
 from gbuq_core.tables.scaling import check_scale, exp_uncertainty, log_parameters
@@ -33,6 +33,7 @@ from gbuq_core.validation import check_number
 
 BOOSTED = ("sglb", "sgb", "csglb", "cbsglb")  # as `ScorePlan.method` and the ensembles call them
 _ENSEMBLES = ("gbuq_core:BoostedEnsembleRegressor", "gbuq_core:BoostedEnsembleClassifier")
+_TREES_OF_A_BOOSTER = 1000
 _MOST_LEVELS = 32  # of a category; rarer ones share a column
 
 
@@ -52,21 +53,67 @@ def table_methods(task: str | None = None) -> tuple[str, ...]:
     for each, yields in (("regression", "total"), ("classification", "members")):
         if task in (None, each):
             for method in find_methods(each, yields=(yields,)):
-                if method.builder(each).of not in _ENSEMBLES:
+                if not is_boosted(method.builder(each)):
                     found[method.key] = None
     return tuple(found)
+
+
+def is_boosted(builder: Builder) -> bool:
+    """Whether this makes a boosted ensemble of ours, which a `ScorePlan` sets up itself."""
+    return builder.of in _ENSEMBLES
+
+
+def tells_total(key: str, task: str) -> bool:
+    """Whether a method predicts a task's targets with all of their uncertainty.
+
+    Examples
+    --------
+    >>> tells_total("vrf", "regression"), tells_total("vrf", "classification")
+    (False, True)
+    """
+    method = METHODS[key]
+    has = method.classes_yield if task == "classification" else method.yields
+    return task in method.builders and "total" in has
+
+
+def counted_trees(method: Method, given: Mapping[str, Any]) -> int:
+    """How many trees a method's cost model counts, by the values of its class's arguments.
+
+    A method without such an argument trains another library's booster of 1,000 trees, or is one
+    soft tree.
+    """
+    if "n_groups" in given:
+        return int(given["n_groups"] * given["trees_per_group"])
+    if "n_trees" in given:
+        return int(given["n_trees"])
+    return 1 if "functions" in method.yields else _TREES_OF_A_BOOSTER
+
+
+def check_table_method(key: str, task: str) -> None:
+    """Refuse a method whose columns a scored table cannot have.
+
+    Raises
+    ------
+    InvalidParameter
+    """
+    if key not in table_methods(task):
+        raise InvalidParameter(
+            f"{METHODS[key].label} cannot score a table for {task}: choose one of "
+            f"{', '.join(table_methods(task))}."
+        )
 
 
 class RowsJudged(NamedTuple):
     """What a method says about n rows.
 
     loc : (n,); members : (n_members, n, n_classes) probabilities, or None; uncertainty : variances,
-    or None for classes.
+    or None where members give it; probabilities : (n, n_classes) of classes without members.
     """
 
     loc: NDArray[np.float64]
     members: NDArray[np.float64] | None
     uncertainty: Uncertainty | None
+    probabilities: NDArray[np.float64] | None = None
 
 
 class ListedModel:
@@ -75,7 +122,7 @@ class ListedModel:
     Parameters
     ----------
     key : str
-        One of `table_methods`.
+        One of `table_methods`, or another that `tells_total`.
     task : {"regression", "classification"}
     knobs : mapping
         Values of the method's knobs; what is not named keeps the class's default.
@@ -90,11 +137,8 @@ class ListedModel:
     def __init__(
         self, key: str, task: str, knobs: Mapping[str, Any], n_jobs: int | None, seed: int
     ) -> None:
-        if key not in table_methods(task):
-            raise InvalidParameter(
-                f"{METHODS[key].label} cannot score a table for {task}: choose one of "
-                f"{', '.join(table_methods(task))}."
-            )
+        if not tells_total(key, task):
+            check_table_method(key, task)
         self.method, self.task = METHODS[key], task
         takes = self.method.builder(task).takes
         shared = {"n_jobs": n_jobs, "random_state": seed}
@@ -138,6 +182,11 @@ class ListedModel:
         says of their classes.
         """
         rows = self._numbers(X, self._columns.transform)
+        if self.task == "classification" and "members" not in self.method.classes_yield:
+            chances = np.asarray(self.estimator.predict_proba(rows), dtype=np.float64)
+            codes = np.asarray(self.classes_, dtype=np.float64)[chances.argmax(axis=1)]
+            parts = self.estimator.predict_uncertainty(rows)
+            return RowsJudged(codes, None, parts, chances)
         if self.task == "classification":
             members = np.asarray(self.estimator.predict_members(rows), dtype=np.float64)
             return RowsJudged(members.mean(axis=0).argmax(axis=1).astype(float), members, None)
@@ -173,8 +222,7 @@ class ListedModel:
     def estimate_fit(self, n_rows: int, n_features: int, n_classes: int | None) -> FitEstimate:
         """Seconds and bytes of a fit by the method's cost model."""
         given = self.estimator.get_params(deep=False)
-        trees = given.get("n_trees", 0) or given.get("trees_per_group", 0)
-        trees *= given.get("n_groups", 1)
+        trees = counted_trees(self.method, given)
         costs = self.method.costs
         return FitEstimate(
             costs.fit_seconds(n_rows, n_features, trees), costs.fit_bytes(n_rows, n_features, trees)
@@ -585,13 +633,18 @@ def _judge_listed(
         return judge_members(members, flags, y, n_classes, spread)
     assert found.uncertainty is not None
     known, nll = ~np.isnan(y), np.full(len(y), np.nan)
+    normal, none = np.full(len(y), np.inf), np.empty((len(y), 0))
+    if found.probabilities is not None:
+        (mean,) = all_classes(found.probabilities[None], model, n_classes)
+        chosen = mean[known, y[known].astype(np.int64)]
+        nll[known] = -np.log(np.clip(chosen, _SMALLEST_PROBABILITY, 1.0))
+        return Predictions(found.loc, mean, found.uncertainty, nll, *flags, normal)
     loc, parts = found.loc, found.uncertainty
     logs = is_on_log_scale(model)
     smallest = _SMALLEST_STD if logs else _SMALLEST_STD * spread
     variance = np.maximum(parts.total, smallest**2)
     if known.any():
         nll[known] = _mixture_nll(y[known], loc[None, known], variance[None, known], math.inf, logs)
-    normal, none = np.full(len(y), np.inf), np.empty((len(y), 0))
     if not logs:
         return Predictions(loc, none, parts, nll, *flags, normal)
     mean, of_y = exp_uncertainty(loc, parts)

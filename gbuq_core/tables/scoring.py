@@ -55,6 +55,7 @@ from gbuq_core.tables.predicting import (
     ScorePlan,
     assign_folds,
     bins_for,
+    check_table_method,
     depth_for,
     fit_rows,
     held_out_fifth,
@@ -595,6 +596,8 @@ def score_table(
     plan = plan or ScorePlan()
     schema = schema or infer_schema(table)
     training = prepare_training(table, schema, target, task, plan.split, plan.split_column)
+    if plan.listed:
+        check_table_method(plan.method, training.target.task)
     scored = training if new is None else prepare_new(new, training)
     n_new = 0 if new is None else new.n_rows
     check_memory(estimate_scoring(training, plan, n_new).bytes, "scoring this table")

@@ -1,0 +1,811 @@
+"""Any method, side by side: several methods on the same held-out rows of a table, row by row.
+
+Each method is trained and judged by the protocol of `gbuq_core.tables.scoring`, on the same folds
+or the same held-out fifth. What it says of each row is kept as one number a score, so that two
+methods are compared by the differences of the same rows. Standard errors are over rows: they tell
+what other rows of this kind would change, and not what another training would.
+
+- NLL, CRPS, coverage, error rate: the mean over rows, its standard error from their std.
+- RMSE: the root of such a mean; its standard error by the delta method.
+- PRR of total uncertainty: standard errors by a bootstrap that draws the same rows for all methods.
+
+CRPS and the 90 % intervals are those of `gbuq_core.tables.predicting.law_of`: of a Student t or a
+normal with the total uncertainty, also for methods that have intervals of their own.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from gbuq_core.errors import Cancelled, GbuqError, InvalidParameter
+from gbuq_core.jobs import available_memory_bytes, check_memory, stage
+from gbuq_core.methods import METHODS, Method
+from gbuq_core.metrics import prr, wilson_band
+from gbuq_core.presentation import format_bytes, percent, seconds_text, short
+from gbuq_core.tables.cleaning import Prepared, prepare_training
+from gbuq_core.tables.files import Table
+from gbuq_core.tables.judging import held_out
+from gbuq_core.tables.predicting import (
+    N_FOLDS,
+    Predictions,
+    ScorePlan,
+    counted_trees,
+    is_boosted,
+    law_of,
+    tells_total,
+)
+from gbuq_core.tables.schema import Schema, infer_schema
+from gbuq_core.tables.scoring import (
+    ScoredTable,
+    ScoreEstimate,
+    choose_protocol,
+    estimate_scoring,
+    run_protocol,
+)
+
+MOST_METHODS = 4
+LEVEL = 0.9  # of the intervals whose coverage is measured
+MOST_SECONDS = 600.0  # of a method that is offered
+_Z = 1.959963984540054  # of a two-sided interval of 95 %
+_MOST_RESAMPLED = 2000  # rows
+_RESAMPLES = 200
+
+_LOG = logging.getLogger(__name__)
+
+
+class ComparedScore(NamedTuple):
+    """A score that methods are compared by.
+
+    Attributes
+    ----------
+    key, label : str
+    unit : str
+        Empty for shares.
+    better : {"lower", "higher", "near"}
+        ``"near"``: the nearest to `LEVEL`.
+    meaning : str
+        One sentence.
+    """
+
+    key: str
+    label: str
+    unit: str
+    better: str
+    meaning: str
+
+
+REGRESSION_SCORES = (
+    ComparedScore("nll", "NLL", "nats", "lower", "Mean negative log-likelihood of the targets."),
+    ComparedScore("crps", "CRPS", "units of the target", "lower",
+                  "Continuous ranked probability score: the distance of law and target."),
+    ComparedScore("rmse", "RMSE", "units of the target", "lower",
+                  "Root of the mean squared error of the prediction."),
+    ComparedScore("coverage", "In 90 % interval", "", "near",
+                  "Share of rows inside their central 90 % interval; 90 % is right."),
+    ComparedScore("prr", "PRR of total", "%", "higher",
+                  "How well total uncertainty ranks squared errors: 100 is best, 0 is chance."),
+)  # fmt: skip
+CLASS_SCORES = (
+    ComparedScore("nll", "Log loss", "nats", "lower",
+                  "Mean negative log-probability of the right class."),
+    ComparedScore("error_rate", "Error rate", "", "lower", "Share of wrong classes."),
+    ComparedScore("prr", "PRR of total", "%", "higher",
+                  "How well total uncertainty ranks wrong classes: 100 is best, 0 is chance."),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class MethodRun:
+    """What one method says about the held-out rows of a table.
+
+    Attributes
+    ----------
+    key : str
+        In `gbuq_core.methods.METHODS`.
+    plan : ScorePlan
+    rows : ndarray of shape (n_held,), int64
+        Positions in the table, rising.
+    values : mapping of str to ndarray of shape (n_held,)
+        ``nll``, and ``crps``, ``squared_error`` and ``inside`` (1 in the 90 % interval), or
+        ``wrong`` (1 for a wrong class).
+    total : ndarray of shape (n_held,)
+        Total uncertainty, which orders the rows for the PRR.
+    seconds : float
+        Of all fits and predictions.
+    error : str
+        One sentence if it failed; then nothing else is there.
+    """
+
+    key: str
+    plan: ScorePlan
+    rows: NDArray[np.int64]
+    values: Mapping[str, NDArray[np.float64]]
+    total: NDArray[np.float64]
+    seconds: float
+    error: str = ""
+
+    @property
+    def label(self) -> str:
+        """The method's name for people."""
+        return METHODS[self.key].label
+
+
+class Estimate(NamedTuple):
+    """A score with its standard error over rows and the ends of its 95 % interval.
+
+    The interval of a share is Wilson's.
+    """
+
+    value: float
+    se: float
+    low: float
+    high: float
+
+
+class Difference(NamedTuple):
+    """A method's score minus the reference's on the same rows, with its 95 % interval."""
+
+    value: float
+    se: float
+    low: float
+    high: float
+
+    @property
+    def told_apart(self) -> bool:
+        """Whether the interval leaves 0 out.
+
+        >>> Difference(0.2, 0.05, 0.1, 0.3).told_apart, Difference(0.1, 0.1, -0.1, 0.3).told_apart
+        (True, False)
+        """
+        return self.low > 0.0 or self.high < 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparedMethod:
+    """One method of a comparison.
+
+    Attributes
+    ----------
+    key, label : str
+    scores : mapping of str to Estimate
+        By the keys of the comparison's scores; empty if it failed.
+    differences : mapping of str to Difference
+        To the reference of each score; the reference has none.
+    seconds : float
+    error : str
+    """
+
+    key: str
+    label: str
+    scores: Mapping[str, Estimate]
+    differences: Mapping[str, Difference]
+    seconds: float
+    error: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class MethodComparison:
+    """Several methods on the same held-out rows.
+
+    Attributes
+    ----------
+    scores : tuple of ComparedScore
+    methods : tuple of ComparedMethod
+        In the order asked for.
+    best : mapping of str to str
+        The key of the method with the best value of each score.
+    reference : mapping of str to str
+        The method that the differences of a score are taken to: the best, or the chosen one.
+    n_rows : int
+        Held-out rows, the same for all.
+    """
+
+    scores: tuple[ComparedScore, ...]
+    methods: tuple[ComparedMethod, ...]
+    best: Mapping[str, str]
+    reference: Mapping[str, str]
+    n_rows: int
+
+    def frame(self) -> pd.DataFrame:
+        """One line for each method and score: value, standard error, interval, difference."""
+        lines = []
+        for method in self.methods:
+            for score in self.scores if method.scores else ():
+                found = method.scores[score.key]
+                nothing = Difference(math.nan, math.nan, math.nan, math.nan)
+                gap = method.differences.get(score.key, nothing)
+                lines.append(
+                    {
+                        "method": method.label,
+                        "score": score.label,
+                        "unit": score.unit or "share",
+                        "value": found.value,
+                        "standard_error": found.se,
+                        "low_95": found.low,
+                        "high_95": found.high,
+                        "compared_with": METHODS[self.reference[score.key]].label,
+                        "difference": gap.value,
+                        "difference_se": gap.se,
+                        "difference_low_95": gap.low,
+                        "difference_high_95": gap.high,
+                        "best": method.key == self.best[score.key],
+                        "seconds": method.seconds,
+                        "rows": self.n_rows,
+                    }
+                )
+        return pd.DataFrame(lines)
+
+
+def compared_methods() -> tuple[Method, ...]:
+    """All methods of the library that may be asked for, in the order that pages list them.
+
+    Examples
+    --------
+    >>> [method.key for method in compared_methods()][:4]
+    ['sgb', 'sglb', 'virtual_sglb', 'csglb']
+    """
+    return tuple(method for method in METHODS.values() if not method.forms)
+
+
+def plan_of_method(key: str, task: str, plan: ScorePlan | None = None) -> ScorePlan:
+    """How a method is trained: boosted ensembles with a plan's settings, others with their own.
+
+    Parameters
+    ----------
+    key : str
+        In `gbuq_core.methods.METHODS`.
+    task : {"regression", "classification"}
+    plan : ScorePlan, optional
+        Trees, depth, learning rate, members, stopping and seed. Its method does not matter.
+
+    Examples
+    --------
+    >>> found = plan_of_method("virtual_catboost", "regression", ScorePlan(n_trees=200))
+    >>> found.method, found.ensemble, found.engine, found.n_trees
+    ('sglb', 'virtual', 'catboost', 200)
+    """
+    plan = plan or ScorePlan()
+    builder = METHODS[key].builder(task)
+    if not is_boosted(builder):
+        return replace(plan, method=key, ensemble="virtual", engine="numba", knobs=())
+    fixed = builder.fixed
+    return replace(
+        plan,
+        method=fixed["method"],
+        ensemble=fixed.get("ensemble", "virtual"),
+        engine=fixed.get("engine", "numba"),
+        knobs=(),
+    )
+
+
+def method_of_plan(plan: ScorePlan, task: str) -> str | None:
+    """The key of the method that a plan trains, or None if no record says so.
+
+    Examples
+    --------
+    >>> [method_of_plan(ScorePlan(method=key), "regression") for key in ("sglb", "gp")]
+    ['virtual_sglb', 'gp']
+    """
+    for method in compared_methods():
+        if not tells_total(method.key, task):
+            continue
+        found = plan_of_method(method.key, task, plan)
+        same = (found.method, found.engine) == (plan.method, plan.engine)
+        if same and (found.cyclical or found.listed or found.ensemble == plan.ensemble):
+            return method.key
+    return None
+
+
+def estimate_method(
+    key: str, prepared: Prepared, plan: ScorePlan | None = None, protocol: str | None = None
+) -> ScoreEstimate:
+    """Seconds and peak memory of running one method, roughly.
+
+    Parameters
+    ----------
+    key : str
+    prepared : Prepared
+        Of the training table.
+    plan : ScorePlan, optional
+    protocol : {"out_of_fold", "held_out"}, optional
+        Chosen by the number of rows if None.
+    """
+    task = prepared.target.task
+    made = plan_of_method(key, task, plan)
+    if not made.listed:
+        return estimate_scoring(prepared, made)
+    method = METHODS[key]
+    n_known, n_columns = int(prepared.known.sum()), prepared.X.shape[1]
+    learnt = n_known - n_known // N_FOLDS
+    folds = protocol or choose_protocol(n_known, False)
+    trees = counted_trees(method, {knob.key: knob.default for knob in method.knobs})
+    fit = method.costs.fit_seconds(learnt, n_columns, trees)
+    judge = method.costs.predict_seconds(len(prepared.X), trees)
+    size = method.costs.fit_bytes(learnt, n_columns, trees) + 3 * 8 * n_columns * len(prepared.X)
+    return ScoreEstimate((N_FOLDS if folds == "out_of_fold" else 1) * fit + judge, size)
+
+
+def why_not_compared(
+    prepared: Prepared, plan: ScorePlan | None = None, most_seconds: float = MOST_SECONDS
+) -> dict[str, str]:
+    r"""For each method why it cannot be compared on this table, in a sentence; empty if it can.
+
+    Parameters
+    ----------
+    prepared : Prepared
+        Of the training table.
+    plan : ScorePlan, optional
+        What boosted ensembles are trained with.
+    most_seconds : float
+        Methods that would take longer are left out.
+
+    Examples
+    --------
+    >>> from gbuq_core.tables import read_table
+    >>> text = "x,y" + "".join(f"\n{i % 7},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
+    >>> table = read_table(text.encode())
+    >>> found = why_not_compared(prepare_training(table, infer_schema(table), "y"))
+    >>> found["ibug"], found["isolation"]
+    ('', 'Isolation forest cannot predict a target: it tells how new a row is.')
+    """
+    numbers = prepared.X.select_dtypes("number")
+    gaps = bool(numbers.isna().to_numpy().any())
+    n_known = int(prepared.known.sum())
+    reasons = {}
+    for method in compared_methods():
+        reason = _unfit(method, prepared.target.task) or method.why_not(n_known, gaps)
+        if not reason:
+            cost = estimate_method(method.key, prepared, plan)
+            if cost.seconds > most_seconds:
+                reason = f"{method.label} would take about {seconds_text(cost.seconds)} here."
+            elif cost.bytes > (free := available_memory_bytes()):
+                reason = (
+                    f"{method.label} needs about {format_bytes(cost.bytes)} of memory, and "
+                    f"{format_bytes(free)} are free."
+                )
+        reasons[method.key] = reason
+    return reasons
+
+
+def _unfit(method: Method, task: str) -> str:
+    """Why a method does not fit a task, whatever the table."""
+    if not method.predicts:
+        return f"{method.label} cannot predict a target: it tells how new a row is."
+    if task not in method.builders:
+        does = "numbers" if "regression" in method.builders else "classes"
+        return f"{method.label} can predict {does} only."
+    if not tells_total(method.key, task):
+        return f"{method.label} cannot give the likelihood of a number: it predicts no noise."
+    return ""
+
+
+def check_methods(keys: Sequence[str], task: str) -> tuple[str, ...]:
+    """The keys, if they name one to four methods that can do the task.
+
+    Raises
+    ------
+    InvalidParameter
+        One sentence.
+
+    Examples
+    --------
+    >>> check_methods(["ibug", "sglb"], "regression")
+    ('ibug', 'sglb')
+    """
+    known = [method.key for method in compared_methods()]
+    for key in keys:
+        if key not in known:
+            raise InvalidParameter(
+                f"There is no method {key!r} to compare: choose among {', '.join(known)}."
+            )
+        unfit = _unfit(METHODS[key], task)
+        if unfit:
+            raise InvalidParameter(unfit)
+    if not 1 <= len(keys) <= MOST_METHODS:
+        raise InvalidParameter(
+            f"One to {MOST_METHODS} methods can be compared; got {len(keys)}: leave some out."
+        )
+    if len(set(keys)) < len(keys):
+        raise InvalidParameter("A method is named twice: name each one once.")
+    return tuple(keys)
+
+
+def run_of_scored(key: str, scored: ScoredTable) -> MethodRun:
+    """What a table that is scored already says about its held-out rows; nothing is fitted."""
+    held = held_out(scored)
+    return _run(key, scored.plan, held.rows, held.y, held.predictions, scored.seconds)
+
+
+def run_method(
+    key: str,
+    prepared: Prepared,
+    plan: ScorePlan | None = None,
+    protocol: str | None = None,
+) -> MethodRun:
+    """Train one method and judge the held-out rows; a failure is a sentence in the result.
+
+    Parameters
+    ----------
+    key : str
+    prepared : Prepared
+        Of the training table.
+    plan : ScorePlan, optional
+    protocol : {"out_of_fold", "held_out"}, optional
+        Chosen by the number of rows if None.
+
+    Raises
+    ------
+    Cancelled
+        When nobody wants the result any more.
+    """
+    began = time.perf_counter()
+    made = plan or ScorePlan()
+    try:
+        made = plan_of_method(key, prepared.target.task, plan)
+        needed = estimate_method(key, prepared, plan, protocol).bytes
+        check_memory(needed, f"comparing {METHODS[key].label}")
+        chosen = protocol or choose_protocol(int(prepared.known.sum()), False)
+        found = run_protocol(chosen, prepared, prepared, made)
+        here = prepared.known.copy()
+        if found.in_training is not None:
+            here &= ~found.in_training
+        rows = np.flatnonzero(here)
+        seconds = time.perf_counter() - began
+        return _run(key, made, rows, prepared.y[rows], found.predictions.take(rows), seconds)
+    except Cancelled:
+        raise
+    except GbuqError as error:
+        return _failed(key, made, str(error), began)
+    except MemoryError:
+        return _failed(key, made, f"{METHODS[key].label} ran out of memory.", began)
+    except Exception as error:  # of a library: the other methods go on
+        _LOG.exception("Comparing %s failed", key)
+        told = f"{METHODS[key].label} failed on this table ({type(error).__name__})."
+        return _failed(key, made, told, began)
+
+
+def _failed(key: str, plan: ScorePlan, error: str, began: float) -> MethodRun:
+    seconds = time.perf_counter() - began
+    nothing = np.zeros(0)
+    return MethodRun(
+        key=key, plan=plan, rows=np.zeros(0, np.int64), values={}, total=nothing,
+        seconds=seconds, error=error,
+    )  # fmt: skip
+
+
+def _run(
+    key: str,
+    plan: ScorePlan,
+    rows: NDArray[np.int64],
+    y: NDArray[np.float64],
+    found: Predictions,
+    seconds: float,
+) -> MethodRun:
+    values = {"nll": found.nll}
+    if found.probabilities.shape[1]:
+        values["wrong"] = (found.loc != y).astype(np.float64)
+    else:
+        law = law_of(found)
+        lower, upper = law.interval(LEVEL)
+        values["crps"] = law.crps(y)
+        values["squared_error"] = (y - found.loc) ** 2
+        values["inside"] = ((y >= lower) & (y <= upper)).astype(np.float64)
+    return MethodRun(
+        key=key, plan=plan, rows=rows, values=values, total=found.uncertainty.total,
+        seconds=seconds,
+    )  # fmt: skip
+
+
+def run_methods(
+    keys: Sequence[str],
+    prepared: Prepared,
+    plan: ScorePlan | None = None,
+    protocol: str | None = None,
+    on_run: Callable[[MethodRun], None] | None = None,
+) -> tuple[MethodRun, ...]:
+    """Run methods one after the other, each a stage of the current job as long as its estimate.
+
+    Parameters
+    ----------
+    keys : sequence of str
+    prepared : Prepared
+        Of the training table.
+    plan : ScorePlan, optional
+    protocol : {"out_of_fold", "held_out"}, optional
+    on_run : callable, optional
+        Called with each run as soon as it has ended, so that nothing is lost if a later one is
+        cancelled.
+    """
+    keys = check_methods(keys, prepared.target.task)
+    spans = [max(estimate_method(key, prepared, plan, protocol).seconds, 0.1) for key in keys]
+    runs = []
+    with stage(sum(spans)):
+        for key, span in zip(keys, spans, strict=True):
+            with stage(1.0, span=span):
+                run = run_method(key, prepared, plan, protocol)
+            if on_run is not None:
+                on_run(run)
+            runs.append(run)
+    return tuple(runs)
+
+
+def compare_runs(
+    runs: Sequence[MethodRun], reference: str | None = None, seed: int = 0
+) -> MethodComparison:
+    """Scores of runs of the same rows, and paired differences with their 95 % intervals.
+
+    Parameters
+    ----------
+    runs : sequence of MethodRun
+        Of one table and one protocol.
+    reference : str, optional
+        The method that the others are compared with; by default the best in each score.
+    seed : int
+        Of the rows that the bootstrap of the PRR draws.
+
+    Raises
+    ------
+    InvalidParameter
+        If the runs are not of the same rows, or the reference is not among them.
+    """
+    if reference is not None and reference not in [run.key for run in runs]:
+        raise InvalidParameter(f"The reference {reference!r} is not among the compared methods.")
+    done = [run for run in runs if not run.error]
+    if not done:
+        none = tuple(_compared(run, {}, {}) for run in runs)
+        return MethodComparison(scores=(), methods=none, best={}, reference={}, n_rows=0)
+    if any(not np.array_equal(run.rows, done[0].rows) for run in done):
+        raise InvalidParameter("The methods were not judged on the same rows.")
+    about = CLASS_SCORES if "wrong" in done[0].values else REGRESSION_SCORES
+    drawn = _Drawn(done, seed)
+    scores = {run.key: {s.key: _estimate(run, s.key, drawn) for s in about} for run in done}
+    best, against = {}, {}
+    for score in about:
+        best[score.key] = _best(
+            score, {key: found[score.key].value for key, found in scores.items()}
+        )
+        chosen = reference if reference in scores else None
+        against[score.key] = chosen or best[score.key]
+    by_key = {run.key: run for run in done}
+    methods = []
+    for run in runs:
+        gaps = {}
+        for score in about if run.key in scores else ():
+            other = by_key[against[score.key]]
+            if other is not run:
+                gaps[score.key] = _difference(run, other, score.key, drawn)
+        methods.append(_compared(run, scores.get(run.key, {}), gaps))
+    return MethodComparison(
+        scores=about,
+        methods=tuple(methods),
+        best=best,
+        reference=against,
+        n_rows=len(done[0].rows),
+    )
+
+
+def compare_methods(
+    table: Table,
+    target: str,
+    methods: Sequence[str] = ("virtual_sglb", "ibug", "macau_linear"),
+    *,
+    task: str | None = None,
+    schema: Schema | None = None,
+    plan: ScorePlan | None = None,
+    reference: str | None = None,
+    scored: ScoredTable | None = None,
+) -> MethodComparison:
+    r"""Train up to four methods on a table and compare them on the same held-out rows.
+
+    Reports progress to the current job and stops once nobody wants the result. A method that fails
+    does not lose the others: its ``error`` says why.
+
+    Parameters
+    ----------
+    table : Table
+    target : str
+        The column to predict.
+    methods : sequence of str
+        Keys of `gbuq_core.methods.METHODS`, at most four; see `why_not_compared`.
+    task : {"regression", "classification"}, optional
+        Inferred if None.
+    schema : Schema, optional
+        Inferred if None.
+    plan : ScorePlan, optional
+        Trees, depth, members, stopping and seed of boosted ensembles, and the seed of the folds;
+        other methods keep their own settings. By default that of ``scored``.
+    reference : str, optional
+        The method that the others are compared with; by default the best in each score.
+    scored : ScoredTable, optional
+        The same table, scored by a method that is then not trained again.
+
+    Raises
+    ------
+    InvalidData, InvalidParameter
+        One sentence each.
+
+    Examples
+    --------
+    >>> from gbuq_core.tables import read_table
+    >>> rows = "".join(f"\n{i % 7},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
+    >>> table = read_table(f"x,y{rows}".encode())
+    >>> found = compare_methods(table, "y", ["sgb", "knn"], plan=ScorePlan(n_trees=30, n_members=2))
+    >>> [method.label for method in found.methods], found.n_rows
+    (['SGB', 'kNN'], 60)
+    >>> found.frame().shape
+    (10, 15)
+    """
+    if scored is None:
+        prepared = prepare_training(table, schema or infer_schema(table), target, task)
+    else:
+        prepared, plan = scored.training, plan or scored.plan
+    keys = check_methods(methods, prepared.target.task)
+    protocol, known = None, {}
+    if scored is not None:
+        protocol = "held_out" if scored.protocol == "new_file" else scored.protocol
+        trained = method_of_plan(scored.plan, prepared.target.task)
+        if trained in keys:
+            known[trained] = run_of_scored(trained, scored)
+    missing = [key for key in keys if key not in known]
+    if missing:
+        found = run_methods(missing, prepared, plan, protocol)
+        known |= {run.key: run for run in found}
+    seed = 0 if plan is None else plan.seed
+    return compare_runs([known[key] for key in keys], reference, seed)
+
+
+class _Drawn:
+    """PRRs of runs on the same rows and on the same rows drawn again."""
+
+    def __init__(self, runs: Sequence[MethodRun], seed: int) -> None:
+        rng = np.random.default_rng((seed, 19))
+        n_rows = len(runs[0].rows)
+        kept = np.arange(n_rows)
+        if n_rows > _MOST_RESAMPLED:
+            kept = np.sort(rng.choice(n_rows, _MOST_RESAMPLED, replace=False))
+        # Fewer rows vary more: the std shrinks with the root of their number.
+        self._shrink = math.sqrt(len(kept) / n_rows) if n_rows else 1.0
+        drawn = kept[rng.integers(0, len(kept), (_RESAMPLES, len(kept)))]
+        self.whole, self.again = {}, {}
+        for run in runs:
+            errors = run.values["wrong" if "wrong" in run.values else "squared_error"]
+            self.whole[run.key] = prr(errors, run.total)
+            self.again[run.key] = np.array([prr(errors[take], run.total[take]) for take in drawn])
+
+    def se(self, values: NDArray[np.float64]) -> float:
+        """Standard error over rows from values on rows drawn again."""
+        finite = values[np.isfinite(values)]
+        return float(self._shrink * finite.std(ddof=1)) if len(finite) > 1 else math.nan
+
+
+_MEANS = {"nll": "nll", "crps": "crps", "coverage": "inside", "error_rate": "wrong"}
+_SHARES = ("coverage", "error_rate")
+
+
+def _estimate(run: MethodRun, score: str, drawn: _Drawn) -> Estimate:
+    if score == "prr":
+        value, se = drawn.whole[run.key], drawn.se(drawn.again[run.key])
+    else:
+        value, parts = _by_row(run, score)
+        se = _mean_error(parts)
+    if score in _SHARES:
+        low, high = wilson_band(float(run.values[_MEANS[score]].sum()), len(run.rows))
+        return Estimate(value, se, float(low), float(high))
+    return Estimate(value, se, value - _Z * se, value + _Z * se)
+
+
+def _difference(run: MethodRun, other: MethodRun, score: str, drawn: _Drawn) -> Difference:
+    if score == "prr":
+        value = drawn.whole[run.key] - drawn.whole[other.key]
+        se = drawn.se(drawn.again[run.key] - drawn.again[other.key])
+    else:
+        (mine, parts), (its, others) = _by_row(run, score), _by_row(other, score)
+        value, se = mine - its, _mean_error(parts - others)
+    return Difference(value, se, value - _Z * se, value + _Z * se)
+
+
+def _by_row(run: MethodRun, score: str) -> tuple[float, NDArray[np.float64]]:
+    """A score, and what each row adds to it: the std of these parts gives its standard error."""
+    if score == "rmse":
+        squared = run.values["squared_error"]
+        root = math.sqrt(float(squared.mean()))
+        return root, squared / (2.0 * root) if root else np.zeros(len(squared))
+    values = run.values[_MEANS[score]]
+    return float(values.mean()), values
+
+
+def _mean_error(values: NDArray[np.float64]) -> float:
+    """Standard error of a mean over rows."""
+    if len(values) < 2:
+        return math.nan
+    return float(values.std(ddof=1) / math.sqrt(len(values)))
+
+
+def _best(score: ComparedScore, values: Mapping[str, float]) -> str:
+    """The method with the best value; the first of several."""
+
+    def badness(key: str) -> float:
+        value = values[key]
+        if math.isnan(value):
+            return math.inf
+        return {"lower": value, "higher": -value, "near": abs(value - LEVEL)}[score.better]
+
+    return min(values, key=badness)
+
+
+def _compared(
+    run: MethodRun, scores: Mapping[str, Estimate], gaps: Mapping[str, Difference]
+) -> ComparedMethod:
+    return ComparedMethod(
+        key=run.key,
+        label=run.label,
+        scores=scores,
+        differences=gaps,
+        seconds=run.seconds,
+        error=run.error,
+    )
+
+
+def write_score(score: ComparedScore, value: float, sign: str = "") -> str:
+    """A value of a score: three digits, and shares in per cent.
+
+    >>> write_score(REGRESSION_SCORES[3], 0.8957), write_score(REGRESSION_SCORES[0], 1.2345, "+")
+    ('89.6 %', '+1.23')
+    """
+    if score.unit:
+        return short(value, sign=sign)
+    plus = sign if value > 0 else ""
+    return f"{plus}{percent(value, 1)}"
+
+
+def describe_comparison(found: MethodComparison) -> list[str]:
+    """One sentence or two for each score: which is best, which are not told apart from it, and how
+    much worse the others are. Plain text without the user's words.
+
+    With a chosen reference the others are called better or worse than it.
+    """
+    ran = {method.key: method for method in found.methods if method.scores}
+    if not ran:
+        return ["No method could be compared."]
+    told = []
+    for score in found.scores:
+        base = found.reference[score.key]
+        value = ran[base].scores[score.key].value
+        amount = f"{write_score(score, value)}{f' {score.unit}' if score.unit else ''}"
+        is_best = base == found.best[score.key]
+        what = "is nearest to 90 %" if score.better == "near" else "is best"
+        first = f"{ran[base].label} {what if is_best else 'is compared with'} ({amount})."
+        others = [method for method in ran.values() if method.key != base]
+        same = [m.label for m in others if not m.differences[score.key].told_apart]
+        parts = [f"{score.label}: {first}"]
+        if same:
+            parts.append(f"Not told apart from it: {', '.join(same)}.")
+        for method in others:
+            gap = method.differences[score.key]
+            if gap.told_apart:
+                parts.append(_apart(method.label, score, gap))
+        told.append(" ".join(parts))
+    return told
+
+
+def _apart(label: str, score: ComparedScore, gap: Difference) -> str:
+    ends = sorted(abs(end) for end in (gap.low, gap.high))
+    amounts = [write_score(score, end).replace("%", "points") for end in (abs(gap.value), *ends)]
+    unit = " points" if score.unit == "%" else f" {score.unit}" if score.unit else ""
+    if score.better == "near":
+        side = "more" if gap.value > 0.0 else "less"
+        return f"{label} covers {amounts[0]} {side} ({amounts[1]} to {amounts[2]})."
+    is_worse = (gap.value > 0.0) == (score.better == "lower")
+    return (
+        f"{label} is {'worse' if is_worse else 'better'} by {amounts[0]}{unit} ({amounts[1]} to "
+        f"{amounts[2]})."
+    )

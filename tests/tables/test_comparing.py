@@ -1,0 +1,297 @@
+"""Methods side by side: the same rows, scores and differences recomputed by hand, failures."""
+
+import math
+import random
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gbuq_core.errors import Cancelled, InvalidParameter
+from gbuq_core.jobs import JobRunner
+from gbuq_core.methods import METHODS
+from gbuq_core.metrics import prr
+from gbuq_core.tables import (
+    MethodRun,
+    ScorePlan,
+    compare_methods,
+    compare_runs,
+    describe_comparison,
+    estimate_method,
+    infer_schema,
+    prepare_training,
+    read_table,
+    run_methods,
+    score_table,
+    why_not_compared,
+)
+from gbuq_core.tables.comparing import check_methods, compared_methods, run_method
+from gbuq_core.tables.predicting import ListedModel, assign_folds, held_out_fifth, tells_total
+
+FAST = ScorePlan(n_trees=30, depth=2, n_members=2, n_jobs=1)
+
+
+def frame_of(n=90, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-2, 2, n)
+    z = rng.normal(size=n)
+    return pd.DataFrame({"x": x, "z": z, "y": np.sin(2 * x) + 0.3 * rng.normal(size=n)}).round(6)
+
+
+def as_table(frame):
+    return read_table(frame.to_csv(index=False).encode())
+
+
+def prepared_of(frame, target="y"):
+    table = as_table(frame)
+    return prepare_training(table, infer_schema(table), target)
+
+
+def made_up(key, seed, n=50, shift=0.0):
+    rng = np.random.default_rng(seed)
+    shared = np.random.default_rng(99).normal(size=n)
+    error = shared + 0.3 * rng.normal(size=n) + shift
+    return MethodRun(
+        key=key,
+        plan=FAST,
+        rows=np.arange(n),
+        values={
+            "nll": 0.5 * error**2,
+            "crps": np.abs(error),
+            "squared_error": error**2,
+            "inside": (np.abs(error) < 1.5).astype(float),
+        },
+        total=rng.exponential(size=n),
+        seconds=1.0,
+    )
+
+
+def test_scores_and_differences_are_those_of_the_rows():
+    """The slow twin: loops over rows, one formula a score."""
+    one, other = made_up("ibug", 1), made_up("knn", 2, shift=0.8)
+    found = compare_runs([one, other], reference="ibug")
+    n = len(one.rows)
+
+    def mean(values):
+        return sum(values) / len(values)
+
+    def error_of_mean(values):
+        centre = mean(values)
+        return math.sqrt(sum((v - centre) ** 2 for v in values) / (n - 1) / n)
+
+    first, second = found.methods
+    for score, name in (("nll", "nll"), ("crps", "crps"), ("coverage", "inside")):
+        a, b = list(one.values[name]), list(other.values[name])
+        assert first.scores[score].value == pytest.approx(mean(a), rel=1e-12)
+        assert second.scores[score].se == pytest.approx(error_of_mean(b), rel=1e-12)
+        gap = second.differences[score]
+        differences = [v - u for u, v in zip(a, b, strict=True)]
+        assert gap.value == pytest.approx(mean(differences), rel=1e-9)
+        assert gap.se == pytest.approx(error_of_mean(differences), rel=1e-9)
+        assert gap.high - gap.low == pytest.approx(2 * 1.959964 * gap.se, rel=1e-6)
+        assert gap.told_apart == (abs(gap.value) > 1.959964 * gap.se)
+    assert not first.differences
+    assert second.scores["prr"].value == prr(other.values["squared_error"], other.total)
+    # The delta method against leaving out one row at a time, which agrees to about 1/n.
+    roots = [
+        math.sqrt(mean(np.delete(other.values["squared_error"], k)))
+        - math.sqrt(mean(np.delete(one.values["squared_error"], k)))
+        for k in range(n)
+    ]
+    jackknife = math.sqrt((n - 1) / n * sum((r - mean(roots)) ** 2 for r in roots))
+    assert second.differences["rmse"].se == pytest.approx(jackknife, rel=0.1)
+    assert second.differences["rmse"].value == pytest.approx(
+        second.scores["rmse"].value - first.scores["rmse"].value, rel=1e-12
+    )
+
+
+def test_the_bootstrap_draws_the_same_rows_for_all():
+    one = made_up("ibug", 1)
+    same = replace(one, key="knn")
+    found = compare_runs([one, same])
+    assert found.methods[1].differences["prr"].value == 0.0
+    assert found.methods[1].differences["prr"].se == 0.0
+    assert found.methods[0].scores["prr"].se > 1.0
+    # 2,000 of the rows are drawn: as for all rows, but for chance.
+    many = made_up("ibug", 1, n=8000)
+    assert compare_runs([many]).methods[0].scores["prr"].se == pytest.approx(
+        compare_runs([made_up("ibug", 1, n=2000)]).methods[0].scores["prr"].se / 2, rel=0.35
+    )
+
+
+def test_the_best_is_marked_and_words_say_what_is_not_told_apart():
+    runs = [made_up("ibug", 1), made_up("gp", 3), made_up("knn", 2, shift=2.0)]
+    found = compare_runs(runs)
+    values = {method.key: method.scores["nll"].value for method in found.methods}
+    assert found.best["nll"] == min(values, key=values.get)
+    said = describe_comparison(found)
+    assert len(said) == 5
+    assert "Not told apart from it: " in said[0]
+    assert "kNN is worse by" in said[0]
+    frame = found.frame()
+    assert len(frame) == 15
+    assert frame.best.sum() == 5
+    assert frame.loc[frame.best, "difference"].isna().all()
+
+
+def test_every_method_judges_the_same_rows_by_the_same_folds():
+    frame = frame_of()
+    frame.loc[5, "y"] = np.nan
+    prepared = prepared_of(frame)
+    runs = run_methods(["sgb", "knn", "catboost"], prepared, FAST)
+    assert [run.error for run in runs] == [""] * 3
+    for run in runs:
+        assert run.rows.tolist() == [k for k in range(90) if k != 5]
+    folds = assign_folds(prepared.y, False, FAST.seed)
+    for fold in range(5):
+        learnt = np.flatnonzero((folds >= 0) & (folds != fold))
+        judged = np.flatnonzero(folds == fold)
+        model = ListedModel("knn", "regression", {}, 1, FAST.seed)
+        model.fit(prepared.X.iloc[learnt], prepared.y[learnt])
+        loc = model.judge(prepared.X.iloc[judged]).loc
+        kept = np.isin(runs[1].rows, judged)
+        np.testing.assert_allclose(
+            runs[1].values["squared_error"][kept], (prepared.y[judged] - loc) ** 2, rtol=1e-12
+        )
+
+
+@pytest.mark.parametrize("second", [False, True])
+def test_the_scored_method_is_not_fitted_again(monkeypatch, second):
+    table = as_table(frame_of())
+    new = as_table(frame_of(20, seed=1)) if second else None
+    scored = score_table(table, "y", plan=FAST, new=new)
+    made = []
+    run = run_method
+    monkeypatch.setattr(
+        "gbuq_core.tables.comparing.run_method",
+        lambda key, *rest: (made.append(key), run(key, *rest))[1],
+    )
+    found = compare_methods(table, "y", ["virtual_sglb", "knn"], scored=scored)
+    assert made == ["knn"]
+    first, other = found.methods
+    assert first.scores["nll"].value == pytest.approx(scored.scores.nll, rel=1e-12)
+    assert first.scores["crps"].value == pytest.approx(scored.scores.crps, rel=1e-12)
+    assert first.scores["rmse"].value == pytest.approx(scored.scores.rmse, rel=1e-12)
+    assert first.scores["prr"].value == pytest.approx(scored.scores.prr.total, rel=1e-12)
+    assert other.scores
+    held = held_out_fifth(scored.training.y, False, FAST.seed).sum()
+    assert found.n_rows == (held if second else 90)
+
+
+def test_a_method_that_fails_does_not_lose_the_others(monkeypatch):
+    def fail(self, X, y):
+        raise ValueError("of a library")
+
+    monkeypatch.setattr(ListedModel, "fit", fail)
+    found = compare_methods(as_table(frame_of()), "y", ["knn", "sgb"], plan=FAST)
+    failed, done = found.methods
+    assert failed.error == "kNN failed on this table (ValueError)."
+    assert not failed.scores
+    assert done.scores["nll"].value
+    assert found.best["nll"] == "sgb"
+    assert "SGB is best" in describe_comparison(found)[0]
+    none = compare_methods(as_table(frame_of()), "y", ["knn"], plan=FAST)
+    assert describe_comparison(none) == ["No method could be compared."]
+
+
+def test_a_cancelled_comparison_keeps_what_is_done():
+    prepared = prepared_of(frame_of())
+    kept, ready = [], threading.Event()
+
+    def keep(run):
+        kept.append(run.key)
+        ready.wait(20)
+
+    job = JobRunner().want(
+        "me", "key", lambda job: run_methods(["sgb", "knn"], prepared, FAST, on_run=keep)
+    )
+    while not kept:
+        assert not job.wait(0.01)
+    job.stop()
+    ready.set()
+    with pytest.raises(Cancelled):
+        job.result(20)
+    assert kept == ["sgb"]
+
+
+def test_reasons_say_why_a_method_cannot(monkeypatch):
+    frame = frame_of()
+    fits = why_not_compared(prepared_of(frame), FAST)
+    assert set(fits) == {method.key for method in compared_methods()}
+    assert "macau" not in fits
+    for key, reason in fits.items():
+        possible = tells_total(key, "regression") if METHODS[key].predicts else False
+        assert bool(reason) != possible, (key, reason)
+    frame.loc[3, "x"] = np.nan
+    gaps = why_not_compared(prepared_of(frame), FAST)
+    assert "cannot read missing values" in gaps["knn"]
+    assert not gaps["ibug"]
+    monkeypatch.setattr("gbuq_core.methods.record._installed", lambda name: name != "ngboost")
+    lacking = why_not_compared(prepared_of(frame_of()), FAST, most_seconds=1e-6)
+    assert "is not installed" in lacking["ngboost"]
+    assert "would take about" in lacking["vst"]
+    monkeypatch.setattr("gbuq_core.tables.comparing.available_memory_bytes", lambda: 1000)
+    assert "of memory" in why_not_compared(prepared_of(frame_of()), FAST)["ibug"]
+    many = prepared_of(pd.concat([frame_of()] * 60))
+    assert "takes at most 5,000 rows" in why_not_compared(many, FAST)["gp"]
+
+
+def test_classes_are_compared_by_methods_without_members_too():
+    frame = frame_of()
+    frame["y"] = np.where(frame.y > 0.7, "high", np.where(frame.y > 0, "middle", "low"))
+    reasons = why_not_compared(prepared_of(frame), FAST)
+    assert reasons["ibug"] == "IBUG can predict numbers only."
+    assert not reasons["macau_basic"]
+    found = compare_methods(as_table(frame), "y", ["macau_basic", "virtual_sglb"], plan=FAST)
+    forest, boosted = found.methods
+    assert 0.0 < forest.scores["error_rate"].value < 0.6
+    assert 0.0 < forest.scores["nll"].value < math.log(3)
+    assert set(boosted.scores) == {"nll", "error_rate", "prr"}
+    with pytest.raises(InvalidParameter, match="cannot score a table for classification"):
+        score_table(as_table(frame), "y", plan=replace(FAST, method="macau_basic"))
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ([], "One to 4 methods"),
+        (["sgb", "sglb", "csglb", "knn", "gp"], "got 5"),
+        (["sgb", "sgb"], "named twice"),
+        (["oracle"], "no method 'oracle'"),
+        (["isolation"], "cannot predict a target"),
+        (["vrf"], "predicts no noise"),
+    ],
+)
+def test_impossible_choices_are_one_sentence(keys, said):
+    with pytest.raises(InvalidParameter, match=said):
+        check_methods(keys, "regression")
+
+
+def test_a_reference_must_be_among_the_runs_and_rows_the_same():
+    one = made_up("ibug", 1)
+    with pytest.raises(InvalidParameter, match="not among"):
+        compare_runs([one], reference="gp")
+    with pytest.raises(InvalidParameter, match="same rows"):
+        compare_runs([one, made_up("gp", 1, n=40)])
+
+
+def test_estimates_count_what_a_method_trains():
+    prepared = prepared_of(frame_of())
+    few = estimate_method("ngboost", prepared, FAST)
+    assert few.seconds > 5 * 0.5  # a hundred trees of 7.5 ms in each of five folds
+    assert estimate_method("ngboost", prepared, FAST, "held_out").seconds < 0.3 * few.seconds
+    assert estimate_method("ibug", prepared, FAST).seconds > 5 * 0.057  # the booster's 1,000 trees
+    assert estimate_method("sgb", prepared, replace(FAST, n_members=8)).seconds > (
+        estimate_method("sgb", prepared, FAST).seconds
+    )
+
+
+def test_order_does_not_matter():
+    runs = [made_up("ibug", 1), made_up("gp", 3), made_up("knn", 2)]
+    found = compare_runs(runs)
+    random.Random(0).shuffle(runs)
+    again = compare_runs(runs)
+    assert found.best == again.best
+    assert {m.key: m.scores for m in found.methods} == {m.key: m.scores for m in again.methods}
