@@ -1,4 +1,4 @@
-"""The command `gbuq`, also `python -m gbuq_core`: score a file without the app.
+"""The command `gbuq`, also `python -m gbuq_core`: score a file or compare methods without the app.
 
 The reader, the trainer and the export are the app's.
 """
@@ -6,35 +6,44 @@ The reader, the trainer and the export are the app's.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-import tempfile
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-from gbuq_core.errors import Cancelled, GbuqError, InvalidParameter, TableError
+from gbuq_core.command_line import (
+    BAD_INPUT,
+    Parser,
+    add_reading,
+    check_out,
+    check_split,
+    edited_schema,
+    read,
+    reading_of,
+    sort_inputs,
+    watched,
+    write_file,
+)
+from gbuq_core.errors import Cancelled, GbuqError, InvalidParameter
 from gbuq_core.experiments.table.fit import Cut, cut_table
-from gbuq_core.jobs import Job, JobRunner, stage
+from gbuq_core.jobs import Job, stage
 from gbuq_core.methods import METHODS
-from gbuq_core.presentation import short, shown
+from gbuq_core.presentation import short
 from gbuq_core.tables import (
-    ReadOptions,
+    MethodComparison,
     RegressionScores,
-    Schema,
     ScoredTable,
     ScorePlan,
     Scores,
     Table,
     add_unfamiliarity,
+    compare_methods,
+    describe_comparison,
     describe_drift,
-    edit_schema,
     foreign_notice,
-    infer_schema,
     measure_drift,
     measure_unfamiliarity,
-    read_query,
     read_table,
     score_table,
     split_warnings,
@@ -43,16 +52,13 @@ from gbuq_core.tables import (
     why_no_coverage,
     with_intervals,
 )
+from gbuq_core.tables.comparing import MOST_METHODS, compared_methods, write_cell
 from gbuq_core.tables.database import sqlite_path
 from gbuq_core.tables.intervals import check_level
 from gbuq_core.tables.output import USUAL_LEVEL
 from gbuq_core.tables.predicting import BOOSTED, CYCLICAL_METHODS, table_methods
-from gbuq_core.tables.scaling import SCALES
-from gbuq_core.tables.splitting import SPLITS
 
-BAD_INPUT = 2
 INTERRUPTED = 130
-_LOOK_SECONDS = 0.2  # between two looks at the progress
 
 # Options that other methods than boosted ensembles may have, by the argument of their class, and
 # those that they never have.
@@ -67,7 +73,6 @@ _OF_BOOSTED = (
     "most_members", "stopping",
 )  # fmt: skip
 
-_DELIMITERS = {"\\t": "\t", "tab": "\t", "space": " "}
 
 _DESCRIPTION = """\
 Train a model on TRAIN and write the rows with new columns: prediction with the ends of an interval
@@ -87,14 +92,12 @@ With --sql and --url, the rows to learn from are those of a SELECT; the database
 Files are CSV, TSV, other separated text (also .gz), Excel (.xlsx) or Parquet.
 """
 
-
-class _Parser(argparse.ArgumentParser):
-    """A parser whose complaints are one sentence, like all others."""
-
-    def error(self, message: str) -> NoReturn:
-        sentence = message[:1].upper() + message[1:].rstrip(".")
-        print(f"{sentence}; see --help.", file=sys.stderr)
-        raise SystemExit(BAD_INPUT)
+_COMPARE_DESCRIPTION = """\
+Train up to four methods on TRAIN and print their scores on the same held-out rows, each with its
+standard error, and which of them are not told apart: the 95 % interval of the difference on the
+same rows contains 0. Rows are held out as by the command score. A method that fails is named, and
+the others are compared without it.
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -103,6 +106,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Warnings of libraries are about our code, not about the user's file.
     warnings.simplefilter("ignore")
     try:
+        if options.command == "compare":
+            _compare(options)
+            return 0
         scored, warned = _score(options)
     except GbuqError as error:
         print(error, file=sys.stderr)
@@ -117,8 +123,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     prog = "python -m gbuq_core" if __name__ == "__main__" else "gbuq"
-    parser = _Parser(prog=prog, description="Uncertainty in tree ensembles.")
-    commands = parser.add_subparsers(dest="command", required=True, parser_class=_Parser)
+    parser = Parser(prog=prog, description="Uncertainty in tree ensembles.")
+    commands = parser.add_subparsers(dest="command", required=True, parser_class=Parser)
     score = commands.add_parser(
         "score",
         help="give each row of a table a prediction and its uncertainties",
@@ -135,41 +141,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="OUT",
         help="the file to write: Parquet if the name ends in .parquet, else CSV",
     )
-    add("--task", choices=["regression", "classification"], help="default: decided by the target")
-    add(
-        "--category",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="read this column as categories",
-    )
-    add("--drop", action="append", default=[], metavar="NAME", help="do not use this column")
-    add(
-        "--use",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="use this column, even if it would be left out",
-    )
-    add("--kind", action="append", default=[], metavar="NAME=KIND", help="read a column as "
-        "numeric, category, date, identifier or text")  # fmt: skip
-    add("--missing", action="append", default=[], metavar="NAME=VALUES",
-        help="values that mean missing in a column, with commas between them")  # fmt: skip
-    add(
-        "--delimiter",
-        help="between two cells of a text file, also tab or space; default: decided by the file",
-    )
-    add("--decimal", choices=[".", ","], help="the decimal mark; default: decided by the file")
-    add("--encoding", help="such as utf-8 or cp1252; default: decided by the file")
-    add("--header", choices=["yes", "no"], help="whether the first row names the columns")
-    add(
-        "--sql",
-        metavar="QUERY",
-        help="learn from the rows of this SELECT; a file given is then NEW",
-    )
-    add("--url", metavar="URL", help="of the database, as SQLAlchemy writes it, such as "
-        "sqlite:///rows.db")  # fmt: skip
-    add("--sheet", metavar="NAME", help="of an Excel file; default: the first one")
+    add_reading(add)
     plan = ScorePlan()
     add("--method", choices=table_methods(), default=plan.method, metavar="METHOD",
         help=f"for a regression: {', '.join(table_methods('regression'))}; for classes: "
@@ -205,35 +177,121 @@ def _parser() -> argparse.ArgumentParser:
         help="cycles of a cyclical method that give no member; default: 0")  # fmt: skip
     add("--most-members", type=int, metavar="N", help="members that count: the last truncations "
         "or cycles, or the first models; all by default")  # fmt: skip
-    add("--split", choices=SPLITS, default=plan.split, help="how rows are held out: one by one, by "
-        "groups that stay together, or in the order of time (each row is judged by a model of "
-        "earlier rows); default: %(default)s")  # fmt: skip
-    add("--split-column", metavar="NAME", help="what names the groups or the time; a column of "
-        "groups is no feature unless --use names it")  # fmt: skip
     add("--level", type=float, default=USUAL_LEVEL, metavar="X", help="the share of rows that the "
         "intervals should hold; the columns are named after it; default: %(default)s")  # fmt: skip
     add("--conformal", action="store_true", help="intervals as wide as the held-out rows need; "
         "-inf and inf where there are too few rows; for a regression")  # fmt: skip
-    add("--scale", choices=SCALES, default=plan.scale, help="on which a regression learns its "
-        "target; log is for positive targets with a long tail; predictions and scores are in units "
-        "of the target either way; default: %(default)s")  # fmt: skip
     add("--unfamiliarity", choices=["yes", "no"], default="yes", help="whether to measure how "
         "unfamiliar the rows are, which takes further fits; default: %(default)s")  # fmt: skip
     add("--jobs", type=int, metavar="N", help="threads; all cores by default")
     add("--quiet", action="store_true", help="no progress, notices and scores")
+    _add_compare(commands)
     return parser
+
+
+def _add_compare(commands: Any) -> None:
+    """The command `compare`."""
+    compare = commands.add_parser(
+        "compare",
+        help="compare up to four methods on the same rows of a table",
+        description=_COMPARE_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = compare.add_argument
+    add("train", metavar="TRAIN", nargs="?", help="the file to learn from; none with --sql")
+    add("--target", required=True, metavar="NAME", help="the column to predict")
+    add("--methods", required=True, metavar="LIST",
+        help=f"one to {MOST_METHODS}, with commas between them, of "
+        f"{', '.join(method.key for method in compared_methods() if method.predicts)}")  # fmt: skip
+    add("--reference", metavar="METHOD",
+        help="what the others are compared with; default: the best in each score")  # fmt: skip
+    add("--out", metavar="OUT", help="also write all numbers to this CSV file")
+    add_reading(add)
+    plan = ScorePlan()
+    add("--trees", type=int, default=plan.n_trees, metavar="N",
+        help="a model of boosted ensembles; other methods keep their own; "
+        "default: %(default)s")  # fmt: skip
+    add("--members", type=int, default=plan.n_members, metavar="N",
+        help="of an independent ensemble; default: %(default)s")  # fmt: skip
+    add("--depth", type=int, metavar="N",
+        help="of a boosted tree; default: 6, or 4 with more than 200 features")  # fmt: skip
+    add("--learning-rate", type=float, metavar="X",
+        help="of boosted ensembles; default: 0.1, or 0.05 for cyclical methods")  # fmt: skip
+    add("--stopping", choices=["two_clocks", "none"], default="two_clocks",
+        help="of boosted ensembles; default: %(default)s")  # fmt: skip
+    add("--seed", type=int, default=plan.seed, metavar="N", help="default: %(default)s")
+    add("--jobs", type=int, metavar="N", help="threads; all cores by default")
+    add("--quiet", action="store_true", help="no progress and no notices")
+
+
+def _compare(options: argparse.Namespace) -> None:
+    """Read a table, compare methods on it, and print what came out."""
+    out = None if options.out is None else Path(options.out)
+    if options.sql and options.train:
+        raise InvalidParameter("With --sql, compare takes no file: leave TRAIN out.")
+    options.new = None
+    sort_inputs(options)
+    if out is not None:
+        check_out(out, [options.train, options.sql and sqlite_path(options.url)])
+    check_split(options)
+    keys = [key.strip() for key in options.methods.split(",") if key.strip()]
+    plan = ScorePlan(
+        n_trees=options.trees,
+        n_members=options.members,
+        depth=options.depth,
+        learning_rate=options.learning_rate,
+        stopping=None if options.stopping == "none" else options.stopping,
+        seed=options.seed,
+        n_jobs=options.jobs,
+        split=options.split,
+        split_column=options.split_column,
+        scale=options.scale,
+    )
+
+    def run(job: Job) -> tuple[Table, MethodComparison]:
+        table = read(options)
+        found = compare_methods(
+            table, options.target, keys, task=options.task, schema=edited_schema(table, options),
+            plan=plan, reference=options.reference,
+        )  # fmt: skip
+        return table, found
+
+    table, found = watched(run, show=sys.stderr.isatty() and not options.quiet)
+    if not options.quiet:
+        for notice in table.notices:
+            print(f"Note: {notice}", file=sys.stderr)
+    if found.scores and out is not None:
+        write_file(out, to_csv_bytes(found.frame()))
+    _print_comparison(found)
+
+
+def _print_comparison(found: MethodComparison) -> None:
+    """The table of scores and what they say to stdout; methods that failed to stderr."""
+    heads = [f"{s.label}{f' ({s.unit})' if s.unit else ''}" for s in found.scores]
+    lines = [["Method", *heads, "Seconds"]]
+    for method in found.methods:
+        if method.error:
+            print(f"{method.label}: {method.error}", file=sys.stderr)
+            continue
+        cells = [write_cell(found, method, score) for score in found.scores]
+        lines.append([method.label, *cells, short(method.seconds, 2)])
+    if found.n_rows:
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        for line in lines:
+            cells = [cell.ljust(width) for cell, width in zip(line, widths, strict=True)]
+            print("  ".join(cells).rstrip())
+        print(f"{found.n_rows:,} held-out rows, the same for all; \u00b1 is one standard error "
+              "over rows, brackets hold 95 % bands.")  # fmt: skip
+    print("\n".join(describe_comparison(found)))
 
 
 def _score(options: argparse.Namespace) -> tuple[ScoredTable, list[str]]:
     """Read, train, score and write; also what makes the scores better than they will be."""
     out = Path(options.out)
-    _sort_inputs(options)
-    _check_out(out, [options.train, options.new, options.sql and sqlite_path(options.url)])
-    delimiter = _DELIMITERS.get(options.delimiter, options.delimiter)
-    header = None if options.header is None else options.header == "yes"
-    reading = ReadOptions(delimiter, options.encoding, options.decimal, header, options.sheet)
+    sort_inputs(options)
+    check_out(out, [options.train, options.new, options.sql and sqlite_path(options.url)])
     _check_method(options)
-    _check_split(options)
+    check_split(options)
     check_level(options.level)
     plan = _plan_of(options)
     cut = Cut(
@@ -243,14 +301,11 @@ def _score(options: argparse.Namespace) -> tuple[ScoredTable, list[str]]:
     warned: list[str] = []
 
     def run(job: Job) -> ScoredTable:
-        if options.sql:
-            table = read_query(options.sql, options.url)
-        else:
-            table = read_table(options.train, options=reading)
-        schema = _edited(table, options)
+        table = read(options)
+        schema = edited_schema(table, options)
         new = None
         if options.new is not None:
-            new = read_table(options.new, options=reading, to_score=True)
+            new = read_table(options.new, options=reading_of(options), to_score=True)
         measures = options.unfamiliarity == "yes"
         with stage(2.0 if measures else 1.0):
             with stage(1.0, span=1.0):
@@ -266,9 +321,9 @@ def _score(options: argparse.Namespace) -> tuple[ScoredTable, list[str]]:
             found = measure_unfamiliarity(scored.training, scored.scored, plan.seed, plan.n_jobs)
         return add_unfamiliarity(scored, found)
 
-    scored = _watched(run, show=sys.stderr.isatty() and not options.quiet)
+    scored: ScoredTable = watched(run, show=sys.stderr.isatty() and not options.quiet)
     as_bytes = to_parquet_bytes if out.suffix.lower() == ".parquet" else to_csv_bytes
-    _write(out, as_bytes(scored.frame))
+    write_file(out, as_bytes(scored.frame))
     return scored, warned
 
 
@@ -332,124 +387,6 @@ def _check_method(options: argparse.Namespace) -> None:
             "--engine catboost has no cyclical gradients: leave it out, or use another method than "
             f"{options.method}."
         )
-
-
-def _check_split(options: argparse.Namespace) -> None:
-    if options.split == "random" and options.split_column is not None:
-        raise InvalidParameter("--split-column goes with --split group or --split time.")
-    if options.split != "random" and options.split_column is None:
-        raise InvalidParameter(f"--split {options.split} needs a column: give --split-column.")
-
-
-def _edited(table: Table, options: argparse.Namespace) -> Schema:
-    """What was concluded about the columns, with the user's corrections."""
-    missing = dict(_given(table, text, "--missing") for text in options.missing)
-    return edit_schema(
-        table,
-        infer_schema(table),
-        kinds={
-            **dict.fromkeys(options.category, "category"),
-            **dict(_given(table, text, "--kind") for text in options.kind),
-        },
-        used={**dict.fromkeys(options.drop, False), **dict.fromkeys(options.use, True)},
-        missing_values={
-            name: [value.strip() for value in values.split(",") if value.strip()]
-            for name, values in missing.items()
-        },
-    )
-
-
-def _given(table: Table, text: str, option: str) -> tuple[str, str]:
-    """NAME=VALUE taken apart; the names of columns may hold equals signs themselves."""
-    names = [name for name in table.names if text.startswith(f"{name}=")]
-    if not names:
-        raise InvalidParameter(f"{option} must begin with the name of a column and =; got {text}.")
-    name = max(names, key=len)
-    return name, text[len(name) + 1 :]
-
-
-def _sort_inputs(options: argparse.Namespace) -> None:
-    """See to it that there is one table to learn from: a file or a query."""
-    if bool(options.sql) != bool(options.url):
-        raise InvalidParameter("--sql and --url go together: give both or none.")
-    if options.sql:
-        if options.new is not None:
-            raise InvalidParameter(
-                "With --sql, the rows to learn from come from the database: give one file at most, "
-                "to be scored."
-            )
-        options.train, options.new = None, options.train
-    elif options.train is None:
-        raise InvalidParameter("There is no table to learn from: give TRAIN, or --sql and --url.")
-
-
-def _check_out(out: Path, inputs: Sequence[str | Path | None]) -> None:
-    """Refuse an output that cannot be written or that is one of the inputs, before any work."""
-    if not out.parent.is_dir():
-        raise InvalidParameter(f"There is no directory {out.parent}: create it or choose another.")
-    try:
-        out.lstat()
-    except FileNotFoundError:
-        pass  # the usual case
-    except OSError as error:
-        raise InvalidParameter(
-            f"{shown(out.name)} cannot be written ({error.strerror}): choose another output."
-        ) from None
-    if out.is_dir():
-        raise InvalidParameter(f"{out} is a directory: give the name of a file.")
-    for name in inputs:
-        if name is not None and _is_same_file(out, name):
-            raise InvalidParameter(
-                f"{out} is an input file and would be overwritten: choose another output."
-            )
-    if not os.access(out if out.exists() else out.parent, os.W_OK):
-        raise InvalidParameter(f"{out} cannot be written: check its permissions.")
-
-
-def _is_same_file(out: Path, name: str | Path) -> bool:
-    try:
-        return out.samefile(name)
-    except OSError:  # one of them does not exist, or cannot; reading it will tell
-        return False
-
-
-def _watched(run: Any, show: bool) -> ScoredTable:
-    """Run a job, with a line of progress if ``show``; Ctrl-C stops it between two kernel chunks."""
-    job = JobRunner().want("command line", "score", run)
-    try:
-        while not job.wait(_LOOK_SECONDS):
-            if show:
-                print(f"\rTraining and scoring: {job.fraction:4.0%}", end="", file=sys.stderr)
-    except KeyboardInterrupt:
-        job.stop()
-        job.wait(10)
-        raise
-    finally:
-        if show:
-            print("\r" + " " * 40 + "\r", end="", file=sys.stderr)
-    scored: ScoredTable = job.result()
-    return scored
-
-
-def _write(out: Path, data: bytes) -> None:
-    """Write a whole file or none."""
-    try:
-        # Not named after OUT, whose name may be as long as names can be.
-        with tempfile.NamedTemporaryFile(dir=out.parent, prefix=".gbuq-", delete=False) as new:
-            new.write(data)
-        os.chmod(new.name, 0o666 & ~_umask())
-        os.replace(new.name, out)
-    except OSError as error:
-        raise TableError(
-            f"{out} cannot be written ({error.strerror}): choose another output."
-        ) from None
-
-
-def _umask() -> int:
-    """The permissions that new files must not have; it can only be read by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _report(scored: ScoredTable, warned: Sequence[str], out: str) -> None:

@@ -42,6 +42,7 @@ FLOORS = [
     METHODS,
     {"unfamiliarity"},
     {"tables", "experiments", "loading"},
+    {"command_line"},
     {"__main__", "__init__"},
 ]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

@@ -498,3 +498,40 @@ def test_missing_values_are_refused_by_methods_that_cannot_read_them(tmp_path, c
     assert score(path, "--target", "y", "--out", out, "--method", "gp") == 2
     assert "cannot read missing values" in capsys.readouterr().err
     assert score(path, "--target", "y", "--out", out, "--method", "forest", "--quiet") == 0
+
+
+def compare(*arguments):
+    return main(["compare", *map(str, arguments)])
+
+
+def test_methods_are_compared_and_written(train, tmp_path, capsys):
+    out = tmp_path / "compared.csv"
+    fast = ["--trees", "40", "--members", "2", "--depth", "3"]
+    assert compare(train, "--target", "y", "--methods", "sgb, knn", "--out", out, *fast) == 0
+    said = capsys.readouterr().out
+    lines = said.splitlines()
+    assert lines[0].split("  ")[0] == "Method"
+    assert "NLL (nats)" in lines[0]
+    assert lines[1].startswith("SGB")
+    assert lines[2].startswith("kNN")
+    assert lines[3].startswith("120 held-out rows, the same for all")
+    assert sum("is best" in line for line in lines) == 4
+    found = pd.read_csv(out)
+    assert len(found) == 10
+    assert set(found.method) == {"SGB", "kNN"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["--methods", "abacus"], "no method 'abacus'"),
+        (["--methods", "sgb,knn,gp,ibug,sglb"], "got 5"),
+        (["--methods", "sgb", "--sql", "SELECT 1", "--url", "sqlite://"], "takes no file"),
+        (["--methods", "sgb", "--reference", "gp", "--trees", "5"], "reference 'gp'"),
+    ],
+)
+def test_a_comparison_that_cannot_be_is_one_sentence(train, capsys, arguments, part):
+    assert compare(train, "--target", "y", *arguments) == 2
+    said = capsys.readouterr().err
+    assert part in said
+    assert len(said.strip().splitlines()) == 1

@@ -30,7 +30,7 @@ from gbuq_core.errors import Cancelled, GbuqError, InvalidParameter
 from gbuq_core.jobs import available_memory_bytes, check_memory, stage
 from gbuq_core.methods import METHODS, Method
 from gbuq_core.metrics import prr, wilson_band
-from gbuq_core.presentation import format_bytes, percent, seconds_text, short
+from gbuq_core.presentation import digits, format_bytes, percent, seconds_text, short
 from gbuq_core.tables.cleaning import Prepared, prepare_training
 from gbuq_core.tables.files import Table
 from gbuq_core.tables.judging import held_out
@@ -455,10 +455,7 @@ def run_method(
         check_memory(needed, f"comparing {METHODS[key].label}")
         chosen = protocol or choose_protocol(int(prepared.known.sum()), False)
         found = run_protocol(chosen, prepared, prepared, made)
-        here = prepared.known.copy()
-        if found.in_training is not None:
-            here &= ~found.in_training
-        rows = np.flatnonzero(here)
+        rows = np.flatnonzero(found.held)
         seconds = time.perf_counter() - began
         return _run(key, made, rows, prepared.y[rows], found.predictions.take(rows), seconds)
     except Cancelled:
@@ -557,8 +554,7 @@ def compare_runs(
     InvalidParameter
         If the runs are not of the same rows, or the reference is not among them.
     """
-    if reference is not None and reference not in [run.key for run in runs]:
-        raise InvalidParameter(f"The reference {reference!r} is not among the compared methods.")
+    _check_reference(reference, [run.key for run in runs])
     done = [run for run in runs if not run.error]
     if not done:
         none = tuple(_compared(run, {}, {}) for run in runs)
@@ -645,10 +641,13 @@ def compare_methods(
     (10, 15)
     """
     if scored is None:
-        prepared = prepare_training(table, schema or infer_schema(table), target, task)
+        made = plan or ScorePlan()
+        schema = schema or infer_schema(table)
+        prepared = prepare_training(table, schema, target, task, made.split, made.split_column)
     else:
         prepared, plan = scored.training, plan or scored.plan
     keys = check_methods(methods, prepared.target.task)
+    _check_reference(reference, keys)
     protocol, known = None, {}
     if scored is not None:
         protocol = "held_out" if scored.protocol == "new_file" else scored.protocol
@@ -661,6 +660,11 @@ def compare_methods(
         known |= {run.key: run for run in found}
     seed = 0 if plan is None else plan.seed
     return compare_runs([known[key] for key in keys], reference, seed)
+
+
+def _check_reference(reference: str | None, keys: Sequence[str]) -> None:
+    if reference is not None and reference not in keys:
+        raise InvalidParameter(f"The reference {reference!r} is not among the compared methods.")
 
 
 class _Drawn:
@@ -765,6 +769,24 @@ def write_score(score: ComparedScore, value: float, sign: str = "") -> str:
         return short(value, sign=sign)
     plus = sign if value > 0 else ""
     return f"{plus}{percent(value, 1)}"
+
+
+def write_cell(found: MethodComparison, method: ComparedMethod, score: ComparedScore) -> str:
+    """A score in a table: its value, its standard error or (of a share) its 95 % band, the mark.
+
+    A method that failed has an empty cell.
+    """
+    if not method.scores:
+        return ""
+    part = method.scores[score.key]
+    if score.unit:
+        told = f"{digits(part.value)} \u00b1 {digits(part.se, 2)}"
+    else:
+        low, high = (percent(end, 0).removesuffix(" %") for end in (part.low, part.high))
+        told = f"{percent(part.value, 1)} ({low} to {high})"
+    if found.best[score.key] != method.key or sum(bool(m.scores) for m in found.methods) < 2:
+        return told
+    return f"{told}, {'nearest' if score.better == 'near' else 'best'}"
 
 
 def describe_comparison(found: MethodComparison) -> list[str]:
