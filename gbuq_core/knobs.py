@@ -48,7 +48,8 @@ class Knob:
     of those values; a hidden knob keeps its value. ``when`` is a further condition, on the values
     of all. A knob of the group ``"page"`` is drawn by the page itself, where it belongs
     (`controls.draw_knob`). ``plain`` keeps choices that are a user's words out of widgets that
-    read Markdown. The first six fields may be given by position, as a row of a table.
+    read Markdown. A knob with a ``refusal`` is greyed out, and that sentence says why. The first
+    six fields may be given by position, as a row of a table.
     """
 
     key: str
@@ -68,6 +69,7 @@ class Knob:
     needs: tuple[str, tuple[Any, ...]] | None = None
     box: bool = False
     plain: bool = False
+    refusal: str = ""
     when: Callable[[Mapping[str, Any]], bool] | None = None
 
 

@@ -11,7 +11,8 @@ from pages._ui.your_data.explore import explore
 from pages._ui.your_data.results import show_words
 from pages._ui.your_data.sections import follow_earlier_link
 from pages._ui.your_data.source import drop_query, drop_second, drop_zone, open_second, open_table
-from pages._ui.your_data.state import TABLE, awaits_file, page_state, preview
+from pages._ui.your_data.splitting import advise, possible_splits, show_offer
+from pages._ui.your_data.state import PLAIN_SCALE, TABLE, awaits_file, page_state, preview
 from pages._ui.your_data.told import warn_of_second
 from pages._ui.your_data.training import called_as_now, estimate_line, request_of, view_of
 from pages._ui.your_data.unfamiliar import show_measuring, with_unfamiliarity
@@ -41,7 +42,9 @@ targets = [column.name for column in schema.columns if column.kind != "empty"]
 second = open_second(opened)
 waits = awaits_file(choice, opened.is_upload)
 judged_table = second[1] or opened.table
-page = page_state(() if waits else targets, opened.suggested, judged_table.n_rows, waits)
+splits, advice = possible_splits(opened, schema, targets), advise(opened, schema, edits, targets)
+shown = ((), (), "") if waits else (targets, splits, advice.refusal)
+page = page_state(shown[0], opened.suggested, judged_table.n_rows, waits, *shown[1:])
 values = open_page(page, in_sidebar=True)
 if waits:
     values.target = opened.suggested
@@ -50,6 +53,7 @@ if values.table != choice:  # a control was put back to its default
 
 request = request_of(opened, schema, edits, values, second)
 with st.sidebar:
+    show_offer(advice, values.scale == PLAIN_SCALE)
     st.caption(estimate_line(opened, schema, request, second[1]))
 (answer,) = ask([request], others=ROW_SLOTS)
 answer = called_as_now(answer, opened, second)

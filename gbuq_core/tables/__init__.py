@@ -119,7 +119,7 @@ from gbuq_core.tables.scoring import (
 )
 from gbuq_core.tables.separated_text import MAX_FILE_BYTES
 from gbuq_core.tables.splitting import SPLITS, describe_split
-from gbuq_core.tables.suspecting import split_warnings
+from gbuq_core.tables.suspecting import split_columns, split_warnings
 from gbuq_core.tables.unfamiliar import (
     Evidence,
     TableUnfamiliarity,
@@ -257,6 +257,7 @@ __all__ = [
     "score_edited",
     "score_table",
     "sheet_names",
+    "split_columns",
     "split_warnings",
     "suggest_target",
     "to_csv_bytes",

@@ -31,7 +31,7 @@ class ScaleAdvice(NamedTuple):
     Attributes
     ----------
     refusal : str
-        Why it cannot be learnt on a log scale; empty if it can.
+        Why it cannot be learnt on a log scale; empty if it can. No word of the user is in it.
     offer : str
         Why a log scale is worth a try; empty if it is not.
     """
@@ -64,10 +64,15 @@ def advise_scale(table: Table, schema: Schema, target: str, task: str | None = N
     """
     try:
         read = read_target(table, schema, target, task)
-        check_scale("log", read.values, read.target)
-    except GbuqError as error:
-        return ScaleAdvice(str(error), "")
+    except GbuqError:
+        return ScaleAdvice("This column cannot be predicted.", "")
+    if read.target.classes:
+        return ScaleAdvice("The target holds classes, which have no log scale.", "")
     known = read.values[~np.isnan(read.values)]
+    if not known.min() > 0.0:
+        return ScaleAdvice(
+            f"The smallest value of the target is {known.min():g}, so it has no log scale.", ""
+        )
     plain, logs = float(skew(known)), float(skew(np.log(known)))
     if not (plain > SKEWED and abs(logs) < plain):
         return ScaleAdvice("", "")

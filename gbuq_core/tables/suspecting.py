@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from gbuq_core.metrics import auroc
 from gbuq_core.presentation import counted, listed, percent, shown
 from gbuq_core.tables.cleaning import Prepared
-from gbuq_core.tables.columns import as_text, single_chunk
+from gbuq_core.tables.columns import Column, as_text, single_chunk
 from gbuq_core.tables.files import Table
+from gbuq_core.tables.schema import Schema
 from gbuq_core.tables.splitting import warn_of_dates
 
 _MOST_ROWS = 100_000
@@ -29,6 +30,46 @@ _ID_NAME = re.compile(
     r"|household|account|participant)(s|_?id|_?no|_?nr|_?number)?($|[^a-z])|[a-z]Id$|[a-z]ID$",
 )
 _MOST_GROUPS, _FEWEST_GROUPS = 0.5, 20  # distinct ids: share of the rows, and number
+
+
+def split_columns(schema: Schema, split: str, target: str) -> tuple[str, ...]:
+    r"""The columns that rows can be split by, the most likely one first.
+
+    Parameters
+    ----------
+    schema : Schema
+    split : {"group", "time"}
+        By group, columns named like an identifier with repeated values come first, then
+        categories. By time, dates come first, then numbers, and no others are there.
+    target : str
+
+    Examples
+    --------
+    >>> from gbuq_core.tables import infer_schema, read_table
+    >>> rows = "".join(f"{i % 5},{i % 30},2021-01-{i % 28 + 1:02d},{i}\n" for i in range(90))
+    >>> schema = infer_schema(read_table(f"dose,patient,day,y\n{rows}".encode()))
+    >>> split_columns(schema, "group", "y")[0], split_columns(schema, "time", "y")
+    ('patient', ('day', 'dose', 'patient'))
+    """
+    possible = [c for c in schema.columns if c.name != target and c.kind != "empty"]
+    if split == "time":
+        kinds = ("date", "numeric")
+        dated = [c for c in possible if c.kind in kinds]
+        return tuple(c.name for c in sorted(dated, key=lambda c: kinds.index(c.kind)))
+
+    def rank(column: Column) -> tuple[bool, bool]:
+        return not (_is_named_id(column) and _repeats(column, schema)), column.kind != "category"
+
+    return tuple(column.name for column in sorted(possible, key=rank))
+
+
+def _is_named_id(column: Column) -> bool:
+    named = _ID_NAME.search(column.name) or _ID_NAME.search(column.name.lower())
+    return bool(named) or column.kind == "identifier"
+
+
+def _repeats(column: Column, schema: Schema) -> bool:
+    return 2 <= column.n_distinct <= _MOST_GROUPS * (schema.n_rows - column.n_missing)
 
 
 def split_warnings(table: Table, prepared: Prepared) -> list[str]:
@@ -81,8 +122,7 @@ def _repeated_ids(table: Table, prepared: Prepared) -> list[str]:
     for column in prepared.schema.columns:
         if prepared.split is not None and column.name == prepared.split.column:
             continue
-        named = _ID_NAME.search(column.name) or _ID_NAME.search(column.name.lower())
-        if column.name == prepared.target.name or not (named or column.kind == "identifier"):
+        if column.name == prepared.target.name or not _is_named_id(column):
             continue
         text = as_text(single_chunk(table.data, column.name), column.missing_values)
         n_known, n_distinct = len(text) - text.null_count, len(text.drop_null().unique())

@@ -56,7 +56,12 @@ def draw_knobs(
 def draw_knob(knob: Knob) -> Any:
     """Draw one knob, bound to the URL parameter of its name."""
     label = f"{knob.label} ({knob.unit})" if knob.unit else knob.label
-    shared: dict[str, Any] = {"key": knob.key, "help": knob.help or None, "bind": "query-params"}
+    shared: dict[str, Any] = {
+        "key": knob.key,
+        "help": knob.refusal or knob.help or None,
+        "bind": "query-params",
+        "disabled": bool(knob.refusal),
+    }
     match knob.kind:
         case "integer" | "number" if knob.box:
             # A box of floats even for whole numbers: Streamlit's box of integers raises on the

@@ -157,6 +157,8 @@ def _trees_caption(scored: ScoredTable) -> str:
     """What was chosen, and by which rows."""
     assert scored.clocks is not None
     told = describe_clocks(scored.clocks, scored.plan.n_trees)
+    if scored.plan.split == "time":
+        return f"{told} For the scores, earlier rows chose."
     who = "the rows of the other folds" if scored.protocol == "out_of_fold" else "the other half"
     return f"{told} For the scores, {who} chose, so that no row chose for itself."
 
@@ -241,10 +243,10 @@ def show_words() -> None:
         st.markdown(
             "**Be careful.** Trees predict a constant outside the training data: a row far outside "
             "the training range gets the uncertainty of the nearest training rows, which is often "
-            "small. Unfamiliarity sees such rows; knowledge uncertainty may not. The rows are "
-            "split at random: if your rows belong to groups or follow each other in time, the "
-            "scores are too good. Knowledge uncertainty depends on the members: fewer members "
-            "or later truncations make it smaller."
+            "small. Unfamiliarity sees such rows; knowledge uncertainty may not. If your rows "
+            "belong to groups or follow each other in time, a split at random gives scores that "
+            "are too good: choose another split in the sidebar. Knowledge uncertainty depends on "
+            "the members: fewer members or later truncations make it smaller."
         )
 
 

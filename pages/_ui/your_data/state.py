@@ -20,10 +20,14 @@ from pages._ui.your_data.sections import SECTION
 PAGE = "your-data"
 BUILTIN = tuple(about.key.replace("_", " ") for about in BUILTIN_TABLES)
 UPLOADED = "your file"
+# Knobs whose choices are the columns of a table.
+_OF_COLUMNS = ("target", "by_column", "fixed", "group", "drifted")
 _ANY_ROW = 100_000_000  # more than a file can have
 
 AUTOMATIC = "automatic"
 VIRTUAL, INDEPENDENT = "virtual", "independent"
+AT_RANDOM, BY_GROUP, BY_TIME = "at random", "by group", "by time"
+PLAIN_SCALE, LOG_SCALE = "plain scale", "log scale"
 PLAIN, CYCLICAL = ("SGLB", "SGB"), ("cSGLB", "cbSGLB")
 MOST_SHIFTED = "(shifted the most)"
 RANKS = ("total", "data", "knowledge", "error", "prediction", "unfamiliarity")
@@ -44,6 +48,27 @@ TASK = Knob(
     AUTOMATIC,
     choices=(AUTOMATIC, "regression", "classification"),
     group="data",
+)
+SPLIT = Knob(
+    "split",
+    "Split",
+    "choice",
+    AT_RANDOM,
+    choices=(AT_RANDOM, BY_GROUP, BY_TIME),
+    group="data",
+    help="How rows are held out for the scores. By group: rows with the same value, such as those "
+    "of one patient, stay together, and the scores are those of a new one. By time: each row is "
+    "judged by a model of earlier rows.",
+)
+SCALE = Knob(
+    "scale",
+    "Target on a",
+    "choice",
+    PLAIN_SCALE,
+    choices=(PLAIN_SCALE, LOG_SCALE),
+    group="data",
+    help="A log scale is for positive targets with a long tail, such as prices: errors count in "
+    "proportion. Predictions and scores stay in units of the target.",
 )
 METHOD = (
     Knob(
@@ -273,8 +298,26 @@ def awaits_file(choice: str, is_open: bool) -> bool:
     return choice == UPLOADED and not is_open and "target" not in st.session_state
 
 
+def target_knob(targets: Sequence[str], suggested: str) -> Knob:
+    """The choice of the column to predict."""
+    return Knob(
+        "target",
+        "Column to predict",
+        "choice",
+        suggested,
+        choices=tuple(targets),
+        group="data",
+        plain=True,
+    )
+
+
 def page_state(
-    targets: Sequence[str], suggested: str, n_rows: int, waits: bool = False
+    targets: Sequence[str],
+    suggested: str,
+    n_rows: int,
+    waits: bool = False,
+    splits: Sequence[str] = (),
+    no_log: str = "",
 ) -> PageState:
     """The page's knobs for a table with these possible targets and ``n_rows`` rows.
 
@@ -284,6 +327,10 @@ def page_state(
         Column names; none while no table is open.
     suggested : str
         The default target.
+    splits : sequence of str
+        Columns that the rows can be split by in the way that is chosen, the default one first.
+    no_log : str
+        Why the target has no log scale; empty if it has one.
     n_rows : int
         Of the table that is judged.
     waits : bool
@@ -322,17 +369,23 @@ def page_state(
                 plain=True,
             ),
         )
-        target = (
+        target = (target_knob(targets, suggested),)
+    splitting = (SPLIT,)
+    if splits:
+        splitting += (
             Knob(
-                "target",
-                "Column to predict",
+                "by_column",
+                "Split by the column",
                 "choice",
-                suggested,
-                choices=tuple(targets),
+                splits[0],
+                choices=tuple(name for name in targets if name in splits),
                 group="data",
+                needs=("split", (BY_GROUP, BY_TIME)),
                 plain=True,
             ),
         )
+    scale = replace(SCALE, choices=(PLAIN_SCALE,), refusal=no_log) if no_log else SCALE
+    data = (TABLE, *target, TASK, *splitting, scale)
     table = (
         SECTION,
         Knob("rank", "Rank by", "choice", "total", choices=RANKS, group="page"),
@@ -360,13 +413,11 @@ def page_state(
         MISS,
     )
     others = [_as_needed(knob) for knob in (*TRAINING, *AFTERWARDS)]
-    knobs = (TABLE, *target, TASK, *METHOD, *others, *table, *fixed)
+    knobs = (*data, *METHOD, *others, *table, *fixed)
     # A preset sets the method; it leaves the data and the open section as they are.
-    kept = {knob.key: preview(knob) for knob in (TABLE, *target, TASK, SECTION)}
+    kept = {knob.key: preview(knob) for knob in (*data, SECTION)}
     presets = tuple(preset._replace(values={**preset.values, **kept}) for preset in PRESETS)
-    return PageState(
-        PAGE, knobs, presets, later=() if targets else ("target", "fixed", "group", "drifted")
-    )
+    return PageState(PAGE, knobs, presets, later=() if targets else _OF_COLUMNS)
 
 
 def is_independent(values: SimpleNamespace) -> bool:

@@ -30,8 +30,18 @@ from pages._ui.notices import show_notice
 from pages._ui.your_data.columns import Edits
 from pages._ui.your_data.keeping import give_back_memory
 from pages._ui.your_data.source import Opened
-from pages._ui.your_data.state import AUTOMATIC, CYCLICAL, VIRTUAL, is_independent
+from pages._ui.your_data.state import (
+    AT_RANDOM,
+    AUTOMATIC,
+    BY_GROUP,
+    BY_TIME,
+    CYCLICAL,
+    LOG_SCALE,
+    VIRTUAL,
+    is_independent,
+)
 
+_SPLITS = {AT_RANDOM: "random", BY_GROUP: "group", BY_TIME: "time"}
 _LAST_VIEW, _OWNER = "_data_last_view", "_data_owner"
 
 
@@ -85,6 +95,9 @@ def plan_of(values: SimpleNamespace) -> ScorePlan:
         learning_rate=None if values.rate == AUTOMATIC else float(values.rate),
         stopping="two_clocks" if values.clocks else None,
         seed=values.seed,
+        split=_SPLITS[values.split],
+        split_column=None if values.split == AT_RANDOM else values.by_column,
+        scale="log" if values.scale == LOG_SCALE else "plain",
     )
 
 
@@ -201,8 +214,11 @@ def _estimate_of(
     wanted: Wanted, _opened: Opened, _schema: Schema, n_new: int
 ) -> ScoreEstimate | None:
     try:
-        prepared = prepare_training(_opened.table, _schema, wanted.target, wanted.task)
-        return estimate_scoring(prepared, wanted.plan, n_new)
+        plan = wanted.plan
+        prepared = prepare_training(
+            _opened.table, _schema, wanted.target, wanted.task, plan.split, plan.split_column
+        )
+        return estimate_scoring(prepared, plan, n_new)
     except MemoryLimitExceeded:
         raise
     except GbuqError:  # the fit says it, where the picture would be

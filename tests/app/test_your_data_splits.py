@@ -1,0 +1,60 @@
+"""The page "Your data": rows split by group or by time, and the target on a log scale."""
+
+import numpy as np
+
+from tests.app.your_data_page import csv_of, drop, open_page, says, settle, texts
+
+QUICK = {"trees": "50", "depth": "2"}
+
+
+def visits(n=120):
+    rng = np.random.default_rng(0)
+    patient = rng.integers(0, 24, n)
+    dose = rng.uniform(0, 3, n)
+    return csv_of(
+        patient=[f"p{k}" for k in patient],
+        day=[f"2021-{1 + k // 28:02d}-{1 + k % 28:02d}" for k in rng.permutation(n)],
+        dose=dose,
+        price=np.exp(dose + 0.5 * rng.normal(size=n) + 0.1 * (patient % 7)),
+    )
+
+
+def code_of(at):
+    return next(block.value for block in at.code if "score_table" in block.value)
+
+
+def test_a_table_split_by_group_then_by_time_then_on_a_log_scale():
+    at = open_page(visits(), **QUICK)
+    assert not at.exception
+    assert says(at, "Try the log scale.")
+    at.radio(key="split").set_value("by group").run()
+    settle(at)
+    assert at.selectbox(key="by_column").value == "patient"
+    assert says(at, "by a model that did not learn from its group")
+    assert "split='group', split_column='patient'" in code_of(at)
+    assert "--split=group --split-column=patient" in code_of(at)
+    at.radio(key="split").set_value("by time").run()
+    settle(at)
+    box = at.selectbox(key="by_column")  # a column of words gives no order
+    assert (box.value, box.options) == ("day", ["day", "dose"])
+    assert says(at, "judged by a model of earlier rows")
+    at.radio(key="scale").set_value("log scale").run()
+    settle(at)
+    assert not at.exception
+    assert "scale='log'" in code_of(at)
+    assert not says(at, "Try the log scale.")
+    # A link holds all of it; another target that cannot be on this scale goes back to the plain.
+    at.selectbox(key="target").set_value("patient").run()
+    settle(at)
+    assert not at.exception
+    assert at.radio(key="scale").disabled
+    assert "no log scale" in at.radio(key="scale").help
+
+
+def test_links_with_columns_that_are_not_there():
+    at = open_page(table="your file", split="by group", by_column="nobody", scale="log scale")
+    drop(at, visits())
+    assert not at.exception
+    assert at.selectbox(key="by_column").value == "patient"
+    assert any("by_column must be one of" in text for text in texts(at))
+    assert at.radio(key="scale").value == "log scale"
