@@ -362,7 +362,7 @@ def packages_say_what_they_hold(module):
 # Rules of homes: who uses a file decides in which folder it lives. They see the whole tree, and
 # return a complaint for each file that they do not like.
 UI = PurePosixPath("pages/_ui")
-RENDERERS = {"canvas", "curves"}  # every page's figures draw with them
+RENDERERS = {"canvas", "curves", "handles"}  # every page's figures draw with them
 
 
 def files_used(modules):

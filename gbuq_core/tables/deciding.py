@@ -27,7 +27,7 @@ DECIDING_MEANING = (
     "prediction is made of the values of these leaves, and they come from the training rows in "
     "them."
 )
-DIFFERS = 0.5  # stds of a column: numbers farther apart differ
+DIFFERS = 1.0  # stds of a column: numbers farther apart differ
 _BLOCK_ROWS = 16_384
 
 

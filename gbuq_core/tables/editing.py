@@ -217,10 +217,8 @@ def column_curve(
     check_number("row", row, 0, len(scored.frame) - 1, integer=True)
     most = check_number("n_values", n_values, 2, 10_000, integer=True)
     cells = {name: read_cell(scored, name, value) for name, value in (edits or {}).items()}
-    own = prepared_cell(scored.scored, row, column)
     kind = scored.training.schema.column(column).kind
-    extra = [cell for cell in (own, cells.get(column, own)) if cell is not None]
-    values = _values(scored, row, column, kind, most, extra)
+    values = column_values(scored, row, column, most, cells.get(column))
     X = _versions(scored, row, [_features(scored, {**cells, column: value}) for value in values])
     said = _predict(scored, row, X)
     lower, upper = _interval(scored, said, level)
@@ -237,6 +235,43 @@ def column_curve(
         said.uncertainty,
         np.full(len(values), np.nan) if judged is None else judged.score,
     )
+
+
+def column_values(
+    scored: ScoredTable, row: int, column: str, n_values: int = N_VALUES, cell: Any = None
+) -> list[Any]:
+    """The values of one column that `column_curve` goes through.
+
+    Parameters
+    ----------
+    scored : ScoredTable
+    row : int
+    column : str
+    n_values : int
+    cell : float, str, numpy.datetime64 or None
+        A value that shall be among them, besides the row's own.
+    """
+    own = prepared_cell(scored.scored, row, column)
+    extra = [value for value in (own, cell) if value is not None]
+    kind = scored.training.schema.column(column).kind
+    feature = feature_groups(scored.training)[column][0]
+    rows = scored.models[int(scored.model_of_row[row])].rows
+    learnt = scored.training.X[feature].iloc[rows]
+    if kind == "category":
+        counts = learnt.value_counts()
+        levels = [str(name) for name in counts.index[counts > 0][: min(n_values, _MOST_LEVELS)]]
+        return [*levels, *dict.fromkeys(level for level in extra if level not in levels)]
+    known = np.unique(learnt.to_numpy(dtype=np.float64))
+    known = known[np.isfinite(known)]
+    steps = known
+    if len(known) > _FEW_VALUES:
+        steps = 0.5 * np.linspace(2.0 * known[0], 2.0 * known[-1], n_values)
+        whole = bool((known == np.round(known)).all())
+        steps = np.round(steps) if whole or kind == "date" else _rounded(steps)
+        steps = np.clip(steps, known[0], known[-1])
+    if kind == "date":
+        return sorted({*(_as_date(day) for day in steps.tolist()), *extra})
+    return sorted({*steps.tolist(), *extra})
 
 
 def read_cell(scored: ScoredTable, column: str, value: Value) -> Any:
@@ -294,9 +329,10 @@ def cell_text(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, np.datetime64):
-        day = value.astype("datetime64[D]")
-        text = str(day if value == day else value.astype("datetime64[m]"))
-        return text.replace("T", " ")
+        for unit in ("D", "m", "s"):
+            if value == value.astype(f"datetime64[{unit}]"):
+                break
+        return str(value.astype(f"datetime64[{unit}]")).replace("T", " ")
     return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
@@ -400,30 +436,6 @@ def _interval(
         return none, none
     found = law_of(said).interval(level)
     return found.lower, found.upper
-
-
-def _values(
-    scored: ScoredTable, row: int, column: str, kind: str, most: int, extra: Sequence[Any]
-) -> list[Any]:
-    """The values that a curve goes through."""
-    feature = feature_groups(scored.training)[column][0]
-    rows = scored.models[int(scored.model_of_row[row])].rows
-    learnt = scored.training.X[feature].iloc[rows]
-    if kind == "category":
-        counts = learnt.value_counts()
-        levels = [str(name) for name in counts.index[counts > 0][: min(most, _MOST_LEVELS)]]
-        return [*levels, *dict.fromkeys(level for level in extra if level not in levels)]
-    known = np.unique(learnt.to_numpy(dtype=np.float64))
-    known = known[np.isfinite(known)]
-    steps = known
-    if len(known) > _FEW_VALUES:
-        steps = 0.5 * np.linspace(2.0 * known[0], 2.0 * known[-1], most)
-        whole = bool((known == np.round(known)).all())
-        steps = np.round(steps) if whole or kind == "date" else _rounded(steps)
-        steps = np.clip(steps, known[0], known[-1])
-    if kind == "date":
-        return sorted({*(_as_date(day) for day in steps.tolist()), *extra})
-    return sorted({*steps.tolist(), *extra})
 
 
 def _rounded(steps: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -19,7 +19,7 @@ def test_it_is_asked_for_and_answered_in_words():
     at = open_page()
     assert not answer_of(at)
     assert not any(slider.key == "level" for slider in at.slider)
-    at.toggle(key="change").set_value(True).run()
+    at.segmented_control(key="lens").set_value("Smallest change").run()
     assert not at.exception
     before = answer_of(at)
     assert re.search(r"If .+ were .+ instead of .+, total uncertainty would be", before)

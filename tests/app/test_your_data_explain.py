@@ -70,7 +70,7 @@ def test_it_is_beside_the_page_survives_reruns_and_can_be_cancelled(slow):
     run_until(at, lambda: charts(at))
     assert not at.exception
     assert not can_cancel(at)
-    assert len(charts(at)) == 4
+    assert len(charts(at)) == 5
     assert len(slow.threads) == 2
     assert not any("ScriptRunner" in name for name in slow.threads)
 

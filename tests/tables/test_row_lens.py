@@ -105,7 +105,7 @@ def test_affinity_is_the_number_of_leaves_in_common(scored, ensemble):
     assert row not in expected  # out of fold: its model did not learn from it
 
 
-def test_what_differs_by_half_a_std_or_by_name(scored):
+def test_what_differs_by_a_std_or_by_name(scored):
     row = 17
     found = deciding_rows(scored, row, k=20)
     assert found.columns == ("x", "group", "day", "gappy")
@@ -117,12 +117,12 @@ def test_what_differs_by_half_a_std_or_by_name(scored):
         gap = abs((days[row] - days[near.row]).days)
         spread = (days[learnt.index] - days.min()).dt.days.std(ddof=0)
         gappy = [own.gappy, other.gappy]
-        half = abs(gappy[0] - gappy[1]) > 0.5 * learnt.gappy.std(ddof=0)
+        apart = abs(gappy[0] - gappy[1]) > learnt.gappy.std(ddof=0)
         assert near.differs == (
-            abs(own.x - other.x) > 0.5 * learnt.x.std(ddof=0),
+            abs(own.x - other.x) > learnt.x.std(ddof=0),
             own.group != other.group,
-            gap > 0.5 * spread,
-            half if not np.isnan(gappy).any() else np.isnan(gappy).sum() == 1,
+            gap > spread,
+            apart if not np.isnan(gappy).any() else np.isnan(gappy).sum() == 1,
         )
         assert near.cells[0] == repr(other.x).removesuffix(".0").replace("np.float64(", "").strip(
             ")"

@@ -30,11 +30,7 @@ def draw_change(
     ``kind`` is the uncertainty that shall fall.
     """
     knobs = {knob.key: knob for knob in page.knobs}
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown("**What would make the model sure?**", help=CHANGE_MEANING)
-        draw_knob(knobs["change"])
-    if not values.change:
-        return
+    st.markdown("**What would make the model sure?**", help=CHANGE_MEANING)
     refusal = why_no_change(scored)
     if refusal:
         st.text(refusal)

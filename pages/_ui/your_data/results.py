@@ -75,18 +75,18 @@ def draw_row_map(scored: ScoredTable, shown: Shown, row: int) -> None:
     st.caption(f"{note} {missing}" if missing else note)
 
 
-def row_map_of(scored: ScoredTable, shown: Shown, row: int) -> RowMap:
+def row_map_of(scored: ScoredTable, shown: Shown, row: int, most: int = MOST_DOTS) -> RowMap:
     """The rows to draw, one of them ringed."""
     knowledge = shown.knowledge
     if why_no_knowledge(scored):  # what is left is rounding
         knowledge = np.zeros_like(knowledge)
     positions = np.arange(len(knowledge))
-    if len(positions) > MOST_DOTS:
+    if len(positions) > most:
         # The extremes of both kinds, and every so-manyth of the others.
         keep = np.zeros(len(positions), bool)
         for part in (knowledge, shown.data):
-            keep[np.argsort(-part)[: MOST_DOTS // 8]] = True
-        keep[:: -(-len(positions) // (MOST_DOTS // 2))] = True
+            keep[np.argsort(-part)[: most // 8]] = True
+        keep[:: -(-len(positions) // (most // 2))] = True
         keep[row] = True
         positions = np.flatnonzero(keep)
     errors = row_errors(scored.scored, scored.predictions)

@@ -21,6 +21,7 @@ from gbuq_core.figures.table.members import (
     member_means_figure,
     member_values_figure,
 )
+from gbuq_core.figures.table.unfamiliar import describe_parts, parts_figure
 from gbuq_core.presentation import digits, short
 from gbuq_core.tables import (
     EFFECT_MEANING,
@@ -28,15 +29,24 @@ from gbuq_core.tables import (
     RowExplanation,
     ScoredTable,
 )
+from gbuq_core.tables.unfamiliar import UNFAMILIAR
 from pages._ui.controls import draw_knob
 from pages._ui.export import is_dark
 from pages._ui.url_state import PageState
 from pages._ui.your_data.change import draw_change
+from pages._ui.your_data.decide import draw_deciding
+from pages._ui.your_data.edit import draw_edit
 from pages._ui.your_data.explain import explanation_of, show_waiting
+from pages._ui.your_data.grow import draw_growing
 from pages._ui.your_data.results import KINDS, Shown, style_of
-from pages._ui.your_data.unfamiliar import describe_unfamiliarity
+from pages._ui.your_data.sections import CHANGE, DECIDE, EDIT, MEMBERS, choose_lens
+from pages._ui.your_data.unfamiliar import describe_unfamiliarity, parts_of
 
 MOST_FEATURES = 10
+PARTS_MEANING = (
+    "How many of the ordinary rows each measure puts below this row, from 0 to 1. The column is "
+    "named where it alone adds more than half. K of five independent models and affinity name none."
+)
 
 
 def draw_row(
@@ -47,7 +57,7 @@ def draw_row(
     row: int,
     digest: str,
 ) -> None:
-    """The row with this position: words, members, effects, positions, the smallest change.
+    """The row with this position: words, and the answer to the open question about it.
 
     Effects are those on the uncertainty that rows are ranked by, or else on the total.
     """
@@ -61,11 +71,32 @@ def draw_row(
         st.text(describe_row(scored, shown, explained, row, told), width="stretch")
     with choice:
         draw_knob(next(knob for knob in page.knobs if knob.key == "row"))
-    if explained is None:
+    choose_lens()
+    if values.lens == DECIDE:
+        draw_deciding(scored, row, digest)
+    elif values.lens == MEMBERS:
+        draw_growing(scored, row, digest)
+    elif values.lens == CHANGE:
+        draw_change(page, values, scored, shown, row, kind, digest)
+    elif values.lens == EDIT:
+        every = dict.fromkeys(feature.column for feature in scored.training.features)
+        known = [effect.column for effect in _by_size(explained, kind)] if explained else []
+        draw_edit(scored, shown, row, digest, known or list(every))
+    elif explained is None:
         show_waiting(None if isinstance(found, RowExplanation) else found, scored)
-        return
-    effects = sorted(explained.effects, key=lambda effect: -abs(getattr(effect, kind)))
-    effects = effects[:MOST_FEATURES]
+    else:
+        _draw_why(scored, explained, row, kind, digest)
+
+
+def _by_size(explained: RowExplanation, kind: str) -> list[ColumnEffect]:
+    return sorted(explained.effects, key=lambda effect: -abs(getattr(effect, kind)))
+
+
+def _draw_why(
+    scored: ScoredTable, explained: RowExplanation, row: int, kind: str, digest: str
+) -> None:
+    """Members, effects, what is unfamiliar, and where the values lie."""
+    effects = _by_size(explained, kind)[:MOST_FEATURES]
     members, causes, places = st.columns([0.3, 0.31, 0.39], gap="medium")
     with members:
         st.markdown("**What the members say**")
@@ -79,6 +110,7 @@ def draw_row(
             key="row-effects",
             alt=_effects_in_words(effects),
         )
+        _draw_parts(scored, row, digest)
     with places:
         st.markdown("**Where its values lie among the training rows**")
         cells = [feature_value(effect) for effect in effects]
@@ -92,7 +124,15 @@ def draw_row(
             f"{MOST_FEATURES} of {len(explained.effects):,} columns are shown: those that "
             f"matter most to this row's {kind} uncertainty."
         )
-    draw_change(page, values, scored, shown, row, kind, digest)
+
+
+def _draw_parts(scored: ScoredTable, row: int, digest: str) -> None:
+    """How unfamiliar every measure finds the row."""
+    parts = parts_of(scored, row, digest)
+    if not parts:
+        return
+    st.markdown("**How unfamiliar it is, by measure**", help=PARTS_MEANING)
+    st.vega_lite_chart(parts_figure(parts, UNFAMILIAR), key="row-parts", alt=describe_parts(parts))
 
 
 def describe_row(

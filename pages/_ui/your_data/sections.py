@@ -1,4 +1,4 @@
-"""The sections of the page "Your data": one is open, and only that one is worked out.
+"""The sections of the page "Your data" and of its open row: only the open ones are worked out.
 
 A section is drawn by a function of `explore.py`'s list; what it found stays in caches of the
 session, so that coming back costs nothing.
@@ -21,31 +21,52 @@ SECTION = Knob(
     choices=(ROWS, GOOD, FAILS, SECOND),
     group="page",
 )
-# Switches of earlier links, each with the section that took its place.
-_EARLIER = {"good": GOOD, "fails": FAILS}
+WHY, DECIDE, MEMBERS = "Why", "Rows that decide", "Tree by tree"
+EDIT, CHANGE = "Edit this row", "Smallest change"
+
+LENS = Knob(
+    "lens",
+    "The open row",
+    "choice",
+    WHY,
+    choices=(WHY, DECIDE, MEMBERS, EDIT, CHANGE),
+    group="page",
+)
+# Switches of earlier links, each with what took its place.
+_EARLIER = {"good": (SECTION, GOOD), "fails": (SECTION, FAILS), "change": (LENS, CHANGE)}
 
 
 def choose_section() -> None:
     """Draw the bar of sections, bound to the address like any knob."""
+    _draw_bar(SECTION)
+
+
+def choose_lens() -> None:
+    """Draw the bar of what can be asked about the open row."""
+    _draw_bar(LENS)
+
+
+def _draw_bar(knob: Knob) -> None:
     st.segmented_control(
-        SECTION.label,
-        SECTION.choices,
-        default=SECTION.default,
+        knob.label,
+        knob.choices,
+        default=knob.default,
         required=True,
-        key=SECTION.key,
+        key=knob.key,
         bind="query-params",
         label_visibility="collapsed",
     )
 
 
 def follow_earlier_link() -> None:
-    """Open the section that a link of before there were sections asks for."""
+    """Open what a link of before there were sections asks for."""
     asked = [name for name in _EARLIER if st.query_params.get(name) in ("true", "false")]
     if not asked:
         return
     opened = [_EARLIER[name] for name in asked if st.query_params[name] == "true"]
     for name in asked:
         del st.query_params[name]
-    if opened and SECTION.key not in st.query_params:
-        st.query_params[SECTION.key] = opened[0]
+    for knob, value in opened:
+        if knob.key not in st.query_params:
+            st.query_params[knob.key] = value
     st.rerun()

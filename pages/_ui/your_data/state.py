@@ -15,7 +15,7 @@ from gbuq_core.tables.cohorts import COHORTS_PATTERN, MOST_CHARACTERS
 from gbuq_core.tables.predicting import CYCLES
 from pages._ui.knobs import Preset, read_knob
 from pages._ui.url_state import PageState
-from pages._ui.your_data.sections import SECTION
+from pages._ui.your_data.sections import LENS, SECTION
 
 PAGE = "your-data"
 BUILTIN = tuple(about.key.replace("_", " ") for about in BUILTIN_TABLES)
@@ -198,13 +198,6 @@ PRESETS = (
     ),
 )
 # Drawn by the page beside the table, not in the sidebar.
-CHANGE = Knob(
-    "change",
-    "Show the smallest change",
-    "switch",
-    False,
-    group="page",
-)
 LEVEL = Knob(
     "level",
     "As sure as",
@@ -403,7 +396,7 @@ def page_state(
             box=True,
             help="Its number in the file, from 1. With 0, the open row is the first of the list.",
         ),
-        CHANGE,
+        LENS,
         LEVEL,
         BY,
         WITHIN,

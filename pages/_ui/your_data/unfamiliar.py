@@ -6,6 +6,7 @@ from collections.abc import Hashable
 
 import streamlit as st
 
+from gbuq_core.figures.table.unfamiliar import PartRank
 from gbuq_core.jobs import Job
 from gbuq_core.tables import (
     ScoredTable,
@@ -14,6 +15,7 @@ from gbuq_core.tables import (
     measure_unfamiliarity,
     reason_of,
     say_reason,
+    unfamiliarity_parts,
 )
 from gbuq_core.tables.unfamiliar import UNFAMILIAR, estimate_unfamiliarity
 from pages._ui.jobs_glue import Answer
@@ -69,6 +71,17 @@ def describe_unfamiliarity(scored: ScoredTable, row: int, digest: str) -> str:
     if score <= UNFAMILIAR:
         return told
     return f"{told}: {_reason(digest, row, scored)}"
+
+
+def parts_of(scored: ScoredTable, row: int, digest: str) -> tuple[PartRank, ...]:
+    """What every measure says about a row; empty where nothing was measured."""
+    return _parts(digest, row, scored)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False, scope="session")
+def _parts(digest: str, row: int, _scored: ScoredTable) -> tuple[PartRank, ...]:
+    found = unfamiliarity_parts(_scored, row)
+    return tuple(PartRank(one.part, one.rank, one.column) for one in found)
 
 
 def _measure(scored: ScoredTable) -> TableUnfamiliarity:

@@ -1,0 +1,56 @@
+"""One value that can be dragged, and the parts of what draws it."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+_HERE = Path(__file__).parent
+
+HANDLE_PARTS = (_HERE / "stream.js", _HERE / "handles.js")  # after the curves' parts, in this order
+
+
+class Handle(NamedTuple):
+    """A value that can be dragged or typed.
+
+    Attributes
+    ----------
+    name : str
+        The user's word for it; drawn as plain text.
+    kind : {"slide", "choose"}
+        A slider, or a list of choices.
+    texts : tuple of str
+        What stands at each of its places.
+    at : int
+        The place where it stands.
+    own : int
+        The place to which it is put back.
+    text : str
+        What the box beside it holds.
+    changed : bool
+        Whether it can be put back.
+    note : str
+        What is odd about the value.
+    """
+
+    name: str
+    kind: str
+    texts: tuple[str, ...]
+    at: int
+    own: int
+    text: str
+    changed: bool = False
+    note: str = ""
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """As handles.js reads it."""
+        return {**self._asdict(), "texts": list(self.texts)}
+
+
+@cache
+def handles_styles() -> str:
+    """Return the style sheet of the handles."""
+    text = (_HERE / "handles.css").read_text(encoding="utf-8")
+    return "\n".join(line.strip() for line in text.splitlines() if line.strip()) + "\n"

@@ -1,0 +1,256 @@
+"""A row whose values are dragged: what is said of it, one column's curve, the map of the rows.
+
+The curve holds what is said at every place of one column's slider, so that the browser draws a drag
+by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gbuq_core.figures.colour import OKABE_ITO
+from gbuq_core.figures.curves import curves_source, curves_styles
+from gbuq_core.figures.curves.parts import Part, band, entry, line, rounded
+from gbuq_core.figures.handles import HANDLE_PARTS, Handle, handles_styles
+from gbuq_core.figures.table.rows import RowMap, row_map_figure
+from gbuq_core.figures.vega import cut
+
+_HERE = Path(__file__).parent
+_HEIGHT = 260
+_FEW_TICKS = 6
+_UNFAMILIAR = "#cc79a7"
+_NAME = 40  # letters of a column that fit below an axis
+
+
+class CurveLine(NamedTuple):
+    """What is predicted at every place of a slider.
+
+    ``name`` is of the legend, ``values`` (n_places,).
+    """
+
+    name: str
+    values: np.ndarray
+
+
+class EditorCurve(NamedTuple):
+    """What is said of a row at every place of one of its handles; arrays are (n_places,).
+
+    Attributes
+    ----------
+    handle : int
+        Which one.
+    x : ndarray
+        Numbers, days, or 0, 1, ... for categories.
+    texts : tuple of str
+        Of the places.
+    has_names : bool
+        Whether the places are named by their texts below the axis: categories and dates.
+    lines : sequence of CurveLine
+        The prediction, or the probabilities of some classes.
+    low, high : ndarray or None
+        The ends of the interval.
+    y : ndarray
+        What is ringed: the prediction, or the probability of the predicted class.
+    unfamiliarity : ndarray or None
+    data, knowledge : ndarray
+        In the unit of the map.
+    own : int or None
+        The place of the row as it is in the file.
+    said : sequence of tuples of str
+        For each number that is told, its text at every place.
+    label : str
+        Of the axis: what is predicted.
+    colour : str
+        Of the method.
+    """
+
+    handle: int
+    x: np.ndarray
+    texts: tuple[str, ...]
+    has_names: bool
+    lines: Sequence[CurveLine]
+    low: np.ndarray | None
+    high: np.ndarray | None
+    y: np.ndarray
+    unfamiliarity: np.ndarray | None
+    data: np.ndarray
+    knowledge: np.ndarray
+    own: int | None
+    said: Sequence[tuple[str, ...]]
+    label: str
+    colour: str
+
+
+class Told(NamedTuple):
+    """One number of the row: its name, its text as in the file, and as edited."""
+
+    name: str
+    before: str
+    now: str
+
+
+class Editor(NamedTuple):
+    """The whole figure.
+
+    Attributes
+    ----------
+    seq : int
+        The last message that was seen.
+    handles : sequence of Handle
+    told : sequence of Told
+    words : str
+        What the edit does, for those who do not see the pictures.
+    curve : EditorCurve or None
+    now : int or None
+        The place on the curve where the row stands; None where its value is missing.
+    rows : RowMap
+        Its selected row is the one that is edited.
+    moved : tuple of float
+        Data and knowledge uncertainty of the edited row.
+    """
+
+    seq: int
+    handles: Sequence[Handle]
+    told: Sequence[Told]
+    words: str
+    curve: EditorCurve | None
+    now: int | None
+    rows: RowMap
+    moved: tuple[float, float]
+
+
+def editor_spec(editor: Editor) -> dict[str, Any]:
+    """The figure as editor.js reads it; every text is plain."""
+    curve, now = editor.curve, editor.now
+    spec: dict[str, Any] = {
+        "seq": editor.seq,
+        "handles": [handle.spec for handle in editor.handles],
+        "said": [told._asdict() for told in editor.told],
+        "words": editor.words,
+        "map": _map(editor),
+        "now": {"x": None, "y": None, "map": rounded(editor.moved)},
+        "curve": None,
+    }
+    if curve is None:
+        return spec
+    x, y = rounded(curve.x), rounded(curve.y)
+    if now is not None:
+        spec["now"] |= {"x": x[now], "y": y[now]}
+    spec["curve"] = {
+        "handle": curve.handle,
+        "x": x,
+        "y": y,
+        "own": None if curve.own is None else x[curve.own],
+        "map": [list(pair) for pair in zip(
+            rounded(curve.data), rounded(curve.knowledge), strict=True
+        )],
+        "said": [list(texts) for texts in curve.said],
+        "figure": curve_figure(curve, editor.handles[curve.handle].name),
+    }  # fmt: skip
+    return spec
+
+
+def curve_figure(curve: EditorCurve, name: str) -> dict[str, Any]:
+    """What is said of the row over one column, without the marks of where it stands."""
+    colours = [curve.colour] if curve.low is not None else list(OKABE_ITO[1:])
+    lines = [
+        line(curve.x, one.values, colours[k % len(colours)]) for k, one in enumerate(curve.lines)
+    ]
+    legend = [entry(one.name, part) for one, part in zip(curve.lines, lines, strict=True)]
+    layers: list[Part] = list(lines)
+    values = [one.values for one in curve.lines]
+    if curve.low is not None and curve.high is not None:
+        area = band(curve.x, curve.low, curve.high, curve.colour, 0.22)
+        layers, legend = [area, *lines], [*legend, entry("interval", area)]
+        values += [curve.low, curve.high]
+    every = np.concatenate(values)
+    low, high = float(every.min()), float(every.max())
+    room = 0.06 * (high - low) or 1.0
+    share = 1.0 if curve.unfamiliarity is None else 0.68
+    panels: list[Part] = [
+        {"share": share, "range": [low - room, high + room], "label": cut(curve.label, 30),
+         "layers": layers}
+    ]  # fmt: skip
+    readings = [{"name": one.name, "at": rounded(one.values)} for one in curve.lines]
+    if curve.unfamiliarity is not None:
+        part = line(curve.x, curve.unfamiliarity, _UNFAMILIAR)
+        panels.append(
+            {"share": 1.0 - share, "range": [0.0, 1.04], "label": "unfamiliar", "layers": [part]}
+        )
+        legend.append(entry("unfamiliarity", part))
+        readings.append({"name": "unfamiliarity", "at": rounded(curve.unfamiliarity)})
+    first, last = float(curve.x[0]), float(curve.x[-1])
+    pad = 0.02 * (last - first) or 0.5
+    if curve.has_names and not (last - first) > len(curve.x):
+        pad = 0.4
+    axis: dict[str, Any] = {"range": [first - pad, last + pad], "label": cut(name, _NAME)}
+    if curve.has_names:
+        places = np.unique(np.linspace(0, len(curve.x) - 1, _FEW_TICKS).round().astype(int))
+        axis["ticks"] = {
+            "ticks": rounded(curve.x[places]),
+            "labels": [cut(curve.texts[k] or "missing", 10) for k in places],
+        }
+    return {
+        "name": "one-column",
+        "alt": _describe(curve, name),
+        "height": _HEIGHT,
+        "hint": "The thin line is the value now, the dashed one that in the file.",
+        "x": axis,
+        "panels": panels,
+        "legend": legend,
+        "read": {"x": rounded(curve.x), "label": "at", "values": readings},
+    }
+
+
+def _describe(curve: EditorCurve, name: str) -> str:
+    first, last = curve.said[0][0], curve.said[0][-1]
+    return (
+        f"The prediction over {len(curve.x)} values of {name}: {first} at "
+        f"{curve.texts[0] or 'missing'}, {last} at {curve.texts[-1] or 'missing'}."
+    )
+
+
+def _map(editor: Editor) -> dict[str, Any]:
+    rows = editor.rows
+    spec = dict(row_map_figure(rows, _HEIGHT, "edited-row").spec)
+    spec.pop("pick")
+    panel = dict(spec["panels"][0])
+    panel.pop("ring", None)
+    own = [rows.data[rows.selected], rows.knowledge[rows.selected]]
+    dot: Part = {
+        "kind": "dots", "x": rounded(own[:1]), "y": rounded(own[1:]), "colour": "text",
+        "opacity": 1.0, "size": 10,
+    }  # fmt: skip
+    panel["layers"] = [*panel["layers"], dot]
+    spec["panels"] = [panel]
+    moved: Part = {"kind": "dots", "colour": "#d55e00", "opacity": 1.0, "size": 10}
+    spec["legend"] = [entry("in the file", dot), entry("edited", moved)]
+    spec["hint"] = ""
+    return spec
+
+
+@cache
+def editor_source() -> str:
+    """Return the figure's renderer as the text of one ES module."""
+    base = curves_source()
+    # The module has one entry: the editor's, which draws curves itself.
+    base = base[: base.index("export function mount(")]
+    lines = [base]
+    for part in (*HANDLE_PARTS, _HERE / "editor.js"):
+        for text in part.read_text(encoding="utf-8").splitlines():
+            stripped = text.strip()
+            if stripped and not stripped.startswith("//"):
+                lines.append(stripped)
+    return "\n".join(lines) + "\n"
+
+
+@cache
+def editor_styles() -> str:
+    """Return the figure's style sheet."""
+    own = (_HERE / "editor.css").read_text(encoding="utf-8")
+    return curves_styles() + handles_styles() + own

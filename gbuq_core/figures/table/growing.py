@@ -1,0 +1,134 @@
+"""What the members say about one row while trees are added."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gbuq_core.figures.colour import OKABE_ITO
+from gbuq_core.figures.curves import Curves
+from gbuq_core.figures.curves.parts import Part, band, entry, line, rounded
+from gbuq_core.figures.vega import cut
+from gbuq_core.presentation import short
+
+_STDS = 2.0
+_MOST_CLASSES = 5
+
+
+class Growing(NamedTuple):
+    """A row tree by tree.
+
+    Attributes
+    ----------
+    n_trees : ndarray of shape (n_stages,)
+    loc, scale : ndarray of shape (n_models, n_stages)
+        Means and stds, or the probabilities of the predicted class and an empty array.
+    others : ndarray of shape (n_classes, n_stages)
+        Mean probabilities of the classes, the predicted one first; empty for a regression.
+    names : tuple of str
+        Of these classes: the user's words.
+    member_trees : ndarray
+        Where members stop: several of one model, or one of several models.
+    scale_trees : int
+        Where the stds stop.
+    truth : float
+        NaN where it is not known, or for classes.
+    label : str
+        Of the axis: the user's word.
+    colour : str
+    """
+
+    n_trees: np.ndarray
+    loc: np.ndarray
+    scale: np.ndarray
+    others: np.ndarray
+    names: tuple[str, ...]
+    member_trees: np.ndarray
+    scale_trees: int
+    truth: float
+    label: str
+    colour: str
+
+
+def growing_figure(row: Growing, height: int = 300) -> Curves:
+    """A line a model, its interval of 2 std, a dot at each member, the trees in use marked."""
+    x, used = row.n_trees, int(row.member_trees[-1])
+    mean = row.loc.mean(axis=0)
+    layers: list[Part] = []
+    legend: list[Part] = []
+    values = [row.loc]
+    if row.scale.size:
+        std = np.sqrt((row.scale**2).mean(axis=0))
+        low, high = mean - _STDS * std, mean + _STDS * std
+        area = band(x, low, high, row.colour, 0.18)
+        layers.append(area)
+        legend.append(entry("2 std of noise", area))
+        values += [low, high]
+    for k, name in enumerate(row.names[1:_MOST_CLASSES], start=1):
+        other = line(x, row.others[k], OKABE_ITO[(k + 1) % len(OKABE_ITO)], 1.2, "2 3")
+        layers.append(other)
+        legend.append(entry(cut(name, 20), other))
+        values.append(row.others[k])
+    lines = [line(x, one, row.colour, 2.0 if len(row.loc) == 1 else 1.2) for one in row.loc]
+    layers += lines
+    name = "mean" if not row.names else cut(row.names[0], 20)
+    legend.append(entry(name if len(lines) == 1 else f"{name} of {len(lines)} models", lines[0]))
+    at = np.flatnonzero(np.isin(x, row.member_trees))
+    dots: Part = {
+        "kind": "dots", "x": rounded(np.tile(x[at], len(row.loc))),
+        "y": rounded(row.loc[:, at].ravel()), "colour": row.colour, "opacity": 1.0, "size": 7,
+    }  # fmt: skip
+    layers.append(dots)
+    legend.append(entry("members", dots))
+    every = np.concatenate([np.ravel(part) for part in values])
+    if np.isfinite(row.truth):
+        every = np.append(every, row.truth)
+        truth = line([0.0, float(x[-1])], [row.truth] * 2, "#d55e00", 1.6, "5 3")
+        layers.append(truth)
+        legend.append(entry("true value", truth))
+    limits = [0.0, 1.0] if row.names else _around(every)
+    for trees, dash, what in ((used, "6 4", "in use"), (row.scale_trees, "2 3", "for the noise")):
+        if what == "in use" or trees != used:
+            mark = line([trees, trees], limits, "text", 1.2, dash)
+            layers.append(mark)
+            legend.append(entry(f"{trees:,} trees {what}", mark))
+    readings = [("mean", mean)]
+    if row.scale.size:
+        readings += [("2 std below", low), ("2 std above", high)]
+    elif len(row.loc) > 1:
+        readings += [("lowest model", row.loc.min(axis=0)), ("highest", row.loc.max(axis=0))]
+    spec: Part = {
+        "name": "members-by-trees",
+        "alt": describe_growing(row),
+        "height": height,
+        "hint": "Point at the picture, or use its arrow keys, to read values.",
+        "x": {"range": [0.0, float(x[-1])], "label": "trees"},
+        "panels": [{"share": 1.0, "range": limits, "label": cut(row.label, 40), "layers": layers}],
+        "legend": legend,
+        "read": {
+            "x": rounded(x),
+            "label": "trees:",
+            "values": [{"name": name, "at": rounded(at)} for name, at in readings],
+        },
+    }
+    return Curves(spec)
+
+
+def describe_growing(row: Growing) -> str:
+    """The picture in words."""
+    used = int(row.member_trees[-1])
+    at = int(np.searchsorted(row.n_trees, used))
+    mean = row.loc.mean(axis=0)
+    what = f"The probability of {row.names[0]}" if row.names else "The mean"
+    return (
+        f"{what} is {short(mean[0])} with {row.n_trees[0]:,} trees, {short(mean[at])} with the "
+        f"{used:,} in use and {short(mean[-1])} with all {row.n_trees[-1]:,}."
+    )
+
+
+def _around(values: np.ndarray) -> list[float]:
+    """An axis around most of the values: the first trees may be far away."""
+    low, high = float(values.min()), float(values.max())
+    room = 0.05 * (high - low) or 1.0
+    return [low - room, high + room]

@@ -1,0 +1,90 @@
+"""What every measure of unfamiliarity says about one row, as a Vega-Lite specification."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from gbuq_core.figures.vega import AXIS_HEIGHT, Spec, cut, name_axis
+
+_ROW_HEIGHT = 20
+_HIGH, _USUAL = "#d55e00", "#0072b2"
+LABELS = {
+    "range": "range",
+    "novelty": "novelty (MACAU)",
+    "distance": "ten nearest rows",
+    "affinity": "affinity (IBUG)",
+    "knowledge": "K of five models",
+}
+
+
+class PartRank(NamedTuple):
+    """One measure: its key, its rank among ordinary rows (0 to 1), the column to blame or ""."""
+
+    part: str
+    rank: float
+    column: str
+
+
+def parts_figure(parts: Sequence[PartRank], high: float) -> Spec:
+    """A bar a measure, as long as its rank; above ``high`` in vermilion, with its column.
+
+    Examples
+    --------
+    >>> parts_figure([PartRank("range", 1.0, "age")], 0.9)["data"]["values"][0]["c2"]
+    'age'
+    """
+    rows = [
+        {
+            "c0": LABELS[one.part],
+            "c1": one.rank,
+            "c2": cut(one.column, 24),
+            "c3": _HIGH if one.rank > high else _USUAL,
+        }
+        for one in parts
+    ]
+    names = [row["c0"] for row in rows]
+    y = {"field": "c0", "type": "nominal", "sort": names, "title": None, "axis": name_axis(130)}
+    x = {
+        "field": "c1",
+        "type": "quantitative",
+        "title": "rank among ordinary rows",
+        "scale": {"domain": [0, 1]},
+        "axis": {"values": [0, 0.5, 0.9, 1], "format": ".1f"},
+    }
+    tips = [
+        {"field": "c0", "title": "measure"},
+        {"field": "c1", "type": "quantitative", "title": "rank", "format": ".2f"},
+        {"field": "c2", "title": "mainly by"},
+    ]
+    return {
+        "height": _ROW_HEIGHT * max(len(rows), 1) + AXIS_HEIGHT,
+        "data": {"values": rows},
+        "layer": [
+            {
+                "mark": {"type": "bar", "height": 11, "opacity": 0.75},
+                "encoding": {
+                    "x": x, "y": y, "tooltip": tips,
+                    "color": {"field": "c3", "type": "nominal", "scale": None},
+                },
+            },
+            {
+                "mark": {"type": "text", "align": "left", "x": 4, "fontWeight": "bold"},
+                "encoding": {"y": y, "text": {"field": "c2"}, "tooltip": tips},
+            },
+        ],
+    }  # fmt: skip
+
+
+def describe_parts(parts: Sequence[PartRank]) -> str:
+    """The bars in words.
+
+    Examples
+    --------
+    >>> describe_parts([PartRank("range", 1.0, "age"), PartRank("affinity", 0.25, "")])
+    'range 1.00, mainly by age; affinity (IBUG) 0.25'
+    """
+    return "; ".join(
+        f"{LABELS[one.part]} {one.rank:.2f}" + (f", mainly by {one.column}" if one.column else "")
+        for one in parts
+    )

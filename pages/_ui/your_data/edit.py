@@ -1,0 +1,346 @@
+"""Edit the open row: every value can be dragged or typed, and all that is said of it moves."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import streamlit as st
+
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.figures.curves import pack_curves
+from gbuq_core.figures.handles import Handle
+from gbuq_core.figures.table.editing import (
+    CurveLine,
+    Editor,
+    EditorCurve,
+    Told,
+    editor_source,
+    editor_spec,
+    editor_styles,
+)
+from gbuq_core.presentation import digits, short
+from gbuq_core.tables import (
+    ColumnCurve,
+    EditedRow,
+    ScoredTable,
+    column_curve,
+    say_reason,
+    score_edited,
+)
+from gbuq_core.tables.editing import LEVEL, cell_text, column_values, prepared_cell, read_cell
+from gbuq_core.tables.unfamiliar import UNFAMILIAR
+from pages._ui.your_data.results import Shown, row_map_of, style_of
+
+MOST_HANDLES = 60
+_MOST_DOTS = 500
+_MOST_CLASSES = 4
+_LONGEST = 200  # letters of a typed value
+_STATE = "_data_edit"
+
+_MOUNT = st.components.v2.component(
+    "gbuq_row_editor", css=editor_styles(), js=editor_source(), isolate_styles=True
+)
+
+
+class Move(NamedTuple):
+    """What the reader did: all values put back, one reached for, texts set; by place."""
+
+    seq: int
+    reset: bool
+    grab: int | None
+    sets: tuple[tuple[int, str], ...]
+
+
+class Edits:
+    """The edited values of the open row, and what the server has seen of the reader."""
+
+    def __init__(self, owner: str) -> None:
+        self.owner = owner
+        self.seq = 0
+        self.grab = 0  # whose curve is shown
+        self.cells: dict[str, Any] = {}
+        self.refused: dict[str, tuple[str, str]] = {}  # the text, and why it is no value
+
+    def apply(self, move: Move, scored: ScoredTable, row: int, columns: Sequence[str]) -> None:
+        """Take over what a message says."""
+        self.seq = move.seq
+        if move.reset:
+            self.cells, self.refused = {}, {}
+        if move.grab is not None:
+            self.grab = move.grab
+        for place, text in move.sets:
+            self._set(columns[place], text, scored, row)
+            self.grab = place
+
+    def _set(self, column: str, text: str, scored: ScoredTable, row: int) -> None:
+        self.refused.pop(column, None)
+        try:
+            cell = read_cell(scored, column, text)
+        except InvalidParameter as error:
+            self.refused[column] = (text, str(error))
+            return
+        if cell == prepared_cell(scored.scored, row, column):
+            self.cells.pop(column, None)
+        else:
+            self.cells[column] = cell
+
+
+@st.fragment
+def draw_edit(
+    scored: ScoredTable, shown: Shown, row: int, digest: str, columns: Sequence[str]
+) -> None:
+    """Handles for these columns of a row, and what is said of it as edited.
+
+    Only this runs when a value is let go; while it is dragged, the browser draws by itself.
+    """
+    columns = tuple(columns[:MOST_HANDLES])
+    edits = _edits_of(scored, row)
+    edits.grab = min(edits.grab, len(columns) - 1)
+    key = f"row-edit-{edits.owner[:12]}"
+
+    def moved() -> None:
+        state = st.session_state.get(key)
+        move = read_move(state.get("move") if isinstance(state, dict) else None, len(columns))
+        if move is not None:
+            edits.apply(move, scored, row, columns)
+
+    editor = _editor(scored, shown, row, digest, columns, edits)
+    with st.container(key="row-edit"):
+        _MOUNT(key=key, data=pack_curves(editor_spec(editor)), on_move_change=moved)
+    note = "Drag a slider or type a value; an empty box is a missing value."
+    n_features = len({feature.column for feature in scored.training.features})
+    if n_features > len(columns):
+        note += f" {len(columns)} of {n_features:,} columns are shown: those that matter most."
+    st.caption(f"{note} The edits are not in the link, and they change nothing in the table.")
+
+
+def read_move(message: Any, n_handles: int) -> Move | None:
+    """What a browser sent, or None: the browser is the user's.
+
+    >>> read_move({"seq": 3, "sets": [[0, "4.5"]]}, 2)
+    Move(seq=3, reset=False, grab=None, sets=((0, '4.5'),))
+    >>> read_move({"seq": 3, "grab": 2}, 2)
+    """
+    if not isinstance(message, dict) or not _is_place(message.get("seq"), 2**53):
+        return None
+    grab, sets = message.get("grab"), message.get("sets", [])
+    if grab is not None and not _is_place(grab, n_handles):
+        return None
+    if not isinstance(sets, list) or len(sets) > n_handles:
+        return None
+    for one in sets:
+        if not isinstance(one, list) or len(one) != 2 or not _is_place(one[0], n_handles):
+            return None
+        if not isinstance(one[1], str) or len(one[1]) > _LONGEST:
+            return None
+    pairs = tuple((int(place), text) for place, text in sets)
+    found = None if grab is None else int(grab)
+    return Move(int(message["seq"]), message.get("reset") is True, found, pairs)
+
+
+def _is_place(value: Any, n: int) -> bool:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and value == value // 1 and 0 <= value < n
+
+
+def _edits_of(scored: ScoredTable, row: int) -> Edits:
+    """The edits of this row; those of the row before are forgotten."""
+    cells = scored.scored.X.iloc[row]
+    told = repr((scored.training.target, list(cells.index), cells.tolist(), row))
+    owner = hashlib.sha256(told.encode(errors="replace")).hexdigest()
+    kept = st.session_state.get(_STATE)
+    if not isinstance(kept, Edits) or kept.owner != owner:
+        kept = st.session_state[_STATE] = Edits(owner)
+    return kept
+
+
+def _editor(
+    scored: ScoredTable,
+    shown: Shown,
+    row: int,
+    digest: str,
+    columns: tuple[str, ...],
+    edits: Edits,
+) -> Editor:
+    cells = tuple(sorted(edits.cells.items()))
+    before, said = _score(digest, row, (), scored), _score(digest, row, cells, scored)
+    handles = [_handle(scored, row, digest, column, edits, said) for column in columns]
+    column = columns[edits.grab]
+    curve = _curve(digest, row, column, cells, scored)
+    cell = edits.cells.get(column, prepared_cell(scored.scored, row, column))
+    as_text = [_texts(scored, shown, one) for one in (before, said)]
+    told = [Told(name, *pair) for name, *pair in zip(_names(scored), *as_text, strict=True)]
+    rows = row_map_of(scored, shown, row, _MOST_DOTS)
+    moved = tuple(float(_amount(part[0], shown)) for part in said.uncertainty[1:])
+    return Editor(
+        edits.seq,
+        handles,
+        told,
+        _words(told, edits, said),
+        _editor_curve(scored, shown, row, edits.grab, curve),
+        _place(curve, cell),
+        rows,
+        (moved[0], moved[1]),
+    )
+
+
+def _handle(
+    scored: ScoredTable, row: int, digest: str, column: str, edits: Edits, said: EditedRow
+) -> Handle:
+    own = prepared_cell(scored.scored, row, column)
+    cell = edits.cells.get(column, own)
+    texts = _place_texts(digest, row, column, cell, scored)
+    text, note = cell_text(cell), dict(said.notes).get(column, "")
+    if column in edits.refused:
+        text, note = edits.refused[column]
+    kind = scored.training.schema.column(column).kind
+    return Handle(
+        column,
+        "choose" if kind == "category" else "slide",
+        texts,
+        _text_place(texts, cell_text(cell)),
+        _text_place(texts, cell_text(own)) if own is not None else -1,
+        text,
+        column in edits.cells or column in edits.refused,
+        note,
+    )
+
+
+def _text_place(texts: tuple[str, ...], text: str) -> int:
+    return texts.index(text) if text in texts else 0
+
+
+def _place(curve: ColumnCurve, cell: Any) -> int | None:
+    return curve.values.index(cell) if cell is not None and cell in curve.values else None
+
+
+def _editor_curve(
+    scored: ScoredTable, shown: Shown, row: int, handle: int, curve: ColumnCurve
+) -> EditorCurve:
+    classes = scored.training.target.classes
+    n = len(curve.values)
+    x = np.arange(n, dtype=np.float64)
+    if curve.kind == "numeric":
+        x = np.array(curve.values, dtype=np.float64)
+    elif curve.kind == "date":
+        x = np.array(curve.values, "datetime64[us]").astype(np.int64) / 86_400e6
+    y, low, high = curve.loc, curve.lower, curve.upper
+    lines = [CurveLine("prediction", curve.loc)]
+    label = scored.training.target.name
+    if classes:
+        y, low, high = curve.probabilities.max(axis=1), None, None
+        most = np.argsort(-curve.probabilities.max(axis=0), kind="stable")[:_MOST_CLASSES]
+        lines = [CurveLine(_short_name(classes[k]), curve.probabilities[:, k]) for k in most]
+        label = "probability"
+    known = not np.isnan(curve.unfamiliarity).any()
+    parts = [_amount(part, shown) for part in curve.uncertainty]
+    texts = [
+        _texts(
+            scored,
+            shown,
+            EditedRow(
+                classes[int(curve.loc[k])] if classes else float(curve.loc[k]),
+                float(curve.lower[k]),
+                float(curve.upper[k]),
+                curve.probabilities[k],
+                type(curve.uncertainty)(*(part[k : k + 1] for part in curve.uncertainty)),
+                float(curve.unfamiliarity[k]),
+                float("nan"),
+                (),
+                (),
+            ),
+        )
+        for k in range(n)
+    ]
+    own = prepared_cell(scored.scored, row, curve.column)
+    return EditorCurve(
+        handle,
+        x,
+        curve.texts,
+        curve.kind != "numeric",
+        lines,
+        low,
+        high,
+        y,
+        curve.unfamiliarity if known else None,
+        parts[1],
+        parts[2],
+        _place(curve, own),
+        list(zip(*texts, strict=True)),
+        label,
+        style_of(scored).colour,
+    )
+
+
+def _names(scored: ScoredTable) -> list[str]:
+    """What is told of the row, in the order of `_texts`."""
+    second = "Its probability" if scored.training.target.classes else f"{LEVEL:.0%} interval"
+    uncertain = ["Noise (data)", "Knowledge (K)", "Total uncertainty"]
+    return ["Prediction", second.replace("%", " %"), *uncertain, "Unfamiliarity"]
+
+
+def _texts(scored: ScoredTable, shown: Shown, said: EditedRow) -> list[str]:
+    if isinstance(said.prediction, str):
+        first = [_short_name(said.prediction), f"{100 * said.probabilities.max():.0f} %"]
+    else:
+        ends = f"{short(said.lower, 4)} to {short(said.upper, 4)}"
+        first = [short(said.prediction, 4), ends]
+    total, data, knowledge = (digits(_amount(part[0], shown)) for part in said.uncertainty)
+    known = not np.isnan(said.unfamiliarity)
+    return [*first, data, knowledge, total, f"{said.unfamiliarity:.2f}" if known else "not known"]
+
+
+def _words(told: Sequence[Told], edits: Edits, said: EditedRow) -> str:
+    """The edit in words; plain text that holds the user's."""
+    if not edits.cells:
+        return ""
+    words = f"Predicted {told[0].now} instead of {told[0].before}."
+    if said.unfamiliarity > UNFAMILIAR and said.parts:
+        loudest = max(said.parts, key=lambda part: part.rank)
+        words += f" Unfamiliar: {say_reason(loudest)}."
+    return words
+
+
+def _short_name(name: str) -> str:
+    line = " ".join(name.split())
+    return line if len(line) <= 30 else f"{line[:29]}\u2026"
+
+
+def _amount(value: Any, shown: Shown) -> Any:
+    """A variance or an entropy as the page shows uncertainties."""
+    return np.sqrt(value) if shown.unit.startswith("std") else value
+
+
+Cells = tuple[tuple[str, Any], ...]
+
+
+@st.cache_resource(max_entries=64, show_spinner=False, scope="session")
+def _score(digest: str, row: int, cells: Cells, _scored: ScoredTable) -> EditedRow:
+    return score_edited(_scored, row, dict(cells))
+
+
+def _curve(digest: str, row: int, column: str, cells: Cells, scored: ScoredTable) -> ColumnCurve:
+    """The curve of a column; its own edited value is on it and does not change it otherwise."""
+    others = tuple(pair for pair in cells if pair[0] != column)
+    found = _curve_of(digest, row, column, others, scored)
+    cell = dict(cells).get(column)
+    if cell is None or cell in found.values:
+        return found
+    return _curve_of(digest, row, column, cells, scored)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False, scope="session")
+def _curve_of(
+    digest: str, row: int, column: str, cells: Cells, _scored: ScoredTable
+) -> ColumnCurve:
+    return column_curve(_scored, row, column, dict(cells))
+
+
+@st.cache_resource(max_entries=256, show_spinner=False, scope="session")
+def _place_texts(
+    digest: str, row: int, column: str, cell: Any, _scored: ScoredTable
+) -> tuple[str, ...]:
+    return tuple(cell_text(value) for value in column_values(_scored, row, column, cell=cell))
