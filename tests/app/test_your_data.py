@@ -271,7 +271,7 @@ def test_rows_are_found_by_value_and_a_bad_condition_is_told():
 
 
 def test_a_row_is_opened_by_its_number():
-    at = open_page(row="7")
+    at = settle(open_page(row="7"))  # also how unfamiliar the rows are
     assert any(element.value == "Row 7" for element in at.subheader)
     assert len(at.get("vega_lite_chart") or at.get("arrow_vega_lite_chart")) == 5
 

@@ -9,7 +9,7 @@ from gbuq_core.errors import InvalidData
 from gbuq_core.jobs import tick
 from gbuq_core.tables import explain_row
 from pages._ui.your_data import explain as data_explain
-from tests.app.your_data_page import open_at_once, open_page, rows_of, says
+from tests.app.your_data_page import open_at_once, open_page, rows_of, says, settle
 
 
 class SlowRow:
@@ -27,7 +27,7 @@ class SlowRow:
 
 @pytest.fixture
 def slow(monkeypatch):
-    open_page()  # the table is trained before
+    settle(open_page())  # the table is trained before, and it is known how unfamiliar its rows are
     row = SlowRow()
     monkeypatch.setattr(data_explain, "explain_row", row)
     monkeypatch.setattr(data_explain, "AT_ONCE_SECONDS", 0.0)

@@ -6,7 +6,7 @@ import pytest
 from gbuq_core.figures.curves import unpack_curves
 from gbuq_core.tables import ScorePlan, read_table, score_edited, score_table
 from pages._ui.your_data.edit import Edits, Move, read_move
-from tests.app.your_data_page import csv_of, open_page, says
+from tests.app.your_data_page import csv_of, open_page, says, settle
 
 
 def component(at, name):
@@ -21,7 +21,7 @@ def choose(at, lens):
 
 
 def test_what_can_be_asked_about_a_row_is_worked_out_when_it_is_opened():
-    at = open_page(row="7")
+    at = settle(open_page(row="7"))  # also how unfamiliar the rows are
     assert len(at.dataframe) == 2  # the list, and the columns of the file
     choose(at, "Rows that decide")
     table = next(one.value for one in at.dataframe if "share" in one.value.columns)
