@@ -8,6 +8,7 @@ import subprocess
 import sys
 from html import escape
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -15,11 +16,20 @@ import pytest
 
 from gbuq_core.__main__ import main
 from gbuq_core.experiments.table.words import describe_table
-from gbuq_core.tables import ScorePlan, read_table, score_table
+from gbuq_core.tables import (
+    ScorePlan,
+    add_unfamiliarity,
+    measure_unfamiliarity,
+    read_table,
+    score_table,
+)
 from pages._ui.your_data import export
+from pages._ui.your_data.judged import good_sections
 from pages._ui.your_data.report import result_page
+from pages._ui.your_data.second import second_sections
 from pages._ui.your_data.training import View
-from tests.app.your_data_page import NASTY, numbers, open_page, rows_of, settle
+from pages._ui.your_data.unfamiliar import unfamiliar_sections
+from tests.app.your_data_page import NASTY, csv_of, numbers, open_page, rows_of, settle
 from tests.page_parts import curves_of
 
 
@@ -143,6 +153,12 @@ def test_the_script_and_the_notebook_write_the_file_of_the_page(offered, tmp_pat
         if cell["cell_type"] == "code":
             exec(compile(cell["source"], "cell", "exec"), made)
     assert (tmp_path / "scored.csv").read_bytes() == written
+    report = offered["your-data.html"]()
+    assert len(report) < 10e6
+    names = [picture["name"] for picture in curves_of(report.decode())]
+    assert {"rejection", "coverage", "pit", "asking"} < {*names}
+    for heading in ("least familiar rows", "in every group", "Where does it fail?"):
+        assert heading in report.decode()
     line = offered["your_data.py"]().decode().strip().splitlines()[-1]
     assert line.endswith("--level=0.8 --conformal")
 
@@ -151,3 +167,24 @@ def test_infinite_intervals_are_named(offered):
     at = open_page(numbers(20), trees="50", step="5", conformal="true", within="95")
     assert any("All are infinite" in caption.value for caption in at.caption)
     assert b",-inf,inf," in offered["scored.csv"]()
+
+
+def test_the_report_says_how_a_second_file_differs():
+    new = read_table(numbers(40).replace(b"x,z,y", b"z,x,y"), to_score=True)
+    scored = score_table(read_table(numbers(80)), "y", new=new, plan=ScorePlan(n_trees=30))
+    scored = add_unfamiliarity(scored, measure_unfamiliarity(scored.training, scored.scored))
+    first, second = second_sections(scored)
+    assert first.table[0] == ("Column", "Shift (PSI)", "By chance up to")
+    assert {line[0] for line in first.table[1:]} == {"x", "z"}
+    assert second.curves is not None
+    assert len(unfamiliar_sections(scored)[0].table) == 21
+
+
+def test_the_report_says_how_well_each_class_is_found():
+    rng = np.random.default_rng(0)
+    table = read_table(csv_of(x=rng.normal(size=60), y=[f"c{k % 2}" for k in range(60)]))
+    scored = score_table(table, "y", plan=ScorePlan(n_trees=30))
+    values = SimpleNamespace(doubt="data", rank="total", wrong=10)
+    classes, asking = good_sections(scored, values, table)
+    assert sorted(line[0] for line in classes.table) == ["Class", "c0", "c1"]
+    assert asking.curves is not None

@@ -25,8 +25,13 @@ from gbuq_core.tables import (
 )
 from pages._ui.export import Download, show_exports
 from pages._ui.your_data.columns import Edits
+from pages._ui.your_data.failing import fails_sections
+from pages._ui.your_data.judged import good_sections
 from pages._ui.your_data.report import result_page
+from pages._ui.your_data.results import in_unit
+from pages._ui.your_data.second import second_sections
 from pages._ui.your_data.training import Trained, View, cut_of
+from pages._ui.your_data.unfamiliar import unfamiliar_sections
 
 
 def export_table(trained: Trained, view: View, values: SimpleNamespace, link: str) -> None:
@@ -55,7 +60,7 @@ def export_table(trained: Trained, view: View, values: SimpleNamespace, link: st
         ),
     )  # fmt: skip
     page = Download(
-        "Page (HTML)", "your-data.html", "text/html", partial(result_page, view, values.unit, code)
+        "Page (HTML)", "your-data.html", "text/html", partial(_report, trained, view, values, code)
     )
     if view.scored.protocol == "new_file":
         drift = Download(
@@ -73,6 +78,18 @@ def export_table(trained: Trained, view: View, values: SimpleNamespace, link: st
             "The link holds the settings, not the file. Anyone who opens it needs the file too. "
             "In the CSV, an apostrophe stands before each cell that a spreadsheet would run."
         )
+
+
+def _report(trained: Trained, view: View, values: SimpleNamespace, code: str) -> bytes:
+    """The report, with all that the page's sections find."""
+    scored = view.scored
+    more = [
+        *unfamiliar_sections(scored),
+        *good_sections(scored, values, trained.opened.table),
+        *fails_sections(scored, values, in_unit(scored, values.unit).unit),
+        *second_sections(scored),
+    ]
+    return result_page(view, values.unit, code, more)
 
 
 def with_levels(view: View, values: SimpleNamespace) -> View:

@@ -8,6 +8,7 @@ import numpy as np
 import streamlit as st
 
 from gbuq_core.errors import InvalidData
+from gbuq_core.figures.standalone import Section
 from gbuq_core.presentation import digits, percent
 from gbuq_core.tables import Cohort, Failures, ScoredTable, find_failures
 from pages._ui.controls import draw_knob
@@ -47,6 +48,17 @@ def draw_failing(
             )
             with keep:
                 draw_keep(cohort.text, f"group_{number}")
+
+
+def fails_sections(scored: ScoredTable, values: SimpleNamespace, unit: str) -> list[Section]:
+    """The same for the report."""
+    heading = "Where does it fail?"
+    try:
+        found = find_failures(scored, _NAMES[values.by])
+    except InvalidData as error:
+        return [Section(heading=heading, text=str(error))]
+    cohorts = [describe_cohort(cohort, found, unit) for cohort in found.cohorts]
+    return [Section(heading=heading, text=[describe_failures(found, unit), *cohorts])]
 
 
 def describe_failures(found: Failures, unit: str) -> str:

@@ -12,6 +12,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from gbuq_core.figures.curves import Curves
+from gbuq_core.figures.standalone import Section
 from gbuq_core.figures.table.judged import (
     asking_figure,
     describe_asking,
@@ -107,6 +108,74 @@ def draw_judged(
         if "group" in knobs and table.n_rows == len(scored.training.X):
             _draw_groups(knobs, values, scored, held, table, digest)
     _draw_cost(knobs, values, scored, held, digest)
+
+
+def good_sections(scored: ScoredTable, values: SimpleNamespace, table: Table) -> list[Section]:
+    """The same for the report: PIT, groups, classes and the cost of asking."""
+    held = held_out(scored)
+    sections = []
+    if held.classes:
+        order = _order_of(values, scored, held)
+        lines = [("Class", "Rows", "Recall", "Asked", "Precision", "PR-AUC (by chance)")]
+        asked = None
+        if len(held.y) >= 2 and held.errors.any():
+            asked = _costs(order.kind, _price(values, held), held, order.by).is_asked
+        lines += [
+            (score.name, f"{score.n_rows:,}", _recall(score), _share(score.recall_asked),
+             _share(score.precision), _pr(score, len(held.y)))
+            for score in class_scores(held, asked)
+        ]  # fmt: skip
+        words = "Asked is the recall if a person decides about the rows that the costs below say."
+        sections.append(Section(heading="How well is each class found?", text=words, table=lines))
+    else:
+        pit = pit_values(held)
+        figure = pit_figure(pit_histogram(pit), style_of(scored), describe_pit(pit), _HEIGHT)
+        caption = str(figure.spec["alt"])
+        sections.append(
+            Section(
+                heading="Are the predicted distributions right?", curves=figure, caption=caption
+            )
+        )
+    sections += _group_sections(scored, values, table, held)
+    if len(held.y) >= 2 and held.errors.any():
+        order = _order_of(values, scored, held)
+        cost = _costs(order.kind, _price(values, held), held, order.by)
+        sections.append(
+            Section(
+                heading="What does it save to ask a person?", curves=cost.figure, caption=cost.words
+            )
+        )
+    return sections
+
+
+def _group_sections(
+    scored: ScoredTable, values: SimpleNamespace, table: Table, held: HeldOut
+) -> list[Section]:
+    """The chosen column's groups, as a table."""
+    columns = {column.name for column in scored.training.schema.columns}
+    column = getattr(values, "group", None)
+    if table.n_rows != len(scored.training.X) or column not in columns:
+        return []
+    if column == scored.training.target.name:
+        return []
+    level = 0.0 if held.classes else values.within / 100.0
+    inside = None
+    if values.conformal and not held.classes:
+        inside = held_out_inside(scored, level, True, held)
+    groups = group_column(table, scored.training.schema.column(column), held.rows)
+    found = coverage_by_group(held, groups, level, inside)
+    lines = [("Group", "Rows", "Should be", "Is", "Band")]
+    for name, n_rows, promised, observed, low, high, _ in zip(*found, strict=True):
+        band = f"{percent(low, 0).removesuffix(' %')} to {percent(high, 0)}"
+        lines.append((name, f"{n_rows:,}", percent(promised, 0), percent(observed, 0), band))
+    what = "Is it right as often as it says" if held.classes else "Do intervals hold"
+    return [
+        Section(
+            heading=f'{what} in every group of "{column}"?',
+            text=describe_groups(found, bool(held.classes)),
+            table=lines,
+        )
+    ]
 
 
 def _draw_intervals(knobs: Mapping[str, Knob], held: HeldOut) -> None:
@@ -294,12 +363,17 @@ def _groups(
 def _cost(
     digest: str, kind: str, price: float, _held: HeldOut, _order: NDArray[np.float64]
 ) -> _Cost:
-    errors, is_class = _held.errors, bool(_held.classes)
+    return _costs(kind, price, _held, _order)
+
+
+def _costs(kind: str, price: float, held: HeldOut, order: NDArray[np.float64]) -> _Cost:
+    """What it saves to ask a person about the rows that come first in an order."""
+    errors, is_class = held.errors, bool(held.classes)
     if not is_class:
         errors = errors / errors.mean()
-    found = ask_by_threshold(errors, _order, price)
+    found = ask_by_threshold(errors, order, price)
     words = describe_asking(found, kind, is_class)
-    curve = asking_curve(errors, _order, price, n_points=_CURVE_POINTS)
+    curve = asking_curve(errors, order, price, n_points=_CURVE_POINTS)
     return _Cost(asking_figure(curve, found, kind, words, _HEIGHT), words, found.is_asked)
 
 

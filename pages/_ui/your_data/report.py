@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from gbuq_core.experiments.table.words import describe_table
@@ -26,13 +28,24 @@ from pages._ui.your_data.training import View
 _LISTED_ROWS = 20
 
 
-def result_page(view: View, unit: str, code: str) -> bytes:
-    """The page in UTF-8. It makes no request, and nothing that it shows of a file can run."""
+def result_page(view: View, unit: str, code: str, more: Sequence[Section] = ()) -> bytes:
+    """The page in UTF-8. It makes no request, and nothing that it shows of a file can run.
+
+    Parameters
+    ----------
+    view : View
+    unit : str
+        Of the uncertainties of a regression.
+    code : str
+    more : sequence of Section
+        What the page's sections add: each has a function that makes its own.
+    """
     scored = view.scored
     shown = in_unit(scored, unit)
     rows = row_map_of(scored, shown, int(np.argmax(shown.total)))._replace(selected=None)
     dots = row_map_figure(rows)
-    rejection, promises, clocks = rejection_of(scored), promises_of(scored), clocks_of(scored)
+    rejection, clocks = rejection_of(scored), clocks_of(scored)
+    promises = promises_of(scored, scored.conformal)
     target, kinds = scored.training.target, kinds_of(scored)
     missing = why_no_coverage(scored)
     cells = score_cells(scored.scores, kinds, quotes_coverage=not missing)
@@ -57,6 +70,7 @@ def result_page(view: View, unit: str, code: str) -> bytes:
         *([Section(heading="Trees in use", curves=clocks, caption=clocks.alt)] if clocks else []),
         Section(heading=f"The {_LISTED_ROWS} rows with the largest total uncertainty",
                 text=f"Uncertainties: {shown.unit}.", table=_worst_rows(scored, shown)),
+        *more,
         Section(heading="How the file was read", text=scored.notices),
         Section(heading="The same in Python", code=code),
     ]  # fmt: skip
