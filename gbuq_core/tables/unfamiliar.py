@@ -99,6 +99,7 @@ def measure_unfamiliarity(
     r"""How unfamiliar the rows of a prepared table are.
 
     The rows with a target of the training table are scored out of fold, all others as new rows.
+    In a split by group, no group is in two folds; in one by time, the folds are at random.
 
     Parameters
     ----------
@@ -124,7 +125,9 @@ def measure_unfamiliarity(
     if training.target.classes:
         y = y.astype(np.int64)
     estimator = UnfamiliarityScore(task=training.target.task, random_state=seed, n_jobs=n_jobs)
-    estimator.fit(training.X.iloc[known], y)
+    split = training.split
+    groups = split.codes[known] if split is not None and split.by == "group" else None
+    estimator.fit(training.X.iloc[known], y, groups)
     is_second = scored is not training
     n_rows = len(scored.X)
     outside = np.zeros(n_rows, np.int64)

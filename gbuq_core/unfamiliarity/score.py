@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.model_selection import GroupKFold
 from sklearn.utils.validation import check_is_fitted
 
 from gbuq_core.errors import InvalidData, InvalidParameter
@@ -50,7 +51,7 @@ from gbuq_core.unfamiliarity.rows import (
     learn_space,
     read_rows,
 )
-from gbuq_core.validation import check_choice, check_number
+from gbuq_core.validation import check_choice, check_number, check_same_length
 
 N_FOLDS = 5
 FEWEST_ROWS = 10
@@ -239,7 +240,7 @@ class UnfamiliarityScore(BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Learn what is ordinary.
 
         Parameters
@@ -247,6 +248,9 @@ class UnfamiliarityScore(BaseEstimator):
         X : DataFrame or array-like of shape (n_samples, n_features)
             Numbers, text and categories; missing values are NaN or None.
         y : array-like of shape (n_samples,)
+        groups : array-like of shape (n_samples,), optional
+            Rows of one group are in one fold, so that what is ordinary is a row of a new group.
+            Where a fold would leave too few rows, or one target value, groups play no part.
 
         Raises
         ------
@@ -266,7 +270,7 @@ class UnfamiliarityScore(BaseEstimator):
         self._columns = find_columns(table)
         raw = read_rows(self._columns, table)
         seed = draw_seed(self.random_state)
-        splits = make_splits(target.y)
+        splits = make_splits(target.y, groups)
         if self.parts is None:
             parts = _affordable(self._columns, raw, splits, target.n_classes, self.n_jobs)
         self.parts_ = parts
@@ -487,11 +491,15 @@ class UnfamiliarityScore(BaseEstimator):
         )  # fmt: skip
 
 
-def make_splits(y: NDArray[np.float64]) -> list[_Split]:
+def make_splits(y: NDArray[np.float64], groups: Any = None) -> list[_Split]:
     """Folds, or two samples of a larger table, with the same distribution of targets in each.
 
-    Always the same ones, so that most rows at the top of a table stay there with another seed.
+    With groups, whole groups are in each, of about as many rows. Always the same ones, so that most
+    rows at the top of a table stay there with another seed.
     """
+    found = [] if groups is None else _group_splits(y, np.asarray(groups))
+    if found:
+        return found
     rng = np.random.default_rng(_SPLITS)
     order = rng.permutation(len(y))
     order = order[np.argsort(y[order], kind="stable")]
@@ -515,6 +523,27 @@ def make_splits(y: NDArray[np.float64]) -> list[_Split]:
         _Split(one, two, np.sort(rest[::2])),
         _Split(two, one, np.sort(rest[1::2])),
     ]
+
+
+def _group_splits(y: NDArray[np.float64], groups: NDArray[Any]) -> list[_Split]:
+    """The same by whole groups; none where a fold would have too little to learn from."""
+    check_same_length(y=y, groups=groups)
+    n_groups = len(np.unique(groups))
+    if n_groups < 2:
+        return []
+    few = len(y) <= MOST_ROWS_IN_FOLDS
+    folds = GroupKFold(min(N_FOLDS, n_groups) if few else 2).split(y, y, groups)
+    pairs = [(np.asarray(learnt), np.asarray(judged)) for learnt, judged in folds]
+    if any(len(a) < FEWEST_ROWS or y[a].min() == y[a].max() for a, _ in pairs):
+        return []
+    if few:
+        return [_Split(a, b, np.empty(0, np.int64)) for a, b in pairs]
+    rng, splits = np.random.default_rng(_SPLITS), []
+    sample = [np.sort(rng.permutation(b)[:MOST_SAMPLED]) for _, b in pairs]
+    for number, (_, judged) in enumerate(pairs):
+        rest = np.setdiff1d(judged, sample[number])
+        splits.append(_Split(sample[1 - number], sample[number], rest))
+    return splits
 
 
 def _check_parts(parts: Any) -> tuple[str, ...]:

@@ -276,3 +276,34 @@ def test_a_version_of_a_training_row_is_judged_by_the_fold_without_it(learnt, ta
     assert learnt.explain_parts(far)[0][speaks] == learnt.explain(far)[0]
     with pytest.raises(InvalidParameter, match="row"):
         learnt.judge_instead(far, 450)
+
+
+@pytest.mark.parametrize("most", [10_000, 100])
+def test_rows_of_a_group_are_judged_without_each_other(most, monkeypatch):
+    monkeypatch.setattr(scoring, "MOST_ROWS_IN_FOLDS", most)
+    monkeypatch.setattr(scoring, "MOST_SAMPLED", 80)
+    rng = np.random.default_rng(0)
+    groups = rng.integers(0, 20, 240)
+    for split in scoring.make_splits(rng.normal(size=240), groups):
+        others = np.concatenate([split.reference, split.others])
+        assert not set(groups[split.learnt]) & set(groups[others])
+    judged = [np.r_[s.reference, s.others] for s in scoring.make_splits(np.arange(240.0), groups)]
+    assert sorted(np.concatenate(judged)) == list(range(240))
+    if most == 100:
+        return  # samples hold few rows of a group
+    # Copies of a row are near each other, but for a model that has seen none of its group.
+    X = rng.normal(size=(20, 3))[groups] + 1e-3 * rng.normal(size=(240, 3))
+    kept = UnfamiliarityScore(["distance"], random_state=0).fit(X, X[:, 0], groups)
+    apart = UnfamiliarityScore(["distance"], random_state=0).fit(X, X[:, 0])
+    new = rng.normal(size=(200, 3))
+    assert (apart.score(new) > 0.99).mean() > 0.9
+    assert (kept.score(new) > 0.99).mean() < 0.4
+
+
+def test_groups_that_leave_too_little_play_no_part():
+    y = np.arange(60.0)
+    for groups in (np.zeros(60), np.arange(60) > 2, np.where(y > 30, 1, 0)):
+        constant = np.where(y > 30, 1.0, 0.0)
+        found = scoring.make_splits(constant, groups)
+        plain = scoring.make_splits(constant)
+        assert all((a.learnt == b.learnt).all() for a, b in zip(found, plain, strict=True))
