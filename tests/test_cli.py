@@ -2,7 +2,6 @@
 
 import gzip
 import os
-import shlex
 import subprocess
 import sys
 
@@ -11,9 +10,6 @@ import pandas as pd
 import pytest
 
 from gbuq_core.__main__ import main
-from gbuq_core.experiments.table.export import TableRecipe, table_code, table_command
-from gbuq_core.experiments.table.fit import Cut
-from gbuq_core.tables import ReadOptions, ScorePlan, read_table, score_table
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Ctrl-C comes while the fit runs: a signal as soon as the job has counted a tree.
@@ -539,65 +535,3 @@ def test_a_comparison_that_cannot_be_is_one_sentence(train, capsys, arguments, p
     said = capsys.readouterr().err
     assert part in said
     assert len(said.strip().splitlines()) == 1
-
-
-def test_rows_are_split_by_group_or_time_and_learnt_on_a_log_scale(tmp_path, capsys, monkeypatch):
-    frame = frame_of()
-    frame["patient"] = [f"p{k}" for k in np.random.default_rng(0).integers(0, 24, len(frame))]
-    frame["day"] = pd.date_range("2021-01-01", periods=len(frame)).strftime("%Y-%m-%d")
-    frame["y"] = np.exp(frame.y)
-    path, out = tmp_path / "rows.csv", tmp_path / "scored.csv"
-    frame.to_csv(path, index=False)
-    quick = [*FAST, "--unfamiliarity", "no"]
-    assert score(path, "--target", "y", "--out", out, *quick) == 0
-    told = capsys.readouterr().err
-    assert 'Warning: The column "patient" has 24 values' in told
-    assert "choose Split: by group" in told
-    assert told.count("choose Split: by time") == 1  # as a warning, not as a note as well
-    group = ["--split", "group", "--split-column", "patient"]
-    assert score(path, "--target", "y", "--out", out, *quick, *group) == 0
-    told = capsys.readouterr().err
-    assert "split by group: 24 values" in told
-    assert 'Warning: The column "patient"' not in told
-    assert pd.read_csv(out).groupby("patient").fold.nunique().max() == 1
-    # The copied command line gives the same table as code.
-    plan = ScorePlan(
-        n_trees=40, depth=3, learning_rate=0.1, split="time", split_column="day", scale="log"
-    )
-    recipe = TableRecipe(
-        source="rows.csv", is_builtin=False, options=ReadOptions(), kinds={}, used={}, missing={},
-        target="y", task=None, second="", plan=plan, cut=Cut(),
-    )  # fmt: skip
-    monkeypatch.chdir(tmp_path)
-    assert main([*shlex.split(table_command(recipe))[3:], "--quiet"]) == 0
-    written = pd.read_csv("scored.csv")
-    made = score_table(read_table(path), "y", plan=plan).frame
-    np.testing.assert_array_equal(written.lower_90, made.lower_90)
-    assert (written.lower_90 > 0).all()
-    assert written.day[written.fold == 1].min() > written.day[written.in_training].max()
-    assert "split='time', split_column='day', scale='log')" in table_code(recipe)
-
-
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        (["--split", "group"], "give --split-column"),
-        (["--split-column", "group"], "goes with --split group"),
-        (["--split", "time", "--split-column", "group"], "neither dates nor numbers"),
-        (["--split", "group", "--split-column", "nobody"], 'no column "nobody"'),
-        (["--split", "weekly"], "invalid choice"),
-        (["--scale", "log"], "not positive"),
-    ],
-)
-def test_impossible_splits_and_scales_end_in_one_sentence(
-    options, sentence, train, tmp_path, capsys
-):
-    frame = pd.read_csv(train)
-    frame["y"] -= 1.0
-    frame.to_csv(train, index=False)
-    try:
-        code = score(train, "--target", "y", "--out", tmp_path / "out.csv", *options, *FAST)
-    except SystemExit as exit_:
-        code = exit_.code
-    assert code == 2
-    assert_one_sentence(capsys, sentence)

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from gbuq_core.calibration import ClassClocks, Clocks
 from gbuq_core.jobs import check_memory, effective_n_jobs, parallel_map, stage
-from gbuq_core.presentation import columns_named, counted
+from gbuq_core.presentation import columns_named, counted, shown
 from gbuq_core.tables.cleaning import Prepared, prepare_new, prepare_training
 from gbuq_core.tables.clocks import (
     MOST_CHOOSING,
@@ -632,6 +632,7 @@ def score_table(
             *notices,
             *renamed,
             *_clock_notice(plan, found.clocks, training.split),
+            *_few_groups_notice(found, training.split),
             *_flag_notices(found.predictions),
         ),
         seconds=time.perf_counter() - began,
@@ -675,6 +676,18 @@ def _clock_notice(
             "intervals are likely to be too narrow."
         ]
     return [describe_clocks(clocks, plan.n_trees)]
+
+
+def _few_groups_notice(found: RowsScored, split: RowSplit | None) -> list[str]:
+    """That the number of trees was chosen by rows of the group that gives the scores."""
+    if split is None or split.by == "time" or found.fold is not None or found.clocks is None:
+        return []
+    if len(np.unique(split.codes[found.held])) > 1:
+        return []
+    return [
+        f"There are few values of {shown(split.column)}, so the scores are those of one group. Half "
+        "of its rows chose the number of trees for the other half: the scores are a little too good."
+    ]
 
 
 def _flag_notices(predictions: Predictions) -> list[str]:

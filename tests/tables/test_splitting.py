@@ -281,3 +281,12 @@ def test_classes_that_a_split_sets_apart():
 def test_words_for_a_split():
     assert describe_split("time", "the\nday") == "split by time (the day)"
     assert describe_split("random") == "split at random"
+
+
+def test_scores_of_a_single_group_are_named_as_such():
+    frame = frame_of()
+    frame["who"] = np.where(np.arange(120) % 4 == 0, "a", "b")
+    new = as_table(frame.head(9), to_score=True)
+    scored = score_table(as_table(frame), "y", new=new, plan=BY_GROUP)
+    assert set(frame.who[scored.held]) == {"a"}
+    assert any("those of one group" in notice for notice in scored.notices)
