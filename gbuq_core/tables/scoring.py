@@ -685,8 +685,9 @@ def _few_groups_notice(found: RowsScored, split: RowSplit | None) -> list[str]:
     if len(np.unique(split.codes[found.held])) > 1:
         return []
     return [
-        f"There are few values of {shown(split.column)}, so the scores are those of one group. Half "
-        "of its rows chose the number of trees for the other half: the scores are a little too good."
+        f"There are few values of {shown(split.column)}, so the scores are those of one group. "
+        "Half of its rows chose the number of trees for the other half: the scores are a little "
+        "too good."
     ]
 
 
