@@ -14,7 +14,13 @@ from pages._ui.your_data.source import drop_query, drop_second, drop_zone, open_
 from pages._ui.your_data.splitting import advise, possible_splits, show_offer
 from pages._ui.your_data.state import PLAIN_SCALE, TABLE, awaits_file, page_state, preview
 from pages._ui.your_data.told import warn_of_second
-from pages._ui.your_data.training import called_as_now, estimate_line, request_of, view_of
+from pages._ui.your_data.training import (
+    called_as_now,
+    estimate_line,
+    request_of,
+    show_if_stale,
+    view_of,
+)
 from pages._ui.your_data.unfamiliar import show_measuring, with_unfamiliarity
 
 LEDE = (
@@ -68,7 +74,9 @@ if view is not None:
     with words:
         warn_of_second(view, answer)
         show_measuring(waiting)
-    explore(page, values, answer, view)
+    show_if_stale(answer)
+    with st.container(key="results"):
+        explore(page, values, answer, view)
 notices = (*opened.table.notices, *schema.notices)
 show_columns(opened, schema, view.scored.notices if view and answer.fresh else notices)
 show_words()

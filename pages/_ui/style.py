@@ -48,6 +48,9 @@ _CSS = """
   [data-testid="stHorizontalBlock"]:has(> [data-testid="stColumn"]) { flex-wrap: wrap; }
   [data-testid="stHorizontalBlock"] > [data-testid="stColumn"] { min-width: 100%; }
 }
+/* Results of other settings, or of another table, look like it. */
+.st-key-results { transition: opacity 0.2s; }
+[data-testid="stMain"]:has(.st-key-note-stale) .st-key-results { opacity: 0.4; }
 /* Long lines of prose are hard to read. */
 .st-key-lede p { max-width: 60rem; }
 .st-key-reading p { max-width: 46rem; }

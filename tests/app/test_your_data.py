@@ -1,6 +1,7 @@
 """Your data through AppTest: files of all sorts, settings, rows, exports."""
 
 import io
+import threading
 import tomllib
 from pathlib import Path
 
@@ -10,8 +11,9 @@ import pandas as pd
 import pytest
 
 from gbuq_core.jobs import RUNNER
-from gbuq_core.tables import separated_text
+from gbuq_core.tables import score_table, separated_text
 from pages._ui.site_map import PAGES
+from pages._ui.your_data import training
 from pages._ui.your_data.source import MAX_MEGABYTES
 from pages._ui.your_data.state import FIND, PAGE, TABLE, page_state
 from tests.app.your_data_page import (
@@ -166,6 +168,32 @@ def test_a_target_that_cannot_be_learnt_is_one_sentence(case):
     assert says(at, part)
     assert says(at, "You still see the previous result.")
     assert len(rows_of(at)) == 442
+
+
+def test_earlier_results_are_named_until_the_new_ones_are_there(monkeypatch):
+    """Three uploads in a row, then another setting: what is shown says whose it is."""
+    at = open_page(trees="50", step="5")
+    free = threading.Event()
+    monkeypatch.setattr(
+        training,
+        "score_table",
+        lambda *given, **more: free.wait(60) and score_table(*given, **more),
+    )
+    for number in range(3):
+        data = numbers(60 + number)
+        at.file_uploader(key="upload").set_value((f"{number}.csv", data, "text/csv")).run()
+        assert says(at, 'These results belong to the table before, "diabetes". New ones are on')
+        assert len(rows_of(at)) == 442
+    free.set()
+    settle(at)
+    assert not says(at, "These results belong")
+    assert len(rows_of(at)) == 62
+    free.clear()
+    at.select_slider(key="trees").set_value(100).run()
+    assert says(at, 'These results belong to "2.csv" with the settings before your change. New')
+    free.set()
+    settle(at)
+    assert not says(at, "These results belong")
 
 
 def test_text_as_a_regression_target_is_one_sentence():

@@ -139,6 +139,35 @@ def called_as_now(answer: Answer, opened: Opened, second: tuple[str, Table | Non
     return answer._replace(result=answer.result._replace(opened=opened, second=name))
 
 
+def stale_line(answer: Answer) -> str:
+    """Say what earlier results belong to; empty where they are those that are asked for.
+
+    It may hold the name of the user's file.
+    """
+    if answer.fresh or answer.result is None:
+        return ""
+    trained: Trained = answer.result
+    asked: Wanted = answer.request.key[1]  # type: ignore[index]
+    name = trained.opened.table.source.name
+    if asked.table != trained.wanted.table:
+        told = f'These results belong to the table before, "{name}".'
+    elif asked.second != trained.wanted.second:
+        told = "These results belong to the second file before."
+        if not trained.second:
+            told = f'These results belong to "{name}" without the second file.'
+    else:
+        told = f'These results belong to "{name}" with the settings before your change.'
+    return f"{told} New ones are on their way." if answer.state == "running" else told
+
+
+def show_if_stale(answer: Answer) -> None:
+    """Name earlier results; the style sheet dims the container called results while it is named."""
+    told = stale_line(answer)
+    with st.container(key="stale"):  # always there, so that nothing below it moves
+        if told:
+            show_notice(told, "stale", tone="note")
+
+
 def estimate_line(opened: Opened, schema: Schema, request: Request, second: Table | None) -> str:
     """Seconds and memory of a fit with the settings as they stand."""
     n_new = 0 if second is None else second.n_rows
