@@ -106,6 +106,7 @@ from gbuq_core.tables.more_rows import estimate_curve, learning_curve
 from gbuq_core.tables.next_rows import NextRows, next_frame, rank_next
 from gbuq_core.tables.output import ADDED_NAMES, AddedColumns, interval_names
 from gbuq_core.tables.predicting import Predictions, ScorePlan, law_of
+from gbuq_core.tables.reviewing import Mark, add_marks, read_marks, write_marks
 from gbuq_core.tables.scaling import SCALES, ScaleAdvice, advise_scale, describe_scale
 from gbuq_core.tables.schema import Schema, edit_schema, infer_schema, suggest_target
 from gbuq_core.tables.scoring import (
@@ -175,6 +176,7 @@ __all__ = [
     "HeldOut",
     "Histograms",
     "LoadedTable",
+    "Mark",
     "MethodComparison",
     "MethodRun",
     "ModelLeaves",
@@ -197,6 +199,7 @@ __all__ = [
     "TableDrift",
     "TableUnfamiliarity",
     "Target",
+    "add_marks",
     "add_unfamiliarity",
     "advise_scale",
     "bootstrap_evidence",
@@ -248,6 +251,7 @@ __all__ = [
     "prepare_training",
     "rank_next",
     "read_cohorts",
+    "read_marks",
     "read_query",
     "read_table",
     "reason_of",
@@ -271,4 +275,5 @@ __all__ = [
     "why_not_conformal",
     "with_intervals",
     "write_cohorts",
+    "write_marks",
 ]

@@ -18,7 +18,7 @@ from gbuq_core.errors import InvalidData
 from gbuq_core.metrics import wilson_band
 from gbuq_core.tables.columns import plain_column, single_chunk
 from gbuq_core.tables.files import Table
-from gbuq_core.tables.finding import find_rows
+from gbuq_core.tables.finding import find_rows, names_marks
 from gbuq_core.tables.judging import HeldOut, held_out, pit_values
 from gbuq_core.tables.scoring import ScoredTable
 from gbuq_core.validation import check_choice
@@ -260,6 +260,8 @@ class _Rows(NamedTuple):
 
     def meet(self, name: str, condition: str) -> NDArray[np.bool_]:
         """Which rows meet a cohort's condition."""
+        if names_marks(condition):
+            raise InvalidData(f"{name}: marks of reviewed rows cannot name a cohort.")
         try:
             return find_rows(condition, self.cells, self.measures)
         except InvalidData as error:

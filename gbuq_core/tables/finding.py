@@ -22,6 +22,9 @@ _NEAR = 1e-9
 # Short names that always mean the uncertainties, whatever the table's columns are called.
 SHORT = {"tu": "total", "du": "data", "ku": "knowledge"}
 
+# Words for the marks of rows, where rows have them. In quotation marks they are words to find.
+REVIEWED = {"reviewed": "yes", "not reviewed": "no"}
+
 
 class Listing(NamedTuple):
     """Positions of the rows that fit, in order, and how many do before any limit."""
@@ -38,7 +41,7 @@ def find_rows(text: str, cells: pd.DataFrame, measures: Mapping[str, np.ndarray]
     text : str
         Conditions such as ``age > 60, city = Ulm, knowledge >= 0.5``, joined by commas or "and";
         anything else is a word that some cell must contain. Names and values with commas or signs
-        go in quotation marks.
+        go in quotation marks. "reviewed" and "not reviewed" are about marks, where there are any.
     cells : DataFrame of shape (n_rows, n_columns)
         As shown to the reader.
     measures : mapping of str to ndarray of shape (n_rows,)
@@ -62,6 +65,17 @@ def find_rows(text: str, cells: pd.DataFrame, measures: Mapping[str, np.ndarray]
     return keep
 
 
+def names_marks(text: str) -> bool:
+    """Whether some condition is about the marks of rows.
+
+    Examples
+    --------
+    >>> names_marks("age > 60, not reviewed"), names_marks('"reviewed"')
+    (True, False)
+    """
+    return any(" ".join(clause.lower().split()) in REVIEWED for clause in _SPLIT.split(text))
+
+
 def list_rows(keep: np.ndarray, rank: np.ndarray, lowest_first: bool, limit: int) -> Listing:
     """The rows that fit, ranked; those without a value come last.
 
@@ -78,6 +92,9 @@ def list_rows(keep: np.ndarray, rank: np.ndarray, lowest_first: bool, limit: int
 
 
 def _one_clause(clause: str, cells: pd.DataFrame, measures: Mapping[str, np.ndarray]) -> np.ndarray:
+    said = " ".join(clause.lower().split())
+    if said in REVIEWED and "reviewed" in measures:
+        return np.asarray(measures["reviewed"] == REVIEWED[said], bool)
     parts = _CLAUSE.fullmatch(clause)
     if parts is None:
         return _contains(clause.strip('"'), cells)

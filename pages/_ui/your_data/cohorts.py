@@ -27,6 +27,7 @@ from gbuq_core.tables.cohorts import (
     check_cohorts,
     name_problem,
 )
+from gbuq_core.tables.finding import names_marks
 from pages._ui.controls import draw_knob
 from pages._ui.notices import show_notice
 from pages._ui.your_data.sections import ROWS, SECTION
@@ -61,7 +62,7 @@ def draw_keep(condition: str, place: str) -> None:
     place : str
         Unique on the page.
     """
-    if not condition.strip() or len(condition) > LONGEST_CONDITION:
+    if not condition.strip() or len(condition) > LONGEST_CONDITION or names_marks(condition):
         return
     with st.popover("Keep as a cohort", key=f"_keep_{place}"):
         st.text_input(

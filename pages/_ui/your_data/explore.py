@@ -14,6 +14,7 @@ from pages._ui.your_data.cohorts import bind_cohorts, draw_cohorts, draw_keep
 from pages._ui.your_data.export import export_table
 from pages._ui.your_data.failing import draw_failing
 from pages._ui.your_data.judged import draw_judged
+from pages._ui.your_data.marks import draw_mark, marks_of
 from pages._ui.your_data.results import draw_row_map, draw_scorecard, draw_scores, in_unit
 from pages._ui.your_data.row import draw_row
 from pages._ui.your_data.rows import choose_rows, draw_list, draw_list_controls
@@ -42,11 +43,11 @@ def explore(page: PageState, values: SimpleNamespace, answer: Answer, view: View
 def _draw_rows(page: PageState, values: SimpleNamespace, answer: Answer, view: View) -> None:
     """The map of the rows, the scores, the list and the open row."""
     scored, digest = view
-    shown = in_unit(scored, values.unit)
+    shown, marks = in_unit(scored, values.unit), marks_of(answer.result)
     picture, judged = st.columns([0.54, 0.46], gap="large")
     at, controls = st.container(), st.container()
     with controls:
-        listed = choose_rows(scored, shown, values.find, values.rank, values.least)
+        listed = choose_rows(scored, shown, marks, values.find, values.rank, values.least)
     row = values.row - 1 if 0 < values.row <= len(scored.frame) else int((*listed.positions, 0)[0])
     with picture:  # before all else, so that it is the first to be seen
         draw_row_map(scored, shown, row)
@@ -58,7 +59,8 @@ def _draw_rows(page: PageState, values: SimpleNamespace, answer: Answer, view: V
     with controls:
         draw_list_controls(page)
         draw_keep(values.find, "found")
-    draw_list(scored, shown, listed, row, digest)
+    draw_list(scored, shown, marks, listed, row, digest)
+    draw_mark(answer.result, row)
     draw_row(page, values, scored, shown, row, digest)
 
 

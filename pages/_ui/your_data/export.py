@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from gbuq_core.experiments.table.export import (
@@ -16,6 +18,7 @@ from gbuq_core.experiments.table.export import (
 )
 from gbuq_core.tables import (
     ScoredTable,
+    add_marks,
     drift_csv,
     interval_names,
     measure_drift,
@@ -23,10 +26,12 @@ from gbuq_core.tables import (
     to_parquet_bytes,
     with_intervals,
 )
+from gbuq_core.tables.reviewing import Marks
 from pages._ui.export import Download, show_exports
 from pages._ui.your_data.columns import Edits
 from pages._ui.your_data.failing import fails_sections
 from pages._ui.your_data.judged import good_sections
+from pages._ui.your_data.marks import marks_of
 from pages._ui.your_data.report import result_page
 from pages._ui.your_data.results import in_unit
 from pages._ui.your_data.second import second_sections
@@ -42,14 +47,16 @@ def export_table(trained: Trained, view: View, values: SimpleNamespace, link: st
     command = table_command(recipe)
     if command:
         code += f"\n# The same from a terminal:\n# {command}\n"
-    frame = view.scored.frame
+    frame, marks = view.scored.frame, marks_of(trained)
     downloads = (
-        Download("All rows (CSV)", "scored.csv", "text/csv", partial(to_csv_bytes, frame)),
+        Download(
+            "All rows (CSV)", "scored.csv", "text/csv", partial(_marked, to_csv_bytes, frame, marks)
+        ),
         Download(
             "All rows (Parquet)",
             "scored.parquet",
             "application/vnd.apache.parquet",
-            partial(to_parquet_bytes, frame),
+            partial(_marked, to_parquet_bytes, frame, marks),
         ),
     )
     own = (
@@ -134,6 +141,11 @@ def _with_intervals(
 
 def _as_bytes(text: str) -> bytes:
     return text.encode()
+
+
+def _marked(write: Callable[[pd.DataFrame], bytes], frame: pd.DataFrame, marks: Marks) -> bytes:
+    """The rows, with what the reader marked and noted if there is any."""
+    return write(add_marks(frame, marks) if marks else frame)
 
 
 def _drift_bytes(scored: ScoredTable) -> bytes:

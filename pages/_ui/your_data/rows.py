@@ -14,10 +14,12 @@ from gbuq_core.errors import GbuqError
 from gbuq_core.experiments.table.words import why_no_knowledge
 from gbuq_core.tables.finding import Listing, find_rows, list_rows
 from gbuq_core.tables.predicting import row_errors
+from gbuq_core.tables.reviewing import Mark, Marks
 from gbuq_core.tables.scoring import ScoredTable
 from pages._ui.controls import draw_knob
 from pages._ui.notices import show_notice
 from pages._ui.url_state import PageState
+from pages._ui.your_data.marks import review_measures
 from pages._ui.your_data.results import KINDS, Shown
 
 MOST_ROWS = 2000
@@ -53,7 +55,8 @@ def draw_list_controls(page: PageState) -> None:
                 placeholder="age > 60, city = Ulm, knowledge > 0.5, or a word",
                 help="Write conditions on columns or on total, data, knowledge, error and "
                 "prediction (TU, DU and KU work too), with commas between them. Or write a word "
-                "to find in any cell. Put names with commas or signs in quotation marks.",
+                "to find in any cell, or reviewed and not reviewed to list rows by your marks. "
+                "Put names with commas or signs in quotation marks.",
             )
         with rank:
             draw_knob(knobs["rank"])
@@ -61,14 +64,20 @@ def draw_list_controls(page: PageState) -> None:
             draw_knob(knobs["least"])
 
 
-def choose_rows(scored: ScoredTable, shown: Shown, find: str, rank: str, least: bool) -> RowList:
+def choose_rows(
+    scored: ScoredTable, shown: Shown, marks: Marks, find: str, rank: str, least: bool
+) -> RowList:
     """Rows that fit, ranked. A condition that cannot be read keeps the list before."""
     measures = measures_of(scored, shown)
     n_rows = len(scored.frame)
     last = st.session_state.get(_FOUND)
     try:
         # A condition is about the label of a class; the order is by its code.
-        named = {**measures, "prediction": scored.frame["prediction"].array}
+        named = {
+            **measures,
+            "prediction": scored.frame["prediction"].array,
+            **review_measures(marks, n_rows),
+        }
         keep = find_rows(find, _own_cells(scored), named) if find else np.ones(n_rows, bool)
         st.session_state[_FOUND] = keep
     except GbuqError as error:
@@ -85,7 +94,9 @@ def choose_rows(scored: ScoredTable, shown: Shown, find: str, rank: str, least: 
     return RowList(found.positions, found.n_found, n_rows)
 
 
-def draw_list(scored: ScoredTable, shown: Shown, listed: RowList, row: int, digest: str) -> None:
+def draw_list(
+    scored: ScoredTable, shown: Shown, marks: Marks, listed: RowList, row: int, digest: str
+) -> None:
     """The table itself; choosing a row opens it below."""
     if not len(listed.positions):
         show_notice("No row meets the condition.", "none-found")
@@ -95,7 +106,7 @@ def draw_list(scored: ScoredTable, shown: Shown, listed: RowList, row: int, dige
     columns = own[:MOST_COLUMNS]
     most = max(50, min(MOST_ROWS, MOST_CELLS // (len(columns) + 8)))
     positions = listed.positions[:most]
-    frame, config = _frame(scored, shown, positions, columns)
+    frame, config = _frame(scored, shown, marks, positions, columns)
     key = _table_key(digest, positions, shown.unit)
     _mark(key, positions, row)
     st.dataframe(
@@ -147,7 +158,7 @@ def _own_cells(scored: ScoredTable) -> pd.DataFrame:
 
 
 def _frame(
-    scored: ScoredTable, shown: Shown, positions: np.ndarray, columns: list[str]
+    scored: ScoredTable, shown: Shown, marks: Marks, positions: np.ndarray, columns: list[str]
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
     """The cells to send. Columns have neutral names; the reader's are labels only."""
     rows = scored.frame.iloc[positions]
@@ -169,6 +180,12 @@ def _frame(
     if "error" in scored.added.names:
         cells["error"] = rows["error"].to_numpy()
         config["error"] = number("Wrong" if is_class else "Error", format="%.3g", width=75)
+    if marks:
+        found = (marks.get(int(row), Mark(False)) for row in positions)
+        cells["reviewed"] = [mark.note or ("yes" if mark.reviewed else "") for mark in found]
+        config["reviewed"] = st.column_config.TextColumn(
+            "Reviewed", help="The note on a row, or yes where it has none.", width=90
+        )
     flags = scored.predictions.unseen_level | scored.predictions.new_missing
     if flags.any():
         cells["flag"] = np.where(flags[positions], "new value", "")
