@@ -37,8 +37,17 @@ _TERMS = {
     ),
     "knowledge": Term(
         "Knowledge uncertainty",
-        "How much the members disagree because they saw too few rows like this one; "
-        "more such rows reduce it.",
+        "How much the members of the ensemble disagree: independent models disagree where they saw "
+        "few rows, which more rows reduce, and truncations of one model need not.",
+    ),
+    "unfamiliarity": Term(
+        "Unfamiliarity",
+        "How unlike the training rows a row is, from 0 to 1, whatever model scores it; a tenth of "
+        "ordinary rows is above 0.9.",
+    ),
+    "times_beyond": Term(
+        "Times beyond",
+        "How many times as far from the training rows a row is as the farthest ordinary one.",
     ),
     "member": Term("Member", "One model of the ensemble, with predictions of its own."),
     "ensemble": Term("Ensemble", "Several models of the same data whose disagreement is measured."),

@@ -32,7 +32,8 @@ class Uncertainty(NamedTuple):
     data : ndarray of shape (n_samples,)
         Part that more rows cannot remove: noise, overlap of classes (aleatoric).
     knowledge : ndarray of shape (n_samples,)
-        Disagreement of the members: too few rows like this one (epistemic).
+        Disagreement of the members (epistemic). Of independent models it is large where they saw
+        few rows; of truncations of one model it need not be.
     """
 
     total: NDArray[np.float64]

@@ -228,16 +228,15 @@ def draw_scorecard(scored: ScoredTable, cost: str) -> None:
 def show_words() -> None:
     """Definitions from the glossary, and what this page cannot promise."""
     with st.expander("What the words mean, and where to be careful"):
-        names = [*KINDS, "member", "virtual_ensemble", "nll", "rmse", "error_rate", "coverage",
-                 "rejection_curve", "prr"]  # fmt: skip
+        names = [*KINDS, "unfamiliarity", "times_beyond", "member", "virtual_ensemble", "nll",
+                 "rmse", "error_rate", "coverage", "conformal", "rejection_curve",
+                 "prr"]  # fmt: skip
         terms = [GLOSSARY[name] for name in names]
         st.markdown("\n".join(f"- **{term.label}.** {term.definition}" for term in terms))
         st.markdown(
-            "**Unfamiliarity.** How unlike the training rows a row is, from 0 to 1; a tenth of "
-            "ordinary rows is above 0.9. It joins the range of the training rows, novelty (MACAU), "
-            "the distance to the ten nearest rows, affinity (IBUG) and, where they are quick, "
-            "independent models. **Times beyond** is how many times as far a row is as the "
-            "farthest ordinary one. **PRR x to y %** in the sentences above is the 95 % interval "
+            "Unfamiliarity joins the range of the training rows, novelty (MACAU), the distance to "
+            "the ten nearest rows, affinity (IBUG) and, where they are quick, independent models. "
+            "**PRR x to y %** in the sentences above is the 95 % interval "
             "of the PRR over rows drawn again; chance gives 0."
         )
         st.markdown(
