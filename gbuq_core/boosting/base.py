@@ -546,8 +546,8 @@ class BoostedEnsemble(BaseEstimator):
         """What members that stop at these numbers of trees would say.
 
         As `staged_members`, but with the factor or the temperature of ``clocks_``: where a member
-        stops, these are its own predictions. A regression's mean and variance stop at the same
-        number of trees here.
+        stops, these are its own predictions. A regression's variance stops at the same number of
+        trees as the mean here, not where that of the members stops; it moves no mean.
 
         Parameters
         ----------
@@ -561,7 +561,13 @@ class BoostedEnsemble(BaseEstimator):
         """
         matrix, _ = self._encode(X)
         stages = _check_stages(at, self.n_trees_)
-        return self._finish_members(self._raw(matrix, stages, self.plan_.n_models))
+        raw = self._raw(matrix, self._stages_for(stages), self.plan_.n_models)
+        chosen = raw[:, np.searchsorted(self._stages_for(stages), stages)]
+        found = self._finish_members(chosen)
+        if self._scale_trees() is not None:  # the mean of a log-normal law depends on its variance
+            members = self._pick_members(raw, stages).reshape(chosen.shape)
+            found[..., 0] = self._finish_members(members)[..., 0]
+        return found
 
     def _staged(self, X: Any, every: int | None, at: Any) -> StagedMembers:
         """The parameters of the law that the models were trained to predict, at every stage."""

@@ -33,7 +33,7 @@ from gbuq_core.tables.explaining import feature_groups
 from gbuq_core.tables.predicting import Predictions, law_of, predict_rows
 from gbuq_core.tables.schema import best_numbers
 from gbuq_core.tables.scoring import ScoredTable
-from gbuq_core.tables.unfamiliar import judge_versions, parts_of_version
+from gbuq_core.tables.unfamiliar import explain_version, judge_versions
 from gbuq_core.uncertainty import Uncertainty
 from gbuq_core.unfamiliarity import Reason
 from gbuq_core.validation import check_number
@@ -162,7 +162,7 @@ def score_edited(
     X = _versions(scored, row, [_features(scored, cells)])
     said = _predict(scored, row, X)
     lower, upper = _interval(scored, said, level)
-    judged = judge_versions(scored, row, X)
+    found = explain_version(scored, row, X)
     classes = scored.training.target.classes
     return EditedRow(
         classes[int(said.loc[0])] if classes else float(said.loc[0]),
@@ -170,9 +170,9 @@ def score_edited(
         float(upper[0]),
         said.probabilities[0],
         said.uncertainty,
-        math.nan if judged is None else float(judged.score[0]),
-        math.nan if judged is None else float(judged.times_beyond[0]),
-        parts_of_version(scored, row, X),
+        math.nan if found is None else float(found[0].score[0]),
+        math.nan if found is None else float(found[0].times_beyond[0]),
+        () if found is None else found[1],
         tuple(
             (column, note)
             for column, cell in cells.items()

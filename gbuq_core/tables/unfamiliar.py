@@ -311,9 +311,8 @@ def unfamiliarity_parts(scored: ScoredTable, row: int) -> tuple[Reason, ...]:
     [('range', 'x'), ('novelty', 'x'), ('distance', 'x')]
     """
     check_number("row", row, 0, len(scored.frame) - 1, integer=True)
-    if scored.unfamiliarity is None:
-        return ()
-    return parts_of_version(scored, row, scored.scored.X.iloc[[row]])
+    found = explain_version(scored, row, scored.scored.X.iloc[[row]])
+    return () if found is None else found[1]
 
 
 def judge_versions(scored: ScoredTable, row: int, X: pd.DataFrame) -> Unfamiliarity | None:
@@ -334,16 +333,17 @@ def judge_versions(scored: ScoredTable, row: int, X: pd.DataFrame) -> Unfamiliar
     return found.estimator.judge(X) if place is None else found.estimator.judge_instead(X, place)
 
 
-def parts_of_version(scored: ScoredTable, row: int, X: pd.DataFrame) -> tuple[Reason, ...]:
-    """What every measure says about one version of a row, (1, n_features)."""
+def explain_version(
+    scored: ScoredTable, row: int, X: pd.DataFrame
+) -> tuple[Unfamiliarity, tuple[Reason, ...]] | None:
+    """`judge_versions` of one version of a row, (1, n_features), and what every measure says."""
     found = scored.unfamiliarity
     if found is None:
-        return ()
-    place = _place_in_training(scored, row)
-    explain = found.estimator.explain_parts
-    parts = explain(X) if place is None else found.estimator.explain_parts_instead(X, place)
+        return None
+    judged, parts = found.estimator.explain_parts(X, _place_in_training(scored, row))
     columns = _columns_of(scored.training)
-    return tuple(part._replace(column=columns.get(part.column, part.column)) for part in parts[0])
+    told = (part._replace(column=columns.get(part.column, part.column)) for part in parts[0])
+    return judged, tuple(told)
 
 
 def _place_in_training(scored: ScoredTable, row: int) -> int | None:

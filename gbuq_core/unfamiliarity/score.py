@@ -141,6 +141,13 @@ class Reason(NamedTuple):
     what: str
 
 
+class Explained(NamedTuple):
+    """How unfamiliar rows are, and for each what every measure says, in the order of ``parts``."""
+
+    judged: Unfamiliarity
+    parts: list[tuple[Reason, ...]]
+
+
 class _Fold(NamedTuple):
     """Measures learnt from some rows, and what they say of the rows that are the reference."""
 
@@ -387,21 +394,26 @@ class UnfamiliarityScore(BaseEstimator):
         fold, raw = self._fold_without(row), self._read(X)
         return self._instead(fold, encode_rows(fold.space, raw), row)
 
-    def explain_parts(self, X: Any) -> list[tuple[Reason, ...]]:
-        """For each row what every measure says, in the order of ``parts_``.
+    def explain_parts(self, X: Any, row: int | None = None) -> Explained:
+        """What every measure says of each row, with the judgement of all together.
 
         A measure without a column that is alone to blame names none.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+        row : int, optional
+            Judge in the place of this training row, as `judge_instead`.
         """
         raw = self._read(X)
-        encoded = [encode_rows(fold.space, raw) for fold in self._folds]
-        judged = _mean(self._judge_all(raw, encoded))
-        return self._all_reasons(judged, raw, self._folds, encoded)
-
-    def explain_parts_instead(self, X: Any, row: int) -> list[tuple[Reason, ...]]:
-        """The same in the place of a training row, as `judge_instead` judges."""
-        fold, raw = self._fold_without(row), self._read(X)
-        encoded = encode_rows(fold.space, raw)
-        return self._all_reasons(self._instead(fold, encoded, row), raw, [fold], [encoded])
+        if row is not None:
+            fold = self._fold_without(row)
+            encoded = encode_rows(fold.space, raw)
+            judged = self._instead(fold, encoded, row)
+            return Explained(judged, self._all_reasons(judged, raw, [fold], [encoded]))
+        every = [encode_rows(fold.space, raw) for fold in self._folds]
+        judged = _mean(self._judge_all(raw, every))
+        return Explained(judged, self._all_reasons(judged, raw, self._folds, every))
 
     def _fold_without(self, row: int) -> _Fold:
         """The fold that did not learn from a training row."""

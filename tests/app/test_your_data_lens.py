@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from gbuq_core.figures.curves import unpack_curves
-from gbuq_core.tables import ScorePlan, read_table, score_edited, score_table
-from pages._ui.your_data.edit import Edits, Move, read_move
+from gbuq_core.tables import ScorePlan, column_curve, read_table, score_edited, score_table
+from pages._ui.your_data.edit import Edits, Move, read_move, with_point
 from tests.app.your_data_page import csv_of, open_page, says, settle
 
 
@@ -117,3 +117,18 @@ def test_texts_become_values_or_sentences():
     edits.apply(Move(4, True, None, ()), scored, 3, columns)
     assert not edits.cells
     assert edits.seq == 4
+
+
+def test_a_typed_value_is_put_on_the_curve_where_it_belongs():
+    rows = "\n".join(f"{k % 7},{'ab'[k % 2]},{k % 7 + 0.1 * (k % 3)}" for k in range(60))
+    scored = score_table(read_table(f"x,kind,y\n{rows}".encode()), "y", plan=ScorePlan(n_trees=20))
+    for column, value in (("x", 2.5), ("x", -1.0), ("x", 70.0), ("kind", "c")):
+        said = score_edited(scored, 3, {column: value})
+        found = with_point(column_curve(scored, 3, column), value, said)
+        whole = column_curve(scored, 3, column, {column: value})
+        assert found.values == whole.values
+        assert found.texts == whole.texts
+        for one, other in zip(found[4:7], whole[4:7], strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-12)
+        np.testing.assert_allclose(found.uncertainty, whole.uncertainty, rtol=1e-12)
+        assert found.probabilities.shape == whole.probabilities.shape

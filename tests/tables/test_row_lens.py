@@ -169,6 +169,19 @@ def test_the_members_are_stages_of_the_row(scored):
         np.testing.assert_allclose(stages.scale[0, last] ** 2, members[0, 1], rtol=1e-12)
 
 
+def test_the_means_of_a_target_on_a_log_scale_are_the_members_too():
+    frame = make_frame()
+    plan = replace(PLAN, scale="log")
+    table = score_table(as_table(frame.assign(y=np.exp(frame.y).round(6))), "y", plan=plan)
+    members = table.models[table.model_of_row[5]].estimator.predict_members(
+        table.scored.X.iloc[[5]]
+    )[:, 0]
+    stages = grow_row(table, 5)
+    at = np.isin(stages.n_trees, stages.member_trees)
+    np.testing.assert_array_equal(stages.loc[0, at], members[:, 0])
+    assert score_edited(table, 5, {}).lower > 0.0
+
+
 def test_models_and_classes_tree_by_tree():
     plan = replace(PLAN, ensemble="independent", n_members=3)
     table = classified(plan)

@@ -266,14 +266,14 @@ def test_a_version_of_a_training_row_is_judged_by_the_fold_without_it(learnt, ta
         assert same.score[0] == held.score[row]
         assert same.times_beyond[0] == held.times_beyond[row]
         np.testing.assert_array_equal(same.ranks[0], held.ranks[row])
-        parts = learnt.explain_parts_instead(X.iloc[[row]], row)[0]
+        parts = learnt.explain_parts(X.iloc[[row]], row).parts[0]
         assert [part.part for part in parts] == list(PARTS)
         # The part that speaks says what explain_held_out says.
         assert parts[held.speaks[row]] == learnt.explain_held_out([row])[0]
     far = moved(table[0], a=50.0)
     assert learnt.judge_instead(far, 3).score[0] == 1.0
     speaks = learnt.judge(far).speaks[0]
-    assert learnt.explain_parts(far)[0][speaks] == learnt.explain(far)[0]
+    assert learnt.explain_parts(far).parts[0][speaks] == learnt.explain(far)[0]
     with pytest.raises(InvalidParameter, match="row"):
         learnt.judge_instead(far, 450)
 

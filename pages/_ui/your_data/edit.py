@@ -167,10 +167,11 @@ def _editor(
 ) -> Editor:
     cells = tuple(sorted(edits.cells.items()))
     before, said = _score(digest, row, (), scored), _score(digest, row, cells, scored)
-    handles = [_handle(scored, row, digest, column, edits, said) for column in columns]
+    own = _own_cells(digest, row, columns, scored)
+    handles = [_handle(scored, row, digest, column, own[column], edits, said) for column in columns]
     column = columns[edits.grab]
-    curve = _curve(digest, row, column, cells, scored)
-    cell = edits.cells.get(column, prepared_cell(scored.scored, row, column))
+    curve = _curve(digest, row, column, cells, said, scored)
+    cell = edits.cells.get(column, own[column])
     as_text = [_texts(scored, shown, one) for one in (before, said)]
     told = [Told(name, *pair) for name, *pair in zip(_names(scored), *as_text, strict=True)]
     rows = row_map_of(scored, shown, row, _MOST_DOTS)
@@ -180,7 +181,7 @@ def _editor(
         handles,
         told,
         _words(told, edits, said),
-        _editor_curve(scored, shown, row, edits.grab, curve),
+        _editor_curve(scored, shown, own[column], edits.grab, curve),
         _place(curve, cell),
         rows,
         (moved[0], moved[1]),
@@ -188,9 +189,14 @@ def _editor(
 
 
 def _handle(
-    scored: ScoredTable, row: int, digest: str, column: str, edits: Edits, said: EditedRow
+    scored: ScoredTable,
+    row: int,
+    digest: str,
+    column: str,
+    own: Any,
+    edits: Edits,
+    said: EditedRow,
 ) -> Handle:
-    own = prepared_cell(scored.scored, row, column)
     cell = edits.cells.get(column, own)
     texts = _place_texts(digest, row, column, cell, scored)
     text, note = cell_text(cell), dict(said.notes).get(column, "")
@@ -218,7 +224,7 @@ def _place(curve: ColumnCurve, cell: Any) -> int | None:
 
 
 def _editor_curve(
-    scored: ScoredTable, shown: Shown, row: int, handle: int, curve: ColumnCurve
+    scored: ScoredTable, shown: Shown, own: Any, handle: int, curve: ColumnCurve
 ) -> EditorCurve:
     classes = scored.training.target.classes
     n = len(curve.values)
@@ -255,7 +261,6 @@ def _editor_curve(
         )
         for k in range(n)
     ]
-    own = prepared_cell(scored.scored, row, curve.column)
     return EditorCurve(
         handle,
         x,
@@ -322,14 +327,38 @@ def _score(digest: str, row: int, cells: Cells, _scored: ScoredTable) -> EditedR
     return score_edited(_scored, row, dict(cells))
 
 
-def _curve(digest: str, row: int, column: str, cells: Cells, scored: ScoredTable) -> ColumnCurve:
-    """The curve of a column; its own edited value is on it and does not change it otherwise."""
+def _curve(
+    digest: str, row: int, column: str, cells: Cells, said: EditedRow, scored: ScoredTable
+) -> ColumnCurve:
+    """The curve of a column with the row as it is edited on it."""
     others = tuple(pair for pair in cells if pair[0] != column)
     found = _curve_of(digest, row, column, others, scored)
     cell = dict(cells).get(column)
     if cell is None or cell in found.values:
         return found
-    return _curve_of(digest, row, column, cells, scored)
+    return with_point(found, cell, said)
+
+
+def with_point(curve: ColumnCurve, cell: Any, said: EditedRow) -> ColumnCurve:
+    """A curve with one more value, of which it is known what is said."""
+    at = len(curve.values)
+    if curve.kind != "category":
+        at = sum(value < cell for value in curve.values)
+    values = (*curve.values[:at], cell, *curve.values[at:])
+    place = said.prediction if isinstance(said.prediction, float) else said.probabilities.argmax()
+    uncertainty = zip(curve.uncertainty, said.uncertainty, strict=True)
+    return ColumnCurve(
+        curve.column,
+        curve.kind,
+        values,
+        (*curve.texts[:at], cell_text(cell), *curve.texts[at:]),
+        np.insert(curve.loc, at, float(place)),
+        np.insert(curve.lower, at, said.lower),
+        np.insert(curve.upper, at, said.upper),
+        np.insert(curve.probabilities, at, said.probabilities, axis=0),
+        type(curve.uncertainty)(*(np.insert(part, at, one) for part, one in uncertainty)),
+        np.insert(curve.unfamiliarity, at, said.unfamiliarity),
+    )
 
 
 @st.cache_resource(max_entries=64, show_spinner=False, scope="session")
@@ -337,6 +366,14 @@ def _curve_of(
     digest: str, row: int, column: str, cells: Cells, _scored: ScoredTable
 ) -> ColumnCurve:
     return column_curve(_scored, row, column, dict(cells))
+
+
+@st.cache_resource(max_entries=64, show_spinner=False, scope="session")
+def _own_cells(
+    digest: str, row: int, columns: tuple[str, ...], _scored: ScoredTable
+) -> dict[str, Any]:
+    """The row's cells as they are in the file."""
+    return {column: prepared_cell(_scored.scored, row, column) for column in columns}
 
 
 @st.cache_resource(max_entries=256, show_spinner=False, scope="session")
