@@ -140,6 +140,37 @@ def test_a_click_on_a_dot_and_a_choice_in_the_list_open_the_row(page, serve):
     page.mouse.click(box["x"] + 17, box["y"] + 35 * 3.5)  # the box of the third row
     page.wait_for_function("before => !location.search.includes(before)", arg=f"row={row}")
     expect(page.get_by_role("heading", name=f"Row {row}", exact=True)).to_have_count(0)
+    a_value_is_dragged(page)
+
+
+def a_value_is_dragged(page):
+    """The picture follows the hand, and the server says the same when it is let go."""
+    page.locator(".st-key-lens").get_by_text("Edit this row").click()
+    editor = page.locator(".gbuq-editor")
+    cells, slider = editor.locator("td"), editor.locator("input[type=range]").first
+    slider.scroll_into_view_if_needed()
+    wait_ready(page)
+    before, told = cells.all_text_contents(), re.compile("^told$")
+    box = slider.bounding_box()
+    middle = box["y"] + 0.5 * box["height"]
+    page.mouse.move(box["x"] + 0.5 * box["width"], middle)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.98 * box["width"], middle, steps=4)
+    expect(editor).to_have_attribute("data-at", re.compile(r"^\d+$"))  # a place of the slider
+    dragged = cells.all_text_contents()
+    assert dragged != before
+    page.mouse.up()
+    expect(editor).to_have_attribute("data-at", told)
+    assert cells.all_text_contents() == dragged
+    box = editor.locator(".gbuq-handle-box").first
+    box.fill("many")
+    box.press("Enter")
+    editor.get_by_text("is not a number").wait_for()
+    assert cells.all_text_contents() == dragged
+    editor.get_by_role("button", name="Reset", exact=True).click()
+    expect(editor.get_by_text("is not a number")).to_have_count(0)
+    wait_ready(page)
+    assert cells.all_text_contents() == before
 
 
 def test_dots_are_read_and_opened_by_keyboard_and_looked_at_closer(page, serve):
