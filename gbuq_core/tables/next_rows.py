@@ -15,7 +15,7 @@ against random rows is measured by ``benchmarks/own_tables.py --only next_rows``
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -65,6 +65,18 @@ class NextRows:
     unfamiliarity: NDArray[np.float64]
     reasons: tuple[str, ...]
     n_candidates: int
+
+    def first(self, n: int) -> NextRows:
+        """The first rows only: the order does not depend on how many are asked for."""
+        return replace(
+            self,
+            rows=self.rows[:n],
+            weight=self.weight[:n],
+            left=self.left[:n],
+            knowledge=self.knowledge[:n],
+            unfamiliarity=self.unfamiliarity[:n],
+            reasons=self.reasons[:n],
+        )
 
 
 def rank_next(scored: ScoredTable, n: int = 50, rows: NDArray[np.int64] | None = None) -> NextRows:

@@ -11,7 +11,7 @@ from gbuq_core.figures.curves.parts import Part, band, entry, line, rounded
 from gbuq_core.figures.table.rejection import KIND_COLOURS
 from gbuq_core.figures.theme import MethodStyle
 from gbuq_core.metrics import LearningCurve, Verdict
-from gbuq_core.presentation import digits, percent
+from gbuq_core.presentation import NONE, digits, percent
 
 _HEADROOM = 0.12
 _BAND = 0.22
@@ -91,7 +91,7 @@ def learning_figure(
                 entry("NLL", likelihoods[1]),
                 entry("noise", noise),
                 entry("knowledge", knowledge),
-                entry("expected of twice as many", expected),
+                entry("expected of twice as many rows", expected),
             ],
             "read": {
                 "x": rounded(sizes),
@@ -144,6 +144,10 @@ def describe_verdict(verdict: Verdict, is_class: bool, n_most: int) -> str:
         f"{write(verdict.expected_high)}."
     )
     share = percent(verdict.knowledge_share, 0)
+    if verdict.word != verdict.plain:
+        sentences.append(
+            f"The plain difference alone would say: {VERDICTS[verdict.plain].lower()}."
+        )
     if verdict.word == "noise":
         sentences.append(
             f"Knowledge uncertainty is {share} of the total: what is left of the error is noise "
@@ -156,6 +160,19 @@ def describe_verdict(verdict: Verdict, is_class: bool, n_most: int) -> str:
     else:
         sentences.append("The interval is too wide to tell a gain from none.")
     return " ".join(sentences)
+
+
+def say_fall(fall: float, is_class: bool) -> str:
+    """How much a doubling takes off: a share of the RMSE, or nats of the log loss.
+
+    Examples
+    --------
+    >>> say_fall(0.02, False), say_fall(0.02, True), say_fall(math.nan, True)
+    ('2.0 %', '0.0200 nats', '–')
+    """
+    if math.isnan(fall):
+        return NONE
+    return _nats(fall) if is_class else _off(fall)
 
 
 def describe_rule(is_class: bool) -> str:

@@ -276,6 +276,38 @@ COHORTS = Knob(
     pattern=COHORTS_PATTERN,
     help="Names and conditions such as old=age > 60, with | between two cohorts.",
 )
+NO_GROUPS, BY_FAILURES, BY_COLUMN = "no groups", "where it fails", "a column"
+MOST_TO_LABEL = 200
+MORE_ROWS = (
+    Knob("curve", "Train on fewer rows", "switch", False, group="page"),
+    Knob("repeats", "Repeats", "ladder", 10, choices=(5, 10, 20), group="page"),
+    Knob(
+        "curveby",
+        "Groups",
+        "choice",
+        NO_GROUPS,
+        choices=(NO_GROUPS, BY_FAILURES, BY_COLUMN),
+        group="page",
+    ),
+    Knob(
+        "curvegroup",
+        "Group in the picture (0: all rows)",
+        "integer",
+        0,
+        0,
+        30,
+        group="page",
+        box=True,
+    ),
+    Knob(
+        "label",
+        "Rows to label",
+        "ladder",
+        20,
+        choices=(10, 20, 50, 100, MOST_TO_LABEL),
+        group="page",
+    ),
+)
 FIND = Knob(
     "find",
     "Find rows",
@@ -399,6 +431,7 @@ def page_state(
         LENS,
         LEVEL,
         BY,
+        *MORE_ROWS,
         WITHIN,
         CONFORMAL,
         DOUBT,

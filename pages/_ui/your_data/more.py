@@ -1,0 +1,278 @@
+"""More rows: whether they would help, and which rows without a target to label next."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from functools import partial
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import pandas as pd
+import streamlit as st
+
+from gbuq_core.errors import GbuqError
+from gbuq_core.figures.table.learning import (
+    VERDICTS,
+    describe_rule,
+    describe_verdict,
+    learning_figure,
+    say_fall,
+)
+from gbuq_core.knobs import Knob
+from gbuq_core.metrics import LearningCurve
+from gbuq_core.presentation import digits, format_bytes, percent, seconds_text
+from gbuq_core.tables import (
+    Groups,
+    NextRows,
+    ScoredTable,
+    ScoreEstimate,
+    Table,
+    estimate_curve,
+    failing_groups,
+    find_failures,
+    group_column,
+    learning_curve,
+    next_frame,
+    rank_next,
+    to_csv_bytes,
+)
+from pages._ui.controls import draw_knob
+from pages._ui.curves import show_curves
+from pages._ui.jobs_glue import Answer
+from pages._ui.url_state import PageState
+from pages._ui.your_data.explain import Task, ask_job, show_waiting_for_task
+from pages._ui.your_data.results import style_of
+from pages._ui.your_data.state import BY_COLUMN, BY_FAILURES, MOST_TO_LABEL
+from pages._ui.your_data.training import Trained, View, own_key
+
+MEANING = (
+    "The model is trained again on an eighth, a quarter, a half and all of four fifths of the rows "
+    "and judged on the other fifth, several times with other rows. Bands are plus and minus one "
+    "standard error."
+)
+NEXT_MEANING = (
+    "Rows without a target, ranked by what their labels are worth: rows that the members disagree "
+    "about and unfamiliar rows first. A row that falls into the same leaves as a chosen one loses "
+    "weight, so copies are not chosen."
+)
+_COLOURS = {"more": "blue", "noise": "orange", "undecided": "gray"}
+_LEARNING = Task(
+    "curve",
+    "Training on more and more rows",
+    "Cancelled. It is not known whether more rows would help.",
+    "The models could not be trained on fewer rows. The server's log has the details.",
+)
+_RANKING = Task(
+    "next",
+    "Ranking the rows without a target",
+    "Cancelled. The rows without a target are not ranked.",
+    "The rows without a target could not be ranked. The server's log has the details.",
+)
+_CACHED = 16
+_SECONDS_PER_ROW = 1e-3
+_HEIGHT = 420
+
+
+class _Grouped(NamedTuple):
+    """A curve with its groups, or why there are none."""
+
+    curve: LearningCurve
+    problem: str
+
+
+def draw_more(page: PageState, values: SimpleNamespace, answer: Answer, view: View) -> None:
+    """Draw the section."""
+    knobs = {knob.key: knob for knob in page.knobs}
+    _draw_curve(knobs, values, answer.result, view)
+    _draw_next(knobs, values, answer.result, view)
+
+
+def _draw_curve(
+    knobs: Mapping[str, Knob], values: SimpleNamespace, trained: Trained, view: View
+) -> None:
+    st.markdown("**Would more rows help?**", help=MEANING)
+    scored = trained.scored
+    cost = _cost(trained.wanted, values.repeats, scored)
+    switch, repeats, by, column = st.columns(4, vertical_alignment="top")
+    with switch:
+        draw_knob(knobs["curve"])
+    with repeats:
+        draw_knob(knobs["repeats"])
+    with by:
+        draw_knob(knobs["curveby"])
+    with column:
+        if values.curveby == BY_COLUMN and "group" in knobs:
+            draw_knob(knobs["group"])
+    if cost is not None:
+        st.caption(
+            f"Training {4 * values.repeats} models takes about {seconds_text(cost.seconds)} and "
+            f"{format_bytes(cost.bytes)}. The groups train nothing."
+        )
+    if not values.curve:
+        return
+    key = _key(trained, "curve", values.repeats)
+    found = ask_job(_LEARNING, key, lambda job: learning_curve(scored, values.repeats))
+    if not isinstance(found, LearningCurve):
+        show_waiting_for_task(_LEARNING, found, 0.0 if cost is None else cost.seconds)
+        return
+    by = "" if values.curveby != BY_COLUMN else str(getattr(values, "group", ""))
+    grouped = _grouped(str(key), values.curveby, by, found, scored, trained.opened.table)
+    if grouped.problem:
+        st.text(grouped.problem, width="stretch")
+    curve = grouped.curve
+    group = 0
+    if len(curve.names) > 1:
+        draw_knob(knobs["curvegroup"])
+        group = min(int(values.curvegroup), len(curve.names) - 1)
+    verdict = curve.verdict(group)
+    n_most = int(curve.sizes[-1])
+    words = describe_verdict(verdict, curve.is_class, n_most)
+    picture, told = st.columns([0.56, 0.44], gap="large")
+    with told:
+        with st.container(horizontal=True, vertical_alignment="center", key="verdict"):
+            st.badge(VERDICTS[verdict.word], color=_COLOURS[verdict.word])
+            st.text(curve.names[group])
+        st.text(words, width="stretch")
+        st.caption(describe_rule(curve.is_class))
+        if len(curve.names) > 1:
+            _draw_groups(curve)
+    with picture:
+        figure = learning_figure(
+            curve, style_of(view.scored), words, group, values.unit == "variance", _HEIGHT
+        )
+        show_curves(figure, key="learning-curve")
+
+
+def _draw_groups(curve: LearningCurve) -> None:
+    """The verdict of every group."""
+    verdicts = [curve.verdict(group) for group in range(len(curve.names))]
+    write = partial(say_fall, is_class=curve.is_class)
+    st.dataframe(
+        pd.DataFrame(
+            {
+                "c0": list(range(len(verdicts))),
+                "c1": list(curve.names),
+                "c2": curve.n_rows,
+                "c3": [VERDICTS[one.word] for one in verdicts],
+                "c4": [f"{one.n_agreeing} of {one.n_repeats}" for one in verdicts],
+                "c5": [write(one.gain) for one in verdicts],
+                "c6": [write(one.expected) for one in verdicts],
+                "c7": [percent(one.knowledge_share, 0) for one in verdicts],
+            }
+        ),
+        hide_index=True,
+        column_config={
+            "c0": st.column_config.NumberColumn("No.", format="%d"),
+            "c1": st.column_config.TextColumn("Group"),
+            "c2": st.column_config.NumberColumn("Rows", format="%d"),
+            "c3": st.column_config.TextColumn("Verdict"),
+            "c4": st.column_config.TextColumn("Repeats"),
+            "c5": st.column_config.TextColumn("Last doubling"),
+            "c6": st.column_config.TextColumn("Next (expected)"),
+            "c7": st.column_config.TextColumn("Knowledge"),
+        },
+        alt=f"Verdicts on {len(verdicts)} groups of rows.",
+    )
+
+
+def _draw_next(
+    knobs: Mapping[str, Knob], values: SimpleNamespace, trained: Trained, view: View
+) -> None:
+    st.markdown("**Which rows should be labelled next?**", help=NEXT_MEANING)
+    scored = view.scored
+    n_candidates = int((~scored.scored.known).sum())
+    if not n_candidates:
+        st.text(
+            "Every row has a target. Drop a second file with rows that have none to see which of "
+            "them to label first.",
+            width="stretch",
+        )
+        return
+    if scored.unfamiliarity is None:
+        st.text("The ranking needs how unfamiliar the rows are, which is not measured yet.")
+        return
+    key = _key(trained, "next", view.digest)
+    found = ask_job(_RANKING, key, lambda job: rank_next(scored, MOST_TO_LABEL))
+    if not isinstance(found, NextRows):
+        show_waiting_for_task(_RANKING, found, 1.0 + _SECONDS_PER_ROW * n_candidates)
+        return
+    draw_knob(knobs["label"])
+    first = found.first(values.label)
+    frame = next_frame(scored, first)
+    st.text(_describe_next(first, values.label), width="stretch")
+    unit = "nats" if scored.training.target.classes else "variance"
+    st.dataframe(
+        pd.DataFrame(
+            {
+                "c0": range(1, len(first.rows) + 1),
+                "c1": first.rows + 1,
+                "c2": [digits(value) for value in first.knowledge],
+                "c3": [f"{value:.2f}" for value in first.unfamiliarity],
+                "c4": [percent(value, 0) for value in first.left],
+                "c5": list(first.reasons),
+            }
+        ),
+        hide_index=True,
+        column_config={
+            "c0": st.column_config.NumberColumn("Rank", format="%d"),
+            "c1": st.column_config.NumberColumn("Row", format="%d", help="In the file, from 1."),
+            "c2": st.column_config.TextColumn(f"Knowledge ({unit})"),
+            "c3": st.column_config.TextColumn("Unfamiliarity"),
+            "c4": st.column_config.TextColumn(
+                "Still new", help="What rows chosen before leave of its weight."
+            ),
+            "c5": st.column_config.TextColumn("Reason", width="large"),
+        },
+        alt=f"{len(first.rows)} rows to label next.",
+    )
+    st.download_button(
+        "Rows to label (CSV)",
+        data=partial(to_csv_bytes, frame),
+        file_name="rows-to-label.csv",
+        mime="text/csv",
+        key="_download_next",
+        on_click="ignore",
+    )
+
+
+def _describe_next(first: NextRows, wanted: int) -> str:
+    told = f"{len(first.rows):,} of {first.n_candidates:,} rows without a target."
+    if len(first.rows) < min(wanted, first.n_candidates):
+        told += " The others fall into the same leaves as these: their labels would say the same."
+    return told
+
+
+def _key(trained: Trained, slot: str, asked: Hashable) -> tuple[Hashable, ...]:
+    key: tuple[Hashable, ...] = ("your data", slot, trained.wanted, asked)
+    if trained.opened.is_upload or trained.wanted.second:
+        return own_key(key)
+    return key
+
+
+@st.cache_resource(max_entries=_CACHED, show_spinner=False, scope="session")
+def _cost(wanted: Any, n_repeats: int, _scored: ScoredTable) -> ScoreEstimate | None:
+    try:
+        return estimate_curve(_scored.training, _scored.plan, n_repeats)
+    except GbuqError:  # the fit says it
+        return None
+
+
+@st.cache_resource(max_entries=_CACHED, show_spinner=False, scope="session")
+def _grouped(
+    digest: str, by: str, column: str, _curve: LearningCurve, _scored: ScoredTable, _table: Table
+) -> _Grouped:
+    try:
+        groups = _groups_of(by, column, _scored, _table)
+    except GbuqError as error:
+        return _Grouped(_curve, str(error))
+    return _Grouped(_curve if groups is None else _curve.by(*groups), "")
+
+
+def _groups_of(by: str, column: str, scored: ScoredTable, table: Table) -> Groups | None:
+    training = scored.training
+    if by == BY_FAILURES:
+        return failing_groups(scored, find_failures(scored))
+    names = {each.name for each in training.schema.columns}
+    if by != BY_COLUMN or column not in names or table.n_rows != len(training.X):
+        return None
+    return group_column(table, training.schema.column(column), pd.RangeIndex(table.n_rows))

@@ -1,0 +1,60 @@
+"""Your data, section "More rows": a learning curve with a verdict, and the rows to label next."""
+
+import numpy as np
+
+from tests.app.your_data_page import csv_of, open_page, says, settle, texts
+
+VERDICTS = {"Collect more rows", "Inherent noise", "Not decided"}
+
+
+def make_file(n=160, n_unlabelled=20):
+    rng = np.random.default_rng(0)
+    x, z = rng.normal(size=(2, n))
+    y = np.round(x * z + 0.1 * rng.normal(size=n), 4).astype(object)
+    y[-n_unlabelled:] = ""
+    return csv_of(x=x.round(4), z=z.round(4), shop=np.where(x > 0, "=north", "south"), y=y)
+
+
+def frames_with(at, column):
+    return [frame.value for frame in at.dataframe if column in frame.value.columns]
+
+
+def settle_all(at):
+    """Each job may start the next one: the model, how unfamiliar rows are, their ranking."""
+    for _ in range(3):
+        settle(at)
+    return at
+
+
+def test_the_section_trains_when_asked_and_ranks_the_rows_without_a_target():
+    at = open_page(make_file(), section="More rows", trees="50", target="y", repeats="5")
+    settle_all(at)
+    assert not at.exception
+    assert any("Training 20 models takes about" in element.value for element in at.caption)
+    assert not says(at, "repeats.")  # nothing is trained before it is asked for
+    assert says(at, "20 of 20 rows without a target.")
+    (listed,) = frames_with(at, "c5")
+    assert listed["c1"].between(141, 160).all()
+    at.select_slider(key="label").set_value(10).run()
+    assert says(at, "10 of 20 rows without a target.")
+
+    at.toggle(key="curve").set_value(True).run()
+    settle(at)
+    assert not at.exception
+    assert says(at, "From 56 to 112 rows, the RMSE")
+    assert any(word in element.value for element in at.markdown for word in VERDICTS)
+    at.radio(key="curveby").set_value("a column").run()
+    at.selectbox(key="group").set_value("shop").run()
+    assert not at.exception
+    groups = next(frame for frame in frames_with(at, "c7"))
+    assert groups["c1"].tolist() == ["all rows", "=north", "south"]
+    assert groups["c2"].tolist()[0] == 140
+    assert set(groups["c3"]) <= VERDICTS
+    at.number_input(key="curvegroup").set_value(2.0).run()
+    assert "south" in texts(at)
+
+
+def test_without_a_row_to_label_it_says_what_to_do():
+    at = open_page(section="More rows", trees="50")
+    assert says(at, "Every row has a target. Drop a second file")
+    assert not at.exception
