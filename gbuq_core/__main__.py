@@ -271,7 +271,7 @@ def _print_comparison(found: MethodComparison) -> None:
     lines = [["Method", *heads, "Seconds"]]
     for method in found.methods:
         if method.error:
-            print(f"{method.label}: {method.error}", file=sys.stderr)
+            print(method.error, file=sys.stderr)
             continue
         cells = [write_cell(found, method, score) for score in found.scores]
         lines.append([method.label, *cells, short(method.seconds, 2)])

@@ -461,7 +461,9 @@ def run_method(
     except Cancelled:
         raise
     except GbuqError as error:
-        return _failed(key, made, str(error), began)
+        told = str(error)
+        label = METHODS[key].label
+        return _failed(key, made, told if label in told else f"{label}: {told}", began)
     except MemoryError:
         return _failed(key, made, f"{METHODS[key].label} ran out of memory.", began)
     except Exception as error:  # of a library: the other methods go on

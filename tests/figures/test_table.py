@@ -7,6 +7,7 @@ import pytest
 
 from gbuq_core.figures.clocks import ChosenCurve, clocks_figure
 from gbuq_core.figures.table import coverage as table_coverage
+from gbuq_core.figures.table.compared import ScoreGaps, compared_figure
 from gbuq_core.figures.table.features import FeatureValue, contributions_figure, positions_figure
 from gbuq_core.figures.table.members import (
     MemberClasses,
@@ -206,3 +207,24 @@ def test_members_of_a_classification_show_the_most_probable_classes():
     bars, dots = (layer["data"]["values"] for layer in spec["layer"])
     assert [bar["c0"] for bar in bars] == ["b", "c (true)", "a"]
     assert len(dots) == 6
+
+
+def test_compared_methods_stand_beside_their_names_with_their_intervals():
+    gaps = ScoreGaps("NLL", np.array([0.0, 0.2]), np.array([0.0, -0.1]), np.array([0.0, 0.5]))
+    styles = [METHOD_STYLES["ibug"], METHOD_STYLES["ibug_cbu"]]
+    figure = compared_figure(styles, [gaps, gaps._replace(label="CRPS")], "words")
+    assert figure.spec["alt"] == "words"
+    assert figure.spec["x"]["ticks"]["labels"] == ["IBUG", "IBUG + virtu…"]
+    first, second = figure.spec["panels"]
+    assert [panel["label"] for panel in (first, second)] == ["NLL", "CRPS"]
+    assert first["range"][0] < -0.1 < 0.5 < first["range"][1]
+    intervals = [layer for layer in first["layers"] if layer.get("width") == 3.0]
+    assert [layer["y"] for layer in intervals if layer["kind"] == "line"] == [
+        [0.0, 0.0],
+        [-0.1, 0.5],
+    ]
+    assert read_by_name(figure)["NLL to"] == [0.0, 0.5]
+    json.dumps(figure.spec, allow_nan=False)
+    alone = compared_figure(styles[:1], [ScoreGaps("NLL", *np.zeros((3, 1)))], "words")
+    low, high = alone.spec["panels"][0]["range"]
+    assert low < 0.0 < high

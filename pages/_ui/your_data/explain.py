@@ -27,7 +27,7 @@ from pages._ui.jobs_glue import POLL_SECONDS, WAIT_SECONDS, session_user
 from pages._ui.notices import show_notice
 from pages._ui.your_data.training import own_key
 
-ROW_SLOTS = ("row", "change", "leaves", "unfamiliar", "drift", "curve", "next")
+ROW_SLOTS = ("row", "change", "leaves", "unfamiliar", "drift", "curve", "next", "methods")
 AT_ONCE_SECONDS = 0.5  # longer ones do not hold up the page
 _CACHED = 64
 

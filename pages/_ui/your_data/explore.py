@@ -15,12 +15,13 @@ from pages._ui.your_data.export import export_table
 from pages._ui.your_data.failing import draw_failing
 from pages._ui.your_data.judged import draw_judged
 from pages._ui.your_data.marks import draw_mark, marks_of
+from pages._ui.your_data.methods import comparison_downloads, draw_methods
 from pages._ui.your_data.more import draw_more
 from pages._ui.your_data.results import draw_row_map, draw_scorecard, draw_scores, in_unit
 from pages._ui.your_data.row import draw_row
 from pages._ui.your_data.rows import choose_rows, draw_list, draw_list_controls
 from pages._ui.your_data.second import draw_second
-from pages._ui.your_data.sections import FAILS, GOOD, MORE, ROWS, SECOND, choose_section
+from pages._ui.your_data.sections import FAILS, GOOD, METHODS, MORE, ROWS, SECOND, choose_section
 from pages._ui.your_data.training import View, measured_line
 
 _DRAWN = "_data_drawn"  # the digest of the view whose picture was sent last
@@ -38,7 +39,8 @@ def explore(page: PageState, values: SimpleNamespace, answer: Answer, view: View
     values = read_again(page, values)
     draw = _DRAW[values.section]
     draw(page, values, answer, view)
-    export_table(answer.result, view, values, link_to(page, values))
+    more = comparison_downloads(values, answer, view)
+    export_table(answer.result, view, values, link_to(page, values), more)
 
 
 def _draw_rows(page: PageState, values: SimpleNamespace, answer: Answer, view: View) -> None:
@@ -81,6 +83,7 @@ def _draw_fails(page: PageState, values: SimpleNamespace, answer: Answer, view: 
 # What draws each section; all take the page, its values, the answer and the view.
 _DRAW: dict[str, Callable[[PageState, SimpleNamespace, Answer, View], None]] = {
     ROWS: _draw_rows,
+    METHODS: draw_methods,
     GOOD: _draw_good,
     FAILS: _draw_fails,
     MORE: draw_more,

@@ -39,8 +39,14 @@ from pages._ui.your_data.training import Trained, View, cut_of
 from pages._ui.your_data.unfamiliar import unfamiliar_sections
 
 
-def export_table(trained: Trained, view: View, values: SimpleNamespace, link: str) -> None:
-    """Code, link, the whole table as CSV and Parquet."""
+def export_table(
+    trained: Trained,
+    view: View,
+    values: SimpleNamespace,
+    link: str,
+    more: tuple[Download, ...] = (),
+) -> None:
+    """Code, link, the whole table as CSV and Parquet, and what the open section adds."""
     view = with_levels(view, values)
     recipe = _recipe(trained, values, view.scored)
     code = table_code(recipe)
@@ -74,7 +80,7 @@ def export_table(trained: Trained, view: View, values: SimpleNamespace, link: st
             "Drift by column (CSV)", "drift.csv", "text/csv", partial(_drift_bytes, view.scored)
         )
         downloads = (*downloads, drift)
-    show_exports("your-data", code, link, (*downloads, *own, page))
+    show_exports("your-data", code, link, (*downloads, *own, *more, page))
     st.caption(intervals_line(view.scored))
     if view.scored.unfamiliarity is None:
         st.caption("The downloads do not hold unfamiliarity: it is not measured yet.")

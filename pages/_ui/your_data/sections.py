@@ -18,7 +18,7 @@ SECTION = Knob(
     "Section",
     "choice",
     ROWS,
-    choices=(ROWS, GOOD, FAILS, MORE, SECOND),
+    choices=(ROWS, METHODS, GOOD, FAILS, MORE, SECOND),
     group="page",
 )
 WHY, DECIDE, MEMBERS = "Why", "Rows that decide", "Tree by tree"

@@ -12,6 +12,7 @@ import streamlit as st
 from gbuq_core.knobs import Knob
 from gbuq_core.tables import BUILTIN_TABLES
 from gbuq_core.tables.cohorts import COHORTS_PATTERN, MOST_CHARACTERS
+from gbuq_core.tables.comparing import MOST_METHODS, compared_methods
 from gbuq_core.tables.predicting import CYCLES
 from pages._ui.knobs import Preset, read_knob
 from pages._ui.url_state import PageState
@@ -198,6 +199,16 @@ PRESETS = (
     ),
 )
 # Drawn by the page beside the table, not in the sidebar.
+COMPARE = Knob(
+    "compare",
+    "Methods to compare",
+    "choices",
+    (),
+    choices=tuple(method.label for method in compared_methods() if method.predicts),
+    most=MOST_METHODS,
+    group="page",
+    help="At most four. Without a choice, a few quick ones are compared.",
+)
 LEVEL = Knob(
     "level",
     "As sure as",
@@ -413,6 +424,7 @@ def page_state(
     data = (TABLE, *target, TASK, *splitting, scale)
     table = (
         SECTION,
+        COMPARE,
         Knob("rank", "Rank by", "choice", "total", choices=RANKS, group="page"),
         Knob("least", "Lowest first", "switch", False, group="page"),
         FIND,

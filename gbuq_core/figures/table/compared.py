@@ -1,0 +1,97 @@
+"""Methods side by side: how far each one's scores are from the reference's, with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from gbuq_core.figures.curves import Curves
+from gbuq_core.figures.curves.parts import Part, entry, line, rounded
+from gbuq_core.figures.theme import MethodStyle
+from gbuq_core.figures.vega import cut
+
+_LONGEST = 13  # letters of a name below the picture: four have room on a phone
+_WIDTH, _DOT = 3.0, 9
+
+
+class ScoreGaps(NamedTuple):
+    """Differences of one score, one for each method; 0 for the reference itself.
+
+    Attributes
+    ----------
+    label : str
+        The score with its unit.
+    value, low, high : ndarray of shape (n_methods,)
+        The difference and the ends of its 95 % interval.
+    """
+
+    label: str
+    value: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
+def compared_figure(
+    styles: Sequence[MethodStyle], gaps: Sequence[ScoreGaps], alt: str, height: int = 130
+) -> Curves:
+    """A panel for each score; an interval that crosses the dotted line at 0 tells nothing apart.
+
+    Parameters
+    ----------
+    styles : sequence of MethodStyle
+        One for each method, in the order of the differences.
+    gaps : sequence of ScoreGaps
+        At least one.
+    alt : str
+    height : int
+        Of a panel, in pixels.
+    """
+    places = np.arange(1.0, len(styles) + 1.0)
+    ends = [0.5, len(styles) + 0.5]
+    names = [style.label for style in styles]
+    zero = line(ends, [0.0, 0.0], "text", 1.2, "2 3")
+    values = [
+        {"name": f"{gap.label}{name}", "at": rounded(part)}
+        for gap in gaps
+        for name, part in (("", gap.value), (" from", gap.low), (" to", gap.high))
+    ]
+    spec = {
+        "name": "methods",
+        "alt": alt,
+        "height": len(gaps) * height + 44,
+        "hint": "Point at the picture, or use its arrow keys, to read values.",
+        "x": {
+            "range": ends,
+            "label": "",
+            "ticks": {"ticks": places.tolist(), "labels": [cut(name, _LONGEST) for name in names]},
+        },
+        "panels": [_panel(gap, places, styles, zero, 1.0 / len(gaps)) for gap in gaps],
+        "legend": [entry("no difference", zero)],
+        "read": {"x": places.tolist(), "names": names, "label": "", "values": values},
+    }
+    return Curves(spec)
+
+
+def _panel(
+    gap: ScoreGaps,
+    places: np.ndarray,
+    styles: Sequence[MethodStyle],
+    zero: Part,
+    share: float,
+) -> Part:
+    layers = [zero]
+    for k, style in enumerate(styles):
+        at = float(places[k])
+        layers.append(line([at, at], [gap.low[k], gap.high[k]], style.colour, _WIDTH))
+        dot = line([at], [gap.value[k]], style.colour)
+        layers.append({**dot, "kind": "dots", "opacity": 1.0, "size": _DOT})
+    low, high = float(np.min(gap.low)), float(np.max(gap.high))
+    room = 0.08 * (high - low) or 1.0
+    return {
+        "share": share,
+        "range": [low - room, high + room],
+        "label": gap.label,
+        "layers": layers,
+    }

@@ -1,0 +1,297 @@
+"""Any method, side by side: up to four on the same held-out rows, trained when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from functools import partial
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from gbuq_core.figures.curves import Curves
+from gbuq_core.figures.table.compared import ScoreGaps, compared_figure
+from gbuq_core.figures.theme import METHOD_STYLES
+from gbuq_core.jobs import Job
+from gbuq_core.methods import METHODS
+from gbuq_core.presentation import format_bytes, seconds_text
+from gbuq_core.tables import (
+    MethodComparison,
+    MethodRun,
+    Prepared,
+    ScoredTable,
+    ScorePlan,
+    compare_runs,
+    describe_comparison,
+    estimate_method,
+    run_methods,
+    to_csv_bytes,
+    why_not_compared,
+)
+from gbuq_core.tables.comparing import (
+    compared_methods,
+    method_of_plan,
+    plan_of_method,
+    run_of_scored,
+    write_cell,
+)
+from pages._ui.controls import draw_knob
+from pages._ui.curves import show_curves
+from pages._ui.export import Download
+from pages._ui.jobs_glue import Answer
+from pages._ui.url_state import PageState
+from pages._ui.your_data.explain import Task, ask_job, show_waiting_for_task
+from pages._ui.your_data.sections import METHODS as METHODS_SECTION
+from pages._ui.your_data.state import COMPARE
+from pages._ui.your_data.training import Trained, View, own_key
+
+MEANING = (
+    "All methods are trained on the same rows and judged on the same held-out rows. ± is one "
+    "standard error over these rows, brackets hold 95 % bands. Two methods are not told apart "
+    "where the 95 % interval of their difference on the same rows contains 0. Intervals tell what "
+    "other rows would change, not what another training would."
+)
+_BY_LABEL = {method.label: method.key for method in compared_methods() if method.predicts}
+_TASK = Task(
+    "methods",
+    "Training the methods one after the other",
+    "Cancelled. Methods that were done are kept.",
+    "The methods could not be compared. The server's log has the details.",
+)
+_ASKED = "_data_methods_asked"
+_MODELS = 5  # of an independent ensemble, unless the page trains one
+_SUGGESTED = ("sglb", "macau_linear", "ibug", "vrf")
+_MOST_SUGGESTED = 3
+_IN_PICTURE = ("nll", "crps", "rmse", "error_rate")
+_CACHED = 32
+
+
+class _Setting(NamedTuple):
+    """What runs depend on besides their own plan, and how they are made."""
+
+    name: tuple[Hashable, ...]
+    prepared: Prepared
+    plan: ScorePlan
+    protocol: str
+    task: str
+
+
+class _Asked(NamedTuple):
+    """A press of Compare: all that was wanted, and which methods were to be trained for it."""
+
+    wanted: Hashable
+    missing: tuple[str, ...]
+
+
+def draw_methods(page: PageState, values: SimpleNamespace, answer: Answer, view: View) -> None:
+    """Draw the section: the choice, what it costs, the table, the picture and the words."""
+    setting = _setting(answer.result)
+    reasons = _reasons(setting.name, setting.plan, setting.prepared)
+    st.markdown("**How do other methods do on the same rows?**", help=MEANING)
+    knob = next(knob for knob in page.knobs if knob.key == COMPARE.key)
+    able = [label for label, key in _BY_LABEL.items() if not reasons[key]]
+    offered = tuple(label for label in _BY_LABEL if label in able or label in values.compare)
+    chosen = draw_knob(replace(knob, choices=offered))
+    keys, told = _chosen(chosen, reasons, setting, view.scored)
+    for sentence in told:
+        st.text(sentence, width="stretch")
+    runs = _runs_of(keys, setting, view)
+    missing = [key for key in keys if key not in runs]
+    if missing:
+        _draw_running(keys, missing, setting)
+        runs = _runs_of(keys, setting, view)
+    if runs:
+        _draw_comparison(_comparison(_name(runs, setting, view), tuple(runs.values())))
+    _draw_reasons(reasons)
+
+
+def comparison_downloads(
+    values: SimpleNamespace, answer: Answer, view: View
+) -> tuple[Download, ...]:
+    """The table of all scores and differences, if methods were compared."""
+    if values.section != METHODS_SECTION:
+        return ()
+    setting = _setting(answer.result)
+    reasons = _reasons(setting.name, setting.plan, setting.prepared)
+    keys, _ = _chosen(values.compare, reasons, setting, view.scored)
+    runs = _runs_of(keys, setting, view)
+    if not any(not run.error for run in runs.values()):
+        return ()
+    found = _comparison(_name(runs, setting, view), tuple(runs.values()))
+    make = partial(_frame_bytes, found)
+    return (Download("Methods compared (CSV)", "methods.csv", "text/csv", make),)
+
+
+def _setting(trained: Trained) -> _Setting:
+    wanted, scored = trained.wanted, trained.scored
+    plan = wanted.plan if not wanted.plan.one_model else replace(wanted.plan, n_members=_MODELS)
+    protocol = "held_out" if scored.protocol == "new_file" else scored.protocol
+    name = (wanted.table, wanted.edits, wanted.target, wanted.task, protocol)
+    return _Setting(name, scored.training, plan, protocol, scored.training.target.task)
+
+
+def _chosen(
+    labels: Sequence[str], reasons: dict[str, str], setting: _Setting, scored: ScoredTable
+) -> tuple[list[str], list[str]]:
+    """Which methods to compare, and what is said about the choice."""
+    if labels:
+        keys = [_BY_LABEL[label] for label in labels]
+        return [key for key in keys if not reasons[key]], [reasons[k] for k in keys if reasons[k]]
+    trained = method_of_plan(scored.plan, setting.task)
+    quick = [key for key in _SUGGESTED if not reasons[key] and key != trained]
+    keys = [*([trained] if trained else []), *quick][:_MOST_SUGGESTED]
+    names = ", ".join(METHODS[key].label for key in keys)
+    return keys, [f"Without a choice, these are compared: {names}."]
+
+
+def _runs_of(keys: Sequence[str], setting: _Setting, view: View) -> dict[str, MethodRun]:
+    """The runs that are there already, in the order of the keys."""
+    trained = method_of_plan(view.scored.plan, setting.task)
+    kept, found = _kept(), {}
+    for key in keys:
+        if key == trained:
+            found[key] = _trained_run(view.digest, key, view.scored)
+            continue
+        run = kept.get((setting.name, plan_of_method(key, setting.task, setting.plan)))
+        if run is not None:
+            found[key] = run
+    return found
+
+
+def _draw_running(keys: Sequence[str], missing: Sequence[str], setting: _Setting) -> None:
+    """What is still to be trained: its cost and the button, or how far it is."""
+    plans = tuple(plan_of_method(key, setting.task, setting.plan) for key in keys)
+    wanted = (setting.name, plans)
+    asked: _Asked | None = st.session_state.get(_ASKED)
+    if asked is None or asked.wanted != wanted:
+        seconds, size = _cost(missing, setting)
+        names = ", ".join(METHODS[one].label for one in missing)
+        with st.container(horizontal=True, vertical_alignment="center", key="compare-methods"):
+            new = _Asked(wanted, tuple(missing))
+            st.button("Compare", key="_methods_compare", on_click=_ask, args=(new,), type="primary")
+            st.text(f"Training {names} takes about {seconds_text(seconds)} and {size}.")
+        return
+    kept, name = _kept(), setting.name
+
+    def keep(run: MethodRun) -> None:
+        kept[(name, plan_of_method(run.key, setting.task, setting.plan))] = run
+
+    def work(job: Job) -> bool:
+        # Those that were done before a Cancel stay done.
+        left = [
+            key
+            for key in asked.missing
+            if (name, plan_of_method(key, setting.task, setting.plan)) not in kept
+        ]
+        if left:
+            run_methods(left, setting.prepared, setting.plan, setting.protocol, keep)
+        return True
+
+    # Its key does not change while methods get done one by one.
+    key = own_key(("your data", "methods", wanted, asked.missing))
+    found = ask_job(_TASK, key, work)
+    if found is not True:
+        show_waiting_for_task(_TASK, found, _cost(asked.missing, setting)[0])
+
+
+def _cost(keys: Sequence[str], setting: _Setting) -> tuple[float, str]:
+    """Seconds of training these, and the most memory as text."""
+    costs = [estimate_method(key, setting.prepared, setting.plan, setting.protocol) for key in keys]
+    return sum(cost.seconds for cost in costs), format_bytes(max(cost.bytes for cost in costs))
+
+
+def _ask(asked: _Asked) -> None:
+    st.session_state[_ASKED] = asked
+
+
+def _draw_comparison(found: MethodComparison) -> None:
+    for method in found.methods:
+        if method.error:
+            st.text(method.error, width="stretch")
+    if not found.scores:
+        return
+    done = [method for method in found.methods if method.scores]
+    columns = {"c0": [method.label for method in done]}
+    config = {"c0": st.column_config.TextColumn("Method")}
+    for number, score in enumerate(found.scores, 1):
+        columns[f"c{number}"] = [write_cell(found, method, score) for method in done]
+        unit = f" ({score.unit})" if score.unit else ""
+        config[f"c{number}"] = st.column_config.TextColumn(
+            f"{score.label}{unit}", help=score.meaning
+        )
+    columns["seconds"] = [seconds_text(method.seconds) for method in done]
+    config["seconds"] = st.column_config.TextColumn("Time")
+    words = describe_comparison(found)
+    st.dataframe(
+        pd.DataFrame(columns), hide_index=True, column_config=config, alt=" ".join(words),
+        key="methods-table",
+    )  # fmt: skip
+    st.caption(f"Measured on {found.n_rows:,} rows that no method learnt from, the same for all.")
+    if len(done) < 2:
+        return
+    picture, told = st.columns([0.5, 0.5], gap="large")
+    with picture:
+        st.markdown("**Differences to the best, with 95 % intervals**")
+        show_curves(_figure(found, " ".join(words)), key="methods-picture")
+    with told:
+        for sentence in words:
+            st.text(sentence, width="stretch")
+
+
+def _figure(found: MethodComparison, alt: str) -> Curves:
+    done = [method for method in found.methods if method.scores]
+    gaps = []
+    for score in found.scores:
+        if score.key not in _IN_PICTURE:
+            continue
+        parts = [method.differences.get(score.key) for method in done]
+        value, low, high = (
+            np.array([0.0 if part is None else getattr(part, end) for part in parts])
+            for end in ("value", "low", "high")
+        )
+        gaps.append(ScoreGaps(score.label, value, low, high))
+    return compared_figure([METHOD_STYLES[method.key] for method in done], gaps, alt)
+
+
+def _draw_reasons(reasons: dict[str, str]) -> None:
+    unable = [reason for key, reason in reasons.items() if reason and METHODS[key].predicts]
+    if not unable:
+        return
+    with st.expander(f"{len(unable)} methods cannot be compared on this table"):
+        for reason in unable:
+            st.caption(reason)
+
+
+def _name(
+    runs: dict[str, MethodRun], setting: _Setting, view: View
+) -> tuple[tuple[Hashable, ...], str, tuple[ScorePlan, ...], tuple[str, ...]]:
+    """All that a comparison of runs depends on."""
+    return setting.name, view.digest, tuple(run.plan for run in runs.values()), tuple(runs)
+
+
+def _frame_bytes(found: MethodComparison) -> bytes:
+    return to_csv_bytes(found.frame())
+
+
+@st.cache_resource(scope="session", show_spinner=False)
+def _kept() -> dict[Hashable, MethodRun]:
+    """Runs of this session, by the table and their plan: none is trained twice."""
+    return {}
+
+
+@st.cache_resource(max_entries=8, show_spinner=False, scope="session")
+def _trained_run(digest: str, key: str, _scored: ScoredTable) -> MethodRun:
+    return run_of_scored(key, _scored)
+
+
+@st.cache_resource(max_entries=_CACHED, show_spinner=False, scope="session")
+def _comparison(name: Hashable, _runs: tuple[MethodRun, ...]) -> MethodComparison:
+    return compare_runs(_runs)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False, scope="session")
+def _reasons(name: tuple[Hashable, ...], plan: ScorePlan, _prepared: Prepared) -> dict[str, str]:
+    return why_not_compared(_prepared, plan)
