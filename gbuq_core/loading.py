@@ -20,6 +20,8 @@ from gbuq_core.model_files.archive import read_archive
 from gbuq_core.model_files.contents import errors_as_damage, read_bytes, require
 from gbuq_core.soft_trees.saving import KINDS as SOFT_TREES
 from gbuq_core.soft_trees.saving import build_soft_trees
+from gbuq_core.unfamiliarity.saving import KINDS as UNFAMILIARITY
+from gbuq_core.unfamiliarity.saving import build_unfamiliarity
 
 _BUILDERS = {
     **dict.fromkeys(("regressor", "classifier"), build_ensemble),
@@ -32,6 +34,7 @@ _BUILDERS_AROUND = {
     **dict.fromkeys(CALIBRATED, build_calibrated),
     **dict.fromkeys(IBUG, build_ibug),
     **dict.fromkeys(BASELINES, build_baseline),
+    **dict.fromkeys(UNFAMILIARITY, build_unfamiliarity),
 }
 _DEEPEST = 4  # files within files
 

@@ -91,6 +91,13 @@ class RangePart:
         n = len(reference.raw)
         self._surprise = -np.log((strange.sum(axis=0) + 1.0) / (n + 1.0))
 
+    @classmethod
+    def restore(cls, columns: Columns, space: Space, surprise: NDArray[np.float64]) -> RangePart:
+        """As it was learnt, from a file."""
+        part = cls.__new__(cls)
+        part._columns, part._space, part._surprise = columns, space, surprise
+        return part
+
     def measure(self, rows: EncodedRows) -> NDArray[np.float64]:
         """The largest of a row's columns, (n,)."""
         found: NDArray[np.float64] = self.shares(rows).max(axis=1, initial=0.0)
@@ -157,6 +164,14 @@ class NoveltyPart(_Beyond):
         self._of = matrix_columns(learning.columns, learning.space)
         self._n_columns = len(learning.columns.names)
 
+    @classmethod
+    def restore(cls, model: Any, columns: Columns, space: Space) -> NoveltyPart:
+        """As it was learnt, with a model from a file."""
+        part = cls.__new__(cls)
+        part._model, part._of = model, matrix_columns(columns, space)
+        part._n_columns = len(columns.names)
+        return part
+
     def measure(self, rows: EncodedRows) -> NDArray[np.float64]:
         """The mean z-score over the trees, (n,)."""
         found: NDArray[np.float64] = self._model.score_novelty(rows.matrix).novelty
@@ -171,13 +186,23 @@ class DistancePart(_Beyond):
     """Mean distance to the ten nearest training rows, in stds; categories by mismatch."""
 
     def __init__(self, learning: Learning) -> None:
+        self._learn(learning.columns, learning.space, learning.rows)
+
+    @classmethod
+    def of_rows(cls, columns: Columns, space: Space, rows: EncodedRows) -> DistancePart:
+        """As it is learnt from these rows."""
+        part = cls.__new__(cls)
+        part._learn(columns, space, rows)
+        return part
+
+    def _learn(self, columns: Columns, space: Space, rows: EncodedRows) -> None:
         from sklearn.neighbors import NearestNeighbors
 
-        points = learning.rows.points
+        points = rows.points
         self._points = points
         self._near = NearestNeighbors(n_neighbors=min(N_NEAREST, len(points))).fit(points)
-        self._of = point_columns(learning.columns, learning.space)
-        self._n_columns = len(learning.columns.names)
+        self._of = point_columns(columns, space)
+        self._n_columns = len(columns.names)
 
     def measure(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Mean distances, (n,)."""
@@ -229,6 +254,14 @@ class AffinityPart:
         self._n_jobs = learning.n_jobs
         self._leaves = pack_leaves(self._leaf_matrix(learning.rows.matrix))
 
+    @classmethod
+    def restore(cls, booster: Any, rows: EncodedRows, n_jobs: int | None) -> AffinityPart:
+        """As it was learnt from these rows, with a booster from a file."""
+        part = cls.__new__(cls)
+        part._booster, part._n_jobs = booster, n_jobs
+        part._leaves = pack_leaves(part._leaf_matrix(rows.matrix))
+        return part
+
     def measure(self, rows: EncodedRows) -> NDArray[np.float64]:
         """One minus the mean affinity of the nearest rows as a share of the trees, (n,)."""
         k = min(N_AFFINE, self._leaves.n_rows)
@@ -254,6 +287,13 @@ class KnowledgePart(_Beyond):
         self._model = make_models(learning.n_classes, learning.seed, learning.n_jobs)
         y = learning.y.astype(np.int64) if learning.n_classes else learning.y
         self._model.fit(learning.rows.matrix, y)
+
+    @classmethod
+    def restore(cls, model: Any) -> KnowledgePart:
+        """As it was learnt, with models from a file."""
+        part = cls.__new__(cls)
+        part._model = model
+        return part
 
     def measure(self, rows: EncodedRows) -> NDArray[np.float64]:
         """As a std of the target, or the root of nats, (n,)."""

@@ -148,18 +148,19 @@ class Explained(NamedTuple):
     parts: list[tuple[Reason, ...]]
 
 
-class _Fold(NamedTuple):
+class Fold(NamedTuple):
     """Measures learnt from some rows, and what they say of the rows that are the reference."""
 
     space: Space
     parts: dict[str, Part]
     reference: Reference
+    learnt: NDArray[np.int64]
 
 
 class _Fitted(NamedTuple):
     """A fold, and the rows that it did not learn from with what it says of them."""
 
-    fold: _Fold
+    fold: Fold
     judged: list[tuple[NDArray[np.int64], Unfamiliarity]]
 
 
@@ -276,7 +277,7 @@ class UnfamiliarityScore(BaseEstimator):
         target = _read_target(given, self.task)
         self._columns = find_columns(table)
         raw = read_rows(self._columns, table)
-        seed = draw_seed(self.random_state)
+        self.seed_ = seed = draw_seed(self.random_state)
         splits = make_splits(target.y, groups)
         if self.parts is None:
             parts = _affordable(self._columns, raw, splits, target.n_classes, self.n_jobs)
@@ -312,6 +313,16 @@ class UnfamiliarityScore(BaseEstimator):
         self.held_out_outside_ = self.find_outside_held_out().sum(axis=1)
         self.fit_seconds_ = time.perf_counter() - began
         return self
+
+    def save(self, target: Any) -> None:
+        """Write the fitted score to a path or a binary file; `gbuq_core.load` reads it.
+
+        The file holds the training rows, without their targets.
+        """
+        from gbuq_core.unfamiliarity.saving import save_unfamiliarity
+
+        check_is_fitted(self, "held_out_")
+        save_unfamiliarity(self, target)
 
     def score(self, X: Any) -> NDArray[np.float64]:
         """How unfamiliar each row is, (n_samples,) from 0 to 1.
@@ -415,14 +426,14 @@ class UnfamiliarityScore(BaseEstimator):
         judged = _mean(self._judge_all(raw, every))
         return Explained(judged, self._all_reasons(judged, raw, self._folds, every))
 
-    def _fold_without(self, row: int) -> _Fold:
+    def _fold_without(self, row: int) -> Fold:
         """The fold that did not learn from a training row."""
         check_is_fitted(self, "held_out_")
         check_number("row", row, 0, len(self._raw) - 1, integer=True)
-        fold: _Fold = self._folds[self._fold_of[row]]
+        fold: Fold = self._folds[self._fold_of[row]]
         return fold
 
-    def _instead(self, fold: _Fold, encoded: EncodedRows, row: int) -> Unfamiliarity:
+    def _instead(self, fold: Fold, encoded: EncodedRows, row: int) -> Unfamiliarity:
         judged = _judge(fold, encoded, self.parts_)
         if not self._in_reference[row]:
             return judged
@@ -439,7 +450,7 @@ class UnfamiliarityScore(BaseEstimator):
         return read_rows(self._columns, check_new_rows(self, X))
 
     def _reasons(
-        self, judged: Unfamiliarity, raw: RawRows, folds: list[_Fold], encoded: list[EncodedRows]
+        self, judged: Unfamiliarity, raw: RawRows, folds: list[Fold], encoded: list[EncodedRows]
     ) -> list[Reason]:
         speaks = judged.speaks
         columns = np.full(len(raw), -1, np.int64)
@@ -453,7 +464,7 @@ class UnfamiliarityScore(BaseEstimator):
         ]
 
     def _all_reasons(
-        self, judged: Unfamiliarity, raw: RawRows, folds: list[_Fold], encoded: list[EncodedRows]
+        self, judged: Unfamiliarity, raw: RawRows, folds: list[Fold], encoded: list[EncodedRows]
     ) -> list[tuple[Reason, ...]]:
         """What every measure says of each row."""
         columns = [self._to_blame(part, folds, encoded) for part in range(len(self.parts_))]
@@ -466,7 +477,7 @@ class UnfamiliarityScore(BaseEstimator):
         ]
 
     def _to_blame(
-        self, part: int, folds: list[_Fold], encoded: list[EncodedRows]
+        self, part: int, folds: list[Fold], encoded: list[EncodedRows]
     ) -> NDArray[np.int64]:
         """The column that a measure blames in each row, (n_rows,); -1 for none."""
         name = self.parts_[part]
@@ -619,7 +630,7 @@ def _fit_fold(learning: Learning, raw: RawRows, split: _Split, names: tuple[str,
     reference = encode_rows(learning.space, raw.take(split.reference))
     parts = fit_parts(names, learning, reference)
     values = np.stack([parts[name].measure(reference) for name in names])
-    fold = _Fold(learning.space, parts, make_reference(values))
+    fold = Fold(learning.space, parts, make_reference(values), split.learnt)
     own = Unfamiliarity(
         score=rank_reference(values),
         times_beyond=_times(fold, reference, values, names),
@@ -634,7 +645,7 @@ def _fit_fold(learning: Learning, raw: RawRows, split: _Split, names: tuple[str,
     return _Fitted(fold, found)
 
 
-def _judge(fold: _Fold, rows: EncodedRows, names: tuple[str, ...]) -> Unfamiliarity:
+def _judge(fold: Fold, rows: EncodedRows, names: tuple[str, ...]) -> Unfamiliarity:
     """Rows that are new to a fold."""
     values = np.stack([fold.parts[name].measure(rows) for name in names])
     ranks = part_ranks(fold.reference.sorted, values)
@@ -648,7 +659,7 @@ def _judge(fold: _Fold, rows: EncodedRows, names: tuple[str, ...]) -> Unfamiliar
 
 
 def _times(
-    fold: _Fold, rows: EncodedRows, values: NDArray[np.float64], names: tuple[str, ...]
+    fold: Fold, rows: EncodedRows, values: NDArray[np.float64], names: tuple[str, ...]
 ) -> NDArray[np.float64]:
     """The largest of what the measures say, (n_rows,)."""
     most = fold.reference.sorted[:, -1]
