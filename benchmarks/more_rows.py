@@ -24,7 +24,7 @@ TRUTHS = (
     ("step", 2000, "noise"),
     ("smooth", 300, "more"),
     ("smooth", 1000, "more"),
-    ("noise", 150, "undecided or noise"),
+    ("noise", 150, "undecided"),
 )
 NEXT_SETS = ("concrete", "energy", "boston", "wine")
 SEEDS = range(10)
@@ -103,13 +103,12 @@ def verdict_rows(results: dict[str, dict[str, Any]]) -> list[Row]:
         known = [one for one in found if one]
         if not known:
             continue
-        right = sum(one["word"] in truth for one in known)
+        right = sum(one["word"] == truth for one in known)
         wrong = sum(one["word"] not in (truth, "undecided") for one in known)
-        wrong = 0 if " or " in truth and right == len(known) else wrong
-        plain = sum(one["plain"] in truth for one in known)
+        plain = sum(one["plain"] == "more" for one in known)
         rows.append(Row(
             f"{kind}, {n:,} rows: verdict is {truth}",
-            f"{right} of {len(known)}, wrong {wrong} (plain rule right {plain})",
+            f"{right} of {len(known)}, wrong {wrong} (the plain rule says more {plain} times)",
             f">= {_LEAST_RIGHT}, wrong <= {_MOST_WRONG}",
             right >= _LEAST_RIGHT * len(known) / 10 and wrong <= _MOST_WRONG, {},
         ))  # fmt: skip

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from gbuq_core.command_line import (
     BAD_INPUT,
     Parser,
@@ -44,6 +46,8 @@ from gbuq_core.tables import (
     foreign_notice,
     measure_drift,
     measure_unfamiliarity,
+    next_frame,
+    rank_next,
     read_table,
     score_table,
     split_warnings,
@@ -55,8 +59,10 @@ from gbuq_core.tables import (
 from gbuq_core.tables.comparing import MOST_METHODS, compared_methods, write_cell
 from gbuq_core.tables.database import sqlite_path
 from gbuq_core.tables.intervals import check_level
+from gbuq_core.tables.next_rows import MOST_NEXT
 from gbuq_core.tables.output import USUAL_LEVEL
 from gbuq_core.tables.predicting import BOOSTED, CYCLICAL_METHODS, table_methods
+from gbuq_core.validation import check_number
 
 INTERRUPTED = 130
 
@@ -183,6 +189,10 @@ def _parser() -> argparse.ArgumentParser:
         "-inf and inf where there are too few rows; for a regression")  # fmt: skip
     add("--unfamiliarity", choices=["yes", "no"], default="yes", help="whether to measure how "
         "unfamiliar the rows are, which takes further fits; default: %(default)s")  # fmt: skip
+    add("--next", metavar="FILE", help="another file to write: the rows without a target whose "
+        "labels are worth most, the first one first")  # fmt: skip
+    add("--next-rows", type=int, default=50, metavar="N", help="of --next, at most; default: "
+        "%(default)s")  # fmt: skip
     add("--jobs", type=int, metavar="N", help="threads; all cores by default")
     add("--quiet", action="store_true", help="no progress, notices and scores")
     _add_compare(commands)
@@ -290,6 +300,12 @@ def _score(options: argparse.Namespace) -> tuple[ScoredTable, list[str]]:
     out = Path(options.out)
     sort_inputs(options)
     check_out(out, [options.train, options.new, options.sql and sqlite_path(options.url)])
+    to_label = Path(options.next) if options.next else None
+    if to_label is not None:
+        if to_label.absolute() == out.absolute():
+            raise InvalidParameter("--out and --next name the same file: choose another for one.")
+        check_out(to_label, [options.train, options.new, options.sql and sqlite_path(options.url)])
+        check_number("--next-rows", options.next_rows, 1, MOST_NEXT, integer=True)
     _check_method(options)
     check_split(options)
     check_level(options.level)
@@ -299,6 +315,7 @@ def _score(options: argparse.Namespace) -> tuple[ScoredTable, list[str]]:
     )
 
     warned: list[str] = []
+    asked: list[pd.DataFrame] = []
 
     def run(job: Job) -> ScoredTable:
         table = read(options)
@@ -316,14 +333,21 @@ def _score(options: argparse.Namespace) -> tuple[ScoredTable, list[str]]:
                 if not options.quiet:
                     warned.extend(split_warnings(table, scored.training))
                 scored = with_intervals(scored, options.level, options.conformal)
-            if not measures:
-                return scored
-            found = measure_unfamiliarity(scored.training, scored.scored, plan.seed, plan.n_jobs)
-        return add_unfamiliarity(scored, found)
+            if measures:
+                found = measure_unfamiliarity(
+                    scored.training, scored.scored, plan.seed, plan.n_jobs
+                )
+                scored = add_unfamiliarity(scored, found)
+        if to_label is not None:
+            asked.append(next_frame(scored, rank_next(scored, options.next_rows)))
+        return scored
 
     scored: ScoredTable = watched(run, show=sys.stderr.isatty() and not options.quiet)
     as_bytes = to_parquet_bytes if out.suffix.lower() == ".parquet" else to_csv_bytes
     write_file(out, as_bytes(scored.frame))
+    if to_label is not None:
+        as_bytes = to_parquet_bytes if to_label.suffix.lower() == ".parquet" else to_csv_bytes
+        write_file(to_label, as_bytes(asked[0]))
     return scored, warned
 
 

@@ -112,6 +112,20 @@ def test_a_foreign_second_file_is_told_first(train, tmp_path, capsys):
     assert (pd.read_csv(out).unfamiliarity == 1.0).all()
 
 
+def test_the_rows_to_label_next_are_a_file_of_their_own(tmp_path, capsys):
+    frame = frame_of()
+    frame.loc[100:, "y"] = np.nan
+    path, out, label = tmp_path / "t.csv", tmp_path / "out.csv", tmp_path / "label.csv"
+    frame.to_csv(path, index=False)
+    common = [str(path), "--target", "y", "--out", str(out), *FAST, "--quiet"]
+    assert score(*common, "--next", str(label), "--next-rows", "5") == 0
+    found = pd.read_csv(label)
+    assert found["rank"].tolist() == [1, 2, 3, 4, 5]
+    assert found["row"].between(101, 120).all()
+    assert score(*common, "--next", str(out)) == 2
+    assert "name the same file" in capsys.readouterr().err
+
+
 def test_unfamiliarity_can_be_left_out(train, tmp_path):
     outs = [tmp_path / "a.csv", tmp_path / "b.csv"]
     for out, wish in zip(outs, ("yes", "no"), strict=True):

@@ -166,7 +166,7 @@ class LearningCurve:
 
         Gains are expected to shrink by the same ratio from doubling to doubling, which is what the
         power law ``a + b / n**c`` does. The ratio is that of the doublings so far, at least 0.25
-        and at most 1.
+        and at most 1; it is 1 where the last doubling is within chance.
 
         Parameters
         ----------
@@ -243,7 +243,8 @@ def judge_doublings(
     reach = float(student_t.ppf(0.5 + _LEVEL / 2.0, n_repeats - 1) * corrected_error(last))
     low, high = gain - reach, gain + reach
     before, after = float(mean[:-1].sum()), float(mean[1:].sum())
-    ratio = float(np.clip(after / before, _LEAST_RATIO, 1.0)) if before > 0.0 else 1.0
+    is_sure = low > 0.0 and before > 0.0
+    ratio = float(np.clip(after / before, _LEAST_RATIO, 1.0)) if is_sure else 1.0
     word = "undecided"
     if low > 0.0 and ratio * gain >= worth:
         word = "more"

@@ -130,6 +130,13 @@ def test_classes_keep_their_shares_in_every_set():
         ([[1.0, 0.95, 0.949, 0.948]] * 4, 0.21, "undecided", "noise"),
         ([[1.0, 0.9, 0.8, 0.7], [1.0, 0.9, 0.8, 0.9]], 0.1, "undecided", "noise"),
         ([[1.0, 0.9, 0.9, 1.1]] * 4, 0.1, "noise", "noise"),
+        # Flat, but one repeat is far off: the ratio of such gains says nothing.
+        (
+            [[1.0, 0.9, 0.9, 0.9], [1.0, 0.9, 0.9, 0.96], [1.0, 0.9, 0.9, 0.9]],
+            0.1,
+            "undecided",
+            "noise",
+        ),
         ([[1.0, 0.9, 0.8, 0.78]], 0.1, "undecided", "noise"),
     ],
 )
