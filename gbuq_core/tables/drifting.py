@@ -31,6 +31,7 @@ _HEAVY = 0.1  # a value held by as many rows has a bin of its own
 _MOST_LEVELS = 20
 _DRAWS, _LEVEL = 400, 0.95
 _NAMED = 3
+_ROUNDING = 1e-9  # of a mean over folds
 
 
 class ColumnDrift(NamedTuple):
@@ -123,8 +124,8 @@ class TableDrift:
         a gap that the first file does not have; and the most that is usual for new rows like those
         of the first file.
     foreign, usual_foreign : float
-        Share of rows farther from the training rows than every held-out row (``times_beyond``
-        above 1), and the most that is usual. NaN where unfamiliarity was not measured.
+        Share of rows less familiar than every held-out row in all folds (``unfamiliarity`` of 1),
+        and the most that is usual. NaN where unfamiliarity was not measured.
     unfamiliarity : Histograms or None
         Of the first file's held-out rows and of the second file.
     """
@@ -277,8 +278,11 @@ def column_histograms(scored: ScoredTable, name: str) -> Histograms:
 
 
 def foreign_share(found: TableUnfamiliarity) -> float:
-    """The share of rows that are farther from the training rows than every held-out row."""
-    return float(np.mean(found.rows.times_beyond > 1.0))
+    """The share of rows that are less familiar than every held-out row, in all folds.
+
+    Not of ``times_beyond`` above 1: it is a mean over folds, and one fold alone may raise it.
+    """
+    return float(np.mean(found.rows.score > 1.0 - _ROUNDING))
 
 
 def why_no_coverage(scored: ScoredTable) -> str:
@@ -293,7 +297,7 @@ def why_no_coverage(scored: ScoredTable) -> str:
     sure = found is not None and found.is_foreign
     if found is not None:
         share, usual = _foreign(found)
-        what = "are farther from the training rows than every held-out row"
+        what = "are less familiar than every held-out row of the first"
     else:
         training, out, usual = scored.training, np.zeros(len(scored.scored.X), bool), 0.0
         first = training.X.loc[training.known]
@@ -318,7 +322,7 @@ def describe_drift(drift: TableDrift) -> str:
     parts = [describe_outside(drift)]
     if not np.isnan(drift.foreign):
         parts.append(
-            f"{_share(drift.foreign)} are farther from the training rows than every held-out row"
+            f"{_share(drift.foreign)} are less familiar than every held-out row of the first"
             f"{_usual(drift.usual_foreign)}"
         )
     return f"{', '.join(parts)}. {describe_shifts(drift)}"
@@ -528,15 +532,13 @@ def _chance(
 def _foreign(found: TableUnfamiliarity | None) -> tuple[float, float]:
     """Share of foreign rows, and the most that is usual for rows like the training rows.
 
-    A new row is beyond the largest of n held-out values once in n + 1, for each measure but the
-    range, whose share of the held-out rows is known.
+    A new row is beyond the largest of n held-out values once in n + 1.
     """
     if found is None:
         return np.nan, np.nan
     held = found.estimator.held_out_
     n_held = max(len(held.score) // N_FOLDS, 1)
-    usual = float(np.mean(found.estimator.held_out_outside_ > 0))
-    return foreign_share(found), min(usual + (len(held.parts) - 1) / (n_held + 1), 1.0)
+    return foreign_share(found), 1.0 / (n_held + 1)
 
 
 def _unfamiliarity(found: TableUnfamiliarity) -> Histograms:

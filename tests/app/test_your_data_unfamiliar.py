@@ -1,9 +1,13 @@
 """Unfamiliar rows on the page "Your data": said only once measured, in words, list and row."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from gbuq_core.figures.table.drift import PICKED
+from pages._ui.your_data import second
 from tests.app.your_data_page import csv_of, drop, open_page, rows_of, says, settle, texts
 
 
@@ -89,3 +93,15 @@ def test_the_knobs_of_the_model_measure_nothing_again(wine, monkeypatch):
     settle(settle(wine.run()))
     after = pd.Series(rows_of(wine)["unfamiliarity"]).sort_values().to_numpy()
     np.testing.assert_array_equal(before, after)
+
+
+@pytest.mark.parametrize(
+    ("picked", "shown"),
+    [([{"c0": "day"}], "date"), ([{"c0": "<b>"}], "before"), ([], "before"), ("no", "before")],
+)
+def test_a_clicked_bar_shows_its_column_and_nonsense_is_dropped(monkeypatch, picked, shown):
+    chart = {"selection": {PICKED: picked}}
+    state = {second._CHART: chart, "drifted": "before"}
+    monkeypatch.setattr(second, "st", SimpleNamespace(session_state=state))
+    second._pick({"day": "date"})
+    assert state["drifted"] == shown

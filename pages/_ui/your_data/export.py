@@ -155,7 +155,7 @@ def _marked(write: Callable[[pd.DataFrame], bytes], frame: pd.DataFrame, marks: 
 
 
 def _drift_bytes(scored: ScoredTable) -> bytes:
-    return drift_csv(measure_drift(scored)).encode()
+    return drift_csv(measure_drift(scored, scored.plan.seed)).encode()
 
 
 def _recipe(trained: Trained, values: SimpleNamespace, scored: ScoredTable) -> TableRecipe:

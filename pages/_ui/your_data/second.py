@@ -189,7 +189,7 @@ def _unfamiliarity_picture(found: TableDrift, scored: ScoredTable) -> Curves:
     above = scored.unfamiliarity.share_above
     words = (
         f"{percent(above, 0)} of the second file's rows have an unfamiliarity above 0.9 (10 % is "
-        f"usual), and {percent(found.foreign, 0)} are farther from the training rows than every "
+        f"usual), and {percent(found.foreign, 0)} are less familiar than every "
         f"held-out row of the first file (up to {percent(found.usual_foreign, 0)} is usual)."
     )
     picture = TwoFiles(*found.unfamiliarity)
