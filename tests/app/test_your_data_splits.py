@@ -38,6 +38,10 @@ def test_a_table_split_by_group_then_by_time_then_on_a_log_scale():
     box = at.selectbox(key="by_column")  # a column of words gives no order
     assert (box.value, box.options) == ("day", ["day", "dose"])
     assert says(at, "judged by a model of earlier rows")
+    preset = next(b for b in at.button if b.label == "Quick")  # it leaves the data alone
+    preset.click().run()
+    assert not at.exception
+    assert (at.radio(key="split").value, at.selectbox(key="by_column").value) == ("by time", "day")
     at.radio(key="scale").set_value("log scale").run()
     settle(at)
     assert not at.exception

@@ -229,7 +229,7 @@ def _drift_of(scored: ScoredTable, trained: Trained) -> TableDrift | Job | None:
     wanted = trained.wanted
     key: tuple[Hashable, ...] = (
         "your data", "drift", wanted.table, wanted.edits, wanted.target, wanted.task, wanted.second,
-        wanted.plan.seed, scored.unfamiliarity is not None,
+        wanted.plan.seed, wanted.groups, scored.unfamiliarity is not None,
     )  # fmt: skip
     work: Callable[[], TableDrift] = partial(measure_drift, scored, wanted.plan.seed)
     if _cells(scored) <= _AT_ONCE_CELLS:

@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from gbuq_core.knobs import Knob
+from gbuq_core.knobs import Knob, problem_with
 from gbuq_core.tables import BUILTIN_TABLES
 from gbuq_core.tables.cohorts import COHORTS_PATTERN, MOST_CHARACTERS
 from gbuq_core.tables.comparing import MOST_METHODS, compared_methods
@@ -453,7 +453,7 @@ def page_state(
     others = [_as_needed(knob) for knob in (*TRAINING, *AFTERWARDS)]
     knobs = (*data, *METHOD, *others, *table, *fixed)
     # A preset sets the method; it leaves the data and the open section as they are.
-    kept = {knob.key: preview(knob) for knob in (*data, SECTION)}
+    kept = {knob.key: _fitting(knob) for knob in (*data, SECTION)}
     presets = tuple(preset._replace(values={**preset.values, **kept}) for preset in PRESETS)
     return PageState(PAGE, knobs, presets, later=() if targets else _OF_COLUMNS)
 
@@ -468,6 +468,12 @@ def _as_needed(knob: Knob) -> Knob:
     if knob.needs and knob.needs[0] == "ensemble" and preview(METHOD[0]) in CYCLICAL:
         return replace(knob, needs=("method", PLAIN))
     return knob
+
+
+def _fitting(knob: Knob) -> Any:
+    """The same, or the default where the choices are others now and the value is not among them."""
+    value = preview(knob)
+    return knob.default if problem_with(knob, value) else value
 
 
 def preview(knob: Knob) -> Any:

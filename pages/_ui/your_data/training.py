@@ -55,6 +55,11 @@ class Wanted(NamedTuple):
     plan: ScorePlan
     second: str
 
+    @property
+    def groups(self) -> str | None:
+        """The column whose groups stay together; it is no feature, whatever model is trained."""
+        return self.plan.split_column if self.plan.split == "group" else None
+
 
 class Trained(NamedTuple):
     """A scored table with what it was made from; ``second`` is the other file's name.

@@ -44,10 +44,10 @@ def with_unfamiliarity(view: View, answer: Answer) -> tuple[View, Waiting | None
     """The view with the columns of unfamiliarity, or as it is with what to wait for."""
     trained: Trained = answer.result
     wanted, scored = trained.wanted, trained.scored
-    # No knob of the model or of the view is in it.
+    # No knob of the model or of the view is in it, but the groups, which stay together here too.
     key: tuple[Hashable, ...] = (
         "your data", "unfamiliar", wanted.table, wanted.edits, wanted.target, wanted.task,
-        wanted.second, wanted.plan.seed,
+        wanted.second, wanted.plan.seed, wanted.groups,
     )  # fmt: skip
     if trained.opened.is_upload or wanted.second:
         key = own_key(key)
