@@ -122,7 +122,8 @@ def _draw_curve(
     curve = grouped.curve
     group = 0
     if len(curve.names) > 1:
-        draw_knob(knobs["curvegroup"])
+        with st.columns(4)[0]:
+            draw_knob(knobs["curvegroup"])
         group = min(int(values.curvegroup), len(curve.names) - 1)
     verdict = curve.verdict(group)
     n_most = int(curve.sizes[-1])
@@ -134,13 +135,13 @@ def _draw_curve(
             st.text(curve.names[group])
         st.text(words, width="stretch")
         st.caption(describe_rule(curve.is_class))
-        if len(curve.names) > 1:
-            _draw_groups(curve)
     with picture:
         figure = learning_figure(
             curve, style_of(view.scored), words, group, values.unit == "variance", _HEIGHT
         )
         show_curves(figure, key="learning-curve")
+    if len(curve.names) > 1:
+        _draw_groups(curve)
 
 
 def _draw_groups(curve: LearningCurve) -> None:
@@ -161,6 +162,7 @@ def _draw_groups(curve: LearningCurve) -> None:
             }
         ),
         hide_index=True,
+        column_order=["c0", "c3", "c4", "c5", "c6", "c7", "c2", "c1"],
         column_config={
             "c0": st.column_config.NumberColumn("No.", format="%d"),
             "c1": st.column_config.TextColumn("Group"),
