@@ -61,7 +61,7 @@ from gbuq_core.tables.database import sqlite_path
 from gbuq_core.tables.intervals import check_level
 from gbuq_core.tables.next_rows import MOST_NEXT
 from gbuq_core.tables.output import USUAL_LEVEL
-from gbuq_core.tables.predicting import BOOSTED, CYCLICAL_METHODS, table_methods
+from gbuq_core.tables.predicting import BOOSTED, CYCLICAL_METHODS, ENSEMBLES, table_methods
 from gbuq_core.validation import check_number
 
 INTERRUPTED = 130
@@ -153,13 +153,16 @@ def _parser() -> argparse.ArgumentParser:
         help=f"for a regression: {', '.join(table_methods('regression'))}; for classes: "
         f"{', '.join(table_methods('classification'))}. csglb and cbsglb are cyclical: one model, "
         "whose cycles are the members; default: %(default)s")  # fmt: skip
-    add("--ensemble", choices=["virtual", "independent"],
-        help="truncations of one model, or several models; default: virtual")  # fmt: skip
-    add("--members", type=int, metavar="N",
-        help=f"of an independent ensemble; default: {plan.n_members}")  # fmt: skip
-    add("--trees", type=int, metavar="N",
-        help=f"a model; default: {plan.n_trees} for boosted ensembles, else the method's "
+    add("--ensemble", choices=list(ENSEMBLES), help="several models, or truncations of one model; "
+        "default: automatic, five independent models of 300 trees where that is estimated at less "
+        "than 15 s, else virtual")  # fmt: skip
+    add("--members", type=int, metavar="N", help="of an independent ensemble; default: 5 if the "
+        f"ensemble is automatic, else {plan.members}")  # fmt: skip
+    add("--trees", type=int, metavar="N", help="a model; default: 300 for independent models of an "
+        f"automatic ensemble, {plan.trees} for other boosted ensembles, else the method's "
         "own")  # fmt: skip
+    add("--folds", type=int, metavar="N", help="into how many folds the rows are dealt; default: "
+        f"{plan.n_folds}, or fewer where that makes independent models quick enough")  # fmt: skip
     add("--depth", type=int, metavar="N",
         help="of a tree; default: 6, or 4 with more than 200 features")  # fmt: skip
     add(
@@ -364,13 +367,17 @@ def _plan_of(options: argparse.Namespace) -> ScorePlan:
             **shared, knobs=tuple((name, v) for name, v in given.items() if v is not None)
         )
     usual = ScorePlan()
+    # Where truncations are chosen, they are the members.
+    truncated = (options.truncation_step, options.truncation_start) != (None, None)
+    is_open = options.method in CYCLICAL_METHODS or not truncated
     return ScorePlan(
         **shared,
-        ensemble=options.ensemble or "virtual",
+        ensemble=options.ensemble or ("automatic" if is_open else "virtual"),
         cycle_length=options.cycle_length,
         engine=options.engine,
-        n_members=usual.n_members if options.members is None else options.members,
-        n_trees=usual.n_trees if options.trees is None else options.trees,
+        n_members=options.members,
+        n_trees=options.trees,
+        n_folds=usual.n_folds if options.folds is None else options.folds,
         depth=options.depth,
         learning_rate=options.learning_rate,
         stopping=None if options.stopping == "none" else usual.stopping,

@@ -287,6 +287,20 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
+_SMALL = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+def number_word(number: int) -> str:
+    """A whole number as a sentence has it: small ones in letters.
+
+    Examples
+    --------
+    >>> number_word(5), number_word(20)
+    ('five', '20')
+    """
+    return _SMALL[number - 1] if 1 <= number <= len(_SMALL) else f"{number:,}"
+
+
 def columns_named(names: Sequence[object]) -> str:
     """One or several columns as the subject of a sentence.
 

@@ -26,8 +26,8 @@ from gbuq_core.calibration import (
 )
 from gbuq_core.calibration.clocks import (
     TAILS,
+    join_class_stages,
     join_stages,
-    join_weights,
     tree_grid,
     warn_of_all_trees,
 )
@@ -171,14 +171,7 @@ def clocks_of(parts: list[Stages], stopping: str, tails: str) -> Clocks:
 
 def class_clocks_of(parts: list[ClassStages], stopping: str) -> ClassClocks:
     """Likewise of a classifier."""
-    stages = zip(*(part.log_probabilities for part in parts), strict=True)
-    joined = ClassStages(
-        n_trees=parts[0].n_trees,
-        log_probabilities=tuple(np.concatenate(stage_parts, axis=1) for stage_parts in stages),
-        codes=np.concatenate([part.codes for part in parts]),
-        weight=join_weights([part.weight for part in parts]),
-    )
-    return choose_class_clocks(joined, sharpen=stopping == "two_clocks")
+    return choose_class_clocks(join_class_stages(parts), sharpen=stopping == "two_clocks")
 
 
 def stage_grid(plan: BoostingPlan, burn_in: int = 0) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

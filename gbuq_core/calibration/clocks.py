@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -145,6 +145,15 @@ class ClassStages:
     codes: NDArray[np.int64]
     weight: NDArray[np.float64] | None = None
 
+    def rows(self, chosen: NDArray[np.bool_] | NDArray[np.intp]) -> ClassStages:
+        """The same of some of the rows."""
+        return ClassStages(
+            n_trees=self.n_trees,
+            log_probabilities=tuple(found[:, chosen] for found in self.log_probabilities),
+            codes=self.codes[chosen],
+            weight=None if self.weight is None else self.weight[chosen],
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class ClassClocks:
@@ -234,6 +243,17 @@ def join_stages(parts: Sequence[Stages]) -> Stages:
     )
 
 
+def join_class_stages(parts: Sequence[ClassStages]) -> ClassStages:
+    """Likewise of a classifier."""
+    stages = zip(*(part.log_probabilities for part in parts), strict=True)
+    return ClassStages(
+        n_trees=parts[0].n_trees,
+        log_probabilities=tuple(np.concatenate(of_parts, axis=1) for of_parts in stages),
+        codes=np.concatenate([part.codes for part in parts]),
+        weight=join_weights([part.weight for part in parts]),
+    )
+
+
 def join_weights(parts: Sequence[NDArray[np.float64] | None]) -> NDArray[np.float64] | None:
     """The weights of the rows of all parts; either all parts have some or none has."""
     weights = [part for part in parts if part is not None]
@@ -295,6 +315,34 @@ def choose_clocks(stages: Stages, tails: str = "student") -> Clocks:
         nll=nll,
         nll_uncorrected=_uncorrected(stages),
     )
+
+
+def refit_factor(stages: Stages, clocks: Clocks, tails: str = "student") -> Clocks:
+    """The same numbers of trees, with the factor and the degrees of freedom that these rows choose.
+
+    The curves and ``n_rows`` stay those of the rows that chose the trees. Parameters as in
+    `choose_clocks`; ``clocks`` stop at stages of ``stages``.
+
+    Examples
+    --------
+    >>> y = np.random.default_rng(0).normal(size=500)
+    >>> flat = np.zeros((2, 500))
+    >>> stages = Stages(
+    ...     n_trees=np.array([10, 20]), mean=flat, knowledge=flat, data=flat + 0.25, y=y,
+    ...     for_mean=np.ones(2, bool),
+    ... )
+    >>> clocks = choose_clocks(stages, tails="normal")
+    >>> halved = replace(stages, y=0.5 * y)
+    >>> round(clocks.factor, 1), round(refit_factor(halved, clocks, tails="normal").factor, 1)
+    (2.0, 1.0)
+    """
+    check_choice("tails", tails, TAILS)
+    _require_rows(stages.y)
+    at_mean, at_scale = np.searchsorted(stages.n_trees, [clocks.mean_trees, clocks.scale_trees])
+    squared = (stages.mean[at_mean] - stages.y) ** 2
+    found = _Search(squared, stages.knowledge[at_mean], stages.data, stages.weight)
+    _, factor, df = found.best_tail(int(at_scale), _DEGREES if tails == "student" else (math.inf,))
+    return replace(clocks, factor=factor, df=df)
 
 
 def early_clocks(stages: Stages, tails: str = "normal") -> Clocks:
@@ -373,6 +421,16 @@ def choose_class_clocks(stages: ClassStages, *, sharpen: bool = True) -> ClassCl
     )
 
 
+def refit_temperature(stages: ClassStages, clocks: ClassClocks) -> ClassClocks:
+    """The same number of trees, with the temperature that these rows choose.
+
+    The curves and ``n_rows`` stay those of the rows that chose the trees.
+    """
+    _require_rows(stages.codes)
+    at = int(np.searchsorted(stages.n_trees, clocks.n_trees_used))
+    return replace(clocks, temperature=_best_temperature(*_with_one_wrong(stages, at)))
+
+
 def _with_one_wrong(
     stages: ClassStages, stage: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64] | None]:
@@ -442,14 +500,17 @@ class _Search:
             stage = int(np.argmin(scores))
             found = _Choice(float(scores[stage]), stage, float(factors[stage]), df)
             if free:
-                tried = [(*self._best_factor(stage, nu), nu) for nu in _DEGREES]
-                score, factor, df = min(tried)
+                score, factor, df = self.best_tail(stage, _DEGREES)
                 found = _Choice(score, stage, factor, df)
             if best is not None and found.score >= best.score - 1e-12:
                 break
             best = found
         assert best is not None
         return best
+
+    def best_tail(self, stage: int, degrees: Sequence[float]) -> tuple[float, float, float]:
+        """The best score of a stage with the factor and the degrees of freedom that give it."""
+        return min((*self._best_factor(stage, nu), nu) for nu in degrees)
 
     def scores(self, df: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Each stage's best score and the factor that gives it, (n_stages,) each."""

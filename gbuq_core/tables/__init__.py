@@ -65,6 +65,14 @@ from gbuq_core.tables.drifting import (
     why_no_coverage,
 )
 from gbuq_core.tables.editing import ColumnCurve, EditedRow, column_curve, score_edited
+from gbuq_core.tables.estimating import (
+    MAX_ROWS_OUT_OF_FOLD,
+    PROTOCOLS,
+    ScoreEstimate,
+    Settled,
+    estimate_scoring,
+    settle_plan,
+)
 from gbuq_core.tables.evaluating import ClassificationScores, RegressionScores, Scores
 from gbuq_core.tables.explaining import (
     EFFECT_MEANING,
@@ -110,12 +118,8 @@ from gbuq_core.tables.reviewing import Mark, add_marks, read_marks, write_marks
 from gbuq_core.tables.scaling import SCALES, ScaleAdvice, advise_scale, describe_scale
 from gbuq_core.tables.schema import Schema, edit_schema, infer_schema, suggest_target
 from gbuq_core.tables.scoring import (
-    MAX_ROWS_OUT_OF_FOLD,
-    PROTOCOLS,
     FittedModel,
     ScoredTable,
-    ScoreEstimate,
-    estimate_scoring,
     score_table,
 )
 from gbuq_core.tables.separated_text import MAX_FILE_BYTES
@@ -194,6 +198,7 @@ __all__ = [
     "ScorePlan",
     "ScoredTable",
     "Scores",
+    "Settled",
     "Source",
     "Table",
     "TableDrift",
@@ -260,6 +265,7 @@ __all__ = [
     "say_reason",
     "score_edited",
     "score_table",
+    "settle_plan",
     "sheet_names",
     "split_columns",
     "split_warnings",

@@ -1,11 +1,18 @@
 """Where the models of a scored table stop, chosen on rows that they did not learn from.
 
 No fit is made for this: the models of a protocol judge unseen rows anyway, and these rows choose
-the two clocks of `gbuq_core.calibration`. Scores must come from rows that chose nothing, so the
-unseen rows are in groups (the five folds, or the two halves of a held-out fifth), and each group
-is scored with the clocks that the other groups chose; in a split by time, with those that the
-earlier groups chose. What all groups choose together is the table's own choice: it is what the page
-shows, and it holds for rows that no group has.
+the two clocks of `gbuq_core.calibration`.
+
+All unseen rows together choose the numbers of trees, once for the table: of all folds, of judging
+and of the model that scores a second file. Knowledge uncertainty grows and shrinks with the number
+of trees, so rows of folds that stopped elsewhere could not be compared. What makes intervals wide
+enough and probabilities honest is chosen by other rows than those it is used for: the unseen rows
+are in groups (the folds, or the two halves of a held-out fifth), and each group has the factor and
+the tails that the other groups chose. The temperature of classes scales knowledge uncertainty too;
+a fold's rows are dealt into parts for it, so that it is chosen by nearly all rows and differs
+little. What the shared trees flatter is measured in ``benchmarks/own_tables.py``. In a split by
+time, nothing about a group is chosen by later ones: each has the clocks that the earlier groups
+chose, and its knowledge uncertainty may have another size.
 """
 
 from __future__ import annotations
@@ -23,15 +30,23 @@ from gbuq_core.boosting.stopping import (
     regression_stages,
 )
 from gbuq_core.calibration import ClassClocks, ClassStages, Clocks, Stages
+from gbuq_core.calibration.clocks import (
+    join_class_stages,
+    join_stages,
+    refit_factor,
+    refit_temperature,
+)
 from gbuq_core.jobs import parallel_map
 from gbuq_core.presentation import short
 from gbuq_core.tables.cleaning import Prepared
-from gbuq_core.tables.predicting import ScorePlan, is_on_log_scale
+from gbuq_core.tables.predicting import MEMBERS, ScorePlan, is_on_log_scale
 from gbuq_core.tables.splitting import assign_groups
 
 TAILS = "student"
 MOST_CHOOSING = 4000  # rows of all groups: more change the choice little and take much time
 _FEWEST_CHOOSING = 4  # rows
+# Parts of a fold of classes: many of a small table, where a fifth of the rows changes most.
+_ROWS_TO_PART, _MOST_PARTS, _FEWEST_TO_DEAL = 2400, 10, 20
 _MOST_CLASS_VALUES = 100_000  # log probabilities of one stage: members x rows x classes
 
 
@@ -43,7 +58,9 @@ class TableClocks(NamedTuple):
     whole : Clocks or ClassClocks
         By all of them together.
     crossed : tuple of Clocks or ClassClocks
-        For each group, by the rows of the other groups, or of the earlier ones.
+        For each part of each group, in their order: the same numbers of trees with the factor and
+        the tails, or the temperature, that the rows outside of the part chose. In a
+        split by time, all that the earlier groups chose.
     """
 
     whole: Clocks | ClassClocks
@@ -51,10 +68,14 @@ class TableClocks(NamedTuple):
 
 
 class UnseenRows(NamedTuple):
-    """A group of rows that choose: a fitted ensemble, and rows that it did not learn from."""
+    """A group of rows that choose: a fitted ensemble, and rows that it did not learn from.
+
+    ``part`` says which part of the group each row is in, 0, 1, ...; None means that all are in one.
+    """
 
     estimator: Any
     rows: NDArray[np.int64]
+    part: NDArray[np.int64] | None = None
 
 
 def halves(held: NDArray[np.bool_], prepared: Prepared, seed: int) -> NDArray[np.int64]:
@@ -66,12 +87,30 @@ def halves(held: NDArray[np.bool_], prepared: Prepared, seed: int) -> NDArray[np
     if split is not None and len(np.unique(split.codes[held])) > 1:
         y, n_classes = np.where(held, prepared.y, np.nan), len(prepared.target.classes)
         return np.where(held, assign_groups(split.codes, y, n_classes, seed, 2), -1)
-    rows = np.random.default_rng((seed, 5)).permutation(np.flatnonzero(held))
-    if prepared.target.classes:
-        rows = rows[np.argsort(prepared.y[rows], kind="stable")]
     half = np.full(len(held), -1, dtype=np.int64)
-    half[rows] = np.arange(len(rows)) % 2
+    half[held] = deal(np.flatnonzero(held), prepared, seed, 2)
     return half
+
+
+def n_parts(prepared: Prepared) -> int:
+    """How many parts each fold of a table is dealt into; 1 for a regression or groups."""
+    if not prepared.target.classes or prepared.split is not None:
+        return 1
+    n_known = int(prepared.known.sum())
+    most = max(1, min(_MOST_PARTS, n_known // _FEWEST_TO_DEAL))
+    return int(np.clip(_ROWS_TO_PART // max(1, n_known), 1, most))
+
+
+def deal(
+    rows: NDArray[np.int64], prepared: Prepared, seed: int, n_groups: int
+) -> NDArray[np.int64]:
+    """A group for each of these rows, with the same shares of classes."""
+    order = np.random.default_rng((seed, 5)).permutation(len(rows))
+    if prepared.target.classes:
+        order = order[np.argsort(prepared.y[rows[order]], kind="stable")]
+    group = np.empty(len(rows), dtype=np.int64)
+    group[order] = np.arange(len(rows)) % n_groups
+    return group
 
 
 def choose_table_clocks(
@@ -101,18 +140,36 @@ def choose_table_clocks(
         return None
     jobs = plan.n_jobs
     found: list[Any] = parallel_map(lambda group: _stages(group, prepared), choosing, jobs)
-    others = [found[:k] + found[k + 1 :] for k in range(len(found))]
     if earlier_only:
-        others = [found[:k] for k in range(1, len(found))]
-    classifies = bool(prepared.target.classes)
+        whole, *earlier = parallel_map(
+            _choose, [found, *(found[:k] for k in range(1, len(found)))], jobs
+        )
+        return TableClocks(whole, tuple(earlier))
+    # The part of each row that chose, counted over all groups.
+    numbers, n_all = [], 0
+    for group, given in zip(choosing, groups, strict=True):
+        numbers.append(
+            n_all + (np.zeros(len(group.rows), int) if group.part is None else group.part)
+        )
+        n_all += 1 if given.part is None else int(given.part.max(initial=0)) + 1
+    number = np.concatenate(numbers)
+    whole = _choose(found)
 
-    def choose(parts: list[Any]) -> Clocks | ClassClocks:
-        if classifies:
-            return class_clocks_of(parts, "two_clocks")
-        return clocks_of(parts, "two_clocks", TAILS)
+    def cross(k: int) -> Clocks | ClassClocks:
+        others = joined.rows(number != k)
+        if isinstance(whole, ClassClocks):
+            return refit_temperature(others, whole)
+        return refit_factor(others, whole, TAILS)
 
-    whole, *crossed = parallel_map(choose, [found, *others], jobs)
-    return TableClocks(whole, tuple(crossed))
+    joined: Any = (join_class_stages if prepared.target.classes else join_stages)(found)
+    return TableClocks(whole, tuple(parallel_map(cross, range(n_all), jobs)))
+
+
+def _choose(parts: list[Any]) -> Clocks | ClassClocks:
+    """What the rows of all parts choose together."""
+    if isinstance(parts[0], ClassStages):
+        return class_clocks_of(parts, "two_clocks")
+    return clocks_of(parts, "two_clocks", TAILS)
 
 
 def describe_clocks(clocks: Clocks | ClassClocks, n_trees: int) -> str:
@@ -148,23 +205,24 @@ def _most_rows(plan: ScorePlan, prepared: Prepared) -> int:
     n_classes = len(prepared.target.classes)
     if not n_classes:
         return MOST_CHOOSING
-    n_members = 10 if plan.one_model else plan.n_members
+    n_members = MEMBERS if plan.one_model else plan.members
     return min(MOST_CHOOSING, max(1000, _MOST_CLASS_VALUES // (n_members * n_classes)))
 
 
 def _sample(group: UnseenRows, prepared: Prepared, most: int, seed: int) -> UnseenRows:
     """At most so many of a group's rows; none of a class that its model never met."""
-    rows = group.rows
+    place = np.arange(len(group.rows))
     if prepared.target.classes:
-        rows = rows[np.isin(prepared.y[rows], group.estimator.classes_)]
-    if len(rows) > most:
-        rows = np.sort(np.random.default_rng((seed, 6)).choice(rows, most, replace=False))
-    return group._replace(rows=rows)
+        place = place[np.isin(prepared.y[group.rows], group.estimator.classes_)]
+    if len(place) > most:
+        place = np.sort(np.random.default_rng((seed, 6)).choice(place, most, replace=False))
+    part = None if group.part is None else group.part[place]
+    return group._replace(rows=group.rows[place], part=part)
 
 
 def _stages(group: UnseenRows, prepared: Prepared) -> Stages | ClassStages:
     """What the group's model says about its rows at every number of trees to try."""
-    estimator, rows = group
+    estimator, rows = group.estimator, group.rows
     X, y = prepared.X.iloc[rows], prepared.y[rows]
     n_classes = len(prepared.target.classes)
     if not n_classes:

@@ -295,7 +295,8 @@ BLOCK_ROWS = 16_384
 MOST_BINS = 128
 STOPPINGS = ("two_clocks", None)
 CYCLICAL_METHODS = ("csglb", "cbsglb")
-CYCLES = 10  # of a model unless a plan says otherwise
+AUTOMATIC, ENSEMBLES = "automatic", ("automatic", "independent", "virtual")
+CYCLES, MEMBERS, TREES = 10, 10, 500  # unless a plan says otherwise
 
 _MANY_FEATURES = 200
 _MOST_BINS_IN_ALL = _MANY_FEATURES * MOST_BINS
@@ -315,14 +316,23 @@ class ScorePlan:
         are the ends of its cycles, and ``ensemble`` and ``truncation_step`` do not matter. Or
         another of `table_methods`, which takes its settings from ``knobs``, and of the others
         ``seed`` and ``n_jobs`` only.
-    ensemble, engine : str
-    n_members : int
+    ensemble : {"automatic", "independent", "virtual"}
+        "automatic": five independent models of 300 trees where all folds are estimated at less than
+        15 s, with fewer folds if that is what it takes, else truncations of one model; see
+        `gbuq_core.tables.estimating.settle_plan`. A scored table's plan holds what was settled.
+    engine : {"numba", "catboost"}
+    n_members : int or None
         Of an independent ensemble; a virtual one has one member every ``truncation_step`` trees.
-    n_trees : int
+        None means 5 if the ensemble is automatic, else 10.
+    n_trees : int or None
+        None means 300 for independent models of an automatic ensemble, else 500.
+    n_folds : int
+        Into how many folds the rows are dealt, where each is scored by the model without it.
     depth : int or None
         None means 6, and 4 with more than 200 features.
     truncation_step : int or None
-        None means a twentieth of the trees, which gives ten members.
+        None means a twentieth of the trees, which gives ten members. Given, an automatic ensemble
+        is a virtual one.
     cycle_length : int or None
         Trees of a cycle. None means a tenth of all, which gives ten members.
     max_bins : int or None
@@ -350,16 +360,17 @@ class ScorePlan:
     """
 
     method: str = "sglb"
-    ensemble: str = "virtual"
+    ensemble: str = "automatic"
     engine: str = "numba"
-    n_members: int = 10
-    n_trees: int = 500
+    n_members: int | None = None
+    n_trees: int | None = None
     depth: int | None = None
     truncation_step: int | None = None
     cycle_length: int | None = None
     max_bins: int | None = None
     learning_rate: float | None = None
     stopping: str | None = "two_clocks"
+    n_folds: int = N_FOLDS
     seed: int = 0
     n_jobs: int | None = None
     knobs: tuple[tuple[str, Any], ...] = ()
@@ -383,9 +394,24 @@ class ScorePlan:
         return self.cyclical or self.ensemble == "virtual"
 
     @property
+    def is_open(self) -> bool:
+        """Whether the ensemble is still to be settled."""
+        return self.ensemble == AUTOMATIC and not self.cyclical and not self.listed
+
+    @property
+    def members(self) -> int:
+        """Models of an independent ensemble."""
+        return MEMBERS if self.n_members is None else self.n_members
+
+    @property
+    def trees(self) -> int:
+        """Trees of a model."""
+        return TREES if self.n_trees is None else self.n_trees
+
+    @property
     def cycle(self) -> int:
         """Trees of a cycle, of those that are trained in whole cycles."""
-        return max(2, self.n_trees // CYCLES) if self.cycle_length is None else self.cycle_length
+        return max(2, self.trees // CYCLES) if self.cycle_length is None else self.cycle_length
 
 
 class Predictions(NamedTuple):
@@ -562,7 +588,7 @@ def make_estimator(plan: ScorePlan, prepared: Prepared) -> Any:
         return model
     regression = prepared.target.task == "regression"
     kind = BoostedEnsembleRegressor if regression else BoostedEnsembleClassifier
-    n_trees = check_number("n_trees", plan.n_trees, 1, 100_000, integer=True)
+    n_trees = check_number("n_trees", plan.trees, 1, 100_000, integer=True)
     of_numbers: dict[str, Any] = {"target": "log"} if plan.scale == "log" else {}
     return kind(
         stopping=None,  # the models of a protocol choose together, see gbuq_core.tables.clocks
@@ -570,7 +596,7 @@ def make_estimator(plan: ScorePlan, prepared: Prepared) -> Any:
         method=plan.method,
         ensemble=None if plan.cyclical else plan.ensemble,
         engine=plan.engine,
-        n_members=plan.n_members,
+        n_members=plan.members,
         n_trees=n_trees,
         depth=depth_for(plan, prepared.X.shape[1]),
         truncation_step=plan.truncation_step or max(1, n_trees // 20),

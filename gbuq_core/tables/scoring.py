@@ -5,14 +5,11 @@ Which rows a model learns from and which model scores which row, on the page as 
 - **out of fold**: without a second file and with up to 20,000 rows that have a target, five models
   are trained, each without one fifth of the rows (column ``fold``, 1 to 5), and each row is scored
   by the model that did not see it. Rows without a target are scored by the first model.
-  How many trees a fold's model uses is chosen by the rows of the other folds.
 - **held out**: with more rows, one model is trained on four fifths. The held-out fifth gives the
   scores. The other rows are scored by the same model that learnt them and marked ``in_training``:
-  their uncertainties and errors look better than they are. Each half of the held-out fifth is
-  scored with the number of trees that the other half chose, all other rows with that of both.
+  their uncertainties and errors look better than they are.
 - **new file**: with a second file, one model is trained on four fifths of the first file for the
-  scores, and another on all of it, which scores the second file. The held-out fifth chooses the
-  numbers of trees, by halves for the scores and as a whole for the second file.
+  scores, and another on all of it, which scores the second file.
 
 Rows are dealt at random, or by groups that stay together, or by time (`ScorePlan.split`). By time,
 the rows are in blocks: out of fold, each of five blocks is judged by a model of all earlier rows
@@ -20,7 +17,9 @@ the rows are in blocks: out of fold, each of five blocks is judged by a model of
 fifth is held out. The earliest model chooses the number of trees for the block after its own, and
 so on: nothing about a block is chosen by later rows.
 
-How the numbers of trees are chosen: `gbuq_core.tables.clocks`.
+The rows that are held out choose the numbers of trees, once for all models of a table. The factor
+of the stds, the tails and the temperature are chosen by other rows than those that they score. See
+`gbuq_core.tables.clocks`.
 """
 
 from __future__ import annotations
@@ -34,23 +33,29 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gbuq_core.calibration import ClassClocks, Clocks
-from gbuq_core.jobs import check_memory, effective_n_jobs, parallel_map, stage
+from gbuq_core.jobs import check_memory, parallel_map, stage
 from gbuq_core.presentation import columns_named, counted, shown
 from gbuq_core.tables.cleaning import Prepared, prepare_new, prepare_training
 from gbuq_core.tables.clocks import (
-    MOST_CHOOSING,
     TableClocks,
     UnseenRows,
     choose_table_clocks,
+    deal,
     describe_clocks,
     halves,
+    n_parts,
+)
+from gbuq_core.tables.estimating import (
+    by_time,
+    choose_protocol,
+    estimate_scoring,
+    one_thread_a_fit,
+    settle_plan,
 )
 from gbuq_core.tables.evaluating import Scores, evaluate
 from gbuq_core.tables.files import Table
 from gbuq_core.tables.output import USUAL_LEVEL, AddedColumns, assemble_output
 from gbuq_core.tables.predicting import (
-    BLOCK_ROWS,
-    N_FOLDS,
     Predictions,
     ScorePlan,
     assign_folds,
@@ -59,7 +64,6 @@ from gbuq_core.tables.predicting import (
     depth_for,
     fit_rows,
     held_out_fifth,
-    make_estimator,
     predict_rows,
     stops_early,
 )
@@ -77,9 +81,6 @@ from gbuq_core.tables.splitting import (
 
 if TYPE_CHECKING:
     from gbuq_core.tables.unfamiliar import TableUnfamiliarity
-
-PROTOCOLS = ("out_of_fold", "held_out", "new_file")
-MAX_ROWS_OUT_OF_FOLD = 20_000
 
 
 class FittedModel(NamedTuple):
@@ -117,19 +118,6 @@ class RowsScored(NamedTuple):
     held: NDArray[np.bool_]
 
 
-def choose_protocol(n_known: int, has_new: bool) -> str:
-    """Which protocol a table with ``n_known`` rows that have a target is scored by.
-
-    Examples
-    --------
-    >>> choose_protocol(20_000, False), choose_protocol(20_001, False), choose_protocol(50, True)
-    ('out_of_fold', 'held_out', 'new_file')
-    """
-    if has_new:
-        return "new_file"
-    return "out_of_fold" if n_known <= MAX_ROWS_OUT_OF_FOLD else "held_out"
-
-
 def run_protocol(
     protocol: str, training: Prepared, scored: Prepared, plan: ScorePlan
 ) -> RowsScored:
@@ -139,7 +127,7 @@ def run_protocol(
 
 
 def _out_of_fold(training: Prepared, scored: Prepared, plan: ScorePlan) -> RowsScored:
-    if _by_time(training):
+    if by_time(training):
         return _in_blocks(training, scored, plan)
     folds, n_folds = _folds(training, plan)
     known = training.known
@@ -148,15 +136,21 @@ def _out_of_fold(training: Prepared, scored: Prepared, plan: ScorePlan) -> RowsS
     _check_left(training, learnt)
     models = _fit(training, plan, learnt)
     clocks = None
-    if stops_early(plan, training):
-        groups = [
-            UnseenRows(model.estimator, rows) for model, rows in zip(models, rows_of, strict=True)
-        ]
-        clocks = choose_table_clocks(groups, training, plan)
-    if clocks is not None:
-        models = [_stopped(*pair) for pair in zip(models, clocks.crossed, strict=True)]
     # A row without a target is new to all models, but for its group; the first one scores it.
     model_of_row = np.maximum(folds, 0)
+    if stops_early(plan, training):
+        n_each = n_parts(training)
+        groups = [
+            UnseenRows(model.estimator, rows, deal(rows, training, plan.seed, n_each))
+            for model, rows in zip(models, rows_of, strict=True)
+        ]
+        clocks = choose_table_clocks(groups, training, plan)
+        if clocks is not None:
+            crossed = enumerate(clocks.crossed)
+            models = [_stopped(models[k // n_each], chosen) for k, chosen in crossed]
+            model_of_row *= n_each
+            for _, rows, part in groups:
+                model_of_row[rows] += part
     predictions = _predict(training, scored, plan, models, model_of_row)
     held = known & (folds >= 0)
     scores = evaluate_rows(training, training, predictions, held)
@@ -170,14 +164,10 @@ def _folds(training: Prepared, plan: ScorePlan) -> tuple[NDArray[np.int64], int]
     """The fold of each row, -1 where it has none, and how many there are."""
     classes = training.target.classes
     if training.split is None:
-        return assign_folds(training.y, bool(classes), plan.seed), N_FOLDS
+        return assign_folds(training.y, bool(classes), plan.seed, plan.n_folds), plan.n_folds
     codes = training.split.codes
-    folds = assign_groups(codes, training.y, len(classes), plan.seed, N_FOLDS)
+    folds = assign_groups(codes, training.y, len(classes), plan.seed, plan.n_folds)
     return folds, int(folds.max()) + 1
-
-
-def _by_time(training: Prepared) -> bool:
-    return training.split is not None and training.split.by == "time"
 
 
 def _check_left(training: Prepared, learnt: list[NDArray[np.int64]]) -> None:
@@ -254,7 +244,7 @@ def _held_fifth(training: Prepared, plan: ScorePlan) -> NDArray[np.bool_]:
 
 
 def _held_out(training: Prepared, scored: Prepared, plan: ScorePlan) -> RowsScored:
-    if _by_time(training):
+    if by_time(training):
         model, held, clocks, _ = _last_fifth(training, plan, [])
         models, learnt = [model], model.rows
         model_of_row = np.zeros(len(held), np.int64)
@@ -282,7 +272,7 @@ def _held_out(training: Prepared, scored: Prepared, plan: ScorePlan) -> RowsScor
 def _new_file(training: Prepared, scored: Prepared, plan: ScorePlan) -> RowsScored:
     everything = np.flatnonzero(training.known)
     number = np.zeros(len(training.y), np.int64)  # which of the measuring models scores a row
-    if _by_time(training):
+    if by_time(training):
         measuring, held, clocks, (model,) = _last_fifth(training, plan, [everything])
         parts = [Measured(measuring, np.flatnonzero(held))]
     else:
@@ -390,11 +380,6 @@ def _predict(
     return joined(pieces, [places[number] for number in filled])
 
 
-def one_thread_a_fit(plan: ScorePlan) -> bool:
-    """Whether a fit keeps one core busy only, so that several fits should run side by side."""
-    return plan.one_model and plan.engine == "numba" and not plan.listed
-
-
 def _fits_at_once(plan: ScorePlan) -> int | None:
     return plan.n_jobs if one_thread_a_fit(plan) else 1
 
@@ -422,19 +407,6 @@ def evaluate_rows(
     return evaluate(prepared.y, predictions, rows, y_train, len(training.target.classes))
 
 
-_BYTES_PER_ADDED_CELL = 16
-# Measured on two cores: choosing the clocks of a table and of its five folds.
-_SECONDS_TO_CHOOSE = 0.3
-_SECONDS_PER_CHOOSING_ROW = 5e-4
-
-
-class ScoreEstimate(NamedTuple):
-    """What scoring will cost, roughly: seconds, and peak memory in bytes."""
-
-    seconds: float
-    bytes: int
-
-
 @dataclass(frozen=True, kw_only=True)
 class ScoredTable:
     """A scored table.
@@ -454,17 +426,21 @@ class ScoredTable:
     training, scored : Prepared
         The first table, and the one whose rows are scored (the same without a second file).
     models : tuple of FittedModel
+        Several of them may share a fit and differ in what other rows chose; see ``fits``.
     model_of_row : ndarray of shape (n_rows,), int64
         Which of the models scored each row.
     measured : tuple of Measured
         With a second file, the models that gave ``scores``, which scored none of its rows.
     clocks : Clocks, ClassClocks or None
-        The numbers of trees that all rows held out chose together. The models of rows with a
-        target use what other rows chose (``models[k].estimator.clocks_``), so that the scores
-        are honest.
+        What all rows held out chose together. The models of rows with a target use the same
+        numbers of trees, with a factor and tails, or a temperature, that other rows chose
+        (``models[k].estimator.clocks_``), so that intervals are honest.
     predictions : Predictions
         Of each row.
     plan : ScorePlan
+        With an automatic ensemble settled.
+    why_ensemble : str
+        Why an automatic ensemble is what it is, in one sentence; else empty.
     notices : tuple of str
         What was decided about the file and the fit, one sentence each.
     seconds : float
@@ -496,6 +472,7 @@ class ScoredTable:
     notices: tuple[str, ...]
     seconds: float
     held: NDArray[np.bool_]
+    why_ensemble: str = ""
     unfamiliarity: TableUnfamiliarity | None = None
     level: float = USUAL_LEVEL
     conformal: bool = False
@@ -503,47 +480,9 @@ class ScoredTable:
     @property
     def fits(self) -> tuple[FittedModel, ...]:
         """One model for each fit that was made."""
-        if self.protocol == "out_of_fold":
-            return self.models
-        return (self.models[0], *(part.model for part in self.measured[:1]))
-
-
-def estimate_scoring(prepared: Prepared, plan: ScorePlan, n_new: int = 0) -> ScoreEstimate:
-    """Estimate the time and memory of `score_table`.
-
-    Parameters
-    ----------
-    prepared : Prepared
-        Of the training table.
-    plan : ScorePlan
-    n_new : int
-        Rows of the second file; 0 without one.
-    """
-    n_known, n_features = int(prepared.known.sum()), prepared.X.shape[1]
-    n_classes = len(prepared.target.classes)
-    protocol = choose_protocol(n_known, n_new > 0)
-    sizes = {
-        "out_of_fold": [n_known - n_known // N_FOLDS] * N_FOLDS,
-        "held_out": [n_known - n_known // N_FOLDS],
-        "new_file": [n_known - n_known // N_FOLDS],
-    }[protocol]
-    if _by_time(prepared):
-        starts = CHAIN if protocol == "out_of_fold" else LAST_FIFTH
-        sizes = [max(1, int(share * n_known)) for share in starts]
-    sizes += [n_known] if n_new else []
-    estimator = make_estimator(plan, prepared)
-    fits = [estimator.estimate_fit(size, n_features, n_classes or None) for size in sizes]
-    at_once = min(effective_n_jobs(plan.n_jobs), len(sizes)) if one_thread_a_fit(plan) else 1
-    n_scored = n_new or len(prepared.X)
-    # Each fit at work copies its rows and turns them into one matrix of float64.
-    matrices = at_once * 2 * 8 * n_features * n_known
-    members = BLOCK_ROWS * (plan.n_members + 40) * 8 * max(n_classes, 2) * 3
-    output = n_scored * (_BYTES_PER_ADDED_CELL * (n_features + 20) + 8 * n_classes)
-    seconds = sum(fit.seconds for fit in fits) / at_once + 2e-6 * n_scored * n_features
-    if stops_early(plan, prepared):
-        seconds += _SECONDS_TO_CHOOSE + _SECONDS_PER_CHOOSING_ROW * min(n_known, MOST_CHOOSING)
-    n_bytes = at_once * max(fit.bytes for fit in fits) + matrices + members + output
-    return ScoreEstimate(seconds, int(n_bytes))
+        every = (*self.models, *(part.model for part in self.measured))
+        first = {id(model.rows): model for model in reversed(every)}  # one that stops elsewhere
+        return tuple(model for model in every if first[id(model.rows)] is model)
 
 
 def score_table(
@@ -600,6 +539,7 @@ def score_table(
         check_table_method(plan.method, training.target.task)
     scored = training if new is None else prepare_new(new, training)
     n_new = 0 if new is None else new.n_rows
+    plan, reason = settle_plan(plan, training, n_new)
     check_memory(estimate_scoring(training, plan, n_new).bytes, "scoring this table")
     protocol = choose_protocol(int(training.known.sum()), new is not None)
     found = run_protocol(protocol, training, scored, plan)
@@ -628,9 +568,11 @@ def score_table(
         clocks=found.clocks,
         predictions=found.predictions,
         plan=plan,
+        why_ensemble=reason,
         notices=(
             *notices,
             *renamed,
+            *([reason] if reason else []),
             *_clock_notice(plan, found.clocks, training.split),
             *_few_groups_notice(found, training.split),
             *_flag_notices(found.predictions),
@@ -675,7 +617,7 @@ def _clock_notice(
             f"There are too few {few} to choose the number of trees. All trees are used, and "
             "intervals are likely to be too narrow."
         ]
-    return [describe_clocks(clocks, plan.n_trees)]
+    return [describe_clocks(clocks, plan.trees)]
 
 
 def _few_groups_notice(found: RowsScored, split: RowSplit | None) -> list[str]:

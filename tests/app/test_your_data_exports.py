@@ -92,7 +92,9 @@ def test_the_page_to_take_away_is_small_complete_and_escaped(kind):
     truth = rng.normal(size=80) if kind == "regression" else [NASTY[i % 2] for i in range(80)]
     frame = pd.DataFrame({NASTY[0]: rng.normal(size=80), "x": range(80), target: truth})
     table = read_table(frame.to_csv(index=False).encode())
-    scored = score_table(table, target, plan=ScorePlan(n_trees=40, learning_rate=0.1))
+    scored = score_table(
+        table, target, plan=ScorePlan(ensemble="virtual", n_trees=40, learning_rate=0.1)
+    )
     page = result_page(View(scored, "a"), "std", "print('<b>')").decode()
     assert len(page) < 6e6
     assert "<script>alert" not in page

@@ -36,7 +36,7 @@ from gbuq_core.tables import (
 )
 
 ROOT = str(Path(__file__).resolve().parents[2])
-PLAN = ScorePlan(n_trees=60, depth=3, truncation_step=10, learning_rate=0.1)
+PLAN = ScorePlan(ensemble="virtual", n_trees=60, depth=3, truncation_step=10, learning_rate=0.1)
 
 
 def scored_builtin(key, **changes):
@@ -174,7 +174,7 @@ def test_members_of_a_cyclical_model_are_its_last_cycles():
 
 def test_the_words_name_the_rows_of_the_largest_uncertainties(scored):
     words, evidence = " ".join(describe_table(scored)), find_evidence(scored)
-    for kind, said in (("data", "are the noisiest"), ("knowledge", "disagrees most about rows")):
+    for kind, said in (("data", "are the noisiest"), ("knowledge", "disagree most about rows")):
         assert (said in words) == evidence[kind].excludes_chance
         if said in words:
             part = getattr(scored.predictions.uncertainty, kind)
@@ -202,7 +202,7 @@ def test_one_member_left_is_unfamiliar_with_no_row(key, kind):
     assert seen.models[0].estimator.n_members == 1
     words = describe_table(seen)[1]
     assert words.endswith(f"With one member there is no knowledge uncertainty: {remedy}")
-    assert "disagrees most" not in words
+    assert "disagree most" not in words
     if find_evidence(seen)["data"].excludes_chance:
         assert f"{int(np.argmax(seen.predictions.uncertainty.data)) + 1}" in words
 
@@ -271,7 +271,9 @@ def test_code_and_line_compute_the_same_whatever_the_names_and_corrections(
         target="--y",
         task="regression",
         second=names[1],
-        plan=ScorePlan(n_trees=50, depth=2, learning_rate=0.2, seed=4, stopping=stopping),
+        plan=ScorePlan(
+            ensemble="virtual", n_trees=50, depth=2, learning_rate=0.2, seed=4, stopping=stopping
+        ),
         cut=Cut(5, 0.3, 4),
     )
     monkeypatch.chdir(tmp_path)
@@ -305,7 +307,8 @@ def test_a_query_and_a_sheet_are_in_the_code_and_the_command(tmp_path, monkeypat
     rows.close()
     recipe = TableRecipe(
         source="query", is_builtin=False, options=ReadOptions(), kinds={}, used={}, missing={},
-        target="y", task=None, second="", plan=ScorePlan(n_trees=20, depth=2), cut=Cut(step=5),
+        target="y", task=None, second="", cut=Cut(step=5),
+        plan=ScorePlan(ensemble="virtual", n_trees=20, depth=2),
         query='SELECT x, y FROM "it\'s"',
     )  # fmt: skip
     words = shlex.split(table_command(recipe))

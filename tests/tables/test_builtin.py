@@ -23,7 +23,7 @@ def test_built_in_tables(about):
 
 def test_a_built_in_table_can_be_scored():
     loaded = load_builtin("wine")
-    plan = ScorePlan(n_trees=40, depth=3, learning_rate=0.2)
+    plan = ScorePlan(ensemble="virtual", n_trees=40, depth=3, learning_rate=0.2)
     scored = score_table(loaded.table, "cultivar", schema=loaded.schema, plan=plan)
     assert scored.scores.error_rate < 0.1
 

@@ -8,12 +8,19 @@ import pytest
 
 from gbuq_core.boosting.stopping import class_stages, clocks_of, regression_stages
 from gbuq_core.calibration import ClassClocks
+from gbuq_core.calibration.clocks import join_stages, refit_factor
 from gbuq_core.distribution import student
 from gbuq_core.tables import ScorePlan, infer_schema, prepare_training, read_table, score_table
-from gbuq_core.tables.clocks import UnseenRows, choose_table_clocks, describe_clocks
+from gbuq_core.tables.clocks import (
+    UnseenRows,
+    choose_table_clocks,
+    deal,
+    describe_clocks,
+    n_parts,
+)
 from gbuq_core.tables.predicting import assign_folds, fit_rows
 
-FAST = ScorePlan(n_trees=80, depth=3)
+FAST = ScorePlan(ensemble="virtual", n_trees=80, depth=3)
 METHODS = {
     "virtual": {},
     "independent": {"ensemble": "independent", "n_members": 2},
@@ -60,7 +67,7 @@ def test_every_method_stops_and_scores_better_than_with_all_trees(make, kind):
 
 
 @pytest.mark.parametrize("fold", range(5))
-def test_the_rows_of_a_fold_do_not_choose_for_their_fold(fold):
+def test_the_rows_of_a_fold_choose_neither_factor_nor_tails_for_their_fold(fold):
     """The models are the same; only the targets that they are judged by are others."""
     table = as_table(noisy_frame(150))
     prepared = prepare_training(table, infer_schema(table), "y")
@@ -73,13 +80,42 @@ def test_the_rows_of_a_fold_do_not_choose_for_their_fold(fold):
     wild = prepared.y.copy()
     wild[folds == fold] = 100.0 * np.random.default_rng(1).normal(size=30)
     after = choose_table_clocks(groups, prepared._replace(y=wild), FAST)
-    for k in range(5):
-        same = chosen(before.crossed[k]) == chosen(after.crossed[k])
-        assert same == (k == fold)
     assert chosen(before.whole) != chosen(after.whole)
+    clean = [regression_stages(m, prepared.X.iloc[rows], prepared.y[rows]) for m, rows, _ in groups]
+    for k in range(5):
+        # All rows choose the numbers of trees together; with those, clean rows choose the rest.
+        expected = refit_factor(join_stages(clean[:k] + clean[k + 1 :]), after.whole)
+        assert (chosen(after.crossed[k]) == chosen(expected)) == (k == fold)
 
 
-def test_a_fold_uses_what_the_others_chose_and_the_table_what_all_chose():
+def test_a_row_of_classes_chooses_no_temperature_for_itself_and_trees_are_shared():
+    """A label is turned: its part keeps the temperature, all others get another one."""
+    table = as_table(class_frame(120))
+    prepared = prepare_training(table, infer_schema(table), "y")
+    folds = assign_folds(prepared.y, True, FAST.seed)
+    n_each = n_parts(prepared)
+    assert n_each == 6
+    groups = []
+    for k in range(5):
+        rows = np.flatnonzero(folds == k)
+        model = fit_rows(FAST, prepared, np.flatnonzero(folds != k))
+        groups.append(UnseenRows(model, rows, deal(rows, prepared, 0, n_each)))
+    before = choose_table_clocks(groups, prepared, FAST)
+    assert len(before.crossed) == 5 * n_each
+    row = int(groups[2].rows[3])
+    turned = prepared.y.copy()
+    turned[row] = 1.0 - turned[row]
+    after = choose_table_clocks(groups, prepared._replace(y=turned), FAST)
+    assert before.whole.n_trees_used == after.whole.n_trees_used
+    own = 2 * n_each + int(groups[2].part[3])
+    same = [
+        a.temperature == b.temperature for a, b in zip(before.crossed, after.crossed, strict=True)
+    ]
+    assert np.flatnonzero(same).tolist() == [own]
+    assert len({clocks.n_trees_used for clocks in after.crossed}) == 1
+
+
+def test_a_fold_uses_the_trees_of_all_and_the_factor_of_the_others():
     scored = score_table(as_table(noisy_frame(150)), "y", plan=FAST)
     prepared = scored.training
     stages = [
@@ -89,7 +125,7 @@ def test_a_fold_uses_what_the_others_chose_and_the_table_what_all_chose():
     ]
     assert chosen(scored.clocks) == chosen(clocks_of(stages, "two_clocks", "student"))
     for k, model in enumerate(scored.models):
-        others = clocks_of(stages[:k] + stages[k + 1 :], "two_clocks", "student")
+        others = refit_factor(join_stages(stages[:k] + stages[k + 1 :]), scored.clocks)
         assert chosen(model.estimator.clocks_) == chosen(others)
         assert (scored.predictions.df[scored.model_of_row == k] == others.df).all()
 
@@ -97,7 +133,7 @@ def test_a_fold_uses_what_the_others_chose_and_the_table_what_all_chose():
 @pytest.mark.parametrize("make", [noisy_frame, class_frame])
 @pytest.mark.parametrize("protocol", ["held_out", "new_file"])
 def test_each_half_is_scored_by_what_the_other_half_chose(make, protocol, monkeypatch):
-    monkeypatch.setattr("gbuq_core.tables.scoring.MAX_ROWS_OUT_OF_FOLD", 299)
+    monkeypatch.setattr("gbuq_core.tables.estimating.MAX_ROWS_OUT_OF_FOLD", 299)
     frame = make(300)
     new = as_table(make(40, seed=1)) if protocol == "new_file" else None
     scored = score_table(as_table(frame), "y", new=new, plan=FAST)
@@ -118,8 +154,7 @@ def test_each_half_is_scored_by_what_the_other_half_chose(make, protocol, monkey
     if not scored.training.target.classes:
         for (model, _), (_, others) in zip(halves, halves[::-1], strict=True):
             X, y = scored.training.X.iloc[others], scored.training.y[others]
-            stages = regression_stages(model, X, y)
-            expected = clocks_of([stages], "two_clocks", "student")
+            expected = refit_factor(regression_stages(model, X, y), scored.clocks)
             assert chosen(model.clocks_) == chosen(expected)
     assert np.isfinite(scored.scores.nll)
     assert scored.scores.n_rows == 60
@@ -129,7 +164,7 @@ def test_intervals_of_the_default_hold_what_they_promise():
     """Out of fold on 400 rows: 90 % within three binomial standard errors (4.5 %)."""
     frame = noisy_frame(400, seed=3)
     scored = score_table(as_table(frame), "y")
-    plain = score_table(as_table(frame), "y", plan=ScorePlan(stopping=None))
+    plain = score_table(as_table(frame), "y", plan=ScorePlan(ensemble="virtual", stopping=None))
     share = {}
     for name, found in (("two clocks", scored), ("all trees", plain)):
         at = np.sqrt(found.frame.total_uncertainty)

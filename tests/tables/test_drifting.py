@@ -25,7 +25,7 @@ from gbuq_core.tables import (
     why_no_coverage,
 )
 
-PLAN = ScorePlan(n_trees=20, depth=2)
+PLAN = ScorePlan(ensemble="virtual", n_trees=20, depth=2)
 
 
 def make_frame(n, seed=0, shift=0.0, shops="ABC", gaps=0.0):

@@ -11,7 +11,7 @@ from gbuq_core.tables import ScorePlan, find_failures, read_table, score_table
 from gbuq_core.tables.failing import Condition
 from gbuq_core.tables.finding import find_rows
 
-PLAN = ScorePlan(n_trees=60, depth=3, learning_rate=0.1)
+PLAN = ScorePlan(ensemble="virtual", n_trees=60, depth=3, learning_rate=0.1)
 
 
 def make_frame(n=600, seed=3):

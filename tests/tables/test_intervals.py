@@ -22,7 +22,7 @@ from gbuq_core.tables import (
     with_intervals,
 )
 
-FAST = ScorePlan(n_trees=40, depth=3)
+FAST = ScorePlan(ensemble="virtual", n_trees=40, depth=3)
 
 
 def table_of(n, seed=0):
@@ -83,7 +83,7 @@ def test_a_second_file_is_calibrated_by_the_rows_held_out_of_the_first(second):
 
 def test_rows_of_one_model_are_calibrated_by_all_others(monkeypatch):
     monkeypatch.setattr(scoring, "MAX_ROWS_OUT_OF_FOLD", 100)
-    plan = ScorePlan(n_trees=20, depth=2, stopping=None)  # no halves: one model
+    plan = ScorePlan(ensemble="virtual", n_trees=20, depth=2, stopping=None)  # no halves: one model
     scored = score_table(table_of(120), "y", plan=plan)
     held = held_out(scored)
     std = np.sqrt(held.predictions.uncertainty.total)
@@ -100,7 +100,9 @@ def test_rows_of_one_model_are_calibrated_by_all_others(monkeypatch):
 
 def test_conformal_intervals_hold_what_they_say():
     """Without stopping early the law is far too narrow; conformal intervals are not."""
-    scored = score_table(table_of(400), "y", plan=ScorePlan(n_trees=200, depth=6, stopping=None))
+    scored = score_table(
+        table_of(400), "y", plan=ScorePlan(ensemble="virtual", n_trees=200, depth=6, stopping=None)
+    )
     by_law = np.mean(held_out_inside(scored, 0.9))
     found = conformal_coverage(scored, levels=(0.5, 0.9))
     assert by_law < 0.85

@@ -12,6 +12,7 @@ from gbuq_core.tables import (
     ScorePlan,
     class_scores,
     coverage_by_group,
+    estimating,
     group_column,
     held_out,
     infer_schema,
@@ -22,9 +23,8 @@ from gbuq_core.tables import (
     score_table,
     split_warnings,
 )
-from gbuq_core.tables import scoring as table_scoring
 
-PLAN = ScorePlan(n_trees=40, depth=3)
+PLAN = ScorePlan(ensemble="virtual", n_trees=40, depth=3)
 
 
 def table_of(**columns):
@@ -47,7 +47,7 @@ def test_the_rows_are_those_of_the_scores(protocol, monkeypatch):
     table = table_of(**noisy())
     new = table_of(**noisy(30, 1)) if protocol == "new_file" else None
     if protocol == "held_out":
-        monkeypatch.setattr(table_scoring, "MAX_ROWS_OUT_OF_FOLD", 100)
+        monkeypatch.setattr(estimating, "MAX_ROWS_OUT_OF_FOLD", 100)
     scored = score_table(table, "y", new=new, plan=PLAN)
     assert scored.protocol == protocol
     held = held_out(scored)

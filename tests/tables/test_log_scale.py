@@ -22,7 +22,9 @@ from gbuq_core.tables import (
 from gbuq_core.tables.scaling import exp_uncertainty
 from gbuq_core.uncertainty import Uncertainty
 
-LOG = ScorePlan(n_trees=60, depth=3, learning_rate=0.1, max_bins=16, scale="log")
+LOG = ScorePlan(
+    ensemble="virtual", n_trees=60, depth=3, learning_rate=0.1, max_bins=16, scale="log"
+)
 
 
 def price_frame(n=150, seed=0):

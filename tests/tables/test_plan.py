@@ -16,7 +16,7 @@ from gbuq_core.tables import (
     score_table,
 )
 
-FAST = ScorePlan(n_trees=40, depth=3, learning_rate=0.1)
+FAST = ScorePlan(ensemble="virtual", n_trees=40, depth=3, learning_rate=0.1)
 
 
 def regression_frame(n, seed=0):
@@ -36,7 +36,7 @@ def test_two_clocks_keep_a_gaussian_from_overfitting():
     frame = regression_frame(150)
     frame.y += np.random.default_rng(3).normal(size=150)
     table = as_table(frame)
-    plan = ScorePlan(n_trees=150, depth=4)
+    plan = ScorePlan(ensemble="virtual", n_trees=150, depth=4)
     tuned = score_table(table, "y", plan=plan)
     plain = score_table(table, "y", plan=replace(plan, stopping=None))
     assert tuned.scores.nll < plain.scores.nll - 0.5
@@ -49,7 +49,7 @@ def test_two_clocks_keep_a_gaussian_from_overfitting():
 @pytest.mark.parametrize("new", [None, "second file"])
 def test_fewer_than_forty_rows_use_all_trees(new):
     second = as_table(regression_frame(30, seed=1)) if new else None
-    plan = ScorePlan(n_trees=40, depth=3)
+    plan = ScorePlan(ensemble="virtual", n_trees=40, depth=3)
     few = score_table(as_table(regression_frame(39)), "y", new=second, plan=plan)
     assert few.clocks is None
     assert any("too few rows to choose" in notice for notice in few.notices)
@@ -63,14 +63,16 @@ def test_a_rare_class_of_a_long_table_can_be_scored(monkeypatch):
     n = 600
     frame = pd.DataFrame({"x": np.arange(n) % 7, "y": "no"})
     frame.loc[[100, 300, 500], "y"] = "yes"
-    scored = score_table(as_table(frame), "y", plan=ScorePlan(n_trees=10, depth=2))
+    scored = score_table(
+        as_table(frame), "y", plan=ScorePlan(ensemble="virtual", n_trees=10, depth=2)
+    )
     assert scored.training.target.classes == ("no", "yes")
     assert np.isfinite(scored.scores.nll)
 
 
 def test_wide_tables_get_simpler_trees_and_a_notice(rng):
     frame = pd.DataFrame(rng.normal(size=(40, 256))).add_prefix("v").assign(y=range(40))
-    plan = ScorePlan(n_trees=5, learning_rate=0.1)
+    plan = ScorePlan(ensemble="virtual", n_trees=5, learning_rate=0.1)
     scored = score_table(as_table(frame), "y", plan=plan)
     assert scored.models[0].estimator.depth == 4
     assert scored.models[0].estimator.max_bins == 100

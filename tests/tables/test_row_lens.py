@@ -22,7 +22,7 @@ from gbuq_core.tables import (
     unfamiliarity_parts,
 )
 
-PLAN = ScorePlan(n_trees=40, depth=3)
+PLAN = ScorePlan(ensemble="virtual", n_trees=40, depth=3)
 
 
 def nearly(value):

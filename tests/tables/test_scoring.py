@@ -22,7 +22,7 @@ from gbuq_core.tables import (
 )
 from gbuq_core.tables.predicting import assign_folds, held_out_fifth, predict_rows
 
-FAST = ScorePlan(n_trees=40, depth=3, learning_rate=0.1)
+FAST = ScorePlan(ensemble="virtual", n_trees=40, depth=3, learning_rate=0.1)
 ADDED = ["prediction", "total_uncertainty", "data_uncertainty", "knowledge_uncertainty"]
 REGRESSION = ["prediction", "lower_90", "upper_90", *ADDED[1:], *(f"{n}_std" for n in ADDED[1:])]
 
@@ -194,7 +194,7 @@ def test_results_depend_on_the_seed_only(regression):
 
 
 def test_large_tables_have_a_held_out_fifth(monkeypatch):
-    monkeypatch.setattr("gbuq_core.tables.scoring.MAX_ROWS_OUT_OF_FOLD", 299)
+    monkeypatch.setattr("gbuq_core.tables.estimating.MAX_ROWS_OUT_OF_FOLD", 299)
     frame = regression_frame(302)
     frame.loc[[5, 6], "y"] = np.nan
     scored = score_table(as_table(frame), "y", plan=FAST)
@@ -331,7 +331,7 @@ def test_progress_is_counted_to_the_end():
     table = as_table(regression_frame(200))
 
     def run(job):
-        result = score_table(table, "y", plan=ScorePlan(n_trees=60, depth=3))
+        result = score_table(table, "y", plan=ScorePlan(ensemble="virtual", n_trees=60, depth=3))
         seen.append(job.done / job.total)
         return result
 

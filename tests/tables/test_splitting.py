@@ -28,7 +28,7 @@ from gbuq_core.tables.splitting import (
     hold_out_groups,
 )
 
-FAST = ScorePlan(n_trees=30, depth=3, learning_rate=0.1, max_bins=16)
+FAST = ScorePlan(ensemble="virtual", n_trees=30, depth=3, learning_rate=0.1, max_bins=16)
 BY_GROUP = replace(FAST, split="group", split_column="who")
 BY_TIME = replace(FAST, split="time", split_column="day")
 

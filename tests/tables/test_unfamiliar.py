@@ -21,7 +21,7 @@ from gbuq_core.tables import (
 )
 from gbuq_core.unfamiliarity import PARTS, Reason
 
-PLAN = ScorePlan(n_trees=40, depth=3)
+PLAN = ScorePlan(ensemble="virtual", n_trees=40, depth=3)
 
 
 def lines(rng, n, shift=0.0, city="ABC", day=1):

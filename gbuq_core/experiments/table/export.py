@@ -23,6 +23,7 @@ _FLAGS: Mapping[str, str] = MappingProxyType(
         "engine": "engine",
         "n_members": "members",
         "n_trees": "trees",
+        "n_folds": "folds",
         "depth": "depth",
         "learning_rate": "learning-rate",
         "stopping": "stopping",

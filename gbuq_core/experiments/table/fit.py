@@ -215,7 +215,8 @@ def cut_table(scored: ScoredTable, cut: Cut, stages: Stages | None = None) -> Sc
     --------
     >>> from gbuq_core.tables import ScorePlan, read_table, score_table
     >>> rows = "".join(f"{i % 7},{i % 7 + 0.1 * (i % 3)}\n" for i in range(60))
-    >>> scored = score_table(read_table(f"x,y\n{rows}".encode()), "y", plan=ScorePlan(n_trees=40))
+    >>> plan = ScorePlan(ensemble="virtual", n_trees=40)
+    >>> scored = score_table(read_table(f"x,y\n{rows}".encode()), "y", plan=plan)
     >>> cut_table(scored, Cut(step=5, start=0.5)).models[0].estimator.n_members
     4
     """

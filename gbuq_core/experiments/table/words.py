@@ -9,7 +9,7 @@ import numpy as np
 from gbuq_core.experiments.table.evidence import find_evidence
 from gbuq_core.experiments.table.fit import Cut, CutModel
 from gbuq_core.methods import METHODS
-from gbuq_core.presentation import short
+from gbuq_core.presentation import number_word, short
 from gbuq_core.tables.drifting import why_no_coverage
 from gbuq_core.tables.evaluating import RegressionScores, Scores
 from gbuq_core.tables.scoring import ScoredTable
@@ -141,7 +141,7 @@ def _rows_to_check(scored: ScoredTable, evidence: dict[str, Evidence]) -> str:
         rows = _listed(np.argsort(-part.knowledge, kind="stable"))
         if evidence["knowledge"].excludes_chance:
             said.append(
-                f"The {name_ensemble(scored)} disagrees most about rows {rows} (knowledge "
+                f"The {name_members(scored)} disagree most about rows {rows} (knowledge "
                 "uncertainty)."
             )
         else:
@@ -186,24 +186,28 @@ def _prr(evidence: Evidence) -> str:
     return f"PRR {evidence.low:.0f} to {evidence.high:.0f} %"
 
 
-def name_ensemble(scored: ScoredTable) -> str:
-    """Which ensemble the knowledge uncertainty of a table comes from.
+def name_members(scored: ScoredTable) -> str:
+    """Whose disagreement the knowledge uncertainty of a table is.
 
     Examples
     --------
     >>> from gbuq_core.tables import ScorePlan, load_builtin, score_table
     >>> wine = load_builtin("wine")
-    >>> name_ensemble(score_table(
-    ...     wine.table, wine.about.target, schema=wine.schema, plan=ScorePlan(n_trees=50)
-    ... ))
-    'virtual ensemble'
+    >>> for ensemble in ("independent", "virtual"):
+    ...     plan = ScorePlan(ensemble=ensemble, n_trees=50, n_members=5)
+    ...     name_members(score_table(wine.table, wine.about.target, schema=wine.schema, plan=plan))
+    'five independent models'
+    'truncations of one model'
     """
     plan = scored.plan
     if plan.listed:
-        return f"ensemble of {METHODS[plan.method].label}"
+        return f"members of {METHODS[plan.method].label}"
     if plan.cyclical:
-        return "cyclical ensemble"
-    return "virtual ensemble" if plan.one_model else "ensemble of independent models"
+        return "cycles of one model"
+    if plan.one_model:
+        return "truncations of one model"
+    n_members = _n_members(scored.models[0].estimator)
+    return "one model" if n_members == 1 else f"{number_word(n_members)} independent models"
 
 
 def _listed(order: np.ndarray) -> str:

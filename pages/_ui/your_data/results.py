@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import streamlit as st
 
-from gbuq_core.experiments.table.words import name_ensemble, why_no_knowledge
+from gbuq_core.experiments.table.words import name_members, why_no_knowledge
 from gbuq_core.figures.clocks import draw_clocks
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.table.coverage import coverage_figure, reliability_figure
@@ -63,8 +63,8 @@ def draw_row_map(scored: ScoredTable, shown: Shown, row: int) -> None:
     rows = row_map_of(scored, shown, row)
     show_curves(row_map_figure(rows, _HEIGHT), key="row-map", on_pick=_open_row)
     note = (
-        "Each dot is a row: further right means more noise, further up means that the members of "
-        f"the {name_ensemble(scored)} disagree more."
+        "Each dot is a row: further right means more noise, further up means that "
+        f"{name_members(scored)} disagree more."
     )
     if len(rows.number) < len(shown.knowledge):
         note += (
@@ -139,7 +139,7 @@ def clocks_of(scored: ScoredTable) -> Curves | None:
     found = scored.clocks
     if found is None:
         return None
-    return draw_clocks(found, describe_clocks(found, scored.plan.n_trees), _JUDGED_HEIGHT)
+    return draw_clocks(found, describe_clocks(found, scored.plan.trees), _JUDGED_HEIGHT)
 
 
 def draw_promises(scored: ScoredTable, digest: str, conformal: bool) -> None:
@@ -156,11 +156,14 @@ def draw_promises(scored: ScoredTable, digest: str, conformal: bool) -> None:
 def _trees_caption(scored: ScoredTable) -> str:
     """What was chosen, and by which rows."""
     assert scored.clocks is not None
-    told = describe_clocks(scored.clocks, scored.plan.n_trees)
+    told = describe_clocks(scored.clocks, scored.plan.trees)
     if scored.plan.split == "time":
         return f"{told} For the scores, earlier rows chose."
     who = "the rows of the other folds" if scored.protocol == "out_of_fold" else "the other half"
-    return f"{told} For the scores, {who} chose, so that no row chose for itself."
+    what = "the factor and the tails"
+    if scored.training.target.classes:
+        what, who = "the temperature", "other rows"
+    return f"{told} For the scores, {who} chose {what}, so that no row chose them for itself."
 
 
 def kinds_of(scored: ScoredTable) -> tuple[str, ...]:

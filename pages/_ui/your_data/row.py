@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import streamlit as st
 
+from gbuq_core.experiments.table.words import name_members
 from gbuq_core.figures.table.features import (
     FeatureValue,
     contributions_figure,
@@ -214,8 +215,8 @@ def _draw_members(scored: ScoredTable, explained: RowExplanation, row: int) -> N
         alt=describe_members(explained.member_loc, explained.member_scale),
     )
     st.caption(
-        "Dots are the members' means: their spread is knowledge uncertainty. Bars are 2 std: their "
-        "length is data uncertainty. The dashed line is the true value."
+        f"Dots are the means of {name_members(scored)}: their spread is knowledge uncertainty. "
+        "Bars are 2 std: their length is data uncertainty. The dashed line is the true value."
     )
 
 

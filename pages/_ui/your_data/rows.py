@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from gbuq_core.errors import GbuqError
-from gbuq_core.experiments.table.words import why_no_knowledge
+from gbuq_core.experiments.table.words import name_members, why_no_knowledge
 from gbuq_core.tables.finding import Listing, find_rows, list_rows
 from gbuq_core.tables.predicting import row_errors
 from gbuq_core.tables.reviewing import Mark, Marks
@@ -167,7 +167,10 @@ def _frame(
     config: dict[str, Any] = {"row": number("Row", format="%d", width=60, pinned=True)}
     for kind in KINDS:
         cells[kind] = getattr(shown, kind)[positions].astype(np.float64)
-        config[kind] = number(kind.capitalize(), format="%.3g", width=85, help=shown.unit)
+        told = shown.unit
+        if kind == "knowledge":
+            told = f"How much {name_members(scored)} disagree: {shown.unit}"
+        config[kind] = number(kind.capitalize(), format="%.3g", width=85, help=told)
     cells["prediction"] = rows["prediction"].to_numpy()
     is_class = bool(scored.training.target.classes)
     config["prediction"] = (

@@ -87,11 +87,12 @@ METHOD = (
         "ensemble",
         "Ensemble",
         "choice",
-        VIRTUAL,
-        choices=(VIRTUAL, INDEPENDENT),
+        AUTOMATIC,
+        choices=(AUTOMATIC, INDEPENDENT, VIRTUAL),
         group="method",
         needs=("method", PLAIN),
-        help="Truncations of one model, or several models trained from different seeds.",
+        help="Several models trained from different seeds, or truncations of one model. "
+        "Automatic: independent models where they are trained in less than 15 s.",
     ),
     Knob(
         "engine",
@@ -112,7 +113,7 @@ TRAINING = (
         5,
         2,
         20,
-        needs=("ensemble", (INDEPENDENT,)),
+        needs=("ensemble", (AUTOMATIC, INDEPENDENT)),
     ),
     Knob("depth", "Depth", "integer", 4, 1, 10),
     Knob(
@@ -194,7 +195,14 @@ PRESETS = (
     Preset("Quick", {}, "300 trees of depth 4, for a first look"),
     Preset(
         "Paper settings",
-        {"trees": 1000, "depth": 6, "step": 50, "models": 10, "clocks": False},
+        {
+            "trees": 1000,
+            "depth": 6,
+            "ensemble": VIRTUAL,
+            "step": 50,
+            "models": 10,
+            "clocks": False,
+        },
         "1,000 trees of depth 6 and all of them in use, a member each 50 trees",
     ),
 )
@@ -459,8 +467,8 @@ def page_state(
 
 
 def is_independent(values: SimpleNamespace) -> bool:
-    """Whether several models are trained; cyclical boosting knows no such choice."""
-    return values.method in PLAIN and values.ensemble == INDEPENDENT
+    """Whether several models may be trained; cyclical boosting knows no such choice."""
+    return values.method in PLAIN and values.ensemble != VIRTUAL
 
 
 def _as_needed(knob: Knob) -> Knob:

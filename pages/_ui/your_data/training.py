@@ -92,9 +92,9 @@ def plan_of(values: SimpleNamespace) -> ScorePlan:
     """The knobs that train. K, start and members shown are not among them."""
     return ScorePlan(
         method=values.method.lower(),
-        ensemble=VIRTUAL if values.method in CYCLICAL else values.ensemble,
+        ensemble=AUTOMATIC if values.method in CYCLICAL else values.ensemble,
         engine="numba" if values.method in CYCLICAL else values.engine.lower(),
-        n_members=values.models if is_independent(values) else 10,
+        n_members=values.models if is_independent(values) else None,
         n_trees=values.trees,
         depth=values.depth,
         learning_rate=None if values.rate == AUTOMATIC else float(values.rate),
@@ -180,7 +180,8 @@ def estimate_line(opened: Opened, schema: Schema, request: Request, second: Tabl
     if estimate is None:
         return ""
     cost = f"{seconds_text(estimate.seconds)} and {format_bytes(estimate.bytes)}"
-    return f"Training takes about {cost} with these settings."
+    told = f"Training takes about {cost} with these settings."
+    return f"{told} {estimate.why_ensemble}" if estimate.why_ensemble else told
 
 
 def cut_of(plan: ScorePlan, values: SimpleNamespace) -> Cut:
@@ -210,6 +211,7 @@ def view_of(answer: Answer, values: SimpleNamespace) -> View | None:
 def measured_line(answer: Answer, view: View) -> str:
     """What training cost, measured."""
     scored: ScoredTable = answer.result.scored
+    why = f" {scored.why_ensemble}" if scored.why_ensemble else ""
     trained = scored.fits
     n_bytes = sum(model.estimator.memory_bytes_ for model in trained)
     seconds = answer.seconds if answer.seconds is not None else scored.seconds
@@ -217,7 +219,7 @@ def measured_line(answer: Answer, view: View) -> str:
     return (
         f"It took {seconds_text(seconds)} to train {models} "
         f"{'ensembles' if models > 1 else 'ensemble'} and judge all rows, {format_bytes(n_bytes)} "
-        f"of models, {scored.models[0].estimator.n_trees_} trees each."
+        f"of models, {scored.models[0].estimator.n_trees_} trees each.{why}"
     )
 
 

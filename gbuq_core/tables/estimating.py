@@ -1,0 +1,197 @@
+"""What scoring a table will cost, and the ensemble that an automatic plan settles on.
+
+K of independent models knows foreign rows and is steadier than that of truncations of one model,
+so independent models are trained where they do not take long.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.jobs import effective_n_jobs
+from gbuq_core.presentation import number_word, seconds_text
+from gbuq_core.tables.cleaning import Prepared
+from gbuq_core.tables.clocks import MOST_CHOOSING
+from gbuq_core.tables.predicting import (
+    BLOCK_ROWS,
+    ENSEMBLES,
+    N_FOLDS,
+    ScorePlan,
+    make_estimator,
+    stops_early,
+)
+from gbuq_core.tables.splitting import CHAIN, LAST_FIFTH
+from gbuq_core.validation import check_number
+
+PROTOCOLS = ("out_of_fold", "held_out", "new_file")
+MAX_ROWS_OUT_OF_FOLD = 20_000
+MOST_SECONDS = 15.0  # for independent models of an automatic ensemble, with all folds
+_MODELS, _TREES = 5, 300
+_FEWEST_FOLDS = 3
+
+
+def choose_protocol(n_known: int, has_new: bool) -> str:
+    """Which protocol a table with ``n_known`` rows that have a target is scored by.
+
+    Examples
+    --------
+    >>> choose_protocol(20_000, False), choose_protocol(20_001, False), choose_protocol(50, True)
+    ('out_of_fold', 'held_out', 'new_file')
+    """
+    if has_new:
+        return "new_file"
+    return "out_of_fold" if n_known <= MAX_ROWS_OUT_OF_FOLD else "held_out"
+
+
+_BYTES_PER_ADDED_CELL = 16
+# Measured on two cores: choosing the clocks of a table and of its five folds.
+_SECONDS_TO_CHOOSE = 0.3
+_SECONDS_PER_CHOOSING_ROW = 5e-4
+
+
+class ScoreEstimate(NamedTuple):
+    """What scoring will cost, roughly: seconds, and peak memory in bytes.
+
+    ``why_ensemble`` is the reason that `settle_plan` gives.
+    """
+
+    seconds: float
+    bytes: int
+    why_ensemble: str = ""
+
+
+def by_time(prepared: Prepared) -> bool:
+    """Whether each row is judged by models of earlier rows."""
+    return prepared.split is not None and prepared.split.by == "time"
+
+
+def one_thread_a_fit(plan: ScorePlan) -> bool:
+    """Whether a fit keeps one core busy only, so that several fits should run side by side."""
+    return plan.one_model and plan.engine == "numba" and not plan.listed
+
+
+class Settled(NamedTuple):
+    """A plan whose ensemble is independent or virtual, and why in one sentence.
+
+    ``reason`` is empty where the plan left nothing open.
+    """
+
+    plan: ScorePlan
+    reason: str
+
+
+def settle_plan(plan: ScorePlan, prepared: Prepared, n_new: int = 0) -> Settled:
+    r"""What an automatic ensemble is for a table: a plan that says so, and the reason.
+
+    Five independent models of 300 trees (or as many as the plan says) if all fits are estimated at
+    less than 15 s, with five folds, or else four or three; if not, truncations of one model.
+    Another plan is returned as it is. The estimate depends on the number of cores.
+
+    Parameters
+    ----------
+    plan : ScorePlan
+    prepared : Prepared
+        Of the training table.
+    n_new : int
+        Rows of the second file; 0 without one.
+
+    Raises
+    ------
+    InvalidParameter
+        If the ensemble is unknown.
+
+    Examples
+    --------
+    >>> from gbuq_core.tables import infer_schema, prepare_training, read_table
+    >>> rows = "\n".join(f"{i % 7},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
+    >>> table = read_table(f"x,y\n{rows}\n".encode())
+    >>> plan, reason = settle_plan(ScorePlan(), prepare_training(table, infer_schema(table), "y"))
+    >>> plan.ensemble, plan.n_members, plan.n_trees, plan.n_folds
+    ('independent', 5, 300, 5)
+    >>> reason[:61]
+    'Five independent models of 300 trees are trained for each of '
+    """
+    if plan.ensemble not in ENSEMBLES:
+        raise InvalidParameter(
+            f"ensemble must be automatic, independent or virtual; got {plan.ensemble!r}."
+        )
+    check_number("n_folds", plan.n_folds, 2, 20, integer=True)
+    if not plan.is_open:
+        return Settled(plan, "")
+    virtual = replace(plan, ensemble="virtual", n_members=None)
+    if plan.truncation_step is not None:
+        step = "because a truncation step is chosen"
+        return Settled(virtual, f"The members are truncations of one model, {step}.")
+    independent = replace(
+        plan,
+        ensemble="independent",
+        n_members=_MODELS if plan.n_members is None else plan.n_members,
+        n_trees=_TREES if plan.n_trees is None else plan.n_trees,
+    )
+    protocol = choose_protocol(int(prepared.known.sum()), n_new > 0)
+    in_folds = protocol == "out_of_fold" and not by_time(prepared)
+    fewest = min(plan.n_folds, _FEWEST_FOLDS) if in_folds else plan.n_folds
+    models = f"{number_word(independent.members)} independent models of {independent.trees:,} trees"
+    first = 0.0
+    for n_folds in range(plan.n_folds, fewest - 1, -1):
+        tried = replace(independent, n_folds=n_folds)
+        seconds = _estimate(prepared, tried, n_new).seconds
+        first = first or seconds
+        if seconds < MOST_SECONDS:
+            folds = f" for each of {n_folds} folds" if in_folds else ""
+            reason = f"because this is estimated at {seconds_text(seconds)}"
+            if n_folds < plan.n_folds:
+                reason += f" ({seconds_text(first)} with {plan.n_folds} folds)"
+            return Settled(tried, f"{models.capitalize()} are trained{folds}, {reason}.")
+    return Settled(
+        virtual,
+        f"The members are truncations of one model, because {models} are estimated at "
+        f"{seconds_text(first)}, more than {MOST_SECONDS:.0f} s.",
+    )
+
+
+def estimate_scoring(prepared: Prepared, plan: ScorePlan, n_new: int = 0) -> ScoreEstimate:
+    """Estimate the time and memory of `score_table`.
+
+    Parameters
+    ----------
+    prepared : Prepared
+        Of the training table.
+    plan : ScorePlan
+        Its ensemble is settled first if it is automatic.
+    n_new : int
+        Rows of the second file; 0 without one.
+    """
+    settled = settle_plan(plan, prepared, n_new)
+    return _estimate(prepared, settled.plan, n_new)._replace(why_ensemble=settled.reason)
+
+
+def _estimate(prepared: Prepared, plan: ScorePlan, n_new: int) -> ScoreEstimate:
+    """Of a plan that is settled."""
+    n_known, n_features = int(prepared.known.sum()), prepared.X.shape[1]
+    n_classes = len(prepared.target.classes)
+    protocol = choose_protocol(n_known, n_new > 0)
+    sizes = {
+        "out_of_fold": [n_known - n_known // plan.n_folds] * plan.n_folds,
+        "held_out": [n_known - n_known // N_FOLDS],
+        "new_file": [n_known - n_known // N_FOLDS],
+    }[protocol]
+    if by_time(prepared):
+        starts = CHAIN if protocol == "out_of_fold" else LAST_FIFTH
+        sizes = [max(1, int(share * n_known)) for share in starts]
+    sizes += [n_known] if n_new else []
+    estimator = make_estimator(plan, prepared)
+    fits = [estimator.estimate_fit(size, n_features, n_classes or None) for size in sizes]
+    at_once = min(effective_n_jobs(plan.n_jobs), len(sizes)) if one_thread_a_fit(plan) else 1
+    n_scored = n_new or len(prepared.X)
+    # Each fit at work copies its rows and turns them into one matrix of float64.
+    matrices = at_once * 2 * 8 * n_features * n_known
+    members = BLOCK_ROWS * (plan.members + 40) * 8 * max(n_classes, 2) * 3
+    output = n_scored * (_BYTES_PER_ADDED_CELL * (n_features + 20) + 8 * n_classes)
+    seconds = sum(fit.seconds for fit in fits) / at_once + 2e-6 * n_scored * n_features
+    if stops_early(plan, prepared):
+        seconds += _SECONDS_TO_CHOOSE + _SECONDS_PER_CHOOSING_ROW * min(n_known, MOST_CHOOSING)
+    n_bytes = at_once * max(fit.bytes for fit in fits) + matrices + members + output
+    return ScoreEstimate(seconds, int(n_bytes))
