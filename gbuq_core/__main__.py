@@ -360,6 +360,7 @@ def _plan_of(options: argparse.Namespace) -> ScorePlan:
         "method": options.method, "seed": options.seed, "n_jobs": options.jobs,
         "split": options.split, "split_column": options.split_column,
         "scale": options.scale,
+        "n_folds": ScorePlan.n_folds if options.folds is None else options.folds,
     }  # fmt: skip
     if options.method not in BOOSTED:
         given = {name: getattr(options, option) for option, name in _KNOBS.items()}
@@ -377,7 +378,6 @@ def _plan_of(options: argparse.Namespace) -> ScorePlan:
         engine=options.engine,
         n_members=options.members,
         n_trees=options.trees,
-        n_folds=usual.n_folds if options.folds is None else options.folds,
         depth=options.depth,
         learning_rate=options.learning_rate,
         stopping=None if options.stopping == "none" else usual.stopping,

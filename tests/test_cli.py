@@ -33,7 +33,8 @@ sys.exit(cli.main(sys.argv[1:]))
 KINDS = ["total_uncertainty", "data_uncertainty", "knowledge_uncertainty"]
 ADDED = ["prediction", "lower_90", "upper_90", *KINDS, *(f"{kind}_std" for kind in KINDS)]
 FAMILIARITY = ["unfamiliarity", "times_beyond", "novelty", "outside_columns"]
-FAST = ["--trees", "40", "--depth", "3", "--learning-rate", "0.1"]
+SMALL = ["--trees", "40", "--depth", "3", "--learning-rate", "0.1"]
+FAST = [*SMALL, "--ensemble", "virtual"]
 COUNT = list(range(40))
 
 
@@ -389,14 +390,16 @@ def test_an_older_output_is_replaced_as_a_whole(train, tmp_path):
 
 def test_as_a_program(train, tmp_path):
     out = tmp_path / "out.csv"
-    command = [sys.executable, "-m", "gbuq_core", "score", str(train), "--out", str(out), *FAST]
+    command = [sys.executable, "-m", "gbuq_core", "score", str(train), "--out", str(out), *SMALL]
     done = subprocess.run(
         [*command, "--target", "y"], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0
-    # No terminal, no progress; where the models stop is all that had to be decided.
-    assert done.stderr.startswith("Note: The mean uses ")
-    assert done.stderr.count("\n") == 1
+    # No terminal, no progress; the ensemble and where the models stop had to be decided.
+    start, then, *_ = done.stderr.splitlines()
+    assert start.startswith("Note: Five independent models of 40 trees are trained for each of 5 ")
+    assert then.startswith("Note: The mean uses ")
+    assert done.stderr.count("\n") == 2
     assert "Wrote 120 rows" in done.stdout
     assert out.stat().st_mode & 0o444 == 0o444
     done = subprocess.run(

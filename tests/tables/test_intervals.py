@@ -17,7 +17,6 @@ from gbuq_core.tables import (
     read_table,
     row_intervals,
     score_table,
-    scoring,
     to_csv_bytes,
     with_intervals,
 )
@@ -82,7 +81,7 @@ def test_a_second_file_is_calibrated_by_the_rows_held_out_of_the_first(second):
 
 
 def test_rows_of_one_model_are_calibrated_by_all_others(monkeypatch):
-    monkeypatch.setattr(scoring, "MAX_ROWS_OUT_OF_FOLD", 100)
+    monkeypatch.setattr("gbuq_core.tables.estimating.MAX_ROWS_OUT_OF_FOLD", 100)
     plan = ScorePlan(ensemble="virtual", n_trees=20, depth=2, stopping=None)  # no halves: one model
     scored = score_table(table_of(120), "y", plan=plan)
     held = held_out(scored)
