@@ -221,10 +221,10 @@ def _add_compare(commands: Any) -> None:
     add("--out", metavar="OUT", help="also write all numbers to this CSV file")
     add_reading(add)
     plan = ScorePlan()
-    add("--trees", type=int, default=plan.n_trees, metavar="N",
+    add("--trees", type=int, default=plan.trees, metavar="N",
         help="a model of boosted ensembles; other methods keep their own; "
         "default: %(default)s")  # fmt: skip
-    add("--members", type=int, default=plan.n_members, metavar="N",
+    add("--members", type=int, default=plan.members, metavar="N",
         help="of an independent ensemble; default: %(default)s")  # fmt: skip
     add("--depth", type=int, metavar="N",
         help="of a boosted tree; default: 6, or 4 with more than 200 features")  # fmt: skip

@@ -32,6 +32,7 @@ from gbuq_core.methods import METHODS, Method
 from gbuq_core.metrics import prr, wilson_band
 from gbuq_core.presentation import digits, format_bytes, percent, seconds_text, short
 from gbuq_core.tables.cleaning import Prepared, prepare_training
+from gbuq_core.tables.estimating import ScoreEstimate, choose_protocol, estimate_scoring
 from gbuq_core.tables.files import Table
 from gbuq_core.tables.judging import held_out
 from gbuq_core.tables.predicting import (
@@ -44,13 +45,7 @@ from gbuq_core.tables.predicting import (
     tells_total,
 )
 from gbuq_core.tables.schema import Schema, infer_schema
-from gbuq_core.tables.scoring import (
-    ScoredTable,
-    ScoreEstimate,
-    choose_protocol,
-    estimate_scoring,
-    run_protocol,
-)
+from gbuq_core.tables.scoring import ScoredTable, run_protocol
 
 MOST_METHODS = 4
 LEVEL = 0.9  # of the intervals whose coverage is measured
@@ -274,6 +269,7 @@ def plan_of_method(key: str, task: str, plan: ScorePlan | None = None) -> ScoreP
     ('sglb', 'virtual', 'catboost', 200)
     """
     plan = plan or ScorePlan()
+    plan = replace(plan, n_trees=plan.trees, n_members=plan.members)
     builder = METHODS[key].builder(task)
     if not is_boosted(builder):
         return replace(plan, method=key, ensemble="virtual", engine="numba", knobs=())
@@ -292,7 +288,8 @@ def method_of_plan(plan: ScorePlan, task: str) -> str | None:
 
     Examples
     --------
-    >>> [method_of_plan(ScorePlan(method=key), "regression") for key in ("sglb", "gp")]
+    >>> plans = [ScorePlan(method=key, ensemble="virtual") for key in ("sglb", "gp")]
+    >>> [method_of_plan(plan, "regression") for plan in plans]
     ['virtual_sglb', 'gp']
     """
     for method in compared_methods():

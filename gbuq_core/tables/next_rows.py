@@ -253,7 +253,9 @@ def _leaves(scored: ScoredTable, rows: NDArray[np.int64]) -> NDArray[np.int32]:
     """Leaves of at most 200 trees, spread over the model, (n_rows, n_trees)."""
     model = scored.models[0].estimator
     if not hasattr(model, "leaf_indices"):  # a method without trees of ours
-        own = ScorePlan(n_trees=_OWN_TREES, stopping=None, seed=scored.plan.seed)
+        own = ScorePlan(
+            ensemble="virtual", n_trees=_OWN_TREES, stopping=None, seed=scored.plan.seed
+        )
         model = fit_rows(own, scored.training, np.flatnonzero(scored.training.known))
     found = model.leaf_indices(scored.scored.X.iloc[rows])
     n_trees = found.shape[1]

@@ -173,7 +173,9 @@ def test_infinite_intervals_are_named(offered):
 
 def test_the_report_says_how_a_second_file_differs():
     new = read_table(numbers(40).replace(b"x,z,y", b"z,x,y"), to_score=True)
-    scored = score_table(read_table(numbers(80)), "y", new=new, plan=ScorePlan(n_trees=30))
+    scored = score_table(
+        read_table(numbers(80)), "y", new=new, plan=ScorePlan(ensemble="virtual", n_trees=30)
+    )
     scored = add_unfamiliarity(scored, measure_unfamiliarity(scored.training, scored.scored))
     first, second = second_sections(scored)
     assert first.table[0] == ("Column", "Shift (PSI)", "By chance up to")
@@ -185,7 +187,7 @@ def test_the_report_says_how_a_second_file_differs():
 def test_the_report_says_how_well_each_class_is_found():
     rng = np.random.default_rng(0)
     table = read_table(csv_of(x=rng.normal(size=60), y=[f"c{k % 2}" for k in range(60)]))
-    scored = score_table(table, "y", plan=ScorePlan(n_trees=30))
+    scored = score_table(table, "y", plan=ScorePlan(ensemble="virtual", n_trees=30))
     values = SimpleNamespace(doubt="data", rank="total", wrong=10)
     classes, asking = good_sections(scored, values, table)
     assert sorted(line[0] for line in classes.table) == ["Class", "c0", "c1"]

@@ -103,7 +103,11 @@ def test_a_message_that_is_out_of_order_is_nothing(message):
 
 def test_texts_become_values_or_sentences():
     rows = "\n".join(f"{k % 7},{'ab'[k % 2]},{k % 7 + 0.1 * (k % 3)}" for k in range(60))
-    scored = score_table(read_table(f"x,kind,y\n{rows}".encode()), "y", plan=ScorePlan(n_trees=20))
+    scored = score_table(
+        read_table(f"x,kind,y\n{rows}".encode()),
+        "y",
+        plan=ScorePlan(ensemble="virtual", n_trees=20),
+    )
     edits, columns = Edits("row"), ("x", "kind")
     edits.apply(Move(1, False, 1, ((0, "6"), (1, "never"))), scored, 3, columns)
     assert edits.cells == {"x": 6.0, "kind": "never"}

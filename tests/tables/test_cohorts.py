@@ -22,7 +22,7 @@ from gbuq_core.tables import (
 )
 from gbuq_core.tables.cohorts import COHORTS_PATTERN, check_cohorts, name_problem
 
-PLAN = ScorePlan(n_trees=30, depth=3)
+PLAN = ScorePlan(ensemble="virtual", n_trees=30, depth=3)
 
 
 def make_frame(n=200, seed=0):

@@ -30,7 +30,7 @@ from gbuq_core.tables import (
 from gbuq_core.tables.comparing import check_methods, compared_methods, run_method
 from gbuq_core.tables.predicting import ListedModel, assign_folds, held_out_fifth, tells_total
 
-FAST = ScorePlan(n_trees=30, depth=2, n_members=2, n_jobs=1)
+FAST = ScorePlan(ensemble="virtual", n_trees=30, depth=2, n_members=2, n_jobs=1)
 
 
 def frame_of(n=90, seed=0):

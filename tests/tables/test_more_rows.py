@@ -26,7 +26,7 @@ from gbuq_core.tables import (
 )
 from gbuq_core.tables.next_rows import has_candidates
 
-PLAN = ScorePlan(n_trees=50, depth=3, learning_rate=0.2)
+PLAN = ScorePlan(ensemble="virtual", n_trees=50, depth=3, learning_rate=0.2)
 
 
 def score(frame, target="y", **changes):

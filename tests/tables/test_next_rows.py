@@ -20,7 +20,7 @@ from gbuq_core.tables import (
 from gbuq_core.tables.next_rows import choose_unlike
 from tests.naive_unfamiliarity import choose_unlike_slowly
 
-PLAN = ScorePlan(n_trees=40, depth=3)
+PLAN = ScorePlan(ensemble="virtual", n_trees=40, depth=3)
 
 
 def make_frame(n=120, seed=0):
