@@ -4,7 +4,9 @@
 by 10 std, or each column permuted. ``tail`` leaves out the quarter of the rows where one column is
 largest and compares with the knowledge uncertainty of ten independent models. ``foreign`` scores
 rows of protein with what concrete taught. ``seeds`` counts how many of the top 5 % stay with
-another seed. ``large`` times 100,000 rows of 50 columns. ``more_rows`` and ``next_rows`` judge the
+another seed. ``large`` times 100,000 rows of 50 columns. ``quick`` times, on 10,000 rows of 20
+columns and from the bytes of a file to the table, five independent SGLB models in five folds, kNN
+on the same folds, and the unfamiliarity of every row. ``more_rows`` and ``next_rows`` judge the
 advice on collecting rows (`benchmarks.more_rows`). Large sets are cut to ``--rows`` rows.
 Every (set, section) is written at once, so a run can go on.
 """
@@ -25,6 +27,14 @@ from benchmarks.report import Row, Split, make_parser, report
 from benchmarks.store import Store
 from gbuq_core import BoostedEnsembleRegressor, UnfamiliarityScore
 from gbuq_core.metrics import auroc
+from gbuq_core.tables import (
+    ScorePlan,
+    add_unfamiliarity,
+    compare_methods,
+    measure_unfamiliarity,
+    read_table,
+    score_table,
+)
 from gbuq_core.unfamiliarity import Unfamiliarity
 
 SETS = ("concrete", "wine", "energy", "boston", "power", "protein")
@@ -34,7 +44,8 @@ LEAST_ABOVE, MOST_ABOVE = 0.05, 0.15  # of ordinary rows with a score above 0.9
 SETS_BETTER = 5
 LEAST_KEPT = 2 / 3
 MOST_SECONDS = 90.0
-_SECTIONS = ["moved", "tail", "foreign", "seeds", "large", "more_rows", "next_rows"]
+_SECTIONS = ["moved", "tail", "foreign", "seeds", "large", "quick", "more_rows", "next_rows"]
+QUICK_SECONDS = 20.0
 _MOST_ROWS = 6000
 
 
@@ -155,6 +166,40 @@ def run_large(n_rows: int = 100_000, n_columns: int = 50) -> dict[str, Any]:
     }
 
 
+def run_quick(n_rows: int = 10_000, n_columns: int = 20) -> dict[str, Any]:
+    """Seconds and CPU seconds of the quick set, from bytes to the compared and scored table."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_rows, n_columns))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] + np.abs(X[:, 2]) * rng.normal(size=n_rows)
+    data = pd.DataFrame(X).add_prefix("x").assign(y=y).to_csv(index=False).encode()
+    plan = ScorePlan(method="sglb", ensemble="independent", n_members=5, n_trees=300, depth=4)
+    parts: dict[str, tuple[float, float]] = {}
+    began = last = np.array([time.perf_counter(), time.process_time()])
+
+    def note(name: str) -> None:
+        nonlocal last
+        now = np.array([time.perf_counter(), time.process_time()])
+        parts[name], last = tuple((now - last).tolist()), now
+
+    table = read_table(data)
+    note("reading")
+    scored = score_table(table, "y", plan=plan)
+    note("SGLB")
+    compared = compare_methods(table, "y", ["sglb", "knn"], scored=scored)
+    note("kNN")
+    found = measure_unfamiliarity(scored.training, scored.scored)
+    scored = add_unfamiliarity(scored, found)
+    note("unfamiliarity")
+    seconds, cpu = (last - began).tolist()
+    return {
+        "seconds": seconds,
+        "cpu seconds": cpu,
+        "parts": parts,
+        "best": dict(compared.best),
+        "columns": len(scored.frame.columns),
+    }
+
+
 def run(store: Store, data_dir: Path, sets: list[str], sections: list[str], rows: int) -> None:
     """All results that are not in the store yet."""
     for name in sets:
@@ -170,6 +215,7 @@ def run(store: Store, data_dir: Path, sets: list[str], sections: list[str], rows
         both = [load(data_dir, name, rows) for name in ("concrete", "protein")]
         _put(store, "protein/0/foreign", "foreign" in sections, lambda: run_foreign(*both))
     _put(store, "made up/0/large", "large" in sections, run_large)
+    _put(store, "made up/0/quick", "quick" in sections, run_quick)
     for kind, n, _ in more_rows.TRUTHS if "more_rows" in sections else ():
         for seed in more_rows.SEEDS:
             work = partial(more_rows.run_verdict, kind, n, seed)
@@ -212,6 +258,16 @@ def rows_of(store: Store, sets: list[str]) -> list[Row]:
         rows.append(Row(
             "100,000 x 50: fit and scores of all rows", f"{large['seconds']:.0f} s",
             f"<= {MOST_SECONDS:.0f} s", large["seconds"] <= MOST_SECONDS, large,
+        ))  # fmt: skip
+    quick = store.results.get("made up/0/quick")
+    if quick:
+        parts = ", ".join(
+            f"{name} {wall:.1f} (CPU {cpu:.1f})" for name, (wall, cpu) in quick["parts"].items()
+        )
+        rows.append(Row(
+            "10,000 x 20: the quick set from bytes to table",
+            f"{quick['seconds']:.1f} s, CPU {quick['cpu seconds']:.1f} s: {parts}",
+            f"<= {QUICK_SECONDS:.0f} s", quick["seconds"] <= QUICK_SECONDS, quick,
         ))  # fmt: skip
     return rows
 

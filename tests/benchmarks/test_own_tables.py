@@ -51,3 +51,14 @@ def test_results_are_kept_and_judged(table, tmp_path, monkeypatch):
     assert rows["concrete, one column +10 std: AUROC"].met
     assert not rows["concrete, permuted: AUROC"].met  # its columns are independent
     assert rows["rows of protein above .9, learnt from concrete"].met
+
+
+def test_the_quick_set_is_timed_part_by_part(tmp_path):
+    store = Store(tmp_path / "kept.json", {"version": 1})
+    store.put("made up/0/quick", own_tables.run_quick(n_rows=120, n_columns=3))
+    (row,) = own_tables.rows_of(store, [])
+    assert row.what == "10,000 x 20: the quick set from bytes to table"
+    assert "SGLB" in row.measured
+    found = store.results["made up/0/quick"]
+    assert set(found["parts"]) == {"reading", "SGLB", "kNN", "unfamiliarity"}
+    assert found["seconds"] == pytest.approx(sum(wall for wall, _ in found["parts"].values()))
