@@ -7,7 +7,8 @@
 //   set(i, text)   it was let go, or a text was typed: the text that stands there now.
 // update([{ name, kind, texts, at, own, text, changed, note }]): kind is "slide" or "choose";
 // `texts` are the places of its slider, `at` where it stands, `own` where it stood at first, `text`
-// what the box shows. A handle that is held keeps its place.
+// what the box shows. A handle that is held keeps its place, and so do those in the set that
+// update takes second: the reader has moved them since.
 
 class HandlesView {
   constructor(parent, calls) {
@@ -19,7 +20,7 @@ class HandlesView {
     this.rows = [];
   }
 
-  update(handles) {
+  update(handles, moved = new Set()) {
     while (this.rows.length > handles.length) this.rows.pop().root.remove();
     handles.forEach((handle, i) => {
       if (this.rows[i]?.kind !== handle.kind) {
@@ -27,7 +28,7 @@ class HandlesView {
         if (this.rows[i]) this.rows[i].root.replaceWith(made.root);
         this.rows[i] = made;
       }
-      this.show(this.rows[i], handle, i);
+      this.show(this.rows[i], handle, this.held === i || moved.has(i));
     });
   }
 
@@ -70,9 +71,8 @@ class HandlesView {
     this.reaching = setTimeout(() => this.calls.grab(i), now ? 0 : 60);
   }
 
-  show(row, handle, i) {
+  show(row, handle, keepsPlace) {
     const { control, box, back } = row;
-    const held = this.held === i;
     const same = row.handle && row.handle.texts.join('\n') === handle.texts.join('\n');
     row.handle = handle;
     row.name.textContent = handle.name;
@@ -84,7 +84,7 @@ class HandlesView {
     back.setAttribute('aria-label', `Put back ${handle.name}`);
     back.disabled = !handle.changed;
     if (!same) this.places(row, handle);
-    if (held) return;
+    if (keepsPlace) return;
     control.value = handle.at;
     control.setAttribute('aria-valuetext', handle.text);
     box.value = handle.text;

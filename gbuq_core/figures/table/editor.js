@@ -30,6 +30,7 @@ class EditorView {
         ...(next.sets ?? []),
       ] }));
     this.place = null; // of the slider that is held, before the server has answered
+    this.untold = new Set(); // handles that were let go, and the server has not answered
   }
 
   destroy() {
@@ -42,7 +43,8 @@ class EditorView {
   update(spec) {
     this.spec = spec;
     this.stream.acknowledge(spec.seq);
-    this.handles.update(spec.handles);
+    if (!this.stream.busy) this.untold.clear();
+    this.handles.update(spec.handles, this.untold);
     this.reset.disabled = !spec.handles.some((handle) => handle.changed);
     if (this.handles.held === null && !this.stream.busy) this.place = null;
     this.draw();
@@ -67,6 +69,8 @@ class EditorView {
 
   tell(message) {
     this.asked = null;
+    for (const [i] of message.sets ?? []) this.untold.add(i);
+    if (message.reset) this.untold.clear();
     this.stream.put(message);
   }
 

@@ -19,12 +19,12 @@ from gbuq_core.tables import (
     why_no_deciding,
 )
 from gbuq_core.tables.deciding import DIFFERS
-from pages._ui.your_data.explain import Task, ask_job, show_waiting_for_task
+from pages._ui.your_data.explain import AT_ONCE_SECONDS, Task, ask_job, show_waiting_for_task
 from pages._ui.your_data.training import own_key
 
 _MOST_COLUMNS = 40
 _DIFFERS = "background-color: rgba(213, 94, 0, 0.22); font-weight: 700"
-_AT_ONCE_CELLS = 8_000_000  # leaves that are numbered in about half a second
+_CELLS_PER_SECOND = 60_000_000  # leaves that are numbered, measured on two cores
 _NUMBERING = Task(
     "leaves",
     "Finding the leaves of the training rows",
@@ -43,7 +43,7 @@ def draw_deciding(scored: ScoredTable, row: int, digest: str) -> None:
     number = int(scored.model_of_row[row])
     leaves = _leaves(digest, number, scored)
     if not isinstance(leaves, ModelLeaves):
-        show_waiting_for_task(_NUMBERING, leaves, _n_cells(scored, number) / _AT_ONCE_CELLS)
+        show_waiting_for_task(_NUMBERING, leaves, _seconds(scored, number))
         return
     found = _deciding(digest, row, scored, leaves)
     st.text(describe_deciding(scored, found), width="stretch")
@@ -125,14 +125,16 @@ def _label(name: str) -> str:
     return line if len(line) <= 40 else f"{line[:39]}\u2026"
 
 
-def _n_cells(scored: ScoredTable, number: int) -> int:
+def _seconds(scored: ScoredTable, number: int) -> float:
+    """Roughly how long it takes to number the leaves."""
     model, rows = scored.models[number]
     ensemble = getattr(model, "estimator", model)
-    return len(rows) * int(ensemble.n_trees_) * int(ensemble.plan_.n_models)
+    n_cells = len(rows) * int(ensemble.n_trees_) * int(ensemble.plan_.n_models)
+    return n_cells / _CELLS_PER_SECOND
 
 
 def _leaves(digest: str, number: int, scored: ScoredTable) -> ModelLeaves | Job | None:
-    if _n_cells(scored, number) <= _AT_ONCE_CELLS:
+    if _seconds(scored, number) <= AT_ONCE_SECONDS:
         return _leaves_at_once(digest, number, scored)
     key = own_key(("your data", "leaves", digest, number))
     found: ModelLeaves | Job | None = ask_job(
