@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from pages._ui.your_data import export
 from tests.app.your_data_page import numbers, open_page, open_section, says, settle, texts
 
 COMPARED = "Methods"
@@ -21,7 +22,14 @@ def press_compare(at):
     return settle(at)
 
 
-def test_methods_are_compared_when_asked_and_kept():
+def test_methods_are_compared_when_asked_and_kept(monkeypatch):
+    offered, show = {}, export.show_exports
+
+    def keep(key, code, link, downloads):
+        offered.update({download.file_name: download.make for download in downloads})
+        show(key, code, link, downloads)
+
+    monkeypatch.setattr(export, "show_exports", keep)
     at = open_page(numbers(80), trees="50", table="your file")
     open_section(at, COMPARED)
     assert says(at, "Without a choice, these are compared: virtual SGLB")
@@ -42,6 +50,9 @@ def test_methods_are_compared_when_asked_and_kept():
     open_section(at, COMPARED)
     at.multiselect(key="compare").set_value(["kNN"]).run()
     assert compared(at)["c0"].tolist() == ["kNN"]
+    report = offered["your-data.html"]().decode()
+    assert "How do other methods do on the same rows?" in report
+    assert "<td>kNN</td>" in report
     assert not any(button.key == "_methods_compare" for button in at.button)
 
 

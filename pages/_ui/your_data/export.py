@@ -17,6 +17,7 @@ from gbuq_core.experiments.table.export import (
     table_notebook,
 )
 from gbuq_core.tables import (
+    MethodRun,
     ScoredTable,
     add_marks,
     drift_csv,
@@ -32,6 +33,7 @@ from pages._ui.your_data.columns import Edits
 from pages._ui.your_data.failing import fails_sections
 from pages._ui.your_data.judged import good_sections
 from pages._ui.your_data.marks import marks_of
+from pages._ui.your_data.methods import compared_runs, methods_sections
 from pages._ui.your_data.report import result_page
 from pages._ui.your_data.results import in_unit
 from pages._ui.your_data.second import second_sections
@@ -73,7 +75,10 @@ def export_table(
         ),
     )  # fmt: skip
     page = Download(
-        "Page (HTML)", "your-data.html", "text/html", partial(_report, trained, view, values, code)
+        "Page (HTML)",
+        "your-data.html",
+        "text/html",
+        partial(_report, trained, view, values, code, compared_runs(trained)),
     )
     if view.scored.protocol == "new_file":
         drift = Download(
@@ -93,11 +98,18 @@ def export_table(
         )
 
 
-def _report(trained: Trained, view: View, values: SimpleNamespace, code: str) -> bytes:
+def _report(
+    trained: Trained,
+    view: View,
+    values: SimpleNamespace,
+    code: str,
+    runs: dict[str, MethodRun],
+) -> bytes:
     """The report, with all that the page's sections find."""
     scored = view.scored
     more = [
         *unfamiliar_sections(scored),
+        *methods_sections(runs, scored),
         *good_sections(scored, values, trained.opened.table),
         *fails_sections(scored, values, in_unit(scored, values.unit).unit),
         *second_sections(scored),

@@ -13,6 +13,7 @@ import pandas as pd
 import streamlit as st
 
 from gbuq_core.figures.curves import Curves
+from gbuq_core.figures.standalone import Section
 from gbuq_core.figures.table.compared import ScoreGaps, compared_figure
 from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.jobs import Job
@@ -123,6 +124,47 @@ def comparison_downloads(
     found = _comparison(_name(runs, setting, view), tuple(runs.values()))
     make = partial(_frame_bytes, found)
     return (Download("Methods compared (CSV)", "methods.csv", "text/csv", make),)
+
+
+def compared_runs(trained: Trained) -> dict[str, MethodRun]:
+    """Other methods that were trained on this table; nothing is trained here."""
+    setting, kept = _setting(trained), _kept()
+    if not kept:
+        return {}
+    own = method_of_plan(trained.scored.plan, setting.task)
+    runs = {
+        key: kept.get((setting.name, plan_of_method(key, setting.task, setting.plan)))
+        for key in _BY_LABEL.values()
+        if key != own
+    }
+    return {key: run for key, run in runs.items() if run is not None and not run.error}
+
+
+def methods_sections(runs: dict[str, MethodRun], scored: ScoredTable) -> list[Section]:
+    """The comparison for the report; none if no other method was trained."""
+    if not runs:
+        return []
+    own = method_of_plan(scored.plan, scored.training.target.task)
+    first = () if own is None else (run_of_scored(own, scored),)
+    found = compare_runs((*first, *runs.values()))
+    done = [method for method in found.methods if method.scores]
+    heads = [
+        f"{score.label} ({score.unit})" if score.unit else score.label for score in found.scores
+    ]
+    lines = [("Method", *heads, "Time")]
+    lines += [
+        (
+            method.label,
+            *(write_cell(found, method, score) for score in found.scores),
+            seconds_text(method.seconds),
+        )
+        for method in done
+    ]
+    words = describe_comparison(found)
+    heading = "How do other methods do on the same rows?"
+    picture = _figure(found, " ".join(words)) if len(done) > 1 else None
+    caption = "Differences to the best, with 95 % intervals." if picture else ""
+    return [Section(heading=heading, text=words, table=lines, curves=picture, caption=caption)]
 
 
 def _setting(trained: Trained) -> _Setting:
