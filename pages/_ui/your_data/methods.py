@@ -135,7 +135,7 @@ def compared_runs(trained: Trained) -> dict[str, MethodRun]:
     runs = {
         key: kept.get((setting.name, plan_of_method(key, setting.task, setting.plan)))
         for key in _BY_LABEL.values()
-        if key != own
+        if key != own and setting.task in METHODS[key].tasks
     }
     return {key: run for key, run in runs.items() if run is not None and not run.error}
 
