@@ -130,6 +130,23 @@ def test_infinite_ends_are_written(folds):
     assert b",-inf,inf," in to_csv_bytes(found.frame)
 
 
+def test_on_a_log_scale_they_are_positive_and_not_symmetric():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=120)
+    y = np.exp(x + 0.5 * rng.normal(size=120))
+    lines = "\n".join(f"{a},{b}" for a, b in zip(x, y, strict=True))
+    plan = ScorePlan(n_trees=40, depth=3, scale="log")
+    scored = score_table(read_table(f"x,y\n{lines}\n".encode()), "y", plan=plan)
+    lower, upper = row_intervals(scored, 0.9, conformal=True)
+    assert (lower > 0.0).all()
+    middle = np.exp(scored.predictions.log_loc)
+    np.testing.assert_allclose(upper / middle, middle / lower)
+    inside = held_out_inside(scored, 0.9, conformal=True)
+    np.testing.assert_array_equal(inside, (lower <= y) & (y <= upper))
+    assert 0.8 < inside.mean() < 1.0
+    assert row_intervals(scored, 0.999, conformal=True).lower[0] == 0.0
+
+
 def test_classes_and_odd_levels_are_refused(folds):
     wine = load_builtin("wine")
     scored = score_table(wine.table, wine.about.target, schema=wine.schema, plan=FAST)
