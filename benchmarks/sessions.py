@@ -1,0 +1,219 @@
+"""Several people at once on Your data: exceptions, answers per minute, memory after they leave.
+
+``python -m benchmarks.sessions`` starts the app, lets one visitor warm it up, and then six visitors
+for ten minutes each: they upload tables of their own, move knobs, open sections, rows and second
+files, reload, and some delete their data. A visitor chooses at random, by a seed of its own. It
+counts exceptions and errors in the browser's console, and measures the server's memory before the
+visitors, at its highest, and after the last one has left. The bars: no exception, and memory after
+they left within 15 % of that after the warm-up.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright
+from playwright.async_api import Error as BrowserError
+
+from benchmarks.report import Row, report
+from tests.browser.conftest import _FLAGS, _READY, DESKTOP, _chromium, start_server, stop_server
+
+APP = Path(__file__).resolve().parents[1] / "app.py"
+MOST_GROWTH = 0.15  # of the memory after the warm-up
+_ANSWER_MS = 240_000  # many fits wait for two cores
+_SETTLE_SECONDS = 30.0  # from the last closed tab until memory is read
+_ZONE = "[data-testid=stFileUploaderDropzoneInput]"
+
+
+@dataclass
+class Tally:
+    """What the visitors did and met."""
+
+    answers: int = 0
+    unready: int = 0
+    exceptions: list[str] = field(default_factory=list)
+    console: list[str] = field(default_factory=list)
+
+
+def megabytes(pid: int) -> float:
+    """Resident memory of a process."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.split("VmRSS:")[1].split()[0]) / 1024
+
+
+def table_of(rng: np.random.Generator, classes: bool) -> bytes:
+    """A table with numbers, a category, gaps and a target, as CSV."""
+    n_rows = int(rng.integers(200, 1500))
+    x = rng.normal(size=(n_rows, 4)).round(3)
+    town = rng.choice(["Ulm", "Bonn", "Kiel"], n_rows)
+    y = x[:, 0] + (town == "Ulm") + 0.3 * rng.normal(size=n_rows)
+    frame = pd.DataFrame(x, columns=["a", "b", "c", "d"]).assign(town=town)
+    frame.loc[rng.random(n_rows) < 0.05, "b"] = np.nan
+    frame["y"] = np.where(y > 0.5, "yes", "no") if classes else y.round(4)
+    return frame.to_csv(index=False).encode()
+
+
+async def _upload(page: Page, rng: np.random.Generator, place: int) -> None:
+    zones = page.locator(_ZONE)
+    if await zones.count() <= place:
+        return
+    name = f"table{int(rng.integers(1000))}.csv"
+    data = table_of(rng, bool(rng.integers(2)))
+    await zones.nth(place).set_input_files({"name": name, "mimeType": "text/csv", "buffer": data})
+
+
+async def _press(page: Page, rng: np.random.Generator) -> None:
+    """Move one slider or switch of the page by a key."""
+    controls = page.locator("input[type=range]:visible, [role=slider]:visible")
+    n_controls = await controls.count()
+    if n_controls:
+        await controls.nth(int(rng.integers(n_controls))).focus()
+        await page.keyboard.press(str(rng.choice(["ArrowLeft", "ArrowRight"])))
+
+
+async def _section(page: Page, rng: np.random.Generator) -> None:
+    buttons = page.locator(".st-key-section button:visible")
+    n_buttons = await buttons.count()
+    if n_buttons:
+        await buttons.nth(int(rng.integers(n_buttons))).click()
+
+
+async def _row(page: Page, rng: np.random.Generator) -> None:
+    box = page.get_by_role("spinbutton", name="Go to row")
+    if await box.count():
+        await box.fill(str(int(rng.integers(1, 150))))
+        await box.press("Enter")
+
+
+async def _delete(page: Page) -> None:
+    button = page.get_by_role("button", name="Delete my data")
+    if await button.count():
+        await button.click()
+
+
+async def _step(page: Page, rng: np.random.Generator) -> None:
+    what = rng.choice(
+        ["knob", "section", "row", "upload", "second", "reload", "delete"],
+        p=[0.3, 0.25, 0.2, 0.12, 0.04, 0.05, 0.04],
+    )
+    if what == "knob":
+        await _press(page, rng)
+    elif what == "section":
+        await _section(page, rng)
+    elif what == "row":
+        await _row(page, rng)
+    elif what in ("upload", "second"):
+        await _upload(page, rng, int(what == "second"))
+    elif what == "reload":
+        await page.reload()
+    else:
+        await _delete(page)
+
+
+async def visit(browser: Browser, url: str, seconds: float, seed: int, tally: Tally) -> None:
+    """One visitor in a window of its own, from coming to leaving."""
+    rng = np.random.default_rng(seed)
+    context = await browser.new_context(viewport={"width": DESKTOP[0], "height": DESKTOP[1]})
+    page = await context.new_page()
+
+    def hear(said: ConsoleMessage) -> None:
+        # Streamlit asks for its health below the page's own address first, and then at the root.
+        if said.type == "error" and "/_stcore/" not in said.location.get("url", ""):
+            tally.console.append(f"{said.text} {said.location.get('url', '')}")
+
+    page.on("console", hear)
+    until = time.monotonic() + seconds
+    await page.goto(f"{url}/your_data")
+    while time.monotonic() < until:
+        try:
+            await page.locator(_READY).wait_for(timeout=_ANSWER_MS)
+            tally.answers += 1
+        except BrowserError:
+            tally.unready += 1
+        shown = page.locator("[data-testid=stException]")
+        if await shown.count():
+            tally.exceptions.append(await shown.first.inner_text())
+        try:
+            await _step(page, rng)
+        except BrowserError as error:  # what was to be pressed has just gone
+            if "closed" in str(error):
+                raise
+        await page.wait_for_timeout(int(rng.integers(200, 1500)))
+    await context.close()
+
+
+async def run(url: str, pid: int, visitors: int, minutes: float) -> tuple[Tally, dict[str, float]]:
+    """Warm up, let the visitors in, and measure memory."""
+    tally, warming = Tally(), Tally()
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=_chromium(), args=list(_FLAGS))
+        await visit(browser, url, 60.0 * min(2.0, minutes), 10_000, warming)
+        await asyncio.sleep(_SETTLE_SECONDS)
+        before, highest = megabytes(pid), 0.0
+
+        async def watch() -> None:
+            nonlocal highest
+            while True:
+                highest = max(highest, megabytes(pid))
+                await asyncio.sleep(1.0)
+
+        watching = asyncio.create_task(watch())
+        visits = [visit(browser, url, 60.0 * minutes, seed, tally) for seed in range(visitors)]
+        await asyncio.gather(*visits)
+        await asyncio.sleep(_SETTLE_SECONDS)
+        watching.cancel()
+        after = megabytes(pid)
+        await browser.close()
+    return tally, {"before": before, "highest": highest, "after": after}
+
+
+def main() -> None:
+    """Run it and print what was met."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--visitors", type=int, default=6)
+    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as home:
+        process, url = start_server(APP, Path(home))
+        try:
+            found, memory = asyncio.run(run(url, process.pid, options.visitors, options.minutes))
+        finally:
+            stop_server(process)
+    growth = memory["after"] / memory["before"] - 1.0
+    errors = len(found.exceptions) + len(found.console)
+    for text in sorted({*found.exceptions, *found.console}):
+        print(text[:600])
+    report(
+        f"{options.visitors} visitors for {options.minutes:g} minutes",
+        [
+            Row(
+                f"exceptions and console errors, {found.answers} answers, "
+                f"{found.unready} not in time",
+                str(errors),
+                "0",
+                errors == 0 and not found.unready,
+                {"answers": found.answers, "unready": found.unready, "errors": errors},
+            ),
+            Row(
+                f"memory after they left (before {memory['before']:.0f} MB, at most "
+                f"{memory['highest']:.0f} MB, after {memory['after']:.0f} MB)",
+                f"{100 * growth:+.0f} %",
+                f"+{100 * MOST_GROWTH:.0f} %",
+                growth <= MOST_GROWTH,
+                memory,
+            ),
+        ],
+        options.json,
+    )
+
+
+if __name__ == "__main__":
+    main()
