@@ -71,6 +71,8 @@ def _told(table: str) -> str:
     if not here and not others:
         return ""
     told = f"{counted(here, 'row')} of this table {'is' if here == 1 else 'are'} marked."
+    if here >= MOST_MARKS:
+        told += " No more can be marked: download the rows, and take marks away first."
     if others:
         told += (
             f" {counted(others, 'mark')} of other tables "
