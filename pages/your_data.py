@@ -5,14 +5,15 @@ import streamlit as st
 from pages._ui.jobs_glue import ask, show_progress
 from pages._ui.notices import show_notice
 from pages._ui.url_state import open_page
+from pages._ui.your_data.choices import draw_choices
 from pages._ui.your_data.columns import apply_edits, current_edits, show_columns
 from pages._ui.your_data.explain import ROW_SLOTS
 from pages._ui.your_data.explore import explore
 from pages._ui.your_data.results import show_words
 from pages._ui.your_data.sections import follow_earlier_link
 from pages._ui.your_data.source import drop_query, drop_second, drop_zone, open_second, open_table
-from pages._ui.your_data.splitting import advise, possible_splits, show_offer
-from pages._ui.your_data.state import PLAIN_SCALE, TABLE, awaits_file, page_state, preview
+from pages._ui.your_data.splitting import advise, possible_splits
+from pages._ui.your_data.state import TABLE, awaits_file, page_state, preview
 from pages._ui.your_data.told import warn_of_second
 from pages._ui.your_data.training import (
     called_as_now,
@@ -59,7 +60,6 @@ if values.table != choice:  # a control was put back to its default
 
 request = request_of(opened, schema, edits, values, second)
 with st.sidebar:
-    show_offer(advice, values.scale == PLAIN_SCALE)
     st.caption(estimate_line(opened, schema, request, second[1]))
 (answer,) = ask([request], others=ROW_SLOTS)
 answer = called_as_now(answer, opened, second)
@@ -69,6 +69,7 @@ if answer.error:
     show_notice([answer.error, *before], "score", tone="error")
 
 view = view_of(answer, values) if answer.result is not None else None
+draw_choices(page, values, None if view is None else view.scored, advice)
 if view is not None:
     view, waiting = with_unfamiliarity(view, answer)
     with words:

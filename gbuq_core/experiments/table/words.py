@@ -12,7 +12,9 @@ from gbuq_core.methods import METHODS
 from gbuq_core.presentation import number_word, short
 from gbuq_core.tables.drifting import why_no_coverage
 from gbuq_core.tables.evaluating import RegressionScores, Scores
+from gbuq_core.tables.scaling import describe_scale
 from gbuq_core.tables.scoring import ScoredTable
+from gbuq_core.tables.splitting import describe_split
 from gbuq_core.tables.unfamiliar import Evidence, foreign_notice, say_reason
 
 _NAMED_ROWS = 3
@@ -184,6 +186,32 @@ def _no_evidence(what: str, evidence: Evidence) -> str:
 def _prr(evidence: Evidence) -> str:
     """The 95 % interval of the PRR; chance gives 0."""
     return f"PRR {evidence.low:.0f} to {evidence.high:.0f} %"
+
+
+def name_choices(scored: ScoredTable) -> str:
+    """Task, ensemble, split and scale in one line, without a word of the user's.
+
+    Examples
+    --------
+    >>> from gbuq_core.tables import ScorePlan, load_builtin, score_table
+    >>> wine = load_builtin("wine")
+    >>> plan = ScorePlan(ensemble="virtual", n_trees=50)
+    >>> name_choices(score_table(wine.table, wine.about.target, schema=wine.schema, plan=plan))
+    'Classification by truncations of one model, rows split at random'
+    """
+    task, plan = scored.training.target.task, scored.plan
+    split = describe_split("random") if plan.split == "random" else f"split by {plan.split}"
+    told = f"{task.capitalize()} by {name_members(scored)}, rows {split}"
+    scale = describe_scale(plan.scale)
+    return f"{told}, {scale}" if scale else told
+
+
+def explain_choices(scored: ScoredTable) -> list[str]:
+    """Why this task, this ensemble and this split, one sentence each; they may hold user words."""
+    split = scored.training.split
+    told = [scored.training.target.reason, scored.why_ensemble]
+    told += split.notices() if split is not None else []
+    return [sentence for sentence in told if sentence]
 
 
 def name_members(scored: ScoredTable) -> str:

@@ -29,12 +29,6 @@ def advise(opened: Opened, schema: Schema, edits: Edits, targets: Sequence[str])
     return _advise(opened.key, edits, target, None if task == AUTOMATIC else task, opened, schema)
 
 
-def show_offer(advice: ScaleAdvice, is_plain: bool) -> None:
-    """Offer the log scale, in the sidebar; the sentence holds the name of the target."""
-    if advice.offer and is_plain:
-        st.text(f"{advice.offer} Try the log scale.", width="stretch")
-
-
 def _target(opened: Opened, targets: Sequence[str]) -> str:
     target: str = preview(target_knob(targets, opened.suggested))
     return target if target in targets else opened.suggested

@@ -48,7 +48,7 @@ TASK = Knob(
     "choice",
     AUTOMATIC,
     choices=(AUTOMATIC, "regression", "classification"),
-    group="data",
+    group="page",
 )
 SPLIT = Knob(
     "split",
@@ -56,7 +56,7 @@ SPLIT = Knob(
     "choice",
     AT_RANDOM,
     choices=(AT_RANDOM, BY_GROUP, BY_TIME),
-    group="data",
+    group="page",
     help="How rows are held out for the scores. By group: rows with the same value, such as those "
     "of one patient, stay together, and the scores are those of a new one. By time: each row is "
     "judged by a model of earlier rows.",
@@ -67,7 +67,7 @@ SCALE = Knob(
     "choice",
     PLAIN_SCALE,
     choices=(PLAIN_SCALE, LOG_SCALE),
-    group="data",
+    group="page",
     help="A log scale is for positive targets with a long tail, such as prices: errors count in "
     "proportion. Predictions and scores stay in units of the target.",
 )
@@ -89,7 +89,7 @@ METHOD = (
         "choice",
         AUTOMATIC,
         choices=(AUTOMATIC, INDEPENDENT, VIRTUAL),
-        group="method",
+        group="page",
         needs=("method", PLAIN),
         help="Several models trained from different seeds, or truncations of one model. "
         "Automatic: independent models where they are trained in less than 15 s.",
@@ -423,7 +423,7 @@ def page_state(
                 "choice",
                 splits[0],
                 choices=tuple(name for name in targets if name in splits),
-                group="data",
+                group="page",
                 needs=("split", (BY_GROUP, BY_TIME)),
                 plain=True,
             ),

@@ -180,8 +180,7 @@ def estimate_line(opened: Opened, schema: Schema, request: Request, second: Tabl
     if estimate is None:
         return ""
     cost = f"{seconds_text(estimate.seconds)} and {format_bytes(estimate.bytes)}"
-    told = f"Training takes about {cost} with these settings."
-    return f"{told} {estimate.why_ensemble}" if estimate.why_ensemble else told
+    return f"Training takes about {cost} with these settings."
 
 
 def cut_of(plan: ScorePlan, values: SimpleNamespace) -> Cut:
