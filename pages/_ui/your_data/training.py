@@ -210,7 +210,6 @@ def view_of(answer: Answer, values: SimpleNamespace) -> View | None:
 def measured_line(answer: Answer, view: View) -> str:
     """What training cost, measured."""
     scored: ScoredTable = answer.result.scored
-    why = f" {scored.why_ensemble}" if scored.why_ensemble else ""
     trained = scored.fits
     n_bytes = sum(model.estimator.memory_bytes_ for model in trained)
     seconds = answer.seconds if answer.seconds is not None else scored.seconds
@@ -218,7 +217,7 @@ def measured_line(answer: Answer, view: View) -> str:
     return (
         f"It took {seconds_text(seconds)} to train {models} "
         f"{'ensembles' if models > 1 else 'ensemble'} and judge all rows, {format_bytes(n_bytes)} "
-        f"of models, {scored.models[0].estimator.n_trees_} trees each.{why}"
+        f"of models, {scored.models[0].estimator.n_trees_} trees each."
     )
 
 
