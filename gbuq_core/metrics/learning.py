@@ -110,14 +110,17 @@ class LearningCurve:
     left_out: tuple[NDArray[np.int64], ...]
     of_rows: tuple[NDArray[np.float64], ...]
 
-    def by(self, codes: NDArray[np.int64], names: Sequence[str]) -> LearningCurve:
+    def by(
+        self, codes: NDArray[np.int64] | NDArray[np.bool_], names: Sequence[str]
+    ) -> LearningCurve:
         """The same curve with groups of rows behind that of all rows; trains nothing.
 
         Parameters
         ----------
-        codes : ndarray of int64
+        codes : ndarray of int64, or of bool with shape (n_rows, n_groups)
             The group of each row of the table, from 0; `gbuq_core.tables.failing_groups` and
-            `gbuq_core.tables.group_column` give them with their names.
+            `gbuq_core.tables.group_column` give them with their names. Or which rows are in each
+            group, where groups overlap; `gbuq_core.tables.cohort_rows` gives them.
         names : sequence of str
             Of the groups.
 
@@ -133,9 +136,11 @@ class LearningCurve:
                 f"{known[-1] + 1}: pass a group for each of its rows."
             )
         named = (ALL_ROWS, *names)
-        counts = np.bincount(codes[known], minlength=len(names))
+        is_each = codes[:, np.newaxis] == np.arange(len(names)) if codes.ndim == 1 else codes
+        members = np.asarray(is_each, np.bool_)
+        counts = members[known].sum(axis=0)
         found = [
-            group_means(values, codes[rows] + 1, len(named), self.is_class)
+            group_means(values, members[rows], self.is_class)
             for rows, values in zip(self.left_out, self.of_rows, strict=True)
         ]
         return replace(self, names=named, n_rows=np.r_[self.n_rows[:1], counts], **by_name(found))
@@ -258,12 +263,13 @@ def judge_doublings(
 
 
 def group_means(
-    values: NDArray[np.float64], codes: NDArray[np.int64], n_groups: int, is_class: bool
+    values: NDArray[np.float64], members: NDArray[np.bool_], is_class: bool
 ) -> NDArray[np.float64]:
-    """Error, NLL, knowledge and noise of a repeat, (4, n_sizes, n_groups); group 0 is all rows."""
+    """Error, NLL, knowledge and noise of a repeat, (4, n_sizes, 1 + n_groups); first all rows."""
+    n_groups = 1 + members.shape[1]
     out = np.full((*values.shape[:2], n_groups), np.nan)
     for group in range(n_groups):
-        mine = np.flatnonzero(codes == group) if group else np.arange(len(codes))
+        mine = np.flatnonzero(members[:, group - 1]) if group else np.arange(len(members))
         if group == 0 or len(mine) >= _FEWEST_IN_GROUP:
             out[:, :, group] = values[:, :, mine].mean(axis=2)
     if not is_class:

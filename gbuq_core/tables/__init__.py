@@ -23,6 +23,7 @@ from gbuq_core.tables.cleaning import (
 from gbuq_core.tables.cohorts import (
     CohortComparison,
     CohortScores,
+    cohort_rows,
     compare_cohorts,
     read_cohorts,
     write_cohorts,
@@ -210,6 +211,7 @@ __all__ = [
     "bootstrap_evidence",
     "change_row",
     "class_scores",
+    "cohort_rows",
     "column_curve",
     "column_distribution",
     "column_histograms",

@@ -155,6 +155,56 @@ def compare_cohorts(
     return CohortComparison(tuple(found), everything)
 
 
+def cohort_rows(
+    scored: ScoredTable,
+    cohorts: Mapping[str, str],
+    *,
+    table: Table | None = None,
+    unit: str = "variance",
+) -> NDArray[np.bool_]:
+    r"""Which rows of the first file are in each named group, for `LearningCurve.by`.
+
+    Conditions on columns hold for any row. Conditions on uncertainties, errors, predictions and
+    unfamiliarity hold for held-out rows only: other rows have none from a model that had not seen
+    them. A row may be in several groups.
+
+    Parameters
+    ----------
+    scored, cohorts, table, unit
+        As of `compare_cohorts`.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_cohorts), bool
+
+    Raises
+    ------
+    InvalidData
+        One sentence, for a condition that cannot be read; it begins with the cohort's name.
+
+    Examples
+    --------
+    >>> from gbuq_core.tables import ScorePlan, read_table, score_table
+    >>> rows = "\n".join(f"{i % 7},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
+    >>> scored = score_table(
+    ...     read_table(f"x,y\n{rows}\n".encode()), "y", plan=ScorePlan(n_trees=20)
+    ... )
+    >>> cohort_rows(scored, {"low": "x < 2", "zero": "x = 0"}).sum(axis=0).tolist()
+    [18, 9]
+    """
+    check_choice("unit", unit, _UNITS)
+    held = held_out(scored)
+    rows, cells = _Rows.of(scored, held, table, unit), _cells(scored, table)
+    members = np.zeros((len(scored.training.X), len(cohorts)), np.bool_)
+    for number, (name, text) in enumerate(cohorts.items()):
+        inside = rows.meet(name, text)
+        try:
+            members[:, number] = find_rows(text, cells, {})
+        except InvalidData:  # it names a measure
+            members[held.rows[inside], number] = True
+    return members
+
+
 def check_cohorts(
     scored: ScoredTable,
     cohorts: Mapping[str, str],

@@ -125,7 +125,8 @@ def learning_curve(scored: ScoredTable, n_repeats: int = N_REPEATS) -> LearningC
         made = parallel_map(run, tasks, plan.n_jobs if one_thread_a_fit(plan) else 1)
     of_rows = tuple(np.stack(made[number::n_repeats][::-1], axis=1) for number in range(n_repeats))
     found = [
-        group_means(values, np.zeros(values.shape[2], np.int64), 1, is_class) for values in of_rows
+        group_means(values, np.empty((values.shape[2], 0), np.bool_), is_class)
+        for values in of_rows
     ]
     return LearningCurve(
         sizes=sizes,

@@ -1,6 +1,9 @@
 """Your data, section "More rows": a learning curve with a verdict, and the rows to label next."""
 
+from io import BytesIO
+
 import numpy as np
+import pandas as pd
 
 from tests.app.your_data_page import csv_of, open_page, says, settle, texts
 
@@ -52,6 +55,18 @@ def test_the_section_trains_when_asked_and_ranks_the_rows_without_a_target():
     assert set(groups["c3"]) <= VERDICTS
     at.number_input(key="curvegroup").set_value(2.0).run()
     assert "south" in texts(at)
+
+    at.radio(key="curveby").set_value("kept cohorts").run()
+    assert says(at, "No cohort is kept.")
+    at.session_state["cohorts"] = "high=z > 0|southern=shop = south|tall=height > 2"
+    at.run()
+    assert not at.exception
+    assert says(at, 'tall: There is no column "height"')
+    groups = next(frame for frame in frames_with(at, "c7"))
+    assert groups["c1"].tolist() == ["all rows", "high", "southern"]  # they overlap
+    table = pd.read_csv(BytesIO(make_file())).dropna()
+    n_high, n_south = int((table["z"] > 0).sum()), int((table["shop"] == "south").sum())
+    assert groups["c2"].tolist() == [140, n_high, n_south]
 
 
 def test_without_a_row_to_label_it_says_what_to_do():

@@ -12,6 +12,7 @@ from gbuq_core.errors import InvalidData
 from gbuq_core.tables import (
     ScorePlan,
     add_unfamiliarity,
+    cohort_rows,
     compare_cohorts,
     held_out,
     measure_unfamiliarity,
@@ -91,6 +92,26 @@ def test_measures_can_name_a_cohort_and_noise_is_not_told_apart(scored):
     assert not named.gaps.error.told_apart
     assert found.everything.n_rows == 200
     assert np.isnan(found.everything.gaps.error.value)
+
+
+def test_rows_of_cohorts_overlap_and_measures_hold_for_held_out_rows_only(scored):
+    frame = make_frame()
+    cohorts = {"old": "age > 60", "southern": "shop = south", "far off": "error > 2, age > 60"}
+    old, southern, far = cohort_rows(scored, cohorts).T
+    np.testing.assert_array_equal(old, frame["age"] > 60)
+    np.testing.assert_array_equal(southern, frame["shop"] == "south")
+    assert (old & southern).any()
+    error = np.abs(frame["y"].to_numpy() - scored.predictions.loc)
+    np.testing.assert_array_equal(far, old & (error > 2))
+    with pytest.raises(InvalidData, match=r'^tall: There is no column "height"'):
+        cohort_rows(scored, {"tall": "height > 2"})
+
+    table = table_of(make_frame())
+    beside = score_table(table, "y", new=table_of(make_frame(50, 1)), plan=PLAN)
+    old, certain = cohort_rows(beside, {"old": "age > 60", "any": "total > 0"}, table=table).T
+    np.testing.assert_array_equal(old, frame["age"] > 60)
+    np.testing.assert_array_equal(np.flatnonzero(certain), held_out(beside).rows)
+    assert not certain.all()
 
 
 def test_an_empty_cohort_has_no_numbers(scored):

@@ -38,6 +38,10 @@ MEANING = (
     "where it is larger than 1.96 standard errors. Groups found above were chosen on half of these "
     "rows, so their differences look larger here than they are."
 )
+NONE_KEPT = (
+    'No cohort is kept. Keep a group of "Where it fails", or the rows that a condition of "Find '
+    'rows" finds.'
+)
 _ERROR, _CHOSEN = "_data_cohort_error", "_cohort"
 _CACHED = 16
 
@@ -83,11 +87,7 @@ def draw_cohorts(
     st.markdown("**Kept cohorts**", help=MEANING)
     kept = kept_cohorts(values)
     if not kept:
-        st.text(
-            'No cohort is kept. Keep a group above, or the rows that a condition of "Find rows" '
-            "finds.",
-            width="stretch",
-        )
+        st.text(NONE_KEPT, width="stretch")
         return
     unit = "std" if unit.startswith("std") else "variance"
     problems = _problems(digest, tuple(kept.items()), unit, scored, table)

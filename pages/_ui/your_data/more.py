@@ -27,6 +27,7 @@ from gbuq_core.tables import (
     ScoredTable,
     ScoreEstimate,
     Table,
+    cohort_rows,
     estimate_curve,
     failing_groups,
     find_failures,
@@ -36,13 +37,15 @@ from gbuq_core.tables import (
     rank_next,
     to_csv_bytes,
 )
+from gbuq_core.tables.cohorts import check_cohorts
 from pages._ui.controls import draw_knob
 from pages._ui.curves import show_curves
 from pages._ui.jobs_glue import Answer
 from pages._ui.url_state import PageState
+from pages._ui.your_data.cohorts import NONE_KEPT, kept_cohorts
 from pages._ui.your_data.explain import Task, ask_job, show_waiting_for_task
 from pages._ui.your_data.results import style_of
-from pages._ui.your_data.state import BY_COLUMN, BY_FAILURES, MOST_TO_LABEL
+from pages._ui.your_data.state import BY_COHORTS, BY_COLUMN, BY_FAILURES, MOST_TO_LABEL
 from pages._ui.your_data.training import Trained, View, own_key
 
 MEANING = (
@@ -115,8 +118,14 @@ def _draw_curve(
     if not isinstance(found, LearningCurve):
         show_waiting_for_task(_LEARNING, found, 0.0 if cost is None else cost.seconds)
         return
-    by = "" if values.curveby != BY_COLUMN else str(getattr(values, "group", ""))
-    grouped = _grouped(str(key), values.curveby, by, found, scored, trained.opened.table)
+    table = trained.opened.table
+    if values.curveby == BY_COHORTS:
+        unit = "variance" if values.unit == "variance" else "std"
+        kept = tuple(kept_cohorts(values).items())
+        grouped = _by_cohorts(str(key), view.digest, kept, unit, found, view.scored, table)
+    else:
+        by = "" if values.curveby != BY_COLUMN else str(getattr(values, "group", ""))
+        grouped = _grouped(str(key), values.curveby, by, found, scored, table)
     if grouped.problem:
         st.text(grouped.problem, width="stretch")
     curve = grouped.curve
@@ -268,6 +277,25 @@ def _grouped(
     except GbuqError as error:
         return _Grouped(_curve, str(error))
     return _Grouped(_curve if groups is None else _curve.by(*groups), "")
+
+
+@st.cache_resource(max_entries=_CACHED, show_spinner=False, scope="session")
+def _by_cohorts(
+    curve: str,
+    digest: str,
+    kept: tuple[tuple[str, str], ...],
+    unit: str,
+    _curve: LearningCurve,
+    _scored: ScoredTable,
+    _table: Table,
+) -> _Grouped:
+    """The curve of each kept cohort; those whose condition cannot be read are named."""
+    if not kept:
+        return _Grouped(_curve, NONE_KEPT)
+    problems = check_cohorts(_scored, dict(kept), table=_table, unit=unit)
+    known = {name: text for name, text in kept if name not in problems}
+    members = cohort_rows(_scored, known, table=_table, unit=unit)
+    return _Grouped(_curve.by(members, tuple(known)), "\n".join(problems.values()))
 
 
 def _groups_of(by: str, column: str, scored: ScoredTable, table: Table) -> Groups | None:

@@ -296,6 +296,7 @@ COHORTS = Knob(
     help="Names and conditions such as old=age > 60, with | between two cohorts.",
 )
 NO_GROUPS, BY_FAILURES, BY_COLUMN = "no groups", "where it fails", "a column"
+BY_COHORTS = "kept cohorts"
 MOST_TO_LABEL = 200
 MORE_ROWS = (
     Knob("curve", "Train on fewer rows", "switch", False, group="page"),
@@ -305,7 +306,7 @@ MORE_ROWS = (
         "Groups",
         "choice",
         NO_GROUPS,
-        choices=(NO_GROUPS, BY_FAILURES, BY_COLUMN),
+        choices=(NO_GROUPS, BY_FAILURES, BY_COLUMN, BY_COHORTS),
         group="page",
     ),
     Knob(
