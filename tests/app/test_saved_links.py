@@ -252,7 +252,7 @@ def test_each_page_has_a_saved_link():
         ("home", "rows=1600", "rows=3200"),  # the data
         ("heart", "depth=3", "depth=4"),  # a fit
         ("neighbours", "tau=50", "tau=70"),  # what is read off the same fit
-        ("your_data", "burn_in=2", "burn_in=1"),  # read off the same fit; five of ten cycles are in use
+        ("your_data", "burn_in=2", "burn_in=1"),  # which members of the same fit count
     ],
 )
 def test_one_control_moved_by_one_step_is_noticed(page, old, new):

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from gbuq_core.figures.standalone import Section
 from gbuq_core.presentation import digits, percent
 from gbuq_core.tables import (
     CohortComparison,
@@ -17,6 +18,7 @@ from gbuq_core.tables import (
     Table,
     compare_cohorts,
     read_cohorts,
+    why_no_coverage,
     write_cohorts,
 )
 from gbuq_core.tables.cohorts import (
@@ -42,6 +44,7 @@ NONE_KEPT = (
     'No cohort is kept. Keep a group of "Where it fails", or the rows that a condition of "Find '
     'rows" finds.'
 )
+_INSIDE = "Inside 90 %"
 _ERROR, _CHOSEN = "_data_cohort_error", "_cohort"
 _CACHED = 16
 
@@ -96,7 +99,7 @@ def draw_cohorts(
     known = {name: text for name, text in kept.items() if name not in problems}
     if known:
         found = _compared(digest, tuple(known.items()), unit, scored, table)
-        frame = cohorts_frame(found, unit, bool(scored.training.target.classes))
+        frame = cohorts_frame(found, unit, scored)
         st.dataframe(
             frame,
             hide_index=True,
@@ -110,13 +113,36 @@ def draw_cohorts(
         st.button("Remove it", key="_cohort_remove", on_click=_remove)
 
 
-def cohorts_frame(found: CohortComparison, unit: str, is_class: bool) -> pd.DataFrame:
-    """A line a cohort and one for all held-out rows, as text."""
+def cohort_sections(
+    values: SimpleNamespace, scored: ScoredTable, table: Table, unit: str
+) -> list[Section]:
+    """The same for the report; none if no cohort is kept."""
+    kept = kept_cohorts(values)
+    if not kept:
+        return []
+    unit = "std" if unit.startswith("std") else "variance"
+    problems = check_cohorts(scored, kept, table=table, unit=unit)
+    known = {name: text for name, text in kept.items() if name not in problems}
+    lines = []
+    if known:
+        frame = cohorts_frame(
+            compare_cohorts(scored, known, table=table, unit=unit), unit, scored
+        ).fillna("")
+        lines = [tuple(frame.columns), *frame.itertuples(index=False, name=None)]
+    words = [*problems.values(), *([MEANING] if known else [])]
+    return [Section(heading="Kept cohorts", text=words, table=lines)]
+
+
+def cohorts_frame(found: CohortComparison, unit: str, scored: ScoredTable) -> pd.DataFrame:
+    """A line a cohort and one for all held-out rows, as text; coverage where it may be quoted."""
+    is_class = bool(scored.training.target.classes)
     spread = "K, std" if unit == "std" and not is_class else "K"
     error = "Wrong" if is_class else "RMSE"
-    return pd.DataFrame(
-        [_line(cohort, error, spread, is_class) for cohort in (*found.cohorts, found.everything)]
-    )
+    lines = [
+        _line(cohort, error, spread, is_class) for cohort in (*found.cohorts, found.everything)
+    ]
+    frame = pd.DataFrame(lines)
+    return frame.drop(columns=_INSIDE, errors="ignore") if why_no_coverage(scored) else frame
 
 
 def _line(cohort: CohortScores, error: str, spread: str, is_class: bool) -> dict[str, str]:
@@ -132,7 +158,7 @@ def _line(cohort: CohortScores, error: str, spread: str, is_class: bool) -> dict
     if not is_class:
         low, high = (percent(end, 0).removesuffix(" %") for end in cohort.coverage_band)
         band = f"{percent(cohort.coverage, 0)} [{low} to {high}]" if cohort.n_rows else ""
-        cells["Inside 90 %"] = band + _side(gaps.coverage, cohort.condition)
+        cells[_INSIDE] = band + _side(gaps.coverage, cohort.condition)
     cells[spread] = digits(knowledge) + _side(gaps.knowledge, cohort.condition)
     if not np.isnan(cohort.unfamiliarity):
         cells["Unfamiliarity"] = digits(cohort.unfamiliarity, 2) + _told(

@@ -29,6 +29,7 @@ from gbuq_core.tables import (
 )
 from gbuq_core.tables.reviewing import Marks
 from pages._ui.export import Download, show_exports
+from pages._ui.your_data.cohorts import cohort_sections
 from pages._ui.your_data.columns import Edits
 from pages._ui.your_data.failing import fails_sections
 from pages._ui.your_data.judged import good_sections
@@ -106,12 +107,14 @@ def _report(
     runs: dict[str, MethodRun],
 ) -> bytes:
     """The report, with all that the page's sections find."""
-    scored = view.scored
+    scored, table = view.scored, trained.opened.table
+    unit = in_unit(scored, values.unit).unit
     more = [
         *unfamiliar_sections(scored),
         *methods_sections(runs, scored),
-        *good_sections(scored, values, trained.opened.table),
-        *fails_sections(scored, values, in_unit(scored, values.unit).unit),
+        *good_sections(scored, values, table),
+        *fails_sections(scored, values, unit),
+        *cohort_sections(values, scored, table, unit),
         *second_sections(scored),
     ]
     return result_page(view, values.unit, code, more)
