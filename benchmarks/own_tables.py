@@ -7,7 +7,9 @@ rows of protein with what concrete taught. ``seeds`` counts how many of the top 
 another seed. ``large`` times 100,000 rows of 50 columns. ``quick`` times, on 10,000 rows of 20
 columns and from the bytes of a file to the table, five independent SGLB models in five folds, kNN
 on the same folds, and the unfamiliarity of every row. ``more_rows`` and ``next_rows`` judge the
-advice on collecting rows (`benchmarks.more_rows`). Large sets are cut to ``--rows`` rows.
+advice on collecting rows (`benchmarks.more_rows`). ``folds`` compares knowledge uncertainty
+between folds and seeds, on the built-in tables too (`benchmarks.folds`). Large sets are cut to
+``--rows`` rows.
 Every (set, section) is written at once, so a run can go on.
 """
 
@@ -22,7 +24,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchmarks import more_rows
+from benchmarks import folds, more_rows
 from benchmarks.report import Row, Split, make_parser, report
 from benchmarks.store import Store
 from gbuq_core import BoostedEnsembleRegressor, UnfamiliarityScore
@@ -44,7 +46,9 @@ LEAST_ABOVE, MOST_ABOVE = 0.05, 0.15  # of ordinary rows with a score above 0.9
 SETS_BETTER = 5
 LEAST_KEPT = 2 / 3
 MOST_SECONDS = 90.0
-_SECTIONS = ["moved", "tail", "foreign", "seeds", "large", "quick", "more_rows", "next_rows"]
+_SECTIONS = [
+    "moved", "tail", "foreign", "seeds", "large", "quick", "more_rows", "next_rows", "folds",
+]  # fmt: skip
 QUICK_SECONDS = 20.0
 _MOST_ROWS = 6000
 
@@ -224,6 +228,15 @@ def run(store: Store, data_dir: Path, sets: list[str], sections: list[str], rows
         for seed in more_rows.NEXT_SEEDS:
             work = partial(more_rows.run_next, load(data_dir, name, rows), seed)
             _put(store, store.key(name, seed, "next_rows"), True, work)
+    for name in [*folds.BUILTIN, *sets] if "folds" in sections else ():
+        own = name in folds.BUILTIN
+        table = None if own else load(data_dir, name, min(rows, folds.MOST_ROWS))
+        for seed in folds.SEEDS:
+            for ensemble in folds.ENSEMBLES:
+                work = partial(folds.run_ensemble, name, table, ensemble, seed)
+                _put(store, store.key(name, seed, f"folds {ensemble}"), True, work)
+            work = partial(folds.run_unfamiliarity, name, table, seed)
+            _put(store, store.key(name, seed, "folds unfamiliarity"), True, work)
 
 
 def _put(store: Store, key: str, is_wanted: bool, work: Any) -> None:
@@ -253,6 +266,7 @@ def rows_of(store: Store, sets: list[str]) -> list[Row]:
             "> 90 %", foreign["above"] > 0.9, foreign,
         ))  # fmt: skip
     rows += more_rows.verdict_rows(store.results) + more_rows.next_rows(store.results)
+    rows += folds.fold_rows(store.results, [*folds.BUILTIN, *sets])
     large = store.results.get("made up/0/large")
     if large:
         rows.append(Row(

@@ -1,11 +1,14 @@
 """The benchmark of unfamiliar rows: how it moves rows away, its bars, and what it keeps."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks import own_tables
+from benchmarks import folds, own_tables
 from benchmarks.store import Store
+from gbuq_core.tables import ScorePlan
 
 
 @pytest.fixture
@@ -62,3 +65,23 @@ def test_the_quick_set_is_timed_part_by_part(tmp_path):
     found = store.results["made up/0/quick"]
     assert set(found["parts"]) == {"reading", "SGLB", "kNN", "unfamiliarity"}
     assert found["seconds"] == pytest.approx(sum(wall for wall, _ in found["parts"].values()))
+
+
+def test_knowledge_is_compared_between_folds_and_seeds(table, tmp_path, monkeypatch):
+    few = table.iloc[:60]
+    plan = ScorePlan(ensemble="virtual", n_trees=30, depth=2)
+    monkeypatch.setattr(folds, "ScorePlan", lambda seed, **given: replace(plan, seed=seed))
+    store = Store(tmp_path / "kept.json", {"version": 1})
+    for seed in range(2):
+        found = folds.run_ensemble("made up", few, "virtual", seed)
+        assert found["ratio"] >= 1.0
+        assert 1.0 < found["chance"] < found["chance 95"]
+        assert found["nested"] != found["nll"]
+        assert abs(found["nested"] - found["nll"]) < 0.5
+        assert len(found["top"]) == 3
+        store.put(f"made up/{seed}/folds virtual", found)
+    rows = folds.fold_rows(store.results, ["made up"])
+    assert [row.what.split(": ")[1].split(",")[0] for row in rows] == [
+        "largest over smallest median K of the folds", "NLL (nats)", "top 5 % by K",
+    ]  # fmt: skip
+    assert folds.fold_rows({}, ["made up"]) == []
