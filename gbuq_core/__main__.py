@@ -221,11 +221,11 @@ def _add_compare(commands: Any) -> None:
     add("--out", metavar="OUT", help="also write all numbers to this CSV file")
     add_reading(add)
     plan = ScorePlan()
-    add("--trees", type=int, default=plan.trees, metavar="N",
-        help="a model of boosted ensembles; other methods keep their own; "
-        "default: %(default)s")  # fmt: skip
-    add("--members", type=int, default=plan.members, metavar="N",
-        help="of an independent ensemble; default: %(default)s")  # fmt: skip
+    add("--trees", type=int, metavar="N", help="a model of boosted ensembles; other methods keep "
+        "their own; default: 300 where gbuq score would train five independent models, else "
+        f"{plan.trees}")  # fmt: skip
+    add("--members", type=int, metavar="N", help="of an independent ensemble; default: 5 where "
+        f"gbuq score would train independent models, else {plan.members}")  # fmt: skip
     add("--depth", type=int, metavar="N",
         help="of a boosted tree; default: 6, or 4 with more than 200 features")  # fmt: skip
     add("--learning-rate", type=float, metavar="X",

@@ -32,7 +32,12 @@ from gbuq_core.methods import METHODS, Method
 from gbuq_core.metrics import prr, wilson_band
 from gbuq_core.presentation import digits, format_bytes, percent, seconds_text, short
 from gbuq_core.tables.cleaning import Prepared, prepare_training
-from gbuq_core.tables.estimating import ScoreEstimate, choose_protocol, estimate_scoring
+from gbuq_core.tables.estimating import (
+    ScoreEstimate,
+    choose_protocol,
+    estimate_scoring,
+    settle_plan,
+)
 from gbuq_core.tables.files import Table
 from gbuq_core.tables.judging import held_out
 from gbuq_core.tables.predicting import (
@@ -617,7 +622,8 @@ def compare_methods(
         Inferred if None.
     plan : ScorePlan, optional
         Trees, depth, members, stopping and seed of boosted ensembles, and the seed of the folds;
-        other methods keep their own settings. By default that of ``scored``.
+        other methods keep their own settings. By default that of ``scored``, or what
+        `score_table` would take: an automatic ensemble settles trees, members and folds.
     reference : str, optional
         The method that the others are compared with; by default the best in each score.
     scored : ScoredTable, optional
@@ -640,9 +646,10 @@ def compare_methods(
     (10, 15)
     """
     if scored is None:
-        made = plan or ScorePlan()
+        plan = plan or ScorePlan()
         schema = schema or infer_schema(table)
-        prepared = prepare_training(table, schema, target, task, made.split, made.split_column)
+        prepared = prepare_training(table, schema, target, task, plan.split, plan.split_column)
+        plan = settle_plan(plan, prepared).plan
     else:
         prepared, plan = scored.training, plan or scored.plan
     keys = check_methods(methods, prepared.target.task)

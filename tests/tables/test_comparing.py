@@ -180,6 +180,14 @@ def test_the_scored_method_is_not_fitted_again(monkeypatch, second):
     assert found.n_rows == (held if second else 90)
 
 
+def test_an_open_plan_is_settled_as_scoring_settles_it():
+    table, plan = as_table(frame_of()), ScorePlan(depth=2, n_trees=20, n_jobs=1)
+    scored = score_table(table, "y", plan=plan)
+    (found,) = compare_methods(table, "y", ["sglb"], plan=plan).methods
+    assert scored.plan.n_members == 5
+    assert found.scores["nll"].value == pytest.approx(scored.scores.nll, rel=1e-12)
+
+
 def test_a_method_that_fails_does_not_lose_the_others(monkeypatch):
     def fail(self, X, y):
         raise ValueError("of a library")
