@@ -307,7 +307,8 @@ def judge_rows_left_out(
 ) -> Predictions:
     """What a model that learns from some rows says about others, in their order.
 
-    Each half of the others is judged with the number of trees that the other half chose.
+    All of the others choose the numbers of trees. Each half is judged with the factor and the
+    tails, or the temperature, that the other half chose.
 
     Parameters
     ----------
@@ -628,8 +629,8 @@ def _few_groups_notice(found: RowsScored, split: RowSplit | None) -> list[str]:
         return []
     return [
         f"There are few values of {shown(split.column)}, so the scores are those of one group. "
-        "Half of its rows chose the number of trees for the other half: the scores are a little "
-        "too good."
+        "Its own rows chose the number of trees and how wide intervals are: the scores are a "
+        "little too good."
     ]
 
 

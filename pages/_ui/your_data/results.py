@@ -160,10 +160,13 @@ def _trees_caption(scored: ScoredTable) -> str:
     if scored.plan.split == "time":
         return f"{told} For the scores, earlier rows chose."
     who = "the rows of the other folds" if scored.protocol == "out_of_fold" else "the other half"
-    what = "the factor and the tails"
+    trees, what = "numbers of trees", "the factor and the tails"
     if scored.training.target.classes:
-        what, who = "the temperature", "other rows"
-    return f"{told} For the scores, {who} chose {what}, so that no row chose them for itself."
+        trees, what, who = "number of trees", "the temperature", "other rows"
+    return (
+        f"{told} All rows held out chose the {trees} together, which flatters the scores a little. "
+        f"For the scores, {who} chose {what}."
+    )
 
 
 def kinds_of(scored: ScoredTable) -> tuple[str, ...]:

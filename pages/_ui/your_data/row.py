@@ -193,8 +193,8 @@ def _draw_members(scored: ScoredTable, explained: RowExplanation, row: int) -> N
             alt=f"{len(explained.member_probabilities)} members' probabilities of the classes.",
         )
         st.caption(
-            "Dots that disagree mean knowledge uncertainty. Bars of similar length mean data "
-            "uncertainty."
+            f"Dots are the probabilities by {name_members(scored)}: where they disagree, there is "
+            "knowledge uncertainty. Bars of similar length mean data uncertainty."
         )
         return
     values = MemberValues(
