@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from gbuq_core.figures.table.drift import PICKED
-from pages._ui.your_data import second
+from pages._ui.your_data import export, second
 from tests.app.your_data_page import csv_of, drop, open_page, rows_of, says, settle, texts
 
 
@@ -42,8 +42,15 @@ def test_rows_are_ranked_and_found_by_it(wine):
     assert not wine.exception
 
 
-def test_a_foreign_second_file_is_told_before_anything_else():
-    at = drop(open_page(trees="50"), numbers(90))
+def test_a_foreign_second_file_is_told_before_anything_else(monkeypatch):
+    offered, show = {}, export.show_exports
+
+    def keep(key, code, link, downloads):
+        offered.update({download.file_name: download.make for download in downloads})
+        show(key, code, link, downloads)
+
+    monkeypatch.setattr(export, "show_exports", keep)
+    at = drop(open_page(trees="50"), numbers(520))  # a fifth of them is held out
     settle(drop(at, numbers(40, shift=9.0), "second.csv", key="upload_second"))
     told = texts(at)
     first = next(k for k, text in enumerate(told) if text.startswith("The second file is unlike"))
@@ -66,6 +73,28 @@ def test_a_foreign_second_file_is_told_before_anything_else():
     at.selectbox(key="drifted").set_value("z").run()
     assert any(text.startswith("z: PSI") and "not told apart" in text for text in texts(at))
     assert any(b.proto.label == "Drift by column (CSV)" for b in at.get("download_button"))
+    # Sections that judge the first file say it once, and quote no coverage by group or cohort.
+    at.session_state["section"] = "Is it any good?"
+    at.run()
+    assert not at.exception
+    assert sum("first file is not shown" in text for text in texts(at)) == 1
+    assert not any("in every group" in block.value for block in at.markdown)
+    assert says(at, "questions per 100 rows")
+    at.session_state["section"], at.session_state["cohorts"] = "Where it fails", "high=x > 0"
+    at.run()
+    assert not at.exception
+    assert sum("first file is not shown" in text for text in texts(at)) == 1
+    assert says(at, "% of the rows, error")
+    assert not says(at, "outside the 90 % interval")
+    kept = next(frame.value for frame in at.dataframe if "Cohort" in frame.value.columns)
+    assert "RMSE" in kept.columns
+    assert "Inside 90 %" not in kept.columns
+    report = offered["your-data.html"]().decode()
+    assert "first file is not shown" in report
+    for heading in ("Where does it fail?", "Kept cohorts"):
+        assert heading in report
+    for number in ("in every group", "outside the 90 % interval", "Inside 90 %", "predicted distr"):
+        assert number not in report
 
 
 def test_nothing_is_called_unfamiliar_before_it_is_measured(monkeypatch):

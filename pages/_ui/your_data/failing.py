@@ -10,7 +10,7 @@ import streamlit as st
 from gbuq_core.errors import InvalidData
 from gbuq_core.figures.standalone import Section
 from gbuq_core.presentation import digits, percent
-from gbuq_core.tables import Cohort, Failures, ScoredTable, find_failures
+from gbuq_core.tables import Cohort, Failures, ScoredTable, find_failures, why_no_coverage
 from pages._ui.controls import draw_knob
 from pages._ui.url_state import PageState
 from pages._ui.your_data.cohorts import draw_keep
@@ -23,7 +23,8 @@ MEANING = (
 )
 _CACHED = 32
 _LONGEST_CONDITION = 200  # that the box "Find rows" takes
-_NAMES = {"errors": "error", "missed intervals": "misses", "knowledge": "knowledge"}
+MISSED = "missed intervals"
+_NAMES = {"errors": "error", MISSED: "misses", "knowledge": "knowledge"}
 
 
 def draw_failing(
@@ -32,16 +33,21 @@ def draw_failing(
     """Groups of rows for which the model fails, from the worst to the best."""
     knobs = {knob.key: knob for knob in page.knobs}
     st.markdown("**Where does it fail?**", help=MEANING)
+    missing = why_no_coverage(scored)
+    if missing:
+        st.text(missing, width="stretch")
     draw_knob(knobs["by"])
+    if missing and values.by == MISSED:
+        return
     try:
         found = _failures(digest, _NAMES[values.by], scored)
     except InvalidData as error:
         st.text(str(error))
         return
-    st.text(describe_failures(found, unit), width="stretch")
+    st.text(describe_failures(found, unit, not missing), width="stretch")
     for number, cohort in enumerate(found.cohorts):
         words, button, keep = st.columns([0.7, 0.12, 0.18], vertical_alignment="center")
-        words.text(describe_cohort(cohort, found, unit), width="stretch")
+        words.text(describe_cohort(cohort, found, unit, not missing), width="stretch")
         if len(cohort.text) <= _LONGEST_CONDITION:
             button.button(
                 "List rows", key=f"_failing_{number}", on_click=_list_rows, args=(cohort.text,)
@@ -52,41 +58,45 @@ def draw_failing(
 
 def fails_sections(scored: ScoredTable, values: SimpleNamespace, unit: str) -> list[Section]:
     """The same for the report."""
-    heading = "Where does it fail?"
+    heading, missing = "Where does it fail?", why_no_coverage(scored)
+    if missing and values.by == MISSED:
+        return [Section(heading=heading, text=missing)]
     try:
         found = find_failures(scored, _NAMES[values.by])
     except InvalidData as error:
         return [Section(heading=heading, text=str(error))]
-    cohorts = [describe_cohort(cohort, found, unit) for cohort in found.cohorts]
-    return [Section(heading=heading, text=[describe_failures(found, unit), *cohorts])]
+    cohorts = [describe_cohort(cohort, found, unit, not missing) for cohort in found.cohorts]
+    every = describe_failures(found, unit, not missing)
+    return [Section(heading=heading, text=[*filter(None, [missing]), every, *cohorts])]
 
 
-def describe_failures(found: Failures, unit: str) -> str:
+def describe_failures(found: Failures, unit: str, quotes_coverage: bool = True) -> str:
     """All judging rows together. Plain text."""
     every = found.everything
     rows = f"{found.n_looking:,} rows looked for groups and {every.n_rows:,} others judge them"
     if not found.cohorts:
         return f"{rows}. No group was found: there is no column to tell rows apart by."
-    return f"{rows}. All of these: {_numbers(every, found, unit)}."
+    return f"{rows}. All of these: {_numbers(every, found, unit, quotes_coverage)}."
 
 
-def describe_cohort(cohort: Cohort, found: Failures, unit: str) -> str:
+def describe_cohort(
+    cohort: Cohort, found: Failures, unit: str, quotes_coverage: bool = True
+) -> str:
     """One group in words. Plain text that holds the user's words."""
-    told = (
-        f"{cohort.text}: {percent(cohort.share, 0)} of the rows, {_numbers(cohort, found, unit)}."
-    )
+    numbers = _numbers(cohort, found, unit, quotes_coverage)
+    told = f"{cohort.text}: {percent(cohort.share, 0)} of the rows, {numbers}."
     return told if cohort.stands_out else f"{told} Not told apart from the other rows."
 
 
-def _numbers(cohort: Cohort, found: Failures, unit: str) -> str:
+def _numbers(cohort: Cohort, found: Failures, unit: str, quotes_coverage: bool) -> str:
     if np.isnan(cohort.misses):
         parts = [f"{percent(cohort.error)} of the classes are wrong"]
     else:
-        low, high = (percent(share, 0) for share in cohort.misses_band)
-        parts = [
-            f"error {digits(cohort.error)}",
-            f"{percent(cohort.misses, 0)} outside the 90 % interval ({low} to {high})",
-        ]
+        parts = [f"error {digits(cohort.error)}"]
+        if quotes_coverage:
+            low, high = (percent(share, 0) for share in cohort.misses_band)
+            misses = percent(cohort.misses, 0)
+            parts.append(f"{misses} outside the 90 % interval ({low} to {high})")
     if found.measure == "knowledge":
         mean = float(np.sqrt(cohort.knowledge)) if unit.startswith("std") else cohort.knowledge
         parts.append(f"knowledge uncertainty {digits(mean)}")

@@ -44,6 +44,7 @@ from gbuq_core.tables import (
     held_out_unfamiliarity,
     pit_values,
     split_warnings,
+    why_no_coverage,
     why_not_conformal,
 )
 from pages._ui.controls import draw_knob
@@ -85,7 +86,11 @@ class Order(NamedTuple):
 def draw_judged(
     page: PageState, values: SimpleNamespace, scored: ScoredTable, table: Table, digest: str
 ) -> None:
-    """Draw the section. ``table`` is the first file."""
+    """Draw the section below the scorecard, which says why coverage is not quoted.
+
+    ``table`` is the first file.
+    """
+    missing = why_no_coverage(scored)
     knobs = {knob.key: knob for knob in page.knobs}
     st.markdown("**Is it any good?**", help=MEANING)
     held = _held(digest, scored)
@@ -96,6 +101,10 @@ def draw_judged(
                 "No repeated identifiers, copied rows, leaking or duplicate columns were found.",
             ):
                 st.text(sentence, width="stretch")
+    if missing and not held.classes:
+        _draw_intervals(knobs, held)
+        _draw_cost(knobs, values, scored, held, digest)
+        return
     left, right = st.columns(2, gap="large")
     with left:
         if not held.classes:
@@ -105,7 +114,7 @@ def draw_judged(
             _draw_classes(digest, held, _order_of(values, scored, held), values)
     with right:
         _draw_intervals(knobs, held)
-        if "group" in knobs and table.n_rows == len(scored.training.X):
+        if "group" in knobs and table.n_rows == len(scored.training.X) and not missing:
             _draw_groups(knobs, values, scored, held, table, digest)
     _draw_cost(knobs, values, scored, held, digest)
 
@@ -127,7 +136,7 @@ def good_sections(scored: ScoredTable, values: SimpleNamespace, table: Table) ->
         ]  # fmt: skip
         words = "Asked is the recall if a person decides about the rows that the costs below say."
         sections.append(Section(heading="How well is each class found?", text=words, table=lines))
-    else:
+    elif not why_no_coverage(scored):  # which the report says above
         pit = pit_values(held)
         figure = pit_figure(pit_histogram(pit), style_of(scored), describe_pit(pit), _HEIGHT)
         caption = str(figure.spec["alt"])
@@ -156,7 +165,7 @@ def _group_sections(
     column = getattr(values, "group", None)
     if table.n_rows != len(scored.training.X) or column not in columns:
         return []
-    if column == scored.training.target.name:
+    if column == scored.training.target.name or why_no_coverage(scored):
         return []
     level = 0.0 if held.classes else values.within / 100.0
     inside = None

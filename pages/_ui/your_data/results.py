@@ -143,11 +143,8 @@ def clocks_of(scored: ScoredTable) -> Curves | None:
 
 
 def draw_promises(scored: ScoredTable, digest: str, conformal: bool) -> None:
-    """Coverage of a regression's intervals by their level, where it may be quoted."""
+    """Coverage of a regression's intervals by their level."""
     st.markdown("**Do intervals hold at every level?**")
-    if missing := why_no_coverage(scored):
-        st.text(missing, width="stretch")
-        return
     figure = _promises(digest, scored, conformal=conformal)
     show_curves(figure, key="coverage-by-level")
     st.caption(str(figure.spec["alt"]))
