@@ -17,6 +17,7 @@ NAMES = (
     "heteroscedastic",
     "novelty",
     "two_clocks",
+    "your_data",
 )
 
 
@@ -24,6 +25,6 @@ def load_lessons():
     """Return every lesson, in order.
 
     >>> [lesson.name for lesson in load_lessons()][-2:]
-    ['novelty', 'two_clocks']
+    ['two_clocks', 'your_data']
     """
     return tuple(import_module(f"demos.{name}").LESSON for name in NAMES)

@@ -22,6 +22,8 @@ from pages._ui.novelty import controls as novelty_controls
 from pages._ui.soft_trees import controls as soft_trees_controls
 from pages._ui.spiral import controls as spiral_controls
 from pages._ui.two_clocks import controls as two_clocks_controls
+from pages._ui.your_data import controls as your_data_controls
+from pages._ui.your_data.training import cut_of, plan_of
 
 APP = str(Path(__file__).resolve().parents[2] / "app.py")
 HEART = load_lessons()[0]
@@ -34,6 +36,7 @@ CONTROLS = {
     "heteroscedastic": heteroscedastic_controls,
     "novelty": novelty_controls,
     "two_clocks": two_clocks_controls,
+    "your_data": your_data_controls,
 }
 
 
@@ -144,8 +147,9 @@ def test_each_step_links_to_its_own_settings(lesson):
     controls = CONTROLS[lesson.page]
     for step in lesson.steps:
         query = OPENERS[lesson.page].query(step.preset)
-        values = {knob.key: knob.default for knob in controls.STATE.knobs}
-        knobs = {knob.key: knob for knob in controls.STATE.knobs}
+        of_page = controls.KNOBS if lesson.name == "your_data" else controls.STATE.knobs
+        values = {knob.key: knob.default for knob in of_page}
+        knobs = {knob.key: knob for knob in of_page}
         for name, texts in parse_qs(query, keep_blank_values=True).items():
             values[name] = read_knob(knobs[name], texts).value
         namespace = SimpleNamespace(**values)
@@ -154,6 +158,13 @@ def test_each_step_links_to_its_own_settings(lesson):
             opened = replace(controls.settings_of(namespace, edits), columns=None)
             assert (opened, problem) == (step.preset.settings, "")
             assert controls.cell_of(namespace) == step.preset.cell
+            continue
+        if lesson.name == "your_data":  # its settings are a recipe, whose plan says how to train
+            recipe = step.preset.settings
+            assert (namespace.table, namespace.section) == (recipe.source, step.preset.section)
+            assert plan_of(namespace) == recipe.plan
+            assert cut_of(recipe.plan, namespace) == recipe.cut
+            assert namespace.conformal == recipe.conformal
             continue
         assert controls.settings_of(namespace) == step.preset.settings
         if hasattr(step.preset, "view"):

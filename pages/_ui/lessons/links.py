@@ -1,8 +1,9 @@
 """What ties lessons to their pages: names in the chooser and in links, a preset's address, code.
 
-Nothing is listed here: a page that `site_map` has among the experiments has its knobs in
-``pages/_ui/<name>/controls.py`` (``query_of``), and its code in
-``gbuq_core/experiments/<name>/export.py`` (``<name>_code``).
+Pages are not listed here: a page that `site_map` has among the experiments, and Your data, has its
+knobs in ``pages/_ui/<name>/controls.py`` (``query_of``), and its code in
+``gbuq_core/experiments/<name>/export.py`` (``<name>_code``). The experiment of Your data is called
+table.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from demos.lesson import Lesson
-from pages._ui.site_map import PAGES, Entry
+from pages._ui.site_map import PAGES, YOUR_DATA, Entry
+
+_EXPERIMENTS: Mapping[str, str] = MappingProxyType({"your_data": "table"})  # with another name
 
 
 class PresetOpener(NamedTuple):
@@ -29,14 +32,18 @@ class PresetOpener(NamedTuple):
 
     def code(self, preset: Any) -> str:
         """Python for the same picture."""
-        name = self.entry.url_path
+        name = _EXPERIMENTS.get(self.entry.url_path, self.entry.url_path)
         export = import_module(f"gbuq_core.experiments.{name}.export")
         found: str = getattr(export, f"{name}_code")(preset.settings)
         return found
 
 
 OPENERS: Mapping[str, PresetOpener] = MappingProxyType(
-    {entry.url_path: PresetOpener(entry) for entry in PAGES if entry.section == "Experiments"}
+    {
+        entry.url_path: PresetOpener(entry)
+        for entry in PAGES
+        if entry.section == "Experiments" or entry == YOUR_DATA
+    }
 )
 
 
@@ -46,6 +53,6 @@ def lessons_by_name(lessons: Iterable[Lesson]) -> dict[str, Lesson]:
     >>> from demos import load_lessons
     >>> list(lessons_by_name(load_lessons()))
     ['Heart', '25 Gaussians', 'Spiral', 'Neighbours', 'Soft trees', 'Heteroscedastic',
-     'Novelty maps', 'Two clocks']
+     'Novelty maps', 'Two clocks', 'Your data']
     """
     return {OPENERS[lesson.page].entry.title: lesson for lesson in lessons}
