@@ -6,7 +6,7 @@ import pytest
 
 from pages._ui.curves import read_pick
 from tests.app.drawn import curve_specs
-from tests.app.your_data_page import open_page
+from tests.app.your_data_page import open_page, rows_of
 
 
 @pytest.mark.parametrize(("message", "found"), [(7, 7), (9.0, 9)])
@@ -33,3 +33,16 @@ def test_every_dot_of_the_page_is_a_row_of_its_table():
     assert sorted(i for layer in spec["panels"][0]["layers"] for i in layer["at"]) == list(
         range(442)
     )
+
+
+def test_a_condition_leaves_the_rows_that_meet_it_on_the_same_axes():
+    at = open_page(row="7")
+    (whole,) = [spec for spec in curve_specs(at) if spec.get("pick")]
+    at.text_input(key="find").set_value("sex = 1").run()
+    (some,) = [spec for spec in curve_specs(at) if spec.get("pick")]
+    listed = set(rows_of(at)["row"])
+    assert 0 < len(listed) < 442
+    assert set(some["read"]["names"]) == listed | {7}  # the open row stays
+    assert some["x"]["range"] == whole["x"]["range"]
+    assert some["panels"][0]["range"] == whole["panels"][0]["range"]
+    assert any("meet the condition" in caption.value for caption in at.caption)

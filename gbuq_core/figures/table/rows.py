@@ -33,6 +33,8 @@ class RowMap(NamedTuple):
         Whether errors are 0 and 1.
     selected : int or None
         Position of the row to mark.
+    whole : (ndarray, ndarray) or None
+        ``data`` and ``knowledge`` of all rows, where only some are drawn: the axes stay theirs.
     """
 
     number: np.ndarray
@@ -43,6 +45,7 @@ class RowMap(NamedTuple):
     error_label: str
     is_class: bool
     selected: int | None = None
+    whole: tuple[np.ndarray, np.ndarray] | None = None
 
 
 def row_map_figure(rows: RowMap, height: int = 330, name: str = "rows-by-uncertainty") -> Curves:
@@ -57,7 +60,8 @@ def row_map_figure(rows: RowMap, height: int = 330, name: str = "rows-by-uncerta
         Of the files that the picture is saved to.
     """
     layers, legend = _by_class(rows) if rows.is_class else error_dots(rows.error, rows.error_label)
-    top = 1.06 * float(rows.knowledge.max()) or 1.0
+    every = (rows.data, rows.knowledge) if rows.whole is None else rows.whole
+    top = 1.06 * float(every[1].max()) or 1.0
     panel: Part = {
         "share": 1.0,
         "range": [-0.02 * top, top],
@@ -79,7 +83,7 @@ def row_map_figure(rows: RowMap, height: int = 330, name: str = "rows-by-uncerta
         "hint": "Point at a dot to read its row. Click to open the row. Drag a frame to zoom in.",
         "pick": True,
         "x": {
-            "range": limits(rows.data),
+            "range": limits(every[0]),
             "label": f"data uncertainty ({rows.unit}): noise",
         },
         "panels": [panel],

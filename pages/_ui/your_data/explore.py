@@ -53,7 +53,8 @@ def _draw_rows(page: PageState, values: SimpleNamespace, answer: Answer, view: V
         listed = choose_rows(scored, shown, marks, values.find, values.rank, values.least)
     row = values.row - 1 if 0 < values.row <= len(scored.frame) else int((*listed.positions, 0)[0])
     with picture:  # before all else, so that it is the first to be seen
-        draw_row_map(scored, shown, row)
+        asked = bool(values.find) and len(listed.positions) > 0
+        draw_row_map(scored, shown, row, listed.positions if asked else None)
     with judged:
         draw_scores(scored, digest, values.conformal)
     _let_it_be_drawn(digest)

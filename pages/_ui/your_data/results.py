@@ -58,15 +58,26 @@ def style_of(scored: ScoredTable) -> MethodStyle:
     return METHOD_STYLES["virtual_sglb" if plan.ensemble == "virtual" else "sglb"]
 
 
-def draw_row_map(scored: ScoredTable, shown: Shown, row: int) -> None:
-    """Noise against knowledge uncertainty; a click opens the row."""
-    rows = row_map_of(scored, shown, row)
+def draw_row_map(
+    scored: ScoredTable, shown: Shown, row: int, found: np.ndarray | None = None
+) -> None:
+    """Noise against knowledge uncertainty; a click opens the row.
+
+    ``found`` are the positions of the rows that a condition gave: they alone are drawn, with the
+    open row.
+    """
+    rows = row_map_of(scored, shown, row, found=found)
     show_curves(row_map_figure(rows, _HEIGHT), key="row-map", on_pick=_open_row)
     note = (
         "Each dot is a row: further right means more noise, further up means that "
         f"{name_members(scored)} disagree more."
     )
-    if len(rows.number) < len(shown.knowledge):
+    if found is not None:
+        note += (
+            f" {len(rows.number):,} of {len(shown.knowledge):,} rows are drawn: those that meet "
+            "the condition, and the open one."
+        )
+    elif len(rows.number) < len(shown.knowledge):
         note += (
             f" {len(rows.number):,} of {len(shown.knowledge):,} rows are drawn, with all extreme "
             "rows."
@@ -75,13 +86,21 @@ def draw_row_map(scored: ScoredTable, shown: Shown, row: int) -> None:
     st.caption(f"{note} {missing}" if missing else note)
 
 
-def row_map_of(scored: ScoredTable, shown: Shown, row: int, most: int = MOST_DOTS) -> RowMap:
-    """The rows to draw, one of them ringed."""
+def row_map_of(
+    scored: ScoredTable,
+    shown: Shown,
+    row: int,
+    most: int = MOST_DOTS,
+    found: np.ndarray | None = None,
+) -> RowMap:
+    """The rows to draw, all or those that were found, one of them ringed."""
     knowledge = shown.knowledge
     if why_no_knowledge(scored):  # what is left is rounding
         knowledge = np.zeros_like(knowledge)
     positions = np.arange(len(knowledge))
-    if len(positions) > most:
+    if found is not None:
+        positions = np.union1d(found[:most], [row])
+    elif len(positions) > most:
         # The extremes of both kinds, and every so-manyth of the others.
         keep = np.zeros(len(positions), bool)
         for part in (knowledge, shown.data):
@@ -100,6 +119,7 @@ def row_map_of(scored: ScoredTable, shown: Shown, row: int, most: int = MOST_DOT
         error_label="absolute error",
         is_class=is_class,
         selected=int(np.searchsorted(positions, row)),
+        whole=None if found is None else (shown.data, knowledge),
     )
 
 
