@@ -21,8 +21,8 @@ NASTY = (
 )
 
 
-def open_page(page, url):
-    page.goto(f"{url}/your_data")
+def open_page(page, url, query=""):
+    page.goto(f"{url}/your_data{query}")
     settled(page)
 
 
@@ -182,7 +182,7 @@ def a_value_is_dragged(page):
 
 
 def test_dots_are_read_and_opened_by_keyboard_and_looked_at_closer(page, serve):
-    open_page(page, serve(APP))
+    open_page(page, serve(APP), "?ensemble=virtual")  # whose members K moves
     figure = page.locator(".st-key-row-map")
     svg, readout = figure.locator(".gbuq-curves > svg"), figure.locator(".gbuq-curves-readout")
     svg.focus()

@@ -322,8 +322,8 @@ def test_the_truth_of_the_picture_is_the_truth_of_the_rows():
 
 
 def test_tails_and_the_place_of_the_sliders_retrain_nothing():
-    before = count_fits()
     one = look_of()
+    before = count_fits()
     two = look_two_clocks(one.fit, "normal")
     assert count_fits() == before
     assert math.isinf(two.maps.df)
