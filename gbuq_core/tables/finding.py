@@ -76,8 +76,10 @@ def names_marks(text: str) -> bool:
     return any(" ".join(clause.lower().split()) in REVIEWED for clause in _SPLIT.split(text))
 
 
-def list_rows(keep: np.ndarray, rank: np.ndarray, lowest_first: bool, limit: int) -> Listing:
-    """The rows that fit, ranked; those without a value come last.
+def list_rows(
+    keep: np.ndarray, rank: np.ndarray, lowest_first: bool, limit: int | None = None
+) -> Listing:
+    """The rows that fit, ranked; those without a value come last. None lists all of them.
 
     Examples
     --------

@@ -246,6 +246,14 @@ def test_ten_thousand_categories():
     assert not at.exception
     assert len(rows_of(at)) == 2000  # the most that is sent
     assert any("the first 2,000 listed" in c.value for c in at.caption)
+    first, ranks = set(rows_of(at)["row"]), rows_of(at)["total"].min()
+    (page,) = [box for box in at.number_input if box.label == "Page of the list (1 to 5)"]
+    page.set_value(5).run()
+    assert not at.exception
+    assert len(rows_of(at)) == 2000
+    assert not first & set(rows_of(at)["row"])
+    assert rows_of(at)["total"].max() <= ranks
+    assert any("numbers 8,001 to 10,000 listed" in c.value for c in at.caption)
 
 
 def test_a_parquet_file():

@@ -1,4 +1,4 @@
-"""The list of rows: ranked and filtered here, at most some thousand of them sent to the browser."""
+"""The list of rows: ranked and filtered here, sent to the browser page by page."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def choose_rows(
         measures = {**measures, rank: np.zeros(n_rows)}  # without what is left of rounding
     if rank == "unfamiliarity":
         measures = {**measures, rank: _least_familiar_highest(scored)}
-    found: Listing = list_rows(keep, measures[rank], least, MOST_ROWS)
+    found: Listing = list_rows(keep, measures[rank], least)
     return RowList(found.positions, found.n_found, n_rows)
 
 
@@ -105,7 +105,8 @@ def draw_list(
     own = [name for name in scored.frame.columns if name not in names]
     columns = own[:MOST_COLUMNS]
     most = max(50, min(MOST_ROWS, MOST_CELLS // (len(columns) + 8)))
-    positions = listed.positions[:most]
+    start = most * _page_of_list(listed, most, digest)
+    positions = listed.positions[start : start + most]
     frame, config = _frame(scored, shown, marks, positions, columns)
     key = _table_key(digest, positions, shown.unit)
     _mark(key, positions, row)
@@ -120,7 +121,22 @@ def draw_list(
         column_config=config,
         alt=f"{len(positions):,} rows of the table with their uncertainties.",
     )
-    st.caption(_count_line(listed, len(positions), len(own)))
+    st.caption(_count_line(listed, start, len(positions), len(own)))
+
+
+def _page_of_list(listed: RowList, most: int, digest: str) -> int:
+    """Which page of the list is open, from 0: a longer one is sent page by page.
+
+    Another order or condition begins at its first page.
+    """
+    n_pages = -(-listed.n_found // most)
+    if n_pages == 1:
+        return 0
+    order = _table_key(digest, listed.positions[:most], "")
+    page = st.number_input(
+        f"Page of the list (1 to {n_pages:,})", 1, n_pages, key=f"_page{order}", width=220
+    )
+    return int(page) - 1
 
 
 def measures_of(scored: ScoredTable, shown: Shown) -> Mapping[str, np.ndarray]:
@@ -248,10 +264,11 @@ def _open_selected(key: str, positions: np.ndarray) -> Any:
     return open_row
 
 
-def _count_line(listed: RowList, n_sent: int, n_own: int) -> str:
+def _count_line(listed: RowList, start: int, n_sent: int, n_own: int) -> str:
     found = f"{listed.n_found:,} of {listed.n_rows:,} rows"
     if n_sent < listed.n_found:
-        found += f", the first {n_sent:,} listed. The downloads hold all rows"
+        which = f"numbers {start + 1:,} to {start + n_sent:,}" if start else f"the first {n_sent:,}"
+        found += f", {which} listed. The downloads hold all rows"
     if n_own > MOST_COLUMNS:
         found += f". {MOST_COLUMNS} of {n_own:,} columns shown"
     return found + "."
