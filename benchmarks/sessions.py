@@ -125,7 +125,9 @@ async def visit(browser: Browser, url: str, seconds: float, seed: int, tally: Ta
 
     def hear(said: ConsoleMessage) -> None:
         # Streamlit asks for its health below the page's own address first, and then at the root.
-        if said.type == "error" and "/_stcore/" not in said.location.get("url", ""):
+        # A reload cancels an upload that is under way, as it should.
+        expected = "/_stcore/" in said.location.get("url", "") or "CanceledError" in said.text
+        if said.type == "error" and not expected:
             tally.console.append(f"{said.text} {said.location.get('url', '')}")
 
     page.on("console", hear)

@@ -98,8 +98,11 @@ def _put(table: str, row: int, switch: str, note: str) -> None:
     """Keep the mark and the note of a row: a callback."""
     every = {name: dict(marks) for name, marks in _all_marks().items()}
     marks = every.setdefault(table, {})
-    mark = Mark(st.session_state[switch], " ".join(st.session_state[note].split())[:LONGEST_NOTE])
-    marks.pop(row, None)
+    before = marks.pop(row, Mark(False))
+    # A run that was cut short has drawn one of the two only.
+    told = st.session_state.get(note, before.note)
+    reviewed = st.session_state.get(switch, before.reviewed)
+    mark = Mark(reviewed, " ".join(told.split())[:LONGEST_NOTE])
     if (mark.reviewed or mark.note) and len(marks) < MOST_MARKS:
         marks[row] = mark
     st.session_state[_MARKS] = every
