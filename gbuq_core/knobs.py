@@ -16,7 +16,7 @@ from gbuq_core.errors import InvalidParameter
 from gbuq_core.validation import check_choice
 
 Kind = Literal["integer", "number", "ladder", "choice", "choices", "switch", "text", "range"]
-Group = Literal["data", "method", "knobs", "view", "page"]
+Group = Literal["data", "method", "knobs", "view", "page", "picture"]
 GROUPS: tuple[Group, ...] = ("data", "method", "knobs", "view")  # the order of the pipeline
 
 _LISTED = 12  # choices in a sentence
@@ -47,7 +47,9 @@ class Knob:
     ``needs=("method", ("SGLB", "virtual SGLB"))`` draws the knob only while another one has one
     of those values; a hidden knob keeps its value. ``when`` is a further condition, on the values
     of all. A knob of the group ``"page"`` is drawn by the page itself, where it belongs
-    (`controls.draw_knob`). ``plain`` keeps choices that are a user's words out of widgets that
+    (`controls.draw_knob`). One of the group ``"picture"`` has no widget: it stands in the bar of
+    the figure, which is drawn anew in the browser while it moves, and `open_page` keeps its
+    parameter in the address. ``plain`` keeps choices that are a user's words out of widgets that
     read Markdown. A knob with a ``refusal`` is greyed out, and that sentence says why. The first
     six fields may be given by position, as a row of a table.
     """

@@ -6,7 +6,7 @@ Back leads through a mixture of what was before and after.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -47,3 +47,24 @@ def _write_address(values: Sequence[tuple[Knob, Any]]) -> None:
             else:
                 address.discard_param_no_forward_msg(knob.key)
         address._send_query_param_msg()
+
+
+def write_picture_knobs(knobs: Iterable[Knob]) -> None:
+    """Let the address say what knobs of the group "picture" are, which have no widget to do it."""
+    for knob in knobs:
+        if knob.group != "picture":
+            continue
+        value = st.session_state.get(knob.key, knob.default)
+        texts = link_texts(knob, value) if query_string([knob], {knob.key: value}) else []
+        if st.query_params.get_all(knob.key) == texts:
+            continue
+        if texts:
+            st.query_params[knob.key] = texts
+        else:
+            del st.query_params[knob.key]
+
+
+def went_back() -> bool:
+    """Whether the reader went Back or Forward to come to this run."""
+    context = get_script_run_ctx()
+    return context is not None and context.is_history_navigation

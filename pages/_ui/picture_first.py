@@ -9,7 +9,8 @@ session before they are drawn.
 from __future__ import annotations
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from pages._ui.address import went_back
 
 _STANDING = "_controls_stand:"  # the page's controls were drawn since the reader came to it
 
@@ -20,9 +21,7 @@ def comes_first(page_key: str) -> bool:
     Not before the controls stand, since a reader waits for those, too; and not when the reader
     went Back: then Streamlit takes a control's value from the address only when it draws it.
     """
-    context = get_script_run_ctx()
-    went_back = context is not None and context.is_history_navigation
-    return _STANDING + page_key in st.session_state and not went_back
+    return _STANDING + page_key in st.session_state and not went_back()
 
 
 def controls_stand(page_key: str) -> None:

@@ -63,7 +63,7 @@ from streamlit.runtime.pages_manager import PagesManager
 
 from gbuq_core.knobs import Knob, choice_text, describe_range, problem_with
 from pages._ui import picture_first
-from pages._ui.address import put, put_together
+from pages._ui.address import put, put_together, went_back, write_picture_knobs
 from pages._ui.controls import draw_knobs
 from pages._ui.knobs import Preset, Reading, link_texts, query_string, quoted, read_knob
 from pages._ui.notices import show_notice
@@ -125,6 +125,7 @@ def open_page(
     _refuse_bad_parameters(page)
     _restore(page)
     put_new = _apply_pending(page)
+    write_picture_knobs(page.knobs)
     place = st.container()
     before = {knob.key: _held(knob) for knob in page.knobs}
     # A run that ends early would lose values that no control has taken over yet.
@@ -159,11 +160,12 @@ def _draw_sidebar(page: PageState, before: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_again(page: PageState, values: SimpleNamespace) -> SimpleNamespace:
-    """The values in a fragment that draws the controls of group "page" by itself.
+    """The values in a fragment that draws the controls of group "page" or "picture" by itself.
 
     When only the fragment runs, `open_page` does not, and what it returned is older than they are.
     """
-    own = {knob.key: _held(knob) for knob in page.knobs if knob.group == "page"}
+    write_picture_knobs(page.knobs)
+    own = {knob.key: _held(knob) for knob in page.knobs if knob.group in ("page", "picture")}
     fresh = _checked(page, {**vars(values), **own})
     st.session_state[_VALUES + page.key] = fresh
     return SimpleNamespace(**fresh)
@@ -271,11 +273,13 @@ def _restore(page: PageState) -> None:
     defaults instead of where this reader left them.
     """
     done = st.session_state.get(_RESTORED + page.key, frozenset())
-    new = [knob for knob in page.knobs if knob.key not in done]
+    # Widgets find by themselves what the address says when the reader goes Back.
+    without = {knob.key for knob in page.knobs if knob.group == "picture"} if went_back() else set()
+    new = [knob for knob in page.knobs if knob.key not in done or knob.key in without]
     linked = any(knob.key in st.query_params for knob in page.knobs)
     last: Mapping[str, Any] = {} if linked else st.session_state.get(_VALUES + page.key, {})
     for knob in new:
-        value = last.get(knob.key, knob.default)
+        value = knob.default if knob.key in done else last.get(knob.key, knob.default)
         texts = st.query_params.get_all(knob.key)
         reading = read_knob(knob, texts) if texts else Reading(value, "")
         value = value if reading.problem else reading.value
@@ -314,7 +318,8 @@ def _apply_pending(page: PageState) -> bool:
     would be read from there once the knob is drawn. It leaves before the values are put, in a run
     of its own, since Streamlit seeds widgets from the address that the run began with.
     """
-    if _forget(st.session_state.get(_PENDING + page.key, {})):
+    drawn = {knob.key for knob in page.knobs if knob.group != "picture"}
+    if _forget(key for key in st.session_state.get(_PENDING + page.key, {}) if key in drawn):
         st.rerun()
     pending = st.session_state.pop(_PENDING + page.key, {})
     put_together([(knob, pending[knob.key]) for knob in page.knobs if knob.key in pending])

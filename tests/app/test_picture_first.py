@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pages._ui import picture_first, url_state
+from pages._ui import address, picture_first, url_state
 from pages._ui.neighbours import picture as neighbours_ui
 from tests.app.neighbours_page import curves, move, open_neighbours
 
@@ -13,7 +13,7 @@ from tests.app.neighbours_page import curves, move, open_neighbours
 def context(monkeypatch):
     """A run of the page, by the reader's own doing or by the browser's Back."""
     run = SimpleNamespace(is_history_navigation=False)
-    monkeypatch.setattr(picture_first, "get_script_run_ctx", lambda: run)
+    monkeypatch.setattr(address, "get_script_run_ctx", lambda: run)
     monkeypatch.setattr(picture_first.st, "session_state", {})
     return run
 

@@ -52,6 +52,7 @@ def test_a_link_restores_every_kind_of_knob():
         "step": "20",
         "cells": "3,40",
         "log": "true",
+        "level": "0.5",
     }
     at = open_app(**query)
     assert not at.exception
@@ -67,6 +68,7 @@ def test_a_link_restores_every_kind_of_knob():
         "step": 20,
         "cells": "3,40",
         "log": True,
+        "level": 0.5,
     }
     given = {name: text if isinstance(text, list) else [text] for name, text in query.items()}
     assert parse_qs(shown_link(at).removeprefix("?")) == given
@@ -175,6 +177,20 @@ def test_presets_win_over_what_a_link_says_of_hidden_knobs(preset, step):
     assert "20" not in at.query_params.values()
     at.radio(key="method").set_value("virtual SGLB").run()
     assert at.slider(key="step").value == step
+
+
+def test_a_knob_of_the_picture_has_no_widget_and_keeps_its_parameter():
+    at = open_app(level="0.5", log="true")
+    assert (shown_values(at)["level"], "".join(at.query_params["level"])) == (0.5, "0.5")
+    at.session_state["level"] = 0.8  # as the picture's bar tells it
+    at.run()
+    assert (shown_values(at)["level"], "".join(at.query_params["level"])) == (0.8, "0.8")
+    at.session_state["level"] = 0.9
+    assert "level" not in at.run().query_params
+    at.session_state["level"] = 0.5
+    at.run().button(key="_preset:left:Reset").click().run()
+    assert (shown_values(at)["level"], shown_link(at)) == (0.9, "")
+    assert "level" not in at.query_params
 
 
 def test_a_page_can_set_its_own_knobs():

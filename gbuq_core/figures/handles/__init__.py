@@ -3,8 +3,26 @@
 ``stream.js`` sends messages one at a time, the newest first; ``handles.js`` draws the list of
 values and tells when one is reached for, moved and let go. What a moved value does to the picture
 is the business of the figure that is built on them (`gbuq_core.figures.table.editing`).
+``knobs.js`` draws the bar of a picture that works its knobs out by itself, and tells the page when
+one is let go.
 """
 
+from gbuq_core.figures.handles.knobs import (
+    KNOB_PARTS,
+    LiveKnob,
+    knobs_styles,
+    live_knob,
+    read_live_knobs,
+)
 from gbuq_core.figures.handles.page import HANDLE_PARTS, Handle, handles_styles
 
-__all__ = ["HANDLE_PARTS", "Handle", "handles_styles"]
+__all__ = [
+    "HANDLE_PARTS",
+    "KNOB_PARTS",
+    "Handle",
+    "LiveKnob",
+    "handles_styles",
+    "knobs_styles",
+    "live_knob",
+    "read_live_knobs",
+]

@@ -19,6 +19,7 @@ STATE = PageState(
         Knob("step", "Truncation step", "integer", 50, 1, 100, needs=("method", ("virtual SGLB",))),
         Knob("cells", "Cells", "text", "", pattern=r"(\d+(,\d+)*)?", help="Numbers and commas."),
         Knob("log", "Logarithmic", "switch", False, group="view"),
+        Knob("level", "Level", "ladder", 0.9, choices=(0.5, 0.8, 0.9), group="picture"),
     ),
     presets=(
         Preset("Quick"),
