@@ -6,6 +6,7 @@ import pytest
 
 from gbuq_core.tables import Mark, add_marks, read_marks, to_csv_bytes, write_marks
 from gbuq_core.tables.finding import find_rows
+from pages._ui.your_data import marks as data_marks
 from pages._ui.your_data.keeping import KeptFile, _files
 from pages._ui.your_data.marks import review_measures
 from tests.app.your_data_page import drop, numbers, open_page, rows_of, settle
@@ -44,6 +45,24 @@ def test_a_table_keeps_its_own_columns_and_its_live_cells_are_harmless():
 )
 def test_marks_are_written_and_read(tables):
     assert read_marks(write_marks(tables)) == tables
+
+
+@pytest.mark.parametrize(
+    ("drawn", "kept"),
+    [
+        ({"switch": True}, {2: Mark(True, "odd")}),
+        ({"switch": False, "note": ""}, {}),
+        ({"note": "two  words"}, {2: Mark(False, "two words")}),
+        ({}, {2: Mark(False, "odd")}),
+    ],
+)
+def test_a_run_cut_short_may_have_drawn_one_of_the_mark_and_its_note(monkeypatch, drawn, kept):
+    before = {"mine": {2: Mark(False, "odd")}}
+    state = {data_marks._MARKS: before, data_marks._LOADED: True, **drawn}
+    monkeypatch.setattr(data_marks.st, "session_state", state)
+    data_marks._put("mine", 2, "switch", "note")
+    assert state[data_marks._MARKS] == {"mine": kept}
+    assert before == {"mine": {2: Mark(False, "odd")}}
 
 
 def test_marked_rows_are_listed_exported_and_stay_with_their_table():
