@@ -44,6 +44,7 @@ from gbuq_core.errors import GbuqError
 from gbuq_core.jobs import RUNNER, Job
 from gbuq_core.presentation import seconds_text
 from pages._ui.kept import forget_kept
+from pages._ui.leaving import session_ended
 from pages._ui.warmup import is_warm
 
 WAIT_SECONDS = 0.12  # a rerun may take this long before progress is shown
@@ -185,6 +186,7 @@ def leave_other_pages(page: str) -> None:
 
 def _drop_user(user: str) -> None:
     RUNNER.release(user)
+    session_ended()
 
 
 @st.cache_resource(scope="session", on_release=_drop_user, show_spinner=False)

@@ -19,11 +19,11 @@ from streamlit.runtime.caching.cache_resource_api import clear_session_cache
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from gbuq_core.jobs import release_memory
+from pages._ui.leaving import Later, give_back_memory
 
 KEPT_MINUTES = 15
 _MOST_BYTES = 2**30  # of the files of all tabs that are closed
 _TOKEN = re.compile("[0-9a-f]{32}")
-_SOON = 2.0  # seconds, by which a session has ended
 
 # Session keys, declared once.
 _KEY, _ANSWERED = "_data_token", "_data_token_answered"
@@ -229,13 +229,6 @@ def delete_uploads(uploads: Sequence[Any]) -> None:
     give_back_memory()
 
 
-def give_back_memory() -> None:
-    """Return to the system what a session that is ending held, once it has ended."""
-    timer = threading.Timer(_SOON, release_memory)
-    timer.daemon = True
-    timer.start()
-
-
 def _no_op() -> None:
     """Streamlit reruns the page when the token arrives; there is nothing more to do."""
 
@@ -246,17 +239,16 @@ def _files() -> KeptFiles:
 
 
 def _let_go(hold: _Hold) -> None:
-    files = _files()
-    files.let_go(hold.token, hold.session)
-    timer = threading.Timer(60 * KEPT_MINUTES + 1, _end, (files,))
-    timer.daemon = True
-    timer.start()
-    give_back_memory()
+    _files().let_go(hold.token, hold.session)
+    _PURGE.ask()
 
 
-def _end(files: KeptFiles) -> None:
-    files.purge()
+def _purge() -> None:
+    _files().purge()
     release_memory()
+
+
+_PURGE = Later(60 * KEPT_MINUTES + 1, 5.0, _purge)
 
 
 @st.cache_resource(scope="session", on_release=_let_go, show_spinner=False)

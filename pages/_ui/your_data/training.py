@@ -28,7 +28,6 @@ from gbuq_core.tables import (
 from pages._ui.jobs_glue import Answer, Request, session_user
 from pages._ui.notices import show_notice
 from pages._ui.your_data.columns import Edits
-from pages._ui.your_data.keeping import give_back_memory
 from pages._ui.your_data.source import Opened
 from pages._ui.your_data.state import (
     AT_RANDOM,
@@ -262,7 +261,6 @@ def _estimate_of(
 def _forget(kept: _Kept) -> None:
     RUNNER.release(kept.user)
     RUNNER.forget(kept.keys)
-    give_back_memory()
 
 
 @st.cache_resource(scope="session", on_release=_forget, show_spinner=False)
