@@ -1,10 +1,15 @@
 """Heart: does the model know where it has seen nothing? (Malinin et al. 2021, section 4)."""
 
 from dataclasses import replace
+from functools import partial
+from types import SimpleNamespace
 
 import streamlit as st
 
+from gbuq_core.experiments.heart.plan import HeartSettings
+from gbuq_core.figures.canvas.panels import PanelSheet
 from pages._ui.heart.controls import (
+    REFITTED,
     STATE,
     paint,
     problem_with_cells,
@@ -15,11 +20,17 @@ from pages._ui.heart.picture import (
     PAGE,
     draw_heart,
     draw_scores,
+    draw_surface,
     explain_heart,
     export_heart,
+    offer_unpaint,
+    run_of,
+    say_what_is_missing,
+    sheet_of,
     show_costs,
 )
 from pages._ui.jobs_glue import ask, show_progress
+from pages._ui.live_sliders import LIVE_SECONDS, follow
 from pages._ui.notices import show_notice
 from pages._ui.url_state import link_to, open_page
 
@@ -31,19 +42,40 @@ LEDE = (
 WAIT_SECONDS = 0.5  # 10 x 1000 trees come without a flash of progress
 
 
+def possible(settings: HeartSettings) -> tuple[HeartSettings, str]:
+    """The settings without cells that cannot be painted, and why they cannot."""
+    problem = problem_with_cells(settings.cells)
+    return (replace(settings, cells=()) if problem else settings), problem
+
+
+def draw(sheet: PanelSheet, values: SimpleNamespace, moving: bool) -> bool:
+    """The maps, alone while a slider is on its way; whether all are of these values."""
+    if not moving:
+        draw_heart(sheet, paint)
+        return True
+    settings, _ = possible(settings_of(values))
+    shown = PAGE.views(settings, ask(PAGE.requests(settings), LIVE_SECONDS))
+    draw_heart(sheet_of(run_of(settings, shown), view_of(values), shown), paint)
+    return all(one.fresh or one.problem for one in shown)
+
+
 st.title("Does the model know where it has seen nothing?")
 with st.container(key="lede"):
     st.markdown(LEDE)
 values = open_page(STATE)
-settings, view = settings_of(values), view_of(values)
-problem = problem_with_cells(settings.cells)
+settings, problem = possible(settings_of(values))
+view = view_of(values)
 if problem:
     show_notice(problem, "cells")
-    settings = replace(settings, cells=())
 answers = ask(PAGE.requests(settings), WAIT_SECONDS)
 show_progress(answers)
 shown = PAGE.views(settings, answers)
-run = draw_heart(settings, view, shown, paint)
+run = run_of(settings, shown)
+sheet = sheet_of(run, view, shown)
+say_what_is_missing(settings, shown)
+follow(STATE, values, REFITTED, partial(draw, sheet))
+offer_unpaint(settings)
+draw_surface(sheet)
 show_costs(settings, shown)
 export_heart(run, view, link_to(STATE, values))
 draw_scores(run, view)

@@ -1,6 +1,7 @@
 """Home: what total, data and knowledge uncertainty are, in one picture that refits as it moves."""
 
 from functools import partial
+from types import SimpleNamespace
 
 import streamlit as st
 
@@ -8,7 +9,8 @@ from gbuq_core.experiments.wave.fit import WaveConfig, WaveRun, run_wave
 from gbuq_core.knobs import Knob
 from pages._ui.home.map import show_methods, show_pages
 from pages._ui.home.picture import draw_wave, export_wave, score_wave
-from pages._ui.jobs_glue import Request, ask, show_progress
+from pages._ui.jobs_glue import Answer, Request, ask, show_progress
+from pages._ui.live_sliders import LIVE_SECONDS, follow
 from pages._ui.notices import show_notice
 from pages._ui.url_state import PageState, link_to, open_page
 
@@ -46,21 +48,34 @@ def compute(config: WaveConfig, job: object) -> WaveRun:
     return run_wave(config)
 
 
+def request_of(values: SimpleNamespace) -> Request:
+    """The fit that the slider asks for."""
+    config = WaveConfig(n_rows=values.rows)
+    return Request("wave", ("wave", config), partial(compute, config), "SGLB")
+
+
+def draw(answer: Answer, values: SimpleNamespace, moving: bool) -> bool:
+    """The picture, alone while the slider is on its way; whether it is of these values."""
+    if moving:
+        (answer,) = ask([request_of(values)], LIVE_SECONDS)
+    if answer.error:
+        show_notice(answer.error, "wave", tone="error")
+    elif answer.result is not None:
+        draw_wave(answer.result)
+    return answer.fresh or bool(answer.error)
+
+
 @st.fragment
 def experiment() -> None:
     """The slider and all that answers it; the rest of the page does not run again with it."""
     picture, reading = st.columns([0.68, 0.32], gap="large")
     with picture:
         values = open_page(STATE, in_sidebar=False)
-        config = WaveConfig(n_rows=values.rows)
-        (answer,) = ask([Request("wave", ("wave", config), partial(compute, config), "SGLB")])
+        (answer,) = ask([request_of(values)])
         with st.container():  # always there, so that the picture below stays in its place
             show_progress([answer])
         with st.container(key="picture"):
-            if answer.error:
-                show_notice(answer.error, "wave", tone="error")
-            elif answer.result is not None:
-                draw_wave(answer.result)
+            follow(STATE, values, ("rows",), partial(draw, answer))
     with reading, st.container(key="reading"):
         st.markdown(WHAT_TO_LOOK_AT)
         if answer.result is not None:

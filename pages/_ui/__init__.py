@@ -11,6 +11,7 @@
     address        sets several knobs at once, as one step of the browser's Back
     jobs_glue      asks for fits, shows their progress, stops those nobody waits for
     leaving        lets go of a session's memory after its tab has been closed
+    live_sliders   refits the picture while a slider is dragged
     kept           keeps what was worked out from a fit while it is shown
     picture_first  draws the picture before the rest of the page
     notices        sentences beside a picture: notes, warnings, errors

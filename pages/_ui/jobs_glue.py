@@ -49,6 +49,7 @@ from pages._ui.warmup import is_warm
 
 WAIT_SECONDS = 0.12  # a rerun may take this long before progress is shown
 POLL_SECONDS = 0.2
+_SLICE_SECONDS = 0.05  # after so long a wait a newer run of the page is looked for
 
 # Session keys, declared once.
 _LAST, _CANCELLED, _PAGE = "_jobs_last", "_jobs_cancelled", "_jobs_page"
@@ -137,8 +138,15 @@ def ask(
     deadline = time.monotonic() + wait
     for job in jobs:
         if job is not None:
-            job.wait(max(0.0, deadline - time.monotonic()))
+            _wait_for(job, deadline)
     return [_answer(request, job) for request, job in zip(requests, jobs, strict=True)]
+
+
+def _wait_for(job: Job, deadline: float) -> None:
+    while not job.wait(max(0.0, min(deadline - time.monotonic(), _SLICE_SECONDS))):
+        if time.monotonic() >= deadline:
+            return
+        st.session_state.setdefault(_LAST, {})  # here a run that is overtaken ends
 
 
 def show_progress(answers: Sequence[Answer]) -> None:

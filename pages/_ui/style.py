@@ -48,6 +48,8 @@ _CSS = """
   [data-testid="stHorizontalBlock"]:has(> [data-testid="stColumn"]) { flex-wrap: wrap; }
   [data-testid="stHorizontalBlock"] > [data-testid="stColumn"] { min-width: 100%; }
 }
+/* What watches sliders takes no place. */
+[class*="st-key-live-sliders-"] { position: absolute; }
 /* Results of other settings, or of another table, look like it. */
 .st-key-results { transition: opacity 0.2s; }
 [data-testid="stMain"]:has(.st-key-note-stale) .st-key-results { opacity: 0.4; }

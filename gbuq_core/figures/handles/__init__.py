@@ -4,7 +4,8 @@
 values and tells when one is reached for, moved and let go. What a moved value does to the picture
 is the business of the figure that is built on them (`gbuq_core.figures.table.editing`).
 ``knobs.js`` draws the bar of a picture that works its knobs out by itself, and tells the page when
-one is let go.
+one is let go. ``sliders.js`` draws nothing: it watches the page's own sliders while they are
+dragged.
 """
 
 from gbuq_core.figures.handles.knobs import (
@@ -14,7 +15,7 @@ from gbuq_core.figures.handles.knobs import (
     live_knob,
     read_live_knobs,
 )
-from gbuq_core.figures.handles.page import HANDLE_PARTS, Handle, handles_styles
+from gbuq_core.figures.handles.page import HANDLE_PARTS, Handle, handles_styles, slider_source
 
 __all__ = [
     "HANDLE_PARTS",
@@ -25,4 +26,5 @@ __all__ = [
     "knobs_styles",
     "live_knob",
     "read_live_knobs",
+    "slider_source",
 ]

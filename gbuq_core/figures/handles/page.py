@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 _HERE = Path(__file__).parent
 
+_CALLS = _HERE.parent / "canvas" / "calls.js"
+
 HANDLE_PARTS = (_HERE / "stream.js", _HERE / "handles.js")  # after the curves' parts, in this order
 
 
@@ -54,3 +56,11 @@ def handles_styles() -> str:
     """Return the style sheet of the handles."""
     text = (_HERE / "handles.css").read_text(encoding="utf-8")
     return "\n".join(line.strip() for line in text.splitlines() if line.strip()) + "\n"
+
+
+@cache
+def slider_source() -> str:
+    """Return what watches a page's own sliders as the text of one ES module."""
+    parts = (_CALLS, _HERE / "stream.js", _HERE / "sliders.js")
+    lines = (line.strip() for part in parts for line in part.read_text("utf-8").splitlines())
+    return "\n".join(line for line in lines if line and not line.startswith("//")) + "\n"

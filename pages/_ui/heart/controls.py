@@ -149,6 +149,9 @@ STATE = PageState(
     ),
 )
 
+# Sliders whose fits are quick: the picture follows while they are dragged.
+REFITTED = ("rows", "noise", "seed", "members", "trees", "depth", "rate", "rate_sgb", "temperature")
+
 
 def settings_of(values: SimpleNamespace) -> HeartSettings:
     """The experiment's settings for the knobs' values."""

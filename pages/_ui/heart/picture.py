@@ -55,31 +55,44 @@ PAGE = SideBySide(
 )
 
 
-def draw_heart(
-    settings: HeartSettings,
-    view: HeartView,
-    shown: Sequence[Shown],
-    on_select: Callable[[CanvasEvent], None],
-) -> HeartRun:
-    """Draw what there is, the last good maps included; return what belongs to the settings."""
+def run_of(settings: HeartSettings, shown: Sequence[Shown]) -> HeartRun:
+    """What belongs to these settings: without methods whose fit is still on its way."""
+    fresh = tuple(one.view for one in shown if one.fresh)
+    return HeartRun(settings, fresh[0].truth if fresh else _truth(settings), fresh)
+
+
+def say_what_is_missing(settings: HeartSettings, shown: Sequence[Shown]) -> None:
+    """Notices about methods without maps, or with those of earlier settings."""
     say_refusals(PAGE.refusals(settings))
     say_problems(shown)
     say_stale(shown)
-    fresh = tuple(one.view for one in shown if one.fresh)
-    truth = fresh[0].truth if fresh else _truth(settings)
-    run = HeartRun(settings, truth, fresh)
     if not settings.methods:
         st.text("Choose a method at the left to see its maps beside the truth.")
-    words = describe_heart(run, view.unit)
+
+
+def sheet_of(run: HeartRun, view: HeartView, shown: Sequence[Shown]) -> PanelSheet:
+    """What there is to draw, the last good maps included."""
     maps = [one.view for one in shown if one.view is not None]
-    sheet = heart_sheet(truth, maps, view, settings.cells, words)
+    words = describe_heart(run, view.unit)
+    return heart_sheet(run.data, maps, view, run.settings.cells, words)
+
+
+def draw_heart(sheet: PanelSheet, on_select: Callable[[CanvasEvent], None]) -> None:
+    """Draw the picture; cells are chosen in it."""
     canvas(sheet, key="heart", select="cells", on_select=on_select)
+
+
+def offer_unpaint(settings: HeartSettings) -> None:
+    """A button while cells are painted."""
     if settings.cells:
         n = len(settings.cells)
         label = f"Undo painting ({n} cell{'s' * (n > 1)})"
         st.button(label, key="_unpaint", on_click=unpaint)
+
+
+def draw_surface(sheet: PanelSheet) -> None:
+    """One of the maps as a surface."""
     show_surface(sheet, first=("knowledge",))
-    return run
 
 
 def show_costs(settings: HeartSettings, shown: Sequence[Shown]) -> None:

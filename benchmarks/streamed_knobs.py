@@ -1,0 +1,156 @@
+"""Pictures a second while a slider is dragged whose picture takes a fit, in Chromium.
+
+``python -m benchmarks.streamed_knobs`` starts the app. For each line of `STREAMED` it drags a
+slider to and fro for three seconds, one step every `STEP_MS`, and notes every change of the
+picture, with the frame in which it is painted. What is dragged in the picture itself moves in the
+same way. The server's fits, the socket and the browser are in it; so is whatever else the machine
+does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import statistics
+import tempfile
+import time
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+from playwright.sync_api import Page, sync_playwright
+
+from benchmarks.latency import APP, CANVAS, CURVES, FIRST_MS
+from benchmarks.report import Row, report
+from tests.browser.conftest import (
+    _FLAGS,
+    DESKTOP,
+    _chromium,
+    start_server,
+    stop_server,
+    wait_ready,
+)
+
+SECONDS = 3.0
+STEP_MS = 33  # between two moves of the mouse
+
+_WATCH = """([signature, key]) => {
+  const read = () => { try { return eval(signature)(key); } catch { return ''; } };
+  window.gbuqPictures?.stop();
+  const times = [];
+  let last = read();
+  let asked = false;
+  const look = () => {
+    const now = read();
+    if (now && now !== last) {
+      last = now;
+      requestAnimationFrame((time) => times.push(time));
+    }
+  };
+  const observer = new MutationObserver(() => {
+    if (asked) return;
+    asked = true;
+    queueMicrotask(() => { asked = false; look(); });
+  });
+  const all = {subtree: true, childList: true, attributes: true};
+  for (const node of document.querySelectorAll(`.st-key-${key} *`)) {
+    if (node.shadowRoot) observer.observe(node.shadowRoot, all);
+  }
+  window.gbuqPictures = {times, stop: () => observer.disconnect()};
+}"""
+
+
+class Streamed(NamedTuple):
+    """A slider, the picture that follows it, and how many pictures a second it should give."""
+
+    page: str
+    name: str
+    slider: str  # its key
+    signature: str
+    key: str
+    bar: float
+
+
+STREAMED = (
+    Streamed("/", "rows", "rows", CURVES, "wave", 10.0),
+    Streamed("/heart", "noise", "noise", CANVAS, "heart", 3.0),
+    Streamed("/heart", "rate", "rate", CANVAS, "heart", 3.0),
+)
+
+
+def drag(page: Page, case: Streamed) -> list[float]:
+    """Milliseconds at which the picture changed while the slider was dragged."""
+    slider = page.locator(f".st-key-{case.slider} [role=group] > div").first
+    slider.scroll_into_view_if_needed()
+    track = slider.bounding_box()
+    assert track is not None
+    left, right = track["x"] + 2, track["x"] + track["width"] - 2
+    y = track["y"] + track["height"] / 2
+    page.evaluate(_WATCH, [case.signature, case.key])
+    page.mouse.move((left + right) / 2, y)
+    page.mouse.down()
+    began = time.monotonic()
+    while (gone := time.monotonic() - began) < SECONDS:
+        share = 0.5 - 0.5 * math.cos(2 * math.pi * gone / SECONDS + math.pi / 2)
+        page.mouse.move(left + share * (right - left), y)
+        page.wait_for_timeout(STEP_MS)
+    times = page.evaluate("[...window.gbuqPictures.times]")
+    page.mouse.up()
+    return [float(one) for one in times]
+
+
+def measure(page: Page, url: str, case: Streamed, repeats: int) -> list[list[float]]:
+    """The times of each drag, after one that warms up."""
+    page.set_default_timeout(FIRST_MS)
+    page.goto(url + case.page)
+    wait_ready(page)
+    page.wait_for_function(f"({case.signature})('{case.key}')")
+    drags = []
+    for _ in range(repeats + 1):
+        page.wait_for_timeout(1500)  # let what was let go settle
+        drags.append(drag(page, case))
+    return drags[1:]
+
+
+def main() -> None:
+    """Measure every slider and print pictures a second, the median gap and the slowest 5 %."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--page", default="", help="only sliders of this page: / for Home")
+    parser.add_argument("--json", type=Path, help="where to write the numbers")
+    arguments = parser.parse_args()
+    rows = []
+    with tempfile.TemporaryDirectory() as home:
+        process, url = start_server(APP, Path(home))
+        try:
+            with sync_playwright() as playwright:
+                browser = playwright.chromium.launch(executable_path=_chromium(), args=list(_FLAGS))
+                size = {"width": DESKTOP[0], "height": DESKTOP[1]}
+                for case in STREAMED:
+                    if arguments.page and case.page.split("?")[0] != arguments.page:
+                        continue
+                    page = browser.new_page(viewport=size)
+                    rows.append(_row(case, measure(page, url, case, arguments.repeats)))
+                    page.close()
+                browser.close()
+        finally:
+            stop_server(process)
+    report("Pictures a second while dragged", rows, arguments.json)
+
+
+def _row(case: Streamed, drags: list[list[float]]) -> Row:
+    rate = statistics.median(len(times) / SECONDS for times in drags)
+    gaps = sorted(b - a for times in drags for a, b in pairwise(times))
+    middle = statistics.median(gaps) if gaps else math.nan
+    slow = gaps[min(len(gaps) - 1, int(0.95 * len(gaps)))] if gaps else math.nan
+    return Row(
+        what=f"{case.page} {case.name}",
+        measured=f"{rate:.1f} a second (gap {middle:.0f} ms, slowest 5 % from {slow:.0f})",
+        bar=f"{case.bar:g} a second",
+        met=rate >= case.bar,
+        numbers={"per_second": rate, "median_gap_ms": middle, "slowest_gap_ms": slow},
+    )
+
+
+if __name__ == "__main__":
+    main()

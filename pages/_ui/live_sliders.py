@@ -1,0 +1,158 @@
+"""Sliders whose picture is refitted while they are dragged, as often as the fit allows.
+
+Streamlit's slider says nothing before it is let go. A page that names its quick sliders has their
+picture follow::
+
+    def draw(answer, values, moving):
+        if moving:                                   # a slider is on its way
+            (answer,) = ask([request_of(values)], LIVE_SECONDS)
+        draw_wave(answer.result)
+        return answer.fresh                          # False: ask me again
+
+    values = open_page(STATE)
+    (answer,) = ask([request_of(values)])
+    follow(STATE, values, ("rows",), partial(draw, answer))
+
+While a slider is dragged only ``draw`` runs, in a fragment of its own, with the values of the
+moment. One message is under way, the newest waits, and a new key in a job's slot stops the older
+fit. When the slider is let go, its own run settles the address, the scores and the picture.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from gbuq_core.figures.handles import slider_source
+from gbuq_core.knobs import Knob, problem_with
+from pages._ui.url_state import PageState
+
+LIVE_SECONDS = 0.8  # that a fit may take before a newer value stops it
+
+_STATE = "_live:"  # and the page
+_MOUNT = st.components.v2.component("gbuq_sliders", js=slider_source(), isolate_styles=True)
+
+Draw = Callable[[SimpleNamespace, bool], bool]
+
+
+class Moved(NamedTuple):
+    """A message: the slider, where it stands, and whether it was let go where it had been."""
+
+    seq: int
+    knob: str
+    value: Any
+    end: bool
+
+
+class _Live:
+    """What the server has seen of a page's sliders."""
+
+    def __init__(self) -> None:
+        self.seq = 0
+        self.moved: Moved | None = None  # by the message that this run answers
+        self.whole = False  # this run is of the page, not of the picture alone
+
+
+def follow(page: PageState, values: SimpleNamespace, names: Sequence[str], draw: Draw) -> None:
+    """Draw the page's picture here, and again whenever one of these sliders moves.
+
+    Parameters
+    ----------
+    page : PageState
+    values : SimpleNamespace
+        Of this run's controls.
+    names : sequence of str
+        The keys of the sliders; those that are not on the page are never dragged.
+    draw : callable
+        ``draw(values, moving)`` draws the picture of these values and says whether it did.
+        ``moving`` says that they are of a slider on its way: the page has not asked for its fit.
+        What is clicked in the picture runs the whole page, after its callback.
+    """
+    live: _Live = st.session_state.setdefault(_STATE + page.key, _Live())
+    live.whole = True
+    _picture(page, values, names, draw, live)
+
+
+@st.fragment
+def _picture(
+    page: PageState, values: SimpleNamespace, names: Sequence[str], draw: Draw, live: _Live
+) -> None:
+    whole, live.whole = live.whole, False
+    moved, live.moved = live.moved, None  # a run of the page shows what the controls say
+    if whole:
+        moved = None
+    elif moved is None:
+        st.rerun()
+    knobs = {knob.key: knob for knob in page.knobs if knob.key in names}
+
+    def heard() -> None:
+        state = st.session_state.get(key)
+        message = state.get("move") if isinstance(state, dict) else None
+        held = {name: st.session_state.get(name, knob.default) for name, knob in knobs.items()}
+        moved = read_move(message, knobs, held)
+        if moved is not None:
+            live.seq, live.moved = moved.seq, moved
+
+    key = f"live-sliders-{page.key}"
+    if moved is not None:
+        values = SimpleNamespace(**{**vars(values), moved.knob: moved.value})
+    waits = not draw(values, moved is not None) and moved is not None and not moved.end
+    data = {"seq": live.seq, "names": list(knobs), "waits": waits}
+    _MOUNT(key=key, data=data, on_move_change=heard)
+
+
+def read_move(message: Any, knobs: dict[str, Knob], held: dict[str, Any]) -> Moved | None:
+    """What a browser sent, or None: the browser is the user's.
+
+    A slider that was let go since then stands elsewhere than where its drag began: its message
+    came too late.
+
+    >>> rows = Knob("rows", "Rows", "ladder", 100, choices=(100, 200, 400))
+    >>> sent = {"seq": 3, "name": "rows", "value": [2], "base": [0]}
+    >>> read_move(sent, {"rows": rows}, {"rows": 100})
+    Moved(seq=3, knob='rows', value=400, end=False)
+    >>> read_move(sent, {"rows": rows}, {"rows": 400}).end
+    True
+    >>> read_move({**sent, "value": [9]}, {"rows": rows}, {"rows": 100})
+    """
+    if not isinstance(message, dict) or message.get("name") not in knobs:
+        return None
+    knob = knobs[message["name"]]
+    seq = message.get("seq")
+    value, base = _value_of(knob, message.get("value")), _value_of(knob, message.get("base"))
+    if not _is_number(seq) or not 0 <= seq < 2**53 or value is None or base is None:
+        return None
+    now = held[knob.key]
+    if not _same(now, base):
+        return Moved(int(seq), knob.key, now, True)
+    return Moved(int(seq), knob.key, value, message.get("end") is True)
+
+
+def _value_of(knob: Knob, thumbs: Any) -> Any:
+    """The knob's value where its thumbs stand; None if that is nowhere."""
+    if not isinstance(thumbs, list) or not all(_is_number(thumb) for thumb in thumbs):
+        return None
+    if len(thumbs) != (2 if knob.kind == "range" else 1):
+        return None
+    if knob.kind == "ladder":
+        at = int(thumbs[0])
+        return knob.choices[at] if 0 <= at < len(knob.choices) else None
+    cast = float if knob.kind == "number" else int
+    value = tuple(cast(thumb) for thumb in thumbs)
+    found = value if knob.kind == "range" else value[0]
+    return None if problem_with(knob, found) else found
+
+
+def _is_number(value: Any) -> bool:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and math.isfinite(value)
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, float) and isinstance(other, float | int):
+        return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12)
+    return bool(one == other)
