@@ -25,7 +25,7 @@ def open_home(page, url, query=""):
     page.wait_for_function(f"{DRAWN}.length > 100", timeout=2 * WAIT)
 
 
-def test_an_arrow_key_refits_in_place_and_is_remembered_in_the_address(page, serve):
+def test_a_slider_refits_in_place_while_dragged_and_is_remembered_in_the_address(page, serve):
     url = serve(APP)
     open_home(page, url)
     node = page.locator(".gbuq-curves").element_handle()
@@ -38,6 +38,29 @@ def test_an_arrow_key_refits_in_place_and_is_remembered_in_the_address(page, ser
     page.keyboard.press("ArrowLeft")
     page.wait_for_function(f"(before) => {DRAWN} === before", arg=before)
     page.wait_for_function("!location.search")
+    # A dragged slider is followed; the address waits until it is let go.
+    thumb, track = (
+        page.locator(f".st-key-rows {part}").first.bounding_box()
+        for part in ("[data-testid=stSliderThumbValue]", "[role=group] > div")
+    )
+    y = track["y"] + track["height"] / 2
+    page.mouse.move(thumb["x"] + thumb["width"] / 2, y)
+    page.mouse.down()
+    page.mouse.move(track["x"] + track["width"] - 1, y, steps=5)
+    page.locator(".gbuq-curves svg[aria-label^='A prediction from 12,800']").wait_for()
+    assert "rows" not in page.url
+    assert node.evaluate("node => node.isConnected")
+    page.mouse.up()
+    page.wait_for_url("**/?rows=12800")
+    wait_ready(page)
+    assert page.locator(".gbuq-curves svg[aria-label^='A prediction from 12,800']").count() == 1
+    # Let go where it began, it is back, though no value has changed.
+    page.mouse.down()
+    page.mouse.move(track["x"] + 1, y, steps=5)
+    page.locator(".gbuq-curves svg[aria-label^='A prediction from 100 ']").wait_for()
+    page.mouse.move(track["x"] + track["width"] - 1, y, steps=5)
+    page.mouse.up()
+    page.locator(".gbuq-curves svg[aria-label^='A prediction from 12,800']").wait_for()
 
 
 def test_a_link_restores_the_page_in_a_private_window(new_page, serve):
