@@ -22,7 +22,10 @@ STATE = PageState(
             "Training rows",
             "ladder",
             WaveConfig().n_rows,
-            choices=(100, 200, 400, 800, 1600, 3200, 6400, 12800),
+            choices=(
+                *(100, 125, 160, 200, 250, 320, 400, 500, 640, 800, 1000, 1250, 1600, 2000, 2500),
+                *(3200, 4000, 5000, 6400, 8000, 10000, 12800),
+            ),
             help="New rows fall everywhere except between 3 and 4.5: one row a position there.",
         ),
     ),

@@ -34,7 +34,7 @@ def test_a_slider_refits_in_place_while_dragged_and_is_remembered_in_the_address
     page.keyboard.press("ArrowRight")
     page.wait_for_function(CHANGED, arg=before)
     assert node.evaluate("node => node.isConnected")  # other numbers in the figure that was there
-    page.wait_for_url("**/?rows=1600")
+    page.wait_for_url("**/?rows=1000")
     page.keyboard.press("ArrowLeft")
     page.wait_for_function(f"(before) => {DRAWN} === before", arg=before)
     page.wait_for_function("!location.search")
