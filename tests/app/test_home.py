@@ -80,7 +80,7 @@ def test_a_bad_number_of_rows_is_said_and_the_default_used(text):
     at = open_home(rows=text)
     assert not at.exception
     (sentence,) = notices(at)
-    assert sentence.startswith("rows must be one of 100, 200,")
+    assert sentence.startswith("rows must be one of 100, 125,")
     assert sentence.endswith('800 is used for "Training rows".')
     assert "800 training rows" in words(at)
 
