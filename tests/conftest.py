@@ -3,6 +3,7 @@
 import gc
 import hashlib
 import os
+import sys
 from pathlib import Path
 
 # Threads of OpenMP (LightGBM, XGBoost, scikit-learn) and of OpenBLAS would otherwise burn a core
@@ -16,6 +17,12 @@ import pytest
 from hypothesis import settings
 
 from gbuq_core.numba_cache import ensure_writable_cache
+from gbuq_core.resources import available_memory_bytes, usable_cores
+
+# Compiled modules are kept beside the sources, as the kernels are: each of the many processes that
+# tests start would otherwise compile the whole library again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # Nearly all that importing and collecting make stays, and looking through it for garbage again and
 # again would take a quarter of that time.
@@ -25,10 +32,19 @@ gc.disable()
 ensure_writable_cache()
 
 ROOT = Path(__file__).resolve().parents[1]
+WORKER_BYTES = 3 * 2**30  # a worker with its servers, its Chromium or a hostile file
 
 # The same examples in each run, and no time limit: a first call compiles kernels.
 settings.register_profile("gbuq", derandomize=True, deadline=None, database=None)
 settings.load_profile("gbuq")
+
+
+def pytest_xdist_auto_num_workers():
+    """With ``-n auto`` three workers share two cores, if memory allows: each waits often."""
+    if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
+        return None
+    by_memory = available_memory_bytes() // WORKER_BYTES
+    return max(1, min(usable_cores() * 3 // 2, by_memory))
 
 
 def pytest_ignore_collect(collection_path):

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from catboost import CatBoostRegressor
-from ngboost import NGBRegressor
 from saving_parts import saved
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import BayesianRidge
@@ -200,10 +199,16 @@ class Ridge(BayesianRidge):
         return NormalDistribution(*self.predict(X, return_std=True))
 
 
-@pytest.mark.parametrize("estimator", [NGBRegressor(n_estimators=5, verbose=False), Ridge()])
-def test_what_has_no_file_format_is_told(estimator):
+def make_ngboost():
+    from ngboost import NGBRegressor  # takes seconds, not to be spent by every worker at its start
+
+    return NGBRegressor(n_estimators=5, verbose=False)
+
+
+@pytest.mark.parametrize("make", [make_ngboost, Ridge])
+def test_what_has_no_file_format_is_told(make):
     X, y = table(60, 0)
-    model = CalibratedRegressor(estimator, random_state=0).fit(X[["length"]].to_numpy(), y)
+    model = CalibratedRegressor(make(), random_state=0).fit(X[["length"]].to_numpy(), y)
     with pytest.raises(InvalidParameter, match=r"^A \w+ has no file format [^\n]*\.$"):
         model.save(io.BytesIO())
 
