@@ -11,6 +11,7 @@ from gbuq_core.figures.canvas.panels import PanelSheet
 from pages._ui.heart.controls import (
     REFITTED,
     STATE,
+    knobs_of,
     paint,
     problem_with_cells,
     settings_of,
@@ -30,6 +31,7 @@ from pages._ui.heart.picture import (
     show_costs,
 )
 from pages._ui.jobs_glue import ask, show_progress
+from pages._ui.live import send_members
 from pages._ui.live_sliders import LIVE_SECONDS, follow
 from pages._ui.notices import show_notice
 from pages._ui.url_state import link_to, open_page
@@ -55,7 +57,8 @@ def draw(sheet: PanelSheet, values: SimpleNamespace, moving: bool) -> bool:
         return True
     settings, _ = possible(settings_of(values))
     shown = PAGE.views(settings, ask(PAGE.requests(settings), LIVE_SECONDS))
-    draw_heart(sheet_of(run_of(settings, shown), view_of(values), shown), paint)
+    run, knobs = run_of(settings, shown), knobs_of(values)
+    draw_heart(sheet_of(run, view_of(values), shown, knobs), paint)
     return all(one.fresh or one.problem for one in shown)
 
 
@@ -71,12 +74,14 @@ answers = ask(PAGE.requests(settings), WAIT_SECONDS)
 show_progress(answers)
 shown = PAGE.views(settings, answers)
 run = run_of(settings, shown)
-sheet = sheet_of(run, view, shown)
+knobs = knobs_of(values)
+sheet = sheet_of(run, view, shown, knobs)
 say_what_is_missing(settings, shown)
 follow(STATE, values, REFITTED, partial(draw, sheet))
 offer_unpaint(settings)
 draw_surface(sheet)
 show_costs(settings, shown)
-export_heart(run, view, link_to(STATE, values))
+export_heart(run, view, link_to(STATE, values), knobs)
 draw_scores(run, view)
 explain_heart()
+send_members(sheet.live, "heart")

@@ -5,8 +5,10 @@ from types import SimpleNamespace
 
 import streamlit as st
 
+from gbuq_core.figures.canvas.panels import PanelSheet
 from pages._ui.jobs_glue import Answer, ask, show_progress
-from pages._ui.spiral.controls import STATE, looks_of, settings_of, view_of
+from pages._ui.live import live_knobs, moved, send_members
+from pages._ui.spiral.controls import BRIEF, STATE, looks_of, settings_of, view_of
 from pages._ui.spiral.export import explain_spiral, export_spiral
 from pages._ui.spiral.look import draw_point, draw_ray
 from pages._ui.spiral.picture import (
@@ -30,19 +32,23 @@ WAIT_SECONDS, QUICK = 0.6, 0.12  # the default's methods come without a flash of
 
 
 @st.fragment
-def explore(values: SimpleNamespace, answers: Sequence[Answer]) -> None:
+def explore(values: SimpleNamespace, answers: Sequence[Answer]) -> PanelSheet:
     """The picture, the point and the line: a click or a new line reruns only this part."""
-    values = read_again(STATE, values)
+    before, values = values, read_again(STATE, values)
+    if moved(STATE, before, values):  # the scores below the picture depend on them, too
+        st.rerun()
     settings, view, looks = settings_of(values), view_of(values), looks_of(values)
     shown = PAGE.views(settings, answers)
     run = run_of(settings, shown)
     words = words_of(run)
-    draw_picture(run, shown, view, looks, words)
+    knobs = live_knobs(STATE.knobs, vars(values), BRIEF)
+    sheet = draw_picture(run, shown, view, looks, words, knobs)
     show_costs(settings, shown)
-    export_spiral(run, view, looks, words, link_to(STATE, values))
+    export_spiral(run, view, looks, words, link_to(STATE, values), knobs)
     maps = [one.view for one in shown if one.view is not None]
     draw_point(settings, maps, looks)
     draw_ray(settings, maps, looks, view.log)
+    return sheet
 
 
 st.title("Does one long model know what an ensemble knows?")
@@ -59,7 +65,7 @@ with st.container():  # always there, so that the picture below stays in its pla
     if not alone:
         # A comparison that was cancelled has its own button to start it again.
         show_progress([*answers, *(one for one in compared if one.state != "cancelled")])
-explore(values, answers)
+sheet = explore(values, answers)
 draw_controls(STATE)
 settled = all(answer.state in ("done", "failed") for answer in answers)
 run = settled_run(run_of(settings, PAGE.views(settings, answers)), settled)
@@ -69,3 +75,4 @@ draw_scores(run)
 draw_burn_in(run)
 compare_compute(settings, compared, alone)
 explain_spiral()
+send_members(sheet.live, "spiral")

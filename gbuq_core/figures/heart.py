@@ -13,7 +13,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from gbuq_core.figures.canvas.panels import Marker, Panel, PanelSheet, shared_limits
+from gbuq_core.figures.canvas.live import Ensemble, Live
+from gbuq_core.figures.canvas.panels import LOG_SPAN, Marker, Panel, PanelSheet, shared_limits
+from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.glossary import UNCERTAINTY_KINDS, VIEWS
 from gbuq_core.synthetic import HeartData
@@ -48,6 +50,17 @@ class Maps(Protocol):
     def knowledge(self) -> Array: ...  # noqa: D102
 
 
+class Moving(Protocol):
+    """A method's members at the stages that knobs ask for: `MovingMembers` of the experiment."""
+
+    @property
+    def plan(self) -> str: ...  # noqa: D102
+    @property
+    def stages(self) -> npt.NDArray[np.int64]: ...  # noqa: D102
+    @property
+    def members(self) -> Array: ...  # noqa: D102
+
+
 class HeartView(NamedTuple):
     """How the maps are shown: as std or variance, log colours for knowledge, one scale or many."""
 
@@ -62,6 +75,8 @@ def heart_sheet(
     view: HeartView | None = None,
     painted: Sequence[int] = (),
     alt: str = "",
+    knobs: Sequence[LiveKnob] = (),
+    moving: Sequence[Moving] = (),
 ) -> PanelSheet:
     """Panels of the truth and of every method.
 
@@ -75,6 +90,10 @@ def heart_sheet(
         Cells to outline, numbered row by row.
     alt : str
         The picture in words.
+    knobs : sequence of LiveKnob
+        What the picture's bar offers.
+    moving : sequence of MovingMembers
+        The members of ``methods``, from which the browser computes the maps while a knob moves.
 
     Raises
     ------
@@ -107,7 +126,20 @@ def heart_sheet(
         outline_label="painted",
         alt=alt,
         name="heart",
+        knobs=knobs,
+        live=_live(methods, moving, frames) if knobs else None,
     )
+
+
+def _live(methods: Sequence[Maps], moving: Sequence[Moving], frames: npt.NDArray[np.int64]) -> Live:
+    """What the browser needs to redraw the maps, with the rules of `_limits`."""
+    ensembles = []
+    for row, (maps, one) in enumerate(zip(methods, moving, strict=True)):
+        plays = np.array_equal(maps.n_trees, frames)
+        trees = frames if plays else np.full(len(frames), maps.n_trees[-1])
+        panels = (4 * row + 1, 4 * row + 2, 4 * row + 3)  # a truth stands before them
+        ensembles.append(Ensemble(one.plan, one.stages, one.members, trees, panels))
+    return Live("normal", ensembles, noise_panels=(0,), span=LOG_SPAN, own="all", units=_UNITS)
 
 
 _NOT_AVAILABLE = (Marker(1.5, 4.0, "not available", "cross"),)

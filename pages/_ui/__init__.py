@@ -16,6 +16,7 @@
     picture_first  draws the picture before the rest of the page
     notices        sentences beside a picture: notes, warnings, errors
     canvas         the component for maps
+    live           knobs in a picture's own bar, and the members it computes from
     curves         the component for curves
     surface        one map as a surface that can be turned
     side_by_side   fits several methods side by side

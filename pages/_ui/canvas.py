@@ -11,6 +11,7 @@ import streamlit as st
 from gbuq_core.figures.canvas.encoding import encode_sheet
 from gbuq_core.figures.canvas.panels import PanelSheet, check_sheet
 from gbuq_core.figures.canvas.renderer import renderer_source, renderer_styles
+from gbuq_core.figures.handles import read_live_knobs
 
 _NAME = "gbuq_canvas"
 # A style isolated in a shadow root neither leaks into the page nor takes from it; only
@@ -56,6 +57,7 @@ def canvas(
     key: str,
     select: Selectable | Sequence[Selectable] | None = None,
     on_select: Callable[[CanvasEvent], None] | None = None,
+    on_turn: Callable[[dict[str, Any]], None] | None = None,
 ) -> CanvasEvent:
     """Draw a sheet; its frames, hover and zoom live in the browser and survive new data.
 
@@ -71,6 +73,9 @@ def canvas(
     on_select : callable, optional
         Called with the event before the page runs, as Streamlit's callbacks are: the place to
         change what widgets above the figure depend on.
+    on_turn : callable, optional
+        Called before the page runs with the value of each knob in the picture's bar, when the
+        reader lets one go.
 
     Returns
     -------
@@ -90,7 +95,13 @@ def canvas(
     def answer() -> None:
         # The event was made on the picture that this closure was made for.
         state = st.session_state.get(key)
-        event = read_event(state.get("cells") if isinstance(state, dict) else None, shape)
+        message = state.get("cells") if isinstance(state, dict) else None
+        if isinstance(message, dict) and "turned" in message:
+            turned = read_live_knobs(message["turned"], sheet.knobs)
+            if on_turn is not None and turned:
+                on_turn(turned)
+            return
+        event = read_event(message, shape)
         if on_select is not None and (event.clicked or event.lassoed or event.ray):
             on_select(event)
 
@@ -122,6 +133,12 @@ def read_event(message: Any, shape: SheetShape) -> CanvasEvent:
     if row is None or column is None:
         return CanvasEvent()
     return CanvasEvent(clicked=(panel, row, column), frame=frame)
+
+
+def keep_knobs(values: dict[str, Any]) -> None:
+    """Set knobs of the group "picture", which have no widget: `open_page` writes the address."""
+    for key, value in values.items():
+        st.session_state[key] = value
 
 
 def _index(value: Any, n: int) -> int | None:

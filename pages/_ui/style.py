@@ -41,6 +41,10 @@ _CSS = """
 .st-key-picture { min-height: 470px; }
 /* What only the address holds has a box that nobody sees or reaches by keyboard. */
 .st-key-novelty-unseen, .st-key-cohorts-unseen, .st-key-tab-token { display: none; }
+/* Members are kept in the browser and drawn by the picture. */
+[class*="st-key-unseen-"], [data-testid="stLayoutWrapper"]:has(> [class*="st-key-unseen-"]) {
+  display: none;
+}
 /* Beside an open sidebar a projector leaves as little room as a phone: columns stand below each
    other there, as Streamlit stacks them on a phone. */
 [data-testid="stMainBlockContainer"] { container-type: inline-size; }

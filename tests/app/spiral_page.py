@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 from gbuq_core.experiments.spiral.plan import SpiralSettings
 from gbuq_core.figures.canvas.encoding import decode_sheet
 from gbuq_core.jobs import RUNNER
+from pages._ui.spiral.controls import BRIEF
 
 APP = str(Path(__file__).resolve().parents[2] / "app.py")
 SMALL = {
@@ -70,4 +71,6 @@ def move(at, key, value):
     for kind in (at.slider, at.select_slider, at.radio, at.toggle, at.multiselect):
         if key in [widget.key for widget in kind]:
             return kind(key=key).set_value(value).run()
-    raise AssertionError(f"no widget {key}")
+    assert key in BRIEF, f"no widget {key}"
+    at.session_state[key] = value  # as the picture's own bar tells it
+    return at.run()

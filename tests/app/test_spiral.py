@@ -133,7 +133,8 @@ def test_masks_are_the_bootstrapped_methods_own(key, value):
 def test_knobs_of_methods_that_are_not_chosen_are_not_drawn():
     at = open_spiral(methods="vRF")
     keys = {widget.key for kind in (at.slider, at.select_slider, at.toggle) for widget in kind}
-    assert {"members", "trees"} <= keys
+    keys |= {knob["key"] for knob in sheet(at).header["knobs"]}
+    assert {"members", "trees", "shown", "flag"} <= keys
     assert not keys & {"cycle", "alpha_max", "burn_in", "step", "rate", "depth", "mask"}
     assert titles(at)[2:] == ["vRF: total", "vRF: data", "vRF: knowledge"]
     assert sheet(at).header["frames"] == 1

@@ -111,6 +111,14 @@ def press(page, key: str, arrow: str = "ArrowRight") -> None:
     page.keyboard.press(arrow)
 
 
+def turn(figure: Figure, key: str, *keys: str) -> None:
+    """Press keys on a knob of the picture's own bar."""
+    knob = figure.root.locator(f".gbuq-knob[data-knob={key}] :is(input, select)")
+    knob.focus()
+    for name in keys or ("ArrowRight",):
+        knob.press(name)
+
+
 def unfold(page, label: str) -> None:
     """Open an expander unless it is open; the page must be ready, or a run could replace it."""
     folded = page.locator("[data-testid=stExpander] details").filter(

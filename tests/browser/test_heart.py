@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import DESKTOP, PHONE, screenshot, wait_ready
-from tests.browser.figure import Figure, after, play_and_pause, press, unfold
+from tests.browser.figure import Figure, after, play_and_pause, press, turn, unfold
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 # Small enough for a busy machine, large enough to separate the heart.
@@ -35,10 +35,10 @@ def test_sliders_change_picture_and_address_and_a_view_knob_fits_nothing(page, s
     figure = open_heart(page, serve(APP))
     costs = page.get_by_text("Fitted: SGLB")
     before = costs.inner_text()
-    after(page, figure, lambda: press(page, "start"))
+    after(page, figure, lambda: turn(figure, "start"))
     # The measured seconds differ from fit to fit, so the same text is the same fit.
     expect(costs).to_have_text(before)
-    after(page, figure, lambda: press(page, "step"))
+    after(page, figure, lambda: turn(figure, "step"))
     page.wait_for_url("**step=25*")
     after(page, figure, lambda: press(page, "trees"))
     page.wait_for_url("**trees=300*")
@@ -83,7 +83,7 @@ def test_a_link_restores_everything_in_a_private_window(new_page, serve):
     first = new_page()
     figure = open_heart(first, url)
     after(first, figure, lambda: figure.click(0, 0))
-    after(first, figure, lambda: press(first, "step"))
+    after(first, figure, lambda: turn(figure, "step"))
     first.wait_for_url("**step=25*")
     second = new_page(private=True)
     other = open_heart(second, url, first.url.split("?")[1])

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import DESKTOP, PHONE, screenshot, wait_ready
-from tests.browser.figure import Figure, after, play_and_pause, press
+from tests.browser.figure import Figure, after, play_and_pause, press, turn
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 # Small enough for a busy machine.
@@ -33,9 +33,9 @@ def test_sliders_change_picture_and_address_and_views_fit_nothing(page, serve):
     figure = open_spiral(page, serve(APP), QUICK + "&shown=3")
     costs = page.get_by_text("Fitted: SGLB")
     before = costs.inner_text()
-    after(page, figure, lambda: press(page, "burn_in"))
+    after(page, figure, lambda: turn(figure, "burn_in"))
     page.wait_for_url("**burn_in=1*")
-    after(page, figure, lambda: press(page, "shown", "ArrowLeft"))
+    after(page, figure, lambda: turn(figure, "shown", "ArrowLeft"))
     page.wait_for_url("**shown=2*")
     # The measured seconds differ from fit to fit, so the same text is the same fit.
     expect(costs).to_have_text(before)

@@ -67,6 +67,7 @@ function panelFrame(panel, frame) {
 
 // The value of a cell, NaN when it has none.
 function valueAt(panel, frame, cell) {
+  if (panel.shown) return panel.shown[cell]; // a moved knob's picture: live.js
   const f = panelFrame(panel, frame);
   const raw = panel.values[f * panel.cells + cell];
   if (!panel.range) return raw;
@@ -95,9 +96,9 @@ function shareOf(value, limits, log) {
 // Writes the place of every cell in the colour table into `out` (Int16, -1 = no value).
 function colourIndices(panel, frame, out) {
   const f = panelFrame(panel, frame);
-  const values = panel.values;
-  const start = f * panel.cells;
-  if (panel.range) {
+  const values = panel.shown || panel.values;
+  const start = panel.shown ? 0 : f * panel.cells;
+  if (panel.range && !panel.shown) {
     const table = codeTable(panel);
     for (let i = 0; i < panel.cells; i++) out[i] = table[values[start + i]];
     return;

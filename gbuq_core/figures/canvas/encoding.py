@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gbuq_core.figures.canvas.live import knob_headers, live_header
 from gbuq_core.figures.canvas.panels import (
     LOG_SPAN,
     Line,
@@ -136,6 +137,10 @@ def encode_sheet(sheet: PanelSheet, select: bool = False, ray: bool = False) -> 
     ]
     header["select"] = select and bool(sheet.panels)
     header["ray"] = ray and bool(sheet.panels)
+    if sheet.knobs:
+        header["knobs"] = knob_headers(sheet.knobs)
+    if sheet.live is not None:
+        header["live"] = live_header(sheet.live)
     header["alt"] = _text(sheet.alt or describe_sheet(sheet), 4 * MAX_TEXT)
     blobs = b"".join(body.parts)
     # The digest tells the browser whether a rerun brought anything new.

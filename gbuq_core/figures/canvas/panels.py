@@ -23,7 +23,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gbuq_core.errors import InvalidData
+from gbuq_core.figures.canvas.live import Live, check_live
 from gbuq_core.figures.colour import COLOUR_MAPS, HEX
+from gbuq_core.figures.handles import LiveKnob
 
 Limits = tuple[float, float] | Literal["frame"] | None
 
@@ -313,6 +315,10 @@ class PanelSheet:
         the maps stand in one row.
     strip_height : int
         CSS pixels that the plot of a strip is high.
+    knobs : sequence of LiveKnob
+        Sliders, switches and choices above the maps, which follow them while they are dragged.
+    live : Live, optional
+        How the maps follow: what they are computed from, and the rules of their scales.
     """
 
     panels: Sequence[Panel]
@@ -340,6 +346,8 @@ class PanelSheet:
     strip_columns: int = 1
     strip_height: int = 120
     blank_label: str = ""
+    knobs: Sequence[LiveKnob] = ()
+    live: Live | None = None
 
 
 def shared_limits(arrays: Iterable[npt.ArrayLike], log: bool = False) -> tuple[float, float]:
@@ -433,6 +441,8 @@ def check_sheet(sheet: PanelSheet) -> tuple[int, int, int]:
             raise InvalidData(f"Strip {strip.title!r}: {problem}")
     for problem in _sheet_problems(sheet, n_frames, ny, nx):
         raise InvalidData(problem)
+    if sheet.live is not None:
+        check_live(sheet.live, len(sheet.panels), n_frames)
     return n_frames, ny, nx
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+
+from gbuq_core.figures.handles import KNOB_PARTS, knobs_styles
 
 FOLDER = Path(__file__).parent
 
 # The order in which the parts are joined; later parts use what earlier ones declare.
 PARTS = (
     "decode.js",
+    "ensembles.js",
+    "live.js",
     "format.js",
     "theme.js",
     "layout.js",
@@ -32,14 +37,29 @@ PARTS = (
 )
 
 
+# What keeps members for the figures of a page, in a component of its own.
+_KEEPER = "export default function ({ data }) { if (data) keepMembers(data); }"
+
+
 @cache
 def renderer_source() -> str:
     """Return the renderer as the text of one ES module that exports ``mount`` and a default.
 
     Indentation and whole-line comments are left out: Streamlit sends the text with each update.
     """
+    at = PARTS.index("readout.js")
+    return _joined((*PARTS[:at], *KNOB_PARTS, *PARTS[at:]))
+
+
+@cache
+def members_source() -> str:
+    """Return a module that keeps what `encode_members` packed, for the figures of its page."""
+    return _joined(("decode.js", "ensembles.js")) + _KEEPER + "\n"
+
+
+def _joined(parts: Sequence[str | Path]) -> str:
     lines = []
-    for part in PARTS:
+    for part in parts:
         for line in (FOLDER / part).read_text(encoding="utf-8").splitlines():
             text = line.strip()
             if text and not text.startswith("//"):
@@ -51,4 +71,8 @@ def renderer_source() -> str:
 def renderer_styles() -> str:
     """Return the renderer's style sheet."""
     text = (FOLDER / "canvas.css").read_text(encoding="utf-8")
-    return "\n".join(line.strip() for line in text.splitlines() if line.strip()) + "\n"
+    return (
+        knobs_styles()
+        + "\n".join(line.strip() for line in text.splitlines() if line.strip())
+        + "\n"
+    )

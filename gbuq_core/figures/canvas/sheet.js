@@ -10,9 +10,10 @@ class SheetView {
     this.player.onState = (playing) => {
       this.root.dataset.playing = playing ? '1' : '0';
     };
+    this.makeKnobs();
     this.readout = new Readout();
     this.stage.append(this.readout.box);
-    this.root.append(this.player.bar, this.stage, this.makeFooter(), this.readout.live);
+    this.root.append(this.player.bar, this.opener, this.knobs.root, this.stage, this.makeFooter(), this.readout.live);
     this.root.dataset.draws = '0';
     this.root.dataset.playing = '0';
     parent.appendChild(this.root);
@@ -30,6 +31,11 @@ class SheetView {
       reading: null, // { view, index } of a strip
     };
     this.pending = 0;
+    this.live = null;
+    this.membersCame = ({ detail }) => {
+      if (this.live && this.live.live.members === detail && this.live.take()) this.turn();
+    };
+    globalThis.addEventListener('gbuq-members', this.membersCame);
     // Another pixel ratio (zoom, another screen) is announced to the window alone.
     this.resized = () => this.resize();
     window.addEventListener('resize', this.resized);
@@ -73,6 +79,7 @@ class SheetView {
     this.send = send;
     const sheet = decodeSheet(data);
     if (this.sheet && sheet.digest === this.sheet.digest) {
+      this.knobs.update(sheet.knobs ?? []);
       this.restyle();
       return;
     }
@@ -83,6 +90,11 @@ class SheetView {
     this.root.setAttribute('aria-label', sheet.alt);
     this.setViews(sheet);
     this.player.setSheet(sheet);
+    this.knobs.update(sheet.knobs ?? []);
+    this.knobs.root.hidden = this.opener.hidden = !sheet.knobs;
+    this.live = sheet.live ? new LiveMaps(sheet) : null;
+    const moved = this.live?.apply(this.knobValues(), this.player.frame);
+    this.root.dataset.live = moved ? '1' : '0';
     Object.assign(this.state, { chosen: null, anchor: null, drag: null, ray: null, rayStart: null });
     if (!kept) Object.assign(this.state, { cell: null, view: null });
     this.theme = readTheme(this.root);
@@ -150,6 +162,7 @@ class SheetView {
     const edge = `${Math.min(this.width, Math.max(this.layout.width, least))}px`;
     this.root.classList.toggle('gbuq-tight', this.width < ROOMY);
     this.player.bar.style.maxWidth = edge;
+    this.knobs.root.style.maxWidth = edge;
     this.footer.style.maxWidth = edge;
     this.views.forEach((view, i) => {
       view.setPlace(this.layout.panels[i], this.ratio, this.theme);
@@ -180,6 +193,7 @@ class SheetView {
 
   showFrame(frame, quiet) {
     if (!this.layout) return;
+    if (this.live?.on) this.live.apply(this.knobValues(), frame);
     for (const view of [...this.views, ...this.strips]) {
       if (!view.moves()) continue;
       if (view.seen) view.drawNext(frame);
@@ -232,6 +246,53 @@ class SheetView {
     });
   }
 
+  // The bar's knobs: a new picture a frame while one moves, and the page hears of it once it is
+  // let go. On a phone they are folded.
+  makeKnobs() {
+    this.opener = element('button', 'gbuq-button gbuq-opener', { type: 'button' }, 'View');
+    this.knobs = new KnobBar(this.root, {
+      move: () => this.turn(),
+      set: (turned) => this.tell(turned),
+    });
+    const open = (is) => this.opener.setAttribute('aria-expanded', String(is));
+    this.opener.addEventListener('click', () => open(this.opener.getAttribute('aria-expanded') === 'false'));
+    open(false);
+  }
+
+  knobValues() {
+    const values = {};
+    for (const spec of this.sheet.knobs ?? []) {
+      values[spec.key] = knobValue(spec, this.knobs.values[spec.key]);
+    }
+    return values;
+  }
+
+  turn() {
+    if (!this.live || !this.layout) return;
+    const { hatchLabel } = this.sheet;
+    const legend = legendEntries(this.sheet).length;
+    const { frame } = this.player;
+    this.live.apply(this.knobValues(), frame);
+    for (const view of this.views) {
+      if (!view.panel.drawn) continue;
+      view.picture.frame = -1;
+      if (view.seen) view.drawLive(frame);
+      else view.stale = true;
+    }
+    if (hatchLabel !== this.sheet.hatchLabel || legend !== legendEntries(this.sheet).length) {
+      this.drawLegendBox();
+    }
+    this.root.dataset.live = this.live.on ? '1' : '0';
+    this.countDraw();
+    if (this.state.cell || this.state.reading) this.drawOver();
+  }
+
+  tell(turned) {
+    const event = { turned };
+    this.root.dataset.sent = JSON.stringify(event);
+    if (this.send) this.send(event);
+  }
+
   resize() {
     if (!this.sheet) return;
     const ratio = window.devicePixelRatio || 1;
@@ -250,6 +311,8 @@ class SheetView {
   destroy() {
     this.player.pause();
     cancelAnimationFrame(this.pending);
+    this.knobs.destroy();
+    globalThis.removeEventListener('gbuq-members', this.membersCame);
     this.watcher.disconnect();
     this.sight.disconnect();
     window.removeEventListener('resize', this.resized);

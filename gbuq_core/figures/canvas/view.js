@@ -18,6 +18,7 @@ class PanelView {
     this.picture = new Picture(sheet, panel);
     this.dots = null;
     this.cover = null;
+    this.look = {};
     this.base.setAttribute('aria-label', panel.alt);
     let ray = sheet.ray ? ' Enter sets the start and then the end of a line.' : '';
     if (ray && sheet.select) ray = ` L turns line drawing on and off; while on,${ray}`;
@@ -43,6 +44,18 @@ class PanelView {
   moves() {
     const { frames, points } = this.panel;
     return frames > 1 || Boolean(points && (points.appear || points.vanish));
+  }
+
+  // After a knob moved: everything if the scale is another one, else only the map.
+  drawLive(frame) {
+    const { limits, log, unit, markers } = this.panel;
+    const { look } = this;
+    if (markers !== look.markers) this.cover = null;
+    const [lo, hi] = limits;
+    const same = lo === look.lo && hi === look.hi && log === look.log && unit === look.unit;
+    if (same && markers === look.markers) this.drawNext(frame);
+    else this.draw(frame);
+    Object.assign(look, { lo, hi, log, unit, markers });
   }
 
   // Everything of a frame.

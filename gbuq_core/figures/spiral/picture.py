@@ -15,6 +15,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from gbuq_core.figures.canvas.live import Ensemble, Live
 from gbuq_core.figures.canvas.panels import (
     Line,
     Marker,
@@ -24,6 +25,7 @@ from gbuq_core.figures.canvas.panels import (
     shared_limits,
 )
 from gbuq_core.figures.colour import OKABE_ITO
+from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.spiral.training import Growth, training_strips
 from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.glossary import UNCERTAINTY_KINDS
@@ -80,6 +82,21 @@ class Maps(Protocol):
     def knowledge(self) -> Array: ...  # noqa: D102
 
 
+class Moving(Protocol):
+    """A method's members at the stages that knobs ask for: `MovingMembers` of the experiment."""
+
+    @property
+    def method(self) -> str: ...  # noqa: D102
+    @property
+    def plan(self) -> str: ...  # noqa: D102
+    @property
+    def stages(self) -> Ints: ...  # noqa: D102
+    @property
+    def members(self) -> npt.NDArray[np.float32]: ...  # noqa: D102
+    @property
+    def cycle(self) -> int: ...  # noqa: D102
+
+
 class SpiralView(NamedTuple):
     """How the maps are shown.
 
@@ -110,6 +127,8 @@ def spiral_sheet(
     markers: Sequence[Marker] = (),
     lines: Sequence[Line] = (),
     alt: str = "",
+    knobs: Sequence[LiveKnob] = (),
+    moving: Sequence[Moving] = (),
 ) -> PanelSheet:
     """Panels of the truth and of every method, over strips of their training.
 
@@ -127,6 +146,10 @@ def spiral_sheet(
         The probed point and the ray, on every map.
     alt : str
         The picture in words.
+    knobs : sequence of LiveKnob
+        What the picture's bar offers.
+    moving : sequence of MovingMembers
+        The members of ``methods``, from which the browser computes the maps while a knob moves.
 
     Raises
     ------
@@ -159,7 +182,7 @@ def spiral_sheet(
         frame_values=[int(n) for n in frames] if len(frames) > 1 else None,
         frames_per_second=8,
         blank_label=_words_of_blank(methods, frames),
-        hatch_label=f"the {view.flag} % of the cells with most knowledge uncertainty",
+        hatch_label=_FLAGGED.format(view.flag),
         markers=markers,
         lines=lines,
         strips=training_strips(growths, frames) if len(frames) > 1 else (),
@@ -167,13 +190,53 @@ def spiral_sheet(
         strip_height=74,
         alt=alt,
         name="spiral",
+        knobs=knobs,
+        live=_live(methods, moving, frames, panels) if knobs else None,
+    )
+
+
+_FLAGGED = "the {} % of the cells with most knowledge uncertainty"
+
+
+def _live(
+    methods: Sequence[Maps], moving: Sequence[Moving], frames: Ints, panels: Sequence[Panel]
+) -> Live:
+    """What the browser needs to redraw the maps, with the rules of `_knowledge_limits`."""
+    titles = [panel.title for panel in panels]
+    ensembles = []
+    for maps, one in zip(methods, moving, strict=True):
+        own = [
+            i for i, t in enumerate(titles) if t.startswith(f"{METHOD_STYLES[one.method].label}: ")
+        ]
+        total, data, knowledge = own
+        plays = len(maps.n_trees) > 1 and len(frames) > 1
+        stage = np.searchsorted(maps.n_trees, frames, side="right") - 1
+        trees = np.where(stage < 0, 0, np.asarray(maps.n_trees)[stage])
+        ensembles.append(
+            Ensemble(
+                one.plan,
+                one.stages,
+                one.members,
+                trees if plays else np.full(len(frames), maps.n_trees[-1]),
+                (total, data, knowledge),
+                one.cycle,
+            )
+        )
+    return Live(
+        "classes",
+        ensembles,
+        noise_top=_MOST_UNCERTAIN,
+        span=_KNOWLEDGE_SPAN,
+        from_zero=True,
+        own="last",
+        flag_text=_FLAGGED,
     )
 
 
 # By the number of methods: panels in a row, and pixels of a map, so that all of them fit on the
 # first screen of a laptop.
 _COLUMNS = {0: 3, 1: 5, 2: 4, 3: 4, 4: 5}
-_HEIGHTS = {0: 300, 1: 200, 2: 184, 3: 126, 4: 126}
+_HEIGHTS = {0: 300, 1: 200, 2: 174, 3: 118, 4: 118}
 
 
 def common_frames(methods: Sequence[Maps]) -> Ints:

@@ -12,11 +12,13 @@ import streamlit as st
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.heart.data import SIDE, make_painted_heart
 from gbuq_core.experiments.heart.plan import METHODS, HeartSettings
+from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.heart import SCALES, HeartView
 from gbuq_core.glossary import VIEWS
 from gbuq_core.knobs import Knob, narrow
 from pages._ui.canvas import CanvasEvent
 from pages._ui.knobs import Preset, query_string
+from pages._ui.live import live_knobs
 from pages._ui.surface import SURFACE
 from pages._ui.url_state import PageState
 
@@ -115,26 +117,41 @@ _KNOBS = (
     ),
     _of(
         "virtual_sglb", "truncation_step", key="step", low=5, high=200, step=5,
-        needs=_with(*_VIRTUAL),
+        needs=_with(*_VIRTUAL), group="picture",
     ),
     _of(
         "virtual_sglb", "truncation_start", key="start", high=0.9, step=0.05,
-        needs=_with(*_VIRTUAL),
+        needs=_with(*_VIRTUAL), group="picture",
     ),
 )  # fmt: skip
 _VIEW = (
     Knob(
         "shown", "Members shown", "ladder", _ALL, choices=("2", "3", "4", "5", "7", "10", _ALL),
-        group="view", help="Uses only this many members. Nothing is retrained.",
+        group="picture",
+        help="Uses only this many members. Nothing is retrained.",
     ),
-    Knob("unit", "Uncertainty as", "choice", "std", choices=VIEWS, group="view"),
-    Knob("log", "Logarithmic colours for knowledge", "switch", True, group="view"),
     Knob(
-        "scale", "Colour scales", "choice", "shared", choices=SCALES, group="view",
+        "unit", "Uncertainty as", "choice", "std", choices=VIEWS, group="picture",
+    ),
+    Knob(
+        "log", "Logarithmic colours for knowledge", "switch", True, group="picture",
+    ),
+    Knob(
+        "scale", "Colour scales", "choice", "shared", choices=SCALES, group="picture",
         help="Shared: all noise maps share one scale, and all knowledge maps another. Own: each "
         "map has its own scale.",
     ),
 )  # fmt: skip
+
+# How the picture's bar names its knobs.
+BRIEF = {
+    "step": "K",
+    "start": "Start",
+    "shown": "Members",
+    "unit": "As",
+    "log": "Log KU",
+    "scale": "Scales",
+}
 
 STATE = PageState(
     key="heart",
@@ -178,6 +195,11 @@ def settings_of(values: SimpleNamespace) -> HeartSettings:
 def view_of(values: SimpleNamespace) -> HeartView:
     """How the maps are shown."""
     return HeartView(values.unit, values.log, values.scale)
+
+
+def knobs_of(values: SimpleNamespace) -> list[LiveKnob]:
+    """The knobs of the picture's bar."""
+    return live_knobs(STATE.knobs, vars(values), BRIEF)
 
 
 def query_of(settings: HeartSettings, view: HeartView | None = None) -> str:

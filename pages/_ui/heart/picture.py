@@ -9,7 +9,8 @@ import streamlit as st
 
 from gbuq_core.experiments.heart.data import make_painted_heart
 from gbuq_core.experiments.heart.export import heart_code, heart_csv
-from gbuq_core.experiments.heart.fit import HeartRun, fit_heart, map_heart
+from gbuq_core.experiments.heart.fit import HeartMaps, HeartRun, fit_heart, map_heart
+from gbuq_core.experiments.heart.live import moving_members
 from gbuq_core.experiments.heart.plan import (
     METHODS,
     HeartSettings,
@@ -23,12 +24,13 @@ from gbuq_core.experiments.heart.scores import (
     score_heart,
 )
 from gbuq_core.figures.canvas.panels import PanelSheet
+from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.heart import HeartView, heart_sheet
 from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.glossary import STD_CAVEAT
 from gbuq_core.presentation import digits, markdown_table, megabytes
 from gbuq_core.synthetic import HeartData
-from pages._ui.canvas import CanvasEvent, canvas
+from pages._ui.canvas import CanvasEvent, canvas, keep_knobs
 from pages._ui.claims import draw_claim
 from pages._ui.departures import show_departures
 from pages._ui.export import Download, show_exports
@@ -70,16 +72,28 @@ def say_what_is_missing(settings: HeartSettings, shown: Sequence[Shown]) -> None
         st.text("Choose a method at the left to see its maps beside the truth.")
 
 
-def sheet_of(run: HeartRun, view: HeartView, shown: Sequence[Shown]) -> PanelSheet:
+def sheet_of(
+    run: HeartRun, view: HeartView, shown: Sequence[Shown], knobs: Sequence[LiveKnob] = ()
+) -> PanelSheet:
     """What there is to draw, the last good maps included."""
     maps = [one.view for one in shown if one.view is not None]
-    words = describe_heart(run, view.unit)
-    return heart_sheet(run.data, maps, view, run.settings.cells, words)
+    return _sheet(run, maps, view, describe_heart(run, view.unit), knobs)
+
+
+def _sheet(
+    run: HeartRun,
+    maps: Sequence[HeartMaps],
+    view: HeartView,
+    words: str,
+    knobs: Sequence[LiveKnob],
+) -> PanelSheet:
+    moving = [moving_members(one) for one in maps] if knobs else []
+    return heart_sheet(run.data, maps, view, run.settings.cells, words, knobs, moving)
 
 
 def draw_heart(sheet: PanelSheet, on_select: Callable[[CanvasEvent], None]) -> None:
     """Draw the picture; cells are chosen in it."""
-    canvas(sheet, key="heart", select="cells", on_select=on_select)
+    canvas(sheet, key="heart", select="cells", on_select=on_select, on_turn=keep_knobs)
 
 
 def offer_unpaint(settings: HeartSettings) -> None:
@@ -123,12 +137,12 @@ def draw_scores(run: HeartRun, view: HeartView) -> None:
             draw_claim(claim)
 
 
-def export_heart(run: HeartRun, view: HeartView, link: str) -> None:
+def export_heart(run: HeartRun, view: HeartView, link: str, knobs: Sequence[LiveKnob] = ()) -> None:
     """Buttons for the code, the link, the data and a page; below them the picture in words."""
     words = describe_heart(run, view.unit)
     downloads = (
         Download("Data (CSV)", "heart.csv", "text/csv", partial(heart_csv, run)),
-        Download("Page (HTML)", "heart.html", "text/html", partial(_html, run, view)),
+        Download("Page (HTML)", "heart.html", "text/html", partial(_html, run, view, knobs)),
     )
     show_exports("heart", heart_code(run.settings), link, downloads)
     with st.expander("In words"):
@@ -186,9 +200,9 @@ def _score_rows(run: HeartRun, view: HeartView) -> list[tuple[str, ...]]:
     ]
 
 
-def _html(run: HeartRun, view: HeartView) -> bytes:
+def _html(run: HeartRun, view: HeartView, knobs: Sequence[LiveKnob] = ()) -> bytes:
     words = describe_heart(run, view.unit)
-    sheet: PanelSheet = heart_sheet(run.data, run.methods, view, run.settings.cells, alt=words)
+    sheet = _sheet(run, run.methods, view, words, knobs)
     sections = [
         Section(sheet=sheet, caption=words),
         Section(heading="Scorecard", table=_score_rows(run, view)),

@@ -118,10 +118,11 @@ _KNOBS = (
     ),
     _of(
         "virtual_sglb", "truncation_step", key="step", low=10, high=200, step=STAGE_STEP,
-        needs=_with(*_CUT),
+        needs=_with(*_CUT), group="picture",
     ),
     _of(
         "virtual_sglb", "truncation_start", key="start", high=0.9, step=0.05, needs=_with(*_CUT),
+        group="picture",
     ),
     _of(
         "csglb", "cycle_length", key="cycle", needs=_with(*_CYCLICAL),
@@ -164,22 +165,26 @@ _KNOBS = (
 )  # fmt: skip
 _VIEW = (
     _of(
-        "csglb", "burn_in_cycles", key="burn_in", high=10, step=1, group="view",
+        "csglb", "burn_in_cycles", key="burn_in", high=10, step=1, group="picture",
         needs=_with(*_CYCLICAL),
         help="The first cycles give no member. Nothing is retrained. The paper keeps all cycles.",
     ),
     Knob(
         "shown", "Members shown", "ladder", _ALL, choices=("2", "3", "5", "7", "10", "15", _ALL),
-        group="view", help="Uses only this many members. Nothing is retrained.",
+        group="picture",
+        help="Uses only this many members. Nothing is retrained.",
     ),
     Knob(
         "flag", "Flag the most unknown cells", "ladder", 0, choices=(0, 1, 5, 10, 20, 30, 40, 50),
-        unit="%", group="view", help="Hatches these cells in each map of knowledge uncertainty.",
+        unit="%", group="picture",
+        help="Hatches these cells in each map of knowledge uncertainty.",
     ),
     Knob("points", "Training rows on", "choice", "truth", choices=POINTS, group="view"),
-    Knob("log", "Logarithmic colours for knowledge", "switch", True, group="view"),
     Knob(
-        "scale", "Colour scales", "choice", "shared", choices=SCALES, group="view",
+        "log", "Logarithmic colours for knowledge", "switch", True, group="picture",
+    ),
+    Knob(
+        "scale", "Colour scales", "choice", "shared", choices=SCALES, group="picture",
         help="Shared: total and data run from 0 to ln 3 nats, and all knowledge maps share a "
         "scale. Own: each map has its own scale.",
     ),
@@ -216,6 +221,17 @@ def _label_values(settings: SpiralSettings) -> dict[str, Any]:
         "shown": _ALL if settings.shown is None else str(settings.shown),
     }
 
+
+# How the picture's bar names its knobs.
+BRIEF = {
+    "step": "K",
+    "start": "Start",
+    "burn_in": "Burn-in",
+    "shown": "Members",
+    "flag": "Flag",
+    "log": "Log KU",
+    "scale": "Scales",
+}
 
 STATE = PageState(
     key="spiral",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -12,6 +13,7 @@ from gbuq_core.experiments.spiral.export import spiral_code, spiral_csv
 from gbuq_core.experiments.spiral.fit import SpiralRun
 from gbuq_core.experiments.spiral.plan import SpiralSettings, plan_spiral, why_not
 from gbuq_core.experiments.spiral.scores import score_spiral
+from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.spiral.picture import SpiralView
 from gbuq_core.figures.standalone import Section, standalone_html
 from pages._ui.departures import show_departures
@@ -33,12 +35,22 @@ _LEAST_HEIGHT = 184  # of the maps in a page of its own, which scrolls: titles h
 _CLAIM_HEADS = ("The papers", "Here", "Verdict")
 
 
-def export_spiral(run: SpiralRun, view: SpiralView, looks: Looks, words: str, link: str) -> None:
+def export_spiral(
+    run: SpiralRun,
+    view: SpiralView,
+    looks: Looks,
+    words: str,
+    link: str,
+    knobs: Sequence[LiveKnob] = (),
+) -> None:
     """Code, link, data, page; then the picture in words."""
     downloads = (
         Download("Data (CSV)", "spiral.csv", "text/csv", partial(spiral_csv, run)),
         Download(
-            "Page (HTML)", "spiral.html", "text/html", partial(_html, run, view, looks, words)
+            "Page (HTML)",
+            "spiral.html",
+            "text/html",
+            partial(_html, run, view, looks, words, knobs),
         ),
     )
     show_exports("spiral", spiral_code(_possible(run.settings)), link, downloads)
@@ -85,9 +97,11 @@ def _possible(settings: SpiralSettings) -> SpiralSettings:
     return replace(settings, methods=given)
 
 
-def _html(run: SpiralRun, view: SpiralView, looks: Looks, words: str) -> bytes:
+def _html(
+    run: SpiralRun, view: SpiralView, looks: Looks, words: str, knobs: Sequence[LiveKnob] = ()
+) -> bytes:
     scores = [score_spiral(maps, run.truth) for maps in run.methods]
-    sheet = sheet_of(run, run.methods, view, looks, words)
+    sheet = sheet_of(run, run.methods, view, looks, words, knobs)
     height = max(sheet.panel_height, _LEAST_HEIGHT)
     sections = [
         Section(sheet=replace(sheet, panel_height=height), caption=words),

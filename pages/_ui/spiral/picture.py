@@ -18,6 +18,7 @@ from gbuq_core.experiments.spiral.fit import (
     spiral_truth,
 )
 from gbuq_core.experiments.spiral.growth import growth_of
+from gbuq_core.experiments.spiral.live import moving_members
 from gbuq_core.experiments.spiral.plan import (
     METHODS,
     SpiralPlan,
@@ -28,9 +29,10 @@ from gbuq_core.experiments.spiral.plan import (
 )
 from gbuq_core.experiments.spiral.scores import describe_spiral
 from gbuq_core.figures.canvas.panels import Line, Marker, PanelSheet
+from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.spiral.picture import SpiralView, flagged, spiral_sheet
 from gbuq_core.synthetic import make_spiral
-from pages._ui.canvas import CanvasEvent, canvas
+from pages._ui.canvas import CanvasEvent, Selectable, canvas, keep_knobs
 from pages._ui.kept import kept, last_kept
 from pages._ui.side_by_side import Shown, SideBySide, say_problems, say_refusals, say_stale
 from pages._ui.spiral.controls import Looks, choose
@@ -93,6 +95,7 @@ def sheet_of(
     view: SpiralView,
     looks: Looks | None = None,
     words: str = "",
+    knobs: Sequence[LiveKnob] = (),
 ) -> PanelSheet:
     """The picture: maps, strips, and where the reader looks."""
     markers, lines = (), ()
@@ -101,7 +104,10 @@ def sheet_of(
         markers = (Marker(x, y),)
         lines = (Line([x0, x1], [y0, y1], arrow=True),) if (x0, y0) != (x1, y1) else ()
     growths = [growth for maps in shown if (growth := growth_of(maps)) is not None]
-    return spiral_sheet(run.truth, run.data, shown, growths, view, markers, lines, words)
+    moving = [moving_members(maps) for maps in shown] if knobs else []
+    return spiral_sheet(
+        run.truth, run.data, shown, growths, view, markers, lines, words, knobs, moving
+    )
 
 
 def draw_picture(
@@ -110,18 +116,21 @@ def draw_picture(
     view: SpiralView,
     looks: Looks,
     words: str,
+    knobs: Sequence[LiveKnob] = (),
     on_select: Callable[[CanvasEvent], None] = lambda event: choose(event, SIDE),
-) -> None:
-    """Draw what there is, the last good maps included."""
+) -> PanelSheet:
+    """Draw what there is, the last good maps included, and return it."""
     with st.container():  # always there, so that the picture below stays in its place
         _say_what_is_missing(run.settings, shown)
     maps = [one.view for one in shown if one.view is not None]
-    sheet = sheet_of(run, maps, view, looks, words)
-    canvas(sheet, key="spiral", select=("cells", "ray"), on_select=on_select)
+    sheet = sheet_of(run, maps, view, looks, words, knobs)
+    kinds: tuple[Selectable, ...] = ("cells", "ray")
+    canvas(sheet, key="spiral", select=kinds, on_select=on_select, on_turn=keep_knobs)
     flags = describe_flags(run, view)
     if flags:
         st.text(flags)
     show_surface(sheet, first=("knowledge", "KU"))
+    return sheet
 
 
 def describe_flags(run: SpiralRun, view: SpiralView) -> str:

@@ -119,7 +119,7 @@ def draw_burn_in(run: SpiralRun) -> None:
     st.text(words)
     canvas(burn_in_sheet(curves, levels, words), key="spiral-burn-in")
     st.caption(
-        "The slider Burn-in at the left drops the first cycles from every picture on this page. "
+        "The slider Burn-in above the maps drops the first cycles from every picture on this page. "
         "Nothing is retrained. The paper keeps all cycles."
     )
 

@@ -1,0 +1,200 @@
+// The maps while a knob differs from what the page last drew: worked out from the members, or
+// read back from the frames, and coloured anew. A panel whose `shown` is set draws that.
+
+const MEMBER_KNOBS = {
+  models: ['shown'],
+  truncation: ['step', 'start', 'shown'],
+  cycles: ['burn_in', 'shown'],
+};
+const [TOTAL, DATA, KNOWLEDGE] = [0, 1, 2];
+const NO_MARKERS = [];
+
+// The value that a knob has at a place; "all" members are null, and numbers may be texts.
+function knobValue(spec, at) {
+  const choice = spec.choices[Number(at)];
+  return spec.key === 'shown' ? Number(choice) || null : choice;
+}
+
+class LiveMaps {
+  constructor(sheet) {
+    this.sheet = sheet;
+    this.live = sheet.live;
+    this.asked = {};
+    for (const spec of sheet.knobs || []) this.asked[spec.key] = knobValue(spec, spec.value);
+    this.on = false;
+    const { panels } = sheet;
+    this.lastFrame = sheet.frames - 1;
+    const { cells } = panels[0];
+    const three = () => [0, 1, 2].map(() => new Float64Array(cells));
+    this.methods = this.live.ensembles.map((spec) => ({
+      spec,
+      ensemble: null,
+      panels: spec.panels.map((index) => panels[index]),
+      final: { parts: three(), key: '' },
+      now: { parts: three(), key: '' },
+    }));
+    this.noise = this.live.noisePanels.map((index) => ({
+      panel: panels[index], values: new Float64Array(cells), key: '',
+    }));
+    this.scratch = new Float64Array(cells);
+    this.touched = [...this.methods.flatMap((method) => method.panels), ...this.noise.map((n) => n.panel)];
+    for (const panel of this.touched) {
+      const { log, limits, unit, hatched, blankHatched, markers } = panel;
+      panel.drawn = { log, limits, unit, hatched, blankHatched, markers };
+      panel.buffer = new Float32Array(cells);
+      panel.flags = new Uint8Array(cells);
+    }
+    this.drawnLabel = sheet.hatchLabel;
+    this.take();
+  }
+
+  // Members may come before or after the sheet.
+  take() {
+    const arrays = memberStores.get(this.live.members);
+    if (!arrays || !this.methods.length || this.methods[0].ensemble) return false;
+    this.methods.forEach((method, i) => {
+      method.ensemble = new Ensemble(this.live.family, method.spec, arrays[i]);
+    });
+    return true;
+  }
+
+  // Puts the picture of these knobs and this frame into the panels; false if it is the page's.
+  apply(values, frame) {
+    const on = Object.keys(this.asked).some((key) => values[key] !== this.asked[key]);
+    if (!on) {
+      if (this.on) this.restore();
+      return false;
+    }
+    this.on = true;
+    for (const method of this.methods) {
+      this.fill(method, method.final, values, this.lastFrame);
+      if (frame !== this.lastFrame) this.fill(method, method.now, values, frame);
+      const parts = (frame === this.lastFrame ? method.final : method.now).parts;
+      parts.forEach((part, kind) => this.show(method.panels[kind], part, values));
+    }
+    for (const one of this.noise) {
+      if (!one.key) this.decode(one.panel, 0, one.values);
+      one.key = 'read';
+      this.show(one.panel, one.values, values);
+    }
+    this.scale(values, frame);
+    this.flag(values);
+    return true;
+  }
+
+  restore() {
+    this.on = false;
+    for (const panel of this.touched) {
+      Object.assign(panel, panel.drawn, { shown: null });
+    }
+    this.sheet.hatchLabel = this.drawnLabel;
+  }
+
+  // A method's three maps at a frame, as variances or in nats.
+  fill(method, held, values, frame) {
+    const { spec, ensemble, panels } = method;
+    const trees = spec.frameTrees[frame];
+    const changed = MEMBER_KNOBS[spec.plan].some(
+      (key) => key in this.asked && values[key] !== this.asked[key],
+    );
+    // Of independent models only the last stage is here: their other frames are read back.
+    const fromMembers = ensemble
+      && (changed || frame === this.lastFrame || spec.plan !== 'models');
+    const key = fromMembers
+      ? `${trees} ${values.step} ${values.start} ${values.burn_in} ${values.shown}`
+      : `frame ${frame}`;
+    if (key === held.key) return;
+    held.key = key;
+    if (!fromMembers) {
+      held.parts.forEach((part, kind) => this.decode(panels[kind], frame, part));
+      return;
+    }
+    ensemble.choose(trees, values);
+    ensemble.decompose(...held.parts);
+  }
+
+  // A frame as the page sent it; maps of a standard deviation are squared.
+  decode(panel, frame, out) {
+    const { shown, log } = panel;
+    Object.assign(panel, { shown: null, log: panel.drawn.log });
+    for (let i = 0; i < out.length; i++) out[i] = valueAt(panel, frame, i);
+    Object.assign(panel, { shown, log });
+    if (this.asked.unit === 'std') for (let i = 0; i < out.length; i++) out[i] *= out[i];
+  }
+
+  show(panel, part, { unit }) {
+    const { buffer } = panel;
+    if (unit === 'std') for (let i = 0; i < part.length; i++) buffer[i] = Math.sqrt(part[i]);
+    else buffer.set(part);
+    panel.shown = buffer;
+    if (unit) panel.unit = this.live.units[unit];
+  }
+
+  // The finished maps of all methods, for a scale that they share.
+  finals(...kinds) {
+    return this.methods.flatMap(({ final }) => kinds.map((kind) => final.parts[kind]));
+  }
+
+  scale(values, frame) {
+    const { live } = this;
+    const log = values.log ?? false;
+    const own = values.scale === 'own';
+    const noise = own ? null : this.noiseLimits(values);
+    const knowledge = own ? null : this.knowledgeLimits(values, log);
+    const root = values.unit === 'std';
+    for (const one of this.noise) one.panel.limits = noise ?? sharedLimits([one.values], false, root);
+    for (const method of this.methods) {
+      method.panels.forEach((panel, kind) => {
+        panel.log = kind === KNOWLEDGE && log;
+        const shared = kind === KNOWLEDGE ? knowledge : noise;
+        panel.limits = shared ?? this.ownLimits(method, kind, panel.log, values, frame);
+        // What the page said of a map without values, or of the lack of them, may not hold here.
+        const none = Number.isNaN(panel.shown[0]);
+        panel.blankHatched = none && live.own === 'last' ? true : panel.drawn.blankHatched;
+        panel.markers = none ? panel.drawn.markers : NO_MARKERS;
+      });
+    }
+  }
+
+  noiseLimits(values) {
+    if (this.live.noiseTop !== null) return [0, this.live.noiseTop];
+    const maps = [...this.noise.map((one) => one.values), ...this.finals(TOTAL, DATA)];
+    return [0, sharedLimits(maps, false, values.unit === 'std')[1]];
+  }
+
+  knowledgeLimits(values, log) {
+    const [lo, hi] = sharedLimits(this.finals(KNOWLEDGE), log, values.unit === 'std');
+    if (log) return [Math.max(lo, hi * this.live.span), hi];
+    return [this.live.fromZero ? 0 : lo, hi];
+  }
+
+  ownLimits(method, kind, log, values, frame) {
+    const root = values.unit === 'std';
+    const part = method.final.parts[kind];
+    if (this.live.own === 'last') return sharedLimits([part], log, root);
+    // A scale of its own spans all frames: few cells, so that they can all be worked out.
+    const key = `${method.final.key} ${log} ${root}`;
+    method.spans ??= [{}, {}, {}];
+    const span = method.spans[kind];
+    if (span.key !== key) {
+      const maps = [];
+      for (let f = 0; f < method.panels[kind].frames; f++) {
+        this.fill(method, method.now, values, f);
+        maps.push(method.now.parts[kind].slice());
+      }
+      this.fill(method, method.now, values, frame);
+      Object.assign(span, { key, limits: sharedLimits(maps, log, root) });
+    }
+    return span.limits;
+  }
+
+  flag(values) {
+    if (!('flag' in values)) return;
+    for (const { panels, final } of this.methods) {
+      const panel = panels[KNOWLEDGE];
+      flagCells(final.parts[KNOWLEDGE], values.flag, panel.flags, this.scratch);
+      panel.hatched = values.flag ? panel.flags : null;
+    }
+    this.sheet.hatchLabel = this.live.flagText.replace('{}', values.flag);
+  }
+}

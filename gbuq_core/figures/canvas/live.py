@@ -1,0 +1,269 @@
+"""What a sheet lets its reader move: knobs above the maps, and what the browser needs for them.
+
+A `gbuq_core.figures.handles.LiveKnob` stands in the picture's own bar. While it moves, JavaScript
+(``live.js``) works the maps out again in every frame, from the members that `encode_members` sent
+once, and colours them anew; nothing is asked of a server. ``ensembles.js`` holds the formulas: the
+means, entropies and variances of `gbuq_core.uncertainty`, over the members that `chosen_stages`
+names.
+
+What JavaScript computes differs from Python's numbers by what the packing takes away:
+
+- Class probabilities travel in steps of 1/65,535, the last class as what is left. Each is off by
+  at most 1/131,070 (the last of three by twice as much).
+- Means and variances of a normal travel as float32.
+- A map of a frame for which no members were sent is read back from the frame itself, which is
+  off by half a step of its range at most (`gbuq_core.figures.canvas.encoding.quantise`).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+import zlib
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gbuq_core.errors import InvalidData
+from gbuq_core.figures.handles import LiveKnob
+from gbuq_core.validation import check_choice, check_number
+
+Ints = npt.NDArray[np.int64]
+
+_TOP = 65_535  # the code of a probability of one
+# What JavaScript knows to do with a knob, by its key.
+MOVES = ("step", "start", "burn_in", "shown", "flag", "log", "scale", "unit")
+PLANS = ("models", "truncation", "cycles")
+
+
+class Ensemble(NamedTuple):
+    """What one method's maps are made of.
+
+    Parameters
+    ----------
+    plan : one of `PLANS`
+        Members are "models" of their own, or one model cut at multiples of K ("truncation"), or
+        at the ends of its cycles ("cycles").
+    stages : (n_stages,) int array
+        Numbers of trees at which members are sent.
+    members : (n_stages, n_models, n_cells, n_outputs) array
+        Class probabilities, or the mean and the variance of a normal (NaN: it predicts none).
+    frame_trees : (n_frames,) int array
+        How many trees the model has in each frame of the sheet; 0 before its first stage.
+    panels : (int, int, int)
+        Which panels of the sheet show total, data and knowledge uncertainty.
+    cycle : int
+        Trees of a cycle.
+    """
+
+    plan: str
+    stages: npt.ArrayLike
+    members: npt.ArrayLike
+    frame_trees: npt.ArrayLike
+    panels: tuple[int, int, int]
+    cycle: int = 0
+
+
+class Live(NamedTuple):
+    """How the maps of a sheet follow its knobs.
+
+    Parameters
+    ----------
+    family : "classes" or "normal"
+        Entropies in nats, or variances.
+    ensembles : sequence of Ensemble
+    noise_top : float or None
+        Where the shared scale of total and data uncertainty ends; None: at the largest value.
+    noise_panels : sequence of int
+        Further panels on that scale, such as the true noise.
+    span : float
+        The shared logarithmic scale of knowledge reaches down to this share of its largest value.
+    from_zero : bool
+        Whether the shared linear scale of knowledge begins at zero.
+    own : "last" or "all"
+        Whether a scale of its own spans a map's last frame or all its frames.
+    flag_text : str
+        The legend of flagged cells, with ``{}`` for the percentage.
+    units : mapping of str to str
+        How the colour bars name each choice of the knob ``unit``.
+    """
+
+    family: Literal["classes", "normal"]
+    ensembles: Sequence[Ensemble]
+    noise_top: float | None = None
+    noise_panels: Sequence[int] = ()
+    span: float = 1e-8
+    from_zero: bool = False
+    own: Literal["last", "all"] = "last"
+    flag_text: str = ""
+    units: dict[str, str] = {}  # noqa: RUF012 - never written to
+
+
+def chosen_stages(
+    plan: str, trees: int, *, step: int, start: float, burn_in: int, cycle: int, shown: int | None
+) -> Ints:
+    """Return after how many trees one model gives a member: JavaScript's rule, in Python.
+
+    The same as `gbuq_core.boosting.plan.truncation_points` and ``cycle_ends``, but empty where
+    these refuse; of more than ``shown`` the last ones.
+
+    Examples
+    --------
+    >>> given = {"step": 50, "start": 0.5, "burn_in": 2, "cycle": 40, "shown": None}
+    >>> chosen_stages("truncation", 200, **given).tolist()
+    [150, 200]
+    >>> chosen_stages("cycles", 200, **{**given, "shown": 2}).tolist()
+    [160, 200]
+    """
+    check_choice("plan", plan, PLANS[1:])
+    if plan == "truncation":
+        every, first = step, math.floor(start * trees / step + 1e-9) + 1
+    else:
+        every, first = cycle, burn_in + 1
+    points = np.arange(first, trees // every + 1) * every
+    return points[-shown:] if shown else points
+
+
+def knob_headers(knobs: Sequence[LiveKnob]) -> list[dict[str, Any]]:
+    """Return what the renderer needs of the knobs.
+
+    Raises
+    ------
+    InvalidData
+        If JavaScript knows nothing to do with a knob.
+
+    Examples
+    --------
+    >>> from gbuq_core.figures.handles import live_knob
+    >>> from gbuq_core.knobs import Knob
+    >>> log = live_knob(Knob("log", "Log", "switch", False), True)
+    >>> knob_headers([log])[0]["choices"]
+    [False, True]
+    """
+    for knob in knobs:
+        if knob.key not in MOVES:
+            raise InvalidData(f"No picture can follow a knob called {knob.key!r}.")
+    return [{**knob.spec, "choices": list(knob.choices)} for knob in knobs]
+
+
+def live_header(live: Live) -> dict[str, Any]:
+    """Return how the maps follow the knobs, without the members."""
+    return {
+        "family": live.family,
+        "members": members_digest(live),
+        "ensembles": [
+            {
+                "plan": check_choice("plan", one.plan, PLANS),
+                "cycle": int(one.cycle),
+                "stages": np.asarray(one.stages).tolist(),
+                "models": int(np.shape(one.members)[1]),
+                "outputs": int(np.shape(one.members)[3]),
+                "frameTrees": np.asarray(one.frame_trees).tolist(),
+                "panels": list(one.panels),
+            }
+            for one in live.ensembles
+        ],
+        "noiseTop": live.noise_top,
+        "noisePanels": list(live.noise_panels),
+        "span": live.span,
+        "fromZero": live.from_zero,
+        "own": live.own,
+        "flagText": live.flag_text,
+        "units": dict(live.units),
+    }
+
+
+def members_digest(live: Live) -> str:
+    """Return the name under which the browser keeps the members of these methods."""
+    found = blake2b(live.family.encode(), digest_size=8)
+    for one in live.ensembles:
+        members = np.asarray(one.members)
+        found.update(repr((one.plan, np.asarray(one.stages).tolist(), members.shape)).encode())
+        # Megabytes in every run: a checksum of all, and a digest of a few thousand numbers.
+        flat = np.ascontiguousarray(members).reshape(-1)
+        found.update(zlib.crc32(flat.view(np.uint8).data).to_bytes(4, "little"))
+        found.update(np.ascontiguousarray(flat[:: max(1, flat.size // 4096)]).tobytes())
+    return found.hexdigest()
+
+
+def encode_members(live: Live) -> bytes:
+    """Pack the members for the browser, in the layout of `encode_sheet`; sent once a fit.
+
+    Class probabilities are unsigned 16-bit steps without the last class, ``[stage, model, class,
+    cell]``; means and variances float32, ``[stage, model, output, cell]``.
+
+    Examples
+    --------
+    >>> members = np.array([[[[0.5, 0.25, 0.25]]]])
+    >>> one = Ensemble("models", [10], members, [10], (0, 1, 2))
+    >>> decode_members(encode_members(Live("classes", [one])))[0].round(4).tolist()
+    [[[[0.5, 0.25, 0.25]]]]
+    """
+    parts, blobs, size = [], [], 0
+    for one in live.ensembles:
+        members = np.moveaxis(np.asarray(one.members), -1, -2)
+        codes = _as_steps(members) if live.family == "classes" else members.astype("<f4")
+        data = np.ascontiguousarray(codes).tobytes()
+        kind = "u2" if live.family == "classes" else "f4"
+        blobs.append({"at": size, "n": codes.size, "type": kind, "shape": list(codes.shape)})
+        data += b"\0" * (-len(data) % 4)
+        parts.append(data)
+        size += len(data)
+    header = {"store": members_digest(live), "family": live.family, "members": blobs}
+    packed = json.dumps(header).encode()
+    packed += b" " * (-len(packed) % 4)
+    return struct.pack("<I", len(packed)) + packed + b"".join(parts)
+
+
+def decode_members(data: bytes) -> list[npt.NDArray[np.float64]]:
+    """Read what `encode_members` wrote, as the browser does: for tests of pages.
+
+    Returns
+    -------
+    list of (n_stages, n_models, n_cells, n_outputs) array
+        The last class of probabilities is what is left of one.
+    """
+    (length,) = struct.unpack_from("<I", data)
+    header = json.loads(data[4 : 4 + length])
+    found = []
+    for blob in header["members"]:
+        kind = "<u2" if blob["type"] == "u2" else "<f4"
+        codes = np.frombuffer(data, kind, blob["n"], 4 + length + blob["at"]).astype(np.float64)
+        values = np.moveaxis(codes.reshape(blob["shape"]), -1, -2)
+        if header["family"] == "classes":
+            values = values / _TOP
+            values = np.concatenate([values, 1.0 - values.sum(axis=-1, keepdims=True)], axis=-1)
+        found.append(values)
+    return found
+
+
+def _as_steps(members: npt.NDArray[Any]) -> npt.NDArray[np.uint16]:
+    """Steps of all classes but the last; rounding never takes more than all of them have."""
+    codes = np.rint(members[..., :-1, :] * np.float64(_TOP)).astype(np.int64)
+    left = np.full(codes[..., 0, :].shape, _TOP)
+    for k in range(codes.shape[-2]):
+        np.minimum(codes[..., k, :], left, out=codes[..., k, :])
+        left -= codes[..., k, :]
+    return codes.astype("<u2")
+
+
+def check_live(live: Live, n_panels: int, n_frames: int) -> None:
+    """Refuse members that do not belong to the panels and frames of a sheet.
+
+    Raises
+    ------
+    InvalidData
+        With one sentence.
+    """
+    for one in live.ensembles:
+        shape = np.shape(one.members)
+        if len(shape) != 4 or shape[0] != np.size(one.stages):
+            raise InvalidData("Members are numbered by stage, model, cell and output.")
+        if np.size(one.frame_trees) != n_frames:
+            raise InvalidData(f"Members know {np.size(one.frame_trees)} of {n_frames} frames.")
+        for panel in one.panels:
+            check_number("panels", panel, 0, n_panels - 1, integer=True)

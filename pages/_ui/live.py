@@ -1,0 +1,68 @@
+"""What a picture with knobs of its own needs from its page: them, and the members once a fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import streamlit as st
+
+from gbuq_core.figures.canvas.live import Live, encode_members, members_digest
+from gbuq_core.figures.canvas.renderer import members_source
+from gbuq_core.figures.handles import LiveKnob, live_knob
+from gbuq_core.knobs import Knob, choice_text
+from pages._ui.controls import is_shown
+from pages._ui.kept import kept
+from pages._ui.url_state import PageState
+
+_MEMBERS = st.components.v2.component("gbuq_members", js=members_source(), isolate_styles=True)
+
+
+def live_knobs(
+    knobs: Iterable[Knob], values: Mapping[str, Any], brief: Mapping[str, str]
+) -> list[LiveKnob]:
+    """The knobs that the picture's bar shows with these values, under their brief names.
+
+    Examples
+    --------
+    >>> flag = Knob("flag", "Flag", "ladder", 0, choices=(0, 5), unit="%", group="picture")
+    >>> live_knobs([flag, Knob("seed", "Seed", "integer", 0, 0, 9)], {"flag": 5}, {})[0].texts
+    ('0 %', '5 %')
+    """
+    found = []
+    for knob in knobs:
+        if knob.group != "picture" or not is_shown(knob, values):
+            continue
+        shares = [f"{choice_text(one)} %" for one in knob.choices] if knob.unit == "%" else ()
+        value = _on_step(knob, values.get(knob.key, knob.default))
+        one = live_knob(knob, value, label=brief.get(knob.key, knob.label), texts=shares)
+        found.append(one._replace(help=f"{knob.label}. {knob.help}" if knob.help else knob.label))
+    return found
+
+
+def _on_step(knob: Knob, value: Any) -> Any:
+    """A number of a link may be off its step by rounding."""
+    if knob.kind != "number" or not knob.step:
+        return value
+    low = knob.low or 0.0
+    return round(low + round((value - low) / knob.step) * knob.step, 12)
+
+
+def moved(page: PageState, before: SimpleNamespace, now: SimpleNamespace) -> bool:
+    """Whether a knob of the picture was let go since the whole page ran: a fragment asks for it."""
+    keys = [knob.key for knob in page.knobs if knob.group == "picture"]
+    return any(getattr(before, key) != getattr(now, key) for key in keys)
+
+
+def send_members(live: Live | None, name: str) -> None:
+    """Send the members of a picture; the browser gets them again only after a new fit.
+
+    Draw it after everything else: the picture itself does not wait for them.
+    """
+    if live is None or not live.ensembles:
+        return
+    digest = members_digest(live)
+    data = kept(f"{name}-members", [], digest, lambda: encode_members(live))
+    with st.container(key=f"unseen-{name}-members"):
+        _MEMBERS(key=f"{name}-members", data=data)
