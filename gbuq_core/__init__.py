@@ -15,6 +15,7 @@ from gbuq_core.boosting import (  # noqa: E402
 )
 from gbuq_core.calibration import CalibratedRegressor  # noqa: E402
 from gbuq_core.distribution import Distribution  # noqa: E402
+from gbuq_core.experiments.seeds import count_verdicts, run_over_seeds  # noqa: E402
 from gbuq_core.ibug import IBUGRegressor  # noqa: E402
 from gbuq_core.loading import load  # noqa: E402
 from gbuq_core.macau import MacauClassifier, MacauRegressor  # noqa: E402
@@ -60,6 +61,7 @@ __all__ = [
     "VariationalSoftTreeClassifier",
     "VariationalSoftTreeRegressor",
     "VirtualEnsemble",
+    "count_verdicts",
     "decompose_classification",
     "decompose_regression",
     "find_smallest_change",
@@ -74,6 +76,7 @@ __all__ = [
     "make_spiral",
     "make_step",
     "make_tails",
+    "run_over_seeds",
     "sample_mixture",
     "scorer",
     "tune_soft_tree",

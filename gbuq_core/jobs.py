@@ -5,6 +5,9 @@ browser tab) has one slot for each result it shows. A new key in a slot replaces
 job in no slot is stopped. Results are kept while a user shows them; the latest ones are kept
 longer.
 
+A result that nobody waits for, such as verdicts over ten seeds, is asked for in the background: one
+thread computes such results one by one, and rests while any other job runs or waits.
+
 From below: `gbuq_core.resources` tells how many cores and how much memory there are,
 `gbuq_core.progress` what a fit calls between two kernel chunks, `gbuq_core.parallel` spreads work
 over the one thread pool. What estimators need of them can be imported from here.
@@ -14,11 +17,16 @@ No lock is held while anything is computed.
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 import time
 import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
 from types import TracebackType
 from typing import Any, Literal
 
@@ -26,6 +34,7 @@ from gbuq_core.errors import Cancelled, MemoryLimitExceeded
 from gbuq_core.parallel import POOL, parallel_map
 from gbuq_core.progress import Place, Progress, advance, at, here, stage, tick
 from gbuq_core.resources import (
+    INHERITED_N_JOBS,
     available_memory_bytes,
     check_memory,
     effective_n_jobs,
@@ -51,6 +60,19 @@ __all__ = [
 
 State = Literal["queued", "running", "done", "failed", "cancelled"]
 
+_LOWEST_PRIORITY = 19  # of the scheduler: it gives such a thread the time that is left
+_LOOK_SECONDS = 0.25  # how long a job in the background may miss that it can go on
+
+
+def _step_back() -> None:
+    """Lower the priority of the calling thread, where a system can do this for one thread."""
+    if sys.platform == "linux":
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LOWEST_PRIORITY)
+
+
+_BACKGROUND = ThreadPoolExecutor(1, thread_name_prefix="gbuq-background", initializer=_step_back)
+
 
 class Job:
     """One result being computed: its progress, its state, and at the end its value or its error.
@@ -63,10 +85,16 @@ class Job:
         A stopped job becomes "cancelled" at its next tick.
     error : BaseException or None
         Why a failed job failed.
+    background : bool
+        Whether it rests while other jobs run or wait.
+    so_far : object
+        What the computation has found so far, if it says so by setting this.
     """
 
-    def __init__(self, key: Hashable, total: float = 1.0) -> None:
+    def __init__(self, key: Hashable, total: float = 1.0, background: bool = False) -> None:
         self.key = key
+        self.background = background
+        self.so_far: Any = None
         self.state: State = "queued"
         self.error: BaseException | None = None
         self.users: set[tuple[Hashable, str]] = set()  # guarded by the runner's lock
@@ -194,15 +222,16 @@ class JobRunner:
     def __init__(self, max_results: int = 64, max_bytes: int = 512 * 2**20) -> None:
         self._max_results, self._max_bytes = max_results, max_bytes
         self._lock = threading.Lock()
+        self._ended = threading.Condition(self._lock)
         self._live: dict[Hashable, Job] = {}
         self._finished: OrderedDict[Hashable, Job] = OrderedDict()
         self._slots: dict[Hashable, dict[str, Job]] = {}
 
     @property
     def busy(self) -> bool:
-        """Whether somebody waits for a result."""
+        """Whether somebody waits for a result. Nobody waits for one in the background."""
         with self._lock:
-            return bool(self._live)
+            return self._waited_for()
 
     def want(
         self,
@@ -211,6 +240,7 @@ class JobRunner:
         fn: Callable[[Job], Any],
         total: float = 1.0,
         slot: str = "main",
+        background: bool = False,
     ) -> Job:
         """Return the job that computes ``key``; start it if no user has asked for it yet.
 
@@ -227,6 +257,9 @@ class JobRunner:
         slot : str
             Where the user shows it. A new key replaces the slot's older one. The older job is
             stopped unless another user wants it.
+        background : bool
+            Compute it on the one thread for results that nobody waits for. It works while no other
+            job runs or waits, and takes up a result in progress at its next tick.
 
         Returns
         -------
@@ -244,13 +277,13 @@ class JobRunner:
                 job = known
             fresh = job is None
             if job is None:
-                job = self._live[key] = Job(key, total)
+                job = self._live[key] = Job(key, total, background)
             slots[slot] = job
             job.users.add((user, slot))
             if held is not None and held is not job:
                 self._drop(held, user, slot)
         if fresh:
-            POOL.submit(self._run, job, fn)
+            (_BACKGROUND if background else POOL).submit(self._run, job, fn)
         return job
 
     def release(self, user: Hashable, slots: Iterable[str] | None = None) -> None:
@@ -325,16 +358,37 @@ class JobRunner:
         if self._live.get(job.key) is job:
             del self._live[job.key]
             job.stop()
+            self._ended.notify_all()
         elif self._finished.get(job.key) is job:
             self._evict()
+
+    def _waited_for(self) -> bool:
+        """Whether a job runs or waits that is not in the background (the lock is held)."""
+        return any(not job.background for job in self._live.values())
+
+    def _give_way(self, job: Job) -> None:
+        """Rest while other jobs run or wait, unless this one is stopped.
+
+        The program ends without waiting for a result that nobody waits for.
+        """
+        with self._ended:
+            while self._waited_for() and not job.stopped:
+                self._ended.wait(_LOOK_SECONDS)
+        if not threading.main_thread().is_alive():
+            raise Cancelled
 
     def _run(self, job: Job, fn: Callable[[Job], Any]) -> None:
         if not job._begin():
             return
         value: Any = None
         error: BaseException | None = None
+        checks: tuple[Callable[[], None], ...] = (job.check,)
+        if job.background:
+            checks = (partial(self._give_way, job), job.check)
+            INHERITED_N_JOBS.set(1)  # the thread is this kind of job's own
         try:
-            with at(Place(job, job._progress, (job.check,))):
+            with at(Place(job, job._progress, checks)):
+                here().check()
                 value = fn(job)
                 job.check()  # a fit that swallowed `Cancelled` may be half done
             job._size = held_bytes(value)
@@ -348,6 +402,7 @@ class JobRunner:
         with self._lock:
             if self._live.get(job.key) is job:
                 del self._live[job.key]
+                self._ended.notify_all()
             if error is None and job.stopped:  # its last user left a moment ago
                 error = Cancelled()
             if error is None:

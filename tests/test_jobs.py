@@ -353,3 +353,42 @@ def test_many_users_at_once_get_right_results_and_leave_nothing_behind(runner):
     assert runner._live == {}
     assert runner._slots == {}
     assert all(not job.users for job in runner._finished.values())
+
+
+def test_a_job_in_the_background_rests_while_another_one_runs(runner):
+    steps, go_on, begun = [], threading.Event(), threading.Event()
+
+    def quiet(job):
+        begun.set()
+        steps.append("begins")
+        assert go_on.wait(HANG)
+        tick(0)  # rests here
+        steps.append("ends")
+        job.so_far = 7
+        return resources.effective_n_jobs(None)
+
+    job = runner.want("ann", "quiet", quiet, slot="seeds", background=True)
+    assert begun.wait(HANG)
+    assert not runner.busy  # nobody waits for it
+    other, fit = start(runner, "ann", "loud")
+    go_on.set()
+    assert not job.wait(0.3)
+    assert steps == ["begins"]
+    runner.release("ann", ["main"])
+    assert_cancelled(other, fit)
+    assert job.result(HANG) == 1  # thread
+    assert (steps[-1], job.so_far) == ("ends", 7)
+    assert runner.want("bob", "quiet", quiet, slot="seeds", background=True) is job
+
+
+def test_a_job_that_rests_can_be_stopped(runner):
+    loud, fit = start(runner, "ann", "loud")
+    compute = Counted()
+    quiet = runner.want("ann", "quiet", compute, slot="seeds", background=True)
+    assert not quiet.wait(0.1)
+    runner.release("ann", ["seeds"])
+    assert quiet.wait(HANG)
+    assert quiet.state == "cancelled"
+    assert compute.calls == 0
+    runner.release("ann")
+    assert_cancelled(loud, fit)

@@ -281,14 +281,14 @@ def what_reproduces(claims: Sequence[Claim], scores: Sequence[HeteroscedasticSco
     """Counts of the verdicts, the statements that fail, and the largest differences."""
     by = {
         verdict: [claim for claim in claims if claim.verdict == verdict]
-        for verdict in ("holds", "nearly", "does not hold")
+        for verdict in ("holds", "partly", "does not hold")
     }
     parts = [
-        f"Of {len(claims)} statements, {len(by['holds'])} hold here, {len(by['nearly'])} nearly "
+        f"Of {len(claims)} statements, {len(by['holds'])} hold here, {len(by['partly'])} partly "
         f"hold and {len(by['does not hold'])} do not."
     ]
     parts += [f"Does not hold: {claim.paper} Here: {claim.here}" for claim in by["does not hold"]]
-    parts += [f"Nearly holds: {claim.paper}" for claim in by["nearly"]]
+    parts += [f"Partly holds: {claim.paper}" for claim in by["partly"]]
     known = [s for s in scores if not np.isnan(s.crps + s.paper_crps)]
     if known:
         off = max(known, key=lambda s: abs(s.crps - s.paper_crps))

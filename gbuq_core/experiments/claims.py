@@ -1,29 +1,199 @@
-"""A paper's statement held against what came out here: the statement, the numbers, the verdict."""
+"""A paper's statement compared with the results here: the statement, the numbers, the verdict.
+
+All experiments use one scale of verdicts, `VERDICTS`. A `Threshold` says what a number has to
+reach, and a claim carries it in words.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gbuq_core.presentation import short
 
-VERDICTS = ("holds", "nearly", "does not hold")
+# The only scale: from agreement to disagreement, and results beyond what the paper says.
+VERDICTS = ("holds", "partly", "does not hold", "more than claimed")
+ANSWERS: Mapping[str, str] = {  # what a verdict says to a question
+    "holds": "yes",
+    "partly": "partly",
+    "does not hold": "no",
+    "more than claimed": "more than claimed",
+}
 
 
 class Claim(NamedTuple):
     """A sentence of a paper, what came out here, and whether it agrees.
 
-    ``verdict`` is one of `VERDICTS`; ``here`` has to say what the verdict says, whatever it is.
+    Attributes
+    ----------
+    paper, here : str
+        The statement and the result. ``here`` says what the verdict says, whatever it is.
+    verdict : str
+        One of `VERDICTS`.
+    threshold : str
+        A sentence: what holds, and what holds partly.
+    value : str
+        The number that the verdict is about, with its name: "AUROC 0.49".
+    key : str
+        Names the statement among those of its experiment, with any seed.
+    chip : str
+        The statement in a few words; empty if it is none of the main ones.
     """
 
     paper: str
     here: str
     verdict: str
+    threshold: str = ""
+    value: str = ""
+    key: str = ""
+    chip: str = ""
+
+    @property
+    def answer(self) -> str:
+        """The claim in a few words with its answer and its number.
+
+        >>> Claim("", "", "does not hold", value="AUROC 0.49", chip="KU finds far cells").answer
+        'KU finds far cells: no, AUROC 0.49'
+        """
+        said = f"{self.chip}: {ANSWERS[self.verdict]}"
+        return f"{said}, {self.value}" if self.value else said
+
+
+class Threshold(NamedTuple):
+    """What a number has to reach.
+
+    Attributes
+    ----------
+    what : str
+        What the number is.
+    whole, part : float
+        Where the statement holds and where it holds partly. If ``whole`` is below ``part``, the
+        number must not be larger than they are.
+    more : float or None
+        Beyond it, the result is more than claimed.
+    unit : str
+        Follows the numbers, with its blank: " nats".
+    times : float
+        Numbers are written so many times as large: 100 for percent.
+    digits : int
+        Significant digits of a number that is judged.
+
+    Examples
+    --------
+    >>> auroc = Threshold("AUROC", 0.8, 0.6)
+    >>> auroc.judge(0.7), auroc.text
+    ('partly', 'Holds if the AUROC is at least 0.8, partly from 0.6.')
+    >>> share = Threshold("share", 0.5, 0.75, unit=" %", times=100)
+    >>> share.judge(0.4), share.text
+    ('holds', 'Holds if the share is at most 50 %, partly up to 75 %.')
+    >>> modes = Threshold("number of modes", 7, 3.5, more=8)
+    >>> modes.judge(23), modes.text[-37:]
+    ('more than claimed', 'More than 8 is more than was claimed.')
+    """
+
+    what: str
+    whole: float
+    part: float
+    more: float | None = None
+    unit: str = ""
+    times: float = 1.0
+    digits: int = 2
+
+    def judge(self, value: float) -> str:
+        """The verdict on a number; NaN, a comparison with nothing, does not hold."""
+        if self.more is not None and value > self.more:
+            return "more than claimed"
+        if self.whole < self.part:
+            return verdict_of(-value, -self.whole, -self.part)
+        return verdict_of(value, self.whole, self.part)
+
+    @property
+    def text(self) -> str:
+        """The threshold as a sentence."""
+        whole, part = self.write(self.whole), self.write(self.part)
+        if self.whole < self.part:
+            said = f"Holds if the {self.what} is at most {whole}, partly up to {part}."
+        elif self.whole > self.part:
+            said = f"Holds if the {self.what} is at least {whole}, partly from {part}."
+        else:
+            said = f"Holds if the {self.what} is at least {whole}."
+        if self.more is not None:
+            said += f" More than {self.write(self.more)} is more than was claimed."
+        return said
+
+    def write(self, value: float, places: int = 3) -> str:
+        """A number with its unit."""
+        return short(self.times * value, places) + self.unit
+
+
+def judged(
+    paper: str,
+    here: str,
+    value: float,
+    threshold: Threshold,
+    *,
+    key: str,
+    chip: str = "",
+    name: str | None = None,
+) -> Claim:
+    """A claim with the verdict of a threshold on a number.
+
+    Parameters
+    ----------
+    paper, here, key, chip : str
+        As in `Claim`.
+    value : float
+        The number that the verdict is about.
+    threshold : Threshold
+    name : str or None
+        What a chip and a dot call the number; None for the threshold's ``what``.
+
+    Examples
+    --------
+    >>> auroc = Threshold("AUROC", 0.8, 0.6)
+    >>> claim = judged("KU finds OOD.", "AUROC 0.494.", 0.494, auroc, key="k")
+    >>> claim.verdict, claim.value
+    ('does not hold', 'AUROC 0.49')
+    """
+    name = threshold.what if name is None else name
+    return Claim(
+        paper,
+        here,
+        threshold.judge(value),
+        threshold.text,
+        f"{name} {threshold.write(value, threshold.digits)}".strip(),
+        key,
+        chip,
+    )
+
+
+def claim_table(claims: Sequence[Claim], head: str = "The paper") -> list[tuple[str, ...]]:
+    """The claims as rows of a table; first the headings.
+
+    Examples
+    --------
+    >>> claim_table([Claim("It is.", "It is.", "holds", "Holds if it is.")])[1]
+    ('It is.', 'It is. Holds if it is.', 'holds')
+    """
+    rows = [(one.paper, f"{one.here} {one.threshold}".strip(), one.verdict) for one in claims]
+    return [(head, "Here", "Verdict"), *rows]
+
+
+def chips_of(claims: Sequence[Claim], most: int = 3) -> tuple[Claim, ...]:
+    """The first claims that have a chip.
+
+    Examples
+    --------
+    >>> claims = [Claim("", "", "holds", chip=chip) for chip in ("A", "", "B", "C", "D")]
+    >>> [claim.chip for claim in chips_of(claims)]
+    ['A', 'B', 'C']
+    """
+    return tuple(claim for claim in claims if claim.chip)[:most]
 
 
 def verdict_of(value: float, whole: float, part: float) -> str:
-    """Whether a value reaches the level that counts as agreeing, or the one that nearly does.
+    """Whether a value reaches the level that counts as agreeing, or the one that partly does.
 
     Parameters
     ----------
@@ -35,9 +205,9 @@ def verdict_of(value: float, whole: float, part: float) -> str:
     Examples
     --------
     >>> verdict_of(0.9, 0.8, 0.6), verdict_of(0.7, 0.8, 0.6), verdict_of(0.5, 0.8, 0.6)
-    ('holds', 'nearly', 'does not hold')
+    ('holds', 'partly', 'does not hold')
     """
-    return "holds" if value >= whole else "nearly" if value >= part else "does not hold"
+    return "holds" if value >= whole else "partly" if value >= part else "does not hold"
 
 
 def other_settings(settings: Any, paper: Any, names: Mapping[str, str]) -> list[str]:
@@ -51,18 +221,24 @@ def other_settings(settings: Any, paper: Any, names: Mapping[str, str]) -> list[
 
     Examples
     --------
-    >>> mine, theirs = Claim("", "", "holds"), Claim("", "", "nearly")
+    >>> mine, theirs = Claim("", "", "holds"), Claim("", "", "partly")
     >>> other_settings(mine, theirs, {"here": "here", "verdict": "verdict"})
-    ['verdict holds (there nearly)']
+    ['verdict holds (there partly)']
     """
     return [
-        f"{name} {_plain(getattr(settings, field))} (there {_plain(getattr(paper, field))})"
+        f"{name} {write_setting(getattr(settings, field))} "
+        f"(there {write_setting(getattr(paper, field))})"
         for field, name in names.items()
         if getattr(settings, field) != getattr(paper, field)
     ]
 
 
-def _plain(value: object) -> str:
+def write_setting(value: object) -> str:
+    """A setting as people write it.
+
+    >>> write_setting(None), write_setting(True), write_setting(0.5), write_setting(1500)
+    ('automatic', 'on', '0.5', '1,500')
+    """
     if value is None:
         return "automatic"
     if isinstance(value, bool):

@@ -307,16 +307,16 @@ def test_what_is_said_of_coverage_depends_on_the_thirds():
 
 
 def test_what_is_said_of_the_table_names_what_fails_and_where():
-    claims = [Claim("P.", "H.", verdict) for verdict in ("holds", "nearly", "does not hold")]
+    claims = [Claim("P.", "H.", verdict) for verdict in ("holds", "partly", "does not hold")]
     one = score("A", crps=0.4, auroc=judged(("total", 0.7, 0.2), ("data", 0.5, 0.5)))
     told = answers.what_reproduces(claims, [one, score("B")])
     assert told.startswith(
-        "Of 3 statements, 1 hold here, 1 nearly hold and 1 do not. Does not hold: P. Here: H."
+        "Of 3 statements, 1 hold here, 1 partly hold and 1 do not. Does not hold: P. Here: H."
     )
-    assert "Nearly holds: P. A has the largest difference in CRPS: 0.40 here and 0.30" in told
+    assert "Partly holds: P. A has the largest difference in CRPS: 0.40 here and 0.30" in told
     assert "Of 2 AUROCs, 1 are within 0.05" in told
     assert told.endswith("total of A, 0.70 instead of 0.20.")
     nothing = score("I", crps=np.nan)
     assert answers.what_reproduces([], [nothing]) == (
-        "Of 0 statements, 0 hold here, 0 nearly hold and 0 do not."
+        "Of 0 statements, 0 hold here, 0 partly hold and 0 do not."
     )

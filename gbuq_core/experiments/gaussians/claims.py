@@ -6,14 +6,22 @@ agrees with its verdict.
 
 from __future__ import annotations
 
-from gbuq_core.experiments.claims import VERDICTS, Claim, verdict_of
-from gbuq_core.experiments.gaussians.fit import GaussiansRun, SamplerRun
-from gbuq_core.experiments.gaussians.plan import GaussiansSettings, SamplerPlan
+from dataclasses import replace
+
+from gbuq_core.experiments.claims import VERDICTS, Claim, Threshold, judged, verdict_of
+from gbuq_core.experiments.gaussians.fit import GaussiansRun, SamplerRun, run_gaussians
+from gbuq_core.experiments.gaussians.plan import (
+    GaussiansSettings,
+    SamplerPlan,
+    estimate_sampler_seconds,
+    plan_sampler,
+)
 from gbuq_core.experiments.gaussians.scores import (
     SamplerScores,
     chains_text,
     score_sampler,
 )
+from gbuq_core.experiments.seeds import SeedStudy, shrink
 from gbuq_core.presentation import digits, percent, short
 from gbuq_core.sampling import SAMPLERS
 from gbuq_core.sampling.chains import VISIT_SAMPLES
@@ -28,6 +36,13 @@ BLURRED, CLEAR = 0.5, 0.6
 # Relative difference of the modes explored. Over 60 starts single chains of clr-SGLD differ from
 # each other by up to 0.08 and of cg-SGLD by up to 0.16.
 SIMILAR, NEARLY_SIMILAR = 0.2, 0.4
+
+_TRAPPED = Threshold("number of modes visited", TRAPPED, NEARLY_TRAPPED)
+_EXPLORES = Threshold(
+    "number of modes visited", PAPER_MODES, PAPER_MODES / 2, more=MOST_PAPER_MODES
+)
+_ALIKE = Threshold("difference of the modes explored", SIMILAR, NEARLY_SIMILAR, unit=" %",
+                   times=100.0)  # fmt: skip
 
 
 def check_claims(race: GaussiansRun) -> tuple[Claim, ...]:
@@ -80,10 +95,10 @@ def _can_visit(run: SamplerRun) -> bool:
 
 def _claim_of_trapping(scores: SamplerScores, race: GaussiansRun) -> Claim:
     visited, n_modes = scores.modes_visited, race.truth.n_modes
-    verdict = verdict_of(-visited, -TRAPPED, -NEARLY_TRAPPED)
+    verdict = _TRAPPED.judge(visited)
     said = {
         "holds": "it stays where it fell",
-        "nearly": "it gets out, but not far",
+        "partly": "it gets out, but not far",
         "does not hold": "it is not trapped",
     }[verdict]
     if visited < 1:
@@ -93,6 +108,10 @@ def _claim_of_trapping(scores: SamplerScores, race: GaussiansRun) -> Claim:
         f"SGLD visits {visited:g} of {n_modes} modes{chains_text(race)} and changes its mode "
         f"{digits(scores.mode_changes)} times: {said}.",
         verdict,
+        f"{_TRAPPED.text} It must visit one.",
+        f"{visited:g} modes",
+        "trapped",
+        "SGLD is trapped",
     )
 
 
@@ -124,25 +143,41 @@ def _claim_of_noise(scores: SamplerScores, race: GaussiansRun) -> Claim | None:
             here += f" It samples the density at {settings.noise_nsgld**2:g} times the temperature."
     else:
         here += f": it explores {'hardly' if verdict == 'holds' else 'little'} more."
-    return Claim("Increasing the noise scale does not solve the problem.", here, verdict)
+    return Claim(
+        "Increasing the noise scale does not solve the problem.",
+        here,
+        verdict,
+        f"Holds if N-SGLD visits at most {NEARLY_TRAPPED} modes, partly below {PAPER_MODES}. It "
+        f"also holds if the share of its samples in modes is at most {100 * BLURRED:g} % of the "
+        f"target's own, partly up to {100 * CLEAR:g} %.",
+        f"{visited:g} modes, {percent(share)} in modes",
+        "noise",
+        "More noise does not help",
+    )
 
 
 def _claim_of_cycles(run: SamplerRun, scores: SamplerScores, race: GaussiansRun) -> Claim:
     label, visited = SAMPLERS[run.sampler].label, scores.modes_visited
-    verdict = verdict_of(visited, PAPER_MODES, PAPER_MODES / 2)
+    verdict = _EXPLORES.judge(visited)
     said = {
-        "holds": "more than in the paper" if visited > MOST_PAPER_MODES else "as in the paper",
-        "nearly": "fewer than in the paper",
+        "more than claimed": "more than in the paper",
+        "holds": "as in the paper",
+        "partly": "fewer than in the paper",
         "does not hold": "less than half of the paper's",
     }[verdict]
-    if verdict == "holds" and scores.share_in_modes < BLURRED * race.truth.share_in_modes:
-        verdict, said = "nearly", "but passes through them rather than locates them"
+    found = verdict in ("holds", "more than claimed")
+    if found and scores.share_in_modes < BLURRED * race.truth.share_in_modes:
+        verdict, said = "partly", "but passes through them rather than locates them"
     return Claim(
         f"{label} explores and locates roughly 7 to 8 different modes.",
         f"{label} visits {visited:g} of {race.truth.n_modes} modes{chains_text(race)}, {said}. It "
         f"keeps {_kept_text(run.plan)}; {percent(scores.share_in_modes)} of them lie in a mode, "
         f"with an occupancy error of {digits(scores.occupancy_error)}.",
         verdict,
+        f"{_EXPLORES.text} At least half as many samples as the target's own must lie in modes.",
+        f"{visited:g} modes",
+        f"cycles:{run.sampler}",
+        f"{label} finds 7 to 8 modes",
     )
 
 
@@ -160,13 +195,12 @@ def _claim_of_likeness(
     most = max(clr.modes_explored, cg.modes_explored)
     if most < PAPER_MODES / 2:
         return None
-    verdict = verdict_of(
-        -abs(clr.modes_explored - cg.modes_explored) / most, -SIMILAR, -NEARLY_SIMILAR
-    )
+    apart = abs(clr.modes_explored - cg.modes_explored) / most
+    verdict = _ALIKE.judge(apart)
     more = "cg-SGLD" if cg.modes_explored > clr.modes_explored else "clr-SGLD"
     said = {
         "holds": "much the same",
-        "nearly": f"{more} explores somewhat more",
+        "partly": f"{more} explores somewhat more",
         "does not hold": f"{more} explores far more",
     }[verdict]
     if clr_plan.exploration == cg_plan.exploration:
@@ -176,14 +210,17 @@ def _claim_of_likeness(
             f"cg-SGLD keeps {_kept_text(cg_plan)}, and clr-SGLD keeps {_kept_text(clr_plan)}. This "
             "affects the numbers that follow."
         )
-    return Claim(
+    return judged(
         "Cycles of the gradient's scale explore with effects similar to cycles of the step size.",
         f"Counting all steps, cg-SGLD visits {cg.modes_explored:g} of {race.truth.n_modes} modes "
         f"and clr-SGLD {clr.modes_explored:g}: {said}. {rules} Modes visited by kept samples: "
         f"{cg.modes_visited:g} and {clr.modes_visited:g}; in a mode: {percent(cg.share_in_modes)} "
         f"and {percent(clr.share_in_modes)}; KL to the target: {digits(cg.grid_kl)} and "
         f"{digits(clr.grid_kl)} nats.",
-        verdict,
+        apart,
+        _ALIKE,
+        key="alike",
+        name="difference",
     )
 
 
@@ -192,3 +229,23 @@ def _kept_text(plan: SamplerPlan) -> str:
     if not plan.exploration:
         return "all samples"
     return f"the samples after the first {short(100 * plan.exploration)} % of each cycle"
+
+
+def _seconds(settings: GaussiansSettings) -> float:
+    """Roughly what one seed takes on one thread."""
+    plans = (plan_sampler(settings, sampler) for sampler in settings.samplers)
+    return sum(estimate_sampler_seconds(plan) for plan in plans)
+
+
+STUDY = SeedStudy(
+    name="gaussians",
+    fit=run_gaussians,
+    claims=check_claims,
+    estimate=_seconds,
+    quicker=lambda settings, share: replace(
+        settings,
+        steps=shrink(settings.steps, share**0.5, 5000),
+        chains=shrink(settings.chains, share**0.5, 1),
+    ),
+    names={"steps": "steps", "chains": "chains"},
+)

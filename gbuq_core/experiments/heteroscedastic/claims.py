@@ -16,16 +16,23 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import spearmanr
 
-from gbuq_core.experiments.claims import Claim, other_settings, verdict_of
+from gbuq_core.experiments.claims import Claim, Threshold, judged, other_settings
 from gbuq_core.experiments.heteroscedastic.data import Array
-from gbuq_core.experiments.heteroscedastic.fit import HeteroscedasticRun
+from gbuq_core.experiments.heteroscedastic.fit import HeteroscedasticRun, run_heteroscedastic
+from gbuq_core.experiments.heteroscedastic.models import (
+    estimate_heteroscedastic_seconds,
+    estimate_measure_seconds,
+)
 from gbuq_core.experiments.heteroscedastic.plan import (
     METHODS,
     PAPER,
     SUPPORT,
     HeteroscedasticSettings,
+    plan_heteroscedastic,
+    plan_measure,
 )
 from gbuq_core.experiments.heteroscedastic.scores import HeteroscedasticScore, score_all
+from gbuq_core.experiments.seeds import SeedStudy, shrink
 from gbuq_core.presentation import short
 
 # What counts as agreement. The paper has a picture and a table, so these limits are this project's.
@@ -53,6 +60,23 @@ _KNOBS = {
     "ood_rows": "foreign rows",
     "test_rows": "test rows",
 }
+_CAPTURED = Threshold("CRPS above the truth's", CAPTURES, HARDLY_CAPTURES)
+_CALLED = Threshold("share of data uncertainty", CALLED_DATA, HARDLY_CALLED_DATA, unit=" %",
+                    times=100.0)  # fmt: skip
+_SEPARATED = Threshold("AUROC", SEPARATES, HARDLY_SEPARATES, digits=3)
+_STRAIGHT = Threshold("share explained by a straight line", RISES_LINEARLY, HARDLY_LINEARLY,
+                      unit=" %", times=100.0)  # fmt: skip
+_KNOWN = Threshold("AUROC", KNOWS, HARDLY_KNOWS)
+_BLIND = Threshold("AUROC", BLIND, HARDLY_BLIND)
+_CHANCE = Threshold("distance of the AUROC from 0.5", CHANCE, HARDLY_CHANCE)
+_OVER = Threshold("overestimation", OFF, HARDLY_OFF, unit=" %", times=100.0)
+_UNDER = Threshold("underestimation", OFF, HARDLY_OFF, unit=" %", times=100.0)
+_HALF = Threshold("share of the noise std", HALF, HARDLY_HALF, unit=" %", times=100.0)
+_NEAR = Threshold("distance of a coverage from its level", NEAR, HARDLY_NEAR, unit=" points",
+                  times=100.0)  # fmt: skip
+_FOLLOWED = Threshold("error of the std", FOLLOWS, HARDLY_FOLLOWS, unit=" % of the noise",
+                      times=100.0)  # fmt: skip
+_ORDERED = Threshold("share of the pairs in the paper's order", 1.0, 0.6, unit=" %", times=100.0)
 _OF_METHODS = ("trees", "subsample", "max_leaves", "min_child_samples")
 
 
@@ -177,63 +201,82 @@ def _claims_of_noise(found: Mapping[str, HeteroscedasticScore]) -> list[Claim]:
     if "gnll" in found:
         error, noise = found["gnll"].std_error, found["gnll"].mean_noise
         claims.append(
-            Claim(
+            judged(
                 "GNLL captures noise that grows linearly (section 4.1).",
                 f"The RMSE of its std is {short(error, 2)}, {100 * error / noise:.0f} % of the "
                 "mean noise std.",
-                verdict_of(-error / noise, -FOLLOWS, -HARDLY_FOLLOWS),
+                error / noise,
+                _FOLLOWED,
+                key="captures:gnll",
+                chip="GNLL follows the noise",
+                name="off by",
             )
         )
     return claims
 
 
 def _claims_of_macau(score: HeteroscedasticScore) -> list[Claim]:
-    called = Claim(
+    called = judged(
         f"{score.label} attributes the noise to data uncertainty (section 4.1).",
         f"Data uncertainty is {100 * score.data_share:.0f} % of the total variance on test rows.",
-        verdict_of(score.data_share, CALLED_DATA, HARDLY_CALLED_DATA),
+        score.data_share,
+        _CALLED,
+        key=f"called:{score.method}",
+        name="data share",
     )
     if math.isnan(score.paper_crps):
         return [called]
-    captured = Claim(
+    captured = judged(
         f"{score.label} captures the noise that grows with x (section 4.1; CRPS "
         f"{score.paper_crps:.2f}).",
         f"Its CRPS is {score.crps:.3f}, {score.excess:.3f} above that of the true distribution "
         f"({score.truth_crps:.3f}). The RMSE of its std is {score.std_error:.2f}.",
-        verdict_of(-score.excess, -CAPTURES, -HARDLY_CAPTURES),
+        score.excess,
+        _CAPTURED,
+        key=f"captures:{score.method}",
+        chip=f"{score.label} follows the noise",
+        name="excess CRPS",
     )
     return [captured, called]
 
 
 def _claim_of_forest(score: HeteroscedasticScore) -> Claim:
     crps = "" if math.isnan(score.paper_crps) else f"; CRPS {score.paper_crps:.2f}"
-    return Claim(
+    return judged(
         "The spread between the trees of a random forest does not capture the noise (section "
         f"4.1{crps}).",
         f"Its std is {100 * score.noise_ratio:.0f} % of the noise std. Its CRPS is "
         f"{score.crps:.3f}, {score.excess:.3f} above that of the true distribution.",
-        verdict_of(-score.noise_ratio, -HALF, -HARDLY_HALF),
+        score.noise_ratio,
+        _HALF,
+        key="forest",
+        name="share",
     )
 
 
 def _claim_of_scale(score: HeteroscedasticScore, sign: float) -> Claim:
     word = "over" if sign > 0.0 else "under"
-    return Claim(
+    return judged(
         f"{score.label} {word}estimates the noise (section 4.1).",
         f"On test rows its mean std is {score.mean_std:.3f} and the true one is "
         f"{score.mean_noise:.3f}. The ratio is {score.noise_ratio:.2f}.",
-        verdict_of(sign * (score.noise_ratio - 1.0), OFF, HARDLY_OFF),
+        sign * (score.noise_ratio - 1.0),
+        _OVER if sign > 0.0 else _UNDER,
+        key=f"scale:{score.method}",
     )
 
 
 def _claim_of_average(score: HeteroscedasticScore) -> Claim:
     worst = max(score.coverage, key=lambda found: abs(found.observed - found.level))
-    return Claim(
+    return judged(
         "Inductive conformal prediction captures the noise on average (section 4.1).",
         f"The interval farthest from its level holds {100 * worst.observed:.0f} % of test rows "
         f"instead of {100 * worst.level:.0f} %. All rows get the same std, with an RMSE of "
         f"{score.std_error:.2f}.",
-        verdict_of(-abs(worst.observed - worst.level), -NEAR, -HARDLY_NEAR),
+        abs(worst.observed - worst.level),
+        _NEAR,
+        key="average",
+        name="off by",
     )
 
 
@@ -250,30 +293,38 @@ def _claims_of_novelty(run: HeteroscedasticRun, score: HeteroscedasticScore) -> 
     if linear:
         straight, rising = min(ray.linear for ray in rays), min(ray.slope for ray in rays)
         claims.append(
-            Claim(
+            judged(
                 "Outside the rows, knowledge uncertainty of MACAU (linear) rises linearly "
                 "(section 4.1).",
                 f"A straight line explains {100 * rays[0].linear:.0f} % of its std on the left and "
                 f"{100 * rays[1].linear:.0f} % on the right. {_away_from_rows(rays)}",
-                verdict_of(straight if rising > 0.0 else 0.0, RISES_LINEARLY, HARDLY_LINEARLY),
+                straight if rising > 0.0 else 0.0,
+                _STRAIGHT,
+                key="straight",
+                name="explained",
             )
         )
         claims.append(
-            Claim(
+            judged(
                 "Knowledge uncertainty of MACAU (linear) detects most foreign rows (table 1: "
                 "AUROC 0.95).",
                 f"AUROC {known:.2f}.",
-                verdict_of(known, KNOWS, HARDLY_KNOWS),
+                known,
+                _KNOWN,
+                key="knowledge:macau_linear",
+                chip="KU of MACAU (linear) finds foreign rows",
             )
         )
     else:
         claims.append(
-            Claim(
+            judged(
                 "Knowledge uncertainty of MACAU (basic) cannot detect foreign rows (table 1: "
                 "AUROC 0.20).",
                 f"AUROC {known:.2f}. At the ends of the picture its std is "
                 f"{short(rays[0].last, 2)} on the left and {short(rays[1].last, 2)} on the right.",
-                verdict_of(-known, -BLIND, -HARDLY_BLIND),
+                known,
+                _BLIND,
+                key="knowledge:macau_basic",
             )
         )
     return claims
@@ -287,17 +338,27 @@ def _claim_of_inference(score: HeteroscedasticScore, linear: bool) -> Claim:
             "inference_novelty",
         )
     value = score.auroc_of("inference_novelty")
-    return Claim(
+    return judged(
         "Inference novelty of MACAU (basic) is no better than chance, because a leaf predicts one "
         "value (table 1: AUROC 0.50).",
         f"AUROC {value:.2f}.",
-        verdict_of(-abs(value - 0.5), -CHANCE, -HARDLY_CHANCE),
+        abs(value - 0.5),
+        _CHANCE,
+        key="inference:macau_basic",
+        name="distance",
     )
 
 
 def _separates(paper: str, score: HeteroscedasticScore, key: str) -> Claim:
     value = score.auroc_of(key)
-    return Claim(paper, f"AUROC {value:.3f}.", verdict_of(value, SEPARATES, HARDLY_SEPARATES))
+    return judged(
+        paper,
+        f"AUROC {value:.3f}.",
+        value,
+        _SEPARATED,
+        key=f"{key}:{score.method}",
+        chip=f"Novelty of {score.label} finds foreign rows" if key == "novelty" else "",
+    )
 
 
 def _rays_of(run: HeteroscedasticRun, method: str) -> tuple[Ray, Ray]:
@@ -318,11 +379,13 @@ def _away_from_rows(rays: tuple[Ray, Ray]) -> str:
 
 def _claim_of_catboost(run: HeteroscedasticRun, score: HeteroscedasticScore) -> Claim:
     value, rays = score.auroc_of("knowledge"), _rays_of(run, score.method)
-    return Claim(
+    return judged(
         "Knowledge uncertainty of CatBoost does not detect foreign rows (section 4.1; table 1: "
         "AUROC 0.53).",
         f"AUROC {value:.2f}. {_away_from_rows(rays)}",
-        verdict_of(-value, -BLIND, -HARDLY_BLIND),
+        value,
+        _BLIND,
+        key="knowledge:catboost",
     )
 
 
@@ -340,11 +403,61 @@ def _claim_of_order(found: Mapping[str, HeteroscedasticScore]) -> list[Claim]:
     paper = sorted(known, key=lambda score: score.paper_crps)
     here = sorted(known, key=lambda score: score.crps)
     return [
-        Claim(
+        judged(
             f"CRPS, best first: {'; '.join(f'{s.label} {s.paper_crps:.2f}' for s in paper)} "
             "(table 1).",
             f"Best first: {'; '.join(f'{s.label} {s.crps:.3f}' for s in here)}. The table orders "
             f"{len(pairs)} pairs of these methods. {kept} of them have the same order here.",
-            verdict_of(kept / len(pairs), 1.0, 0.6),
+            kept / len(pairs),
+            _ORDERED,
+            key="order",
+            name="pairs in order",
         )
     ]
+
+
+def _seconds(settings: HeteroscedasticSettings) -> float:
+    """Roughly what one seed takes on one thread."""
+    plans = [plan_heteroscedastic(settings, method) for method in settings.methods]
+    return sum(
+        estimate_heteroscedastic_seconds(plan)
+        + estimate_measure_seconds(plan, plan_measure(settings, plan.method))
+        for plan in plans
+    )
+
+
+def _quicker(settings: HeteroscedasticSettings, share: float) -> HeteroscedasticSettings:
+    """Fewer rows and trees; a tree of a forest sees as many rows as before, so that it can grow."""
+    part = share**0.5
+    rows = shrink(settings.rows, part, 400)
+    return replace(
+        settings,
+        rows=rows,
+        subsample=min(0.9, settings.subsample * settings.rows / rows),
+        trees=shrink(settings.trees, part, 20),
+        test_rows=shrink(settings.test_rows, part, 500),
+        ood_rows=shrink(settings.ood_rows, part, 500),
+    )
+
+
+def _bare(settings: HeteroscedasticSettings) -> HeteroscedasticSettings:
+    """Without what is only drawn: no statement is about a conformal step."""
+    first = HeteroscedasticSettings()
+    return replace(
+        settings,
+        conformal=False,
+        level=first.level,
+        bands=first.bands,
+        score=first.score,
+    )
+
+
+STUDY = SeedStudy(
+    name="heteroscedastic",
+    fit=run_heteroscedastic,
+    claims=check_claims,
+    estimate=_seconds,
+    quicker=_quicker,
+    names=_KNOBS,
+    bare=_bare,
+)

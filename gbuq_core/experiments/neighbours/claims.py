@@ -63,7 +63,7 @@ def no_worse(gap: Gap) -> str:
     Examples
     --------
     >>> [no_worse(Gap(mean, 0.1)) for mean in (-1.0, 0.05, 0.15, 1.0)]
-    ['holds', 'holds', 'nearly', 'does not hold']
+    ['holds', 'holds', 'partly', 'does not hold']
     """
     error = gap.error if math.isfinite(gap.error) else 0.0
     return verdict_of(-gap.mean, -error, -2.0 * error)
@@ -75,12 +75,12 @@ def better(gap: Gap) -> str:
     Examples
     --------
     >>> [better(Gap(mean, 0.1)) for mean in (-1.0, 0.05, 0.15)]
-    ['holds', 'nearly', 'does not hold']
+    ['holds', 'partly', 'does not hold']
     """
     error = gap.error if math.isfinite(gap.error) else 0.0
     if gap.mean < -error:
         return "holds"
-    return "nearly" if gap.mean <= error else "does not hold"
+    return "partly" if gap.mean <= error else "does not hold"
 
 
 def check_neighbours_claims(
@@ -229,7 +229,7 @@ def _claim_of_family(fit: NeighboursFit, search: NeighboursSearch, view: Neighbo
     label = FAMILIES[chosen].label
     if chosen == "normal":
         here = "the validation rows choose the normal distribution itself, so nothing changes."
-        return Claim(_FAMILY_CLAIM, here, "nearly")
+        return Claim(_FAMILY_CLAIM, here, "partly")
     return Claim(
         _FAMILY_CLAIM,
         f"{label} was chosen: NLL {own.mean():.3f} on the test rows against {normal.mean():.3f}: "

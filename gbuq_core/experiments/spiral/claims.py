@@ -7,19 +7,32 @@ sections 1, 5.1 and 5.2.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from gbuq_core.experiments.claims import (
     Claim,
+    Threshold,
+    judged,
     other_settings,
     smaller_text,
     times_text,
     verdict_of,
 )
 from gbuq_core.experiments.ranking import rank_correlation
-from gbuq_core.experiments.spiral.fit import SpiralMaps, SpiralRun
-from gbuq_core.experiments.spiral.plan import METHODS, PAPER, SpiralSettings
+from gbuq_core.experiments.seeds import SeedStudy, shrink
+from gbuq_core.experiments.spiral.fit import SpiralMaps, SpiralRun, run_spiral
+from gbuq_core.experiments.spiral.plan import (
+    METHODS,
+    PAPER,
+    STAGE_STEP,
+    SpiralSettings,
+    estimate_spiral_seconds,
+    plan_spiral,
+)
 from gbuq_core.experiments.spiral.regions import BETTER_THAN_CHANCE, against_chance
 from gbuq_core.experiments.spiral.scores import SpiralScore, ratio_of, score_spiral
+from gbuq_core.jobs import effective_n_jobs
+from gbuq_core.presentation import short
 
 # What counts as agreeing; the papers use words, the numbers are ours.
 DETECTS, HARDLY_DETECTS = 0.8, 0.6  # AUROC
@@ -29,6 +42,16 @@ MUCH_SMALLER, SMALLER = 5.0, 2.0  # times
 # virtual SGLB have a std of 0.05 and 0.07 over eight seeds: one seed tells no smaller difference
 # from none, and one that is great should be more than two of them.
 APART, GREATLY = 0.06, 0.15
+
+_AUROC = Threshold("AUROC", DETECTS, HARDLY_DETECTS)
+_AUROC_FAR = Threshold("AUROC of the farthest cells", DETECTS, HARDLY_DETECTS)
+_BEST = Threshold("larger of the two AUROCs", HARDLY_DETECTS, DETECTS)
+_TRACE = Threshold("ratio of borders to middles", TRACE, FAINT_TRACE)
+_LARGER = Threshold("ratio of data to knowledge", MUCH_SMALLER, SMALLER)
+_LOWER = Threshold("ratio of independent to virtual", MUCH_SMALLER, SMALLER)
+_JITTER = Threshold("ratio at class borders", TRACE, FAINT_TRACE)
+_ALIGNED = Threshold("difference of the rank correlations", APART, -APART)
+_MAP_SECONDS = 0.2  # of maps and scores, beside the fit
 
 _KNOBS = {
     "rows": "rows a class",
@@ -83,7 +106,7 @@ def check_claims(run: SpiralRun) -> tuple[Claim, ...]:
     >>> from gbuq_core.experiments.spiral.fit import run_spiral
     >>> run = run_spiral(SpiralSettings(methods=("sglb",), rows=100, trees=50))
     >>> [claim.verdict for claim in check_claims(run)]
-    ['does not hold', 'nearly', 'holds']
+    ['does not hold', 'does not hold', 'partly', 'holds']
     """
     found: dict[str, Found] = {
         maps.method: (maps, score)
@@ -113,34 +136,55 @@ def _is_paper(settings: SpiralSettings) -> bool:
 
 def _claims_of_independent(label: str, maps: SpiralMaps, score: SpiralScore) -> list[Claim]:
     share = ratio_of(float(maps.data[-1].mean()), float(maps.knowledge[-1].mean()))
-    claims = []
+    claims = [
+        judged(
+            "Knowledge uncertainty is high where there are no training rows.",
+            f"{label}: the AUROC of the farthest 40 % of the cells against all others is "
+            f"{score.auroc_far:.2f}, {against_chance(score.auroc_far)}. For total uncertainty it "
+            f"is {score.auroc_far_total:.2f}.",
+            score.auroc_far,
+            _AUROC_FAR,
+            key=f"far:{maps.method}",
+            chip=f"KU of {label} finds far cells",
+            name="AUROC",
+        )
+    ]
     if not math.isnan(score.auroc_border):
         claims.append(
-            Claim(
+            judged(
                 "Knowledge uncertainty tells regions outside the data from class borders. (The "
                 "authors say that this is harder with continuous features, as here, because "
                 "borders move from model to model.)",
                 f"{label}: the AUROC of cells outside the data against class borders is "
                 f"{score.auroc_border:.2f}, {against_chance(score.auroc_border)}. For total "
                 f"uncertainty it is {score.auroc_border_total:.2f}.",
-                verdict_of(score.auroc_border, DETECTS, HARDLY_DETECTS),
+                score.auroc_border,
+                _AUROC,
+                key=f"border:{maps.method}",
+                chip=f"KU of {label} tells outside from class borders",
             )
         )
     if not math.isnan(score.border_ratio):
         claims.append(
-            Claim(
+            judged(
                 "It still shows traces of the class borders.",
                 f"{label}: where there are rows, knowledge uncertainty is {_trace_text(score)}.",
-                verdict_of(score.border_ratio, TRACE, FAINT_TRACE),
+                score.border_ratio,
+                _TRACE,
+                key=f"traces:{maps.method}",
+                name="ratio",
             )
         )
     if not math.isnan(share):
         claims.append(
-            Claim(
+            judged(
                 "It is much smaller than data uncertainty and adds little to the total.",
                 f"{label}: over the map, data uncertainty is {times_text(share)} as high on "
                 "average.",
-                verdict_of(share, MUCH_SMALLER, SMALLER),
+                share,
+                _LARGER,
+                key=f"share:{maps.method}",
+                name="ratio",
             )
         )
     return claims
@@ -155,24 +199,30 @@ def _trace_text(score: SpiralScore) -> str:
 
 
 def _claim_of_struggle(virtual: SpiralScore) -> Claim:
-    best = max(virtual.auroc_far, virtual.auroc_border)
-    return Claim(
+    return judged(
         "A virtual ensemble struggles to find regions outside the data and to tell them from class "
         "borders.",
         f"The AUROC on the farthest 40 % of the cells is {virtual.auroc_far:.2f}, "
         f"{against_chance(virtual.auroc_far)}. For all cells outside the data against class "
         f"borders it is {virtual.auroc_border:.2f}, {against_chance(virtual.auroc_border)}.",
-        verdict_of(-best, -HARDLY_DETECTS, -DETECTS),
+        max(virtual.auroc_far, virtual.auroc_border),
+        _BEST,
+        key="struggle",
+        chip="Virtual SGLB struggles outside",
+        name="AUROC",
     )
 
 
 def _claim_of_size(true: SpiralScore, virtual: SpiralScore) -> Claim:
     ratio = ratio_of(true.ku_mean_outside, virtual.ku_mean_outside)
-    return Claim(
+    return judged(
         "A virtual ensemble's knowledge uncertainty is far lower than that of independent models.",
         f"Outside the data it averages {virtual.ku_mean_outside:.2g} nats; with independent models "
         f"{true.ku_mean_outside:.2g}. It is {smaller_text(ratio)}.",
-        verdict_of(ratio, MUCH_SMALLER, SMALLER),
+        ratio,
+        _LOWER,
+        key="size",
+        name="ratio",
     )
 
 
@@ -188,7 +238,8 @@ def _claims_of_cyclical(
         claims.append(_claim_of_jitter(label, cyclical[1], true[1]))
     if true and virtual:
         claims.append(_claim_of_alignment(label, cyclical[0], true[0], virtual[0]))
-    return claims
+    method = cyclical[0].method
+    return [claim._replace(key=f"{claim.key}:{method}") for claim in claims]
 
 
 def finds_outside(score: SpiralScore) -> bool:
@@ -210,9 +261,9 @@ def _claim_of_improvement(label: str, score: SpiralScore, virtual: SpiralScore) 
     elif gain >= GREATLY:
         verdict, end = "holds", "it finds what virtual SGLB does not"
     elif gain >= APART:
-        verdict, end = "nearly", "better, not greatly"
+        verdict, end = "partly", "better, not greatly"
     elif higher and gain > -APART:
-        verdict, end = "nearly", "a higher level, no better placed"
+        verdict, end = "partly", "a higher level, no better placed"
     else:
         verdict, end = "does not hold", "no improvement"
     return Claim(
@@ -224,6 +275,12 @@ def _claim_of_improvement(label: str, score: SpiralScore, virtual: SpiralScore) 
         f"farthest 40 % is {score.auroc_far:.2f} ({against_chance(score.auroc_far)}), and "
         f"{virtual.auroc_far:.2f} for virtual SGLB: {end}.",
         verdict,
+        f"Holds if its AUROC is at least {GREATLY:g} higher, partly from {APART:g} or if it "
+        f"averages at least {SMALLER:g} times as much outside. It must find the farthest cells "
+        f"with an AUROC of at least {BETTER_THAN_CHANCE:g}.",
+        f"AUROC higher by {short(gain, 2)}",
+        "improvement",
+        f"{label} improves on virtual SGLB",
     )
 
 
@@ -231,14 +288,14 @@ def _claim_of_price(label: str, score: SpiralScore, true: SpiralScore) -> Claim:
     gap = score.auroc_far - true.auroc_far
     share = ratio_of(score.n_trees, true.n_trees)
     verdict = verdict_of(gap, -APART, -2 * APART)
-    end = {"holds": "as well", "nearly": "somewhat worse", "does not hold": "worse"}[verdict]
+    end = {"holds": "as well", "partly": "somewhat worse", "does not hold": "worse"}[verdict]
     if not finds_outside(score):
         verdict = "does not hold"
         end = "independent models alone find them" if finds_outside(true) else "neither finds them"
     elif gap >= APART:
         end = "better"
     if share * SMALLER > 1.0:  # the others do not cost far more: half of the statement is untried
-        verdict = "nearly" if verdict == "holds" else verdict
+        verdict = "partly" if verdict == "holds" else verdict
         end += "; independent models do not cost far more here, so the price is not tested"
     return Claim(
         f"{label}'s single model finds data unlike the training rows about as well as independent "
@@ -246,17 +303,26 @@ def _claim_of_price(label: str, score: SpiralScore, true: SpiralScore) -> Claim:
         f"the AUROC on the farthest 40 % is {score.auroc_far:.2f}, and {true.auroc_far:.2f} for "
         f"independent models. It has {100 * share:.3g} % of their trees: {end}.",
         verdict,
+        f"Holds if its AUROC is at most {APART:g} lower, partly up to {2 * APART:g}. It must find "
+        f"the farthest cells with an AUROC of at least {BETTER_THAN_CHANCE:g}, with less than half "
+        "of the trees.",
+        f"AUROC {score.auroc_far:.2f} against {true.auroc_far:.2f}",
+        "price",
+        f"{label} finds far cells as well as SGLB",
     )
 
 
 def _claim_of_jitter(label: str, score: SpiralScore, true: SpiralScore) -> Claim:
     jitter = ratio_of(score.ku_mean_border, true.ku_mean_border)
-    return Claim(
+    return judged(
         f"At class borders {label} jitters more than independent models.",
         f"knowledge uncertainty there averages {score.ku_mean_border:.2g} nats, and "
         f"{true.ku_mean_border:.2g} with independent models. Over all cells with rows it averages "
         f"{score.ku_mean_inside:.2g} and {true.ku_mean_inside:.2g}.",
-        verdict_of(jitter, TRACE, FAINT_TRACE),
+        jitter,
+        _JITTER,
+        key="jitter",
+        name="ratio",
     )
 
 
@@ -266,12 +332,51 @@ def _claim_of_alignment(
     own, other = (
         rank_correlation(maps.knowledge[-1], true.knowledge[-1]) for maps in (cyclical, virtual)
     )
-    verdict = verdict_of(own - other, APART, -APART)
-    end = {"holds": "better", "nearly": "no better, no worse", "does not hold": "worse"}[verdict]
-    return Claim(
+    verdict = _ALIGNED.judge(own - other)
+    end = {"holds": "better", "partly": "no better, no worse", "does not hold": "worse"}[verdict]
+    return judged(
         f"{label}'s uncertainty is better aligned with that of independent models than virtual "
         "SGLB's.",
         f"the rank correlation of its map with that of {int(true.n_members[-1])} independent "
         f"models is {own:.2f}, and {other:.2f} for virtual SGLB's map: {end}.",
-        verdict,
+        own - other,
+        _ALIGNED,
+        key="alignment",
+        name="difference",
     )
+
+
+def _seconds(settings: SpiralSettings) -> float:
+    """Roughly what one seed takes on one thread."""
+    plans = [plan_spiral(settings, method) for method in settings.methods]
+    threads = effective_n_jobs(None)
+    return sum(
+        estimate_spiral_seconds(plan) * (min(plan.members, threads) or 1) + _MAP_SECONDS
+        for plan in plans
+    )
+
+
+def _quicker(settings: SpiralSettings, share: float) -> SpiralSettings:
+    """Fewer rows, trees and models; a chain keeps its number of cycles."""
+    part = share**0.5
+    chain = shrink(settings.chain_trees, part, 100)
+    fewer = chain / settings.chain_trees
+    return replace(
+        settings,
+        rows=shrink(settings.rows, part, 100),
+        members=shrink(settings.members, part, 5),
+        trees=shrink(settings.trees, part, 50),
+        chain_trees=chain,
+        cycle=min(settings.cycle, max(5, int(settings.cycle * fewer))),
+        step=min(settings.step, max(1, round(settings.step * fewer / STAGE_STEP)) * STAGE_STEP),
+    )
+
+
+STUDY = SeedStudy(
+    name="spiral",
+    fit=run_spiral,
+    claims=check_claims,
+    estimate=_seconds,
+    quicker=_quicker,
+    names=_KNOBS,
+)

@@ -448,4 +448,4 @@ def _covers(text: str, coverage: Array, narrow: bool) -> Claim:
 
 def _rule(n: int) -> str:
     often, half = (math.ceil(share * n - 1e-9) for share in (OFTEN, MORE_THAN_HALF))
-    return f"It holds from {often} of {n} seeds on, and nearly from {half} of {n}."
+    return f"It holds from {often} of {n} seeds on, and partly from {half} of {n}."

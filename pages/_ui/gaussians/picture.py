@@ -7,6 +7,7 @@ from functools import partial
 
 import streamlit as st
 
+from gbuq_core.experiments.claims import claim_table
 from gbuq_core.experiments.gaussians.claims import check_claims, describe_settings
 from gbuq_core.experiments.gaussians.export import gaussians_code, gaussians_csv
 from gbuq_core.experiments.gaussians.fit import GaussiansRun, run_sampler, target_grid
@@ -38,7 +39,6 @@ _READING = (
     "target's marginals. Shaded steps explore: their samples do not count. Dots on the maps show "
     "where chain 1 has been since the previous frame."
 )
-_CLAIM_HEADS = ("The paper", "Here", "Verdict")
 
 
 PAGE = SideBySide(
@@ -180,7 +180,7 @@ def _html(run: GaussiansRun, view: GaussiansView) -> bytes:
     claims = check_claims(run)
     if claims:
         said = describe_settings(run.settings)
-        table = [_CLAIM_HEADS, *claims]
+        table = claim_table(claims)
         sections.insert(2, Section(heading="The paper and this picture", caption=said, table=table))
     lead = f"{describe_race(run.settings)} {_SOURCE}"
     return standalone_html(sections, "25 Gaussians", lead).encode()

@@ -7,6 +7,7 @@ from functools import partial
 
 import streamlit as st
 
+from gbuq_core.experiments.claims import claim_table
 from gbuq_core.experiments.heart.data import make_painted_heart
 from gbuq_core.experiments.heart.export import heart_code, heart_csv
 from gbuq_core.experiments.heart.fit import HeartMaps, HeartRun, fit_heart, map_heart
@@ -43,7 +44,6 @@ _LEAD = (
     "Two features of nine levels, no training rows inside the heart. After Malinin, Prokhorenkova "
     "and Ustimenko, Uncertainty in gradient boosting via ensembles, section 4 (arXiv 2006.10562)."
 )
-_CLAIM_HEADS = ("The paper", "Here", "Verdict")
 
 PAGE = SideBySide(
     name="heart",
@@ -206,7 +206,7 @@ def _html(run: HeartRun, view: HeartView, knobs: Sequence[LiveKnob] = ()) -> byt
     sections = [
         Section(sheet=sheet, caption=words),
         Section(heading="Scorecard", table=_score_rows(run, view)),
-        Section(heading="The paper and this picture", table=[_CLAIM_HEADS, *check_claims(run)]),
+        Section(heading="The paper and this picture", table=claim_table(check_claims(run))),
         Section(heading="Python", code=heart_code(run.settings)),
     ]
     return standalone_html(sections, "The heart", _LEAD).encode()

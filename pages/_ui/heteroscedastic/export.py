@@ -6,6 +6,7 @@ from functools import partial
 
 import streamlit as st
 
+from gbuq_core.experiments.claims import claim_table
 from gbuq_core.experiments.heteroscedastic.claims import settings_text
 from gbuq_core.experiments.heteroscedastic.export import (
     curves_csv,
@@ -106,7 +107,7 @@ def _html(settings: HeteroscedasticSettings, run: HeteroscedasticRun, figure: Cu
             Section(
                 heading="The paper and this picture",
                 text=settings_text(settings),
-                table=[("The paper", "Here", "Verdict"), *claims],
+                table=claim_table(claims),
             )
         )
     sections.append(Section(heading="Python", code=heteroscedastic_code(settings)))

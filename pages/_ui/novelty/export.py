@@ -6,6 +6,7 @@ from functools import partial
 
 import streamlit as st
 
+from gbuq_core.experiments.claims import claim_table
 from gbuq_core.experiments.novelty.export import novelty_code, novelty_csv, novelty_rows_csv
 from gbuq_core.experiments.novelty.words import describe_change, describe_place
 from gbuq_core.figures.standalone import Section, standalone_html
@@ -96,7 +97,7 @@ def _html(found: Found, changed: Changed | None) -> bytes:
         Section(
             heading="The paper and this picture",
             text=" ".join(about_claims(found)),
-            table=[("The paper", "Here", "Verdict"), *claims_of(found)],
+            table=claim_table(claims_of(found)),
         ),
         Section(heading="Python", code=novelty_code(found.settings)),
     ]

@@ -8,6 +8,7 @@ from functools import partial
 
 import streamlit as st
 
+from gbuq_core.experiments.claims import claim_table
 from gbuq_core.experiments.spiral.claims import check_claims, settings_text
 from gbuq_core.experiments.spiral.export import spiral_code, spiral_csv
 from gbuq_core.experiments.spiral.fit import SpiralRun
@@ -32,7 +33,6 @@ _LEAD = (
     "via cyclical gradient MCMC (CEUR-WS 3381, paper 47), section 5.1."
 )
 _LEAST_HEIGHT = 184  # of the maps in a page of its own, which scrolls: titles have room over them
-_CLAIM_HEADS = ("The papers", "Here", "Verdict")
 
 
 def export_spiral(
@@ -110,7 +110,7 @@ def _html(
         Section(
             heading="The papers and this picture",
             text=settings_text(run.settings),
-            table=[_CLAIM_HEADS, *check_claims(run)],
+            table=claim_table(check_claims(run), "The papers"),
         ),
         Section(heading="Python", code=spiral_code(_possible(run.settings))),
     ]

@@ -9,6 +9,7 @@ from typing import Any
 import streamlit as st
 
 from gbuq_core.calibration.clocks import TAILS
+from gbuq_core.experiments.claims import claim_table
 from gbuq_core.experiments.two_clocks.export import maps_csv, scores_csv, two_clocks_code
 from gbuq_core.experiments.two_clocks.fit import TwoClocksFit, fit_two_clocks
 from gbuq_core.experiments.two_clocks.plan import (
@@ -80,7 +81,6 @@ _TERMS = (
     "crps",
     "rmse",
 )
-_CLAIM_HEADS = ("Statement", "Here", "Verdict")
 
 
 def fit_request(settings: TwoClocksSettings) -> Request:
@@ -328,7 +328,7 @@ def _html(settings: TwoClocksSettings, look: TwoClocksLook, seeds: SeedScores | 
         scores = seeds.by_tails[settings.tails]
         sections += [
             Section(heading=f"Over {len(seeds.seeds)} seeds", table=seed_rows(scores)),
-            Section(table=[_CLAIM_HEADS, *verdicts_of(scores)]),
+            Section(table=claim_table(verdicts_of(scores), "Statement")),
         ]
     sections.append(Section(heading="Python", code=two_clocks_code(settings)))
     return standalone_html(sections, "Two clocks", _LEAD).encode()

@@ -16,22 +16,23 @@ SMALL = GaussiansSettings(steps=2000, chains=2, seed=1)
 # What a sentence may say under each verdict, and under no other.
 TRAPPING = {
     "holds": ("it stays where it fell",),
-    "nearly": ("it gets out, but not far",),
+    "partly": ("it gets out, but not far",),
     "does not hold": ("it is not trapped", "it is trapped in none"),
 }
 NOISE = {
     "holds": ("only", "hardly more"),
-    "nearly": ("no more than", "little more"),
+    "partly": ("no more than", "little more"),
     "does not hold": ("does solve it",),
 }
 CYCLES = {
-    "holds": ("more than in the paper", "as in the paper"),
-    "nearly": ("fewer than in the paper", "passes through them"),
+    "more than claimed": ("more than in the paper",),
+    "holds": ("as in the paper",),
+    "partly": ("fewer than in the paper", "passes through them"),
     "does not hold": ("less than half of the paper's",),
 }
 LIKENESS = {
     "holds": ("much the same",),
-    "nearly": ("explores somewhat more",),
+    "partly": ("explores somewhat more",),
     "does not hold": ("explores far more",),
 }
 
@@ -60,13 +61,13 @@ def last_claim(race, *runs, **knobs):
 
 def says(claim, verdict, phrases):
     """Whether a claim has this verdict and says so, in the words of no other verdict."""
-    said = {key: [p for p in phrases[key] if p in claim.here] for key in VERDICTS}
+    said = {key: [p for p in phrases.get(key, ()) if p in claim.here] for key in VERDICTS}
     return claim.verdict == verdict and [key for key in VERDICTS if said[key]] == [verdict]
 
 
 @pytest.mark.parametrize(
     ("modes", "verdict"),
-    [(1, "holds"), (2, "holds"), (3, "nearly"), (5, "does not hold"), (0, "does not hold")],
+    [(1, "holds"), (2, "holds"), (3, "partly"), (5, "does not hold"), (0, "does not hold")],
 )
 def test_sgld_is_trapped_or_not(race, modes, verdict):
     assert says(last_claim(race, made_up(race, "sgld", modes)), verdict, TRAPPING)
@@ -76,10 +77,10 @@ def test_sgld_is_trapped_or_not(race, modes, verdict):
     ("modes", "share", "verdict"),
     [
         (25, 0.2, "holds"),
-        (25, 0.55, "nearly"),
+        (25, 0.55, "partly"),
         (25, 0.73, "does not hold"),
         (7, 0.95, "does not hold"),
-        (5, 0.95, "nearly"),
+        (5, 0.95, "partly"),
         (3, 0.95, "holds"),
         (5, 0.2, "holds"),
     ],
@@ -118,10 +119,12 @@ def test_a_little_more_noise_does_solve_it():
 @pytest.mark.parametrize(
     ("modes", "share", "verdict"),
     [
-        (24, 0.7, "holds"),
+        (24, 0.7, "more than claimed"),
+        (9, 0.7, "more than claimed"),
+        (8, 0.7, "holds"),
         (7, 0.7, "holds"),
-        (24, 0.4, "nearly"),
-        (5, 0.7, "nearly"),
+        (24, 0.4, "partly"),
+        (5, 0.7, "partly"),
         (2, 0.7, "does not hold"),
         (2, 0.2, "does not hold"),
     ],
@@ -138,8 +141,8 @@ def test_cycles_find_modes_or_not(race, sampler, modes, share, verdict):
     ("clr", "cg", "verdict"),
     [
         (24, 23, "holds"),
-        (24, 17, "nearly"),
-        (17, 24, "nearly"),
+        (24, 17, "partly"),
+        (17, 24, "partly"),
         (24, 5, "does not hold"),
         (1, 4, "does not hold"),
     ],
@@ -179,12 +182,13 @@ def test_nothing_is_claimed_of_chains_that_keep_too_little():
     assert [claim.paper[:4] for claim in check_claims(long)] == ["SGLD", "cg-S"]
 
 
-def test_the_papers_claims_hold_at_its_settings():
+def test_the_papers_claims_at_its_settings():
     """The page's first picture; the seed is the page's."""
     claims = check_claims(run_gaussians())
-    assert [claim.verdict for claim in claims] == ["holds"] * 5
+    more = "more than claimed"  # 23 and 24 modes, and not 7 to 8
+    assert [claim.verdict for claim in claims] == ["holds", "holds", more, more, "holds"]
     for claim, phrases in zip(claims, [TRAPPING, NOISE, CYCLES, CYCLES, LIKENESS], strict=True):
-        assert says(claim, "holds", phrases)
+        assert says(claim, claim.verdict, phrases)
     assert "1 of 25" in claims[0].here
 
 

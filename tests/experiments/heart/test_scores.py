@@ -91,10 +91,10 @@ def test_a_view_that_there_is_not_is_refused():
     ("knobs", "verdicts"),
     [
         ({"empty": 0.0005, "filled": 1e-6}, ["holds", "holds", "holds"]),
-        ({"empty": 0.004, "filled": 1e-6}, ["holds", "holds", "nearly"]),
+        ({"empty": 0.004, "filled": 1e-6}, ["holds", "holds", "partly"]),
         ({"empty": 0.04, "filled": 1e-6}, ["holds", "holds", "does not hold"]),
         ({"empty": 1e-6, "filled": 1e-3}, ["does not hold", "holds", "holds"]),
-        ({"empty": 0.0005, "filled": 1e-6, "factor": 1.3}, ["holds", "nearly", "holds"]),
+        ({"empty": 0.0005, "filled": 1e-6, "factor": 1.3}, ["holds", "partly", "holds"]),
         ({"empty": 0.0005, "filled": 1e-6, "factor": 4.0}, ["holds", "does not hold", "holds"]),
     ],
 )
@@ -106,7 +106,7 @@ def test_claims_are_judged_by_what_came_out(knobs, verdicts):
     ("empty", "verdict", "words"),
     [
         (0.0005, "holds", "smaller."),
-        (0.004, "nearly", "smaller."),
+        (0.004, "partly", "smaller."),
         (0.0175, "does not hold", "as large."),
         (0.04, "does not hold", "2.3 times larger."),
     ],

@@ -138,7 +138,7 @@ def test_claims_say_what_the_scores_say(runs):
     vst = scores[0]
     assert f"{vst.inside:.2f} stds of y" in claims[0].here
     flat = tuple(replace(score, fan_out=0.5, inside=0.9) for score in scores)
-    assert {claim.verdict for claim in check_claims(run, flat)} == {"does not hold", "nearly"}
+    assert {claim.verdict for claim in check_claims(run, flat)} == {"does not hold", "partly"}
     assert check_claims(runs["own"], score_all(runs["own"]))[0].verdict in VERDICTS
 
 
@@ -163,7 +163,7 @@ def test_the_wavelet_is_where_a_soft_tree_underfits():
     underfit = check_claims(run)[0]
     assert underfit.verdict == "holds"
     scores = tuple(replace(score, rmse=0.5) for score in score_all(run))
-    assert check_claims(run, scores)[0].verdict == "nearly"
+    assert check_claims(run, scores)[0].verdict == "partly"
 
 
 def test_words_have_the_numbers(runs):
@@ -279,7 +279,7 @@ def test_the_papers_order_of_policies_stands_beside_ours():
     assert check_bandit_claim(runs).verdict == "holds"
     assert "6 of 6 pairs" in check_bandit_claim(runs).here
     worse = [runs[0], replace(runs[1], mean=np.array([300.0])), *runs[2:]]
-    assert check_bandit_claim(worse).verdict == "nearly"  # 4 of 6
+    assert check_bandit_claim(worse).verdict == "partly"  # 4 of 6
     assert check_bandit_claim(runs[:1]) is None
     lines = bandit_csv([run]).splitlines()
     assert len(lines) == 1 + 2 * 200
@@ -350,7 +350,7 @@ def test_a_gain_within_its_error_is_no_rise(ranked):
         "does not hold"
     )
     alone = ranked._replace(auroc=np.array([[0.5], [0.9]]), mean=np.array([0.5, 0.9]))
-    assert check_rank_claim(alone).verdict == "nearly"  # one seed tells a direction at most
+    assert check_rank_claim(alone).verdict == "partly"  # one seed tells a direction at most
 
 
 def test_rank_plans_drop_what_does_not_matter():

@@ -16,8 +16,8 @@ REGIONS = ("far", "between", "outside", "border", "clear")
 ENDS = {
     "greatly improves": {
         "it finds what virtual SGLB does not.": "holds",
-        "better, not greatly.": "nearly",
-        "a higher level, no better placed.": "nearly",
+        "better, not greatly.": "partly",
+        "a higher level, no better placed.": "partly",
         "no improvement.": "does not hold",
         "a higher level, and not where rows are missing.": "does not hold",
         "no higher level, and not where rows are missing.": "does not hold",
@@ -25,14 +25,14 @@ ENDS = {
     "about as well": {
         ": better.": "holds",
         ": as well.": "holds",
-        ": somewhat worse.": "nearly",
+        ": somewhat worse.": "partly",
         ": worse.": "does not hold",
         ": independent models alone find them.": "does not hold",
         ": neither finds them.": "does not hold",
     },
     "better aligned": {
         ": better.": "holds",
-        ": no better, no worse.": "nearly",
+        ": no better, no worse.": "partly",
         ": worse.": "does not hold",
     },
 }
@@ -74,13 +74,13 @@ def test_claims_about_independent_models_follow_the_numbers():
     assert verdict(poor, "tells regions outside") == "does not hold"
     assert "worse than chance" in claim_of(poor, "tells regions outside").here
     assert verdict(poor, "traces of the class borders") == "does not hold"
-    assert verdict(claims_of(made_up(border=0.015, clear=0.01)), "traces") == "nearly"
+    assert verdict(claims_of(made_up(border=0.015, clear=0.01)), "traces") == "partly"
     assert "authors say" in claim_of(poor, "tells regions outside").paper
 
 
 def test_knowledge_is_called_small_only_where_it_is():
     mean_data = TRUTH.data_uncertainty.mean()
-    for share, expected in ((10, "holds"), (3, "nearly"), (1, "does not hold")):
+    for share, expected in ((10, "holds"), (3, "partly"), (1, "does not hold")):
         claims = claims_of(made_up(**level_of(mean_data / share)))
         assert verdict(claims, "much smaller than data") == expected
 
@@ -103,7 +103,7 @@ def test_borders_beside_no_knowledge_at_all_are_told_in_nats():
     ("factor", "expected", "words"),
     [
         (10, "holds", "10 times smaller"),
-        (3, "nearly", "3 times smaller"),
+        (3, "partly", "3 times smaller"),
         (1, "does not hold", "as large"),
         (0.5, "does not hold", "2 times larger"),
     ],
@@ -154,7 +154,7 @@ def test_a_higher_level_in_the_wrong_place_is_no_improvement():
 
 @pytest.mark.parametrize(
     ("chain", "expected", "tested"),
-    [(300, "holds", True), (600, "holds", True), (700, "nearly", False), (1600, "nearly", False)],
+    [(300, "holds", True), (600, "holds", True), (700, "partly", False), (1600, "partly", False)],
 )
 def test_the_price_is_tested_only_where_independent_models_cost_far_more(chain, expected, tested):
     true, sharp = made_up(far=0.3, outside=0.2), made_up("csglb", far=0.3, outside=0.2)
@@ -195,7 +195,8 @@ def test_every_text_follows_its_verdict():
             assert "better than chance" in claim_of(claims, "tells regions outside").here
         if verdict(claims, "far lower") == "holds":
             assert "times smaller" in claim_of(claims, "far lower").here
-    assert all(verdicts == set(VERDICTS) for verdicts in seen.values()), seen
+    reached = {"holds", "partly", "does not hold"}  # the papers give no number to exceed
+    assert all(verdicts == reached for verdicts in seen.values()), seen
 
 
 def test_claims_say_whether_the_settings_are_the_papers():

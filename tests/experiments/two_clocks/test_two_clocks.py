@@ -352,7 +352,7 @@ def made_up(wins, n=10):
 
 @pytest.mark.parametrize(
     ("wins", "verdict"),
-    [(10, "holds"), (8, "holds"), (7, "nearly"), (6, "nearly"), (5, "does not hold")],
+    [(10, "holds"), (8, "holds"), (7, "partly"), (6, "partly"), (5, "does not hold")],
 )
 def test_a_verdict_counts_seeds(wins, verdict):
     claim = verdicts_of(made_up(wins))[0]

@@ -1,0 +1,248 @@
+"""Statements over seeds: a verdict from one seed can be luck.
+
+`run_over_seeds` repeats an experiment with other seeds and checks its statements each time;
+`count_verdicts` counts. A `SeedStudy` is what an experiment gives for this, with quicker settings
+for where its own take long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeVar
+
+from gbuq_core.experiments.claims import VERDICTS, Claim, write_setting
+from gbuq_core.jobs import stage
+
+N_SEEDS = 10
+MOST_SECONDS = 30.0  # for all seeds on one thread: above it, quicker settings are taken
+_LEAST_SHARE = 1 / 64  # of the settings' sizes
+
+Settings = TypeVar("Settings")
+Run = TypeVar("Run")
+
+
+class SeedOutcome(NamedTuple):
+    """The statements of one seed."""
+
+    seed: int
+    claims: tuple[Claim, ...]
+
+
+class Dot(NamedTuple):
+    """The verdict on one statement with one seed, and the number behind it."""
+
+    seed: int
+    verdict: str
+    value: str
+
+
+class SeedCount(NamedTuple):
+    """One statement over seeds.
+
+    Attributes
+    ----------
+    key, paper : str
+        As in `Claim`.
+    dots : tuple of Dot
+        One for each seed with which the statement could be checked.
+    """
+
+    key: str
+    paper: str
+    dots: tuple[Dot, ...]
+
+    @property
+    def n_held(self) -> int:
+        """With how many seeds the statement holds."""
+        return sum(dot.verdict == "holds" for dot in self.dots)
+
+    @property
+    def text(self) -> str:
+        """The count in words.
+
+        >>> dots = [Dot(seed, "holds" if seed < 7 else "partly", "") for seed in range(10)]
+        >>> SeedCount("key", "KU finds far cells.", tuple(dots)).text
+        'holds in 7 of 10 seeds, partly in 3'
+        """
+        said = f"holds in {self.n_held} of {len(self.dots)} seeds"
+        for verdict in VERDICTS:
+            n = sum(dot.verdict == verdict for dot in self.dots)
+            if n and verdict in ("partly", "more than claimed"):
+                said += f", {verdict} in {n}"
+        return said
+
+
+def run_over_seeds(
+    fit: Callable[[Settings], Run],
+    claims: Callable[[Run], Iterable[Claim]],
+    settings: Settings,
+    seeds: Iterable[int],
+) -> Iterator[SeedOutcome]:
+    """Repeat an experiment with other seeds, and check its statements with each of them.
+
+    Parameters
+    ----------
+    fit : callable
+        ``fit(settings)`` runs the experiment.
+    claims : callable
+        ``claims(run)`` checks the statements on what ``fit`` returned.
+    settings : dataclass or NamedTuple with a field ``seed``
+        The settings; only the seed is replaced.
+    seeds : iterable of int
+
+    Yields
+    ------
+    SeedOutcome
+        As soon as a seed is done.
+
+    Examples
+    --------
+    >>> from gbuq_core import count_verdicts, run_over_seeds
+    >>> from gbuq_core.experiments.spiral.claims import check_claims
+    >>> from gbuq_core.experiments.spiral.fit import SpiralSettings, run_spiral
+    >>> settings = SpiralSettings(methods=("sglb",), rows=100, trees=50)
+    >>> outcomes = run_over_seeds(run_spiral, check_claims, settings, range(3))
+    >>> far, *others = count_verdicts(outcomes)
+    >>> far.text, [dot.value for dot in far.dots]
+    ('holds in 0 of 3 seeds', ['AUROC 0.51', 'AUROC 0.55', 'AUROC 0.58'])
+    """
+    for seed in seeds:
+        yield SeedOutcome(seed, tuple(claims(fit(_with_seed(settings, seed)))))
+
+
+def count_verdicts(outcomes: Iterable[SeedOutcome]) -> tuple[SeedCount, ...]:
+    """Count how often each statement holds.
+
+    Parameters
+    ----------
+    outcomes : iterable of SeedOutcome
+        A statement is found again by its ``key``. One that needs more than a seed gives, such as
+        cells that are nowhere, has fewer dots than there are seeds.
+
+    Examples
+    --------
+    >>> claim = Claim("KU finds far cells.", "", "holds", value="AUROC 0.9", key="far")
+    >>> other = claim._replace(verdict="does not hold", value="AUROC 0.5")
+    >>> (count,) = count_verdicts([SeedOutcome(0, (claim,)), SeedOutcome(1, (other,))])
+    >>> count.text, count.dots[1]
+    ('holds in 1 of 2 seeds', Dot(seed=1, verdict='does not hold', value='AUROC 0.5'))
+    """
+    papers: dict[str, str] = {}
+    dots: dict[str, list[Dot]] = {}
+    for seed, claims in outcomes:
+        for claim in claims:
+            papers.setdefault(claim.key, claim.paper)
+            dots.setdefault(claim.key, []).append(Dot(seed, claim.verdict, claim.value))
+    return tuple(SeedCount(key, papers[key], tuple(dots[key])) for key in papers)
+
+
+class SeedPlan(NamedTuple):
+    """What is run over seeds: the key of its result.
+
+    Attributes
+    ----------
+    name : str
+        Of the experiment.
+    settings : settings of the experiment
+        With seed 0.
+    seeds : tuple of int
+    quicker : tuple of str
+        How the settings differ from those that were asked for, to take less time; empty if not.
+    seconds : float
+        Roughly how long all seeds take on one thread.
+    """
+
+    name: str
+    settings: Any
+    seeds: tuple[int, ...]
+    quicker: tuple[str, ...]
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeedStudy:
+    """What an experiment gives to be run over seeds.
+
+    Attributes
+    ----------
+    name : str
+        Of the experiment.
+    fit, claims : callable
+        As for `run_over_seeds`.
+    estimate : callable
+        ``estimate(settings)`` returns roughly the seconds of one seed on one thread.
+    quicker : callable
+        ``quicker(settings, share)`` returns settings of about that share of the sizes.
+    bare : callable
+        ``bare(settings)`` returns them without what no statement depends on.
+    names : mapping
+        Fields of the settings that ``quicker`` may change, and how people write them.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.spiral.claims import STUDY
+    >>> from gbuq_core.experiments.spiral.plan import PAPER
+    >>> plan = STUDY.plan(PAPER)
+    >>> plan.seconds < 60.0, plan.quicker[0]
+    (True, 'rows a class 400 instead of 1,500')
+    """
+
+    name: str
+    fit: Callable[[Any], Any]
+    claims: Callable[[Any], Sequence[Claim]]
+    estimate: Callable[[Any], float]
+    quicker: Callable[[Any, float], Any]
+    names: Mapping[str, str]
+    bare: Callable[[Any], Any] = lambda settings: settings
+
+    def plan(
+        self, settings: Any, n_seeds: int = N_SEEDS, most_seconds: float = MOST_SECONDS
+    ) -> SeedPlan:
+        """What would be run: the settings, or quicker ones where they take too long."""
+        wanted = _with_seed(self.bare(settings), 0)
+        chosen, share = wanted, 1.0
+        while n_seeds * self.estimate(chosen) > most_seconds and share > _LEAST_SHARE:
+            share /= 2.0
+            chosen = self.quicker(wanted, share)
+        differs = tuple(
+            f"{name} {write_setting(getattr(chosen, field))} instead of "
+            f"{write_setting(getattr(wanted, field))}"
+            for field, name in self.names.items()
+            if getattr(chosen, field) != getattr(wanted, field)
+        )
+        seconds = n_seeds * self.estimate(chosen)
+        return SeedPlan(self.name, chosen, tuple(range(n_seeds)), differs, seconds)
+
+    def run(
+        self, plan: SeedPlan, told: Callable[[tuple[SeedOutcome, ...]], None] | None = None
+    ) -> tuple[SeedOutcome, ...]:
+        """The outcomes of a plan; ``told`` hears of those that there are after each seed."""
+        found: tuple[SeedOutcome, ...] = ()
+        with stage(len(plan.seeds)):
+            for seed in plan.seeds:
+                with stage(1.0, span=1.0):
+                    one = run_over_seeds(self.fit, self.claims, plan.settings, [seed])
+                    found = (*found, *one)
+                if told is not None:
+                    told(found)
+        return found
+
+
+def shrink(value: int, share: float, least: int) -> int:
+    """A size times a share, to one significant digit, but not below ``least`` or above itself.
+
+    Examples
+    --------
+    >>> shrink(1500, 0.25, 50), shrink(60, 0.25, 50), shrink(40, 0.25, 50)
+    (400, 50, 40)
+    """
+    small = int(float(f"{value * share:.0e}"))
+    return min(value, max(least, small))
+
+
+def _with_seed(settings: Any, seed: int) -> Any:
+    """The same settings with another seed."""
+    if hasattr(settings, "_replace"):
+        return settings._replace(seed=seed)
+    return replace(settings, seed=seed)
