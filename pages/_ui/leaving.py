@@ -86,16 +86,23 @@ def drop_stored_sessions() -> None:
     """Drop the sessions that Streamlit stores and that nobody can come back to.
 
     Nothing public does it. What a run that was under way put into the session's caches after they
-    were emptied, and what it wanted of the job runner, goes with them.
+    were emptied, and what it wanted of the job runner, goes with them. Each session is emptied,
+    because Streamlit's loop holds the one that it looked at last until somebody else comes.
     """
     if not runtime.exists():
         return
     manager = runtime.get_instance()._session_mgr
     storage = getattr(manager, "_session_storage", None)
-    if storage is not None:
-        with manager._storage_lock:  # type: ignore[attr-defined]
-            dropped = storage._cache.expire()
-        del dropped  # they end here, outside the lock
+    if storage is None:
+        return
+    with manager._storage_lock:  # type: ignore[attr-defined]
+        dropped = storage._cache.expire()
+    for _, info in dropped:
+        info.session.shutdown()
+        if info.session._scriptrunner is None:
+            info.session._fragment_storage.clear()
+            info.session.session_state.clear()
+    dropped.clear()
     release_memory()
 
 

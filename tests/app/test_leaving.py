@@ -1,15 +1,17 @@
 """What becomes of a session after its tab has been closed."""
 
+import asyncio
 import gc
 import inspect
 import threading
 import weakref
-from types import SimpleNamespace
 from unittest.mock import MagicMock
 
 import pytest
 from streamlit.runtime import Runtime
+from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.memory_session_storage import MemorySessionStorage
+from streamlit.runtime.script_data import ScriptData
 from streamlit.runtime.session_manager import SessionInfo
 from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 
@@ -17,8 +19,8 @@ from pages._ui import jobs_glue, leaving
 from pages._ui.leaving import Later, drop_stored_sessions
 
 
-class Session:
-    id = "one"
+async def new_session():
+    return AppSession(ScriptData("app.py"), MagicMock(), MagicMock(), None, {})
 
 
 @pytest.mark.parametrize(("ttl", "held"), [(60.0, True), (0.0, False)])
@@ -28,15 +30,17 @@ def test_a_stored_session_is_dropped_once_nobody_can_come_back_to_it(monkeypatch
     assert "self._session_mgr = " in inspect.getsource(Runtime.__init__)
     monkeypatch.setattr(leaving.runtime, "exists", lambda: True)
     monkeypatch.setattr(
-        leaving.runtime, "get_instance", lambda: SimpleNamespace(_session_mgr=manager)
+        leaving.runtime, "get_instance", lambda: MagicMock(_session_mgr=manager, spec=Runtime)
     )
-    session = Session()
+    session = asyncio.run(new_session())
+    state = session.session_state
+    state["result"] = "large"
     there = weakref.ref(session)
     storage.save(SessionInfo(client=None, session=session))
     del session
     drop_stored_sessions()
     gc.collect()
-    assert (there() is not None) == held
+    assert ("result" in state, there() is not None) == (held, held)
 
 
 def test_work_is_done_once_for_all_who_ask_at_about_the_same_time():
