@@ -10,6 +10,7 @@ from pages._ui.your_data.columns import apply_edits, current_edits, show_columns
 from pages._ui.your_data.explain import ROW_SLOTS
 from pages._ui.your_data.explore import explore
 from pages._ui.your_data.results import show_words
+from pages._ui.your_data.running import show_run, wait_for_run
 from pages._ui.your_data.sections import follow_earlier_link
 from pages._ui.your_data.source import drop_query, drop_second, drop_zone, open_second, open_table
 from pages._ui.your_data.splitting import advise, possible_splits
@@ -18,9 +19,11 @@ from pages._ui.your_data.told import warn_of_second
 from pages._ui.your_data.training import (
     called_as_now,
     estimate_line,
+    estimate_of,
     request_of,
     show_if_stale,
     view_of,
+    wanted_of,
 )
 from pages._ui.your_data.unfamiliar import show_measuring, with_unfamiliarity
 
@@ -58,12 +61,15 @@ if waits:
 if values.table != choice:  # a control was put back to its default
     st.rerun()
 
-request = request_of(opened, schema, edits, values, second)
+wanted = wanted_of(opened, edits, values, second)
+estimate = estimate_of(wanted, opened, schema, second[1])
+request = request_of(wanted, opened, schema, second[1], estimate)
 with st.sidebar:
-    st.caption(estimate_line(opened, schema, request, second[1]))
-(answer,) = ask([request], others=ROW_SLOTS)
+    st.caption(estimate_line(estimate))
+(answer,) = ask([wait_for_run(request, wanted, estimate)], others=ROW_SLOTS)
 answer = called_as_now(answer, opened, second)
 show_progress([answer])
+show_run(page, values, answer, opened, schema, second[1], estimate)
 if answer.error:
     before = ["You still see the previous result."] if answer.result is not None else []
     show_notice([answer.error, *before], "score", tone="error")

@@ -28,6 +28,7 @@ A page asks for several results at once (methods side by side) and draws what it
   ones a fragment polls and reruns the page when one of them ends.
 - A new request in a slot stops the old one of this session, unless another session wants it too;
   so do Cancel, another page and a closed tab.
+- A request that ``waits`` starts nothing: a page gives it until the reader has pressed a button.
 """
 
 from __future__ import annotations
@@ -74,6 +75,8 @@ class Request(NamedTuple):
         Shown until progress tells more.
     total : float
         How many units of progress the fit ticks.
+    waits : bool
+        Whether the reader has to start it first. A result that the session holds is shown anyway.
     """
 
     slot: str
@@ -82,14 +85,15 @@ class Request(NamedTuple):
     label: str = ""
     estimate_seconds: float | None = None
     total: float = 1.0
+    waits: bool = False
 
 
 class Answer(NamedTuple):
     """What there is for a request now.
 
     ``result`` is the wanted one if ``fresh``, else the last good one of the slot, or None.
-    ``seconds`` is what making ``result`` took. ``state`` is "running", "done", "failed" or
-    "cancelled"; ``error`` is one sentence, to be shown where the picture would be.
+    ``seconds`` is what making ``result`` took. ``state`` is "running", "done", "failed",
+    "cancelled" or "waiting"; ``error`` is one sentence, to be shown where the picture would be.
     """
 
     slot: str
@@ -131,6 +135,10 @@ def ask(
         cancelled.pop(slot, None)
         if _held(request) is not None:
             RUNNER.settle(user, key, slot)
+            jobs.append(None)
+            continue
+        if request.waits:
+            RUNNER.release(user, [slot])
             jobs.append(None)
             continue
         jobs.append(RUNNER.want(user, key, request.compute, request.total, slot=slot))
@@ -212,7 +220,8 @@ def _held(request: Request) -> _Good | None:
 def _answer(request: Request, job: Job | None) -> Answer:
     last: dict[str, _Good] = st.session_state.setdefault(_LAST, {})
     if job is None:
-        state = "cancelled" if _held(request) is None else "done"
+        state = "waiting" if request.waits else "cancelled"
+        state = state if _held(request) is None else "done"
     else:
         state = job.state
     state = "running" if state == "queued" else state
@@ -282,6 +291,12 @@ def _cancel(wanted: Sequence[tuple[str, Hashable]]) -> None:
     for slot, key in wanted:
         st.session_state[_CANCELLED][slot] = key
     RUNNER.release(session_user(), [slot for slot, _ in wanted])
+
+
+def was_cancelled(request: Request) -> bool:
+    """Whether the reader stopped this very request; a page may then have it wait."""
+    key: Hashable = st.session_state.get(_CANCELLED, {}).get(request.slot)
+    return bool(key == request.key)
 
 
 def start_again(slot: str | None = None) -> None:

@@ -11,11 +11,12 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from gbuq_core.errors import GbuqError, MemoryLimitExceeded
+from gbuq_core.errors import GbuqError
 from gbuq_core.experiments.table.fit import Cut, Stages, cut_table, stage_table
 from gbuq_core.jobs import RUNNER, Job
 from gbuq_core.presentation import format_bytes, seconds_text
 from gbuq_core.tables import (
+    Prepared,
     Schema,
     ScoredTable,
     ScoreEstimate,
@@ -105,24 +106,29 @@ def plan_of(values: SimpleNamespace) -> ScorePlan:
     )
 
 
+def wanted_of(
+    opened: Opened, edits: Edits, values: SimpleNamespace, second: tuple[str, Table | None]
+) -> Wanted:
+    """What the page asks for."""
+    task = None if values.task == AUTOMATIC else values.task
+    return Wanted(opened.key, edits, values.target, task, plan_of(values), second[0])
+
+
 def request_of(
+    wanted: Wanted,
     opened: Opened,
     schema: Schema,
-    edits: Edits,
-    values: SimpleNamespace,
-    second: tuple[str, Table | None],
+    second: Table | None,
+    estimate: ScoreEstimate | None,
 ) -> Request:
     """The one job of the page."""
-    task = None if values.task == AUTOMATIC else values.task
-    wanted = Wanted(opened.key, edits, values.target, task, plan_of(values), second[0])
-    estimate = _estimate(wanted, opened, schema, 0 if second[1] is None else second[1].n_rows)
     key: tuple[Hashable, ...] = ("your data", wanted)
-    if opened.is_upload or second[1] is not None:  # nobody else's, whoever has the same file
+    if opened.is_upload or second is not None:  # nobody else's, whoever has the same file
         key = own_key(key)
     return Request(
         "score",
         key,
-        partial(_score, wanted, opened, schema, second[1]),
+        partial(_score, wanted, opened, schema, second),
         "Training and scoring each row",
         estimate.seconds if estimate else None,
     )
@@ -172,10 +178,8 @@ def show_if_stale(answer: Answer) -> None:
             show_notice(told, "stale", tone="note")
 
 
-def estimate_line(opened: Opened, schema: Schema, request: Request, second: Table | None) -> str:
+def estimate_line(estimate: ScoreEstimate | None) -> str:
     """Seconds and memory of a fit with the settings as they stand."""
-    n_new = 0 if second is None else second.n_rows
-    estimate = _estimate(request.key[1], opened, schema, n_new)  # type: ignore[index]
     if estimate is None:
         return ""
     cost = f"{seconds_text(estimate.seconds)} and {format_bytes(estimate.bytes)}"
@@ -235,27 +239,39 @@ def _score(
     return Trained(wanted, opened, name, scored, stage_table(scored))
 
 
-def _estimate(wanted: Wanted, opened: Opened, schema: Schema, n_new: int) -> ScoreEstimate | None:
-    try:
-        return _estimate_of(wanted, opened, schema, n_new)
-    except MemoryLimitExceeded:  # not kept: there may be room in a moment
-        return None
-
-
-@st.cache_data(max_entries=64, show_spinner=False)
-def _estimate_of(
-    wanted: Wanted, _opened: Opened, _schema: Schema, n_new: int
+def estimate_of(
+    wanted: Wanted, opened: Opened, schema: Schema, second: Table | None
 ) -> ScoreEstimate | None:
+    """What training will cost; None where it cannot be trained at all."""
+    n_new = 0 if second is None else second.n_rows
     try:
-        plan = wanted.plan
-        prepared = prepare_training(
-            _opened.table, _schema, wanted.target, wanted.task, plan.split, plan.split_column
-        )
-        return estimate_scoring(prepared, plan, n_new)
-    except MemoryLimitExceeded:
-        raise
+        return estimate_scoring(sizes_of(wanted, opened, schema), wanted.plan, n_new)
     except GbuqError:  # the fit says it, where the picture would be
         return None
+
+
+def sizes_of(wanted: Wanted, opened: Opened, schema: Schema) -> Prepared:
+    """The prepared table with a first row of features: all that an estimate looks at.
+
+    Raises
+    ------
+    GbuqError
+        If the table cannot be prepared.
+    """
+    return _sizes_of(wanted._replace(plan=_split_alone(wanted.plan), second=""), opened, schema)
+
+
+def _split_alone(plan: ScorePlan) -> ScorePlan:
+    """The part of a plan that decides which rows and columns are trained on."""
+    return ScorePlan(split=plan.split, split_column=plan.split_column)
+
+
+# Of a large table this takes a second, and most knobs leave it as it is.
+@st.cache_resource(max_entries=8, show_spinner=False, scope="session")
+def _sizes_of(known: Wanted, _opened: Opened, _schema: Schema) -> Prepared:
+    split, column = known.plan.split, known.plan.split_column
+    prepared = prepare_training(_opened.table, _schema, known.target, known.task, split, column)
+    return prepared._replace(X=prepared.X.iloc[:1].copy())
 
 
 def _forget(kept: _Kept) -> None:

@@ -1,0 +1,138 @@
+"""Long training waits for a press of Run: what it will take, why, and what would be quicker."""
+
+from __future__ import annotations
+
+import hashlib
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from gbuq_core.presentation import seconds_text
+from gbuq_core.tables import Schema, ScoreEstimate, Table
+from gbuq_core.tables.unfamiliar import estimate_unfamiliarity
+from pages._ui.jobs_glue import Answer, Request, start_again, was_cancelled
+from pages._ui.notices import show_notice
+from pages._ui.url_state import PageState
+from pages._ui.your_data.keeping import keep_bytes, kept_bytes
+from pages._ui.your_data.source import Opened
+from pages._ui.your_data.state import INDEPENDENT, PLAIN, VIRTUAL
+from pages._ui.your_data.training import Wanted, estimate_of, plan_of, sizes_of
+
+RUN_SECONDS = 60.0  # training that is estimated to take longer waits for a press
+_PRESSED = "_data_run_pressed"  # what was started so, as digests
+_PLACE = "run-pressed"  # the same beside the tab's files, for a reload
+_MOST_KEPT = 64
+
+
+class _Quicker(NamedTuple):
+    """Other settings, what a button calls them, and the seconds they take."""
+
+    settings: dict[str, Any]
+    label: str
+    seconds: float
+
+
+def wait_for_run(request: Request, wanted: Wanted, estimate: ScoreEstimate | None) -> Request:
+    """The request as it is, or one that waits: a long fit that the reader has not started.
+
+    One that was cancelled waits again.
+    """
+    if estimate is None or estimate.seconds <= RUN_SECONDS:
+        return request
+    digest = _digest(wanted)
+    if was_cancelled(request):
+        _remember(_pressed() - {digest})
+        start_again(request.slot)
+    return request._replace(waits=digest not in _pressed())
+
+
+def show_run(
+    page: PageState,
+    values: SimpleNamespace,
+    answer: Answer,
+    opened: Opened,
+    schema: Schema,
+    second: Table | None,
+    estimate: ScoreEstimate | None,
+) -> None:
+    """In the place of progress: what training will take, Run, and a quicker choice."""
+    if answer.state != "waiting" or estimate is None:
+        return
+    wanted: Wanted = answer.request.key[1]  # type: ignore[index]
+    told = [
+        f"Training takes about {seconds_text(estimate.seconds)} with these settings, so it waits "
+        f"for you to start it. {estimate.longest}"
+    ]
+    if second is None:
+        sizes = sizes_of(wanted, opened, schema)
+        after = seconds_text(estimate_unfamiliarity(sizes, sizes))
+        told.append(
+            f"The table appears then. Measuring how unfamiliar the rows are takes about {after} "
+            "more, and you can cancel it."
+        )
+    quicker = _find_quicker(page, values, wanted, opened, schema, second, estimate)
+    if quicker is not None:
+        told.append(f"With {quicker.label} it takes about {seconds_text(quicker.seconds)}.")
+    show_notice(told, "run")
+    with st.container(horizontal=True, key="run"):
+        st.button("Run", key="_run", type="primary", on_click=_press, args=(_digest(wanted),))
+        if quicker is not None:
+            st.button(
+                f"Use {quicker.label}", key="_quicker", on_click=_choose, args=(quicker.settings,)
+            )
+
+
+def _find_quicker(
+    page: PageState,
+    values: SimpleNamespace,
+    wanted: Wanted,
+    opened: Opened,
+    schema: Schema,
+    second: Table | None,
+    estimate: ScoreEstimate,
+) -> _Quicker | None:
+    """The first change that needs no press, or else the quickest; None if none saves a third."""
+    changes: list[tuple[dict[str, Any], str]] = []
+    if values.method in PLAIN and values.ensemble == INDEPENDENT:
+        changes.append(({"ensemble": VIRTUAL}, "truncations of one model"))
+    trees = next(knob for knob in page.knobs if knob.key == "trees")
+    fewer = sorted((n for n in trees.choices if n < values.trees), reverse=True)
+    changes += [({"trees": n}, f"{n:,} trees") for n in fewer]
+    best: _Quicker | None = None
+    for settings, label in changes:
+        plan = plan_of(SimpleNamespace(**{**vars(values), **settings}))
+        other = estimate_of(wanted._replace(plan=plan), opened, schema, second)
+        if other is None:
+            continue
+        if best is None or other.seconds < best.seconds:
+            best = _Quicker(settings, label, other.seconds)
+        if other.seconds <= RUN_SECONDS:
+            break
+    return best if best is not None and best.seconds < estimate.seconds / 1.5 else None
+
+
+def _press(digest: str) -> None:
+    """Start a long fit: a button's callback."""
+    _remember(_pressed() | {digest})
+
+
+def _choose(settings: dict[str, Any]) -> None:
+    """Set other knobs: a button's callback."""
+    st.session_state.update(settings)
+
+
+def _digest(wanted: Wanted) -> str:
+    return hashlib.sha256(repr(wanted).encode()).hexdigest()
+
+
+def _pressed() -> frozenset[str]:
+    """All that was started in this tab, also before it was loaded again."""
+    own: frozenset[str] = st.session_state.get(_PRESSED, frozenset())
+    return own | frozenset(kept_bytes(_PLACE).decode().split())
+
+
+def _remember(digests: frozenset[str]) -> None:
+    kept = frozenset(sorted(digests)[:_MOST_KEPT])
+    st.session_state[_PRESSED] = kept
+    keep_bytes(_PLACE, " ".join(kept).encode())
