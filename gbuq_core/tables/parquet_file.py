@@ -17,6 +17,7 @@ from gbuq_core.errors import TableError
 from gbuq_core.jobs import check_memory
 from gbuq_core.presentation import columns_named, counted, shown
 from gbuq_core.tables import limits
+from gbuq_core.tables.parquet_pages import unpacked_bytes
 
 _BYTES_PER_CELL = 24  # a decoded cell and its converted copies
 _COPIES_OF_TEXT = 4  # decoded, in one piece, trimmed and exported
@@ -91,7 +92,7 @@ def _read_flat(data: bytes) -> tuple[list[str], list[Any], list[str]]:
         leaf += _n_leaves(field.type)
     limits.check_columns(len(names))
     file = parquet.ParquetFile(pa.BufferReader(data), read_dictionary=text)
-    _check_unpacked(file.metadata, names, leaves)
+    _check_unpacked(data, file.metadata, names, leaves)
     pieces: list[list[Any]] = [[] for _ in names]
     n_bytes = [0] * len(names)
     for group in range(file.metadata.num_row_groups):
@@ -119,13 +120,10 @@ def _check_description(data: bytes) -> None:
         )
 
 
-def _check_unpacked(about: Any, names: list[str], leaves: list[int]) -> None:
-    """Refuse what unpacks to too much, by what the file says of itself."""
+def _check_unpacked(data: bytes, about: Any, names: list[str], leaves: list[int]) -> None:
+    """Refuse what unpacks to too much, by what its pages say of themselves."""
     limits.check_cells(about.num_rows, len(names))
-    unpacked = dict.fromkeys(leaves, 0)
-    for group in map(about.row_group, range(about.num_row_groups)):
-        for leaf in leaves:
-            unpacked[leaf] += max(0, group.column(leaf).total_uncompressed_size)
+    unpacked = unpacked_bytes(data, about, leaves)
     for name, leaf in zip(names, leaves, strict=True):
         limits.check_text(unpacked[leaf], name)
     n_bytes = sum(unpacked.values())

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from gbuq_core.errors import MemoryLimitExceeded
+from gbuq_core.errors import MemoryLimitExceeded, TableError
 from gbuq_core.tables import read_table, to_csv_bytes
 from gbuq_core.tables.columns import plain_column, single_chunk
 
@@ -110,3 +110,56 @@ def test_text_that_is_none_is_left_out_with_a_notice():
     table = read_table(as_parquet(bad=bad, x=[1, 2], y=[3, 4]))
     assert table.names == ["x", "y"]
     assert table.notices == ('The column "bad" holds damaged values and cannot be used.',)
+
+
+def varint(value, width=0):
+    """An integer as Parquet's footer has it, in at least so many bytes."""
+    found = []
+    value *= 2
+    while value >= 128 or len(found) + 1 < width:
+        found.append(128 | value & 127)
+        value >>= 7
+    return bytes([*found, value])
+
+
+def with_lie(data, truth, claim):
+    """The file with another number where its footer says this one."""
+    at = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    old = varint(truth)
+    assert old in data[at:]
+    return data[:at] + data[at:].replace(old, varint(claim, len(old)))
+
+
+@pytest.mark.parametrize("options", [{}, {"data_page_version": "2.0"}, {"row_group_size": 30_000}])
+def test_a_file_that_lies_about_its_size_is_refused_before_it_is_unpacked(options, monkeypatch):
+    cells = pa.array(["long" * 50 + str(k) for k in range(100_000)])
+    data = written(
+        pa.table({"t": cells, "n": range(100_000)}),
+        use_dictionary=False,
+        compression="gzip",
+        **options,
+    )
+    about = parquet.ParquetFile(pa.BufferReader(data)).metadata
+    groups = [about.row_group(k) for k in range(about.num_row_groups)]
+    lie = data
+    for size in {group.column(0).total_uncompressed_size for group in groups}:
+        lie = with_lie(lie, size, 1_000)
+    told = parquet.ParquetFile(pa.BufferReader(lie)).metadata.row_group(0).column(0)
+    assert told.total_uncompressed_size == 1_000
+    assert read_table(lie).n_rows == 100_000  # what it holds is within the limits
+    monkeypatch.setattr("gbuq_core.tables.limits.MAX_TEXT_BYTES", 10**7)
+    with pytest.raises(TableError, match="more than the limit"):
+        read_table(data)
+    before = pa.total_allocated_bytes()
+    monkeypatch.setattr("gbuq_core.tables.parquet_file._text_bytes", None)  # nothing is unpacked
+    with pytest.raises(TableError, match="more than the limit"):
+        read_table(lie)
+    assert pa.total_allocated_bytes() - before < 10**6
+
+
+def test_numbers_of_rows_that_contradict_each_other_are_damage():
+    data = written(pa.table({"n": np.arange(70_000), "m": range(70_000)}), row_group_size=40_000)
+    assert read_table(data).n_rows == 70_000
+    for truth, claim in ((70_000, 3_000), (40_000, 45_000)):
+        with pytest.raises(TableError, match="damaged"):
+            read_table(with_lie(data, truth, claim))
