@@ -19,12 +19,12 @@ from gbuq_core.metrics import wilson_band
 from gbuq_core.tables.columns import plain_column, single_chunk
 from gbuq_core.tables.files import Table
 from gbuq_core.tables.finding import find_rows, names_marks
-from gbuq_core.tables.judging import HeldOut, held_out, pit_values
+from gbuq_core.tables.intervals import own_misses
+from gbuq_core.tables.judging import HeldOut, held_out
 from gbuq_core.tables.scoring import ScoredTable
 from gbuq_core.validation import check_choice
 
 MOST_COHORTS, LONGEST_NAME, LONGEST_CONDITION = 8, 40, 200
-LEVEL = 0.9  # of the intervals whose coverage is compared
 _UNITS = ("variance", "std")
 _Z = 1.959964  # two-sided 95 %
 # As a link holds them: name=condition, with bars between them; % and | of a condition are escaped.
@@ -71,7 +71,7 @@ class CohortScores(NamedTuple):
     nll : float
         Nats.
     coverage : float
-        Share of rows inside their 90 % interval; NaN for classes.
+        Share of rows inside their interval; NaN for classes.
     coverage_band : (low, high)
         Wilson's 95 % band of it.
     knowledge : float
@@ -117,7 +117,8 @@ def compare_cohorts(
     Parameters
     ----------
     scored : ScoredTable
-        Beside a second file, the rows are the held-out ones of the first file.
+        Beside a second file, the rows are the held-out ones of the first file. Its own intervals
+        count: of 90 %, or those of `with_intervals`.
     cohorts : mapping of str to str
         Conditions by name, such as ``{"old": "age > 60, shop = south"}``. They may use the table's
         columns, total, data, knowledge, error, prediction, and unfamiliarity and times_beyond
@@ -274,14 +275,11 @@ class _Numbers(NamedTuple):
     @staticmethod
     def of(scored: ScoredTable, held: HeldOut) -> _Numbers:
         n = len(held.rows)
-        inside = np.full(n, np.nan)
-        if not held.classes:
-            inside = (np.abs(pit_values(held) - 0.5) <= LEVEL / 2.0).astype(np.float64)
         familiarity = _familiarity(scored, held)
         return _Numbers(
             held.errors,
             held.predictions.nll,
-            inside,
+            1.0 - own_misses(scored, held),
             np.asarray(held.predictions.uncertainty.knowledge),
             familiarity.get("unfamiliarity", np.full(n, np.nan)),
             not held.classes,

@@ -17,12 +17,12 @@ from gbuq_core.errors import InvalidData
 from gbuq_core.metrics import binomial_band
 from gbuq_core.presentation import number_between
 from gbuq_core.tables.explaining import feature_groups
-from gbuq_core.tables.judging import Groups, HeldOut, held_out, pit_values
+from gbuq_core.tables.intervals import own_misses
+from gbuq_core.tables.judging import Groups, HeldOut, held_out
 from gbuq_core.tables.scoring import ScoredTable
 from gbuq_core.validation import check_choice, check_number
 
 MEASURES = ("error", "misses", "knowledge")
-LEVEL = 0.9  # of the intervals whose misses are counted
 FEWEST_ROWS = 100  # held-out rows: 50 look for groups, 50 judge them
 _MOST_LEVELS = 20  # of a category that are conditions of their own
 _DEPTH, _MOST_GROUPS = 3, 6
@@ -55,7 +55,7 @@ class Cohort(NamedTuple):
     error : float
         Root mean squared error in units of the target, or share of wrong classes.
     misses : float
-        Share of rows outside their 90 % interval; NaN for classes.
+        Share of rows outside their interval; NaN for classes.
     misses_band : (low, high)
         Exact 95 % band of it.
     knowledge : float
@@ -103,10 +103,11 @@ def find_failures(scored: ScoredTable, measure: str = "error", seed: int = 0) ->
     Parameters
     ----------
     scored : ScoredTable
-        Beside a second file, the groups are those of the first file's held-out rows.
+        Beside a second file, the groups are those of the first file's held-out rows. Its own
+        intervals count: of 90 %, or those of `with_intervals`.
     measure : {"error", "misses", "knowledge"}
-        What is large in a group that fails: the error, the share of rows outside their 90 %
-        interval (of regressions), or knowledge uncertainty.
+        What is large in a group that fails: the error, the share of rows outside their interval
+        (of regressions), or knowledge uncertainty.
     seed : int
         Of the halves.
 
@@ -141,7 +142,7 @@ def find_failures(scored: ScoredTable, measure: str = "error", seed: int = 0) ->
             f"{n_rows} rows with a target were held out. To look for groups and to judge them "
             f"takes {FEWEST_ROWS}."
         )
-    every = _Numbers.of(held)
+    every = _Numbers.of(scored, held)
     looked_at = every.measure(measure)
     looking, judging = np.split(np.random.default_rng(seed).permutation(n_rows), [n_rows // 2])
     X = scored.training.X.iloc[held.rows]
@@ -197,12 +198,9 @@ class _Numbers(NamedTuple):
     is_regression: bool
 
     @staticmethod
-    def of(held: HeldOut) -> _Numbers:
-        misses = np.full(len(held.rows), np.nan)
-        if not held.classes:
-            misses = (np.abs(pit_values(held) - 0.5) > LEVEL / 2.0).astype(np.float64)
+    def of(scored: ScoredTable, held: HeldOut) -> _Numbers:
         knowledge = np.asarray(held.predictions.uncertainty.knowledge)
-        return _Numbers(held.errors, misses, knowledge, not held.classes)
+        return _Numbers(held.errors, own_misses(scored, held), knowledge, not held.classes)
 
     def measure(self, name: str) -> NDArray[np.float64]:
         values: NDArray[np.float64] = getattr(self, name)

@@ -33,7 +33,7 @@ from gbuq_core.errors import InvalidParameter
 from gbuq_core.metrics import Coverage, binomial_band
 from gbuq_core.metrics.conformal import conformal_rank
 from gbuq_core.tables.evaluating import COVERAGE_LEVELS
-from gbuq_core.tables.judging import HeldOut, held_out
+from gbuq_core.tables.judging import HeldOut, held_out, pit_values
 from gbuq_core.tables.output import USUAL_LEVEL, added_columns, join_columns
 from gbuq_core.tables.predicting import Predictions, law_of
 from gbuq_core.tables.scoring import ScoredTable
@@ -146,6 +146,35 @@ def held_out_inside(
         return inside
     calibration = _calibrate(scored, held)
     return calibration.distances <= _own_factors(calibration, level)
+
+
+def own_misses(scored: ScoredTable, held: HeldOut) -> NDArray[np.float64]:
+    """1 for held-out rows outside the table's own intervals (`with_intervals`), 0 for others.
+
+    NaN for classes, which have no intervals.
+    """
+    if held.classes:
+        return np.full(len(held.rows), np.nan)
+    if scored.conformal:
+        misses = ~held_out_inside(scored, scored.level, True, held)
+    else:
+        misses = np.abs(pit_values(held) - 0.5) > scored.level / 2.0
+    return misses.astype(np.float64)
+
+
+def name_interval(scored: ScoredTable) -> str:
+    """The table's own intervals in words.
+
+    Examples
+    --------
+    >>> from gbuq_core.tables import ScorePlan, read_table, score_table
+    >>> text = "x,y" + "".join(f"\n{i % 7},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
+    >>> scored = score_table(read_table(text.encode()), "y", plan=ScorePlan(n_trees=20))
+    >>> name_interval(scored), name_interval(with_intervals(scored, 0.8, conformal=True))
+    ('90 % interval', 'conformal 80 % interval')
+    """
+    kind = "conformal " if scored.conformal else ""
+    return f"{kind}{100 * scored.level:g} % interval"
 
 
 def conformal_coverage(

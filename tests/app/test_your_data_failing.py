@@ -38,11 +38,12 @@ def test_the_worst_group_comes_first_and_its_rows_can_be_listed():
 
 
 def test_it_is_worked_out_only_when_asked_and_by_what_is_asked():
-    at = open_page()
+    at = open_page(within="80")
     assert not groups_of(at)
     assert not any(radio.key == "by" for radio in at.radio)
     open_section(at, "Where it fails")
     assert groups_of(at)
+    assert all("outside the 80 % interval" in text for text in groups_of(at))
     at.radio(key="by").set_value("knowledge").run()
     assert all("knowledge uncertainty" in text for text in groups_of(at))
 

@@ -7,7 +7,16 @@ import pandas as pd
 import pytest
 
 from gbuq_core.errors import InvalidData, InvalidParameter
-from gbuq_core.tables import ScorePlan, find_failures, read_table, score_table
+from gbuq_core.tables import (
+    ScorePlan,
+    compare_cohorts,
+    find_failures,
+    held_out,
+    held_out_inside,
+    read_table,
+    score_table,
+    with_intervals,
+)
 from gbuq_core.tables.failing import Condition
 from gbuq_core.tables.finding import find_rows
 
@@ -118,6 +127,21 @@ def test_classes_and_other_measures(scored):
         find_failures(told, "misses")
     for measure in ("misses", "knowledge"):
         assert find_failures(scored, measure).measure == measure
+
+
+@pytest.mark.parametrize("conformal", [False, True])
+def test_misses_are_those_of_the_tables_own_intervals(scored, conformal):
+    held, every = held_out(scored), find_failures(scored, "misses").everything
+    told = with_intervals(scored, 0.5, conformal)
+    found = find_failures(told, "misses")
+    _, judging = np.split(
+        np.random.default_rng(0).permutation(len(held.rows)), [len(held.rows) // 2]
+    )
+    misses = ~held_out_inside(scored, 0.5, conformal, held)
+    assert found.everything.misses == pytest.approx(misses[judging].mean())
+    assert found.everything.misses > every.misses + 0.2
+    everything = compare_cohorts(told, {"all": "age > 0"}).everything
+    assert everything.coverage == pytest.approx(1.0 - misses.mean())
 
 
 def test_too_few_rows_and_unknown_measures_are_refused(scored):

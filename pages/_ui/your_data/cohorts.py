@@ -44,7 +44,6 @@ NONE_KEPT = (
     'No cohort is kept. Keep a group of "Where it fails", or the rows that a condition of "Find '
     'rows" finds.'
 )
-_INSIDE = "Inside 90 %"
 _ERROR, _CHOSEN = "_data_cohort_error", "_cohort"
 _CACHED = 16
 
@@ -138,14 +137,14 @@ def cohorts_frame(found: CohortComparison, unit: str, scored: ScoredTable) -> pd
     is_class = bool(scored.training.target.classes)
     spread = "K, std" if unit == "std" and not is_class else "K"
     error = "Wrong" if is_class else "RMSE"
-    lines = [
-        _line(cohort, error, spread, is_class) for cohort in (*found.cohorts, found.everything)
-    ]
-    frame = pd.DataFrame(lines)
-    return frame.drop(columns=_INSIDE, errors="ignore") if why_no_coverage(scored) else frame
+    inside = "" if is_class or why_no_coverage(scored) else f"Inside {100 * scored.level:g} %"
+    every = (*found.cohorts, found.everything)
+    return pd.DataFrame([_line(cohort, error, spread, is_class, inside) for cohort in every])
 
 
-def _line(cohort: CohortScores, error: str, spread: str, is_class: bool) -> dict[str, str]:
+def _line(
+    cohort: CohortScores, error: str, spread: str, is_class: bool, inside: str
+) -> dict[str, str]:
     gaps = cohort.gaps
     knowledge = np.sqrt(cohort.knowledge) if spread.endswith("std") else cohort.knowledge
     share = (lambda value: percent(value, 0)) if is_class else digits
@@ -155,10 +154,10 @@ def _line(cohort: CohortScores, error: str, spread: str, is_class: bool) -> dict
         error: share(cohort.error) + _side(gaps.error, cohort.condition),
         "NLL": digits(cohort.nll) + _told(gaps.nll, digits, cohort.condition),
     }
-    if not is_class:
+    if inside:
         low, high = (percent(end, 0).removesuffix(" %") for end in cohort.coverage_band)
         band = f"{percent(cohort.coverage, 0)} [{low} to {high}]" if cohort.n_rows else ""
-        cells[_INSIDE] = band + _side(gaps.coverage, cohort.condition)
+        cells[inside] = band + _side(gaps.coverage, cohort.condition)
     cells[spread] = digits(knowledge) + _side(gaps.knowledge, cohort.condition)
     if not np.isnan(cohort.unfamiliarity):
         cells["Unfamiliarity"] = digits(cohort.unfamiliarity, 2) + _told(

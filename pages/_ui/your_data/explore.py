@@ -11,7 +11,7 @@ import streamlit as st
 from pages._ui.jobs_glue import Answer
 from pages._ui.url_state import PageState, link_to, read_again
 from pages._ui.your_data.cohorts import bind_cohorts, draw_cohorts, draw_keep
-from pages._ui.your_data.export import export_table
+from pages._ui.your_data.export import export_table, with_levels
 from pages._ui.your_data.failing import draw_failing
 from pages._ui.your_data.judged import draw_judged
 from pages._ui.your_data.marks import draw_mark, marks_of
@@ -75,7 +75,8 @@ def _draw_good(page: PageState, values: SimpleNamespace, answer: Answer, view: V
 
 
 def _draw_fails(page: PageState, values: SimpleNamespace, answer: Answer, view: View) -> None:
-    """Groups of rows that the model fails for."""
+    """Groups of rows that the model fails for, by the intervals that the reader chose."""
+    view = with_levels(view, values)
     unit = in_unit(view.scored, values.unit).unit
     draw_failing(page, values, view.scored, unit, view.digest)
     draw_cohorts(values, view.scored, answer.result.opened.table, unit, view.digest)
