@@ -159,7 +159,7 @@ def test_the_script_and_the_notebook_write_the_file_of_the_page(offered, tmp_pat
     report = offered["your-data.html"]()
     assert len(report) < 10e6
     names = [picture["name"] for picture in curves_of(report.decode())]
-    assert {"rejection", "coverage", "pit", "asking"} < {*names}
+    assert {"rejection", "coverage", "pit", "groups", "asking"} < {*names}
     for heading in ("least familiar rows", "in every group", "Where does it fail?", "Kept cohorts"):
         assert heading in report.decode()
     assert "<td>high</td>" in report.decode()

@@ -5,6 +5,7 @@ from io import BytesIO
 import numpy as np
 import pandas as pd
 
+from pages._ui.your_data.more import more_sections
 from tests.app.your_data_page import csv_of, open_page, says, settle, texts
 
 VERDICTS = {"Collect more rows", "Inherent noise", "Not decided"}
@@ -55,6 +56,10 @@ def test_the_section_trains_when_asked_and_ranks_the_rows_without_a_target():
     assert set(groups["c3"]) <= VERDICTS
     at.number_input(key="curvegroup").set_value(2.0).run()
     assert "south" in texts(at)
+    (section,) = more_sections(at.session_state["_data_curve_drawn"])  # of the report
+    assert section.curves.spec["name"] == "learning-curve"
+    assert any(section.text[0].startswith(f"{word} (south). From 56 to 112") for word in VERDICTS)
+    assert [line[-1] for line in section.table] == ["Group", "all rows", "=north", "south"]
 
     at.radio(key="curveby").set_value("kept cohorts").run()
     assert says(at, "No cohort is kept.")

@@ -10,6 +10,7 @@ from gbuq_core.figures.table.judged import (
     describe_asking,
     describe_groups,
     describe_pit,
+    groups_curves,
     groups_figure,
     pit_figure,
 )
@@ -60,6 +61,11 @@ def test_groups_that_are_off_are_marked_and_named():
     assert "0 % of the rows" in words
     assert "c:" not in words
     json.dumps(spec)
+    drawn = groups_curves(found, STYLE, "rows (%)", words).spec  # of the report
+    dots = [part for part in drawn["panels"][0]["layers"] if part["kind"] == "dots"]
+    assert [dot["colour"] == "#d55e00" for dot in dots] == found.is_off.tolist()
+    assert [dot["y"][0] for dot in dots] == [value["c1"] for value in values]
+    assert drawn["read"]["names"] == list(found.names)
 
 
 def test_the_dot_is_what_other_rows_paid():

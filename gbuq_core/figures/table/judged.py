@@ -18,6 +18,7 @@ _OFF = "#d55e00"
 _UNFAMILIAR = "#009e73"
 _GROUP_HEIGHT = 24
 _MOST_NAMED = 2
+_LETTERS, _FEWEST_LETTERS = 72, 4  # of all names below a picture, and of one
 _TAILS, _HALF = 0.2, 0.5
 _PER_ROWS = 100
 
@@ -177,6 +178,65 @@ def groups_figure(found: GroupCoverage, style: MethodStyle, label: str, dark: bo
             },
         ],
     }  # fmt: skip
+
+
+def groups_curves(found: GroupCoverage, style: MethodStyle, label: str, alt: str) -> Curves:
+    """The same for a page without a server: a column a group, with a dotted tick at the promise.
+
+    Parameters
+    ----------
+    found : GroupCoverage
+    style : MethodStyle
+    label : str
+        Of the axis; not a user's text.
+    alt : str
+        From `describe_groups`.
+    """
+    n = len(found.names)
+    places = np.arange(1.0, n + 1.0)
+    observed, low, high, promised = (
+        100.0 * np.asarray(part) for part in (found.observed, found.low, found.high, found.promised)
+    )
+    layers: list[Part] = []
+    for k, at in enumerate(places.tolist()):
+        colour = _OFF if found.is_off[k] else style.colour
+        layers.append(line([at - 0.35, at + 0.35], [promised[k]] * 2, "text", 1.5, "2 3"))
+        layers.append(line([at, at], [low[k], high[k]], colour, 3.0))
+        dot = line([at], [observed[k]], colour)
+        layers.append({**dot, "kind": "dots", "opacity": 1.0, "size": 9})
+    parts = (("should be", promised), ("is", observed), ("band from", low), ("to", high))
+    letters = max(_FEWEST_LETTERS, _LETTERS // n)
+    return Curves(
+        {
+            "name": "groups",
+            "alt": alt,
+            "height": 240,
+            "hint": "Point at the picture, or use its arrow keys, to read values.",
+            "x": {
+                "range": [0.5, n + 0.5],
+                "label": "",
+                "ticks": {
+                    "ticks": places.tolist(),
+                    "labels": [cut(name, letters) for name in found.names],
+                },
+            },
+            "panels": [
+                {
+                    "share": 1.0,
+                    "range": [min(low.min(), promised.min(), 90.0) - 2.0, 102.0],
+                    "label": label,
+                    "layers": layers,
+                }
+            ],
+            "legend": [entry("what it should be", layers[0])],
+            "read": {
+                "x": places.tolist(),
+                "names": list(found.names),
+                "label": "",
+                "values": [{"name": name, "at": rounded(part)} for name, part in parts],
+            },
+        }
+    )
 
 
 def describe_groups(found: GroupCoverage, is_class: bool) -> str:

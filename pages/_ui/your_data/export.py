@@ -35,6 +35,7 @@ from pages._ui.your_data.failing import fails_sections
 from pages._ui.your_data.judged import good_sections
 from pages._ui.your_data.marks import marks_of
 from pages._ui.your_data.methods import compared_runs, methods_sections
+from pages._ui.your_data.more import DrawnCurve, drawn_curve, more_sections
 from pages._ui.your_data.report import result_page
 from pages._ui.your_data.results import in_unit
 from pages._ui.your_data.second import second_sections
@@ -79,7 +80,7 @@ def export_table(
         "Page (HTML)",
         "your-data.html",
         "text/html",
-        partial(_report, trained, view, values, code, compared_runs(trained)),
+        partial(_report, trained, view, values, code, compared_runs(trained), drawn_curve(trained)),
     )
     if view.scored.protocol == "new_file":
         drift = Download(
@@ -105,6 +106,7 @@ def _report(
     values: SimpleNamespace,
     code: str,
     runs: dict[str, MethodRun],
+    curve: DrawnCurve | None,
 ) -> bytes:
     """The report, with all that the page's sections find."""
     scored, table = view.scored, trained.opened.table
@@ -115,6 +117,7 @@ def _report(
         *good_sections(scored, values, table),
         *fails_sections(scored, values, unit),
         *cohort_sections(values, scored, table, unit),
+        *more_sections(curve),
         *second_sections(scored),
     ]
     return result_page(view, values.unit, code, more)

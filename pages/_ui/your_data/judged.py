@@ -18,6 +18,7 @@ from gbuq_core.figures.table.judged import (
     describe_asking,
     describe_groups,
     describe_pit,
+    groups_curves,
     groups_figure,
     pit_figure,
 )
@@ -160,7 +161,7 @@ def good_sections(scored: ScoredTable, values: SimpleNamespace, table: Table) ->
 def _group_sections(
     scored: ScoredTable, values: SimpleNamespace, table: Table, held: HeldOut
 ) -> list[Section]:
-    """The chosen column's groups, as a table."""
+    """The chosen column's groups, as a picture and a table."""
     columns = {column.name for column in scored.training.schema.columns}
     column = getattr(values, "group", None)
     if table.n_rows != len(scored.training.X) or column not in columns:
@@ -177,14 +178,24 @@ def _group_sections(
     for name, n_rows, promised, observed, low, high, _ in zip(*found, strict=True):
         band = f"{percent(low, 0).removesuffix(' %')} to {percent(high, 0)}"
         lines.append((name, f"{n_rows:,}", percent(promised, 0), percent(observed, 0), band))
-    what = "Is it right as often as it says" if held.classes else "Do intervals hold"
+    words = describe_groups(found, bool(held.classes))
     return [
         Section(
-            heading=f'{what} in every group of "{column}"?',
-            text=describe_groups(found, bool(held.classes)),
+            heading=f'{_title(held)} in every group of "{column}"?',
+            text=words,
+            curves=groups_curves(found, style_of(scored), _axis(held), words),
+            caption=_GROUP_MEANING,
             table=lines,
         )
     ]
+
+
+def _title(held: HeldOut) -> str:
+    return "Is it right as often as it says" if held.classes else "Do intervals hold"
+
+
+def _axis(held: HeldOut) -> str:
+    return "rows predicted right (%)" if held.classes else "rows inside their interval (%)"
 
 
 def _draw_intervals(knobs: Mapping[str, Knob], held: HeldOut) -> None:
@@ -212,8 +223,7 @@ def _draw_groups(
     table: Table,
     digest: str,
 ) -> None:
-    title = "Is it right as often as it says" if held.classes else "Do intervals hold"
-    st.markdown(f"**{title} in every group?**", help=_GROUP_MEANING)
+    st.markdown(f"**{_title(held)} in every group?**", help=_GROUP_MEANING)
     draw_knob(knobs["group"])
     if values.group == scored.training.target.name:
         st.text("The target cannot group the rows: choose another column.", width="stretch")
@@ -223,10 +233,11 @@ def _draw_groups(
     level = 0.0 if held.classes else values.within / 100.0
     conformal = values.conformal and not held.classes
     found = _groups(digest, values.group, level, conformal, held, scored, table)
-    label = "rows predicted right (%)" if held.classes else "rows inside their interval (%)"
     words = describe_groups(found, bool(held.classes))
     st.vega_lite_chart(
-        groups_figure(found, style_of(scored), label, is_dark()), key="coverage-groups", alt=words
+        groups_figure(found, style_of(scored), _axis(held), is_dark()),
+        key="coverage-groups",
+        alt=words,
     )
     st.text(words, width="stretch")
 

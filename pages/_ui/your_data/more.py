@@ -11,6 +11,8 @@ import pandas as pd
 import streamlit as st
 
 from gbuq_core.errors import GbuqError
+from gbuq_core.figures.curves import Curves
+from gbuq_core.figures.standalone import Section
 from gbuq_core.figures.table.learning import (
     VERDICTS,
     describe_rule,
@@ -46,7 +48,7 @@ from pages._ui.your_data.cohorts import NONE_KEPT, kept_cohorts
 from pages._ui.your_data.explain import Task, ask_job, show_waiting_for_task
 from pages._ui.your_data.results import style_of
 from pages._ui.your_data.state import BY_COHORTS, BY_COLUMN, BY_FAILURES, MOST_TO_LABEL
-from pages._ui.your_data.training import Trained, View, own_key
+from pages._ui.your_data.training import Trained, View, Wanted, own_key
 
 MEANING = (
     "The model is trained again on an eighth, a quarter, a half and all of four fifths of the rows "
@@ -71,6 +73,18 @@ _RANKING = Task(
     "Cancelled. The rows without a target are not ranked.",
     "The rows without a target could not be ranked. The server's log has the details.",
 )
+# Of the table of groups, in this order. Columns have neutral names.
+_GROUP_HEADS = {
+    "c0": "No.",
+    "c3": "Verdict",
+    "c4": "Repeats",
+    "c5": "Last doubling",
+    "c6": "Next (expected)",
+    "c7": "Knowledge",
+    "c2": "Rows",
+    "c1": "Group",
+}
+_DRAWN = "_data_curve_drawn"
 _CACHED = 16
 _SECONDS_PER_ROW = 1e-3
 _HEIGHT = 420
@@ -81,6 +95,45 @@ class _Grouped(NamedTuple):
 
     curve: LearningCurve
     problem: str
+
+
+class DrawnCurve(NamedTuple):
+    """The curve that was drawn last, of which table and group, and what was said under it."""
+
+    wanted: Wanted
+    figure: Curves
+    curve: LearningCurve
+    group: int
+    words: str
+
+
+def drawn_curve(trained: Trained) -> DrawnCurve | None:
+    """The learning curve of this table as it was drawn last; nothing is trained here."""
+    drawn: DrawnCurve | None = st.session_state.get(_DRAWN)
+    return drawn if drawn is not None and drawn.wanted == trained.wanted else None
+
+
+def more_sections(drawn: DrawnCurve | None) -> list[Section]:
+    """The same for the report; none if the learning curve was not computed."""
+    if drawn is None:
+        return []
+    curve, group = drawn.curve, drawn.group
+    word = VERDICTS[curve.verdict(group).word]
+    of = f" ({curve.names[group]})" if len(curve.names) > 1 else ""
+    lines = []
+    if len(curve.names) > 1:
+        frame = _groups_frame(curve)
+        lines = [tuple(_GROUP_HEADS[name] for name in frame.columns)]
+        lines += [tuple(map(str, line)) for line in frame.itertuples(index=False, name=None)]
+    return [
+        Section(
+            heading="Would more rows help?",
+            text=[f"{word}{of}. {drawn.words}", describe_rule(curve.is_class)],
+            curves=drawn.figure,
+            caption=MEANING,
+            table=lines,
+        )
+    ]
 
 
 def draw_more(page: PageState, values: SimpleNamespace, answer: Answer, view: View) -> None:
@@ -149,41 +202,40 @@ def _draw_curve(
             curve, style_of(view.scored), words, group, values.unit == "variance", _HEIGHT
         )
         show_curves(figure, key="learning-curve")
+    st.session_state[_DRAWN] = DrawnCurve(trained.wanted, figure, curve, group, words)
     if len(curve.names) > 1:
         _draw_groups(curve)
 
 
 def _draw_groups(curve: LearningCurve) -> None:
     """The verdict of every group."""
+    text, number = st.column_config.TextColumn, st.column_config.NumberColumn
+    st.dataframe(
+        _groups_frame(curve),
+        hide_index=True,
+        column_config={
+            name: number(head, format="%d") if name in ("c0", "c2") else text(head)
+            for name, head in _GROUP_HEADS.items()
+        },
+        alt=f"Verdicts on {len(curve.names)} groups of rows.",
+    )
+
+
+def _groups_frame(curve: LearningCurve) -> pd.DataFrame:
+    """A line a group; the columns are named in `_GROUP_HEADS`."""
     verdicts = [curve.verdict(group) for group in range(len(curve.names))]
     write = partial(say_fall, is_class=curve.is_class)
-    st.dataframe(
-        pd.DataFrame(
-            {
-                "c0": list(range(len(verdicts))),
-                "c1": list(curve.names),
-                "c2": curve.n_rows,
-                "c3": [VERDICTS[one.word] for one in verdicts],
-                "c4": [f"{one.n_agreeing} of {one.n_repeats}" for one in verdicts],
-                "c5": [write(one.gain) for one in verdicts],
-                "c6": [write(one.expected) for one in verdicts],
-                "c7": [percent(one.knowledge_share, 0) for one in verdicts],
-            }
-        ),
-        hide_index=True,
-        column_order=["c0", "c3", "c4", "c5", "c6", "c7", "c2", "c1"],
-        column_config={
-            "c0": st.column_config.NumberColumn("No.", format="%d"),
-            "c1": st.column_config.TextColumn("Group"),
-            "c2": st.column_config.NumberColumn("Rows", format="%d"),
-            "c3": st.column_config.TextColumn("Verdict"),
-            "c4": st.column_config.TextColumn("Repeats"),
-            "c5": st.column_config.TextColumn("Last doubling"),
-            "c6": st.column_config.TextColumn("Next (expected)"),
-            "c7": st.column_config.TextColumn("Knowledge"),
-        },
-        alt=f"Verdicts on {len(verdicts)} groups of rows.",
-    )
+    cells = {
+        "c0": list(range(len(verdicts))),
+        "c1": list(curve.names),
+        "c2": curve.n_rows,
+        "c3": [VERDICTS[one.word] for one in verdicts],
+        "c4": [f"{one.n_agreeing} of {one.n_repeats}" for one in verdicts],
+        "c5": [write(one.gain) for one in verdicts],
+        "c6": [write(one.expected) for one in verdicts],
+        "c7": [percent(one.knowledge_share, 0) for one in verdicts],
+    }
+    return pd.DataFrame({name: cells[name] for name in _GROUP_HEADS})
 
 
 def _draw_next(
