@@ -163,7 +163,7 @@ def own_misses(scored: ScoredTable, held: HeldOut) -> NDArray[np.float64]:
 
 
 def name_interval(scored: ScoredTable) -> str:
-    """The table's own intervals in words.
+    r"""The table's own intervals in words.
 
     Examples
     --------

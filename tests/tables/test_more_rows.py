@@ -176,6 +176,8 @@ def test_verdicts_in_words(is_class, last):
     assert "of 2 repeats" in told
     assert "nan" not in told
     assert ("log loss" if is_class else "RMSE") in describe_rule(is_class)
+    weak = describe_verdict(found, is_class, 400, one_model=True)  # its K decides little
+    assert ("All members come from one model" in weak) == (found.word == "noise")
 
 
 def test_the_figure_goes_on_to_twice_as_many_rows(smooth):

@@ -102,7 +102,9 @@ def learning_figure(
     )
 
 
-def describe_verdict(verdict: Verdict, is_class: bool, n_most: int) -> str:
+def describe_verdict(
+    verdict: Verdict, is_class: bool, n_most: int, one_model: bool = False
+) -> str:
     """The numbers behind a verdict, in plain text.
 
     Parameters
@@ -111,6 +113,9 @@ def describe_verdict(verdict: Verdict, is_class: bool, n_most: int) -> str:
     is_class : bool
     n_most : int
         Rows of the largest set that was learnt from.
+    one_model : bool
+        Whether the members are truncations or cycles of one model. They disagree less than
+        independent models, so a small knowledge uncertainty says little.
 
     Examples
     --------
@@ -153,6 +158,11 @@ def describe_verdict(verdict: Verdict, is_class: bool, n_most: int) -> str:
             f"Knowledge uncertainty is {share} of the total: what is left of the error is noise "
             "that these columns do not explain."
         )
+        if one_model:
+            sentences.append(
+                "All members come from one model, so they disagree less than independent models "
+                "would: the flat curve speaks for noise, the small share hardly does."
+            )
     elif verdict.expected_high < verdict.worth:
         sentences.append(
             f"The curve is flat, but knowledge uncertainty is still {share} of the total."

@@ -189,7 +189,7 @@ def _draw_curve(
         group = min(int(values.curvegroup), len(curve.names) - 1)
     verdict = curve.verdict(group)
     n_most = int(curve.sizes[-1])
-    words = describe_verdict(verdict, curve.is_class, n_most)
+    words = describe_verdict(verdict, curve.is_class, n_most, scored.plan.one_model)
     picture, told = st.columns([0.56, 0.44], gap="large")
     with told:
         with st.container(horizontal=True, vertical_alignment="center", key="verdict"):
