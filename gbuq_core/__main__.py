@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -138,9 +138,8 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = score.add_argument
-    add("train", metavar="TRAIN", nargs="?", help="the file to learn from; none with --sql")
+    _add_table(add)
     add("new", metavar="NEW", nargs="?", help="a second file to score")
-    add("--target", required=True, metavar="NAME", help="the column to predict")
     add(
         "--out",
         required=True,
@@ -202,6 +201,12 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _add_table(add: Callable[..., Any]) -> None:
+    """The arguments that name the table to learn from and its target."""
+    add("train", metavar="TRAIN", nargs="?", help="the file to learn from; none with --sql")
+    add("--target", required=True, metavar="NAME", help="the column to predict")
+
+
 def _add_compare(commands: Any) -> None:
     """The command `compare`."""
     compare = commands.add_parser(
@@ -211,8 +216,7 @@ def _add_compare(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = compare.add_argument
-    add("train", metavar="TRAIN", nargs="?", help="the file to learn from; none with --sql")
-    add("--target", required=True, metavar="NAME", help="the column to predict")
+    _add_table(add)
     add("--methods", required=True, metavar="LIST",
         help=f"one to {MOST_METHODS}, with commas between them, of "
         f"{', '.join(method.key for method in compared_methods() if method.predicts)}")  # fmt: skip

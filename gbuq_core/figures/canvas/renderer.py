@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from gbuq_core.figures.handles import KNOB_PARTS, knobs_styles
+from gbuq_core.figures.sources import join_scripts, read_styles
 
 FOLDER = Path(__file__).parent
 
@@ -58,21 +59,10 @@ def members_source() -> str:
 
 
 def _joined(parts: Sequence[str | Path]) -> str:
-    lines = []
-    for part in parts:
-        for line in (FOLDER / part).read_text(encoding="utf-8").splitlines():
-            text = line.strip()
-            if text and not text.startswith("//"):
-                lines.append(text)
-    return "\n".join(lines) + "\n"
+    return join_scripts(FOLDER / part for part in parts)
 
 
 @cache
 def renderer_styles() -> str:
     """Return the renderer's style sheet."""
-    text = (FOLDER / "canvas.css").read_text(encoding="utf-8")
-    return (
-        knobs_styles()
-        + "\n".join(line.strip() for line in text.splitlines() if line.strip())
-        + "\n"
-    )
+    return knobs_styles() + read_styles(FOLDER / "canvas.css")

@@ -6,6 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gbuq_core.figures.sources import join_scripts, read_styles
+
 _HERE = Path(__file__).parent
 _CANVAS = _HERE.parent / "canvas"
 
@@ -40,17 +42,10 @@ def curves_source() -> str:
 
     Indentation and whole-line comments are left out: Streamlit sends the text with each update.
     """
-    lines = []
-    for part in _PARTS:
-        for line in part.read_text(encoding="utf-8").splitlines():
-            text = line.strip()
-            if text and not text.startswith("//"):
-                lines.append(text)
-    return "\n".join(lines) + "\n"
+    return join_scripts(_PARTS)
 
 
 @cache
 def curves_styles() -> str:
     """Return the renderer's style sheet."""
-    text = (_HERE / "curves.css").read_text(encoding="utf-8")
-    return "\n".join(line.strip() for line in text.splitlines() if line.strip()) + "\n"
+    return read_styles(_HERE / "curves.css")

@@ -17,6 +17,7 @@ from gbuq_core.figures.colour import OKABE_ITO
 from gbuq_core.figures.curves import curves_source, curves_styles
 from gbuq_core.figures.curves.parts import Part, band, entry, line, rounded
 from gbuq_core.figures.handles import HANDLE_PARTS, Handle, handles_styles
+from gbuq_core.figures.sources import join_scripts
 from gbuq_core.figures.table.rows import RowMap, row_map_figure
 from gbuq_core.figures.vega import cut
 
@@ -240,13 +241,7 @@ def editor_source() -> str:
     base = curves_source()
     # The module has one entry: the editor's, which draws curves itself.
     base = base[: base.index("export function mount(")]
-    lines = [base]
-    for part in (*HANDLE_PARTS, _HERE / "editor.js"):
-        for text in part.read_text(encoding="utf-8").splitlines():
-            stripped = text.strip()
-            if stripped and not stripped.startswith("//"):
-                lines.append(stripped)
-    return "\n".join(lines) + "\n"
+    return f"{base}\n{join_scripts((*HANDLE_PARTS, _HERE / 'editor.js'))}"
 
 
 @cache

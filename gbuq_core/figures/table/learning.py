@@ -102,9 +102,7 @@ def learning_figure(
     )
 
 
-def describe_verdict(
-    verdict: Verdict, is_class: bool, n_most: int, one_model: bool = False
-) -> str:
+def describe_verdict(verdict: Verdict, is_class: bool, n_most: int, one_model: bool = False) -> str:
     """The numbers behind a verdict, in plain text.
 
     Parameters
