@@ -7,6 +7,7 @@ import streamlit as st
 
 from gbuq_core.experiments.heteroscedastic.plan import METHODS
 from pages._ui import picture_first
+from pages._ui.claims import draw_chips
 from pages._ui.heteroscedastic.controls import STATE, draw_view_knobs, settings_of
 from pages._ui.heteroscedastic.export import (
     explain_heteroscedastic,
@@ -15,6 +16,7 @@ from pages._ui.heteroscedastic.export import (
 )
 from pages._ui.heteroscedastic.picture import PAGE, draw_picture, show_costs
 from pages._ui.heteroscedastic.scorecard import (
+    claims_of,
     draw_scores,
     measure_requests,
     measure_slots,
@@ -41,6 +43,7 @@ def explore(values: SimpleNamespace, answers: Sequence[Answer]) -> None:
         draw_view_knobs(values)
     values = read_again(STATE, values)
     settings = settings_of(values)
+    chips = st.container(key="chips")
     shown = PAGE.views(settings, answers)
     figure = draw_picture(values, settings, shown, PAGE.refusals(settings))
     if early:
@@ -55,6 +58,8 @@ def explore(values: SimpleNamespace, answers: Sequence[Answer]) -> None:
     say_what_failed(measured)
     run = run_of(settings, shown, measured)
     export_heteroscedastic(settings, run, figure, link_to(STATE, values))
+    with chips:
+        draw_chips(claims_of(run))
     draw_scores(settings, run, values.sort)
     with st.expander("In words"):
         st.text(words_of(run), width="stretch")

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import streamlit as st
 
 from gbuq_core.figures.canvas.panels import PanelSheet
+from pages._ui.claims import draw_chips
 from pages._ui.jobs_glue import Answer, ask, show_progress
 from pages._ui.live import live_knobs, moved, send_members
 from pages._ui.spiral.controls import BRIEF, STATE, looks_of, settings_of, view_of
@@ -20,7 +21,7 @@ from pages._ui.spiral.picture import (
     words_of,
 )
 from pages._ui.spiral.quality import compare_compute, quality_request
-from pages._ui.spiral.scorecard import draw_burn_in, draw_scores
+from pages._ui.spiral.scorecard import claims_of, draw_burn_in, draw_scores
 from pages._ui.url_state import draw_controls, link_to, open_page, read_again
 
 LEDE = (
@@ -65,13 +66,16 @@ with st.container():  # always there, so that the picture below stays in its pla
     if not alone:
         # A comparison that was cancelled has its own button to start it again.
         show_progress([*answers, *(one for one in compared if one.state != "cancelled")])
+chips = st.container(key="chips")
 sheet = explore(values, answers)
 draw_controls(STATE)
 settled = all(answer.state in ("done", "failed") for answer in answers)
 run = settled_run(run_of(settings, PAGE.views(settings, answers)), settled)
 if run.settings != settings:
     st.caption("The scores below still belong to the previous settings.")
-draw_scores(run)
+with chips:
+    draw_chips(claims_of(run), "" if run.settings == settings else "with the previous settings")
+draw_scores(run, settled and alone and run.settings == settings)
 draw_burn_in(run)
 compare_compute(settings, compared, alone)
 explain_spiral()

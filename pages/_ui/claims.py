@@ -1,23 +1,197 @@
-"""A paper's statements on a page: the verdict, the statement, and below it what came out here."""
+"""A paper's statements on a page: verdict chips at the picture, and the statements with numbers.
+
+Where a page gives its `SeedStudy`, each statement is also checked with ten seeds in the background,
+when the page has been still for a moment. Nothing else waits for this.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
+from html import escape
+from typing import Any
 
 import streamlit as st
 
-from gbuq_core.experiments.claims import Claim
+from gbuq_core.experiments.claims import Claim, chips_of
+from gbuq_core.experiments.seeds import (
+    SeedCount,
+    SeedOutcome,
+    SeedPlan,
+    SeedStudy,
+    count_verdicts,
+)
+from gbuq_core.jobs import Job
+from gbuq_core.presentation import seconds_text
+from pages._ui.jobs_glue import (
+    BACKGROUND,
+    Answer,
+    Request,
+    ask_in_background,
+    start_again,
+    stop_in_background,
+)
+
+_STILL_SECONDS = 2.0  # a page is left alone for so long before its seeds run
+_DRAWN = "_seeds_drawn"  # session key: the page was drawn, and left alone since then if it is gone
+_MARKS = {"holds": "\u25cf", "partly": "\u25d0", "does not hold": "\u25cb"}
+_MARKS["more than claimed"] = "\u25b2"
+_LEGEND = ", ".join(f"{mark} {verdict}" for verdict, mark in _MARKS.items())
+
+
+def draw_chips(claims: Sequence[Claim], about: str = "") -> None:
+    """At most three statements in a few words; a click leads to the statement with its numbers.
+
+    Parameters
+    ----------
+    claims : sequence of Claim
+    about : str
+        Which settings the claims are about, if they are not those of the picture.
+    """
+    chips = "".join(
+        f'<a class="gbuq-chip {_class(one.verdict)}" href="#{_anchor(one.key)}" target="_self">'
+        f'<span aria-hidden="true">{_MARKS[one.verdict]}</span> {escape(one.answer)}</a>'
+        for one in chips_of(claims)
+    )
+    said = f"<span>{escape(about)}</span>" if about and chips else ""
+    st.html(f'<div class="gbuq-chips">{chips}{said}</div>')
+
+
+def draw_claims(
+    claims: Sequence[Claim],
+    study: SeedStudy | None = None,
+    settings: Any = None,
+    columns: int = 2,
+) -> None:
+    """The statements side by side, read down and then right; one below the other on a phone.
+
+    Parameters
+    ----------
+    claims : sequence of Claim
+    study, settings : SeedStudy and its settings
+        What is run over seeds. None while the claims are not those of today's settings.
+    columns : int
+    """
+    counts: Mapping[str, SeedCount] = {}
+    quicker = False
+    if study is not None and claims:
+        plan = study.plan(settings)
+        answer = _over_seeds(study, plan)
+        if answer.result is not None and answer.fresh:
+            counts = {count.key: count for count in count_verdicts(answer.result)}
+            quicker = bool(plan.quicker)
+    places = st.columns(columns, gap="large") if columns > 1 else [st.container()]
+    for i, claim in enumerate(claims):
+        with places[columns * i // len(claims)]:
+            _draw_claim(claim, counts.get(claim.key), quicker)
 
 
 def draw_claim(claim: Claim) -> None:
-    """One statement."""
+    """One statement by itself."""
+    _draw_claim(claim, None, False)
+
+
+def _draw_claim(claim: Claim, count: SeedCount | None, quicker: bool) -> None:
     st.markdown(f"**{claim.verdict.capitalize()}.** {claim.paper}")
-    st.caption(claim.here[:1].upper() + claim.here[1:])
+    here = claim.here[:1].upper() + claim.here[1:]
+    st.caption(f"{here} {claim.threshold}".strip())
+    if claim.key:
+        st.html(seeds_html(claim.key, count, quicker))
 
 
-def draw_claims(claims: Sequence[Claim], columns: int = 2) -> None:
-    """The statements side by side, read down and then right; one below the other on a phone."""
-    places = st.columns(columns, gap="large")
-    for i, claim in enumerate(claims):
-        with places[columns * i // len(claims)]:
-            draw_claim(claim)
+def seeds_html(key: str, count: SeedCount | None, quicker: bool = False) -> str:
+    """The place that a chip leads to, with a dot for each seed.
+
+    >>> seeds_html("far", None)
+    '<div class="gbuq-seeds" id="claim-far"></div>'
+    """
+    if count is None:
+        return f'<div class="gbuq-seeds" id="{_anchor(key)}"></div>'
+    dots = "".join(
+        f'<span class="{_class(dot.verdict)}" role="img" title="{said}" aria-label="{said}">'
+        f"{_MARKS[dot.verdict]}</span>"
+        for dot in count.dots
+        for said in [escape(f"Seed {dot.seed}: {dot.verdict}, {dot.value}", quote=True)]
+    )
+    grey = " gbuq-quicker" if quicker else ""
+    text = escape(count.text[:1].upper() + count.text[1:])
+    if quicker:
+        text += " (quicker settings)"
+    return (
+        f'<div class="gbuq-seeds{grey}" id="{_anchor(key)}"><span class="gbuq-dots">{dots}</span> '
+        f"{text}.</div>"
+    )
+
+
+def _anchor(key: str) -> str:
+    """
+    >>> _anchor("far:sglb")
+    'claim-far-sglb'
+    """
+    return "claim-" + "".join(letter if letter.isalnum() else "-" for letter in key)
+
+
+def _class(verdict: str) -> str:
+    return "gbuq-" + verdict.replace(" ", "-")
+
+
+def _compute(study: SeedStudy, plan: SeedPlan, job: Job) -> tuple[SeedOutcome, ...]:
+    """Run all seeds; the runner calls this in the thread for what nobody waits for."""
+
+    def tell(found: tuple[SeedOutcome, ...]) -> None:
+        job.so_far = found
+
+    return study.run(plan, tell)
+
+
+def _over_seeds(study: SeedStudy, plan: SeedPlan) -> Answer:
+    """What there is of the seeds, and a line on it."""
+    request = Request(
+        BACKGROUND,
+        ("seeds", plan.name, plan.settings, plan.seeds),
+        partial(_compute, study, plan),
+        f"{len(plan.seeds)} seeds",
+        plan.seconds,
+    )
+    answer = ask_in_background(request, start=False)
+    how = ""
+    if plan.quicker:
+        how = (
+            f" The seeds run with quicker settings, so that they take about "
+            f"{seconds_text(plan.seconds)}: {', '.join(plan.quicker)}."
+        )
+    if answer.state == "done" and answer.fresh:
+        first, last = plan.seeds[0], plan.seeds[-1]
+        st.caption(f"Each dot is one seed, {first} to {last}: {_LEGEND}.{how}")
+    elif answer.state == "cancelled":
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption("The seeds were stopped.", width="content")
+            st.button("Run 10 seeds", key="_seeds_again", on_click=start_again, args=(BACKGROUND,))
+    else:
+        st.session_state[_DRAWN] = True
+        _watch(request, how)
+    return answer
+
+
+@st.fragment(run_every=_STILL_SECONDS)
+def _watch(request: Request, how: str) -> None:
+    """Start the seeds when the page has been still, and redraw the page when they are done."""
+    label = request.label
+    begun = not st.session_state.pop(_DRAWN, False)
+    answer = ask_in_background(request, start=begun)
+    if begun and answer.state in ("done", "cancelled"):
+        st.rerun()
+    if answer.error:
+        st.caption(f"The statements could not be checked over {label}: {answer.error}")
+        return
+    n_done = 0 if answer.job is None or not answer.job.so_far else len(answer.job.so_far)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if not begun:
+            st.caption(f"The statements are checked over {label} in a moment.{how}")
+            return
+        st.caption(
+            f"The statements are being checked over {label} in the background: {n_done} are "
+            f"done.{how}",
+            width="content",
+        )
+        st.button("Stop", key="_seeds_stop", on_click=stop_in_background, args=(request.key,))

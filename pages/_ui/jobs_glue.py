@@ -52,6 +52,8 @@ WAIT_SECONDS = 0.12  # a rerun may take this long before progress is shown
 POLL_SECONDS = 0.2
 _SLICE_SECONDS = 0.05  # after so long a wait a newer run of the page is looked for
 
+BACKGROUND = "background"  # the slot of what a page asks for without waiting
+
 # Session keys, declared once.
 _LAST, _CANCELLED, _PAGE = "_jobs_last", "_jobs_cancelled", "_jobs_page"
 
@@ -124,7 +126,7 @@ def ask(
     already, as the last good result of a slot, is never computed again.
     """
     user = session_user()
-    RUNNER.keep(user, [*(request.slot for request in requests), *others])
+    RUNNER.keep(user, [*(request.slot for request in requests), *others, BACKGROUND])
     cancelled = st.session_state.setdefault(_CANCELLED, {})
     jobs: list[Job | None] = []
     for request in requests:
@@ -155,6 +157,38 @@ def _wait_for(job: Job, deadline: float) -> None:
         if time.monotonic() >= deadline:
             return
         st.session_state.setdefault(_LAST, {})  # here a run that is overtaken ends
+
+
+def ask_in_background(request: Request, start: bool = True) -> Answer:
+    """What there is for a request that the page does not wait for.
+
+    Parameters
+    ----------
+    request : Request
+        Of the slot `BACKGROUND`. It is computed while nothing else is, one at a time.
+    start : bool
+        Whether to ask for it; otherwise only what this session holds is returned, and the state is
+        "waiting" where it holds nothing.
+    """
+    slot, key = request.slot, request.key
+    cancelled = st.session_state.setdefault(_CANCELLED, {})
+    if slot in cancelled and cancelled[slot] == key:
+        return _answer(request, None)
+    if _held(request) is not None:
+        RUNNER.settle(session_user(), key, slot)
+        return _answer(request, None)
+    if not start:
+        return _answer(request, None)._replace(state="waiting")
+    job = RUNNER.want(
+        session_user(), key, request.compute, request.total, slot=slot, background=True
+    )
+    job.wait(WAIT_SECONDS)
+    return _answer(request, job)
+
+
+def stop_in_background(key: Hashable) -> None:
+    """Stop what runs in the background for this page: a button's callback."""
+    _cancel([(BACKGROUND, key)])
 
 
 def show_progress(answers: Sequence[Answer]) -> None:

@@ -57,6 +57,23 @@ _CSS = """
 /* Results of other settings, or of another table, look like it. */
 .st-key-results { transition: opacity 0.2s; }
 [data-testid="stMain"]:has(.st-key-note-stale) .st-key-results { opacity: 0.4; }
+/* Verdicts in a few words at the picture, and a dot for each seed below a statement. Marks differ
+   in shape, too. */
+.gbuq-chips { display: flex; flex-wrap: wrap; gap: 0.4rem 0.6rem; align-items: center;
+  font-size: 0.9rem; min-height: 1.9rem; }
+.gbuq-chips a.gbuq-chip { border-radius: 1rem;
+  border: 1px solid color-mix(in srgb, currentColor 35%, transparent);
+  padding: 0.1rem 0.7rem; color: inherit; text-decoration: none; }
+.gbuq-chips a.gbuq-chip:is(:hover, :focus-visible) { text-decoration: underline; }
+.gbuq-seeds { font-size: 0.875rem; scroll-margin-top: 10rem; opacity: 0.85; }
+.gbuq-seeds .gbuq-dots { letter-spacing: 0.15rem; font-size: 1.05rem; }
+.gbuq-seeds.gbuq-quicker { opacity: 0.55; }
+:is(.gbuq-chip.gbuq-holds > span, .gbuq-dots > .gbuq-holds) { color: #00805c; }
+:is(.gbuq-chip.gbuq-partly > span, .gbuq-dots > .gbuq-partly) { color: #a97100; }
+:is(.gbuq-chip.gbuq-does-not-hold > span, .gbuq-dots > .gbuq-does-not-hold) { color: #c44e00; }
+:is(.gbuq-chip.gbuq-more-than-claimed > span, .gbuq-dots > .gbuq-more-than-claimed) {
+  color: #2b7bba;
+}
 /* Long lines of prose are hard to read. */
 .st-key-lede p { max-width: 60rem; }
 .st-key-reading p { max-width: 46rem; }

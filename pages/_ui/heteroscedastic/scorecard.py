@@ -10,7 +10,7 @@ from functools import partial
 import streamlit as st
 
 from gbuq_core.experiments.claims import Claim
-from gbuq_core.experiments.heteroscedastic.claims import check_claims, settings_text
+from gbuq_core.experiments.heteroscedastic.claims import STUDY, check_claims, settings_text
 from gbuq_core.experiments.heteroscedastic.data import data_of
 from gbuq_core.experiments.heteroscedastic.fit import (
     HeteroscedasticFit,
@@ -142,7 +142,8 @@ def draw_scores(settings: HeteroscedasticSettings, run: HeteroscedasticRun, by: 
     st.header("The paper and this picture")
     st.caption(settings_text(settings))
     claims = claims_of(run)
-    draw_claims(claims)
+    complete = run.settings.methods == settings.methods
+    draw_claims(claims, STUDY if complete else None, settings)
     if not claims:
         st.text("The paper says nothing about these methods.", width="stretch")
 

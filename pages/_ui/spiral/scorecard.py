@@ -9,7 +9,8 @@ import numpy as np
 import streamlit as st
 
 from gbuq_core.errors import GbuqError
-from gbuq_core.experiments.spiral.claims import check_claims, settings_text
+from gbuq_core.experiments.claims import Claim
+from gbuq_core.experiments.spiral.claims import STUDY, check_claims, settings_text
 from gbuq_core.experiments.spiral.fit import SpiralMaps, SpiralRun
 from gbuq_core.experiments.spiral.plan import METHODS
 from gbuq_core.experiments.spiral.quality import burn_in_effect, walk_off
@@ -18,7 +19,7 @@ from gbuq_core.experiments.spiral.scores import SpiralScore, score_spiral
 from gbuq_core.figures.spiral.charts import BurnInOfMethod, burn_in_sheet
 from gbuq_core.presentation import digits, markdown_table, megabytes, percent, short
 from pages._ui.canvas import canvas
-from pages._ui.claims import draw_claim
+from pages._ui.claims import draw_claims
 from pages._ui.kept import keep_only, kept
 
 _BURNT = "spiral-burn-in:"  # what is kept of each cyclical method
@@ -26,8 +27,13 @@ _SCORES = "spiral-score:"  # and of each method
 _LEVELS = ("sglb", "virtual_sglb")  # drawn beside burn-in for comparison
 
 
-def draw_scores(run: SpiralRun) -> None:
-    """The scorecard beside the papers' statements."""
+def claims_of(run: SpiralRun) -> tuple[Claim, ...]:
+    """The papers' statements, checked once."""
+    return kept("spiral-claims", run.methods, run.settings, lambda: check_claims(run))
+
+
+def draw_scores(run: SpiralRun, settled: bool = True) -> None:
+    """The scorecard beside the papers' statements, which run over seeds once all fits are done."""
     scores, claims = st.columns([0.55, 0.45], gap="large")
     with scores:
         st.header("Scorecard")
@@ -38,8 +44,7 @@ def draw_scores(run: SpiralRun) -> None:
     with claims:
         st.header("The papers and this picture")
         st.caption(settings_text(run.settings))
-        for claim in kept("spiral-claims", run.methods, run.settings, lambda: check_claims(run)):
-            draw_claim(claim)
+        draw_claims(claims_of(run), STUDY if settled else None, run.settings, columns=1)
         for maps in run.methods[:1]:
             st.markdown("**Outside the data**")
             st.text(_outside(run, maps))
