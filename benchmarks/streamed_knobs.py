@@ -66,7 +66,7 @@ class Streamed(NamedTuple):
 
     page: str
     name: str
-    slider: str  # its key
+    slider: str  # its key; empty for the place in the middle of the picture
     signature: str
     key: str
     bar: float
@@ -76,17 +76,24 @@ STREAMED = (
     Streamed("/", "rows", "rows", CURVES, "wave", 10.0),
     Streamed("/heart?seed={seed}", "noise", "noise", CANVAS, "heart", 3.0),
     Streamed("/heart?seed={seed}", "rate", "rate", CANVAS, "heart", 3.0),
+    Streamed("/neighbours?seed={seed}", "rows", "rows", CURVES, "neighbours-course", 3.0),
+    Streamed("/neighbours?seed={seed}", "place", "", CURVES, "neighbours-course", 10.0),
 )
 
 
 def drag(page: Page, case: Streamed) -> list[float]:
     """Milliseconds at which the picture changed while the slider was dragged."""
-    slider = page.locator(f".st-key-{case.slider} [role=group] > div").first
-    slider.scroll_into_view_if_needed()
-    track = slider.bounding_box()
-    assert track is not None
-    left, right = track["x"] + 2, track["x"] + track["width"] - 2
-    y = track["y"] + track["height"] / 2
+    track = f".st-key-{case.slider} [role=group] > div"
+    moved = page.locator(track if case.slider else f".st-key-{case.key} .gbuq-curves > svg").first
+    moved.scroll_into_view_if_needed()
+    box = moved.bounding_box()
+    assert box is not None
+    left, right = box["x"] + 2, box["x"] + box["width"] - 2
+    y = box["y"] + (box["height"] / 2 if case.slider else 60)
+    if not case.slider:
+        left += 60  # the axis
+        page.mouse.click((left + right) / 2, y)
+        page.wait_for_timeout(1000)
     page.evaluate(_WATCH, [case.signature, case.key])
     page.mouse.move((left + right) / 2, y)
     page.mouse.down()

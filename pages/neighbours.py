@@ -1,5 +1,7 @@
 """Neighbours: which training rows does a prediction come from? (IBUG; Brophy and Lowd 2022)."""
 
+from contextlib import suppress
+from functools import partial
 from types import SimpleNamespace
 
 import streamlit as st
@@ -8,10 +10,19 @@ from gbuq_core.errors import GbuqError
 from gbuq_core.experiments.neighbours.data import DATASETS
 from pages._ui.jobs_glue import Answer, ask, cost_line, show_progress
 from pages._ui.kept import kept, last_kept
-from pages._ui.neighbours.controls import STATE, settings_of
+from pages._ui.live_sliders import LIVE_SECONDS, follow, take_dropped
+from pages._ui.neighbours.controls import FOLLOWED, STATE, settings_of
 from pages._ui.neighbours.export import explain_neighbours, export_neighbours, words_of
 from pages._ui.neighbours.look import draw_look, draw_rows
-from pages._ui.neighbours.picture import SLOT, Found, draw_choice, draw_picture, find, fit_request
+from pages._ui.neighbours.picture import (
+    EXPLORE,
+    SLOT,
+    Found,
+    draw_choice,
+    draw_picture,
+    find,
+    fit_request,
+)
 from pages._ui.neighbours.scorecard import baseline_requests, baseline_slots, scores_or_say
 from pages._ui.notices import show_notice
 from pages._ui.url_state import draw_controls, link_to, open_page, read_again
@@ -26,14 +37,27 @@ WAIT_SECONDS = 0.6  # the default comes without a flash of progress
 EMPTY = "The picture appears when the first fit is done."
 
 
-@st.fragment
+def draw(found: Found, values: SimpleNamespace, moving: bool) -> bool:
+    """The picture, alone while something is dragged; whether it is of these values."""
+    if not moving:
+        draw_picture(found)
+        return True
+    (answer,) = ask([fit_request(settings_of(values))], LIVE_SECONDS, others=baseline_slots())
+    with suppress(GbuqError):
+        found = find(values, answer)
+    draw_picture(found)
+    return answer.fresh or bool(answer.error)
+
+
+@st.fragment(key=EXPLORE)
 def explore(values: SimpleNamespace, answer: Answer) -> None:
     """The picture and what is looked at in it: a click or a range runs nothing else again."""
+    take_dropped(STATE)
     values = read_again(STATE, values)
     found = find_or_say(values, answer)
     if found is None:
         return
-    draw_picture(found)
+    follow(STATE, values, FOLLOWED, partial(draw, found))
     draw_choice(found)
     st.caption(
         f"{found.fit.data.title}: {DATASETS[found.settings.data].about}  \n"

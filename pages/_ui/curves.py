@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Container
+from functools import partial
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -26,12 +27,40 @@ class Turned(NamedTuple):
 Placed = tuple[tuple[float, float], ...]  # the points after a click
 
 
+class Carry(NamedTuple):
+    """What the reader drags in a figure: the place that is looked at, or a point of their own.
+
+    Attributes
+    ----------
+    seq : int
+        The last message that was heard.
+    waits : bool
+        Whether its picture is still on its way.
+    heard : callable
+        Called before the page runs, while something is dragged, with the number of the message
+        and the position of the x, or all points.
+    x : float or None
+        The place that can be dragged; None where points are.
+    """
+
+    seq: int
+    waits: bool
+    heard: Callable[[int, Any], None]
+    x: float | None = None
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """As carrying.js reads it."""
+        return {"seq": self.seq, "waits": self.waits, "x": self.x}
+
+
 def show_curves(
     figure: Curves,
     key: str,
     on_pick: Callable[[int], None] | None = None,
     on_place: Callable[[Placed], None] | None = None,
     on_turn: Callable[[Turned], None] | None = None,
+    carry: Carry | None = None,
 ) -> None:
     """Draw a figure.
 
@@ -48,8 +77,11 @@ def show_curves(
         are placed: clicks may come faster than the page runs, and the last one counts.
     on_turn : callable, optional
         Called before the page runs when the reader lets go of a slider in the figure.
+    carry : Carry, optional
+        What can be dragged in a figure with ``on_pick`` or ``on_place``.
     """
-    data = pack_curves(figure.spec)
+    more = {} if carry is None else {"carry": carry.spec}
+    data = pack_curves({**figure.spec, **more})
     if on_turn is not None:
         trees = frozenset(figure.spec["dials"]["trees"])
 
@@ -65,7 +97,10 @@ def show_curves(
 
         def placed() -> None:
             state = st.session_state.get(key)
-            points = read_place(state.get("pick") if isinstance(state, dict) else None)
+            message = state.get("pick") if isinstance(state, dict) else None
+            if _carried(message, carry, read_place):
+                return
+            points = read_place(message)
             if points is not None:
                 on_place(points)
 
@@ -79,14 +114,27 @@ def show_curves(
 
     def picked() -> None:
         state = st.session_state.get(key)
-        name = read_pick(state.get("pick") if isinstance(state, dict) else None, names)
+        message = state.get("pick") if isinstance(state, dict) else None
+        if _carried(message, carry, partial(read_pick, names=names)):
+            return
+        name = read_pick(message, names)
         if name is not None:
             on_pick(name)
 
     _MOUNT(key=key, data=data, on_pick_change=picked)
 
 
-def read_pick(message: Any, names: frozenset[int]) -> int | None:
+def _carried(message: Any, carry: Carry | None, read: Callable[[Any], Any]) -> bool:
+    """Tell of what is being dragged; whether the message was of that."""
+    if carry is None or not isinstance(message, dict) or "carry" not in message:
+        return False
+    seq, found = read_pick(message.get("seq"), range(2**53)), read(message["carry"])
+    if seq is not None and found is not None:
+        carry.heard(seq, found)
+    return True
+
+
+def read_pick(message: Any, names: Container[int]) -> int | None:
     """The name of a dot that a browser sent, or None: the browser is the user's."""
     if isinstance(message, bool) or not isinstance(message, int | float):
         return None

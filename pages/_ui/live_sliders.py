@@ -29,7 +29,8 @@ import streamlit as st
 
 from gbuq_core.figures.handles import slider_source
 from gbuq_core.knobs import Knob, problem_with
-from pages._ui.url_state import PageState
+from pages._ui.address import put_together
+from pages._ui.url_state import PageState, run_page
 
 LIVE_SECONDS = 0.8  # that a fit may take before a newer value stops it
 
@@ -40,7 +41,7 @@ Draw = Callable[[SimpleNamespace, bool], bool]
 
 
 class Moved(NamedTuple):
-    """A message: the slider, where it stands, and whether it was let go where it had been."""
+    """A message of a slider: where it stands, and whether it was let go where it had been."""
 
     seq: int
     knob: str
@@ -53,7 +54,10 @@ class _Live:
 
     def __init__(self) -> None:
         self.seq = 0
-        self.moved: Moved | None = None  # by the message that this run answers
+        self.carried = 0  # messages of the picture itself
+        self.values: dict[str, Any] | None = None  # of the message that this run answers
+        self.end = False  # what was dragged was let go
+        self.dropped: dict[str, Any] = {}  # where, until the run that draws its controls
         self.whole = False  # this run is of the page, not of the picture alone
 
 
@@ -72,7 +76,7 @@ def follow(page: PageState, values: SimpleNamespace, names: Sequence[str], draw:
         ``moving`` says that they are of a slider on its way: the page has not asked for its fit.
         What is clicked in the picture runs the whole page, after its callback.
     """
-    live: _Live = st.session_state.setdefault(_STATE + page.key, _Live())
+    live = _live_of(page)
     live.whole = True
     _picture(page, values, names, draw, live)
 
@@ -82,11 +86,11 @@ def _picture(
     page: PageState, values: SimpleNamespace, names: Sequence[str], draw: Draw, live: _Live
 ) -> None:
     whole, live.whole = live.whole, False
-    moved, live.moved = live.moved, None  # a run of the page shows what the controls say
-    if whole:
+    moved, live.values = live.values, None
+    if whole:  # shows what the controls say
         moved = None
     elif moved is None:
-        st.rerun()
+        run_page(page, values)
     knobs = {knob.key: knob for knob in page.knobs if knob.key in names}
 
     def heard() -> None:
@@ -95,14 +99,50 @@ def _picture(
         held = {name: st.session_state.get(name, knob.default) for name, knob in knobs.items()}
         moved = read_move(message, knobs, held)
         if moved is not None:
-            live.seq, live.moved = moved.seq, moved
+            live.seq, live.values, live.end = moved.seq, {moved.knob: moved.value}, moved.end
 
     key = f"live-sliders-{page.key}"
     if moved is not None:
-        values = SimpleNamespace(**{**vars(values), moved.knob: moved.value})
-    waits = not draw(values, moved is not None) and moved is not None and not moved.end
+        values = SimpleNamespace(**{**vars(values), **moved})
+    waits = not draw(values, moved is not None) and moved is not None and not live.end
     data = {"seq": live.seq, "names": list(knobs), "waits": waits}
     _MOUNT(key=key, data=data, on_move_change=heard)
+
+
+def carry(page: PageState, seq: int, **values: Any) -> None:
+    """Draw the picture of `follow` for values that something dragged in it has: a callback.
+
+    The knobs keep theirs until it is let go. ``seq`` is the number of the message.
+    """
+    live = _live_of(page)
+    live.carried, live.values, live.end = seq, values, False
+
+
+def drop(page: PageState, around: str, **values: Any) -> None:
+    """Let knobs stay where something in the picture was let go, or clicked: a callback.
+
+    Only the fragment with the key ``around`` runs, which has `follow` and the knobs' controls and
+    begins with `take_dropped`.
+    """
+    _live_of(page).dropped = values
+    st.rerun(around)
+
+
+def take_dropped(page: PageState) -> None:
+    """Give controls that are not drawn yet in this run the values of `drop`."""
+    live = _live_of(page)
+    dropped, live.dropped = live.dropped, {}
+    put_together([(knob, dropped[knob.key]) for knob in page.knobs if knob.key in dropped])
+
+
+def carried(page: PageState) -> int:
+    """The number of the last message that `carry` was told of."""
+    return _live_of(page).carried
+
+
+def _live_of(page: PageState) -> _Live:
+    live: _Live = st.session_state.setdefault(_STATE + page.key, _Live())
+    return live
 
 
 def read_move(message: Any, knobs: dict[str, Knob], held: dict[str, Any]) -> Moved | None:

@@ -188,6 +188,21 @@ def change(page: PageState, **values: Any) -> NoReturn:
     raise AssertionError("st.rerun returned")
 
 
+def run_page(page: PageState, values: SimpleNamespace) -> NoReturn:
+    """Run the page again with what a callback has set: in a fragment without those controls.
+
+    A value that is set from code reaches its control and the address only in the run that draws
+    the control. ``values`` are those that the page was drawn with.
+    """
+    held = {knob.key: _held(knob) for knob in page.knobs}
+    before = vars(values)
+    st.session_state[_PENDING + page.key] = {
+        key: value for key, value in held.items() if key in before and before[key] != value
+    }
+    st.rerun()
+    raise AssertionError("st.rerun returned")
+
+
 def link_to(page: PageState, values: SimpleNamespace) -> str:
     """The address that restores these values, absolute where the browser told its own."""
     query = query_string(page.knobs, vars(values))

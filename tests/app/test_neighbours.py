@@ -14,10 +14,10 @@ from gbuq_core.experiments.neighbours.words import describe_neighbours
 from gbuq_core.figures.neighbours.parts import NEAR
 from pages._ui.canvas import CanvasEvent
 from pages._ui.neighbours import controls as neighbours_controls
+from pages._ui.neighbours import picture as neighbours_picture
 from pages._ui.neighbours import scorecard as neighbours_scorecard
 from pages._ui.neighbours import words as neighbours_words
-from pages._ui.neighbours.controls import FEATURES, PLACES, choose_place
-from pages._ui.neighbours.picture import _pick_cell
+from pages._ui.neighbours.controls import FEATURES, PLACES, rounded_place
 from tests.app.neighbours_page import (
     APP,
     SETTINGS,
@@ -212,20 +212,19 @@ def test_a_place_without_rows_says_whose_scale_it_is():
         ("wine", (3.0,), {"wine_row": 3.0}),
     ],
 )
-def test_a_click_becomes_numbers_in_range(data, place, session, monkeypatch):
-    state = {}
-    monkeypatch.setattr(neighbours_controls.st, "session_state", state)
-    choose_place(data, place)
-    assert state == session
+def test_a_click_becomes_numbers_in_range(data, place, session):
+    assert rounded_place(data, place) == session
 
 
 def test_of_several_cells_the_middle_is_looked_at(monkeypatch):
     state = {}
-    monkeypatch.setattr(neighbours_controls.st, "session_state", state)
+    monkeypatch.setattr(
+        neighbours_picture, "drop", lambda page, around, **place: state.update(place)
+    )
     axes = np.array([-0.5, 0.0, 0.5]), np.array([-1.0, 0.0, 1.0])
-    _pick_cell("ripples", axes, CanvasEvent(lassoed=[(0, 2), (2, 2)]))
+    neighbours_picture._pick_cell("ripples", axes, CanvasEvent(lassoed=[(0, 2), (2, 2)]))
     assert state == {"x1": 0.5, "x2": 0.0}
-    _pick_cell("ripples", axes, CanvasEvent())
+    neighbours_picture._pick_cell("ripples", axes, CanvasEvent())
     assert state == {"x1": 0.5, "x2": 0.0}
 
 

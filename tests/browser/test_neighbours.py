@@ -31,7 +31,9 @@ def chosen(page):
     return page.get_by_text(re.compile(r"IBUG predicts")).first.inner_text()
 
 
-def test_a_click_on_the_curves_chooses_x_and_the_link_remembers_it(page, new_page, serve):
+def test_a_click_on_the_curves_chooses_x_a_drag_moves_it_and_the_link_remembers_it(
+    page, new_page, serve
+):
     url = serve(APP)
     picture = open_neighbours(page, url)
     assert chosen(page).startswith("At x = 7:")
@@ -40,6 +42,17 @@ def test_a_click_on_the_curves_chooses_x_and_the_link_remembers_it(page, new_pag
     page.wait_for_url(re.compile(r"[?&]x=\d"))
     wait_ready(page)
     expect(page.get_by_text("At x = 7:")).to_have_count(0)
+    # The place is dragged, and its neighbours with it; the address waits until it is let go.
+    clicked, words = page.url, picture.get_attribute("aria-label")
+    x, y = box["x"] + 0.3 * box["width"], box["y"] + 60
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 90, y, steps=6)
+    expect(picture).not_to_have_attribute("aria-label", words)
+    assert page.url == clicked
+    page.mouse.up()
+    page.wait_for_url(lambda address: address != clicked)
+    wait_ready(page)
     said = chosen(page)
     other = new_page(private=True)
     open_neighbours(other, url, page.url.split("?")[1])

@@ -70,7 +70,7 @@ class CurvesView {
     this.xTitle = true; // and below it
     this.svg.addEventListener('pointermove', (event) => this.readNear(event));
     this.svg.addEventListener('pointerleave', () => this.read(null));
-    this.svg.addEventListener('pointerdown', (event) => this.press(event));
+    this.svg.addEventListener('pointerdown', (event) => this.take(event) || this.press(event));
     this.svg.addEventListener('click', (event) => this.click(event));
     this.svg.addEventListener('blur', () => this.read(null));
     this.svg.addEventListener('keydown', (event) => this.key(event));
@@ -83,6 +83,7 @@ class CurvesView {
 
   destroy() {
     this.observer.disconnect();
+    this.carrier?.stop();
     this.scheme.removeEventListener('change', this.retheme);
     this.root.remove();
   }
@@ -91,6 +92,7 @@ class CurvesView {
     this.keepPlace(this.spec, spec);
     this.spec = spec;
     this.draw();
+    this.heard();
   }
 
   resize() {

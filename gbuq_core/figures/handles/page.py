@@ -10,7 +10,7 @@ _HERE = Path(__file__).parent
 
 _CALLS = _HERE.parent / "canvas" / "calls.js"
 
-HANDLE_PARTS = (_HERE / "stream.js", _HERE / "handles.js")  # after the curves' parts, in this order
+HANDLE_PARTS = (_HERE / "handles.js",)  # after the curves' parts, stream.js among them
 
 
 class Handle(NamedTuple):

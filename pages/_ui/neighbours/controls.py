@@ -216,6 +216,9 @@ STATE = PageState(
     ),
 )
 
+# Sliders whose fits are quick, or that need none: the picture follows while they are dragged.
+FOLLOWED = ("rows", "noise", "seed", "trees", "leaves", "depth", "rate", "k", "tau")
+
 
 class Looks(NamedTuple):
     """What the reader looks at: a place or a row, a range of scales in percentiles, a column."""
@@ -311,9 +314,9 @@ def query_of(settings: NeighboursSettings) -> str:
     return query_string(STATE.knobs, _label_values(settings))
 
 
-def choose_place(data: str, place: tuple[float, ...]) -> None:
-    """Look at another point or row: a callback of a picture, before the page runs."""
-    for knob, value in zip(PLACES[data], place, strict=True):
-        low, high = float(knob.low or 0), float(knob.high or 0)
-        inside = min(max(float(value), low), high)
-        st.session_state[knob.key] = round(inside, 2)
+def rounded_place(data: str, place: tuple[float, ...]) -> dict[str, float]:
+    """The knobs of a point or row with values that they can have."""
+    return {
+        knob.key: round(min(max(float(value), float(knob.low or 0)), float(knob.high or 0)), 2)
+        for knob, value in zip(PLACES[data], place, strict=True)
+    }

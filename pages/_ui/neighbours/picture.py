@@ -39,23 +39,26 @@ from gbuq_core.figures.neighbours.sources import near_from, surface_from
 from gbuq_core.ibug import FamilyScores
 from pages._ui.canvas import CanvasEvent, canvas
 from pages._ui.controls import draw_knob
-from pages._ui.curves import show_curves
+from pages._ui.curves import Carry, show_curves
 from pages._ui.jobs_glue import Answer, Request
 from pages._ui.kept import kept
+from pages._ui.live_sliders import carried, carry, drop
 from pages._ui.neighbours.controls import (
     ACROSS,
     EVERYTHING,
     PLACES,
     PREDICTION,
     RANGE,
+    STATE,
     Looks,
-    choose_place,
     looks_of,
+    rounded_place,
     settings_of,
 )
 from pages._ui.neighbours.words import describe_brush, describe_choice
 
 SLOT = "neighbours"
+EXPLORE = "neighbours-explore"  # the fragment that a click into the picture runs again
 _BOX_WIDTH = 170  # pixels of a number box
 _MORE_OFTEN = 2.0  # times, among the neighbours of the highlighted rows
 
@@ -135,10 +138,14 @@ def _in_units(view: NeighboursView, scales: tuple[int, int]) -> tuple[float | No
 
 
 def draw_picture(found: Found) -> None:
-    """The picture of the kind of data, with what is chosen in it."""
+    """The picture of the kind of data, with what is chosen in it; a place can be dragged."""
     data = found.fit.data
     if data.n_inputs == 1:
-        show_curves(course_of(found), "neighbours-course", partial(_pick_x, data.key, data.axes[0]))
+        place = Carry(
+            carried(STATE), False, partial(_carry_x, data.key, data.axes[0]), float(found.look.x[0])
+        )
+        pick = partial(_pick_x, data.key, data.axes[0])
+        show_curves(course_of(found), "neighbours-course", pick, carry=place)
     elif data.n_inputs == 2:
         pick = partial(_pick_cell, data.key, data.axes)
         canvas(surface_of(found), "neighbours-maps", "cells", pick)
@@ -250,8 +257,12 @@ def behind_range(found: Found) -> np.ndarray | None:
     return (inside > 0) & (inside >= _MORE_OFTEN * outside)
 
 
+def _carry_x(data: str, x: np.ndarray, seq: int, place: int) -> None:
+    carry(STATE, seq, **rounded_place(data, (float(x[place]),)))
+
+
 def _pick_x(data: str, x: np.ndarray, place: int) -> None:
-    choose_place(data, (float(x[place]),))
+    drop(STATE, EXPLORE, **rounded_place(data, (float(x[place]),)))
 
 
 def _pick_cell(data: str, axes: tuple[np.ndarray, ...], event: CanvasEvent) -> None:
@@ -259,8 +270,9 @@ def _pick_cell(data: str, axes: tuple[np.ndarray, ...], event: CanvasEvent) -> N
     cells = [event.clicked[1:]] if event.clicked is not None else event.lassoed
     if cells:
         row, column = (round(sum(at) / len(at)) for at in zip(*cells, strict=True))
-        choose_place(data, (float(axes[0][column]), float(axes[1][row])))
+        place = float(axes[0][column]), float(axes[1][row])
+        drop(STATE, EXPLORE, **rounded_place(data, place))
 
 
 def _pick_row(data: str, number: int) -> None:
-    choose_place(data, (float(number),))
+    drop(STATE, EXPLORE, **rounded_place(data, (float(number),)))
