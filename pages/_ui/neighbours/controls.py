@@ -7,8 +7,6 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-import streamlit as st
-
 from gbuq_core.experiments.neighbours.data import DATASETS
 from gbuq_core.experiments.neighbours.plan import (
     BASELINES,
