@@ -4,6 +4,7 @@ import gc
 import hashlib
 import os
 import sys
+from functools import cache
 from pathlib import Path
 
 # Threads of OpenMP (LightGBM, XGBoost, scikit-learn) and of OpenBLAS would otherwise burn a core
@@ -99,6 +100,26 @@ def workers_share_the_compiler(request, tmp_path_factory):
         from kernel_parts import compile_together
 
         compile_together(tmp_path_factory.getbasetemp().parent)  # all workers'
+
+
+@pytest.fixture(scope="session", autouse=True)
+def catboost_models_are_tried_once():
+    """Reading one tries it in a process of its own, which takes a second: once for equal bytes."""
+    from gbuq_core.trees.importers import catboost_source
+
+    each_time = catboost_source._try_in_a_process
+
+    @cache  # of trials that went well
+    def once(content, trial):
+        each_time(content)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            catboost_source,
+            "_try_in_a_process",
+            lambda content: once(content, catboost_source._TRIAL),
+        )
+        yield
 
 
 def _directory_or_skip(variable, default):
