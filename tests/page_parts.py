@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from base64 import b64decode
 from typing import Any
 
@@ -12,7 +13,7 @@ from gbuq_core.figures.curves import unpack_curves
 def blocks_of(page: str, kind: str) -> list[bytes]:
     """The packed figures of one kind ("sheet" or "curves"), in the page's order."""
     found = re.findall(rf'<script type="text/plain" id="{kind}-\d+">(.*?)</script>', page)
-    return [b64decode(text, validate=True) for text in found]
+    return [zlib.decompress(b64decode(text, validate=True)) for text in found]
 
 
 def curves_of(page: str) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from html import escape
 from typing import Any
 
 from gbuq_core.figures.canvas.encoding import encode_sheet
+from gbuq_core.figures.canvas.live import encode_members
 from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.canvas.renderer import FOLDER, renderer_source, renderer_styles
 from gbuq_core.figures.curves import Curves, curves_source, curves_styles, pack_curves
@@ -52,6 +54,8 @@ class Section:
     curves: Curves | None = None
 
 
+_LEVEL = 8  # of deflate: a page is made once, and sent around
+
 Part = PanelSheet | Curves | Section
 _READ = "Point at the picture, or use its arrow keys, to read values."
 _READ_DOTS = "Point at a dot, or use the arrow keys, to read it; drag a frame to look closer."
@@ -59,9 +63,15 @@ _READ_DOTS = "Point at a dot, or use the arrow keys, to read it; drag a frame to
 # Drawn anew in the light theme for paper: the browser lays a page out for print at once.
 _START = """
 const views = [];
+async function inflated(id) {
+const text = atob(document.getElementById(id).textContent);
+const bytes = Uint8Array.from(text, (letter) => letter.charCodeAt(0));
+const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'));
+return new Uint8Array(await new Response(stream).arrayBuffer());
+}
 for (const node of document.querySelectorAll('.figure[data-kind="KIND"]')) {
-const text = atob(document.getElementById(node.dataset.source).textContent);
-const data = Uint8Array.from(text, (letter) => letter.charCodeAt(0));
+const data = await inflated(node.dataset.source);
+if (node.dataset.members) keepMembers(await inflated(node.dataset.members));
 views.push(mount(node, READ));
 }
 for (const [when, paper] of [['beforeprint', true], ['afterprint', false]]) {
@@ -143,7 +153,10 @@ def _section(section: Section, number: int) -> str:
     paragraphs = [section.text] if isinstance(section.text, str) else section.text
     parts += [f"<p>{escape(text)}</p>" for text in paragraphs if text]
     if section.sheet is not None:
-        parts.append(_figure("sheet", number, encode_sheet(section.sheet), section.sheet.alt))
+        live = section.sheet.live
+        members = encode_members(live, for_page=True) if live and live.ensembles else b""
+        packed = encode_sheet(section.sheet)
+        parts.append(_figure("sheet", number, packed, section.sheet.alt, members))
     if section.curves is not None:
         packed = pack_curves(_only_read(section.curves.spec))
         parts.append(_figure("curves", number, packed, section.curves.alt))
@@ -161,14 +174,22 @@ def _section(section: Section, number: int) -> str:
     return "\n".join([*parts, "</section>"])
 
 
-def _figure(kind: str, number: int, data: bytes, alt: str) -> str:
+def _figure(kind: str, number: int, data: bytes, alt: str, members: bytes = b"") -> str:
     """Where a renderer draws, and what it reads; the words stand in for it without scripts."""
     name = f"{kind}-{number}"
     words = f"<noscript><p>{escape(alt)}</p></noscript>" if alt else ""
+    more = f' data-members="members-{number}"' if members else ""
     return (
-        f'<div class="figure" data-kind="{kind}" data-source="{name}">{words}</div>\n'
-        f'<script type="text/plain" id="{name}">{b64encode(data).decode()}</script>'
+        f'<div class="figure" data-kind="{kind}" data-source="{name}"{more}>{words}</div>\n'
+        + _block(name, data)
+        + (_block(f"members-{number}", members) if members else "")
     )
+
+
+def _block(name: str, data: bytes) -> str:
+    """Deflated bytes that a script of the page reads."""
+    packed = b64encode(zlib.compress(data, _LEVEL)).decode()
+    return f'<script type="text/plain" id="{name}">{packed}</script>'
 
 
 def _only_read(spec: dict[str, Any]) -> dict[str, Any]:

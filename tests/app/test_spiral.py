@@ -1,10 +1,8 @@
 """Spiral through AppTest: picture, knobs that refit and knobs that do not, looks, bad links."""
 
 import doctest
-import re
 import threading
 import time
-from base64 import b64decode
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -39,6 +37,7 @@ from tests.app.spiral_page import (
     values_of,
     words,
 )
+from tests.page_parts import blocks_of
 
 
 def test_the_examples_in_the_docstrings_hold():
@@ -354,6 +353,5 @@ def test_the_page_for_download_has_room_for_titles_and_sets_words_from_the_left(
     values = SimpleNamespace(**{knob.key: knob.default for knob in STATE.knobs})
     page = _html(run, SpiralView(), looks_of(values), "Words.").decode()
     # Maps as wide as they are tall: "Density of class 1" is about 130 px long.
-    first = re.search(r'id="sheet-0">([^<]+)<', page).group(1)
-    assert decode_sheet(b64decode(first)).header["height"] >= 160
+    assert decode_sheet(blocks_of(page, "sheet")[0]).header["height"] >= 160
     assert "<th>Here</th><th>Verdict</th>" in page

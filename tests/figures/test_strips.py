@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from base64 import b64decode
 
 import numpy as np
 import pytest
@@ -29,6 +28,7 @@ from gbuq_core.figures.canvas.panels import (
     strip_limits,
 )
 from gbuq_core.figures.standalone import standalone_html
+from tests.page_parts import blocks_of
 
 GRID = np.zeros((3, 4))
 X = np.array([1.0, 2.0, 4.0])
@@ -205,7 +205,6 @@ def test_the_words_of_a_strip_are_its_numbers():
 
 def test_a_standalone_page_carries_its_strips():
     page = standalone_html(sheet_of(strip_of(title="</script>Loss")), title="T")
-    data = re.search(r'<script type="text/plain" id="sheet-0">(.*?)</script>', page).group(1)
-    (strip,) = decode_strips(b64decode(data))
+    (strip,) = decode_strips(blocks_of(page, "sheet")[0])
     assert strip.header["title"] == "</script>Loss"
     assert strip.x.tolist() == X.tolist()

@@ -14,12 +14,23 @@ function keepMembers(data) {
   const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
   if (memberStores.has(header.store)) return;
   const arrays = header.members.map((blob) => {
-    const values = new TYPED[blob.type](bytes.buffer, 4 + length + blob.at, blob.n);
-    return { values, shape: blob.shape };
+    const at = 4 + length + blob.at;
+    if (blob.split) return { values: joinSteps(bytes.subarray(at), blob), shape: blob.shape };
+    return { values: new TYPED[blob.type](bytes.buffer, at, blob.n), shape: blob.shape };
   });
   memberStores.set(header.store, arrays);
   if (memberStores.size > STORES) memberStores.delete(memberStores.keys().next().value);
   globalThis.dispatchEvent(new CustomEvent('gbuq-members', { detail: header.store }));
+}
+
+// A page's members are differences between stages, low bytes first (live.py's encode_members).
+function joinSteps(bytes, { n, shape }) {
+  const values = new Uint16Array(n); // which sums modulo 65,536
+  const stage = n / shape[0];
+  for (let i = 0; i < n; i++) {
+    values[i] = (bytes[i] | (bytes[n + i] << 8)) + (i < stage ? 0 : values[i - stage]);
+  }
+  return values;
 }
 
 // -p ln p of every code of a probability.

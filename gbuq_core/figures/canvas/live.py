@@ -190,11 +190,13 @@ def members_digest(live: Live) -> str:
     return found.hexdigest()
 
 
-def encode_members(live: Live) -> bytes:
+def encode_members(live: Live, for_page: bool = False) -> bytes:
     """Pack the members for the browser, in the layout of `encode_sheet`; sent once a fit.
 
     Class probabilities are unsigned 16-bit steps without the last class, ``[stage, model, class,
-    cell]``; means and variances float32, ``[stage, model, output, cell]``.
+    cell]``; means and variances float32, ``[stage, model, output, cell]``. ``for_page`` writes
+    steps as differences between stages, all low bytes before all high ones: deflated, they are
+    half as large.
 
     Examples
     --------
@@ -207,9 +209,11 @@ def encode_members(live: Live) -> bytes:
     for one in live.ensembles:
         members = np.moveaxis(np.asarray(one.members), -1, -2)
         codes = _as_steps(members) if live.family == "classes" else members.astype("<f4")
-        data = np.ascontiguousarray(codes).tobytes()
         kind = "u2" if live.family == "classes" else "f4"
-        blobs.append({"at": size, "n": codes.size, "type": kind, "shape": list(codes.shape)})
+        split = for_page and kind == "u2"
+        data = _split(codes) if split else np.ascontiguousarray(codes).tobytes()
+        blob = {"at": size, "n": codes.size, "type": kind, "shape": list(codes.shape)}
+        blobs.append({**blob, "split": split})
         data += b"\0" * (-len(data) % 4)
         parts.append(data)
         size += len(data)
@@ -239,6 +243,14 @@ def decode_members(data: bytes) -> list[npt.NDArray[np.float64]]:
             values = np.concatenate([values, 1.0 - values.sum(axis=-1, keepdims=True)], axis=-1)
         found.append(values)
     return found
+
+
+def _split(codes: npt.NDArray[np.uint16]) -> bytes:
+    """Differences between stages, modulo 65,536, by their bytes."""
+    steps = codes.copy()
+    steps[1:] -= codes[:-1]
+    flat = steps.reshape(-1)
+    return (flat & 255).astype(np.uint8).tobytes() + (flat >> 8).astype(np.uint8).tobytes()
 
 
 def _as_steps(members: npt.NDArray[Any]) -> npt.NDArray[np.uint16]:

@@ -1,0 +1,284 @@
+"""Maps that follow their knobs in the browser are those that Python computes, in one Chromium page.
+
+The same fits go to both: Python maps them for other knobs, and JavaScript does so from the members
+that it was sent. The difference is bounded by what the packing takes away.
+"""
+
+import base64
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from gbuq_core.experiments.heart.data import make_painted_heart
+from gbuq_core.experiments.heart.fit import HeartFit, map_heart
+from gbuq_core.experiments.heart.live import moving_members as heart_members
+from gbuq_core.experiments.heart.plan import HeartSettings, plan_heart
+from gbuq_core.experiments.spiral.data import SIDE, spiral_truth
+from gbuq_core.experiments.spiral.fit import SpiralFit, map_spiral
+from gbuq_core.experiments.spiral.live import moving_members as spiral_members
+from gbuq_core.experiments.spiral.plan import SpiralSettings, plan_spiral
+from gbuq_core.figures.canvas.encoding import encode_sheet
+from gbuq_core.figures.canvas.live import chosen_stages, encode_members
+from gbuq_core.figures.canvas.panels import stacked_values
+from gbuq_core.figures.canvas.renderer import renderer_source
+from gbuq_core.figures.heart import HeartView, heart_sheet
+from gbuq_core.figures.spiral.picture import SpiralView, flagged, spiral_sheet
+from gbuq_core.figures.standalone import standalone_html
+from gbuq_core.synthetic import make_spiral
+from gbuq_core.uncertainty import entropy
+from pages._ui.heart import controls as heart_page
+from pages._ui.live import live_knobs
+from pages._ui.spiral import controls as spiral_page
+from tests.browser.figure import Figure, turn
+
+EVERY = 7  # of the cells are sent back
+# A probability is off by half a step, the last of three by a whole one; -p ln p changes by at most
+# that of the difference.
+HALF = 0.5 / 65_535
+ENTROPY = -2 * HALF * np.log(HALF) - 2 * HALF * np.log(2 * HALF)
+
+# [{ knob: value }, frame] -> the panels that follow, as the browser has them then.
+FOLLOW = """async ([source, sheetText, memberText, cases, every]) => {
+  const exported = '\\nexport { LiveMaps, decodeSheet, keepMembers };';
+  const url = URL.createObjectURL(new Blob([source + exported], { type: 'text/javascript' }));
+  const { LiveMaps, decodeSheet, keepMembers } = await import(url);
+  const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  keepMembers(bytes(memberText));
+  const sheet = decodeSheet(bytes(sheetText));
+  const live = new LiveMaps(sheet);
+  return cases.map(([values, frame]) => {
+    const on = live.apply({ ...live.asked, ...values }, frame);
+    return { on, panels: live.methods.flatMap(({ panels }) => panels.map((panel) => ({
+      shown: on ? Array.from(panel.shown).filter((_, i) => i % every === 0) : null,
+      limits: panel.limits, log: panel.log, unit: panel.unit,
+      hatched: panel.hatched ? Array.from(panel.hatched) : null,
+    }))) };
+  });
+}"""
+
+# Which stages are members, and which cells are flagged, case by case.
+CHOOSE = """async ([source, plans, flags]) => {
+  const exported = '\\nexport { Ensemble, flagCells };';
+  const url = URL.createObjectURL(new Blob([source + exported], { type: 'text/javascript' }));
+  const { Ensemble, flagCells } = await import(url);
+  const values = new Uint16Array(0);
+  const chosen = plans.map(([plan, stages, cycle, trees, knobs]) => {
+    const one = new Ensemble('normal', { plan, stages, cycle },
+      { values, shape: [stages.length, 1, 2, 0] });
+    one.choose(trees, knobs);
+    return Array.from(one.chosen.subarray(0, one.count)).map((stage) => stages[stage]);
+  });
+  return [chosen, flags.map(([map, percent]) => {
+    const out = new Uint8Array(map.length);
+    flagCells(Float64Array.from(map), percent, out, new Float64Array(map.length));
+    return Array.from(out);
+  })];
+}"""
+
+
+def text(data):
+    return base64.b64encode(data).decode()
+
+
+def spiral_fit(settings, method, rng):
+    """A method's predictions as they could be: a chain creeps, models disagree."""
+    plan = plan_spiral(settings, method)
+    chain = plan.members == 1
+    n_trees = (
+        np.arange(10, plan.trees + 1, 10) if chain else np.array([plan.trees // 2, plan.trees])
+    )
+    walk = 0.1 * np.cumsum(rng.normal(size=(len(n_trees), plan.members, SIDE**2, 3)), axis=0)
+    logits = (
+        4.0 * rng.normal(size=(SIDE**2, 3))
+        + walk
+        + (0.0 if chain else 0.5) * rng.normal(size=(1, plan.members, SIDE**2, 3))
+    )
+    proba = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    members = (proba / proba.sum(axis=-1, keepdims=True)).astype(np.float32)
+    few = members[:, :, :4]
+    return SpiralFit(
+        plan=plan, data=make_spiral(20, 0.4, 0), model=None, n_trees=n_trees, members=members,
+        fresh_members=few, entropies=entropy(members), validation=np.zeros(few.shape[:2]),
+        trace=None, seconds=1.0, memory_bytes=1,
+    )  # fmt: skip
+
+
+def spiral_as_drawn(fits, settings, view, knobs=()):
+    maps = [map_spiral(fit, settings) for fit in fits]
+    moving = [spiral_members(one) for one in maps] if knobs else []
+    truth = spiral_truth(settings.noise)
+    return spiral_sheet(truth, fits[0].data, maps, (), view, knobs=knobs, moving=moving)
+
+
+def knobs_of(page, settings, view):
+    labels = page._label_values(settings) if hasattr(page, "_label_values") else {}
+    shown = "all" if settings.shown is None else str(settings.shown)
+    values = {**vars(settings), **labels, **view._asdict(), "shown": shown}
+    by_key = {key: label for label, key in page._BY_LABEL.items()}
+    values["methods"] = tuple(by_key[method] for method in settings.methods)
+    return live_knobs(page.STATE.knobs, values, page.BRIEF)
+
+
+def test_spirals_maps_and_scales_are_pythons(page):
+    rng = np.random.default_rng(14)
+    settings = SpiralSettings(chain_trees=120, trees=60, members=4, cycle=20)
+    fits = [spiral_fit(settings, method, rng) for method in settings.methods]
+    view = SpiralView()
+    sheet = spiral_as_drawn(fits, settings, view, knobs_of(spiral_page, settings, view))
+    n_frames = len(sheet.frame_values)
+    moves = [
+        ({}, {"flag": 20}, -1),
+        ({"step": 20}, {}, -1),
+        ({"step": 50, "start": 0.2}, {"log": False}, -1),
+        ({"burn_in": 2}, {"scale": "own"}, 6),
+        ({"shown": 2}, {}, -1),
+        ({"step": 10, "shown": 3}, {"log": False, "scale": "own", "flag": 5}, -1),
+        ({}, {"log": False}, 7),
+    ]
+    cases = [
+        [
+            {**given, **seen, **({"shown": given["shown"]} if "shown" in given else {})},
+            at % n_frames,
+        ]
+        for given, seen, at in moves
+    ]
+    page.goto("about:blank")
+    sent = [text(encode_sheet(sheet)), text(encode_members(sheet.live))]
+    found = page.evaluate(FOLLOW, [renderer_source(), *sent, [[{}, 0], *cases], EVERY])
+    assert not found[0]["on"]
+    panels = [index for one in sheet.live.ensembles for index in one.panels]
+    for (given, seen, _), (_, frame), shown in zip(moves, cases, found[1:], strict=True):
+        other = replace(settings, **given)
+        drawn = spiral_as_drawn(fits, other, view._replace(**seen))
+        assert shown["on"]
+        for index, got in zip(panels, shown["panels"], strict=True):
+            panel = drawn.panels[index]
+            values = stacked_values(panel)
+            values = values[min(frame, len(values) - 1)].ravel()
+            knowledge = panel.title.endswith("KU")
+            bound = (2 if knowledge else 1) * ENTROPY
+            np.testing.assert_allclose(got["shown"], values[::EVERY], atol=bound)
+            if knowledge and np.isfinite(values).all():  # else there are not two members yet
+                assert (
+                    spearmanr(got["shown"], values[::EVERY]).statistic > 0.995
+                )  # cells as sure as 1e-7 are among them
+                assert np.median(np.abs(got["shown"] - values[::EVERY])) < 5e-6
+            assert got["log"] == panel.log
+            lo, hi = panel.limits
+            assert got["limits"][1] == pytest.approx(hi, abs=bound)
+            assert got["limits"][0] == pytest.approx(lo, abs=1e-5)
+            if panel.hatched is not None:
+                assert np.count_nonzero(panel.hatched.ravel() != np.array(got["hatched"])) <= 8
+
+
+def test_a_page_for_download_follows_its_knobs_without_a_server(page, tmp_path):
+    rng = np.random.default_rng(17)
+    settings = SpiralSettings(methods=("virtual_sglb",), chain_trees=60, step=10)
+    view, fits = SpiralView(), [spiral_fit(settings, "virtual_sglb", rng)]
+    sheet = spiral_as_drawn(fits, settings, view, knobs_of(spiral_page, settings, view))
+    file = tmp_path / "spiral.html"
+    file.write_text(standalone_html(sheet, "Spiral"), encoding="utf-8")
+    page.goto(file.as_uri())
+    figure = Figure(page)
+    figure.wait_for("node.dataset.ready === '1'")
+    turn(figure, "step")
+    figure.wait_for("node.dataset.live === '1'")
+    fewer = map_spiral(fits[0], replace(settings, step=20)).knowledge[-1]
+    panel = sheet.live.ensembles[0].panels[2]
+    read = figure.root.evaluate(_VALUE, [panel, 40 * SIDE + 40])
+    assert read == pytest.approx(fewer[40, 40], abs=2 * ENTROPY)
+    turn(figure, "step", "ArrowLeft")
+    figure.wait_for("node.dataset.live === '0'")
+
+
+_VALUE = """(node, [panel, cell]) => {
+  const { views } = node.parentElement.gbuqSheet.view;
+  return views[panel].panel.shown[cell];
+}"""
+
+
+def heart_fit(settings, method, rng):
+    plan = plan_heart(settings, method)
+    chain = method == "virtual_sglb"
+    n_trees = np.arange(1, plan.trees + 1) if chain else np.arange(2, plan.trees + 1, 2)
+    shape = (len(n_trees), plan.members, 81)
+    means = rng.random(81) + 1e-3 * np.cumsum(rng.normal(size=shape), axis=0)
+    variances = 0.01 * np.exp(0.1 * rng.normal(size=shape))
+    if method == "vrf":
+        n_trees, means, variances = n_trees[-1:], means[-1:], np.full_like(means[-1:], np.nan)
+    members = np.stack([means, variances], axis=-1)
+    return HeartFit(plan, make_painted_heart(3), n_trees, members, 1.0, 1)
+
+
+def heart_as_drawn(fits, settings, view, knobs=()):
+    maps = [map_heart(fit, settings) for fit in fits]
+    moving = [heart_members(one) for one in maps] if knobs else []
+    return heart_sheet(fits[0].data, maps, view, knobs=knobs, moving=moving)
+
+
+def test_hearts_maps_and_scales_are_pythons(page):
+    rng = np.random.default_rng(15)
+    settings = HeartSettings(
+        methods=("sglb", "virtual_sglb", "vrf"), members=4, trees=200, rows=3, step=20
+    )
+    fits = [heart_fit(settings, method, rng) for method in settings.methods]
+    view = HeartView()
+    sheet = heart_as_drawn(fits, settings, view, knobs_of(heart_page, settings, view))
+    moves = [
+        ({}, {"unit": "variance"}, 99),
+        ({}, {"log": False}, 40),
+        ({}, {"scale": "own"}, 99),
+        ({"step": 5}, {}, 99),
+        ({"step": 35, "start": 0.1}, {"unit": "variance", "log": False}, 60),
+        ({"shown": 2}, {}, 99),
+        ({"step": 10}, {"scale": "own", "unit": "variance"}, 99),
+    ]
+    cases = [[{**given, **seen}, frame] for given, seen, frame in moves]
+    page.goto("about:blank")
+    sent = [text(encode_sheet(sheet)), text(encode_members(sheet.live))]
+    found = page.evaluate(FOLLOW, [renderer_source(), *sent, cases, 1])
+    panels = [index for one in sheet.live.ensembles for index in one.panels]
+    for (given, seen, frame), shown in zip(moves, found, strict=True):
+        drawn = heart_as_drawn(fits, replace(settings, **given), view._replace(**seen))
+        for index, got in zip(panels, shown["panels"], strict=True):
+            panel = drawn.panels[index]
+            values = stacked_values(panel)
+            values = values[min(frame, len(values) - 1)].ravel()
+            # JSON has no NaN: it comes back as None.
+            np.testing.assert_allclose(
+                np.array(got["shown"], dtype=float), values, rtol=1e-4, atol=1e-7
+            )
+            assert (got["log"], got["unit"]) == (panel.log, panel.unit)
+            if panel.limits is not None:
+                assert got["limits"] == pytest.approx(panel.limits, rel=5e-3)
+            elif np.isfinite(values).any():
+                spread = stacked_values(panel)
+                spread = spread[np.isfinite(spread)]
+                ends = (spread.min(), spread.max())
+                assert got["limits"] == pytest.approx(ends, rel=5e-3, abs=3e-7)
+
+
+def test_the_same_members_are_chosen_and_the_same_cells_flagged(page):
+    stages = list(range(10, 601, 10))
+    plans = []
+    for trees, step, start in product((10, 150, 310, 600), (10, 70, 200), (0.0, 0.15, 0.5, 0.9)):
+        plans.append(
+            ["truncation", stages, 0, trees, {"step": step, "start": start, "shown": None}]
+        )
+    for trees, cycle, burn_in, shown in product((30, 300, 600), (20, 50), (0, 2, 9), (None, 3)):
+        ends = [trees for trees in stages if trees % cycle == 0]
+        plans.append(["cycles", ends, cycle, trees, {"burn_in": burn_in, "shown": shown}])
+    rng = np.random.default_rng(16)
+    maps = [rng.integers(0, 9, 50).astype(float), rng.random(40), np.full(10, np.nan)]
+    flags = [[one.tolist(), percent] for one in maps[:2] for percent in (0, 1, 5, 50)]
+    page.goto("about:blank")
+    chosen, marked = page.evaluate(CHOOSE, [renderer_source(), plans, flags])
+    none = {"step": 10, "start": 0.0, "burn_in": 0, "shown": None}
+    for (plan, _, cycle, trees, knobs), found in zip(plans, chosen, strict=True):
+        wanted = chosen_stages(plan, trees, **{**none, **knobs}, cycle=cycle)
+        assert found == wanted.tolist(), (plan, trees, knobs)
+    for (one, percent), found in zip(flags, marked, strict=True):
+        assert found == flagged(np.array(one), percent).astype(int).tolist()
