@@ -78,6 +78,7 @@ STREAMED = (
     Streamed("/heart?seed={seed}", "rate", "rate", CANVAS, "heart", 3.0),
     Streamed("/neighbours?seed={seed}", "rows", "rows", CURVES, "neighbours-course", 3.0),
     Streamed("/neighbours?seed={seed}", "place", "", CURVES, "neighbours-course", 10.0),
+    Streamed("/soft_trees?seed={seed}", "noise", "noise", CURVES, "soft-trees-functions", 1.0),
 )
 
 

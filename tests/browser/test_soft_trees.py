@@ -25,7 +25,9 @@ def open_soft_trees(page, url, query=QUICK):
     return page.locator(PICTURE).first
 
 
-def test_a_click_places_a_point_and_another_takes_it_away(page, new_page, serve):
+def test_a_click_places_a_point_a_drag_moves_it_and_another_click_takes_it_away(
+    page, new_page, serve
+):
     url = serve(APP)
     picture = open_soft_trees(page, url, OWN)
     box = picture.bounding_box()
@@ -35,6 +37,22 @@ def test_a_click_places_a_point_and_another_takes_it_away(page, new_page, serve)
     page.wait_for_url(re.compile(r"points=.*~2_0~0\.\d+_1\.\d+$"))
     wait_ready(page)
     assert picture.bounding_box()["y"] == box["y"]  # the next click means the same place
+    # A point is dragged, and what is trained on it follows; the address waits until it is let go.
+    clicked = page.url
+    before = picture.locator(".panel").first.inner_html()
+    page.mouse.move(*at)
+    page.mouse.down()
+    at = at[0] + 60, at[1] + 40
+    page.mouse.move(*at, steps=5)
+    page.wait_for_function(
+        "([node, before]) => node.querySelector('.panel').innerHTML !== before",
+        arg=[picture.element_handle(), before],
+    )
+    assert page.url == clicked
+    page.mouse.up()
+    page.wait_for_url(lambda address: address != clicked)
+    page.get_by_text("6 points.").wait_for()
+    wait_ready(page)
     other = new_page(private=True)
     open_soft_trees(other, url, page.url.split("?")[1])
     other.get_by_text("6 points.").wait_for()

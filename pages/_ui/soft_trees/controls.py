@@ -38,6 +38,11 @@ _RANK_LABELS = {info.label: key for key, info in RANK_DATASETS.items()}
 _SHOW_LABELS = dict(zip(("both", "functions", "bands"), SHOWS, strict=True))
 _AUTO = "auto"  # the learning rate that the estimator takes by itself
 _CHARACTERS = 20  # of one point in a link, at most
+COMPARISONS = ("soft-trees-tune", "soft-trees-bandit", "soft-trees-rank")  # slots of their jobs
+# Sliders that train: the picture follows while they are dragged, as often as the fits allow.
+FOLLOWED = (
+    "rows", "noise", "seed", "depth", "rank", "beta", "prior_scale", "rate", "steps", "draw_seed",
+)  # fmt: skip
 REFUSED = "_soft_trees_refused"  # the session key of a click that could not be
 MOST_DRAW = 100
 

@@ -50,6 +50,7 @@ from pages._ui.curves import show_curves
 from pages._ui.jobs_glue import Answer, Request, cost_line, show_progress, start_again
 from pages._ui.notices import show_notice
 from pages._ui.soft_trees.controls import (
+    COMPARISONS,
     FOREIGN,
     PLAY,
     bandit_of,
@@ -59,7 +60,7 @@ from pages._ui.soft_trees.controls import (
 )
 
 _WANTED = "_soft_trees_wanted:"  # the settings that a panel was last asked about, by slot
-TUNE, BANDIT, RANK = "soft-trees-tune", "soft-trees-bandit", "soft-trees-rank"
+TUNE, BANDIT, RANK = COMPARISONS
 _SHOWN = 6  # tuned settings of the table
 _ABOUT_TUNING = (
     "The page holds out a fifth of the rows and trains on the others with 24 settings of depth, "

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import streamlit as st
 
-from gbuq_core.experiments.soft_trees.data import OWN, SoftTreesData
+from gbuq_core.errors import GbuqError
+from gbuq_core.experiments.soft_trees.data import (
+    OWN,
+    SoftTreesData,
+    check_points,
+    encode_points,
+)
 from gbuq_core.experiments.soft_trees.fit import (
     SoftTreesRun,
     SoftTreesView,
@@ -31,15 +39,21 @@ from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.soft_trees.picture import Functions, functions_figure, pending
 from gbuq_core.figures.soft_trees.strips import scene_from
 from pages._ui.controls import draw_knob
-from pages._ui.curves import show_curves
+from pages._ui.curves import Carry, Placed, show_curves
+from pages._ui.jobs_glue import ask
+from pages._ui.live_sliders import LIVE_SECONDS, carried, carry, follow
 from pages._ui.notices import show_notice
 from pages._ui.side_by_side import Shown, SideBySide, say_problems
 from pages._ui.soft_trees.controls import (
+    COMPARISONS,
+    FOLLOWED,
     POINTS,
     REFUSED,
+    STATE,
     clear_points,
     place,
     points_of,
+    settings_of,
     show_of,
 )
 
@@ -76,13 +90,33 @@ def draw_picture(
 ) -> None:
     """The panels, and below them what is missing."""
     figure = figure_of(settings, shown, show_of(values), settings.data == OWN)
+    follow(STATE, values, FOLLOWED, partial(_draw_panels, figure))
     if settings.data == OWN:
-        show_curves(figure, "soft-trees-functions", on_place=place)
         _draw_points(settings)
-    else:
-        show_curves(figure, "soft-trees-functions")
     with st.container():  # below, so that the picture stays in its place while points are clicked
         _say_what_is_missing(values, settings, shown, refusals)
+
+
+def _draw_panels(figure: Curves, values: SimpleNamespace, moving: bool) -> bool:
+    """The panels, alone while something is dragged; whether they are of these values."""
+    done = True
+    if moving:
+        settings = settings_of(values)
+        answers = ask(PAGE.requests(settings), LIVE_SECONDS, others=COMPARISONS)
+        shown = PAGE.views(settings, answers)
+        figure = figure_of(settings, shown, show_of(values), settings.data == OWN)
+        done = all(one.fresh or one.problem for one in shown)
+    if "place" in figure.spec:
+        points = Carry(carried(STATE), not done, _carry_points)
+        show_curves(figure, "soft-trees-functions", on_place=place, carry=points)
+    else:
+        show_curves(figure, "soft-trees-functions")
+    return done
+
+
+def _carry_points(seq: int, points: Placed) -> None:
+    with suppress(GbuqError):
+        carry(STATE, seq, points=encode_points(check_points(points)))
 
 
 def figure_of(
