@@ -8,6 +8,7 @@ import streamlit as st
 
 from gbuq_core.experiments.heart.plan import HeartSettings
 from gbuq_core.figures.canvas.panels import PanelSheet
+from pages._ui.claims import draw_chips
 from pages._ui.heart.controls import (
     REFITTED,
     STATE,
@@ -19,6 +20,7 @@ from pages._ui.heart.controls import (
 )
 from pages._ui.heart.picture import (
     PAGE,
+    claims_of,
     draw_heart,
     draw_scores,
     draw_surface,
@@ -77,6 +79,8 @@ run = run_of(settings, shown)
 knobs = knobs_of(values)
 sheet = sheet_of(run, view, shown, knobs)
 say_what_is_missing(settings, shown)
+with st.container(key="chips"):
+    draw_chips(claims_of(run))
 follow(STATE, values, REFITTED, partial(draw, sheet))
 offer_unpaint(settings)
 draw_surface(sheet)

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import streamlit as st
 
 from gbuq_core.errors import GbuqError
+from pages._ui.claims import draw_chips
 from pages._ui.jobs_glue import Answer, ask, show_progress
 from pages._ui.notices import show_notice
 from pages._ui.soft_trees.controls import STATE, settings_of
@@ -13,7 +14,7 @@ from pages._ui.soft_trees.export import explain_soft_trees, export_soft_trees, w
 from pages._ui.soft_trees.look import draw_looks
 from pages._ui.soft_trees.panels import draw_panels, panel_requests, panels_of
 from pages._ui.soft_trees.picture import PAGE, draw_picture, run_of, show_costs
-from pages._ui.soft_trees.scorecard import draw_scores
+from pages._ui.soft_trees.scorecard import claims_of, draw_scores
 from pages._ui.url_state import draw_controls, link_to, open_page, read_again
 
 LEDE = (
@@ -54,6 +55,7 @@ asked = ask([*fits, *compared], WAIT_SECONDS if not compared else QUICK)
 answers, others = asked[: len(fits)], asked[len(fits) :]
 alone = all(answer.state == "done" for answer in answers)
 shown = PAGE.views(settings, answers)
+chips = st.container(key="chips")
 draw_picture(values, settings, shown, PAGE.refusals(settings))
 draw_controls(STATE)
 with st.container(key="soft-trees-progress"):  # below, so that the picture does not move
@@ -62,9 +64,11 @@ with st.container(key="soft-trees-progress"):  # below, so that the picture does
         show_progress([*answers, *(one for one in others if one.state != "cancelled")])
 show_costs(settings, shown)
 run = run_of(settings, shown)
+with chips:
+    draw_chips(claims_of(run))
 export_soft_trees(run, shown, link_to(STATE, values))
 look_inside(values, answers)
-draw_scores(run)
+draw_scores(run, alone)
 with st.expander("In words"):
     st.text(words_of(run), width="stretch")
 compare(values, others, alone)

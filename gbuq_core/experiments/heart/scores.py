@@ -6,15 +6,23 @@ Malinin et al. (2021), section 4; eq. 6 for what the maps show.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from gbuq_core.experiments.claims import Claim, smaller_text, verdict_of
-from gbuq_core.experiments.heart.fit import HeartMaps, HeartRun
-from gbuq_core.experiments.heart.plan import METHODS
+from gbuq_core.experiments.claims import Claim, Threshold, judged, smaller_text
+from gbuq_core.experiments.heart.fit import HeartMaps, HeartRun, run_heart
+from gbuq_core.experiments.heart.plan import (
+    METHODS,
+    HeartSettings,
+    estimate_heart_seconds,
+    plan_heart,
+)
+from gbuq_core.experiments.seeds import SeedStudy, shrink
 from gbuq_core.glossary import VIEWS
+from gbuq_core.jobs import effective_n_jobs
 from gbuq_core.metrics import auroc
 from gbuq_core.presentation import short
 from gbuq_core.validation import check_choice
@@ -26,6 +34,12 @@ Array = npt.NDArray[np.float64]
 NEARLY_PERFECT = 0.97
 DATA_TOLERANCE = 0.1  # of the true noise as a std: 4.5 times the standard error with 1000 rows
 MUCH_SMALLER, SMALLER = 10.0, 2.0
+
+_PERFECT = Threshold("AUROC", 1.0, NEARLY_PERFECT, digits=3)
+_CAPTURED = Threshold("largest error of the std", DATA_TOLERANCE, 2 * DATA_TOLERANCE, unit=" %",
+                      times=100.0)  # fmt: skip
+_SMALLER = Threshold("ratio of the variances", MUCH_SMALLER, SMALLER)
+_FAINTER = Threshold("ratio of the standard deviations", MUCH_SMALLER, SMALLER)
 
 
 class HeartScores(NamedTuple):
@@ -192,26 +206,36 @@ def _claims_of_true(method: str, scores: HeartScores, run: HeartRun) -> list[Cla
     noise = float(np.nanmean(run.data.variance))
     ratio = noise / scores.knowledge_empty**2
     return [
-        Claim(
+        judged(
             "Knowledge uncertainty separates cells without rows perfectly, with no trace of the "
             "heart's border.",
             f"{label}: the AUROC is {auroc_text(scores.auroc_knowledge)}. The smallest value in an "
             f"empty cell is {short(scores.least_empty, 2)}; the largest in a filled cell is "
             f"{short(scores.most_filled, 2)}.",
-            verdict_of(scores.auroc_knowledge, 1.0, NEARLY_PERFECT),
+            scores.auroc_knowledge,
+            _PERFECT,
+            key=f"empty:{method}",
+            chip=f"KU of {label} finds the empty cells",
         ),
-        Claim(
+        judged(
             "The noise is captured correctly in all cells with training rows.",
             f"{label}: its standard deviation is off by at most {short(100 * share, 2)} % of the "
             "true one.",
-            verdict_of(-share, -DATA_TOLERANCE, -2 * DATA_TOLERANCE),
+            share,
+            _CAPTURED,
+            key=f"noise:{method}",
+            chip=f"DU of {label} repeats the noise",
+            name="off by up to",
         ),
-        Claim(
+        judged(
             "Knowledge uncertainty is much smaller than data uncertainty.",
             f"{label}: in cells without rows its variance is "
             f"{short(scores.knowledge_empty**2, 2)}. The noise of the other cells is "
             f"{short(noise, 2)}. Knowledge uncertainty is {smaller_text(ratio)}.",
-            verdict_of(ratio, MUCH_SMALLER, SMALLER),
+            ratio,
+            _SMALLER,
+            key=f"share:{method}",
+            name="ratio",
         ),
     ]
 
@@ -219,21 +243,27 @@ def _claims_of_true(method: str, scores: HeartScores, run: HeartRun) -> list[Cla
 def _claims_of_virtual(method: str, scores: HeartScores, true: HeartScores | None) -> list[Claim]:
     label = METHODS[method].label
     claims = [
-        Claim(
+        judged(
             "A virtual ensemble detects the cells without rows perfectly too.",
             f"{label}: the AUROC is {auroc_text(scores.auroc_knowledge)}.",
-            verdict_of(scores.auroc_knowledge, 1.0, NEARLY_PERFECT),
+            scores.auroc_knowledge,
+            _PERFECT,
+            key=f"empty:{method}",
+            chip=f"KU of {label} finds the empty cells",
         )
     ]
     if true is not None and not math.isnan(true.knowledge_empty):
         ratio = true.knowledge_empty / scores.knowledge_empty
         claims.append(
-            Claim(
+            judged(
                 "Its knowledge uncertainty is much smaller than that of independent models.",
                 f"{label}: in cells without rows its standard deviation is "
                 f"{short(scores.knowledge_empty, 2)}. With independent models it is "
                 f"{short(true.knowledge_empty, 2)}. The virtual one is {smaller_text(ratio)}.",
-                verdict_of(ratio, MUCH_SMALLER, SMALLER),
+                ratio,
+                _FAINTER,
+                key=f"size:{method}",
+                name="ratio",
             )
         )
     return claims
@@ -248,3 +278,24 @@ def _auroc(is_empty: npt.NDArray[np.bool_], values: Array) -> float:
 
 def _or_nan(reduce: object, values: Array) -> float:
     return float(reduce(values)) if values.size else math.nan  # type: ignore[operator]
+
+
+def _seconds(settings: HeartSettings) -> float:
+    """Roughly what one seed takes on one thread."""
+    plans = [plan_heart(settings, method) for method in settings.methods]
+    return 0.2 + sum(estimate_heart_seconds(plan) for plan in plans) * effective_n_jobs(None)
+
+
+STUDY = SeedStudy(
+    name="heart",
+    fit=run_heart,
+    claims=check_claims,
+    estimate=_seconds,
+    quicker=lambda settings, share: replace(
+        settings,
+        members=shrink(settings.members, share**0.5, 5),
+        trees=shrink(settings.trees, share**0.5, 200),
+        rows=shrink(settings.rows, share**0.5, 100),
+    ),
+    names={"members": "members", "trees": "trees", "rows": "rows a cell"},
+)

@@ -9,14 +9,17 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple
 
-from gbuq_core.experiments.claims import Claim, times_text, verdict_of
+from gbuq_core.experiments.claims import Claim, Threshold, judged, times_text
+from gbuq_core.experiments.seeds import SeedStudy, shrink
 from gbuq_core.experiments.soft_trees.bandit import BanditRun
 from gbuq_core.experiments.soft_trees.data import SoftTreesData
-from gbuq_core.experiments.soft_trees.fit import SoftTreesRun
-from gbuq_core.experiments.soft_trees.plan import METHODS
+from gbuq_core.experiments.soft_trees.fit import SoftTreesRun, run_soft_trees
+from gbuq_core.experiments.soft_trees.models import estimate_soft_trees_seconds
+from gbuq_core.experiments.soft_trees.plan import METHODS, SoftTreesSettings, plan_soft_trees
 from gbuq_core.experiments.soft_trees.rank import RankRun, rank_gain
 from gbuq_core.experiments.soft_trees.scores import SoftTreesScore, score_all
 
@@ -33,6 +36,13 @@ AGREES, HARDLY_AGREES = 0.15, 0.3  # std of the functions where there are rows, 
 MORE, HARDLY_MORE = 1.5, 1.0  # times the other's fan-out
 UNDERFITS, HARDLY_UNDERFITS = 1.2, 1.0  # times the RMSE of the best tree method
 RISES, HARDLY_RISES = 2.0, 1.0  # standard errors
+
+_AGREED = Threshold("std where there are rows", AGREES, HARDLY_AGREES, unit=" stds of y")
+_FANNED = Threshold("ratio of the two stds", FANS_OUT, HARDLY_FANS_OUT)
+_MORE = Threshold("ratio of the two spreads", MORE, HARDLY_MORE)
+_UNDERFIT = Threshold("ratio of the RMSEs", UNDERFITS, HARDLY_UNDERFITS)
+_ORDERED = Threshold("share of the pairs in the paper's order", 1.0, 0.6, unit=" %", times=100.0)
+_RISEN = Threshold("difference", RISES, HARDLY_RISES, unit=" standard errors")
 
 
 def check_claims(
@@ -100,19 +110,27 @@ def _beside(run: SoftTreesRun, found: Mapping[str, SoftTreesScore]) -> tuple[Rms
 def _claims_of_shape(found: Mapping[str, SoftTreesScore], key: str) -> list[Claim]:
     score = found[key]
     claims = [
-        Claim(
+        judged(
             "Functions drawn from the posterior agree where there are rows (figures 2 and 5).",
             f"{score.label}: where there are rows, its functions have a std of {score.inside:.2f} "
             f"stds of y on average. All of them share {100 * score.agreement:.0f} % of their "
             "variation.",
-            verdict_of(-score.inside, -AGREES, -HARDLY_AGREES),
+            score.inside,
+            _AGREED,
+            key=f"inside:{key}",
+            chip=f"{score.label}'s functions agree at the rows",
+            name="std",
         ),
-        Claim(
+        judged(
             "They spread where there are no rows (figures 2 and 5).",
             f"{score.label}: where there are no rows, its functions have a std of "
             f"{score.outside:.2f} stds of y, {times_text(score.fan_out)} the std where there are "
             "rows.",
-            verdict_of(score.fan_out, FANS_OUT, HARDLY_FANS_OUT),
+            score.fan_out,
+            _FANNED,
+            key=f"outside:{key}",
+            chip=f"{score.label}'s functions spread elsewhere",
+            name="ratio",
         ),
     ]
     for other in ("sglb", "xbart"):
@@ -120,12 +138,16 @@ def _claims_of_shape(found: Mapping[str, SoftTreesScore], key: str) -> list[Clai
             theirs = found[other]
             ratio = score.fan_out / theirs.fan_out if theirs.fan_out else math.inf
             claims.append(
-                Claim(
+                judged(
                     f"The functions of {theirs.label} spread less (figures 2 and 5).",
                     f"Outside the data, {score.label}'s functions spread "
                     f"{times_text(score.fan_out)} as wide as inside. {theirs.label}'s spread "
                     f"{times_text(theirs.fan_out)} as wide.",
-                    verdict_of(ratio, MORE, HARDLY_MORE),
+                    ratio,
+                    _MORE,
+                    key=f"more:{key}:{other}",
+                    chip=f"{theirs.label}'s spread less" if key == "vst" else "",
+                    name="ratio",
                 )
             )
     return claims
@@ -138,11 +160,15 @@ def _claim_of_underfit(found: Mapping[str, SoftTreesScore]) -> list[Claim]:
     best = min(others, key=lambda score: score.rmse)
     ratio = found["vst"].rmse / best.rmse
     return [
-        Claim(
+        judged(
             "VST underfits the wavelet. Trees with hard splits fit it better (figure 7).",
             f"The RMSE to the true mean is {found['vst'].rmse:.3f} stds of y for VST and "
             f"{best.rmse:.3f} for {best.label}. VST's is {times_text(ratio)} as large.",
-            verdict_of(ratio, UNDERFITS, HARDLY_UNDERFITS),
+            ratio,
+            _UNDERFIT,
+            key="underfit",
+            chip="VST underfits the wavelet",
+            name="ratio",
         )
     ]
 
@@ -153,13 +179,16 @@ def _claim_of_order(data: SoftTreesData, beside: tuple[RmseRow, ...]) -> Claim:
     here = sorted(beside, key=lambda row: row.here)
     pairs = list(itertools.combinations(paper, 2))
     kept = sum(near.here < far.here for near, far in pairs)
-    return Claim(
+    return judged(
         f"RMSE on the {data.title.lower()}, best first: "
         f"{', '.join(f'{row.label} {row.paper:.3f}' for row in paper)} (figures 6 and 7).",
         f"RMSE to the true mean in units of y, best first: "
         f"{', '.join(f'{row.label} {row.here:.3f}' for row in here)}. {kept} of {len(pairs)} pairs "
         "are in the paper's order. The paper does not say how much noise it drew.",
-        verdict_of(kept / len(pairs), 1.0, 0.6),
+        kept / len(pairs),
+        _ORDERED,
+        key="order",
+        name="pairs in order",
     )
 
 
@@ -190,7 +219,7 @@ def check_bandit_claim(runs: Sequence[BanditRun]) -> Claim | None:
     pairs = list(itertools.combinations(paper, 2))
     kept = sum(here[less] < here[more] for less, more in pairs)
     order = sorted(paper, key=lambda policy: here[policy])
-    return Claim(
+    return judged(
         "Cumulative regret after 20,000 steps, lowest first: "
         f"{', '.join(f'{labels[policy]} {PAPER_REGRET[policy]:,.0f}' for policy in paper)} "
         "(table 3).",
@@ -198,7 +227,10 @@ def check_bandit_claim(runs: Sequence[BanditRun]) -> Claim | None:
         f"{', '.join(f'{labels[policy]} {here[policy]:.0f}' for policy in order)}. {kept} of "
         f"{len(pairs)} pairs are in the paper's order. The paper does not give the shape of its "
         "bumps.",
-        verdict_of(kept / len(pairs), 1.0, 0.6),
+        kept / len(pairs),
+        _ORDERED,
+        key="bandit",
+        name="pairs in order",
     )
 
 
@@ -221,10 +253,46 @@ def check_rank_claim(run: RankRun) -> Claim:
         size = HARDLY_RISES if gain > 0.0 else 0.0
     else:
         size = gain / error if error > 0.0 else math.copysign(math.inf, gain) if gain else 0.0
-    return Claim(
+    return judged(
         "A higher rank of the posterior's covariance generally helps to detect foreign rows "
         "(section 5.2; figure 3 shows the data sets where it helps most).",
         f"{run.label}: the AUROC is {run.mean[0]:.2f} at rank {low} and {run.mean[-1]:.2f} at rank "
         f"{high}. The difference is {gain:+.3f}{spread} over {n} seed{'s' if n > 1 else ''}.",
-        verdict_of(size, RISES, HARDLY_RISES) if low < high else "does not hold",
+        size if low < high else math.nan,
+        _RISEN,
+        key="rank",
     )
+
+
+def _seconds(settings: SoftTreesSettings) -> float:
+    """Roughly what one seed takes on one thread."""
+    plans = [plan_soft_trees(settings, method) for method in settings.methods]
+    return 0.1 + sum(estimate_soft_trees_seconds(plan) for plan in plans)
+
+
+def _bare(settings: SoftTreesSettings) -> SoftTreesSettings:
+    """Without what is only looked at."""
+    first = SoftTreesSettings()
+    return replace(settings, shown=first.shown, draw=None, tree=0, frame=None)
+
+
+STUDY = SeedStudy(
+    name="soft_trees",
+    fit=run_soft_trees,
+    claims=check_claims,
+    estimate=_seconds,
+    quicker=lambda settings, share: replace(
+        settings,
+        steps=shrink(settings.steps, share, 500),
+        restarts=shrink(settings.restarts, share, 1),
+        members=shrink(settings.members, share**0.5, 5),
+        sglb_trees=shrink(settings.sglb_trees, share**0.5, 50),
+    ),
+    names={
+        "steps": "steps",
+        "restarts": "restarts",
+        "members": "SGLB's models",
+        "sglb_trees": "trees of SGLB",
+    },
+    bare=_bare,
+)

@@ -8,7 +8,7 @@ from functools import partial
 import streamlit as st
 
 from gbuq_core.experiments.claims import claim_table
-from gbuq_core.experiments.gaussians.claims import check_claims, describe_settings
+from gbuq_core.experiments.gaussians.claims import STUDY, check_claims, describe_settings
 from gbuq_core.experiments.gaussians.export import gaussians_code, gaussians_csv
 from gbuq_core.experiments.gaussians.fit import GaussiansRun, run_sampler, target_grid
 from gbuq_core.experiments.gaussians.plan import (
@@ -22,7 +22,7 @@ from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.presentation import markdown_table
 from gbuq_core.sampling import SAMPLERS
 from pages._ui.canvas import canvas
-from pages._ui.claims import draw_claim
+from pages._ui.claims import draw_chips, draw_claims
 from pages._ui.departures import show_departures
 from pages._ui.export import Download, show_exports
 from pages._ui.notices import show_notice
@@ -71,6 +71,8 @@ def draw_gaussians(
     run = GaussiansRun(settings, truth, tuple(one.view for one in shown if one.fresh))
     if not settings.samplers:
         st.text("Choose a sampler at the left to see its samples beside this target.")
+    with st.container(key="chips"):
+        draw_chips(check_claims(run))
     runs = [one.view for one in shown if one.view is not None]
     canvas(gaussians_sheet(truth, runs, view, describe_gaussians(run)), key="gaussians")
     return run
@@ -96,8 +98,8 @@ def draw_scores(run: GaussiansRun) -> None:
         found = check_claims(run)
         if found:
             st.caption(describe_settings(run.settings))
-        for claim in found:
-            draw_claim(claim)
+        complete = len(run.runs) == len(run.settings.samplers)
+        draw_claims(found, STUDY if complete else None, run.settings, columns=1)
         if run.settings.target != "gaussians25":
             st.text("The paper's statements are about the 25 Gaussians. Choose them as the target.")
         elif run.runs and not found:

@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from gbuq_core.experiments.claims import claim_table
+from gbuq_core.experiments.claims import Claim, claim_table
 from gbuq_core.experiments.heart.data import make_painted_heart
 from gbuq_core.experiments.heart.export import heart_code, heart_csv
 from gbuq_core.experiments.heart.fit import HeartMaps, HeartRun, fit_heart, map_heart
@@ -19,6 +19,7 @@ from gbuq_core.experiments.heart.plan import (
     plan_heart,
 )
 from gbuq_core.experiments.heart.scores import (
+    STUDY,
     auroc_text,
     check_claims,
     describe_heart,
@@ -32,10 +33,11 @@ from gbuq_core.glossary import STD_CAVEAT
 from gbuq_core.presentation import digits, markdown_table, megabytes
 from gbuq_core.synthetic import HeartData
 from pages._ui.canvas import CanvasEvent, canvas, keep_knobs
-from pages._ui.claims import draw_claim
+from pages._ui.claims import draw_claims
 from pages._ui.departures import show_departures
 from pages._ui.export import Download, show_exports
 from pages._ui.heart.controls import unpaint
+from pages._ui.kept import kept
 from pages._ui.side_by_side import Shown, SideBySide, say_problems, say_refusals, say_stale
 from pages._ui.surface import show_surface
 
@@ -114,6 +116,11 @@ def show_costs(settings: HeartSettings, shown: Sequence[Shown]) -> None:
     st.caption(" ".join(PAGE.costs(settings, shown)))
 
 
+def claims_of(run: HeartRun) -> tuple[Claim, ...]:
+    """The paper's statements, checked once."""
+    return kept("heart-claims", run.methods, run.settings, lambda: check_claims(run))
+
+
 def draw_scores(run: HeartRun, view: HeartView) -> None:
     """The scorecard beside the paper's statements."""
     scores, claims = st.columns([0.55, 0.45], gap="large")
@@ -133,8 +140,8 @@ def draw_scores(run: HeartRun, view: HeartView) -> None:
             )
     with claims:
         st.header("The paper and this picture")
-        for claim in check_claims(run):
-            draw_claim(claim)
+        complete = len(run.methods) == len(run.settings.methods)
+        draw_claims(claims_of(run), STUDY if complete else None, run.settings, columns=1)
 
 
 def export_heart(run: HeartRun, view: HeartView, link: str, knobs: Sequence[LiveKnob] = ()) -> None:
@@ -206,7 +213,7 @@ def _html(run: HeartRun, view: HeartView, knobs: Sequence[LiveKnob] = ()) -> byt
     sections = [
         Section(sheet=sheet, caption=words),
         Section(heading="Scorecard", table=_score_rows(run, view)),
-        Section(heading="The paper and this picture", table=claim_table(check_claims(run))),
+        Section(heading="The paper and this picture", table=claim_table(claims_of(run))),
         Section(heading="Python", code=heart_code(run.settings)),
     ]
     return standalone_html(sections, "The heart", _LEAD).encode()

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from gbuq_core.experiments.soft_trees.claims import check_claims
+from gbuq_core.experiments.claims import Claim
+from gbuq_core.experiments.soft_trees.claims import STUDY, check_claims
 from gbuq_core.experiments.soft_trees.data import N_FRESH
 from gbuq_core.experiments.soft_trees.fit import SoftTreesRun
 from gbuq_core.experiments.soft_trees.scores import SoftTreesScore, score_soft_trees
 from gbuq_core.presentation import digits, markdown_table, megabytes, percent
-from pages._ui.claims import draw_claim
+from pages._ui.claims import draw_claims
 from pages._ui.kept import keep_only, kept
 
 _SCORES = "soft-trees-score:"  # what is kept of each method
@@ -36,7 +37,13 @@ def scores_of(run: SoftTreesRun) -> tuple[SoftTreesScore, ...]:
     )  # fmt: skip
 
 
-def draw_scores(run: SoftTreesRun) -> None:
+def claims_of(run: SoftTreesRun) -> tuple[Claim, ...]:
+    """The paper's statements about the methods that are trained."""
+    found = scores_of(run)
+    return check_claims(run, found) if found else ()
+
+
+def draw_scores(run: SoftTreesRun, complete: bool = True) -> None:
     """The scorecard and the paper's statements."""
     scores, claims = st.columns([0.58, 0.42], gap="large")
     found = scores_of(run)
@@ -50,9 +57,9 @@ def draw_scores(run: SoftTreesRun) -> None:
             st.caption(_HOW)
     with claims:
         st.header("The paper and this picture")
-        said = check_claims(run, found) if found else ()
-        for claim in said:
-            draw_claim(claim)
+        said = claims_of(run)
+
+        draw_claims(said, STUDY if complete else None, run.settings, columns=1)
         if not said:
             st.text("The paper says nothing about these methods on these data.", width="stretch")
 
