@@ -3,7 +3,8 @@
     python -m benchmarks.reading [NAME ...]
 
 Each file is below the upload limit. The bars: at most 2 GB more than before, and ten seconds of one
-core, to read the file and to say what its columns are, or to refuse it.
+core, to read the file and to say what its columns are, or to refuse it. ``--page`` uses a file of
+500,000 rows and 50 columns on the page instead (`benchmarks.large_page`).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
+from benchmarks.report import report
 from gbuq_core.errors import GbuqError
 from gbuq_core.presentation import markdown_table
 from gbuq_core.tables import infer_schema, read_table, suggest_target
@@ -199,7 +201,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Print a table of all files, or of those named."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", choices=[[], *FILES])
+    parser.add_argument("--page", action="store_true", help="a large file on the page, in Chromium")
     options = parser.parse_args(arguments)
+    if options.page:
+        from benchmarks.large_page import measure_page  # which needs a browser
+
+        report("A large file on the page", measure_page(), None)
+        return
     rows = []
     for name in options.names or FILES:
         found = measure_apart(FILES[name]())
