@@ -23,6 +23,7 @@ RUN_SECONDS = 60.0  # training that is estimated to take longer waits for a pres
 _PRESSED = "_data_run_pressed"  # what was started so, as digests
 _PLACE = "run-pressed"  # the same beside the tab's files, for a reload
 _MOST_KEPT = 64
+_WORTH_TELLING = 10.0  # seconds after training
 
 
 class _Quicker(NamedTuple):
@@ -64,12 +65,12 @@ def show_run(
         f"Training takes about {seconds_text(estimate.seconds)} with these settings, so it waits "
         f"for you to start it. {estimate.longest}"
     ]
-    if second is None:
-        sizes = sizes_of(wanted, opened, schema)
-        after = seconds_text(estimate_unfamiliarity(sizes, sizes))
+    sizes = sizes_of(wanted, opened, schema)
+    after = estimate_unfamiliarity(sizes, sizes)
+    if second is None and after > _WORTH_TELLING:
         told.append(
-            f"The table appears then. Measuring how unfamiliar the rows are takes about {after} "
-            "more, and you can cancel it."
+            "The table appears once training is done. Measuring how unfamiliar the rows are then "
+            f"takes about {seconds_text(after)} more, and you can cancel that."
         )
     quicker = _find_quicker(page, values, wanted, opened, schema, second, estimate)
     if quicker is not None:
