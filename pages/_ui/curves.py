@@ -41,12 +41,15 @@ class Carry(NamedTuple):
         and the position of the x, or all points.
     x : float or None
         The place that can be dragged; None where points are.
+    hint : str
+        Said after the figure's own.
     """
 
     seq: int
     waits: bool
     heard: Callable[[int, Any], None]
     x: float | None = None
+    hint: str = ""
 
     @property
     def spec(self) -> dict[str, Any]:
@@ -80,7 +83,9 @@ def show_curves(
     carry : Carry, optional
         What can be dragged in a figure with ``on_pick`` or ``on_place``.
     """
-    more = {} if carry is None else {"carry": carry.spec}
+    more: dict[str, Any] = {}
+    if carry is not None:
+        more = {"carry": carry.spec, "hint": f"{figure.spec['hint']}{carry.hint}"}
     data = pack_curves({**figure.spec, **more})
     if on_turn is not None:
         trees = frozenset(figure.spec["dials"]["trees"])

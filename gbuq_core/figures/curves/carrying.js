@@ -30,6 +30,8 @@ Object.assign(CurvesView.prototype, {
     const { pointerId, clientX, clientY } = event;
     let moved = false;
     this.carried = { at: null };
+    // A finger's events go to what it touched, though the drawing may have been renewed since.
+    event.target.addEventListener('touchmove', this.holdPage, { passive: false });
     const move = (now) => {
       if (now.pointerId !== pointerId) return;
       if (!moved && Math.hypot(now.clientX - clientX, now.clientY - clientY) < SHORTEST_CARRY) return;

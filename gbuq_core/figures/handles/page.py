@@ -6,6 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gbuq_core.figures.sources import join_scripts
+
 _HERE = Path(__file__).parent
 
 _CALLS = _HERE.parent / "canvas" / "calls.js"
@@ -61,6 +63,4 @@ def handles_styles() -> str:
 @cache
 def slider_source() -> str:
     """Return what watches a page's own sliders as the text of one ES module."""
-    parts = (_CALLS, _HERE / "stream.js", _HERE / "sliders.js")
-    lines = (line.strip() for part in parts for line in part.read_text("utf-8").splitlines())
-    return "\n".join(line for line in lines if line and not line.startswith("//")) + "\n"
+    return join_scripts((_CALLS, _HERE / "stream.js", _HERE / "sliders.js"))

@@ -28,7 +28,9 @@ _FAINTER = 0.5  # bands behind functions, times
 _COLUMNS = 4  # panels in a row, or 3 if there are more
 _LEVELS = 65535  # of a function's values
 _HINT = "Point at the picture, or use its arrow keys, to read values."
-_PLACE_HINT = "Click an empty place to add a point. Click a point to remove it."
+_PLACE_HINT = (
+    "Click an empty place to add a point. Drag a point to move it. Click a point to remove it."
+)
 
 
 class Scene(NamedTuple):

@@ -142,7 +142,11 @@ def draw_picture(found: Found) -> None:
     data = found.fit.data
     if data.n_inputs == 1:
         place = Carry(
-            carried(STATE), False, partial(_carry_x, data.key, data.axes[0]), float(found.look.x[0])
+            carried(STATE),
+            False,
+            partial(_carry_x, data.key, data.axes[0]),
+            float(found.look.x[0]),
+            " Drag the orange line to move it.",
         )
         pick = partial(_pick_x, data.key, data.axes[0])
         show_curves(course_of(found), "neighbours-course", pick, carry=place)
