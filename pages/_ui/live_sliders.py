@@ -159,7 +159,7 @@ def read_move(message: Any, knobs: dict[str, Knob], held: dict[str, Any]) -> Mov
     True
     >>> read_move({**sent, "value": [9]}, {"rows": rows}, {"rows": 100})
     """
-    if not isinstance(message, dict) or message.get("name") not in knobs:
+    if not isinstance(message, dict) or message.get("name") not in list(knobs):
         return None
     knob = knobs[message["name"]]
     seq = message.get("seq")

@@ -1,6 +1,7 @@
 """Home through AppTest: what it shows, how it answers its slider, what it says about bad links."""
 
 import csv
+import doctest
 import io
 import time
 from pathlib import Path
@@ -9,7 +10,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from gbuq_core.experiments.wave.fit import WaveConfig, describe_wave, run_wave
+from gbuq_core.knobs import Knob
 from gbuq_core.methods import METHODS
+from pages._ui import live_sliders
 from pages._ui.home.map import method_rows
 from pages._ui.home.picture import _csv, _html, wave_figure
 from pages._ui.site_map import PAGES, sections
@@ -164,3 +167,39 @@ def test_home_links_every_page_and_the_way_to_ones_own_table():
     at = open_home()
     linked = {link.proto.page for link in at.get("page_link")}
     assert len(linked) == len(PAGES) - 1
+
+
+ROWS = Knob("rows", "Rows", "ladder", 100, choices=(100, 200, 400))
+RATE = Knob("rate", "Rate", "number", 0.5, 0.0, 1.0, step=0.1)
+ENDS = Knob("ends", "Ends", "range", (0, 100), 0, 100, step=5)
+
+
+def test_what_a_dragged_slider_tells_is_read():
+    assert doctest.testmod(live_sliders).failed == 0
+    knobs, held = {"rate": RATE, "ends": ENDS}, {"rate": 0.5, "ends": (0, 100)}
+    rate = {"seq": 2.0, "name": "rate", "value": [0.30000000000000004], "base": [0.5]}
+    assert live_sliders.read_move(rate, knobs, held).value == pytest.approx(0.3)
+    ends = {"seq": 1, "name": "ends", "value": [5, 90], "base": [0, 100], "end": True}
+    assert live_sliders.read_move(ends, knobs, held) == (1, "ends", (5, 90), True)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"name": "zap"},
+        {"name": ["rows"]},
+        {"seq": -1},
+        {"seq": "1"},
+        {"seq": True},
+        {"value": [3]},
+        {"value": [float("nan")]},
+        {"value": ["1"]},
+        {"value": []},
+        {"value": [0, 1]},
+        {"base": None},
+    ],
+)
+def test_a_message_that_no_slider_sends_is_ignored(change):
+    sent = {"seq": 1, "name": "rows", "value": [1], "base": [0]}
+    assert live_sliders.read_move(sent, {"rows": ROWS}, {"rows": 100}).value == 200
+    assert live_sliders.read_move({**sent, **change}, {"rows": ROWS}, {"rows": 100}) is None
