@@ -2,13 +2,14 @@
 
 import streamlit as st
 
+from pages._ui.back_steps import keep_steps_back
 from pages._ui.jobs_glue import leave_other_pages
-from pages._ui.site_map import HOME, sections
-from pages._ui.style import apply_style
+from pages._ui.site_map import HOME, NAME, SUBJECT, sections
+from pages._ui.style import FAVICON, WORDMARK, apply_style
 from pages._ui.warmup import start_warm_up
 
 st.set_page_config(
-    page_title="Uncertainty in boosted trees",
+    page_icon=FAVICON,
     layout="wide",
     initial_sidebar_state="auto",
     menu_items={
@@ -27,5 +28,8 @@ navigation = {
     for section, entries in sections().items()
 }
 page = st.navigation(navigation, position="top")
+st.logo(WORDMARK, size="large")
+st.set_page_config(page_title=f"{page.title if page.url_path else SUBJECT} \u00b7 {NAME}")
+keep_steps_back()
 leave_other_pages(page.url_path)
 page.run()

@@ -10,6 +10,7 @@ from streamlit.errors import StreamlitAPIException
 from demos import load_lessons
 from demos.lesson import Lesson, Shown, Step, lesson_html
 from gbuq_core.knobs import Knob
+from pages._ui.address import put_together
 from pages._ui.canvas import canvas
 from pages._ui.controls import draw_knob
 from pages._ui.export import Download, show_exports
@@ -26,6 +27,8 @@ LESSON = Knob(
 )
 PART = Knob("part", "Step", "integer", 1, 1, MOST_STEPS, step=1, group="page")
 STATE = PageState(key="lessons", knobs=(LESSON, PART))
+# Session keys: the lesson of the last run, and what was said of a link's step.
+_SHOWN, _TOLD = "_lesson_shown", "_lesson_told"
 
 
 def accept_module_names() -> None:
@@ -37,6 +40,26 @@ def accept_module_names() -> None:
         except StreamlitAPIException:
             return  # the chooser holds it already (Back to such a link); open_page says so
         st.rerun()  # widgets must never see the old name
+
+
+def step_of(name: str, asked: int) -> int:
+    """The step that is shown: the last one if the lesson has fewer, which is said of a link."""
+    last = len(LESSONS[name].steps)
+    part = min(asked, last)
+    if part < asked:
+        put_together([(PART, part)])
+        if st.session_state.get(_SHOWN, name) == name:  # not when another lesson was chosen
+            st.session_state[_TOLD] = (
+                name,
+                part,
+                f'part must be a whole number from 1 to {last} in this lesson, but the link says '
+                f'"{asked}"; {part} is used for "{PART.label}".',
+            )
+    st.session_state[_SHOWN] = name
+    *told_of, sentence = st.session_state.get(_TOLD, ("", 0, ""))
+    if told_of == [name, part]:
+        show_notice(sentence, "part")
+    return part
 
 
 def go(part: int) -> None:
@@ -83,7 +106,7 @@ def draw_turning(part: int, n_parts: int) -> None:
 accept_module_names()
 values = open_page(STATE, in_sidebar=False)
 lesson = LESSONS[values.lesson]
-part = min(values.part, len(lesson.steps))
+part = step_of(values.lesson, values.part)
 step, opener = lesson.steps[part - 1], OPENERS[lesson.page]
 
 st.title(lesson.title)

@@ -9,6 +9,7 @@
     controls       draws the knobs in the sidebar
     url_state      keeps address bar, sidebar and session the same
     address        sets several knobs at once, as one step of the browser's Back
+    back_steps     lets Back lead to the page before as it was left
     jobs_glue      asks for fits, shows their progress, stops those nobody waits for
     leaving        lets go of a session's memory after its tab has been closed
     live_sliders   refits the picture while a slider is dragged

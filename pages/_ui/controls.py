@@ -97,8 +97,9 @@ def draw_knob(knob: Knob) -> Any:
             return st.selectbox(label, knob.choices, index=index, **shared)
         case "choices":
             chosen = st.multiselect(
-                label, knob.choices, list(knob.default), max_selections=knob.most, **shared
-            )
+                label, knob.choices, list(knob.default), max_selections=knob.most,
+                select_all=(knob.most or len(knob.choices)) >= len(knob.choices), **shared,
+            )  # fmt: skip
             return tuple(chosen)
         case "switch":
             return st.toggle(label, knob.default, **shared)

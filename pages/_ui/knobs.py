@@ -22,11 +22,16 @@ _SHOWN_CHARACTERS = 40  # of a foreign text in a notice
 
 
 class Preset(NamedTuple):
-    """A named set of values; knobs that it does not mention go to their defaults."""
+    """A named set of values.
+
+    Knobs that it does not mention go to their defaults, but for those that ``keeps`` names: they
+    stay as the reader set them.
+    """
 
     name: str
     values: Mapping[str, Any] = {}
     help: str = ""
+    keeps: tuple[str, ...] = ()
 
 
 class Reading(NamedTuple):

@@ -6,6 +6,10 @@ from collections import Counter
 from typing import NamedTuple
 
 
+NAME = "gbuq"  # of the app
+SUBJECT = "Uncertainty in boosted trees"
+
+
 class Entry(NamedTuple):
     """One page of the app.
 

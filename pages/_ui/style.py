@@ -4,6 +4,20 @@ from __future__ import annotations
 
 import streamlit as st
 
+# The bands of the app's pictures: noise inside, knowledge as the darker rim, and the model's line.
+# Its blue shows on a light page and on a dark one.
+_BANDS = (
+    '<path d="M2 22C9 5 15 5 22 15s9 6 12-2v12c-3 7-8 9-13 5S10 18 2 30z" fill="#7db8de"/>'
+    '<path d="M2 26C9 12 15 12 22 21s9 6 12-2" fill="none" stroke="#2b7cb3" stroke-width="4"/>'
+)
+FAVICON = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 36 36">{_BANDS}</svg>'
+WORDMARK = (
+    '<svg xmlns="http://www.w3.org/2000/svg" width="118" height="36" viewBox="0 0 118 36">'
+    f"{_BANDS}"
+    '<text x="44" y="26" font-family="Georgia, \'Source Serif 4\', serif" font-size="26" '
+    'font-weight="600" fill="#2b7cb3">gbuq</text></svg>'
+)
+
 _CSS = """
 <style>
 /* A notice is a quiet box with a rule on its left; an error's rule is in the warning colour. */
@@ -40,7 +54,8 @@ _CSS = """
 /* The page does not jump while Home's picture is on its way. */
 .st-key-picture { min-height: 470px; }
 /* What only the address holds has a box that nobody sees or reaches by keyboard. */
-.st-key-novelty-unseen, .st-key-cohorts-unseen, .st-key-tab-token { display: none; }
+.st-key-novelty-unseen, .st-key-cohorts-unseen, .st-key-tab-token,
+.st-key-steps-back, [data-testid="stLayoutWrapper"]:has(> .st-key-steps-back) { display: none; }
 /* Members are kept in the browser and drawn by the picture. */
 [class*="st-key-unseen-"], [data-testid="stLayoutWrapper"]:has(> [class*="st-key-unseen-"]) {
   display: none;

@@ -124,6 +124,8 @@ def open_page(
         picture_first.reader_came(page.key)
     _refuse_bad_parameters(page)
     _restore(page)
+    if went_back():
+        _follow_address(page)
     put_new = _apply_pending(page)
     write_picture_knobs(page.knobs)
     place = st.container()
@@ -305,6 +307,19 @@ def _restore(page: PageState) -> None:
     _reset_misfits(page)
 
 
+def _follow_address(page: PageState) -> None:
+    """After Back or Forward every knob has its value from the address.
+
+    Streamlit gives each widget that value as it is drawn. What stands above the widget, such as
+    the picture that a place is chosen in, would still be drawn for the value before.
+    """
+    for knob in page.knobs:
+        texts = st.query_params.get_all(knob.key)
+        reading = read_knob(knob, texts) if texts else Reading(knob.default, "")
+        if not reading.problem and reading.value != _held(knob):
+            put(knob, reading.value)
+
+
 def _reset_misfits(page: PageState) -> None:
     """Values that no longer fit (another table, other columns) go back to the default."""
     for knob in page.knobs:
@@ -398,7 +413,12 @@ def _draw_presets(page: PageState, values: Mapping[str, Any]) -> None:
     reset = Preset("Reset", help="Set every control back to its default")
     with st.container(horizontal=True, key="presets", gap="small"):
         for preset in (*page.presets, reset):
-            wanted = {knob.key: preset.values.get(knob.key, knob.default) for knob in page.knobs}
+            wanted = {
+                knob.key: values[knob.key]
+                if knob.key in preset.keeps
+                else preset.values.get(knob.key, knob.default)
+                for knob in page.knobs
+            }
             active = query_string(page.knobs, wanted) == now
             st.button(
                 preset.name,

@@ -142,6 +142,14 @@ def test_a_bad_parameter_is_said_and_the_first_step_shown(name, text):
     assert at.header[0].value.startswith("1. ")
 
 
+def test_a_step_that_only_other_lessons_have_is_said_and_the_last_one_shown():
+    at = open_lessons(lesson="Soft trees", part="8")
+    said = 'in this lesson, but the link says "8"; 6 is used for "Step".'
+    assert [t.value.endswith(said) for t in at.text] == [True]
+    assert at.header[0].value.startswith("6. ")
+    assert next(c.value for c in reversed(at.code)) == "?lesson=Soft+trees&part=6"
+
+
 @pytest.mark.parametrize("lesson", load_lessons(), ids=lambda lesson: lesson.name)
 def test_each_step_links_to_its_own_settings(lesson):
     controls = CONTROLS[lesson.page]

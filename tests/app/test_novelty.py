@@ -240,6 +240,12 @@ def wait_for_change(at):
     assert not at.exception
 
 
+def test_an_erase_that_erases_nothing_is_no_edit():
+    at = lasso(open_novelty(), "erase", [(0, 0)])
+    assert "There is no training row in 1 cell. Nothing was changed." in words(at)
+    assert not answers(at)
+
+
 def test_a_lasso_can_be_cancelled_and_leaves_nothing():
     at = lasso(open_novelty(), "flip")
     before = at.text_input(key="edits").value

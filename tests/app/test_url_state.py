@@ -193,6 +193,18 @@ def test_a_knob_of_the_picture_has_no_widget_and_keeps_its_parameter():
     assert "level" not in at.query_params
 
 
+def test_a_preset_leaves_alone_what_it_keeps_and_reset_does_not():
+    at = open_app(cells="3,40", rate="0.5")
+    at.button(key="_preset:left:Paper settings").click().run()
+    assert (shown_values(at)["cells"], shown_values(at)["rate"]) == ("3,40", 0.1)
+    at.button(key="_preset:left:Reset").click().run()
+    assert shown_values(at)["cells"] == ""
+
+
+def test_all_can_be_chosen_at_once_only_where_all_may_be_chosen():
+    assert open_app().multiselect(key="methods").proto.select_all == 0  # three, at most two
+
+
 def test_a_page_can_set_its_own_knobs():
     at = open_app()
     next(b for b in at.button if b.label == "Six trees").click().run()

@@ -27,3 +27,19 @@ def test_a_preset_is_one_step_back_and_forward(page, serve):
     page.wait_for_url(there)
     page.get_by_text(re.compile(r"link \[.*trees=1000&step=80\]")).wait_for()
     assert_no_exception(page)
+
+
+def test_back_leads_to_the_page_before_as_it_was_left(page, serve):
+    page.goto(f"{serve(APP)}/?rows=30")
+    page.get_by_text("link [").wait_for()
+    wait_ready(page)
+    steps = page.evaluate("history.length")
+    page.get_by_role("link", name="Right").click()
+    page.get_by_role("heading", name="Right").wait_for()
+    page.wait_for_url(re.compile("/right$"))
+    wait_ready(page)
+    assert page.evaluate("history.length") == steps + 1
+    page.go_back()
+    page.wait_for_url(re.compile(r"\?rows=30$"))
+    page.get_by_text(re.compile(r"values .*\('rows', 30\)")).wait_for()
+    assert_no_exception(page)

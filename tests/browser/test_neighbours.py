@@ -57,6 +57,8 @@ def test_a_click_on_the_curves_chooses_x_a_drag_moves_it_and_the_link_remembers_
     other = new_page(private=True)
     open_neighbours(other, url, page.url.split("?")[1])
     assert chosen(other) == said
+    page.go_back()  # the sentence stands above the box that holds x
+    page.get_by_text("At x = 7:").first.wait_for()
 
 
 def test_the_keyboard_reads_and_chooses(page, serve):

@@ -91,6 +91,8 @@ def test_leaves_are_drawn_on_the_novelty_alone(ground, maps, leaves):
     sheet = maps_sheet(ground, maps, point=(0.5, -0.5), leaves=leaves)
     assert [len(panel.lines) for panel in sheet.panels] == [0, 1, 0]
     assert (sheet.markers[0].x, sheet.markers[0].y) == (0.5, -0.5)
+    assert sheet.markers[0].legend
+    assert [line.legend != "" for panel in sheet.panels for line in panel.lines] == [True]
     encode_sheet(sheet)
     none = Ellipses(np.zeros((0, 2)), np.zeros((0, 2, 2)))
     assert not any(panel.lines for panel in maps_sheet(ground, maps, leaves=none).panels)

@@ -337,6 +337,7 @@ def _line(line: Line) -> dict[str, Any]:
         "label": _text(line.label),
         "arrow": bool(line.arrow),
         "dash": bool(line.dash),
+        "legend": _text(line.legend),
     }
 
 
@@ -346,6 +347,7 @@ def _marker(marker: Marker) -> dict[str, Any]:
         "y": float(marker.y),
         "label": _text(marker.label),
         "shape": marker.shape,
+        "legend": _text(marker.legend),
     }
 
 

@@ -22,6 +22,7 @@ const TICK_ROW = 21;
 const TITLE_ROW = 18;
 const LABEL_LIMIT = 92;
 const SUBTITLE_ROW = 18;
+const UNIT_ROW = 15;
 const STRIP_HEAD = 28;
 const STRIP_GAP = 16;
 const STRIP_WIDTH = 520; // least width of a strip below maps that take less, where there is room
@@ -44,9 +45,12 @@ function layoutSheet(sheet, width, theme, ratio) {
   const most = narrow ? Math.max(sheet.height, 420) : sheet.height;
   const map = mapSize(sheet, Math.max(40, free / columns), most, ratio);
   const crowded = sheet.panels.some((panel) => headingWidth(panel, theme) > map.w);
-  const header = HEADER + (crowded ? SUBTITLE_ROW : 0);
+  const unitRow = sheet.panels.some((panel) => unitWidth(panel, theme) > map.w * 0.5);
+  const header = HEADER + (crowded ? SUBTITLE_ROW : 0) + (unitRow ? UNIT_ROW : 0);
+  const turned = turnedLabels(sheet, map.w, theme);
+  const tickRow = turned ? snap(turned + 10) : TICK_ROW;
   const rows = Math.ceil(sheet.panels.length / columns);
-  const rowHeight = snap(header + map.h + TICK_ROW + GAP.row);
+  const rowHeight = snap(header + map.h + tickRow + GAP.row);
   const titleRow = sheet.x.label ? TITLE_ROW : 0;
   const panels = sheet.panels.map((panel, i) => {
     const column = i % columns;
@@ -58,9 +62,12 @@ function layoutSheet(sheet, width, theme, ratio) {
       x: snap(x),
       y: row * (rowHeight + (narrow ? titleRow : 0)),
       w: left + map.w + RIGHT,
-      h: header + map.h + TICK_ROW + (lowest || narrow ? titleRow : 0),
+      h: header + map.h + tickRow + (lowest || narrow ? titleRow : 0),
       map: { x: left, y: header, w: map.w, h: map.h },
       crowded,
+      unitRow,
+      tickRow,
+      turned: turned > 0,
       yTitle: column === 0,
       xTitle: lowest || narrow,
     };
@@ -171,6 +178,20 @@ function headingWidth(panel, theme) {
   if (!panel.subtitle) return 0;
   const title = textWidth(panel.title, theme, SIZE.title, 600) + (panel.accent ? 15 : 0);
   return title + 12 + textWidth(panel.subtitle, theme, SIZE.label);
+}
+
+function unitWidth(panel, theme) {
+  return panel.unit ? textWidth(panel.unit, theme, SIZE.tick) : 0;
+}
+
+// How long the labels of columns are if they have to be turned, 0 if not: turned ones need less
+// room beside each other, so that fewer are left out.
+function turnedLabels(sheet, w, theme) {
+  const { labels } = sheet.x;
+  if (!labels) return 0;
+  const longest = Math.max(0, ...labels.map((text) => textWidth(text, theme, SIZE.tick)));
+  const kept = Math.min(LABEL_LIMIT, longest);
+  return kept + 7 > w / sheet.nx && kept > 2 * SIZE.tick ? kept : 0;
 }
 
 // As wide as there is room, at most `most` high; whole device pixels a cell where cells are large.

@@ -27,10 +27,11 @@ function drawHeading(pen, panel, { map, crowded, ...place }, theme) {
 }
 
 // Where the bar lies: as long as the map unless the map is very wide, with room for the unit.
-function barBox(panel, { map, crowded }, theme) {
-  const unit = fitText(panel.unit, map.w * 0.5, theme, SIZE.tick);
-  const taken = unit ? textWidth(unit, theme, SIZE.tick) + 8 : 0;
-  const y = BAR.top + (crowded ? SUBTITLE_ROW : 0);
+// A sheet with a unit that is too long for that has a row for units above its bars.
+function barBox(panel, { map, crowded, unitRow }, theme) {
+  const unit = fitText(panel.unit, map.w * (unitRow ? 1 : 0.5), theme, SIZE.tick);
+  const taken = unit && !unitRow ? textWidth(unit, theme, SIZE.tick) + 8 : 0;
+  const y = BAR.top + (crowded ? SUBTITLE_ROW : 0) + (unitRow ? UNIT_ROW : 0);
   return { x: map.x, y, w: Math.min(300, map.w - taken), h: BAR.height, unit };
 }
 
@@ -39,7 +40,8 @@ function drawBar(pen, panel, place, limits, theme) {
   pen.bar(box.x, box.y, box.w, box.h, panel.lut);
   if (box.unit) {
     const style = { size: SIZE.tick, colour: theme.soft, baseline: 'middle' };
-    pen.text(box.unit, box.x + box.w + 8, box.y + box.h / 2, style);
+    if (place.unitRow) pen.text(box.unit, box.x, box.y - 8, style);
+    else pen.text(box.unit, box.x + box.w + 8, box.y + box.h / 2, style);
   }
   const count = clamp(Math.round(box.w / 62), 2, 6);
   const make = panel.log ? logTicks : linearTicks;
@@ -60,11 +62,14 @@ function drawBar(pen, panel, place, limits, theme) {
 function drawAxes(pen, sheet, place, theme) {
   const { map } = place;
   const style = { size: SIZE.tick, colour: theme.soft };
-  for (const tick of axisTicks(sheet.x, sheet.nx, map.w, false, theme)) {
+  const { turned } = place;
+  for (const tick of axisTicks(sheet.x, sheet.nx, map.w, turned, theme)) {
     const at = map.x + tick.share * map.w;
     const text = fitText(tick.text, LABEL_LIMIT, theme, SIZE.tick);
     pen.rect(Math.round(at), map.y + map.h + 1, 1, 4, theme.line);
-    pen.text(text, at, map.y + map.h + 17, { ...style, align: 'center' });
+    const below = map.y + map.h;
+    if (turned) pen.text(text, at, below + 7, { ...style, align: 'right', baseline: 'middle', turn: true });
+    else pen.text(text, at, below + 17, { ...style, align: 'center' });
   }
   for (const tick of axisTicks(sheet.y, sheet.ny, map.h, true, theme)) {
     const share = sheet.lower ? 1 - tick.share : tick.share;
@@ -76,7 +81,7 @@ function drawAxes(pen, sheet, place, theme) {
   const title = { size: SIZE.label, colour: theme.soft, align: 'center' };
   if (place.xTitle && sheet.x.label) {
     const text = fitText(sheet.x.label, map.w + 20, theme, SIZE.label);
-    pen.text(text, map.x + map.w / 2, map.y + map.h + TICK_ROW + 13, title);
+    pen.text(text, map.x + map.w / 2, map.y + map.h + place.tickRow + 13, title);
   }
   if (place.yTitle && sheet.y.label) {
     const text = fitText(sheet.y.label, map.h + 20, theme, SIZE.label);
@@ -216,6 +221,14 @@ function legendEntries(sheet) {
     entries.push({ kind: 'outline', text: sheet.outlineLabel });
   }
   const seen = new Set();
+  for (const part of ['markers', 'lines']) {
+    for (const one of [...sheet[part], ...sheet.panels.flatMap((panel) => panel[part])]) {
+      const kind = part === 'lines' ? 'path' : one.shape;
+      if (!one.legend || seen.has(kind + one.legend)) continue;
+      seen.add(kind + one.legend);
+      entries.push({ kind, colour: one.colour, dash: one.dash, text: one.legend });
+    }
+  }
   for (const { points } of sheet.panels) {
     if (!points) continue;
     points.names.forEach((text, group) => {
@@ -249,6 +262,17 @@ function drawLegendMark(pen, entry, x, y, theme) {
   if (entry.kind === 'point') {
     // Edged, so that white shows on a light page.
     pen.circle(x + 8, y + 7, 4, { fill: entry.colour, stroke: theme.line, width: 0.8 });
+    return;
+  }
+  if (['ring', 'cross', 'square'].includes(entry.kind)) {
+    const place = { x: x - 2, y: y - 3, w: 20, h: 20 };
+    drawMarker(pen, { x: x + 8, y: y + 7 }, { shape: entry.kind }, place, theme);
+    return;
+  }
+  if (entry.kind === 'path') {
+    const flat = [x + 1, y + 7, x + 15, y + 7];
+    pen.path(flat, entry.colour ? haloOf(entry.colour) : theme.halo, 4.5);
+    pen.path(flat, entry.colour || theme.text, 2, entry.dash ? DASH : null);
     return;
   }
   if (['line', 'mark', 'shade'].includes(entry.kind)) {

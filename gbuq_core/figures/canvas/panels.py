@@ -84,6 +84,8 @@ class Line(NamedTuple):
         Whether its end has an arrow head.
     dash : bool
         Dashed.
+    legend : str
+        What the line is, for the legend under the sheet.
     """
 
     x: npt.ArrayLike
@@ -92,15 +94,20 @@ class Line(NamedTuple):
     label: str = ""
     arrow: bool = False
     dash: bool = False
+    legend: str = ""
 
 
 class Marker(NamedTuple):
-    """One marked position, in axis units (in cells on an axis without extent)."""
+    """One marked position, in axis units (in cells on an axis without extent).
+
+    ``legend`` says what it is in the legend under the sheet.
+    """
 
     x: float
     y: float
     label: str = ""
     shape: Literal["ring", "cross", "square"] = "ring"
+    legend: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -241,7 +241,7 @@ def surface_sheet(
         panel_height=height,
         hatch_label="no training rows",
         outline_label="scale in the chosen range" if inside is not None else "",
-        markers=(Marker(*point),),
+        markers=(Marker(*point, legend="the place you look at"),),
         alt=alt,
         name="neighbours",
     )

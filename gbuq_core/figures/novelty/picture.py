@@ -23,6 +23,7 @@ MACAU = METHOD_STYLES["macau"]
 CLASS_COLOURS = ("#e69f00", "#56b4e9", "#cc79a7", "#f0e442", "#ffffff")
 ELLIPSE = "#ffffff"
 ELLIPSE_STDS = 2.0
+_LEAVES = "leaves that call this place newest, at two standard deviations"
 _MOST_POINTS = 1500
 _CORNERS = 48  # of an ellipse
 _DIFFERENCE = "viridis"
@@ -135,7 +136,7 @@ def maps_sheet(
         panels,
         ground,
         columns=_columns(len(panels)),
-        markers=() if point is None else (Marker(*point),),
+        markers=() if point is None else (Marker(*point, legend="the place you look at"),),
         outline_label=outline_label,
         alt=alt,
         name="novelty",
@@ -222,7 +223,7 @@ def ellipse_corners(leaves: Ellipses, stds: float = ELLIPSE_STDS) -> tuple[Array
 def _score_panel(one: ScoreMap, ground: Ground, leaves: Ellipses | None) -> Panel:
     lines: tuple[Line, ...] = ()
     if one.ellipses and leaves is not None and len(leaves.centre):
-        lines = (Line(*ellipse_corners(leaves), ELLIPSE),)
+        lines = (Line(*ellipse_corners(leaves), ELLIPSE, legend=_LEAVES),)
     return Panel(
         title=one.title,
         values=one.values,

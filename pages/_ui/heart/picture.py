@@ -175,7 +175,7 @@ def explain_heart() -> None:
             "before each tree (equations 11 and 12):"
         )
         st.latex(
-            r"F^{(t)}=(1-\gamma\epsilon)F^{(t-1)}+\epsilon\,h^{(t)},\quad"
+            r"F^{(t)}=(1-\gamma\epsilon)F^{(t-1)}+\epsilon\,h^{(t)},\quad "
             r"h^{(t)}\approx-g^{(t)}+\nu,\quad\nu\sim\mathcal N\!\left(0,"
             r"\tfrac{2}{\beta\epsilon}I\right)"
         )

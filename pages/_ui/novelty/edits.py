@@ -15,7 +15,7 @@ import streamlit as st
 
 from gbuq_core.errors import GbuqError
 from gbuq_core.experiments.novelty.compare import OPTIONS, questions_for
-from gbuq_core.experiments.novelty.editing import why_no_edits
+from gbuq_core.experiments.novelty.editing import apply_edits
 from gbuq_core.experiments.novelty.edits import (
     MOST_COPIES,
     MOST_EDITS,
@@ -160,9 +160,10 @@ def why_not_one_more(fit: NoveltyFit, edits: Sequence[Edit], one: Edit) -> str:
         return f"There are already {MOST_EDITS} edits, the most possible. Undo some of them."
     try:
         encode_edits(every)
+        last = apply_edits(fit.data, every, fit.plan.seed).outcomes[-1]
     except GbuqError as error:
         return str(error)
-    return why_no_edits(fit.data, every, fit.plan.seed)
+    return "" if last.n_rows else last.text.replace(", so nothing changed", "")
 
 
 def on_maps(classes: bool, event: CanvasEvent) -> None:

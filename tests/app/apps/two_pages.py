@@ -2,6 +2,10 @@
 
 import streamlit as st
 
+from pages._ui.back_steps import keep_steps_back
+
+keep_steps_back()
+
 st.navigation(
     [
         st.Page("left.py", url_path="left", title="Left", default=True),
