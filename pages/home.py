@@ -1,7 +1,7 @@
 """Home: what total, data and knowledge uncertainty are, in one picture that refits as it moves."""
 
 from functools import partial
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 
 import streamlit as st
 
@@ -29,6 +29,7 @@ STATE = PageState(
             help="New rows fall everywhere except between 3 and 4.5: one row a position there.",
         ),
     ),
+    opening=MappingProxyType({"rows": 100}),  # few rows: there is something not to know
 )
 LEDE = (
     "A prediction can be uncertain because the data are noisy (**data uncertainty**) or because "

@@ -52,7 +52,7 @@ def step_of(name: str, asked: int) -> int:
             st.session_state[_TOLD] = (
                 name,
                 part,
-                f'part must be a whole number from 1 to {last} in this lesson, but the link says '
+                f"part must be a whole number from 1 to {last} in this lesson, but the link says "
                 f'"{asked}"; {part} is used for "{PART.label}".',
             )
     st.session_state[_SHOWN] = name
@@ -106,7 +106,7 @@ def draw_turning(part: int, n_parts: int) -> None:
 accept_module_names()
 values = open_page(STATE, in_sidebar=False)
 lesson = LESSONS[values.lesson]
-part = step_of(values.lesson, values.part)
+part = values.part = step_of(values.lesson, values.part)
 step, opener = lesson.steps[part - 1], OPENERS[lesson.page]
 
 st.title(lesson.title)

@@ -29,6 +29,16 @@ def put_together(values: Sequence[tuple[Knob, Any]]) -> None:
         put(knob, value)
 
 
+def write_out(knob: Knob, value: Any) -> None:
+    """Write a knob's value into an address that would be bare, where a bare one means another."""
+    context = get_script_run_ctx()
+    if context is None or st.query_params.get_all(knob.key):
+        return
+    with suppress(AttributeError, TypeError), context.session_state.query_params() as address:
+        address.set_with_no_forward_msg(knob.key, link_texts(knob, value))
+        address._send_query_param_msg()
+
+
 def _write_address(values: Sequence[tuple[Knob, Any]]) -> None:
     """One message with all values; widgets that find their own in it send none.
 

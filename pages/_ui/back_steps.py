@@ -35,5 +35,7 @@ _KEEPER = st.components.v2.component("gbuq_leaving", html="<span></span>", js=_S
 
 def keep_steps_back() -> None:
     """Let Back lead to the page before as it was left; call it once a run."""
+    if st.context.url is None:
+        return  # no browser, and no history
     with st.container(key="steps-back"):
         _KEEPER(key="_steps_back")

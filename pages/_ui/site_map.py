@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
-
 NAME = "gbuq"  # of the app
 SUBJECT = "Uncertainty in boosted trees"
 

@@ -53,9 +53,9 @@ What holds for every page:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any, NamedTuple, NoReturn
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
@@ -63,7 +63,7 @@ from streamlit.runtime.pages_manager import PagesManager
 
 from gbuq_core.knobs import Knob, choice_text, describe_range, problem_with
 from pages._ui import picture_first
-from pages._ui.address import put, put_together, went_back, write_picture_knobs
+from pages._ui.address import put, put_together, went_back, write_out, write_picture_knobs
 from pages._ui.controls import draw_knobs
 from pages._ui.knobs import Preset, Reading, link_texts, query_string, quoted, read_knob
 from pages._ui.notices import show_notice
@@ -81,13 +81,16 @@ class PageState(NamedTuple):
     """The knobs and presets of one page.
 
     ``later`` names parameters that are declared only after something is loaded (columns of a
-    table); until then they are not called unknown.
+    table); until then they are not called unknown. ``opening`` are the values of a bare address,
+    where they differ from the defaults, which a link means by what it leaves out. Such a page
+    writes the first of these knobs into every address that would be bare.
     """
 
     key: str
     knobs: tuple[Knob, ...]
     presets: tuple[Preset, ...] = ()
     later: tuple[str, ...] = ()
+    opening: Mapping[str, Any] = MappingProxyType({})
 
 
 class LinkNotices(NamedTuple):
@@ -143,6 +146,9 @@ def open_page(
     st.session_state[_VALUES + page.key] = values
     with place:
         _show_notices(page, values)
+    if page.opening and not query_string(page.knobs, values):
+        knob = _first_opened(page)
+        write_out(knob, values[knob.key])
     return SimpleNamespace(**values)
 
 
@@ -205,13 +211,31 @@ def run_page(page: PageState, values: SimpleNamespace) -> NoReturn:
     raise AssertionError("st.rerun returned")
 
 
+def link_query(page: PageState, values: Mapping[str, Any]) -> str:
+    """The part of a link after the question mark; never bare where that means other values."""
+    query = query_string(page.knobs, values)
+    if query or not page.opening:
+        return query
+    knob = _first_opened(page)
+    return urlencode([(knob.key, text) for text in link_texts(knob, knob.default)])
+
+
 def link_to(page: PageState, values: SimpleNamespace) -> str:
     """The address that restores these values, absolute where the browser told its own."""
-    query = query_string(page.knobs, vars(values))
+    query = link_query(page, vars(values))
     base = st.context.url or ""
     if base and not urlsplit(base).path:
         base += "/"
     return f"{base}?{query}" if query else base
+
+
+def _first_opened(page: PageState) -> Knob:
+    return next(knob for knob in page.knobs if knob.key in page.opening)
+
+
+def _opened(page: PageState) -> dict[str, Any]:
+    """What a bare address means."""
+    return {knob.key: page.opening.get(knob.key, knob.default) for knob in page.knobs}
 
 
 def _through_the_app() -> None:
@@ -295,6 +319,11 @@ def _restore(page: PageState) -> None:
     new = [knob for knob in page.knobs if knob.key not in done or knob.key in without]
     linked = any(knob.key in st.query_params for knob in page.knobs)
     last: Mapping[str, Any] = {} if linked else st.session_state.get(_VALUES + page.key, {})
+    # A link that named only what makes no sense was a link all the same.
+    bare = not linked and not done and _NOTICES + page.key not in st.session_state
+    if bare and not last and page.opening:
+        last = _opened(page)
+        put_together([(knob, last[knob.key]) for knob in page.knobs if knob.key in page.opening])
     for knob in new:
         value = knob.default if knob.key in done else last.get(knob.key, knob.default)
         texts = st.query_params.get_all(knob.key)
@@ -313,9 +342,14 @@ def _follow_address(page: PageState) -> None:
     Streamlit gives each widget that value as it is drawn. What stands above the widget, such as
     the picture that a place is chosen in, would still be drawn for the value before.
     """
+    linked = any(knob.key in st.query_params for knob in page.knobs)
+    opened = {} if linked else _opened(page)
+    if not linked and page.opening:
+        put_together([(knob, opened[knob.key]) for knob in page.knobs if knob.key in page.opening])
     for knob in page.knobs:
         texts = st.query_params.get_all(knob.key)
-        reading = read_knob(knob, texts) if texts else Reading(knob.default, "")
+        other = opened.get(knob.key, knob.default)
+        reading = read_knob(knob, texts) if texts else Reading(other, "")
         if not reading.problem and reading.value != _held(knob):
             put(knob, reading.value)
 
@@ -410,7 +444,7 @@ def _sentences(page: PageState, notices: LinkNotices, values: Mapping[str, Any])
 def _draw_presets(page: PageState, values: Mapping[str, Any]) -> None:
     """Preset buttons and Reset in one row at the top of the sidebar; the one in force is marked."""
     now = query_string(page.knobs, values)
-    reset = Preset("Reset", help="Set every control back to its default")
+    reset = Preset("Reset", page.opening, help="Set every control back to its default")
     with st.container(horizontal=True, key="presets", gap="small"):
         for preset in (*page.presets, reset):
             wanted = {

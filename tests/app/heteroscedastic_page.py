@@ -20,6 +20,7 @@ def open_heteroscedastic(**query):
     for thread in threading.enumerate():
         if thread.name == "gbuq-warm-up":  # it fits, too
             thread.join(300)
+    at.query_params.clear()  # the page before wrote its own
     at.switch_page("pages/heteroscedastic.py")
     for name, text in {**SMALL, **query}.items():
         at.query_params[name] = text

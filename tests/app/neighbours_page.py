@@ -20,6 +20,7 @@ def open_neighbours(small=True, **query):
     for thread in threading.enumerate():
         if thread.name == "gbuq-warm-up":  # it fits, too
             thread.join(60)
+    at.query_params.clear()  # the page before wrote its own
     at.switch_page("pages/neighbours.py")
     for name, text in {**(SMALL if small else {}), **query}.items():
         at.query_params[name] = text

@@ -16,6 +16,7 @@ __all__ = ["curves", "live_jobs", "move", "open_soft_trees", "settle", "sheet", 
 
 def open_soft_trees(**query):
     at = AppTest.from_file(APP, default_timeout=60).run()
+    at.query_params.clear()  # the page before wrote its own
     at.switch_page("pages/soft_trees.py")
     for name, text in {**SMALL, **query}.items():
         at.query_params[name] = text

@@ -24,6 +24,7 @@ ALL = {"methods": ["SGLB", "virtual SGLB", "cSGLB", "cbSGLB"]}
 
 def open_spiral(small=True, **query):
     at = AppTest.from_file(APP, default_timeout=60).run()
+    at.query_params.clear()  # the page before wrote its own
     at.switch_page("pages/spiral.py")
     for name, text in {**(SMALL if small else {}), **query}.items():
         at.query_params[name] = text

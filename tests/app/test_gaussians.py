@@ -36,6 +36,7 @@ SETTINGS = GaussiansSettings(steps=2000)
 
 def open_gaussians(**query):
     at = AppTest.from_file(APP, default_timeout=60).run()
+    at.query_params.clear()  # the page before wrote its own
     at.switch_page("pages/gaussians.py")
     for name, text in {**SMALL, **query}.items():
         at.query_params[name] = text

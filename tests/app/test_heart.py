@@ -42,6 +42,7 @@ SETTINGS = HeartSettings(rows=30, trees=100, members=4, step=10)
 
 def open_heart(small=True, **query):
     at = AppTest.from_file(APP, default_timeout=60).run()
+    at.query_params.clear()  # the page before wrote its own
     at.switch_page("pages/heart.py")
     for name, text in {**(SMALL if small else {}), **query}.items():
         at.query_params[name] = text

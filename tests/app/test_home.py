@@ -51,9 +51,10 @@ def notices(at):
 
 
 def test_the_page_shows_its_picture_its_words_and_its_numbers():
-    at = open_home()
+    at = open_home(rows="800")
     assert not at.exception
     assert len(at.get("bidi_component")) == 2  # the picture, and what watches the slider
+    assert dict(at.query_params) == {"rows": "800"}  # not bare, which opens fewer rows
     assert words(at) == describe_wave(run_wave())
     assert notices(at) == []
     score_table = next(m.value for m in at.markdown if m.value.startswith("| Rows |"))
@@ -62,6 +63,8 @@ def test_the_page_shows_its_picture_its_words_and_its_numbers():
 
 def test_the_slider_refits():
     at = open_home()
+    assert dict(at.query_params) == {"rows": "100"}
+    assert "100 training rows" in words(at)
     before = at.get("bidi_component")[0].proto.bytes
     at.select_slider(key="rows").set_value(3200).run()
     settle(at, lambda: "3,200 training rows" in words(at))

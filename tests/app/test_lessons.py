@@ -42,6 +42,7 @@ CONTROLS = {
 
 def open_lessons(**query):
     at = AppTest.from_file(APP, default_timeout=60).run()
+    at.query_params.clear()  # the page before wrote its own
     at.switch_page("pages/lessons.py")
     for name, text in query.items():
         at.query_params[name] = text

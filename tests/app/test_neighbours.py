@@ -279,6 +279,7 @@ def test_a_running_fit_leaves_the_picture_and_can_be_cancelled():
 
 def test_a_first_fit_that_is_cancelled_leaves_a_sentence():
     at = AppTest.from_file(APP, default_timeout=60).run()
+    at.query_params.clear()  # the page before wrote its own
     at.switch_page("pages/neighbours.py")
     slow = {**SMALL, "library": "SGLB (one model)", "rows": "10000", "trees": "2000"}
     for name, text in slow.items():

@@ -260,6 +260,7 @@ def test_a_slow_method_shows_progress_beside_the_quick_one_and_can_be_cancelled(
     # Minutes of CatBoost on any machine, stopped at once.
     slow = {"rows": "3000", "trees": "2000", "members": "30", "depth": "8"}
     at = AppTest.from_file(APP, default_timeout=60).run()
+    at.query_params.clear()  # the page before wrote its own
     at.switch_page("pages/spiral.py")
     query = {**SMALL, **slow, "methods": ["cSGLB", "CatBoost"]}
     for name, text in query.items():

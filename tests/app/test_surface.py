@@ -15,6 +15,7 @@ HEART = {"rows": "30", "trees": "100", "members": "4", "step": "10"}
 
 def open_heart(**query):
     at = AppTest.from_file(spiral_page.APP, default_timeout=60).run()
+    at.query_params.clear()  # the page before wrote its own
     at.switch_page("pages/heart.py")
     for name, text in {**HEART, **query}.items():
         at.query_params[name] = text

@@ -37,6 +37,7 @@ def _two_seeds(monkeypatch):
 
 def open_page(small=True, wanted=4, **query):
     at = AppTest.from_file(APP, default_timeout=60).run()
+    at.query_params.clear()  # the page before wrote its own
     at.switch_page("pages/two_clocks.py")
     for name, text in {**(SMALL if small else {}), **query}.items():
         at.query_params[name] = text

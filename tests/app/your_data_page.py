@@ -25,6 +25,7 @@ def open_at_once(**query):
     if "method" not in query:
         query = {"ensemble": "virtual", **query}
     at = AppTest.from_file(APP, default_timeout=60).run()
+    at.query_params.clear()  # the page before wrote its own
     at.switch_page(FILE)
     for name, text in query.items():
         at.query_params[name] = text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import permutations
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -14,9 +14,9 @@ from gbuq_core.figures.spiral.picture import EXTENT, POINTS, SCALES, SpiralView
 from gbuq_core.glossary import UNCERTAINTY_KINDS
 from gbuq_core.knobs import Knob, narrow
 from pages._ui.canvas import CanvasEvent
-from pages._ui.knobs import Preset, query_string
+from pages._ui.knobs import Preset
 from pages._ui.surface import SURFACE
-from pages._ui.url_state import PageState
+from pages._ui.url_state import PageState, link_query
 
 MOST_METHODS = 4
 _FIRST_METHODS = ("sglb", "csglb")  # an ensemble and one long model: large maps, soon there
@@ -245,6 +245,7 @@ STATE = PageState(
             keeps=tuple(knob.key for knob in (*POINT, *RAY, ALONG, *SURFACE)),
         ),
     ),
+    opening=MappingProxyType({"noise": 0.2}),  # narrow arms, with gaps between them to find
 )
 
 
@@ -299,7 +300,7 @@ def query_of(settings: SpiralSettings, view: SpiralView | None = None) -> str:
     'seed=2&cycle=50'
     """
     view = SpiralView() if view is None else view
-    return query_string(STATE.knobs, {**_label_values(settings), **view._asdict()})
+    return link_query(STATE, {**_label_values(settings), **view._asdict()})
 
 
 def choose(event: CanvasEvent, n_cells: int) -> None:

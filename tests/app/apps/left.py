@@ -24,9 +24,10 @@ STATE = PageState(
     presets=(
         Preset("Quick"),
         Preset(
-            "Paper settings", {"trees": 1000, "method": "virtual SGLB", "step": 80},
+            "Paper settings",
+            {"trees": 1000, "method": "virtual SGLB", "step": 80},
             keeps=("cells",),
-        ),  # fmt: skip
+        ),
     ),
 )
 
