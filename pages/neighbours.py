@@ -8,6 +8,7 @@ import streamlit as st
 
 from gbuq_core.errors import GbuqError
 from gbuq_core.experiments.neighbours.data import DATASETS
+from pages._ui.claims import draw_chips
 from pages._ui.jobs_glue import Answer, ask, cost_line, show_progress
 from pages._ui.kept import kept, last_kept
 from pages._ui.live_sliders import LIVE_SECONDS, follow, take_dropped
@@ -62,7 +63,8 @@ def explore(values: SimpleNamespace, answer: Answer) -> None:
     st.caption(
         f"{found.fit.data.title}: {DATASETS[found.settings.data].about}  \n"
         f"{cost_line(answer)}. Neighbours k, the trees that count and the calibration update the "
-        "picture without retraining."
+        "picture without retraining. The scale is data uncertainty: it does not tell that rows are "
+        "missing."
     )
     draw_look(found)
     draw_rows(found)
@@ -101,6 +103,7 @@ settings = settings_of(values)
 with st.container():  # always there, so that the picture below stays in its place
     if answer.state != "done":
         show_progress([answer])
+chips = st.container(key="chips")
 explore(values, answer)
 draw_controls(STATE)
 if answer.result is not None and not answer.error:
@@ -112,5 +115,7 @@ if answer.result is not None and not answer.error:
     else:
         baselines = last_kept("neighbours-asked") or []
         st.caption("The scores below are still those of the previous settings.")
-    scores_or_say(values, answer, baselines)
+    claims = scores_or_say(values, answer, baselines)
+    with chips:
+        draw_chips(claims, "" if answer.state == "done" else "with the previous settings")
 explain_neighbours()

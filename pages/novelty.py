@@ -5,9 +5,11 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from gbuq_core.errors import GbuqError
 from gbuq_core.experiments.novelty.edits import Edit
+from pages._ui.claims import draw_chips
 from pages._ui.jobs_glue import Answer, ask, cost_line, show_progress
 from pages._ui.notices import show_notice
 from pages._ui.novelty.change import changed_of, draw_change, say_verdict
@@ -85,12 +87,16 @@ def find_or_say(values: SimpleNamespace, edits: tuple[Edit, ...], now: Answer) -
     return found
 
 
-def scores_or_say(values: SimpleNamespace, edits: tuple[Edit, ...], now: Answer) -> None:
+def scores_or_say(
+    values: SimpleNamespace, edits: tuple[Edit, ...], now: Answer, chips: DeltaGenerator
+) -> None:
     """The scorecard; why there is none is said where the maps would be."""
     with suppress(GbuqError):
         found = find(values, now, edits)
         # The picture does not wait for what it is compared with.
         (claims,) = ask([claim_request(found)], others=(SLOT, BEFORE))
+        with chips:
+            draw_chips(claims.result if claims.fresh and claims.result else ())
         draw_scorecard(found, claims)
         if claims.state != "done":
             show_progress([claims])
@@ -121,8 +127,9 @@ else:
     with st.container():  # always there, so that the picture below stays in its place
         if any(answer.state != "done" for answer in answers):
             show_progress(answers)
+    chips = st.container(key="chips")
     explore(values, edits, now, before)
     draw_controls(STATE)
     if now.result is not None and not now.error:
-        scores_or_say(values, edits, now)
+        scores_or_say(values, edits, now, chips)
 explain_novelty()

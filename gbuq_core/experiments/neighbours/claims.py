@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
-from gbuq_core.experiments.claims import Claim, verdict_of
+from gbuq_core.experiments.claims import Claim, Threshold, judged, verdict_of
 from gbuq_core.experiments.neighbours.baselines import BaselineFit
 from gbuq_core.experiments.neighbours.fit import (
     Array,
@@ -20,9 +21,18 @@ from gbuq_core.experiments.neighbours.fit import (
     rank_families,
     scored_by,
 )
-from gbuq_core.experiments.neighbours.plan import BASELINES, ORDERS, one_thread
+from gbuq_core.experiments.neighbours.look import NeighboursRun, run_neighbours
+from gbuq_core.experiments.neighbours.plan import (
+    BASELINES,
+    ORDERS,
+    NeighboursSettings,
+    estimate_neighbours_seconds,
+    one_thread,
+    plan_neighbours,
+)
 from gbuq_core.experiments.neighbours.scores import average_with, family_posterior
 from gbuq_core.experiments.ranking import rank_correlation
+from gbuq_core.experiments.seeds import SeedStudy, shrink
 from gbuq_core.ibug import FAMILIES, log_density
 from gbuq_core.metrics import crps_gaussian_values, nll_gaussian_values, rmse
 from gbuq_core.metrics.neighbour_tuning import CANDIDATES
@@ -32,8 +42,16 @@ from gbuq_core.presentation import short
 FOLLOWS, HARDLY_FOLLOWS = 0.8, 0.5  # rank correlation of scale and true noise
 NEAR_BEST, FAIRLY_NEAR = 0.02, 0.1  # nats, or shares of a CRPS, from the best k in hindsight
 STABLE, FAIRLY_STABLE = 0.02, 0.1  # nats lost with few trees
-FEW_TREES = 0.1  # of all trees; performance drops at "roughly 1-5 %" in section 5.6
+FEW_TREES = (0.05, 0.02, 0.01)  # of all trees; performance drops at "roughly 1-5 %" in section 5.6
+ORDER_TREES = 0.1  # of all trees, where the orders are compared
 PAPERS_TREES = 2000  # of most of the models in table 5
+
+_NOISE = Threshold("rank correlation", FOLLOWS, HARDLY_FOLLOWS)
+_TUNED = Threshold("loss against the best k", NEAR_BEST, FAIRLY_NEAR)
+_STABLE = Threshold(f"loss with {100 * FEW_TREES[0]:g} % of the trees", STABLE, FAIRLY_STABLE,
+                    unit=" nats")  # fmt: skip
+_NO_WORSE = "Holds if it is at most one standard error worse, partly up to two."
+_BETTER = "Holds if it is more than one standard error better, partly if it is a tie."
 
 
 class Gap(NamedTuple):
@@ -125,13 +143,16 @@ def _claim_of_noise(fit: NeighboursFit, view: NeighboursView) -> list[Claim]:
         return []
     error, flat = rmse(true, found), float(true.std())
     return [
-        Claim(
+        judged(
             "The k nearest training rows quantify the range of outcomes, so that IBUG suits data "
             "uncertainty (section 3.3).",
             f"where rows are, the scale's rank correlation with the true noise is "
             f"{agreement:.2f}. Its root mean squared error is {short(error)}; the best constant "
             f"scale would have {short(flat)}.",
-            verdict_of(agreement, FOLLOWS, HARDLY_FOLLOWS),
+            agreement,
+            _NOISE,
+            key="noise",
+            chip="The scale follows the noise",
         )
     ]
 
@@ -155,12 +176,16 @@ def _claim_of_k(fit: NeighboursFit, search: NeighboursSearch, view: NeighboursVi
     lost = score[tuned] - score[best]
     if not by_nll:  # a CRPS has the unit of y, and a scale that is off by 2 % costs 0.02 nats
         lost /= score[best]
-    return Claim(
+    return judged(
         "k tuned on validation rows gives good probabilistic predictions (algorithm 3).",
         f"Tuning chose k = {tuned}, {view.settings.scoring.upper()} {short(score[tuned], 4)} on "
         f"the test rows. Of the {len(score)} values tried, k = {best} would have scored best there "
         f"({short(score[best], 4)}) and k = {worst} worst ({short(score[worst], 4)}).",
-        verdict_of(-lost, -NEAR_BEST, -FAIRLY_NEAR),
+        lost,
+        _TUNED if by_nll else _TUNED._replace(unit=" of the best CRPS"),
+        key="k",
+        chip="Tuning finds a good k",
+        name="loss",
     )
 
 
@@ -179,13 +204,17 @@ def _claim_of_calibration(
         "Variance calibration maintains or improves performance in all cases (section 5.5).",
         f"NLL {with_it.mean():.3f} with it and {without.mean():.3f} without: {_gap_text(gap)}.",
         no_worse(gap),
+        _NO_WORSE,
+        _gap_text(gap),
+        "calibration",
     )
 
 
 def _claims_of_trees(fit: NeighboursFit, view: NeighboursView) -> list[Claim]:
     """Few trees against all, and the three orders, each with its own tuned k."""
     model, y = scored_by(fit, view.settings), fit.data.y_test
-    few = max(1, round(FEW_TREES * fit.n_trees))
+    counts = [max(1, round(share * fit.n_trees)) for share in FEW_TREES]
+    few = max(1, round(ORDER_TREES * fit.n_trees))
 
     def nll_of(n_trees: int, order: str) -> Array:
         near = model.find_neighborhood(
@@ -195,18 +224,24 @@ def _claims_of_trees(fit: NeighboursFit, view: NeighboursView) -> list[Claim]:
 
     every = nll_of(fit.n_trees, "first")
     by_order = {order: nll_of(few, order) for order in ORDERS}
-    lost = gap_between(by_order["first"], every)
+    fewer = {n: nll_of(n, "first") for n in dict.fromkeys(counts)}
+    lost = gap_between(fewer[counts[0]], every)
     means = {order: float(values.mean()) for order, values in by_order.items()}
     rival = min((order for order in ORDERS if order != "first"), key=lambda order: means[order])
     behind = gap_between(by_order["first"], by_order[rival])
     trees = f"{few} of {fit.n_trees} trees"
     return [
-        Claim(
+        judged(
             "With ever fewer first trees NLL often remains relatively stable until 1-5 % of them "
             "are left (section 5.6).",
-            f"NLL {means['first']:.3f} with the first {trees} against {every.mean():.3f} with all: "
-            f"{_gap_text(lost)}{_few_text(fit.n_trees)}.",
-            verdict_of(-lost.mean, -STABLE, -FAIRLY_STABLE),
+            f"NLL {every.mean():.3f} with all {fit.n_trees} trees; with the first of them "
+            + ", ".join(f"{values.mean():.3f} ({n})" for n, values in fewer.items())
+            + f". With {counts[0]}: {_gap_text(lost)}{_few_text(fit.n_trees)}.",
+            lost.mean,
+            _STABLE,
+            key="stable",
+            chip="Stable with few trees",
+            name="loss",
         ),
         Claim(
             "Taking the first trees generally works best (section 4.1).",
@@ -214,6 +249,9 @@ def _claims_of_trees(fit: NeighboursFit, view: NeighboursView) -> list[Claim]:
             + ", ".join(f"{value:.3f} ({order})" for order, value in means.items())
             + f". The first trees against the {rival} ones: {_gap_text(behind)}.",
             better(behind),
+            _BETTER,
+            _gap_text(behind),
+            "order",
         ),
     ]
 
@@ -229,12 +267,15 @@ def _claim_of_family(fit: NeighboursFit, search: NeighboursSearch, view: Neighbo
     label = FAMILIES[chosen].label
     if chosen == "normal":
         here = "the validation rows choose the normal distribution itself, so nothing changes."
-        return Claim(_FAMILY_CLAIM, here, "partly")
+        return Claim(_FAMILY_CLAIM, here, "partly", _BETTER, "normal", "family")
     return Claim(
         _FAMILY_CLAIM,
         f"{label} was chosen: NLL {own.mean():.3f} on the test rows against {normal.mean():.3f}: "
         f"{_gap_text(gap)}.",
         better(gap),
+        _BETTER,
+        _gap_text(gap),
+        "family",
     )
 
 
@@ -261,6 +302,9 @@ def _claims_of_baselines(
                     f"CRPS {short(crps['IBUG'].mean(), 4)} against "
                     f"{short(crps[BASELINES[key]].mean(), 4)}: {_gap_text(gap)}.",
                     better(gap),
+                    _BETTER,
+                    _gap_text(gap),
+                    key,
                 )
             )
     if "cbu" in baselines:
@@ -275,6 +319,9 @@ def _claims_of_baselines(
                 f"CRPS {short(averaged.mean(), 4)}. The best of the others is {best} with "
                 f"{short(crps[best].mean(), 4)}: {_gap_text(gap)}.",
                 better(gap),
+                _BETTER,
+                _gap_text(gap),
+                "averaged",
             )
         )
     return claims
@@ -290,8 +337,8 @@ def _few_text(n_trees: int) -> str:
     if n_trees >= PAPERS_TREES // 4:
         return ""
     return (
-        f". Most of the paper's models have {PAPERS_TREES:,} trees, so 10 % of them is still "
-        f"{PAPERS_TREES // 10:,} trees"
+        f". Most of the paper's models have {PAPERS_TREES:,} trees, so 5 % of them is still "
+        f"{PAPERS_TREES // 20:,} trees"
     )
 
 
@@ -307,3 +354,35 @@ def _gap_text(gap: Gap) -> str:
     if size <= gap.error:
         return f"a tie ({short(size, 2)} {word}, standard error {short(gap.error, 2)})"
     return f"{short(size, 2)} {word} (standard error {short(gap.error, 2)})"
+
+
+def _check(run: NeighboursRun) -> tuple[Claim, ...]:
+    return check_neighbours_claims(run.fit, run.search, run.view)
+
+
+def _bare(settings: NeighboursSettings) -> NeighboursSettings:
+    """Without what is only looked at, and without baselines: they are fits of their own."""
+    return replace(
+        settings,
+        chosen=None,
+        point=None,
+        scale_low=None,
+        scale_high=None,
+        baselines=(),
+        family="normal",
+    )
+
+
+STUDY = SeedStudy(
+    name="neighbours",
+    fit=run_neighbours,
+    claims=_check,
+    estimate=lambda settings: 0.8 + 2.0 * estimate_neighbours_seconds(plan_neighbours(settings)),
+    quicker=lambda settings, share: replace(
+        settings,
+        rows=shrink(settings.rows, share**0.5, 200),
+        trees=shrink(settings.trees, share**0.5, 50),
+    ),
+    names={"rows": "rows", "trees": "trees"},
+    bare=_bare,
+)

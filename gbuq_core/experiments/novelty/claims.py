@@ -7,15 +7,33 @@ they are the cells of a map in which rows hardly ever lie, gaps between the rows
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
+from scipy.ndimage import binary_dilation
 
-from gbuq_core.experiments.claims import Claim, verdict_of
-from gbuq_core.experiments.novelty.data import Mask
-from gbuq_core.experiments.novelty.fit import NoveltyFit, NoveltyMaps, at_places
-from gbuq_core.experiments.novelty.scores import MapScore, score_maps, support_of
+from gbuq_core.experiments.claims import Claim, Threshold, judged
+from gbuq_core.experiments.novelty.data import SIDE, Mask
+from gbuq_core.experiments.novelty.fit import (
+    NoveltyFit,
+    NoveltyMaps,
+    NoveltyRun,
+    at_places,
+    map_novelty,
+    run_novelty,
+)
+from gbuq_core.experiments.novelty.plan import (
+    NoveltySettings,
+    estimate_novelty_seconds,
+    plan_novelty,
+)
+from gbuq_core.experiments.novelty.scores import MapScore, crossings, score_maps, support_of
 from gbuq_core.experiments.ranking import auroc_of, rank_correlation
+from gbuq_core.experiments.seeds import SeedStudy, shrink
 from gbuq_core.macau import MacauClassifier, MacauRegressor
+from gbuq_core.presentation import short
 
 # What counts as agreeing; the paper uses words and a table, the levels are ours.
 DETECTS, ALMOST_DETECTS = 0.9, 0.75  # an AUROC
@@ -24,6 +42,20 @@ AS_GOOD = 0.01  # between two AUROCs
 FOLLOWS, HARDLY_FOLLOWS = 0.8, 0.5  # a rank correlation
 IGNORES, ALMOST_IGNORES = 0.1, 0.4  # the rise of conditional novelty over that of novelty
 SHIFT = 4.0  # stds of the irrelevant feature
+NEAR = 4  # cells around the support: farther away every score is right
+LOCAL, HARDLY_LOCAL = 0.05, 0.01  # of an AUROC above that of one ellipse around all rows
+
+_DETECTED = Threshold("AUROC of the near cells", DETECTS, ALMOST_DETECTS)
+_AHEAD = Threshold("difference of the AUROCs", 0.0, -AS_GOOD)
+_LOCAL_AHEAD = Threshold("difference of the AUROCs", AS_GOOD, -AS_GOOD)
+_LEAVES = Threshold("AUROC above that of one ellipse", LOCAL, HARDLY_LOCAL)
+_IGNORED = Threshold("share of the rise", IGNORES, ALMOST_IGNORES)
+_FOLLOWED = Threshold("rank correlation", FOLLOWS, HARDLY_FOLLOWS)
+_LOST = Threshold("rank correlation", HARDLY_FOLLOWS, FOLLOWS)
+_BLIND = Threshold("AUROC", CHANCE, ALMOST_CHANCE)
+_INFERS = Threshold("AUROC", DETECTS, CHANCE)
+
+Array = npt.NDArray[np.float64]
 
 
 def check_novelty_claims(fit: NoveltyFit, maps: NoveltyMaps) -> tuple[Claim, ...]:
@@ -38,15 +70,18 @@ def check_novelty_claims(fit: NoveltyFit, maps: NoveltyMaps) -> tuple[Claim, ...
     >>> from gbuq_core.experiments.novelty.plan import NoveltySettings
     >>> run = run_novelty(NoveltySettings(rows=200, trees=10))
     >>> claims = check_novelty_claims(run.fit, run.maps)
-    >>> claims[0].paper[:48]
+    >>> claims[2].paper[:48]
     "MACAU's novelty detects rows out of distribution"
     """
     scores = {score.key: score for score in score_maps(fit, maps)}
     support = support_of(fit)
     claims = []
     if support is not None:
-        claims += [_claim_of_novelty(scores["novelty"]), *_claims_of_isolation(scores)]
-        claims += _claim_of_ellipses(scores)
+        ellipse = one_ellipse(fit, maps)
+        # Crossings first: a score of far cells is nearly free.
+        claims += _claims_of_crossings(scores, ellipse, support)
+        claims.append(_claim_of_novelty(maps, ellipse, support, scores["novelty"]))
+        claims.append(_claim_of_isolation(scores))
     if fit.plan.third:
         claims.append(_claim_of_third(fit))
     claims += _claim_of_rise(fit, maps, support)
@@ -55,63 +90,109 @@ def check_novelty_claims(fit: NoveltyFit, maps: NoveltyMaps) -> tuple[Claim, ...
     return tuple(claims)
 
 
-def _claim_of_novelty(score: MapScore) -> Claim:
+def one_ellipse(fit: NoveltyFit, maps: NoveltyMaps) -> Array:
+    """The distance of every cell (3600,) from the middle of all rows, in one ellipse around them.
+
+    It needs no trees: what it finds is nearly free.
+    """
+    rows = fit.rows.X
+    away = at_places(fit, fit.data.grid, maps.third_at) - rows.mean(axis=0)
+    spread = np.atleast_2d(np.cov(rows, rowvar=False))
+    inverse = np.linalg.pinv(spread)
+    distance: Array = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", away, inverse, away), 0.0))
+    return distance
+
+
+def near_cells(support: Mask) -> Mask:
+    """Cells (3600,) outside the support within `NEAR` cells of it.
+
+    Examples
+    --------
+    >>> support = np.zeros(3600, bool)
+    >>> support[0] = True
+    >>> int(near_cells(support).sum())  # a corner: 1 to 4 cells away in steps along the sides
+    14
+    """
+    grown = binary_dilation(support.reshape(SIDE, SIDE), iterations=NEAR)
+    near: Mask = np.asarray(grown).ravel() & ~support
+    return near
+
+
+def _claim_of_novelty(maps: NoveltyMaps, ellipse: Array, support: Mask, score: MapScore) -> Claim:
+    near = near_cells(support)
+    found, free = (auroc_of(near, support, values) for values in (maps.of("novelty"), ellipse))
+    far = auroc_of(~support, support, ellipse)
     follows = ""
     if not math.isnan(score.rank_correlation):
         follows = (
-            f". Its rank correlation with minus the log of the density is "
-            f"{score.rank_correlation:.2f}"
+            f" Its rank correlation with minus the log of the density is "
+            f"{score.rank_correlation:.2f}."
         )
-    return Claim(
+    return judged(
         "MACAU's novelty detects rows out of distribution (AUROC 0.93 to 1.00 in table 1).",
-        f"its AUROC for cells where rows hardly ever lie is {score.auroc:.3f}{follows}.",
-        verdict_of(score.auroc, DETECTS, ALMOST_DETECTS),
+        f"its AUROC for empty cells within {NEAR} cells of the rows is {found:.3f}. One ellipse "
+        f"around all rows has {free:.3f} there. Empty cells are {100 * (~support).mean():.0f} % of "
+        f"the map. For all of them novelty has {score.auroc:.3f} and the ellipse {far:.3f}, so "
+        f"most of that is free.{follows}",
+        found,
+        _DETECTED,
+        key="novelty",
+        chip="Novelty finds near empty cells",
+        name="AUROC",
     )
 
 
-def _claims_of_isolation(scores: dict[str, MapScore]) -> list[Claim]:
+def _claim_of_isolation(scores: Mapping[str, MapScore]) -> Claim:
     novelty, isolation = scores["novelty"], scores["isolation"]
-    ahead = novelty.auroc - isolation.auroc
-    claims = [
-        Claim(
-            "Novelty outperforms the isolation forest in OOD detection (section 4.2).",
-            f"the AUROC of novelty is {novelty.auroc:.3f}, that of the isolation forest "
-            f"{isolation.auroc:.3f}. The distance to the nearest rows, which needs no forest, has "
-            f"{scores['distance'].auroc:.3f}.",
-            verdict_of(ahead, 0.0, -AS_GOOD),
-        )
-    ]
-    beside = novelty.auroc_crossings - isolation.auroc_crossings
-    if not math.isnan(beside):
-        claims.append(
-            Claim(
-                "Novelty may win because the isolation forest considers the global feature space, "
-                "and novelty the sub-spaces of leaves (section 4.2).",
-                "some empty cells have rows beside them along both features. There the axis-"
-                "parallel cuts of an isolation forest draw stripes. For these cells the AUROC of "
-                f"novelty is {novelty.auroc_crossings:.3f}, that of the isolation forest "
-                f"{isolation.auroc_crossings:.3f}.",
-                verdict_of(beside, AS_GOOD, -AS_GOOD),
-            )
-        )
-    return claims
+    return judged(
+        "Novelty outperforms the isolation forest in OOD detection (section 4.2).",
+        f"the AUROC of novelty is {novelty.auroc:.3f}, that of the isolation forest "
+        f"{isolation.auroc:.3f}. The distance to the nearest rows, which needs no forest, has "
+        f"{scores['distance'].auroc:.3f}.",
+        novelty.auroc - isolation.auroc,
+        _AHEAD,
+        key="isolation",
+        name="difference",
+    )
 
 
-def _claim_of_ellipses(scores: dict[str, MapScore]) -> list[Claim]:
-    """Holes that leaves stretch over: their middle is the middle of the leaf's ellipse."""
-    beside = scores["novelty"].auroc_crossings
+def _claims_of_crossings(
+    scores: Mapping[str, MapScore], ellipse: Array, support: Mask
+) -> list[Claim]:
+    """Holes and gaps: one ellipse, stripes of an isolation forest, and leaves that stretch over."""
+    novelty, isolation = scores["novelty"], scores["isolation"]
+    beside = novelty.auroc_crossings
     if math.isnan(beside):
         return []
+    one = auroc_of(crossings(support), support, ellipse)
     return [
-        Claim(
+        judged(
             "Within a leaf it is more reasonable to assume that the data follow an elliptical "
             "distribution (section 3.2).",
             "for empty cells with rows beside them along both features, such as holes and gaps, "
-            f"the AUROC of novelty is {beside:.3f}. The distance to the nearest rows, which "
-            f"assumes no shape, has {scores['distance'].auroc_crossings:.3f}. A leaf that covers "
-            "a hole treats the middle of the hole as typical.",
-            verdict_of(beside, DETECTS, ALMOST_DETECTS),
-        )
+            f"the AUROC of novelty is {beside:.3f}, and that of one ellipse around all rows "
+            f"{one:.3f}. The distance to the nearest rows, which assumes no shape, has "
+            f"{scores['distance'].auroc_crossings:.3f}. A leaf that covers a hole treats the "
+            "middle of the hole as typical.",
+            beside - one,
+            _LEAVES,
+            key="ellipses",
+            chip="Leaves beat one ellipse at crossings",
+            name="AUROC higher by",
+        ),
+        judged(
+            "Novelty may win because the isolation forest considers the global feature space, "
+            "and novelty the sub-spaces of leaves (section 4.2).",
+            "some empty cells have rows beside them along both features. There the axis-"
+            "parallel cuts of an isolation forest draw stripes. For these cells the AUROC of "
+            f"novelty is {beside:.3f}, that of the isolation forest "
+            f"{isolation.auroc_crossings:.3f}.",
+            beside - isolation.auroc_crossings,
+            _LOCAL_AHEAD,
+            key="crossings",
+            chip="Novelty beats isolation at crossings",
+            name="AUROC higher by",
+        ),
     ]
 
 
@@ -124,13 +205,16 @@ def _claim_of_third(fit: NoveltyFit) -> Claim:
     rise = float((after.novelty - before.novelty).mean())
     conditional = float((after.conditional_novelty - before.conditional_novelty).mean())
     share = conditional / rise if rise > 0.0 else math.nan
-    return Claim(
+    return judged(
         "Conditional novelty is not aware of features that the trees do not select; novelty is "
         "(sections 3.2 and 4.2).",
         f"when the irrelevant feature of the training rows moves by {SHIFT:g} stds, novelty rises "
         f"by {rise:.2f} on average and conditional novelty by {conditional:.2f}, a share of "
         f"{share:.2f}. Trees that chose the feature by chance do see it.",
-        verdict_of(-share, -IGNORES, -ALMOST_IGNORES),
+        share,
+        _IGNORED,
+        key="third",
+        name="share",
     )
 
 
@@ -147,22 +231,28 @@ def _claim_of_rise(fit: NoveltyFit, maps: NoveltyMaps, support: Mask | None) -> 
     squeezed = ""
     if linear and fit.data.task == "classification":
         squeezed = ". These are class probabilities: near 0 or 1 all trees agree"
+        squeezed += explain_variances(maps)
     found = f"away from the rows its rank correlation with the distance to them is {agreement:.2f}"
     if linear:
         return [
-            Claim(
+            judged(
                 "MACAU (linear) exhibits a linear increase in epistemic uncertainty out of "
                 "distribution (section 4.1).",
                 f"{found}{squeezed}.",
-                verdict_of(agreement, FOLLOWS, HARDLY_FOLLOWS),
+                agreement,
+                _FOLLOWED,
+                key="rise",
+                chip="KU rises away from the rows",
             )
         ]
     return [
-        Claim(
+        judged(
             "MACAU (basic), lacking extrapolation, struggles to express its epistemic uncertainty "
             "out of distribution (section 4.1).",
             f"{found}.",
-            verdict_of(-agreement, -HARDLY_FOLLOWS, -FOLLOWS),
+            agreement,
+            _LOST,
+            key="rise",
         )
     ]
 
@@ -181,28 +271,36 @@ def _claims_of_leaf_models(fit: NoveltyFit, maps: NoveltyMaps, support: Mask) ->
         known[leaf_model] = auroc_of(~support, support, knowledge)
         inferred[leaf_model] = auroc_of(~support, support, inference)
     return [
-        Claim(
+        judged(
             "MACAU (basic)'s knowledge uncertainty does not detect OOD rows (AUROC 0.20 to 0.50 in "
             "table 1).",
             f"its AUROC is {known['basic']:.3f}.",
-            verdict_of(-known["basic"], -CHANCE, -ALMOST_CHANCE),
+            known["basic"],
+            _BLIND,
+            key="knowledge:basic",
         ),
-        Claim(
+        judged(
             "MACAU (linear)'s knowledge uncertainty detects OOD rows with one feature (AUROC 0.95) "
             "but not with several (0.50 and 0.57).",
             f"its AUROC is {known['linear']:.3f}.",
-            verdict_of(-known["linear"], -CHANCE, -ALMOST_CHANCE),
+            known["linear"],
+            _BLIND,
+            key="knowledge:linear",
         ),
-        Claim(
+        judged(
             "Inference novelty detects extrapolation with linear leaves (AUROC 1.00 with one "
             "feature, about 0.6 with several).",
             f"the AUROC of its absolute value is {inferred['linear']:.3f}.",
-            verdict_of(inferred["linear"], DETECTS, CHANCE),
+            inferred["linear"],
+            _INFERS,
+            key="inference:linear",
         ),
-        Claim(
+        judged(
             "MACAU (basic) cannot use inference novelty to detect extrapolation (AUROC 0.50).",
             f"the AUROC of its absolute value is {inferred['basic']:.3f}.",
-            verdict_of(-inferred["basic"], -CHANCE, -ALMOST_CHANCE),
+            inferred["basic"],
+            _BLIND,
+            key="inference:basic",
         ),
     ]
 
@@ -213,3 +311,48 @@ def refit_leaves(fit: NoveltyFit, leaf_model: str) -> MacauClassifier | MacauReg
         leaf_model=leaf_model, base_model=fit.model.forest_, n_jobs=1, random_state=fit.plan.seed
     )
     return model.fit(fit.rows.X, fit.rows.y)
+
+
+MOST_VARIANCE = 0.25  # of a number between 0 and 1
+
+
+def explain_variances(maps: NoveltyMaps) -> str:
+    """Why a variance of a probability can be impossible; empty where none is.
+
+    A leaf's linear model is not held between 0 and 1, so that its "probability" is none far from
+    its rows.
+    """
+    most = float(maps.of("knowledge").max()) if "knowledge" in maps.keys else 0.0
+    if most <= MOST_VARIANCE:
+        return ""
+    return (
+        f". The largest variance on the map is {short(most, 2)}. A probability cannot have more "
+        f"than {MOST_VARIANCE:g}, but a leaf's straight line goes below 0 and above 1"
+    )
+
+
+def _view(settings: NoveltySettings) -> NoveltySettings:
+    """With the view as the page opens: no knob of it changes a statement."""
+    first = NoveltySettings()
+    names = ("tail", "third_at", "neighbours", "ranks", "methods", "compared", "score")
+    kept = {name: getattr(first, name) for name in names}
+    return replace(settings, **kept, point=None, n_top=first.n_top)
+
+
+def _check(run: NoveltyRun) -> tuple[Claim, ...]:
+    return check_novelty_claims(run.fit, map_novelty(run.fit, run.settings))
+
+
+STUDY = SeedStudy(
+    name="novelty",
+    fit=run_novelty,
+    claims=_check,
+    estimate=lambda settings: 2.0 * estimate_novelty_seconds(plan_novelty(settings)),
+    quicker=lambda settings, share: replace(
+        settings,
+        rows=shrink(settings.rows, share**0.5, 200),
+        trees=shrink(settings.trees, share, 20),
+    ),
+    names={"rows": "rows", "trees": "trees"},
+    bare=_view,
+)

@@ -17,7 +17,7 @@ from gbuq_core.experiments.neighbours.baselines import (
     needed_fits,
     why_no_baseline,
 )
-from gbuq_core.experiments.neighbours.claims import check_neighbours_claims
+from gbuq_core.experiments.neighbours.claims import STUDY, check_neighbours_claims
 from gbuq_core.experiments.neighbours.data import NeighboursData
 from gbuq_core.experiments.neighbours.plan import (
     BASELINES,
@@ -29,7 +29,7 @@ from gbuq_core.experiments.neighbours.plan import (
 from gbuq_core.experiments.neighbours.scores import NeighboursScore, score_neighbours
 from gbuq_core.methods import METHODS
 from gbuq_core.presentation import digits, markdown_table, megabytes
-from pages._ui.claims import draw_claim
+from pages._ui.claims import draw_claims
 from pages._ui.jobs_glue import Answer, Request
 from pages._ui.kept import kept, last_kept
 from pages._ui.neighbours.picture import Found, find
@@ -66,7 +66,7 @@ def baseline_requests(settings: NeighboursSettings) -> list[Request]:
     ]
 
 
-def draw_scorecard(found: Found, answers: Sequence[Answer]) -> None:
+def draw_scorecard(found: Found, answers: Sequence[Answer]) -> tuple[Claim, ...]:
     """The scores beside the paper's statements, and a sentence for each score that is missing."""
     fitted = {answer.request.key[2]: answer.result for answer in answers if answer.fresh}
     scores, claims = st.columns([0.58, 0.42], gap="large")
@@ -79,30 +79,29 @@ def draw_scorecard(found: Found, answers: Sequence[Answer]) -> None:
         st.caption(_how_to_read(found))
     with claims:
         st.header("The paper and this picture")
-        _draw_claims(found, fitted)
+        return _draw_claims(found, fitted)
 
 
-def _draw_claims(found: Found, fitted: dict[str, BaselineFit]) -> None:
+def _draw_claims(found: Found, fitted: dict[str, BaselineFit]) -> tuple[Claim, ...]:
     """Checked at first and when asked again: it takes longer than a slider may."""
     depends = _bare(found), tuple(sorted(fitted))
     if last_kept(_CLAIMS) is None:
         st.session_state[_CHECKED] = depends
-    if st.session_state[_CHECKED] == depends:
-        claims: tuple[Claim, ...] = kept(
-            _CLAIMS,
-            [],
-            depends,
-            lambda: check_neighbours_claims(found.fit, found.search, found.view, fitted),
-        )
-    else:
-        claims = last_kept(_CLAIMS)
+    if st.session_state[_CHECKED] != depends:  # no statements of other settings beside these
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption("These checks are for the previous settings.", width="content")
+            st.caption("The statements are not checked for these settings.", width="content")
             st.button(
                 "Check these settings", key="_neighbours_check", on_click=_check, args=(depends,)
             )
-    for claim in claims:
-        draw_claim(claim)
+        return ()
+    claims: tuple[Claim, ...] = kept(
+        _CLAIMS,
+        [],
+        depends,
+        lambda: check_neighbours_claims(found.fit, found.search, found.view, fitted),
+    )
+    draw_claims(claims, STUDY, _bare(found), columns=1)
+    return claims
 
 
 def _check(depends: tuple[object, ...]) -> None:
@@ -189,9 +188,12 @@ def _say_what_is_missing(found: Found, answers: Sequence[Answer]) -> None:
         st.caption(f"Still being fitted: {', '.join(waiting)}.")
 
 
-def scores_or_say(values: SimpleNamespace, answer: Answer, baselines: Sequence[Answer]) -> None:
-    """The scorecard, or one sentence why there is none."""
+def scores_or_say(
+    values: SimpleNamespace, answer: Answer, baselines: Sequence[Answer]
+) -> tuple[Claim, ...]:
+    """The scorecard, or one sentence why there is none. Returns the statements that it shows."""
     try:
-        draw_scorecard(find(values, answer), baselines)
+        return draw_scorecard(find(values, answer), baselines)
     except GbuqError as error:
         show_notice(str(error), "scores", tone="error")
+        return ()

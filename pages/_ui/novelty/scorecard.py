@@ -8,7 +8,7 @@ from functools import partial
 import streamlit as st
 
 from gbuq_core.experiments.claims import Claim
-from gbuq_core.experiments.novelty.claims import check_novelty_claims
+from gbuq_core.experiments.novelty.claims import STUDY, check_novelty_claims
 from gbuq_core.experiments.novelty.fit import NoveltyFit, map_novelty, maps_key
 from gbuq_core.experiments.novelty.plan import NoveltySettings
 from gbuq_core.experiments.novelty.scores import MapScore, score_maps
@@ -67,7 +67,7 @@ def draw_scorecard(found: Found, claims: Answer) -> None:
         st.markdown(markdown_table(score_rows(scores_of(found))))
     st.caption(_how_to_read(found))
     st.header("The paper and this picture")
-    _draw_claims(claims, about_claims(found))
+    _draw_claims(found, claims, about_claims(found))
 
 
 def scores_of(found: Found) -> tuple[MapScore, ...]:
@@ -75,18 +75,15 @@ def scores_of(found: Found) -> tuple[MapScore, ...]:
     return kept("novelty-scores", [found.maps], None, lambda: score_maps(found.fit, found.maps))
 
 
-def _draw_claims(answer: Answer, about: Sequence[str]) -> None:
+def _draw_claims(found: Found, answer: Answer, about: Sequence[str]) -> None:
     if answer.error:
         show_notice(answer.error, "claims", tone="error")
     if not answer.fresh:
-        st.caption(
-            "These checks are for the previous settings."
-            if answer.result
-            else "The statements are being checked."
-        )
+        st.caption("The statements are being checked.")
     for text in about:
         st.caption(text)
-    draw_claims(answer.result or ())
+    if answer.fresh and not answer.error:  # no statements of other settings beside these numbers
+        draw_claims(answer.result or (), STUDY, found.settings)
 
 
 def claims_of(found: Found) -> tuple[Claim, ...]:
@@ -97,8 +94,8 @@ def claims_of(found: Found) -> tuple[Claim, ...]:
 def score_rows(scores: Sequence[MapScore]) -> list[tuple[str, ...]]:
     """A line a score; first the headings. A column without a number is left out."""
     columns = [
-        ("AUROC", [digits(one.auroc) for one in scores]),
         ("AUROC, crossings", [digits(one.auroc_crossings) for one in scores]),
+        ("AUROC, all", [digits(one.auroc) for one in scores]),
         ("Rank correlation", [digits(one.rank_correlation) for one in scores]),
         ("Seconds", [digits(one.seconds) for one in scores]),
         ("Megabytes", [megabytes(one.memory_bytes) for one in scores]),
@@ -116,7 +113,8 @@ def _how_to_read(found: Found) -> str:
         )
     return (
         "AUROC: the chance that a cell where rows hardly ever lie scores higher than a cell where "
-        "they do. Crossings: the same, only for empty cells with rows beside them along both "
-        "features. Rank correlation: Spearman's, with minus the log of the true density; an edit "
+        "they do. Crossings: only empty cells with rows beside them along both features. All: "
+        "every empty cell; most lie so far out that any distance finds them. Rank correlation: "
+        "Spearman's, with minus the log of the true density; an edit "
         f"changes that density, so there is none then. {cost}"
     )

@@ -8,7 +8,7 @@ import pytest
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.claims import VERDICTS
 from gbuq_core.experiments.novelty import reuse as novelty_reuse
-from gbuq_core.experiments.novelty.claims import check_novelty_claims
+from gbuq_core.experiments.novelty.claims import check_novelty_claims, one_ellipse
 from gbuq_core.experiments.novelty.compare import (
     OPTIONS,
     QUESTIONS,
@@ -37,12 +37,13 @@ from gbuq_core.experiments.novelty.plan import (
     plan_novelty,
 )
 from gbuq_core.experiments.novelty.ranks import compare_ranks
-from gbuq_core.experiments.novelty.scores import score_maps, support_of
+from gbuq_core.experiments.novelty.scores import crossings, score_maps, support_of
 from gbuq_core.experiments.novelty.words import (
     describe_change,
     describe_novelty,
     describe_place,
 )
+from gbuq_core.experiments.ranking import auroc_of
 from gbuq_core.resources import Recent
 
 QUICK = NoveltySettings(rows=300, trees=20)
@@ -293,7 +294,14 @@ def test_claims_say_what_their_verdicts_do(moons):
     assert {claim.verdict for claim in claims} <= set(VERDICTS)
     assert len(claims) == 10
     scores = {score.key: score for score in score_maps(moons.fit, moons.maps)}
-    assert f"{scores['novelty'].auroc:.3f}" in claims[0].here
+    by_key = {claim.key: claim for claim in claims}
+    assert len(by_key) == 10
+    assert f"{scores['novelty'].auroc:.3f}" in by_key["novelty"].here
+    assert [claim.key for claim in claims[:3]] == ["ellipses", "crossings", "novelty"]
+    # One ellipse finds far cells as well; at crossings it does not.
+    support, free = support_of(moons.fit), one_ellipse(moons.fit, moons.maps)
+    assert auroc_of(~support, support, free) > 0.9
+    assert auroc_of(crossings(support), support, free) < scores["novelty"].auroc_crossings
     third = next(claim for claim in claims if "do see it" in claim.here)
     assert third.verdict == "holds"  # 0.05 of the rise, and 0.1 is the level
     constant = next(claim for claim in claims if "cannot use inference" in claim.paper)
