@@ -14,8 +14,9 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtr
 
-from gbuq_core.experiments.heteroscedastic.data import Mask
+from gbuq_core.experiments.heteroscedastic.data import Mask, true_mean
 from gbuq_core.experiments.heteroscedastic.fit import (
     HeteroscedasticFit,
     HeteroscedasticMeasure,
@@ -176,6 +177,8 @@ class HeteroscedasticScore:
         None where a library does not report it.
     thirds : tuple of PlaceCoverage
         Coverage of the settings' level in each third of x, which an average hides.
+    outside : tuple of PlaceCoverage
+        The same left and right of the rows, if the formula of the rows went on there.
     """
 
     method: str
@@ -196,6 +199,7 @@ class HeteroscedasticScore:
     score_seconds: float
     memory_bytes: int | None
     thirds: tuple[PlaceCoverage, ...] = ()
+    outside: tuple[PlaceCoverage, ...] = ()
 
     @property
     def noise_ratio(self) -> float:
@@ -244,6 +248,7 @@ def score_heteroscedastic(
         score_seconds=measure.seconds,
         memory_bytes=fit.memory_bytes,
         thirds=() if at.loc is None else _by_thirds(fit, measure, settings),
+        outside=() if at.loc is None else _outside(fit, measure, settings),
     )
 
 
@@ -320,6 +325,27 @@ def _by_thirds(
         observed = float(here.mean()) if len(here) else _NAN
         found.append(PlaceCoverage(float(low), float(high), settings.level, observed))
     return tuple(found)
+
+
+def _outside(
+    fit: HeteroscedasticFit, measure: HeteroscedasticMeasure, settings: HeteroscedasticSettings
+) -> tuple[PlaceCoverage, ...]:
+    """The probability of y inside the interval, by the formula of the rows, without drawing y."""
+    factor = heteroscedastic_factor(fit, settings, settings.level)
+    lower, upper = interval_of(
+        measure.of_foreign, settings.level, factor if settings.conformal else None
+    )
+    assert lower is not None
+    assert upper is not None
+    x = measure.foreign_X[:, 0]
+    mean, std = true_mean(x), np.maximum(np.abs(settings.noise_slope * x), 1e-12)
+    inside = ndtr((upper - mean) / std) - ndtr((lower - mean) / std)
+    places = ((measure.plan.left_from, SUPPORT[0]), (SUPPORT[1], measure.plan.right_to))
+    return tuple(
+        PlaceCoverage(low, high, settings.level, float(inside[here].mean()))
+        for low, high in places
+        for here in [(x >= low) & (x <= high)]
+    )
 
 
 def _held(measure: HeteroscedasticMeasure, level: float, factor: float | None) -> Mask:

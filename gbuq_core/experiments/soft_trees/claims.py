@@ -15,7 +15,13 @@ from typing import NamedTuple
 
 from gbuq_core.experiments.claims import Claim, Threshold, judged, times_text
 from gbuq_core.experiments.seeds import SeedStudy, shrink
-from gbuq_core.experiments.soft_trees.bandit import BanditRun
+from gbuq_core.experiments.soft_trees.bandit import (
+    BanditRun,
+    BanditSettings,
+    estimate_bandit_seconds,
+    plan_bandit,
+    run_bandit,
+)
 from gbuq_core.experiments.soft_trees.data import SoftTreesData
 from gbuq_core.experiments.soft_trees.fit import SoftTreesRun, run_soft_trees
 from gbuq_core.experiments.soft_trees.models import estimate_soft_trees_seconds
@@ -295,4 +301,30 @@ STUDY = SeedStudy(
         "sglb_trees": "trees of SGLB",
     },
     bare=_bare,
+)
+
+
+def _run_policies(settings: BanditSettings) -> tuple[BanditRun, ...]:
+    return tuple(run_bandit(plan_bandit(settings, policy)) for policy in settings.policies)
+
+
+def _check_policies(runs: tuple[BanditRun, ...]) -> tuple[Claim, ...]:
+    claim = check_bandit_claim(runs)
+    return () if claim is None else (claim,)
+
+
+def _bandit_seconds(settings: BanditSettings) -> float:
+    """Roughly what one seed takes on one thread."""
+    plans = (plan_bandit(settings, policy) for policy in settings.policies)
+    return sum(estimate_bandit_seconds(plan) for plan in plans)
+
+
+BANDIT_STUDY = SeedStudy(
+    name="bandit",
+    fit=_run_policies,
+    claims=_check_policies,
+    estimate=_bandit_seconds,
+    quicker=lambda settings, share: replace(settings, n_steps=shrink(settings.n_steps, share, 300)),
+    names={"n_steps": "steps"},
+    bare=lambda settings: replace(settings, n_seeds=1),  # each seed by itself
 )

@@ -30,13 +30,32 @@ def lede_of(settings: GaussiansSettings) -> str:
     if not chosen:
         return "Samplers that are chosen at the left race over this target from the same start."
     if settings.target == "gaussians25":
-        what = _gaussians_text(chosen)
+        what = _gaussians_text(chosen) + _steps_text(settings)
     else:
         what = _QUESTIONS[settings.target]
     if settings.target == "two_modes" and "cg" in chosen:
         what += _SHORT_STEPS
     play = "Play the race" if len(chosen) > 1 else "Play the run"
     return f"{describe_race(settings)} {play}. {what}"
+
+
+def _steps_text(settings: GaussiansSettings) -> str:
+    """A question about cycles whose longest steps are shorter than the paper's, if all are.
+
+    >>> _steps_text(GaussiansSettings(samplers=("cg",), alpha_max=5.0))
+    ' Its longest steps are shorter than in the paper. Does it still leave a mode?'
+    """
+    paper = GaussiansSettings()
+    shorter = {
+        "clr": settings.rate_clr < paper.rate_clr,
+        "cg": settings.alpha_max * settings.rate_cg < paper.alpha_max * paper.rate_cg,
+    }
+    cyclical = [key for key in settings.samplers if key in shorter]
+    if not cyclical or not all(shorter[key] for key in cyclical):
+        return ""
+    if len(cyclical) > 1:
+        return " Their longest steps are shorter than in the paper. Do they still leave a mode?"
+    return " Its longest steps are shorter than in the paper. Does it still leave a mode?"
 
 
 def _gaussians_text(chosen: tuple[str, ...]) -> str:

@@ -136,7 +136,9 @@ def draw_scores(settings: HeteroscedasticSettings, run: HeteroscedasticRun, by: 
             "AUROC of each score for separating "
             f"{settings.ood_rows:,} foreign rows from {settings.test_rows:,} test rows. 1 is "
             "perfect, 0.5 is chance, and 0 ranks all rows the wrong way round. The number after "
-            "the slash is from the paper's table 1, with the paper's settings."
+            "the slash is from the paper's table 1, with the paper's settings. The last column is "
+            "the share of y inside the interval outside the rows, if the formula of the rows went "
+            "on there."
             f"{_how_novelty(found, settings)}"
         )
     st.header("The paper and this picture")
@@ -188,10 +190,14 @@ def interval_rows(scores: Sequence[HeteroscedasticScore]) -> list[tuple[str, ...
 def ood_rows(scores: Sequence[HeteroscedasticScore]) -> list[tuple[str, ...]]:
     """A line a method and a column a score that one of them has."""
     keys = [key for key in SCORES if any(a.key == key for one in scores for a in one.auroc)]
-    lines: list[tuple[str, ...]] = [("AUROC / paper", *(SCORES[key].label for key in keys))]
+    level = next((one.outside[0].level for one in scores if one.outside), None)
+    held = [] if level is None else [f"In {100 * level:g} %, left / right of the rows"]
+    lines: list[tuple[str, ...]] = [("AUROC / paper", *(SCORES[key].label for key in keys), *held)]
     for one in scores:
         found = {a.key: _beside(a.value, a.paper) for a in one.auroc}
-        lines.append((one.label, *(found.get(key, _NONE) for key in keys)))
+        shares = " / ".join(_share(part.observed) for part in one.outside)
+        beyond = [f"{shares} %" if shares else _NONE] if held else []
+        lines.append((one.label, *(found.get(key, _NONE) for key in keys), *beyond))
     return lines
 
 

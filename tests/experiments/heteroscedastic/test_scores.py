@@ -83,6 +83,23 @@ def test_the_numbers_are_those_of_their_definitions(run):
         assert found.low < found.observed < found.high
 
 
+def test_coverage_outside_the_rows_is_the_formulas(run):
+    for fit, measure in zip(run.fits, run.measures, strict=True):
+        score = score_heteroscedastic(fit, measure, run.settings)
+        if measure.of_test.loc is None:
+            assert score.outside == ()
+            continue
+        left, right = score.outside
+        x = measure.foreign_X[:, 0]
+        lower, upper = interval_of(measure.of_foreign, run.settings.level, None)
+        rng = np.random.default_rng(0)
+        y = 0.5 * x + np.sin(x) + run.settings.noise_slope * np.abs(x) * rng.normal(size=len(x))
+        inside = (lower <= y) & (y <= upper)
+        # 4 standard errors of a drawn share
+        assert left.observed == pytest.approx(inside[x < 0].mean(), abs=2 / (x < 0).sum() ** 0.5)
+        assert right.observed == pytest.approx(inside[x > 10].mean(), abs=2 / (x > 10).sum() ** 0.5)
+
+
 def test_coverage_by_thirds_of_x_adds_up_to_the_whole(run, wrapped):
     for one, settings in ((run, SMALL), (wrapped, wrapped.settings)):
         x = one.measures[0].test.X[:, 0]
