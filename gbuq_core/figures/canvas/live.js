@@ -69,13 +69,13 @@ class LiveMaps {
     for (const method of this.methods) {
       this.fill(method, method.final, values, this.lastFrame);
       if (frame !== this.lastFrame) this.fill(method, method.now, values, frame);
-      const parts = (frame === this.lastFrame ? method.final : method.now).parts;
-      parts.forEach((part, kind) => this.show(method.panels[kind], part, values));
+      const { parts, key } = frame === this.lastFrame ? method.final : method.now;
+      parts.forEach((part, kind) => this.show(method.panels[kind], part, key, values));
     }
     for (const one of this.noise) {
       if (!one.key) this.decode(one.panel, 0, one.values);
       one.key = 'read';
-      this.show(one.panel, one.values, values);
+      this.show(one.panel, one.values, one.key, values);
     }
     this.scale(values, frame);
     this.flag(values);
@@ -85,7 +85,7 @@ class LiveMaps {
   restore() {
     this.on = false;
     for (const panel of this.touched) {
-      Object.assign(panel, panel.drawn, { shown: null });
+      Object.assign(panel, panel.drawn, { shown: null, shownKey: null, flagged: null });
     }
     this.sheet.hatchLabel = this.drawnLabel;
   }
@@ -94,15 +94,16 @@ class LiveMaps {
   fill(method, held, values, frame) {
     const { spec, ensemble, panels } = method;
     const trees = spec.frameTrees[frame];
-    const changed = MEMBER_KNOBS[spec.plan].some(
-      (key) => key in this.asked && values[key] !== this.asked[key],
-    );
+    let changed = false;
+    let key = String(trees); // and the knobs that this method's members depend on
+    for (const name of MEMBER_KNOBS[spec.plan]) {
+      changed ||= name in this.asked && values[name] !== this.asked[name];
+      key += ` ${values[name]}`;
+    }
     // Of independent models only the last stage is here: their other frames are read back.
     const fromMembers = ensemble
       && (changed || frame === this.lastFrame || spec.plan !== 'models');
-    const key = fromMembers
-      ? `${trees} ${values.step} ${values.start} ${values.burn_in} ${values.shown}`
-      : `frame ${frame}`;
+    if (!fromMembers) key = `frame ${frame}`;
     if (key === held.key) return;
     held.key = key;
     if (!fromMembers) {
@@ -122,8 +123,12 @@ class LiveMaps {
     if (this.asked.unit === 'std') for (let i = 0; i < out.length; i++) out[i] *= out[i];
   }
 
-  show(panel, part, { unit }) {
+  // `key` tells what is shown from what was: a map that stays needs no new pixels.
+  show(panel, part, key, { unit }) {
     const { buffer } = panel;
+    const same = panel.shown && panel.shownKey === key && panel.shownUnit === unit;
+    Object.assign(panel, { shownKey: key, shownUnit: unit });
+    if (same) return;
     if (unit === 'std') for (let i = 0; i < part.length; i++) buffer[i] = Math.sqrt(part[i]);
     else buffer.set(part);
     panel.shown = buffer;
@@ -194,6 +199,7 @@ class LiveMaps {
       const panel = panels[KNOWLEDGE];
       flagCells(final.parts[KNOWLEDGE], values.flag, panel.flags, this.scratch);
       panel.hatched = values.flag ? panel.flags : null;
+      panel.flagged = values.flag;
     }
     this.sheet.hatchLabel = this.live.flagText.replace('{}', values.flag);
   }

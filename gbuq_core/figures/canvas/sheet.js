@@ -275,9 +275,11 @@ class SheetView {
     this.live.apply(this.knobValues(), frame);
     for (const view of this.views) {
       if (!view.panel.drawn) continue;
-      view.picture.frame = -1;
       if (view.seen) view.drawLive(frame);
-      else view.stale = true;
+      else {
+        view.picture.frame = -1;
+        view.stale = true;
+      }
     }
     if (hatchLabel !== this.sheet.hatchLabel || legend !== legendEntries(this.sheet).length) {
       this.drawLegendBox();

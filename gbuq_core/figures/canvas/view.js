@@ -48,14 +48,18 @@ class PanelView {
 
   // After a knob moved: everything if the scale is another one, else only the map.
   drawLive(frame) {
-    const { limits, log, unit, markers } = this.panel;
+    const { limits, log, unit, markers, shownKey, flagged } = this.panel;
     const { look } = this;
     if (markers !== look.markers) this.cover = null;
     const [lo, hi] = limits;
-    const same = lo === look.lo && hi === look.hi && log === look.log && unit === look.unit;
-    if (same && markers === look.markers) this.drawNext(frame);
+    const scale = lo === look.lo && hi === look.hi && log === look.log && unit === look.unit;
+    const same = scale && markers === look.markers;
+    // A key names the members or the frame; flags follow the finished maps as well.
+    if (same && shownKey && shownKey === look.shownKey && !flagged && !look.flagged) return;
+    this.picture.frame = -1;
+    if (same) this.drawNext(frame);
     else this.draw(frame);
-    Object.assign(look, { lo, hi, log, unit, markers });
+    Object.assign(look, { lo, hi, log, unit, markers, shownKey, flagged });
   }
 
   // Everything of a frame.

@@ -1,0 +1,167 @@
+"""Pictures a second while a knob of a picture's own bar is dragged, in Chromium.
+
+``python -m benchmarks.live_knobs`` starts the app. For each line of `LIVE` it opens a page and
+moves one knob to and fro for three seconds: the knob gets a new place in every frame, as it does
+under a finger, and every change of the picture is noted. Computing and drawing are in it; so is
+whatever else the machine does. The server hears nothing before the knob is let go. ``--only``
+takes the pages by name. Beside pictures a second stands what one costs: milliseconds of the
+processor, script, layout and painting of the page's main thread together.
+"""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+from playwright.sync_api import Page, sync_playwright
+
+from benchmarks.latency import APP, FIRST_MS
+from benchmarks.report import Row, make_parser, report
+from tests.browser.conftest import (
+    _FLAGS,
+    DESKTOP,
+    _chromium,
+    start_server,
+    stop_server,
+    wait_ready,
+)
+
+SECONDS = 3.0
+BAR = 30.0  # pictures a second
+MEMBERS = "globalThis.gbuqMembers?.size > 0"  # sent after everything else
+
+# Moves a knob in every frame; resolves with the times at which the picture was drawn.
+_DRAG = """async ([root, control, seconds]) => {
+  const times = [];
+  const watched = root.dataset.draws === undefined ? root.querySelector('svg') : root;
+  const what = watched === root
+    ? { attributes: true, attributeFilter: ['data-draws'] }
+    : { childList: true, subtree: true, attributes: true };
+  const observer = new MutationObserver(() => times.push(performance.now()));
+  observer.observe(watched, what);
+  const last = control.type === 'checkbox' ? 1
+    : control.type === 'range' ? Number(control.max) : control.options.length - 1;
+  const first = control.type === 'checkbox' ? Number(control.checked) : Number(control.value);
+  let [at, step] = [first, first < last ? 1 : -1];
+  const put = (place) => {
+    if (control.type === 'checkbox') control.checked = place === 1;
+    else control.value = String(place);
+    control.dispatchEvent(new Event('input', { bubbles: true }));
+  };
+  const end = performance.now() + 1000 * seconds;
+  while (performance.now() < end) {
+    await new Promise(requestAnimationFrame);
+    if (at + step < 0 || at + step > last) step = -step;
+    at += step;
+    put(at);
+  }
+  await new Promise(requestAnimationFrame);
+  await new Promise(requestAnimationFrame);
+  put(first);
+  observer.disconnect();
+  return times;
+}"""
+
+
+class LiveCase(NamedTuple):
+    """A knob in the bar of a figure on a page, and what must be there before it is moved."""
+
+    page: str
+    knob: str
+    figure: str  # the key of the component
+    root: str = ".gbuq"
+    ready: str = "true"
+
+
+_SPIRAL = "spiral?methods=SGLB&methods=virtual+SGLB&methods=cSGLB"
+_HEART = "heart?methods=SGB&methods=SGLB&methods=virtual+SGLB"
+LIVE = (
+    *(
+        LiveCase(_SPIRAL, knob, "spiral", ready=MEMBERS)
+        for knob in ("step", "start", "burn_in", "shown", "flag", "log", "scale")
+    ),
+    *(
+        LiveCase(_HEART, knob, "heart", ready=MEMBERS)
+        for knob in ("step", "start", "shown", "unit", "log", "scale")
+    ),
+)
+
+
+def name_of(case: LiveCase) -> str:
+    """The page's name."""
+    return case.page.partition("?")[0]
+
+
+def drag(page: Page, case: LiveCase) -> tuple[list[float], float]:
+    """Milliseconds between two pictures while the knob moves, and of the processor for each.
+
+    The processor's time is that of the page's main thread, which other programs do not lengthen.
+    """
+    figure = page.locator(f".st-key-{case.figure} {case.root}").first
+    control = figure.locator(f"[data-knob={case.knob}] :is(input, select)")
+    control.scroll_into_view_if_needed()
+    given = [figure.element_handle(), control.element_handle(), SECONDS]
+    clock = page.context.new_cdp_session(page)
+    clock.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def busy() -> float:
+        found = clock.send("Performance.getMetrics")["metrics"]
+        return float(next(one["value"] for one in found if one["name"] == "TaskDuration"))
+
+    before = busy()
+    times = page.evaluate(_DRAG, given)
+    spent = 1000.0 * (busy() - before) / max(1, len(times))
+    clock.detach()
+    return [later - earlier for earlier, later in pairwise(times)], spent
+
+
+def row_of(case: LiveCase, gaps: list[float], spent: float) -> Row:
+    """A line of the table."""
+    what = f"{name_of(case)}: {case.knob}"
+    if len(gaps) < 2:
+        return Row(what, "no pictures", f"{BAR:g}", False, {"pictures": len(gaps)})
+    median = 1000.0 / statistics.median(gaps)
+    slow = 1000.0 / sorted(gaps)[int(0.95 * len(gaps))]
+    measured = f"{median:.0f} pictures/s, slowest 5 % {slow:.0f}; {spent:.1f} ms of the processor"
+    numbers = {"median": median, "slowest_5_percent": slow, "cpu_ms": spent, "pictures": len(gaps)}
+    return Row(what, measured, f"{BAR:g}", median >= BAR, numbers)
+
+
+def measure(page: Page, url: str, cases: list[LiveCase]) -> list[Row]:
+    """A line for each knob; a page is opened once for all its knobs."""
+    page.set_default_timeout(FIRST_MS)
+    rows, shown = [], ""
+    for case in cases:
+        if case.page != shown:
+            page.goto(f"{url}/{case.page}")
+            wait_ready(page)
+            page.wait_for_function(case.ready)
+            wait_ready(page)
+            shown = case.page
+        rows.append(row_of(case, *drag(page, case)))
+    return rows
+
+
+def main() -> None:
+    """Print a table of all knobs."""
+    names = list(dict.fromkeys(map(name_of, LIVE)))
+    options = make_parser(__doc__.splitlines()[0], names).parse_args()
+    cases = [case for case in LIVE if name_of(case) in options.only]
+    with tempfile.TemporaryDirectory() as home, sync_playwright() as playwright:
+        process, url = start_server(APP, Path(home))
+        try:
+            browser = playwright.chromium.launch(executable_path=_chromium(), args=list(_FLAGS))
+            width, height = DESKTOP
+            page = browser.new_page(viewport={"width": width, "height": height})
+            rows = measure(page, url, cases)
+            browser.close()
+        finally:
+            stop_server(process)
+    report("Knobs that the browser follows while they are dragged", rows, options.json)
+
+
+if __name__ == "__main__":
+    main()
