@@ -92,6 +92,8 @@ class SheetView {
     this.player.setSheet(sheet);
     this.knobs.update(sheet.knobs ?? []);
     this.knobs.root.hidden = this.opener.hidden = !sheet.knobs;
+    if (sheet.frames > 1) this.player.bar.append(this.opener);
+    else this.root.insertBefore(this.opener, this.knobs.root);
     this.live = sheet.live ? new LiveMaps(sheet) : null;
     const moved = this.live?.apply(this.knobValues(), this.player.frame);
     this.root.dataset.live = moved ? '1' : '0';
@@ -254,8 +256,11 @@ class SheetView {
       move: () => this.turn(),
       set: (turned) => this.tell(turned),
     });
-    const open = (is) => this.opener.setAttribute('aria-expanded', String(is));
-    this.opener.addEventListener('click', () => open(this.opener.getAttribute('aria-expanded') === 'false'));
+    const open = (is) => {
+      this.opener.setAttribute('aria-expanded', String(is));
+      this.root.classList.toggle('gbuq-viewing', is);
+    };
+    this.opener.addEventListener('click', () => open(!this.root.classList.contains('gbuq-viewing')));
     open(false);
   }
 
