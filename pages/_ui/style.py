@@ -83,7 +83,7 @@ _CSS = """
   border: 1px solid color-mix(in srgb, currentColor 35%, transparent);
   padding: 0.1rem 0.7rem; color: inherit; text-decoration: none; }
 .gbuq-chips a.gbuq-chip:is(:hover, :focus-visible) { text-decoration: underline; }
-.gbuq-seeds { font-size: 0.875rem; scroll-margin-top: 10rem; opacity: 0.85; }
+.gbuq-seeds { font-size: 0.875rem; scroll-margin-top: 16rem; opacity: 0.85; }
 .gbuq-seeds .gbuq-dots { letter-spacing: 0.15rem; font-size: 1.05rem; }
 .gbuq-seeds.gbuq-quicker { opacity: 0.55; }
 :is(.gbuq-chip.gbuq-holds > span, .gbuq-dots > .gbuq-holds) { color: #00805c; }

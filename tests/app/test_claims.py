@@ -1,0 +1,72 @@
+"""Statements on a page: chips that lead to them, and ten seeds that nobody waits for."""
+
+import doctest
+
+from streamlit.testing.v1 import AppTest
+
+from pages._ui import claims, jobs_glue
+
+
+def page():
+    """One statement about the seed itself: it holds from seed 7 on."""
+    from typing import NamedTuple
+
+    from gbuq_core.experiments.claims import Threshold, judged
+    from gbuq_core.experiments.seeds import SeedStudy
+    from pages._ui.claims import draw_chips, draw_claims
+
+    class Settings(NamedTuple):
+        seed: int = 8
+        trees: int = 400
+
+    def check(run):
+        level = Threshold("level", 7.0, 4.0)
+        return (judged("It is large.", "it is.", run.seed, level, key="a:b", chip="<b> & large"),)
+
+    study = SeedStudy(
+        name="made up", fit=lambda settings: settings, claims=check,
+        estimate=lambda settings: settings.trees / 100, names={"trees": "trees"},
+        quicker=lambda settings, share: settings._replace(trees=int(settings.trees * share)),
+    )  # fmt: skip
+    settings = Settings()
+    draw_chips(check(settings))
+    draw_claims(check(settings), study, settings, columns=1)
+
+
+def html_of(at):
+    return [found.proto.body for found in at.get("html")]
+
+
+def test_the_examples_in_the_docstrings_hold():
+    assert doctest.testmod(claims).failed == 0
+
+
+def test_a_chip_leads_to_its_statement_and_seeds_wait_for_a_still_page():
+    at = AppTest.from_function(page).run()
+    chips, place = html_of(at)
+    assert 'href="#claim-a-b"' in chips
+    assert 'id="claim-a-b"' in place
+    assert "&lt;b&gt; &amp; large: yes, level 8" in chips
+    assert "gbuq-dots" not in place
+    assert "It is. Holds if the level is at least 7, partly from 4." in [
+        c.value for c in at.caption
+    ]
+    at.run()  # another run of the page is no reason to start
+    assert any("in a moment" in caption.value for caption in at.caption)
+    assert not at.exception
+
+
+def test_seeds_are_counted_with_a_dot_each(monkeypatch):
+    started = jobs_glue.ask_in_background
+    monkeypatch.setattr(claims, "ask_in_background", lambda request, start: started(request))
+    at = AppTest.from_function(page).run()
+    for _ in range(100):
+        if "gbuq-dots" in html_of(at)[1]:
+            break
+        at.run()
+    _, place = html_of(at)
+    assert place.count('role="img"') == 10
+    assert 'title="Seed 9: holds, level 9"' in place
+    assert "Holds in 3 of 10 seeds, partly in 3 (quicker settings)." in place
+    (told,) = (caption.value for caption in at.caption if "Each dot" in caption.value)
+    assert "trees 200 instead of 400" in told
