@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import streamlit as st
 
 from gbuq_core.figures.curves import Curves, curves_source, curves_styles, pack_curves
+from gbuq_core.figures.handles import LiveKnob, read_live_knobs
 
 _MOUNT = st.components.v2.component(
     "gbuq_curves", css=curves_styles(), js=curves_source(), isolate_styles=True
@@ -65,7 +66,7 @@ def show_curves(
     on_turn: Callable[[Turned], None] | None = None,
     carry: Carry | None = None,
 ) -> None:
-    """Draw a figure.
+    """Draw a figure. Where a knob of its bar is let go, the page takes its value over.
 
     Parameters
     ----------
@@ -87,46 +88,42 @@ def show_curves(
     if carry is not None:
         more = {"carry": carry.spec, "hint": f"{figure.spec['hint']}{carry.hint}"}
     data = pack_curves({**figure.spec, **more})
+    read: Callable[[Any], Any] = _nothing
+    tell: Callable[[Any], None] | None = None
     if on_turn is not None:
         trees = frozenset(figure.spec["dials"]["trees"])
-
-        def turned() -> None:
-            state = st.session_state.get(key)
-            found = read_turn(state.get("pick") if isinstance(state, dict) else None, trees)
-            if found is not None:
-                on_turn(found)
-
-        _MOUNT(key=key, data=data, on_pick_change=turned)
-        return
-    if on_place is not None:
-
-        def placed() -> None:
-            state = st.session_state.get(key)
-            message = state.get("pick") if isinstance(state, dict) else None
-            if _carried(message, carry, read_place):
-                return
-            points = read_place(message)
-            if points is not None:
-                on_place(points)
-
-        _MOUNT(key=key, data=data, on_pick_change=placed)
-        return
-    if on_pick is None:
+        read, tell = partial(read_turn, trees=trees), on_turn
+    elif on_place is not None:
+        read, tell = read_place, on_place
+    elif on_pick is not None:
+        spots = figure.spec["read"]
+        names = frozenset(spots.get("names", range(len(spots["x"]))))
+        read, tell = partial(read_pick, names=names), on_pick
+    if tell is None and not figure.knobs:
         _MOUNT(key=key, data=data)
         return
-    read = figure.spec["read"]
-    names = frozenset(read.get("names", range(len(read["x"]))))
 
-    def picked() -> None:
+    def told() -> None:
         state = st.session_state.get(key)
         message = state.get("pick") if isinstance(state, dict) else None
-        if _carried(message, carry, partial(read_pick, names=names)):
-            return
-        name = read_pick(message, names)
-        if name is not None:
-            on_pick(name)
+        if isinstance(message, dict) and "knobs" in message:
+            _take_knobs(message["knobs"], figure.knobs)
+        elif not _carried(message, carry, read):
+            found = read(message)
+            if found is not None and tell is not None:
+                tell(found)
 
-    _MOUNT(key=key, data=data, on_pick_change=picked)
+    _MOUNT(key=key, data=data, on_pick_change=told)
+
+
+def _nothing(message: Any) -> None:
+    """What a figure can say in which nothing can be clicked."""
+
+
+def _take_knobs(message: Any, knobs: Sequence[LiveKnob]) -> None:
+    """Give the page's knobs the values that the bar of its picture has."""
+    for name, value in (read_live_knobs(message, knobs) or {}).items():
+        st.session_state[name] = value
 
 
 def _carried(message: Any, carry: Carry | None, read: Callable[[Any], Any]) -> bool:

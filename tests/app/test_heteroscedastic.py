@@ -109,6 +109,7 @@ def test_tables_hold_the_scores(at, run):
         ("own_scale", True, False),
         ("level", 0.5, 0.95),
         ("conformal", True, False),
+        ("focus", True, False),
         ("left_from", -4, -10),
         ("tail", "ends at 5.2", "goes on rising"),
         ("right_to", 30, 20),
@@ -204,6 +205,7 @@ BAD = {
     "own_scale": ("x", "own_scale must be true or false"),
     "level": ("1", "level must be one of"),
     "conformal": ("2", "conformal must be true or false"),
+    "focus": ("rows", "focus must be true or false"),
     "sort": ("colour", "sort must be one of"),
     "what": ("1", 'settings of the link and ignores them: "what"'),
 }
@@ -289,7 +291,7 @@ def test_a_panel_without_a_prediction_keeps_its_place_and_says_why(state, error,
 def heteroscedastic_figure(answers, **more):
     from types import SimpleNamespace
 
-    values = SimpleNamespace(**{"log": False, "score": "Novelty", "own_scale": False, **more})
+    values = SimpleNamespace(**{knob.key: knob.default for knob in STATE.knobs}, **more)
     return figure_of(values, SETTINGS, PAGE.views(SETTINGS, answers))
 
 

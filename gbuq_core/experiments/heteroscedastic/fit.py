@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import importlib
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +29,7 @@ from gbuq_core.experiments.heteroscedastic.data import (
 )
 from gbuq_core.experiments.heteroscedastic.models import heteroscedastic_model
 from gbuq_core.experiments.heteroscedastic.plan import (
+    LEVELS,
     METHODS,
     HeteroscedasticPlan,
     HeteroscedasticSettings,
@@ -39,6 +40,7 @@ from gbuq_core.experiments.heteroscedastic.plan import (
     plan_measure,
 )
 from gbuq_core.experiments.heteroscedastic.predictions import (
+    SAME_LEVEL,
     Prediction,
     ScoreCurve,
     conformal_factor,
@@ -300,6 +302,39 @@ def heteroscedastic_factor(
     if not settings.conformal or fit.calibration.loc is None:
         return 1.0
     return conformal_factor(fit.calibration, fit.data.calibration_y, level)
+
+
+class LevelIntervals(NamedTuple):
+    """What a view's intervals are at every level of `plan.LEVELS`, in this order.
+
+    factors : tuple of float, of the conformal step; own : tuple of (lower, upper), (n_grid,) each,
+    or None where the method's interval is that of a normal.
+    """
+
+    factors: tuple[float, ...]
+    own: tuple[tuple[Array, Array] | None, ...]
+
+
+def level_intervals(fit: HeteroscedasticFit, settings: HeteroscedasticSettings) -> LevelIntervals:
+    """What the picture needs to show any level, with and without a conformal step.
+
+    Examples
+    --------
+    >>> settings = HeteroscedasticSettings(rows=500, trees=20)
+    >>> fit = fit_heteroscedastic(plan_heteroscedastic(settings, "gnll"))
+    >>> found = level_intervals(fit, settings)
+    >>> len(found.factors) == len(LEVELS), found.own[0]
+    (True, None)
+    """
+    low, high = shown_range(settings)
+    shown = (fit.data.x >= low) & (fit.data.x <= high)
+    wrapped = replace(settings, conformal=True)
+    factors, own = [], []
+    for level in LEVELS:
+        factors.append(heteroscedastic_factor(fit, wrapped, level))
+        ends = (one for one in fit.grid.intervals if abs(one.level - level) < SAME_LEVEL)
+        own.append(next(((one.lower[shown], one.upper[shown]) for one in ends), None))
+    return LevelIntervals(tuple(factors), tuple(own))
 
 
 def measure_heteroscedastic(fit: HeteroscedasticFit, plan: MeasurePlan) -> HeteroscedasticMeasure:

@@ -16,6 +16,7 @@ from gbuq_core.metrics.conformal import conformal_scales
 from gbuq_core.uncertainty import Uncertainty, decompose_regression
 
 _LEAST_SCALE = 1e-9  # of the largest: no factor stretches a std of 0, where all trees agree
+SAME_LEVEL = 1e-9
 _NOVELTIES = ("novelty", "conditional_novelty", "inference_novelty")
 
 
@@ -174,7 +175,7 @@ def interval_of(
         return None, None
     if factor is None:
         for own in prediction.intervals:
-            if abs(own.level - level) < 1e-9:
+            if abs(own.level - level) < SAME_LEVEL:
                 return own.lower, own.upper
     half = (factor or 1.0) * float(ndtri(0.5 + level / 2.0)) * np.sqrt(prediction.total)
     return prediction.loc - half, prediction.loc + half

@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import importlib
 import time
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -207,6 +208,34 @@ def predict_soft_trees(
         return _functions_of_process(fit, settings, X), moments_of_process(fit, X), ()
     members, notes = soft_trees_members(fit, settings, X)
     return *moments_of(members), notes
+
+
+def moments_by_draws(
+    fit: SoftTreesFit, settings: SoftTreesSettings, counts: tuple[int, ...]
+) -> tuple[Array, tuple[Moments, ...]]:
+    """The functions of the largest of some numbers of draws over the grid, and moments of each.
+
+    Draws are nested: the first ones of a larger number are those of a smaller one.
+
+    Examples
+    --------
+    >>> settings = SoftTreesSettings(rows=40, steps=300, depth=1, draws=30)
+    >>> fit = fit_soft_trees(plan_soft_trees(settings, "vst"))
+    >>> functions, (few, more) = moments_by_draws(fit, settings, (10, 30))
+    >>> view = view_soft_trees(fit, settings)
+    >>> functions.shape, bool(np.array_equal(more.knowledge, view.knowledge))
+    ((30, 441), True)
+    """
+    most = replace(settings, draws=max(counts))
+    _check(most)
+    if METHODS[fit.method].family == "process":
+        functions, exact, _ = predict_soft_trees(fit, most, fit.data.grid)
+        return functions, (exact,) * len(counts)
+    members, _ = soft_trees_members(fit, most, fit.data.grid)
+    return (
+        np.ascontiguousarray(members[..., 0]),
+        tuple(moments_of(members[:count])[1] for count in counts),
+    )
 
 
 def moments_of_process(fit: SoftTreesFit, X: Array) -> Moments:

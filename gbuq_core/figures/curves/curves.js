@@ -72,6 +72,7 @@ class CurvesView {
     this.svg.addEventListener('pointerleave', () => this.read(null));
     this.svg.addEventListener('pointerdown', (event) => this.take(event) || this.press(event));
     this.svg.addEventListener('click', (event) => this.click(event));
+    this.svg.addEventListener('dblclick', () => { if (this.window) this.zoomTo(null); });
     this.svg.addEventListener('blur', () => this.read(null));
     this.svg.addEventListener('keydown', (event) => this.key(event));
     this.observer = new ResizeObserver(() => this.resize());
@@ -84,12 +85,15 @@ class CurvesView {
   destroy() {
     this.observer.disconnect();
     this.carrier?.stop();
+    this.knobBar?.destroy();
     this.scheme.removeEventListener('change', this.retheme);
     this.root.remove();
   }
 
-  update(spec) {
+  update(given) {
+    const spec = this.worked(given);
     this.keepPlace(this.spec, spec);
+    this.keepStretch(this.spec, spec);
     this.spec = spec;
     this.draw();
     this.heard();
@@ -110,7 +114,7 @@ class CurvesView {
     this.setTheme();
     this.start(spec.height);
     const inner = spec.height - MARGIN.top - MARGIN.bottom - GAP * (spec.panels.length - 1);
-    const [lo, hi] = this.window?.x ?? spec.x.range;
+    const [lo, hi] = this.stretch();
     this.left = this.leftOf(inner);
     this.right = this.width - MARGIN.right;
     this.px = (x) => this.left + ((x - lo) / (hi - lo)) * (this.right - this.left);

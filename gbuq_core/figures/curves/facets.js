@@ -8,6 +8,7 @@ const HEADING = 22;
 const TICKS = 24; // below a panel there
 const BETWEEN = 14;
 const BELOW_GAP = 8; // between a panel and its lower one
+const MOST_SHEAVES = 24; // whose paths are remembered
 const GRAB = 11; // pixels between a pointer and the point it means
 const PATIENCE = 3000; // milliseconds in which the page takes over the points that were clicked
 
@@ -46,8 +47,8 @@ class FacetsView extends CurvesView {
     const title = narrow ? MARGIN.bottom - TICKS : 0; // of x, below the last panel alone
     this.start(MARGIN.top + rows * cell + title);
     this.boxes = this.boxesOf(columns, cell, plot, lower);
-    this.whole.hidden = true;
-    const [lo, hi] = spec.x.range;
+    this.whole.hidden = !this.window;
+    const [lo, hi] = this.stretch();
     spec.panels.forEach((panel, i) => {
       const box = this.boxes[i];
       Object.assign(this, { left: box.x, right: box.x + box.width, bottom: box.y + box.height });
@@ -128,9 +129,7 @@ class FacetsView extends CurvesView {
 
   // Many thin lines over evenly spaced x, as 16-bit steps of a range: a path each, so that they
   // darken where they agree.
-  sheaf({ from, to, count, range: [low, high], data, colour, opacity, width }, group, py, box) {
-    const bytes = Uint8Array.from(atob(data), (one) => one.charCodeAt(0));
-    const codes = new Uint16Array(bytes.buffer);
+  sheaf({ from, to, count, range: [low, high], data, lines, colour, opacity, width }, group, py) {
     const [first, last] = [this.px(from), this.px(to)];
     const stride = Math.max(1, Math.floor((1.5 * count) / (last - first)));
     const [origin, scale] = [py(low), (py(high) - py(low)) / 65535];
@@ -138,14 +137,34 @@ class FacetsView extends CurvesView {
     const pen = { fill: 'none', stroke, 'stroke-width': width, 'stroke-opacity': opacity };
     const sheaf = svgNode('g', pen, group);
     const across = (last - first) / (count - 1);
-    for (let start = 0; start < codes.length; start += count) {
-      let path = '';
-      for (let i = 0; i < count; i += stride) {
-        const x = tenth(first + i * across);
-        path += `${i ? 'L' : 'M'}${x},${tenth(origin + scale * codes[start + i])}`;
+    const known = this.sheafOf(data, [first, last, origin, scale].join());
+    const { codes, paths } = known;
+    const shown = Math.min(lines ?? Infinity, codes.length / count);
+    for (let line = 0; line < shown; line++) {
+      if (!paths[line]) {
+        let path = '';
+        for (let i = 0; i < count; i += stride) {
+          const x = tenth(first + i * across);
+          path += `${i ? 'L' : 'M'}${x},${tenth(origin + scale * codes[line * count + i])}`;
+        }
+        paths[line] = path;
       }
-      svgNode('path', { d: path }, sheaf);
+      svgNode('path', { d: paths[line] }, sheaf);
     }
+  }
+
+  // A sheaf's values, and its paths in one place of the drawing: a knob that moves draws them again.
+  sheafOf(data, place) {
+    this.sheaves ??= new Map();
+    let known = this.sheaves.get(data);
+    if (!known) {
+      if (this.sheaves.size >= MOST_SHEAVES) this.sheaves.clear();
+      const bytes = Uint8Array.from(atob(data), (one) => one.charCodeAt(0));
+      known = { codes: new Uint16Array(bytes.buffer) };
+      this.sheaves.set(data, known);
+    }
+    if (known.place !== place) Object.assign(known, { place, paths: [] });
+    return known;
   }
 
   boxNear({ offsetX, offsetY }) {
@@ -157,7 +176,7 @@ class FacetsView extends CurvesView {
   placeOf(event) {
     const box = this.boxes[this.boxNear(event)];
     if (!box) return null;
-    const [[left, right], [low, high]] = [this.spec.x.range, this.spec.panels[0].range];
+    const [[left, right], [low, high]] = [this.stretch(), this.spec.panels[0].range];
     const x = left + ((event.offsetX - box.x) / box.width) * (right - left);
     const y = high - ((event.offsetY - box.y) / box.height) * (high - low);
     return { x, y, box, right: (right - left) / box.width, up: (high - low) / box.height };
@@ -194,15 +213,19 @@ class FacetsView extends CurvesView {
     if (at === null) return;
     this.svg.style.cursor = 'pointer';
     const { box } = place;
-    const [left, high] = [this.spec.x.range[0], this.spec.panels[0].range[1]];
+    const [left, high] = [this.stretch()[0], this.spec.panels[0].range[1]];
     this.spot.setAttribute('cx', box.x + (this.points().x[at] - left) / place.right);
     this.spot.setAttribute('cy', box.y + (high - this.points().y[at]) / place.up);
     this.spot.setAttribute('visibility', 'visible');
   }
 
-  press() {}
+  press(event) {
+    const box = this.spec.place ? null : this.boxes[this.boxNear(event)];
+    if (box) this.brush(event, box);
+  }
 
   click(event) {
+    this.dragged = false;
     const place = this.spec.place && this.send ? this.placeOf(event) : null;
     if (!place) return;
     const point = this.grabbed(place);
@@ -221,13 +244,14 @@ class FacetsView extends CurvesView {
     const { x, label, values } = this.spec.read;
     this.at = index !== null && index < x.length ? index : null;
     if (this.at === null) this.svg.style.cursor = '';
+    const [lo, hi] = this.stretch();
+    const seen = this.at !== null && x[this.at] >= lo && x[this.at] <= hi;
     this.rules.forEach((rule, i) => {
       const { x: left, width } = this.boxes[i];
-      const [lo, hi] = this.spec.x.range;
-      const at = this.at === null ? 0 : left + ((x[this.at] - lo) / (hi - lo)) * width;
+      const at = seen ? left + ((x[this.at] - lo) / (hi - lo)) * width : 0;
       rule.setAttribute('x1', at);
       rule.setAttribute('x2', at);
-      rule.setAttribute('visibility', this.at === null ? 'hidden' : 'visible');
+      rule.setAttribute('visibility', seen ? 'visible' : 'hidden');
     });
     if (this.at === null) {
       this.spot.setAttribute('visibility', 'hidden');

@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 _SHORT = 12  # shorter lists stay in the header
-_EXACT = frozenset({"place"})  # parts whose numbers the browser compares with its own
+# Parts whose numbers the browser compares with its own.
+_EXACT = frozenset({"place", "knobs"})
 
 
 def pack_curves(spec: dict[str, Any]) -> bytes:

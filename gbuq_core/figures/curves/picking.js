@@ -51,7 +51,11 @@ Object.assign(CurvesView.prototype, {
 
   // A rectangle drawn with the mouse becomes the whole picture; a finger scrolls the page.
   press(event) {
-    if (!this.spec.read.y) return;
+    if (!this.spec.read.y) {
+      const { left: x, right, bottom } = this;
+      this.brush(event, { x, y: MARGIN.top, width: right - x, height: bottom - MARGIN.top });
+      return;
+    }
     if (event.pointerType === 'touch' || event.button !== 0) return;
     event.preventDefault();
     this.svg.focus({ preventScroll: true });

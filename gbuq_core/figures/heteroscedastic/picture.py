@@ -9,12 +9,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.curves.parts import Part, band, line, rounded, stretches
-from gbuq_core.figures.heteroscedastic.scene import USUAL, Array, Belief, Ground, Judged, Look
+from gbuq_core.figures.heteroscedastic.scene import (
+    USUAL,
+    Array,
+    Bar,
+    Belief,
+    Ground,
+    Judged,
+    Look,
+)
 from gbuq_core.figures.theme import METHOD_STYLES
 
 _COLUMNS = 4  # panels in a row, or 3 if there are more
@@ -24,12 +33,15 @@ _MOST_DOTS, _MOST_DOTS_IN_ALL = 700, 2100
 _DATA, _KNOWLEDGE = 0.2, 0.48  # opacities
 _BEYOND = 0.3  # of the area above the mark
 _TRUTH: Part = {"colour": "text", "width": 1.4, "dash": "6 5"}
+_PARTS = ("total", "data", "knowledge")
+_NOISE_LINES = 2
 _NOISE: Part = {"colour": "text", "width": 0.8, "dash": "3 3"}
 _INK: Part = {"colour": "text", "opacity": 0.22, "size": 3.0}
 _MARK: Part = {"colour": "text", "width": 1.0, "dash": "2 3"}
 _EDGE: Part = {"width": 1.2}
 _SAMPLED: Part = {"colour": "text", "width": 5.0}
 _HEADROOM = 2.6  # stds of noise around the truth that the picture holds where rows are
+_BESIDE = 0.05  # of the width of the rows, where they alone are shown
 _FOLLOWED = 0.35  # of the truth's range that a mean is followed beyond it
 _LEAST = 0.05  # of a score on a logarithmic scale, times its mark
 _FLAT = 1e-9  # a score that is the same everywhere
@@ -43,6 +55,7 @@ def heteroscedastic_figure(
     alt: str = "",
     height: int = 316,
     below: int = 96,
+    bar: Bar | None = None,
 ) -> Curves:
     """Panels of methods on shared axes, with a score under each; without one, the rows alone.
 
@@ -55,6 +68,8 @@ def heteroscedastic_figure(
         The picture in words.
     height, below : int
         Pixels of a panel's plot and of its lower one; two rows of panels share a little more.
+    bar : Bar or None
+        Knobs that the figure works out by itself while they are moved. Methods need `Widths`.
     """
     columns = len(beliefs) if len(beliefs) <= _COLUMNS else _COLUMNS - 1
     rows_of_panels = -(-max(len(beliefs), 1) // max(columns, 1))
@@ -73,16 +88,20 @@ def heteroscedastic_figure(
         "height": height,
         "hint": _HINT,
         "facets": max(columns, 1),
-        "x": {"range": [float(ground.x[0]), float(ground.x[-1])], "label": "x"},
+        "x": {"range": seen.x, "label": "x"},
         "panels": panels,
         "legend": _legend(beliefs, look, ground),
         "read": _read(ground, beliefs),
     }
+    if bar is not None:
+        spec["knobs"] = [knob.spec for knob in bar.knobs]
+        spec["focus"] = list(seen.axes)
+        spec["live"] = _live(beliefs, seen, bar)
     if beliefs:
         spec["below"] = below
         numbered = any(panel["below"]["own"] for panel in panels)
         spec["between"] = 44 if numbered else 26  # numbers beside the scores, or below alone
-    return Curves(spec)
+    return Curves(spec, () if bar is None else bar.knobs)
 
 
 class _Seen:
@@ -93,7 +112,13 @@ class _Seen:
         self.ground, self.look = ground, look
         self.lines = np.linspace(0, n - 1, min(n, _MOST_X)).astype(np.int64)
         self.bands = np.linspace(0, n - 1, min(n, _BAND_X)).astype(np.int64)
-        self.y = _limits(ground, [one.loc for one in beliefs if one.loc is not None])
+        whole = slice(None)
+        # Everything, and where rows can lie.
+        self.axes = [
+            {"x": _ends_of(ground, at), "y": _limits(ground, _means(beliefs), at)}
+            for at in (whole, ground.support if ground.support.any() else whole)
+        ]
+        self.x, self.y = self.axes[look.focus]["x"], self.axes[look.focus]["y"]
         known = [one.judged for one in beliefs if one.judged is not None]
         keys = list(dict.fromkeys(one.key for one in known))
         self.one_scale = not look.own_scale and len(keys) <= 1
@@ -129,27 +154,87 @@ class _Seen:
         return [low - room, high + 3.5 * room]
 
 
-def _limits(ground: Ground, means: Sequence[Array]) -> list[float]:
+def _means(beliefs: Sequence[Belief]) -> list[Array]:
+    return [one.loc for one in beliefs if one.loc is not None]
+
+
+def _ends_of(ground: Ground, at: Any) -> list[float]:
+    """Of x: with a little room beside the places where rows can lie."""
+    low, high = float(ground.x[at][0]), float(ground.x[at][-1])
+    room = _BESIDE * (high - low)
+    return [max(low - room, float(ground.x[0])), min(high + room, float(ground.x[-1]))]
+
+
+def _limits(ground: Ground, means: Sequence[Array], at: Any = slice(None)) -> list[float]:
     """Of y: the truth with its noise, and means unless they lead far away from it."""
-    spread = np.where(ground.support, _HEADROOM, 1.0) * ground.true_std
-    low, high = float((ground.true_mean - spread).min()), float((ground.true_mean + spread).max())
+    spread = (np.where(ground.support, _HEADROOM, 1.0) * ground.true_std)[at]
+    true = ground.true_mean[at]
+    low, high = float((true - spread).min()), float((true + spread).max())
     room = _FOLLOWED * (high - low)
-    every = np.concatenate([*means, [low, high]])
+    every = np.concatenate([*(mean[at] for mean in means), [low, high]])
     low, high = max(float(every.min()), low - room), min(float(every.max()), high + room)
     edge = 0.03 * (high - low)
     return [low - edge, high + edge]
 
 
 def _panel(one: Belief, seen: _Seen, behind: Sequence[Part], truth: Sequence[Part]) -> Part:
-    style = METHOD_STYLES[one.method]
+    style, bands = METHOD_STYLES[one.method], _bands(one, seen)
     return {
         "range": seen.y,
         "label": "y",
         "title": style.label,
         "note": one.note,
         "colour": style.colour,
-        "layers": [*behind, *_bands(one, seen), *truth, *_mean(one, seen)],
+        "layers": [*behind, *bands, *truth, *_mean(one, seen)],
         "below": _below(one, seen),
+        # What knobs of the bar change, and what they need: intervals.js.
+        "live": {"first": len(behind), "count": len(bands) + _NOISE_LINES, **_widths(one, seen)},
+    }
+
+
+def _widths(one: Belief, seen: _Seen) -> Part:
+    """A method's mean, stds and factors, from which its bands of any level are made."""
+    if one.widths is None:
+        return {}
+    widths, at = one.widths, seen.bands
+    found: Part = {"notes": list(widths.notes), "factors": list(widths.factors)}
+    if one.loc is None:
+        return found
+    found |= {"x": rounded(seen.ground.x[at]), "loc": rounded(one.loc[at])}
+    for name in ("total", "data", "knowledge"):
+        std = getattr(widths, name)
+        found[name] = None if std is None else rounded(std[at])
+    found["own"] = [
+        None if ends is None else [rounded(end[at]) for end in ends] for ends in widths.own
+    ]
+    return found
+
+
+def _live(beliefs: Sequence[Belief], seen: _Seen, bar: Bar) -> Part:
+    """What all panels share for knobs of the bar, as intervals.js reads it."""
+    ground, few = seen.ground, seen.lines
+    every = seen.look._replace(bands=_PARTS, width="{}")
+    spreads, place = [], 0
+    for panel, one in enumerate(beliefs):
+        place += one.loc is not None
+        if one.widths is not None and (one.data is not None or one.knowledge is not None):
+            parts = [v for v in (one.widths.data, one.widths.knowledge) if v is not None]
+            std = np.sqrt(np.sum(np.square(parts), axis=0))
+            spreads.append({"at": place, "panel": panel, "std": rounded(std[few])})
+        place += one.judged is not None
+    return {
+        "kind": "intervals",
+        "at": dict(bar.at),
+        "z": list(bar.n_std),
+        "widths": list(bar.widths),
+        "truth": {
+            "x": rounded(ground.x[few]),
+            "mean": rounded(ground.true_mean[few]),
+            "std": rounded(ground.true_std[few]),
+        },
+        "look": {"data": _DATA, "knowledge": _KNOWLEDGE, "edge": _EDGE, "noise": _NOISE},
+        "legend": _legend(beliefs, every, ground),
+        "spreads": spreads,
     }
 
 
@@ -241,9 +326,10 @@ def _legend(beliefs: Sequence[Belief], look: Look, ground: Ground) -> list[Part]
         ("knowledge", _KNOWLEDGE, "knowledge, outside it"),
     ):
         if has[part] and part in look.bands:
-            entries.append({"name": name, **area, "opacity": opacity})
+            entries.append({"name": name, **area, "opacity": opacity, "part": part})
     if any(one.outer is not None for one in shown) and "total" in look.bands:
-        entries.append({"name": "total", "kind": "line", "colour": colour, **_EDGE})
+        total = {"name": "total", "kind": "line", "colour": colour, **_EDGE}
+        entries.append({**total, "part": "total"})
     entries.append({"name": "true mean", "kind": "line", **_TRUTH})
     entries.append({"name": f"true {look.width}", "kind": "line", **_NOISE})
     entries.append({"name": "rows", "kind": "dots", **_INK, "opacity": 0.6})

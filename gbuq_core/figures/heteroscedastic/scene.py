@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
+from gbuq_core.figures.handles import LiveKnob
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -59,6 +62,31 @@ class Judged(NamedTuple):
     usual: float
 
 
+class Widths(NamedTuple):
+    """What a belief's bands are at each of a figure's levels; arrays are (n,) over the ground's x.
+
+    Attributes
+    ----------
+    total : ndarray
+        Std, before any factor.
+    data, knowledge : ndarray or None
+        The same; None for a part that the method does not have.
+    factors : tuple of float
+        Of the conformal step at each level.
+    own : tuple of (ndarray, ndarray) or None
+        Ends of the method's own interval of each level, where it has one.
+    notes : tuple of str
+        `Belief.note` without a conformal step, and then with it at each level.
+    """
+
+    total: Array
+    data: Array | None
+    knowledge: Array | None
+    factors: tuple[float, ...]
+    own: tuple[Ends | None, ...]
+    notes: tuple[str, ...]
+
+
 class Belief(NamedTuple):
     """What one method predicts; arrays are (n,) over the ground's x.
 
@@ -75,6 +103,8 @@ class Belief(NamedTuple):
     judged : Judged or None
     note : str
         At the right of the panel's title.
+    widths : Widths or None
+        For knobs in the picture's bar.
     """
 
     method: str
@@ -85,6 +115,7 @@ class Belief(NamedTuple):
     outer: Ends | None = None
     judged: Judged | None = None
     note: str = ""
+    widths: Widths | None = None
 
 
 class Look(NamedTuple):
@@ -100,6 +131,8 @@ class Look(NamedTuple):
         The same for the legend.
     logarithmic, own_scale : bool
         Of the scores.
+    focus : bool
+        Whether only where rows can lie is shown.
     """
 
     bands: tuple[str, ...] = ("data", "knowledge")
@@ -107,6 +140,27 @@ class Look(NamedTuple):
     width: str = "\u00b1 2 std"
     logarithmic: bool = False
     own_scale: bool = False
+    focus: bool = False
+
+
+class Bar(NamedTuple):
+    """Knobs of the picture's own bar, and what all their settings have in common.
+
+    Attributes
+    ----------
+    knobs : tuple of LiveKnob
+        Of the keys of `Look`'s parts: level, conformal, show_total, show_data, show_knowledge and
+        focus, or some of them.
+    at : mapping
+        Where each of them stands, also those that are left out.
+    n_std, widths : tuple
+        `Look.n_std` and `Look.width` at each level.
+    """
+
+    knobs: tuple[LiveKnob, ...]
+    at: Mapping[str, int | bool]
+    n_std: tuple[float, ...]
+    widths: tuple[str, ...]
 
 
 def pending(method: str, note: str) -> Belief:

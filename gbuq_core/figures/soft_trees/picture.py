@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.curves.parts import Part, band, line, rounded, stretches
+from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.theme import METHOD_STYLES
 
 Array = npt.NDArray[np.float64]
@@ -25,6 +26,7 @@ _INK = {"colour": "text", "opacity": 0.35, "size": 4.0}
 _PLACED_INK = {"colour": "text", "opacity": 0.85, "size": 7.0}
 _DATA_OPACITY, _KNOWLEDGE_OPACITY = 0.16, 0.42
 _FAINTER = 0.5  # bands behind functions, times
+_BESIDE, _ABOVE = 0.05, 0.15  # of the rows' width and height, where they alone are shown
 _COLUMNS = 4  # panels in a row, or 3 if there are more
 _LEVELS = 65535  # of a function's values
 _HINT = "Point at the picture, or use its arrow keys, to read values."
@@ -56,6 +58,18 @@ class Scene(NamedTuple):
     true_mean: Array | None = None
 
 
+class Moments(NamedTuple):
+    """A belief from some number of functions; arrays are (n,) over its x.
+
+    ``data`` and ``knowledge`` are variances.
+    """
+
+    loc: Array
+    data: Array
+    knowledge: Array
+    note: str = ""
+
+
 class Functions(NamedTuple):
     """What one method believes; arrays over its own x (n,), which need not be the scene's.
 
@@ -73,6 +87,10 @@ class Functions(NamedTuple):
         Variances.
     note : str
         At the right of the panel's title.
+    more : ndarray of shape (n_more, n), or None
+        For knobs in the picture's bar: all functions that can be drawn as lines.
+    moments : tuple of Moments
+        For them, too: one for each of `Bar.behind`.
     """
 
     method: str
@@ -82,6 +100,34 @@ class Functions(NamedTuple):
     data: Array
     knowledge: Array
     note: str = ""
+    more: Array | None = None
+    moments: tuple[Moments, ...] = ()
+
+
+class Bar(NamedTuple):
+    """Knobs of the picture's own bar, and what all their settings have in common.
+
+    Attributes
+    ----------
+    knobs : tuple of LiveKnob
+        Of the keys show, shown, draws and focus, or some of them.
+    at : mapping
+        Where each of them stands, also those that are left out.
+    shown, draws : tuple of int
+        The numbers of lines and of functions behind the bands that can be chosen.
+    behind : tuple of int
+        Numbers of functions behind the bands that were worked out, increasing. A larger number
+        comes from the page when its knob is let go.
+    focus : bool
+        Whether only where rows can lie is shown.
+    """
+
+    knobs: tuple[LiveKnob, ...]
+    at: Mapping[str, int | bool]
+    shown: tuple[int, ...]
+    draws: tuple[int, ...]
+    behind: tuple[int, ...]
+    focus: bool = False
 
 
 def functions_figure(
@@ -92,6 +138,7 @@ def functions_figure(
     place: bool = False,
     alt: str = "",
     height: int = 360,
+    bar: Bar | None = None,
 ) -> Curves:
     """Rows, functions, mean and bands of every method; without a method, the rows alone.
 
@@ -107,23 +154,33 @@ def functions_figure(
     alt : str
     height : int
         Pixels of a panel's plot on a wide page; several rows of panels share a little more.
+    bar : Bar or None
+        Knobs that the figure works out by itself while they are moved. Methods need ``more`` and
+        ``moments``.
     """
     facets = len(methods) if len(methods) <= _COLUMNS else _COLUMNS - 1
     rows_of_panels = -(-max(len(methods), 1) // max(facets, 1))
-    low, high = scene.y_range
-    shown = {"range": [float(low), float(high)], "label": "y"}
+    axes = [_axes(scene, False), _axes(scene, True)]
+    now = axes[bar is not None and bar.focus]
+    shown = {"range": now["y"], "label": "y"}
     behind = _hatches(scene) if methods else []
     before = _rows_and_truth(scene, _PLACED_INK if place else _INK)
-    panels: list[Part] = [
-        {
+    panels: list[Part] = []
+    n_read = 0  # of the values that can be read off
+    for one in methods:
+        belief = _belief(one, scene, show, n_std)
+        panel = {
             **shown,
             "title": METHOD_STYLES[one.method].label,
             "note": one.note,
             "colour": METHOD_STYLES[one.method].colour,
-            "layers": [*behind, *_belief(one, scene, show, n_std), *before, *_mean(one)],
+            "layers": [*behind, *belief, *before, *_mean(one)],
         }
-        for one in methods
-    ]
+        if bar is not None and one.moments:
+            places = {"first": len(behind), "count": len(belief)}
+            panel["live"] = {**places, **_for_knobs(one, scene, n_read)}
+        n_read += len(one.x) > 0
+        panels.append(panel)
     if not panels:
         panels = [{**shown, "title": "Rows", "colour": "text", "layers": [*behind, *before]}]
     spec = {
@@ -132,14 +189,88 @@ def functions_figure(
         "height": int(height if rows_of_panels == 1 else 1.15 * height / rows_of_panels),
         "hint": _PLACE_HINT if place else _HINT,
         "facets": max(facets, 1),
-        "x": {"range": [float(scene.x[0]), float(scene.x[-1])], "label": "x"},
+        "x": {"range": now["x"], "label": "x"},
         "panels": panels,
         "legend": _legend(methods, scene, show, n_std),
         "read": _read(scene, methods),
     }
+    if bar is not None:
+        spec["knobs"] = [knob.spec for knob in bar.knobs]
+        spec["focus"] = axes
+        spec["live"] = _live(methods, scene, n_std, bar)
     if place:
         spec["place"] = {"x": scene.x_rows.tolist(), "y": scene.y_rows.tolist()}  # come back
-    return Curves(spec)
+    return Curves(spec, () if bar is None else bar.knobs)
+
+
+def _axes(scene: Scene, focus: bool) -> Part:
+    """Of everything, or of where rows can lie with a little room beside them."""
+    low, high = (float(end) for end in scene.y_range)
+    left, right = float(scene.x[0]), float(scene.x[-1])
+    if focus and scene.support.any():
+        where = scene.x[scene.support]
+        room = _BESIDE * float(where[-1] - where[0])
+        left, right = max(left, float(where[0]) - room), min(right, float(where[-1]) + room)
+        inside = [scene.y_rows[(scene.x_rows >= left) & (scene.x_rows <= right)]]
+        if scene.true_mean is not None:
+            inside.append(scene.true_mean[scene.support])
+        found = np.concatenate(inside)
+        if len(found) and found.max() > found.min():
+            edge = _ABOVE * float(found.max() - found.min())
+            low, high = max(low, float(found.min()) - edge), min(high, float(found.max()) + edge)
+    return {"x": [left, right], "y": [low, high]}
+
+
+def _for_knobs(one: Functions, scene: Scene, place: int) -> Part:
+    """A method's moments for each number of functions, each sent once, and all its lines."""
+    assert one.more is not None
+    few = np.linspace(0, len(one.x) - 1, min(len(one.x), _BAND_X)).astype(np.int64)
+    sent: list[Moments] = []
+    which = []
+    for moments in one.moments:
+        same = (i for i, old in enumerate(sent) if np.array_equal(old.loc, moments.loc))
+        which.append(next(same, len(sent)))
+        if which[-1] == len(sent):
+            sent.append(moments)
+    colour = METHOD_STYLES[one.method].colour
+    return {
+        "x": rounded(one.x[few]),
+        "places": few.tolist(),
+        "moments": [
+            {
+                "loc": rounded(each.loc),
+                "data": rounded(each.data),
+                "knowledge": rounded(each.knowledge),
+            }
+            for each in sent
+        ],
+        "set": which,
+        "notes": [each.note for each in sent],
+        "most": len(one.more),
+        "sheaf": pack_sheaf(one.x, one.more, scene.y_range, colour, 1.0),
+        "read": place + (scene.true_mean is not None) if _on_grid(one, scene) else None,
+    }
+
+
+def _on_grid(one: Functions, scene: Scene) -> bool:
+    """Whether values can be read off as they are sent."""
+    return np.array_equal(one.x, scene.x)
+
+
+def _live(methods: Sequence[Functions], scene: Scene, n_std: float, bar: Bar) -> Part:
+    """What all panels share for knobs of the bar, as functions.js reads it."""
+    return {
+        "kind": "functions",
+        "at": dict(bar.at),
+        "shows": [{"functions": show != "bands", "bands": show != "functions"} for show in SHOWS],
+        "lines": list(bar.shown),
+        "draws": list(bar.draws),
+        "sets": list(bar.behind),
+        "n_std": n_std,
+        "opacity": {"data": _DATA_OPACITY, "knowledge": _KNOWLEDGE_OPACITY},
+        "fainter": _FAINTER,
+        "legend": _legend(methods, scene, "both", n_std),
+    }
 
 
 def unpack_sheaf(part: Part) -> tuple[Array, Array]:
@@ -249,10 +380,16 @@ def _legend(methods: Sequence[Functions], scene: Scene, show: Show, n_std: float
         entries.append({"name": "mean", "kind": "line", "colour": colour, "width": 2.4})
     if methods and show != "bands":
         entries.append(
-            {"name": "sampled functions", "kind": "line", "colour": colour, "width": 0.8}
+            {
+                "name": "sampled functions",
+                "kind": "line",
+                "colour": colour,
+                "width": 0.8,
+                "part": "functions",
+            }
         )
     if methods and show != "functions":
-        area = {"kind": "band", "colour": colour}
+        area = {"kind": "band", "colour": colour, "part": "bands"}
         entries.append({"name": f"data \u00b1 {n_std:g} std", **area, "opacity": _DATA_OPACITY})
         entries.append({"name": "knowledge, outside it", **area, "opacity": _KNOWLEDGE_OPACITY})
     if scene.true_mean is not None:

@@ -94,10 +94,24 @@ _FOREIGN = (
         group="page", help="Foreign rows are drawn and scored again, without retraining.",
     ),
 )  # fmt: skip
+SHOWN = (
+    Knob("show_data", "Data (light band)", "switch", True, group="picture"),
+    Knob("show_knowledge", "Knowledge (dark rim)", "switch", True, group="picture"),
+    Knob("show_total", "Total (outline)", "switch", False, group="picture"),
+)
+LEVEL = Knob(
+    "level", "Level of the bands", "ladder", _DEFAULT.level, group="picture", choices=LEVELS,
+)  # fmt: skip
+CONFORMAL = Knob(
+    "conformal", "Conformal", "switch", False, group="picture",
+    help="Multiplies every std by one factor so that intervals hold their level. The factor "
+    "comes from 1,000 held-out rows.",
+)  # fmt: skip
+FOCUS = Knob(
+    "focus", "Only where rows are", "switch", False, group="picture",
+    help="Shows x from 0 to 10 alone, where all training rows are.",
+)  # fmt: skip
 _VIEW = (
-    Knob("show_total", "Total (outline)", "switch", False, group="page"),
-    Knob("show_data", "Data (light band)", "switch", True, group="page"),
-    Knob("show_knowledge", "Knowledge (dark rim)", "switch", True, group="page"),
     Knob(
         "score", "Score below", "choice", SCORES[_DEFAULT.score].label,
         choices=tuple(_SCORE_LABELS), group="page",
@@ -111,21 +125,12 @@ _VIEW = (
     ),
     Knob("log", "Logarithmic score", "switch", False, group="page"),
     Knob("own_scale", "Own scale for each score", "switch", False, group="page"),
-    Knob(
-        "level", "Level of the bands", "ladder", _DEFAULT.level, group="page",
-        choices=LEVELS,
-    ),
-    Knob(
-        "conformal", "Conformal", "switch", False, group="page",
-        help="Multiplies every std by one factor so that intervals hold their level. The factor "
-        "comes from 1,000 held-out rows.",
-    ),
 )  # fmt: skip
 SORT = Knob("sort", "Sorted by", "choice", SORTS[0], choices=SORTS, group="page", plain=True)
 
 STATE = PageState(
     key="heteroscedastic",
-    knobs=(*_DATA, *_METHOD, *_FOREIGN, *_VIEW, SORT),
+    knobs=(*_DATA, *_METHOD, *_FOREIGN, *_VIEW, LEVEL, *SHOWN, CONFORMAL, FOCUS, SORT),
     presets=(
         Preset(
             "Paper settings",

@@ -14,10 +14,12 @@ from gbuq_core.experiments.heteroscedastic.data import HeteroscedasticData, data
 from gbuq_core.experiments.heteroscedastic.fit import (
     HeteroscedasticView,
     fit_heteroscedastic,
+    level_intervals,
     view_heteroscedastic,
 )
 from gbuq_core.experiments.heteroscedastic.models import estimate_heteroscedastic_seconds
 from gbuq_core.experiments.heteroscedastic.plan import (
+    LEVELS,
     METHODS,
     PARTS,
     SCORES,
@@ -28,22 +30,27 @@ from gbuq_core.experiments.heteroscedastic.plan import (
 )
 from gbuq_core.experiments.heteroscedastic.words import describe_data
 from gbuq_core.figures.curves import Curves
+from gbuq_core.figures.handles import live_knob
 from gbuq_core.figures.heteroscedastic.picture import heteroscedastic_figure
 from gbuq_core.figures.heteroscedastic.scene import (
     USUAL,
+    Bar,
     Belief,
     Ends,
     Ground,
     Judged,
     Look,
+    Widths,
     pending,
 )
 from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.presentation import short
 from pages._ui.curves import show_curves
+from pages._ui.heteroscedastic.controls import CONFORMAL, FOCUS, LEVEL, SHOWN
 from pages._ui.notices import show_notice
 from pages._ui.side_by_side import Shown, SideBySide, say_problems
 
+_STALE = "previous settings"
 _STATES = {"cancelled": "cancelled", "failed": "no result"}  # of a panel without a prediction
 
 
@@ -90,14 +97,42 @@ def figure_of(
     beliefs = [_belief(one, settings) for one in shown]
     look = Look(
         settings.bands,
-        NormalDist().inv_cdf(0.5 + settings.level / 2.0),
-        f"{100 * settings.level:g} %",
+        _n_std(settings.level),
+        _percent(settings.level),
         values.log,
         values.own_scale,
+        values.focus,
     )
     ground = ground_of(data, settings)
     words = " ".join([describe_data(settings), *(_say(one, ground) for one in beliefs)])
-    return heteroscedastic_figure(ground, beliefs, look, alt=words)
+    return heteroscedastic_figure(ground, beliefs, look, alt=words, bar=bar_of(values))
+
+
+def bar_of(values: SimpleNamespace) -> Bar:
+    """The knobs above the panels, which the browser works out while they are moved."""
+    knobs = tuple(
+        live_knob(knob, getattr(values, knob.key), label=label, texts=texts)
+        for knob, label, texts in (
+            (LEVEL, "Level", [_percent(level) for level in LEVELS]),
+            *((knob, "", ()) for knob in SHOWN),
+            (CONFORMAL, "", ()),
+            (FOCUS, "", ()),
+        )
+    )
+    return Bar(
+        knobs,
+        {knob.key: knob.value for knob in knobs},
+        tuple(map(_n_std, LEVELS)),
+        tuple(map(_percent, LEVELS)),
+    )
+
+
+def _n_std(level: float) -> float:
+    return NormalDist().inv_cdf(0.5 + level / 2.0)
+
+
+def _percent(level: float) -> str:
+    return f"{100 * level:g} %"
 
 
 def _say(one: Belief, ground: Ground) -> str:
@@ -147,8 +182,22 @@ def _belief(one: Shown, settings: HeteroscedasticSettings) -> Belief:
         _ends(view.inner_lower, view.inner_upper) if has_knowledge else outer,
         outer,
         _judged(view, settings.score),
-        note_of(view, settings) if one.answer.fresh else "previous settings",
+        note_of(view, settings) if one.answer.fresh else _STALE,
+        _widths(one, settings),
     )
+
+
+def _widths(one: Shown, settings: HeteroscedasticSettings) -> Widths:
+    """The bands of every level, with and without the conformal step."""
+    view, found = one.view, level_intervals(one.fit, settings)
+    notes = [note_of(view, replace(settings, conformal=False))]
+    wrapped = replace(settings, conformal=True)
+    notes += [note_of(replace(view, factor=factor), wrapped) for factor in found.factors]
+    std = {part: np.sqrt(getattr(view, part)) if part in view.parts else None for part in PARTS}
+    return Widths(
+        np.sqrt(view.total), std["data"], std["knowledge"], found.factors, found.own,
+        tuple(notes) if one.answer.fresh else (_STALE,) * len(notes),
+    )  # fmt: skip
 
 
 def _ends(lower: np.ndarray | None, upper: np.ndarray | None) -> Ends | None:
@@ -205,7 +254,7 @@ def show_costs(settings: HeteroscedasticSettings, shown: Sequence[Shown]) -> Non
     """What the fits took, and what slow methods would take that are not chosen."""
     parts = PAGE.costs(settings, shown)
     parts.append(
-        f"{USUAL} % of in-distribution rows score below the dotted line. The controls under "
-        "Foreign rows and View update the picture without retraining."
+        f"{USUAL} % of in-distribution rows score below the dotted line. The controls above the "
+        "picture and under Foreign rows and View update it without retraining."
     )
     st.caption(" ".join(parts))

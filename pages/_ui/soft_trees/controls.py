@@ -136,21 +136,27 @@ _METHOD = (
         when=_with("xbart"),
     ),
 )  # fmt: skip
+SHOW = Knob(
+    "show", "Show", "choice", "both", choices=tuple(_SHOW_LABELS), group="picture",
+    help="Sampled functions, bands of data and knowledge uncertainty, or both.",
+)  # fmt: skip
+SHOWN = Knob(
+    "shown", "Functions drawn as lines", "ladder", _DEFAULT.shown, group="picture",
+    choices=(1, 3, 5, 10, 20, 30, 50, 100), when=lambda values: values["show"] != "bands",
+    help="How many functions are shown.",
+)  # fmt: skip
+DRAWS = Knob(
+    "draws", "Functions behind the bands", "ladder", _DEFAULT.draws, group="picture",
+    choices=(10, 20, 50, 100, 200, 500),
+    help="Bands and scores follow from this many functions. A Gaussian process needs none.",
+)  # fmt: skip
+FOCUS = Knob(
+    "focus", "Only where rows are", "switch", False, group="picture",
+    help="Shows only the range of x that has training rows.",
+)  # fmt: skip
+# At places of "show", for the bar: both, functions.
+WITH_LINES = {"show": (0, 1)}
 _VIEW = (
-    Knob(
-        "show", "Show", "choice", "both", choices=tuple(_SHOW_LABELS), group="view",
-        help="Sampled functions, bands of data and knowledge uncertainty, or both. Changing this "
-        "does not retrain.",
-    ),
-    Knob(
-        "shown", "Functions drawn as lines", "ladder", _DEFAULT.shown, group="view",
-        choices=(1, 3, 5, 10, 20, 30, 50, 100), when=lambda values: values["show"] != "bands",
-        help="How many functions are shown. Changing this does not retrain.",
-    ),
-    Knob(
-        "draws", "Functions behind the bands", "ladder", _DEFAULT.draws, group="view",
-        choices=(10, 20, 50, 100, 200, 500),
-    ),
     Knob(
         "draw_seed", "Seed of the draws", "integer", 0, 0, 30, step=1, group="view",
         help="Draws other functions from the same posterior. Changing this does not retrain.",
@@ -189,7 +195,21 @@ _PAPER_VALUES = {
 }
 STATE = PageState(
     key="soft_trees",
-    knobs=(*_DATA, *_METHOD, *_VIEW, POINTS, WHOSE, TREE, DRAW, PLAY, FOREIGN),
+    knobs=(
+        *_DATA,
+        *_METHOD,
+        *_VIEW,
+        SHOW,
+        SHOWN,
+        DRAWS,
+        FOCUS,
+        POINTS,
+        WHOSE,
+        TREE,
+        DRAW,
+        PLAY,
+        FOREIGN,
+    ),
     presets=(
         Preset(
             "Your points",
@@ -247,6 +267,11 @@ def settings_of(values: SimpleNamespace) -> SoftTreesSettings:
 def show_of(values: SimpleNamespace) -> str:
     """What the panels show, in the figure's words."""
     return _SHOW_LABELS[values.show]
+
+
+def label_of_show(show: str) -> str:
+    """The same the other way round."""
+    return _label_of(_SHOW_LABELS, show)
 
 
 def rank_data_of(values: SimpleNamespace) -> str:

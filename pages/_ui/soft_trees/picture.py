@@ -10,6 +10,7 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from gbuq_core.errors import GbuqError
@@ -21,9 +22,9 @@ from gbuq_core.experiments.soft_trees.data import (
 )
 from gbuq_core.experiments.soft_trees.fit import (
     SoftTreesRun,
-    SoftTreesView,
     data_of,
     fit_soft_trees,
+    moments_by_draws,
     view_soft_trees,
 )
 from gbuq_core.experiments.soft_trees.models import estimate_soft_trees_seconds
@@ -36,21 +37,36 @@ from gbuq_core.experiments.soft_trees.plan import (
 )
 from gbuq_core.experiments.soft_trees.words import describe_data
 from gbuq_core.figures.curves import Curves
-from gbuq_core.figures.soft_trees.picture import Functions, functions_figure, pending
+from gbuq_core.figures.handles import live_knob
+from gbuq_core.figures.soft_trees.picture import (
+    Bar,
+    Functions,
+    Moments,
+    functions_figure,
+    pending,
+)
 from gbuq_core.figures.soft_trees.strips import scene_from
+from gbuq_core.knobs import Knob
 from pages._ui.controls import draw_knob
 from pages._ui.curves import Carry, Placed, show_curves
 from pages._ui.jobs_glue import ask
+from pages._ui.kept import keep_only, kept
 from pages._ui.live_sliders import LIVE_SECONDS, carried, carry, follow
 from pages._ui.notices import show_notice
 from pages._ui.side_by_side import Shown, SideBySide, say_problems
 from pages._ui.soft_trees.controls import (
     COMPARISONS,
+    DRAWS,
+    FOCUS,
     FOLLOWED,
     POINTS,
     REFUSED,
+    SHOW,
+    SHOWN,
     STATE,
+    WITH_LINES,
     clear_points,
+    label_of_show,
     place,
     points_of,
     settings_of,
@@ -58,6 +74,9 @@ from pages._ui.soft_trees.controls import (
 )
 
 _HEIGHT = 370
+_AHEAD = "soft-trees-ahead:"  # what is kept of each method
+MOST_AHEAD = 100  # functions that are drawn for knobs before they are moved
+_STALE = "previous settings"
 _STATES = {"cancelled": "cancelled", "failed": "no result"}  # of a panel without functions
 
 
@@ -89,7 +108,8 @@ def draw_picture(
     refusals: Sequence[str],
 ) -> None:
     """The panels, and below them what is missing."""
-    figure = figure_of(settings, shown, show_of(values), settings.data == OWN)
+    own = settings.data == OWN
+    figure = figure_of(settings, shown, show_of(values), own, values.focus, int(values.draws))
     follow(STATE, values, FOLLOWED, partial(_draw_panels, figure))
     if settings.data == OWN:
         _draw_points(settings)
@@ -104,7 +124,8 @@ def _draw_panels(figure: Curves, values: SimpleNamespace, moving: bool) -> bool:
         settings = settings_of(values)
         answers = ask(PAGE.requests(settings), LIVE_SECONDS, others=COMPARISONS)
         shown = PAGE.views(settings, answers)
-        figure = figure_of(settings, shown, show_of(values), settings.data == OWN)
+        own, draws = settings.data == OWN, int(values.draws)
+        figure = figure_of(settings, shown, show_of(values), own, values.focus, draws, False)
         done = all(one.fresh or one.problem for one in shown)
     if "place" in figure.spec:
         points = Carry(carried(STATE), not done, _carry_points)
@@ -120,38 +141,99 @@ def _carry_points(seq: int, points: Placed) -> None:
 
 
 def figure_of(
-    settings: SoftTreesSettings, shown: Sequence[Shown], show: Any = "both", own: bool = False
+    settings: SoftTreesSettings,
+    shown: Sequence[Shown],
+    show: Any = "both",
+    own: bool = False,
+    focus: bool = False,
+    draws: int | None = None,
+    ahead: bool = True,
 ) -> Curves:
-    """The picture for today's rows; until one method is trained on them, the previous picture."""
+    """The picture for today's rows; until one method is trained on them, the previous picture.
+
+    ``ahead`` says whether other settings of its own knobs are worked out, too.
+    """
     data = data_of(settings)
     if shown and not any(_belongs(one, settings) for one in shown):
         old = next((one.fit for one in shown if one.fit is not None), None)
         if old is not None:
             data, settings = old.data, replace(settings, **_data_of_plan(old.plan))
-    methods = [_functions(one, settings, data) for one in shown]
+    bar = bar_of(settings, show, focus, draws)
+    keep_only(_AHEAD, {_AHEAD + one.answer.slot for one in shown})
+    if not ahead:
+        bar = bar._replace(behind=())
+    methods = [_functions(one, settings, data, bar.behind) for one in shown]
     said = (f"{METHODS[m.method].label}: {m.note}." for m in methods if m.note)
     words = " ".join([describe_data(data), *said])
     return functions_figure(
-        scene_from(data), methods, show, place=own and data.key == OWN, alt=words, height=_HEIGHT
+        scene_from(data),
+        methods,
+        show,
+        place=own and data.key == OWN,
+        alt=words,
+        height=_HEIGHT,
+        bar=bar if any(len(one.x) for one in methods) else None,
     )
 
 
-def _functions(one: Shown, settings: SoftTreesSettings, data: SoftTreesData) -> Functions:
+def bar_of(settings: SoftTreesSettings, show: Any, focus: bool, draws: int | None) -> Bar:
+    """The knobs above the panels, which the browser works out while they are moved."""
+    knobs = (
+        live_knob(SHOW, label_of_show(show)),
+        live_knob(SHOWN, _nearest(SHOWN, settings.shown), label="Lines", needs=WITH_LINES),
+        live_knob(DRAWS, _nearest(DRAWS, settings.draws if draws is None else draws)),
+        live_knob(FOCUS, focus),
+    )
+    # As many as a drag can show at once: more are drawn when the knob is let go.
+    most = max(settings.draws, MOST_AHEAD)
+    behind = {max(each, line) for each in DRAWS.choices for line in SHOWN.choices}
+    return Bar(
+        knobs,
+        {knob.key: knob.value for knob in knobs},
+        SHOWN.choices,
+        DRAWS.choices,
+        tuple(sorted(count for count in behind if count <= most)),
+        focus,
+    )
+
+
+def _nearest(knob: Knob, value: int) -> int:
+    found: int = min(knob.choices, key=lambda choice: abs(choice - value))
+    return found
+
+
+def _functions(
+    one: Shown, settings: SoftTreesSettings, data: SoftTreesData, behind: tuple[int, ...]
+) -> Functions:
     method = one.answer.slot
     if one.view is None or not _belongs(one, settings):
         state = "no result" if one.problem else _STATES.get(one.answer.state, "training")
         return pending(method, state)
     view = one.view
-    note = spread_note(view, data) if one.answer.fresh else "previous settings"
+    fresh = one.answer.fresh
+    note = spread_note(view.knowledge, data) if fresh else _STALE
     lines = view.functions[: settings.shown]
-    return Functions(method, view.x, lines, view.loc, view.data, view.knowledge, note)
+    if not behind:
+        return Functions(method, view.x, lines, view.loc, view.data, view.knowledge, note)
+    more, each = kept(
+        _AHEAD + method, [one.fit], (behind, settings.draw_seed),
+        lambda: moments_by_draws(one.fit, settings, behind),
+    )  # fmt: skip
+    moments = tuple(
+        Moments(m.loc, m.data, m.knowledge, spread_note(m.knowledge, data) if fresh else _STALE)
+        for m in each
+    )
+    return Functions(
+        method, view.x, lines, view.loc, view.data, view.knowledge, note,
+        more[: SHOWN.choices[-1]], moments,
+    )  # fmt: skip
 
 
-def spread_note(view: SoftTreesView, data: SoftTreesData) -> str:
+def spread_note(knowledge: np.ndarray, data: SoftTreesData) -> str:
     """How wide functions spread where there are no rows, relative to where there are."""
-    if len(data.support) != len(view.x):
+    if len(data.support) != len(knowledge):
         return ""
-    std = view.knowledge**0.5
+    std = knowledge**0.5
     inside, outside = (float(std[where].mean()) if where.any() else math.nan
                        for where in (data.support, ~data.support))  # fmt: skip
     if not (math.isfinite(inside) and math.isfinite(outside) and inside > 0):
@@ -205,5 +287,5 @@ def show_costs(settings: SoftTreesSettings, shown: Sequence[Shown]) -> None:
     parts = PAGE.costs(settings, shown)
     notes = [note for one in shown if one.view is not None for note in one.view.notes]
     parts += dict.fromkeys(notes)
-    parts.append("The controls under View update the picture without retraining.")
+    parts.append("The controls above the picture and under View update it without retraining.")
     st.caption(" ".join(parts))

@@ -1,0 +1,59 @@
+// Knobs of the view, which the figure works out by itself while they move.
+//
+// A specification with `knobs` (handles/knobs.js) is what its server drew for their `value`s; `live`
+// holds what every other setting needs. `live.kind` names what works it out: LIVE[kind] takes the
+// specification and where the knobs stand, and returns the specification of that setting. With
+// `focus` ([{ x, y }, { x, y }]: everything, rows) a switch of that name chooses the axes.
+
+const LIVE = {};
+
+Object.assign(CurvesView.prototype, {
+  // The specification as the knobs of its bar stand.
+  worked(given) {
+    this.served = given;
+    if (!given.knobs) {
+      this.knobBar?.destroy();
+      this.knobBar = null;
+      return given;
+    }
+    this.knobBar ??= this.barAbove();
+    this.knobBar.update(given.knobs);
+    return this.reworked();
+  },
+
+  barAbove() {
+    const bar = new KnobBar(this.root, {
+      move: () => this.rework(),
+      set: (values) => { if (this.send) this.send({ knobs: values }); },
+    });
+    this.svg.before(bar.root);
+    return bar;
+  },
+
+  reworked() {
+    const { served: given } = this;
+    const { values } = this.knobBar;
+    const moved = given.knobs.some(({ key, value }) => values[key] !== value);
+    if (!moved) return given;
+    const spec = given.live ? LIVE[given.live.kind](given, values) : given;
+    return given.focus && 'focus' in values ? focusedOn(spec, given.focus[Number(values.focus)]) : spec;
+  },
+
+  rework() {
+    const spec = this.reworked();
+    this.keepStretch(this.spec, spec);
+    this.spec = spec;
+    this.draw();
+  },
+});
+
+function focusedOn(spec, { x, y }) {
+  const panels = spec.panels.map((panel) => ({ ...panel, range: y }));
+  return { ...spec, x: { ...spec.x, range: x }, panels };
+}
+
+// The layers of a panel with those that its knobs change put in the place of what the server drew.
+function withLayers(panel, layers) {
+  const { first, count } = panel.live;
+  return { ...panel, layers: panel.layers.toSpliced(first, count, ...layers) };
+}
