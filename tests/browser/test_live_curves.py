@@ -115,9 +115,14 @@ def test_every_level_and_part_of_intervals_is_what_python_draws(page):
 
     cases = [
         defaults(
-            noise_controls.STATE, level=level, conformal=conformal, focus=i % 2 == 1,
-            show_data=bool(i & 1), show_knowledge=bool(i & 2), show_total=bool(i & 4),
-        )  # fmt: skip
+            noise_controls.STATE,
+            level=level,
+            conformal=conformal,
+            focus=i % 2 == 1,
+            show_data=bool(i & 1),
+            show_knowledge=bool(i & 2),
+            show_total=bool(i & 4),
+        )
         for level in noise_ui.LEVELS
         for conformal in (False, True)
         for i in range(8)
