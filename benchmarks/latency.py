@@ -101,6 +101,11 @@ def radio(key: str) -> str:
     return f".st-key-{key} input[type=radio]:checked"
 
 
+def live(key: str) -> str:
+    """What takes the keys of a knob in a picture's own bar."""
+    return f"[data-knob={key}] :is(input, select)"
+
+
 COURSE, SOFT = "neighbours-course", "soft-trees-functions"
 CLOCKS = "two-clocks-band"
 DIAL = f".st-key-{CLOCKS} input[type=range] >> nth=1"
@@ -130,7 +135,7 @@ CONTROLS = (
     ),
     Control("/neighbours", "trees that count", slider("tau"), CURVES, COURSE, 200.0),
     Control("/soft_trees", "seed of the draws", slider("draw_seed"), CURVES, SOFT, 200.0, MOVES),
-    Control("/soft_trees", "functions drawn", slider("shown"), CURVES, SOFT, 200.0),
+    Control("/soft_trees", "functions drawn", live("shown"), CURVES, SOFT, 200.0),
     Control(
         "/soft_trees?methods=VST&shown=100&draw_seed=3",
         "seed, 100 functions",
@@ -141,11 +146,9 @@ CONTROLS = (
     ),
     Control("/soft_trees", "draw of the tree", slider("draw"), CANVAS, "soft-tree", 200.0, MOVES),
     Control("/heteroscedastic", "foreign rows from", slider("left_from"), CURVES, HETERO, 200.0),
-    Control("/heteroscedastic", "level of the bands", slider("level"), CURVES, HETERO, 200.0),
-    Control("/heteroscedastic", "total", switch("show_total"), CURVES, HETERO, 150.0, ("Space",)),
-    Control(
-        "/heteroscedastic", "conformal", switch("conformal"), CURVES, HETERO, 200.0, ("Space",)
-    ),
+    Control("/heteroscedastic", "level of the bands", live("level"), CURVES, HETERO, 200.0),
+    Control("/heteroscedastic", "total", live("show_total"), CURVES, HETERO, 150.0, ("Space",)),
+    Control("/heteroscedastic", "conformal", live("conformal"), CURVES, HETERO, 200.0, ("Space",)),
     Control("/novelty", "ranks or values", radio("show"), CANVAS, MAPS, 200.0, MOVES),
     Control("/novelty", "leaves drawn", slider("drawn"), CANVAS, MAPS, 200.0),
     Control(
