@@ -109,7 +109,7 @@ def _claim_of_trapping(scores: SamplerScores, race: GaussiansRun) -> Claim:
         f"{digits(scores.mode_changes)} times: {said}.",
         verdict,
         f"{_TRAPPED.text} It must visit one.",
-        f"{visited:g} modes",
+        f"{visited:g} mode{'s' * (visited != 1)}",
         "trapped",
         "SGLD is trapped",
     )
@@ -175,7 +175,7 @@ def _claim_of_cycles(run: SamplerRun, scores: SamplerScores, race: GaussiansRun)
         f"with an occupancy error of {digits(scores.occupancy_error)}.",
         verdict,
         f"{_EXPLORES.text} At least half as many samples as the target's own must lie in modes.",
-        f"{visited:g} modes",
+        f"{visited:g} mode{'s' * (visited != 1)}",
         f"cycles:{run.sampler}",
         f"{label} finds 7 to 8 modes",
     )
