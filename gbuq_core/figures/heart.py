@@ -145,7 +145,7 @@ def _live(methods: Sequence[Maps], moving: Sequence[Moving], frames: npt.NDArray
 _NOT_AVAILABLE = (Marker(1.5, 4.0, "not available", "cross"),)
 
 # Pixels of a map, so that two rows of panels fit on the first screen of a laptop.
-_HEIGHTS = {1: 300, 2: 216, 3: 171}
+_HEIGHTS = {1: 300, 2: 188, 3: 142}
 
 
 class _Limits(NamedTuple):
