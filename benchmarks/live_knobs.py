@@ -36,7 +36,7 @@ MEMBERS = "globalThis.gbuqMembers?.size > 0"  # sent after everything else
 # Moves a knob in every frame; resolves with the times at which the picture was drawn.
 _DRAG = """async ([root, control, seconds]) => {
   const times = [];
-  const watched = root.dataset.draws === undefined ? root.querySelector('svg') : root;
+  const watched = root.dataset.draws === undefined ? root.querySelector(':scope > svg') : root;
   const what = watched === root
     ? { attributes: true, attributeFilter: ['data-draws'] }
     : { childList: true, subtree: true, attributes: true };
@@ -78,6 +78,10 @@ class LiveCase(NamedTuple):
 
 _SPIRAL = "spiral?methods=SGLB&methods=virtual+SGLB&methods=cSGLB"
 _HEART = "heart?methods=SGB&methods=SGLB&methods=virtual+SGLB"
+_NOISE = (
+    "heteroscedastic?methods=MACAU+%28linear%29&methods=MACAU+%28basic%29&methods=Random+forest"
+)
+_FUNCTIONS = "soft_trees?methods=VST&methods=SGLB&methods=Gaussian+process"
 LIVE = (
     *(
         LiveCase(_SPIRAL, knob, "spiral", ready=MEMBERS)
@@ -86,6 +90,14 @@ LIVE = (
     *(
         LiveCase(_HEART, knob, "heart", ready=MEMBERS)
         for knob in ("step", "start", "shown", "unit", "log", "scale")
+    ),
+    *(
+        LiveCase(_NOISE, knob, "heteroscedastic-panels", ".gbuq-curves")
+        for knob in ("level", "show_total", "conformal", "focus")
+    ),
+    *(
+        LiveCase(_FUNCTIONS, knob, "soft-trees-functions", ".gbuq-curves")
+        for knob in ("shown", "draws", "show", "focus")
     ),
 )
 
