@@ -1,12 +1,14 @@
 """A paper's statements on a page: verdict chips at the picture, and the statements with numbers.
 
 Where a page gives its `SeedStudy`, each statement is also checked with ten seeds in the background,
-when the page has been still for a moment. Nothing else waits for this.
+when the page has been still for a moment. Nothing else waits for this. A server that starts with
+``GBUQ_SEEDS=asked`` in its environment checks them when a reader presses a button.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from html import escape
 from typing import Any
@@ -34,6 +36,8 @@ from pages._ui.jobs_glue import (
 
 _STILL_SECONDS = 2.0  # a page is left alone for so long before its seeds run
 _DRAWN = "_seeds_drawn"  # session key: the page was drawn, and left alone since then if it is gone
+_ASKED = "_seeds_asked"  # session key: what a reader asked for
+_STARTS = os.environ.get("GBUQ_SEEDS") != "asked"  # by themselves
 _MARKS = {"holds": "\u25cf", "partly": "\u25d0", "does not hold": "\u25cb"}
 _MARKS["more than claimed"] = "\u25b2"
 _LEGEND = ", ".join(f"{mark} {verdict}" for verdict, mark in _MARKS.items())
@@ -154,6 +158,7 @@ def _over_seeds(study: SeedStudy, plan: SeedPlan) -> Answer:
         plan.seconds,
     )
     answer = ask_in_background(request, start=False)
+    asked = _STARTS or st.session_state.get(_ASKED) == request.key
     how = ""
     if plan.quicker:
         how = (
@@ -167,10 +172,18 @@ def _over_seeds(study: SeedStudy, plan: SeedPlan) -> Answer:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption("The seeds were stopped.", width="content")
             st.button("Run 10 seeds", key="_seeds_again", on_click=start_again, args=(BACKGROUND,))
+    elif not asked:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(f"This server waits until it is asked.{how}", width="content")
+            st.button("Run 10 seeds", key="_seeds_ask", on_click=_ask, args=(request.key,))
     else:
         st.session_state[_DRAWN] = True
         _watch(request, how)
     return answer
+
+
+def _ask(key: Hashable) -> None:
+    st.session_state[_ASKED] = key
 
 
 @st.fragment(run_every=_STILL_SECONDS)

@@ -77,11 +77,11 @@ _CSS = """
 [data-testid="stMain"]:has(.st-key-note-stale) .st-key-results { opacity: 0.4; }
 /* Verdicts in a few words at the picture, and a dot for each seed below a statement. Marks differ
    in shape, too. */
-.gbuq-chips { display: flex; flex-wrap: wrap; gap: 0.4rem 0.6rem; align-items: center;
-  font-size: 0.9rem; min-height: 1.9rem; }
+.gbuq-chips { display: flex; flex-wrap: wrap; gap: 0.4rem 0.5rem; align-items: center;
+  font-size: 0.8125rem; min-height: 1.9rem; }
 .gbuq-chips a.gbuq-chip { border-radius: 1rem;
   border: 1px solid color-mix(in srgb, currentColor 35%, transparent);
-  padding: 0.1rem 0.7rem; color: inherit; text-decoration: none; }
+  padding: 0.1rem 0.55rem; color: inherit; text-decoration: none; }
 .gbuq-chips a.gbuq-chip:is(:hover, :focus-visible) { text-decoration: underline; }
 .gbuq-seeds { font-size: 0.875rem; scroll-margin-top: 16rem; opacity: 0.85; }
 .gbuq-seeds .gbuq-dots { letter-spacing: 0.15rem; font-size: 1.05rem; }

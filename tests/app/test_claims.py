@@ -56,6 +56,15 @@ def test_a_chip_leads_to_its_statement_and_seeds_wait_for_a_still_page():
     assert not at.exception
 
 
+def test_a_server_may_wait_until_it_is_asked_for_seeds(monkeypatch):
+    monkeypatch.setattr(claims, "_STARTS", False)
+    at = AppTest.from_function(page).run()
+    assert any("waits until it is asked" in caption.value for caption in at.caption)
+    at.button(key="_seeds_ask").click().run()
+    assert any("in a moment" in caption.value for caption in at.caption)
+    assert not at.exception
+
+
 def test_seeds_are_counted_with_a_dot_each(monkeypatch):
     started = jobs_glue.ask_in_background
     monkeypatch.setattr(claims, "ask_in_background", lambda request, start: started(request))

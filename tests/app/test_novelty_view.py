@@ -6,7 +6,7 @@ from gbuq_core.experiments.novelty.edits import edit_of
 from pages._ui import style
 from pages._ui.novelty import edits as novelty_edits
 from pages._ui.novelty import scorecard as novelty_scorecard
-from tests.app.novelty_page import CORNER, ERASED, move, open_novelty, settle
+from tests.app.novelty_page import ERASED, LEFT, move, open_novelty, settle
 
 
 def test_knobs_of_the_view_check_no_claim_again(monkeypatch):
@@ -37,7 +37,7 @@ def test_the_edits_are_no_control_that_anybody_sees():
 
 def test_a_lasso_points_to_its_question_once():
     at = open_novelty()
-    edit = edit_of("flip", CORNER)
+    edit = edit_of("flip", LEFT)
     at.session_state[novelty_edits._WAITING] = at.session_state[novelty_edits._TOLD] = edit
     at.run()
     assert [one.value for one in at.toast] == [

@@ -115,11 +115,11 @@ def _healthy(url: str) -> bool:
         return False
 
 
-def start_server(app: Path, home: Path) -> tuple[subprocess.Popen, str]:
+def start_server(app: Path, home: Path, **variables: str) -> tuple[subprocess.Popen, str]:
     """Start ``streamlit run app`` on a free loopback port and wait until it answers."""
     home.mkdir(parents=True, exist_ok=True)
     environment = {k: v for k, v in os.environ.items() if not k.startswith("STREAMLIT_")}
-    environment |= {"HOME": str(home), "PYTHONPATH": str(REPOSITORY)}
+    environment |= {"HOME": str(home), "PYTHONPATH": str(REPOSITORY)} | variables
     for _ in range(3):  # another process may take the port first
         port = _free_port()
         command = [sys.executable, "-m", "streamlit", "run", str(app)]
@@ -158,7 +158,9 @@ def serve(tmp_path_factory, request) -> Iterator[Callable[[Path], str]]:
         if app not in running or running[app][0].poll() is not None:
             if app == REPOSITORY / "app.py":
                 request.getfixturevalue("compiled_kernels")
-            running[app] = start_server(app, tmp_path_factory.mktemp("home"))
+            # Fits that nobody asked for would take the time of the other tests.
+            home = tmp_path_factory.mktemp("home")
+            running[app] = start_server(app, home, GBUQ_SEEDS="asked")
         return running[app][1]
 
     yield url_of

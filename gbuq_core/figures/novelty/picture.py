@@ -268,7 +268,7 @@ def _sheet(
         y_label=ground.y_label,
         x_extent=ground.x_extent,
         y_extent=ground.y_extent,
-        panel_height=300 if rows == 1 else 205,
+        panel_height=300 if rows == 1 else 193,
         outline_label=outline_label,
         markers=markers,
         alt=alt,
