@@ -37,11 +37,13 @@ _CSS = """
 [data-testid="stMarkdownContainer"] th { font-weight: 500; opacity: 0.75; }
 /* A table of six columns fits a phone. */
 @media (max-width: 480px) {
-  /* Chips stand in one row that is swiped, so that the picture stays on the first screen. */
-  .gbuq-chips { flex-wrap: nowrap !important; overflow-x: auto; }
-  .gbuq-chips > * { flex: none; }
   [data-testid="stMarkdownContainer"] table { font-size: 0.84em; }
   [data-testid="stMarkdownContainer"] :is(th, td) { padding-right: 0.4rem !important; }
+}
+/* Chips in one row that is swiped leave the height to the picture. */
+@media (max-width: 1100px) {
+  .gbuq-chips { flex-wrap: nowrap !important; overflow-x: auto; }
+  .gbuq-chips > * { flex: none; }
 }
 /* A wide table scrolls inside itself, not the page. */
 :is(.st-key-methods, [class*="st-key-table-"]) [data-testid="stMarkdownContainer"] {
