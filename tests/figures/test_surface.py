@@ -1,8 +1,5 @@
 """A map as a surface: its heights are the map's values, its colours the map's own."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -97,8 +94,3 @@ def test_a_map_without_values_is_empty_and_a_panel_that_is_not_there_is_refused(
     assert np.isnan(blank.data[0].z).all()
     with pytest.raises(InvalidParameter, match="index"):
         surface_figure(PanelSheet(panels=[Panel(title="A", values=VALUES)]), 1)
-
-
-def test_plotly_is_imported_with_the_first_surface_only():
-    code = "import sys, gbuq_core.figures.surface; sys.exit('plotly' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
