@@ -35,8 +35,7 @@ def open_at_once(**query):
 def open_page(file=None, **query):
     """The page, settled, with a file dropped on it if one is given."""
     at = open_at_once(**query)
-    settle(at)
-    return drop(at, file) if file is not None else at
+    return settle(at) if file is None else drop(at, file)
 
 
 def drop(at, data, name="table.csv", key="upload"):
