@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import runpy
 import subprocess
 import sys
 
@@ -402,12 +403,18 @@ def test_as_a_program(train, tmp_path):
     assert done.stderr.count("\n") == 2
     assert "Wrote 120 rows" in done.stdout
     assert out.stat().st_mode & 0o444 == 0o444
-    done = subprocess.run(
-        [*command, "--target", "z"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert done.stderr == 'The table has no column "z": the columns are "x", "group" and "y".\n'
+
+
+def test_a_program_that_cannot_score_ends_with_2(train, tmp_path, monkeypatch, capsys):
+    monkeypatch.delitem(sys.modules, "gbuq_core.__main__")  # imported under its own name
+    arguments = ["score", str(train), "--out", str(tmp_path / "out.csv"), *SMALL, "--target", "z"]
+    monkeypatch.setattr(sys, "argv", ["gbuq_core", *arguments])
+    with pytest.raises(SystemExit) as stop:
+        runpy.run_module("gbuq_core", run_name="__main__")
+    assert stop.value.code == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err == 'The table has no column "z": the columns are "x", "group" and "y".\n'
 
 
 def test_stopping_none_uses_all_trees(train, tmp_path, capsys):
