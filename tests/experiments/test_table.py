@@ -1,10 +1,8 @@
 """Cuts of a scored table against training with the same members; words; code."""
 
-import os
 import shlex
 import sqlite3
 import subprocess
-import sys
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
@@ -35,7 +33,6 @@ from gbuq_core.tables import (
     score_table,
 )
 
-ROOT = str(Path(__file__).resolve().parents[2])
 PLAN = ScorePlan(ensemble="virtual", n_trees=60, depth=3, truncation_step=10, learning_rate=0.1)
 
 
@@ -247,6 +244,17 @@ def test_the_command_quotes_what_a_shell_would_run():
     assert "'--target=$(touch y)'" in command
 
 
+def words_of(line):
+    """What a shell gives to gbuq when it runs the line; a function stands for Python."""
+    told = 'python() { printf "%s\\0" "$@"; }\n' + line
+    run = subprocess.run(["bash", "-c", told], check=True, capture_output=True, text=True)
+    assert run.stderr == ""
+    *words, last = run.stdout.split("\0")
+    assert last == ""
+    assert words[:2] == ["-m", "gbuq_core"]
+    return words[2:]
+
+
 HOSTILE = ("-x='$(touch y)", "a\nb; `touch y`", "k=numeric", "code")
 
 
@@ -283,8 +291,7 @@ def test_code_and_line_compute_the_same_whatever_the_names_and_corrections(
     (tmp_path / "scored.csv").unlink()
     line = table_command(recipe)
     assert "\n" not in line
-    python = f"{shlex.quote(sys.executable)} {line.removeprefix('python ')}"
-    subprocess.run(["bash", "-c", python], check=True, env={**os.environ, "PYTHONPATH": ROOT})
+    assert main(words_of(line)) == 0
     written = pd.read_csv(tmp_path / "scored.csv")
     assert len(written) == 9
     assert (made["scored"].clocks is None) == (stopping is None)
