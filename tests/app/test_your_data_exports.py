@@ -22,7 +22,9 @@ from gbuq_core.tables import (
     measure_unfamiliarity,
     read_table,
     score_table,
+    scoring,
 )
+from gbuq_core.unfamiliarity import UnfamiliarityScore
 from pages._ui.your_data import export
 from pages._ui.your_data.judged import good_sections
 from pages._ui.your_data.report import result_page
@@ -61,11 +63,40 @@ SETTINGS = {
 }  # fmt: skip
 
 
+@pytest.fixture
+def trained_once(monkeypatch):
+    """Page, code and line train what is the same to the last bit once; all else is trained anew."""
+    fit_rows, fit = scoring.fit_rows, UnfamiliarityScore.fit
+    models, measured = {}, {}
+
+    def cells(X):
+        return repr(X.dtypes), X.to_csv()
+
+    def rows_once(plan, training, rows):
+        told = repr(plan), repr(training.target), repr(training.split), training.y.tobytes()
+        key = *told, *cells(training.X), rows.tobytes()
+        if key not in models:
+            models[key] = fit_rows(plan, training, rows)
+        return models[key]
+
+    def measured_once(self, *given):
+        X, y, groups = given
+        key = repr(self.get_params()), *cells(X), y.tobytes(), repr(groups)
+        if key not in measured:
+            measured[key] = vars(fit(self, *given)).copy()
+        vars(self).update(measured[key])
+        return self
+
+    monkeypatch.setattr(scoring, "fit_rows", rows_once)
+    monkeypatch.setattr(UnfamiliarityScore, "fit", measured_once)
+
+
+@pytest.mark.usefixtures("trained_once")
 @pytest.mark.parametrize("case", SETTINGS)
 def test_the_copied_code_and_the_copied_line_give_the_numbers_of_the_page(
     case, tmp_path, monkeypatch
 ):
-    at = open_page(numbers(), **SETTINGS[case])
+    at = open_page(numbers(), table="your file", **SETTINGS[case])
     code = next(c.value for c in at.code if "score_table" in c.value)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "table.csv").write_bytes(numbers())
@@ -131,10 +162,12 @@ def offered(monkeypatch):
     return found
 
 
+@pytest.mark.usefixtures("trained_once")  # the script is a process of its own and trains all
 def test_the_script_and_the_notebook_write_the_file_of_the_page(offered, tmp_path, monkeypatch):
     """Every number of it, bit for bit: what is offered is run where the file is."""
     kept = {"cohorts": "high=x > 0|tall=height > 2"}
-    at = settle(open_page(numbers(80), trees="50", step="5", conformal="true", within="80", **kept))
+    given = {"table": "your file", "trees": "50", "step": "5", "conformal": "true", "within": "80"}
+    at = settle(open_page(numbers(80), **given, **kept))
     assert not at.exception
     written = offered["scored.csv"]()
     head = written.split(b"\n", 1)[0].decode().split(",")
@@ -169,7 +202,9 @@ def test_the_script_and_the_notebook_write_the_file_of_the_page(offered, tmp_pat
 
 
 def test_infinite_intervals_are_named(offered):
-    at = open_page(numbers(20), trees="50", step="5", conformal="true", within="95")
+    at = open_page(
+        numbers(20), table="your file", trees="50", step="5", conformal="true", within="95"
+    )
     assert any("All are infinite" in caption.value for caption in at.caption)
     assert b",-inf,inf," in offered["scored.csv"]()
 
