@@ -24,7 +24,7 @@ def code_of(at):
 
 
 def test_a_table_split_by_group_then_by_time_then_on_a_log_scale():
-    at = open_page(visits(), **QUICK)
+    at = open_page(visits(), table="your file", **QUICK)
     assert not at.exception
     assert says(at, "Try the log scale.")
     at.radio(key="split").set_value("by group").run()
