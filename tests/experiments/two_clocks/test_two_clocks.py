@@ -61,6 +61,11 @@ def fit_of(settings):
 
 
 @cache
+def unfitted_of(plan):
+    return clone_of(fit_model(plan, rows_of(plan)))
+
+
+@cache
 def look_of(settings=SMALL):
     return look_two_clocks(fit_of(replace(settings, tails="student")), settings.tails)
 
@@ -117,10 +122,12 @@ def test_each_ensemble_is_the_estimators_own(model, kind):
 @pytest.mark.parametrize("model", SINGLE)
 def test_another_librarys_model_stops_where_the_wrapper_stops_it(model, tails):
     pytest.importorskip(model)
-    settings = replace(SMALL, model=model, trees=60, ngboost_trees=30)
+    # A high rate, so that NGBoost's clocks differ within few trees.
+    few = {"rows": 100, "ngboost_trees": 15, "rate": 0.3} if model == "ngboost" else {}
+    settings = replace(SMALL, model=model, trees=60, **few)
     look = look_of(replace(settings, tails=tails))
     rows, plan = look.fit.rows, look.fit.plan
-    unfitted = clone_of(fit_model(plan, rows))
+    unfitted = unfitted_of(plan)
     for way, method in (("factor", "scale"), ("clocks", "two_clocks")):
         wrapped = CalibratedRegressor(unfitted, method=method, tails=tails, random_state=0)
         law = wrapped.fit(rows.X, rows.y).predict_distribution(rows.X_scored)
@@ -149,7 +156,7 @@ def test_the_mean_of_a_cyclical_ensemble_stops_after_its_second_cycle():
 def test_a_model_without_clocks_is_scaled_as_the_wrapper_scales_it(model, tails):
     if METHODS[model].missing():
         pytest.skip(METHODS[model].missing())
-    look = look_of(replace(SMALL, model=model, tails=tails))
+    look = look_of(replace(SMALL, rows=100, model=model, tails=tails))
     rows, plan = look.fit.rows, look.fit.plan
     made = METHODS[model].make(**arguments_of(plan))
     wrapped = CalibratedRegressor(made, method="scale", tails=tails, random_state=0)
@@ -401,8 +408,9 @@ def test_the_copied_code_runs_and_prints_the_pages_scores(data, capsys):
 def test_the_copied_code_of_every_model_prints_the_pages_scores(model, data, capsys):
     if METHODS[model].missing():
         pytest.skip(METHODS[model].missing())
+    trees = 40 if model in SINGLE else 100
     settings = replace(
-        SMALL, data=data, model=model, rows=100, trees=100, ngboost_trees=20, members=2
+        SMALL, data=data, model=model, rows=100, trees=trees, ngboost_trees=8, members=2
     )
     exec(two_clocks_code(settings), {})
     printed = capsys.readouterr().out.split()
