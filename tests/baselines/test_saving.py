@@ -149,10 +149,10 @@ def answers(model):
     return found
 
 
-def test_every_baseline_has_it():
+def test_every_baseline_has_it(models):
     kinds = [getattr(baselines, name) for name in baselines.__all__]
     fitted = {kind.__name__ for kind in kinds if hasattr(kind, "fit")}
-    assert fitted == {type(make()).__name__ for make in MAKERS.values()}
+    assert fitted == {type(model).__name__ for model in models.values()}
     assert all(hasattr(kind, "save") for kind in kinds if hasattr(kind, "fit"))
 
 
@@ -190,8 +190,8 @@ def test_what_was_loaded_is_fitted_again_as_before(name, models, files):
 
 
 @pytest.mark.parametrize("name", ["quantiles", "process", "average"])
-def test_calibrated_around_them(name):
-    model = CalibratedRegressor(MAKERS[name](), "scale", random_state=0).fit(*HELD)
+def test_calibrated_around_them(name, models):
+    model = CalibratedRegressor(models[name], "scale", random_state=0).fit(*HELD)
     again = load(saved(model))
     expected, found = (each.predict_interval(NEW, 0.8) for each in (model, again))
     np.testing.assert_array_equal(found.lower, expected.lower)
@@ -239,7 +239,9 @@ def test_every_part_of_the_header_is_checked(name, files):
     for number, path in enumerate(header_places(header)):
         if path[0] in ("format", "version", "arrays", "fit_seconds", "feature_names"):
             continue
-        for odd in [odds[(number + k) % len(odds)] for k in range(3)]:  # each in its turn
+        # Each in its turn; one each for the options of estimators, which are read alike.
+        tried = 1 if "options" in path[:-1] else 3
+        for odd in [odds[(number + k) % len(odds)] for k in range(tried)]:
             changed = copy.deepcopy(header)
             part = changed
             for key in path[:-1]:
@@ -260,7 +262,7 @@ def test_random_numbers_in_arrays_never_end_the_process(files):
     rng = np.random.default_rng(0)
     for name in ("forests", "classes", "isolation", "ngboost", "xbart", "neighbours", "process"):
         header, arrays = archive.read_archive(files[name])
-        for _ in range(40):
+        for _ in range(25):
             changed = {part: array.copy() for part, array in arrays.items()}
             part = str(rng.choice([p for p in changed if changed[p].size]))
             flat = changed[part].reshape(-1).view(np.uint8)
