@@ -85,6 +85,8 @@ def test_bad_arrays_are_refused(small):
 def test_odd_headers_are_refused(small):
     header, arrays = read_archive(small)
     for place in header_places(header):
+        if place[0] == "arrays":  # `write_archive` describes the arrays itself
+            continue
         for odd in (None, -1, "odd"):
             changed = copy.deepcopy(header)
             inside = changed
