@@ -83,16 +83,16 @@ def coverage(model, X, y, level=0.9):
     return np.mean((lower <= y) & (y <= upper))
 
 
-def foreign(name, n_trees=60):
+def foreign(name, n_trees=None):
     if name == "catboost":
         catboost = pytest.importorskip("catboost")
         return catboost.CatBoostRegressor(
-            loss_function="RMSEWithUncertainty", iterations=n_trees, depth=3, learning_rate=0.2,
+            loss_function="RMSEWithUncertainty", iterations=n_trees or 60, depth=3, learning_rate=0.2,
             random_seed=0, verbose=0, allow_writing_files=False, thread_count=2,
         )  # fmt: skip
     ngboost = pytest.importorskip("ngboost")
     return ngboost.NGBRegressor(
-        n_estimators=n_trees, learning_rate=0.1, verbose=False, random_state=0
+        n_estimators=n_trees or 30, learning_rate=0.2, verbose=False, random_state=0
     )
 
 
