@@ -135,19 +135,17 @@ def test_the_unit_of_the_target_does_not_matter(table):
     np.testing.assert_allclose(one.held_out_.score, other.held_out_.score, atol=1.0 / 20, rtol=0)
 
 
-def test_a_seed_moves_little(table):
+def test_a_seed_moves_little(learnt, table):
     X, y = table
-    tops = []
-    for seed in (0, 1):
-        held = UnfamiliarityScore(random_state=seed).fit(X, y).held_out_
-        tops.append(set(held.order()[:30].tolist()))
-    assert len(tops[0] & tops[1]) >= 20
+    other = UnfamiliarityScore(random_state=1).fit(X[:450], y[:450])
+    tops = [set(score.held_out_.order()[:24].tolist()) for score in (learnt, other)]
+    assert len(tops[0] & tops[1]) >= 16
 
 
 def test_seeds_and_threads(table):
     X, y = table
     first, second = (
-        UnfamiliarityScore(random_state=3, n_jobs=jobs).fit(X[:150], y[:150]) for jobs in (1, 4)
+        UnfamiliarityScore(random_state=3, n_jobs=jobs).fit(X[:100], y[:100]) for jobs in (1, 4)
     )
     np.testing.assert_array_equal(first.held_out_.score, second.held_out_.score)
     np.testing.assert_array_equal(first.score(X[450:]), second.score(X[450:]))
@@ -165,7 +163,7 @@ def test_classes(table, n_classes):
     X, y = table
     edges = np.quantile(y, np.arange(1, n_classes) / n_classes)
     labels = np.array([f"class {k}" for k in np.searchsorted(edges, y)])
-    score = UnfamiliarityScore(random_state=0).fit(X[:300], labels[:300])
+    score = UnfamiliarityScore(random_state=0).fit(X[:200], labels[:200])
     assert score.score(moved(X, a=30.0)) == 1.0
     assert abs(np.mean(score.held_out_.score > 0.9) - 0.1) < 0.03
 
