@@ -87,8 +87,8 @@ def foreign(name, n_trees=None):
     if name == "catboost":
         catboost = pytest.importorskip("catboost")
         return catboost.CatBoostRegressor(
-            loss_function="RMSEWithUncertainty", iterations=n_trees or 60, depth=3, learning_rate=0.2,
-            random_seed=0, verbose=0, allow_writing_files=False, thread_count=2,
+            loss_function="RMSEWithUncertainty", iterations=n_trees or 60, depth=3,
+            learning_rate=0.2, random_seed=0, verbose=0, allow_writing_files=False, thread_count=2,
         )  # fmt: skip
     ngboost = pytest.importorskip("ngboost")
     return ngboost.NGBRegressor(
