@@ -296,6 +296,48 @@ def wait_ready(page, canvases: int = 0) -> None:
     assert_no_exception(page)
 
 
+_SCREENS = ((DESKTOP, "light"), (PHONE, "dark"))
+_IN_SCHEME = """(scheme) => {
+  const app = document.querySelector('[data-testid=stApp]');
+  const [red] = getComputedStyle(app).backgroundColor.match(/\\d+/g).map(Number);
+  return (red < 128) === (scheme === 'dark');
+}"""
+# Nothing has moved, grown or been added for ten frames.
+_STILL = """() => new Promise((resolve) => {
+  const boxes = 'body, section, .stElementContainer, .gbuq, .gbuq-curves';
+  let before = '', same = 0;
+  const look = () => {
+    const now = JSON.stringify([...document.querySelectorAll(boxes)].map((node) => [
+      node.getBoundingClientRect(), node.scrollWidth, node.scrollHeight,
+    ]));
+    same = now === before ? same + 1 : 0;
+    before = now;
+    if (same >= 10) resolve(); else requestAnimationFrame(look);
+  };
+  look();
+})"""
+
+
+def screens(page):
+    """Give an open page a desk's window and light colours, then a phone's and dark ones.
+
+    Yields the window's size and the scheme when the page has taken them and stands still: what a
+    page looks like there is seen without opening it twice.
+    """
+    for (width, height), scheme in _SCREENS:
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(color_scheme=scheme)
+        if page.locator("[data-testid=stApp]").count():
+            page.wait_for_function(_IN_SCHEME, arg=scheme)
+            unfolded = page.locator("[data-testid=stSidebar][aria-expanded=true]")
+            if width == PHONE[0]:  # Streamlit folds the bar beside the page
+                unfolded.wait_for(state="detached")
+            wait_ready(page)
+            page.locator("[data-testid=stMain]").evaluate("node => { node.scrollTop = 0; }")
+        page.evaluate(_STILL)
+        yield (width, height), scheme
+
+
 def assert_no_exception(page) -> None:
     """Fail when the app shows an exception."""
     shown = page.locator("[data-testid=stException]")

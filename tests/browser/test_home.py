@@ -3,10 +3,9 @@
 import re
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import DESKTOP, PHONE, WAIT, screenshot, wait_ready
+from tests.browser.conftest import DESKTOP, WAIT, screens, screenshot, wait_ready
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 SLIDER = ".st-key-rows input[type=range]"
@@ -100,24 +99,6 @@ def test_going_back_restores_what_the_address_says(page, serve):
     page.wait_for_selector(f"{SLIDER}[aria-valuetext='400']")
 
 
-@pytest.mark.parametrize(
-    ("viewport", "colour_scheme"), [(DESKTOP, "light"), (PHONE, "dark")], indirect=True
-)
-def test_nothing_overflows_and_the_picture_is_on_the_first_screen(
-    page, serve, viewport, colour_scheme
-):
-    open_home(page, serve(APP))
-    widths = page.evaluate(
-        "[document.documentElement.scrollWidth,"
-        " document.querySelector('[data-testid=stMain]').scrollWidth, innerWidth]"
-    )
-    assert max(widths[:2]) <= widths[2]
-    screenshot(page, f"home-{colour_scheme}-{viewport[0]}")
-    if viewport == DESKTOP:
-        box = page.locator(".gbuq-curves").bounding_box()
-        assert box["y"] + box["height"] <= viewport[1]
-
-
 def test_what_can_be_taken_away_is_of_the_picture(page, serve, tmp_path):
     open_home(page, serve(APP), "?rows=200")
     page.locator(".gbuq-curves svg[aria-label^='A prediction from 200']").wait_for()
@@ -168,7 +149,7 @@ def test_the_page_is_as_it_was_left_after_a_visit_to_another(page, serve):
     page.wait_for_url("**/?rows=12800")
 
 
-def test_values_are_read_by_pointer_and_by_keyboard(page, serve):
+def test_values_are_read_and_nothing_overflows_and_the_picture_is_on_the_first_screen(page, serve):
     open_home(page, serve(APP))
     figure, readout = page.locator(".gbuq-curves > svg"), page.locator(".gbuq-curves-readout")
     figure.hover(position={"x": 400, "y": 100})
@@ -181,3 +162,13 @@ def test_values_are_read_by_pointer_and_by_keyboard(page, serve):
     expect(readout).to_have_text(re.compile(r"^x 0\.1 .*knowledge std 0\."))
     page.keyboard.press("Escape")
     expect(readout).to_have_text(re.compile("^Point at"))
+    for window, scheme in screens(page):
+        widths = page.evaluate(
+            "[document.documentElement.scrollWidth,"
+            " document.querySelector('[data-testid=stMain]').scrollWidth, innerWidth]"
+        )
+        assert max(widths[:2]) <= widths[2]
+        screenshot(page, f"home-{scheme}-{window[0]}")
+        if window == DESKTOP:
+            box = page.locator(".gbuq-curves").bounding_box()
+            assert box["y"] + box["height"] <= window[1]

@@ -1,10 +1,9 @@
 """Lessons in Chromium: turning steps, opening one in its page, phones."""
 
+import re
 from pathlib import Path
 
-import pytest
-
-from tests.browser.conftest import DESKTOP, PHONE, screenshot, wait_ready
+from tests.browser.conftest import screens, screenshot, wait_ready
 from tests.browser.figure import Figure, unfold
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
@@ -17,7 +16,7 @@ def open_lesson(page, url, query=""):
     return Figure(page)
 
 
-def test_steps_turn_and_stay_in_the_address(page, serve):
+def test_steps_turn_and_stay_in_the_address_and_nothing_overflows(page, serve):
     figure = open_lesson(page, serve(APP), "?part=2")
     page.get_by_role("heading", name="2. Where nothing was ever seen").wait_for()
     assert int(figure.data("frames")) > 50
@@ -27,6 +26,14 @@ def test_steps_turn_and_stay_in_the_address(page, serve):
     wait_ready(page, canvases=1)
     unfold(page, "Would the total alone have told you?")
     page.get_by_text("Hardly. The total finds the empty cells").wait_for()
+    for part in (4, 5):
+        page.get_by_role("button", name="Next").click()
+        page.wait_for_url(f"**part={part}*")
+        page.get_by_role("heading", name=re.compile(rf"^{part}\. ")).wait_for()
+        wait_ready(page, canvases=1)
+    for window, scheme in screens(page):
+        assert not page.evaluate(OVERFLOW)
+        screenshot(page, f"lessons-{window[0]}-{scheme}")
 
 
 def test_a_step_opens_in_its_page_with_its_settings(page, serve):
@@ -50,12 +57,3 @@ def test_the_chooser_and_the_address_name_the_page(page, serve):
     page.get_by_role("heading", name="What makes a chain leave a mode").wait_for()
     wait_ready(page, canvases=1)
     assert page.locator(".st-key-note-link").count() == 0
-
-
-@pytest.mark.parametrize(
-    ("viewport", "colour_scheme"), [(DESKTOP, "light"), (PHONE, "dark")], indirect=True
-)
-def test_nothing_overflows(page, serve, viewport, colour_scheme):
-    open_lesson(page, serve(APP), "?part=5")
-    assert not page.evaluate(OVERFLOW)
-    screenshot(page, f"lessons-{viewport[0]}-{colour_scheme}")
