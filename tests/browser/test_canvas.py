@@ -9,12 +9,10 @@ import pytest
 from playwright.sync_api import expect
 
 from gbuq_core.figures.colour import colour_table
-from tests.browser.conftest import DESKTOP, PHONE, screenshot, wait_ready
+from tests.browser.conftest import PHONE, screens, screenshot, wait_ready
 from tests.browser.figure import Figure, open_figure, runs_as_cells
 
 APP = Path(__file__).parent / "apps" / "canvas_app.py"
-
-both_schemes = pytest.mark.parametrize("colour_scheme", ["light", "dark"], indirect=True)
 
 
 @pytest.fixture(scope="module")
@@ -22,16 +20,15 @@ def url(serve) -> str:
     return serve(APP)
 
 
-@pytest.mark.parametrize(
-    ("viewport", "colour_scheme"),
-    [(DESKTOP, "light"), (PHONE, "dark")],
-    indirect=True,
-    ids=["desk", "phone"],
-)
 @pytest.mark.parametrize("case", ["heart", "fields", "chains", "labels"])
-def test_a_figure_fits_its_page(page, url, viewport, colour_scheme, case):
+def test_a_figure_fits_its_page(page, url, case):
     figure = open_figure(page, url, f"case={case}")
-    screenshot(page, f"canvas-{case}-{viewport[0]}-{colour_scheme}", full_page=True)
+    for window, scheme in screens(page):
+        screenshot(page, f"canvas-{case}-{window[0]}-{scheme}", full_page=True)
+        check_that_it_fits(page, figure, window, case)
+
+
+def check_that_it_fits(page, figure, window, case):
     inner = figure.root.evaluate(
         "node => [node.scrollWidth - node.clientWidth, node.scrollHeight - node.clientHeight]"
     )
@@ -42,15 +39,14 @@ def test_a_figure_fits_its_page(page, url, viewport, colour_scheme, case):
         assert box["x"] + box["width"] <= root["x"] + root["width"] + 1
         assert box["y"] + box["height"] <= root["y"] + root["height"] + 1
     assert len({(round(box["height"]), round(box["x"])) for box in boxes}) <= 6
-    if viewport == PHONE:
+    if window == PHONE:
         assert len({box["x"] for box in boxes}) == 1, "one column on a phone"
     elif case != "labels":
         assert boxes[0]["y"] == boxes[1]["y"], "side by side on a desktop"
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-@both_schemes
-def test_cells_have_the_colours_of_their_values(page, url, colour_scheme):
+def test_cells_have_the_colours_of_their_values_in_both_schemes(page, url):
     figure = open_figure(page, url, "case=fields&n=40")
     table = colour_table("cividis")
     values = figure.hover(30, 10, panel=1)
@@ -58,8 +54,9 @@ def test_cells_have_the_colours_of_their_values(page, url, colour_scheme):
     index = min(255, int(data / 1.1 * 256))
     # The read-out has four digits, so the value may fall into a neighbouring colour.
     near = table[max(0, index - 1) : index + 2].tolist()
-    assert figure.colour(30, 10, panel=1)[:3] in near
-    assert len({tuple(figure.colour(r, 20, panel=1)) for r in range(5, 35, 3)}) > 5
+    for _ in screens(page):
+        assert figure.colour(30, 10, panel=1)[:3] in near
+        assert len({tuple(figure.colour(r, 20, panel=1)) for r in range(5, 35, 3)}) > 5
 
 
 def test_blank_cells_show_the_page_and_hatching_is_visible(page, url):

@@ -11,7 +11,7 @@ import pytest
 
 from gbuq_core.figures.canvas.panels import Panel, PanelSheet
 from gbuq_core.figures.standalone import Section, standalone_html
-from tests.browser.conftest import DESKTOP, PHONE, screenshot
+from tests.browser.conftest import screens, screenshot
 from tests.browser.figure import Figure, open_figure
 
 APP = Path(__file__).parent / "apps" / "canvas_app.py"
@@ -111,13 +111,7 @@ def example_page() -> str:
     return standalone_html(sections, title="A lesson & its picture", lead="Needs no server.")
 
 
-@pytest.mark.parametrize(
-    ("viewport", "colour_scheme"),
-    [(DESKTOP, "light"), (PHONE, "dark")],
-    indirect=True,
-    ids=["desk", "phone"],
-)
-def test_a_standalone_page_works_without_a_server(page, tmp_path, viewport, colour_scheme):
+def test_a_standalone_page_works_without_a_server_and_follows_window_and_theme(page, tmp_path):
     path = tmp_path / "lesson.html"
     path.write_text(example_page(), encoding="utf-8")
     requests = []
@@ -125,27 +119,18 @@ def test_a_standalone_page_works_without_a_server(page, tmp_path, viewport, colo
     page.goto(path.as_uri())
     figure = Figure(page)
     figure.wait_for("node.dataset.ready === '1'")
-    screenshot(page, f"standalone-{viewport[0]}-{colour_scheme}", full_page=True)
-    assert figure.hover(4, 4)["Data uncertainty"].endswith(" nats")
-    page.keyboard.press("Escape")
-    page.get_by_label("Play", exact=True).click()
-    figure.wait_for("node.dataset.frame === '11' && node.dataset.playing === '0'")
-    assert download(figure, "PNG").suggested_filename == "figure-tree-120-of-120.png"
-    assert [address for address in requests if not address.startswith(("file:", "blob:"))] == []
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-
-def test_a_standalone_page_follows_a_change_of_theme(page, tmp_path):
-    path = tmp_path / "lesson.html"
-    path.write_text(example_page(), encoding="utf-8")
-    page.goto(path.as_uri())
-    figure = Figure(page)
-    figure.wait_for("node.dataset.ready === '1'")
-    drawn = figure.draws()
-    page.emulate_media(color_scheme="dark")
-    figure.wait_for("Number(node.dataset.draws) > x", drawn)
     theme = "node => node.parentElement.gbuqSheet.view.theme.background"
-    assert figure.root.evaluate(theme) == "rgb(20, 22, 27)"
+    for window, scheme in screens(page):
+        assert (figure.root.evaluate(theme) == "rgb(20, 22, 27)") == (scheme == "dark")
+        screenshot(page, f"standalone-{window[0]}-{scheme}", full_page=True)
+        assert figure.hover(4, 4)["Data uncertainty"].endswith(" nats")
+        page.keyboard.press("Escape")
+        page.get_by_label("Play", exact=True).click()
+        figure.wait_for("node.dataset.playing === '1'")
+        figure.wait_for("node.dataset.frame === '11' && node.dataset.playing === '0'")
+        assert download(figure, "PNG").suggested_filename == "figure-tree-120-of-120.png"
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert [address for address in requests if not address.startswith(("file:", "blob:"))] == []
 
 
 @pytest.mark.parametrize("viewport", [(900, 700)], indirect=True)

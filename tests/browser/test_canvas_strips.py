@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from gbuq_core.figures.canvas.panels import Panel, PanelSheet, Strip, StripLine
 from gbuq_core.figures.standalone import standalone_html
-from tests.browser.conftest import DESKTOP, PHONE, screenshot
+from tests.browser.conftest import PHONE, screens, screenshot
 from tests.browser.figure import Figure, open_figure
 
 APP = Path(__file__).parent / "apps" / "canvas_app.py"
@@ -71,16 +71,15 @@ def go_to(figure: Figure, frame: int) -> None:
     assert figure.frame() == frame
 
 
-@pytest.mark.parametrize(
-    ("viewport", "colour_scheme"),
-    [(DESKTOP, "light"), (PHONE, "dark")],
-    indirect=True,
-    ids=["desk", "phone"],
-)
 @pytest.mark.parametrize("case", ["training", "charts"])
-def test_strips_fit_their_page(page, url, viewport, colour_scheme, case):
+def test_strips_fit_their_page(page, url, case):
     figure = open_figure(page, url, f"case={case}")
-    screenshot(page, f"strips-{case}-{viewport[0]}-{colour_scheme}", full_page=True)
+    for window, scheme in screens(page):
+        screenshot(page, f"strips-{case}-{window[0]}-{scheme}", full_page=True)
+        check_that_they_fit(page, figure, window)
+
+
+def check_that_they_fit(page, figure, window):
     strips = [box.bounding_box() for box in figure.root.locator(".gbuq-strip").all()]
     root = figure.root.bounding_box()
     for box in strips:
@@ -93,7 +92,7 @@ def test_strips_fit_their_page(page, url, viewport, colour_scheme, case):
     if maps:
         foot = max(box["y"] + box["height"] for box in (panel.bounding_box() for panel in maps))
         assert min(box["y"] for box in strips) >= foot
-    if viewport == PHONE:
+    if window == PHONE:
         assert len({box["x"] for box in strips}) == 1, "one column on a phone"
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
