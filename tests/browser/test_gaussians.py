@@ -3,10 +3,9 @@
 import re
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import DESKTOP, PHONE, screenshot, wait_ready
+from tests.browser.conftest import DESKTOP, screens, screenshot, wait_ready
 from tests.browser.figure import Figure, after, play_and_pause, press, unfold
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
@@ -79,19 +78,15 @@ def test_a_bad_link_is_explained_and_the_picture_is_drawn(page, serve):
     assert '"what"' in text
 
 
-@pytest.mark.parametrize(
-    ("viewport", "colour_scheme"), [(DESKTOP, "light"), (PHONE, "dark")], indirect=True
-)
-def test_nothing_overflows_and_the_picture_is_on_the_first_screen(
-    page, serve, viewport, colour_scheme
-):
+def test_nothing_overflows_and_the_picture_is_on_the_first_screen(page, serve):
     figure = open_gaussians(page, serve(APP), "")
-    assert not page.evaluate(OVERFLOW)
-    box = figure.root.locator(".gbuq-panel").first.bounding_box()
-    assert box["y"] + box["height"] < viewport[1]
-    if viewport == DESKTOP:
-        # All maps and the first two rows of charts.
-        last = figure.root.locator(".gbuq-panel").nth(4).bounding_box()
-        assert last["y"] + last["height"] < 560
-        assert figure.root.locator(".gbuq-strip").nth(9).bounding_box()["y"] < 780
-    screenshot(page, f"gaussians-{viewport[0]}-{colour_scheme}")
+    for window, scheme in screens(page):
+        assert not page.evaluate(OVERFLOW)
+        box = figure.root.locator(".gbuq-panel").first.bounding_box()
+        assert box["y"] + box["height"] < window[1]
+        if window == DESKTOP:
+            # All maps and the first two rows of charts.
+            last = figure.root.locator(".gbuq-panel").nth(4).bounding_box()
+            assert last["y"] + last["height"] < 560
+            assert figure.root.locator(".gbuq-strip").nth(9).bounding_box()["y"] < 780
+        screenshot(page, f"gaussians-{window[0]}-{scheme}")

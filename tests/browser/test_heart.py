@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import DESKTOP, PHONE, screenshot, wait_ready
+from tests.browser.conftest import DESKTOP, screens, screenshot, wait_ready
 from tests.browser.figure import Figure, after, play_and_pause, press, turn, unfold
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
@@ -90,16 +89,12 @@ def test_a_link_restores_everything_in_a_private_window(new_page, serve):
     assert other.data("digest") == figure.data("digest")
 
 
-def test_a_bad_link_is_explained_and_the_picture_is_drawn(page, serve):
+def test_a_bad_link_is_explained_and_the_paper_is_one_click_away(page, serve):
     open_heart(page, serve(APP), QUICK + "&depth=99&cells=abc&what=1")
     text = page.locator(".st-key-note-link").inner_text()
     assert "depth must be a whole number from 1 to 8" in text
     assert "cells must be the row and the column of each cell" in text
     assert '"what"' in text
-
-
-def test_the_paper_is_one_click_away(page, serve):
-    open_heart(page, serve(APP))
     methods = page.locator("[data-testid=stSidebar]")
     assert methods.get_by_text("SGB", exact=True).count() == 0
     page.get_by_role("button", name="Paper settings").click()
@@ -108,17 +103,13 @@ def test_the_paper_is_one_click_away(page, serve):
     methods.get_by_text("SGB", exact=True).wait_for()
 
 
-@pytest.mark.parametrize(
-    ("viewport", "colour_scheme"), [(DESKTOP, "light"), (PHONE, "dark")], indirect=True
-)
-def test_nothing_overflows_and_the_picture_is_on_the_first_screen(
-    page, serve, viewport, colour_scheme
-):
+def test_nothing_overflows_and_the_picture_is_on_the_first_screen(page, serve):
     figure = open_heart(page, serve(APP), "")
-    assert not page.evaluate(OVERFLOW)
-    box = figure.root.locator(".gbuq-panel").first.bounding_box()
-    assert box["y"] + box["height"] < viewport[1]
-    if viewport == DESKTOP:
-        last = figure.root.locator(".gbuq-panel").last.bounding_box()
-        assert last["y"] + last["height"] < viewport[1]
-    screenshot(page, f"heart-{viewport[0]}-{colour_scheme}")
+    for window, scheme in screens(page):
+        assert not page.evaluate(OVERFLOW)
+        box = figure.root.locator(".gbuq-panel").first.bounding_box()
+        assert box["y"] + box["height"] < window[1]
+        if window == DESKTOP:
+            last = figure.root.locator(".gbuq-panel").last.bounding_box()
+            assert last["y"] + last["height"] < window[1]
+        screenshot(page, f"heart-{window[0]}-{scheme}")

@@ -3,10 +3,9 @@
 import re
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import DESKTOP, PHONE, assert_no_exception, screenshot, wait_ready
+from tests.browser.conftest import DESKTOP, assert_no_exception, screens, screenshot, wait_ready
 from tests.browser.figure import Figure
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
@@ -79,17 +78,28 @@ def test_too_few_points_leave_a_board_to_click_on(page, serve):
     page.get_by_text("there are 2: add 3.").wait_for()
 
 
-def test_every_panel_is_read_at_once_and_by_the_keyboard(page, serve):
+def test_every_panel_is_read_at_once_and_nothing_overflows_the_first_screen(page, serve):
     picture = open_soft_trees(page, serve(APP), QUICK + "&methods=Gaussian+process")
     picture.focus()
     page.keyboard.press("Home")
     readout = page.locator(".st-key-soft-trees-functions .gbuq-curves-readout")
     expected = re.compile(r"x \u22122\.2.*truth.*VST .* \u00b1 .*Gaussian process .* \u00b1 ")
     expect(readout).to_have_text(expected)
+    page.keyboard.press("Escape")
+    for window, scheme in screens(page):
+        assert not page.evaluate(OVERFLOW)
+        box = picture.bounding_box()
+        height = box["height"] if window == DESKTOP else box["height"] / 2  # a panel each
+        assert box["y"] + height < window[1]
+        screenshot(page, f"soft-trees-{window[0]}-{scheme}")
 
 
-def test_the_tree_plays_its_training_in_the_browser(page, serve):
-    open_soft_trees(page, serve(APP))
+def test_the_tree_plays_its_training_in_the_browser_after_a_bad_link_is_explained(page, serve):
+    open_soft_trees(page, serve(APP), QUICK + "&rank=9999&points=1&what=1")
+    text = page.locator(".st-key-note-link").inner_text()
+    assert "rank must be one of" in text
+    assert "points must be" in text
+    assert '"what"' in text
     root = page.locator(".st-key-soft-tree .gbuq")
     figure = Figure(page)
     last = figure.frame()
@@ -97,25 +107,3 @@ def test_the_tree_plays_its_training_in_the_browser(page, serve):
     root.get_by_label("Speed").select_option("0.25")  # it must not end before it is looked at
     root.get_by_role("button", name=re.compile("play", re.IGNORECASE)).first.click()
     figure.wait_for("Number(node.dataset.frame) < x", last)
-
-
-def test_a_bad_link_is_explained_and_the_picture_is_drawn(page, serve):
-    open_soft_trees(page, serve(APP), QUICK + "&rank=9999&points=1&what=1")
-    text = page.locator(".st-key-note-link").inner_text()
-    assert "rank must be one of" in text
-    assert "points must be" in text
-    assert '"what"' in text
-
-
-@pytest.mark.parametrize(
-    ("viewport", "colour_scheme"), [(DESKTOP, "light"), (PHONE, "dark")], indirect=True
-)
-def test_nothing_overflows_and_the_picture_is_on_the_first_screen(
-    page, serve, viewport, colour_scheme
-):
-    picture = open_soft_trees(page, serve(APP), QUICK + "&methods=Gaussian+process")
-    assert not page.evaluate(OVERFLOW)
-    box = picture.bounding_box()
-    height = box["height"] if viewport == DESKTOP else box["height"] / 2  # a panel each
-    assert box["y"] + height < viewport[1]
-    screenshot(page, f"soft-trees-{viewport[0]}-{colour_scheme}")

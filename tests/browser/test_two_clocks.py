@@ -4,10 +4,9 @@ import json
 import re
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import DESKTOP, PHONE, assert_no_exception, screenshot, wait_ready
+from tests.browser.conftest import DESKTOP, assert_no_exception, screens, screenshot, wait_ready
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 QUICK = "data=wave&rows=100&trees=100&members=2"  # small enough for a busy machine
@@ -68,8 +67,15 @@ def test_sliders_move_the_band_in_the_browser_and_the_address_follows_on_release
     assert_no_exception(page)
 
 
-def test_a_button_goes_to_a_way_to_stop_and_the_words_say_its_scores(page, serve):
+def test_nothing_overflows_and_a_button_goes_to_a_way_to_stop_whose_scores_are_said(page, serve):
     root = open_page(page, serve(APP))
+    for window, scheme in screens(page):
+        assert not page.evaluate(OVERFLOW)
+        if window == DESKTOP:
+            box = root.bounding_box()
+            assert box["y"] + box["height"] < window[1]
+        screenshot(page, f"two-clocks-{window[0]}-{scheme}")
+    # What follows is done on the phone.
     root.get_by_role("button", name="All trees", exact=True).click()
     page.wait_for_url(re.compile(r"clocks=100\.100\.plain"))
     wait_ready(page)
@@ -97,17 +103,4 @@ def test_a_model_without_clocks_has_a_switch_that_moves_the_band_and_no_sliders(
     assert clocks_of(root) == [1, 1, 1]
     page.get_by_text("so there are no clocks").wait_for()
     assert not page.evaluate(OVERFLOW)
-    assert_no_exception(page)
-
-
-@pytest.mark.parametrize(
-    ("viewport", "colour_scheme"), [(DESKTOP, "light"), (PHONE, "dark")], indirect=True
-)
-def test_nothing_overflows_and_band_and_maps_are_on_the_first_screen(page, serve, viewport):
-    root = open_page(page, serve(APP))
-    assert not page.evaluate(OVERFLOW)
-    if viewport == DESKTOP:
-        box = root.bounding_box()
-        assert box["y"] + box["height"] < viewport[1]
-    screenshot(page, "two_clocks")
     assert_no_exception(page)

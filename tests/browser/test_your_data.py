@@ -3,10 +3,9 @@
 import re
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import DESKTOP, PHONE, assert_no_exception, screenshot, wait_ready
+from tests.browser.conftest import assert_no_exception, screens, screenshot, wait_ready
 from tests.browser.figure import unfold
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
@@ -40,17 +39,6 @@ def nasty_file():
             ",".join([*(NASTY[(i + k) % len(NASTY)] for k in range(len(NASTY))), str(i % 9)])
         )
     return ("\n".join(lines) + "\n").encode()
-
-
-@pytest.mark.parametrize(
-    ("viewport", "colour_scheme"), [(DESKTOP, "light"), (PHONE, "dark")], indirect=True
-)
-def test_a_built_in_table_is_scored_at_once(page, serve, viewport, colour_scheme):
-    open_page(page, serve(APP))
-    expect(page.get_by_text("was judged by a model")).to_have_count(1)
-    # no wider than the window: nothing scrolls sideways
-    assert page.evaluate("document.documentElement.scrollWidth") <= viewport[0]
-    screenshot(page, f"your-data-{viewport[0]}-{colour_scheme}")
 
 
 def test_nothing_in_a_file_comes_alive(new_page, serve):
@@ -89,26 +77,29 @@ def test_nothing_in_a_file_comes_alive(new_page, serve):
     assert foreign == []
 
 
-def test_a_bad_file_is_one_sentence_beside_the_table_before(page, serve):
-    open_page(page, serve(APP))
-    page.locator("[data-testid=stFileUploaderDropzoneInput]").first.set_input_files(
-        {"name": "bad.csv", "mimeType": "text/csv", "buffer": b"\x89PNG\r\n\x1a\n" + bytes(99)}
-    )
-    page.get_by_text("This is a PNG picture").wait_for()
-    settled(page)
-    expect(page.get_by_text("442 of 442 rows")).to_have_count(1)
-
-
-def test_a_file_of_300_mb_is_refused_where_it_was_dropped(page, serve, tmp_path):
+def test_a_built_in_table_is_scored_at_once_and_files_not_taken_leave_it(page, serve, tmp_path):
     sent = []
     page.on("request", lambda request: sent.append(request.method == "PUT"))
     open_page(page, serve(APP))
+    expect(page.get_by_text("was judged by a model")).to_have_count(1)
+    for window, scheme in screens(page):
+        # no wider than the window: nothing scrolls sideways
+        assert page.evaluate("document.documentElement.scrollWidth") <= window[0]
+        screenshot(page, f"your-data-{window[0]}-{scheme}")
+    # One of 300 MB is refused where it was dropped.
     path = tmp_path / "large.csv"
     with path.open("wb") as file:
         file.truncate(300 * 2**20)  # a hole: no byte of it is on the disk
     page.locator("[data-testid=stFileUploaderDropzoneInput]").first.set_input_files(path)
     page.get_by_text("File must be 250.0MB or smaller").wait_for()
     assert not any(sent)
+    expect(page.get_by_text("442 of 442 rows")).to_have_count(1)
+    # A bad one is one sentence beside the table before.
+    page.locator("[data-testid=stFileUploaderDropzoneInput]").first.set_input_files(
+        {"name": "bad.csv", "mimeType": "text/csv", "buffer": b"\x89PNG\r\n\x1a\n" + bytes(99)}
+    )
+    page.get_by_text("This is a PNG picture").wait_for()
+    settled(page)
     expect(page.get_by_text("442 of 442 rows")).to_have_count(1)
 
 
