@@ -55,6 +55,10 @@ def test_forward_is_the_naive_twin(shape, seed, size):
     gates = draw_gates(shape, beta, thetas, X)
     # Some hundred roundings of numbers up to the size of the result: 1e-16 each, 1e-11 with room.
     close = {"rtol": 1e-11, "atol": 1e-11}
+    if shape.output == "classes":
+        probabilities = draw_probabilities(shape, beta, thetas, X)
+    else:
+        moments, leaves = draw_moments(shape, beta, thetas, X), draw_leaves(shape, thetas, X)
     for s, theta in enumerate(thetas):
         for i, x in enumerate(X):
             expected = naive.log_density(shape, beta, theta, x, y[i], noise)
@@ -66,13 +70,10 @@ def test_forward_is_the_naive_twin(shape, seed, size):
             np.testing.assert_allclose(gates.right[s, i], right, **close)
             if shape.output == "classes":
                 shares = naive.probabilities(shape, beta, theta, x)
-                own = draw_probabilities(shape, beta, thetas, X)[s, i]
-                np.testing.assert_allclose(own, shares, **close)
+                np.testing.assert_allclose(probabilities[s, i], shares, **close)
                 continue
-            moments = draw_moments(shape, beta, thetas, X)
             mean = naive.tree_mean(shape, beta, theta, x)
             np.testing.assert_allclose(moments.means[s, i], mean, **close)
-            leaves = draw_leaves(shape, thetas, X)
             means = [naive.leaf_mean(shape, theta, k, x) for k in range(shape.n_leaves)]
             np.testing.assert_allclose(leaves.means[s, i], means, **close)
             if shape.output == "mixture":
