@@ -142,9 +142,9 @@ def test_a_file_above_the_limit_is_one_sentence_and_nothing_is_lost(monkeypatch)
     assert len(rows_of(at)) == 442
 
 
-def test_the_page_the_server_and_the_reader_have_one_limit():
+def test_the_page_the_server_and_the_reader_have_one_limit(diabetes):
     # The browser refuses a larger file before it is sent, by the limit that the box tells it.
-    boxes = open_page().get("file_uploader")
+    boxes = diabetes.get("file_uploader")
     assert {box.proto.max_upload_size_mb for box in boxes} == {MAX_MEGABYTES}
     assert MAX_MEGABYTES * 2**20 == separated_text.MAX_FILE_BYTES
     config = tomllib.loads((Path(APP).parent / ".streamlit/config.toml").read_text())
