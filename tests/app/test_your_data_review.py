@@ -25,7 +25,14 @@ def classes(n=60):
 
 
 def test_a_condition_on_the_prediction_is_about_the_label():
-    at = open_page(classes(), trees="50", target="y", task="classification", find="prediction = 5")
+    at = open_page(
+        classes(),
+        table="your file",
+        trees="50",
+        target="y",
+        task="classification",
+        find="prediction = 5",
+    )
     found = rows_of(at)
     assert not at.exception
     assert len(found) == 30
@@ -33,7 +40,7 @@ def test_a_condition_on_the_prediction_is_about_the_label():
 
 
 def test_a_row_of_the_second_file_can_be_opened_however_short_the_first_is():
-    at = open_page(numbers(), trees="50")
+    at = open_page(numbers(), table="your file", trees="50")
     drop(at, numbers(n=200), "new.csv", key="upload_second")
     at.number_input(key="row").set_value(150.0).run()
     assert not at.exception
@@ -114,7 +121,7 @@ def test_a_refusal_for_want_of_memory_is_not_remembered(monkeypatch):
 def test_a_file_and_its_name_are_nobody_elses_and_go_with_the_session():
     data = numbers(n=47)
     for name, second in (("secret.csv", "hidden.csv"), ("mine.csv", "new.csv"), ("b.csv", "c.csv")):
-        at = drop(open_page(trees="50"), data, name)
+        at = drop(open_page(table="your file", trees="50"), data, name)
         drop(at, numbers(n=31), second, key="upload_second")
         code = next(c.value for c in at.code if "score_table" in c.value)
         assert name in code
