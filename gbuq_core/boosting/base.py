@@ -6,6 +6,7 @@ import copy
 import math
 import time
 import warnings
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -39,10 +40,11 @@ from gbuq_core.inputs import (
     draw_seed,
     stack_rows,
 )
-from gbuq_core.jobs import check_memory, stage
+from gbuq_core.jobs import check_memory, parallel_map, stage
 from gbuq_core.trees.binning import apply_encoding, fit_encoding
 from gbuq_core.validation import check_number, check_same_length
 
+_BLOCK_ROWS = 4096  # whose members stay in the cache while their uncertainty is computed
 MAX_COLUMNS = 32_767  # the trees keep their features as int16
 
 
@@ -299,6 +301,37 @@ class BoostedEnsemble(BaseEstimator):
             truncation_step, truncation_start, n_members, burn_in_cycles
         )
         return self._pick_members(self._raw(matrix, self._stages_for(points), limit), points)
+
+    def _map_members(
+        self,
+        X: Any,
+        finish: Callable[[np.ndarray], Sequence[np.ndarray]],
+        truncation_step: int | None = None,
+        truncation_start: float | None = None,
+        n_members: int | None = None,
+        burn_in_cycles: int | None = None,
+    ) -> list[np.ndarray]:
+        """What ``finish`` makes of the members' raw outputs (n_members, n_samples, n_outputs).
+
+        Many rows go block by block through everything, so that nothing as large as all members of
+        all rows is ever held, and each block stays in the processor's cache.
+        """
+        matrix, _ = self._encode(X)
+        points, limit = self.chosen_members(
+            truncation_step, truncation_start, n_members, burn_in_cycles
+        )
+        stages = self._stages_for(points)
+        if len(matrix) < 2 * _BLOCK_ROWS or self.plan_.engine != "numba":
+            raw = self._raw(matrix, stages, limit)
+            return list(finish(self._pick_members(raw, points)))
+
+        read = numba_engine.read_stages(self.models_, stages, limit)
+
+        def finish_block(low: int) -> Sequence[np.ndarray]:
+            return finish(self._pick_members(read(matrix[low : low + _BLOCK_ROWS]), points))
+
+        blocks = parallel_map(finish_block, range(0, len(matrix), _BLOCK_ROWS), self.n_jobs)
+        return [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
 
     def chosen_members(
         self,

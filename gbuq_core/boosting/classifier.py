@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin
 from gbuq_core.boosting.base import BoostedEnsemble
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.inputs import check_sample_weight, encode_classes
-from gbuq_core.uncertainty import Uncertainty, decompose_classification
+from gbuq_core.uncertainty import Uncertainty, decompose_classification, mean_over_members
 
 
 class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
@@ -231,14 +231,16 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
 
         Parameters as in `predict_members`.
         """
-        return decompose_classification(
-            self.predict_members(X, truncation_step, truncation_start, n_members, burn_in_cycles)
-        )
+        parts = self._map_members(
+            X,
+            lambda raw: decompose_classification(self._finish_members(raw)),
+            truncation_step, truncation_start, n_members, burn_in_cycles,
+        )  # fmt: skip
+        return Uncertainty(*parts)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The mean of the members' probabilities (eq. 2), (n_samples, n_classes)."""
-        mean: np.ndarray = self.predict_members(X).mean(axis=0)
-        return mean
+        return self._map_members(X, lambda raw: [mean_over_members(self._finish_members(raw))])[0]
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of every row, (n_samples,)."""

@@ -96,6 +96,12 @@ def noise_log_std(log_std, numbers):
 def mask_gaussian(cells, share, base):
     """Let a random ``share`` of the rows count; writes ``cells.mask`` and ``cells.graded``."""
     draw_mask(cells.order, share, base, cells.mask)
+    grade_gaussian(cells)
+
+
+@njit(nogil=True, cache=True)
+def grade_gaussian(cells):
+    """Write to ``cells.graded`` the sums over the rows in ``cells.mask``."""
     sums = cells.graded
     for cell in range(sums.mean.shape[0]):
         n, total = 0.0, 0.0
@@ -212,21 +218,36 @@ def gaussian_leaves(cells, state, numbers, base, tree, n_levels):
     Writes ``state.forest.values[tree]`` and moves ``state.raw``; returns the root mean square over
     rows of what the tree adds.
     """
-    sums, leaf_of_row, raw = state.leaf_sums, state.scratch.leaf_of_row, state.raw
-    n_leaves = 1 << n_levels
-    sums[:n_leaves, :] = 0.0
-    for row in range(raw.shape[0]):
+    sum_gaussian_leaves(cells, state, n_levels)
+    rms = set_gaussian_leaves(state.leaf_sums, state.forest, numbers, base, tree, n_levels)
+    move_gaussian(state, numbers, tree)
+    return rms
+
+
+@njit(nogil=True, cache=True)
+def sum_gaussian_leaves(cells, state, n_levels):
+    """Sums over each leaf's rows to ``state.leaf_sums`` (max_leaves, 5): gradients, curvatures,
+    count.
+    """
+    sums, leaf_of_row = state.leaf_sums, state.scratch.leaf_of_row
+    sums[: 1 << n_levels, :] = 0.0
+    for row in range(state.raw.shape[0]):
         leaf = np.uint64(leaf_of_row[row])
         sums[leaf, 0] += state.gradients[row, 0]
         sums[leaf, 1] += state.gradients[row, 1]
         sums[leaf, 2] += state.curvature[row, 0]
         sums[leaf, 3] += state.curvature[row, 1]
         sums[leaf, 4] += cells.every.n_rows[row]
-    values = state.forest.values[tree]
+
+
+@njit(nogil=True, cache=True)
+def set_gaussian_leaves(sums, forest, numbers, base, tree, n_levels):
+    """Write one tree's leaf values from the sums over its leaves; see `gaussian_leaves`."""
+    values = forest.values[tree]
     noise = numbers.leaf_noise * numbers.schedule.noise[tree]
     half = 0.5 if numbers.preconditioned and not numbers.newton else 1.0
     square = 0.0
-    for leaf in range(n_leaves):
+    for leaf in range(1 << n_levels):
         n = sums[leaf, 4]
         if n > 0.0:
             for output in range(2):
@@ -244,12 +265,18 @@ def gaussian_leaves(cells, state, numbers, base, tree, n_levels):
                     step = min(max(step, -LOG_STD_STEP), LOG_STD_STEP)
                 values[leaf, output] = numbers.learning_rate * step
                 square += n * values[leaf, output] ** 2
+    return math.sqrt(square / numbers.n_rows)
+
+
+@njit(nogil=True, cache=True)
+def move_gaussian(state, numbers, tree):
+    """Move ``state.raw`` by one tree's leaf values."""
+    raw, values, leaf_of_row = state.raw, state.forest.values[tree], state.scratch.leaf_of_row
     decay = numbers.decay if tree > 0 else 1.0
     for row in range(raw.shape[0]):
         leaf = np.uint64(leaf_of_row[row])
         raw[row, 0] = raw[row, 0] * decay + values[leaf, 0]
         raw[row, 1] = raw[row, 1] * decay + values[leaf, 1]
-    return math.sqrt(square / numbers.n_rows)
 
 
 @njit(nogil=True, cache=True)

@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from gbuq_core.boosting.blocks import (
+    GAUSSIAN,
+    SOFTMAX,
+    CutRows,
+    block_bytes,
+    boost_blocks,
+    cut_rows,
+    gradients_of_blocks,
+    make_blocks,
+    needs_blocks,
+)
 from gbuq_core.boosting.gaussian_kernels import (
     LOG_STD_FLOOR,
     GaussianCells,
     GaussianSums,
-    boost_gaussian,
-    gaussian_gradients,
 )
 from gbuq_core.boosting.plan import BoostingPlan, Schedule, langevin_numbers, plan_schedule
-from gbuq_core.boosting.softmax_kernels import ClassCells, boost_softmax, softmax_gradients
+from gbuq_core.boosting.softmax_kernels import ClassCells
 from gbuq_core.inputs import exact_std, weighted_mean
 from gbuq_core.jobs import advance, check_memory, effective_n_jobs, parallel_map
 from gbuq_core.model_files.contents import require, take
+from gbuq_core.parallel import spread_map
 from gbuq_core.trees.binning import (
     MAX_VALUE_BINS,
     Bins,
@@ -35,6 +45,7 @@ from gbuq_core.trees.forest_kernels import (
     empty_forest,
     fill_leaf_matrix,
     forest_bytes,
+    leaf_scratch,
     predict_checkpoints,
 )
 from gbuq_core.trees.growing_kernels import BinnedRows, TreeScratch, make_tree_scratch
@@ -110,6 +121,13 @@ def unrolled_width(n_outputs: int) -> tuple[int, ...]:
     return (0,) * (n_outputs + 1) if n_outputs in _UNROLLED_OUTPUTS else ()
 
 
+def predicted_width(n_outputs: int) -> tuple[int, ...]:
+    """The ``width`` argument of the predicting kernels: one entry an output, or empty for any
+    number.
+    """
+    return (0,) * n_outputs if n_outputs in _UNROLLED_OUTPUTS else ()
+
+
 class NumbaModels(NamedTuple):
     """Fitted models: one forest each, all with the same bins, start and decay.
 
@@ -128,6 +146,63 @@ class NumbaModels(NamedTuple):
     def n_bytes(self) -> int:
         """Memory of the fitted trees."""
         return sum(array.nbytes for forest in self.forests for array in forest)
+
+
+class TrainingSet(NamedTuple):
+    """What every model of a fit is trained from; nobody writes to it.
+
+    ``rows`` are the binned rows, ``cut`` the same in blocks or None, ``sums`` the targets by cell;
+    ``masked`` says whether a model draws its own rows and so needs sums of its own; ``start``
+    (n_outputs,) is the first raw prediction, and ``n_leaf_sums`` how many sums a leaf has.
+    """
+
+    rows: BinnedRows
+    cut: CutRows | None
+    sums: Any
+    masked: bool
+    start: np.ndarray
+    n_leaf_sums: int
+    numbers: StepNumbers
+    plan: BoostingPlan
+    n_classes: int | None
+    seed: int
+    n_jobs: int | None
+
+
+def train_model(training: TrainingSet, model: int) -> tuple[ObliviousForest, np.ndarray]:
+    """Train model number ``model`` of a fit: its trees and its trace, see `NumbaModels`.
+
+    Its random numbers follow from the seed and its number, so it does not matter in which process
+    it is trained.
+    """
+    plan, numbers, seed, cut = training.plan, training.numbers, training.seed, training.cut
+    rows, start, n_classes = training.rows, training.start, training.n_classes
+    task = GAUSSIAN if n_classes is None else SOFTMAX
+    # Threads that fewer models than cores leave idle help the models that there are.
+    n_inner = max(1, effective_n_jobs(training.n_jobs) // plan.n_models)
+    state = start_member(rows, start, plan.n_trees, plan.depth, training.n_leaf_sums)
+    own = with_own_mask(training.sums) if training.masked else training.sums
+    width, first, chunk = unrolled_width(len(start)), 0, 1
+    blocks = None if cut is None else make_blocks(task, cut, own, state, n_inner)
+    while first < plan.n_trees:
+        last = min(first + chunk, plan.n_trees)
+        began = time.perf_counter()
+        if blocks is None:
+            task.boost(rows, own, state, numbers, seed, model, first, last, width)
+        else:
+            boost_blocks(blocks, numbers, seed, model, first, last, width)
+        per_tree = (time.perf_counter() - began) / (last - first)
+        chunk = max(1, min(4 * chunk, int(_CHUNK_SECONDS / max(per_tree, 1e-9))))
+        advance((last - first) / (plan.n_trees * plan.n_models))
+        first = last
+    if blocks is None:
+        state.trace[0, -1] = task.gradients(
+            own, state.raw, numbers, 1.0, np.uint64(0),
+            state.gradients, state.curvature, state.channels,
+        )[1]  # fmt: skip
+    else:
+        state.trace[0, -1] = gradients_of_blocks(blocks, numbers, 1.0, np.uint64(0))[1]
+    return state.forest, state.trace
 
 
 def fit(
@@ -157,8 +232,8 @@ def fit(
     n_rows, n_outputs = len(matrix), n_classes or 2
     n_bytes = estimate_bytes(plan, n_rows, matrix.shape[1], n_outputs, n_jobs)
     check_memory(n_bytes, "this fit")
-    bins = fit_bins(matrix, is_category, plan.max_bins, weight)
-    columns = apply_bins(bins, matrix)
+    bins = fit_bins(matrix, is_category, plan.max_bins, weight, n_jobs)
+    columns = apply_bins(bins, matrix, n_jobs)
     cells = merge_rows(columns, always=weight is not None) or single_cells(columns)
     rows = binned_rows(bins, cells.codes)
     n_counted = count_weighted(n_rows, weight)
@@ -168,37 +243,21 @@ def fit(
         plan.random_strength, n_counted, plan.subsample, plan.newton, plan.preconditioned,
         log_std_floor(target, weight) if n_classes is None else 0.0, plan_schedule(plan),
     )  # fmt: skip
-    boost: Any
     masked = bool((numbers.schedule.share < 1.0).any())
     if n_classes is None:
         sums: Any = sum_gaussian(cells, target, weight)
         start, n_leaf_sums = gaussian_start(target, weight), 5
-        boost, gradients = boost_gaussian, gaussian_gradients
     else:
         sums = sum_classes(cells, target, n_classes, weight)
         start = np.zeros(n_classes)
-        boost, gradients = boost_softmax, softmax_gradients
         n_leaf_sums = n_classes + 1 + (n_classes * (n_classes + 1) // 2 if plan.newton else 0)
 
-    def train(model: int) -> tuple[ObliviousForest, np.ndarray]:
-        state = start_member(rows, start, plan.n_trees, plan.depth, n_leaf_sums)
-        own = with_own_mask(sums) if masked else sums
-        width, first, chunk = unrolled_width(n_outputs), 0, 1
-        while first < plan.n_trees:
-            last = min(first + chunk, plan.n_trees)
-            began = time.perf_counter()
-            boost(rows, own, state, numbers, seed, model, first, last, width)
-            per_tree = (time.perf_counter() - began) / (last - first)
-            chunk = max(1, min(4 * chunk, int(_CHUNK_SECONDS / max(per_tree, 1e-9))))
-            advance((last - first) / (plan.n_trees * plan.n_models))
-            first = last
-        state.trace[0, -1] = gradients(
-            own, state.raw, numbers, 1.0, np.uint64(0),
-            state.gradients, state.curvature, state.channels,
-        )[1]  # fmt: skip
-        return state.forest, state.trace
-
-    trained = parallel_map(train, range(plan.n_models), n_jobs)
+    cut = cut_rows(rows) if needs_blocks(len(cells.codes)) else None
+    training = TrainingSet(
+        rows if cut is None else cut.rows, cut, sums, masked, start,
+        n_leaf_sums, numbers, plan, n_classes, seed, n_jobs,
+    )  # fmt: skip
+    trained = spread_map(train_model, training, range(plan.n_models), n_jobs)
     forests, traces = zip(*trained, strict=True)
     return NumbaModels(forests, bins, start, langevin.decay, len(cells.codes), traces)
 
@@ -292,25 +351,54 @@ def raw_predictions(
     -------
     (n_models, n_checkpoints, n_rows, n_outputs) float64
     """
-    columns = apply_bins(models.bins, matrix)
     shape = (n_models, len(checkpoints), len(matrix), len(models.start))
     # Raw outputs, the parameters made of them, and two such arrays while those are made.
     check_memory(4 * 8 * int(np.prod(shape)), "these predictions")
+    columns = apply_bins(models.bins, matrix, n_jobs)
     out = np.empty(shape)
-    points = checkpoints.astype(np.int64)
+    walk = _walker(models, checkpoints)
     # Rows are cut into blocks, so that one model of many rows keeps all cores busy too.
     size = max(4096, -(-len(matrix) // 64))
     blocks = [(m, low) for low in range(0, len(matrix), size) for m in range(n_models)]
 
     def predict(block: tuple[int, int]) -> None:
         model, low = block
-        predict_checkpoints(
-            columns, models.bins.is_category, models.forests[model], models.start, models.decay,
-            points, low, min(low + size, len(matrix)), out[model],
-        )  # fmt: skip
+        walk(columns, model, low, min(low + size, len(matrix)), out[model])
 
     parallel_map(predict, blocks, n_jobs)
     return out
+
+
+def read_stages(
+    models: NumbaModels, checkpoints: np.ndarray, n_models: int
+) -> Callable[[np.ndarray], np.ndarray]:
+    """`raw_predictions` as a function of a few rows of the matrix, which runs on one thread."""
+    walk = _walker(models, checkpoints)
+
+    def read(matrix: np.ndarray) -> np.ndarray:
+        columns = apply_bins(models.bins, matrix)
+        out = np.empty((n_models, len(checkpoints), len(matrix), len(models.start)))
+        for model in range(n_models):
+            walk(columns, model, 0, len(matrix), out[model])
+        return out
+
+    return read
+
+
+def _walker(
+    models: NumbaModels, checkpoints: np.ndarray
+) -> Callable[[np.ndarray, int, int, int, np.ndarray], None]:
+    """Writes to its last argument what one model says of some rows of binned columns."""
+    points = checkpoints.astype(np.int64)
+    depth, width = models.forests[0].features.shape[1], predicted_width(len(models.start))
+
+    def walk(columns: np.ndarray, model: int, low: int, high: int, out: np.ndarray) -> None:
+        predict_checkpoints(
+            columns, models.bins.is_category, models.forests[model], models.start, models.decay,
+            points, low, high, leaf_scratch(depth), width, out,
+        )  # fmt: skip
+
+    return walk
 
 
 def leaf_indices(models: NumbaModels, matrix: np.ndarray) -> np.ndarray:
@@ -366,6 +454,7 @@ def estimate_bytes(
     data = n_rows * (19 * n_features + 16 * n_outputs + 64)
     histogram = 2 ** max(plan.depth - 1, 0) * n_features * (plan.max_bins + 1) * 8 * (n_outputs + 1)
     at_work = n_rows * (8 * (4 * n_outputs + 1) + 10) + histogram
+    at_work += block_bytes(n_rows, plan.depth, n_features * (plan.max_bins + 1), n_outputs + 1)
     models = plan.n_models * forest_bytes(plan.n_trees, plan.depth, n_outputs)
     return data + min(plan.n_models, effective_n_jobs(n_jobs)) * at_work + models
 

@@ -21,7 +21,7 @@ from gbuq_core.inputs import (
     fit_target_scale,
 )
 from gbuq_core.metrics.scores import nll_gaussian_values
-from gbuq_core.uncertainty import Uncertainty, decompose_regression
+from gbuq_core.uncertainty import Uncertainty, mean_over_members, split_variance
 from gbuq_core.validation import check_choice
 
 TARGETS = ("log",)
@@ -286,15 +286,23 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
 
         Parameters as in `predict_members`.
         """
-        members = self.predict_members(
-            X, truncation_step, truncation_start, n_members, burn_in_cycles
+
+        def decompose(raw: np.ndarray) -> Uncertainty:
+            members = self._finish_members(raw)
+            return split_variance(members[..., 0], members[..., 1])
+
+        return Uncertainty(
+            *self._map_members(
+                X, decompose, truncation_step, truncation_start, n_members, burn_in_cycles
+            )
         )
-        return decompose_regression(members[..., 0], members[..., 1])
 
     def predict(self, X: Any) -> np.ndarray:
         """The mean of the members' means, (n_samples,)."""
-        mean: np.ndarray = self.predict_members(X)[..., 0].mean(axis=0)
-        return mean
+        means = self._map_members(
+            X, lambda raw: [mean_over_members(self._finish_members(raw)[..., 0])]
+        )
+        return means[0]
 
     def predict_distribution(self, X: Any) -> Distribution:
         """The predicted law of y in every row; unpacks as ``loc, scale``.
@@ -306,10 +314,15 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
         its quantiles and intervals are exact, its ``loc`` and ``scale`` those of y. They differ a
         little from `predict` and `predict_uncertainty`, which average log-normals.
         """
-        members = self._law_members(self._raw_members(X, None, None, None))
-        total = decompose_regression(members[..., 0], members[..., 1]).total
+
+        def locate(raw: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            members = self._law_members(raw)
+            total = split_variance(members[..., 0], members[..., 1]).total
+            return mean_over_members(members[..., 0]), np.sqrt(total)
+
+        loc, scale = self._map_members(X, locate)
         df = math.inf if self.clocks_ is None else self.clocks_.df
-        law = student(members[..., 0].mean(axis=0), np.sqrt(total), df)
+        law = student(loc, scale, df)
         return law if self.target_ is None else LogDistribution(law)
 
     def stages(self, X: Any, y: Any) -> Stages:

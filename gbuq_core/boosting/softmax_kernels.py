@@ -63,6 +63,12 @@ class ClassCells(NamedTuple):
 def mask_classes(cells, share, base):
     """Let a random ``share`` of the rows count; writes ``cells.mask`` and ``cells.graded``."""
     draw_mask(cells.order, share, base, cells.mask)
+    grade_classes(cells)
+
+
+@njit(nogil=True, cache=True)
+def grade_classes(cells):
+    """Write to ``cells.graded`` the counts of the rows in ``cells.mask``."""
     cells.graded[:, :] = 0.0
     for cell in range(cells.n_rows.shape[0]):
         for row in range(cells.begin[cell], cells.begin[cell + 1]):
@@ -206,17 +212,30 @@ def softmax_leaves(cells, state, numbers, base, tree, n_levels):
     rows stay at 0. Moves ``state.raw``; returns the root mean square over rows of what the tree
     adds.
     """
-    raw, sums = state.raw, state.leaf_sums
-    n_classes, n_leaves = raw.shape[1], 1 << n_levels
-    sums[:n_leaves, :] = 0.0
-    sum_leaves(state, cells.n_rows, numbers.newton)
-    values = state.forest.values[tree]
+    sum_softmax_leaves(cells, state, numbers.newton, n_levels)
+    rms = set_softmax_leaves(state.leaf_sums, state.forest, numbers, base, tree, n_levels)
+    move_softmax(state, numbers, tree)
+    return rms
+
+
+@njit(nogil=True, cache=True)
+def sum_softmax_leaves(cells, state, newton, n_levels):
+    """Write `sum_leaves` of one tree to ``state.leaf_sums``."""
+    state.leaf_sums[: 1 << n_levels, :] = 0.0
+    sum_leaves(state, cells.n_rows, newton)
+
+
+@njit(nogil=True, cache=True)
+def set_softmax_leaves(sums, forest, numbers, base, tree, n_levels):
+    """Write one tree's leaf values from the sums over its leaves; see `softmax_leaves`."""
+    values = forest.values[tree]
+    n_classes = values.shape[1]
     lower = np.empty((n_classes, n_classes))
     right = np.empty(n_classes)
     noise = numbers.leaf_noise * numbers.schedule.noise[tree]
     by_factor = noise > 0.0 and numbers.newton and numbers.preconditioned
     square = 0.0
-    for leaf in range(n_leaves):
+    for leaf in range(1 << n_levels):
         n = sums[leaf, n_classes]
         if n == 0.0:
             continue
@@ -248,12 +267,18 @@ def softmax_leaves(cells, state, numbers, base, tree, n_levels):
             step = min(max(right[k], -LOGIT_STEP), LOGIT_STEP)
             values[leaf, k] = numbers.learning_rate * step
             square += n * values[leaf, k] ** 2
+    return math.sqrt(square / numbers.n_rows)
+
+
+@njit(nogil=True, cache=True)
+def move_softmax(state, numbers, tree):
+    """Move ``state.raw`` by one tree's leaf values."""
+    raw, values = state.raw, state.forest.values[tree]
     decay = numbers.decay if tree > 0 else 1.0
     for row in range(raw.shape[0]):
         leaf_of = np.uint64(state.scratch.leaf_of_row[row])
-        for k in range(n_classes):
+        for k in range(raw.shape[1]):
             raw[row, k] = raw[row, k] * decay + values[leaf_of, k]
-    return math.sqrt(square / numbers.n_rows)
 
 
 @njit(nogil=True, cache=True)

@@ -32,7 +32,8 @@ from gbuq_core.calibration.clocks import (
     warn_of_all_trees,
 )
 from gbuq_core.calibration.splits import HELD_OUT_FROM, N_FOLDS, Split
-from gbuq_core.jobs import parallel_map, stage
+from gbuq_core.jobs import stage
+from gbuq_core.parallel import outer_map
 from gbuq_core.validation import check_choice, check_number
 
 STOPPINGS = ("two_clocks", "early")
@@ -153,7 +154,7 @@ def fit_clocks(
         return class_stages(part, rows, known, n_classes, in_choice)
 
     with stage(float(len(splits))):
-        found = parallel_map(judge, range(len(splits)), ensemble.n_jobs if side_by_side else 1)
+        found = outer_map(judge, range(len(splits)), ensemble.n_jobs if side_by_side else 1)
     chosen: Clocks | ClassClocks
     if n_classes is None:
         chosen = clocks_of(found, ensemble.stopping_, ensemble.tails)

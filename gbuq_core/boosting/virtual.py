@@ -10,7 +10,13 @@ from gbuq_core.boosting.plan import truncation_points
 from gbuq_core.distribution import Distribution, NormalDistribution
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.trees.importers import LeafSource, leaf_source
-from gbuq_core.uncertainty import Uncertainty, decompose_classification, decompose_regression
+from gbuq_core.uncertainty import (
+    Uncertainty,
+    decompose_classification,
+    decompose_regression,
+    mean_over_members,
+    variance_over_members,
+)
 from gbuq_core.validation import check_number
 
 _DEFAULT_MEMBERS = 10
@@ -137,7 +143,7 @@ class VirtualEnsemble:
         means, variances = members[..., 0], members[..., 1]
         if not np.isnan(variances).any():
             return decompose_regression(means, variances)
-        knowledge = means.var(axis=0)
+        knowledge = variance_over_members(means)
         unknown = np.full_like(knowledge, np.nan)
         return Uncertainty(total=unknown, data=unknown.copy(), knowledge=knowledge)
 
@@ -146,8 +152,7 @@ class VirtualEnsemble:
         if self.task == "classification":
             labels: np.ndarray = self.classes_[np.argmax(self.predict_proba(X), axis=1)]
             return labels
-        mean: np.ndarray = self.predict_members(X)[..., 0].mean(axis=0)
-        return mean
+        return mean_over_members(self.predict_members(X)[..., 0])
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The mean of the members' probabilities (eq. 2), (n_samples, n_classes).
@@ -159,8 +164,7 @@ class VirtualEnsemble:
         """
         if self.task != "classification":
             raise InvalidParameter("A regressor has no probabilities: use predict.")
-        mean: np.ndarray = self.predict_members(X).mean(axis=0)
-        return mean
+        return mean_over_members(self.predict_members(X))
 
     def predict_distribution(self, X: Any) -> Distribution:
         """A normal with the members' mean and the total uncertainty, one a row.
@@ -179,7 +183,7 @@ class VirtualEnsemble:
                 "predict_uncertainty, or train CatBoost with RMSEWithUncertainty."
             )
         total = decompose_regression(members[..., 0], members[..., 1]).total
-        return NormalDistribution(members[..., 0].mean(axis=0), np.sqrt(total))
+        return NormalDistribution(mean_over_members(members[..., 0]), np.sqrt(total))
 
     def save(self, target: Any) -> None:
         """Write it to a path or a binary file, with the model; read it by `gbuq_core.load`.

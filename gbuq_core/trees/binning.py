@@ -27,7 +27,9 @@ from gbuq_core.inputs import (
     level_codes,
     read_numbers,
 )
+from gbuq_core.parallel import parallel_map
 from gbuq_core.progress import advance
+from gbuq_core.trees.binning_kernels import PADDED_BORDERS, code_rows
 from gbuq_core.trees.growing_kernels import BinnedRows
 
 MAX_ONE_HOT_LEVELS = 32
@@ -157,6 +159,15 @@ def fit_encoding(
     table = as_table(X)
     is_category = category_positions(table, declared)
     task = "regression" if n_classes is None else "binary" if n_classes == 2 else "multiclass"
+    named = all(isinstance(label, str) for label in table.columns)
+    numbers = None if is_category.any() else _float_matrix(table)
+    if numbers is not None and not np.isinf(numbers).any():
+        missing_in = np.isnan(numbers).any(axis=0).tolist()
+        found = tuple(
+            ColumnCoding(str(label), "number", (), missing, np.empty(0), np.empty(0))
+            for label, missing in zip(table.columns, missing_in, strict=True)
+        )
+        return Encoding(found, np.zeros(len(found), bool), named), numbers
     codings, parts, coded = [], [], []
     for i, label in enumerate(table.columns):
         advance(0.0)  # encoding large columns takes long: does anybody still want it?
@@ -171,14 +182,36 @@ def fit_encoding(
         parts.append(part)
         coded += [coding.kind == "levels"] * part.shape[1]
     matrix = np.hstack(parts) if parts else np.empty((len(table), 0))
-    named = all(isinstance(label, str) for label in table.columns)
     return Encoding(tuple(codings), np.array(coded, bool), named), matrix
+
+
+def _float_matrix(table: pd.DataFrame) -> np.ndarray | None:
+    """The matrix of a table of float64, not to be written to, else None.
+
+    It is the table's own memory where its rows lie together there: large tables of numbers would
+    wait for a copy.
+    """
+    if not all(dtype == np.float64 for dtype in table.dtypes):
+        return None
+    return np.ascontiguousarray(table.to_numpy(np.float64))
+
+
+def _plain_numbers(encoding: Encoding, table: pd.DataFrame) -> np.ndarray | None:
+    """The matrix of a table of float64 without anything to look up or to flag, else None."""
+    if not all(coding.kind == "number" for coding in encoding.columns):
+        return None
+    matrix = _float_matrix(table)
+    # A sum is finite unless a value is not, or values near the largest number overflow it.
+    return matrix if matrix is not None and np.isfinite(matrix.sum()) else None
 
 
 def apply_encoding(encoding: Encoding, X: Any) -> tuple[np.ndarray, RowFlags]:
     """The matrix of new rows and what in them training had never seen."""
     table = as_table(X)
     unseen, new_missing = np.zeros(len(table), bool), np.zeros(len(table), bool)
+    numbers = _plain_numbers(encoding, table)
+    if numbers is not None:
+        return numbers, RowFlags(unseen, new_missing, ())
     flagged, parts = [], []
     for i, coding in enumerate(encoding.columns):
         column = table.iloc[:, i]
@@ -207,6 +240,9 @@ def apply_encoding(encoding: Encoding, X: Any) -> tuple[np.ndarray, RowFlags]:
 
 MAX_VALUE_BINS = 255
 UNSEEN_LEVEL = 255
+_NUMBER = -1  # in place of a category's number of levels
+_ROWS = 65_536  # coded at a time, so that threads share the work and a stop is noticed
+_LARGE = 200_000  # cells of a matrix whose columns are worth sorting side by side
 
 
 class Bins(NamedTuple):
@@ -268,40 +304,49 @@ def choose_borders(
 
 
 def fit_bins(
-    X: np.ndarray, is_category: np.ndarray, max_bins: int, weight: np.ndarray | None = None
+    X: np.ndarray,
+    is_category: np.ndarray,
+    max_bins: int,
+    weight: np.ndarray | None = None,
+    n_jobs: int | None = 1,
 ) -> Bins:
     """Choose bins for ``X`` (n, n_features) float64; NaN is missing; categories hold codes 0, 1,
     ...; ``weight`` (n,) says how many rows each one counts as.
     """
-    borders, n_codes = [], np.empty(X.shape[1], np.int64)
-    has_missing = np.zeros(X.shape[1], bool)
-    for feature in range(X.shape[1]):
-        advance(0.0)  # sorting large columns takes long: does anybody still want it?
+    n_features = X.shape[1]
+    borders = [np.empty(0)] * n_features
+    n_codes, has_missing = np.empty(n_features, np.int64), np.zeros(n_features, bool)
+
+    def fit_one(feature: int) -> None:
         column = X[:, feature]
         if is_category[feature]:
-            borders.append(np.empty(0))
             n_codes[feature] = int(column.max()) + 1 if len(column) else 0
-            continue
+            return
         missing = np.isnan(column)
         has_missing[feature] = missing.any()
         known = None if weight is None else weight[~missing]
-        borders.append(choose_borders(column[~missing], max_bins, known))
-        n_codes[feature] = len(borders[-1]) + 2
+        borders[feature] = choose_borders(column[~missing], max_bins, known)
+        n_codes[feature] = len(borders[feature]) + 2
+
+    parallel_map(fit_one, range(n_features), n_jobs if X.size > _LARGE else 1)
     return Bins(tuple(borders), n_codes, is_category, has_missing)
 
 
-def apply_bins(bins: Bins, X: np.ndarray) -> np.ndarray:
+def apply_bins(bins: Bins, X: np.ndarray, n_jobs: int | None = 1) -> np.ndarray:
     """Codes of ``X`` (n, n_features) as (n_features, n) uint8, one contiguous row a feature."""
-    codes = np.empty((X.shape[1], X.shape[0]), np.uint8)
-    for feature, borders in enumerate(bins.borders):
-        advance(0.0)
-        column = X[:, feature]
-        if bins.is_category[feature]:
-            known = (column >= 0) & (column < bins.n_codes[feature])  # False for NaN too
-            codes[feature] = np.where(known, column, UNSEEN_LEVEL)
-        else:
-            codes[feature] = 1 + np.searchsorted(borders, column)
-            codes[feature][np.isnan(column)] = 0
+    n_rows, n_features = X.shape
+    codes = np.empty((n_features, n_rows), np.uint8)
+    borders = np.full((n_features, PADDED_BORDERS), np.inf)
+    for feature, own in enumerate(bins.borders):
+        borders[feature, : len(own)] = own
+    n_levels = np.where(bins.is_category, bins.n_codes, _NUMBER)
+    values = np.ascontiguousarray(X, np.float64)
+    unseen = np.uint8(UNSEEN_LEVEL)
+
+    def code(low: int) -> None:
+        code_rows(values, borders, n_levels, unseen, low, min(low + _ROWS, n_rows), codes)
+
+    parallel_map(code, range(0, n_rows, _ROWS), n_jobs)
     return codes
 
 

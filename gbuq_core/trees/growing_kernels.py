@@ -13,7 +13,7 @@ from gbuq_core.trees.histogram_kernels import (
     part_rows,
     split_histogram,
 )
-from gbuq_core.trees.scoring_kernels import add_leaf_scores, best_candidate
+from gbuq_core.trees.scoring_kernels import add_leaf_scores, best_candidate, sum_leaf
 
 
 class BinnedRows(NamedTuple):
@@ -102,6 +102,7 @@ def grow_tree(rows, channels, scratch, l2, noise_std, noise_base, features, bins
             scratch.squares[slot] = 0.0
         for leaf in range(1 << level):
             if scratch.end[leaf] > scratch.begin[leaf]:
+                sum_leaf(histogram[leaf], rows.offset, rows.n_bins, scratch.running, width)
                 add_leaf_scores(
                     histogram[leaf], rows.offset, rows.n_bins, rows.is_category, l2,
                     scratch.products, scratch.squares, scratch.running, width,
@@ -118,14 +119,15 @@ def grow_tree(rows, channels, scratch, l2, noise_std, noise_base, features, bins
         bins[level] = code
         is_equal = rows.is_category[feature]
         column = rows.columns[feature]
-        _mark_right(column, code, is_equal, level, scratch.leaf_of_row)
+        mark_right(column, code, is_equal, level, scratch.leaf_of_row)
         if level + 1 < depth:
             _split_leaves(rows, channels, scratch, level, column, code, is_equal, width)
     return depth
 
 
 @njit(nogil=True, cache=True)
-def _mark_right(column, code, is_equal, level, leaf_of_row):
+def mark_right(column, code, is_equal, level, leaf_of_row):
+    """Set bit ``level`` of the leaf of every row that goes right."""
     bit = np.uint16(1 << level)
     if is_equal:
         for row in range(column.shape[0]):

@@ -21,6 +21,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from gbuq_core.trees.lane_kernels import add_lanes, fetch_row, load_lanes
+
+_AHEAD = 8  # rows that are on their way from memory while one is counted
+
 
 @njit(nogil=True, cache=True)
 def count_rows(order, low, high, codes, offset, channels, histogram, width):
@@ -29,12 +33,19 @@ def count_rows(order, low, high, codes, offset, channels, histogram, width):
     ``order`` (n,) uint32, ``codes`` (n, n_features) uint8 C, ``offset`` (n_features,) uint64,
     ``channels`` (n, n_channels) float64 C.
     """
-    n_channels = len(width) if len(width) > 0 else channels.shape[1]
     for position in range(low, high):
-        row = order[position]
+        row = np.uint64(order[position])
+        soon = np.uint64(order[min(position + _AHEAD, high - 1)])
+        fetch_row(codes, soon)
+        fetch_row(channels, soon)
+        if len(width) > 0:
+            lanes = load_lanes(channels, row, width)
+            for feature in range(codes.shape[1]):
+                add_lanes(histogram, offset[feature] + np.uint64(codes[row, feature]), lanes)
+            continue
         for feature in range(codes.shape[1]):
             slot = offset[feature] + np.uint64(codes[row, feature])
-            for channel in range(n_channels):
+            for channel in range(channels.shape[1]):
                 histogram[slot, channel] += channels[row, channel]
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gbuq_core.errors import InvalidData
 from gbuq_core.progress import stage, tick
-from gbuq_core.resources import effective_n_jobs
+from gbuq_core.trees.importers.lightgbm_calls import predict_booster, shared_threads
 from gbuq_core.trees.importers.lightgbm_source import import_lightgbm
 from gbuq_core.validation import check_choice, check_number
 
@@ -111,18 +111,18 @@ def grow_forest(
         "bagging_fraction": float(subsample),
         "bagging_freq": 1,
         "seed": int(seed),
-        "num_threads": effective_n_jobs(n_jobs),
         # Sums in one order, whatever the number of threads.
         "deterministic": True,
         "force_row_wise": True,
         "verbosity": -1,
         **settings,
     }
-    rows = lightgbm.Dataset(X, label=y, params={"verbosity": -1}, free_raw_data=True)
     try:
-        with stage(n_trees):
+        with stage(n_trees), shared_threads(n_jobs) as number:
+            quiet = {"verbosity": -1, "num_threads": number}
+            rows = lightgbm.Dataset(X, label=y, params=quiet, free_raw_data=True)
             booster = lightgbm.train(
-                parameters,
+                {**parameters, "num_threads": number},
                 rows,
                 num_boost_round=int(n_trees),
                 callbacks=[lambda now: tick(now.iteration)],
@@ -145,7 +145,7 @@ def tree_values(booster: Any, X: NDArray[np.float64]) -> NDArray[np.float64]:
     True
     """
     n_trees = booster.num_trees()
-    leaves = booster.predict(X, pred_leaf=True).reshape(len(X), n_trees)
+    leaves = predict_booster(booster, X, pred_leaf=True).reshape(len(X), n_trees)
     values = np.empty((n_trees, len(X)))
     for tree in range(n_trees):
         reached, where = np.unique(leaves[:, tree], return_inverse=True)

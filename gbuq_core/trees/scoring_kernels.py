@@ -16,22 +16,28 @@ from gbuq_core.seeding import normal_at
 
 
 @njit(nogil=True, cache=True)
-def add_leaf_scores(histogram, offset, n_bins, is_category, l2, products, squares, running, width):
-    """Add one leaf's terms of every candidate's score to ``products`` and ``squares``
-    (total_bins,).
-
-    ``histogram`` (total_bins, n_channels) float64 of the leaf; ``running`` (2, n_channels) is
-    scratch. An empty bin repeats the terms of the bin before it, so they are computed once a filled
-    bin.
-    """
+def sum_leaf(histogram, offset, n_bins, running, width):
+    """Write to ``running[1]`` (n_channels,) the sums over a leaf's rows, from its first feature."""
     n_channels = len(width) if len(width) > 0 else histogram.shape[1]
-    n_outputs = n_channels - 1
     for channel in range(n_channels):
         running[1, channel] = 0.0
     first = np.int64(offset[0])
     for bin_ in range(n_bins[0]):
         for channel in range(n_channels):
             running[1, channel] += histogram[first + bin_, channel]
+
+
+@njit(nogil=True, cache=True)
+def add_leaf_scores(histogram, offset, n_bins, is_category, l2, products, squares, running, width):
+    """Add one leaf's terms of every candidate's score to ``products`` and ``squares``
+    (total_bins,).
+
+    ``histogram`` (total_bins, n_channels) float64 of the leaf; ``running`` (2, n_channels) is
+    scratch and holds in its second row what `sum_leaf` writes. An empty bin repeats the terms of
+    the bin before it, so they are computed once a filled bin.
+    """
+    n_channels = len(width) if len(width) > 0 else histogram.shape[1]
+    n_outputs = n_channels - 1
     n_total = running[1, n_outputs]
     for feature in range(offset.shape[0]):
         start = offset[feature]

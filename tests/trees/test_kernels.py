@@ -7,11 +7,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba.core.errors import TypingError
 from seeding_parts import fill_normals
 
 from gbuq_core.trees import forest_kernels, growing_kernels, histogram_kernels, scoring_kernels
 from gbuq_core.trees.binning import apply_bins, binned_rows, fit_bins
-from gbuq_core.trees.forest_kernels import ObliviousForest, empty_forest, forest_bytes
+from gbuq_core.trees.forest_kernels import (
+    ObliviousForest,
+    empty_forest,
+    forest_bytes,
+    leaf_scratch,
+)
 from gbuq_core.trees.growing_kernels import grow_tree, make_tree_scratch
 
 # Scores are sums of a few dozen terms in two orders and a quotient: some hundred roundings.
@@ -80,19 +86,32 @@ def histogram_of(problem, chosen):
     return histogram
 
 
-@pytest.mark.parametrize("python", [False, True], ids=["compiled", "python"])
 @pytest.mark.parametrize("n_outputs", [2, 3, 5])
-def test_histograms_count_rows(python, n_outputs):
-    kernel = histogram_kernels.count_rows.py_func if python else histogram_kernels.count_rows
+def test_histograms_count_rows(n_outputs):
     problem = make_problem(1, n_outputs=n_outputs)
     chosen = np.arange(40) % 3 == 1
     order = np.append(np.flatnonzero(chosen), 7).astype(np.uint32)
-    found = np.zeros((len(problem.rows.slot_bin), n_outputs + 1))
-    kernel(
-        order, 0, len(order) - 1, problem.codes, problem.rows.offset, problem.channels, found,
-        problem.width,
-    )  # fmt: skip
-    np.testing.assert_allclose(found, histogram_of(problem, chosen), rtol=SAME_SUM, atol=1e-14)
+    by_lanes, by_loop = np.zeros((2, len(problem.rows.slot_bin), n_outputs + 1))
+    for width, found in ((problem.width, by_lanes), ((), by_loop)):
+        histogram_kernels.count_rows(
+            order, 0, len(order) - 1, problem.codes, problem.rows.offset, problem.channels, found,
+            width,
+        )  # fmt: skip
+    expected = histogram_of(problem, chosen)
+    np.testing.assert_allclose(by_lanes, expected, rtol=SAME_SUM, atol=1e-14)
+    np.testing.assert_array_equal(by_lanes, by_loop)  # each lane is a sum of its own
+
+
+def test_lanes_are_of_contiguous_matrices_only():
+    """Addresses are computed from a row's number, so other layouts must not compile."""
+    problem = make_problem(1)
+    found = np.zeros((len(problem.rows.slot_bin), len(problem.width)))
+    for channels in (np.asfortranarray(problem.channels), problem.channels.astype(np.float32)):
+        with pytest.raises(TypingError, match=r"contiguous|float64"):
+            histogram_kernels.count_rows(
+                np.arange(2, dtype=np.uint32), 0, 2, problem.codes, problem.rows.offset, channels,
+                found, problem.width,
+            )  # fmt: skip
 
 
 @given(seed=st.integers(0, 10**6), option=st.integers(0, 100))
@@ -139,11 +158,15 @@ def test_rows_are_parted_in_order(codes, code, is_equal, cut):
 def kernel_scores(problem, leaf, l2, python=False):
     rows, n_channels = problem.rows, problem.channels.shape[1]
     products, squares = np.zeros(len(rows.slot_bin)), np.zeros(len(rows.slot_bin))
-    kernel = scoring_kernels.add_leaf_scores
+    sum_leaf, add_scores = scoring_kernels.sum_leaf, scoring_kernels.add_leaf_scores
+    if python:
+        sum_leaf, add_scores = sum_leaf.py_func, add_scores.py_func
     for here in np.unique(leaf):
-        (kernel.py_func if python else kernel)(
-            histogram_of(problem, leaf == here), rows.offset, rows.n_bins, rows.is_category, l2,
-            products, squares, np.empty((2, n_channels)), problem.width,
+        histogram, running = histogram_of(problem, leaf == here), np.empty((2, n_channels))
+        sum_leaf(histogram, rows.offset, rows.n_bins, running, problem.width)
+        add_scores(
+            histogram, rows.offset, rows.n_bins, rows.is_category, l2, products, squares, running,
+            problem.width,
         )  # fmt: skip
     return products, squares
 
@@ -298,17 +321,17 @@ def forest(rng):
     return forest
 
 
-@pytest.mark.parametrize("n", [40, 2048, 5000])
-def test_predictions_equal_the_twin(forest, n):
+@pytest.mark.parametrize(("n", "width"), [(40, ()), (2048, (0, 0)), (5000, (0, 0))])
+def test_predictions_equal_the_twin(forest, n, width):
     """Every checkpoint of one pass is a model of so many trees; blocks of rows do not matter."""
     problem = make_problem(9, n=n)
     start, decay = np.array([0.5, -1.0]), 0.9
-    checkpoints = np.array([1, 2, 4, 7])
+    checkpoints = np.array([1, 2, 6, 7])  # single trees and four at once
     out = np.full((4, n, 2), np.nan)
     for low, high in ((0, n // 3), (n // 3, n)):
         forest_kernels.predict_checkpoints(
             problem.rows.columns, problem.is_category, forest, start, decay, checkpoints,
-            low, high, out,
+            low, high, leaf_scratch(3), width, out,
         )  # fmt: skip
     for found, t in zip(out, checkpoints, strict=True):
         expected = naive.predict(problem.codes, problem.is_category, forest, start, decay, t)
@@ -326,7 +349,7 @@ def test_python_predictions_equal_compiled_ones(forest):
     ):
         kernel(
             problem.rows.columns, problem.is_category, forest, np.zeros(2), 0.9, np.array([3, 7]),
-            0, 40, out,
+            0, 40, leaf_scratch(9), (0, 0), out,
         )  # fmt: skip
     np.testing.assert_allclose(outs[0], outs[1], rtol=0, atol=1e-14)
 

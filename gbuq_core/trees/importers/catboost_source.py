@@ -35,8 +35,10 @@ def import_catboost() -> Any:
 
 # Walks as many rows through all trees as may meet most of their leaves. An error that CatBoost
 # raises is met again, and told, by the process that asked.
+# Without CatBoost's widgets, whose libraries take longer to import than the rest.
 _TRIAL = """
 import sys
+sys.modules["catboost.widget"] = None
 import catboost
 import numpy as np
 model = catboost.CatBoost()

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gbuq_core.errors import InvalidData, InvalidParameter, MissingPackage, ModelFileError
+from gbuq_core.trees.importers.lightgbm_calls import predict_booster
 from gbuq_core.trees.importers.lightgbm_text import LightGBMText, read_lightgbm_text
 from gbuq_core.trees.importers.replaying import (
     ReplayTable,
@@ -91,7 +92,7 @@ class LightGBMSource(LeafSource):
     def _ask(self, rows: Any, **options: Any) -> Any:
         lightgbm = import_lightgbm()
         try:
-            return np.asarray(self._booster.predict(rows, **options))
+            return predict_booster(self._booster, rows, **options)
         except (lightgbm.basic.LightGBMError, ValueError, TypeError) as error:
             raise InvalidData(f"LightGBM does not take these rows ({one_line(error)}).") from error
 

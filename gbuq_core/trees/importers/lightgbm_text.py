@@ -48,6 +48,17 @@ class LightGBMText(NamedTuple):
     feature_names : tuple of str
     objective : str
         Its name without arguments, "" where there is none.
+    objective_text : str
+        The same with its arguments.
+    leaf_values : (n_leaves,) float64
+        Of all trees, one after the other.
+    levels_begin : (n_splits + 1,) int64
+    levels : (levels_begin[-1],) int32
+        Codes of the levels that go left at each split of categories.
+    averages : bool
+        Whether the trees are averaged, as a random forest's.
+    pandas_levels : list of lists, or None
+        The levels of the category columns of the data frame that it was trained on.
     """
 
     clean: str
@@ -59,6 +70,12 @@ class LightGBMText(NamedTuple):
     n_per_iteration: int
     feature_names: tuple[str, ...]
     objective: str
+    objective_text: str
+    leaf_values: np.ndarray
+    levels_begin: np.ndarray
+    levels: np.ndarray
+    averages: bool
+    pandas_levels: list[list[Any]] | None
 
 
 def read_lightgbm_text(text: str, *, from_file: bool = True) -> LightGBMText:
@@ -111,8 +128,10 @@ def read_lightgbm_text(text: str, *, from_file: bool = True) -> LightGBMText:
             "The LightGBM file has linear leaves, which are not read from files: pass the fitted "
             "model itself."
         )
+    levels_begin, levels = _levels_of(parts)
+    pandas_levels = _read_categories(categories)
     return LightGBMText(
-        clean=_write(header, parts, n_features, categories) if from_file else "",
+        clean=_write(header, parts, n_features, pandas_levels) if from_file else "",
         trees=trees,
         leaf_counts=leaf_counts,
         has_categories=bool(((decision & _CATEGORICAL) > 0).any()),
@@ -121,11 +140,40 @@ def read_lightgbm_text(text: str, *, from_file: bool = True) -> LightGBMText:
         n_per_iteration=n_per_iteration,
         feature_names=names,
         objective=header.get("objective", "").split(" ")[0],
+        objective_text=header.get("objective", ""),
+        leaf_values=np.concatenate([part["leaf_value"] for part in parts]),
+        levels_begin=levels_begin,
+        levels=levels,
+        averages="average_output" in header,
+        pandas_levels=pandas_levels,
     )
 
 
+def _levels_of(parts: list[dict[str, Any]]) -> tuple[np.ndarray, np.ndarray]:
+    """Where the levels of each split begin, and the levels: the bits of its words that are set."""
+    counts, levels = [], []
+    for part in parts:
+        kinds = part["decision_type"].astype(np.int64)
+        counts.append(np.zeros(len(kinds), np.int64))
+        if not part["num_cat"]:
+            continue
+        words = part["cat_threshold"].astype(np.uint32)
+        ends = part["cat_boundaries"].astype(np.int64)
+        for split in np.flatnonzero(kinds & _CATEGORICAL):
+            chosen = int(part["threshold"][split])
+            mine = words[ends[chosen] : ends[chosen + 1]].astype("<u4").view(np.uint8)
+            found = np.flatnonzero(np.unpackbits(mine, bitorder="little"))
+            counts[-1][split] = len(found)
+            levels.append(found)
+    begin = np.concatenate([[0], np.cumsum(np.concatenate(counts))]).astype(np.int64)
+    return begin, np.concatenate(levels).astype(np.int32) if levels else np.zeros(0, np.int32)
+
+
 def _write(
-    header: dict[str, str], parts: list[dict[str, Any]], n_features: int, categories: str
+    header: dict[str, str],
+    parts: list[dict[str, Any]],
+    n_features: int,
+    levels: list[list[Any]] | None,
 ) -> str:
     """The checked model as LightGBM writes it, without what predictions do not need."""
     objective = header.get("objective", "")
@@ -152,10 +200,11 @@ def _write(
         "feature_infos=" + " ".join(["[-1:1]"] * n_features),
         "tree_sizes=" + " ".join(str(len(block)) for block in blocks), "", "",
     ]  # fmt: skip
-    return "\n".join(head) + "".join(blocks) + "end of trees\n\n" + _write_categories(categories)
+    last = "pandas_categorical:" + json.dumps(levels) + "\n"
+    return "\n".join(head) + "".join(blocks) + "end of trees\n\n" + last
 
 
-def _write_categories(text: str) -> str:
+def _read_categories(text: str) -> list[list[Any]] | None:
     """The last line of the file: the levels of the category columns of a data frame."""
     try:
         levels = json.loads(text) if text.strip() else None
@@ -165,7 +214,7 @@ def _write_categories(text: str) -> str:
         isinstance(levels, list) and all(isinstance(column, list) for column in levels)
     ):
         raise _damaged("its categories are no list")
-    return "pandas_categorical:" + json.dumps(levels) + "\n"
+    return levels
 
 
 def _damaged(why: str) -> ModelFileError:

@@ -11,6 +11,7 @@ import numpy as np
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.trees.importers.lightgbm_source import LightGBMSource
+from gbuq_core.trees.importers.plain_source import PlainSource
 from gbuq_core.trees.importers.replaying import NumericTrees
 from gbuq_core.trees.importers.sklearn_source import ForestSource
 from gbuq_core.trees.importers.source import LeafSource
@@ -41,7 +42,8 @@ def leaf_paths(source: LeafSource) -> LeafPaths:
     Parameters
     ----------
     source : LeafSource
-        Of LightGBM with ``boosting_type="rf"``, or of scikit-learn's RandomForest or ExtraTrees.
+        Of LightGBM with ``boosting_type="rf"``, of scikit-learn's RandomForest or ExtraTrees, or
+        what `PlainSource.as_forest` makes of any trees.
 
     Returns
     -------
@@ -66,6 +68,10 @@ def leaf_paths(source: LeafSource) -> LeafPaths:
         _check_lightgbm(source)
         n_splits = int((source.leaf_counts - 1).sum())  # those of trees that count
         nodes = _lightgbm_nodes(source.trees, n_splits, len(source.leaf_counts))
+    elif isinstance(source, PlainSource) and source.is_forest:
+        _refuse_categories(source.has_categories)
+        trees = source.plain.trees
+        nodes = _lightgbm_nodes(trees, len(trees.left), source.n_trees)
     elif isinstance(source, ForestSource) and _is_sklearn_forest(source):
         nodes = _sklearn_nodes(source)
     else:
@@ -83,7 +89,11 @@ def _no_forest(why: str) -> InvalidParameter:
 def _check_lightgbm(source: LightGBMSource) -> None:
     if not source.averages:
         raise _no_forest("this LightGBM model adds its trees up (boosting)")
-    if source.has_categories:
+    _refuse_categories(source.has_categories)
+
+
+def _refuse_categories(has_categories: bool) -> None:
+    if has_categories:
         raise InvalidParameter(
             "The forest splits by categories, which a linear leaf model cannot take as numbers: "
             "fit it on numeric columns, without categorical_feature."

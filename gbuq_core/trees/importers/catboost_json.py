@@ -1,0 +1,250 @@
+"""CatBoost's JSON format as plain arrays, checked as far as they are read.
+
+Only numeric features are read: what CatBoost makes of categories, texts and embeddings are
+statistics that need its own code.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gbuq_core.errors import GbuqError, ModelFileError
+from gbuq_core.trees.importers.plain_source import MOST_FEATURES, MOST_SPLITS, PlainTrees
+from gbuq_core.trees.importers.replaying import NAN_IS_MISSING, NumericTrees
+from gbuq_core.trees.importers.source import refuse
+
+_EXP = ("Poisson", "Tweedie")
+_NO_UNITS = ("YetiRank", "YetiRankPairwise", "PairLogit", "PairLogitPairwise", "StochasticFilter",
+             "StochasticRank", "LambdaMart", "QueryRMSE", "QuerySoftMax", "QueryCrossEntropy",
+             "GroupQuantile", "Cox", "MultiRMSE", "MultiRMSEWithMissingValues",
+             "RMSPE")  # fmt: skip
+_CLASS_LINKS = {
+    "Logloss": "sigmoid", "CrossEntropy": "sigmoid", "MultiClass": "softmax",
+    "MultiClassOneVsAll": "sigmoids",
+}  # fmt: skip
+_DEEPEST = 16  # CatBoost's own limit for symmetric trees
+
+
+class _Features(NamedTuple):
+    """Of each float feature: its place among all features, and whether NaN goes left."""
+
+    place: dict[int, int]
+    nan_left: dict[int, bool]
+    n_features: int
+    names: tuple[str, ...]
+
+
+class _Splits:
+    """The splits of all trees as they are found, and the leaves."""
+
+    def __init__(self) -> None:
+        self.left: list[Any] = []
+        self.right: list[Any] = []
+        self.feature: list[Any] = []
+        self.threshold: list[Any] = []
+        self.nan_left: list[Any] = []
+        self.values: list[np.ndarray] = []
+        self.sizes: list[int] = []
+        self.n_splits = 0
+
+    def add(
+        self, left: Any, right: Any, feature: Any, threshold: Any, nan_left: Any, values: Any
+    ) -> None:
+        """One tree: children as places among its splits, or ``~`` places among its leaves."""
+        self.n_splits += len(left)
+        if self.n_splits > MOST_SPLITS:
+            raise ModelFileError("The CatBoost model has more splits than can be read.")
+        self.left.append(np.asarray(left, np.int32))
+        self.right.append(np.asarray(right, np.int32))
+        self.feature.append(np.asarray(feature, np.int32))
+        self.threshold.append(np.asarray(threshold, np.float64))
+        self.nan_left.append(np.asarray(nan_left, bool))
+        self.values.append(values)
+        self.sizes.append(len(left))
+
+    def trees(self) -> NumericTrees:
+        """All of them."""
+        return NumericTrees(
+            begin=np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64),
+            left=np.concatenate(self.left),
+            right=np.concatenate(self.right),
+            feature=np.concatenate(self.feature),
+            threshold=np.concatenate(self.threshold).astype(np.float32).astype(np.float64),
+            missing=np.full(self.n_splits, NAN_IS_MISSING, np.int8),
+            missing_left=np.concatenate(self.nan_left),
+            strict=False,
+        )
+
+
+def read_catboost_json(content: bytes) -> PlainTrees:
+    """Read a model that CatBoost has saved with ``format="json"``.
+
+    Raises
+    ------
+    GbuqError
+        With one sentence, if it is no such model, contradicts itself, or splits by something else
+        than numbers.
+    """
+    try:
+        return read_catboost_document(json.loads(content.decode("utf-8")))
+    except GbuqError:
+        raise
+    except (
+        AttributeError, LookupError, OverflowError, RecursionError, TypeError, ValueError,
+    ) as error:  # fmt: skip
+        raise _damaged("a part is missing or of the wrong kind") from error
+
+
+def read_catboost_document(document: Any) -> PlainTrees:
+    """The same of a document that is parsed already."""
+    features = _read_features(document["features_info"])
+    info = document.get("model_info", {})
+    parameters = info.get("params", {})
+    loss = str(parameters.get("loss_function", {}).get("type", "RMSE"))
+    scale, bias = document["scale_and_bias"]
+    base = np.atleast_1d(np.asarray(bias, np.float64))
+    found = _Splits()
+    if "oblivious_trees" in document:
+        for tree in document["oblivious_trees"]:
+            _add_symmetric(tree, features, found)
+    else:
+        for tree in document["trees"]:
+            _add_nested(tree, features, found)
+    if not found.sizes:
+        raise _damaged("it has no trees")
+    widths = {values.shape[1] for values in found.values}
+    if len(widths) > 1:
+        raise _damaged("its leaves have different numbers of values")
+    width = widths.pop()
+    if len(base) == 1 and width > 1:
+        base = np.repeat(base, width)
+    task, link = _link(loss, width)
+    boosting = parameters.get("boosting_options", {})
+    shrinks = [boosting.get(name) or 0.0 for name in ("model_shrink_rate", "learning_rate")]
+    rate, step = (float(np.float32(value)) for value in shrinks)
+    n_trees, trees = len(found.sizes), found.trees()
+    return PlainTrees(
+        kind="catboost", task=task, n_features=features.n_features, names=features.names,
+        trees=trees, leaf_values=np.concatenate(found.values), output=np.zeros(n_trees, np.int32),
+        base=base, scale=float(scale), slope=1.0, decay=1.0 - rate * step, link=link,
+        per_iteration=1, averages=False, no_stages="", single=True, flushes=False,
+        levels_begin=np.zeros(found.n_splits + 1, np.int64), levels=np.zeros(0, np.int32),
+        categories=(), classes=_classes(info, task),
+    )  # fmt: skip
+
+
+def _damaged(why: str) -> ModelFileError:
+    return ModelFileError(f"The CatBoost model file is damaged ({why}): save the model again.")
+
+
+def _read_features(info: Any) -> _Features:
+    for kind, what in (
+        ("categorical_features", "categories"), ("text_features", "text"),
+        ("embedding_features", "embeddings"),
+    ):  # fmt: skip
+        if info.get(kind):
+            raise ModelFileError(
+                f"The CatBoost model uses {what}, which is read from no file: pass the fitted "
+                "model to IBUGRegressor or VirtualEnsemble in Python."
+            )
+    place, nan_left, names = {}, {}, {}
+    for feature in info["float_features"]:
+        number, flat = int(feature["feature_index"]), int(feature["flat_feature_index"])
+        if not 0 <= flat < MOST_FEATURES or number in place or flat in names:
+            raise _damaged("its features are not numbered through")
+        place[number], names[flat] = flat, str(feature.get("feature_id", ""))
+        # AsTrue counts as larger than all borders; AsIs and AsFalse compare false.
+        nan_left[number] = feature.get("nan_value_treatment") != "AsTrue"
+    n_features = max(names) + 1
+    if len(names) != n_features:
+        raise _damaged("its features are not numbered through")
+    listed = tuple(names[k] for k in range(n_features))
+    made_up = all(name in ("", str(k)) for k, name in enumerate(listed))
+    return _Features(place, nan_left, n_features, () if made_up else listed)
+
+
+def _read_split(split: Any, features: _Features) -> tuple[int, float, bool]:
+    if split.get("split_type", "FloatFeature") != "FloatFeature":
+        raise _damaged("it splits by something else than numbers")
+    number = int(split["float_feature_index"])
+    return features.place[number], float(split["border"]), features.nan_left[number]
+
+
+def _add_symmetric(tree: Any, features: _Features, found: _Splits) -> None:
+    """A tree whose levels share a split: bit k of a leaf's number is the answer to split k.
+
+    The last split becomes the root, so that a node's two children decide the next lower bit::
+
+        split 2              0                     node 0
+        split 1          1       2        left of node i at level l:  2 i + 1
+        split 0        3   4   5   6
+        leaves        0 1 2 3 4 5 6 7     (read from left to right)
+    """
+    splits = [_read_split(split, features) for split in tree["splits"] or []]
+    depth = len(splits)
+    if depth > _DEEPEST:
+        raise _damaged("a tree is too deep")
+    values = np.asarray(tree["leaf_values"], np.float64)
+    if values.ndim != 1 or not len(values) or len(values) % 2**depth:
+        raise _damaged("the leaves of a tree do not match its splits")
+    node = np.arange(2**depth - 1)
+    level = np.floor(np.log2(node + 1.0)).astype(np.int64)
+    left, right = 2 * node + 1, 2 * node + 2
+    last = level == depth - 1
+    left[last], right[last] = ~(left[last] - len(node)), ~(right[last] - len(node))
+    feature, border, nan_left = (
+        np.array([split[part] for split in splits[::-1]]) for part in range(3)
+    )
+    if not depth:
+        found.add([], [], [], [], [], values.reshape(1, -1))
+        return
+    found.add(
+        left, right, feature[level], border[level], nan_left[level], values.reshape(2**depth, -1)
+    )
+
+
+def _add_nested(tree: Any, features: _Features, found: _Splits) -> None:
+    """A tree of nodes within nodes, without recursion."""
+    left: list[int] = []
+    right: list[int] = []
+    parts: list[tuple[int, float, bool]] = []
+    values: list[np.ndarray] = []
+    waiting: list[tuple[Any, int, bool]] = [(tree, -1, False)]
+    while waiting:
+        node, parent, is_right = waiting.pop()
+        if "split" in node:
+            here = len(parts)
+            parts.append(_read_split(node["split"], features))
+            left.append(0)
+            right.append(0)
+            waiting += [(node["right"], here, True), (node["left"], here, False)]
+        else:
+            here = ~len(values)
+            values.append(np.atleast_1d(np.asarray(node["value"], np.float64)))
+        if parent >= 0:
+            (right if is_right else left)[parent] = here
+    if len({value.shape for value in values}) > 1 or values[0].ndim != 1:
+        raise _damaged("its leaves have different numbers of values")
+    feature, border, nan_left = ([part[k] for part in parts] for k in range(3))
+    found.add(left, right, feature, border, nan_left, np.stack(values))
+
+
+def _link(loss: str, width: int) -> tuple[str, str]:
+    """The task, and how sums become predictions."""
+    if loss in _CLASS_LINKS:
+        return "classification", _CLASS_LINKS[loss]
+    if (loss.startswith("Multi") and width > 1) or loss in _NO_UNITS:
+        raise refuse(f"was trained with {loss[:40]}", "regression")
+    if loss == "RMSEWithUncertainty":
+        return "regression", "gaussian"
+    if width > 1:
+        raise refuse(f"has {width} outputs", "regression")
+    return "regression", "exp" if loss in _EXP else "identity"
+
+
+def _classes(info: Any, task: str) -> tuple[str, ...]:
+    names = info.get("class_params", {}).get("class_names", [])
+    return tuple(map(str, names)) if task == "classification" else ()

@@ -1,0 +1,452 @@
+"""Trees as plain arrays: a model of any library without that library.
+
+A model file that a stranger made is read in a process of its own, which answers with these arrays.
+Everything in them is checked here before a row meets a tree, so a wrong answer is refused and
+cannot do more.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import expit, softmax
+
+from gbuq_core.errors import InvalidData, InvalidParameter, ModelFileError
+from gbuq_core.progress import advance
+from gbuq_core.trees.importers.replaying import (
+    NAN_IS_MISSING,
+    NAN_IS_ZERO,
+    ZERO_IS_MISSING,
+    NumericTrees,
+    check_structure,
+    flush_tiny,
+    make_table,
+    replay_leaves,
+)
+from gbuq_core.trees.importers.source import TASKS, LeafSource, refuse_dart
+
+# How the sum of the leaves becomes the prediction.
+LINKS = ("identity", "exp", "square", "sigmoid", "softmax", "sigmoids", "gaussian")
+_OF_CLASSES = ("sigmoid", "softmax", "sigmoids")
+NO_STAGES = ("", "dart", "forest")
+KINDS = ("catboost", "lightgbm", "xgboost")
+
+MOST_FEATURES = 100_000
+MOST_SPLITS = 20_000_000
+MOST_TREES = 100_000
+_DEEPEST = 2000  # levels of a tree
+_MOST_OUTPUTS = 1000
+_LARGEST = 1e100  # of a leaf: sums and squares of such are still float64
+_CELLS = 4_000_000  # rows x trees whose leaf values are held at a time
+
+# What a model is written as: arrays with their types and numbers of axes, and parts of a header.
+PLAIN_ARRAYS: dict[str, tuple[Any, int]] = {
+    "begin": (np.int64, 1), "left": (np.int32, 1), "right": (np.int32, 1),
+    "feature": (np.int32, 1), "threshold": (np.float64, 1), "missing": (np.int32, 1),
+    "missing_left": (np.bool_, 1), "leaf_values": (np.float64, 2), "output": (np.int32, 1),
+    "base": (np.float64, 1), "levels_begin": (np.int64, 1), "levels": (np.int32, 1),
+}  # fmt: skip
+PLAIN_TEXTS = ("kind", "task", "link", "no_stages")
+PLAIN_FLAGS = ("averages", "single", "flushes")
+PLAIN_NUMBERS = ("scale", "slope", "decay")
+
+
+class PlainTrees(NamedTuple):
+    """A model as arrays and numbers.
+
+    Attributes
+    ----------
+    kind, task : str
+        The library that trained it, and "regression" or "classification".
+    n_features : int
+    names : tuple of str
+        Of the features; empty where the model has made them up.
+    trees : NumericTrees
+        All splits. Where ``levels_begin`` names levels for a split, it is one of categories.
+    leaf_values : (n_leaves, width) float64
+        Leaves of all trees, one tree after the other; ``width`` outputs a leaf.
+    output : (n_trees,) int32
+        The first output that each tree adds to.
+    base : (n_outputs,) float64
+        Added to the sums.
+    scale, slope, decay : float
+        What sums are multiplied by; the factor within a sigmoid; the factor by which the model was
+        shrunk before each round.
+    link : str
+        One of `LINKS`.
+    per_iteration : int
+        Trees of a boosting round.
+    averages : bool
+        Whether the trees are averaged, as a random forest's.
+    no_stages : str
+        Why the model has no earlier states: one of `NO_STAGES`.
+    single : bool
+        Whether features are rounded to float32 before they are compared.
+    flushes : bool
+        Whether what is closer to 0 than 1e-35 counts as 0.
+    levels_begin : (n_splits + 1,) int64
+    levels : (levels_begin[-1],) int32
+        Codes of the levels that go left at a split of categories, from 0.
+    categories : tuple of tuple of str
+        The levels of each category column of the table, in their order, where the model knows them.
+    classes : tuple of str
+        The classes' labels, where the model knows them.
+    """
+
+    kind: str
+    task: str
+    n_features: int
+    names: tuple[str, ...]
+    trees: NumericTrees
+    leaf_values: np.ndarray
+    output: np.ndarray
+    base: np.ndarray
+    scale: float
+    slope: float
+    decay: float
+    link: str
+    per_iteration: int
+    averages: bool
+    no_stages: str
+    single: bool
+    flushes: bool
+    levels_begin: np.ndarray
+    levels: np.ndarray
+    categories: tuple[tuple[str, ...], ...]
+    classes: tuple[str, ...]
+
+
+class PlainSource(LeafSource):
+    """The trees of `PlainTrees`, checked; predictions are sums of their leaves.
+
+    Raises
+    ------
+    ModelFileError
+        With one sentence, if the arrays contradict each other.
+    """
+
+    def __init__(self, plain: PlainTrees) -> None:
+        check_plain(plain)
+        self.plain, self.model = plain, None
+        self.kind, self.task = plain.kind, plain.task
+        self.n_features, self.feature_names = plain.n_features, plain.names or None
+        self.leaf_counts = np.diff(plain.trees.begin) + 1
+        self.n_iterations = self.n_trees // plain.per_iteration
+        self.n_classes = max(2, len(plain.base))
+        self.is_forest = plain.averages
+        self.has_categories = len(plain.levels) > 0
+        counts = np.bincount(plain.trees.feature, minlength=plain.n_features).astype(np.float64)
+        self.importances = counts / max(1.0, counts.sum())
+        self._first_leaf = np.concatenate([[0], np.cumsum(self.leaf_counts)])
+        self._table = None if self.has_categories else make_table(plain.trees)
+
+    def __repr__(self) -> str:
+        return f"PlainSource({self.kind}, {self.n_trees} trees, {self.n_features} features)"
+
+    def predict_raw(self, X: Any, iterations: np.ndarray | None = None) -> np.ndarray:
+        """Sums of leaves, before they become predictions, (n_stages, n, n_outputs) float64.
+
+        Parameters
+        ----------
+        X : array or DataFrame (n, n_features)
+        iterations : (n_stages,) of int, optional
+            Rising numbers of boosting rounds; all of them by default.
+        """
+        rows, plain = self.check_rows(X), self.plain
+        ends = np.asarray([self.n_iterations] if iterations is None else iterations, np.int64)
+        last = int(ends[-1]) * plain.per_iteration
+        sums = np.zeros((len(ends), len(rows), len(plain.base)))
+        size = max(1, _CELLS // (last * plain.leaf_values.shape[1]))
+        for low in range(0, len(rows), size):
+            advance(0.0)
+            part = rows.iloc[low : low + size] if hasattr(rows, "iloc") else rows[low : low + size]
+            leaves = self._leaves(part, 0, last) + self._first_leaf[:last]
+            self._add(leaves, ends * plain.per_iteration, sums[:, low : low + size])
+        if plain.averages:
+            sums /= self.n_iterations
+        shrunk = plain.decay ** (self.n_iterations - ends)
+        raw: np.ndarray = (plain.scale * sums + plain.base) / shrunk[:, None, None]
+        return raw
+
+    def as_forest(self, most_trees: int) -> PlainSource:
+        """Some of the trees, evenly spaced, as parts of the space whose leaves get own models.
+
+        MACAU reads a random forest; of a boosted model it can use where its trees cut as well.
+
+        Parameters
+        ----------
+        most_trees : int
+        """
+        chosen = np.unique(np.linspace(0, self.n_trees - 1, min(most_trees, self.n_trees)).round())
+        trees = chosen.astype(np.int64)
+        begin = self.plain.trees.begin
+        splits = np.concatenate([np.arange(begin[t], begin[t + 1]) for t in trees]).astype(np.int64)
+        leaves = np.concatenate(
+            [np.arange(self._first_leaf[t], self._first_leaf[t + 1]) for t in trees]
+        )
+        counts = np.diff(self.plain.levels_begin)[splits]
+        keep = [
+            self.plain.levels[self.plain.levels_begin[s] : self.plain.levels_begin[s + 1]]
+            for s in splits[counts > 0]
+        ]
+        old = self.plain.trees
+        taken = NumericTrees(
+            begin=np.concatenate([[0], np.cumsum(np.diff(begin)[trees])]).astype(np.int64),
+            left=old.left[splits], right=old.right[splits], feature=old.feature[splits],
+            threshold=old.threshold[splits], missing=old.missing[splits],
+            missing_left=old.missing_left[splits], strict=old.strict,
+        )  # fmt: skip
+        forest = PlainSource(
+            self.plain._replace(
+                trees=taken,
+                leaf_values=self.plain.leaf_values[leaves],
+                output=self.plain.output[trees],
+                levels_begin=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+                levels=np.concatenate(keep) if keep else np.zeros(0, np.int32),
+                per_iteration=1,
+            )
+        )
+        forest.is_forest = True
+        return forest
+
+    def refuse_stages(self) -> None:
+        """Refuse a forest, and DART, which changes the trees that it has."""
+        if self.plain.no_stages == "dart":
+            raise refuse_dart()
+        if self.plain.averages or self.plain.no_stages == "forest":
+            raise InvalidParameter(
+                "The trees of a random forest do not correct each other, so it has no earlier "
+                "states to look at: pass a boosted model."
+            )
+        if self.plain.link == "sigmoids":
+            raise InvalidParameter(
+                "The model's probabilities do not sum to one over the classes: train one that "
+                "chooses among all classes."
+            )
+
+    def _leaves(self, rows: Any, first: int, last: int) -> np.ndarray:
+        plain = self.plain
+        X = _numbers_of(rows)
+        if plain.single:
+            with np.errstate(over="ignore"):
+                X = X.astype(np.float32).astype(np.float64)
+        if plain.flushes:
+            X = flush_tiny(X)
+        if self._table is not None:
+            return replay_leaves(self._table, X, first, last)
+        return self._walk(X, first, last)
+
+    def _walk(self, X: np.ndarray, first: int, last: int) -> np.ndarray:
+        """Leaves by walking down, for very large trees and for splits of categories."""
+        plain, trees = self.plain, self.plain.trees
+        width = int(plain.levels.max(initial=-1)) + 1
+        counts = np.diff(plain.levels_begin)
+        keys = np.repeat(np.arange(len(counts)), counts) * width + plain.levels
+        keys.sort()
+        out = np.zeros((len(X), last - first), np.int32)
+        for tree in range(first, last):
+            advance(0.0)
+            begin = int(trees.begin[tree])
+            if trees.begin[tree + 1] == begin:
+                continue
+            node, rows = np.zeros(len(X), np.int64), np.arange(len(X))
+            while len(rows):
+                split = begin + node[rows]
+                value = X[rows, trees.feature[split]]
+                goes_left = _go_left(trees, split, value)
+                of_levels = counts[split] > 0
+                if of_levels.any():
+                    goes_left[of_levels] = _in_levels(
+                        keys, split[of_levels], value[of_levels], width
+                    )
+                node[rows] = np.where(goes_left, trees.left[split], trees.right[split])
+                rows = rows[node[rows] >= 0]
+            out[:, tree - first] = ~node
+        return out
+
+    def _predict(self, rows: Any) -> np.ndarray:
+        found = self._link(self.predict_raw(rows))[0]
+        if self.task == "regression":
+            return found[:, 0]  # a gaussian's second output is its variance
+        return found
+
+    def _staged(self, rows: Any, iterations: np.ndarray) -> np.ndarray:
+        return self._link(self.predict_raw(rows, iterations))
+
+    def _link(self, raw: np.ndarray) -> np.ndarray:
+        """Predictions (..., n_outputs) of sums; of two classes both."""
+        link = self.plain.link
+        with np.errstate(over="ignore"):
+            if link == "exp":
+                return np.exp(raw)
+            if link == "square":
+                return np.sign(raw) * raw**2
+            if link == "gaussian":
+                return np.stack([raw[..., 0], np.exp(2.0 * raw[..., 1])], axis=-1)
+            if link == "sigmoid" and self.task == "classification":
+                second = expit(self.plain.slope * raw)
+                return np.concatenate([1.0 - second, second], axis=-1)
+            if link in ("sigmoid", "sigmoids"):
+                return expit(self.plain.slope * raw)
+            return softmax(raw, axis=-1) if link == "softmax" else raw
+
+    def _add(self, leaves: np.ndarray, ends: np.ndarray, sums: np.ndarray) -> None:
+        """Add the values of leaves (n, n_trees) up to each of ``ends`` to (n_stages, n, k)."""
+        plain = self.plain
+        width = plain.leaf_values.shape[1]
+        output = plain.output[: leaves.shape[1]]
+        for first in np.unique(output):
+            mine = np.flatnonzero(output == first)
+            begins = np.searchsorted(mine, np.concatenate([[0], ends[:-1]]))
+            for k in range(width):
+                values = plain.leaf_values[leaves[:, mine], k]
+                filled = np.diff(np.append(begins, len(mine))) > 0
+                parts = np.zeros((len(leaves), len(ends)))
+                parts[:, filled] = np.add.reduceat(values, begins[filled], axis=1)
+                sums[:, :, first + k] += np.cumsum(parts, axis=1).T
+
+
+def _numbers_of(rows: Any) -> np.ndarray:
+    try:
+        if hasattr(rows, "iloc"):
+            numbers: np.ndarray = rows.to_numpy(dtype=np.float64, na_value=np.nan)
+            return numbers
+        return np.asarray(rows, np.float64)
+    except (TypeError, ValueError):
+        raise InvalidData(
+            "X holds values that are not numbers, but the model was trained on numbers."
+        ) from None
+
+
+def _go_left(trees: NumericTrees, split: np.ndarray, value: np.ndarray) -> np.ndarray:
+    """Where numbers go at their splits."""
+    rule, missing = trees.missing[split], np.isnan(value)
+    value = np.where(missing & (rule == NAN_IS_ZERO), 0.0, value)
+    missing &= rule != NAN_IS_ZERO
+    missing |= (rule == ZERO_IS_MISSING) & (np.abs(value) <= float(np.float32(1e-35)))
+    threshold = trees.threshold[split]
+    below = value < threshold if trees.strict else value <= threshold
+    return np.where(missing, trees.missing_left[split], below)
+
+
+def _in_levels(keys: np.ndarray, split: np.ndarray, value: np.ndarray, width: int) -> np.ndarray:
+    """Whether a level is among those that go left; what is missing or new is not."""
+    known = (value >= 0) & (value < width)  # False for NaN
+    code = np.where(known, value, 0).astype(np.int64)
+    wanted = split * width + code
+    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return known & (keys[at] == wanted)
+
+
+def describe_plain(plain: PlainTrees) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """A header and arrays for `gbuq_core.model_files.archive.write_archive`."""
+    parts = {**plain._asdict(), **plain.trees._asdict()}
+    header = {key: parts[key] for key in (*PLAIN_TEXTS, *PLAIN_FLAGS, *PLAIN_NUMBERS, "strict")}
+    header |= {
+        "n_features": plain.n_features, "per_iteration": plain.per_iteration,
+        "names": list(plain.names), "classes": list(plain.classes),
+        "categories": [list(column) for column in plain.categories],
+    }  # fmt: skip
+    arrays = {key: np.asarray(parts[key], dtype) for key, (dtype, _) in PLAIN_ARRAYS.items()}
+    return header, arrays
+
+
+def check_plain(plain: PlainTrees) -> None:
+    """Refuse arrays that contradict each other, point nowhere or hold no numbers.
+
+    Raises
+    ------
+    ModelFileError
+        One sentence.
+    """
+    trees, n_splits = plain.trees, len(plain.trees.left)
+    _require(plain.kind in KINDS and plain.task in TASKS, "its kind is unknown")
+    _require(1 <= plain.n_features <= MOST_FEATURES, "its number of features is impossible")
+    _require(len(plain.names) in (0, plain.n_features), "it does not name all of its features")
+    _require(len(set(plain.names)) == len(plain.names), "two of its features have one name")
+    n_trees = len(trees.begin) - 1
+    _require(1 <= n_trees <= MOST_TREES, "its number of trees is impossible")
+    _require(n_splits <= MOST_SPLITS, "it has more splits than can be read")
+    for part in (trees.right, trees.feature, trees.threshold, trees.missing, trees.missing_left):
+        _require(len(part) == n_splits, "its splits are not complete")
+    sizes = np.diff(trees.begin)
+    edges = trees.begin[0] == 0 and trees.begin[-1] == n_splits and (sizes >= 0).all()
+    _require(edges, "its trees do not add up")
+    _check_splits(trees, sizes, plain.n_features)
+    check_structure(trees)
+    _check_depth(trees, sizes)
+    _check_leaves(plain, n_trees, n_splits)
+    _check_levels(plain, n_splits)
+    _require(1 <= plain.per_iteration <= n_trees, "its rounds do not add up")
+    _require(n_trees % plain.per_iteration == 0, "its last round of trees is not complete")
+    numbers = (plain.scale, plain.slope, plain.decay)
+    _require(np.isfinite(numbers).all() and max(map(abs, numbers)) <= _LARGEST, "its scale is odd")
+    _require(plain.slope > 0.0 and 0.0 < plain.decay <= 1.0, "its scale is odd")
+    decayed = plain.decay ** (n_trees // plain.per_iteration)
+    _require(decayed > 1.0 / _LARGEST, "its scale is odd")
+    _require(plain.no_stages in NO_STAGES, "its kind is unknown")
+
+
+def _check_splits(trees: NumericTrees, sizes: np.ndarray, n_features: int) -> None:
+    """Every child is a split or a leaf of its own tree, every feature and threshold there is."""
+    most = np.repeat(sizes, sizes)
+    for child in (trees.left.astype(np.int64), trees.right.astype(np.int64)):
+        _require(((child < most) & (child >= -most - 1)).all(), "a split points nowhere")
+    inside = (trees.feature >= 0) & (trees.feature < n_features)
+    _require(inside.all(), "a split asks for a feature that there is not")
+    _require(np.isfinite(trees.threshold).all(), "a threshold is not a finite number")
+    rules = (trees.missing >= NAN_IS_ZERO) & (trees.missing <= NAN_IS_MISSING)
+    _require(rules.all(), "a split treats missing values in an unknown way")
+
+
+def _check_depth(trees: NumericTrees, sizes: np.ndarray) -> None:
+    """Refuse trees so deep that a walk down one of them would not come to an end in time."""
+    large = sizes > _DEEPEST
+    node = trees.begin[:-1][large]
+    start = node
+    for _ in range(_DEEPEST):
+        children = np.concatenate([trees.left[node], trees.right[node]])
+        start, inner = np.concatenate([start, start]), children >= 0
+        start = start[inner]
+        node = start + children[inner]
+        if not len(node):
+            return
+    raise ModelFileError(f"A tree of the model is deeper than {_DEEPEST:,} levels.")
+
+
+def _check_leaves(plain: PlainTrees, n_trees: int, n_splits: int) -> None:
+    values, n_outputs = plain.leaf_values, len(plain.base)
+    _require(1 <= n_outputs <= _MOST_OUTPUTS, "its number of outputs is impossible")
+    _require(values.ndim == 2 and 1 <= values.shape[1] <= n_outputs, "its leaves are odd")
+    _require(len(values) == n_splits + n_trees, "its leaves are not complete")
+    finite = np.isfinite(values).all() and (np.abs(values) <= _LARGEST / n_trees).all()
+    _require(finite, "a leaf holds no possible number")
+    bases = np.isfinite(plain.base).all() and (np.abs(plain.base) <= _LARGEST).all()
+    _require(bases, "its starting values are impossible")
+    places = (plain.output >= 0) & (plain.output <= n_outputs - values.shape[1])
+    _require(len(plain.output) == n_trees and places.all(), "a tree belongs to no output")
+    link = plain.link
+    _require(link in LINKS, "its kind is unknown")
+    if plain.task == "classification":
+        known = link in _OF_CLASSES and (n_outputs == 1) == (link == "sigmoid")
+        n_classes = max(2, n_outputs)
+        known = known and len(plain.classes) in (0, n_classes)
+        _require(known and len(set(plain.classes)) == len(plain.classes), "its classes are odd")
+    else:
+        _require(link not in ("softmax", "sigmoids"), "its outputs are of another kind")
+        _require(n_outputs == (2 if link == "gaussian" else 1), "its outputs are of another kind")
+
+
+def _check_levels(plain: PlainTrees, n_splits: int) -> None:
+    begin, levels = plain.levels_begin, plain.levels
+    edges = len(begin) == n_splits + 1 and begin[0] == 0 and begin[-1] == len(levels)
+    _require(edges and (np.diff(begin) >= 0).all(), "its categories do not add up")
+    _require((levels >= 0).all(), "a category is none")
+    width = int(levels.max(initial=0)) + 1
+    _require(width * (n_splits + 1) < 2**62, "a category is none")
+
+
+def _require(condition: Any, why: str) -> None:
+    if not condition:
+        raise ModelFileError(f"The model is damaged ({why}): save it again.")
