@@ -25,6 +25,7 @@ from gbuq_core.metrics.conformal import (
     check_levels,
     conformal_rank,
 )
+from gbuq_core.trees.importers.lightgbm_calls import predict_booster
 from gbuq_core.validation import FloatArray, check_choice, check_number
 
 MODELS = ("forest", "linear")
@@ -306,7 +307,7 @@ class ConformalizedQuantileRegressor(_ConformalRegressor):
         return Parts(self._loc(X), scale * scale, np.zeros(len(X)))
 
     def _loc(self, X: FloatArray) -> FloatArray:
-        return np.asarray(self.mean_booster_.predict(X), dtype=np.float64)
+        return predict_booster(self.mean_booster_, X)
 
 
 class _Column(RegressorMixin, BaseEstimator):

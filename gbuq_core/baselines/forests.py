@@ -29,7 +29,12 @@ from gbuq_core.baselines.columns import fit_levels, to_matrix
 from gbuq_core.baselines.savable import Savable
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.jobs import advance, check_memory, effective_n_jobs, parallel_map
-from gbuq_core.uncertainty import Uncertainty, decompose_classification
+from gbuq_core.uncertainty import (
+    Uncertainty,
+    decompose_classification,
+    mean_over_members,
+    variance_over_members,
+)
 from gbuq_core.validation import check_number
 
 _MAX_SEED = np.iinfo(np.int32).max
@@ -201,14 +206,14 @@ class ForestEnsembleRegressor(RegressorMixin, _ForestEnsemble):
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict the mean over all trees, (n_samples,)."""
-        return self.predict_members(X).mean(axis=0)
+        return mean_over_members(self.predict_members(X))
 
     def predict_knowledge(self, X: Any) -> NDArray[np.float64]:
         """Knowledge uncertainty, the variance of the members' means: (n_samples,), squared units.
 
         Total and data uncertainty do not exist here: the trees predict no variance.
         """
-        return self.predict_members(X).var(axis=0)
+        return variance_over_members(self.predict_members(X))
 
 
 class ForestEnsembleClassifier(ClassifierMixin, _ForestEnsemble):
@@ -269,7 +274,7 @@ class ForestEnsembleClassifier(ClassifierMixin, _ForestEnsemble):
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the mean probabilities over all trees, (n_samples, n_classes)."""
-        return self.predict_members(X).mean(axis=0)
+        return mean_over_members(self.predict_members(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the class of highest mean probability, (n_samples,)."""

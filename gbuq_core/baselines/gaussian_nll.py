@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gbuq_core.baselines.interval_regressor import LightGBMForest, Parts
+from gbuq_core.trees.importers.lightgbm_calls import predict_booster
 from gbuq_core.validation import FloatArray
 
 _SMALLEST_SQUARE = 1e-12  # of a residual, in stds of y: its log is finite
@@ -55,7 +56,7 @@ class GaussianNLLRegressor(LightGBMForest):
 
     def _fit(self, X: FloatArray, y: FloatArray) -> None:
         self.booster_ = self._grow(X, y)
-        squares = np.square(y - self.booster_.predict(X))
+        squares = np.square(y - predict_booster(self.booster_, X))
         centre, spread = X.mean(axis=0), X.std(axis=0)
         spread = np.where(spread > 0.0, spread, 1.0)
         found = fit_log_variance((X - centre) / spread, squares)
@@ -70,7 +71,7 @@ class GaussianNLLRegressor(LightGBMForest):
         return Parts(self._loc(X), variance, np.zeros(len(X)))
 
     def _loc(self, X: FloatArray) -> FloatArray:
-        return np.asarray(self.booster_.predict(X), dtype=np.float64)
+        return predict_booster(self.booster_, X)
 
 
 def log_variance_nll(

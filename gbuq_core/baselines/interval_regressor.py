@@ -26,8 +26,9 @@ from gbuq_core.inputs import (
     refuse_dates,
 )
 from gbuq_core.jobs import effective_n_jobs, stage
+from gbuq_core.trees.importers.lightgbm_calls import predict_booster
 from gbuq_core.trees.lightgbm_forest import check_forest, grow_forest, tree_values
-from gbuq_core.uncertainty import Uncertainty
+from gbuq_core.uncertainty import Uncertainty, mean_over_members, variance_over_members
 from gbuq_core.validation import FloatArray
 
 LARGEST_INPUT = 1e38  # of single precision, in which some of the libraries keep rows
@@ -315,7 +316,7 @@ class ForestVarianceRegressor(LightGBMForest):
 
     def _parts(self, X: FloatArray) -> Parts:
         values = tree_values(self.booster_, X)
-        return Parts(values.mean(axis=0), np.zeros(len(X)), values.var(axis=0))
+        return Parts(mean_over_members(values), np.zeros(len(X)), variance_over_members(values))
 
     def _loc(self, X: FloatArray) -> FloatArray:
-        return np.asarray(self.booster_.predict(X), dtype=np.float64)
+        return predict_booster(self.booster_, X)

@@ -13,6 +13,7 @@ from scipy.special import ndtr, ndtri
 from gbuq_core.baselines.interval_regressor import Intervals, LightGBMForest, Parts
 from gbuq_core.distribution import Distribution
 from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.trees.importers.lightgbm_calls import predict_booster
 from gbuq_core.validation import FloatArray, check_array, check_same_length
 
 QUANTILES = (0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975)  # ends of 50, 80 and 95 % and the median
@@ -284,7 +285,7 @@ class QuantileForestRegressor(LightGBMForest):
         self.mean_booster_, self.boosters_ = self._grow_quantiles(X, y, self.quantiles_)
 
     def _inner_quantiles(self, X: FloatArray) -> FloatArray:
-        return np.sort([booster.predict(X) for booster in self.boosters_], axis=0)
+        return np.sort([predict_booster(booster, X) for booster in self.boosters_], axis=0)
 
     def _parts(self, X: FloatArray) -> Parts:
         return self._parts_of(X, self._inner_quantiles(X))
@@ -294,7 +295,7 @@ class QuantileForestRegressor(LightGBMForest):
         return Parts(self._loc(X), scale * scale, np.zeros(len(X)))
 
     def _loc(self, X: FloatArray) -> FloatArray:
-        return np.asarray(self.mean_booster_.predict(X), dtype=np.float64)
+        return predict_booster(self.mean_booster_, X)
 
     def _positions(self, quantiles: Sequence[float]) -> np.ndarray:
         wanted = check_quantiles(quantiles, at_least=1)

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from gbuq_core.boosting import BoostedEnsembleClassifier, BoostedEnsembleRegressor
 from gbuq_core.ibug.affinity import nearest, pack_leaves
-from gbuq_core.jobs import advance, effective_n_jobs, stage
+from gbuq_core.jobs import advance, stage
 from gbuq_core.macau import MacauClassifier, MacauRegressor
+from gbuq_core.trees.importers.lightgbm_calls import predict_booster, shared_threads
 from gbuq_core.trees.importers.lightgbm_source import import_lightgbm
 from gbuq_core.unfamiliarity.rows import (
     Columns,
@@ -242,15 +243,19 @@ class AffinityPart:
             "num_leaves": 31,
             "min_data_in_leaf": _leaf_rows(len(y)),
             "seed": learning.seed % 2**31,
-            "num_threads": effective_n_jobs(learning.n_jobs),
             "deterministic": True,
             "force_row_wise": True,
             "verbosity": -1,
         }
-        data = lightgbm.Dataset(learning.rows.matrix, label=y, params={"verbosity": -1})
-        self._booster = lightgbm.train(
-            settings, data, n_rounds, callbacks=[lambda now: advance(0.0)]
-        )
+        with shared_threads(learning.n_jobs) as number:
+            quiet = {"verbosity": -1, "num_threads": number}
+            data = lightgbm.Dataset(learning.rows.matrix, label=y, params=quiet)
+            self._booster = lightgbm.train(
+                {**settings, "num_threads": number},
+                data,
+                n_rounds,
+                callbacks=[lambda now: advance(0.0)],
+            )
         self._n_jobs = learning.n_jobs
         self._leaves = pack_leaves(self._leaf_matrix(learning.rows.matrix))
 
@@ -276,7 +281,7 @@ class AffinityPart:
         """Cannot tell."""
 
     def _leaf_matrix(self, matrix: NDArray[np.float64]) -> NDArray[np.int32]:
-        found = self._booster.predict(matrix, pred_leaf=True)
+        found = predict_booster(self._booster, matrix, self._n_jobs, pred_leaf=True)
         return np.ascontiguousarray(found.reshape(len(matrix), -1), dtype=np.int32)
 
 

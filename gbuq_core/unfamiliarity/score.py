@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -53,6 +53,10 @@ from gbuq_core.unfamiliarity.rows import (
 )
 from gbuq_core.validation import check_choice, check_number, check_same_length
 
+if TYPE_CHECKING:
+    from gbuq_core.figures.canvas.panels import PanelSheet
+    from gbuq_core.figures.curves import Curves
+
 N_FOLDS = 5
 FEWEST_ROWS = 10
 MOST_ROWS_IN_FOLDS = 10_000
@@ -87,6 +91,47 @@ class Unfamiliarity:
     parts: tuple[str, ...]
     ranks: NDArray[np.float64]
     values: NDArray[np.float64]
+
+    def plot(self, X: Any, *, X_rows: Any = None, columns: Any = None) -> PanelSheet | Curves:
+        """Draw score and times beyond over the rows that were scored.
+
+        Over two features they are maps, over one feature curves.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_rows, n_features)
+            The rows that were scored.
+        X_rows : DataFrame or array-like, optional
+            Rows that are drawn as dots, for example those of the training.
+        columns : int, str or a sequence of one or two, optional
+            The columns of X that are drawn. Without it those that vary.
+
+        Returns
+        -------
+        PanelSheet or Curves
+            A notebook shows it where it is the last line of a cell.
+
+        Raises
+        ------
+        InvalidData
+            If X has other rows, or the columns are not of numbers.
+        InvalidParameter
+            If more than two columns vary and none are named.
+
+        Examples
+        --------
+        >>> rank = np.array([0.1, 0.5, 1.0])
+        >>> found = Unfamiliarity(
+        ...     score=rank, times_beyond=rank, parts=("range",), ranks=rank[:, None],
+        ...     values=rank[:, None],
+        ... )
+        >>> found.plot([0.0, 1.0, 2.0]).alt
+        'Unfamiliarity, Times beyond over x.'
+        """
+        from gbuq_core.figures.plots import plot_scores
+
+        scores = {"Unfamiliarity": self.score, "Times beyond": self.times_beyond}
+        return plot_scores(scores, X, X_rows=X_rows, columns=columns)
 
     @property
     def speaks(self) -> NDArray[np.int64]:
