@@ -12,7 +12,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import InitVar, dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,7 +30,13 @@ from gbuq_core.metrics.scores import (
     nll_mixture_values,
 )
 from gbuq_core.resources import check_memory
+from gbuq_core.uncertainty import mean_over_members, split_variance, variance_over_members
 from gbuq_core.validation import check_array, check_number, check_same_length
+
+if TYPE_CHECKING:
+    from gbuq_core.figures.canvas.panels import PanelSheet
+    from gbuq_core.figures.curves import Curves
+    from gbuq_core.uncertainty import Uncertainty
 
 FloatArray = NDArray[np.float64]
 
@@ -162,6 +168,83 @@ class Distribution(ABC):
         count = check_number("draws", draws, 1, _MOST_DRAWS, integer=True)
         check_memory(32.0 * count * len(self.loc), "these draws")
         return self._sample(count, np.random.default_rng(draw_seed(random_state)))
+
+    def plot(
+        self,
+        X: Any,
+        *,
+        X_rows: Any = None,
+        y_rows: Any = None,
+        level: float = 0.9,
+        uncertainty: Uncertainty | None = None,
+        columns: Any = None,
+        label: str = "y",
+    ) -> PanelSheet | Curves:
+        """Draw it over the rows that were scored: a band over one feature, maps over two.
+
+        A knob above the band chooses the level of the interval. The maps show the prediction and
+        its standard deviation.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            The rows that were scored.
+        X_rows, y_rows : array-like, optional
+            Rows that are drawn as dots, for example those of the training. Over one feature both
+            are needed.
+        level : float
+            Between 0 and 1: the interval that is drawn first.
+        uncertainty : Uncertainty, optional
+            Of the same rows: the part of the band that is data uncertainty is drawn paler.
+        columns : int, str or a sequence of one or two, optional
+            The columns of X that are drawn. Without it those that vary.
+        label : str
+            Of the target, with its unit.
+
+        Returns
+        -------
+        PanelSheet or Curves
+            A notebook shows it where it is the last line of a cell; `gbuq_core.figures.show`
+            returns its widget, `gbuq_core.figures.standalone.standalone_html` a page.
+
+        Raises
+        ------
+        InvalidData
+            If X has other rows, or the columns are not of numbers.
+        InvalidParameter
+            If more than two columns vary and none are named.
+
+        Examples
+        --------
+        >>> x = np.linspace(0.0, 3.0, 40)
+        >>> figure = NormalDistribution(np.sin(x), 0.1 + 0.1 * x).plot(x, level=0.8)
+        >>> figure.alt, [knob.key for knob in figure.knobs]
+        ('The prediction of y over x with its 80 % interval.', ['level'])
+        """
+        from gbuq_core.figures.plots import LEVELS, plot_distribution
+
+        wanted = check_number("level", level, 1e-3, 0.999)
+        share = None
+        if uncertainty is not None:
+            total = np.asarray(uncertainty.total)
+            if len(total) != len(self.loc):
+                raise InvalidData(
+                    f"uncertainty must be of the {len(self.loc)} rows of the prediction; "
+                    f"it is of {len(total)}."
+                )
+            share = np.divide(uncertainty.data, total, out=np.ones(len(total)), where=total > 0)
+        return plot_distribution(
+            self.loc,
+            self.scale,
+            {one: self.interval(one) for one in sorted({*LEVELS, wanted})},
+            X,
+            X_rows=X_rows,
+            y_rows=y_rows,
+            level=wanted,
+            data_share=share,
+            columns=columns,
+            label=label,
+        )
 
     def _targets(self, y: ArrayLike) -> FloatArray:
         target = check_array("y", y, 1, min_length=0)
@@ -380,8 +463,7 @@ class MixtureDistribution(Distribution):
                 f"means and variances must have one shape; got {means.shape} and {variances.shape}."
             )
         if self.weights is None:
-            loc = means.mean(axis=0)
-            variance = variances.mean(axis=0) + means.var(axis=0)
+            loc, variance = mean_over_members(means), split_variance(means, variances).total
         else:
             weights = check_array("weights", self.weights, 1, low=0.0)
             if len(weights) != len(means) or weights.sum() == 0.0:
@@ -479,8 +561,8 @@ class EmpiricalDistribution(Distribution):
     def __post_init__(self) -> None:
         draws = check_array("draws", self.draws, 2, min_length=0)
         object.__setattr__(self, "draws", _read_only(draws))
-        object.__setattr__(self, "loc", _read_only(draws.mean(axis=0)))
-        object.__setattr__(self, "scale", _read_only(draws.std(axis=0)))
+        object.__setattr__(self, "loc", _read_only(mean_over_members(draws)))
+        object.__setattr__(self, "scale", _read_only(np.sqrt(variance_over_members(draws))))
 
     def _quantiles(self, levels: FloatArray) -> FloatArray:
         count = len(self.draws)

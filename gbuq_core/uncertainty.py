@@ -6,13 +6,17 @@ equations 3 to 6. Members are the first axis, rows the second.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gbuq_core.errors import InvalidData
 from gbuq_core.validation import check_array
+
+if TYPE_CHECKING:
+    from gbuq_core.figures.canvas.panels import PanelSheet
+    from gbuq_core.figures.curves import Curves
 
 # A float32 softmax over a thousand classes still sums to one within this.
 _PROBABILITY_SUM_TOLERANCE = 1e-4
@@ -39,6 +43,79 @@ class Uncertainty(NamedTuple):
     total: NDArray[np.float64]
     data: NDArray[np.float64]
     knowledge: NDArray[np.float64]
+
+    def plot(
+        self, X: Any, *, X_rows: Any = None, columns: Any = None, unit: str = ""
+    ) -> PanelSheet | Curves:
+        """Draw it over the rows that were scored: maps over two features, curves over one.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            The rows that were scored. Rows on an even grid fill the cells of a map; of other rows
+            the mean in each cell is drawn.
+        X_rows : DataFrame or array-like, optional
+            Rows that are drawn as dots, for example those of the training.
+        columns : int, str or a sequence of one or two, optional
+            The columns of X that are drawn. Without it those that vary.
+        unit : str
+            Written beside the colours.
+
+        Returns
+        -------
+        PanelSheet or Curves
+            A notebook shows it where it is the last line of a cell; `gbuq_core.figures.show`
+            returns its widget, `gbuq_core.figures.standalone.standalone_html` a page.
+
+        Raises
+        ------
+        InvalidData
+            If X has other rows, or the columns are not of numbers.
+        InvalidParameter
+            If more than two columns vary and none are named.
+
+        Examples
+        --------
+        >>> grid = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
+        >>> noise, doubt = np.ones(4), np.array([0.0, 0.0, 0.5, 2.0])
+        >>> sheet = Uncertainty(noise + doubt, noise, doubt).plot(grid)
+        >>> [panel.title for panel in sheet.panels], sheet.panels[2].values.tolist()
+        (['Total', 'Data', 'Knowledge'], [[0.0, 0.0], [0.5, 2.0]])
+        """
+        from gbuq_core.figures.plots import plot_uncertainty
+
+        return plot_uncertainty(self._asdict(), X, X_rows=X_rows, columns=columns, unit=unit)
+
+
+def mean_over_members(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Mean over the first axis, (n_samples, ...), added up in the order of the members.
+
+    NumPy adds in another order when there is one row only, so that a row's mean would depend on the
+    rows that it is computed with.
+
+    Examples
+    --------
+    >>> mean_over_members(np.array([[1.0, 2.0], [3.0, 6.0]]))
+    array([2., 4.])
+    """
+    total = values[0].copy()
+    for member in values[1:]:
+        total += member
+    total /= len(values)
+    return total
+
+
+def variance_over_members(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Variance over the first axis (divided by its length), added up in the order of the members.
+
+    Deviations are squared after centring, so a large mean costs no digits and nothing is below 0.
+
+    Examples
+    --------
+    >>> variance_over_members(np.array([[1.0, 2.0], [3.0, 6.0]]))
+    array([1., 4.])
+    """
+    return mean_over_members(np.square(values - mean_over_members(values)))
 
 
 def decompose_regression(means: ArrayLike, variances: ArrayLike) -> Uncertainty:
@@ -81,9 +158,19 @@ def decompose_regression(means: ArrayLike, variances: ArrayLike) -> Uncertainty:
         raise InvalidData(
             f"means and variances must have one shape; got {mu.shape} and {s2.shape}."
         )
-    data = s2.mean(axis=0)
-    # Deviations are squared after centring, so a large mean costs no digits and nothing is < 0.
-    knowledge = mu.var(axis=0)
+    return split_variance(mu, s2)
+
+
+def split_variance(means: NDArray[np.float64], variances: NDArray[np.float64]) -> Uncertainty:
+    """`decompose_regression` of arrays (n_members, n_samples) float64 that are known to be valid.
+
+    Examples
+    --------
+    >>> split_variance(np.array([[1.0], [3.0]]), np.array([[4.0], [6.0]])).knowledge
+    array([1.])
+    """
+    data = mean_over_members(variances)
+    knowledge = variance_over_members(means)
     return Uncertainty(total=data + knowledge, data=data, knowledge=knowledge)
 
 
@@ -131,7 +218,7 @@ def decompose_classification(probabilities: ArrayLike) -> Uncertainty:
     knowledge = np.empty(p.shape[1])
     for start in range(0, p.shape[1], _BLOCK_ROWS):
         rows = slice(start, start + _BLOCK_ROWS)
-        data[rows] = entropy(p[:, rows]).mean(axis=0)
+        data[rows] = mean_over_members(entropy(p[:, rows]))
         knowledge[rows] = _mean_divergence(p[:, rows])
     return Uncertainty(total=data + knowledge, data=data, knowledge=knowledge)
 
@@ -186,9 +273,9 @@ def _mean_divergence(p: NDArray[np.float64]) -> NDArray[np.float64]:
     The added ``q - p`` vanishes in the mean over members and makes every term non-negative.
     Written with ``r = (p - q)/q`` a term is ``q [(1 + r) log(1 + r) - r]``, exact for small r.
     """
-    q = p.mean(axis=0)
+    q = mean_over_members(p)
     r = (p - q) / np.maximum(q, _TINY)
     log_ratio = np.log1p(np.maximum(r, _ABOVE_MINUS_ONE))  # at p = 0 its factor 1 + r is 0
     terms = q * ((1.0 + r) * log_ratio - r)
     # For |r| below 1e-8 the bracket, r^2/2, is lost in its own rounding and may come out negative.
-    return np.maximum(terms, 0.0).sum(axis=-1).mean(axis=0)
+    return mean_over_members(np.maximum(terms, 0.0).sum(axis=-1))

@@ -17,6 +17,8 @@ from gbuq_core.uncertainty import (
     decompose_classification,
     decompose_regression,
     entropy,
+    mean_over_members,
+    variance_over_members,
 )
 
 # Sums of a handful of float64 terms of size one: a few rounding errors of 1.1e-16 each.
@@ -187,3 +189,13 @@ def test_float32_probabilities_are_welcome():
     assert check_probabilities("p", p, 3).dtype == np.float64
     # float32 holds 1/7 to 6e-9, and the entropy moves by less than that times log 7.
     assert decompose_classification(p).total == pytest.approx(math.log(7), abs=1e-7)
+
+
+@given(member_normals())
+def test_members_are_added_in_order_for_any_number_of_rows(pair):
+    means, _ = pair
+    together = variance_over_members(means)
+    for row in range(means.shape[1]):
+        alone = variance_over_members(means[:, row : row + 1])
+        np.testing.assert_array_equal(alone, together[row : row + 1])
+    np.testing.assert_array_equal(mean_over_members(means), sum(means) / len(means))

@@ -8,7 +8,7 @@ as one byte a tree (two where a tree has more than 255 leaves that training rows
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from gbuq_core.ibug.affinity_kernels import (
 )
 from gbuq_core.jobs import advance, check_memory, effective_n_jobs, parallel_map, stage
 from gbuq_core.validation import check_number
+
+if TYPE_CHECKING:
+    from gbuq_core.figures.curves import Curves
 
 _LEAF_LIMIT = 1 << 26  # no model has leaf numbers as large
 _QUERIES = 16 * GROUP  # query rows that share a copy of a training block: fewer wait for memory
@@ -91,6 +94,62 @@ class Neighbours(NamedTuple):
 
     indices: np.ndarray
     affinities: np.ndarray
+
+    def plot(
+        self,
+        X_rows: Any,
+        y_rows: Any = None,
+        *,
+        X: Any = None,
+        row: int = 0,
+        columns: Any = None,
+        label: str = "y",
+    ) -> Curves:
+        """Draw the neighbours of one row among all training rows.
+
+        The stronger a dot, the more trees share a leaf with the row. Over one feature the target
+        is drawn upwards, over two features the second one.
+
+        Parameters
+        ----------
+        X_rows : DataFrame or array-like of shape (n_rows, n_features)
+            The training rows.
+        y_rows : array-like of shape (n_rows,), optional
+            Their targets; needed over one feature.
+        X : DataFrame or array-like of shape (n_queries, n_features), optional
+            The rows whose neighbours these are: the chosen one is marked.
+        row : int
+            Which of them.
+        columns : int, str or a sequence of one or two, optional
+            The columns that are drawn. Without it those that vary.
+        label : str
+            Of the target, with its unit.
+
+        Returns
+        -------
+        Curves
+            A notebook shows it where it is the last line of a cell.
+
+        Raises
+        ------
+        InvalidData
+            If X_rows are not the training rows, or the columns are not of numbers.
+        InvalidParameter
+            If there is no such row, more than two columns vary and none are named, or the targets
+            are missing.
+
+        Examples
+        --------
+        >>> found = Neighbours(np.array([[2, 1]]), np.array([[9, 4]]))
+        >>> found.plot([[0.0], [1.0], [2.0]], [5.0, 6.0, 8.0], X=[[2.5]]).alt
+        'The 2 neighbours of one row among 3 training rows.'
+        """
+        from gbuq_core.figures.plots import plot_neighbours
+
+        return plot_neighbours(
+            self.indices, self.affinities, X_rows, y_rows, X=X, row=row, columns=columns,
+            label=label,
+        )  # fmt: skip
 
 
 def pack_leaves(leaves: Any, n_rows: int | None = None) -> TrainLeaves:
@@ -397,6 +456,7 @@ def nearest_places(
     weight: np.ndarray,
     trees: Any = None,
     n_jobs: int | None = None,
+    search: Any = nearest,
 ) -> Neighbours:
     """Find the training rows that fill k places, where a row takes as many as it weighs.
 
@@ -408,6 +468,8 @@ def nearest_places(
         At most the sum of the weights.
     weight : (n_rows,) float64 array
         Above 0.
+    search : callable
+        `nearest`, or what finds the same elsewhere.
 
     Returns
     -------
@@ -425,7 +487,7 @@ def nearest_places(
     most = min(int(np.searchsorted(lightest, k)) + 1, train.n_rows)
     width = min(most, int(1.25 * k / weight.mean()) + 8)
     while True:
-        found = nearest(train, leaves, width, trees, n_jobs)
+        found = search(train, leaves, width, trees, n_jobs)
         below = np.cumsum(weight[found.indices], axis=1)
         if width == most or (below[:, -1] >= k).all():
             break

@@ -6,11 +6,12 @@ also finds the training rows behind a predicted class.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gbuq_core.errors import InvalidData
 from gbuq_core.ibug.affinity import nearest, pack_leaves
 from gbuq_core.ibug.inputs import encode_labels
 from gbuq_core.ibug.search import FloatArray, select_trees
@@ -18,6 +19,9 @@ from gbuq_core.inputs import draw_seed
 from gbuq_core.jobs import check_memory, stage
 from gbuq_core.trees.importers import leaf_source
 from gbuq_core.validation import check_number
+
+if TYPE_CHECKING:
+    from gbuq_core.figures.curves import Curves
 
 
 class ClassShares(NamedTuple):
@@ -47,6 +51,70 @@ class ClassNeighbors(NamedTuple):
     affinities: NDArray[np.int32]
     classes: NDArray[Any]
     shares: FloatArray
+
+    def plot(
+        self,
+        X_rows: Any,
+        labels: ArrayLike | None = None,
+        *,
+        X: Any = None,
+        row: int = 0,
+        columns: Any = None,
+    ) -> Curves:
+        """Draw the neighbours of one row among all training rows.
+
+        The stronger a dot, the more trees share a leaf with the row. Over one feature the class is
+        drawn upwards, by its number in ``classes``; over two features the second one.
+
+        Parameters
+        ----------
+        X_rows : DataFrame or array-like of shape (n_rows, n_features)
+            The training rows.
+        labels : array-like of shape (n_rows,), optional
+            Their classes; needed over one feature.
+        X : DataFrame or array-like of shape (n_samples, n_features), optional
+            The rows whose neighbours these are: the chosen one is marked.
+        row : int
+            Which of them.
+        columns : int, str or a sequence of one or two, optional
+            The columns that are drawn. Without it those that vary.
+
+        Returns
+        -------
+        Curves
+            A notebook shows it where it is the last line of a cell.
+
+        Raises
+        ------
+        InvalidData
+            If X_rows are not the training rows, the columns are not of numbers, or a label is none
+            of ``classes``.
+        InvalidParameter
+            If there is no such row, more than two columns vary and none are named, or the labels
+            are missing.
+
+        Examples
+        --------
+        >>> from sklearn.ensemble import GradientBoostingClassifier
+        >>> X, y = np.arange(8.0)[:, None], np.repeat(["low", "high"], 4)
+        >>> model = GradientBoostingClassifier(n_estimators=3, max_depth=1).fit(X, y)
+        >>> near = class_neighbors(model, X, y, [[6.5]], n_neighbors=4)
+        >>> near.plot(X, y, X=[[6.5]]).spec["panels"][0]["label"]
+        'class: 0 high, 1 low'
+        """
+        from gbuq_core.figures.plots import plot_neighbours
+
+        codes = None
+        if labels is not None:
+            given = np.asarray(labels)
+            codes = np.searchsorted(self.classes, given).clip(0, len(self.classes) - 1)
+            if (self.classes[codes] != given).any():
+                raise InvalidData("A label is none of the classes of these neighbours.")
+        names = ", ".join(f"{i} {name}" for i, name in enumerate(self.classes))
+        return plot_neighbours(
+            self.indices, self.affinities, X_rows, codes, X=X, row=row, columns=columns,
+            label=f"class: {names}",
+        )  # fmt: skip
 
 
 def class_neighbors(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -135,6 +135,7 @@ class TrainingRows(NamedTuple):
     leaves : TrainLeaves; y : (n_rows,)
     fit_id : a checksum of both, by which a neighbourhood is known as one of these rows
     weight : (n_rows,) float64, how many rows each one counts as; None means one
+    search : `nearest`, or what finds the same rows elsewhere
     """
 
     source: LeafSource
@@ -142,6 +143,7 @@ class TrainingRows(NamedTuple):
     y: FloatArray
     fit_id: int
     weight: FloatArray | None = None
+    search: Callable[..., Neighbours] = nearest
 
     @property
     def n_places(self) -> int:
@@ -196,7 +198,7 @@ def find_neighborhood(
         for leaves in rows.source.leaf_chunks(X):
             here = slice(first, first + len(leaves))
             with stage(1, span=len(leaves)):
-                indices[here], affinities[here] = nearest(rows.leaves, leaves, k, trees, n_jobs)
+                indices[here], affinities[here] = rows.search(rows.leaves, leaves, k, trees, n_jobs)
             first = here.stop
     loc = rows.source.predict(X)
     n_trees = rows.leaves.n_trees if trees is None else len(trees)
@@ -218,7 +220,8 @@ def _find_weighted(
     with stage(len(X)):
         for leaves in rows.source.leaf_chunks(X):
             with stage(1, span=len(leaves)):
-                parts.append(nearest_places(rows.leaves, leaves, k, weight, trees, n_jobs))
+                found = nearest_places(rows.leaves, leaves, k, weight, trees, n_jobs, rows.search)
+                parts.append(found)
     indices = stack_columns([part.indices for part in parts], -1)
     affinities = stack_columns([part.affinities for part in parts], 0)
     n_trees = rows.leaves.n_trees if trees is None else len(trees)

@@ -64,7 +64,9 @@ class MacauClassifier(ClassifierMixin, LeafModels):
     -----
     Uncertainties are variances of the class probability, not nats. A leaf whose rows are all of
     one class predicts that class with variance 0. The delta method leaves out the variance of the
-    intercept (equations 3 to 5), so the variance is also 0 at a leaf's centre.
+    intercept (equations 3 to 5), so the variance is also 0 at a leaf's centre. It follows a
+    straight line. Far from the rows, data uncertainty can exceed 0.25, the largest variance that a
+    probability can have.
 
     References
     ----------

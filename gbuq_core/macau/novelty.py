@@ -10,7 +10,7 @@ z-scores costs little. `inspect_novelty` and `leaf_ellipses` show a few rows tre
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
@@ -29,6 +29,10 @@ from gbuq_core.parallel import parallel_map
 from gbuq_core.progress import advance
 from gbuq_core.resources import check_memory
 from gbuq_core.validation import check_number
+
+if TYPE_CHECKING:
+    from gbuq_core.figures.canvas.panels import PanelSheet
+    from gbuq_core.figures.curves import Curves
 
 TAILS = ("rise", "clip")
 _BLOCK_CELLS = 200_000  # rows x trees of one block of a score
@@ -55,6 +59,49 @@ class Novelty(NamedTuple):
     novelty_std: np.ndarray
     conditional_novelty_std: np.ndarray
     inference_novelty_std: np.ndarray
+
+    def plot(self, X: Any, *, X_rows: Any = None, columns: Any = None) -> PanelSheet | Curves:
+        """Draw the three scores over the rows that were scored: maps over two features.
+
+        Over one feature they are curves.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n, n_features)
+            The rows that were scored. Rows on an even grid fill the cells of a map; of other rows
+            the mean in each cell is drawn.
+        X_rows : DataFrame or array-like, optional
+            Rows that are drawn as dots, for example those of the training.
+        columns : int, str or a sequence of one or two, optional
+            The columns of X that are drawn. Without it those that vary.
+
+        Returns
+        -------
+        PanelSheet or Curves
+            A notebook shows it where it is the last line of a cell.
+
+        Raises
+        ------
+        InvalidData
+            If X has other rows, or the columns are not of numbers.
+        InvalidParameter
+            If more than two columns vary and none are named.
+
+        Examples
+        --------
+        >>> z = np.array([0.1, 0.2, 3.0, 9.0])
+        >>> sheet = Novelty(z, z, z, z, z, z).plot([[0, 0], [1, 0], [0, 1], [1, 1]])
+        >>> [panel.title for panel in sheet.panels]
+        ['Novelty', 'Conditional novelty', 'Inference novelty']
+        """
+        from gbuq_core.figures.plots import plot_scores
+
+        scores = {
+            "Novelty": self.novelty,
+            "Conditional novelty": self.conditional_novelty,
+            "Inference novelty": self.inference_novelty,
+        }
+        return plot_scores(scores, X, X_rows=X_rows, columns=columns, unit="z-score")
 
 
 class NoveltyDetail(NamedTuple):

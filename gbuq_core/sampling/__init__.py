@@ -8,10 +8,12 @@ from gbuq_core.methods import SAMPLERS
 from gbuq_core.sampling.chains import Chains, describe_stopped, sample_mixture
 from gbuq_core.sampling.diagnostics import (
     ChainReport,
+    Densities,
     ModeSequence,
     ModesFound,
     autocorrelation,
     cell_probabilities,
+    density_by_step,
     diagnose,
     effective_sample_size,
     first_visits,
@@ -30,6 +32,7 @@ __all__ = [
     "TARGETS",
     "ChainReport",
     "Chains",
+    "Densities",
     "ModeSequence",
     "ModesFound",
     "Schedule",
@@ -37,6 +40,7 @@ __all__ = [
     "autocorrelation",
     "banana",
     "cell_probabilities",
+    "density_by_step",
     "describe_stopped",
     "diagnose",
     "effective_sample_size",

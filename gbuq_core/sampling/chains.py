@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from gbuq_core.sampling.langevin_kernels import FARTHEST, draw_starts, label_mod
 from gbuq_core.sampling.schedules import MAX_STEPS, Schedule, make_schedule
 from gbuq_core.sampling.targets import Target, find_target
 from gbuq_core.validation import check_number
+
+if TYPE_CHECKING:
+    from gbuq_core.figures.canvas.panels import PanelSheet
 
 FloatArray = NDArray[np.float64]
 
@@ -86,6 +89,46 @@ class Chains:
     target: str
     sampler: str
     seconds: float
+
+    def plot(
+        self, target: str | Target | None = None, *, n_frames: int = 30, log: bool = False
+    ) -> PanelSheet:
+        """Draw how the kept samples of all chains fill the plane, beside the true density.
+
+        Parameters
+        ----------
+        target : str or Target, optional
+            What the chains were drawn from; needed if it is not one of `TARGETS`.
+        n_frames : int
+            Frames of the player, at most one a step.
+        log : bool
+            Whether colours follow the logarithm of the density.
+
+        Returns
+        -------
+        PanelSheet
+            A notebook shows it where it is the last line of a cell.
+
+        Raises
+        ------
+        InvalidData
+            If the target has another number of modes.
+
+        Examples
+        --------
+        >>> sheet = sample_mixture("cg", n_steps=20_000, random_state=0).plot()
+        >>> [panel.title for panel in sheet.panels], len(sheet.frame_values)
+        (['Target', 'cg-SGLD'], 30)
+        """
+        from gbuq_core.figures.plots import plot_samples
+        from gbuq_core.sampling.diagnostics import density_by_step
+
+        density = find_target(self.target if target is None else target)
+        frames = min(n_frames, len(self.kept))
+        found = density_by_step(self, density, frames)
+        return plot_samples(
+            found.steps, found.density, found.target, density.extent, self.sampler, log=log
+        )
 
 
 def sample_mixture(

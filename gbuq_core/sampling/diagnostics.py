@@ -48,6 +48,24 @@ class ModesFound(NamedTuple):
     found: NDArray[np.int64]
 
 
+class Densities(NamedTuple):
+    """How the kept samples fill the plane, step by step.
+
+    Attributes
+    ----------
+    steps : ndarray of shape (n_frames,), int64
+        How many steps each chain has done.
+    density : ndarray of shape (n_frames, n_cells, n_cells)
+        Of the samples kept by then, per unit area, row = y upwards; 0 before the first one.
+    target : ndarray of shape (n_cells, n_cells)
+        The true density, per unit area.
+    """
+
+    steps: NDArray[np.int64]
+    density: FloatArray
+    target: FloatArray
+
+
 class ModeSequence(NamedTuple):
     """The modes of one chain in the order in which it enters them.
 
@@ -138,6 +156,53 @@ def modes_by_step(chains: Chains, n_points: int = 200) -> ModesFound:
     reached = _nth_visits(chains, VISIT_SAMPLES)
     done = (reached[:, :, None] >= 0) & (reached[:, :, None] <= steps)
     return ModesFound(steps, done.sum(axis=1))
+
+
+def density_by_step(
+    chains: Chains,
+    target: str | Target | None = None,
+    n_frames: int = 30,
+    n_cells: int = DEFAULT_CELLS,
+) -> Densities:
+    """How the kept samples of all chains fill the target's extent.
+
+    Parameters
+    ----------
+    chains : Chains
+    target : str or Target, optional
+        What the chains were drawn from; its name is enough for those of `TARGETS`.
+    n_frames : int
+        From 1 to the number of steps.
+    n_cells : int
+        Cells along each axis, from 2 to 500.
+
+    Returns
+    -------
+    Densities
+
+    Examples
+    --------
+    >>> from gbuq_core import sample_mixture
+    >>> chains = sample_mixture("cg", n_steps=20_000, random_state=0)
+    >>> found = density_by_step(chains, n_frames=4)
+    >>> found.steps.tolist(), found.density.shape
+    ([5000, 10000, 15000, 20000], (4, 60, 60))
+    """
+    density = _target_of(chains, target)
+    truth = cell_probabilities(density, n_cells)
+    last = modes_by_step(chains, n_frames).steps
+    frame_of = np.searchsorted(last, np.arange(len(chains.kept)))
+    size = n_cells**2 + 1
+    counts = np.zeros(len(last) * size, dtype=np.int64)
+    for chain in range(len(chains.samples)):  # one at a time: all of them would take more memory
+        cells = find_cells(_kept_samples(chains, chain), density, n_cells)
+        places = frame_of[count_steps(chains, chain)] * size + cells
+        counts += np.bincount(places, minlength=len(counts))
+    filled = np.cumsum(counts.reshape(-1, size), axis=0)
+    left, right, bottom, top = density.extent
+    area = (right - left) * (top - bottom) / n_cells**2
+    shares = filled[:, :-1] / np.maximum(filled.sum(axis=1), 1)[:, None]
+    return Densities(last + 1, shares.reshape(-1, n_cells, n_cells) / area, truth / area)
 
 
 def mode_sequence(chains: Chains, chain: int = 0) -> ModeSequence:

@@ -35,7 +35,7 @@ from gbuq_core.soft_trees.results import (
     SoftTreeEstimate,
     TreePicture,
 )
-from gbuq_core.uncertainty import Uncertainty, decompose_regression
+from gbuq_core.uncertainty import Uncertainty, decompose_regression, mean_over_members
 from gbuq_core.validation import check_choice, check_number, check_same_length
 
 MAX_DRAWS = 10_000
@@ -384,8 +384,7 @@ class SoftTreeRegression(RegressorMixin, SoftTrees):
 
     def predict(self, X: Any) -> np.ndarray:
         """The mean of the draws' means, (n_samples,)."""
-        mean: np.ndarray = self.sample_functions(X).mean(axis=0)
-        return mean
+        return mean_over_members(self.sample_functions(X))
 
     def predict_uncertainty(
         self, X: Any, n_draws: int | None = None, seed: int | None = None

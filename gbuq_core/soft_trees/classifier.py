@@ -16,7 +16,7 @@ from gbuq_core.soft_trees.fitting import fit_tree
 from gbuq_core.soft_trees.forward import draw_gates, draw_probabilities
 from gbuq_core.soft_trees.layout import TreeShape
 from gbuq_core.soft_trees.results import ClassTreePicture
-from gbuq_core.uncertainty import Uncertainty, decompose_classification
+from gbuq_core.uncertainty import Uncertainty, decompose_classification, mean_over_members
 
 
 class VariationalSoftTreeClassifier(ClassifierMixin, OneTree):
@@ -130,8 +130,7 @@ class VariationalSoftTreeClassifier(ClassifierMixin, OneTree):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The mean of the draws' probabilities (eq. 2), (n_samples, n_classes)."""
-        mean: np.ndarray = self.predict_members(X).mean(axis=0)
-        return mean
+        return mean_over_members(self.predict_members(X))
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of every row, (n_samples,)."""
