@@ -25,8 +25,20 @@ class ModelFileError(GbuqError):
     """A saved model is damaged, foreign, or of a version this code does not read."""
 
 
+class ProjectError(GbuqError):
+    """A project file is damaged, foreign, of a version this code does not read, or misused."""
+
+
+class ClusterError(GbuqError):
+    """A cluster does not answer, does not fit to this process, or has lost what it was given."""
+
+
 class MemoryLimitExceeded(GbuqError):
     """A fit would need more memory than there is."""
+
+
+class LimitReached(GbuqError):
+    """A visitor of a shared server has used as much as the server allows."""
 
 
 class Cancelled(Exception):

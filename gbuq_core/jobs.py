@@ -5,6 +5,9 @@ browser tab) has one slot for each result it shows. A new key in a slot replaces
 job in no slot is stopped. Results are kept while a user shows them; the latest ones are kept
 longer.
 
+A server may limit what one user takes (`gbuq_core.session_limits`): fits beyond those that a user
+may run at once wait for one of them, and fits beyond those of an hour are refused.
+
 A result that nobody waits for, such as verdicts over ten seeds, is asked for in the background: one
 thread computes such results one by one, and rests while any other job runs or waits.
 
@@ -17,21 +20,19 @@ No lock is held while anything is computed.
 
 from __future__ import annotations
 
-import os
-import sys
 import threading
 import time
 import traceback
-from collections import OrderedDict
+import uuid
+from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from functools import partial
 from types import TracebackType
 from typing import Any, Literal
 
 from gbuq_core.errors import Cancelled, MemoryLimitExceeded
-from gbuq_core.parallel import POOL, parallel_map
+from gbuq_core.parallel import POOL, let_pages_go_first, parallel_map, step_back
 from gbuq_core.progress import Place, Progress, advance, at, here, stage, tick
 from gbuq_core.resources import (
     INHERITED_N_JOBS,
@@ -41,6 +42,7 @@ from gbuq_core.resources import (
     held_bytes,
     release_memory,
 )
+from gbuq_core.session_limits import HOUR, LONG_SECONDS, SessionLimits
 from gbuq_core.validation import check_number
 
 __all__ = [
@@ -52,6 +54,7 @@ __all__ = [
     "check_memory",
     "current_job",
     "effective_n_jobs",
+    "let_pages_go_first",
     "parallel_map",
     "release_memory",
     "stage",
@@ -64,14 +67,9 @@ _LOWEST_PRIORITY = 19  # of the scheduler: it gives such a thread the time that 
 _LOOK_SECONDS = 0.25  # how long a job in the background may miss that it can go on
 
 
-def _step_back() -> None:
-    """Lower the priority of the calling thread, where a system can do this for one thread."""
-    if sys.platform == "linux":
-        with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LOWEST_PRIORITY)
-
-
-_BACKGROUND = ThreadPoolExecutor(1, thread_name_prefix="gbuq-background", initializer=_step_back)
+_BACKGROUND = ThreadPoolExecutor(
+    1, thread_name_prefix="gbuq-background", initializer=partial(step_back, _LOWEST_PRIORITY)
+)
 
 
 class Job:
@@ -89,6 +87,10 @@ class Job:
         Whether it rests while other jobs run or wait.
     so_far : object
         What the computation has found so far, if it says so by setting this.
+    reference : str
+        Eight letters and digits that name this job in a log and beside an error.
+    held_back : bool
+        Whether it waits because its user runs as many fits as they may.
     """
 
     def __init__(self, key: Hashable, total: float = 1.0, background: bool = False) -> None:
@@ -97,7 +99,10 @@ class Job:
         self.so_far: Any = None
         self.state: State = "queued"
         self.error: BaseException | None = None
-        self.users: set[tuple[Hashable, str]] = set()  # guarded by the runner's lock
+        self.reference = uuid.uuid4().hex[:8]
+        self.held_back = False
+        self.owner: Hashable = None  # who started it; guarded by the runner's lock, as are users
+        self.users: set[tuple[Hashable, str]] = set()
         self._progress = Progress(total)
         self._lock = threading.Lock()  # of the state
         self._stopped = threading.Event()
@@ -209,6 +214,11 @@ class JobRunner:
         The most memory they may hold together. Results in a user's slot are always kept, and so is
         the latest one, whatever its size.
 
+    Attributes
+    ----------
+    limits : SessionLimits
+        What each user may take; without limits at first. It holds for what is asked for later.
+
     Examples
     --------
     >>> runner = JobRunner()
@@ -226,6 +236,10 @@ class JobRunner:
         self._live: dict[Hashable, Job] = {}
         self._finished: OrderedDict[Hashable, Job] = OrderedDict()
         self._slots: dict[Hashable, dict[str, Job]] = {}
+        self.limits = SessionLimits()
+        self._held_back: list[tuple[Job, Callable[[], object]]] = []  # the first one is next
+        self._counted: dict[Hashable, deque[float]] = {}  # when fits ended that count for the hour
+        self._files: dict[Hashable, int] = {}
 
     @property
     def busy(self) -> bool:
@@ -241,6 +255,7 @@ class JobRunner:
         total: float = 1.0,
         slot: str = "main",
         background: bool = False,
+        when_ended: Callable[[Job], None] | None = None,
     ) -> Job:
         """Return the job that computes ``key``; start it if no user has asked for it yet.
 
@@ -260,12 +275,20 @@ class JobRunner:
         background : bool
             Compute it on the one thread for results that nobody waits for. It works while no other
             job runs or waits, and takes up a result in progress at its next tick.
+        when_ended : callable, optional
+            Called with the job that this call starts, in its thread, when the computation is over;
+            not for a job that is stopped before it begins.
 
         Returns
         -------
         Job
             A failed job stays in its slot, so asking again does not run it again. To retry, put
             another key in the slot first.
+
+        Raises
+        ------
+        LimitReached
+            If the user may start no further job (`limits`). The slot then keeps what it has.
         """
         check_number("total", total, 0, low_open=True)
         with self._lock:
@@ -277,14 +300,47 @@ class JobRunner:
                 job = known
             fresh = job is None
             if job is None:
+                self._check_limits(user, slot)
                 job = self._live[key] = Job(key, total, background)
+                job.owner = user
             slots[slot] = job
             job.users.add((user, slot))
             if held is not None and held is not job:
                 self._drop(held, user, slot)
-        if fresh:
-            (_BACKGROUND if background else POOL).submit(self._run, job, fn)
+            if fresh:
+                pool = _BACKGROUND if background else POOL
+                start = partial(pool.submit, self._run, job, fn, when_ended)
+                self._held_back.append((job, start))
+                job.held_back = not background
+            elif job.held_back and self._has_room(user):
+                job.owner = user  # it need not wait for the limit of somebody else
+            self._start_next()
         return job
+
+    def hold_files(self, user: Hashable, n_bytes: int) -> None:
+        """Note how many bytes of files a user holds beside results."""
+        with self._lock:
+            self._files[user] = n_bytes
+
+    def check_held(self, user: Hashable) -> None:
+        """Raise `LimitReached` if a user's files and results are more than they may hold."""
+        with self._lock:
+            self.limits.check_held(self._held_by(user))
+
+    def forget_user(self, user: Hashable) -> None:
+        """Empty a user's slots and what is noted for the limits: the session has ended.
+
+        Examples
+        --------
+        >>> runner = JobRunner()
+        >>> runner.want("ann", "letters", lambda job: "abc").result(timeout=5)
+        'abc'
+        >>> runner.forget_user("ann")
+        """
+        self.release(user)
+        with self._lock:
+            self._files.pop(user, None)
+            self._counted.pop(user, None)
 
     def release(self, user: Hashable, slots: Iterable[str] | None = None) -> None:
         """Empty a user's slots: some of them, or all (when a tab closes)."""
@@ -341,6 +397,54 @@ class JobRunner:
             others = [slot for slot in self._slots.get(user, {}) if slot not in kept]
         self.release(user, others)
 
+    def _check_limits(self, user: Hashable, slot: str) -> None:
+        """Raise `LimitReached` if a user may start no further job (the lock is held)."""
+        self.limits.check_hourly(list(self._counted.get(user, ())), time.monotonic())
+        self.limits.check_held(self._held_by(user, slot))
+
+    def _held_by(self, user: Hashable, but: str = "") -> int:
+        """Bytes of a user's files and of the results in their slots, each counted once."""
+        slots = self._slots.get(user, {})
+        jobs = {id(job): job for slot, job in slots.items() if slot != but}
+        return self._files.get(user, 0) + sum(job._size for job in jobs.values())
+
+    def _has_room(self, user: Hashable) -> bool:
+        """Whether a user may run one more job now (the lock is held)."""
+        most = self.limits.fits_at_once
+        if most is None:
+            return True
+        running = sum(
+            job.owner == user and not job.background and not job.held_back
+            for job in self._live.values()
+            if any(name == user for name, _ in job.users)
+        )
+        return running < most
+
+    def _start_next(self) -> None:
+        """Hand to the pool what was held back and may run now (the lock is held)."""
+        left: list[tuple[Job, Callable[[], object]]] = []
+        for job, start in self._held_back:
+            if job.stopped:
+                continue
+            if job.held_back and not self._has_room(job.owner):
+                left.append((job, start))
+                continue
+            job.held_back = False
+            start()
+        self._held_back = left
+
+    def _count(self, job: Job) -> None:
+        """Note a fit for the hour's limit of who started it (the lock is held)."""
+        now = time.monotonic()
+        if self.limits.fits_per_hour is None or job.background or job.seconds < LONG_SECONDS:
+            return
+        self._counted.setdefault(job.owner, deque()).append(now)
+        for user, counted in list(self._counted.items()):
+            while counted and counted[0] <= now - HOUR:
+                counted.popleft()
+            if not counted:
+                del self._counted[user]
+
     def _live_or_finished(self, key: Hashable) -> Job | None:
         job = self._live.get(key)
         if job is not None and not job.stopped:
@@ -358,6 +462,7 @@ class JobRunner:
         if self._live.get(job.key) is job:
             del self._live[job.key]
             job.stop()
+            self._start_next()
             self._ended.notify_all()
         elif self._finished.get(job.key) is job:
             self._evict()
@@ -377,9 +482,16 @@ class JobRunner:
         if not threading.main_thread().is_alive():
             raise Cancelled
 
-    def _run(self, job: Job, fn: Callable[[Job], Any]) -> None:
+    def _run(
+        self, job: Job, fn: Callable[[Job], Any], when_ended: Callable[[Job], None] | None
+    ) -> None:
         if not job._begin():
             return
+        self._compute(job, fn)
+        if when_ended is not None:
+            when_ended(job)
+
+    def _compute(self, job: Job, fn: Callable[[Job], Any]) -> None:
         value: Any = None
         error: BaseException | None = None
         checks: tuple[Callable[[], None], ...] = (job.check,)
@@ -400,8 +512,10 @@ class JobRunner:
             error = caught
             _clear_frames(caught)
         with self._lock:
+            self._count(job)
             if self._live.get(job.key) is job:
                 del self._live[job.key]
+                self._start_next()
                 self._ended.notify_all()
             if error is None and job.stopped:  # its last user left a moment ago
                 error = Cancelled()

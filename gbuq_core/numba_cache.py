@@ -9,14 +9,20 @@ into it, so `drop_stale_kernels` empties the cache beside the sources, and the p
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import hashlib
 import os
 import stat
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 _PACKAGE = Path(__file__).parent
+# No room, or no right to it any more: none of them is about the kernel.
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
 
 def ensure_writable_cache() -> str | None:
@@ -63,7 +69,7 @@ def drop_stale_kernels(package: Path = _PACKAGE) -> bool:
     digest = hashlib.sha256()
     for source in sorted(package.rglob("*.py")):
         content = source.read_bytes()
-        if b"njit" in content:
+        if b"njit" in content or b"@intrinsic" in content:
             digest.update(str(source.relative_to(package)).encode() + content)
     folders = {source.parent for source in package.rglob("*.py")} | {package}
     dropped = _drop_from(
@@ -75,6 +81,35 @@ def drop_stale_kernels(package: Path = _PACKAGE) -> bool:
         main = Path(given) / _numba_folder(package)
         dropped |= _drop_from(main, places, digest.hexdigest())
     return dropped
+
+
+def do_without_cache_when_full() -> None:
+    """Let a kernel that was just compiled run though the disk has no room to keep it.
+
+    Numba has it in memory by then, but raises what writing it to the cache raised. Each process
+    compiles such kernels anew until there is room.
+    """
+    from numba.core import caching
+
+    before = caching.Cache.save_overload
+    if getattr(before, "_needs_no_room", False):
+        return
+
+    def save_overload(self: Any, signature: Any, data: Any) -> None:
+        with _pass_over_a_full_disk():
+            before(self, signature, data)
+
+    save_overload._needs_no_room = True  # type: ignore[attr-defined]
+    caching.Cache.save_overload = save_overload  # type: ignore[method-assign]
+
+
+@contextlib.contextmanager
+def _pass_over_a_full_disk() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            raise
 
 
 def _drop_from(stamped: Path, places: list[Path], digest: str) -> bool:

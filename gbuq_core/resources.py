@@ -24,8 +24,9 @@ from gbuq_core.validation import check_number
 
 Value = TypeVar("Value")
 
-# A container's own limits, where there is one (cgroup version 2).
+# The limits of a container or a service, where there are some (cgroup version 2).
 _CGROUP = Path("/sys/fs/cgroup")
+_OWN_CGROUP = Path("/proc/self/cgroup")
 _MEMINFO = Path("/proc/meminfo")
 
 # A fit may take this share of the free memory; the rest is for the other sessions, the copies
@@ -49,9 +50,10 @@ def usable_cores() -> int:
         cores = len(os.sched_getaffinity(0))
     else:
         cores = os.cpu_count() or 1
-    quota, _, period = _read(_CGROUP / "cpu.max").partition(" ")
-    if quota.isdigit() and period.strip().isdigit():
-        cores = min(cores, -(-int(quota) // int(period)))
+    for folder in _cgroups():
+        quota, _, period = _read(folder / "cpu.max").partition(" ")
+        if quota.isdigit() and period.strip().isdigit():
+            cores = min(cores, -(-int(quota) // int(period)))
     return max(1, cores)
 
 
@@ -77,12 +79,31 @@ def effective_n_jobs(n_jobs: int | None) -> int:
     """
     if n_jobs is None:
         n_jobs = configured_n_jobs()
+    most = MOST_THREADS.get()
     if n_jobs is None:
-        return usable_cores()
+        return usable_cores() if most is None else most
     number = int(check_number("n_jobs", n_jobs, -1024, 1024, integer=True))
     if number == 0:
         check_number("n_jobs", number, 1, 1024, integer=True)
-    return number if number > 0 else max(1, usable_cores() + 1 + number)
+    number = number if number > 0 else max(1, usable_cores() + 1 + number)
+    return number if most is None else min(number, most)
+
+
+# The most threads of one piece of work, whatever its ``n_jobs`` says: 1 in a worker of a cluster,
+# which shares its machine with a worker for every other core.
+MOST_THREADS: ContextVar[int | None] = ContextVar("MOST_THREADS", default=None)
+
+
+def allowed_n_jobs(n_jobs: int | None) -> int | None:
+    """``n_jobs`` for another library, or the limit where there is one (see `MOST_THREADS`).
+
+    Examples
+    --------
+    >>> allowed_n_jobs(4)
+    4
+    """
+    most = MOST_THREADS.get()
+    return n_jobs if most is None else most
 
 
 # What joblib says around a call belongs to its thread; helpers of this project inherit it here.
@@ -107,10 +128,22 @@ def configured_n_jobs() -> int | None:
 def available_memory_bytes() -> int:
     """Return the memory that is free without swapping, in bytes."""
     limits = [_free_on_the_machine()]
-    limit, used = _read(_CGROUP / "memory.max"), _read(_CGROUP / "memory.current")
-    if limit.isdigit() and used.isdigit():
-        limits.append(max(0, int(limit) - int(used)))
+    for folder in _cgroups():
+        limit, used = _read(folder / "memory.max"), _read(folder / "memory.current")
+        if limit.isdigit() and used.isdigit():
+            limits.append(max(0, int(limit) - int(used)))
     return min(limits)
+
+
+def _cgroups() -> list[Path]:
+    """The folders whose limits hold for this process: its service's, and those above it."""
+    own = next(
+        (line[3:] for line in _read(_OWN_CGROUP).splitlines() if line.startswith("0::")), "/"
+    )
+    parts = [part for part in own.split("/") if part]
+    if ".." in parts:  # seen from another namespace
+        parts = []
+    return [_CGROUP.joinpath(*parts[:n]) for n in range(len(parts) + 1)]
 
 
 def _free_on_the_machine() -> int:

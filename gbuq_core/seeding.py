@@ -59,6 +59,12 @@ def stream(seed, member, iteration, purpose):
     return _mix(base ^ (np.uint64(purpose) * _RETRY + _GOLDEN))
 
 
+@njit(nogil=True, cache=True)
+def skip(base, n_draws):
+    """The base of the stream without its first ``n_draws``: its draw 0 is their successor."""
+    return np.uint64(base) + np.uint64(n_draws) * _GOLDEN
+
+
 @njit(nogil=True, cache=True, inline="always")
 def bits_at(base, index):
     """Draw number ``index`` of a stream as 64 random bits."""

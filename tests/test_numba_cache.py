@@ -189,3 +189,25 @@ def test_only_the_packages_own_part_of_a_shared_cache_is_emptied(tmp_path, monke
     assert numba_cache.drop_stale_kernels(package)
     assert not numba_cache.drop_stale_kernels(package)
     assert other.exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limit for the size of a file there")
+@pytest.mark.parametrize("helps", [True, False])
+def test_a_kernel_runs_though_the_disk_is_full(lonely, helps):
+    _, environment = lonely
+    full = """
+import resource
+from lonely.numba_cache import do_without_cache_when_full
+if {helps}:
+    do_without_cache_when_full()
+    do_without_cache_when_full()  # once is enough, twice does no harm
+from lonely.kernels import double
+resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))
+print(double(21))
+"""
+    process = subprocess.run(
+        [sys.executable, "-B", "-c", full.format(helps=helps)],
+        env=environment, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert (process.stdout == "42\n") == helps
+    assert ("File too large" in process.stderr) != helps

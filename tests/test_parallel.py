@@ -1,5 +1,7 @@
 """Spreading work over the pool: order, errors, nesting, and no deadlock when it is full."""
 
+import os
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -203,3 +205,21 @@ def test_helpers_follow_joblibs_configuration_too():
     assert [n for _, n in seen] == [3, 3, 3]
     assert effective_n_jobs(None) == all_cores
     assert parallel_map(lambda _: effective_n_jobs(None), range(3), 3) == [all_cores] * 3
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a thread has no priority of its own")
+def test_on_a_server_the_pool_lets_pages_go_first(monkeypatch):
+    monkeypatch.setattr(parallel, "_PAGES_FIRST", threading.Event())
+
+    def steps():
+        return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+
+    def steps_in_the_pool():
+        with ThreadPoolExecutor(1, initializer=parallel._begin) as pool:
+            return pool.submit(steps).result(HANG)
+
+    mine = steps()
+    assert steps_in_the_pool() == mine
+    parallel.let_pages_go_first()
+    assert steps_in_the_pool() == max(mine, 10)
+    assert steps() == mine

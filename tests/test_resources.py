@@ -79,6 +79,26 @@ def test_free_memory_is_the_machines_or_the_containers(container):
     assert available_memory_bytes() == 0
 
 
+def test_the_limits_of_a_service_count_too(container, monkeypatch, tmp_path):
+    """On a host that runs services, each has a folder of its own below the system's."""
+    own = tmp_path / "own"
+    own.write_text("4:memory:/old\n0::/system.slice/gbuq.service\n")
+    monkeypatch.setattr(resources, "_OWN_CGROUP", own)
+    folder = tmp_path / "system.slice" / "gbuq.service"
+    folder.mkdir(parents=True)
+    (folder / "memory.max").write_text("3000000")
+    (folder / "memory.current").write_text("1000000")
+    assert available_memory_bytes() == 2_000_000
+    (folder.parent / "memory.max").write_text("1500000")
+    (folder.parent / "memory.current").write_text("1000000")
+    assert available_memory_bytes() == 500_000
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)), raising=False)
+    (folder / "cpu.max").write_text("150000 100000")
+    assert usable_cores() == 2
+    own.write_text("0::/../..\n")
+    assert available_memory_bytes() == 8_000_000 * 1024
+
+
 def test_a_system_that_tells_nothing_still_has_memory(monkeypatch, tmp_path):
     monkeypatch.setattr(resources, "_CGROUP", tmp_path)
     monkeypatch.setattr(resources, "_MEMINFO", tmp_path / "meminfo")
