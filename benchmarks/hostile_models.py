@@ -1,0 +1,263 @@
+"""Damaged and hostile model files: what becomes of 500 mutations of a valid file of each kind.
+
+This process plays the server: it hands each file to a process that reads it within limits, checks
+the answer, holds the model against a table, and uses what is accepted (IBUG, truncations, novelty).
+It prints what came out of each kind of file, and ends with exit code 1 if a file cost more than a
+sentence. To be quick, one process imports the libraries and forks for each file; the app starts a
+new process for each.
+
+    python benchmarks/hostile_models.py [--count 500] [--seed 0] [--out FILE.json]
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import re
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+KINDS = ("catboost cbm", "catboost json", "lightgbm text", "xgboost json", "xgboost ubj")
+_CPU_SECONDS, _SECONDS = 20, 60
+_NUMBER = re.compile(rb"\d+(\.\d+)?([eE][-+]?\d+)?")
+_HUGE = (b"99999999999999999999", b"1e308", b"-1", b"4294967295", b"nan", b"1e999", b"2147483647")
+
+
+def nursery():
+    """Read files in forked processes: requests on stdin, exit codes and answers on stdout."""
+    from gbuq_core.given_models import reading_process
+
+    reading_process.prepare(str(ROOT))
+    import catboost  # noqa: F401
+    import lightgbm  # noqa: F401
+
+    with contextlib.suppress(ImportError):
+        import xgboost  # noqa: F401
+    requests, answers = sys.stdin.buffer, os.dup(1)
+    os.dup2(2, 1)
+    while head := requests.read(16):
+        n_asked, n_payload = struct.unpack("<QQ", head)
+        asked, payload = json.loads(requests.read(n_asked)), requests.read(n_payload)
+        with tempfile.TemporaryFile() as out:
+            code = _fork(reading_process.run, asked, payload, out.fileno())
+            out.seek(0)
+            answer = out.read()
+        message = memoryview(struct.pack("<qQ", code, len(answer)) + answer)
+        while message:
+            message = message[os.write(answers, message) :]
+
+
+def _fork(run, asked, payload, out):
+    """The exit code of a forked process that answers, negative for a signal."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            run(asked, payload, out)
+            code = 0
+        finally:
+            os._exit(code)
+    until = time.monotonic() + _SECONDS
+    while time.monotonic() < until:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.002)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return -signal.SIGKILL
+
+
+class Reader:
+    """The other process."""
+
+    def __init__(self):
+        # Not the same name as the server's packages, which the nursery replaces by bare ones.
+        code = f"import sys; sys.path.insert(0, {str(ROOT / 'benchmarks')!r}); "
+        code += "import hostile_models; hostile_models.start_nursery()"
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, env=environment,
+        )  # fmt: skip
+
+    def ask(self, content, rows=None, n_iterations=0):
+        """As `gbuq_core.given_models.reading.ask_process`."""
+        from gbuq_core.given_models.reading import request_for
+
+        asked, payload = request_for(content, rows, n_iterations)
+        line = json.dumps({**asked, "seconds": _CPU_SECONDS}).encode()
+        self._process.stdin.write(struct.pack("<QQ", len(line), len(payload)) + line + payload)
+        self._process.stdin.flush()
+        code, size = struct.unpack("<qQ", self._process.stdout.read(16))
+        return code, self._process.stdout.read(size)
+
+    def close(self):
+        """End it."""
+        self._process.stdin.close()
+        self._process.wait()
+
+
+def start_nursery():
+    """Load the script that the app starts by its path, without the packages around it."""
+    import importlib.util
+
+    path = ROOT / "gbuq_core" / "given_models" / "reading_process.py"
+    spec = importlib.util.spec_from_file_location("reading_process", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.prepare(str(ROOT))
+    sys.modules["gbuq_core.given_models.reading_process"] = module
+    sys.modules["gbuq_core.given_models"].reading_process = module
+    nursery()
+
+
+def make_table():
+    """Rows with gaps, and a target."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 4))
+    X[::9, 1] = np.nan
+    return X, np.exp(0.3 * X[:, 0]) + np.nan_to_num(X[:, 1]) ** 2
+
+
+def valid_file(kind, X, y):
+    """A small model of a kind as its library writes it."""
+    library, form = kind.split()
+    if library == "lightgbm":
+        import lightgbm
+
+        settings = {"verbose": -1, "num_leaves": 7, "min_data_in_leaf": 5}
+        return lightgbm.train(settings, lightgbm.Dataset(X, y), 8).model_to_string().encode()
+    if library == "xgboost":
+        import xgboost
+
+        booster = xgboost.train({"max_depth": 3}, xgboost.DMatrix(X, y), 8)
+        return bytes(booster.save_raw(form))
+    import catboost
+
+    settings = {"iterations": 8, "depth": 3, "verbose": False, "allow_writing_files": False}
+    model = catboost.CatBoost(settings).fit(X, y)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        model.save_model(str(path), format=form)
+        return path.read_bytes()
+
+
+def mutate(content, rng):
+    """One change: flipped bytes, a cut, swapped, doubled or lost sections, or huge numbers."""
+    data, n = bytearray(content), len(content)
+    kind = rng.choice(["flip", "cut", "swap", "double", "lose", "huge"])
+    if kind == "flip":
+        for place in rng.integers(0, n, rng.integers(1, 9)):
+            data[place] ^= 1 << int(rng.integers(0, 8))
+    elif kind == "cut":
+        del data[int(rng.integers(0, n)) :]
+    elif kind == "huge":
+        numbers = list(_NUMBER.finditer(content))
+        if len(numbers) > 50 and content[:4] != b"CBM1" and content[1:2] != b"L":
+            found = numbers[int(rng.integers(0, len(numbers)))]
+            data[found.start() : found.end()] = _HUGE[int(rng.integers(0, len(_HUGE)))]
+        else:
+            at, width = int(rng.integers(0, max(1, n - 8))), int(rng.choice([1, 2, 4, 8]))
+            data[at : at + width] = bytes([int(rng.choice([0xFF, 0x7F, 0x80, 0]))]) * width
+    else:
+        ends = np.sort(rng.integers(0, n, 4))
+        if rng.random() < 0.5:  # short ones, which more often leave the rest as it is
+            ends = ends[0] + np.cumsum(rng.integers(0, 24, 4))
+        a, b, c, d = (int(end) for end in ends)
+        parts = {
+            "swap": data[:a] + data[c:d] + data[b:c] + data[a:b] + data[d:],
+            "double": data[:b] + data[a:b] + data[b:],
+            "lose": data[:a] + data[b:],
+        }
+        data = parts[kind]
+    return bytes(data)
+
+
+def outcome_of(content, reader, X, y):
+    """What became of a file, in two or three words."""
+    import pandas as pd
+
+    from gbuq_core.errors import GbuqError
+    from gbuq_core.given_models import GivenJudge, GivenModel, matching, reading
+
+    code, answer = reader.ask(content)
+    if code:
+        return f"ended the reading process ({'signal' if code < 0 else 'exit'})"
+    try:
+        source = reading.accept_model(code, answer)
+    except GbuqError:
+        from_reader = b'"refused"' in answer[:400]
+        return "refused by the reader" if from_reader else "refused by the checks"
+    ended = []
+
+    def sums(model, rows):
+        code, answer = reader.ask(model.content, rows, model.source.n_iterations)
+        ended.append(code)
+        return reading.accept_sums(code, answer, len(rows))
+
+    matching.library_sums = sums
+    table = pd.DataFrame(X, columns=list("abcd"))
+    if source.feature_names and len(source.feature_names) == 4:
+        table.columns = list(source.feature_names)
+    try:
+        matched = matching.match_table(GivenModel(source, content, "model"), table, y)
+        judge = GivenJudge(matched, table, y, 5)
+        judged = judge.judge(table)
+    except GbuqError:
+        is_dead = bool(ended) and ended[0] != 0
+        return "ended the predicting process" if is_dead else "refused against the table"
+    assert np.isfinite(judged.uncertainty.total).all()
+    return "read and used"
+
+
+def main(arguments=None):
+    """Run all kinds and print the outcomes."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--count", type=int, default=500, help="mutations of each file")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--kinds", default=",".join(KINDS))
+    parser.add_argument("--out", help="also write the outcomes to this JSON file")
+    options = parser.parse_args(arguments)
+    X, y = make_table()
+    found, worse = {}, []
+    reader = Reader()
+    for number, kind in enumerate(KINDS):
+        if kind not in options.kinds.split(","):
+            continue
+        began, valid = time.perf_counter(), valid_file(kind, X, y)
+        assert outcome_of(valid, reader, X, y) == "read and used", kind
+        outcomes = Counter()
+        for i in range(options.count):
+            content = mutate(valid, np.random.default_rng([options.seed, number, i]))
+            try:
+                outcome = outcome_of(content, reader, X, y)
+            except Exception as error:
+                outcome = "cost more than a sentence"
+                worse.append(f"{kind} {i}: {type(error).__name__}: {error}")
+            outcomes[outcome] += 1
+        found[kind] = dict(outcomes)
+        print(f"{kind} ({len(valid):,} bytes, {time.perf_counter() - began:.0f} s)", flush=True)
+        for outcome, count in outcomes.most_common():
+            print(f"    {count:4d}  {outcome}", flush=True)
+    reader.close()
+    print("\n".join(worse[:20]))
+    print(f"The server was ended 0 times; {len(worse)} files cost more than a sentence.")
+    if options.out:
+        Path(options.out).write_text(json.dumps({"outcomes": found, "worse": worse}, indent=1))
+    return 1 if worse else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

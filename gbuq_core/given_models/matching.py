@@ -1,0 +1,295 @@
+"""A model held against the table that it was trained on, before anything is computed from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from gbuq_core.errors import InvalidData, MissingPackage, ModelFileError
+from gbuq_core.given_models.reading import GivenModel, library_sums
+from gbuq_core.presentation import counted, listed, short, shown
+from gbuq_core.trees.importers.plain_source import PlainSource
+
+FIRST_ROWS = 200  # whose sums are compared with the library's own
+_TOLERANCE = 1e-5  # of the largest sum: XGBoost adds float32 numbers
+
+
+class MatchedModel(NamedTuple):
+    """A model and the columns of a table that it reads.
+
+    Attributes
+    ----------
+    model : GivenModel
+    columns : tuple of str
+        In the model's order.
+    levels : dict of str to tuple of str
+        Of the columns that the model reads as categories, its levels in their order.
+    order : tuple of int
+        Of each class of the table, its place among the model's classes; empty for a regression.
+    notices : tuple of str
+        What was decided, one sentence each.
+    warnings : tuple of str
+        What makes it unlikely that this is the model's table.
+    """
+
+    model: GivenModel
+    columns: tuple[str, ...]
+    levels: dict[str, tuple[str, ...]]
+    order: tuple[int, ...]
+    notices: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def source(self) -> PlainSource:
+        """The model's trees."""
+        return self.model.source
+
+    def rows(self, X: pd.DataFrame) -> NDArray[np.float64]:
+        """Rows as the model reads them, (n, n_features): levels are their codes, NaN is missing.
+
+        A level that the model does not know is missing to it.
+        """
+        matrix = np.empty((len(X), len(self.columns)))
+        for place, name in enumerate(self.columns):
+            column = X[name]
+            if name in self.levels:
+                codes = {level: code for code, level in enumerate(self.levels[name])}
+                column = column.astype(object).map(codes, na_action="ignore")
+            matrix[:, place] = column.to_numpy(np.float64, na_value=np.nan)
+        return matrix
+
+
+def match_table(
+    model: GivenModel,
+    X: pd.DataFrame,
+    y: NDArray[np.float64],
+    classes: Sequence[str] = (),
+) -> MatchedModel:
+    """Check that a model reads this table: its features, their order, categories, predictions.
+
+    The first 200 rows are predicted by the model's own library, in a process of its own, and by
+    the trees that were read; a difference refuses the model.
+
+    Parameters
+    ----------
+    model : GivenModel
+    X : DataFrame (n, n_columns)
+        The columns that may be features: numbers, and categories.
+    y : (n,) float64
+        The target, or codes of classes; NaN where it is not known.
+    classes : sequence of str
+        Labels of the classes in the order of their codes; empty for a regression.
+
+    Returns
+    -------
+    MatchedModel
+        With a warning if the model does not fit the target at all.
+
+    Raises
+    ------
+    InvalidData
+        If the table is not one that the model reads.
+    ModelFileError
+        If the library predicts otherwise.
+
+    Examples
+    --------
+    >>> import lightgbm
+    >>> from gbuq_core.given_models.reading import read_model
+    >>> X = pd.DataFrame({"b": np.arange(100) % 7.0, "a": np.arange(100) % 5.0})
+    >>> y = (X["a"] * X["b"]).to_numpy()
+    >>> settings = {"verbose": -1, "num_leaves": 4}
+    >>> booster = lightgbm.train(settings, lightgbm.Dataset(X[["a", "b"]], y), 50)
+    >>> model = read_model(booster.model_to_string().encode())
+    >>> matched = match_table(model, X, y)
+    >>> matched.columns, matched.notices[0]
+    (('a', 'b'), "The columns of the table are put in the model's order.")
+    >>> match_table(model, X.rename(columns={"a": "c"}), y)
+    Traceback (most recent call last):
+    gbuq_core.errors.InvalidData: The model needs the column "a", which the table does not have: ...
+    """
+    source = model.source
+    _check_task(source, classes)
+    columns, notices = _find_columns(source, list(map(str, X.columns)))
+    levels = _find_levels(source, X, columns)
+    order, told = _find_classes(source, classes)
+    found = MatchedModel(model, columns, levels, order, (), ())
+    rows = found.rows(X)
+    if np.isinf(rows).any():
+        raise InvalidData("The table holds infinity in a column of the model: replace it.")
+    notices += [*told, *_compare(model, rows[:FIRST_ROWS])]
+    warnings = _judge_fit(found, rows, y)
+    return found._replace(notices=tuple(notices), warnings=tuple(warnings))
+
+
+def _check_task(source: PlainSource, classes: Sequence[str]) -> None:
+    if source.task == "classification" and not classes:
+        raise InvalidData(
+            "The model is a classifier, but the target is a number: choose another target, or "
+            "classification as the task."
+        )
+    if source.task == "regression" and classes:
+        raise InvalidData(
+            "The model predicts a number, but the target is a class: choose another target, or "
+            "regression as the task."
+        )
+
+
+def _find_columns(source: PlainSource, given: list[str]) -> tuple[tuple[str, ...], list[str]]:
+    """The table's columns in the model's order."""
+    n, names = source.n_features, source.feature_names
+    if names is None:
+        if len(given) != n:
+            raise InvalidData(
+                f"The model has {counted(n, 'feature')} without names, but the table has "
+                f"{counted(len(given), 'column')} besides the target: leave out the columns that "
+                "it was not trained on."
+            )
+        return tuple(given), [
+            "The model does not name its features, so the columns are taken in the table's order."
+        ]
+    by_name = {_plain(name): name for name in given}
+    lacking = [name for name in names if _plain(name) not in by_name]
+    if lacking:
+        several = len(lacking) > 1
+        raise InvalidData(
+            f"The model needs the column{'s' if several else ''} {listed(lacking)}, which the "
+            f"table does not have: add {'them' if several else 'it'}, or open the table that the "
+            "model was trained on."
+        )
+    columns = tuple(by_name[_plain(name)] for name in names)
+    notices = []
+    extra = [name for name in given if name not in set(columns)]
+    if extra:
+        notices.append(f"The model does not read {listed(extra)}.")
+    if list(columns) != [name for name in given if name in set(columns)]:
+        notices.append("The columns of the table are put in the model's order.")
+    return columns, notices
+
+
+def _plain(name: str) -> str:
+    """A column's name as libraries that dislike spaces keep it."""
+    return " ".join(name.split()).replace(" ", "_")
+
+
+def _find_levels(
+    source: PlainSource, X: pd.DataFrame, columns: tuple[str, ...]
+) -> dict[str, tuple[str, ...]]:
+    """The model's levels of the columns that are categories in the table."""
+    words = [
+        name for name in columns if not pd.api.types.is_numeric_dtype(X[name].dtype)
+        and not pd.api.types.is_bool_dtype(X[name].dtype)
+    ]  # fmt: skip
+    known = source.plain.categories
+    plain = source.plain
+    split_by = plain.trees.feature[np.diff(plain.levels_begin) > 0]
+    as_levels = {columns[place] for place in np.unique(split_by).tolist()}
+    if known:
+        numeric = sorted(as_levels - set(words))
+        if numeric:
+            raise InvalidData(
+                f"The model reads the column {shown(numeric[0])} as categories, but in the table "
+                "it is numeric: read it as a category."
+            )
+        if len(words) != len(known):
+            raise InvalidData(
+                f"The model has {counted(len(known), 'category column')}, but the table has "
+                f"{len(words)} among its features: read the same columns as categories."
+            )
+    elif words:
+        raise InvalidData(
+            f"The model reads the column {shown(words[0])} as numbers, but in the table it holds "
+            "words: open the table as the model was trained on it."
+        )
+    levels = dict(zip(words, known, strict=True)) if known else {}
+    for name, of_model in levels.items():
+        in_table = {str(level) for level in X[name].dropna().unique()}
+        if in_table and not in_table & set(of_model):
+            raise InvalidData(
+                f"The column {shown(name)} has none of the model's categories, such as "
+                f"{listed(list(of_model)[:3])}: open the table that the model was trained on."
+            )
+    return levels
+
+
+def _find_classes(source: PlainSource, classes: Sequence[str]) -> tuple[tuple[int, ...], list[str]]:
+    """Where each class of the table is among the model's."""
+    if not classes:
+        return (), []
+    if len(classes) != source.n_classes:
+        raise InvalidData(
+            f"The model has {source.n_classes} classes, but the target has {len(classes)}: choose "
+            "the target that it was trained on."
+        )
+    own = source.plain.classes
+    if set(own) == set(classes):
+        return tuple(own.index(name) for name in classes), []
+    if own and not all(_is_number(name) for name in own):
+        raise InvalidData(
+            f"The model's classes are {listed(list(own)[:5])}, but those of the target are "
+            f"{listed(list(classes)[:5])}: choose the target that it was trained on."
+        )
+    return tuple(range(len(classes))), [
+        f"The model numbers its classes, which are taken in this order: {listed(list(classes))}."
+    ]
+
+
+def _is_number(text: str) -> bool:
+    return text.lstrip("-").replace(".", "", 1).isdigit()
+
+
+def _compare(model: GivenModel, rows: NDArray[np.float64]) -> list[str]:
+    """Hold the sums of the trees that were read against the library's own."""
+    source = model.source
+    own = source.predict_raw(rows)[0]
+    if source.plain.averages:
+        own = own * source.n_iterations  # libraries give the sum
+    try:
+        theirs = library_sums(model, rows)
+    except MissingPackage:
+        return [
+            f"{model.library} is not installed here, so its own predictions of the first rows "
+            "could not be compared with those of the trees that were read."
+        ]
+    if theirs.shape != own.shape or not np.isfinite(theirs).all():
+        raise ModelFileError(f"{model.library} predicts no numbers for the first rows.")
+    odd = np.abs(own - theirs) > _TOLERANCE * max(1.0, float(np.abs(theirs).max()))
+    if odd.any():
+        row, column = np.argwhere(odd)[0]
+        raise ModelFileError(
+            f"The trees that were read sum up to {short(own[row, column])} for row {row + 1}, but "
+            f"{model.library} says {short(theirs[row, column])}: the file is damaged or of an "
+            "unknown version."
+        )
+    return [f"{model.library} itself predicts the same for the first {counted(len(rows), 'row')}."]
+
+
+def _judge_fit(found: MatchedModel, rows: NDArray[np.float64], y: NDArray[np.float64]) -> list[str]:
+    """A warning if the model explains nothing of the target."""
+    known = ~np.isnan(y)
+    target = y[known]
+    if len(target) < 2 or np.ptp(target) == 0.0:
+        return []
+    if found.order:
+        chances = found.source.predict_proba(rows[known])[:, list(found.order)]
+        wrong = float(np.mean(chances.argmax(axis=1) != target))
+        most = float(np.bincount(target.astype(np.int64)).max())
+        usual = 1.0 - most / len(target)
+        told = f"it gets {100 * wrong:.0f} % of the classes wrong"
+        useless = wrong >= usual and wrong > 0.0
+    else:
+        errors = target - found.source.predict(rows[known])
+        with np.errstate(over="ignore"):
+            explained = 1.0 - float(np.mean(errors**2) / np.var(target))
+        told = f"R\u00b2 is {short(explained, 2)}"
+        useless = not explained > 0.0
+    if not useless:
+        return []
+    return [
+        f"The model explains nothing of the target ({told}): check that this is the table and the "
+        "target that it was trained on."
+    ]

@@ -1,0 +1,272 @@
+"""A model file's bytes as plain arrays. Runs in a process of its own, see `reading_process`."""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.special import logit
+
+from gbuq_core.errors import GbuqError, ModelFileError
+from gbuq_core.trees.importers.catboost_json import read_catboost_json
+from gbuq_core.trees.importers.catboost_source import import_catboost
+from gbuq_core.trees.importers.lightgbm_source import import_lightgbm
+from gbuq_core.trees.importers.lightgbm_text import LightGBMText, read_lightgbm_text
+from gbuq_core.trees.importers.plain_source import PlainTrees
+from gbuq_core.trees.importers.source import one_line, refuse
+from gbuq_core.trees.importers.xgboost_source import import_xgboost
+from gbuq_core.trees.importers.xgboost_tree_file import XGBoostModel, read_xgboost
+
+_CATBOOST_START = re.compile(
+    rb'\{\s*"(features_info|oblivious_trees|trees|ctr_data|model_info|scale_and_bias)"'
+)
+_IDENTITY = {"", "regression", "regression_l1", "huber", "fair", "quantile", "mape"}
+_EXP = {"poisson", "gamma", "tweedie"}
+_XGBOOST_IDENTITY = {
+    "reg:squarederror", "reg:linear", "reg:absoluteerror", "reg:pseudohubererror",
+    "reg:quantileerror", "reg:expectileerror", "reg:squaredlogerror",
+}  # fmt: skip
+_XGBOOST_EXP = {"count:poisson", "reg:gamma", "reg:tweedie", "survival:aft"}
+
+
+def parse_model(content: bytes) -> PlainTrees:
+    """The trees of a model file of CatBoost (cbm, JSON), LightGBM (text) or XGBoost (JSON, UBJ).
+
+    Raises
+    ------
+    GbuqError
+        With one sentence, if it is damaged, foreign, or needs what is read from no file.
+    """
+    kind = find_kind(content)
+    if kind == "lightgbm":
+        return _from_lightgbm(content)
+    if kind == "xgboost":
+        return _from_xgboost(read_xgboost(content))
+    if kind == "catboost json":
+        return read_catboost_json(content)
+    return read_catboost_json(_cbm_as_json(content))
+
+
+def find_kind(content: bytes) -> str:
+    r"""What a file is by its first bytes and, of JSON, its first key.
+
+    Raises
+    ------
+    ModelFileError
+        If it is no model file that is read.
+
+    Examples
+    --------
+    >>> find_kind(b"CBM1..."), find_kind(b"tree\nversion=v4"), find_kind(b'{"learner": {}}')
+    ('catboost', 'lightgbm', 'xgboost')
+    """
+    if content[:5] in (b"tree\n", b"tree\r"):
+        return "lightgbm"
+    if content[:4] == b"CBM1":
+        return "catboost"
+    start = content[:4096].lstrip()
+    if start[:1] == b"{":
+        return "catboost json" if _CATBOOST_START.match(start) else "xgboost"
+    if content[:1] == b"\x80" or content[:2] in (b"PK", b"\x1f\x8b", b"BZ", b"x\x9c"):
+        raise ModelFileError(
+            "The file is a pickle or an archive, which is never opened because a pickle can run "
+            "any program: save the model with its library's own save_model."
+        )
+    raise ModelFileError(
+        "The file is no model of CatBoost (cbm or JSON), LightGBM (text) or XGBoost (JSON or UBJ): "
+        "save the model with its library's own save_model."
+    )
+
+
+def predict_sums(content: bytes, rows: np.ndarray, n_iterations: int) -> np.ndarray:
+    """The sums of leaves (n, n_outputs) that the library itself finds for rows.
+
+    Parameters
+    ----------
+    content : bytes
+        The model file.
+    rows : (n, n_features) float64
+    n_iterations : int
+        Boosting rounds that count, of XGBoost.
+
+    Raises
+    ------
+    MissingPackage
+        If the library is not installed.
+    """
+    kind = find_kind(content)
+    if kind == "lightgbm":
+        lightgbm = import_lightgbm()
+        booster = lightgbm.Booster(model_str=content.decode("utf-8"))
+        booster.pandas_categorical = None  # rows hold the levels' codes already
+        found = booster.predict(rows, raw_score=True)
+    elif kind == "xgboost":
+        xgboost = import_xgboost()
+        booster = xgboost.Booster(model_file=bytearray(content))
+        found = booster.predict(
+            xgboost.DMatrix(rows), output_margin=True, iteration_range=(0, n_iterations),
+            validate_features=False,
+        )  # fmt: skip
+    else:
+        found = _load_catboost(content).predict(rows, prediction_type="RawFormulaVal")
+    return np.asarray(found, np.float64).reshape(len(rows), -1)
+
+
+def _load_catboost(content: bytes) -> Any:
+    catboost = import_catboost()
+    model = catboost.CatBoost()
+    try:
+        if content[:4] == b"CBM1":
+            return model.load_model(blob=content)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model.json"
+            path.write_bytes(content)
+            return model.load_model(str(path), format="json")
+    except catboost.CatBoostError as error:
+        reason = re.sub(r"^\S+:\d+:\s*", "", one_line(error))
+        raise ModelFileError(
+            f"CatBoost cannot read the model file ({reason}): save the model again."
+        ) from error
+
+
+def _cbm_as_json(content: bytes) -> bytes:
+    """A cbm file as CatBoost's JSON."""
+    size = int.from_bytes(content[4:8], "little")
+    if not 16 <= size <= len(content) - 8:
+        raise ModelFileError("The CatBoost model file is cut off: save the model again.")
+    model = _load_catboost(content)
+    if model.get_cat_feature_indices() or model.get_text_feature_indices():
+        what = "categories" if model.get_cat_feature_indices() else "text"
+        raise ModelFileError(
+            f"The CatBoost model uses {what}, which is read from no file: pass the fitted model to "
+            "IBUGRegressor or VirtualEnsemble in Python."
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.json"
+        model.save_model(str(path), format="json")
+        return path.read_bytes()
+
+
+def _from_lightgbm(content: bytes) -> PlainTrees:
+    try:
+        text = content.decode("utf-8").replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        raise ModelFileError(
+            "The LightGBM model file is damaged (it is not text): save the model again."
+        ) from None
+    read = read_lightgbm_text(text)
+    task, link, slope = _lightgbm_link(read)
+    n_rounds, k = len(read.leaf_counts) // read.n_per_iteration, read.n_per_iteration
+    names = read.feature_names
+    made_up = tuple(f"Column_{i}" for i in range(read.n_features))
+    levels = read.pandas_levels or []
+    return PlainTrees(
+        kind="lightgbm", task=task, n_features=read.n_features,
+        names=() if names == made_up else names, trees=read.trees,
+        leaf_values=read.leaf_values[:, None],
+        output=np.tile(np.arange(k, dtype=np.int32), n_rounds),
+        base=np.zeros(k), scale=1.0, slope=slope, decay=1.0, link=link, per_iteration=k,
+        averages=read.averages, no_stages="dart" if "\n[boosting: dart]" in text else "",
+        single=False, flushes=True, levels_begin=read.levels_begin, levels=read.levels,
+        categories=tuple(tuple(map(str, column)) for column in levels), classes=(),
+    )  # fmt: skip
+
+
+def _lightgbm_link(read: LightGBMText) -> tuple[str, str, float]:
+    """The task, how sums become predictions, and the factor within a sigmoid."""
+    name, text = read.objective, read.objective_text
+    found = re.search(r"sigmoid:(\S+)", text)
+    slope = float(found[1]) if found else 1.0
+    if name in ("binary", "cross_entropy"):
+        return "classification", "sigmoid", slope
+    if name == "multiclass":
+        return "classification", "softmax", 1.0
+    if name == "multiclassova":
+        return "classification", "sigmoids", slope
+    if name not in _IDENTITY | _EXP:
+        raise refuse(f"was trained with {name[:40]}", "regression")
+    if read.n_per_iteration > 1:
+        raise refuse(f"has {read.n_per_iteration} outputs", "regression")
+    if name in _EXP:
+        return "regression", "exp", 1.0
+    return "regression", "square" if " sqrt" in text else "identity", 1.0
+
+
+def _from_xgboost(read: XGBoostModel) -> PlainTrees:
+    if read.has_categories:
+        raise ModelFileError(
+            "The XGBoost file splits by categories, which are read from no file: pass the fitted "
+            "model to IBUGRegressor or VirtualEnsemble in Python."
+        )
+    learner = read.clean["learner"]
+    booster = learner["gradient_booster"]
+    weights = np.asarray(booster.get("weight_drop", np.ones(len(read.leaf_counts))), np.float64)
+    model = booster.get("gbtree", booster)["model"]
+    begins = np.diff(np.asarray(model["iteration_indptr"]))
+    if len(set(begins.tolist())) > 1:
+        raise ModelFileError("The XGBoost model has rounds of different sizes: train it again.")
+    task, link, base = _xgboost_link(read, str(learner["learner_model_param"]["base_score"]))
+    n_trees = read.n_best * int(begins[0])
+    values = []
+    for tree, of_node, weight in zip(model["trees"], read.leaf_of_node, weights, strict=True):
+        values.append(np.asarray(tree["split_conditions"], np.float64)[of_node >= 0] * weight)
+    n_splits = int(read.trees.begin[n_trees])
+    parts = {
+        key: getattr(read.trees, key)[:n_splits]
+        for key in ("left", "right", "feature", "threshold", "missing", "missing_left")
+    }
+    return PlainTrees(
+        kind="xgboost", task=task, n_features=read.n_features, names=read.feature_names,
+        trees=read.trees._replace(begin=read.trees.begin[: n_trees + 1], **parts),
+        leaf_values=np.concatenate(values[:n_trees])[:, None],
+        output=np.asarray(model["tree_info"][:n_trees], np.int32), base=base, scale=1.0, slope=1.0,
+        decay=1.0, link=link, per_iteration=int(begins[0]), averages=False,
+        no_stages="dart" if booster["name"] == "dart" else "", single=True, flushes=False,
+        levels_begin=np.zeros(n_splits + 1, np.int64), levels=np.zeros(0, np.int32),
+        categories=(), classes=(),
+    )  # fmt: skip
+
+
+def _xgboost_link(read: XGBoostModel, score: str) -> tuple[str, str, np.ndarray]:
+    """The task, how sums become predictions, and what the sums start from."""
+    name, n_outputs = read.objective, max(read.n_classes, read.n_targets, 1)
+    given = np.array(score.strip("[]").split(","), np.float64)
+    base = np.repeat(given, n_outputs) if len(given) == 1 else given
+    if name in ("multi:softprob", "multi:softmax"):
+        return "classification", "softmax", base
+    if n_outputs > 1:
+        raise refuse(f"has {n_outputs} outputs", "regression")
+    if name in ("binary:logistic", "reg:logistic", "binary:logitraw"):
+        task = "regression" if name == "reg:logistic" else "classification"
+        return task, "sigmoid", base if name == "binary:logitraw" else logit(base)
+    if name in _XGBOOST_EXP:
+        return "regression", "exp", np.log(base)
+    if name not in _XGBOOST_IDENTITY:
+        raise refuse(f"was trained with {name[:40]}", "regression")
+    return "regression", "identity", base
+
+
+def describe_refusal(error: BaseException) -> str:
+    """One sentence about a file that could not be read.
+
+    Examples
+    --------
+    >>> from gbuq_core.errors import InvalidParameter
+    >>> describe_refusal(MemoryError())
+    'The model file needs more memory than a model of its size: save it again with its library.'
+    >>> describe_refusal(InvalidParameter("It is odd."))
+    'It is odd.'
+    """
+    if isinstance(error, GbuqError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return (
+            "The model file needs more memory than a model of its size: save it again with its "
+            "library."
+        )
+    what = json.dumps(one_line(error, 120))
+    return f"The model file is damaged or of an unknown version ({what}): save the model again."

@@ -1,0 +1,255 @@
+"""A model file that a stranger may have made, read in a process of its own with limits."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gbuq_core.errors import GbuqError, InvalidParameter, MissingPackage, ModelFileError
+from gbuq_core.model_files.archive import read_archive
+from gbuq_core.model_files.contents import errors_as_damage, take
+from gbuq_core.model_files.plain_models import read_plain
+from gbuq_core.presentation import format_bytes
+from gbuq_core.trees.importers.plain_source import PlainSource
+
+MAX_MEGABYTES = 100
+_SCRIPT = Path(__file__).with_name("reading_process.py")
+_MOST_MEMORY = 2 * 2**30  # beyond what the libraries take
+_MOST_ANSWER = 2**30
+_MOST_CPU_SECONDS = 60
+_MOST_SECONDS = 120.0
+_CALLED = {"catboost": "CatBoost", "lightgbm": "LightGBM", "xgboost": "XGBoost"}
+_TOO_MUCH = (
+    "The model file needs more memory or time than a model of its size, or ends the program that "
+    "reads it: save the model again with its library."
+)
+
+
+class GivenModel(NamedTuple):
+    """A model that exists already.
+
+    Attributes
+    ----------
+    source : PlainSource
+        Its trees as plain arrays: a leaf for every row, predictions, truncations.
+    content : bytes
+        The file, for the library's own predictions of a few rows; empty for one from Python.
+    name : str
+        What the file is called.
+    """
+
+    source: PlainSource
+    content: bytes
+    name: str
+
+    @property
+    def library(self) -> str:
+        """The library that trained it, as it is written."""
+        return _CALLED[self.source.kind]
+
+    @property
+    def digest(self) -> str:
+        """Names its content."""
+        return hashlib.sha256(self.content).hexdigest()
+
+    @property
+    def summary(self) -> str:
+        """One sentence about it."""
+        source = self.source
+        what = "classifier" if source.task == "classification" else "regression"
+        kind = "random forest" if source.is_forest else "boosted trees"
+        return (
+            f"{self.library} {what}, {kind}: {source.n_trees:,} "
+            f"{'tree' if source.n_trees == 1 else 'trees'}, {source.n_features:,} "
+            f"{'feature' if source.n_features == 1 else 'features'}."
+        )
+
+
+def read_model(source: Any, name: str = "") -> GivenModel:
+    """Read a model file of CatBoost (cbm, JSON), LightGBM (text) or XGBoost (JSON, UBJ).
+
+    The file is read by a process of its own with limits of time and memory, which answers with
+    plain arrays, and these are checked. Nothing is unpickled. A file that is damaged, foreign or
+    hostile costs one sentence.
+
+    Parameters
+    ----------
+    source : path, bytes or binary file
+        At most 100 MB.
+    name : str, optional
+        What it is called; by default the name of the path.
+
+    Returns
+    -------
+    GivenModel
+
+    Raises
+    ------
+    ModelFileError
+        If it cannot be read. Models with categories are read of LightGBM only; pass others as
+        fitted objects to `gbuq_core.IBUGRegressor` or `gbuq_core.VirtualEnsemble`.
+    InvalidParameter
+        If the model ranks, or has several outputs.
+
+    Examples
+    --------
+    >>> import lightgbm
+    >>> X = np.linspace(0.0, 1.0, 200)[:, None]
+    >>> settings = {"verbose": -1, "num_leaves": 4}
+    >>> booster = lightgbm.train(settings, lightgbm.Dataset(X, X[:, 0] ** 2), 10)
+    >>> model = read_model(booster.model_to_string().encode())
+    >>> model.summary
+    'LightGBM regression, boosted trees: 10 trees, 1 feature.'
+    >>> bool(np.allclose(model.source.predict(X), booster.predict(X)))
+    True
+    """
+    content, given = _read(source)
+    return GivenModel(accept_model(*ask_process(content)), content, name or given)
+
+
+def library_sums(model: GivenModel, rows: np.ndarray) -> np.ndarray:
+    """What the model's own library sums up for rows (n, n_features), (n, n_outputs) float64.
+
+    Raises
+    ------
+    ModelFileError
+        If it does not get that far.
+    MissingPackage
+        If the library is not installed.
+    """
+    return accept_sums(*ask_process(model.content, rows, model.source.n_iterations), len(rows))
+
+
+def request_for(
+    content: bytes, rows: np.ndarray | None = None, n_iterations: int = 0
+) -> tuple[dict[str, Any], bytes]:
+    """What the other process is asked, and what follows."""
+    root = str(Path(__file__).parents[2])
+    asked = {
+        "root": root, "bytes": _MOST_MEMORY, "file_bytes": _MOST_ANSWER,
+        "seconds": _MOST_CPU_SECONDS, "rows": None if rows is None else list(rows.shape),
+        "rounds": int(n_iterations),
+    }  # fmt: skip
+    before = b"" if rows is None else np.ascontiguousarray(rows, np.float64).tobytes()
+    return asked, before + content
+
+
+def ask_process(
+    content: bytes, rows: np.ndarray | None = None, n_iterations: int = 0
+) -> tuple[int, bytes]:
+    """The other process's exit code and its answer.
+
+    Raises
+    ------
+    ModelFileError
+        If it does not come to an end, or cannot be started.
+    """
+    asked, payload = request_for(content, rows, n_iterations)
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    try:
+        # A file, whose size the system limits, and no pipe, which could be filled for ever.
+        with tempfile.TemporaryFile() as out:
+            ended = subprocess.run(
+                [sys.executable, "-I", str(_SCRIPT)],
+                input=json.dumps(asked).encode() + b"\n" + payload,
+                stdout=out, stderr=subprocess.DEVNULL, timeout=_MOST_SECONDS, env=environment,
+                check=False,
+            )  # fmt: skip
+            out.seek(0)
+            return ended.returncode, out.read(_MOST_ANSWER)
+    except subprocess.TimeoutExpired:
+        raise ModelFileError(_TOO_MUCH) from None
+    except OSError as error:
+        raise ModelFileError(
+            f"The model file could not be read in a process of its own ({error.strerror})."
+        ) from error
+
+
+def accept_model(returncode: int, answer: bytes) -> PlainSource:
+    """The model in an answer, all of it checked.
+
+    Raises
+    ------
+    GbuqError
+        One sentence, if it was refused or is no possible model.
+    """
+    header, arrays = _open_answer(returncode, answer)
+    with errors_as_damage():
+        return read_plain(header, arrays)
+
+
+def accept_sums(returncode: int, answer: bytes, n_rows: int) -> np.ndarray:
+    """The sums in an answer, (n_rows, n_outputs)."""
+    _, arrays = _open_answer(returncode, answer)
+    return take(arrays, "sums", np.float64, (n_rows, None))
+
+
+def _open_answer(returncode: int, answer: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    if returncode != 0 or not answer:
+        raise ModelFileError(_TOO_MUCH)
+    try:
+        header, arrays = read_archive(answer)
+    except GbuqError:
+        raise ModelFileError(_TOO_MUCH) from None
+    if "refused" in header:
+        raise _refusal(str(header["refused"]))
+    return header, arrays
+
+
+def _refusal(sentence: str) -> GbuqError:
+    """What the other process says, as one plain line."""
+    line = re.sub(r"[^\x20-\x7e\u00a0-\uffff]+", " ", sentence).strip()[:400]
+    if "install" in line and "package" in line:
+        return MissingPackage(line)
+    return ModelFileError(line or _TOO_MUCH)
+
+
+def _read(source: Any) -> tuple[bytes, str]:
+    most = MAX_MEGABYTES * 10**6
+    if isinstance(source, bytes | bytearray | memoryview):
+        content, name = bytes(source), "model"
+    elif hasattr(source, "read"):
+        content, name = source.read(most + 1), str(getattr(source, "name", "model"))
+        if not isinstance(content, bytes):
+            raise ModelFileError("The model file is open as text: open it in binary mode ('rb').")
+    elif isinstance(source, str | os.PathLike):
+        content, name = _read_path(Path(source), most)
+    else:
+        raise InvalidParameter(
+            f"A model file is a path, bytes or a binary file; got {type(source).__name__}."
+        )
+    if len(content) > most:
+        raise ModelFileError(
+            f"The model file is larger than {MAX_MEGABYTES} MB: pass the fitted model to "
+            "IBUGRegressor or VirtualEnsemble in Python."
+        )
+    if not content:
+        raise ModelFileError("The model file is empty: save the model again.")
+    return content, Path(name).name
+
+
+def _read_path(path: Path, most: int) -> tuple[bytes, str]:
+    try:
+        if not path.is_file():
+            raise ModelFileError(f"There is no model file {path.name!r}: check the path.")
+        size = path.stat().st_size
+        if size > most:
+            raise ModelFileError(
+                f"The model file has {format_bytes(size)}, more than the limit of {MAX_MEGABYTES} "
+                "MB: pass the fitted model to IBUGRegressor or VirtualEnsemble in Python."
+            )
+        return path.read_bytes(), path.name
+    except (OSError, ValueError) as error:
+        if isinstance(error, GbuqError):
+            raise
+        reason = getattr(error, "strerror", None) or "it is no file"
+        raise ModelFileError(f"The model file {path.name!r} cannot be read ({reason}).") from error

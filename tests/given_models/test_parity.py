@@ -1,0 +1,144 @@
+"""Trees that were read from files sum up to what their own library predicts."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from model_file_parts import (
+    CLASSES,
+    ROWS,
+    TARGET,
+    catboost_model,
+    lightgbm_model,
+    saved_catboost,
+    xgboost_model,
+)
+
+from gbuq_core import VirtualEnsemble
+from gbuq_core.errors import GbuqError
+from gbuq_core.given_models.parsing import parse_model, predict_sums
+from gbuq_core.model_files.archive import read_archive, write_archive
+from gbuq_core.model_files.plain_models import read_plain
+from gbuq_core.trees.importers.plain_source import describe_plain
+
+pytestmark = pytest.mark.parity
+# Sums of float64 in another order; XGBoost adds up float32 numbers.
+EXACT, SINGLE = 1e-12, 2e-6
+
+
+def read(content):
+    """As it goes from the other process to this one."""
+    return read_plain(*read_archive(write_archive(*describe_plain(parse_model(content)))))
+
+
+def assert_same(saved, tolerance, rows=ROWS):
+    source = read(saved.content)
+    ask = source.predict if source.task == "regression" else source.predict_proba
+    own, theirs = ask(rows), saved.predicted
+    if source.task == "classification" and theirs.ndim == 1:
+        theirs = np.column_stack([1.0 - theirs, theirs])
+    np.testing.assert_allclose(own, theirs, rtol=tolerance, atol=tolerance)
+    return source
+
+
+@pytest.mark.parametrize(
+    ("settings", "y"),
+    [
+        ({}, TARGET),
+        ({"objective": "poisson"}, TARGET),
+        ({"reg_sqrt": True}, TARGET),
+        ({"zero_as_missing": True}, TARGET),
+        ({"boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.6}, TARGET),
+        ({"boosting": "dart"}, TARGET),
+        ({"objective": "binary", "sigmoid": 2.0}, CLASSES > 0),
+        ({"objective": "multiclass", "num_class": 3}, CLASSES),
+        ({"objective": "multiclassova", "num_class": 3}, CLASSES),
+    ],
+)
+def test_lightgbm(settings, y):
+    assert_same(lightgbm_model(settings, y), EXACT)
+
+
+def test_lightgbm_categories_are_codes_of_the_models_own_levels():
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(ROWS[:, :2], columns=["a", "b"])
+    frame["k"] = pd.Categorical(rng.choice([str(i) for i in range(40)], len(frame)))
+    y = TARGET + frame["k"].cat.codes % 7
+    few = {"min_data_in_leaf": 2, "min_data_per_group": 1, "cat_smooth": 1}
+    saved = lightgbm_model(few, y, frame)
+    coded = frame.assign(k=frame["k"].cat.codes.astype(float)).to_numpy()
+    source = assert_same(saved, EXACT, coded)
+    assert source.has_categories
+    assert source.plain.categories == (tuple(frame["k"].cat.categories),)
+    # Levels that are missing or new go where LightGBM sends what is missing.
+    odd = np.repeat(coded[:1], 3, axis=0)
+    odd[:, 2] = np.nan, 99.0, -1.0
+    assert len(set(source.predict(odd))) == 1
+    np.testing.assert_allclose(source.predict_raw(odd)[0], predict_sums(saved.content, odd, 8))
+
+
+def test_large_trees_are_walked_down():
+    rows = np.random.default_rng(2).normal(size=(3000, 2))
+    few = {"num_leaves": 2000, "min_data_in_leaf": 1, "min_sum_hessian_in_leaf": 0}
+    source = assert_same(lightgbm_model(few, rows[:, 0] * rows[:, 1], rows, 2), EXACT, rows)
+    assert source.leaf_counts.max() > 1024
+
+
+@pytest.mark.parametrize("form", ["json", "ubj"])
+@pytest.mark.parametrize(
+    ("settings", "y"),
+    [
+        ({}, TARGET),
+        ({"objective": "reg:gamma"}, TARGET),
+        ({"objective": "binary:logistic"}, CLASSES > 0),
+        ({"objective": "multi:softprob", "num_class": 3}, CLASSES),
+        ({"booster": "dart", "rate_drop": 0.5}, TARGET),
+        ({"num_parallel_tree": 3, "subsample": 0.5}, TARGET),
+    ],
+)
+def test_xgboost(settings, y, form):
+    assert_same(xgboost_model(settings, y, form), SINGLE)
+
+
+@pytest.mark.parametrize("form", ["cbm", "json"])
+@pytest.mark.parametrize(
+    ("settings", "y", "kind"),
+    [
+        ({}, TARGET, "RawFormulaVal"),
+        ({"loss_function": "Poisson"}, TARGET, "Exponent"),
+        ({"grow_policy": "Lossguide"}, TARGET, "RawFormulaVal"),
+        ({"nan_mode": "Max"}, TARGET, "RawFormulaVal"),
+        ({"loss_function": "MultiClass"}, CLASSES, "Probability"),
+        ({"loss_function": "Logloss"}, CLASSES > 0, "Probability"),
+    ],
+)
+def test_catboost(settings, y, kind, form):
+    assert_same(catboost_model(settings, y, form, kind), EXACT)
+
+
+def test_truncations_of_a_file_are_those_of_the_model():
+    import catboost
+
+    model = catboost.CatBoostRegressor(
+        iterations=20, depth=2, loss_function="RMSEWithUncertainty", posterior_sampling=True,
+        verbose=False, allow_writing_files=False,
+    ).fit(ROWS, TARGET)  # fmt: skip
+    ours = VirtualEnsemble(read(saved_catboost(model)), step=2).predict_members(ROWS)
+    theirs = VirtualEnsemble(model, step=2).predict_members(ROWS)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"\x80\x04\x95", "pickle"),
+        (b"PK\x03\x04", "pickle or an archive"),
+        (b"x,y\n1,2\n", "no model of CatBoost"),
+        (b"CBM1" + b"\xff" * 4, "cut off"),
+        (b'{"a": 1}', "no XGBoost model"),
+        (b'{"features_info": 1}', "CatBoost model file is damaged"),
+        (b"tree\nversion=v4\n", "LightGBM model file is damaged"),
+    ],
+)
+def test_foreign_files_cost_one_sentence(content, told):
+    with pytest.raises(GbuqError, match=told):
+        parse_model(content)
