@@ -93,6 +93,14 @@ from gbuq_core.tables.files import (
     to_csv_bytes,
     to_parquet_bytes,
 )
+from gbuq_core.tables.given import (
+    GivenExplanation,
+    GivenNeighbour,
+    GivenTable,
+    describe_given,
+    explain_with_model,
+    score_with_model,
+)
 from gbuq_core.tables.growing import RowStages, grow_row, why_no_stages
 from gbuq_core.tables.intervals import (
     conformal_coverage,
@@ -177,6 +185,9 @@ __all__ = [
     "Evidence",
     "Failures",
     "FittedModel",
+    "GivenExplanation",
+    "GivenNeighbour",
+    "GivenTable",
     "Groups",
     "HeldOut",
     "Histograms",
@@ -224,6 +235,7 @@ __all__ = [
     "describe_column",
     "describe_comparison",
     "describe_drift",
+    "describe_given",
     "describe_scale",
     "describe_split",
     "drift_csv",
@@ -234,6 +246,7 @@ __all__ = [
     "estimate_method",
     "estimate_scoring",
     "explain_row",
+    "explain_with_model",
     "failing_groups",
     "find_failures",
     "foreign_notice",
@@ -267,6 +280,7 @@ __all__ = [
     "say_reason",
     "score_edited",
     "score_table",
+    "score_with_model",
     "settle_plan",
     "sheet_names",
     "split_columns",

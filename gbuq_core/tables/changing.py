@@ -14,7 +14,7 @@ from gbuq_core.errors import InvalidParameter
 from gbuq_core.tables.explaining import feature_groups
 from gbuq_core.tables.predicting import all_classes
 from gbuq_core.tables.scoring import ScoredTable
-from gbuq_core.uncertainty import Uncertainty
+from gbuq_core.uncertainty import Uncertainty, mean_over_members
 from gbuq_core.validation import check_choice, check_number
 
 CHANGE_MEANING = (
@@ -147,7 +147,8 @@ def _told(scored: ScoredTable, model: Any, own: pd.DataFrame, found: SmallestCha
     target = scored.training.target
 
     def predicted(table: pd.DataFrame) -> float | str:
-        mean = all_classes(model.predict_members(table), model, len(target.classes)).mean(axis=0)[0]
+        members = all_classes(model.predict_members(table), model, len(target.classes))
+        mean = mean_over_members(members)[0]
         return target.classes[int(np.argmax(mean))] if target.classes else float(mean[0])
 
     return RowChange(

@@ -83,7 +83,7 @@ def read_query(query: str, database: str | Engine, *, to_score: bool = False) ->
         from sqlalchemy import exc
     except ImportError:
         raise MissingPackage(
-            "A table from a database needs SQLAlchemy: install it with pip install gbuq[sql]."
+            "A table from a database needs SQLAlchemy: install it (pip install SQLAlchemy)."
         ) from None
     engine = _engine_of(database) if isinstance(database, str) else database
     try:

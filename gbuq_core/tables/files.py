@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TextIO
@@ -327,26 +327,37 @@ def to_csv_bytes(frame: pd.DataFrame) -> bytes:
     >>> to_csv_bytes(pd.DataFrame({"cell": ["=1+1", "a, b"], "n": [-1.5, 2.0]})).decode()
     'cell,n\n\'=1+1,-1.5\n"a, b",2\n'
     """
-    table = _as_arrow(frame)
+    table = frame_to_arrow(frame)
     sink = io.BytesIO()
     sink.write(csv_text(table.column_names, ()).encode())
+    sink.writelines(csv_lines(table))
+    return sink.getvalue()
+
+
+def csv_lines(table: pa.Table) -> Iterator[bytes]:
+    r"""The rows of a table as lines of CSV, without the header; see `to_csv_bytes`.
+
+    Examples
+    --------
+    >>> list(csv_lines(pa.table({"cell": ["a", None], "n": [1, 2]})))
+    [b'a,1\n', b',2\n']
+    """
     for batch in table.to_batches(max_chunksize=_ROWS_AT_ONCE):
         cells = [pc.fill_null(_as_cells(column), "") for column in batch.columns]
         lines = pc.binary_join_element_wise(*cells, ",")
         if len(cells) == 1:  # an empty line would be no row
             lines = pc.if_else(pc.equal(lines, ""), '""', lines)
-        sink.writelines(f"{line}\n".encode() for line in lines.to_pylist())
-    return sink.getvalue()
+        yield from (f"{line}\n".encode() for line in lines.to_pylist())
 
 
 def to_parquet_bytes(frame: pd.DataFrame) -> bytes:
     """The table as Parquet; cells keep their types and letters, since nothing runs them."""
     sink = io.BytesIO()
-    parquet.write_table(_as_arrow(frame), sink, compression="zstd")
+    parquet.write_table(frame_to_arrow(frame), sink, compression="zstd")
     return sink.getvalue()
 
 
-def _as_arrow(frame: pd.DataFrame) -> Any:
+def frame_to_arrow(frame: pd.DataFrame) -> pa.Table:
     """Columns in the frame's order; text of any pandas type as plain strings."""
     arrays, names = [], []
     for position, name in enumerate(frame.columns):

@@ -32,6 +32,7 @@ from gbuq_core.distribution import Interval, LogDistribution
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.metrics import Coverage, binomial_band
 from gbuq_core.metrics.conformal import conformal_rank
+from gbuq_core.tables.cleaning import Prepared
 from gbuq_core.tables.evaluating import COVERAGE_LEVELS
 from gbuq_core.tables.judging import HeldOut, held_out, pit_values
 from gbuq_core.tables.output import USUAL_LEVEL, added_columns, join_columns
@@ -118,12 +119,57 @@ def row_intervals(
     factors = np.full(len(scored.predictions.loc), _factor(calibration.distances, level))
     if not scored.measured:
         factors[calibration.rows] = _own_factors(calibration, level)
-    centre, std, is_log = _centre_and_std(scored.predictions, scored)
+    centre, std, is_log = _centre_and_std(scored.predictions, scored.training)
     ends = Interval(centre - factors * std, centre + factors * std)
     if not is_log:
         return ends
     with np.errstate(over="ignore"):
         return Interval(np.exp(ends.lower), np.exp(ends.upper))
+
+
+def conformal_distances(held: HeldOut, training: Prepared) -> NDArray[np.float64]:
+    """How many stds each held-out target lies from its prediction, (n_held,), in its order."""
+    centre, std, is_log = _centre_and_std(held.predictions, training)
+    found: NDArray[np.float64] = np.abs((np.log(held.y) if is_log else held.y) - centre) / std
+    return found
+
+
+def new_intervals(
+    predictions: Predictions,
+    level: float,
+    distances: NDArray[np.float64] | None,
+    smallest_std: float,
+) -> Interval:
+    """Intervals of new rows: by the law of each prediction, or conformal with ``distances``.
+
+    Parameters
+    ----------
+    predictions : Predictions
+        Of a regression's new rows.
+    level : float
+    distances : ndarray of shape (n_held,) or None
+        Of `conformal_distances`, in any order.
+    smallest_std : float
+        Of `smallest_std`; no std counts as less in a conformal interval.
+    """
+    check_level(level)
+    law = law_of(predictions)
+    if distances is None:
+        return law.interval(level)
+    factor, is_log = _factor(distances, level), isinstance(law, LogDistribution)
+    if isinstance(law, LogDistribution):
+        law = law.inner
+    half = factor * np.maximum(law.scale, smallest_std)
+    ends = Interval(law.loc - half, law.loc + half)
+    if not is_log:
+        return ends
+    with np.errstate(over="ignore"):
+        return Interval(np.exp(ends.lower), np.exp(ends.upper))
+
+
+def smallest_std(y: NDArray[np.float64], is_log: bool) -> float:
+    """The least std of a conformal interval: a millionth of the target's, or of its logarithm's."""
+    return _SMALLEST_STD * float(np.std(np.log(y) if is_log else y))
 
 
 def held_out_inside(
@@ -262,22 +308,20 @@ def check_level(level: float) -> None:
 
 
 def _centre_and_std(
-    predictions: Predictions, scored: ScoredTable
+    predictions: Predictions, training: Prepared
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:
     """The middle and the std of each row's law, and whether they are of the logarithm."""
     law = law_of(predictions)
     is_log = isinstance(law, LogDistribution)
     if isinstance(law, LogDistribution):
         law = law.inner
-    y = scored.training.y[scored.training.known]
-    spread = float(np.std(np.log(y) if is_log else y))
-    return law.loc, np.maximum(law.scale, _SMALLEST_STD * spread), is_log
+    least = smallest_std(training.y[training.known], is_log)
+    return law.loc, np.maximum(law.scale, least), is_log
 
 
 def _calibrate(scored: ScoredTable, held: HeldOut | None) -> _Calibration:
     held = held_out(scored) if held is None else held
-    centre, std, is_log = _centre_and_std(held.predictions, scored)
-    distances = np.abs((np.log(held.y) if is_log else held.y) - centre) / std
+    distances = conformal_distances(held, scored.training)
     if not scored.measured:
         return _Calibration(held.rows, distances, scored.model_of_row[held.rows])
     model = np.zeros(len(held.rows), np.int64)

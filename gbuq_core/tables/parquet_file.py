@@ -54,7 +54,7 @@ def read_parquet(data: bytes) -> tuple[list[tuple[str, Any]], list[str]]:
     for position, name in enumerate(names):
         column, read[position] = read[position], None  # so that only one is there twice
         try:
-            plain, n_far = _plain_column(column)
+            plain, n_far = plain_cells(column)
             plain.validate(full=True)  # text that is no UTF-8
         except pa.ArrowException:
             damaged.append(name)
@@ -79,17 +79,7 @@ def _read_flat(data: bytes) -> tuple[list[str], list[Any], list[str]]:
     """Names and columns of single cells, text written out, and the names of other columns."""
     _check_description(data)
     schema = parquet.ParquetFile(pa.BufferReader(data)).schema_arrow
-    names, leaves, text, dropped = [], [], [], []
-    leaf = 0
-    for field in schema:
-        if _is_cell(field.type):
-            names.append(field.name)
-            leaves.append(leaf)
-            if _is_text(field.type):
-                text.append(leaf)
-        else:
-            dropped.append(field.name)
-        leaf += _n_leaves(field.type)
+    names, leaves, text, dropped = flat_columns(schema)
     limits.check_columns(len(names))
     file = parquet.ParquetFile(pa.BufferReader(data), read_dictionary=text)
     _check_unpacked(data, file.metadata, names, leaves)
@@ -98,17 +88,36 @@ def _read_flat(data: bytes) -> tuple[list[str], list[Any], list[str]]:
     for group in range(file.metadata.num_row_groups):
         # By position: names may be double, and those with dots are taken for parts of structures.
         read = file.reader.read_row_group(group, column_indices=leaves)
-        n_bytes = [n + _text_bytes(column) for n, column in zip(n_bytes, read.columns, strict=True)]
+        n_bytes = [n + text_bytes(column) for n, column in zip(n_bytes, read.columns, strict=True)]
         check_memory(_COPIES_OF_TEXT * sum(n_bytes), _WHAT)
         for name, size in zip(names, n_bytes, strict=True):
             limits.check_text(size, name)
         limits.check_text(sum(n_bytes))
         for piece, column in zip(pieces, read.columns, strict=True):
-            piece.extend(_decoded(column).chunks)
-    kinds = [_decoded_kind(schema.field(k).type) for k in range(len(schema))]
-    kinds = [kind for kind, field in zip(kinds, schema, strict=True) if _is_cell(field.type)]
+            piece.extend(decoded(column).chunks)
+    kinds = [decoded_kind(schema.field(k).type) for k in range(len(schema))]
+    kinds = [kind for kind, field in zip(kinds, schema, strict=True) if is_cell(field.type)]
     columns = [pa.chunked_array(p, kind) for p, kind in zip(pieces, kinds, strict=True)]
     return names, columns, dropped
+
+
+def flat_columns(schema: pa.Schema) -> tuple[list[str], list[int], list[int], list[str]]:
+    """Names and places of columns of single cells, places of those of text, and other columns.
+
+    Places count the columns of the file: a structure takes several.
+    """
+    names, leaves, text, dropped = [], [], [], []
+    leaf = 0
+    for field in schema:
+        if is_cell(field.type):
+            names.append(field.name)
+            leaves.append(leaf)
+            if is_text(field.type):
+                text.append(leaf)
+        else:
+            dropped.append(field.name)
+        leaf += count_leaves(field.type)
+    return names, leaves, text, dropped
 
 
 def _check_description(data: bytes) -> None:
@@ -131,17 +140,18 @@ def _check_unpacked(data: bytes, about: Any, names: list[str], leaves: list[int]
     check_memory(_BYTES_PER_CELL * about.num_rows * max(1, len(names)) + n_bytes, _WHAT)
 
 
-def _is_text(kind: Any) -> bool:
+def is_text(kind: Any) -> bool:
+    """Whether values of a type are text."""
     if types.is_dictionary(kind):
         kind = kind.value_type
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
-def _is_cell(kind: Any) -> bool:
+def is_cell(kind: Any) -> bool:
     """Whether values of a type can be a table's cells."""
     if types.is_dictionary(kind):
         kind = kind.value_type
-    return _is_text(kind) or any(
+    return is_text(kind) or any(
         fits(kind)
         for fits in (
             types.is_null, types.is_boolean, types.is_integer, types.is_floating,
@@ -150,16 +160,16 @@ def _is_cell(kind: Any) -> bool:
     )  # fmt: skip
 
 
-def _n_leaves(kind: Any) -> int:
+def count_leaves(kind: Any) -> int:
     """How many columns of the file a column of this type takes."""
     if isinstance(kind, pa.BaseExtensionType):
         kind = kind.storage_type
-    return sum(_n_leaves(kind.field(k).type) for k in range(kind.num_fields)) or 1
+    return sum(count_leaves(kind.field(k).type) for k in range(kind.num_fields)) or 1
 
 
-def _text_bytes(column: Any) -> int:
+def text_bytes(column: Any) -> int:
     """How many bytes the text of a column has, once each cell has its own; 0 for other columns."""
-    if not _is_text(column.type):
+    if not is_text(column.type):
         return 0
     total = 0
     for chunk in column.chunks:
@@ -168,18 +178,19 @@ def _text_bytes(column: Any) -> int:
     return total
 
 
-def _decoded(column: Any) -> Any:
+def decoded(column: Any) -> Any:
     """A column without codes, and its text as plain strings."""
-    return column.cast(_decoded_kind(column.type))
+    return column.cast(decoded_kind(column.type))
 
 
-def _decoded_kind(kind: Any) -> Any:
+def decoded_kind(kind: Any) -> Any:
+    """The type of the values of a column that may hold codes, and one type for all text."""
     if types.is_dictionary(kind):
         kind = kind.value_type
-    return pa.string() if _is_text(kind) else kind
+    return pa.string() if is_text(kind) else kind
 
 
-def _plain_column(column: Any) -> tuple[Any, int]:
+def plain_cells(column: Any) -> tuple[Any, int]:
     """A column as string, int64, double, bool or timestamp, and its dates beyond the calendar."""
     kind = column.type
     if types.is_boolean(kind) or types.is_string(kind):

@@ -2,7 +2,10 @@
 
 The end of a file says how large each column is, and may lie. Each page begins with a header that
 says to how many bytes it unpacks. The reader allocates that many, so no page can unpack to more.
-A header is a struct in Thrift's compact protocol; only its integers are kept here.
+A header is a struct in Thrift's compact protocol; only its integers and structs are kept here.
+
+Where the pages begin is read from the end of the file here too: Arrow's own object for a column
+ends the process when its statistics contradict each other.
 """
 
 from __future__ import annotations
@@ -14,6 +17,10 @@ import pyarrow as pa
 _DATA_PAGES = {0: 5, 3: 8}  # types of pages with values, and which field of the header counts them
 _TYPE, _UNPACKED, _PACKED = 1, 2, 3  # fields of a header
 _DEEPEST = 8
+_GROUPS = 4  # field of the description of a file
+_COLUMNS, _ROWS = 1, 3  # of a row group
+_ABOUT_COLUMN = 3  # of a column of a row group
+_VALUES, _SIZE, _DATA_PAGE, _DICTIONARY_PAGE = 5, 7, 9, 11  # of what is said about a column
 
 
 def unpacked_bytes(data: bytes, about: Any, leaves: list[int]) -> dict[int, int]:
@@ -43,27 +50,30 @@ def unpacked_bytes(data: bytes, about: Any, leaves: list[int]) -> dict[int, int]
     {0: 30}
     """
     found = dict.fromkeys(leaves, 0)
-    groups = [about.row_group(k) for k in range(about.num_row_groups)]
-    if sum(group.num_rows for group in groups) != about.num_rows:
-        raise pa.ArrowInvalid("the row groups have another number of rows than the file")
-    for group in groups:
-        for leaf in leaves:
-            column = group.column(leaf)
-            if column.num_values != group.num_rows:
-                raise pa.ArrowInvalid("a column has another number of values than rows")
-            try:
+    try:
+        at = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+        groups = _read_struct(data, at, 0)[0].get(_GROUPS, [])
+        if sum(group[_ROWS] for group in groups) != about.num_rows:
+            raise pa.ArrowInvalid("the row groups have another number of rows than the file")
+        for group in groups:
+            for leaf in leaves:
+                column = group[_COLUMNS][leaf][_ABOUT_COLUMN]
+                if column[_VALUES] != group[_ROWS]:
+                    raise pa.ArrowInvalid("a column has another number of values than rows")
                 found[leaf] += _of_column(data, column)
-            except (IndexError, KeyError, ValueError):
-                raise pa.ArrowInvalid("the header of a page cannot be read") from None
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        if isinstance(error, pa.ArrowInvalid):
+            raise
+        raise pa.ArrowInvalid("what the file says of a column cannot be read") from None
     return found
 
 
-def _of_column(data: bytes, column: Any) -> int:
+def _of_column(data: bytes, column: dict[int, Any]) -> int:
     """The pages of one column in one row group, until they have all its values."""
-    at = column.data_page_offset
-    if column.has_dictionary_page and 0 < column.dictionary_page_offset < at:
-        at = column.dictionary_page_offset
-    end, n_left, total = at + column.total_compressed_size, column.num_values, 0
+    at = column[_DATA_PAGE]
+    if 0 < column.get(_DICTIONARY_PAGE, 0) < at:
+        at = column[_DICTIONARY_PAGE]
+    end, n_left, total = at + column[_SIZE], column[_VALUES], 0
     while at < end and n_left > 0:
         header, at = _read_struct(data, at, 0)
         if header[_UNPACKED] < 0 or header[_PACKED] < 0:
@@ -110,9 +120,14 @@ def _read_value(data: bytes, at: int, kind: int, depth: int) -> tuple[Any, int]:
         at += 1
         if size == 15:
             size, at = _read_varint(data, at)
+        if size > len(data):
+            raise ValueError("a list longer than the file")
+        structs = []
         for _ in range(size):
-            at = at + 1 if kind in (1, 2) else _read_value(data, at, kind, depth + 1)[1]
-        return None, at
+            part, at = (None, at + 1) if kind in (1, 2) else _read_value(data, at, kind, depth + 1)
+            if kind == 12:
+                structs.append(part)
+        return structs, at
     if kind == 12:
         return _read_struct(data, at, depth + 1)
     raise ValueError(f"kind {kind}")

@@ -26,9 +26,15 @@ from gbuq_core.errors import InvalidParameter
 from gbuq_core.jobs import tick
 from gbuq_core.methods import METHODS, Builder, Method, find_methods
 from gbuq_core.metrics import nll_mixture_values
+from gbuq_core.parallel import is_elsewhere, spread_map
 from gbuq_core.tables.cleaning import Prepared, Target
 from gbuq_core.tables.scaling import check_scale, exp_uncertainty, log_parameters
-from gbuq_core.uncertainty import Uncertainty, decompose_classification, decompose_regression
+from gbuq_core.uncertainty import (
+    Uncertainty,
+    decompose_classification,
+    decompose_regression,
+    mean_over_members,
+)
 from gbuq_core.validation import check_number
 
 BOOSTED = ("sglb", "sgb", "csglb", "cbsglb")  # as `ScorePlan.method` and the ensembles call them
@@ -189,7 +195,8 @@ class ListedModel:
             return RowsJudged(codes, None, parts, chances)
         if self.task == "classification":
             members = np.asarray(self.estimator.predict_members(rows), dtype=np.float64)
-            return RowsJudged(members.mean(axis=0).argmax(axis=1).astype(float), members, None)
+            codes = mean_over_members(members).argmax(axis=1).astype(float)
+            return RowsJudged(codes, members, None)
         if hasattr(self.estimator, "predict_uncertainty"):
             loc = np.asarray(self.estimator.predict(rows), dtype=np.float64)
             return RowsJudged(loc, None, self.estimator.predict_uncertainty(rows))
@@ -634,19 +641,33 @@ def predict_rows(
     spread : float
         Std of the target, in its units.
     """
-    blocks = []
-    for start in range(0, len(X), BLOCK_ROWS):
-        tick(0.0)
-        rows = slice(start, start + BLOCK_ROWS)
-        part = X.iloc[rows]
-        if isinstance(model, ListedModel):
-            blocks.append(_judge_listed(model, part, y[rows], n_classes, spread))
-            continue
-        members = all_classes(model.predict_members(part), model, n_classes)
-        flags = model.inspect_rows(part)
-        law = tails_of(model), is_on_log_scale(model)
-        blocks.append(judge_members(members, flags, y[rows], n_classes, spread, *law))
-    return Predictions.join(blocks)
+    shared = model, n_classes, spread
+    blocks = [slice(low, low + BLOCK_ROWS) for low in range(0, len(X), BLOCK_ROWS)]
+    parts = ((X.iloc[rows], y[rows]) for rows in blocks)
+    if is_elsewhere() and len(blocks) > 1:
+        return Predictions.join(spread_map(predict_block, shared, parts))
+    # One block after the other, as a model's own prediction has the threads.
+    return Predictions.join([predict_block(shared, part) for part in parts])
+
+
+def predict_block(
+    shared: tuple[Any, int, float], part: tuple[pd.DataFrame, NDArray[np.float64]]
+) -> Predictions:
+    """What a model says of few rows; what it says of each does not depend on the others.
+
+    Parameters
+    ----------
+    shared : tuple of model, n_classes, spread
+        As in `predict_rows`.
+    part : tuple of X and y
+    """
+    (model, n_classes, spread), (X, y) = shared, part
+    tick(0.0)
+    if isinstance(model, ListedModel):
+        return _judge_listed(model, X, y, n_classes, spread)
+    members = all_classes(model.predict_members(X), model, n_classes)
+    law = tails_of(model), is_on_log_scale(model)
+    return judge_members(members, model.inspect_rows(X), y, n_classes, spread, *law)
 
 
 def _judge_listed(
@@ -706,7 +727,7 @@ def judge_members(
     nll = np.full(len(y), np.nan)
     of_log: tuple[NDArray[np.float64], ...] = ()
     if n_classes:
-        mean = members.mean(axis=0)
+        mean = mean_over_members(members)
         chosen = mean[known, y[known].astype(np.int64)]
         nll[known] = -np.log(np.clip(chosen, _SMALLEST_PROBABILITY, 1.0))
         loc, probabilities = mean.argmax(axis=1).astype(np.float64), mean
@@ -716,11 +737,11 @@ def judge_members(
         # In proportion to the mean on a log scale, whose rows may differ by powers of ten.
         smallest = _SMALLEST_STD * (means if log else spread)
         variances = np.maximum(variances, smallest**2)
-        loc, probabilities = means.mean(axis=0), np.empty((len(y), 0))
+        loc, probabilities = mean_over_members(means), np.empty((len(y), 0))
         uncertainty = decompose_regression(means, variances)
         if log:
             means, variances = log_parameters(means, variances)
-            of_log = means.mean(axis=0), np.sqrt(decompose_regression(means, variances).total)
+            of_log = mean_over_members(means), np.sqrt(decompose_regression(means, variances).total)
         if known.any():
             nll[known] = _mixture_nll(y[known], means[:, known], variances[:, known], df, log)
     return Predictions(

@@ -25,7 +25,8 @@ of the stds, the tails and the temperature are chosen by other rows than those t
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -33,8 +34,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gbuq_core.calibration import ClassClocks, Clocks
-from gbuq_core.jobs import check_memory, parallel_map, stage
+from gbuq_core.jobs import check_memory, stage
+from gbuq_core.parallel import outer_map, spread_map
 from gbuq_core.presentation import columns_named, counted, shown
+from gbuq_core.resources import allowed_n_jobs
 from gbuq_core.tables.cleaning import Prepared, prepare_new, prepare_training
 from gbuq_core.tables.clocks import (
     TableClocks,
@@ -46,6 +49,7 @@ from gbuq_core.tables.clocks import (
     n_parts,
 )
 from gbuq_core.tables.estimating import (
+    Settled,
     by_time,
     choose_protocol,
     estimate_scoring,
@@ -98,6 +102,22 @@ class Measured(NamedTuple):
 
     model: FittedModel
     rows: NDArray[np.int64]
+
+
+class Fits(NamedTuple):
+    """What training by a protocol leaves: models, and which rows of the first file each one judges.
+
+    ``model_of_row`` is empty beside a second file, whose rows the first model scores. The others
+    are as in `RowsScored`.
+    """
+
+    models: tuple[FittedModel, ...]
+    model_of_row: NDArray[np.int64]
+    fold: NDArray[np.int64] | None
+    in_training: NDArray[np.bool_] | None
+    measured: tuple[Measured, ...]
+    clocks: Clocks | ClassClocks | None
+    held: NDArray[np.bool_]
 
 
 class RowsScored(NamedTuple):
@@ -270,8 +290,19 @@ def _held_out(training: Prepared, scored: Prepared, plan: ScorePlan) -> RowsScor
 
 
 def _new_file(training: Prepared, scored: Prepared, plan: ScorePlan) -> RowsScored:
+    return _judge_new_file(fit_for_new(training, plan), training, scored, plan)
+
+
+def fit_for_new(training: Prepared, plan: ScorePlan) -> Fits:
+    """The models that score a second file, whatever is in it, and those that give the scores.
+
+    Parameters
+    ----------
+    training : Prepared
+    plan : ScorePlan
+        Settled.
+    """
     everything = np.flatnonzero(training.known)
-    number = np.zeros(len(training.y), np.int64)  # which of the measuring models scores a row
     if by_time(training):
         measuring, held, clocks, (model,) = _last_fifth(training, plan, [everything])
         parts = [Measured(measuring, np.flatnonzero(held))]
@@ -283,23 +314,39 @@ def _new_file(training: Prepared, scored: Prepared, plan: ScorePlan) -> RowsScor
         half, clocks = _halves_choose(training, plan, measuring, held)
         parts = [Measured(measuring, np.flatnonzero(held))]
         if clocks is not None:
-            number = np.maximum(half, 0)
             parts = [
                 Measured(_stopped(measuring, chosen), np.flatnonzero(half == k))
                 for k, chosen in enumerate(clocks.crossed)
             ]
     if clocks is not None:
         model = _stopped(model, clocks.whole)
-    held_rows = np.flatnonzero(held)
-    found = _predict(
-        training, training, plan, [part.model for part in parts], number[held_rows], held_rows
-    )
-    scores = evaluate_measured(training, held_rows, found)
+    none = np.zeros(0, np.int64)
+    return Fits((model,), none, None, None, tuple(parts), _whole(clocks), held)
+
+
+def judge_measured(
+    fits: Fits, training: Prepared, plan: ScorePlan
+) -> tuple[NDArray[np.int64], Predictions, Scores]:
+    """The rows that give the scores beside a second file, what is said of them, and the scores."""
+    held_rows = np.flatnonzero(fits.held)
+    number = np.zeros(len(training.y), np.int64)  # which of the measuring models scores a row
+    for k, part in enumerate(fits.measured):
+        number[part.rows] = k
+    measuring = [part.model for part in fits.measured]
+    found = _predict(training, training, plan, measuring, number[held_rows], held_rows)
+    return held_rows, found, evaluate_measured(training, held_rows, found)
+
+
+def _judge_new_file(
+    fits: Fits, training: Prepared, scored: Prepared, plan: ScorePlan
+) -> RowsScored:
+    scores = judge_measured(fits, training, plan)[2]
     model_of_row = np.zeros(len(scored.X), np.int64)
-    predictions = _predict(training, scored, plan, [model], model_of_row)
+    predictions = _predict(training, scored, plan, list(fits.models), model_of_row)
     return RowsScored(
-        (model,), model_of_row, predictions, scores, None, None, tuple(parts), _whole(clocks), held
-    )
+        fits.models, model_of_row, predictions, scores, None, None, fits.measured, fits.clocks,
+        fits.held,
+    )  # fmt: skip
 
 
 def judge_rows_left_out(
@@ -348,14 +395,22 @@ def _whole(clocks: TableClocks | None) -> Clocks | ClassClocks | None:
 
 
 def _fit(training: Prepared, plan: ScorePlan, learnt: list[NDArray[np.int64]]) -> list[FittedModel]:
-    """A model of all trees for each set of rows to learn from."""
+    """A model of all trees for each set of rows to learn from.
 
-    def run(rows: NDArray[np.int64]) -> FittedModel:
-        with stage(1.0, span=1.0):
-            return FittedModel(fit_rows(plan, training, rows), rows)
-
+    On a cluster, fits that are not made of models for `spread_map` are spread as a whole.
+    """
+    n_jobs = _fits_at_once(plan)
     with stage(float(len(learnt)), span=1.0):
-        return parallel_map(run, learnt, _fits_at_once(plan))
+        if plan.listed or plan.engine != "numba":
+            return spread_map(_fit_part, (training, plan), learnt, n_jobs)
+        return outer_map(partial(_fit_part, (training, plan)), learnt, n_jobs)
+
+
+def _fit_part(shared: tuple[Prepared, ScorePlan], rows: NDArray[np.int64]) -> FittedModel:
+    training, plan = shared
+    plan = replace(plan, n_jobs=allowed_n_jobs(plan.n_jobs))
+    with stage(1.0, span=1.0):
+        return FittedModel(fit_rows(plan, training, rows), rows)
 
 
 def _predict(
@@ -377,7 +432,7 @@ def _predict(
         X = scored.X if len(mine) == len(scored.X) else scored.X.iloc[mine]
         return predict_rows(models[number].estimator, X, scored.y[mine], n_classes, spread)
 
-    pieces = parallel_map(run, filled, _fits_at_once(plan))
+    pieces = outer_map(run, filled, _fits_at_once(plan))
     return joined(pieces, [places[number] for number in filled])
 
 
@@ -536,14 +591,94 @@ def score_table(
     plan = plan or ScorePlan()
     schema = schema or infer_schema(table)
     training = prepare_training(table, schema, target, task, plan.split, plan.split_column)
+    scored = training if new is None else prepare_new(new, training)
+    found = score_prepared(table, training, scored, new, plan)
+    return replace(found, seconds=time.perf_counter() - began)
+
+
+def score_prepared(
+    table: Table, training: Prepared, scored: Prepared, new: Table | None, plan: ScorePlan
+) -> ScoredTable:
+    """`score_table` once both tables are prepared.
+
+    Parameters
+    ----------
+    table : Table
+    training, scored : Prepared
+        The table, and the one whose rows are scored (the same without a second file).
+    new : Table or None
+        The second file.
+    plan : ScorePlan
+    """
+    began = time.perf_counter()
     if plan.listed:
         check_table_method(plan.method, training.target.task)
-    scored = training if new is None else prepare_new(new, training)
     n_new = 0 if new is None else new.n_rows
-    plan, reason = settle_plan(plan, training, n_new)
-    check_memory(estimate_scoring(training, plan, n_new).bytes, "scoring this table")
+    settled = settle_plan(plan, training, n_new)
+    check_memory(estimate_scoring(training, settled.plan, n_new).bytes, "scoring this table")
     protocol = choose_protocol(int(training.known.sum()), new is not None)
-    found = run_protocol(protocol, training, scored, plan)
+    found = run_protocol(protocol, training, scored, settled.plan)
+    return _put_together(table, new, training, scored, settled, protocol, found, began)
+
+
+def score_again(
+    table: Table, training: Prepared, fits: Fits, settled: Settled, new: Table | None = None
+) -> ScoredTable:
+    """What `score_table` returned, from the models that it trained: nothing is fitted.
+
+    Parameters
+    ----------
+    table : Table
+    training : Prepared
+        Of that table, prepared as it was.
+    fits : Fits
+        Of `fits_of`.
+    settled : Settled
+        The plan of the scored table, and why its ensemble is what it is.
+    new : Table, optional
+        A second file, if and only if the models were trained for one.
+    """
+    began = time.perf_counter()
+    plan = settled.plan
+    scored = training if new is None else prepare_new(new, training)
+    protocol = choose_protocol(int(training.known.sum()), new is not None)
+    if new is not None:
+        found = _judge_new_file(fits, training, scored, plan)
+    else:
+        predictions = _predict(training, scored, plan, list(fits.models), fits.model_of_row)
+        scores = evaluate_rows(training, training, predictions, fits.held)
+        found = RowsScored(
+            fits.models, fits.model_of_row, predictions, scores, fits.fold, fits.in_training, (),
+            fits.clocks, fits.held,
+        )  # fmt: skip
+    return _put_together(table, new, training, scored, settled, protocol, found, began)
+
+
+def fits_of(scored: ScoredTable) -> Fits:
+    """The models of a scored table, for `score_again`."""
+    names, n_rows = scored.added.names, len(scored.training.y)
+    fold = in_training = None
+    if "fold" in names:
+        fold = scored.frame["fold"].fillna(0).to_numpy(np.int64)
+    if "in_training" in names:
+        in_training = scored.frame["in_training"].to_numpy(np.bool_)
+    rows = np.zeros(0, np.int64) if scored.protocol == "new_file" else scored.model_of_row
+    assert len(rows) in (0, n_rows)
+    return Fits(scored.models, rows, fold, in_training, scored.measured, scored.clocks, scored.held)
+
+
+def _put_together(
+    table: Table,
+    new: Table | None,
+    training: Prepared,
+    scored: Prepared,
+    settled: Settled,
+    protocol: str,
+    found: RowsScored,
+    began: float,
+) -> ScoredTable:
+    """The result of a protocol with its output table and all that there is to tell."""
+    plan, reason = settled
     new_scores = None
     if new is not None and scored.known.any():
         new_scores = evaluate_rows(scored, training, found.predictions, scored.known)
@@ -576,7 +711,7 @@ def score_table(
             *([reason] if reason else []),
             *_clock_notice(plan, found.clocks, training.split),
             *_few_groups_notice(found, training.split),
-            *_flag_notices(found.predictions),
+            *flag_notices(found.predictions),
         ),
         seconds=time.perf_counter() - began,
         held=found.held,
@@ -634,7 +769,7 @@ def _few_groups_notice(found: RowsScored, split: RowSplit | None) -> list[str]:
     ]
 
 
-def _flag_notices(predictions: Predictions) -> list[str]:
+def flag_notices(predictions: Predictions) -> list[str]:
     """How many rows hold something that their model had never seen."""
     if not predictions.flagged_columns:
         return []

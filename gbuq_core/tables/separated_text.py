@@ -139,7 +139,7 @@ def to_utf8(data: bytes, encoding: str | None = None) -> Text:
     else:
         text = _decode(data)
     if _control_share(text.utf8) > _MOST_CONTROL:
-        raise _no_text()
+        raise no_text()
     head = text.utf8[:200].lstrip().lower()
     if head.startswith((b"<!doctype html", b"<html", b"<?xml")):
         raise TableError("This is a web page or XML, not a table: save the table as CSV.")
@@ -158,7 +158,7 @@ def _decode(data: bytes) -> Text:
         if sample[start::2].count(0) > _UTF_16_ZEROS * half > sample[1 - start :: 2].count(0):
             return _decode_as(data, name)
     if b"\x00" in data:
-        raise _no_text()
+        raise no_text()
     return Text(data, "utf-8", ()) if _is_utf8(data) else _decode_old(data)
 
 
@@ -209,7 +209,7 @@ def _decode_as(data: bytes, encoding: str) -> Text:
             f"The text is not UTF-8. It was read as {encoding}: check letters with accents.",
         )
     if b"\x00" in text:
-        raise _no_text()
+        raise no_text()
     return Text(text, encoding, notices)
 
 
@@ -231,7 +231,8 @@ def _control_share(data: bytes) -> float:
     return 1.0 - len(sample.translate(None, _CONTROL)) / max(1, len(sample))
 
 
-def _no_text() -> TableError:
+def no_text() -> TableError:
+    """What to say of bytes that are no text."""
     return TableError("This is binary data, not a table: upload a CSV, TSV, Excel or Parquet file.")
 
 
@@ -446,14 +447,14 @@ def read_separated(
     TableError
         If there are no rows, no second column, or too many ragged rows.
     """
-    text, declared = _without_declaration(text)
+    text, declared = without_declaration(text)
     limits.check_lines(text)
-    delimiter = delimiter or declared or (" " if _has_spaces_between(text) else None)
+    delimiter = delimiter or declared or (" " if has_spaces_between(text) else None)
     if delimiter == " ":
-        text = _with_single_spaces(text)
+        text = with_single_spaces(text)
     dialect = find_dialect(text, delimiter, has_header, decimal)
     if dialect.n_columns < 2 and not one_column:
-        raise TableError(_one_column_sentence(dialect, text))
+        raise TableError(one_column_sentence(dialect, text))
     _check_size(text, dialect)
     notices = list(dialect.notices)
     parsed = _parse_quoted(text, dialect, notices)
@@ -476,7 +477,7 @@ def read_separated(
     )
 
 
-def _has_spaces_between(text: bytes) -> bool:
+def has_spaces_between(text: bytes) -> bool:
     """Whether nothing but spaces divides each row into as many cells, numbers among them.
 
     A column of words, such as names of cities, is not divided.
@@ -490,7 +491,7 @@ def _has_spaces_between(text: bytes) -> bool:
     return numeric and all(len(split_rows(sample, mark)[0]) < 2 for mark in _MARKS)
 
 
-def _with_single_spaces(text: bytes) -> bytes:
+def with_single_spaces(text: bytes) -> bytes:
     """Columns aligned by several spaces, and maybe indented, with one between two cells."""
     while b"  " in text:
         text = text.replace(b"  ", b" ")
@@ -632,7 +633,7 @@ def _line_of(text: bytes, row: str) -> int:
         position += 1
 
 
-def _without_declaration(text: bytes) -> tuple[bytes, str | None]:
+def without_declaration(text: bytes) -> tuple[bytes, str | None]:
     """Drop the line ``sep=;`` that Excel understands, and return its delimiter."""
     head = text[:8].lower()
     if head.startswith(b"sep=") and text[4:5].decode("latin-1") in DELIMITER_NAMES:
@@ -640,7 +641,8 @@ def _without_declaration(text: bytes) -> tuple[bytes, str | None]:
     return text, None
 
 
-def _one_column_sentence(dialect: Dialect, text: bytes) -> str:
+def one_column_sentence(dialect: Dialect, text: bytes) -> str:
+    """What to say of a text with one column."""
     if len(text.split(None, 1)) < 2:
         return "The file holds a single word, not a table: upload one with a header and rows."
     return (

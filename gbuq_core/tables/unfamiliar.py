@@ -151,6 +151,33 @@ def measure_unfamiliarity(
     )
 
 
+def judge_more_rows(
+    found: TableUnfamiliarity, training: Prepared, scored: Prepared
+) -> TableUnfamiliarity:
+    """How unfamiliar other rows of a second file are, by what was learnt from the first.
+
+    Parameters
+    ----------
+    found : TableUnfamiliarity
+        Of some rows of the second file.
+    training, scored : Prepared
+        The first file, and the other rows. No sentence says why a row is unfamiliar.
+    """
+    began = time.perf_counter()
+    everything = np.arange(len(scored.X))
+    names = _outside_columns(
+        found.estimator, training, scored, everything, everything, is_second=True
+    )
+    return replace(
+        found,
+        rows=found.estimator.judge(scored.X),
+        n_outside=found.estimator.count_outside(scored.X),
+        outside_columns=names,
+        reasons=(None,) * len(scored.X),
+        seconds=time.perf_counter() - began,
+    )
+
+
 def estimate_unfamiliarity(training: Prepared, scored: Prepared) -> float:
     """Roughly how many seconds `measure_unfamiliarity` takes on two cores."""
     n_rows = int(training.known.sum())

@@ -1,6 +1,7 @@
 """Parquet files that unpack to much more than they are, and cells that no table here has."""
 
 import io
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +11,7 @@ from pyarrow import parquet
 from gbuq_core.errors import MemoryLimitExceeded, TableError
 from gbuq_core.tables import read_table, to_csv_bytes
 from gbuq_core.tables.columns import plain_column, single_chunk
+from gbuq_core.tables.parquet_pages import unpacked_bytes
 
 DAY = 86_400
 
@@ -151,7 +153,7 @@ def test_a_file_that_lies_about_its_size_is_refused_before_it_is_unpacked(option
     with pytest.raises(TableError, match="more than the limit"):
         read_table(data)
     before = pa.total_allocated_bytes()
-    monkeypatch.setattr("gbuq_core.tables.parquet_file._text_bytes", None)  # nothing is unpacked
+    monkeypatch.setattr("gbuq_core.tables.parquet_file.text_bytes", None)  # nothing is unpacked
     with pytest.raises(TableError, match="more than the limit"):
         read_table(lie)
     assert pa.total_allocated_bytes() - before < 10**6
@@ -163,3 +165,39 @@ def test_numbers_of_rows_that_contradict_each_other_are_damage():
     for truth, claim in ((70_000, 3_000), (40_000, 45_000)):
         with pytest.raises(TableError, match="damaged"):
             read_table(with_lie(data, truth, claim))
+
+
+def test_a_page_header_of_another_form_is_damage():
+    # Type 0 (data), sizes 1 and 1, and a number where the header of the data page stands.
+    header = bytes([0x15, 0x00, 0x15, 0x02, 0x15, 0x02, 0x25, 0x02, 0x00])
+    sink = io.BytesIO()
+    parquet.write_table(pa.table({"x": [1.0, 2.0]}), sink, use_dictionary=False)
+    data = sink.getvalue()
+    about = parquet.ParquetFile(sink).metadata
+    at = about.row_group(0).column(0).data_page_offset
+    with pytest.raises(pa.ArrowInvalid, match="cannot be read"):
+        unpacked_bytes(data[:at] + header + data[at + len(header) :], about, [0])
+
+
+def test_a_list_without_end_is_damage():
+    # Field 4, a list of 2**62 booleans.
+    endless = bytes([0x49, 0xF1, *[0x80] * 8, 0x40, 0x00])
+    data = endless + len(endless).to_bytes(4, "little") + b"PAR1"
+    with pytest.raises(pa.ArrowInvalid, match="cannot be read"):
+        unpacked_bytes(data, SimpleNamespace(num_rows=1), [0])
+
+
+def test_no_byte_of_the_description_ends_the_process():
+    """A column whose statistics contradict its kind does, in Arrow's object for a column."""
+    sink = io.BytesIO()
+    parquet.write_table(pa.table({"a": [1.0, 2.0, None], "b": ["x", "y", "x"]}), sink)
+    data = sink.getvalue()
+    first = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    n_refused = 0
+    for at in range(first, first + 120):  # the kinds of the columns and where their pages are
+        for value in (0, 64):
+            try:
+                read_table(data[:at] + bytes([value]) + data[at + 1 :])
+            except TableError:
+                n_refused += 1
+    assert n_refused > 60
