@@ -1,0 +1,505 @@
+"""Projects out of tables, and scored tables out of projects without training again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from gbuq_core.errors import InvalidParameter, ProjectError
+from gbuq_core.jobs import check_memory
+from gbuq_core.presentation import counted, short, shown
+from gbuq_core.projects.models import score_names, why_not_kept
+from gbuq_core.projects.project import Project, ProjectModels
+from gbuq_core.tables import (
+    AddedColumns,
+    HeldOut,
+    Mark,
+    Predictions,
+    Prepared,
+    ScoredTable,
+    ScorePlan,
+    Settled,
+    Table,
+    edit_schema,
+    estimate_scoring,
+    held_out,
+    infer_schema,
+    prepare_new,
+    prepare_training,
+    settle_plan,
+    with_intervals,
+)
+from gbuq_core.tables.evaluating import Scores
+from gbuq_core.tables.intervals import (
+    check_level,
+    conformal_distances,
+    new_intervals,
+    smallest_std,
+    why_not_conformal,
+)
+from gbuq_core.tables.output import added_columns, assemble_output, join_columns
+from gbuq_core.tables.predicting import check_table_method, predict_rows
+from gbuq_core.tables.scoring import Fits, fit_for_new, fits_of, judge_measured, score_again
+
+_BYTES_PER_FIT, _BYTES_PER_MODEL = 10_000, 4_000  # besides its trees and rows
+_SAME = 1e-6  # of a score: another processor may change the last digits
+
+
+class ScoredRows(NamedTuple):
+    """New rows as the models of a project score them.
+
+    Attributes
+    ----------
+    frame : DataFrame of shape (n_rows, ...)
+        The file's columns and the added ones.
+    added : AddedColumns
+    predictions : Predictions
+    notices : tuple of str
+    """
+
+    frame: pd.DataFrame
+    added: AddedColumns
+    predictions: Predictions
+    notices: tuple[str, ...]
+
+
+def fit_project(
+    table: Table,
+    target: str,
+    *,
+    task: str | None = None,
+    kinds: Mapping[str, str] | None = None,
+    used: Mapping[str, bool] | None = None,
+    missing_values: Mapping[str, tuple[str, ...]] | None = None,
+    plan: ScorePlan | None = None,
+    cohorts: Mapping[str, str] | None = None,
+    level: float = 0.9,
+    conformal: bool = False,
+    with_data: bool = False,
+) -> Project:
+    r"""Train on a table once, to score other rows with it later.
+
+    One model learns from all rows, and one from four fifths of them for the scores, as
+    `gbuq_core.tables.score_table` trains for a second file.
+
+    Parameters
+    ----------
+    table : Table
+    target : str
+    task : {"regression", "classification"}, optional
+    kinds, used, missing_values : mapping, optional
+        As `gbuq_core.tables.edit_schema` takes them.
+    plan : ScorePlan, optional
+    cohorts : mapping of str to str, optional
+    level, conformal : float, bool
+        Of the intervals.
+    with_data : bool
+        Whether the project holds the table.
+
+    Returns
+    -------
+    Project
+
+    Raises
+    ------
+    InvalidData, InvalidParameter, MemoryLimitExceeded
+        One sentence each.
+
+    Examples
+    --------
+    >>> from gbuq_core.projects import fit_project, score_project
+    >>> from gbuq_core.tables import ScorePlan, read_table
+    >>> rows = "\n".join(f"{i % 7},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
+    >>> project = fit_project(read_table(f"x,y\n{rows}".encode()), "y", plan=ScorePlan(n_trees=20))
+    >>> found = score_project(project, read_table(b"x\n3\n", to_score=True))
+    >>> found.frame.columns.tolist()[:4]
+    ['x', 'prediction', 'lower_90', 'upper_90']
+    """
+    plan = plan or ScorePlan()
+    edits = (dict(kinds or {}), dict(used or {}), dict(missing_values or {}))
+    schema = edit_schema(table, infer_schema(table), *edits)
+    training = prepare_training(table, schema, target, task, plan.split, plan.split_column)
+    _check_interval(training, level, conformal)
+    if plan.listed:
+        check_table_method(plan.method, training.target.task)
+        raise InvalidParameter(
+            "Only boosted ensembles are kept in a project: choose sglb, sgb, csglb or cbsglb."
+        )
+    settled = settle_plan(plan, training, n_new=1)
+    check_memory(estimate_scoring(training, settled.plan, n_new=1).bytes, "training on this table")
+    fits = fit_for_new(training, settled.plan)
+    rows, predictions, scores = judge_measured(fits, training, settled.plan)
+    held = HeldOut(rows, training.y[rows], predictions, training.target.classes)
+    return Project(
+        source=table.source,
+        n_rows=table.n_rows,
+        schema=schema,
+        target=training.target,
+        plan=plan,
+        task=task,
+        kinds=edits[0],
+        used=edits[1],
+        missing_values=edits[2],
+        cohorts=dict(cohorts or {}),
+        level=level,
+        conformal=conformal,
+        models=_models("new_file", settled, training, fits, held, scores),
+        data=table if with_data else None,
+    )
+
+
+def project_of(
+    scored: ScoredTable,
+    table: Table,
+    *,
+    plan: ScorePlan | None = None,
+    task: str | None = None,
+    kinds: Mapping[str, str] | None = None,
+    used: Mapping[str, bool] | None = None,
+    missing_values: Mapping[str, tuple[str, ...]] | None = None,
+    cohorts: Mapping[str, str] | None = None,
+    marks: Mapping[int, Mark] | None = None,
+    level: float | None = None,
+    conformal: bool | None = None,
+    page: Mapping[str, tuple[str, ...]] | None = None,
+    with_data: bool = False,
+) -> Project:
+    r"""A scored table as a project, which gives the same numbers later without training again.
+
+    Parameters
+    ----------
+    scored : ScoredTable
+        Not cut. Beside a second file, its models go into the project and the second file does not.
+    table : Table
+        The first file.
+    plan : ScorePlan, optional
+        As it was asked for; that of the scored table by default.
+    task, kinds, used, missing_values, cohorts, marks, page
+        As in `Project`.
+    level, conformal : float, bool, optional
+        Of the intervals; those of the scored table by default.
+    with_data : bool
+        Whether the project holds the table.
+
+    Examples
+    --------
+    >>> from gbuq_core.projects import project_of, restore_project
+    >>> from gbuq_core.tables import ScorePlan, read_table, score_table
+    >>> rows = "\n".join(f"{i % 7},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
+    >>> table = read_table(f"x,y\n{rows}".encode())
+    >>> scored = score_table(table, "y", plan=ScorePlan(n_trees=20))
+    >>> again = restore_project(project_of(scored, table, cohorts={"low": "x < 2"}), table)
+    >>> again.frame.equals(scored.frame)
+    True
+    """
+    training = scored.training
+    level = scored.level if level is None else level
+    conformal = scored.conformal if conformal is None else conformal
+    _check_interval(training, level, conformal)
+    settled = Settled(scored.plan, scored.why_ensemble)
+    models, why = None, _ONLY_BOOSTED
+    if not scored.plan.listed:
+        held = held_out(scored)
+        models = _models(scored.protocol, settled, training, fits_of(scored), held, scored.scores)
+        why = why_not_kept(models)
+    return Project(
+        source=table.source,
+        n_rows=table.n_rows,
+        schema=training.schema,
+        target=training.target,
+        plan=plan or scored.plan,
+        task=task,
+        kinds=dict(kinds or {}),
+        used=dict(used or {}),
+        missing_values=dict(missing_values or {}),
+        cohorts=dict(cohorts or {}),
+        marks=dict(marks or {}),
+        level=level,
+        conformal=conformal,
+        page=dict(page or {}),
+        models=None if why else models,
+        why_no_models=why,
+        data=table if with_data else None,
+    )
+
+
+def estimate_project(scored: ScoredTable, table: Table | None = None) -> int:
+    r"""Roughly how many bytes the project of a scored table has; at most, with its table.
+
+    Parameters
+    ----------
+    scored : ScoredTable
+    table : Table, optional
+        If the project is to hold it.
+
+    Examples
+    --------
+    >>> from gbuq_core.projects import estimate_project, project_bytes, project_of
+    >>> from gbuq_core.tables import ScorePlan, read_table, score_table
+    >>> rows = "\n".join(f"{i % 7},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
+    >>> table = read_table(f"x,y\n{rows}".encode())
+    >>> scored = score_table(table, "y", plan=ScorePlan(n_trees=20))
+    >>> ratio = estimate_project(scored) / len(project_bytes(project_of(scored, table)))
+    >>> 0.5 < ratio < 2.0
+    True
+    """
+    fits = scored.fits
+    trees = sum(int(model.estimator.memory_bytes_) for model in fits)
+    n_models = len(scored.models) + len(scored.measured)
+    about = _BYTES_PER_FIT * len(fits) + _BYTES_PER_MODEL * n_models
+    rows = 8 * len(scored.training.y) * (len(fits) + 3)
+    return trees + about + rows + (0 if table is None else table.data.nbytes)
+
+
+def restore_project(
+    project: Project, table: Table | None = None, new: Table | None = None
+) -> ScoredTable:
+    """The scored table of a project, from its models: the same numbers, and nothing is fitted.
+
+    Parameters
+    ----------
+    project : Project
+    table : Table, optional
+        The project's own table; needed where the project does not hold it.
+    new : Table, optional
+        A second file, if the models were trained for one (``models.protocol`` is "new_file").
+
+    Returns
+    -------
+    ScoredTable
+        With the project's intervals.
+
+    Raises
+    ------
+    ProjectError
+        If the table is another one, or there are no models for these rows.
+    """
+    table = own_table(project, table)
+    models = _models_of(project)
+    if (new is None) != (models.protocol != "new_file"):
+        raise ProjectError(
+            "The models of the project were trained to score other rows: give a second file."
+            if new is None
+            else "The models of the project were trained to score its own rows only: train again "
+            "to score a second file."
+        )
+    plan = models.plan
+    training = prepare_training(
+        table, project.schema, project.target.name, project.target.task, plan.split,
+        plan.split_column,
+    )  # fmt: skip
+    target = training.target._replace(reason=project.target.reason)
+    training = training._replace(target=target)
+    if training.features != models.features or target != project.target:
+        raise ProjectError(
+            "This version of gbuq reads the columns of the table in another way than the one that "
+            "saved the project: train again."
+        )
+    settled = Settled(plan, models.why_ensemble)
+    scored = score_again(table, training, models.fits, settled, new)
+    _check_scores(scored.scores, models.scores, training.target.task)
+    if (project.level, project.conformal) != (scored.level, scored.conformal):
+        scored = with_intervals(scored, project.level, project.conformal)
+    return scored
+
+
+def score_project(project: Project, new: Table) -> ScoredRows:
+    """Score other rows with a project's models; its own table is not needed.
+
+    Where the models were trained for the table's own rows only and the project holds the table,
+    models for other rows are trained first.
+
+    Parameters
+    ----------
+    project : Project
+    new : Table
+        With the columns of the project's table, in any order. The target may be missing.
+
+    Returns
+    -------
+    ScoredRows
+
+    Raises
+    ------
+    ProjectError
+        If the project has no models for other rows, nor its table to train them.
+    InvalidData
+        If columns are missing or hold something else.
+    """
+    if project.models is None or project.models.protocol != "new_file":
+        project = train_for_new(project)
+    models = _models_of(project)
+    none = np.zeros(0)
+    X = pd.DataFrame({feature.name: none for feature in models.features})
+    training = Prepared(X, none, project.target, models.features, project.schema, ())
+    prepared = prepare_new(new, training)
+    (model,) = models.fits.models
+    n_classes = len(project.target.classes)
+    predictions = predict_rows(model.estimator, prepared.X, prepared.y, n_classes, models.spread)
+    frame, added, renamed = assemble_output(new, prepared, predictions, None, None)
+    if not n_classes:
+        distances = models.distances if project.conformal else None
+        ends = new_intervals(predictions, project.level, distances, models.smallest_std)
+        own = {name: frame[name] for name in frame.columns if name not in added.names}
+        columns = added_columns(prepared, predictions, ends, {}, project.level)
+        frame, added = join_columns(own, columns, added.renamed)
+    return ScoredRows(frame, added, predictions, (*new.notices, *prepared.notices, *renamed))
+
+
+def train_for_new(project: Project, table: Table | None = None) -> Project:
+    """The project with models that score other rows, trained on its table.
+
+    Raises
+    ------
+    ProjectError
+        If the table is not there, or is another one.
+    """
+    if table is None and project.data is None:
+        raise ProjectError(
+            "The project has no model for other rows, and not its table to train one: open it with "
+            "its table, or make it with fit_project."
+        )
+    fitted = fit_project(
+        own_table(project, table),
+        project.target.name,
+        task=project.task,
+        kinds=project.kinds,
+        used=project.used,
+        missing_values=project.missing_values,
+        plan=project.plan,
+        level=project.level,
+        conformal=project.conformal,
+    )
+    return replace(
+        project, models=fitted.models, why_no_models="", schema=fitted.schema, target=fitted.target
+    )
+
+
+def own_table(project: Project, table: Table | None) -> Table:
+    """The table that is given if it is the project's, or the one that the project holds.
+
+    Raises
+    ------
+    ProjectError
+        If there is none, or it is another one.
+    """
+    table = project.data if table is None else table
+    if table is None:
+        raise ProjectError(
+            f"The project does not hold its table: give {shown(project.source.name)} with it."
+        )
+    if not project.is_about(table):
+        raise ProjectError(
+            f"{shown(table.source.name)} is not the table of the project, which is "
+            f"{shown(project.source.name)} with {counted(project.n_rows, 'row')}: give that one."
+        )
+    return table
+
+
+def describe_project(project: Project) -> tuple[str, ...]:
+    r"""What a project holds, one sentence each.
+
+    Examples
+    --------
+    >>> from gbuq_core.projects import describe_project, fit_project
+    >>> from gbuq_core.tables import ScorePlan, read_table
+    >>> rows = "\n".join(f"{i % 7},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
+    >>> project = fit_project(read_table(f"x,y\n{rows}".encode()), "y", plan=ScorePlan(n_trees=20))
+    >>> for sentence in describe_project(project)[:3]:
+    ...     print(sentence)
+    The project is about "table", with 60 rows and 2 columns.
+    It predicts "y" (regression).
+    The table is not in the project.
+    """
+    n_columns = len(project.schema.columns)
+    told = [
+        f"The project is about {shown(project.source.name)}, with "
+        f"{counted(project.n_rows, 'row')} and {counted(n_columns, 'column')}.",
+        f"It predicts {shown(project.target.name)} ({project.target.task}).",
+        f"The table is {'' if project.data else 'not '}in the project.",
+    ]
+    corrected = {*project.kinds, *project.used, *project.missing_values}
+    for n, one, many in (
+        (len(corrected), "column is corrected", "columns are corrected"),
+        (len(project.cohorts), "cohort is kept", "cohorts are kept"),
+        (len(project.marks), "row is marked", "rows are marked"),
+    ):
+        if n:
+            told.append(f"{counted(n, one, many)}.")
+    models = project.models
+    if models is None:
+        return (*told, project.why_no_models or "There are no models in the project.")
+    n_models = len({id(model.rows) for model in models.fits.models})
+    use = "score any new rows" if models.protocol == "new_file" else "score the rows of the table"
+    told.append(f"{counted(n_models, 'trained model')} ({models.plan.method}) can {use}.")
+    told.append(
+        f"On {counted(int(models.scores['n_rows']), 'held-out row')}: {_scores_text(models)}."
+    )
+    return tuple(told)
+
+
+_ONLY_BOOSTED = "Only boosted ensembles are kept in a project: this method is trained again."
+
+
+def _scores_text(models: ProjectModels) -> str:
+    """The scores of a project in a line."""
+    labels = {
+        "nll": "NLL", "rmse": "RMSE", "crps": "CRPS", "error_rate": "error rate",
+        "calibration_error": "calibration error",
+    }  # fmt: skip
+    return ", ".join(f"{labels[name]} {short(models.scores[name])}" for name in models.scores
+                     if name in labels)  # fmt: skip
+
+
+def _models(
+    protocol: str, settled: Settled, training: Prepared, fits: Fits, held: HeldOut, scores: Scores
+) -> ProjectModels:
+    classes = bool(training.target.classes)
+    known = training.y[training.known]
+    distances = np.empty(0) if classes else np.sort(conformal_distances(held, training))
+    least = 0.0 if classes else smallest_std(known, settled.plan.scale == "log")
+    return ProjectModels(
+        protocol,
+        settled.plan,
+        settled.reason,
+        training.features,
+        fits,
+        float(np.nanstd(training.y)),
+        least,
+        distances,
+        _scores(scores, training.target.task),
+    )
+
+
+def _scores(scores: Any, task: str) -> dict[str, float]:
+    return {name: float(getattr(scores, name)) for name in score_names(task)}
+
+
+def _models_of(project: Project) -> ProjectModels:
+    if project.models is None:
+        why = project.why_no_models or "There are no models in the project."
+        raise ProjectError(f"{why.rstrip('.')}: train again.")
+    return project.models
+
+
+def _check_scores(found: Scores, kept: Mapping[str, float], task: str) -> None:
+    """Refuse models that do not give the scores that were saved with them."""
+    now = _scores(found, task)
+    for name, value in kept.items():
+        close = math.isclose(now[name], value, rel_tol=_SAME, abs_tol=1e-12)
+        if not close and not (math.isnan(now[name]) and math.isnan(value)):
+            raise ProjectError(
+                f"The models of the project do not give the scores that were saved with them "
+                f"({name}): train again."
+            )
+
+
+def _check_interval(training: Prepared, level: float, conformal: bool) -> None:
+    check_level(level)
+    if conformal and training.target.classes:
+        raise InvalidParameter(why_not_conformal(training.target.classes))

@@ -1,0 +1,121 @@
+"""What a project holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gbuq_core.tables import Mark, Schema, ScorePlan, Source, Table, Target
+from gbuq_core.tables.cleaning import Feature
+from gbuq_core.tables.scoring import Fits
+
+
+class ProjectModels(NamedTuple):
+    """The trained models of a project, and what they need besides a table.
+
+    Attributes
+    ----------
+    protocol : str
+        "new_file" where a model of all rows is among them, which scores any new rows; else
+        "out_of_fold" or "held_out", where each row of the table has a model that did not learn it.
+    plan : ScorePlan
+        With an automatic ensemble settled.
+    why_ensemble : str
+        Why it is what it is, in one sentence, or empty.
+    features : tuple of Feature
+        The columns that the models take.
+    fits : Fits
+        The models, the rows that each one learnt from, and those that it judges.
+    spread : float
+        Std of the target, in its units; of codes of classes for a classification.
+    smallest_std : float
+        What no std of a conformal interval falls below; 0 for a classification.
+    distances : ndarray of shape (n_held,)
+        How many stds the held-out targets lie from their predictions, in rising order: the
+        calibration of conformal intervals. Empty for a classification.
+    scores : mapping of str to float
+        On held-out rows: ``n_rows``, ``nll`` and either ``rmse`` and ``crps`` or ``error_rate`` and
+        ``calibration_error``.
+    """
+
+    protocol: str
+    plan: ScorePlan
+    why_ensemble: str
+    features: tuple[Feature, ...]
+    fits: Fits
+    spread: float
+    smallest_std: float
+    distances: NDArray[np.float64]
+    scores: Mapping[str, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Project:
+    """A table's settings, corrections and models, as one file keeps them.
+
+    `project_of` makes one of a scored table, `fit_project` trains one, `save_project` and
+    `open_project` write and read it.
+
+    Attributes
+    ----------
+    source : Source
+        The table's name, format, digest and how it was read. The digest recognises the table.
+    n_rows : int
+        Of the table.
+    schema : Schema
+        What its columns are, with the user's corrections.
+    target : Target
+    plan : ScorePlan
+        How to train, as it was asked for.
+    task : str or None
+        The task as it was asked for; None if it was inferred.
+    kinds, used, missing_values : mapping
+        The user's corrections of columns by name, as `edit_schema` takes them.
+    cohorts : mapping of str to str
+        Conditions of named groups of rows, by name.
+    marks : mapping of int to Mark
+        Rows that were reviewed, by position from 0.
+    level : float
+        Of the intervals.
+    conformal : bool
+        Whether these are conformal.
+    page : mapping of str to tuple of str
+        Settings of the page "Your data" as a link has them.
+    models : ProjectModels or None
+    why_no_models : str
+        Why there are none, in one sentence; empty where they are there or were not asked for.
+    data : Table or None
+        The table itself.
+    written_by : str
+        The version of gbuq that saved the project; empty before that.
+    """
+
+    source: Source
+    n_rows: int
+    schema: Schema
+    target: Target
+    plan: ScorePlan
+    task: str | None = None
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    used: Mapping[str, bool] = field(default_factory=dict)
+    missing_values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    cohorts: Mapping[str, str] = field(default_factory=dict)
+    marks: Mapping[int, Mark] = field(default_factory=dict)
+    level: float = 0.9
+    conformal: bool = False
+    page: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    models: ProjectModels | None = None
+    why_no_models: str = ""
+    data: Table | None = None
+    written_by: str = ""
+
+    def is_about(self, table: Table) -> bool:
+        """Whether a table is the project's: the same bytes, read in the same way."""
+        mine, other = self.source, table.source
+        return (mine.digest, mine.options, self.n_rows) == (
+            other.digest, other.options, table.n_rows,
+        )  # fmt: skip

@@ -1,0 +1,174 @@
+"""Projects that are damaged, foreign or made to do harm: one sentence, before anything is read.
+
+`benchmarks.hostile_projects` opens 500 of them.
+"""
+
+import hashlib
+import io
+import json
+import os
+import struct
+import zipfile
+import zlib
+
+import pytest
+
+from benchmarks.hostile_projects import judge, mutations, valid_project
+from gbuq_core.errors import ProjectError
+from gbuq_core.projects import container, open_project, restore_project
+from gbuq_core.projects.tables import TABLE
+
+FOREIGN = "This is not a gbuq project"
+
+
+@pytest.fixture(scope="module")
+def valid():
+    return valid_project()
+
+
+def zipped(members, **about):
+    """An archive of members as they are, with what ``about`` says of each."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, part in members:
+            info = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+            for attribute, value in about.items():
+                setattr(info, attribute, value)
+            archive.writestr(info, part)
+    return file.getvalue()
+
+
+def members_of(content):
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def refused(content, said):
+    with pytest.raises(ProjectError, match=said) as found:
+        open_project(content)
+    assert str(found.value).endswith(".")
+    assert "\n" not in str(found.value)
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_few_changed_projects_are_refused_or_the_same(valid):
+    for kind, changed in mutations(valid, 36, seed=1):
+        outcome, said = judge(valid, changed)
+        assert outcome in ("refused", "equal", "another project"), (kind, said)
+        if outcome == "another project":
+            assert kind.endswith("digests right")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", FOREIGN),
+        (b"a,b\n1,2\n", FOREIGN),
+        (b"PK\x03\x04", "cut off"),
+        (zipped([("word/document.xml", b"<x/>"), ("x", b"")]), FOREIGN),
+        (zipped([("project.json", b"{}")]), "odd number of parts"),
+    ],
+)
+def test_foreign_files(content, said):
+    refused(content, said)
+
+
+@pytest.mark.parametrize("name", ["../out", "/etc/passwd", "models/../x.npz", "models/0000.npz"])
+def test_names_that_lead_elsewhere(valid, name):
+    parts = [*members_of(valid).items(), (name, b"x")]
+    refused(zipped(parts), "a part has an odd name")
+
+
+def test_parts_that_are_no_plain_bytes(valid, recwarn):
+    parts = list(members_of(valid).items())
+    refused(zipped(parts, create_system=3, external_attr=0o120777 << 16), "a part is a link")
+    refused(zipped(parts, compress_type=zipfile.ZIP_DEFLATED), "compressed")
+    refused(zipped(parts, comment=b"x"), "something odd beside it")
+    refused(zipped([*parts, parts[-1]]), "a part twice")
+    refused(zipped(parts[:-1]), "a part is missing or not named")
+    encrypted = bytearray(valid)
+    start = struct.unpack("<L", valid[-6:-2])[0]
+    encrypted[start + 8] |= 1
+    refused(bytes(encrypted), "encrypted")
+
+
+def test_a_bomb_is_refused_before_it_is_unpacked(valid, monkeypatch):
+    parts = {**members_of(valid), "state.npz": bytes(2**26)}
+    bomb = zipped(parts.items(), compress_type=zipfile.ZIP_DEFLATED)
+    monkeypatch.setattr(zipfile.ZipFile, "read", None)  # must not be called
+    refused(bomb, "compressed, but projects never are")
+
+
+def test_lies_about_sizes(valid):
+    start, end = struct.unpack("<L", valid[-6:-2])[0], len(valid) - 22
+    for place, form, value, said in (
+        (end + 12, "<L", 2**31, "its directory is odd"),
+        (end + 10, "<H", 60_000, "odd"),
+        (end + 16, "<L", 2**32 - 1, "its directory is odd"),
+        (end + 20, "<H", 7, "its directory is odd"),
+        (start + 20, "<L", 2**32 - 1, "broken|compressed"),
+        (start + 24, "<L", 2**32 - 2, "compressed"),
+        (start + 42, "<L", 5, "overlap|broken"),
+    ):
+        changed = bytearray(valid)
+        struct.pack_into(form, changed, place, value)
+        refused(bytes(changed), said)
+    both = bytearray(valid)
+    for place in (start + 20, start + 24):
+        struct.pack_into("<L", both, place, 2**31)
+    refused(bytes(both), "larger than the file|overlap")
+    # As zip64 says it: the real directory would be elsewhere.
+    locator = struct.pack("<4sLQL", b"PK\x06\x07", 0, 2**40, 1)
+    refused(valid[:-22] + locator + valid[-22:], "its directory is odd")
+
+
+def test_a_table_that_unpacks_to_more_than_it_says(valid):
+    about, members = container.read_container(valid)
+    settings = {name: about[name] for name in ("project", "table_notices", "written_by")}
+    for said, packed, sentence in (
+        (100, zlib.compress(bytes(2**24)), "another size than it says"),
+        (2**40, zlib.compress(b"x"), "too large"),
+        (3, b"no zlib", "contradicts"),
+    ):
+        changed = {**members, TABLE: said.to_bytes(8, "little") + packed}
+        refused(container.write_container(settings, changed), sentence)
+
+
+@pytest.mark.parametrize(
+    ("version", "more", "said"),
+    [
+        ([2, 0], {}, r"has format version 2\.0, but this gbuq reads version 1: update gbuq\."),
+        ([1, 0], {"novel": 1}, "a setting is missing or unknown"),
+        ([1, 7], {"novel": 1}, ""),
+        ("1", {}, "it has no version"),
+        ([0, 1], {}, "it has no version"),
+    ],
+)
+def test_versions(valid, version, more, said):
+    about, members = container.read_container(valid)
+    head = json.dumps({**about, **more, "version": version}).encode()
+    digest = hashlib.sha256(head).hexdigest().encode()
+    parts = [("project.json", head), ("digest", digest), *members.items()]
+    content = zipped(parts, create_system=3, external_attr=0o600 << 16)
+    if said:
+        refused(content, said)
+    else:
+        assert open_project(content).target.name == "y"
+
+
+def test_sizes_are_checked_before_a_file_is_read(tmp_path):
+    path = tmp_path / "large.gbuq"
+    with path.open("wb") as file:
+        os.truncate(file.fileno(), container.MAX_PROJECT_BYTES + 1)
+    refused(path, "larger than 1 GiB")
+
+
+def test_another_model_is_refused(valid):
+    """Right in itself, and not the one whose scores the project keeps."""
+    about, members = container.read_container(valid)
+    settings = {name: about[name] for name in ("project", "table_notices", "written_by")}
+    names = sorted(name for name in members if name.startswith("models/"))
+    swapped = {**members, names[0]: members[names[1]], names[1]: members[names[0]]}
+    project = open_project(container.write_container(settings, swapped))
+    with pytest.raises(ProjectError, match="do not give the scores that were saved with them"):
+        restore_project(project, new=project.data)

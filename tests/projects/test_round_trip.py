@@ -1,0 +1,188 @@
+"""A project gives the numbers that were saved: of its own rows, of new ones, in another process."""
+
+import hashlib
+import os
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+from gbuq_core.errors import InvalidParameter, ProjectError
+from gbuq_core.projects import (
+    describe_project,
+    fit_project,
+    open_project,
+    project_bytes,
+    project_of,
+    restore_project,
+    save_project,
+    score_project,
+)
+from gbuq_core.tables import (
+    ScorePlan,
+    edit_schema,
+    infer_schema,
+    score_table,
+    to_csv_bytes,
+    with_intervals,
+)
+from tests.project_parts import COHORTS, MARKS, PAGE, quick, small_table
+
+PLANS = {
+    "independent": ("y", quick(ensemble="independent")),
+    "virtual": ("y", quick()),
+    "cyclical": ("y", quick(method="csglb")),
+    "log": ("y", quick(scale="log")),
+    "classes": ("level", quick(ensemble="independent")),
+    "by group": ("y", quick(split="group", split_column="group")),
+    "by time": ("y", quick(split="time", split_column="day")),
+    "all trees": ("y", quick(stopping=None)),
+}
+
+
+@pytest.fixture(scope="module")
+def table():
+    return small_table()
+
+
+@pytest.fixture(scope="module")
+def new():
+    return small_table(30, 1, "new.csv")
+
+
+def saved(scored, table, **more):
+    return project_of(scored, table, cohorts=COHORTS, marks=MARKS, page=PAGE, **more)
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_the_numbers_are_the_same(name, table, new):
+    target, plan = PLANS[name]
+    scored = score_table(table, target, plan=plan)
+    if target == "y":
+        scored = with_intervals(scored, 0.8, conformal=True)
+    content = project_bytes(saved(scored, table, with_data=True))
+    project = open_project(content)
+    again = restore_project(project)
+    pd.testing.assert_frame_equal(again.frame, scored.frame, check_exact=True)
+    assert again.notices == scored.notices
+    assert repr(again.scores) == repr(scored.scores)
+    assert project_bytes(project) == content
+
+
+@pytest.mark.parametrize("name", ["virtual", "log", "classes", "by time"])
+def test_new_rows_are_scored_as_without_a_project(name, table, new):
+    target, plan = PLANS[name]
+    scored = score_table(table, target, plan=plan, new=new)
+    regression = target == "y"
+    if regression:
+        scored = with_intervals(scored, 0.8, conformal=True)
+    fitted = fit_project(table, target, plan=plan, level=0.8, conformal=regression)
+    project = open_project(project_bytes(fitted))
+    assert project.data is None
+    found = score_project(project, new)
+    pd.testing.assert_frame_equal(found.frame, scored.frame, check_exact=True)
+    again = restore_project(project, table, new)
+    assert repr(again.scores) == repr(scored.scores)
+
+
+def test_all_that_a_user_has_made_comes_back(table):
+    edits = {
+        "kinds": {"group": "category"},
+        "used": {"day": False},
+        "missing_values": {"x": ("0.5", "-9")},
+    }
+    schema = edit_schema(table, infer_schema(table), **edits)
+    scored = score_table(table, "y", schema=schema, plan=quick())
+    asked = ScorePlan(n_trees=12, learning_rate=0.1)
+    project = open_project(project_bytes(saved(scored, table, plan=asked, **edits)))
+    assert (project.kinds, project.used) == (edits["kinds"], edits["used"])
+    assert project.missing_values == edits["missing_values"]
+    assert project.cohorts == COHORTS
+    assert project.marks == MARKS
+    assert project.page == PAGE
+    assert project.plan == asked
+    assert project.schema == schema
+    assert project.source == table.source
+    told = describe_project(project)
+    assert "3 columns are corrected." in told
+    assert "2 rows are marked." in told
+    assert "5 trained models (sglb) can score the rows of the table." in told
+
+
+def test_the_table_is_recognised_by_its_digest(table):
+    project = fit_project(table, "y", plan=quick())
+    renamed = table._replace(source=table.source._replace(name="other.csv"))
+    assert project.is_about(renamed)
+    with pytest.raises(ProjectError, match=r'"other\.csv" is not the table of the project'):
+        restore_project(project, small_table(80, 5, "other.csv"))
+    with pytest.raises(ProjectError, match=r'give "small\.csv" with it'):
+        restore_project(project)
+
+
+def test_models_for_other_rows_are_asked_for(table, new):
+    project = project_of(score_table(table, "y", plan=quick()), table)
+    with pytest.raises(ProjectError, match="no model for other rows, and not its table"):
+        score_project(project, new)
+    with pytest.raises(ProjectError, match="its own rows only"):
+        restore_project(project, table, new)
+    with_data = project_of(score_table(table, "y", plan=quick()), table, with_data=True)
+    found = score_project(with_data, new)  # they are trained
+    plain = score_table(table, "y", plan=quick(), new=new)
+    pd.testing.assert_frame_equal(found.frame, plain.frame, check_exact=True)
+
+
+def test_other_methods_keep_their_settings_without_models(table):
+    plan = ScorePlan(method="vrf", knobs=(("n_groups", 2), ("trees_per_group", 3)))
+    project = project_of(score_table(table, "level", plan=plan), table)
+    again = open_project(project_bytes(project))
+    assert again.plan == project.plan
+    assert again.plan.knobs == plan.knobs
+    assert "this method is trained again" in again.why_no_models
+    with pytest.raises(ProjectError, match="Only boosted ensembles"):
+        restore_project(again, table)
+    with pytest.raises(InvalidParameter, match="choose sglb, sgb"):
+        fit_project(table, "level", plan=plan)
+
+
+def test_models_of_catboost_need_trust(table):
+    pytest.importorskip("catboost")
+    scored = score_table(table, "y", plan=quick(engine="catboost"))
+    content = project_bytes(project_of(scored, table, with_data=True))
+    assert "files that you trust" in open_project(content).why_no_models
+    again = restore_project(open_project(content, trust=True))
+    pd.testing.assert_frame_equal(again.frame, scored.frame, check_exact=True)
+
+
+_ELSEWHERE = """
+import hashlib, sys
+from gbuq_core.projects import open_project, restore_project
+from gbuq_core.tables import to_csv_bytes
+frame = restore_project(open_project(sys.argv[1])).frame
+print(hashlib.sha256(to_csv_bytes(frame)).hexdigest())
+"""
+
+
+def test_another_process_gives_the_same_numbers(table, tmp_path):
+    scored = score_table(table, "y", plan=quick())
+    path = tmp_path / "mine.gbuq"
+    save_project(project_of(scored, table, with_data=True), path)
+    assert [one.name for one in tmp_path.iterdir()] == ["mine.gbuq"]
+    done = subprocess.run(
+        [sys.executable, "-c", _ELSEWHERE, str(path)], capture_output=True, text=True, timeout=300
+    )
+    assert done.stdout.strip() == hashlib.sha256(to_csv_bytes(scored.frame)).hexdigest(), (
+        done.stderr
+    )
+
+
+def test_only_regular_files_are_written_and_read(table, tmp_path):
+    project = fit_project(table, "y", plan=quick())
+    with pytest.raises(ProjectError, match="not a regular file"):
+        save_project(project, os.devnull)
+    with pytest.raises(ProjectError, match="cannot be written"):
+        save_project(project, tmp_path / "nowhere" / "mine.gbuq")
+    with pytest.raises(ProjectError, match="not a regular file"):
+        open_project(tmp_path)
+    with pytest.raises(ProjectError, match="No such file"):
+        open_project(tmp_path / "none.gbuq")
