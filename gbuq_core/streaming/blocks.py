@@ -1,0 +1,227 @@
+"""A file as blocks of rows: what the readers share, and which reader a file needs."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import pyarrow as pa
+
+from gbuq_core.errors import TableError
+from gbuq_core.jobs import tick
+from gbuq_core.presentation import shown
+from gbuq_core.tables.files import ReadOptions, Source
+from gbuq_core.tables.limits import MAX_CELLS
+from gbuq_core.tables.separated_text import MAX_FILE_BYTES
+
+_PIECE_BYTES = 2**22
+_COUNTED_ROWS = 65_536
+
+
+class BlockFile(Protocol):
+    """A file that gives its rows block by block, each time from the beginning.
+
+    Attributes
+    ----------
+    source : Source
+        As the one-piece reader describes it.
+    names : list of str
+        Unique names of the columns.
+    notices : list of str
+        What had to be decided. Complete once all rows have been read.
+    n_rows : int or None
+        None if the file does not say so and not all rows have been read yet.
+    """
+
+    source: Source
+    names: list[str]
+    notices: list[str]
+    n_rows: int | None
+
+    def blocks(self, n_rows: int, start: int = 0) -> Iterator[pa.Table]:
+        """Blocks of ``n_rows`` rows from row ``start`` on; the last one may be shorter."""
+        ...
+
+
+class Head(NamedTuple):
+    """How a file begins: whether it is packed, and its first plain bytes."""
+
+    packed: bool
+    plain: bytes
+
+
+def read_head(path: Path, n_bytes: int) -> Head:
+    """The first bytes of a file once they are unpacked.
+
+    Raises
+    ------
+    TableError
+        If the file does not exist or cannot be read.
+    """
+    with opened(path) as file:
+        packed = file.read(2) == b"\x1f\x8b"
+    pieces, size = [], 0
+    for piece in plain_pieces(path, packed):
+        pieces.append(piece)
+        size += len(piece)
+        if size >= n_bytes:
+            break
+    return Head(packed, b"".join(pieces)[:n_bytes])
+
+
+def opened(path: Path) -> Any:
+    """The file, open to read bytes.
+
+    Raises
+    ------
+    TableError
+        One sentence.
+    """
+    try:
+        return path.open("rb")
+    except FileNotFoundError:
+        raise TableError(f"There is no file {path.name}: check the path.") from None
+    except IsADirectoryError:
+        raise TableError(f"{path.name} is a directory: give the path of a file.") from None
+    except OSError as error:
+        raise TableError(
+            f"{shown(path.name)} cannot be read ({error.strerror}): check the path and its "
+            "permissions."
+        ) from None
+
+
+def plain_pieces(path: Path, packed: bool) -> Iterator[bytes]:
+    """The bytes of a file piece by piece, unpacked if it is packed with gzip."""
+    with opened(path) as file:
+        try:
+            source: Any = gzip.GzipFile(fileobj=file) if packed else file
+            while piece := source.read(_PIECE_BYTES):
+                yield piece
+        except (EOFError, zlib.error, gzip.BadGzipFile):
+            raise TableError(
+                "The compressed file is damaged: save it again or give it uncompressed."
+            ) from None
+
+
+def regular(batches: Iterable[pa.Table], n_rows: int, start: int = 0) -> Iterator[pa.Table]:
+    """The same rows from ``start`` on in tables of ``n_rows`` rows, one chunk a column.
+
+    Examples
+    --------
+    >>> pieces = [pa.table({"x": [1, 2, 3]}), pa.table({"x": [4, 5]})]
+    >>> [part["x"].to_pylist() for part in regular(pieces, 2, start=1)]
+    [[2, 3], [4, 5]]
+    """
+    waiting: list[pa.Table] = []
+    n_waiting = 0
+    for batch in batches:
+        if start >= batch.num_rows:
+            start -= batch.num_rows
+            continue
+        batch, start = batch.slice(start), 0
+        while n_waiting + batch.num_rows >= n_rows:
+            taken = n_rows - n_waiting
+            yield pa.concat_tables([*waiting, batch.slice(0, taken)]).combine_chunks()
+            batch, waiting, n_waiting = batch.slice(taken), [], 0
+        if batch.num_rows:
+            waiting.append(batch)
+            n_waiting += batch.num_rows
+    if waiting:
+        yield pa.concat_tables(waiting).combine_chunks()
+
+
+def is_too_large(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is above what is read in one piece: 250 MB, or 30 million cells.
+
+    Raises
+    ------
+    TableError
+        If the file cannot be read.
+
+    Examples
+    --------
+    >>> is_too_large(__file__)
+    False
+    """
+    path = Path(path)
+    if not path.is_file():  # a pipe can be read once only; a name that is not there is told later
+        return False
+    head = read_head(path, 4096)
+    size = path.stat().st_size
+    if size > MAX_FILE_BYTES:
+        return True
+    if head.plain.startswith(b"PAR1") and not head.packed:
+        file = open_blocks(path, to_score=True)
+        return (file.n_rows or 0) * len(file.names) > MAX_CELLS
+    if head.packed:
+        size = 0
+        for piece in plain_pieces(path, packed=True):
+            size += len(piece)
+            if size > MAX_FILE_BYTES:
+                return True
+    if size < 2 * MAX_CELLS:  # a cell and its mark take two bytes
+        return False
+    file = open_blocks(path, to_score=True)
+    return count_rows(file) * len(file.names) > MAX_CELLS
+
+
+def count_rows(file: BlockFile) -> int:
+    """How many rows a file has; it is read if it does not say so."""
+    if file.n_rows is None:
+        for _ in file.blocks(_COUNTED_ROWS):
+            tick(0.0)
+    assert file.n_rows is not None
+    return file.n_rows
+
+
+def open_blocks(
+    path: str | os.PathLike[str], options: ReadOptions | None = None, *, to_score: bool = False
+) -> BlockFile:
+    r"""A file as blocks of rows: Parquet, or separated text (also gzipped).
+
+    Encoding, delimiter, header and names are what `gbuq_core.tables.read_table` finds.
+
+    Parameters
+    ----------
+    path : str or path
+    options : ReadOptions, optional
+    to_score : bool
+        Whether a single column is enough.
+
+    Raises
+    ------
+    TableError
+        One sentence, such as for a workbook, which is only read in one piece.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "a.csv"
+    >>> _ = path.write_text('x;y\n1,5;"two\nlines"\n2;b\n3;c\n')
+    >>> file = open_blocks(path)
+    >>> file.names, [block.num_rows for block in file.blocks(2)]
+    (['x', 'y'], [2, 1])
+    """
+    from gbuq_core.streaming.parquet_blocks import ParquetBlocks
+    from gbuq_core.streaming.text_blocks import TextBlocks
+
+    path = Path(path)
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise TableError(
+            f"{shown(path.name)} is a device or a pipe, which cannot be read twice: save it as a "
+            "file first."
+        )
+    head = read_head(path, 4096)
+    if head.plain.startswith(b"PAR1"):
+        if head.packed:
+            raise TableError("A Parquet file inside gzip cannot be read in blocks: unpack it.")
+        return ParquetBlocks(path)
+    if head.plain.startswith(b"PK"):
+        raise TableError(
+            "An Excel file is only read in one piece: save it as CSV or Parquet to stream it."
+        )
+    return TextBlocks(path, head.packed, options or ReadOptions(), to_score)

@@ -1,0 +1,526 @@
+"""Scoring a file block by block with one model, into part files.
+
+The model is the one that `gbuq_core.tables.score_table` trains for a second file, and each row gets
+the numbers that it would get there, bit for bit. Of the file to score, one block is in memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from itertools import islice
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from gbuq_core.errors import ClusterError, InvalidParameter, TableError
+from gbuq_core.experiments.table.fit import Cut, cut_table
+from gbuq_core.jobs import stage, tick
+from gbuq_core.parallel import is_elsewhere, spread_each
+from gbuq_core.presentation import counted
+from gbuq_core.streaming.blocks import BlockFile
+from gbuq_core.streaming.parquet_blocks import ParquetBlocks
+from gbuq_core.streaming.parts import (
+    SUFFIXES,
+    PartFiles,
+    PartRecord,
+    Run,
+    part_name,
+    read_manifest,
+    write_part,
+)
+from gbuq_core.streaming.surveying import Survey, own_columns, prepare_block, survey_file
+from gbuq_core.tables import (
+    ScoredTable,
+    ScorePlan,
+    Table,
+    infer_schema,
+    measure_unfamiliarity,
+    prepare_training,
+    row_intervals,
+    settle_plan,
+    with_intervals,
+)
+from gbuq_core.tables.cleaning import Prepared
+from gbuq_core.tables.judging import HeldOut, held_out
+from gbuq_core.tables.output import USUAL_LEVEL, added_columns, join_columns
+from gbuq_core.tables.predicting import Predictions, predict_rows
+from gbuq_core.tables.schema import Schema
+from gbuq_core.tables.scoring import flag_notices, score_prepared
+from gbuq_core.tables.unfamiliar import UNFAMILIAR, TableUnfamiliarity, judge_more_rows
+from gbuq_core.validation import check_number
+
+# Methods predict, and unfamiliarity is measured, in blocks of 16,384 and 4,096 rows. Blocks that
+# hold a whole number of those give the same products of matrices as the whole file.
+BLOCK_ROWS = 65_536
+PART_BLOCKS = 4
+_PROBED = 512  # rows whose predictions tell two models apart
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamedScores:
+    """What scoring a file in blocks came to.
+
+    Attributes
+    ----------
+    base : ScoredTable
+        The model and its scores on rows held out from the first file; its frame and predictions
+        are those of the first block.
+    n_rows, n_parts, n_kept : int
+        Rows of the file, parts, and how many of those an earlier run had finished.
+    n_known : int
+        Rows with a target that the model knows.
+    nll, error : float
+        Mean negative log-likelihood of those, and their root mean squared error or share of wrong
+        classes; NaN without any.
+    n_flagged : int
+        Rows with a category or a gap that training does not have.
+    share_unfamiliar, n_outside : float, int
+        Share of rows with an unfamiliarity above 0.9, and rows with a value that the first file
+        does not reach; NaN and 0 where it is not measured.
+    columns : tuple of str
+        The added columns.
+    notices : tuple of str
+    directory : Path or None
+        Where the parts are; None if they were joined.
+    seconds : float
+    """
+
+    base: ScoredTable
+    n_rows: int
+    n_parts: int
+    n_kept: int
+    n_known: int
+    nll: float
+    error: float
+    n_flagged: int
+    share_unfamiliar: float
+    n_outside: int
+    columns: tuple[str, ...]
+    notices: tuple[str, ...]
+    directory: Path | None
+    seconds: float
+
+
+def score_in_blocks(
+    table: Table,
+    new: BlockFile,
+    out: str | PathLike[str],
+    target: str,
+    *,
+    task: str | None = None,
+    schema: Schema | None = None,
+    plan: ScorePlan | None = None,
+    cut: Cut | None = None,
+    level: float = USUAL_LEVEL,
+    conformal: bool = False,
+    unfamiliarity: bool = True,
+    resume: bool = False,
+    settings: Mapping[str, Any] | None = None,
+    block_rows: int = BLOCK_ROWS,
+    part_rows: int | None = None,
+) -> StreamedScores:
+    r"""Train on a table, score a file block by block, and write the rows.
+
+    Parameters
+    ----------
+    table : Table
+        To learn from.
+    new : BlockFile
+        To score; see `open_blocks`.
+    out : str or path
+        An empty directory for Parquet parts, or one file: Parquet if the name ends in .parquet,
+        else CSV. Beside a file, its parts are in ``OUT.parts`` until they are joined.
+    target : str
+    task, schema, plan
+        As in `gbuq_core.tables.score_table`.
+    cut : Cut, optional
+        Which members count.
+    level, conformal
+        Of the intervals; see `gbuq_core.tables.with_intervals`.
+    unfamiliarity : bool
+        Whether to measure how unfamiliar the rows are.
+    resume : bool
+        Go on with the parts of an earlier run.
+    settings : mapping, optional
+        What else decides the numbers, such as the options of a command; a resumed run must have
+        the same.
+    block_rows, part_rows : int
+        Rows of a block, and of a part: a multiple, four blocks by default.
+
+    Raises
+    ------
+    GbuqError
+        One sentence.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from gbuq_core.streaming import open_blocks
+    >>> from gbuq_core.tables import read_table
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> rows = "".join(f"{i % 7},{i % 7 + 0.1 * (i % 3)}\n" for i in range(60))
+    >>> _ = (folder / "new.csv").write_text("x\n" + "".join(f"{i % 9}\n" for i in range(100)))
+    >>> found = score_in_blocks(
+    ...     read_table(f"x,y\n{rows}".encode()), open_blocks(folder / "new.csv", to_score=True),
+    ...     folder / "scored.csv", "y", plan=ScorePlan(n_trees=40), unfamiliarity=False,
+    ...     block_rows=16,
+    ... )
+    >>> found.n_rows, found.n_parts, len((folder / "scored.csv").read_text().splitlines())
+    (100, 2, 101)
+    """
+    began = time.perf_counter()
+    out = Path(out)
+    plan = plan or ScorePlan()
+    part_rows = part_rows or PART_BLOCKS * block_rows
+    check_number("block_rows", block_rows, 1, 2**24, integer=True)
+    if part_rows % block_rows:
+        raise InvalidParameter("part_rows must be a multiple of block_rows.")
+    schema = schema or infer_schema(table)
+    training = prepare_training(table, schema, target, task, plan.split, plan.split_column)
+    with stage(12.0 if unfamiliarity else 11.0):
+        with stage(1.0, span=1.0):
+            survey = survey_file(new, training)
+        n_parts = -(-survey.n_rows // part_rows)
+        directory, suffix, joins = places_of(out)
+        earlier = read_manifest(directory) if resume else None
+        settled, reason = _settled(plan, training, survey.n_rows, earlier)
+        run = Run(
+            inputs={"TRAIN": _digest_table(table), "NEW": new.source.digest},
+            settings={
+                **(settings or {}), "target": target, "task": training.target.task,
+                "plan": _plain(replace(settled, n_jobs=None)), "cut": list(cut or Cut()),
+                "level": level, "conformal": conformal, "unfamiliarity": unfamiliarity,
+                "block_rows": block_rows, "part_rows": part_rows,
+            },
+            seed=plan.seed, n_parts=n_parts, suffix=suffix,
+        )  # fmt: skip
+        parts = PartFiles(directory, run, resume=resume)
+        n_kept = len(parts.records)
+        with stage(1.0, span=4.0):
+            scorer = BlockScorer.train(
+                table, training, new, survey, settled, cut, level, conformal, unfamiliarity,
+                block_rows,
+            )  # fmt: skip
+        parts.remember("model", scorer.probe())
+        with stage(float(max(1, len(parts.missing)))):
+            write_missing(parts, scorer, new, block_rows, part_rows)
+    written = parts.records[0].columns
+    facts = [parts.records[number].facts for number in range(n_parts)]
+    if joins:
+        parts.join(out)
+        parts.remove()
+    return _summary(
+        scorer, survey, facts, written[len(new.names) :], n_kept,
+        [*survey.notices, *([reason] if reason else [])],
+        None if joins else directory, time.perf_counter() - began,
+    )  # fmt: skip
+
+
+class BlockScorer:
+    """A trained model that scores any block of a file as if the file had been read in one piece.
+
+    Attributes
+    ----------
+    base : ScoredTable
+        Of the first block.
+    """
+
+    def __init__(self, base: ScoredTable, survey: Survey, found: TableUnfamiliarity | None) -> None:
+        self.base, self._survey, self._found = base, survey, found
+        self._held: HeldOut | None = held_out(base) if base.conformal else None
+        training = base.training
+        self._spread = float(np.nanstd(training.y))
+
+    @classmethod
+    def train(
+        cls,
+        table: Table,
+        training: Prepared,
+        new: BlockFile,
+        survey: Survey,
+        plan: ScorePlan,
+        cut: Cut | None,
+        level: float,
+        conformal: bool,
+        unfamiliarity: bool,
+        block_rows: int = BLOCK_ROWS,
+    ) -> BlockScorer:
+        """The model of all rows of a table, and what it takes to judge other rows."""
+        block = next(new.blocks(block_rows))
+        first = Table(block, new.source, ())
+        prepared = prepare_block(block, survey, training)
+        with stage(2.0 if unfamiliarity else 1.0):
+            with stage(1.0, span=1.0):
+                base = score_prepared(table, training, prepared, first, plan)
+                base = base if cut in (None, Cut()) else cut_table(base, cut)
+                base = with_intervals(base, level, conformal)
+            found = None
+            if unfamiliarity:
+                found = measure_unfamiliarity(training, prepared, plan.seed, plan.n_jobs)
+        return cls(base, survey, found)
+
+    def score(self, block: pa.Table) -> tuple[pd.DataFrame, dict[str, Any]]:
+        """The rows of a block with the added columns, and sums over them.
+
+        Parameters
+        ----------
+        block : pyarrow.Table
+            Of the file that was surveyed.
+        """
+        training, target = self.base.training, self.base.training.target
+        rows = prepare_block(block, self._survey, training)
+        model = self.base.models[0].estimator
+        with stage(1.0, span=0.0):
+            predictions = predict_rows(model, rows.X, rows.y, len(target.classes), self._spread)
+        here = replace(
+            self.base, scored=rows, predictions=predictions,
+            model_of_row=np.zeros(len(rows.X), np.int64),
+        )  # fmt: skip
+        found = None
+        if self._found is not None:
+            with stage(1.0, span=0.0):
+                found = judge_more_rows(self._found, training, rows)
+        interval = None
+        if not target.classes:
+            interval = row_intervals(here, self.base.level, self.base.conformal, self._held)
+        added = added_columns(rows, predictions, interval, {}, self.base.level, found)
+        added = self._with_errors(added)
+        renamed = dict(self.base.added.renamed)
+        names = [renamed.get(name, name) for name in block.column_names]
+        own = dict(zip(names, own_columns(block, self._survey), strict=True))
+        frame, _ = join_columns(own, added, self.base.added.renamed)
+        return frame, _sums(rows, predictions, found)
+
+    def probe(self) -> str:
+        """A digest of what the model says about rows that it learnt from: it tells models apart."""
+        training = self.base.training
+        X = training.X.iloc[:_PROBED]
+        said = predict_rows(
+            self.base.models[0].estimator, X, np.full(len(X), np.nan),
+            len(training.target.classes), self._spread,
+        )  # fmt: skip
+        told = hashlib.sha256(said.loc.tobytes())
+        for part in (said.probabilities, *said.uncertainty):
+            told.update(np.ascontiguousarray(part).tobytes())
+        return told.hexdigest()
+
+    def _with_errors(self, added: dict[str, Any]) -> dict[str, Any]:
+        """The column of errors in each block, if any row of the file has a target."""
+        if "error" in added or not self._survey.has_target:
+            return added
+        n_rows = len(added["unseen_level"][0])
+        unit = "" if self.base.training.target.classes else "absolute"
+        before = {name: added[name] for name in added if name not in _LAST}
+        last = {name: added[name] for name in _LAST}
+        return {**before, "error": (np.full(n_rows, np.nan), unit), **last}
+
+
+_LAST = ("unseen_level", "new_missing")
+
+
+class PartWork(NamedTuple):
+    """What it takes to write any part: `score_part` does it, in this process or another.
+
+    ``file`` is None where it cannot be read from the middle; then blocks come with the part.
+    """
+
+    scorer: BlockScorer
+    file: BlockFile | None
+    directory: Path
+    suffix: str
+    block_rows: int
+    part_rows: int
+
+
+def score_part(work: PartWork, part: tuple[int, Iterable[pa.Table] | None]) -> PartRecord:
+    """Score the blocks of one part and write it."""
+    number, given = part
+    if given is None:
+        assert work.file is not None
+        given = work.file.blocks(work.block_rows, number * work.part_rows)
+    sums: list[dict[str, Any]] = []
+
+    def pieces(blocks: Iterable[pa.Table]) -> Iterator[pd.DataFrame]:
+        for block in islice(blocks, work.part_rows // work.block_rows):
+            frame, facts = work.scorer.score(block)
+            sums.append(facts)
+            yield frame
+
+    return write_part(work.directory, number, pieces(given), work.suffix, lambda: _added_up(sums))
+
+
+def write_missing(
+    parts: PartFiles, scorer: BlockScorer, new: BlockFile, block_rows: int, part_rows: int
+) -> None:
+    """Score and write all parts that are not finished.
+
+    The file is read from the first of them on. On a cluster, workers write the parts. They read
+    Parquet themselves; blocks of text are sent to them.
+
+    Parameters
+    ----------
+    parts : PartFiles
+    scorer : BlockScorer
+    new : BlockFile
+    block_rows, part_rows : int
+        As in `score_in_blocks`.
+
+    Raises
+    ------
+    ClusterError
+        If a worker writes to a directory that this process does not see.
+    """
+    reads = is_elsewhere() and isinstance(new, ParquetBlocks)
+    directory, suffix = parts.directory.absolute(), parts.run.suffix
+    work = PartWork(scorer, new if reads else None, directory, suffix, block_rows, part_rows)
+    missing = parts.missing
+    items: Iterable[tuple[int, Iterable[pa.Table] | None]]
+    if reads:
+        items = [(number, None) for number in missing]
+    else:
+        items = _with_blocks(missing, new, block_rows, part_rows, lists=is_elsewhere())
+    for done, (_, record) in enumerate(spread_each(score_part, work, items)):
+        path = directory / part_name(record.number, suffix)
+        if not path.is_file() or path.stat().st_size != record.n_bytes:
+            raise ClusterError(
+                f"A worker has written {path.name}, but it is not in {directory} here: the workers "
+                "need the same file system."
+            )
+        parts.note(record)
+        tick(done + 1.0)
+
+
+def _with_blocks(
+    missing: list[int], new: BlockFile, block_rows: int, part_rows: int, lists: bool
+) -> Iterator[tuple[int, Iterable[pa.Table]]]:
+    """Each part with its blocks; as ``lists`` for other processes, else read one by one."""
+    blocks: Iterator[pa.Table] = iter(())
+    at = -1
+    for number in missing:
+        if number != at:
+            blocks = new.blocks(block_rows, number * part_rows)
+        mine = islice(blocks, part_rows // block_rows)
+        yield number, list(mine) if lists else mine
+        at = number + 1
+
+
+def places_of(out: Path) -> tuple[Path, str, bool]:
+    """The directory of the parts, their suffix, and whether they become one file.
+
+    Examples
+    --------
+    >>> places_of(Path("scored.csv"))
+    (PosixPath('scored.csv.parts'), '.csv', True)
+    """
+    if out.is_dir():
+        return out, SUFFIXES[0], False
+    suffix = ".parquet" if out.suffix.lower() == ".parquet" else ".csv"
+    return out.with_name(f"{out.name}.parts"), suffix, True
+
+
+def _settled(
+    plan: ScorePlan, training: Prepared, n_new: int, earlier: dict[str, Any] | None
+) -> tuple[ScorePlan, str]:
+    """The plan with its ensemble settled, as the run did that is gone on with.
+
+    How long a fit takes, and with it the automatic ensemble, depends on the machine.
+    """
+    if earlier is None or not plan.is_open:
+        return settle_plan(plan, training, n_new)
+    then = earlier["run"]["settings"].get("plan", {})
+    kept = {
+        name: then[name] for name in ("ensemble", "n_members", "n_trees", "n_folds") if name in then
+    }
+    return replace(plan, **kept), ""
+
+
+def _without_flags(base: ScoredTable) -> list[str]:
+    """Notices but for those about the rows of the first block."""
+    of_block = flag_notices(base.predictions)
+    return [notice for notice in base.notices if notice not in of_block]
+
+
+def _flagged(n_rows: int) -> list[str]:
+    if not n_rows:
+        return []
+    return [
+        f"{counted(n_rows, 'row has', 'rows have')} a category or a missing value that the "
+        "training rows do not have. They are marked unseen_level or new_missing."
+    ]
+
+
+def _plain(plan: ScorePlan) -> dict[str, Any]:
+    found = asdict(plan)
+    found["knobs"] = [list(pair) for pair in plan.knobs]
+    return found
+
+
+def _digest_table(table: Table) -> str:
+    """Of the file, and of how many of its rows are learnt from."""
+    return f"{table.source.digest}:{table.n_rows}"
+
+
+def _sums(
+    rows: Prepared, predictions: Predictions, found: TableUnfamiliarity | None
+) -> dict[str, Any]:
+    """What is added up over blocks."""
+    known = rows.known
+    errors = rows.y[known] - predictions.loc[known]
+    wrong = (errors != 0.0).sum() if rows.target.classes else np.square(errors).sum()
+    flagged = predictions.unseen_level | predictions.new_missing
+    return {
+        "rows": len(rows.y),
+        "known": int(known.sum()),
+        "nll": float(predictions.nll[known].sum()),
+        "error": float(wrong),
+        "flagged": int(flagged.sum()),
+        "unfamiliar": 0 if found is None else int((found.rows.score > UNFAMILIAR).sum()),
+        "outside": 0 if found is None else int((found.n_outside > 0).sum()),
+    }
+
+
+def _added_up(sums: list[dict[str, Any]]) -> dict[str, Any]:
+    return {name: math.fsum(each[name] for each in sums) for name in sums[0]}
+
+
+def _summary(
+    scorer: BlockScorer,
+    survey: Survey,
+    facts: list[dict[str, Any]],
+    columns: tuple[str, ...],
+    n_kept: int,
+    notices: list[str],
+    directory: Path | None,
+    seconds: float,
+) -> StreamedScores:
+    total = _added_up(facts)
+    n_known = int(total["known"])
+    if int(total["rows"]) != survey.n_rows:
+        raise TableError("The file has changed while it was scored: run the command again.")
+    error = total["error"] / n_known if n_known else math.nan
+    classes = scorer.base.training.target.classes
+    measured = scorer._found is not None
+    return StreamedScores(
+        base=scorer.base,
+        n_rows=survey.n_rows,
+        n_parts=len(facts),
+        n_kept=n_kept,
+        n_known=n_known,
+        nll=total["nll"] / n_known if n_known else math.nan,
+        error=error if classes else math.sqrt(error),
+        n_flagged=int(total["flagged"]),
+        share_unfamiliar=total["unfamiliar"] / survey.n_rows if measured else math.nan,
+        n_outside=int(total["outside"]),
+        columns=columns,
+        notices=(*_without_flags(scorer.base), *notices, *_flagged(int(total["flagged"]))),
+        directory=directory,
+        seconds=seconds,
+    )

@@ -1,0 +1,489 @@
+"""What the one-piece reader would conclude about the columns of a file to score.
+
+Some conclusions hold for a column as a whole: its decimal mark, how its dates are written, whether
+its categories are all numbers, and whether its cells are written back as numbers. A block alone
+would sometimes conclude something else. So all rows are read once before any is scored, and
+`prepare_block` and `own_columns` read each block with the conclusions of the whole column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import types
+
+from gbuq_core.errors import InvalidData
+from gbuq_core.jobs import parallel_map, tick
+from gbuq_core.presentation import columns_named, counted, listed, shown
+from gbuq_core.streaming.blocks import BlockFile
+from gbuq_core.tables.cleaning import Prepared, feature_values
+from gbuq_core.tables.columns import (
+    Column,
+    as_categories,
+    as_dates,
+    as_numbers,
+    as_text,
+    find_date_style,
+    finite_values,
+    read_numbers,
+    single_chunk,
+    trim,
+)
+from gbuq_core.tables.schema import unreadable_sentence
+
+_SURVEY_ROWS = 65_536
+_SAMPLED = 3000  # cells that show how dates are written, as for a whole column
+_MOST_UNREADABLE = 0.5
+_EXAMPLES = 3
+_NO_NUMBER = "x"  # a cell with which a column is no column of plain numbers
+
+
+class _Bad(NamedTuple):
+    """Cells that cannot be read: how many, the first distinct ones, and the row of the first."""
+
+    n: int = 0
+    examples: tuple[str, ...] = ()
+    row: int = 0
+
+    def join(self, unreadable: Any, text: Any, start: int) -> _Bad:
+        """With those of a further block, which begins at row ``start``."""
+        n = int(unreadable.sum())
+        if not n:
+            return self
+        new = text.filter(pa.array(unreadable)).unique().to_pylist()
+        examples = tuple(dict.fromkeys([*self.examples, *new]))[:_EXAMPLES]
+        row = self.row if self.n else start + int(np.argmax(unreadable)) + 1
+        return _Bad(self.n + n, examples, row)
+
+
+@dataclass
+class _Shown:
+    """Facts that decide how a column of text is written back; see `tables.columns.plain_column`."""
+
+    known: bool = False
+    missing: bool = False
+    codes: bool = False
+    whole: bool = True
+    numbers: bool = True
+    long: bool = False
+
+    def add(self, array: Any) -> None:
+        """With the cells of a further block."""
+        text = trim(array)
+        self.known |= text.null_count < len(text)
+        self.missing |= text.null_count > 0
+        if self.codes:
+            return
+        self.codes = bool(pc.any(pc.match_substring_regex(text, r"^[+-]?0[\dxX]")).as_py())
+        self.whole = self.whole and _casts(text, pa.int64())
+        self.numbers = self.numbers and (self.whole or _casts(text, pa.float64()))
+        if not self.whole:
+            self.long |= bool(pc.any(pc.match_substring_regex(text, r"^[+-]?\d{16,}$")).as_py())
+
+    @property
+    def kind(self) -> str:
+        """How the column is written: nothing, text, whole numbers, some of them, or numbers."""
+        if not self.known:
+            return "empty"
+        if self.codes:
+            return "text"
+        if self.whole:
+            return "some whole" if self.missing else "whole"
+        return "numbers" if self.numbers and not self.long else "text"
+
+
+@dataclass
+class _Facts:
+    """What is known about one column of the file."""
+
+    column: Column | None = None  # of the training table, if it is a feature or the target
+    reads: str = ""  # "numeric", "category" or "date" where it is one of those
+    is_timestamp: bool = False
+    seen_text: bool = False
+    shown: _Shown = field(default_factory=_Shown)
+    n_known: int = 0
+    has_missing: bool = False
+    n_infinite: int = 0
+    mark: str = "."
+    plain: bool = True  # all cells can be cast to numbers with that mark
+    bad: _Bad = field(default_factory=_Bad)
+    all_numbers: bool = True  # all categories
+    sample: list[str] = field(default_factory=list)
+    style: str = ""
+
+
+class Survey(NamedTuple):
+    """What holds for the columns of a file as a whole.
+
+    Attributes
+    ----------
+    n_rows : int
+    has_target : bool
+        Whether any row has a target that the model knows.
+    notices : tuple of str
+        As of a second file that is read in one piece; of unreadable cells with the first row.
+    """
+
+    n_rows: int
+    has_target: bool
+    notices: tuple[str, ...]
+    facts: dict[str, _Facts]
+
+
+def survey_file(file: BlockFile, training: Prepared) -> Survey:
+    """Read all rows once and conclude what the one-piece reader would.
+
+    Parameters
+    ----------
+    file : BlockFile
+        To be scored.
+    training : Prepared
+        The table that the model learns from.
+
+    Raises
+    ------
+    InvalidData
+        If columns are missing or hold something else than in the training table.
+    """
+    needed = list(dict.fromkeys(feature.column for feature in training.features))
+    notices = _check_names(file.names, needed, training)
+    facts = {name: _Facts(mark=file.source.options.decimal or ".") for name in file.names}
+    target = training.target
+    for name in (*needed, *([target.name] if target.name in facts else [])):
+        facts[name].column = column = training.schema.column(name)
+        facts[name].reads = column.kind
+    if target.name in facts:
+        facts[target.name].reads = "category" if target.classes else "numeric"
+    seen = _Classes(target.classes)
+    n_rows = 0
+
+    def look(block: pa.Table, start: int) -> None:
+        nonlocal n_rows
+        n_rows += block.num_rows
+        pairs = [(facts[name], single_chunk(block, name)) for name in file.names]
+        parallel_map(lambda pair: _look(pair[0], pair[1], start), pairs)
+        if target.classes and target.name in facts:
+            seen.add(facts[target.name], single_chunk(block, target.name))
+
+    _each(file, look)
+    if not n_rows:
+        raise InvalidData("The file has a header but no rows: add rows below the header.")
+    _choose_marks(file, facts)
+    _choose_styles(file, facts)
+    for name in needed:
+        notices += _judge(facts[name])
+    notices += file.notices
+    if target.name not in facts:
+        return Survey(n_rows, False, tuple(notices), facts)
+    found = facts[target.name]
+    if target.classes:
+        return Survey(n_rows, seen.any_known(found), tuple(notices), facts)
+    notices += _target_notices(found, target.name)
+    n_numbers = found.n_known - found.bad.n - found.n_infinite
+    return Survey(n_rows, n_numbers > 0, tuple(notices), facts)
+
+
+def prepare_block(block: pa.Table, survey: Survey, training: Prepared) -> Prepared:
+    """Features and target of a block, as `gbuq_core.tables.prepare_new` reads the whole file.
+
+    Parameters
+    ----------
+    block : pyarrow.Table
+    survey : Survey
+        Of the file.
+    training : Prepared
+    """
+    parts: dict[str, Any] = {}
+    wanted: dict[str, list[Any]] = {}
+    for feature in training.features:
+        wanted.setdefault(feature.column, []).append(feature)
+    for name, features in wanted.items():
+        found = _read(single_chunk(block, name), survey.facts[name], [f.part for f in features])
+        parts |= {feature.name: found[feature.part] for feature in features}
+    X = pd.DataFrame({f.name: parts[f.name] for f in training.features}, copy=False)
+    y, target = np.full(block.num_rows, np.nan), training.target
+    if target.name in survey.facts:
+        facts, array = survey.facts[target.name], single_chunk(block, target.name)
+        if target.task == "regression":
+            y = _numbers(array, facts)
+        else:
+            categories = _categories(array, facts)
+            position = {label: code for code, label in enumerate(target.classes)}
+            codes = [position.get(label, np.nan) for label in categories.categories]
+            y = np.array([*codes, np.nan], dtype=np.float64)[categories.codes]
+    return training._replace(X=X, y=y, notices=(), split=None)
+
+
+def own_columns(block: pa.Table, survey: Survey) -> list[pd.Series]:
+    """The columns of a block as they are written back; see `tables.columns.plain_column`."""
+    return [_written(single_chunk(block, name), survey.facts[name]) for name in block.column_names]
+
+
+def _each(file: BlockFile, look: Callable[[pa.Table, int], None]) -> None:
+    start = 0
+    for block in file.blocks(_SURVEY_ROWS):
+        tick(0.0)
+        look(block, start)
+        start += block.num_rows
+
+
+def _check_names(names: list[str], needed: list[str], training: Prepared) -> list[str]:
+    lacking = [name for name in needed if name not in names]
+    if lacking:
+        it = "it" if len(lacking) == 1 else "them"
+        raise InvalidData(
+            f"{columns_named(lacking)} of the first file {'is' if it == 'it' else 'are'} missing "
+            f"in the second: add {it} there or leave {it} out of the first."
+        )
+    known = {column.name for column in training.schema.columns}
+    extra = [name for name in names if name not in known]
+    if not extra:
+        return []
+    are = "is" if len(extra) == 1 else "are"
+    return [f"{columns_named(extra)} of the second file {are} not in the first and {are} ignored."]
+
+
+def _look(facts: _Facts, array: Any, start: int) -> None:
+    """Take in one block of a column."""
+    facts.has_missing |= array.null_count > 0
+    if types.is_string(array.type):
+        facts.seen_text = True
+        facts.shown.add(array)
+    facts.is_timestamp = types.is_timestamp(array.type)
+    column = facts.column
+    if column is None:
+        return
+    if facts.reads == "numeric" and (types.is_floating(array.type) or types.is_integer(array.type)):
+        values = as_numbers(array, facts.mark).values  # all of them can be read
+        facts.n_known += int((~np.isnan(values)).sum())
+        facts.n_infinite += int(np.isinf(values).sum())
+        return
+    text = as_text(array, column.missing_values)
+    facts.n_known += len(text) - text.null_count
+    if facts.reads == "numeric":
+        _look_numbers(facts, array, text, start)
+    if facts.reads == "category" and facts.all_numbers:
+        facts.all_numbers = _all_numbers(text)
+
+
+def _look_numbers(facts: _Facts, array: Any, text: Any, start: int) -> None:
+    is_text = types.is_string(array.type)
+    found = read_numbers(text, facts.mark) if is_text else as_numbers(array, facts.mark)
+    facts.bad = facts.bad.join(found.unreadable, text, start)
+    facts.n_infinite += int(np.isinf(found.values).sum())
+    if is_text and facts.plain:
+        facts.plain = _is_plain(text, facts.mark)
+
+
+def _is_plain(text: Any, mark: str) -> bool:
+    """Whether the numbers can be cast, as `read_numbers` does where it can."""
+    if mark == ",":
+        if pc.any(pc.match_substring(text, ".")).as_py():
+            return False
+        text = pc.replace_substring(text, ",", ".")
+    return _casts(text, pa.float64())
+
+
+def _casts(text: Any, kind: Any) -> bool:
+    try:
+        pc.cast(text, kind)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _all_numbers(text: Any) -> bool:
+    """Whether all categories of a block are numbers, so that 1 and 1.0 would be one."""
+    labels = text.unique().drop_null()
+    if not len(labels):
+        return True
+    if pc.any(pc.match_substring_regex(labels, r"^[+-]?0\d")).as_py():
+        return False
+    return pc.max(pc.utf8_length(labels)).as_py() <= 15 and _casts(labels, pa.float64())
+
+
+def _choose_marks(file: BlockFile, facts: dict[str, _Facts]) -> None:
+    """The other decimal mark where it reads more of a column."""
+    doubtful = {
+        name: replace(each, mark="," if each.mark == "." else ".", bad=_Bad(), n_infinite=0,
+                      plain=True)
+        for name, each in facts.items() if each.bad.n
+    }  # fmt: skip
+    if not doubtful:
+        return
+
+    def look(block: pa.Table, start: int) -> None:
+        for name, other in doubtful.items():
+            array = single_chunk(block, name)
+            if other.seen_text and other.column is not None:
+                text = as_text(array, other.column.missing_values)
+                _look_numbers(other, array, text, start)
+
+    _each(file, look)
+    for name, other in doubtful.items():
+        if other.seen_text and other.bad.n < facts[name].bad.n:
+            facts[name] = other
+
+
+def _choose_styles(file: BlockFile, facts: dict[str, _Facts]) -> None:
+    """How the dates of a column of text are written, by cells from all over it."""
+    dates = {
+        name: each for name, each in facts.items()
+        if each.reads == "date"
+        and not each.is_timestamp
+    }  # fmt: skip
+    if not dates:
+        return
+    passed = dict.fromkeys(dates, 0)
+
+    def sample(block: pa.Table, start: int) -> None:
+        for name, each in dates.items():
+            assert each.column is not None
+            known = as_text(single_chunk(block, name), each.column.missing_values).drop_null()
+            step = max(1, each.n_known // _SAMPLED)
+            first = -passed[name] % step
+            each.sample += known.take(np.arange(first, len(known), step)).to_pylist()
+            passed[name] += len(known)
+
+    def count(block: pa.Table, start: int) -> None:
+        for name, each in dates.items():
+            assert each.column is not None
+            text = as_text(single_chunk(block, name), each.column.missing_values)
+            unreadable = as_dates(text, each.style).unreadable
+            unreadable &= text.is_valid().to_numpy(zero_copy_only=False)
+            each.bad = each.bad.join(unreadable, text, start)
+
+    _each(file, sample)
+    for each in dates.values():
+        assert each.column is not None
+        known = each.column.date_style
+        found, ambiguous = find_date_style(list(dict.fromkeys(each.sample)), known[:3] == "day")
+        each.style = known if ambiguous and known else found or known
+    _each(file, count)
+
+
+def _judge(facts: _Facts) -> list[str]:
+    """Refuse a column that holds something else than in training; say what counts as missing."""
+    column, bad = facts.column, facts.bad
+    assert column is not None
+    if column.kind not in ("numeric", "date"):
+        return []
+    if bad.n > _MOST_UNREADABLE * facts.n_known:
+        kind = "numbers" if column.kind == "numeric" else "dates"
+        raise InvalidData(
+            f"The column {shown(column.name)} holds {kind} in the first file but something else in "
+            f"the second ({listed(bad.examples)}): give both files the same columns."
+        )
+    notices = []
+    if bad.n:
+        said = unreadable_sentence(replace(column, n_unreadable=bad.n, unreadable=bad.examples))
+        where = f"The first is in row {bad.row:,}." if bad.n > 1 else f"It is in row {bad.row:,}."
+        notices.append(f"Second file: {said} {where}")
+    if facts.n_infinite:
+        notices.append(
+            f"Second file: {counted(facts.n_infinite, 'infinite value')} of the column "
+            f"{shown(column.name)} count{'s' if facts.n_infinite == 1 else ''} as missing."
+        )
+    return notices
+
+
+def _target_notices(facts: _Facts, name: str) -> list[str]:
+    where = f"the target {shown(name)} of the second file"
+    notices = []
+    if facts.bad.n:
+        notices.append(
+            f"{counted(facts.bad.n, 'row')} with text in {where} count as missing; the first is "
+            f"row {facts.bad.row:,}."
+        )
+    if facts.n_infinite:
+        notices.append(
+            f"{counted(facts.n_infinite, 'infinite value')} of {where} count as missing."
+        )
+    return notices
+
+
+class _Classes:
+    """Whether any row of the file has one of the classes."""
+
+    def __init__(self, classes: tuple[str, ...]) -> None:
+        self._classes = pa.array(list(classes), pa.string())
+        self._as_written = self._as_numbers = False
+
+    def add(self, facts: _Facts, array: Any) -> None:
+        """With a further block."""
+        assert facts.column is not None
+        missing = facts.column.missing_values
+        if not self._as_written:
+            text = as_text(array, missing)
+            self._as_written = bool(pc.any(pc.is_in(text, value_set=self._classes)).as_py())
+        if not self._as_numbers and facts.all_numbers:
+            labels = as_categories(array, missing).categories
+            self._as_numbers = bool(labels.isin(self._classes.to_pylist()).any())
+
+    def any_known(self, facts: _Facts) -> bool:
+        """Once all rows have been seen."""
+        return self._as_numbers if facts.all_numbers else self._as_written
+
+
+def _read(array: Any, facts: _Facts, parts: list[str]) -> dict[str, Any]:
+    """The features of a column by part; see `tables.cleaning.feature_values`."""
+    column = facts.column
+    assert column is not None
+    if column.kind == "numeric":
+        return {"": _numbers(array, facts)}
+    if column.kind == "category":
+        return {"": _categories(array, facts)}
+    return feature_values(array, replace(column, date_style=facts.style), tuple(parts))
+
+
+def _numbers(array: Any, facts: _Facts) -> Any:
+    if not types.is_string(array.type):
+        return finite_values(as_numbers(array, facts.mark))
+    assert facts.column is not None
+    text = as_text(array, facts.column.missing_values)
+    if facts.plain:
+        return finite_values(read_numbers(text, facts.mark))
+    # Some other block holds a cell that is no plain number: read this one in the same way.
+    more = pa.concat_arrays([text, pa.array([_NO_NUMBER])])
+    return finite_values(read_numbers(more, facts.mark))[:-1]
+
+
+def _categories(array: Any, facts: _Facts) -> Any:
+    assert facts.column is not None
+    missing = facts.column.missing_values
+    if facts.all_numbers:
+        return as_categories(array, missing)
+    # Some other block holds a word: 1 and 1.0 are two categories here too.
+    text = as_text(array, missing)
+    more = pa.concat_arrays([text, pa.array([_NO_NUMBER])])
+    return as_categories(more)[:-1].remove_unused_categories()
+
+
+def _written(array: Any, facts: _Facts) -> pd.Series:
+    kind = facts.shown.kind
+    if not types.is_string(array.type):
+        series = pd.Series(array.to_pandas())
+        if not facts.has_missing or not (
+            types.is_integer(array.type) or types.is_boolean(array.type)
+        ):
+            return series
+        return series.astype("boolean" if types.is_boolean(array.type) else np.float64)
+    if kind == "text":
+        return pd.Series(array.to_pandas(), dtype="str")
+    if kind == "empty":
+        return pd.Series(np.full(len(array), np.nan))
+    text = trim(array)
+    if kind == "numbers":
+        return pd.Series(pc.cast(text, pa.float64()).to_numpy(zero_copy_only=False))
+    numbers = pc.cast(text, pa.int64())
+    if kind == "whole":
+        return pd.Series(numbers.to_numpy(zero_copy_only=False))
+    missing = text.is_null().to_numpy(zero_copy_only=False)
+    whole = pc.fill_null(numbers, 0).to_numpy()
+    return pd.Series(pd.arrays.IntegerArray(whole.copy(), missing.copy()))
