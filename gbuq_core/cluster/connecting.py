@@ -1,0 +1,191 @@
+"""Finding a cluster, or starting one on this machine, and checking that it fits to this process."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from gbuq_core.cluster.spreading import Cluster
+from gbuq_core.cluster.tasks import describe_process
+from gbuq_core.errors import ClusterError, InvalidParameter, MissingPackage
+from gbuq_core.resources import usable_cores
+from gbuq_core.validation import check_number
+
+PATIENCE = 10.0  # seconds until an address counts as one where nobody answers
+_ADDRESS = re.compile(r"(tcp|tls)://[^\s/]+:\d+")
+
+
+@contextmanager
+def open_cluster(
+    scheduler: str | None = None, n_workers: int | None = None, timeout: float = PATIENCE
+) -> Iterator[Cluster]:
+    """Connect to a Dask scheduler, or start workers on this machine, for a ``with`` block.
+
+    Parameters
+    ----------
+    scheduler : str, optional
+        The address that ``dask scheduler`` prints: ``"tcp://host:8786"``. Start its workers with
+        ``dask worker --nthreads 1``. Without it, processes of this machine are the workers; a
+        script must then begin its work under ``if __name__ == "__main__":``.
+    n_workers : int, optional
+        How many processes to start here; one a core by default. With ``scheduler``, how many
+        workers to wait for; one by default.
+    timeout : float
+        Seconds to wait for an answer, and for the workers.
+
+    Yields
+    ------
+    Cluster
+
+    Raises
+    ------
+    MissingPackage
+        If Dask is not installed.
+    ClusterError
+        If nobody answers, no worker comes, or a worker has other versions than this process.
+
+    Examples
+    --------
+    >>> from gbuq_core import BoostedEnsembleRegressor, make_heteroscedastic
+    >>> table = make_heteroscedastic(n=300, random_state=0)
+    >>> def fit():
+    ...     model = BoostedEnsembleRegressor(n_members=4, n_trees=50, random_state=0)
+    ...     return model.fit(table.X, table.y)
+    >>> with open_cluster(n_workers=2) as cluster:  # doctest: +SKIP
+    ...     with cluster.spread():
+    ...         model = fit()  # its models are trained by two processes
+    >>> (model.predict(table.X) == fit().predict(table.X)).all()  # doctest: +SKIP
+    True
+    """
+    distributed = import_distributed()
+    if scheduler is not None and not _ADDRESS.fullmatch(scheduler):
+        raise InvalidParameter(
+            f"The scheduler's address must look like tcp://host:8786; got {scheduler!r}."
+        )
+    if n_workers is not None:
+        n_workers = check_number("n_workers", n_workers, 1, 10_000, integer=True)
+    check_number("timeout", timeout, 0.0, 3600.0, low_open=True)
+    with ExitStack() as stack:
+        stack.enter_context(_quiet())
+        if scheduler is None:
+            count = n_workers or usable_cores()
+            address: Any = stack.enter_context(
+                distributed.LocalCluster(
+                    n_workers=count,
+                    threads_per_worker=1,
+                    processes=True,
+                    host="127.0.0.1",
+                    dashboard_address=None,
+                    silence_logs=logging.CRITICAL,
+                )
+            )
+        else:
+            count, address = n_workers or 1, scheduler
+        client = stack.enter_context(_connect(distributed, address, timeout))
+        _wait_for_workers(client, count, timeout)
+        cluster = Cluster(client, check_versions(client))
+        yield cluster
+
+
+def import_distributed() -> Any:
+    """Dask's package of schedulers and workers, imported on first use.
+
+    Raises
+    ------
+    MissingPackage
+    """
+    try:
+        import distributed
+    except ImportError as error:
+        raise MissingPackage(
+            "A cluster needs Dask, which is not installed: pip install 'gbuq[cluster]'."
+        ) from error
+    return distributed
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the log of Dask, which repeats on the terminal what our sentences say."""
+    logger = logging.getLogger("distributed")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+@contextmanager
+def _connect(distributed: Any, address: Any, timeout: float) -> Iterator[Any]:
+    """A client that answers for itself only."""
+    try:
+        client = distributed.Client(address, timeout=timeout, set_as_default=False)
+    except (OSError, TimeoutError) as error:
+        raise ClusterError(
+            f"Nobody answers at {address} within {timeout:g} s: check the address, and that "
+            "dask scheduler runs there."
+        ) from error
+    try:
+        yield client
+    finally:
+        client.close(timeout=timeout)
+
+
+def _wait_for_workers(client: Any, count: int, timeout: float) -> None:
+    try:
+        client.wait_for_workers(count, timeout=max(timeout, 1.0))
+    except TimeoutError as error:
+        n_there = len(client.nthreads())
+        raise ClusterError(
+            f"The scheduler has {n_there} of {count} workers after {timeout:g} s: start them with "
+            "dask worker --nthreads 1 and the scheduler's address."
+        ) from error
+
+
+def check_versions(client: Any) -> tuple[str, ...]:
+    """Refuse workers with other versions; return what else should be known, in sentences.
+
+    Raises
+    ------
+    ClusterError
+        It names the first worker that differs and in what.
+    """
+    try:
+        answers = client.run(describe_process, on_error="return")
+    except (OSError, TimeoutError) as error:
+        raise ClusterError("The workers do not answer: look at their logs.") from error
+    return compare_versions(describe_process(), answers)
+
+
+def compare_versions(ours: Mapping[str, str], answers: Mapping[str, Any]) -> tuple[str, ...]:
+    """As `check_versions`, of what each worker has answered by its address.
+
+    Examples
+    --------
+    >>> ours = {"numpy": "2.4.6", "processor": "znver3"}
+    >>> compare_versions(ours, {"tcp://a:1": {"numpy": "2.4.6", "processor": "skylake"}})[0][:36]
+    'Some workers have other processors ('
+    """
+    others = set()
+    for address, theirs in answers.items():
+        if isinstance(theirs, BaseException):
+            raise ClusterError(
+                f"The worker at {address} cannot load gbuq ({theirs}): install the same gbuq there."
+            )
+        for name in ours:
+            if name != "processor" and theirs.get(name) != ours[name]:
+                raise ClusterError(
+                    f"The worker at {address} has {name} {theirs.get(name)}, but this process has "
+                    f"{ours[name]}: install the same versions on all machines."
+                )
+        others.add(theirs["processor"])
+    others.discard(ours["processor"])
+    if not others:
+        return ()
+    return (
+        f"Some workers have other processors ({', '.join(sorted(others))}) than this machine "
+        f"({ours['processor']}): the last digits of results may differ.",
+    )
