@@ -1,0 +1,6 @@
+"""A scored table in words and pictures: what the page, its HTML report and the command line share.
+
+pictures    the row map, rejection, coverage, trees in use, and scores as cells
+row         one row in words
+page        the HTML report as a whole; the other files are its sections
+"""

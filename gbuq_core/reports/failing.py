@@ -1,0 +1,63 @@
+"""Where the model fails, for the report: groups of rows in words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gbuq_core.errors import InvalidData
+from gbuq_core.figures.standalone import Section
+from gbuq_core.presentation import digits, percent
+from gbuq_core.reports.choices import MISSED, Choices
+from gbuq_core.tables import Cohort, Failures, ScoredTable, find_failures, why_no_coverage
+from gbuq_core.tables.intervals import name_interval
+
+MEASURES = {"errors": "error", MISSED: "misses", "knowledge": "knowledge"}
+
+
+def fails_sections(scored: ScoredTable, values: Choices, unit: str) -> list[Section]:
+    """The same for the report."""
+    heading, missing = "Where does it fail?", why_no_coverage(scored)
+    if missing and values.by == MISSED:
+        return [Section(heading=heading, text=missing)]
+    try:
+        found = find_failures(scored, MEASURES[values.by])
+    except InvalidData as error:
+        return [Section(heading=heading, text=str(error))]
+    interval = "" if missing else name_interval(scored)
+    cohorts = [describe_cohort(cohort, found, unit, interval) for cohort in found.cohorts]
+    every = describe_failures(found, unit, interval)
+    return [Section(heading=heading, text=[*filter(None, [missing]), every, *cohorts])]
+
+
+def describe_failures(found: Failures, unit: str, interval: str) -> str:
+    """All judging rows together. Plain text.
+
+    ``interval`` names the intervals whose misses are told; without a name, none are.
+    """
+    every = found.everything
+    rows = f"{found.n_looking:,} rows looked for groups and {every.n_rows:,} others judge them"
+    if not found.cohorts:
+        return f"{rows}. No group was found: there is no column to tell rows apart by."
+    return f"{rows}. All of these: {_numbers(every, found, unit, interval)}."
+
+
+def describe_cohort(cohort: Cohort, found: Failures, unit: str, interval: str) -> str:
+    """One group in words. Plain text that holds the user's words."""
+    numbers = _numbers(cohort, found, unit, interval)
+    told = f"{cohort.text}: {percent(cohort.share, 0)} of the rows, {numbers}."
+    return told if cohort.stands_out else f"{told} Not told apart from the other rows."
+
+
+def _numbers(cohort: Cohort, found: Failures, unit: str, interval: str) -> str:
+    if np.isnan(cohort.misses):
+        parts = [f"{percent(cohort.error)} of the classes are wrong"]
+    else:
+        parts = [f"error {digits(cohort.error)}"]
+        if interval:
+            low, high = (percent(share, 0) for share in cohort.misses_band)
+            misses = percent(cohort.misses, 0)
+            parts.append(f"{misses} outside the {interval} ({low} to {high})")
+    if found.measure == "knowledge":
+        mean = float(np.sqrt(cohort.knowledge)) if unit.startswith("std") else cohort.knowledge
+        parts.append(f"knowledge uncertainty {digits(mean)}")
+    return ", ".join(parts)

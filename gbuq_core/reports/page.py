@@ -1,0 +1,118 @@
+"""The result as one HTML file: words, pictures, scores, the rows to look at first, code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gbuq_core.experiments.table.words import describe_table
+from gbuq_core.figures.standalone import Section, standalone_html
+from gbuq_core.figures.table.rows import row_map_figure
+from gbuq_core.presentation import digits, short
+from gbuq_core.reports.choices import Choices
+from gbuq_core.reports.failing import fails_sections
+from gbuq_core.reports.judged import good_sections
+from gbuq_core.reports.pictures import (
+    KINDS,
+    Shown,
+    clocks_of,
+    in_unit,
+    kinds_of,
+    promises_of,
+    rejection_of,
+    row_map_of,
+    score_cells,
+)
+from gbuq_core.reports.second import second_sections
+from gbuq_core.reports.unfamiliar import unfamiliar_sections
+from gbuq_core.tables import ScoredTable, Table, why_no_coverage
+from gbuq_core.tables.predicting import row_errors
+
+_LISTED_ROWS = 20
+
+
+def result_page(scored: ScoredTable, unit: str, code: str, more: Sequence[Section] = ()) -> bytes:
+    """The page in UTF-8. It makes no request, and nothing that it shows of a file can run.
+
+    Parameters
+    ----------
+    scored : ScoredTable
+    unit : str
+        Of the uncertainties of a regression.
+    code : str
+    more : sequence of Section
+        What the page's sections add: each has a function that makes its own.
+    """
+    shown = in_unit(scored, unit)
+    rows = row_map_of(scored, shown, int(np.argmax(shown.total)))._replace(selected=None)
+    dots = row_map_figure(rows)
+    rejection, clocks = rejection_of(scored), clocks_of(scored)
+    promises = promises_of(scored, scored.conformal)
+    target, kinds = scored.training.target, kinds_of(scored)
+    missing = why_no_coverage(scored)
+    cells = score_cells(scored.scores, kinds, quotes_coverage=not missing)
+    head = [("Rows held out", f"{scored.scores.n_rows:,}"), *cells]
+    if scored.new_scores is not None:
+        second = score_cells(scored.new_scores, kinds)
+        head += [(f"Second file: {name}", value) for name, value in second]
+    sections = [
+        Section(heading="In words", text=describe_table(scored)),
+        Section(
+            heading="Every row by data and knowledge uncertainty",
+            curves=dots,
+            caption=dots.alt
+            + (" Brighter dots have larger errors." if not target.classes else ""),
+        ),
+        Section(heading="Scores", table=[("Score", "Value"), *head]),
+        Section(heading="Rejection", curves=rejection, caption=rejection.alt),
+        Section(heading="Calibration" if target.classes else "Coverage", text=missing)
+        if missing
+        else Section(heading="Calibration" if target.classes else "Coverage",
+                     curves=promises, caption=promises.alt),
+        *([Section(heading="Trees in use", curves=clocks, caption=clocks.alt)] if clocks else []),
+        Section(heading=f"The {_LISTED_ROWS} rows with the largest total uncertainty",
+                text=f"Uncertainties: {shown.unit}.", table=_worst_rows(scored, shown)),
+        *more,
+        Section(heading="How the file was read", text=scored.notices),
+        Section(heading="The same in Python", code=code),
+    ]  # fmt: skip
+    name = " ".join(target.name.split())[:60]
+    return standalone_html(sections, f"Which rows to check first: {name}").encode()
+
+
+def table_report(scored: ScoredTable, table: Table, choices: Choices, code: str) -> bytes:
+    """The report with all sections that need no further fit, in UTF-8.
+
+    Parameters
+    ----------
+    scored : ScoredTable
+    table : Table
+        The one that was learnt from.
+    choices : Choices
+    code : str
+        What computes the same.
+    """
+    unit = in_unit(scored, choices.unit).unit
+    more = [
+        *unfamiliar_sections(scored),
+        *good_sections(scored, choices, table),
+        *fails_sections(scored, choices, unit),
+        *second_sections(scored),
+    ]
+    return result_page(scored, choices.unit, code, more)
+
+
+def _worst_rows(scored: ScoredTable, shown: Shown) -> list[tuple[str, ...]]:
+    """Row numbers with prediction, uncertainties and error, the most uncertain first."""
+    errors = row_errors(scored.scored, scored.predictions)
+    head = ("Row", "Prediction", *(kind.capitalize() for kind in KINDS), "Error")
+    lines = [head]
+    for row in np.argsort(-shown.total, kind="stable")[:_LISTED_ROWS]:
+        prediction = str(scored.frame["prediction"].iloc[row])
+        if not scored.training.target.classes:
+            prediction = short(scored.predictions.loc[row], 4)
+        parts = [digits(getattr(shown, kind)[row]) for kind in KINDS]
+        error = "" if np.isnan(errors[row]) else short(errors[row])
+        lines.append((f"{row + 1}", prediction, *parts, error))
+    return lines

@@ -1,0 +1,159 @@
+"""The pictures of a scored table, and its uncertainties and scores as they are written."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gbuq_core.experiments.table.words import why_no_knowledge
+from gbuq_core.figures.clocks import draw_clocks
+from gbuq_core.figures.curves import Curves
+from gbuq_core.figures.table.coverage import coverage_figure, reliability_figure
+from gbuq_core.figures.table.rejection import Ranking, rejection_figure
+from gbuq_core.figures.table.rows import RowMap
+from gbuq_core.figures.theme import METHOD_STYLES, MethodStyle
+from gbuq_core.presentation import digits, short
+from gbuq_core.tables import conformal_coverage
+from gbuq_core.tables.clocks import describe_clocks
+from gbuq_core.tables.evaluating import RegressionScores, Scores
+from gbuq_core.tables.predicting import row_errors
+from gbuq_core.tables.scoring import ScoredTable
+
+MOST_DOTS = 2000
+KINDS = ("total", "data", "knowledge")
+_JUDGED_HEIGHT = 262  # on the page, tabs and a legend of two lines are above it
+
+
+class Shown(NamedTuple):
+    """Uncertainties of all rows in the unit that the reader chose, and that unit."""
+
+    total: np.ndarray
+    data: np.ndarray
+    knowledge: np.ndarray
+    unit: str
+
+
+def in_unit(scored: ScoredTable, unit: str) -> Shown:
+    """Variances, or stds where the reader wants them; nats for classes."""
+    parts = scored.predictions.uncertainty
+    if scored.training.target.classes:
+        return Shown(*parts, "nats")
+    if unit == "variance":
+        return Shown(*parts, "variance, squared units of the target")
+    stds = np.sqrt(parts.total), np.sqrt(parts.data), np.sqrt(parts.knowledge)
+    return Shown(*stds, "std, units of the target")
+
+
+def style_of(scored: ScoredTable) -> MethodStyle:
+    """Colour and name of the method that was trained."""
+    plan = scored.plan
+    if plan.method != "sglb":
+        return METHOD_STYLES[plan.method]
+    return METHOD_STYLES["virtual_sglb" if plan.ensemble == "virtual" else "sglb"]
+
+
+def row_map_of(
+    scored: ScoredTable,
+    shown: Shown,
+    row: int,
+    most: int = MOST_DOTS,
+    found: np.ndarray | None = None,
+) -> RowMap:
+    """The rows to draw, all or those that were found, one of them ringed."""
+    knowledge = shown.knowledge
+    if why_no_knowledge(scored):  # what is left is rounding
+        knowledge = np.zeros_like(knowledge)
+    positions = np.arange(len(knowledge))
+    if found is not None:
+        positions = np.union1d(found[:most], [row])
+    elif len(positions) > most:
+        # The extremes of both kinds, and every so-manyth of the others.
+        keep = np.zeros(len(positions), bool)
+        for part in (knowledge, shown.data):
+            keep[np.argsort(-part)[: most // 8]] = True
+        keep[:: -(-len(positions) // (most // 2))] = True
+        keep[row] = True
+        positions = np.flatnonzero(keep)
+    errors = row_errors(scored.scored, scored.predictions)
+    is_class = bool(scored.training.target.classes)
+    return RowMap(
+        number=positions + 1,
+        data=shown.data[positions],
+        knowledge=knowledge[positions],
+        error=errors[positions],
+        unit=shown.unit.split(",")[0],
+        error_label="absolute error",
+        is_class=is_class,
+        selected=int(np.searchsorted(positions, row)),
+        whole=None if found is None else (shown.data, knowledge),
+    )
+
+
+def clocks_of(scored: ScoredTable) -> Curves | None:
+    """The curves that chose how many trees are in use; None where all are."""
+    found = scored.clocks
+    if found is None:
+        return None
+    return draw_clocks(found, describe_clocks(found, scored.plan.trees), _JUDGED_HEIGHT)
+
+
+def kinds_of(scored: ScoredTable) -> tuple[str, ...]:
+    """The uncertainties that order the rows: without knowledge, where no row has any."""
+    return tuple(kind for kind in KINDS if kind != "knowledge" or not why_no_knowledge(scored))
+
+
+def rejection_of(scored: ScoredTable) -> Curves:
+    """The rejection curves of the uncertainties that order the rows."""
+    scores = scored.scores
+    rankings = [
+        Ranking(kind, getattr(scores.rejection, kind), getattr(scores.prr, kind))
+        for kind in kinds_of(scored)
+    ]
+    label = "squared error left" if _is_regression(scores) else "share of wrong classes left"
+    return rejection_figure(rankings, label, _JUDGED_HEIGHT)
+
+
+def promises_of(scored: ScoredTable, conformal: bool = False) -> Curves:
+    """Coverage of a regression's intervals, or reliability of the probabilities of classes."""
+    scores, style = scored.scores, style_of(scored)
+    if isinstance(scores, RegressionScores):
+        beside = conformal_coverage(scored) if conformal else None
+        return coverage_figure(scores.coverage, style, _JUDGED_HEIGHT, beside)
+    return reliability_figure(scores.reliability, style, _JUDGED_HEIGHT)
+
+
+def _is_regression(scores: Scores) -> bool:
+    return isinstance(scores, RegressionScores)
+
+
+def score_cells(
+    scores: Scores, kinds: tuple[str, ...] = KINDS, quotes_coverage: bool = True
+) -> list[tuple[str, str]]:
+    """Names and values of the scores, as text; a PRR of the kinds that order the rows."""
+    if isinstance(scores, RegressionScores):
+        cells = [
+            ("RMSE", digits(scores.rmse)),
+            ("RMSE of the mean", digits(scores.baseline_rmse)),
+            ("NLL (nats)", digits(scores.nll)),
+            ("CRPS", digits(scores.crps)),
+        ]
+        found = scores.coverage
+        for level, observed, low, high in zip(
+            found.levels, found.observed, found.low, found.high, strict=True
+        ):
+            band = f"{100 * low:.0f}\u2013{100 * high:.0f}"
+            cells.append((f"Inside {100 * level:.0f} %", f"{100 * observed:.1f} % ({band})"))
+        cells = [*cells[:4], *(cells[-1:] if quotes_coverage else [])]
+    else:
+        gap = ("Calibration gap", f"{short(100 * scores.calibration_error, 2)} %")
+        cells = [
+            ("Wrong", f"{short(100 * scores.error_rate)} %"),
+            ("Wrong, most frequent class", f"{short(100 * scores.baseline_error_rate)} %"),
+            ("NLL (nats)", digits(scores.nll)),
+            *([gap] if quotes_coverage else []),
+        ]
+    found_prrs = [getattr(scores.prr, kind) for kind in kinds]
+    prrs = [f"{value:.0f}" if np.isfinite(value) else "none" for value in found_prrs]
+    cells.append((f"PRR of {' / '.join(kinds)}, %", " / ".join(prrs)))
+    return cells

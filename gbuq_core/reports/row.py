@@ -1,0 +1,96 @@
+"""One row of a scored table in words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gbuq_core.figures.table.features import FeatureValue
+from gbuq_core.figures.table.members import describe_members
+from gbuq_core.figures.table.unfamiliar import PartRank, describe_parts
+from gbuq_core.presentation import digits, short
+from gbuq_core.reports.pictures import Shown
+from gbuq_core.tables import (
+    ColumnEffect,
+    RowExplanation,
+    ScoredTable,
+    reason_of,
+    say_reason,
+    unfamiliarity_parts,
+)
+from gbuq_core.tables.unfamiliar import UNFAMILIAR
+
+
+def describe_row(
+    scored: ScoredTable,
+    shown: Shown,
+    explained: RowExplanation | None,
+    row: int,
+    unfamiliarity: str = "",
+) -> str:
+    """The row in words, as far as they are known. Plain text that holds the user's words."""
+    prediction = str(scored.frame["prediction"].iloc[row])
+    if not scored.training.target.classes:
+        prediction = short(scored.predictions.loc[row], 4)
+    parts = [f"Predicted {prediction}"]
+    truth = scored.scored.y[row]
+    if not np.isnan(truth):
+        classes = scored.training.target.classes
+        parts[0] += f", true value {classes[int(truth)] if classes else short(truth, 4)}"
+    ranks = []
+    for kind in ("data", "knowledge"):
+        values = getattr(shown, kind)
+        share = int(100 * np.mean(values < values[row]))  # down, so that none is above all rows
+        ranks.append(f"{kind} {digits(values[row])} (higher than {share} % of the rows)")
+    parts.append(f"Uncertainty ({shown.unit.split(',')[0]}): {', '.join(ranks)}")
+    if unfamiliarity:
+        parts.append(unfamiliarity)
+    effects = () if explained is None else explained.effects
+    strange = [value for effect in effects if (value := feature_value(effect)).note]
+    if strange:
+        listed = ", ".join(f"{value.name} ({value.note})" for value in strange[:3])
+        parts.append(f"Unusual values: {listed}")
+    return ". ".join(parts) + "."
+
+
+def feature_value(effect: ColumnEffect) -> FeatureValue:
+    """A column's value with what is strange about it."""
+    note = ""
+    if effect.is_missing:
+        note = "missing" if effect.share > 0 else "missing, but never in training"
+    elif np.isfinite(effect.percentile):
+        if effect.percentile in (0.0, 100.0):
+            note = "outside the training range"
+    elif effect.share == 0:
+        note = "never seen in training"
+    share = 0.0 if np.isnan(effect.share) else effect.share
+    return FeatureValue(effect.column, effect.value, effect.percentile, share, note)
+
+
+def say_unfamiliarity(scored: ScoredTable, row: int) -> str:
+    """How unfamiliar a row is, with what says so where it is; empty where nothing was measured."""
+    found = scored.unfamiliarity
+    if found is None:
+        return ""
+    score = float(found.rows.score[row])
+    told = f"Unfamiliarity {score:.2f}"
+    if score <= UNFAMILIAR:
+        return told
+    reason = reason_of(scored, row)
+    return f"{told}: {'' if reason is None else say_reason(reason)}"
+
+
+def say_parts(scored: ScoredTable, row: int) -> str:
+    """What every measure of unfamiliarity says about a row; empty where nothing was measured."""
+    found = unfamiliarity_parts(scored, row)
+    parts = tuple(PartRank(one.part, one.rank, one.column) for one in found)
+    return f"How unfamiliar it is, by measure: {describe_parts(parts)}." if parts else ""
+
+
+def say_members(explained: RowExplanation) -> str:
+    """What the members predict for the row: their means and stds, or mean probabilities."""
+    if not explained.classes:
+        return describe_members(explained.member_loc, explained.member_scale)
+    each = explained.member_probabilities
+    spans = zip(explained.classes, each.min(axis=0), each.max(axis=0), strict=True)
+    told = ", ".join(f"{name} {short(low)} to {short(high)}" for name, low, high in spans)
+    return f"{len(each)} members give these probabilities: {told}."
